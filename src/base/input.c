@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/input.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int input_open(struct input *in, const char *path, size_t capacity, struct fault *fault)
+{
+    int fd;
+
+    if (strcmp(path, "-") == 0) {
+        fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+        path = "standard input";
+    } else {
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    }
+    if (fd < 0)
+        return fault_plain(fault, -errno, path, "cannot open it: %s", strerror(errno));
+    return input_open_fd(in, fd, path, capacity, fault);
+}
+
+int input_open_fd(struct input *in, int fd, const char *name, size_t capacity,
+                  struct fault *fault)
+{
+    struct input opened = {.fd = fd, .owns_fd = true, .capacity = capacity, .size = UINT64_MAX};
+    struct stat st;
+
+    if (fstat(fd, &st) < 0) {
+        int error = -errno;
+        close(fd);
+        return fault_plain(fault, error, name, "cannot look at it: %s", strerror(-error));
+    }
+    if (S_ISDIR(st.st_mode)) {
+        close(fd);
+        return fault_plain(fault, -EISDIR, name, "is a folder, not a file");
+    }
+    if (S_ISREG(st.st_mode)) {
+        off_t at = lseek(fd, 0, SEEK_CUR);
+
+        opened.seekable = at >= 0;
+        opened.offset = at >= 0 ? (uint64_t)at : 0;
+        opened.size = (uint64_t)st.st_size;
+    }
+
+    opened.buf = malloc(capacity);
+    opened.path = strdup(name);
+    if (!opened.buf || !opened.path) {
+        input_done(&opened);
+        return fault_plain(fault, -ENOMEM, name, "out of memory");
+    }
+    *in = opened;
+    return 0;
+}
+
+int input_open_memory(struct input *in, const void *p, size_t size, const char *name)
+{
+    struct input opened = {.fd = -1, .capacity = size, .filled = size, .size = size, .ended = true};
+
+    opened.buf = malloc(size ? size : 1);
+    opened.path = strdup(name);
+    if (!opened.buf || !opened.path) {
+        input_done(&opened);
+        return -ENOMEM;
+    }
+    /* A copy of just the size, so that a sanitiser sees the first byte read behind it. */
+    if (size)
+        memcpy(opened.buf, p, size);
+    opened.seekable = true;
+    *in = opened;
+    return 0;
+}
+
+void input_done(struct input *in)
+{
+    if (in->owns_fd)
+        close(in->fd);
+    free(in->buf);
+    free(in->path);
+    *in = (struct input){.fd = -1};
+}
+
+static int read_more(struct input *in, struct fault *fault)
+{
+    for (;;) {
+        ssize_t n = read(in->fd, in->buf + in->filled, in->capacity - in->filled);
+        if (n > 0) {
+            in->filled += (size_t)n;
+            return 1;
+        }
+        if (n == 0) {
+            in->ended = true;
+            return 0;
+        }
+        if (errno != EINTR)
+            return fault_at(fault, -errno, in->path, in->offset + in->filled,
+                            "cannot read on: %s", strerror(errno));
+    }
+}
+
+static void move_to_front(struct input *in)
+{
+    size_t left = input_buffered(in);
+
+    if (in->next == 0 || in->fd < 0)
+        return;
+    memmove(in->buf, in->buf + in->next, left);
+    in->offset += in->next;
+    in->next = 0;
+    in->filled = left;
+}
+
+int input_fill(struct input *in, size_t n, struct fault *fault)
+{
+    if (n > in->capacity)
+        return in->fd < 0 ? 0 : -ENOBUFS;
+    move_to_front(in);
+    while (input_buffered(in) < n) {
+        int r = in->ended ? 0 : read_more(in, fault);
+        if (r <= 0)
+            return r;
+    }
+    return 1;
+}
+
+int input_refill(struct input *in, struct fault *fault)
+{
+    move_to_front(in);
+    if (!in->ended && in->filled < in->capacity) {
+        int r = read_more(in, fault);
+        if (r < 0)
+            return r;
+    }
+    return input_buffered(in) > 0;
+}
+
+int input_seek(struct input *in, uint64_t offset, struct fault *fault)
+{
+    if (offset >= in->offset && offset - in->offset <= in->filled) {
+        in->next = (size_t)(offset - in->offset);
+        return 0;
+    }
+    if (in->fd < 0) {
+        in->next = in->filled;
+        return 0;
+    }
+    if (in->seekable) {
+        if (offset > INT64_MAX || lseek(in->fd, (off_t)offset, SEEK_SET) < 0)
+            return fault_at(fault, -EINVAL, in->path, offset, "cannot go there");
+        in->offset = offset;
+        in->next = in->filled = 0;
+        in->ended = false;
+        return 0;
+    }
+    if (offset < in->offset)
+        return fault_at(fault, -ESPIPE, in->path, offset, "a pipe cannot be read backwards");
+    while (in->offset + in->filled < offset) {
+        int r;
+        in->next = in->filled;
+        r = input_refill(in, fault);
+        if (r <= 0)
+            return r;
+    }
+    in->next = (size_t)(offset - in->offset);
+    return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Numbers as text, by hand: a printf call costs ten times as much as all of a short event's digits.
+ * Each function writes at P, where at least NUMBER_MAX bytes must be free, and returns the place
+ * behind the last character; no NUL is written. */
+
+#include <stdint.h>
+#include <string.h>
+
+#define NUMBER_MAX 24
+
+/* "00" "01" … "99". */
+extern const char number_pairs[200];
+/* "00" "01" … "ff". */
+extern const char number_hex_pairs[512];
+
+static inline unsigned number_dec_digits(uint64_t v)
+{
+    static const uint64_t powers[20] = {0,
+                                        10,
+                                        100,
+                                        1000,
+                                        10000,
+                                        100000,
+                                        1000000,
+                                        10000000,
+                                        100000000,
+                                        1000000000,
+                                        10000000000,
+                                        100000000000,
+                                        1000000000000,
+                                        10000000000000,
+                                        100000000000000,
+                                        1000000000000000,
+                                        10000000000000000,
+                                        100000000000000000,
+                                        1000000000000000000,
+                                        10000000000000000000u};
+    /* log10 = log2 * 1233 / 4096, one too small or exact. */
+    unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1);
+    unsigned guess = bits * 1233 >> 12;
+
+    return guess + (v >= powers[guess]);
+}
+
+/* Exactly N digits of V, with leading zeros; higher digits are cut. */
+static inline char *number_dec_fixed(char *p, uint64_t v, unsigned n)
+{
+    char *end = p + n;
+    char *q = end;
+
+    while (n >= 2) {
+        q -= 2;
+        memcpy(q, number_pairs + v % 100 * 2, 2);
+        v /= 100;
+        n -= 2;
+    }
+    if (n)
+        *--q = (char)('0' + v % 10);
+    return end;
+}
+
+static inline char *number_dec(char *p, uint64_t v)
+{
+    if (v < 10) {
+        *p = (char)('0' + v);
+        return p + 1;
+    }
+    return number_dec_fixed(p, v, number_dec_digits(v));
+}
+
+static inline char *number_sdec(char *p, int64_t v)
+{
+    if (v < 0) {
+        *p++ = '-';
+        return number_dec(p, -(uint64_t)v);
+    }
+    return number_dec(p, (uint64_t)v);
+}
+
+/* Exactly N digits (up to 16). */
+static inline char *number_hex_fixed(char *p, uint64_t v, unsigned n)
+{
+    char *end = p + n;
+    char *q = end;
+
+    while (n >= 2) {
+        q -= 2;
+        memcpy(q, number_hex_pairs + (v & 0xff) * 2, 2);
+        v >>= 8;
+        n -= 2;
+    }
+    if (n)
+        *--q = number_hex_pairs[(v & 0xf) * 2 + 1];
+    return end;
+}
+
+static inline char *number_hex(char *p, uint64_t v)
+{
+    unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1);
+
+    return number_hex_fixed(p, v, (bits + 3) / 4);
+}
+
+/* V nanoseconds as seconds with nine decimals. */
+static inline char *number_seconds(char *p, int64_t ns)
+{
+    uint64_t v = (uint64_t)ns;
+
+    if (ns < 0) {
+        *p++ = '-';
+        v = -v;
+    }
+    p = number_dec(p, v / 1000000000);
+    *p++ = '.';
+    return number_dec_fixed(p, v % 1000000000, 9);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/number.h"
+
+/* Where what is put goes once memory is out: nobody reads it. */
+static _Thread_local char scratch[TEXT_ROOM_MAX];
+
+int text_open_fd(struct text *text, int fd, size_t size)
+{
+    /* text_room() promises TEXT_ROOM_MAX after a drain, whatever the size asked for. */
+    size = MAX(size, (size_t)TEXT_ROOM_MAX);
+    *text = (struct text){.fd = fd};
+    text->start = malloc(size);
+    if (!text->start)
+        return -ENOMEM;
+    text->next = text->start;
+    text->end = text->start + size;
+    return 0;
+}
+
+void text_done(struct text *text)
+{
+    if (text->start != scratch)
+        free(text->start);
+    *text = TEXT_IN_MEMORY;
+}
+
+static void write_all(struct text *text, const char *p, size_t len)
+{
+    while (len > 0 && !text->error) {
+        ssize_t n = write(text->fd, p, len);
+        if (n < 0) {
+            if (errno == EINTR)
+                continue;
+            text->error = -errno;
+            return;
+        }
+        p += n;
+        len -= (size_t)n;
+    }
+}
+
+int text_flush(struct text *text)
+{
+    if (text->fd >= 0 && text->start) {
+        write_all(text, text->start, text_len(text));
+        text->next = text->start;
+    }
+    return text->error;
+}
+
+static int grow(struct text *text, size_t size)
+{
+    size_t len = text_len(text);
+    size_t capacity = MAX((size_t)(text->end - text->start) * 2, (size_t)TEXT_ROOM_MAX);
+    char *bigger;
+
+    while (capacity - len < size)
+        capacity *= 2;
+    bigger = realloc(text->start, capacity);
+    if (!bigger)
+        return -ENOMEM;
+    text->start = bigger;
+    text->next = bigger + len;
+    text->end = bigger + capacity;
+    return 0;
+}
+
+char *text_make_room(struct text *text, size_t size)
+{
+    if (text->fd >= 0 && size <= (size_t)(text->end - text->start)) {
+        text_flush(text);
+        return text->next;
+    }
+    if (text->start != scratch && text->fd < 0) {
+        if (grow(text, size) == 0)
+            return text->next;
+        free(text->start);
+    }
+    text->error = text->error ? text->error : -ENOMEM;
+    text->start = text->next = scratch;
+    text->end = scratch + sizeof scratch;
+    return text->next;
+}
+
+void text_put(struct text *text, const char *s, size_t len)
+{
+    while (len > TEXT_ROOM_MAX) {
+        memcpy(text_room(text, TEXT_ROOM_MAX), s, TEXT_ROOM_MAX);
+        text->next += TEXT_ROOM_MAX;
+        s += TEXT_ROOM_MAX;
+        len -= TEXT_ROOM_MAX;
+    }
+    if (len > 0) {
+        memcpy(text_room(text, len), s, len);
+        text->next += len;
+    }
+}
+
+void text_put_u64(struct text *text, uint64_t v)
+{
+    text->next = number_dec(text_room(text, NUMBER_MAX), v);
+}
+
+void text_put_i64(struct text *text, int64_t v)
+{
+    text->next = number_sdec(text_room(text, NUMBER_MAX), v);
+}
+
+void text_put_hex(struct text *text, uint64_t v)
+{
+    text->next = number_hex(text_room(text, NUMBER_MAX), v);
+}
+
+void text_printf(struct text *text, const char *format, ...)
+{
+    char buf[1024];
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(buf, sizeof buf, format, args);
+    va_end(args);
+    if (n > 0)
+        text_put(text, buf, MIN((size_t)n, sizeof buf - 1));
+}

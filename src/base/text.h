@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Text on its way out: a large buffer with hand-written number formatting and no printf.
+ *
+ * A text either grows (memory) or drains into a file descriptor when it is full. Each `text_put_…`
+ * makes room by itself. The hot path of a report reserves once for several pieces with text_room()
+ * and then writes through the `char *`-returning functions of base/number.h.
+ *
+ * A write error is kept in `error` (negative errno); from then on what is put is thrown away, so
+ * that the check stands once, where the work ends. Not thread-safe. */
+
+#include <string.h>
+
+#include "base/macro.h"
+
+struct text {
+    char *start;
+    char *next; /* where the next byte goes; start <= next <= end */
+    char *end;
+    int fd;    /* where a full buffer goes, or -1: it grows */
+    int error; /* the first failure: -EPIPE, -ENOSPC, -ENOMEM, … */
+};
+
+/* A text that drains into FD in pieces of about SIZE bytes. -ENOMEM. */
+int text_open_fd(struct text *text, int fd, size_t size);
+/* A text in memory that grows. It allocates when something is put. */
+#define TEXT_IN_MEMORY ((struct text){.fd = -1})
+/* Frees the buffer; drains nothing. */
+void text_done(struct text *text);
+
+/* Writes out what is held (with an fd). Returns text->error. */
+int text_flush(struct text *text);
+
+/* The slow half of text_room(). */
+char *text_make_room(struct text *text, size_t size);
+
+/* At least SIZE bytes at the returned place; the caller writes and then sets text->next behind what
+ * it wrote. Never NULL for SIZE up to TEXT_ROOM_MAX: after an error it is scratch space. */
+#define TEXT_ROOM_MAX 4096
+static inline char *text_room(struct text *text, size_t size)
+{
+    if (likely((size_t)(text->end - text->next) >= size))
+        return text->next;
+    return text_make_room(text, size);
+}
+
+/* Any length. */
+void text_put(struct text *text, const char *s, size_t len);
+
+static inline void text_put_str(struct text *text, const char *s)
+{
+    text_put(text, s, strlen(s));
+}
+
+static inline void text_put_char(struct text *text, char c)
+{
+    *text_room(text, 1) = c;
+    text->next++;
+}
+
+/* A string literal, its length known when compiled. */
+#define text_put_literal(text, s) text_put((text), "" s, sizeof(s) - 1)
+
+void text_put_u64(struct text *text, uint64_t v);
+void text_put_i64(struct text *text, int64_t v);
+/* Lower-case hexadecimal without a prefix. */
+void text_put_hex(struct text *text, uint64_t v);
+/* For what is rare: headings, summaries. */
+void text_printf(struct text *text, const char *format, ...) _printf_(2, 3);
+
+static inline size_t text_len(const struct text *text)
+{
+    return (size_t)(text->next - text->start);
+}

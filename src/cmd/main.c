@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "cmd/cmd.h"
+
+struct verb {
+    const char *name;
+    cmd_function function;
+    const char *summary; /* NULL: an old tool's name, not shown among the verbs */
+};
+
+static const struct verb verbs[] = {
+    {NULL, NULL, NULL},
+};
+
+void cmd_error(const char *format, ...)
+{
+    va_list args;
+
+    fputs("strata: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+void cmd_fault(const struct fault *fault)
+{
+    char text[sizeof fault->path + sizeof fault->what + 64];
+
+    fault_print(fault, text, sizeof text);
+    cmd_error("%s", text);
+}
+
+int cmd_usage_error(const char *verb, const char *format, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "strata %s: ", verb);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\nTry 'strata %s --help'.\n", verb);
+    return EXIT_USAGE;
+}
+
+static const struct verb *find_verb(const char *name)
+{
+    for (const struct verb *verb = verbs; verb->name; verb++)
+        if (strcmp(verb->name, name) == 0)
+            return verb;
+    return NULL;
+}
+
+static void print_help(FILE *out)
+{
+    fputs("Usage: strata VERB [OPTION…] [ARGUMENT…]\n\nVerbs:\n", out);
+    for (const struct verb *verb = verbs; verb->name; verb++)
+        if (verb->summary)
+            fprintf(out, "  %-10s %s\n", verb->name, verb->summary);
+    fputs("\n'strata VERB --help' tells more of one.\n", out);
+}
+
+int strata_main(int argc, char **argv)
+{
+    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    const char *called = argc > 0 ? (slash ? slash + 1 : argv[0]) : "strata";
+    const struct verb *verb = find_verb(called);
+
+    if (verb && !verb->summary)
+        return verb->function(argc, argv);
+
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return EXIT_FINE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("strata " STRATA_VERSION);
+        return EXIT_FINE;
+    }
+    verb = find_verb(argv[1]);
+    if (!verb) {
+        cmd_error("there is no verb '%s'; 'strata --help' lists them", argv[1]);
+        return EXIT_USAGE;
+    }
+    return verb->function(argc - 1, argv + 1);
+}

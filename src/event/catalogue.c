@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "event/catalogue.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "event/program.h"
+
+int catalogue_add(struct catalogue *catalogue, const struct event_class *class,
+                  struct event_class **ret_class)
+{
+    struct event_class *copy;
+
+    if (catalogue->n_classes == catalogue->capacity) {
+        unsigned capacity = catalogue->capacity ? catalogue->capacity * 2 : 256;
+        struct event_class **bigger =
+            realloc(catalogue->classes, capacity * sizeof *catalogue->classes);
+        if (!bigger)
+            return -ENOMEM;
+        catalogue->classes = bigger;
+        catalogue->capacity = capacity;
+    }
+
+    copy = arena_memdup(&catalogue->arena, class, sizeof *class);
+    if (!copy)
+        return -ENOMEM;
+    copy->index = catalogue->n_classes;
+    if (copy->format && !copy->put_text) {
+        int r = program_compile(&catalogue->arena, copy, &copy->program);
+        if (r == -ENOMEM)
+            return r;
+    }
+    catalogue->classes[catalogue->n_classes++] = copy;
+    *ret_class = copy;
+    return 0;
+}
+
+struct origin *catalogue_add_origin(struct catalogue *catalogue, const struct origin *origin)
+{
+    return arena_memdup(&catalogue->arena, origin, sizeof *origin);
+}
+
+void catalogue_done(struct catalogue *catalogue)
+{
+    free(catalogue->classes);
+    arena_done(&catalogue->arena);
+    *catalogue = (struct catalogue){0};
+}

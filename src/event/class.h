@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What an event is: its name, its typed fields and where each lies in the payload, how it reads as
+ * text, and where it came from. Classes live in a catalogue (event/catalogue.h) until that is freed;
+ * they do not change once events of them are lent, but for what a reader learns while it reads
+ * (`declared_in`). Nobody downstream of format/ needs to know which tool wrote the bytes. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/clock.h"
+
+struct item;
+struct text;
+struct text_program;
+
+enum field_type {
+    FIELD_UINT,
+    FIELD_INT,
+    FIELD_BOOL,
+    FIELD_CHAR,    /* one character, stored as an integer */
+    FIELD_POINTER, /* an address: shown as hexadecimal */
+    FIELD_STRING,
+    FIELD_BYTES,   /* raw memory, an array of integers */
+    FIELD_FLOAT,   /* a double, stored as its 8 bytes */
+};
+
+/* Where a field lies in the payload. */
+enum field_place {
+    PLACE_FIXED,     /* at `offset` */
+    PLACE_BEHIND,    /* behind the field before it, which is of variable length; `offset` is unused */
+    PLACE_DATA_LOC,  /* at `offset`: u32, low half where it lies from the payload's start, high its length */
+    PLACE_REL_LOC,   /* the same, but counted from behind the u32 */
+};
+
+/* How a string or a run of bytes is stored at its place. */
+enum field_storage {
+    STORE_SCALAR,    /* `size` bytes, 1 to 8 */
+    STORE_COUNTED,   /* u32 length, then the bytes: simpletrace */
+    STORE_ARRAY,     /* `size` bytes; a string ends at its NUL or at the size */
+    STORE_NUL_ENDED, /* up to a NUL or the payload's end */
+    STORE_REST,      /* up to the payload's end */
+};
+
+struct field {
+    const char *name;
+    const char *c_type; /* as declared: "const char *", "uint64_t"; never NULL */
+    enum field_type type;
+    enum field_place place;
+    enum field_storage storage;
+    uint32_t offset;    /* bytes from the payload's start */
+    uint32_t size;      /* bytes of a scalar or an array */
+    uint8_t element;    /* FIELD_BYTES: bytes of an element of an array, 0 or 1: plain bytes */
+    uint8_t c_size;     /* bytes of the declared C type, where it is stored wider; 0: as `size` */
+    uint8_t shift;      /* of a bit field in its scalar, from the lowest bit */
+    uint8_t bits;       /* of a bit field, or 0: the whole scalar */
+    bool swap;          /* stored in the other byte order */
+    bool hex;           /* people read it as hexadecimal */
+    bool optional;      /* may lie behind the payload's end; it then has no value */
+    uint32_t condition; /* for the reader that defines the class; unused elsewhere */
+};
+
+enum layer {
+    LAYER_VMM,
+    LAYER_HYPERVISOR,
+    LAYER_GUEST,
+    LAYER_HOST,
+    LAYER_PROGRAM,
+};
+
+/* "vmm", "hypervisor", "guest", "host", "program". */
+const char *layer_name(enum layer layer);
+
+/* One capture of one tracer: what its events have in common. */
+struct origin {
+    enum layer layer;
+    const char *format;  /* the wire format: "simpletrace", "ftrace", … */
+    const char *path;    /* as the user gave it */
+    struct clock clock;
+    unsigned n_cpus;     /* 0: the format does not tell */
+    /* The name of a task, or NULL; the string lives as long as the source. NULL: no names here. */
+    const char *(*task_name)(const struct origin *origin, int32_t pid);
+    /* Writes the name of the vCPU of an event ("d0v1"); NULL: plain number. */
+    void (*put_vcpu)(const struct origin *origin, int32_t vcpu, struct text *text);
+};
+
+struct event_class {
+    const char *name;
+    const char *group;        /* the kernel's "system", QEMU's file group; NULL: none */
+    const struct origin *origin;
+    const struct field *fields;
+    unsigned n_fields;
+    unsigned index;           /* dense, from 0, within the catalogue: for tables beside it */
+    uint64_t id;              /* the wire format's own number */
+    const char *format;       /* printf-style, over the fields in order; NULL: none */
+    const char *declared_in;  /* file, NULL: built in or not known */
+    uint32_t declared_line;
+    bool disabled;            /* declared with `disable` */
+    const struct text_program *program; /* `format` compiled; NULL: none */
+    /* Writes the event's text where the format is more than printf over the fields (kernel print
+     * formats). NULL: `program`, or else "name=value …". */
+    void (*put_text)(const struct item *item, struct text *text);
+    const void *reader_data;  /* of the source that made the class */
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#include "event/clock.h"
+
+#include "base/number.h"
+#include "base/text.h"
+
+int64_t clock_to_ns(const struct clock *clock, int64_t time)
+{
+    if (clock->hz == NANOSECONDS || clock->hz == 0)
+        return time;
+    return (int64_t)((__int128)time * NANOSECONDS / (__int128)clock->hz);
+}
+
+void clock_put_time(const struct clock *clock, int64_t time, struct text *text)
+{
+    char *p = text_room(text, 2 * NUMBER_MAX);
+
+    if (clock->hz == 0)
+        text->next = number_sdec(p, time);
+    else
+        text->next = number_seconds(p, clock_to_ns(clock, time));
+}

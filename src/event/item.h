@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What flows through Strata: an event, or a loss of events. */
+
+#include <stdint.h>
+
+#include "event/class.h"
+
+enum item_kind {
+    ITEM_EVENT,
+    ITEM_LOSS,
+};
+
+#define CPU_UNKNOWN (-1)
+#define PID_UNKNOWN (-1)
+#define VCPU_UNKNOWN (-1)
+#define TIME_UNKNOWN INT64_MIN
+#define LOST_UNKNOWN UINT64_MAX
+
+/* Why events are missing. */
+enum loss_cause {
+    LOSS_DROPPED,    /* the tracer had no room and said so */
+    LOSS_UNREADABLE, /* the input was damaged here and the reader went on behind it */
+};
+
+/* 64 bytes, one cache line. An item and its payload are lent (event/source.h). */
+struct item {
+    int64_t time;               /* ticks of the origin's clock; of a loss: its end */
+    const struct origin *origin;
+    const struct event_class *class; /* NULL of a loss */
+    union {
+        const uint8_t *payload; /* event: `size` bytes, not aligned */
+        uint64_t lost;          /* loss: how many events, or LOST_UNKNOWN */
+    };
+    union {
+        struct {
+            uint32_t size;      /* event: bytes of payload */
+            uint32_t reader_word; /* event: for the reader's own put_text */
+        };
+        int64_t since;          /* loss: its start, or TIME_UNKNOWN */
+    };
+    int32_t cpu;                /* or CPU_UNKNOWN */
+    int32_t pid;                /* thread id where the format has one; or PID_UNKNOWN */
+    int32_t vcpu;               /* or VCPU_UNKNOWN; what it means is the origin's to say */
+    uint32_t skipped;           /* LOSS_UNREADABLE: bytes of input skipped (saturated) */
+    uint8_t kind;               /* enum item_kind */
+    uint8_t cause;              /* enum loss_cause */
+    uint8_t reader_byte;        /* for the reader's own put_text */
+};
+
+_Static_assert(sizeof(struct item) <= 64, "an item is one cache line");

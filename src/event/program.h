@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Format strings compiled once per class into a short list of operations, and the text of an event. */
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "event/spec.h"
+#include "event/value.h"
+
+struct text_program;
+
+/* Compiles class->format against class->fields. -EINVAL: a conversion is not understood, there are
+ * more conversions than fields, or one asks for a string where the field is none (or the other way
+ * round); -ENOMEM. */
+int program_compile(struct arena *arena, const struct event_class *class,
+                    const struct text_program **ret_program);
+
+/* The event's text, without name or time: by class->put_text, class->program, or as "name=value" with
+ * a blank between. Control characters in strings are written as \xNN, so that an event is one line
+ * whatever a guest put into it. */
+void item_put_text(const struct item *item, struct text *text);
+
+/* All fields as "name=value name=value"; strings in quotes. */
+void item_put_fields(const struct item *item, struct text *text);
+
+/* One value by itself: numbers in decimal or, where the field says so, as 0x…; strings bare. */
+void value_put(const struct field *field, const struct value *value, struct text *text);
+
+/* LEN bytes, with control characters as \xNN. */
+void text_put_safe(struct text *text, const char *s, size_t len);
+
+/* One number or character by SPEC, as printf would write it; width and precision already taken from
+ * the arguments where they were stars. V is cut to the size that the conversion asks for. */
+void spec_put_integer(const struct spec *spec, uint64_t v, struct text *text);
+void spec_put_string(const struct spec *spec, const char *s, size_t len, struct text *text);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Where items come from: a reader of a wire format, or a stage that takes other sources (merge,
+ * reorder, filter).
+ *
+ * A source lends items in runs. One item at a time would cost an indirect call per event, which is
+ * as much as walking the record; a run costs it once per few hundred.
+ *
+ * The contract:
+ *  S1  next() returns n > 0 and lends n items, 0 at the end, or a negative errno with `fault` filled.
+ *  S2  What was lent (items, payloads) is valid until the next call of next() on the same source.
+ *  S3  After an error everything readable before it has been lent. Each further call returns the same
+ *      error, each call after the end returns 0.
+ *  S4  Items of one cpu are in the order in which they were written; a source with `ordered` set
+ *      lends all items with times that do not step backwards.
+ *  S5  Classes, origins and the strings they hold live until the catalogue is freed, and outlive the
+ *      source, but for origin->task_name, which needs the source.
+ * Not thread-safe. */
+
+#include "base/fault.h"
+#include "event/item.h"
+
+struct source;
+struct text;
+
+struct source_ops {
+    int (*next)(struct source *source, const struct item **ret_items);
+    void (*free)(struct source *source);
+    /* Calls PUT for each thing worth telling about the input ("version", "4"); may be NULL. */
+    void (*facts)(const struct source *source,
+                  void (*put)(void *arg, const char *key, const char *value), void *arg);
+    /* How far it has come, in bytes, and of how many (0: unknown); may be NULL. */
+    void (*progress)(const struct source *source, uint64_t *ret_done, uint64_t *ret_total);
+};
+
+struct source {
+    const struct source_ops *ops;
+    bool ordered; /* see S4 */
+    struct fault fault;
+};
+
+static inline int source_next(struct source *source, const struct item **ret_items)
+{
+    return source->ops->next(source, ret_items);
+}
+
+static inline void source_free(struct source *source)
+{
+    if (source)
+        source->ops->free(source);
+}
+
+/* For _cleanup_. */
+static inline void source_freep(struct source **source)
+{
+    source_free(*source);
+}
+
+/* What all readers are told when they are opened. */
+struct reader_options {
+    bool keep_going; /* skip what is damaged, as a loss of cause LOSS_UNREADABLE */
+};

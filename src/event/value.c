@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "event/value.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/macro.h"
+
+static const struct value absent = {.s = ""};
+
+static struct value scalar(const struct field *field, const uint8_t *p)
+{
+    struct value v = {.present = true};
+
+    v.u = load_uint(p, field->size, field->swap);
+    if (field->bits) {
+        v.u = v.u >> field->shift & (~(uint64_t)0 >> (64 - field->bits));
+        if (field->type == FIELD_INT)
+            v.i = (int64_t)(v.u << (64 - field->bits)) >> (64 - field->bits);
+    } else if (field->type == FIELD_INT) {
+        v.i = sign_extend(v.u, field->size);
+    }
+    return v;
+}
+
+/* LEN bytes at AT, if the payload has them. */
+static struct value run(const struct item *item, const struct field *field, uint64_t at,
+                        uint64_t len)
+{
+    struct value v = {.present = true};
+
+    if (at > item->size || len > item->size - at)
+        return absent;
+    v.s = (const char *)item->payload + at;
+    v.len = (uint32_t)len;
+    if (field->type == FIELD_STRING)
+        v.len = (uint32_t)strnlen(v.s, len);
+    return v;
+}
+
+/* The value of FIELD that lies at AT, and where the next one begins. */
+static struct value value_at(const struct item *item, const struct field *field, uint64_t at,
+                             uint64_t *ret_behind)
+{
+    struct value v;
+    uint64_t len;
+
+    *ret_behind = UINT64_MAX;
+    switch (field->storage) {
+    case STORE_SCALAR:
+        if (unlikely(at > item->size || field->size > item->size - at))
+            return absent;
+        *ret_behind = at + field->size;
+        return scalar(field, item->payload + at);
+    case STORE_COUNTED:
+        if (at > item->size || item->size - at < 4)
+            return absent;
+        len = load_u32_swap(item->payload + at, field->swap);
+        if (len > item->size - at - 4)
+            return absent;
+        *ret_behind = at + 4 + len;
+        v = (struct value){.s = (const char *)item->payload + at + 4, .present = true};
+        v.len = (uint32_t)len;
+        return v;
+    case STORE_ARRAY:
+        *ret_behind = at + field->size;
+        return run(item, field, at, field->size);
+    case STORE_NUL_ENDED:
+        if (at > item->size)
+            return absent;
+        len = strnlen((const char *)item->payload + at, item->size - at);
+        *ret_behind = at + len + 1;
+        return run(item, field, at, len);
+    case STORE_REST: break;
+    }
+    if (at > item->size)
+        return absent;
+    return run(item, field, at, item->size - at);
+}
+
+static struct value indirect(const struct item *item, const struct field *field)
+{
+    uint64_t at = field->offset;
+    uint32_t word;
+
+    if (at > item->size || item->size - at < 4)
+        return absent;
+    word = load_u32_swap(item->payload + at, field->swap);
+    return run(item, field, (word & 0xffff) + (field->place == PLACE_REL_LOC ? at + 4 : 0),
+               word >> 16);
+}
+
+void item_values(const struct item *item, struct value *values)
+{
+    const struct event_class *class = item->class;
+    uint64_t behind = 0;
+
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        const struct field *field = &class->fields[i];
+
+        if (likely(field->place == PLACE_FIXED))
+            values[i] = value_at(item, field, field->offset, &behind);
+        else if (field->place == PLACE_BEHIND)
+            values[i] = value_at(item, field, behind, &behind);
+        else
+            values[i] = indirect(item, field);
+    }
+}
+
+struct value item_value(const struct item *item, unsigned field)
+{
+    const struct field *fields = item->class->fields;
+    unsigned first = field;
+    uint64_t behind = 0;
+    struct value v = absent;
+
+    if (fields[field].place == PLACE_DATA_LOC || fields[field].place == PLACE_REL_LOC)
+        return indirect(item, &fields[field]);
+    while (first > 0 && fields[first].place == PLACE_BEHIND)
+        first--;
+    for (unsigned i = first; i <= field; i++)
+        v = value_at(item, &fields[i],
+                     fields[i].place == PLACE_FIXED ? fields[i].offset : behind, &behind);
+    return v;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A source whose times step backwards a little, in order: writers that stamp the time before they
+ * take their place in the buffer leave such files. */
+
+#include "event/source.h"
+
+#define REORDER_WINDOW 1024
+
+/* Takes over INPUT. An item that comes up to WINDOW items too late is put in its place; one that
+ * comes later still is lent as soon as it is seen, so that nothing is lost and `ordered` is true but
+ * for those, which reorder_late() counts. Holds at most WINDOW
+ * items and their payloads. -ENOMEM (INPUT is then freed too). */
+int reorder_open(struct source *input, unsigned window, struct source **ret_source);
+uint64_t reorder_late(const struct source *source);
