@@ -15,6 +15,13 @@
 #define _hot_ __attribute__((hot))
 #define _cold_ __attribute__((cold, noinline))
 
+/* An array of characters without a NUL, and meant so: newer gccs warn otherwise. */
+#if defined(__has_attribute) && __has_attribute(nonstring)
+#define _nonstring_ __attribute__((nonstring))
+#else
+#define _nonstring_
+#endif
+
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
