@@ -14,11 +14,11 @@
 #define FAULT_NO_OFFSET UINT64_MAX
 
 struct fault {
-    int error;        /* negative errno, 0: nothing went wrong */
-    uint64_t offset;  /* bytes from the start of the input, or FAULT_NO_OFFSET */
-    uint32_t line;    /* line of a text, from 1, or 0 */
-    char path[256];   /* the input's name, may be empty */
-    char what[384];   /* what is wrong and what to do; no newline */
+    int error;       /* negative errno, 0: nothing went wrong */
+    uint64_t offset; /* bytes from the start of the input, or FAULT_NO_OFFSET */
+    uint32_t line;   /* line of a text, from 1, or 0 */
+    char path[256];  /* the input's name, may be empty */
+    char what[384];  /* what is wrong and what to do; no newline */
 };
 
 /* Fills FAULT (may be NULL) and returns ERROR, so that `return fault_at(…)` reads well. The first

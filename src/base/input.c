@@ -21,8 +21,7 @@ int input_open(struct input *in, const char *path, size_t capacity, struct fault
     return input_open_fd(in, fd, path, capacity, fault);
 }
 
-int input_open_fd(struct input *in, int fd, const char *name, size_t capacity,
-                  struct fault *fault)
+int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, struct fault *fault)
 {
     struct input opened = {.fd = fd, .owns_fd = true, .capacity = capacity, .size = UINT64_MAX};
     struct stat st;
@@ -94,8 +93,8 @@ static int read_more(struct input *in, struct fault *fault)
             return 0;
         }
         if (errno != EINTR)
-            return fault_at(fault, -errno, in->path, in->offset + in->filled,
-                            "cannot read on: %s", strerror(errno));
+            return fault_at(fault, -errno, in->path, in->offset + in->filled, "cannot read on: %s",
+                            strerror(errno));
     }
 }
 

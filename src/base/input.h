@@ -16,15 +16,15 @@
 struct input {
     int fd;
     bool owns_fd;
-    bool ended;       /* the end of the file was seen */
+    bool ended; /* the end of the file was seen */
     bool seekable;
-    char *path;       /* for messages */
+    char *path; /* for messages */
     uint8_t *buf;
     size_t capacity;
-    size_t next;      /* first unread byte in buf */
-    size_t filled;    /* bytes in buf */
-    uint64_t offset;  /* of buf[0] in the file */
-    uint64_t size;    /* of a regular file when opened, else UINT64_MAX */
+    size_t next;     /* first unread byte in buf */
+    size_t filled;   /* bytes in buf */
+    uint64_t offset; /* of buf[0] in the file */
+    uint64_t size;   /* of a regular file when opened, else UINT64_MAX */
 };
 
 #define INPUT_BUFFER_SIZE ((size_t)256 * 1024)
@@ -32,8 +32,7 @@ struct input {
 /* PATH "-" is standard input. CAPACITY is the longest piece that input_need() can be asked for. */
 int input_open(struct input *in, const char *path, size_t capacity, struct fault *fault);
 /* Takes FD over (closes it in input_done). NAME is for messages. */
-int input_open_fd(struct input *in, int fd, const char *name, size_t capacity,
-                  struct fault *fault);
+int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, struct fault *fault);
 /* Reads from memory that outlives the input; for tests and fuzzing. */
 int input_open_memory(struct input *in, const void *p, size_t size, const char *name);
 void input_done(struct input *in);

@@ -30,7 +30,7 @@
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /* The structure of TYPE whose member MEMBER is at PTR. */
-#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)(((char *)(ptr)) - offsetof(type, member)))
 
 /* For _cleanup_: frees what the variable points to. */
 static inline void freep(void *p)
@@ -40,9 +40,9 @@ static inline void freep(void *p)
 #define _cleanup_free_ _cleanup_(freep)
 
 /* Takes the pointer out of a variable, so that its _cleanup_ does nothing. */
-#define TAKE_PTR(p)                                                                                \
-    ({                                                                                             \
-        __typeof__(p) taken_ = (p);                                                                \
-        (p) = NULL;                                                                                \
-        taken_;                                                                                    \
+#define TAKE_PTR(p)                 \
+    ({                              \
+        __typeof__(p) taken_ = (p); \
+        (p) = NULL;                 \
+        taken_;                     \
     })

@@ -43,8 +43,7 @@ static struct map_slot *find(const struct map *map, uint64_t key, const char *na
         struct map_slot *slot = &map->slots[at];
         if (!slot->value)
             return slot;
-        if (slot->key == key &&
-            (!name || (slot->len == len && memcmp(slot->name, name, len) == 0)))
+        if (slot->key == key && (!name || (slot->len == len && memcmp(slot->name, name, len) == 0)))
             return slot;
         at = (at + 1) & (map->capacity - 1);
     }

@@ -27,8 +27,8 @@ struct declared_event {
     unsigned properties; /* enum declared_property */
     const struct declared_argument *arguments;
     unsigned n_arguments;
-    const char *format;       /* the C string literal's meaning, PRI macros put in; NULL: none given */
-    const char *format_trans; /* of `tcg` events, the format at translation time; else NULL */
+    const char *format; /* the C string literal's meaning, PRI macros put in; NULL: none given */
+    const char *format_trans;  /* of `tcg` events, the format at translation time; else NULL */
     const char *format_source; /* as written, quotes and macros and all, for generated code */
     const char *file;
     uint32_t line;

@@ -23,16 +23,16 @@ enum field_type {
     FIELD_CHAR,    /* one character, stored as an integer */
     FIELD_POINTER, /* an address: shown as hexadecimal */
     FIELD_STRING,
-    FIELD_BYTES,   /* raw memory, an array of integers */
-    FIELD_FLOAT,   /* a double, stored as its 8 bytes */
+    FIELD_BYTES, /* raw memory, an array of integers */
+    FIELD_FLOAT, /* a double, stored as its 8 bytes */
 };
 
 /* Where a field lies in the payload. */
 enum field_place {
-    PLACE_FIXED,     /* at `offset` */
-    PLACE_BEHIND,    /* behind the field before it, which is of variable length; `offset` is unused */
-    PLACE_DATA_LOC,  /* at `offset`: u32, low half where it lies from the payload's start, high its length */
-    PLACE_REL_LOC,   /* the same, but counted from behind the u32 */
+    PLACE_FIXED,  /* at `offset` */
+    PLACE_BEHIND, /* behind the field before it, which is of variable length; `offset` is unused */
+    PLACE_DATA_LOC, /* at `offset`: u32, low half where it lies from the payload's start, high its length */
+    PLACE_REL_LOC, /* the same, but counted from behind the u32 */
 };
 
 /* How a string or a run of bytes is stored at its place. */
@@ -76,10 +76,10 @@ const char *layer_name(enum layer layer);
 /* One capture of one tracer: what its events have in common. */
 struct origin {
     enum layer layer;
-    const char *format;  /* the wire format: "simpletrace", "ftrace", … */
-    const char *path;    /* as the user gave it */
+    const char *format; /* the wire format: "simpletrace", "ftrace", … */
+    const char *path;   /* as the user gave it */
     struct clock clock;
-    unsigned n_cpus;     /* 0: the format does not tell */
+    unsigned n_cpus; /* 0: the format does not tell */
     /* The name of a task, or NULL; the string lives as long as the source. NULL: no names here. */
     const char *(*task_name)(const struct origin *origin, int32_t pid);
     /* Writes the name of the vCPU of an event ("d0v1"); NULL: plain number. */
@@ -88,19 +88,19 @@ struct origin {
 
 struct event_class {
     const char *name;
-    const char *group;        /* the kernel's "system", QEMU's file group; NULL: none */
+    const char *group; /* the kernel's "system", QEMU's file group; NULL: none */
     const struct origin *origin;
     const struct field *fields;
     unsigned n_fields;
-    unsigned index;           /* dense, from 0, within the catalogue: for tables beside it */
-    uint64_t id;              /* the wire format's own number */
-    const char *format;       /* printf-style, over the fields in order; NULL: none */
-    const char *declared_in;  /* file, NULL: built in or not known */
+    unsigned index;          /* dense, from 0, within the catalogue: for tables beside it */
+    uint64_t id;             /* the wire format's own number */
+    const char *format;      /* printf-style, over the fields in order; NULL: none */
+    const char *declared_in; /* file, NULL: built in or not known */
     uint32_t declared_line;
-    bool disabled;            /* declared with `disable` */
+    bool disabled;                      /* declared with `disable` */
     const struct text_program *program; /* `format` compiled; NULL: none */
     /* Writes the event's text where the format is more than printf over the fields (kernel print
      * formats). NULL: `program`, or else "name=value …". */
     void (*put_text)(const struct item *item, struct text *text);
-    const void *reader_data;  /* of the source that made the class */
+    const void *reader_data; /* of the source that made the class */
 };

@@ -26,7 +26,7 @@ enum loss_cause {
 
 /* 64 bytes, one cache line. An item and its payload are lent (event/source.h). */
 struct item {
-    int64_t time;               /* ticks of the origin's clock; of a loss: its end */
+    int64_t time; /* ticks of the origin's clock; of a loss: its end */
     const struct origin *origin;
     const struct event_class *class; /* NULL of a loss */
     union {
@@ -35,18 +35,18 @@ struct item {
     };
     union {
         struct {
-            uint32_t size;      /* event: bytes of payload */
+            uint32_t size;        /* event: bytes of payload */
             uint32_t reader_word; /* event: for the reader's own put_text */
         };
-        int64_t since;          /* loss: its start, or TIME_UNKNOWN */
+        int64_t since; /* loss: its start, or TIME_UNKNOWN */
     };
-    int32_t cpu;                /* or CPU_UNKNOWN */
-    int32_t pid;                /* thread id where the format has one; or PID_UNKNOWN */
-    int32_t vcpu;               /* or VCPU_UNKNOWN; what it means is the origin's to say */
-    uint32_t skipped;           /* LOSS_UNREADABLE: bytes of input skipped (saturated) */
-    uint8_t kind;               /* enum item_kind */
-    uint8_t cause;              /* enum loss_cause */
-    uint8_t reader_byte;        /* for the reader's own put_text */
+    int32_t cpu;         /* or CPU_UNKNOWN */
+    int32_t pid;         /* thread id where the format has one; or PID_UNKNOWN */
+    int32_t vcpu;        /* or VCPU_UNKNOWN; what it means is the origin's to say */
+    uint32_t skipped;    /* LOSS_UNREADABLE: bytes of input skipped (saturated) */
+    uint8_t kind;        /* enum item_kind */
+    uint8_t cause;       /* enum loss_cause */
+    uint8_t reader_byte; /* for the reader's own put_text */
 };
 
 _Static_assert(sizeof(struct item) <= 64, "an item is one cache line");

@@ -62,9 +62,7 @@ static struct value value_at(const struct item *item, const struct field *field,
         v = (struct value){.s = (const char *)item->payload + at + 4, .present = true};
         v.len = (uint32_t)len;
         return v;
-    case STORE_ARRAY:
-        *ret_behind = at + field->size;
-        return run(item, field, at, field->size);
+    case STORE_ARRAY: *ret_behind = at + field->size; return run(item, field, at, field->size);
     case STORE_NUL_ENDED:
         if (at > item->size)
             return absent;
@@ -119,7 +117,7 @@ struct value item_value(const struct item *item, unsigned field)
     while (first > 0 && fields[first].place == PLACE_BEHIND)
         first--;
     for (unsigned i = first; i <= field; i++)
-        v = value_at(item, &fields[i],
-                     fields[i].place == PLACE_FIXED ? fields[i].offset : behind, &behind);
+        v = value_at(item, &fields[i], fields[i].place == PLACE_FIXED ? fields[i].offset : behind,
+                     &behind);
     return v;
 }

@@ -7,12 +7,12 @@
 
 struct value {
     union {
-        uint64_t u;    /* FIELD_UINT, BOOL, CHAR, POINTER: zero-extended; FIELD_INT: sign-extended */
+        uint64_t u; /* FIELD_UINT, BOOL, CHAR, POINTER: zero-extended; FIELD_INT: sign-extended */
         int64_t i;
         const char *s; /* FIELD_STRING, FIELD_BYTES: borrowed from the payload, no NUL */
     };
-    uint32_t len;      /* bytes at s */
-    bool present;      /* false: optional and not there, or the payload ends before it */
+    uint32_t len; /* bytes at s */
+    bool present; /* false: optional and not there, or the payload ends before it */
 };
 
 /* What one class may have at most; kernel events reach 60 or so. */
