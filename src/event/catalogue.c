@@ -11,6 +11,8 @@ int catalogue_add(struct catalogue *catalogue, const struct event_class *class,
 {
     struct event_class *copy;
 
+    if (class->n_fields > FIELDS_MAX)
+        return -E2BIG;
     if (catalogue->n_classes == catalogue->capacity) {
         unsigned capacity = catalogue->capacity ? catalogue->capacity * 2 : 256;
         struct event_class **bigger =

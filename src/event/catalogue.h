@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The event classes of one session, with dense indices, and the memory they live in. Several sources
- * share one catalogue, so that a sink can keep a plain array beside it. Not thread-safe. */
+/* The event classes of one session, with dense indices, and the memory they live in. Several
+ * sources share one catalogue, so that a sink can keep a plain array beside it. Not thread-safe. */
 
 #include "base/arena.h"
 #include "base/map.h"
@@ -16,7 +16,8 @@ struct catalogue {
 };
 
 /* Adds a copy of CLASS (its pointers are taken as they are, so they must live in the arena or be
- * static), gives it its index, and compiles its format. -ENOMEM. A format that does not compile
+ * static), gives it its index, and compiles its format. -ENOMEM;
+ * -E2BIG: more than FIELDS_MAX fields. A format that does not compile
  * against the fields leaves `program` NULL. */
 int catalogue_add(struct catalogue *catalogue, const struct event_class *class,
                   struct event_class **ret_class);

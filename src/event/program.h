@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Format strings compiled once per class into a short list of operations, and the text of an event. */
+/* Format strings compiled once per class into a short list of operations, and the text of an event.
+ */
 
 #include "base/arena.h"
 #include "base/text.h"
@@ -16,9 +17,12 @@ struct text_program;
 int program_compile(struct arena *arena, const struct event_class *class,
                     const struct text_program **ret_program);
 
-/* The event's text, without name or time: by class->put_text, class->program, or as "name=value" with
- * a blank between. Control characters in strings are written as \xNN, so that an event is one line
- * whatever a guest put into it. */
+/* Runs a compiled program over an event of the class that it was compiled for. */
+void program_run(const struct text_program *program, const struct item *item, struct text *text);
+
+/* The event's text, without name or time: by class->put_text, class->program, or as "name=value"
+ * with a blank between. Control characters in strings are written as \xNN, so that an event is one
+ * line whatever a guest put into it. */
 void item_put_text(const struct item *item, struct text *text);
 
 /* All fields as "name=value name=value"; strings in quotes. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* One printf conversion, taken apart: the piece that compiling a format, turning a log line back into
- * values, and the kernel's print formats share. */
+/* One printf conversion, taken apart: the piece that compiling a format, turning a log line back
+ * into values, and the kernel's print formats share. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,8 +9,8 @@
 #define REORDER_WINDOW 1024
 
 /* Takes over INPUT. An item that comes up to WINDOW items too late is put in its place; one that
- * comes later still is lent as soon as it is seen, so that nothing is lost and `ordered` is true but
- * for those, which reorder_late() counts. Holds at most WINDOW
- * items and their payloads. -ENOMEM (INPUT is then freed too). */
+ * comes later still is lent as soon as it is seen, so that nothing is lost and `ordered` is true
+ * but for those, which reorder_late() counts. Holds at most WINDOW items and their payloads.
+ * -ENOMEM (INPUT is then freed too). */
 int reorder_open(struct source *input, unsigned window, struct source **ret_source);
 uint64_t reorder_late(const struct source *source);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Events and values as text. */
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "base/number.h"
+#include "event/program.h"
+
+#define EVERY_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
+#define HIGH_BITS EVERY_BYTE(0x80)
+
+/* Whether any of the eight bytes needs a closer look: control characters, DEL, or not ASCII. (A
+ * byte under 0x20 borrows into its high bit; a byte that is 0x7f carries into it. Borrows and
+ * carries may also flag a harmless neighbour, which costs time only.) */
+static inline bool needs_a_look(uint64_t v)
+{
+    return (((v - EVERY_BYTE(0x20)) | (v + EVERY_BYTE(1)) | v) & HIGH_BITS) != 0;
+}
+
+/* Whether the byte at S must not reach a terminal: C0 controls, DEL, and the C1 controls as UTF-8
+ * encodes them (0xc2 0x80 … 0xc2 0x9f), of which some terminals take 0x9b as the start of a
+ * command.
+ */
+static inline bool is_control(const char *s, size_t left)
+{
+    uint8_t c = (uint8_t)*s;
+
+    return c < 0x20 || c == 0x7f || (c == 0xc2 && left > 1 && ((uint8_t)s[1] & 0xe0) == 0x80);
+}
+
+static void put_safe_slowly(struct text *text, const char *s, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        char *p = text_room(text, 4);
+        if (is_control(s + i, len - i)) {
+            *p++ = '\\';
+            *p++ = 'x';
+            text->next = number_hex_fixed(p, (uint8_t)s[i], 2);
+        } else {
+            *p = s[i];
+            text->next = p + 1;
+        }
+    }
+}
+
+void text_put_safe(struct text *text, const char *s, size_t len)
+{
+    char *p;
+
+    while (len > TEXT_ROOM_MAX / 2) {
+        text_put_safe(text, s, TEXT_ROOM_MAX / 2);
+        s += TEXT_ROOM_MAX / 2;
+        len -= TEXT_ROOM_MAX / 2;
+    }
+    p = text_room(text, len + 8);
+    for (; len >= 8; s += 8, p += 8, len -= 8) {
+        uint64_t v = load_u64(s);
+        if (unlikely(needs_a_look(v)))
+            break;
+        store_u64(p, v);
+    }
+    if (len < 8) {
+        size_t i = 0;
+        for (; i < len && (uint8_t)s[i] >= 0x20 && (uint8_t)s[i] < 0x7f; i++)
+            p[i] = s[i];
+        s += i;
+        p += i;
+        len -= i;
+    }
+    text->next = p;
+    if (unlikely(len > 0))
+        put_safe_slowly(text, s, len);
+}
+
+static void put_bytes(const struct field *field, const struct value *value, struct text *text)
+{
+    unsigned element = field->element > 1 ? field->element : 1;
+
+    text_put_char(text, '[');
+    for (uint32_t i = 0; i + element <= value->len; i += element) {
+        if (i)
+            text_put_char(text, ' ');
+        text_put_literal(text, "0x");
+        text_put_hex(text, load_uint(value->s + i, element, field->swap));
+    }
+    text_put_char(text, ']');
+}
+
+static void put_double(uint64_t bits, struct text *text)
+{
+    double d;
+
+    memcpy(&d, &bits, sizeof d);
+    text_printf(text, "%.17g", d);
+}
+
+void value_put(const struct field *field, const struct value *value, struct text *text)
+{
+    switch (field->type) {
+    case FIELD_STRING: text_put_safe(text, value->s, value->len); break;
+    case FIELD_BYTES: put_bytes(field, value, text); break;
+    case FIELD_FLOAT: put_double(value->u, text); break;
+    case FIELD_BOOL: text_put_str(text, value->u ? "true" : "false"); break;
+    case FIELD_POINTER:
+        text_put_literal(text, "0x");
+        text_put_hex(text, value->u);
+        break;
+    case FIELD_INT:
+        if (!field->hex) {
+            text_put_i64(text, value->i);
+            break;
+        }
+        /* A negative number reads as the declared type's own width. */
+        text_put_literal(text, "0x");
+        text_put_hex(text,
+                     value->u & (~UINT64_C(0) >>
+                                 (64 - 8 * MIN(field->c_size ? field->c_size : field->size, 8u))));
+        break;
+    case FIELD_UINT:
+    case FIELD_CHAR:
+        if (field->hex) {
+            text_put_literal(text, "0x");
+            text_put_hex(text, value->u);
+        } else {
+            text_put_u64(text, value->u);
+        }
+        break;
+    }
+}
+
+void item_put_fields(const struct item *item, struct text *text)
+{
+    struct value values[FIELDS_MAX];
+    const struct event_class *class = item->class;
+    bool first = true;
+
+    item_values(item, values);
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        const struct field *field = &class->fields[i];
+
+        if (!values[i].present && field->optional)
+            continue;
+        if (!first)
+            text_put_char(text, ' ');
+        first = false;
+        text_put_str(text, field->name);
+        text_put_char(text, '=');
+        if (!values[i].present) {
+            text_put_char(text, '?');
+        } else if (field->type == FIELD_STRING) {
+            text_put_char(text, '"');
+            value_put(field, &values[i], text);
+            text_put_char(text, '"');
+        } else {
+            value_put(field, &values[i], text);
+        }
+    }
+}
+
+void item_put_text(const struct item *item, struct text *text)
+{
+    const struct event_class *class = item->class;
+
+    if (class->put_text)
+        class->put_text(item, text);
+    else if (class->program)
+        program_run(class->program, item, text);
+    else
+        item_put_fields(item, text);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* A source whose times step backwards a little, in order.
+ *
+ * The last WINDOW items seen are held back; what comes before them is lent. What is held when the
+ * input is asked for its next run must be copied, payloads and all (S2); the rest of a run is lent
+ * where it lies. So a file that is in order costs one comparison an item and a copy of WINDOW items
+ * per run of the input.
+ *
+ * Invariants between two calls:
+ *  R1  held[0 … n_held) is sorted by time, stable, and its payloads are in payloads[current].
+ *  R2  ready is what the next calls lend before anything else; it lies in the input's last run.
+ *  R3  tail is what becomes `held` before the input is asked again; it lies in the input's last run
+ *      or in `sorted`. All that was seen is lent, or in ready, or in tail; or in held while tail is
+ *      empty. */
+#include "timeline/reorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+struct run {
+    const struct item *items;
+    unsigned n;
+};
+
+struct reorder {
+    struct source source;
+    struct source *input;
+    unsigned window;
+    int result; /* the input's last answer */
+    uint64_t late;
+    int64_t newest_lent;
+
+    struct run ready;
+    struct run tail;
+
+    struct item *held; /* `window` of them */
+    unsigned n_held;
+    uint8_t *payloads[2]; /* one holds those of `held`, the other is filled next */
+    size_t payload_size[2];
+    unsigned current;
+
+    struct item *sorted;  /* where held items and a run are sorted together */
+    struct item *scratch; /* as large, for the sort */
+    unsigned capacity;
+};
+
+static bool is_sorted(const struct item *items, unsigned n)
+{
+    for (unsigned i = 1; i < n; i++)
+        if (unlikely(items[i].time < items[i - 1].time))
+            return false;
+    return true;
+}
+
+/* The end of the ascending stretch that begins at FROM. */
+static unsigned stretch_end(const struct item *items, unsigned from, unsigned n)
+{
+    unsigned i = from + 1;
+
+    while (i < n && items[i - 1].time <= items[i].time)
+        i++;
+    return i;
+}
+
+/* Merges a[0 … n_a) and b[0 … n_b) into OUT; of equal times, a's go first. */
+static void merge_stretches(const struct item *a, unsigned n_a, const struct item *b, unsigned n_b,
+                            struct item *out)
+{
+    while (n_a && n_b) {
+        if (a->time <= b->time) {
+            *out++ = *a++;
+            n_a--;
+        } else {
+            *out++ = *b++;
+            n_b--;
+        }
+    }
+    memcpy(out, a, n_a * sizeof *out);
+    memcpy(out + n_a, b, n_b * sizeof *out);
+}
+
+/* Stable natural merge sort: linear for what is sorted, n log n at worst. The result is in *ITEMS,
+ * which may change places with *SCRATCH. */
+static void sort_items(struct item **items, struct item **scratch, unsigned n)
+{
+    for (;;) {
+        unsigned at = 0;
+        bool merged = false;
+        struct item *swap;
+
+        while (at < n) {
+            unsigned middle = stretch_end(*items, at, n);
+            unsigned end = middle < n ? stretch_end(*items, middle, n) : n;
+
+            if (at == 0 && middle == n)
+                return;
+            merge_stretches(*items + at, middle - at, *items + middle, end - middle, *scratch + at);
+            merged = true;
+            at = end;
+        }
+        if (!merged)
+            return;
+        swap = *items;
+        *items = *scratch;
+        *scratch = swap;
+    }
+}
+
+static int reserve(struct reorder *r, unsigned n)
+{
+    struct item *sorted;
+    struct item *scratch;
+
+    if (n <= r->capacity)
+        return 0;
+    sorted = realloc(r->sorted, n * sizeof *sorted);
+    if (!sorted)
+        return -ENOMEM;
+    r->sorted = sorted;
+    scratch = realloc(r->scratch, n * sizeof *scratch);
+    if (!scratch)
+        return -ENOMEM;
+    r->scratch = scratch;
+    r->capacity = n;
+    return 0;
+}
+
+/* Makes `tail` the held items, with payloads in memory of our own. */
+static int hold_tail(struct reorder *r)
+{
+    unsigned other = !r->current;
+    size_t size = 0;
+    uint8_t *p;
+
+    if (r->tail.n == 0)
+        return 0;
+    for (unsigned i = 0; i < r->tail.n; i++)
+        if (r->tail.items[i].kind == ITEM_EVENT)
+            size += r->tail.items[i].size;
+    if (size > r->payload_size[other]) {
+        p = realloc(r->payloads[other], size);
+        if (!p)
+            return -ENOMEM;
+        r->payloads[other] = p;
+        r->payload_size[other] = size;
+    }
+
+    p = r->payloads[other];
+    for (unsigned i = 0; i < r->tail.n; i++) {
+        struct item *item = &r->held[i];
+
+        *item = r->tail.items[i];
+        if (item->kind != ITEM_EVENT || item->size == 0)
+            continue;
+        memcpy(p, item->payload, item->size);
+        item->payload = p;
+        p += item->size;
+    }
+    r->n_held = r->tail.n;
+    r->tail.n = 0;
+    r->current = other;
+    return 0;
+}
+
+static int lend(struct reorder *r, const struct item *items, unsigned n,
+                const struct item **ret_items)
+{
+    for (unsigned i = 0; i < n && unlikely(items[i].time < r->newest_lent); i++)
+        r->late++;
+    r->newest_lent = MAX(r->newest_lent, items[n - 1].time);
+    *ret_items = items;
+    return (int)n;
+}
+
+/* The input's run is in order and belongs behind all that is held, and is long: no copy is needed.
+ */
+static int pass_on(struct reorder *r, const struct item *run, unsigned n,
+                   const struct item **ret_items)
+{
+    unsigned n_held = r->n_held;
+
+    r->ready = (struct run){run, n - r->window};
+    r->tail = (struct run){run + n - r->window, r->window};
+    r->n_held = 0;
+    if (n_held)
+        return lend(r, r->held, n_held, ret_items);
+    n = r->ready.n;
+    r->ready.n = 0;
+    return lend(r, run, n, ret_items);
+}
+
+/* Sorts what is held and the input's run together. 0: all of it is held now. */
+static int sort_in(struct reorder *r, const struct item *run, unsigned n,
+                   const struct item **ret_items)
+{
+    unsigned total = r->n_held + n;
+    unsigned n_tail = MIN(total, r->window);
+    int error = reserve(r, total);
+
+    if (error < 0)
+        return error;
+    memcpy(r->sorted, r->held, r->n_held * sizeof *run);
+    memcpy(r->sorted + r->n_held, run, n * sizeof *run);
+    sort_items(&r->sorted, &r->scratch, total);
+    r->n_held = 0;
+    r->tail = (struct run){r->sorted + total - n_tail, n_tail};
+    if (total == n_tail)
+        return 0;
+    return lend(r, r->sorted, total - n_tail, ret_items);
+}
+
+static int fail(struct reorder *r, int error)
+{
+    r->result = error;
+    return fault_plain(&r->source.fault, error, "", "out of memory");
+}
+
+static int reorder_next(struct source *source, const struct item **ret_items)
+{
+    struct reorder *r = container_of(source, struct reorder, source);
+    unsigned n;
+
+    if (r->ready.n) {
+        n = r->ready.n;
+        r->ready.n = 0;
+        return lend(r, r->ready.items, n, ret_items);
+    }
+
+    while (r->result > 0) {
+        const struct item *run;
+        int lent = hold_tail(r);
+
+        if (lent < 0)
+            return fail(r, lent);
+        r->result = source_next(r->input, &run);
+        if (r->result <= 0)
+            break;
+        n = (unsigned)r->result;
+        if (n > r->window && (r->n_held == 0 || r->held[r->n_held - 1].time <= run[0].time) &&
+            is_sorted(run, n))
+            lent = pass_on(r, run, n, ret_items);
+        else
+            lent = sort_in(r, run, n, ret_items);
+        if (lent < 0)
+            return fail(r, lent);
+        if (lent > 0)
+            return lent;
+    }
+
+    if (r->n_held) {
+        n = r->n_held;
+        r->n_held = 0;
+        return lend(r, r->held, n, ret_items);
+    }
+    if (r->result < 0)
+        r->source.fault = r->source.fault.error ? r->source.fault : r->input->fault;
+    return r->result;
+}
+
+static void reorder_free(struct source *source)
+{
+    struct reorder *r = container_of(source, struct reorder, source);
+
+    source_free(r->input);
+    free(r->held);
+    free(r->payloads[0]);
+    free(r->payloads[1]);
+    free(r->sorted);
+    free(r->scratch);
+    free(r);
+}
+
+static void reorder_facts(const struct source *source,
+                          void (*put)(void *arg, const char *key, const char *value), void *arg)
+{
+    const struct reorder *r = container_of(source, struct reorder, source);
+
+    if (r->input->ops->facts)
+        r->input->ops->facts(r->input, put, arg);
+}
+
+static void reorder_progress(const struct source *source, uint64_t *ret_done, uint64_t *ret_total)
+{
+    const struct reorder *r = container_of(source, struct reorder, source);
+
+    *ret_done = *ret_total = 0;
+    if (r->input->ops->progress)
+        r->input->ops->progress(r->input, ret_done, ret_total);
+}
+
+static const struct source_ops reorder_ops = {
+    .next = reorder_next,
+    .free = reorder_free,
+    .facts = reorder_facts,
+    .progress = reorder_progress,
+};
+
+int reorder_open(struct source *input, unsigned window, struct source **ret_source)
+{
+    struct reorder *r = calloc(1, sizeof *r);
+
+    if (r)
+        r->held = calloc(window, sizeof *r->held);
+    if (!r || !r->held) {
+        free(r);
+        source_free(input);
+        return -ENOMEM;
+    }
+    r->source = (struct source){.ops = &reorder_ops, .ordered = true};
+    r->input = input;
+    r->window = window;
+    r->result = 1;
+    r->newest_lent = INT64_MIN;
+    *ret_source = &r->source;
+    return 0;
+}
+
+uint64_t reorder_late(const struct source *source)
+{
+    return container_of(source, struct reorder, source)->late;
+}
