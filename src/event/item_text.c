@@ -17,29 +17,33 @@ static inline bool needs_a_look(uint64_t v)
     return (((v - EVERY_BYTE(0x20)) | (v + EVERY_BYTE(1)) | v) & HIGH_BITS) != 0;
 }
 
-/* Whether the byte at S must not reach a terminal: C0 controls, DEL, and the C1 controls as UTF-8
- * encodes them (0xc2 0x80 … 0xc2 0x9f), of which some terminals take 0x9b as the start of a
- * command.
- */
-static inline bool is_control(const char *s, size_t left)
+/* How many bytes at S must not reach a terminal: C0 controls, DEL, and the C1 controls as UTF-8
+ * encodes them (0xc2 0x80 to 0xc2 0x9f), of which some terminals take 0x9b as a command's start. */
+static inline size_t control_len(const char *s, size_t left)
 {
     uint8_t c = (uint8_t)*s;
 
-    return c < 0x20 || c == 0x7f || (c == 0xc2 && left > 1 && ((uint8_t)s[1] & 0xe0) == 0x80);
+    if (c < 0x20 || c == 0x7f)
+        return 1;
+    return c == 0xc2 && left > 1 && ((uint8_t)s[1] & 0xe0) == 0x80 ? 2 : 0;
 }
 
 static void put_safe_slowly(struct text *text, const char *s, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        char *p = text_room(text, 4);
-        if (is_control(s + i, len - i)) {
+    while (len > 0) {
+        size_t n = control_len(s, len);
+        char *p = text_room(text, 8);
+
+        if (n == 0) {
+            *p++ = *s++;
+            len--;
+        }
+        for (; n > 0; n--, len--) {
             *p++ = '\\';
             *p++ = 'x';
-            text->next = number_hex_fixed(p, (uint8_t)s[i], 2);
-        } else {
-            *p = s[i];
-            text->next = p + 1;
+            p = number_hex_fixed(p, (uint8_t)*s++, 2);
         }
+        text->next = p;
     }
 }
 
@@ -48,9 +52,12 @@ void text_put_safe(struct text *text, const char *s, size_t len)
     char *p;
 
     while (len > TEXT_ROOM_MAX / 2) {
-        text_put_safe(text, s, TEXT_ROOM_MAX / 2);
-        s += TEXT_ROOM_MAX / 2;
-        len -= TEXT_ROOM_MAX / 2;
+        size_t n = TEXT_ROOM_MAX / 2;
+
+        n -= (uint8_t)s[n - 1] == 0xc2; /* a C1 control is not to be cut in two */
+        text_put_safe(text, s, n);
+        s += n;
+        len -= n;
     }
     p = text_room(text, len + 8);
     for (; len >= 8; s += 8, p += 8, len -= 8) {

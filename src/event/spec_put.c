@@ -145,8 +145,8 @@ void spec_put_integer(const struct spec *spec, uint64_t v, struct text *text)
     n = (size_t)(end - digits);
     if (spec->has_precision) {
         size_t precision = MIN(spec->precision, WIDTH_MAX);
-        if (precision == 0 && v == 0)
-            n = 0; /* C: no characters */
+        if (precision == 0 && v == 0 && !(spec->conversion == 'o' && spec->alternate))
+            n = 0; /* C: no characters, but for "%#o", which always shows a zero */
         if (precision > n + n_zeros)
             n_zeros = precision - n;
     }

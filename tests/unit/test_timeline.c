@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmocka_all.h"
+
+#include "memory_source.h"
+#include "timeline/merge.h"
+#include "timeline/reorder.h"
+
+#define N 5000
+
+/* Items whose payload repeats their number, so that a payload that was not kept is seen. */
+static struct item *make_items(unsigned n, int64_t (*time)(unsigned i))
+{
+    struct item *items = calloc(n, sizeof *items);
+    uint32_t *numbers = calloc(n, sizeof *numbers);
+
+    assert_non_null(items);
+    assert_non_null(numbers);
+    for (unsigned i = 0; i < n; i++) {
+        numbers[i] = i;
+        items[i].time = time(i);
+        items[i].payload = (const uint8_t *)&numbers[i];
+        items[i].size = 4;
+        items[i].pid = (int32_t)i;
+    }
+    return items;
+}
+
+static void free_items(struct item *items)
+{
+    free((void *)items[0].payload);
+    free(items);
+}
+
+/* Takes everything out of SOURCE; returns how many there were and checks payloads, and times where
+ * they must be in order. */
+static unsigned drain(struct source *source, bool ordered, int *ret_result, unsigned *seen)
+{
+    const struct item *items;
+    int64_t last = INT64_MIN;
+    unsigned total = 0;
+    int n;
+
+    while ((n = source_next(source, &items)) > 0) {
+        for (int i = 0; i < n; i++) {
+            uint32_t number;
+            memcpy(&number, items[i].payload, 4);
+            assert_int_equal(number, items[i].pid);
+            if (ordered)
+                assert_true(items[i].time >= last);
+            last = items[i].time;
+            if (seen)
+                seen[number]++;
+            total++;
+        }
+    }
+    assert_int_equal(source_next(source, &items), n);
+    *ret_result = n;
+    return total;
+}
+
+static int64_t in_order(unsigned i)
+{
+    return (int64_t)i / 3;
+}
+
+static int64_t steps_back(unsigned i)
+{
+    return (int64_t)i - (int64_t)(i * 7919 % 50);
+}
+
+static int64_t backwards(unsigned i)
+{
+    return -(int64_t)i;
+}
+
+static void reorder_all(int64_t (*time)(unsigned), unsigned window, unsigned run, bool ordered)
+{
+    struct item *items = make_items(N, time);
+    unsigned *seen = calloc(N, sizeof *seen);
+    struct source *source;
+    int result;
+
+    assert_int_equal(reorder_open(memory_source(items, N, run, 0), window, &source), 0);
+    assert_int_equal(drain(source, ordered, &result, seen), N);
+    assert_int_equal(result, 0);
+    for (unsigned i = 0; i < N; i++)
+        assert_int_equal(seen[i], 1);
+    assert_true(ordered == (reorder_late(source) == 0));
+    source_free(source);
+    free(seen);
+    free_items(items);
+}
+
+static void reorder_keeps_what_is_in_order(void **state)
+{
+    (void)state;
+    for (unsigned run = 1; run < 3000; run = run * 3 + 1)
+        reorder_all(in_order, 64, run, true);
+}
+
+static void reorder_mends_small_steps(void **state)
+{
+    (void)state;
+    for (unsigned run = 1; run < 3000; run = run * 3 + 1)
+        for (unsigned window = 50; window < 3000; window *= 4)
+            reorder_all(steps_back, window, run, true);
+}
+
+static void reorder_loses_nothing_beyond_its_window(void **state)
+{
+    (void)state;
+    reorder_all(backwards, 16, 100, false);
+    reorder_all(steps_back, 2, 7, false);
+}
+
+static void reorder_is_stable(void **state)
+{
+    struct item *items = make_items(N, in_order);
+    struct source *source;
+    const struct item *lent;
+    int32_t expected = 0;
+    int n;
+
+    (void)state;
+    assert_int_equal(reorder_open(memory_source(items, N, 77, 0), 100, &source), 0);
+    while ((n = source_next(source, &lent)) > 0)
+        for (int i = 0; i < n; i++)
+            assert_int_equal(lent[i].pid, expected++);
+    source_free(source);
+    free_items(items);
+}
+
+static void reorder_passes_the_fault_on_after_all_items(void **state)
+{
+    struct item *items = make_items(N, steps_back);
+    struct source *source;
+    int result;
+
+    (void)state;
+    assert_int_equal(reorder_open(memory_source(items, N, 500, -EBADMSG), 64, &source), 0);
+    assert_int_equal(drain(source, true, &result, NULL), N);
+    assert_int_equal(result, -EBADMSG);
+    assert_string_equal(source->fault.what, "made to fail");
+    source_free(source);
+    free_items(items);
+}
+
+static void merge_of(unsigned n_inputs, unsigned run, int error)
+{
+    struct item *items = make_items(N, in_order);
+    struct item *parts[8] = {NULL};
+    unsigned n_part[8] = {0};
+    struct source *inputs[8];
+    struct source *source;
+    int result;
+
+    for (unsigned k = 0; k < n_inputs; k++)
+        parts[k] = calloc(N, sizeof **parts);
+    for (unsigned i = 0; i < N; i++) {
+        unsigned k = (i * 2654435761u >> 13) % n_inputs;
+        parts[k][n_part[k]++] = items[i];
+    }
+    for (unsigned k = 0; k < n_inputs; k++)
+        inputs[k] = memory_source(parts[k], n_part[k], run + k, k == 0 ? error : 0);
+    assert_int_equal(merge_open(inputs, n_inputs, &source), 0);
+    assert_int_equal(drain(source, true, &result, NULL), N);
+    assert_int_equal(result, error);
+    source_free(source);
+    for (unsigned k = 0; k < n_inputs; k++)
+        free(parts[k]);
+    free_items(items);
+}
+
+static void merge_puts_in_order(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 8; n++)
+        for (unsigned run = 1; run < 2000; run = run * 5 + 2)
+            merge_of(n, run, 0);
+}
+
+static void merge_ends_with_the_fault_of_an_input(void **state)
+{
+    (void)state;
+    merge_of(3, 100, -EIO);
+    merge_of(1, 100, -EIO);
+}
+
+static void merge_of_equal_times_goes_by_input(void **state)
+{
+    struct item *items = make_items(30, in_order);
+    struct source *inputs[3];
+    struct source *source;
+    const struct item *lent;
+    int32_t expected[] = {0, 10, 20};
+    unsigned at = 0;
+    int n;
+
+    (void)state;
+    for (unsigned i = 0; i < 30; i++)
+        items[i].time = i % 10;
+    for (unsigned k = 0; k < 3; k++)
+        inputs[k] = memory_source(items + 10 * k, 10, 4, 0);
+    assert_int_equal(merge_open(inputs, 3, &source), 0);
+    while ((n = source_next(source, &lent)) > 0)
+        for (int i = 0; i < n; i++, at++)
+            assert_int_equal(lent[i].pid, expected[at % 3] + (int32_t)(at / 3));
+    assert_int_equal(at, 30);
+    source_free(source);
+    free_items(items);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reorder_keeps_what_is_in_order),
+        cmocka_unit_test(reorder_mends_small_steps),
+        cmocka_unit_test(reorder_loses_nothing_beyond_its_window),
+        cmocka_unit_test(reorder_is_stable),
+        cmocka_unit_test(reorder_passes_the_fault_on_after_all_items),
+        cmocka_unit_test(merge_puts_in_order),
+        cmocka_unit_test(merge_ends_with_the_fault_of_an_input),
+        cmocka_unit_test(merge_of_equal_times_goes_by_input),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
