@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmocka_all.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/glob.h"
+#include "base/input.h"
+#include "base/map.h"
+#include "base/number.h"
+#include "base/text.h"
+
+static uint64_t random_state = 88172645463325252u;
+
+/* Numbers of all sizes, the same in every run. */
+static uint64_t next_random(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state >> (random_state >> 40 & 63);
+}
+
+static void check_number(uint64_t v)
+{
+    char expected[64];
+    char got[64];
+
+    snprintf(expected, sizeof expected, "%" PRIu64, v);
+    *number_dec(got, v) = '\0';
+    assert_string_equal(got, expected);
+    snprintf(expected, sizeof expected, "%" PRId64, (int64_t)v);
+    *number_sdec(got, (int64_t)v) = '\0';
+    assert_string_equal(got, expected);
+    snprintf(expected, sizeof expected, "%" PRIx64, v);
+    *number_hex(got, v) = '\0';
+    assert_string_equal(got, expected);
+    snprintf(expected, sizeof expected, "%016" PRIx64, v);
+    *number_hex_fixed(got, v, 16) = '\0';
+    assert_string_equal(got, expected);
+}
+
+static void numbers_read_as_printf_writes_them(void **state)
+{
+    uint64_t power = 1;
+
+    (void)state;
+    for (unsigned i = 0; i < 20; i++, power *= 10) {
+        check_number(power - 1);
+        check_number(power);
+        check_number(power + 1);
+    }
+    for (unsigned i = 0; i < 64; i++)
+        for (int d = -1; d <= 1; d++)
+            check_number((UINT64_C(1) << i) + (uint64_t)d);
+    for (unsigned i = 0; i < 100000; i++)
+        check_number(next_random());
+}
+
+static void seconds_have_nine_decimals(void **state)
+{
+    static const struct {
+        int64_t ns;
+        const char *text;
+    } cases[] = {
+        {0, "0.000000000"},
+        {1, "0.000000001"},
+        {-1, "-0.000000001"},
+        {1795246302879456789, "1795246302.879456789"},
+        {INT64_MAX, "9223372036.854775807"},
+        {INT64_MIN, "-9223372036.854775808"},
+    };
+    char got[64];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        *number_seconds(got, cases[i].ns) = '\0';
+        assert_string_equal(got, cases[i].text);
+    }
+}
+
+static void globs_match(void **state)
+{
+    char many[4001];
+
+    (void)state;
+    assert_true(glob_match("*", ""));
+    assert_true(glob_match("blk_*", "blk_co_preadv"));
+    assert_true(glob_match("*_co_*v", "blk_co_preadv"));
+    assert_true(glob_match("a?c", "abc"));
+    assert_true(glob_match("a*b*c", "a1b2bc"));
+    assert_true(glob_match("**", "x"));
+    assert_false(glob_match("a?c", "ac"));
+    assert_false(glob_match("blk", "blk_"));
+    assert_false(glob_match("", "x"));
+    assert_false(glob_match("*x", "xy"));
+    assert_true(glob_is_pattern("a*"));
+    assert_false(glob_is_pattern("abc"));
+
+    /* A pattern that makes a backtracking matcher run for ever. */
+    memset(many, 'a', sizeof many - 1);
+    many[sizeof many - 1] = '\0';
+    assert_false(glob_match("a*a*a*a*a*a*a*a*a*a*a*a*b", many));
+}
+
+static void maps_find_what_was_put(void **state)
+{
+    struct map map = {0};
+    struct map names = {0};
+    static char texts[5000][8];
+    size_t iter = 0;
+    size_t n = 0;
+    void *value;
+
+    (void)state;
+    assert_null(map_get(&map, 0));
+    for (uint64_t i = 0; i < 5000; i++) {
+        snprintf(texts[i], sizeof texts[i], "n%u", (unsigned)i);
+        assert_int_equal(map_put(&map, i << 20, texts[i]), 0);
+        assert_int_equal(map_put_str(&names, texts[i], strlen(texts[i]), texts[i]), 0);
+    }
+    assert_int_equal(map_put(&map, 0, texts[1]), 0);
+    assert_ptr_equal(map_get(&map, 0), texts[1]);
+    for (uint64_t i = 1; i < 5000; i++) {
+        assert_ptr_equal(map_get(&map, i << 20), texts[i]);
+        assert_ptr_equal(map_get_str(&names, texts[i], strlen(texts[i])), texts[i]);
+    }
+    assert_null(map_get(&map, 1));
+    assert_null(map_get_str(&names, "n", 1));
+    while (map_next(&map, &iter, NULL, &value))
+        n++;
+    assert_int_equal(n, 5000);
+    map_done(&map);
+    map_done(&names);
+}
+
+static void arenas_give_aligned_zeroed_memory(void **state)
+{
+    struct arena arena = {0};
+
+    (void)state;
+    for (size_t size = 0; size < 20000; size = size * 3 / 2 + 1) {
+        uint8_t *p = arena_alloc(&arena, size);
+        assert_non_null(p);
+        assert_int_equal((uintptr_t)p % 16, 0);
+        for (size_t i = 0; i < size; i++)
+            assert_int_equal(p[i], 0);
+        memset(p, 0xff, size);
+    }
+    assert_string_equal(arena_strndup(&arena, "abcdef", 3), "abc");
+    assert_null(arena_alloc(&arena, SIZE_MAX));
+    arena_done(&arena);
+}
+
+static void a_text_drains_into_its_file(void **state)
+{
+    struct text text;
+    char big[10000];
+    char back[10001];
+    int fds[2];
+
+    (void)state;
+    memset(big, 'y', sizeof big);
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(text_open_fd(&text, fds[1], 1), 0);
+    text_put(&text, big, sizeof big);
+    text_put_char(&text, 'z');
+    assert_int_equal(text_flush(&text), 0);
+    assert_int_equal(read(fds[0], back, sizeof back), sizeof back);
+    assert_memory_equal(back, big, sizeof big);
+    assert_int_equal(back[10000], 'z');
+    text_done(&text);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void a_text_keeps_its_first_error(void **state)
+{
+    struct text text;
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    /* Written to the end that is for reading. */
+    assert_int_equal(text_open_fd(&text, fds[0], 1), 0);
+    for (unsigned i = 0; i < 10000; i++)
+        text_put_u64(&text, UINT64_MAX);
+    assert_int_equal(text_flush(&text), -EBADF);
+    text_done(&text);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* Reads 1,000 bytes in pieces of 1 to 16 through a buffer of 16. */
+static void read_in_pieces(struct input *in)
+{
+    struct fault fault = {0};
+    unsigned at = 0;
+
+    while (at < 1000) {
+        unsigned n = MIN(1 + at % 16, 1000 - at);
+        assert_int_equal(input_offset(in), at);
+        assert_int_equal(input_need(in, n, &fault), 1);
+        for (unsigned i = 0; i < n; i++)
+            assert_int_equal(input_at(in)[i], (uint8_t)((at + i) * 7));
+        input_skip(in, n);
+        at += n;
+    }
+    assert_int_equal(input_need(in, 1, &fault), 0);
+    assert_int_equal(input_need(in, 0, &fault), 1);
+    assert_int_equal(fault.error, 0);
+}
+
+static void inputs_read_files_pipes_and_memory(void **state)
+{
+    uint8_t bytes[1000];
+    struct fault fault = {0};
+    struct input in;
+    char path[] = "/tmp/strata-test-XXXXXX";
+    int fds[2];
+    int fd;
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 7);
+
+    fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, sizeof bytes), sizeof bytes);
+    close(fd);
+    assert_int_equal(input_open(&in, path, 16, &fault), 0);
+    assert_int_equal(in.size, 1000);
+    read_in_pieces(&in);
+    assert_int_equal(input_need(&in, 17, &fault), -ENOBUFS);
+    assert_int_equal(input_seek(&in, 500, &fault), 0);
+    assert_int_equal(input_need(&in, 16, &fault), 1);
+    assert_int_equal(input_at(&in)[0], (uint8_t)(500 * 7));
+    input_done(&in);
+    unlink(path);
+
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(write(fds[1], bytes, sizeof bytes), sizeof bytes);
+    close(fds[1]);
+    assert_int_equal(input_open_fd(&in, fds[0], "pipe", 16, &fault), 0);
+    assert_int_equal(in.size, UINT64_MAX);
+    assert_int_equal(input_need(&in, 1, &fault), 1);
+    read_in_pieces(&in);
+    assert_int_equal(input_seek(&in, 0, &fault), -ESPIPE);
+    input_done(&in);
+
+    assert_int_equal(input_open_memory(&in, bytes, sizeof bytes, "memory"), 0);
+    read_in_pieces(&in);
+    input_done(&in);
+}
+
+static void faults_say_what_and_where(void **state)
+{
+    struct fault fault = {0};
+    struct input in;
+    char text[512];
+
+    (void)state;
+    assert_int_equal(input_open(&in, "/nonexistent/file", 16, &fault), -ENOENT);
+    fault_print(&fault, text, sizeof text);
+    assert_string_equal(text, "/nonexistent/file: cannot open it: No such file or directory");
+    /* The first one stays. */
+    assert_int_equal(fault_at(&fault, -EBADMSG, "a", 12, "x"), -EBADMSG);
+    assert_int_equal(fault.error, -ENOENT);
+    fault_clear(&fault);
+    assert_int_equal(fault_at(&fault, -EBADMSG, "a", 12, "bad %s", "x"), -EBADMSG);
+    fault_print(&fault, text, sizeof text);
+    assert_string_equal(text, "a: offset 12: bad x");
+    fault_clear(&fault);
+    fault_line(&fault, -EINVAL, "events", 3, "bad");
+    fault_print(&fault, text, sizeof text);
+    assert_string_equal(text, "events:3: bad");
+    fault_clear(&fault);
+    assert_int_equal(input_open(&in, "/", 16, &fault), -EISDIR);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_read_as_printf_writes_them),
+        cmocka_unit_test(seconds_have_nine_decimals),
+        cmocka_unit_test(globs_match),
+        cmocka_unit_test(maps_find_what_was_put),
+        cmocka_unit_test(arenas_give_aligned_zeroed_memory),
+        cmocka_unit_test(a_text_drains_into_its_file),
+        cmocka_unit_test(a_text_keeps_its_first_error),
+        cmocka_unit_test(inputs_read_files_pipes_and_memory),
+        cmocka_unit_test(faults_say_what_and_where),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
