@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* C string literals and format macros side by side, as a format is written:
+ *
+ *     "addr 0x%" PRIx64 " size %u"
+ *
+ * and what they mean to a compiler. Macros mean what they mean on 64-bit Linux with glibc. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct c_literal {
+    size_t len;         /* bytes of the meaning */
+    bool unknown_macro; /* one of a name that is not known here: the meaning is not complete */
+};
+
+/* Reads pieces from *P on, up to END or the first comma outside the quotes, into BUF, which has room
+ * for END - *P + 1 bytes and is ended by a NUL; no meaning is longer than its source. Leaves *P
+ * behind the last piece. NULL, or what is wrong, with *P at the place. */
+const char *c_literal_parse(const char **p, const char *end, char *buf,
+                            struct c_literal *ret_literal);

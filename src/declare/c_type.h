@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The C types that an event's argument may have, by their words.
+ *
+ * Sizes are those of a 64-bit Linux host (LP64): that is where the captures come from, and the wire
+ * formats store every scalar as 64 bits anyway. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct c_type {
+    uint8_t size; /* bytes: 1, 2, 4 or 8; 0: void */
+    bool is_signed;
+    bool is_bool;
+    bool is_pointer; /* any star; `size` is then 8 */
+    bool is_string;  /* QEMU's backends store the characters, see below */
+    bool unknown;    /* a word that is no type of C's own; taken for an unsigned of 8 bytes */
+};
+
+/* What the LEN bytes at S say. `is_string` follows the writers of the simple backend to the letter,
+ * as it decides what stands in the file: the text begins with "const char *", "char *" (the blank
+ * before the star may be missing) and has one star. So `const  char *`, with two blanks, is a
+ * pointer. */
+struct c_type c_type_parse(const char *s, size_t len);
+
+/* S with one blank between words and before stars ("const char *", "void **") into BUF, which has
+ * room for 2 * LEN + 1 bytes. */
+void c_type_normalise(const char *s, size_t len, char *buf);
