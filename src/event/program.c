@@ -317,7 +317,7 @@ static struct spec with_stars(const struct op *op, const struct value *stars)
 static void put_special(const struct op *op, const struct value *values, uint64_t u,
                         struct text *text)
 {
-    const struct value *value = op->direct ? NULL : &values[op->field];
+    const struct value *value = &values[op->field]; /* of a direct field: never looked at */
     struct spec spec = op->spec;
 
     if (op->n_stars)

@@ -87,7 +87,7 @@ static void put_pointer(const struct spec *spec, uint64_t v, struct text *text)
 void spec_put_integer(const struct spec *spec, uint64_t v, struct text *text)
 {
     char digits[DIGITS_MAX];
-    char *end = digits;
+    char *end;
     const char *prefix = "";
     size_t n_prefix = 0;
     size_t n_zeros = 0;
