@@ -1,0 +1,103 @@
+# The work of tests/layers.sh: reads the table in docs/architecture.md, whose rows look like
+#
+#   | `event/` | what it holds | base | traceevent |
+#
+# (layer, contents, layers it may use, libraries besides libc), then the sources, and prints each
+# include that the table does not allow. A layer may use itself; "everything" and "-" mean what they
+# say.
+
+BEGIN {
+    n = split("assert ctype dirent endian errno fcntl float fnmatch getopt glob inttypes limits " \
+        "linux/limits locale math poll pthread signal stdalign stdarg stdatomic stdbool stddef stdint " \
+        "stdio stdlib string strings sys/ioctl sys/mman sys/resource sys/socket sys/stat sys/time " \
+        "sys/types sys/uio sys/un sys/wait termios time unistd wchar", names, " ")
+    for (i = 1; i <= n; i++)
+        libc[names[i] ".h"] = 1
+    library["jansson.h"] = "jansson"
+    library["zlib.h"] = "zlib"
+    library["zstd.h"] = "zstd"
+    bad = 0
+}
+
+function fail(what) {
+    print FILENAME ":" FNR ": " what
+    bad++
+}
+
+function words(text, layer, table,    n, i, list) {
+    gsub(/[`,]/, " ", text)
+    n = split(text, list, " ")
+    for (i = 1; i <= n; i++)
+        table[layer, list[i]] = 1
+}
+
+FILENAME ~ /architecture\.md$/ {
+    if (match($0, /^\| `[a-z_]+\/` +\|/)) {
+        split($0, cell, "|")
+        layer = cell[2]
+        gsub(/[` \/]/, "", layer)
+        layers[layer] = 1
+        words(cell[4], layer, may)
+        words(cell[5], layer, may_library)
+        n_layers++
+    }
+    next
+}
+
+FNR == 1 {
+    if (!n_layers) {
+        print "docs/architecture.md holds no table of layers"
+        exit 1
+    }
+    split(FILENAME, part, "/")
+    layer = part[2]
+    if (!(layer in layers))
+        fail("the layer " layer " is not in the table of docs/architecture.md")
+    n_files++
+}
+
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+    target = $0
+    sub(/^[^"]*"/, "", target)
+    sub(/".*/, "", target)
+    n_includes++
+    if (target ~ /^strata\//) { # the public headers
+        if (!may[layer, "include"])
+            fail(layer " may not use the public headers")
+        next
+    }
+    if (target !~ /^[a-z_]+\/[a-z0-9_]+\.(h|inc)$/) {
+        fail("\"" target "\": name it from src/, as \"layer/file.h\"")
+        next
+    }
+    split(target, part, "/")
+    used = part[1]
+    if (!(used in layers))
+        fail("\"" target "\": the layer " used " is not in the table of docs/architecture.md")
+    else if (used != layer && !may[layer, used] && !may[layer, "everything"])
+        fail(layer " may not use " used)
+}
+
+/^[ \t]*#[ \t]*include[ \t]*</ {
+    target = $0
+    sub(/^[^<]*</, "", target)
+    sub(/>.*/, "", target)
+    n_includes++
+    name = target ~ /^traceevent\// ? "traceevent" : library[target]
+    if (name != "") {
+        if (!may_library[layer, name])
+            fail(layer " may not use the library " name)
+    } else if (!(target in libc)) {
+        fail("<" target "> is not known to be libc's; tests/layers.awk lists those that are used")
+    }
+}
+
+END {
+    if (bad)
+        exit 1
+    if (n_files < 10 || n_includes < 10) {
+        print "found only " n_files " files with " n_includes " includes: is this the tree?"
+        exit 1
+    }
+    print n_files " files, " n_includes " includes, " n_layers " layers"
+}
