@@ -104,7 +104,7 @@ static int parse_escape(const char **p, const char *end)
         for (q++; q < end && hex_digit(*q) >= 0; q++)
             value = ((value < 0 ? 0 : value) * 16 + hex_digit(*q)) & 0xfff;
     } else if (*q != '\0' && (letter = strchr(letters, *q))) {
-        value = meanings[letter - letters];
+        value = (unsigned char)meanings[letter - letters];
         q++;
     }
     if (value < 0 || value > 255)
