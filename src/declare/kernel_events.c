@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#include "declare/kernel_events.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+
+#include "declare/kernel_format.h"
+#include "declare/kernel_symbols.h"
+#include "event/value.h"
+
+struct kernel_events {
+    struct kernel_classes known; /* must stand first: kernel_events_class() */
+    struct catalogue *catalogue;
+    const struct origin *origin;
+    struct kernel_facts facts;
+    struct kernel_common common;
+    struct kernel_formats *formats;
+    struct tep_handle *tep;
+    struct kernel_strings printk;
+    struct kernel_strings cmdlines;
+    struct kernel_symbols *symbols;
+    bool symbols_tried;
+};
+
+int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *facts,
+                      struct kernel_formats *formats, struct kernel_events **ret_events)
+{
+    struct kernel_events *events = calloc(1, sizeof *events);
+
+    if (!events) {
+        formats->free(formats);
+        return -ENOMEM;
+    }
+    events->catalogue = catalogue;
+    events->facts = *facts;
+    events->formats = formats;
+    /* As all kernels since 2.6.30 have it. */
+    events->common = (struct kernel_common){.type_offset = 0, .pid_offset = 4, .size = 8};
+
+    events->tep = tep_alloc();
+    if (!events->tep) {
+        kernel_events_free(events);
+        return -ENOMEM;
+    }
+    /* It would write about what it does not understand to standard error. */
+    tep_set_loglevel(TEP_LOG_NONE);
+    tep_set_file_bigendian(events->tep, facts->big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
+    tep_set_long_size(events->tep, facts->long_size);
+    *ret_events = events;
+    return 0;
+}
+
+void kernel_events_free(struct kernel_events *events)
+{
+    if (!events)
+        return;
+    if (events->formats)
+        events->formats->free(events->formats);
+    if (events->tep)
+        tep_free(events->tep);
+    kernel_strings_done(&events->printk);
+    kernel_strings_done(&events->cmdlines);
+    kernel_symbols_free(events->symbols);
+    free(events->known.classes);
+    free(events);
+}
+
+void kernel_events_set_origin(struct kernel_events *events, const struct origin *origin)
+{
+    events->origin = origin;
+}
+
+const struct kernel_common *kernel_events_common(const struct kernel_events *events)
+{
+    return &events->common;
+}
+
+const struct kernel_facts *kernel_events_facts(const struct kernel_events *events)
+{
+    return &events->facts;
+}
+
+int kernel_events_set_common(struct kernel_events *events, const struct kernel_format *format,
+                             struct fault *fault)
+{
+    uint32_t type_offset, type_size, pid_offset, pid_size;
+
+    if (!kernel_format_field(format->text, format->len, "common_type", &type_offset, &type_size) ||
+        !kernel_format_field(format->text, format->len, "common_pid", &pid_offset, &pid_size))
+        return fault_plain(fault, -EBADMSG, format->path,
+                           "no fields common_type and common_pid: this is not a kernel's event "
+                           "format");
+    if (type_size != 2 || pid_size != 4 || type_offset > 64 || pid_offset > 64)
+        return fault_plain(fault, -EBADMSG, format->path,
+                           "common_type of %u bytes at %u and common_pid of %u bytes at %u: only 2 "
+                           "and 4 bytes within the first 64 can be read",
+                           type_size, type_offset, pid_size, pid_offset);
+    events->common = (struct kernel_common){
+        .type_offset = (uint16_t)type_offset,
+        .pid_offset = (uint16_t)pid_offset,
+        .size = (uint16_t)MAX(type_offset + 2, pid_offset + 4),
+    };
+    return 0;
+}
+
+int kernel_events_read_printk(struct kernel_events *events, char *text, size_t len)
+{
+    kernel_strings_done(&events->printk);
+    return kernel_strings_read_printk(text, len, &events->printk);
+}
+
+int kernel_events_read_cmdlines(struct kernel_events *events, char *text, size_t len)
+{
+    kernel_strings_done(&events->cmdlines);
+    return kernel_strings_read_cmdlines(text, len, &events->cmdlines);
+}
+
+const char *kernel_events_task(const struct kernel_events *events, int32_t pid)
+{
+    const struct kernel_string *found;
+
+    if (pid == 0)
+        return "<idle>";
+    found = pid < 0 ? NULL : kernel_strings_find(&events->cmdlines, (uint64_t)pid);
+    return found ? found->s : NULL;
+}
+
+static struct kernel_symbols *symbols(struct kernel_events *events)
+{
+    char *text;
+    size_t len;
+
+    if (!events->symbols_tried) {
+        events->symbols_tried = true;
+        if (events->formats->kallsyms(events->formats, &text, &len) == 0 &&
+            kernel_symbols_new(text, len, &events->symbols) < 0)
+            events->symbols = NULL;
+    }
+    return events->symbols;
+}
+
+const char *kernel_events_symbol(struct kernel_events *events, uint64_t address, size_t *ret_len,
+                                 uint64_t *ret_start)
+{
+    struct kernel_symbols *table = symbols(events);
+
+    return table ? kernel_symbols_find(table, address, ret_len, ret_start) : NULL;
+}
+
+uint64_t kernel_events_symbol_address(struct kernel_events *events, const char *name)
+{
+    struct kernel_symbols *table = symbols(events);
+
+    return table ? kernel_symbols_address(table, name) : 0;
+}
+
+const char *kernel_events_printk(const struct kernel_events *events, uint64_t address,
+                                 size_t *ret_len)
+{
+    const struct kernel_string *found = kernel_strings_find(&events->printk, address);
+
+    if (!found)
+        return NULL;
+    *ret_len = found->len;
+    return found->s;
+}
+
+/* How libtraceevent's FIELD reads as one of ours. */
+static struct field field_of(const struct kernel_events *events, const struct tep_format_field *f)
+{
+    struct field field = {
+        .place = PLACE_FIXED,
+        .offset = (uint32_t)MAX(f->offset, 0),
+        .size = (uint32_t)MAX(f->size, 0),
+        .swap = events->facts.swap,
+    };
+    bool is_array = f->flags & TEP_FIELD_IS_ARRAY;
+    bool is_string = f->flags & TEP_FIELD_IS_STRING;
+
+    if (f->flags & TEP_FIELD_IS_DYNAMIC) {
+        field.place = f->flags & TEP_FIELD_IS_RELATIVE ? PLACE_REL_LOC : PLACE_DATA_LOC;
+        field.storage = STORE_ARRAY;
+        field.type = is_string ? FIELD_STRING : FIELD_BYTES;
+    } else if (is_array ||
+               (field.size != 1 && field.size != 2 && field.size != 4 && field.size != 8)) {
+        /* An array of no length, such as `char buf[]`, is the rest of the event. */
+        field.storage = field.size == 0 ? STORE_REST : STORE_ARRAY;
+        field.type = is_string ? FIELD_STRING : FIELD_BYTES;
+    } else {
+        field.storage = STORE_SCALAR;
+        if (f->flags & TEP_FIELD_IS_POINTER)
+            field.type = FIELD_POINTER;
+        else if (strcmp(f->type, "bool") == 0 && field.size == 1)
+            field.type = FIELD_BOOL;
+        else
+            field.type = f->flags & TEP_FIELD_IS_SIGNED ? FIELD_INT : FIELD_UINT;
+        /* A `long` of the kernel's is an address or a mask more often than a count. */
+        field.hex = (f->flags & TEP_FIELD_IS_LONG) && field.type == FIELD_UINT;
+    }
+    if (field.type == FIELD_BYTES &&
+        (f->elementsize == 2 || f->elementsize == 4 || f->elementsize == 8))
+        field.element = (uint8_t)f->elementsize;
+    return field;
+}
+
+static int make_fields(struct kernel_events *events, const struct tep_event *event,
+                       struct event_class *class)
+{
+    struct arena *arena = &events->catalogue->arena;
+    struct field *fields;
+    unsigned n = 0;
+
+    for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
+        n++;
+    n = MIN(n, (unsigned)FIELDS_MAX);
+    fields = arena_alloc(arena, MAX(n, 1u) * sizeof *fields);
+    if (!fields)
+        return -ENOMEM;
+    class->fields = fields;
+    class->n_fields = n;
+    for (const struct tep_format_field *f = event->format.fields; n > 0; f = f->next, n--) {
+        *fields = field_of(events, f);
+        fields->name = arena_strdup(arena, f->name);
+        fields->c_type = arena_strdup(arena, f->type);
+        if (!fields->name || !fields->c_type)
+            return -ENOMEM;
+        fields++;
+    }
+    return 0;
+}
+
+/* A class for events of which only the number is known. */
+static int make_unknown(struct kernel_events *events, uint16_t id, struct event_class *class)
+{
+    static const struct field bytes = {.name = "data",
+                                       .c_type = "u8[]",
+                                       .type = FIELD_BYTES,
+                                       .place = PLACE_FIXED,
+                                       .storage = STORE_REST};
+    struct arena *arena = &events->catalogue->arena;
+    struct field *fields = arena_memdup(arena, &bytes, sizeof bytes);
+    char name[32];
+
+    snprintf(name, sizeof name, "unknown-%u", id);
+    class->name = arena_strdup(arena, name);
+    if (!class->name || !fields)
+        return -ENOMEM;
+    fields->offset = events->common.size;
+    class->fields = fields;
+    class->n_fields = 1;
+    return 0;
+}
+
+/* Has libtraceevent parse the format of ID. NULL: there is none that can be parsed. */
+static struct tep_event *parse(struct kernel_events *events, uint16_t id,
+                               struct kernel_format *ret_format)
+{
+    struct tep_event *event;
+
+    if (events->formats->format(events->formats, id, ret_format) < 0)
+        return NULL;
+    if (kernel_format_check(ret_format->text, ret_format->len) < 0 ||
+        kernel_format_id(ret_format->text, ret_format->len) != id)
+        return NULL;
+    /* It returns an error for a print format that it does not understand, but keeps the fields. */
+    tep_parse_event(events->tep, ret_format->text, ret_format->len, ret_format->system);
+    event = tep_find_event(events->tep, id);
+    return event && event->name ? event : NULL;
+}
+
+static int make_known(struct kernel_events *events, const struct tep_event *event,
+                      const struct kernel_format *format, struct event_class *class)
+{
+    struct arena *arena = &events->catalogue->arena;
+
+    class->name = arena_strdup(arena, event->name);
+    class->group = arena_strdup(arena, format->system);
+    if (!class->name || !class->group)
+        return -ENOMEM;
+    if (format->path) {
+        class->declared_in = arena_strdup(arena, format->path);
+        if (!class->declared_in)
+            return -ENOMEM;
+    }
+    return make_fields(events, event, class);
+}
+
+const struct event_class *kernel_events_make(struct kernel_events *events, uint16_t id)
+{
+    struct event_class class = {.id = id, .origin = events->origin};
+    struct kernel_format format;
+    struct event_class *made;
+    struct tep_event *event;
+    int r;
+
+    if (id >= events->known.n_classes) {
+        uint32_t n = MAX((uint32_t)id + 1, events->known.n_classes * 2);
+        const struct event_class **bigger;
+
+        n = MIN(MAX(n, UINT32_C(1024)), UINT32_C(65536));
+        bigger = realloc(events->known.classes, n * sizeof *bigger);
+        if (!bigger)
+            return NULL;
+        memset(bigger + events->known.n_classes, 0, (n - events->known.n_classes) * sizeof *bigger);
+        events->known.classes = bigger;
+        events->known.n_classes = n;
+    }
+
+    event = parse(events, id, &format);
+    r = event ? make_known(events, event, &format, &class) : make_unknown(events, id, &class);
+    if (r < 0 || catalogue_add(events->catalogue, &class, &made) < 0)
+        return NULL;
+    events->known.classes[id] = made;
+    return made;
+}

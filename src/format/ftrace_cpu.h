@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A source over the ring-buffer pages of one CPU, wherever the pages come from: a raw file beside a
+ * tracefs tree (format/ftrace.h), or a trace.dat (format/trace_dat.h). */
+
+#include "declare/kernel_events.h"
+#include "event/source.h"
+#include "format/ftrace_page.h"
+
+/* What the CPUs of one capture share. Counted: each source holds it. */
+struct ftrace_capture {
+    unsigned n_refs;
+    struct kernel_events *events; /* owned */
+    struct ftrace_layout layout;
+    const struct origin *origin; /* in the catalogue */
+    bool keep_going;
+};
+
+/* A capture with one reference. Takes EVENTS over, also when it fails (-ENOMEM). ORIGIN is copied into
+ * CATALOGUE and gets its task names from EVENTS. */
+int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
+                       struct kernel_events *events, const struct ftrace_layout *layout,
+                       bool keep_going, struct ftrace_capture **ret_capture);
+void ftrace_capture_unref(struct ftrace_capture *capture);
+
+/* Where pages come from. */
+struct page_feed {
+    /* The next page. 1: SIZE bytes at PAGE, which stand at OFFSET of the file and are valid until the
+     * next call; fewer than the layout's size only at the end of the file. 0: no more. */
+    int (*next)(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,
+                uint64_t *ret_offset, struct fault *fault);
+    void (*free)(struct page_feed *feed);
+    uint64_t done, total; /* bytes, for progress; total 0: not known */
+    const char *path;     /* for messages */
+};
+
+/* Takes FEED over, also when it fails (-ENOMEM), and one more reference of CAPTURE. */
+int ftrace_cpu_open(struct ftrace_capture *capture, int cpu, struct page_feed *feed,
+                    struct source **ret_source);
