@@ -9,12 +9,15 @@
  *
  * The contract:
  *  S1  next() returns n > 0 and lends n items, 0 at the end, or a negative errno with `fault`
- * filled. S2  What was lent (items, payloads) is valid until the next call of next() on the same
- * source. S3  After an error everything readable before it has been lent. Each further call returns
- * the same error, each call after the end returns 0. S4  Items of one cpu are in the order in which
- * they were written; a source with `ordered` set lends all items with times that do not step
- * backwards. S5  Classes, origins and the strings they hold live until the catalogue is freed, and
- * outlive the source, but for origin->task_name, which needs the source. Not thread-safe. */
+ *      filled.
+ *  S2  What was lent (items, payloads) is valid until the next call of next() on the same source.
+ *  S3  After an error everything readable before it has been lent. Each further call returns the
+ *      same error, each call after the end returns 0.
+ *  S4  Items of one cpu are in the order in which they were written; a source with `ordered` set
+ *      lends all items with times that do not step backwards.
+ *  S5  Classes, origins and the strings they hold live until the catalogue is freed, and outlive the
+ *      source, but for origin->task_name, which needs the source.
+ * Not thread-safe. */
 
 #include "base/fault.h"
 #include "event/item.h"
