@@ -12,8 +12,6 @@
 
 /* "00" "01" … "99". */
 extern const char number_pairs[200];
-/* "00" "01" … "ff". */
-extern const char number_hex_pairs[512];
 
 static inline unsigned number_dec_digits(uint64_t v)
 {
@@ -79,21 +77,46 @@ static inline char *number_sdec(char *p, int64_t v)
     return number_dec(p, (uint64_t)v);
 }
 
-/* Exactly N digits (up to 16). */
+/* The eight hexadecimal digits of V as they lie in memory. All at once: nibbles are spread to a byte
+ * each, then '0' or 'a' - 10 is added to every byte. */
+static inline uint64_t number_hex8(uint32_t v)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t x = v;
+
+    x = (x << 16 | x) & UINT64_C(0x0000ffff0000ffff);
+    x = (x << 8 | x) & UINT64_C(0x00ff00ff00ff00ff);
+    x = (x << 4 | x) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    x = x + ones * '0' + ((x + ones * 6) >> 4 & ones) * ('a' - 10 - '0');
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    return x;
+}
+
+/* The last N (1 to 8) of eight digits to P; up to 8 bytes are written. */
+static inline void number_put_hex8(char *p, uint64_t digits, unsigned n)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    digits >>= 8 * (8 - n);
+#else
+    digits <<= 8 * (8 - n);
+#endif
+    memcpy(p, &digits, 8);
+}
+
+/* Exactly N digits (1 to 16). */
 static inline char *number_hex_fixed(char *p, uint64_t v, unsigned n)
 {
-    char *end = p + n;
-    char *q = end;
+    uint64_t low = number_hex8((uint32_t)v);
 
-    while (n >= 2) {
-        q -= 2;
-        memcpy(q, number_hex_pairs + (v & 0xff) * 2, 2);
-        v >>= 8;
-        n -= 2;
+    if (n <= 8) {
+        number_put_hex8(p, low, n);
+    } else {
+        number_put_hex8(p, number_hex8((uint32_t)(v >> 32)), n - 8);
+        number_put_hex8(p + n - 8, low, 8);
     }
-    if (n)
-        *--q = number_hex_pairs[(v & 0xf) * 2 + 1];
-    return end;
+    return p + n;
 }
 
 static inline char *number_hex(char *p, uint64_t v)

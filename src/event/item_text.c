@@ -32,7 +32,7 @@ static void put_safe_slowly(struct text *text, const char *s, size_t len)
 {
     while (len > 0) {
         size_t n = control_len(s, len);
-        char *p = text_room(text, 8);
+        char *p = text_room(text, 8 + NUMBER_MAX);
 
         if (n == 0) {
             *p++ = *s++;

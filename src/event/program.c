@@ -21,6 +21,7 @@ enum op_kind {
     OP_SIGNED,
     OP_HEX,
     OP_HEX_MINIMUM, /* zeros up to `minimum` digits: "%016x" */
+    OP_POINTER,
     OP_STRING,
     OP_SPEC,
     OP_SPEC_STRING,
@@ -128,6 +129,7 @@ static enum op_kind kind_of(const struct spec *spec)
     case 'd':
     case 'i': return plain ? OP_SIGNED : OP_SPEC;
     case 'u': return plain ? OP_UNSIGNED : OP_SPEC;
+    case 'p': return plain ? OP_POINTER : OP_SPEC;
     case 'x':
         if (plain)
             return OP_HEX;
@@ -186,7 +188,7 @@ static unsigned op_room(const struct op *op)
     case OP_SPEC_STRING:
     case OP_SPEC_FLOAT: return literal;
     case OP_SPEC: return literal + SPEC_MAX;
-    default: return literal + NUMBER_MAX;
+    default: return literal + 2 + NUMBER_MAX;
     }
 }
 
@@ -281,6 +283,16 @@ static inline char *put_hex_minimum(char *p, uint64_t v, unsigned minimum)
     return number_hex_fixed(p, v, MAX((bits + 3) / 4, minimum));
 }
 
+static inline char *put_pointer(char *p, uint64_t v)
+{
+    if (unlikely(v == 0)) {
+        memcpy(p, "(nil)", 5); /* as glibc writes it */
+        return p + 5;
+    }
+    memcpy(p, "0x", 2);
+    return number_hex(p + 2, v);
+}
+
 static void put_float(const struct spec *spec, uint64_t bits, struct text *text)
 {
     char format[] = {'%', '.', '*', spec->conversion, '\0'};
@@ -366,6 +378,7 @@ void program_run(const struct text_program *program, const struct item *item, st
         case OP_HEX_MINIMUM:
             p = put_hex_minimum(p, v << op->unused_bits >> op->unused_bits, op->minimum);
             break;
+        case OP_POINTER: p = put_pointer(p, v); break;
         default:
             text->next = p;
             put_special(op, values, v, text);
