@@ -134,7 +134,8 @@ int kernel_symbols_new(char *text, size_t len, struct kernel_symbols **ret_symbo
         }
         line = line_end + 1;
     }
-    qsort(symbols->symbols, symbols->n_symbols, sizeof *symbols->symbols, compare_symbols);
+    if (symbols->n_symbols > 0) /* qsort() may not be given NULL */
+        qsort(symbols->symbols, symbols->n_symbols, sizeof *symbols->symbols, compare_symbols);
     *ret_symbols = symbols;
     return 0;
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <assert.h>
+
 #include "cmocka_all.h"
 
 #include "memory_source.h"
@@ -154,6 +156,7 @@ static void merge_of(unsigned n_inputs, unsigned run, int error)
     struct source *source;
     int result;
 
+    assert(n_inputs > 0 && n_inputs <= ARRAY_SIZE(parts));
     for (unsigned k = 0; k < n_inputs; k++)
         parts[k] = calloc(N, sizeof **parts);
     for (unsigned i = 0; i < N; i++) {
