@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define NUMBER_MAX 24
 
@@ -59,12 +62,35 @@ static inline char *number_dec_fixed(char *p, uint64_t v, unsigned n)
     return end;
 }
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define NUMBER_ZEROS UINT64_C(0x3030303030303030)
+
+/* The eight digits of V, which is below 100,000,000, as bytes 0 to 9; the first one is the lowest
+ * byte, so that a store puts them in order. Halves three times, all pieces at once. */
+static inline uint64_t number_dec_8(uint32_t v)
+{
+    uint64_t x = v / 10000 | (uint64_t)(v % 10000) << 32;
+    uint64_t hundreds = (x * 10486 >> 20) & UINT64_C(0x7f0000007f);
+    uint64_t tens;
+
+    x = hundreds | (x - 100 * hundreds) << 16;
+    tens = (x * 103 >> 10) & UINT64_C(0x000f000f000f000f);
+    return tens | (x - 10 * tens) << 8;
+}
+#endif
+
 static inline char *number_dec(char *p, uint64_t v)
 {
-    if (v < 10) {
-        *p = (char)('0' + v);
-        return p + 1;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (v < 100000000) {
+        uint64_t digits = number_dec_8((uint32_t)v);
+        unsigned zeros = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) & ~7u;
+
+        digits = (digits | NUMBER_ZEROS) >> zeros;
+        memcpy(p, &digits, sizeof digits);
+        return p + 8 - zeros / 8;
     }
+#endif
     return number_dec_fixed(p, v, number_dec_digits(v));
 }
 
@@ -119,11 +145,27 @@ static inline char *number_hex_fixed(char *p, uint64_t v, unsigned n)
     return p + n;
 }
 
+/* No branch on the number of digits, which no processor could foretell. */
 static inline char *number_hex(char *p, uint64_t v)
 {
-    unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1);
+    unsigned zeros = (unsigned)__builtin_clzll(v | 1) / 4;
 
-    return number_hex_fixed(p, v, (bits + 3) / 4);
+    v <<= 4 * zeros;
+#ifdef __SSE2__
+    const __m128i nibble = _mm_set1_epi8(0x0f);
+    __m128i bytes = _mm_cvtsi64_si128((long long)__builtin_bswap64(v));
+    __m128i digits = _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi64(bytes, 4), nibble),
+                                       _mm_and_si128(bytes, nibble));
+    __m128i letters = _mm_cmpgt_epi8(digits, _mm_set1_epi8(9));
+
+    digits = _mm_add_epi8(digits, _mm_set1_epi8('0'));
+    digits = _mm_add_epi8(digits, _mm_and_si128(letters, _mm_set1_epi8('a' - '0' - 10)));
+    _mm_storeu_si128((__m128i *)(void *)p, digits);
+#else
+    number_put_hex8(p, number_hex8((uint32_t)(v >> 32)), 8);
+    number_put_hex8(p + 8, number_hex8((uint32_t)v), 8);
+#endif
+    return p + 16 - zeros;
 }
 
 /* V nanoseconds as seconds with nine decimals. */

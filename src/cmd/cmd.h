@@ -24,3 +24,5 @@ void cmd_error(const char *format, ...) _printf_(1, 2);
 void cmd_fault(const struct fault *fault);
 /* "strata VERB: TEXT", and where to find help; returns EXIT_USAGE. */
 int cmd_usage_error(const char *verb, const char *format, ...) _printf_(2, 3);
+
+int cmd_simpletrace(int argc, char **argv);

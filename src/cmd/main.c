@@ -13,6 +13,7 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+    {"simpletrace", cmd_simpletrace, NULL},
     {NULL, NULL, NULL},
 };
 

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* simpletrace [--no-header] EVENTS TRACE: QEMU's simpletrace.py, its arguments, its output, its exit
+ * statuses. What goes wrong is told in the words of that program where scripts could look for them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "format/simpletrace.h"
+#include "view/simpletrace_text.h"
+
+#define OUTPUT_SIZE ((size_t)128 * 1024)
+
+static const char help[] =
+    "Usage: simpletrace [--no-header] EVENTS TRACE\n"
+    "\n"
+    "Prints the binary TRACE of QEMU's simple trace backend as QEMU's simpletrace.py does.\n"
+    "EVENTS is the trace-events file that it was built with (trace-events-all); TRACE may be -\n"
+    "for standard input.\n"
+    "\n"
+    "  --no-header   TRACE has no file header; ids are positions in EVENTS\n"
+    "  --help        print this\n";
+
+/* The first error of the events file; the Python program reads no further. */
+static void tell_error(void *arg, const char *file, uint32_t line, uint32_t column,
+                       const char *what)
+{
+    unsigned *n = arg;
+
+    if ((*n)++ < 20)
+        fprintf(stderr, "Error at %s:%" PRIu32 ":%" PRIu32 ": %s\n", file, line, column, what);
+}
+
+static int read_events(const char *path, struct declarations *declarations,
+                       struct qemu_events *events)
+{
+    struct fault fault = {0};
+    unsigned n_errors = 0;
+    int r;
+
+    r = declarations_read(declarations, path, tell_error, &n_errors, &fault);
+    if (n_errors > 20)
+        fprintf(stderr, "… and %u errors more\n", n_errors - 20);
+    if (r < 0 && n_errors == 0)
+        cmd_fault(&fault);
+    if (r < 0)
+        return r;
+    r = qemu_events_init(declarations, events);
+    if (r < 0)
+        cmd_error("out of memory");
+    return r;
+}
+
+/* Why an item could not be printed. */
+static void tell_item(const char *path, const struct item *item, int error)
+{
+    const struct event_class *class = item->class;
+
+    if (error == -ENOENT)
+        fprintf(stderr,
+                "'%s' event is logged but is not declared in the trace events file, try using "
+                "trace-events-all instead.\n",
+                class->name);
+    else if (error == -EBADMSG)
+        cmd_error("%s: a record of '%s' is shorter than %s:%" PRIu32
+                  " says: is it the events file of the QEMU that wrote this?",
+                  path, class->name, class->declared_in, class->declared_line);
+    else
+        cmd_error("out of memory");
+}
+
+static int print_all(struct source *source, const char *path, struct simpletrace_text *printer,
+                     struct text *out)
+{
+    const struct item *items;
+    int n, r;
+
+    while ((n = source_next(source, &items)) > 0) {
+        unsigned done;
+
+        r = simpletrace_text_put(printer, items, (unsigned)n, &done);
+        if (r < 0) {
+            text_flush(out);
+            tell_item(path, &items[done], r);
+            return r;
+        }
+        if (out->error)
+            return out->error;
+    }
+    r = text_flush(out);
+    if (n < 0)
+        cmd_fault(&source->fault);
+    return n < 0 ? n : r;
+}
+
+static int open_trace(const char *path, const struct simpletrace_options *options,
+                      struct catalogue *catalogue, struct source **ret_source)
+{
+    struct fault fault = {0};
+    struct input in;
+    int r;
+
+    r = input_open(&in, path, SIMPLETRACE_INPUT_SIZE, &fault);
+    if (r >= 0)
+        r = simpletrace_open(&in, catalogue, options, ret_source, &fault);
+    if (r < 0)
+        cmd_fault(&fault);
+    return r;
+}
+
+static int print_trace(const char *path, const struct simpletrace_options *options)
+{
+    _cleanup_(catalogue_done) struct catalogue catalogue = {0};
+    _cleanup_(simpletrace_text_freep) struct simpletrace_text *printer = NULL;
+    _cleanup_(source_freep) struct source *source = NULL;
+    _cleanup_(text_done) struct text out = TEXT_IN_MEMORY;
+    int r;
+
+    r = open_trace(path, options, &catalogue, &source);
+    if (r < 0)
+        return r;
+    r = text_open_fd(&out, STDOUT_FILENO, OUTPUT_SIZE);
+    if (r >= 0)
+        r = simpletrace_text_new(&out, simpletrace_version(source) < 3 ? SIMPLETRACE_NO_PID : 0,
+                                 &printer);
+    if (r < 0) {
+        cmd_error("out of memory");
+        return r;
+    }
+    r = print_all(source, path, printer, &out);
+    if (out.error && out.error != -EPIPE)
+        cmd_error("cannot write: %s", strerror(-out.error));
+    return r;
+}
+
+int cmd_simpletrace(int argc, char **argv)
+{
+    _cleanup_(declarations_done) struct declarations declarations = {0};
+    _cleanup_(qemu_events_done) struct qemu_events events = {0};
+    struct simpletrace_options options = {.events = &events};
+    const char *name = argv[0];
+
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        fputs(help, stdout);
+        return EXIT_FINE;
+    }
+    if (argc == 4 && strcmp(argv[1], "--no-header") == 0) {
+        options.no_header = true;
+        argv++;
+    } else if (argc != 3) {
+        fprintf(stderr, "usage: %s [--no-header] <trace-events> <trace-file>\n", name);
+        return EXIT_COULD_NOT; /* as simpletrace.py, not EXIT_USAGE */
+    }
+    if (read_events(argv[1], &declarations, &events) < 0)
+        return EXIT_COULD_NOT;
+    return print_trace(argv[2], &options) < 0 ? EXIT_COULD_NOT : EXIT_FINE;
+}
