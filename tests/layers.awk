@@ -8,7 +8,7 @@
 
 BEGIN {
     n = split("assert ctype dirent endian errno fcntl float fnmatch getopt glob inttypes limits " \
-        "linux/limits locale math poll pthread signal stdalign stdarg stdatomic stdbool stddef stdint " \
+        "emmintrin linux/limits locale math poll pthread signal stdalign stdarg stdatomic stdbool stddef stdint " \
         "stdio stdlib string strings sys/ioctl sys/mman sys/resource sys/socket sys/stat sys/time " \
         "sys/types sys/uio sys/un sys/wait termios time unistd wchar", names, " ")
     for (i = 1; i <= n; i++)
