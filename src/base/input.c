@@ -164,3 +164,28 @@ int input_seek(struct input *in, uint64_t offset, struct fault *fault)
     in->next = (size_t)(offset - in->offset);
     return 0;
 }
+
+int64_t input_read_at(const struct input *in, uint64_t offset, void *p, size_t n,
+                      struct fault *fault)
+{
+    size_t done = 0;
+
+    if (in->fd < 0) {
+        if (offset >= in->filled)
+            return 0;
+        n = MIN(n, in->filled - (size_t)offset);
+        memcpy(p, in->buf + offset, n);
+        return (int64_t)n;
+    }
+    while (done < n) {
+        ssize_t got = pread(in->fd, (uint8_t *)p + done, n - done, (off_t)(offset + done));
+        if (got == 0)
+            break;
+        if (got > 0)
+            done += (size_t)got;
+        else if (errno != EINTR)
+            return fault_at(fault, -errno, in->path, offset + done, "cannot read: %s",
+                            strerror(errno));
+    }
+    return (int64_t)done;
+}

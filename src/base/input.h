@@ -77,3 +77,8 @@ int input_refill(struct input *in, struct fault *fault);
 
 /* Continues at OFFSET. -ESPIPE on a pipe, unless OFFSET lies ahead: then it reads up to there. */
 int input_seek(struct input *in, uint64_t offset, struct fault *fault);
+
+/* Reads up to N bytes at OFFSET without moving the input, which is seekable (base/spool.h) or memory.
+ * Returns how many there are before the end, or a negative errno. */
+int64_t input_read_at(const struct input *in, uint64_t offset, void *p, size_t n,
+                      struct fault *fault);

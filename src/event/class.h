@@ -44,6 +44,12 @@ enum field_storage {
     STORE_REST,      /* up to the payload's end */
 };
 
+/* Names for some of a field's values: names[value], or NULL where it has none. */
+struct value_names {
+    const char *const *names;
+    uint32_t n;
+};
+
 struct field {
     const char *name;
     const char *c_type; /* as declared: "const char *", "uint64_t"; never NULL */
@@ -60,6 +66,7 @@ struct field {
     bool hex;           /* people read it as hexadecimal */
     bool optional;      /* may lie behind the payload's end; it then has no value */
     uint32_t condition; /* for the reader that defines the class; unused elsewhere */
+    const struct value_names *names; /* of an integer's values; NULL: none */
 };
 
 enum layer {

@@ -158,6 +158,9 @@ void item_put_fields(const struct item *item, struct text *text)
             text_put_char(text, '"');
             value_put(field, &values[i], text);
             text_put_char(text, '"');
+        } else if (field->names && values[i].u < field->names->n &&
+                   field->names->names[values[i].u]) {
+            text_put_str(text, field->names->names[values[i].u]);
         } else {
             value_put(field, &values[i], text);
         }

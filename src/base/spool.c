@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/spool.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int temporary_in(const char *folder)
+{
+    char name[4096];
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        return fd;
+    /* Not every file system has files without a name. */
+    if (snprintf(name, sizeof name, "%s/strata-XXXXXX", folder) >= (int)sizeof name)
+        return -ENAMETOOLONG;
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    unlink(name);
+    return fd;
+}
+
+static int temporary_file(const char **ret_folder)
+{
+    const char *folder = getenv("TMPDIR");
+    int fd;
+
+    if (folder && *folder) {
+        *ret_folder = folder;
+        return temporary_in(folder);
+    }
+    *ret_folder = "/var/tmp";
+    fd = temporary_in("/var/tmp");
+    if (fd < 0) {
+        *ret_folder = "/tmp";
+        fd = temporary_in("/tmp");
+    }
+    return fd;
+}
+
+static int write_all(int fd, const uint8_t *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, p, n);
+        if (done < 0) {
+            if (errno == EINTR)
+                continue;
+            return -errno;
+        }
+        p += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+int spool(struct input *in, struct fault *fault)
+{
+    const char *folder;
+    uint64_t size = 0;
+    int fd;
+    int r;
+
+    if (in->seekable)
+        return 0;
+    if (in->offset != 0)
+        return fault_at(fault, -ESPIPE, in->path, in->offset, "a pipe cannot be read backwards");
+
+    fd = temporary_file(&folder);
+    if (fd < 0)
+        return fault_plain(fault, fd, folder, "cannot make a temporary file: %s", strerror(-fd));
+    in->next = 0;
+    for (;;) {
+        r = write_all(fd, input_at(in), input_buffered(in));
+        if (r < 0) {
+            fault_plain(fault, r, folder,
+                        "cannot keep what comes through the pipe: %s (TMPDIR names another place)",
+                        strerror(-r));
+            break;
+        }
+        size += input_buffered(in);
+        input_skip(in, input_buffered(in));
+        r = input_refill(in, fault);
+        if (r <= 0)
+            break;
+    }
+    if (r < 0) {
+        close(fd);
+        return r;
+    }
+
+    if (in->owns_fd)
+        close(in->fd);
+    in->fd = fd;
+    in->owns_fd = true;
+    in->seekable = true;
+    in->ended = false;
+    in->offset = 0;
+    in->next = in->filled = 0;
+    in->size = size;
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return fault_plain(fault, -errno, folder, "cannot read it back: %s", strerror(errno));
+    return 0;
+}

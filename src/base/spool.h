@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What comes through a pipe, for readers that must go back and forth. */
+
+#include "base/input.h"
+
+/* Makes IN seekable: a pipe's bytes, with those that are buffered already, are copied to a temporary
+ * file without a name ($TMPDIR, else /var/tmp, which unlike /tmp is seldom memory), and IN reads
+ * that from its start. Offsets stay those of the pipe, so nothing of it may have been dropped from
+ * the buffer yet (-ESPIPE otherwise). Does nothing for what is seekable. */
+int spool(struct input *in, struct fault *fault);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Xen's trace events: what each is called and what its payload holds. The table that is built in is
+ * the file data/xen-events; a user's own file in the same language adds to it or replaces parts.
+ *
+ *     ID NAME [CONDITION, …] FIELD:TYPE … "FORMAT"     an event
+ *     enum NAME                                        names for values; below it, indented lines
+ *         VALUE NAME                                     with a value and its name each
+ *
+ * `#` begins a comment. TYPE is u, s or x (unsigned, signed, shown as hexadecimal) and a number of
+ * bits, 1 to 64; the fields lie one behind the other from the payload's lowest bit on. Behind it may
+ * stand `[N]` or `[]` (an array of N elements, or up to the payload's end), `?` (may be absent), and
+ * `=ENUM`. A field named `-` is a gap (`-:16`). Conditions, in brackets: `since 4.18`, `until 4.17` (versions
+ * of Xen), `words N`, `words N+` (extra words of the record). FORMAT, printf-like over the fields,
+ * may be left out. Of several lines for one event, the last one whose conditions hold counts. */
+
+#include "base/arena.h"
+#include "base/fault.h"
+#include "base/map.h"
+#include "event/class.h"
+
+/* Versions as 100 * major + minor: 417 is Xen 4.17. 0: not known. */
+typedef uint16_t xen_version;
+
+struct xen_event {
+    uint32_t id;
+    const char *name;
+    const struct field *fields;
+    unsigned n_fields;
+    const char *format; /* or NULL */
+    uint8_t words_min;
+    uint8_t words_max;
+    xen_version since; /* or 0 */
+    xen_version until; /* or 0 */
+    const char *file;  /* NULL: built in */
+    uint32_t line;
+    const struct xen_event *before; /* the line for the same id that came before, or NULL */
+};
+
+struct xen_table {
+    struct arena arena;
+    struct map events; /* by id: the last line's struct xen_event */
+    struct map enums;  /* by name: struct value_names */
+    unsigned n_events;
+};
+
+/* Adds the lines of LEN bytes at TEXT; FILE is for messages, NULL for what is built in. -EINVAL with
+ * the line in FAULT; -ENOMEM. */
+int xen_table_parse(struct xen_table *table, const char *file, const char *text, size_t len,
+                    struct fault *fault);
+int xen_table_read(struct xen_table *table, const char *path, struct fault *fault);
+int xen_table_built_in(struct xen_table *table, struct fault *fault);
+void xen_table_done(struct xen_table *table);
+
+/* The line for an event with WORDS extra words in Xen VERSION (0: one that needs a version is not
+ * chosen), or NULL. */
+const struct xen_event *xen_table_find(const struct xen_table *table, uint32_t id, unsigned words,
+                                       xen_version version);
+
+/* "sched", "hvm", …, by the class bits of an event's id; "other" for a class that Xen does not
+ * have. */
+const char *xen_event_group(uint32_t id);
+/* "4.17" as 417; 0 when it is not a version. */
+xen_version xen_version_parse(const char *s, size_t len);

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/xentrace_class.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/macro.h"
+#include "base/number.h"
+#include "event/program.h"
+#include "format/xentrace.h"
+#include "format/xentrace_record.h"
+
+_Static_assert(XENTRACE_KNOWN == 1 << (32 - 20), "the hash in xentrace_class() has 12 bits");
+
+static void put_vcpu(const struct origin *origin, int32_t vcpu, struct text *text)
+{
+    uint32_t domain = (uint32_t)vcpu >> 16;
+
+    (void)origin;
+    if (domain == XEN_IDLE_DOMAIN) {
+        text_put_literal(text, "idlev");
+    } else {
+        text_put_char(text, 'd');
+        text_put_u64(text, domain);
+        text_put_char(text, 'v');
+    }
+    text_put_u64(text, (uint32_t)vcpu & 0xffff);
+}
+
+static void put_words(const uint8_t *p, uint32_t size, struct text *text)
+{
+    for (uint32_t at = 0; at + 4 <= size; at += 4) {
+        if (at)
+            text_put_char(text, ' ');
+        text_put_literal(text, "0x");
+        text->next = number_hex_fixed(text_room(text, NUMBER_MAX), load_u32(p + at), 8);
+    }
+}
+
+/* The words as they are. */
+static void put_unknown(const struct item *item, struct text *text)
+{
+    put_words(item->payload, item->size, text);
+}
+
+/* The class that stands for many: tells the number too. */
+static void put_any_unknown(const struct item *item, struct text *text)
+{
+    text_put_literal(text, "event=0x");
+    text_put_hex(text, item->reader_word);
+    if (item->size)
+        text_put_char(text, ' ');
+    put_words(item->payload, item->size, text);
+}
+
+/* Word 0: the number of the call in bits 0-19; bits 20-31 say in two bits for each of six arguments
+ * whether it is there: 0 no, 1 as one word, 2 as two words. The words follow. */
+static void put_hypercall(const struct item *item, struct text *text)
+{
+    const struct field *op_field = &item->class->fields[0];
+    const uint8_t *p = item->payload;
+    const uint8_t *end = p + item->size;
+    uint32_t word;
+    uint32_t op;
+
+    if (item->size < 4)
+        return;
+    word = load_u32(p);
+    p += 4;
+    op = word & 0xfffff;
+    text_put_literal(text, "op=");
+    if (op_field->names && op < op_field->names->n && op_field->names->names[op])
+        text_put_str(text, op_field->names->names[op]);
+    else
+        text_put_u64(text, op);
+    for (unsigned i = 0; i < 6; i++) {
+        unsigned words = word >> (20 + 2 * i) & 3;
+        if (words == 0)
+            continue;
+        text_put_literal(text, " a");
+        text_put_u64(text, i);
+        text_put_char(text, '=');
+        if (words == 3 || 4 * words > (size_t)(end - p)) {
+            /* The rest cannot be told apart. */
+            text_put_char(text, '?');
+            p = end;
+            continue;
+        }
+        text_put_literal(text, "0x");
+        text_put_hex(text, words == 1 ? load_u32(p) : load_u64(p));
+        p += 4 * words;
+    }
+}
+
+int xentrace_classes_open(struct xentrace_classes *classes, struct catalogue *catalogue,
+                          const struct xen_table *table, xen_version version, uint64_t cpu_hz,
+                          const char *path, struct fault *fault)
+{
+    struct origin origin = {
+        .layer = LAYER_HYPERVISOR,
+        .format = "xentrace",
+        .path = arena_strdup(&catalogue->arena, path),
+        .clock = {.name = "tsc", .hz = cpu_hz},
+        .put_vcpu = put_vcpu,
+    };
+    int r;
+
+    classes->catalogue = catalogue;
+    classes->version = version;
+    classes->table = table;
+    classes->origin = origin.path ? catalogue_add_origin(catalogue, &origin) : NULL;
+    if (!classes->origin)
+        return fault_plain(fault, -ENOMEM, path, "out of memory");
+    if (!table) {
+        r = xen_table_built_in(&classes->built_in, fault);
+        if (r < 0)
+            return r;
+        classes->table = &classes->built_in;
+    }
+    return 0;
+}
+
+void xentrace_classes_done(struct xentrace_classes *classes)
+{
+    xen_table_done(&classes->built_in);
+    map_done(&classes->by_event);
+}
+
+static enum xentrace_tracks tracks_of(uint32_t event)
+{
+    /* 0x21001 | old << 8 | new << 4; state 0 is running. */
+    if ((event & ~(uint32_t)0xff0) == 0x21001) {
+        if ((event & 0xf0) == 0)
+            return TRACKS_RUNNING;
+        return (event & 0xf00) == 0 ? TRACKS_LEAVING : TRACKS_NOTHING;
+    }
+    switch (event) {
+    case XEN_CONTINUE_RUNNING: return TRACKS_RUNNING;
+    case XEN_SWITCH: return TRACKS_SWITCH;
+    case XEN_SWITCH_INFCONT: return TRACKS_CONTINUES;
+    default: return TRACKS_NOTHING;
+    }
+}
+
+/* Two words, domain and vCPU. */
+static int32_t vcpu_of_words(const uint8_t *p)
+{
+    uint32_t domain = load_u32(p);
+    uint32_t vcpu = load_u32(p + 4);
+
+    return domain <= INT16_MAX && vcpu <= UINT16_MAX ? (int32_t)(domain << 16 | vcpu)
+                                                     : VCPU_UNKNOWN;
+}
+
+void xentrace_track_vcpu(enum xentrace_tracks tracks, struct item *item, int32_t *vcpu)
+{
+    const uint8_t *p = item->payload;
+
+    switch (tracks) {
+    case TRACKS_NOTHING: break;
+    case TRACKS_RUNNING:
+        if (item->size >= 4)
+            item->vcpu = *vcpu = xentrace_vcpu(load_u32(p));
+        break;
+    case TRACKS_LEAVING:
+        /* Comes behind the switch that named the next one. */
+        if (item->size >= 4)
+            item->vcpu = xentrace_vcpu(load_u32(p));
+        break;
+    case TRACKS_SWITCH:
+        if (item->size >= 16) {
+            item->vcpu = vcpu_of_words(p);
+            *vcpu = vcpu_of_words(p + 8);
+        }
+        break;
+    case TRACKS_CONTINUES:
+        if (item->size >= 8)
+            item->vcpu = *vcpu = vcpu_of_words(p);
+        break;
+    }
+}
+
+/* A copy of names that lives as long as the catalogue. */
+static const struct value_names *copy_names(struct arena *arena, const struct value_names *names)
+{
+    struct value_names *copy = arena_alloc(arena, sizeof *copy);
+    const char **list = arena_alloc(arena, names->n * sizeof *list);
+
+    if (!copy || !list)
+        return NULL;
+    for (uint32_t i = 0; i < names->n; i++) {
+        if (!names->names[i])
+            continue;
+        list[i] = arena_strdup(arena, names->names[i]);
+        if (!list[i])
+            return NULL;
+    }
+    copy->names = list;
+    copy->n = names->n;
+    return copy;
+}
+
+/* The table may be gone before the catalogue: all strings are copied. */
+static int add_event(struct xentrace_classes *classes, const struct xen_event *event,
+                     struct event_class **ret_class)
+{
+    struct arena *arena = &classes->catalogue->arena;
+    struct field *fields =
+        arena_memdup(arena, event->fields, event->n_fields * sizeof *event->fields);
+    struct event_class class = {
+        .name = arena_strdup(arena, event->name),
+        .group = xen_event_group(event->id),
+        .origin = classes->origin,
+        .fields = fields,
+        .n_fields = event->n_fields,
+        .id = event->id,
+        .format = event->format ? arena_strdup(arena, event->format) : NULL,
+        .declared_in = event->file ? arena_strdup(arena, event->file) : NULL,
+        .declared_line = event->line,
+    };
+
+    if (!class.name || (!fields && event->n_fields) || (event->format && !class.format) ||
+        (event->file && !class.declared_in))
+        return -ENOMEM;
+    for (unsigned i = 0; i < event->n_fields; i++) {
+        fields[i].name = arena_strdup(arena, fields[i].name);
+        if (!fields[i].name)
+            return -ENOMEM;
+        if (fields[i].names) {
+            fields[i].names = copy_names(arena, fields[i].names);
+            if (!fields[i].names)
+                return -ENOMEM;
+        }
+    }
+    if ((event->id == XEN_HYPERCALL_V2 || event->id == XEN_HYPERCALL_SUBCALL) &&
+        event->n_fields > 0 && !event->format)
+        class.put_text = put_hypercall;
+    return catalogue_add(classes->catalogue, &class, ret_class);
+}
+
+static int add_unknown(struct xentrace_classes *classes, uint32_t id,
+                       struct event_class **ret_class)
+{
+    static const struct field words = {
+        .name = "words",
+        .c_type = "uint32_t []",
+        .type = FIELD_BYTES,
+        .place = PLACE_FIXED,
+        .storage = STORE_REST,
+        .element = 4,
+        .hex = true,
+    };
+    char name[32];
+    struct event_class class = {
+        .group = xen_event_group(id),
+        .origin = classes->origin,
+        .fields = &words,
+        .n_fields = 1,
+        .id = id,
+        .put_text = put_unknown,
+    };
+
+    /* A hostile file must not fill the memory with classes. */
+    if (classes->n_unknown == XENTRACE_UNKNOWN_MAX) {
+        class.id = 0;
+        class.group = "other";
+        class.put_text = put_any_unknown;
+        class.name = "unknown";
+    } else {
+        /* The numbers of a guest's own events are its own to choose. */
+        if ((id & 0x0ffff000) == XEN_CLASS_GUEST)
+            snprintf(name, sizeof name, "guest_0x%" PRIx32, id & 0xfff);
+        else
+            snprintf(name, sizeof name, "unknown_0x%" PRIx32, id);
+        class.name = arena_strdup(&classes->catalogue->arena, name);
+        if (!class.name)
+            return -ENOMEM;
+        classes->n_unknown++;
+    }
+    return catalogue_add(classes->catalogue, &class, ret_class);
+}
+
+static const struct event_class *find_or_add(struct xentrace_classes *classes, uint32_t header)
+{
+    uint32_t id = xentrace_event(header);
+    const struct xen_event *event =
+        xen_table_find(classes->table, id, xentrace_words(header), classes->version);
+    /* Numbers of events are below any pointer's. */
+    uint64_t key = event ? (uintptr_t)event : id;
+    struct event_class *class = map_get(&classes->by_event, key);
+    int r;
+
+    if (class)
+        return class;
+    if (!event && classes->unknown)
+        return classes->unknown;
+    r = event ? add_event(classes, event, &class) : add_unknown(classes, id, &class);
+    if (r < 0)
+        return NULL;
+    if (!event && class->id == 0) {
+        classes->unknown = class;
+        return class;
+    }
+    return map_put(&classes->by_event, key, class) < 0 ? NULL : class;
+}
+
+const struct xentrace_known *xentrace_class_slow(struct xentrace_classes *classes, uint32_t header)
+{
+    uint32_t key = header & 0x7fffffff;
+    uint32_t event = xentrace_event(header);
+    struct xentrace_known *known = &classes->known[key * 0x9e3779b1u >> 20];
+    const struct event_class *class;
+
+    /* These were not before 4.19. Lines that ask for a version hold from here on. */
+    if (classes->version == 0 && (event == XEN_SVM_EXIT || event == XEN_SVM_EXIT64)) {
+        classes->version = 419;
+        for (size_t i = 0; i < XENTRACE_KNOWN; i++)
+            classes->known[i].key = 0;
+    }
+    class = find_or_add(classes, header);
+    if (!class)
+        return NULL;
+    *known = (struct xentrace_known){.key = key, .tracks = tracks_of(event), .class = class};
+    return known;
+}

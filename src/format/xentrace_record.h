@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* One record of Xen's trace buffers, as xentrace writes them to a file.
+ *
+ *     offset  size  what
+ *     0       4     header: bits 0-27 event, 28-30 number E of extra words, 31 C: a cycle count follows
+ *     4       8*C   cycle count of the cpu's time stamp counter
+ *     4+8*C   4*E   extra words, the payload
+ *
+ * All in the byte order of the machine that was traced (little endian, for every machine that Xen
+ * runs on); there is no file header, no version, no alignment beyond 4 bytes. In the event, bits
+ * 16-27 are its class (one bit), bits 12-15 its subclass, bits 0-11 its number.
+ *
+ * A file is a chain of windows. A window is a record CPU_CHANGE (made by xentrace, not by Xen), with
+ * the extra words {cpu, bytes of the window}, and then that many bytes of that cpu's records; a record
+ * never crosses the end of its window.
+ *
+ * Source: the layouts in Xen's public header xen/include/public/trace.h and what xentrace 4.17 and
+ * 4.22 wrote. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+enum {
+    XEN_LOST_RECORDS =
+        0x1f001,               /* {count, domain:16 | vcpu:16, cycle count of the first lost: 64} */
+    XEN_WRAP_BUFFER = 0x1f002, /* fills the buffer's end; its words are stale */
+    XEN_CPU_CHANGE = 0x1f003,  /* {cpu, bytes} */
+    XEN_TRACE_IRQ = 0x1f004,
+
+    XEN_CONTINUE_RUNNING = 0x21002,
+    XEN_SWITCH = 0x2800a,
+    XEN_SWITCH_INFCONT = 0x28011,
+
+    XEN_SVM_EXIT = 0x81003, /* since Xen 4.19; before, VMX and SVM share 0x81002 */
+    XEN_SVM_EXIT64 = 0x81103,
+
+    XEN_HYPERCALL_V2 = 0x20100d,
+    XEN_HYPERCALL_SUBCALL = 0x20200e,
+};
+
+#define XEN_CLASS_GEN 0x0001f000u
+#define XEN_CLASS_GUEST 0x0800f000u
+
+#define XENTRACE_RECORD_MAX 40
+#define XENTRACE_WINDOW_HEADER_SIZE 12
+#define XENTRACE_WINDOW_HEADER 0x2001f003u
+/* What Xen can be built for is 4095 cpus; a larger number means damage. */
+#define XENTRACE_CPUS_MAX 4096u
+
+static inline uint32_t xentrace_event(uint32_t header)
+{
+    return header & 0x0fffffff;
+}
+
+static inline unsigned xentrace_words(uint32_t header)
+{
+    return header >> 28 & 7;
+}
+
+static inline bool xentrace_has_tsc(uint32_t header)
+{
+    return header >> 31;
+}
+
+static inline uint32_t xentrace_record_size(uint32_t header)
+{
+    return 4 + 8 * (header >> 31) + 4 * (header >> 28 & 7);
+}
+
+/* Whether Xen can have written such a header: exactly one class, and a subclass. */
+static inline bool xentrace_header_plausible(uint32_t header)
+{
+    uint32_t class = header >> 16 & 0xfff;
+
+    return class != 0 && (class & (class - 1)) == 0 && (header & 0xf000) != 0;
+}
+
+/* Whether the 12 bytes at P can be a window's CPU_CHANGE record. */
+static inline bool xentrace_window_plausible(const uint8_t *p)
+{
+    return load_u32(p) == XENTRACE_WINDOW_HEADER && load_u32(p + 4) < XENTRACE_CPUS_MAX &&
+           load_u32(p + 8) % 4 == 0;
+}
+
+/* Whether a file that begins with these bytes is such a stream. LEN as much as there is, best 64 or
+ * more. A file whose beginning was cut off is not recognised, but can be opened all the same. */
+bool xentrace_recognise(const uint8_t *p, size_t len);
+
+/* The first place in P from FROM on where a window may begin, or LEN when there is none (fewer than
+ * 12 bytes at the end are not looked at). */
+size_t xentrace_find_window(const uint8_t *p, size_t len, size_t from);
