@@ -55,7 +55,8 @@ static void put_padded(const struct spec *spec, const char *prefix, size_t n_pre
         else
             blanks = width - len;
     }
-    p = text_room(text, n_prefix + n_zeros + n_digits + blanks);
+    /* Never none: a text in memory that holds nothing yet has no place to write to. */
+    p = text_room(text, n_prefix + n_zeros + n_digits + blanks + 1);
     if (!spec->left) {
         memset(p, ' ', blanks);
         p += blanks;
