@@ -7,6 +7,7 @@
 
 #include "declare/kernel_format.h"
 #include "declare/kernel_symbols.h"
+#include "declare/kernel_text.h"
 #include "event/value.h"
 
 struct kernel_events {
@@ -21,6 +22,11 @@ struct kernel_events {
     struct kernel_strings cmdlines;
     struct kernel_symbols *symbols;
     bool symbols_tried;
+    struct map packed; /* format strings of trace_printk(): struct packed by address */
+};
+
+struct packed {
+    const struct kernel_text *text; /* NULL: not understood */
 };
 
 int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *facts,
@@ -62,6 +68,7 @@ void kernel_events_free(struct kernel_events *events)
     kernel_strings_done(&events->printk);
     kernel_strings_done(&events->cmdlines);
     kernel_symbols_free(events->symbols);
+    map_done(&events->packed);
     free(events->known.classes);
     free(events);
 }
@@ -164,6 +171,28 @@ const char *kernel_events_printk(const struct kernel_events *events, uint64_t ad
         return NULL;
     *ret_len = found->len;
     return found->s;
+}
+
+const struct kernel_text *kernel_events_packed(struct kernel_events *events, uint64_t address)
+{
+    const struct packed *known = map_get(&events->packed, address);
+    struct arena *arena = &events->catalogue->arena;
+    struct packed *made;
+    const char *s;
+    size_t len;
+
+    if (known)
+        return known->text;
+    /* Only what the table has is kept, so that made-up addresses take no memory. */
+    s = kernel_events_printk(events, address, &len);
+    made = s ? arena_alloc(arena, sizeof *made) : NULL;
+    if (!made)
+        return NULL;
+    if (kernel_text_compile_packed(arena, events, s, len, &made->text) < 0)
+        made->text = NULL;
+    if (map_put(&events->packed, address, made) < 0)
+        return NULL;
+    return made->text;
 }
 
 /* How libtraceevent's FIELD reads as one of ours. */
@@ -273,6 +302,8 @@ static int make_known(struct kernel_events *events, const struct tep_event *even
                       const struct kernel_format *format, struct event_class *class)
 {
     struct arena *arena = &events->catalogue->arena;
+    const struct kernel_text *text;
+    int r;
 
     class->name = arena_strdup(arena, event->name);
     class->group = arena_strdup(arena, format->system);
@@ -283,7 +314,15 @@ static int make_known(struct kernel_events *events, const struct tep_event *even
         if (!class->declared_in)
             return -ENOMEM;
     }
-    return make_fields(events, event, class);
+    r = make_fields(events, event, class);
+    if (r < 0)
+        return r;
+    r = kernel_text_compile(arena, events, event, &text);
+    if (r < 0)
+        return r;
+    class->reader_data = text;
+    class->put_text = kernel_text_put;
+    return 0;
 }
 
 const struct event_class *kernel_events_make(struct kernel_events *events, uint16_t id)

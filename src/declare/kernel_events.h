@@ -17,6 +17,7 @@
 #include "event/catalogue.h"
 
 struct kernel_events;
+struct kernel_text;
 
 /* A format file's text. */
 struct kernel_format {
@@ -98,4 +99,6 @@ uint64_t kernel_events_symbol_address(struct kernel_events *events, const char *
 /* The constant string at an address of the kernel, or NULL. */
 const char *kernel_events_printk(const struct kernel_events *events, uint64_t address,
                                  size_t *ret_len);
+/* The compiled format of the trace_printk() whose format string is at an address, or NULL. */
+const struct kernel_text *kernel_events_packed(struct kernel_events *events, uint64_t address);
 const struct kernel_facts *kernel_events_facts(const struct kernel_events *events);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The C expressions in a kernel's print format ("(REC->flags & 0x80) ? … : …"), compiled from what
+ * libtraceevent parsed. All arithmetic is in unsigned 64 bits, fields are zero-extended, and casts to
+ * the common short types cut: that is how the field's tools compute, and the text depends on it. */
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/macro.h"
+
+struct kernel_events;
+struct tep_event;
+struct tep_format_field;
+struct tep_print_arg;
+
+/* An event at which expressions and operations look. */
+struct kernel_run {
+    const uint8_t *data;
+    uint32_t size;
+    bool swap;
+    const struct kernel_slot *slots; /* of a packed trace_printk() */
+};
+
+/* An argument of a packed trace_printk(). */
+struct kernel_slot {
+    uint64_t v;
+    const char *s; /* a string of LEN bytes, or NULL: a number */
+    uint32_t len;
+};
+
+enum kernel_expr_kind {
+    EXPR_CONST,       /* value */
+    EXPR_FIELD,       /* size bytes at offset */
+    EXPR_MASK,        /* a & value */
+    EXPR_ELEMENT,     /* element a of an array at offset, size bytes each; & value */
+    EXPR_DYN_ELEMENT, /* the same of the array that the word at offset points to */
+    EXPR_DYN_LENGTH,  /* bytes of that array */
+    EXPR_DYN_PLACE,   /* where it lies in the event */
+    EXPR_CONDITION,   /* a ? b : c */
+    EXPR_OPERATION,   /* a op b */
+    EXPR_SLOT,        /* argument number `offset` */
+};
+
+enum kernel_operator {
+    OPERATOR_NOT,    /* !b */
+    OPERATOR_INVERT, /* ~b */
+    OPERATOR_OR,
+    OPERATOR_OR_BITS,
+    OPERATOR_AND,
+    OPERATOR_AND_BITS,
+    OPERATOR_LESS,
+    OPERATOR_LESS_EQUAL,
+    OPERATOR_SHIFT_LEFT,
+    OPERATOR_MORE,
+    OPERATOR_MORE_EQUAL,
+    OPERATOR_SHIFT_RIGHT,
+    OPERATOR_EQUAL,
+    OPERATOR_UNEQUAL,
+    OPERATOR_MINUS,
+    OPERATOR_PLUS,
+    OPERATOR_DIVIDE,
+    OPERATOR_MODULO,
+    OPERATOR_TIMES,
+};
+
+/* A __data_loc or __rel_loc field: the word that tells where its bytes are. */
+struct kernel_dynamic {
+    uint32_t offset;
+    uint8_t size; /* of the word; 2: without a length */
+    bool relative;
+};
+
+struct kernel_expr {
+    uint8_t kind;
+    uint8_t op;
+    uint8_t size;
+    uint32_t offset;
+    struct kernel_dynamic dynamic;
+    uint64_t value;
+    const struct kernel_expr *a, *b, *c;
+};
+
+struct kernel_compiler {
+    struct arena *arena;
+    struct kernel_events *events;
+    const struct tep_event *event; /* NULL: packed */
+    uint8_t long_size;
+    bool out_of_memory;
+};
+
+/* The expression of ARG; never NULL: what is not understood is 0, out of memory is noted in C. */
+const struct kernel_expr *kernel_expr_compile(struct kernel_compiler *c,
+                                              const struct tep_print_arg *arg);
+const struct kernel_expr *kernel_expr_const(struct kernel_compiler *c, uint64_t v);
+const struct kernel_expr *kernel_expr_slot(struct kernel_compiler *c, unsigned slot);
+struct kernel_dynamic kernel_dynamic_of(const struct tep_format_field *field);
+/* The field of that name, the common ones counted; NULL: none. */
+const struct tep_format_field *kernel_field_named(const struct kernel_compiler *c,
+                                                  const char *name);
+
+uint64_t kernel_expr_eval_slowly(const struct kernel_expr *expr, const struct kernel_run *run);
+
+/* An unsigned number; 0 where the event ends before it. */
+static inline uint64_t kernel_load(const struct kernel_run *run, uint64_t offset, unsigned size)
+{
+    if (unlikely(offset > run->size || size > run->size - offset))
+        return 0;
+    return load_uint(run->data + offset, size, run->swap);
+}
+
+static inline uint64_t kernel_expr_eval(const struct kernel_expr *expr,
+                                        const struct kernel_run *run)
+{
+    if (likely(expr->kind == EXPR_FIELD))
+        return kernel_load(run, expr->offset, expr->size);
+    return kernel_expr_eval_slowly(expr, run);
+}
+
+/* Where the bytes of a dynamic field lie, cut to the event: OFFSET + LEN is at most its size. */
+void kernel_dynamic_find(const struct kernel_dynamic *dynamic, const struct kernel_run *run,
+                         uint32_t *ret_offset, uint32_t *ret_len);
