@@ -24,8 +24,9 @@ int log_matcher_new(struct log_matcher **ret_matcher);
 struct log_matcher *log_matcher_free(struct log_matcher *matcher);
 
 /* Compiles class->format. The fields must be 8-byte scalars and counted strings in the machine's own
- * byte order, one behind the other (declare/qemu_class.h). -EINVAL: the class has no format that
- * can be read back (none at all, one that does not fit the fields, floating point); -ENOMEM. */
+ * byte order, one behind the other (declare/qemu_class.h). A class without format and
+ * fields has the pattern of no text. -EINVAL: the class has no format that can be read back (none but
+ * fields, one that does not fit the fields, floating point); -ENOMEM. */
 int log_pattern_compile(struct arena *arena, const struct event_class *class,
                         const struct log_pattern **ret_pattern);
 

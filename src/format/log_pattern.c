@@ -190,14 +190,16 @@ int log_pattern_compile(struct arena *arena, const struct event_class *class,
                         const struct log_pattern **ret_pattern)
 {
     struct compiler c = {.arena = arena, .class = class};
+    const char *format = class->format ? class->format : "";
     struct log_pattern *pattern;
     size_t len;
     int r;
 
-    if (!class->format || !class->program || class->n_fields > FIELDS_MAX)
+    /* Declared without a format, an event prints nothing: right when it has nothing to print. */
+    if (class->n_fields > FIELDS_MAX || (class->format ? !class->program : class->n_fields > 0))
         return -EINVAL;
 
-    len = strlen(class->format);
+    len = strlen(format);
     /* A conversion takes two characters at least, and so does what makes a literal of its own. */
     c.steps = calloc(len + 1, sizeof *c.steps);
     c.literals = c.literals_end = arena_alloc(arena, len + 1);
@@ -206,7 +208,7 @@ int log_pattern_compile(struct arena *arena, const struct event_class *class,
         return -ENOMEM;
     }
 
-    r = compile_format(&c, class->format, class->format + len);
+    r = compile_format(&c, format, format + len);
     if (r < 0)
         goto out;
     look_ahead(&c);

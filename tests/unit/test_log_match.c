@@ -221,6 +221,8 @@ static void strings_are_split_where_the_rest_fits(void **state)
 {
     static const struct example examples[] = {
         {"", "", "", ""},
+        {NULL, "", "", ""},
+        {NULL, "", "x", NULL},
         {"", "", "x", NULL},
         {"plain", "", "plain", ""},
         {"plain", "", "plainer", NULL},
