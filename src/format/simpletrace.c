@@ -675,7 +675,6 @@ static int simpletrace_next(struct source *source, const struct item **ret_items
                 return 0;
             if (need_more && input_buffered(&s->in) == before)
                 return s->in.ended ? cut_short(s) : too_long(s);
-            need_more = false;
         }
         p = input_at(&s->in);
         end = p + input_buffered(&s->in);

@@ -23,7 +23,7 @@ enum simpletrace_style {
 
 /* Prints into OUT, which must outlive it. STYLE: enum simpletrace_style. -ENOMEM. */
 int simpletrace_text_new(struct text *out, unsigned style, struct simpletrace_text **ret_printer);
-void simpletrace_text_free(struct simpletrace_text *printer);
+void simpletrace_text_free(struct simpletrace_text *t);
 static inline void simpletrace_text_freep(struct simpletrace_text **printer)
 {
     simpletrace_text_free(*printer);
@@ -32,5 +32,5 @@ static inline void simpletrace_text_freep(struct simpletrace_text **printer)
 /* Prints N items, whose fields are laid out as qemu_class.h says. *RET_DONE is set to how many were
  * printed in any case. -ENOENT: the next one is of an event that is not declared; -EBADMSG: its
  * payload is shorter than its declaration asks for; -ENOMEM. */
-int simpletrace_text_put(struct simpletrace_text *printer, const struct item *items, unsigned n,
+int simpletrace_text_put(struct simpletrace_text *t, const struct item *items, unsigned n,
                          unsigned *ret_done);
