@@ -25,4 +25,12 @@ void cmd_fault(const struct fault *fault);
 /* "strata VERB: TEXT", and where to find help; returns EXIT_USAGE. */
 int cmd_usage_error(const char *verb, const char *format, ...) _printf_(2, 3);
 
+/* The verbs. */
+struct command;
+extern const struct command info_command, report_command, stat_command;
+int cmd_info(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
+
+/* The old tools. */
 int cmd_simpletrace(int argc, char **argv);

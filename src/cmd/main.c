@@ -5,14 +5,18 @@
 
 #include "base/macro.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 
 struct verb {
     const char *name;
     cmd_function function;
-    const char *summary; /* NULL: an old tool's name, not shown among the verbs */
+    const struct command *command; /* NULL: an old tool's name, not shown among the verbs */
 };
 
 static const struct verb verbs[] = {
+    {"info", cmd_info, &info_command},
+    {"report", cmd_report, &report_command},
+    {"stat", cmd_stat, &stat_command},
     {"simpletrace", cmd_simpletrace, NULL},
     {NULL, NULL, NULL},
 };
@@ -60,9 +64,30 @@ static void print_help(FILE *out)
 {
     fputs("Usage: strata VERB [OPTION…] [ARGUMENT…]\n\nVerbs:\n", out);
     for (const struct verb *verb = verbs; verb->name; verb++)
-        if (verb->summary)
-            fprintf(out, "  %-10s %s\n", verb->name, verb->summary);
-    fputs("\n'strata VERB --help' tells more of one.\n", out);
+        if (verb->command)
+            fprintf(out, "  %-10s %s\n", verb->name, verb->command->summary);
+    fputs("\n'strata help VERB' tells more of one.\n", out);
+}
+
+static int no_such_verb(const char *name)
+{
+    cmd_error("there is no verb '%s'; 'strata help' lists them", name);
+    return EXIT_USAGE;
+}
+
+static int help(const char *name)
+{
+    const struct verb *verb;
+
+    if (!name) {
+        print_help(stdout);
+        return EXIT_FINE;
+    }
+    verb = find_verb(name);
+    if (!verb || !verb->command)
+        return no_such_verb(name);
+    options_help(verb->command, stdout);
+    return EXIT_FINE;
 }
 
 int strata_main(int argc, char **argv)
@@ -71,7 +96,7 @@ int strata_main(int argc, char **argv)
     const char *called = argc > 0 ? (slash ? slash + 1 : argv[0]) : "strata";
     const struct verb *verb = find_verb(called);
 
-    if (verb && !verb->summary)
+    if (verb && !verb->command)
         return verb->function(argc, argv);
 
     if (argc < 2) {
@@ -79,18 +104,14 @@ int strata_main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        print_help(stdout);
-        return EXIT_FINE;
-    }
+        strcmp(argv[1], "help") == 0)
+        return help(argc > 2 && argv[1][0] != '-' ? argv[2] : NULL);
     if (strcmp(argv[1], "--version") == 0) {
         puts("strata " STRATA_VERSION);
         return EXIT_FINE;
     }
     verb = find_verb(argv[1]);
-    if (!verb) {
-        cmd_error("there is no verb '%s'; 'strata --help' lists them", argv[1]);
-        return EXIT_USAGE;
-    }
+    if (!verb)
+        return no_such_verb(argv[1]);
     return verb->function(argc - 1, argv + 1);
 }

@@ -37,14 +37,29 @@ int catalogue_add(struct catalogue *catalogue, const struct event_class *class,
     return 0;
 }
 
+int catalogue_list_origin(struct catalogue *catalogue, struct origin *origin)
+{
+    struct origin **bigger =
+        realloc(catalogue->origins, (catalogue->n_origins + 1) * sizeof *catalogue->origins);
+
+    if (!bigger)
+        return -ENOMEM;
+    catalogue->origins = bigger;
+    catalogue->origins[catalogue->n_origins++] = origin;
+    return 0;
+}
+
 struct origin *catalogue_add_origin(struct catalogue *catalogue, const struct origin *origin)
 {
-    return arena_memdup(&catalogue->arena, origin, sizeof *origin);
+    struct origin *copy = arena_memdup(&catalogue->arena, origin, sizeof *origin);
+
+    return copy && catalogue_list_origin(catalogue, copy) == 0 ? copy : NULL;
 }
 
 void catalogue_done(struct catalogue *catalogue)
 {
     free(catalogue->classes);
+    free(catalogue->origins);
     arena_done(&catalogue->arena);
     *catalogue = (struct catalogue){0};
 }

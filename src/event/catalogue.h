@@ -13,6 +13,8 @@ struct catalogue {
     struct event_class **classes;
     unsigned n_classes;
     unsigned capacity;
+    struct origin **origins; /* in the order in which they were added */
+    unsigned n_origins;
 };
 
 /* Adds a copy of CLASS (its pointers are taken as they are, so they must live in the arena or be
@@ -24,5 +26,8 @@ int catalogue_add(struct catalogue *catalogue, const struct event_class *class,
 
 /* Adds a copy of ORIGIN. NULL when memory is out. */
 struct origin *catalogue_add_origin(struct catalogue *catalogue, const struct origin *origin);
+/* Adds one that a reader made itself, as part of something larger; it must live in the arena. Each
+ * reader adds its origin when it is opened. 0, -ENOMEM. */
+int catalogue_list_origin(struct catalogue *catalogue, struct origin *origin);
 
 void catalogue_done(struct catalogue *catalogue);

@@ -39,7 +39,7 @@ int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
     struct ftrace_capture *capture = malloc(sizeof *capture);
     struct ftrace_origin *copy = arena_alloc(&catalogue->arena, sizeof *copy);
 
-    if (!capture || !copy) {
+    if (!capture || !copy || catalogue_list_origin(catalogue, &copy->origin) < 0) {
         free(capture);
         kernel_events_free(events);
         return -ENOMEM;

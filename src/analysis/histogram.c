@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/histogram.h"
+
+#include "base/macro.h"
+
+/* The middle of a bucket. */
+static uint64_t middle(unsigned bucket)
+{
+    unsigned row = bucket >> HISTOGRAM_SUB_BITS;
+    unsigned shift = row ? row - 1 : 0;
+    uint64_t low = (uint64_t)(bucket - (shift << HISTOGRAM_SUB_BITS)) << shift;
+
+    return low + (((uint64_t)1 << shift) >> 1);
+}
+
+uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille)
+{
+    /* How many values lie at or before the one looked for; the nearest-rank definition. Split, as
+     * n * permille may not fit. */
+    uint64_t n = histogram->n;
+    uint64_t rank = n / 1000 * permille + (n % 1000 * permille + 999) / 1000;
+    uint64_t seen = 0;
+
+    rank = MAX(rank, (uint64_t)1);
+    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        seen += histogram->buckets[i];
+        if (seen >= rank)
+            return MIN(middle(i), histogram->max);
+    }
+    return histogram->max;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What was lost in a trace, added up. */
+
+#include "event/item.h"
+
+#define LOSSES_CPUS 256
+
+struct losses {
+    uint64_t n;         /* loss items */
+    uint64_t events;    /* lost, as far as somebody counted */
+    uint64_t uncounted; /* loss items that do not say how many */
+    uint64_t skipped;   /* bytes of damaged input */
+    uint64_t damaged;   /* loss items that are damaged input */
+    /* Events by CPU, where the CPU is known and below LOSSES_CPUS. */
+    uint64_t by_cpu[LOSSES_CPUS];
+    int n_cpus; /* the highest CPU with a loss, and one */
+};
+
+void losses_add(struct losses *losses, const struct item *loss);

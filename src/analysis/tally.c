@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/tally.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+
+void tally_init(struct tally *tally, enum tally_by by)
+{
+    *tally = (struct tally){.by = by, .last_row = UINT32_MAX};
+}
+
+void tally_done(struct tally *tally)
+{
+    for (unsigned i = 0; i < tally->n_rows; i++)
+        free(tally->rows[i].distances);
+    free(tally->rows);
+    map_done(&tally->numbers);
+    *tally = (struct tally){0};
+}
+
+/* Makes rows up to number N - 1. */
+static int make_rows(struct tally *tally, unsigned n)
+{
+    if (n > tally->capacity) {
+        unsigned capacity = MAX(MAX(n, tally->capacity * 2), 64u);
+        struct tally_row *bigger = realloc(tally->rows, capacity * sizeof *bigger);
+        if (!bigger)
+            return -ENOMEM;
+        tally->rows = bigger;
+        tally->capacity = capacity;
+    }
+    memset(tally->rows + tally->n_rows, 0, (n - tally->n_rows) * sizeof *tally->rows);
+    tally->n_rows = n;
+    return 0;
+}
+
+/* The first of a row, and what is allocated with the second. */
+static _cold_ int start_row(struct tally_row *row, const struct item *item)
+{
+    if (row->count == 0) {
+        *row = (struct tally_row){
+            .count = 1,
+            .first = item->time,
+            .last = item->time,
+            .origin = item->origin,
+            .class = item->class,
+            .cpu = item->cpu,
+            .pid = item->pid,
+            .vcpu = item->vcpu,
+        };
+        return 0;
+    }
+    row->distances = calloc(1, sizeof *row->distances);
+    return row->distances ? 0 : -ENOMEM;
+}
+
+static inline int add_to_row(struct tally_row *row, const struct item *item)
+{
+    if (unlikely(!row->distances)) {
+        bool is_first = row->count == 0;
+        int r = start_row(row, item);
+        if (r < 0 || is_first)
+            return r;
+    }
+    row->count++;
+    if (likely(item->time >= row->last))
+        histogram_add(row->distances, (uint64_t)item->time - (uint64_t)row->last);
+    row->last = item->time;
+    return 0;
+}
+
+static int add_by_event(struct tally *tally, const struct item *item)
+{
+    unsigned index = item->class->index;
+
+    if (unlikely(index >= tally->n_rows)) {
+        int r = make_rows(tally, index + 1);
+        if (r < 0)
+            return r;
+    }
+    return add_to_row(&tally->rows[index], item);
+}
+
+/* CPUs and tasks have the same numbers in different captures. */
+static uint64_t key_of(const struct tally *tally, const struct item *item)
+{
+    uint64_t origin = (uint64_t)(uintptr_t)item->origin << 34;
+
+    if (tally->by == TALLY_BY_CPU)
+        return origin | (uint32_t)item->cpu;
+    if (item->pid == PID_UNKNOWN)
+        return origin | (uint64_t)1 << 32 | (uint32_t)item->vcpu;
+    return origin | (uint32_t)item->pid;
+}
+
+static int find_row(struct tally *tally, uint64_t key, unsigned *ret_row)
+{
+    uintptr_t number = (uintptr_t)map_get(&tally->numbers, key);
+
+    if (number == 0) {
+        int r = make_rows(tally, tally->n_rows + 1);
+        if (r < 0)
+            return r;
+        number = tally->n_rows;
+        r = map_put(&tally->numbers, key, (void *)number);
+        if (r < 0)
+            return r;
+    }
+    *ret_row = (unsigned)number - 1;
+    return 0;
+}
+
+static int add_by_key(struct tally *tally, const struct item *item)
+{
+    uint64_t key = key_of(tally, item);
+
+    if (unlikely(key != tally->last_key || tally->last_row == UINT32_MAX)) {
+        int r = find_row(tally, key, &tally->last_row);
+        if (r < 0)
+            return r;
+        tally->last_key = key;
+    }
+    return add_to_row(&tally->rows[tally->last_row], item);
+}
+
+int tally_add(struct tally *tally, const struct item *items, unsigned n)
+{
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct item *item = &items[i];
+        int r;
+
+        if (unlikely(item->kind != ITEM_EVENT)) {
+            losses_add(&tally->losses, item);
+            continue;
+        }
+        if (unlikely(tally->count + count == 0))
+            tally->first = tally->last = item->time;
+        count++;
+        tally->first = MIN(tally->first, item->time);
+        tally->last = MAX(tally->last, item->time);
+        if (likely(tally->by == TALLY_BY_EVENT))
+            r = add_by_event(tally, item);
+        else
+            r = add_by_key(tally, item);
+        if (unlikely(r < 0))
+            return r;
+    }
+    tally->count += count;
+    return 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct tally_row *x = *(const struct tally_row *const *)a;
+    const struct tally_row *y = *(const struct tally_row *const *)b;
+
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    /* By where they stand: classes by their index, the others by their first event. */
+    return x < y ? -1 : 1;
+}
+
+int tally_sorted(const struct tally *tally, const struct tally_row ***ret_rows, unsigned *ret_n)
+{
+    const struct tally_row **rows = malloc((tally->n_rows ? tally->n_rows : 1) * sizeof *rows);
+    unsigned n = 0;
+
+    if (!rows)
+        return -ENOMEM;
+    for (unsigned i = 0; i < tally->n_rows; i++)
+        if (tally->rows[i].count)
+            rows[n++] = &tally->rows[i];
+    qsort(rows, n, sizeof *rows, compare_rows);
+    *ret_rows = rows;
+    *ret_n = n;
+    return 0;
+}

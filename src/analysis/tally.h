@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Counts of events and how far apart they come, by what they have in common: their class, CPU or
+ * task. What `strata stat` and `strata info` show.
+ *
+ * Times are added up as the ticks that they are, and converted when they are told: that is why a
+ * tally holds events of one clock only. */
+
+#include "analysis/histogram.h"
+#include "analysis/losses.h"
+#include "base/map.h"
+
+enum tally_by {
+    TALLY_BY_EVENT,
+    TALLY_BY_CPU,
+    TALLY_BY_TASK, /* pid, or vCPU where there is none */
+};
+
+struct tally_row {
+    uint64_t count;
+    int64_t last; /* time of the newest */
+    int64_t first;
+    /* Distances in ticks between each and the one before; NULL until there are two. One that came
+     * with an earlier time than the one before is left out. */
+    struct histogram *distances;
+    /* What the events have in common; of the other kinds NULL or unknown. */
+    const struct origin *origin;
+    const struct event_class *class;
+    int32_t cpu;
+    int32_t pid;
+    int32_t vcpu;
+};
+
+struct tally {
+    enum tally_by by;
+    struct tally_row *rows; /* BY_EVENT: by class->index, those with a count of 0 did not occur */
+    unsigned n_rows;
+    unsigned capacity;
+    struct map numbers; /* otherwise: key → number of its row, and one */
+    uint64_t last_key;
+    unsigned last_row; /* of last_key; UINT32_MAX: none */
+
+    uint64_t count;
+    int64_t first; /* the earliest and the latest time of an event; meaningless while count is 0 */
+    int64_t last;
+    struct losses losses;
+};
+
+void tally_init(struct tally *tally, enum tally_by by);
+void tally_done(struct tally *tally);
+
+/* N items, losses too. 0, -ENOMEM. */
+int tally_add(struct tally *tally, const struct item *items, unsigned n);
+
+/* The rows that have a count, the largest first, equal ones by class or number. *ret_rows is the
+ * caller's to free, what it points to is the tally's. 0, -ENOMEM. */
+int tally_sorted(const struct tally *tally, const struct tally_row ***ret_rows, unsigned *ret_n);

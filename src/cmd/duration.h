@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Spans of time for people. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/clock.h"
+
+/* TICKS of CLOCK with three significant digits, "12.3ms", "1.50us", "340ns", or the ticks themselves
+ * where the rate is not known. BUF of 24 bytes or more. Returns BUF. */
+const char *duration_text(char *buf, size_t size, const struct clock *clock, uint64_t ticks);
+
+/* TICKS as nanoseconds, or as they are; at most INT64_MAX. */
+int64_t duration_ns(const struct clock *clock, uint64_t ticks);

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* strata info: what is in a capture. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "analysis/tally.h"
+#include "cmd/cmd.h"
+#include "cmd/duration.h"
+#include "cmd/walk.h"
+#include "event/program.h"
+#include "view/json.h"
+
+#define OUT_SIZE ((size_t)64 * 1024)
+#define CPUS_MAX 4096
+
+enum format {
+    FORMAT_TEXT,
+    FORMAT_JSON,
+};
+
+struct info_options {
+    struct open_options open;
+    unsigned format; /* enum format */
+};
+
+static const char *const formats[] = {"text", "json", NULL};
+
+static const struct option output_options[] = {
+    {OPTION_CHOICE, 'f', "format", "text|json",
+     "a few lines for each capture (the default), or a JSON\nobject on a line for each",
+     offsetof(struct info_options, format), .choices = formats},
+    {OPTION_END},
+};
+
+static const struct option_group groups[] = {
+    {"Output", output_options, 0},
+    {"Reading", open_option_table, offsetof(struct info_options, open)},
+    {"Help", help_option_table, 0},
+    {NULL},
+};
+
+const struct command info_command = {
+    .name = "info",
+    .summary = "tell what is in a capture",
+    .operands = "PATH…",
+    .about = "Tells what each capture is: its format and version, clock, CPUs, event classes,\n"
+             "the time that it spans, and what was lost. It is read to its end for that.\n\n"
+             "PATH is a capture of any kind, seen from its content; - is standard input.",
+    .groups = groups,
+};
+
+struct info {
+    const struct trace *trace;
+    const struct origin *origin;
+    struct tally tally;
+    uint64_t cpus[CPUS_MAX / 64]; /* seen, one bit each */
+    struct text *out;
+};
+
+static int put(void *arg, const struct item *items, unsigned n)
+{
+    struct info *info = arg;
+
+    for (unsigned i = 0; i < n; i++)
+        if ((uint32_t)items[i].cpu < CPUS_MAX)
+            info->cpus[items[i].cpu / 64] |= (uint64_t)1 << (items[i].cpu % 64);
+    return tally_add(&info->tally, items, n);
+}
+
+static unsigned cpus_seen(const struct info *info)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(info->cpus); i++)
+        n += (unsigned)__builtin_popcountll(info->cpus[i]);
+    return n;
+}
+
+static unsigned classes_seen(const struct info *info)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < info->tally.n_rows; i++)
+        n += info->tally.rows[i].count > 0;
+    return n;
+}
+
+struct lines {
+    struct text *out;
+    size_t width; /* of the first column */
+};
+
+static void put_key(const struct lines *lines, const char *key)
+{
+    text_printf(lines->out, "  %-*s  ", (int)lines->width, key);
+}
+
+static void put_fact(void *arg, const char *key, const char *value)
+{
+    const struct lines *lines = arg;
+
+    put_key(lines, key);
+    text_put_safe(lines->out, value, strlen(value));
+    text_put_char(lines->out, '\n');
+}
+
+static void widen(void *arg, const char *key, const char *value)
+{
+    struct lines *lines = arg;
+
+    (void)value;
+    lines->width = MAX(lines->width, strlen(key));
+}
+
+/* What the reader has to say; where a capture has several, one for each CPU, they say the same. */
+static void each_fact(const struct info *info,
+                      void (*put_one)(void *arg, const char *key, const char *value), void *arg)
+{
+    const struct source *source = info->trace->parts[0].sources[0];
+
+    if (source->ops->facts)
+        source->ops->facts(source, put_one, arg);
+}
+
+static void put_clock(const struct lines *lines, const struct clock *clock)
+{
+    put_key(lines, "clock");
+    text_put_str(lines->out, clock->name);
+    if (clock->hz == 0)
+        text_put_literal(lines->out, ", its rate is not known\n");
+    else
+        text_printf(lines->out, ", %" PRIu64 " ticks a second\n", clock->hz);
+}
+
+static void put_cpus(const struct info *info, const struct lines *lines)
+{
+    put_key(lines, "cpus");
+    if (info->origin->n_cpus)
+        text_printf(lines->out, "%u\n", info->origin->n_cpus);
+    else if (cpus_seen(info))
+        text_printf(lines->out, "%u seen\n", cpus_seen(info));
+    else
+        text_put_literal(lines->out, "not recorded\n");
+}
+
+static void put_times(const struct info *info, const struct lines *lines)
+{
+    const struct tally *tally = &info->tally;
+    const struct clock *clock = &info->origin->clock;
+    char buf[32];
+
+    put_key(lines, "time");
+    clock_put_time(clock, tally->first, lines->out);
+    text_put_literal(lines->out, " to ");
+    clock_put_time(clock, tally->last, lines->out);
+    text_printf(
+        lines->out, ", %s%s\n",
+        duration_text(buf, sizeof buf, clock, (uint64_t)tally->last - (uint64_t)tally->first),
+        clock->hz ? "" : " ticks");
+}
+
+static void put_text(const struct info *info)
+{
+    const struct tally *tally = &info->tally;
+    struct text *out = info->out;
+    struct lines lines = {out, strlen("out of order")};
+
+    each_fact(info, widen, &lines);
+    text_put_safe(out, info->origin->path, strlen(info->origin->path));
+    text_put_char(out, '\n');
+    put_fact(&lines, "format", info->origin->format);
+    put_fact(&lines, "layer", layer_name(info->origin->layer));
+    each_fact(info, put_fact, &lines);
+    put_clock(&lines, &info->origin->clock);
+    put_cpus(info, &lines);
+    put_key(&lines, "events");
+    text_printf(out, "%" PRIu64 " of %u classes\n", tally->count, classes_seen(info));
+    if (tally->count)
+        put_times(info, &lines);
+    if (trace_late(info->trace)) {
+        put_key(&lines, "out of order");
+        text_printf(out, "%" PRIu64 " events, by too much to be put in place\n",
+                    trace_late(info->trace));
+    }
+    put_key(&lines, "lost");
+    if (tally->losses.n)
+        losses_put(&tally->losses, out);
+    else
+        text_put_literal(out, "nothing");
+    text_put_char(out, '\n');
+}
+
+struct json_facts {
+    struct text *out;
+    const char *before;
+};
+
+static void put_json_fact(void *arg, const char *key, const char *value)
+{
+    struct json_facts *facts = arg;
+
+    text_put_str(facts->out, facts->before);
+    facts->before = ",";
+    json_put_str(facts->out, key);
+    text_put_char(facts->out, ':');
+    json_put_str(facts->out, value);
+}
+
+static void put_json_times(const struct info *info)
+{
+    const struct clock *clock = &info->origin->clock;
+    const char *unit = clock->hz ? "ns" : "ticks";
+    const struct tally *tally = &info->tally;
+
+    text_printf(info->out, ",\"first_%s\":%" PRId64 ",\"last_%s\":%" PRId64, unit,
+                clock_to_ns(clock, tally->first), unit, clock_to_ns(clock, tally->last));
+}
+
+static void put_json(const struct info *info)
+{
+    const struct origin *origin = info->origin;
+    struct text *out = info->out;
+    struct json_facts facts = {out, ""};
+
+    text_put_literal(out, "{\"path\":");
+    json_put_str(out, origin->path);
+    text_put_literal(out, ",\"format\":");
+    json_put_str(out, origin->format);
+    text_printf(out, ",\"layer\":\"%s\",\"facts\":{", layer_name(origin->layer));
+    each_fact(info, put_json_fact, &facts);
+    text_put_literal(out, "},\"clock\":{\"name\":");
+    json_put_str(out, origin->clock.name);
+    if (origin->clock.hz)
+        text_printf(out, ",\"hz\":%" PRIu64, origin->clock.hz);
+    text_put_char(out, '}');
+    if (origin->n_cpus)
+        text_printf(out, ",\"cpus\":%u", origin->n_cpus);
+    text_printf(out, ",\"cpus_seen\":%u,\"events\":%" PRIu64 ",\"classes\":%u", cpus_seen(info),
+                info->tally.count, classes_seen(info));
+    if (info->tally.count)
+        put_json_times(info);
+    text_printf(out, ",\"out_of_order\":%" PRIu64 ",", trace_late(info->trace));
+    losses_put_json(&info->tally.losses, out);
+    text_put_literal(out, "}\n");
+}
+
+static int tell(const struct info_options *options, struct trace *trace)
+{
+    const struct select_options all = {0};
+    struct text out;
+    struct selection selection;
+    struct info info = {.trace = trace, .origin = trace->parts[0].origin, .out = &out};
+    struct walk walk = {
+        .trace = trace, .selection = &selection, .out = &out, .put = put, .arg = &info};
+    int status = EXIT_COULD_NOT;
+
+    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {
+        cmd_error("out of memory");
+        return EXIT_COULD_NOT;
+    }
+    tally_init(&info.tally, TALLY_BY_EVENT);
+    if (selection_init(&selection, &all) < 0) {
+        cmd_error("out of memory");
+    } else {
+        status = walk_through(&walk);
+        if (options->format == FORMAT_JSON)
+            put_json(&info);
+        else
+            put_text(&info);
+        status = walk_end(&walk, &options->open, status);
+    }
+    tally_done(&info.tally);
+    selection_done(&selection);
+    text_done(&out);
+    return status;
+}
+
+int cmd_info(int argc, char **argv)
+{
+    struct info_options options = {0};
+    int status = EXIT_COULD_NOT;
+    int n;
+
+    if (options_parse(&info_command, argc, argv, &options, &n, &status)) {
+        status = EXIT_FINE;
+        if (n == 0)
+            status = cmd_usage_error("info", "which capture? PATH is missing");
+        /* Each by itself: what one is does not depend on the others, and their clocks may differ. */
+        for (int i = 0; i < n; i++) {
+            struct trace *trace = walk_open(&options.open, argv + 1 + i, 1);
+            int one = trace ? tell(&options, trace) : EXIT_COULD_NOT;
+
+            trace_free(trace);
+            if (status == EXIT_FINE || one == EXIT_COULD_NOT)
+                status = one;
+        }
+    }
+    open_options_done(&options.open);
+    return status;
+}

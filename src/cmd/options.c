@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/options.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+void strings_done(struct strings *strings)
+{
+    free(strings->items);
+    *strings = (struct strings){0};
+}
+
+static int strings_add(struct strings *strings, const char *s)
+{
+    if ((strings->n & (strings->n - 1)) == 0) { /* a power of two: the array is full */
+        size_t capacity = strings->n ? (size_t)strings->n * 2 : 1;
+        const char **bigger = realloc(strings->items, capacity * sizeof *bigger);
+        if (!bigger)
+            return -ENOMEM;
+        strings->items = bigger;
+    }
+    strings->items[strings->n++] = s;
+    return 0;
+}
+
+/* How many letters must be changed, put in or left out to make B of A; words of options only. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[64];
+    size_t n = strlen(b);
+
+    if (n >= ARRAY_SIZE(row))
+        return UINT32_MAX;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= n; j++) {
+            unsigned changed = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = MIN(changed, MIN(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[n];
+}
+
+struct found {
+    const struct option *option;
+    char *group; /* the structure of its group */
+};
+
+static struct found find_long(const struct command *command, void *options, const char *name,
+                              size_t len)
+{
+    for (const struct option_group *group = command->groups; group->title; group++)
+        for (const struct option *option = group->options; option->kind != OPTION_END; option++)
+            if (strlen(option->name) == len && memcmp(option->name, name, len) == 0)
+                return (struct found){option, (char *)options + group->offset};
+    return (struct found){0};
+}
+
+static struct found find_letter(const struct command *command, void *options, char letter)
+{
+    for (const struct option_group *group = command->groups; group->title; group++)
+        for (const struct option *option = group->options; option->kind != OPTION_END; option++)
+            if (option->letter && option->letter == letter)
+                return (struct found){option, (char *)options + group->offset};
+    return (struct found){0};
+}
+
+/* The option whose name is near to NAME, or NULL. */
+static const struct option *find_near(const struct command *command, const char *name, size_t len)
+{
+    const struct option *best = NULL;
+    unsigned best_distance = 3;
+    char word[48];
+
+    if (len < 2 || len >= sizeof word)
+        return NULL;
+    memcpy(word, name, len);
+    word[len] = '\0';
+    for (const struct option_group *group = command->groups; group->title; group++) {
+        for (const struct option *option = group->options; option->kind != OPTION_END; option++) {
+            unsigned d = distance(word, option->name);
+            if (strncmp(option->name, word, len) == 0)
+                d = 0;
+            if (d < best_distance) {
+                best_distance = d;
+                best = option;
+            }
+        }
+    }
+    return best;
+}
+
+static int parse_choice(const struct option *option, unsigned *member, const char *value,
+                        struct fault *fault)
+{
+    char all[160] = "";
+
+    for (unsigned i = 0; option->choices[i]; i++) {
+        if (strcmp(option->choices[i], value) == 0) {
+            *member = i;
+            return 0;
+        }
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
+                 i == 0 ? "" : (option->choices[i + 1] ? ", " : " or "), option->choices[i]);
+    }
+    return fault_plain(fault, -EINVAL, NULL, "is not one of %s", all);
+}
+
+static int parse_number(uint64_t *member, const char *value, struct fault *fault)
+{
+    char *end;
+    uint64_t v;
+
+    errno = 0;
+    v = strtoull(value, &end, 10);
+    if (!isdigit((unsigned char)value[0]) || *end || errno)
+        return fault_plain(fault, -EINVAL, NULL, "is not a whole number");
+    *member = v;
+    return 0;
+}
+
+static int set(const struct found *found, const char *value, struct fault *fault)
+{
+    const struct option *option = found->option;
+    void *member = found->group + option->offset;
+
+    switch (option->kind) {
+    case OPTION_FLAG: *(bool *)member = true; return 0;
+    case OPTION_STRING: *(const char **)member = value; return 0;
+    case OPTION_STRINGS: return strings_add(member, value);
+    case OPTION_NUMBER: return parse_number(member, value, fault);
+    case OPTION_CHOICE: return parse_choice(option, member, value, fault);
+    case OPTION_PARSED: return option->parse(member, value, fault);
+    case OPTION_HELP:
+    case OPTION_END: break;
+    }
+    return 0;
+}
+
+/* What the parser is about to take from argv. */
+struct walk {
+    const struct command *command;
+    void *options;
+    int argc;
+    char **argv;
+    int next;
+    int status;
+};
+
+/* Sets an option whose argument is VALUE (NULL: the next word, if it takes one). False: done. */
+static bool take(struct walk *walk, const struct found *found, const char *shown, const char *value)
+{
+    const struct option *option = found->option;
+    struct fault fault = {0};
+    int r;
+
+    if (option->kind == OPTION_HELP) {
+        options_help(walk->command, stdout);
+        walk->status = EXIT_FINE;
+        return false;
+    }
+    if (option->argument && !value) {
+        if (walk->next >= walk->argc) {
+            walk->status = cmd_usage_error(walk->command->name, "%s wants %s behind it", shown,
+                                           option->argument);
+            return false;
+        }
+        value = walk->argv[walk->next++];
+    }
+    r = set(found, value, &fault);
+    if (r == -ENOMEM) {
+        cmd_error("out of memory");
+        walk->status = EXIT_COULD_NOT;
+    } else if (r < 0) {
+        walk->status = cmd_usage_error(walk->command->name, "%s '%s' %s", shown, value, fault.what);
+    }
+    return r >= 0;
+}
+
+static bool take_long(struct walk *walk, char *word)
+{
+    const char *equals = strchr(word, '=');
+    size_t len = equals ? (size_t)(equals - word) : strlen(word);
+    struct found found = find_long(walk->command, walk->options, word + 2, len - 2);
+    char shown[64];
+
+    snprintf(shown, sizeof shown, "%.*s", (int)MIN(len, sizeof shown - 1), word);
+    if (!found.option) {
+        const struct option *near = find_near(walk->command, word + 2, len - 2);
+        walk->status = near
+                           ? cmd_usage_error(walk->command->name,
+                                             "there is no option '%s'; did you mean '--%s'?", shown,
+                                             near->name)
+                           : cmd_usage_error(walk->command->name, "there is no option '%s'", shown);
+        return false;
+    }
+    if (equals && !found.option->argument) {
+        walk->status = cmd_usage_error(walk->command->name, "%s takes no argument", shown);
+        return false;
+    }
+    return take(walk, &found, shown, equals ? equals + 1 : NULL);
+}
+
+static bool take_letters(struct walk *walk, const char *word)
+{
+    for (const char *p = word + 1; *p; p++) {
+        struct found found = find_letter(walk->command, walk->options, *p);
+        char shown[3] = {'-', *p, '\0'};
+
+        if (!found.option) {
+            walk->status = cmd_usage_error(walk->command->name, "there is no option '%s'", shown);
+            return false;
+        }
+        if (found.option->argument)
+            return take(walk, &found, shown, p[1] ? p + 1 : NULL);
+        if (!take(walk, &found, shown, NULL))
+            return false;
+    }
+    return true;
+}
+
+bool options_parse(const struct command *command, int argc, char **argv, void *options, int *ret_n,
+                   int *ret_status)
+{
+    struct walk walk = {
+        .command = command, .options = options, .argc = argc, .argv = argv, .next = 1};
+    bool options_ended = false;
+    int n = 0;
+
+    while (walk.next < argc) {
+        char *word = argv[walk.next++];
+        bool fine = true;
+
+        if (options_ended || word[0] != '-' || word[1] == '\0')
+            argv[1 + n++] = word;
+        else if (strcmp(word, "--") == 0)
+            options_ended = true;
+        else if (word[1] == '-')
+            fine = take_long(&walk, word);
+        else
+            fine = take_letters(&walk, word);
+        if (!fine) {
+            *ret_status = walk.status;
+            return false;
+        }
+    }
+    *ret_n = n;
+    return true;
+}
+
+/* "  -e, --event=GLOB" and the help beside it, or below where that is too long. */
+#define HELP_COLUMN 26
+
+static void help_option(const struct option *option, FILE *out)
+{
+    char left[96];
+    int n;
+
+    n = snprintf(left, sizeof left, "  %c%c%s--%s%s%s", option->letter ? '-' : ' ',
+                 option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
+                 option->argument ? "=" : "", option->argument ? option->argument : "");
+    if (n >= HELP_COLUMN)
+        fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
+    else
+        fprintf(out, "%-*s", HELP_COLUMN, left);
+    for (const char *p = option->help; *p; p++) {
+        fputc(*p, out);
+        if (*p == '\n')
+            fprintf(out, "%*s", HELP_COLUMN, "");
+    }
+    fputc('\n', out);
+}
+
+void options_help(const struct command *command, FILE *out)
+{
+    fprintf(out, "Usage: strata %s [OPTION…] %s\n\n%s\n", command->name, command->operands,
+            command->about);
+    for (const struct option_group *group = command->groups; group->title; group++) {
+        fprintf(out, "\n%s:\n", group->title);
+        for (const struct option *option = group->options; option->kind != OPTION_END; option++)
+            help_option(option, out);
+    }
+}

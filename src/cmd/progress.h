@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A line on a terminal that says how far the work has come. It is shown when a second has passed, and
+ * erased at the end. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct progress {
+    bool on;
+    bool shown;
+    unsigned skip; /* calls until the clock is looked at again */
+    uint64_t start;
+    uint64_t next; /* when it is written again */
+};
+
+/* ON: standard error is a terminal, and nothing else is being written to it. */
+void progress_start(struct progress *progress, bool on);
+/* Whether it is time to show; cheap enough for every run of items. */
+bool progress_is_due(struct progress *progress);
+/* TOTAL 0: not known. */
+void progress_show(struct progress *progress, uint64_t done, uint64_t total);
+void progress_erase(struct progress *progress);
+
+/* "950 B", "1.2 MB"; BUF of 16 bytes or more. Returns BUF. */
+const char *bytes_text(char *buf, size_t size, uint64_t bytes);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* strata report: every event as a line of text. */
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/walk.h"
+#include "view/view.h"
+
+#define OUT_SIZE ((size_t)256 * 1024)
+
+enum format {
+    FORMAT_TEXT,
+    FORMAT_JSON,
+    FORMAT_CSV,
+};
+
+struct report_options {
+    struct open_options open;
+    struct select_options select;
+    unsigned format; /* enum format */
+};
+
+static const char *const formats[] = {"text", "json", "csv", NULL};
+
+static const struct option output_options[] = {
+    {OPTION_CHOICE, 'f', "format", "text|json|csv",
+     "lines of text (the default), a JSON object a line, or\n"
+     "comma-separated values with a header line",
+     offsetof(struct report_options, format), .choices = formats},
+    {OPTION_END},
+};
+
+static const struct option_group groups[] = {
+    {"Output", output_options, 0},
+    {"Selection", select_option_table, offsetof(struct report_options, select)},
+    {"Reading", open_option_table, offsetof(struct report_options, open)},
+    {"Help", help_option_table, 0},
+    {NULL},
+};
+
+const struct command report_command = {
+    .name = "report",
+    .summary = "show the events of a trace, one a line",
+    .operands = "PATH…",
+    .about = "Shows the events of captures, in the order of time, one a line:\n\n"
+             "    TIME [CPU] TASK NAME: TEXT\n\n"
+             "PATH is a capture of any kind, seen from its content; - is standard input.",
+    .groups = groups,
+};
+
+static int put(void *arg, const struct item *items, unsigned n)
+{
+    return view_put(arg, items, n);
+}
+
+static unsigned part_of(void *arg, const struct origin *origin)
+{
+    return trace_part_of(arg, origin);
+}
+
+static int open_view(const struct report_options *options, struct trace *trace, struct text *out,
+                     struct view **ret_view)
+{
+    struct view_options view_options = {
+        .color = options->format == FORMAT_TEXT && wants_color(STDOUT_FILENO),
+        .origin_number = trace->n_parts > 1 ? part_of : NULL,
+        .origin_arg = trace,
+    };
+
+    switch (options->format) {
+    case FORMAT_JSON: return line_json_open(&view_options, out, ret_view);
+    case FORMAT_CSV: return line_csv_open(&view_options, out, ret_view);
+    default: return line_text_open(&view_options, out, ret_view);
+    }
+}
+
+static void tell_losses(const struct losses *losses)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    losses_put(losses, &text);
+    if (text.start && !text.error)
+        cmd_error("%.*s", (int)text_len(&text), text.start);
+    text_done(&text);
+}
+
+static int report(const struct report_options *options, struct trace *trace)
+{
+    struct text out;
+    struct selection selection;
+    struct walk walk = {.trace = trace, .selection = &selection, .out = &out, .draws = true};
+    struct view *view = NULL;
+    int status = EXIT_COULD_NOT;
+
+    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {
+        cmd_error("out of memory");
+        return EXIT_COULD_NOT;
+    }
+    if (selection_init(&selection, &options->select) < 0 ||
+        open_view(options, trace, &out, &view) < 0) {
+        cmd_error("out of memory");
+    } else {
+        walk.put = put;
+        walk.arg = view;
+        view_begin(view);
+        status = walk_through(&walk);
+        text_flush(&out);
+        if (!out.error)
+            tell_losses(&walk.losses);
+        status = walk_end(&walk, &options->open, status);
+    }
+    view_free(view);
+    selection_done(&selection);
+    text_done(&out);
+    return status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    struct report_options options = {0};
+    int status = EXIT_COULD_NOT;
+    int n;
+
+    if (options_parse(&report_command, argc, argv, &options, &n, &status)) {
+        if (n == 0) {
+            status = cmd_usage_error("report", "which capture? PATH is missing");
+        } else {
+            struct trace *trace = walk_open(&options.open, argv + 1, n);
+            if (trace)
+                status = report(&options, trace);
+            trace_free(trace);
+        }
+    }
+    open_options_done(&options.open);
+    select_options_done(&options.select);
+    return status;
+}

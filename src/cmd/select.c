@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/select.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "timeline/reorder.h"
+
+enum {
+    SELECT_UNDECIDED,
+    SELECT_NO,
+    SELECT_YES,
+};
+
+/* So many items in a row behind --to, and the end is taken to be reached: sources may be out of
+ * order by as many as are reordered. */
+#define BEHIND_ENOUGH (4 * REORDER_WINDOW)
+
+static int parse_time(void *member, const char *value, struct fault *fault)
+{
+    struct time_limit limit = {.given = true};
+    const char *p = value;
+    bool negative = false;
+    uint32_t unit = NANOSECONDS;
+
+    if (*p == '+' || *p == '-') {
+        limit.relative = *p == '+';
+        negative = *p == '-';
+        p++;
+    }
+    if (!isdigit((unsigned char)*p))
+        return fault_plain(fault, -EINVAL, NULL,
+                           "is not a time; it wants seconds, as 12.5, or +0.5 for half a second "
+                           "behind the first event");
+    for (; isdigit((unsigned char)*p); p++)
+        if (__builtin_mul_overflow(limit.whole, 10, &limit.whole) ||
+            __builtin_add_overflow(limit.whole, *p - '0', &limit.whole))
+            return fault_plain(fault, -EINVAL, NULL, "is too large a time");
+    if (*p == '.') {
+        limit.fraction = true;
+        for (p++; isdigit((unsigned char)*p); p++) {
+            unit /= 10;
+            if (unit == 0)
+                return fault_plain(fault, -EINVAL, NULL, "has more than nine decimals");
+            limit.ns += unit * (uint32_t)(*p - '0');
+        }
+    }
+    if (*p != '\0')
+        return fault_plain(fault, -EINVAL, NULL, "is not a time: what is '%s'?", p);
+    if (negative) {
+        limit.whole = -limit.whole - (limit.ns > 0);
+        limit.ns = limit.ns > 0 ? NANOSECONDS - limit.ns : 0;
+    }
+    *(struct time_limit *)member = limit;
+    return 0;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct range *x = a;
+    const struct range *y = b;
+
+    return (x->low > y->low) - (x->low < y->low);
+}
+
+/* Sorts and joins those that touch. */
+static void tidy_ranges(struct ranges *ranges)
+{
+    unsigned n = 0;
+
+    qsort(ranges->items, ranges->n, sizeof *ranges->items, compare_ranges);
+    for (unsigned i = 0; i < ranges->n; i++) {
+        struct range range = ranges->items[i];
+        if (n > 0 && range.low <= (uint64_t)ranges->items[n - 1].high + 1)
+            ranges->items[n - 1].high = MAX(ranges->items[n - 1].high, range.high);
+        else
+            ranges->items[n++] = range;
+    }
+    ranges->n = n;
+}
+
+static int parse_number(const char **p, uint32_t *ret)
+{
+    uint64_t v = 0;
+
+    if (!isdigit((unsigned char)**p))
+        return -EINVAL;
+    for (; isdigit((unsigned char)**p); (*p)++) {
+        v = v * 10 + (uint64_t)(**p - '0');
+        if (v > INT32_MAX)
+            return -EINVAL;
+    }
+    *ret = (uint32_t)v;
+    return 0;
+}
+
+static int parse_ranges(void *member, const char *value, struct fault *fault)
+{
+    struct ranges *ranges = member;
+    const char *p = value;
+
+    for (;;) {
+        struct range range;
+        struct range *bigger;
+
+        if (parse_number(&p, &range.low) < 0)
+            return fault_plain(fault, -EINVAL, NULL, "is not a list of numbers like 0,2-5");
+        range.high = range.low;
+        if (*p == '-') {
+            p++;
+            if (parse_number(&p, &range.high) < 0 || range.high < range.low)
+                return fault_plain(fault, -EINVAL, NULL, "is not a list of numbers like 0,2-5");
+        }
+        bigger = realloc(ranges->items, (ranges->n + 1) * sizeof *bigger);
+        if (!bigger)
+            return -ENOMEM;
+        ranges->items = bigger;
+        ranges->items[ranges->n++] = range;
+        if (*p == '\0')
+            break;
+        if (*p++ != ',')
+            return fault_plain(fault, -EINVAL, NULL, "is not a list of numbers like 0,2-5");
+    }
+    tidy_ranges(ranges);
+    return 0;
+}
+
+static int parse_limit(void *member, const char *value, struct fault *fault)
+{
+    struct select_options *options = container_of((uint64_t *)member, struct select_options, limit);
+    char *end;
+
+    errno = 0;
+    options->limit = strtoull(value, &end, 10);
+    options->limited = true;
+    if (!isdigit((unsigned char)value[0]) || *end || errno)
+        return fault_plain(fault, -EINVAL, NULL, "is not a whole number");
+    return 0;
+}
+
+#define MEMBER(m) offsetof(struct select_options, m)
+
+const struct option select_option_table[] = {
+    {OPTION_STRINGS, 'e', "event", "GLOB",
+     "events whose name matches; GROUP:NAME looks at the\n"
+     "group too, -GLOB leaves out; the last match decides",
+     MEMBER(events), .parse = NULL},
+    {OPTION_PARSED, 0, "from", "TIME",
+     "from TIME on: seconds as printed, +SECONDS from the\n"
+     "first event; ticks where the rate is not known",
+     MEMBER(from), .parse = parse_time},
+    {OPTION_PARSED, 0, "to", "TIME", "up to TIME, itself included", MEMBER(to),
+     .parse = parse_time},
+    {OPTION_PARSED, 0, "cpu", "LIST", "events of these CPUs: 0,2-5", MEMBER(cpus),
+     .parse = parse_ranges},
+    {OPTION_PARSED, 0, "pid", "LIST", "events of these threads", MEMBER(pids),
+     .parse = parse_ranges},
+    {OPTION_PARSED, 'n', "limit", "N", "the first N events and no more", MEMBER(limit),
+     .parse = parse_limit},
+    {OPTION_END},
+};
+
+void select_options_done(struct select_options *options)
+{
+    strings_done(&options->events);
+    free(options->cpus.items);
+    free(options->pids.items);
+    *options = (struct select_options){0};
+}
+
+int selection_init(struct selection *selection, const struct select_options *options)
+{
+    struct selection s = {.options = options, .left = UINT64_MAX};
+
+    if (options->limited)
+        s.left = options->limit;
+    s.all = options->events.n == 0 && !options->from.given && !options->to.given &&
+            options->cpus.n == 0 && options->pids.n == 0 && !options->limited;
+    s.matched = calloc(options->events.n + 1, sizeof *s.matched);
+    if (!s.matched)
+        return -ENOMEM;
+    *selection = s;
+    return 0;
+}
+
+void selection_done(struct selection *selection)
+{
+    free(selection->classes);
+    free(selection->matched);
+    *selection = (struct selection){0};
+}
+
+/* PATTERN without its '-'. With a colon, the part before it is the group's. */
+static bool matches(const char *pattern, const struct event_class *class)
+{
+    const char *colon = strchr(pattern, ':');
+    char group[128];
+
+    if (glob_match(pattern, class->name))
+        return true;
+    if (!colon || !class->group || (size_t)(colon - pattern) >= sizeof group)
+        return false;
+    memcpy(group, pattern, (size_t)(colon - pattern));
+    group[colon - pattern] = '\0';
+    return glob_match(group, class->group) && glob_match(colon + 1, class->name);
+}
+
+/* Of no pattern that matches: chosen only if the user began by leaving out. */
+static bool choose(struct selection *selection, const struct event_class *class)
+{
+    const struct strings *patterns = &selection->options->events;
+    bool chosen = patterns->n == 0 || patterns->items[0][0] == '-';
+
+    for (unsigned i = 0; i < patterns->n; i++) {
+        const char *pattern = patterns->items[i];
+        bool leaves_out = *pattern == '-';
+
+        if (matches(pattern + leaves_out, class)) {
+            chosen = !leaves_out;
+            selection->matched[i] = true;
+        }
+    }
+    return chosen;
+}
+
+static _cold_ int decide_class(struct selection *selection, const struct event_class *class)
+{
+    if (class->index >= selection->n_classes) {
+        unsigned n = MAX(class->index + 1, selection->n_classes * 2);
+        uint8_t *bigger = realloc(selection->classes, n);
+        if (!bigger)
+            return -ENOMEM;
+        memset(bigger + selection->n_classes, SELECT_UNDECIDED, n - selection->n_classes);
+        selection->classes = bigger;
+        selection->n_classes = n;
+    }
+    selection->classes[class->index] = choose(selection, class) ? SELECT_YES : SELECT_NO;
+    return selection->classes[class->index];
+}
+
+int selection_has_class(struct selection *selection, const struct event_class *class)
+{
+    int r;
+
+    if (likely(class->index < selection->n_classes &&
+               selection->classes[class->index] != SELECT_UNDECIDED))
+        return selection->classes[class->index] == SELECT_YES;
+    r = decide_class(selection, class);
+    return r < 0 ? r : r == SELECT_YES;
+}
+
+static bool in_ranges(const struct ranges *ranges, int32_t number)
+{
+    unsigned low = 0;
+    unsigned high = ranges->n;
+
+    if (number < 0)
+        return false;
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if ((uint32_t)number > ranges->items[middle].high)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < ranges->n && (uint32_t)number >= ranges->items[low].low;
+}
+
+/* The first tick whose printed time is not before LIMIT, or (END) the first that is behind it. */
+static int64_t limit_ticks(const struct time_limit *limit, uint64_t hz, int64_t first, bool end)
+{
+    __int128 ns;
+    __int128 ticks;
+
+    if (hz == 0) {
+        ticks = (__int128)limit->whole + (limit->relative ? first : 0) + end;
+    } else {
+        ns = (__int128)limit->whole * NANOSECONDS + limit->ns + end;
+        if (limit->relative)
+            ns += (__int128)first * NANOSECONDS / (__int128)hz;
+        /* Rounded up. */
+        ticks = ns * (__int128)hz;
+        ticks = ticks > 0 ? (ticks + NANOSECONDS - 1) / NANOSECONDS : ticks / NANOSECONDS;
+    }
+    return ticks > INT64_MAX ? INT64_MAX : (ticks < INT64_MIN ? INT64_MIN : (int64_t)ticks);
+}
+
+/* Turns the time limits into ticks, once the clock and the first time are known. */
+static int start(struct selection *selection, const struct item *item, struct fault *fault)
+{
+    const struct select_options *options = selection->options;
+    uint64_t hz = item->origin->clock.hz;
+
+    if (hz == 0 && ((options->from.given && options->from.fraction) ||
+                    (options->to.given && options->to.fraction)))
+        return fault_plain(fault, -EINVAL, item->origin->path,
+                           "the rate of its clock is not known, so --from and --to take whole "
+                           "ticks; or give the rate by --cpu-hz");
+    selection->from = INT64_MIN;
+    selection->to = INT64_MAX; /* not itself included */
+    selection->first = item->time;
+    if (options->from.given)
+        selection->from = limit_ticks(&options->from, hz, item->time, false);
+    if (options->to.given)
+        selection->to = limit_ticks(&options->to, hz, item->time, true);
+    selection->hz = hz;
+    selection->started = true;
+    return 0;
+}
+
+static inline bool is_behind(const struct selection *selection, const struct item *item)
+{
+    return item->time >= selection->to && selection->options->to.given;
+}
+
+/* 1: it is selected. */
+static inline int test(struct selection *selection, const struct item *item)
+{
+    const struct select_options *options = selection->options;
+    bool is_event = item->kind == ITEM_EVENT;
+
+    if (unlikely(!selection->started || item->time == TIME_UNKNOWN))
+        return 1; /* a loss that nobody timed */
+    if (item->time < selection->from)
+        return 0;
+    if (is_behind(selection, item))
+        return 0;
+    if (options->cpus.n && (is_event || item->cpu >= 0) && !in_ranges(&options->cpus, item->cpu))
+        return 0;
+    if (!is_event)
+        return 1; /* what was lost may have been of any class or thread */
+    if (options->pids.n && !in_ranges(&options->pids, item->pid))
+        return 0;
+    return options->events.n == 0 ? 1 : selection_has_class(selection, item->class);
+}
+
+int selection_next_run(struct selection *selection, const struct item *items, unsigned n,
+                       unsigned *start_at, struct fault *fault)
+{
+    unsigned i = *start_at;
+    unsigned from;
+    int r = 0;
+
+    if (selection->all || i == n)
+        return (int)(n - i);
+    for (unsigned j = i; unlikely(!selection->started) && j < n; j++) {
+        if (items[j].time != TIME_UNKNOWN && (r = start(selection, &items[j], fault)) < 0)
+            return r;
+    }
+    for (; i < n && (r = test(selection, &items[i])) == 0; i++)
+        selection->behind = is_behind(selection, &items[i]) ? selection->behind + 1 : 0;
+    if (r < 0)
+        return r;
+    if (i < n)
+        selection->behind = 0;
+    for (from = i; i < n && selection->left > 0; i++) {
+        r = i == from ? 1 : test(selection, &items[i]);
+        if (r < 0)
+            return r;
+        if (r == 0)
+            break;
+        if (items[i].kind == ITEM_EVENT)
+            selection->left--;
+    }
+    *start_at = from;
+    return (int)(i - from);
+}
+
+bool selection_is_over(const struct selection *selection)
+{
+    return selection->left == 0 || selection->behind >= BEHIND_ENOUGH;
+}
+
+void selection_unmatched(struct selection *selection, struct event_class *const *classes,
+                         unsigned n, void (*put)(const char *pattern))
+{
+    const struct strings *patterns = &selection->options->events;
+
+    if (patterns->n == 0)
+        return;
+    for (unsigned i = 0; i < n; i++)
+        choose(selection, classes[i]);
+    for (unsigned i = 0; i < patterns->n; i++)
+        if (!selection->matched[i])
+            put(patterns->items[i]);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* strata stat: how many events of which kind, how often, how far apart. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "analysis/tally.h"
+#include "cmd/cmd.h"
+#include "cmd/duration.h"
+#include "cmd/walk.h"
+#include "event/program.h"
+#include "view/json.h"
+
+#define OUT_SIZE ((size_t)64 * 1024)
+
+enum format {
+    FORMAT_TEXT,
+    FORMAT_JSON,
+};
+
+struct stat_options {
+    struct open_options open;
+    struct select_options select;
+    unsigned format; /* enum format */
+    unsigned by;     /* enum tally_by */
+};
+
+static const char *const formats[] = {"text", "json", NULL};
+static const char *const kinds[] = {"event", "cpu", "task", NULL};
+
+static const struct option output_options[] = {
+    {OPTION_CHOICE, 'f', "format", "text|json", "a table (the default), or one JSON object",
+     offsetof(struct stat_options, format), .choices = formats},
+    {OPTION_CHOICE, 'b', "by", "event|cpu|task",
+     "a row for each event class (the default), CPU, or task", offsetof(struct stat_options, by),
+     .choices = kinds},
+    {OPTION_END},
+};
+
+static const struct option_group groups[] = {
+    {"Output", output_options, 0},
+    {"Selection", select_option_table, offsetof(struct stat_options, select)},
+    {"Reading", open_option_table, offsetof(struct stat_options, open)},
+    {"Help", help_option_table, 0},
+    {NULL},
+};
+
+const struct command stat_command = {
+    .name = "stat",
+    .summary = "count the events of a trace, and how far apart they come",
+    .operands = "PATH…",
+    .about = "Counts the events of captures by class, CPU or task, the most frequent first:\n"
+             "how many, how many a second, which share of all, and the time from each to\n"
+             "the next: what half, 90 % and 99 % do not exceed (within 1.6 %), and the\n"
+             "longest.\n\n"
+             "PATH is a capture of any kind, seen from its content; - is standard input.",
+    .groups = groups,
+};
+
+struct stat {
+    const struct stat_options *options;
+    const struct trace *trace;
+    struct tally tally;
+    struct clock clock;
+    struct text *out;
+};
+
+static int put(void *arg, const struct item *items, unsigned n)
+{
+    return tally_add(arg, items, n);
+}
+
+static double seconds(const struct stat *stat)
+{
+    if (stat->clock.hz == 0 || stat->tally.count == 0)
+        return 0;
+    return (double)((uint64_t)stat->tally.last - (uint64_t)stat->tally.first) /
+           (double)stat->clock.hz;
+}
+
+static double share(const struct stat *stat, const struct tally_row *row)
+{
+    return 100.0 * (double)row->count / (double)stat->tally.count;
+}
+
+static const char *task_name(const struct tally_row *row)
+{
+    const struct origin *origin = row->origin;
+
+    return row->pid != PID_UNKNOWN && origin->task_name ? origin->task_name(origin, row->pid)
+                                                        : NULL;
+}
+
+static void put_vcpu(const struct tally_row *row, struct text *text)
+{
+    if (row->origin->put_vcpu)
+        row->origin->put_vcpu(row->origin, row->vcpu, text);
+    else
+        text_printf(text, "vcpu%d", row->vcpu);
+}
+
+/* The last column. */
+static void put_what(const struct stat *stat, const struct tally_row *row, struct text *out)
+{
+    const char *name;
+
+    if (stat->trace->n_parts > 1)
+        text_printf(out, "#%u ", trace_part_of(stat->trace, row->origin));
+    switch (stat->tally.by) {
+    case TALLY_BY_EVENT: text_put_safe(out, row->class->name, strlen(row->class->name)); return;
+    case TALLY_BY_CPU:
+        if (row->cpu < 0)
+            text_put_literal(out, "[---]");
+        else
+            text_printf(out, "[%03d]", row->cpu);
+        return;
+    case TALLY_BY_TASK: break;
+    }
+    if (row->pid == PID_UNKNOWN && row->vcpu == VCPU_UNKNOWN) {
+        text_put_char(out, '-');
+    } else if (row->pid == PID_UNKNOWN) {
+        put_vcpu(row, out);
+    } else {
+        name = task_name(row);
+        if (name && *name) {
+            text_put_safe(out, name, strlen(name));
+            text_put_char(out, '-');
+        }
+        text_printf(out, "%d", row->pid);
+    }
+}
+
+static const char *quantile(const struct stat *stat, const struct tally_row *row, unsigned permille,
+                            char *buf, size_t size)
+{
+    if (!row->distances || row->distances->n == 0)
+        return "-";
+    return duration_text(buf, size, &stat->clock,
+                         permille == 1000 ? row->distances->max
+                                          : histogram_quantile(row->distances, permille));
+}
+
+static void put_row(const struct stat *stat, const struct tally_row *row)
+{
+    static const unsigned permilles[] = {500, 900, 990, 1000};
+    double time = seconds(stat);
+    struct text *out = stat->out;
+    char buf[32];
+
+    text_printf(out, "%12" PRIu64, row->count);
+    if (time > 0)
+        text_printf(out, " %12.1f", (double)row->count / time);
+    else
+        text_printf(out, " %12s", "-");
+    text_printf(out, " %7.2f", share(stat, row));
+    for (unsigned i = 0; i < ARRAY_SIZE(permilles); i++)
+        text_printf(out, " %9s", quantile(stat, row, permilles[i], buf, sizeof buf));
+    text_put_literal(out, "  ");
+    put_what(stat, row, out);
+    text_put_char(out, '\n');
+}
+
+static void put_table(const struct stat *stat, const struct tally_row *const *rows, unsigned n)
+{
+    static const char *const heads[] = {"EVENT", "CPU", "TASK"};
+    struct text *out = stat->out;
+    const struct tally *tally = &stat->tally;
+    char buf[32];
+
+    text_printf(out, "%12s %12s %7s %9s %9s %9s %9s  %s\n", "COUNT", "RATE/s", "SHARE%", "P50",
+                "P90", "P99", "MAX", heads[tally->by]);
+    for (unsigned i = 0; i < n; i++)
+        put_row(stat, rows[i]);
+    text_printf(out, "%12" PRIu64 " events", tally->count);
+    if (tally->count)
+        text_printf(out, " in %s%s",
+                    duration_text(buf, sizeof buf, &stat->clock,
+                                  (uint64_t)tally->last - (uint64_t)tally->first),
+                    stat->clock.hz ? "" : " ticks (the clock's rate is not known)");
+    text_put_char(out, '\n');
+    if (tally->losses.n) {
+        losses_put(&tally->losses, out);
+        text_put_literal(out, ": all of this is without them\n");
+    }
+}
+
+static void put_json_time(const struct stat *stat, const char *key, uint64_t ticks)
+{
+    text_printf(stat->out, "\"%s_%s\":%" PRId64, key, stat->clock.hz ? "ns" : "ticks",
+                stat->clock.hz ? duration_ns(&stat->clock, ticks) : (int64_t)ticks);
+}
+
+static void put_json_what(const struct stat *stat, const struct tally_row *row)
+{
+    struct text *out = stat->out;
+    const char *name;
+
+    text_printf(out, "{\"layer\":\"%s\"", layer_name(row->origin->layer));
+    if (stat->trace->n_parts > 1)
+        text_printf(out, ",\"source\":%u", trace_part_of(stat->trace, row->origin));
+    switch (stat->tally.by) {
+    case TALLY_BY_EVENT:
+        if (row->class->group && *row->class->group) {
+            text_put_literal(out, ",\"group\":");
+            json_put_str(out, row->class->group);
+        }
+        text_put_literal(out, ",\"event\":");
+        json_put_str(out, row->class->name);
+        return;
+    case TALLY_BY_CPU:
+        if (row->cpu >= 0)
+            text_printf(out, ",\"cpu\":%d", row->cpu);
+        return;
+    case TALLY_BY_TASK: break;
+    }
+    name = task_name(row);
+    if (row->pid != PID_UNKNOWN)
+        text_printf(out, ",\"pid\":%d", row->pid);
+    if (name && *name) {
+        text_put_literal(out, ",\"comm\":");
+        json_put_str(out, name);
+    }
+    if (row->pid == PID_UNKNOWN && row->vcpu != VCPU_UNKNOWN) {
+        struct text vcpu = TEXT_IN_MEMORY;
+
+        put_vcpu(row, &vcpu);
+        text_put_literal(out, ",\"vcpu\":");
+        json_put_string(out, vcpu.start ? vcpu.start : "", text_len(&vcpu));
+        text_done(&vcpu);
+    }
+}
+
+static void put_json_row(const struct stat *stat, const struct tally_row *row)
+{
+    static const struct {
+        const char *key;
+        unsigned permille;
+    } quantiles[] = {{"p50", 500}, {"p90", 900}, {"p99", 990}};
+    struct text *out = stat->out;
+    double time = seconds(stat);
+
+    put_json_what(stat, row);
+    text_printf(out, ",\"count\":%" PRIu64, row->count);
+    if (time > 0)
+        text_printf(out, ",\"rate\":%.6g", (double)row->count / time);
+    text_printf(out, ",\"share\":%.6g", share(stat, row) / 100);
+    if (row->distances && row->distances->n) {
+        text_put_literal(out, ",\"intervals\":{");
+        for (unsigned i = 0; i < ARRAY_SIZE(quantiles); i++) {
+            put_json_time(stat, quantiles[i].key,
+                          histogram_quantile(row->distances, quantiles[i].permille));
+            text_put_char(out, ',');
+        }
+        put_json_time(stat, "max", row->distances->max);
+        text_put_char(out, '}');
+    }
+    text_put_char(out, '}');
+}
+
+static void put_json(const struct stat *stat, const struct tally_row *const *rows, unsigned n)
+{
+    struct text *out = stat->out;
+    const struct tally *tally = &stat->tally;
+
+    text_printf(out, "{\"by\":\"%s\",\"events\":%" PRIu64 ",", kinds[tally->by], tally->count);
+    if (tally->count) {
+        put_json_time(stat, "first", (uint64_t)tally->first);
+        text_put_char(out, ',');
+        put_json_time(stat, "duration", (uint64_t)tally->last - (uint64_t)tally->first);
+        text_put_char(out, ',');
+    }
+    losses_put_json(&tally->losses, out);
+    text_put_literal(out, ",\"rows\":[");
+    for (unsigned i = 0; i < n; i++) {
+        if (i)
+            text_put_char(out, ',');
+        text_put_char(out, '\n');
+        put_json_row(stat, rows[i]);
+    }
+    text_put_literal(out, "]}\n");
+}
+
+static int put_result(const struct stat *stat)
+{
+    const struct tally_row **rows;
+    unsigned n;
+    int r = tally_sorted(&stat->tally, &rows, &n);
+
+    if (r < 0)
+        return r;
+    if (stat->options->format == FORMAT_JSON)
+        put_json(stat, rows, n);
+    else
+        put_table(stat, rows, n);
+    free(rows);
+    return 0;
+}
+
+static int count(const struct stat_options *options, struct trace *trace)
+{
+    struct text out;
+    struct selection selection;
+    struct stat stat = {.options = options, .trace = trace, .out = &out};
+    struct walk walk = {
+        .trace = trace, .selection = &selection, .out = &out, .put = put, .arg = &stat.tally};
+    int status = EXIT_COULD_NOT;
+
+    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {
+        cmd_error("out of memory");
+        return EXIT_COULD_NOT;
+    }
+    tally_init(&stat.tally, (enum tally_by)options->by);
+    stat.clock = trace->parts[0].origin->clock;
+    if (selection_init(&selection, &options->select) < 0) {
+        cmd_error("out of memory");
+    } else {
+        status = walk_through(&walk);
+        if (put_result(&stat) < 0) {
+            cmd_error("out of memory");
+            status = EXIT_COULD_NOT;
+        }
+        status = walk_end(&walk, &options->open, status);
+    }
+    tally_done(&stat.tally);
+    selection_done(&selection);
+    text_done(&out);
+    return status;
+}
+
+int cmd_stat(int argc, char **argv)
+{
+    struct stat_options options = {0};
+    int status = EXIT_COULD_NOT;
+    int n;
+
+    if (options_parse(&stat_command, argc, argv, &options, &n, &status)) {
+        if (n == 0) {
+            status = cmd_usage_error("stat", "which capture? PATH is missing");
+        } else {
+            struct trace *trace = walk_open(&options.open, argv + 1, n);
+            if (trace)
+                status = count(&options, trace);
+            trace_free(trace);
+        }
+    }
+    open_options_done(&options.open);
+    select_options_done(&options.select);
+    return status;
+}

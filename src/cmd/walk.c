@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/walk.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/progress.h"
+
+/* "2400000000", "2400M", "2.4G". */
+static int parse_hz(void *member, const char *value, struct fault *fault)
+{
+    static const char units[] = "kMG";
+    char *end;
+    double v = strtod(value, &end);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+
+    if (unit) {
+        for (const char *u = units; u <= unit; u++)
+            v *= 1000;
+        end++;
+    }
+    if (!isdigit((unsigned char)value[0]) || *end || !(v >= 1 && v < 1e12))
+        return fault_plain(fault, -EINVAL, NULL, "is not a rate; it wants Hz, as 2400M or 2.4G");
+    *(uint64_t *)member = (uint64_t)(v + 0.5);
+    return 0;
+}
+
+#define MEMBER(m) offsetof(struct open_options, m)
+
+const struct option open_option_table[] = {
+    {OPTION_STRINGS, 0, "events", "FILE",
+     "declares the events, where a capture does not tell: a\n"
+     "trace-events file for QEMU, a table for Xen; repeatable",
+     MEMBER(events)},
+    {OPTION_FLAG, 0, "no-header", NULL,
+     "simpletrace: event numbers are places in the events\n"
+     "files, whatever the capture says",
+     MEMBER(no_header)},
+    {OPTION_PARSED, 0, "cpu-hz", "HZ",
+     "rate of the time stamp counter, where nothing tells it:\n"
+     "2400000000, 2400M or 2.4G",
+     MEMBER(cpu_hz), .parse = parse_hz},
+    {OPTION_STRING, 0, "xen", "VERSION", "version of the Xen that wrote a capture: 4.17",
+     MEMBER(xen_version)},
+    {OPTION_STRING, 0, "tracefs", "DIR",
+     "a copied tracefs tree, for raw ftrace pages that lie\n"
+     "apart from theirs",
+     MEMBER(tracefs)},
+    {OPTION_FLAG, 'k', "keep-going", NULL, "skip what is damaged, and show it as a loss",
+     MEMBER(keep_going)},
+    {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when anything was lost", MEMBER(strict)},
+    {OPTION_END},
+};
+
+const struct option help_option_table[] = {
+    {OPTION_HELP, 'h', "help", NULL, "show this"},
+    {OPTION_END},
+};
+
+void open_options_done(struct open_options *options)
+{
+    strings_done(&options->events);
+}
+
+struct trace *walk_open(const struct open_options *options, char **paths, int n)
+{
+    struct trace_options trace_options = {
+        .reader = {.keep_going = options->keep_going},
+        .events = options->events.items,
+        .n_events = options->events.n,
+        .no_header = options->no_header,
+        .cpu_hz = options->cpu_hz,
+        .xen_version = options->xen_version,
+        .tracefs = options->tracefs,
+    };
+    struct fault fault;
+    struct trace *trace;
+
+    fault_clear(&fault);
+    if (trace_open((const char *const *)paths, (unsigned)n, &trace_options, &trace, &fault) < 0) {
+        cmd_fault(&fault);
+        return NULL;
+    }
+    if (trace->hint)
+        cmd_error("%s", trace->hint);
+    return trace;
+}
+
+static void tell_unmatched(const char *pattern)
+{
+    cmd_error("no event in the trace matches '%s'", pattern);
+}
+
+static int put_selected(struct walk *walk, const struct item *items, unsigned n,
+                        struct fault *fault)
+{
+    for (unsigned i = 0; i < n;) {
+        int run = selection_next_run(walk->selection, items, n, &i, fault);
+        int r;
+
+        if (run <= 0)
+            return run;
+        for (unsigned j = i; j < i + (unsigned)run; j++)
+            if (unlikely(items[j].kind != ITEM_EVENT))
+                losses_add(&walk->losses, &items[j]);
+        r = walk->put(walk->arg, items + i, (unsigned)run);
+        if (r < 0)
+            return fault_plain(fault, r, NULL, "out of memory");
+        i += (unsigned)run;
+    }
+    return 0;
+}
+
+int walk_through(struct walk *walk)
+{
+    struct trace *trace = walk->trace;
+    struct progress progress;
+    const struct item *items;
+    struct fault fault;
+    int r = 0;
+
+    fault_clear(&fault);
+    progress_start(&progress, isatty(STDERR_FILENO) && !(walk->draws && isatty(STDOUT_FILENO)));
+    while (!selection_is_over(walk->selection) && !walk->out->error) {
+        if (trace->n_pipes && walk->draws && trace_would_wait(trace))
+            text_flush(walk->out);
+        r = trace_next(trace, &items);
+        if (r <= 0)
+            break;
+        r = put_selected(walk, items, (unsigned)r, &fault);
+        if (r < 0)
+            break;
+        if (progress_is_due(&progress)) {
+            uint64_t done;
+            uint64_t total;
+
+            trace_progress(trace, &done, &total);
+            progress_show(&progress, done, total);
+        }
+    }
+    progress_erase(&progress);
+    if (r < 0) {
+        text_flush(walk->out);
+        cmd_fault(fault.error ? &fault : &trace->source->fault);
+        return EXIT_COULD_NOT;
+    }
+    if (!selection_is_over(walk->selection))
+        selection_unmatched(walk->selection, trace->catalogue.classes, trace->catalogue.n_classes,
+                            tell_unmatched);
+    return EXIT_FINE;
+}
+
+int walk_end(const struct walk *walk, const struct open_options *options, int status)
+{
+    int r = text_flush(walk->out);
+
+    if (r == -EPIPE) {
+        /* Whoever started us ignores SIGPIPE; end as if not. */
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    if (r < 0) {
+        cmd_error("cannot write to standard output: %s", strerror(-r));
+        return EXIT_COULD_NOT;
+    }
+    if (status == EXIT_FINE && options->strict && walk->losses.n > 0)
+        return EXIT_LOSSES;
+    return status;
+}
+
+void losses_put(const struct losses *losses, struct text *text)
+{
+    const char *between = " (";
+
+    if (losses->n == 0)
+        return;
+    if (losses->uncounted)
+        text_put_literal(text, "at least ");
+    text_put_u64(text, losses->events);
+    text_put_str(text, losses->events == 1 ? " event was lost" : " events were lost");
+    for (int cpu = 0; cpu < losses->n_cpus; cpu++) {
+        if (losses->by_cpu[cpu] == 0)
+            continue;
+        text_printf(text, "%sCPU %d: ", between, cpu);
+        text_put_u64(text, losses->by_cpu[cpu]);
+        between = ", ";
+    }
+    if (between[0] == ',')
+        text_put_char(text, ')');
+    text_printf(text, " in %llu place%s", (unsigned long long)losses->n, losses->n == 1 ? "" : "s");
+    if (losses->uncounted)
+        text_printf(text, ", %llu of which say%s not how many",
+                    (unsigned long long)losses->uncounted, losses->uncounted == 1 ? "s" : "");
+    if (losses->damaged) {
+        text_put_literal(text, "; ");
+        text_put_u64(text, losses->skipped);
+        text_put_literal(text, " damaged bytes were skipped");
+    }
+}
+
+void losses_put_json(const struct losses *losses, struct text *text)
+{
+    text_printf(text,
+                "\"lost\":{\"events\":%" PRIu64 ",\"uncounted\":%" PRIu64 ",\"places\":%" PRIu64
+                ",\"skipped_bytes\":%" PRIu64 "}",
+                losses->events, losses->uncounted, losses->n, losses->skipped);
+}
+
+bool wants_color(int fd)
+{
+    const char *no = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+
+    return isatty(fd) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the verbs that read traces have in common: opening, walking through what is selected, and how
+ * it ends. */
+
+#include "analysis/losses.h"
+#include "base/text.h"
+#include "cmd/options.h"
+#include "cmd/select.h"
+#include "trace/trace.h"
+
+struct open_options {
+    struct strings events;
+    bool no_header;
+    uint64_t cpu_hz;
+    const char *xen_version;
+    const char *tracefs;
+    bool keep_going;
+    bool strict;
+};
+
+extern const struct option open_option_table[];
+extern const struct option help_option_table[];
+void open_options_done(struct open_options *options);
+
+/* Opens, or tells why not. NULL: it was told. */
+struct trace *walk_open(const struct open_options *options, char **paths, int n);
+
+struct walk {
+    struct trace *trace;
+    struct selection *selection;
+    struct text *out;     /* where PUT writes: flushed before anything is told, and when it waits */
+    bool draws;           /* PUT writes to OUT as it goes, rather than at the end */
+    struct losses losses; /* of what was selected */
+    /* 0, -ENOMEM. */
+    int (*put)(void *arg, const struct item *items, unsigned n);
+    void *arg;
+};
+
+/* Hands over all that is selected, and tells what goes wrong. Returns EXIT_FINE or
+ * EXIT_COULD_NOT; in the latter case what was readable has been handed over. */
+int walk_through(struct walk *walk);
+
+/* The end of a verb: flushes OUT, tells what it could not write, and turns STATUS into
+ * EXIT_LOSSES where that is asked for. */
+int walk_end(const struct walk *walk, const struct open_options *options, int status);
+
+/* "12 events were lost (CPU 0: 3, CPU 1: 9)", no newline; nothing was lost: "". */
+void losses_put(const struct losses *losses, struct text *text);
+
+/* `"lost":{"events":N,"uncounted":N,"places":N,"skipped_bytes":N}`. */
+void losses_put_json(const struct losses *losses, struct text *text);
+
+/* Whether FD is a terminal on which colours are wanted (NO_COLOR, TERM=dumb). */
+bool wants_color(int fd);

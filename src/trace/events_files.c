@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the trace-events declarations come from. */
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace/open.h"
+
+/* Where QEMU's `make install` puts all declarations of a build, as one file. */
+static const char *const installed[] = {
+    "/usr/share/qemu/trace-events-all",
+    "/usr/local/share/qemu/trace-events-all",
+};
+
+#define PATH_ROOM 4096
+
+/* The first file that can be read among those of $STRATA_EVENTS (with colons between) and the
+ * installed ones, into BUF. */
+static bool find_file(char *buf)
+{
+    const char *list = getenv("STRATA_EVENTS");
+
+    while (list && *list) {
+        size_t len = strcspn(list, ":");
+
+        if (len > 0 && len < PATH_ROOM) {
+            memcpy(buf, list, len);
+            buf[len] = '\0';
+            if (access(buf, R_OK) == 0)
+                return true;
+        }
+        list += len + (list[len] == ':');
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(installed); i++) {
+        if (access(installed[i], R_OK) == 0) {
+            snprintf(buf, PATH_ROOM, "%s", installed[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int read_files(struct events_files *files, const struct trace_options *options,
+                      struct fault *fault)
+{
+    char path[PATH_ROOM];
+    int r = 0;
+
+    if (options->n_events == 0) {
+        if (!find_file(path))
+            return 0;
+        r = declarations_read(&files->declarations, path, NULL, NULL, fault);
+    }
+    for (unsigned i = 0; i < options->n_events && r >= 0; i++)
+        r = declarations_read(&files->declarations, options->events[i], NULL, NULL, fault);
+    if (r < 0)
+        return r;
+    r = qemu_events_init(&files->declarations, &files->events);
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "out of memory");
+    files->found = true;
+    return 0;
+}
+
+int events_files_get(struct events_files *files, const struct trace_options *options, bool needed,
+                     const char *path, const struct qemu_events **ret_events, struct fault *fault)
+{
+    if (!files->tried) {
+        int r = read_files(files, options, fault);
+        if (r < 0)
+            return r;
+        files->tried = true;
+    }
+    if (!files->found && needed)
+        return fault_plain(fault, -ENOENT, path,
+                           "the capture does not tell what its events look like; give the "
+                           "trace-events-all of the QEMU that wrote it by --events (looked for %s "
+                           "and %s)",
+                           installed[0], installed[1]);
+    *ret_events = files->found ? &files->events : NULL;
+    return 0;
+}
+
+void events_files_done(struct events_files *files)
+{
+    if (files->found)
+        qemu_events_done(&files->events);
+    declarations_done(&files->declarations);
+    *files = (struct events_files){0};
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* How a capture of each kind is opened; the inside of trace/trace.c. */
+
+#include "base/input.h"
+#include "declare/qemu_class.h"
+#include "trace/recognise.h"
+#include "trace/trace.h"
+
+/* The trace-events declarations, read when the first capture wants them. */
+struct events_files {
+    bool tried;
+    bool found;
+    struct declarations declarations;
+    struct qemu_events events;
+};
+
+/* One path on its way to its sources. */
+struct opening {
+    struct trace *trace;
+    const struct trace_options *options;
+    const char *path; /* as given */
+    enum capture_kind kind;
+    struct input input;     /* at its beginning; a folder has none (fd -1) */
+    bool done;              /* part of a capture that an opening before it made */
+    struct opening *others; /* those behind this one */
+    unsigned n_others;
+    struct source **sources; /* owned */
+    unsigned n_sources;
+};
+
+/* Takes SOURCE over. -ENOMEM. */
+int opening_add(struct opening *opening, struct source *source);
+/* Takes over the N sources of the array, and the array itself (malloc). */
+void opening_set(struct opening *opening, struct source **sources, unsigned n);
+
+/* The declarations that were given or are installed. With NEEDED it is an error when there are none;
+ * without, *ret_events is then NULL. */
+int events_files_get(struct events_files *files, const struct trace_options *options, bool needed,
+                     const char *path, const struct qemu_events **ret_events, struct fault *fault);
+void events_files_done(struct events_files *files);
+
+/* Each takes opening->input over, or leaves it to whoever closes the opening. */
+int open_simpletrace(struct opening *opening, struct fault *fault);
+int open_qemu_log(struct opening *opening, struct fault *fault);
+int open_xentrace(struct opening *opening, struct fault *fault);
+int open_ftrace_pages(struct opening *opening, struct fault *fault);
+int open_ftrace_folder(struct opening *opening, struct fault *fault);

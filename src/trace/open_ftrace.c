@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* What the Linux kernel's tracer left. */
+
+#include <string.h>
+#include <unistd.h>
+
+#include "format/ftrace.h"
+#include "trace/open.h"
+
+static int open_files(struct opening *opening, const struct ftrace_files *files,
+                      struct fault *fault)
+{
+    struct source **sources;
+    unsigned n;
+    int r;
+
+    r = ftrace_open(files, opening->path, LAYER_GUEST, &opening->trace->catalogue,
+                    &opening->options->reader, &sources, &n, fault);
+    if (r >= 0)
+        opening_set(opening, sources, n);
+    return r;
+}
+
+static int use_tracefs(struct ftrace_files *files, const char *tree)
+{
+    char *copy = strdup(tree);
+
+    if (!copy)
+        return -ENOMEM;
+    free(files->tree);
+    files->tree = copy;
+    return 0;
+}
+
+int open_ftrace_folder(struct opening *opening, struct fault *fault)
+{
+    _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
+    int r;
+
+    r = ftrace_find(opening->path, &files, fault);
+    if (r >= 0 && opening->options->tracefs)
+        r = use_tracefs(&files, opening->options->tracefs);
+    return r < 0 ? r : open_files(opening, &files, fault);
+}
+
+/* Finds the tree that decodes the pages of PATH. */
+static int find_tree(const struct opening *opening, struct ftrace_files *ret_files,
+                     struct fault *fault)
+{
+    if (opening->options->tracefs)
+        return use_tracefs(ret_files, opening->options->tracefs);
+    return ftrace_find(opening->path, ret_files, fault);
+}
+
+/* Adds the other paths that are pages of other CPUs of the same kernel. */
+static int add_others(struct opening *opening, struct ftrace_files *files)
+{
+    int r = 0;
+
+    for (unsigned i = 0; i < opening->n_others && r >= 0; i++) {
+        _cleanup_(ftrace_files_done) struct ftrace_files found = {0};
+        struct opening *other = &opening->others[i];
+
+        if (other->done || other->kind != CAPTURE_FTRACE_PAGES || !other->input.seekable)
+            continue;
+        if (find_tree(other, &found, NULL) < 0 || strcmp(found.tree, files->tree) != 0)
+            continue;
+        r = ftrace_files_add(files, other->path, ftrace_cpu_of_path(other->path));
+        other->done = true;
+    }
+    return r;
+}
+
+int open_ftrace_pages(struct opening *opening, struct fault *fault)
+{
+    _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
+    int r;
+
+    if (!opening->input.seekable)
+        return fault_plain(fault, -ESPIPE, opening->input.path,
+                           "ring-buffer pages cannot be read from a pipe; save them as "
+                           "cpu0.raw … beside the tracefs tree");
+    r = find_tree(opening, &files, fault);
+    if (r >= 0 && files.n_raws == 0)
+        r = ftrace_files_add(&files, opening->path, ftrace_cpu_of_path(opening->path));
+    if (r >= 0)
+        r = add_others(opening, &files);
+    return r < 0 ? r : open_files(opening, &files, fault);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/recognise.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "format/ftrace_page.h"
+#include "format/qemu_log.h"
+#include "format/simpletrace.h"
+#include "format/xentrace_record.h"
+
+/* Pages have no magic: these bytes are one when its records fit together and carry something that
+ * looks like event numbers. Of the kernel's 4 KB pages and the larger ones that may be chosen. */
+static bool is_ftrace_page(const uint8_t *head, size_t n, bool swap)
+{
+    static const uint32_t sizes[] = {4096, 8192};
+    const uint16_t one = 1;
+    bool big_endian = *(const uint8_t *)&one != 1;
+
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        struct ftrace_layout layout = {.long_size = 8, .commit = 8, .data = 16, .size = sizes[i]};
+        struct ftrace_record record;
+        struct ftrace_page page;
+        const char *what;
+        unsigned records = 0;
+        int r;
+
+        ftrace_layout_set_order(&layout, big_endian != swap);
+        if (n < sizes[i] || !ftrace_page_is_plausible(&layout, head, n) ||
+            ftrace_page_open(&page, &layout, head, sizes[i], &what) < 0)
+            continue;
+        while ((r = ftrace_page_next(&page, &layout, &record)) > 0) {
+            /* The common fields alone take 8 bytes. */
+            if (record.size < 8)
+                break;
+            records++;
+        }
+        if (r == 0 && records > 0)
+            return true;
+    }
+    return false;
+}
+
+static bool begins(const void *head, size_t n, const char *magic, size_t len)
+{
+    return n >= len && memcmp(head, magic, len) == 0;
+}
+
+enum capture_kind recognise(const void *head, size_t n)
+{
+    int log = qemu_log_probe(head, n);
+
+    if (simpletrace_probe(head, n))
+        return CAPTURE_SIMPLETRACE;
+    if (log == 2)
+        return CAPTURE_QEMU_LOG;
+    if (xentrace_recognise(head, n))
+        return CAPTURE_XENTRACE;
+    if (is_ftrace_page(head, n, false) || is_ftrace_page(head, n, true))
+        return CAPTURE_FTRACE_PAGES;
+    /* Nearly any text could be a log without times. */
+    return log == 1 ? CAPTURE_QEMU_LOG : CAPTURE_UNKNOWN;
+}
+
+const char *recognise_packed(const void *head, size_t n)
+{
+    static const struct {
+        const char *magic;
+        size_t len;
+        const char *command;
+    } packers[] = {
+        {"\x1f\x8b", 2, "gzip -dc"},
+        {"\xfd"
+         "7zXZ",
+         5, "xz -dc"},
+        {"\x28\xb5\x2f\xfd", 4, "zstd -dc"},
+        {"BZh", 3, "bzip2 -dc"},
+        {"\x04\x22\x4d\x18", 4, "lz4 -dc"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(packers); i++)
+        if (begins(head, n, packers[i].magic, packers[i].len))
+            return packers[i].command;
+    return NULL;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What kind of capture some bytes are. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum capture_kind {
+    CAPTURE_UNKNOWN,
+    CAPTURE_SIMPLETRACE,
+    CAPTURE_QEMU_LOG,
+    CAPTURE_XENTRACE,
+    CAPTURE_TRACE_DAT,
+    CAPTURE_FTRACE_PAGES, /* one CPU's, without anything that decodes them */
+    CAPTURE_FTRACE_FOLDER,
+};
+
+/* By the first N bytes of a file; best a page or more, or all of a shorter file. */
+enum capture_kind recognise(const void *head, size_t n);
+
+/* The command that unpacks a file beginning with HEAD ("xz -dc"), or NULL: it is not packed in a way
+ * that is known. */
+const char *recognise_packed(const void *head, size_t n);

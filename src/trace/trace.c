@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/trace.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "declare/xen_table.h"
+#include "format/simpletrace.h"
+#include "timeline/merge.h"
+#include "timeline/reorder.h"
+#include "trace/open.h"
+#include "trace/recognise.h"
+
+/* What the hungriest reader wants of its input. */
+#define INPUT_SIZE MAX(INPUT_BUFFER_SIZE, SIMPLETRACE_INPUT_SIZE)
+/* As much of a file's beginning as telling its kind takes. */
+#define HEAD_SIZE ((size_t)8192)
+/* What a live pipe must have written before it is told what it is. */
+#define HEAD_ENOUGH ((size_t)64)
+
+struct trace *trace_free(struct trace *trace)
+{
+    if (!trace)
+        return NULL;
+    source_free(trace->source);
+    for (unsigned i = 0; i < trace->n_parts; i++) {
+        struct trace_part *part = &trace->parts[i];
+
+        for (unsigned j = 0; !part->assembled && j < part->n_sources; j++)
+            source_free(part->sources[j]);
+        free(part->sources);
+    }
+    if (trace->events) {
+        events_files_done(trace->events);
+        free(trace->events);
+    }
+    if (trace->xen_table) {
+        xen_table_done(trace->xen_table);
+        free(trace->xen_table);
+    }
+    free(trace->parts);
+    free(trace->reorders);
+    free(trace->pipes);
+    catalogue_done(&trace->catalogue);
+    free(trace);
+    return NULL;
+}
+
+static void trace_freep(struct trace **trace)
+{
+    trace_free(*trace);
+}
+
+int opening_add(struct opening *opening, struct source *source)
+{
+    struct source **bigger =
+        realloc(opening->sources, (opening->n_sources + 1) * sizeof *opening->sources);
+
+    if (!bigger) {
+        source_free(source);
+        return -ENOMEM;
+    }
+    opening->sources = bigger;
+    opening->sources[opening->n_sources++] = source;
+    return 0;
+}
+
+void opening_set(struct opening *opening, struct source **sources, unsigned n)
+{
+    opening->sources = sources;
+    opening->n_sources = n;
+}
+
+static void opening_done(struct opening *opening)
+{
+    for (unsigned i = 0; i < opening->n_sources; i++)
+        source_free(opening->sources[i]);
+    free(opening->sources);
+    if (opening->input.buf)
+        input_done(&opening->input);
+}
+
+/* Buffers the beginning of IN. */
+static int read_head(struct input *in, struct fault *fault)
+{
+    while (input_buffered(in) < HEAD_SIZE) {
+        struct pollfd pollfd = {.fd = in->fd, .events = POLLIN};
+        size_t before = input_buffered(in);
+        int r;
+
+        if (!in->seekable && before >= HEAD_ENOUGH && poll(&pollfd, 1, 0) == 0)
+            break;
+        r = input_refill(in, fault);
+        if (r < 0)
+            return r;
+        if (input_buffered(in) == before)
+            break;
+    }
+    return 0;
+}
+
+/* Opens the path and tells what it is. */
+static int look_at(struct opening *opening, struct fault *fault)
+{
+    struct stat st;
+    int r;
+
+    if (strcmp(opening->path, "-") != 0 && stat(opening->path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        opening->kind = CAPTURE_FTRACE_FOLDER;
+        return 0;
+    }
+    r = input_open(&opening->input, opening->path, INPUT_SIZE, fault);
+    if (r >= 0)
+        r = read_head(&opening->input, fault);
+    if (r < 0)
+        return r;
+    opening->kind = recognise(input_at(&opening->input), input_buffered(&opening->input));
+    /* A simpletrace without its header has nothing to be known by. */
+    if (opening->kind == CAPTURE_UNKNOWN && opening->options->no_header)
+        opening->kind = CAPTURE_SIMPLETRACE;
+    return 0;
+}
+
+static int refuse(const struct opening *opening, struct fault *fault)
+{
+    const struct input *in = &opening->input;
+    const char *unpack = recognise_packed(input_at(in), input_buffered(in));
+
+    if (input_buffered(in) == 0)
+        return fault_plain(fault, -EINVAL, in->path, "is empty");
+    if (unpack)
+        return fault_plain(fault, -EINVAL, in->path,
+                           "is compressed; unpack it first, as in: %s %s | strata report -", unpack,
+                           opening->path);
+    return fault_plain(fault, -EINVAL, in->path,
+                       "is not a capture that strata knows (QEMU simpletrace or log, xentrace, "
+                       "trace.dat, ftrace pages or a folder of them)");
+}
+
+/* Notes an input that may be waiting for its writer. */
+static int note_pipe(struct trace *trace, const struct input *in)
+{
+    int *bigger = realloc(trace->pipes, (trace->n_pipes + 1) * sizeof *trace->pipes);
+
+    if (!bigger)
+        return -ENOMEM;
+    trace->pipes = bigger;
+    trace->pipes[trace->n_pipes++] = in->fd;
+    return 0;
+}
+
+static int open_kind(struct opening *opening, struct fault *fault)
+{
+    bool streams = opening->kind == CAPTURE_SIMPLETRACE || opening->kind == CAPTURE_QEMU_LOG;
+
+    if (streams && !opening->input.seekable && note_pipe(opening->trace, &opening->input) < 0)
+        return -ENOMEM;
+    switch (opening->kind) {
+    case CAPTURE_SIMPLETRACE: return open_simpletrace(opening, fault);
+    case CAPTURE_QEMU_LOG: return open_qemu_log(opening, fault);
+    case CAPTURE_XENTRACE: return open_xentrace(opening, fault);
+    case CAPTURE_FTRACE_PAGES: return open_ftrace_pages(opening, fault);
+    case CAPTURE_FTRACE_FOLDER: return open_ftrace_folder(opening, fault);
+    default: return refuse(opening, fault);
+    }
+}
+
+static int open_part(struct opening *opening, struct fault *fault)
+{
+    struct trace *trace = opening->trace;
+    struct trace_part *part = &trace->parts[trace->n_parts];
+    unsigned n_origins = trace->catalogue.n_origins;
+    int r;
+
+    r = open_kind(opening, fault);
+    if (r < 0)
+        return r;
+    *part = (struct trace_part){.path = opening->path, .first_origin = n_origins};
+    part->sources = TAKE_PTR(opening->sources);
+    part->n_sources = opening->n_sources;
+    part->n_origins = trace->catalogue.n_origins - n_origins;
+    part->origin = trace->catalogue.origins[n_origins];
+    opening->n_sources = 0;
+    trace->n_parts++;
+    return 0;
+}
+
+/* Sources that are to be merged must have one clock. */
+static int check_clocks(const struct trace *trace, struct fault *fault)
+{
+    const struct origin *first = trace->parts[0].origin;
+
+    for (unsigned i = 1; i < trace->n_parts; i++) {
+        const struct origin *other = trace->parts[i].origin;
+
+        if (strcmp(first->clock.name, other->clock.name) != 0 || first->clock.hz != other->clock.hz)
+            return fault_plain(fault, -EINVAL, trace->parts[i].path,
+                               "its clock (%s) is another than that of %s (%s), so the two cannot "
+                               "be put in one order; show them one by one",
+                               other->clock.name, trace->parts[0].path, first->clock.name);
+    }
+    return 0;
+}
+
+/* Puts the stages on top of the readers. */
+static int assemble(struct trace *trace)
+{
+    struct source **all;
+    unsigned n = 0;
+    unsigned done = 0;
+    int r = 0;
+
+    for (unsigned i = 0; i < trace->n_parts; i++)
+        n += trace->parts[i].n_sources;
+    all = calloc(n, sizeof *all);
+    trace->reorders = calloc(n, sizeof *trace->reorders);
+    if (!all || !trace->reorders)
+        r = -ENOMEM;
+    for (unsigned i = 0; i < trace->n_parts; i++) {
+        for (unsigned j = 0; j < trace->parts[i].n_sources; j++) {
+            struct source *source = trace->parts[i].sources[j];
+
+            if (r == 0 && !source->ordered) {
+                r = reorder_open(source, REORDER_WINDOW, &source);
+                if (r < 0)
+                    continue; /* it is freed */
+                trace->reorders[trace->n_reorders++] = source;
+            }
+            if (r == 0)
+                all[done++] = source;
+            else
+                source_free(source);
+        }
+        trace->parts[i].assembled = true;
+    }
+    if (r < 0)
+        for (unsigned i = 0; i < done; i++)
+            source_free(all[i]);
+    else
+        r = merge_open(all, n, &trace->source);
+    free(all);
+    return r;
+}
+
+static int open_all(struct trace *trace, struct opening *openings, unsigned n, struct fault *fault)
+{
+    int r = 0;
+
+    /* All are looked at before the first is opened: pages of several CPUs are one capture. */
+    for (unsigned i = 0; i < n && r >= 0; i++)
+        r = look_at(&openings[i], fault);
+    for (unsigned i = 0; i < n && r >= 0; i++)
+        if (!openings[i].done)
+            r = open_part(&openings[i], fault);
+    if (r >= 0)
+        r = check_clocks(trace, fault);
+    return r < 0 ? r : assemble(trace);
+}
+
+int trace_open(const char *const *paths, unsigned n, const struct trace_options *options,
+               struct trace **ret_trace, struct fault *fault)
+{
+    _cleanup_(trace_freep) struct trace *trace = calloc(1, sizeof *trace);
+    _cleanup_free_ struct opening *openings = calloc(n, sizeof *openings);
+    int r = -ENOMEM;
+
+    if (trace) {
+        trace->parts = calloc(n, sizeof *trace->parts);
+        trace->events = calloc(1, sizeof *trace->events);
+    }
+    if (openings && trace && trace->parts && trace->events) {
+        for (unsigned i = 0; i < n; i++)
+            openings[i] = (struct opening){.trace = trace,
+                                           .options = options,
+                                           .path = paths[i],
+                                           .others = openings + i + 1,
+                                           .n_others = n - i - 1};
+        r = open_all(trace, openings, n, fault);
+        for (unsigned i = 0; i < n; i++)
+            opening_done(&openings[i]);
+    }
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "%s", r == -ENOMEM ? "out of memory" : strerror(-r));
+    *ret_trace = TAKE_PTR(trace);
+    return 0;
+}
+
+unsigned trace_part_of(const struct trace *trace, const struct origin *origin)
+{
+    for (unsigned i = 0; i < trace->n_parts; i++) {
+        const struct trace_part *part = &trace->parts[i];
+
+        for (unsigned j = 0; j < part->n_origins; j++)
+            if (trace->catalogue.origins[part->first_origin + j] == origin)
+                return i;
+    }
+    return 0;
+}
+
+bool trace_would_wait(const struct trace *trace)
+{
+    for (unsigned i = 0; i < trace->n_pipes; i++) {
+        struct pollfd pollfd = {.fd = trace->pipes[i], .events = POLLIN};
+        if (poll(&pollfd, 1, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret_total)
+{
+    bool known = true;
+
+    *ret_done = *ret_total = 0;
+    for (unsigned i = 0; i < trace->n_parts; i++) {
+        const struct trace_part *part = &trace->parts[i];
+
+        for (unsigned j = 0; j < part->n_sources; j++) {
+            uint64_t done = 0;
+            uint64_t total = 0;
+
+            if (part->sources[j]->ops->progress)
+                part->sources[j]->ops->progress(part->sources[j], &done, &total);
+            known = known && total > 0;
+            *ret_done += done;
+            *ret_total += total;
+        }
+    }
+    if (!known)
+        *ret_total = 0;
+}
+
+uint64_t trace_late(const struct trace *trace)
+{
+    uint64_t late = 0;
+
+    for (unsigned i = 0; i < trace->n_reorders; i++)
+        late += reorder_late(trace->reorders[i]);
+    return late;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Any captures, opened as one stream of items in the order of time.
+ *
+ * What a file is is seen from its content, never from its name. A source that can step backwards is
+ * put in order (timeline/reorder.h); several are merged (timeline/merge.h), which wants them to be
+ * of one clock: captures whose clocks differ by name or rate are refused, since nothing here knows
+ * how the clocks relate. */
+
+#include "event/catalogue.h"
+#include "event/source.h"
+
+struct trace_options {
+    struct reader_options reader;
+    /* trace-events files, in the order in which event numbers without names count; for a capture of
+     * Xen, tables in the language of declare/xen_table.h that add to the one built in. None: the
+     * file that QEMU installs is looked for when a capture needs it. */
+    const char *const *events;
+    unsigned n_events;
+    bool no_header;          /* simpletrace: event numbers are places in the events files */
+    uint64_t cpu_hz;         /* rate of a time stamp counter that nothing tells; 0: not known */
+    const char *xen_version; /* of the Xen that wrote a capture, "4.17"; NULL: guessed */
+    const char *tracefs;     /* a copied tracefs tree, for raw pages without one; NULL: none */
+};
+
+/* One capture as the user gave it. */
+struct trace_part {
+    const char *path;
+    const struct origin *origin; /* its first */
+    unsigned first_origin;       /* its origins in the catalogue */
+    unsigned n_origins;
+    struct source **sources; /* its readers */
+    unsigned n_sources;
+    bool assembled; /* the readers belong to the stages above them */
+};
+
+struct trace {
+    struct catalogue catalogue;
+    struct source *source; /* all of it */
+    struct trace_part *parts;
+    unsigned n_parts;
+    struct source **reorders; /* stages that put in order; owned by `source` */
+    unsigned n_reorders;
+    struct events_files *events; /* these two must outlive the readers */
+    struct xen_table *xen_table;
+    const char *hint; /* what the user could do to see more; NULL: nothing */
+    int *pipes;       /* inputs that may be live; owned by their readers */
+    unsigned n_pipes;
+};
+
+/* PATH "-" is standard input. -EINVAL: not a capture that is known, or clocks differ, or
+ * declarations are missing; -ENOMEM; an errno from opening; each with FAULT. */
+int trace_open(const char *const *paths, unsigned n, const struct trace_options *options,
+               struct trace **ret_trace, struct fault *fault);
+struct trace *trace_free(struct trace *trace);
+
+/* As source_next(); the fault of an error is trace->source->fault. */
+static inline int trace_next(struct trace *trace, const struct item **ret_items)
+{
+    return source_next(trace->source, ret_items);
+}
+
+/* Which part ORIGIN is, from 0. */
+unsigned trace_part_of(const struct trace *trace, const struct origin *origin);
+
+/* Whether asking for more may wait for a writer: a pipe has nothing to read. */
+bool trace_would_wait(const struct trace *trace);
+
+/* Bytes read, and of how many; 0: not known. */
+void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret_total);
+
+/* Items so far that came too late to be put in order. */
+uint64_t trace_late(const struct trace *trace);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What a view makes once per event class and then copies for each event. */
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "event/class.h"
+
+struct class_piece {
+    const char *text; /* NULL: not made yet */
+    size_t len;
+};
+
+/* By class->index. */
+struct class_table {
+    struct arena arena;
+    struct class_piece *pieces;
+    unsigned n;
+    /* Writes the piece. */
+    void (*make)(const struct event_class *class, struct text *text);
+};
+
+void class_table_done(struct class_table *table);
+
+/* NULL when memory is out. */
+const struct class_piece *class_table_make(struct class_table *table,
+                                           const struct event_class *class);
+
+static inline const struct class_piece *class_table_get(struct class_table *table,
+                                                        const struct event_class *class)
+{
+    if (likely(class->index < table->n && table->pieces[class->index].text))
+        return &table->pieces[class->index];
+    return class_table_make(table, class);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/json.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "base/number.h"
+
+/* How many bytes the UTF-8 sequence at S has, or 0 where it is not well-formed (Unicode, table
+ * 3-7). */
+static size_t sequence_length(const unsigned char *s, size_t len)
+{
+    unsigned char first = s[0];
+    unsigned char low = 0x80;
+    unsigned char high = 0xbf;
+    size_t n;
+
+    if (first < 0xc2 || first > 0xf4)
+        return 0;
+    n = first < 0xe0 ? 2 : (first < 0xf0 ? 3 : 4);
+    if (n > len)
+        return 0;
+    if (first == 0xe0)
+        low = 0xa0; /* shorter forms exist */
+    else if (first == 0xed)
+        high = 0x9f; /* surrogates */
+    else if (first == 0xf0)
+        low = 0x90;
+    else if (first == 0xf4)
+        high = 0x8f; /* behind U+10FFFF */
+    if (s[1] < low || s[1] > high)
+        return 0;
+    for (size_t i = 2; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+static inline bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+static void put_escape(struct text *text, unsigned char c)
+{
+    char *p = text_room(text, 8);
+
+    *p++ = '\\';
+    switch (c) {
+    case '"': *p++ = '"'; break;
+    case '\\': *p++ = '\\'; break;
+    case '\n': *p++ = 'n'; break;
+    case '\t': *p++ = 't'; break;
+    case '\r': *p++ = 'r'; break;
+    default:
+        memcpy(p, "u00", 3);
+        p = number_hex_fixed(p + 3, c, 2);
+        break;
+    }
+    text->next = p;
+}
+
+void json_put_string(struct text *text, const char *s, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    size_t i = 0;
+
+    text_put_char(text, '"');
+    while (i < len) {
+        size_t start = i;
+
+        while (i < len && is_plain(p[i]))
+            i++;
+        text_put(text, s + start, i - start);
+        if (i == len)
+            break;
+        if (p[i] < 0x80) {
+            put_escape(text, p[i++]);
+        } else {
+            size_t n = sequence_length(p + i, len - i);
+            if (n)
+                text_put(text, s + i, n);
+            else
+                text_put_literal(text, "\xef\xbf\xbd");
+            i += n ? n : 1;
+        }
+    }
+    text_put_char(text, '"');
+}
+
+void json_put_str(struct text *text, const char *s)
+{
+    json_put_string(text, s, strlen(s));
+}
+
+static void put_double(struct text *text, uint64_t bits)
+{
+    double d;
+
+    memcpy(&d, &bits, sizeof d);
+    if (isfinite(d))
+        text_printf(text, "%.17g", d);
+    else
+        text_put_literal(text, "null");
+}
+
+static void put_bytes(struct text *text, const struct field *field, const struct value *value)
+{
+    unsigned size = field->element;
+
+    if (size == 2 || size == 4 || size == 8) {
+        text_put_char(text, '[');
+        for (uint32_t at = 0; value->len - at >= size; at += size) {
+            if (at)
+                text_put_char(text, ',');
+            text_put_u64(text, load_uint(value->s + at, size, field->swap));
+        }
+        text_put_char(text, ']');
+        return;
+    }
+    text_put_char(text, '"');
+    for (uint32_t at = 0; at < value->len; at++) {
+        char *p = text_room(text, 2);
+        text->next = number_hex_fixed(p, (uint8_t)value->s[at], 2);
+    }
+    text_put_char(text, '"');
+}
+
+void json_put_value(struct text *text, const struct field *field, const struct value *value)
+{
+    if (!value->present) {
+        text_put_literal(text, "null");
+        return;
+    }
+    switch (field->type) {
+    case FIELD_UINT:
+    case FIELD_CHAR:
+    case FIELD_POINTER: text_put_u64(text, value->u); break;
+    case FIELD_INT: text_put_i64(text, value->i); break;
+    case FIELD_BOOL:
+        if (value->u)
+            text_put_literal(text, "true");
+        else
+            text_put_literal(text, "false");
+        break;
+    case FIELD_STRING: json_put_string(text, value->s, value->len); break;
+    case FIELD_BYTES: put_bytes(text, field, value); break;
+    case FIELD_FLOAT: put_double(text, value->u); break;
+    }
+}
+
+void json_put_fields(struct text *text, const struct item *item)
+{
+    const struct event_class *class = item->class;
+    struct value values[FIELDS_MAX];
+
+    text_put_char(text, '{');
+    item_values(item, values);
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        if (i)
+            text_put_char(text, ',');
+        json_put_str(text, class->fields[i].name);
+        text_put_char(text, ':');
+        json_put_value(text, &class->fields[i], &values[i]);
+    }
+    text_put_char(text, '}');
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* JSON (RFC 8259) written piece by piece. */
+
+#include "base/text.h"
+#include "event/value.h"
+
+/* LEN bytes as a string in quotes. JSON is UTF-8: each byte that is not part of a well-formed
+ * sequence becomes U+FFFD. */
+void json_put_string(struct text *text, const char *s, size_t len);
+void json_put_str(struct text *text, const char *s);
+
+/* One value: integers exactly, as JSON integers; booleans as true or false; runs of plain bytes as a
+ * string of hexadecimal digits; arrays of integers as arrays; null for a value that is not there or
+ * a number that JSON has no word for. */
+void json_put_value(struct text *text, const struct field *field, const struct value *value);
+
+/* All fields of an event as one object. */
+void json_put_fields(struct text *text, const struct item *item);

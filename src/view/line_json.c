@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/number.h"
+#include "view/class_table.h"
+#include "view/json.h"
+#include "view/time_column.h"
+#include "view/view.h"
+
+struct line_json {
+    struct view view;
+    struct view_options options;
+    struct time_column time;
+    /* `,"group":"sched","event":"sched_switch","fields":{` and a NUL, then for each field
+     * `,"name":` and a NUL. */
+    struct class_table classes;
+};
+
+static void put_key(struct text *text, const char *before, const char *key)
+{
+    text_put_str(text, before);
+    json_put_str(text, key);
+    text_put_char(text, ':');
+}
+
+static void make_class(const struct event_class *class, struct text *text)
+{
+    if (class->group && *class->group) {
+        put_key(text, ",", "group");
+        json_put_str(text, class->group);
+    }
+    put_key(text, ",", "event");
+    json_put_str(text, class->name);
+    put_key(text, ",", "fields");
+    text_put_char(text, '{');
+    text_put_char(text, '\0');
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        put_key(text, i ? "," : "", class->fields[i].name);
+        text_put_char(text, '\0');
+    }
+}
+
+/* `"KEY":12.000000000,"KEY_ns":12000000000`, or `"KEY_ticks":N`; `"ticks"` for the time itself. */
+static void put_time(struct line_json *line, struct text *out, const struct clock *clock,
+                     const char *key, int64_t time)
+{
+    bool is_time = strcmp(key, "time") == 0;
+
+    text_put_char(out, '"');
+    if (clock->hz == 0) {
+        if (!is_time) {
+            text_put_str(out, key);
+            text_put_char(out, '_');
+        }
+        text_put_literal(out, "ticks\":");
+        text_put_i64(out, time);
+        return;
+    }
+    text_put_str(out, key);
+    text_put_literal(out, "\":");
+    out->next = time_column_put(&line->time, clock, text_room(out, TIME_COLUMN_MAX), time);
+    text_put_literal(out, ",\"");
+    text_put_str(out, key);
+    text_put_literal(out, "_ns\":");
+    text_put_i64(out, clock_to_ns(clock, time));
+}
+
+static void put_number(struct text *out, const char *key, size_t key_len, int32_t v)
+{
+    text_put(out, key, key_len);
+    text_put_i64(out, v);
+}
+#define PUT_NUMBER(out, key, v) put_number((out), "" key, sizeof(key) - 1, (v))
+
+static void put_vcpu(struct text *out, const struct origin *origin, int32_t vcpu)
+{
+    struct text name = TEXT_IN_MEMORY;
+
+    if (!origin->put_vcpu) {
+        PUT_NUMBER(out, ",\"vcpu\":", vcpu);
+        return;
+    }
+    origin->put_vcpu(origin, vcpu, &name);
+    text_put_literal(out, ",\"vcpu\":");
+    json_put_string(out, name.start ? name.start : "", text_len(&name));
+    text_done(&name);
+}
+
+/* What events and losses have in common. */
+static void put_common(struct line_json *line, struct text *out, const struct item *item)
+{
+    const struct origin *origin = item->origin;
+
+    text_put_char(out, '{');
+    if (likely(item->time != TIME_UNKNOWN)) {
+        put_time(line, out, &origin->clock, "time", item->time);
+        text_put_char(out, ',');
+    }
+    text_put_literal(out, "\"layer\":\"");
+    text_put_str(out, layer_name(origin->layer));
+    text_put_char(out, '"');
+    if (line->options.origin_number)
+        PUT_NUMBER(out, ",\"source\":",
+                   (int32_t)line->options.origin_number(line->options.origin_arg, origin));
+    if (item->cpu != CPU_UNKNOWN)
+        PUT_NUMBER(out, ",\"cpu\":", item->cpu);
+    if (item->pid != PID_UNKNOWN) {
+        const char *name = origin->task_name ? origin->task_name(origin, item->pid) : NULL;
+
+        PUT_NUMBER(out, ",\"pid\":", item->pid);
+        if (name && *name) {
+            text_put_literal(out, ",\"comm\":");
+            json_put_str(out, name);
+        }
+    }
+    if (item->vcpu != VCPU_UNKNOWN)
+        put_vcpu(out, origin, item->vcpu);
+}
+
+static int put_event(struct line_json *line, const struct item *item)
+{
+    struct text *out = line->view.out;
+    const struct event_class *class = item->class;
+    const struct class_piece *piece = class_table_get(&line->classes, class);
+    struct value values[FIELDS_MAX];
+    const char *p;
+
+    if (unlikely(!piece))
+        return -ENOMEM;
+    put_common(line, out, item);
+    item_values(item, values);
+    p = piece->text;
+    for (unsigned i = 0;; i++) {
+        size_t len = strlen(p);
+
+        text_put(out, p, len);
+        p += len + 1;
+        if (i > 0)
+            json_put_value(out, &class->fields[i - 1], &values[i - 1]);
+        if (i == class->n_fields)
+            break;
+    }
+    text_put_literal(out, "}}\n");
+    return 0;
+}
+
+static void put_loss(struct line_json *line, const struct item *item)
+{
+    struct text *out = line->view.out;
+
+    put_common(line, out, item);
+    text_put_literal(out, ",\"lost\":");
+    if (item->lost == LOST_UNKNOWN)
+        text_put_literal(out, "null");
+    else
+        text_put_u64(out, item->lost);
+    if (item->since != TIME_UNKNOWN) {
+        text_put_char(out, ',');
+        put_time(line, out, &item->origin->clock, "since", item->since);
+    }
+    if (item->cause == LOSS_UNREADABLE) {
+        text_put_literal(out, ",\"cause\":\"unreadable\",\"skipped_bytes\":");
+        text_put_u64(out, item->skipped);
+    } else {
+        text_put_literal(out, ",\"cause\":\"dropped\"");
+    }
+    text_put_literal(out, "}\n");
+}
+
+static int line_json_put(struct view *view, const struct item *items, unsigned n)
+{
+    struct line_json *line = container_of(view, struct line_json, view);
+
+    for (unsigned i = 0; i < n; i++) {
+        if (likely(items[i].kind == ITEM_EVENT)) {
+            if (put_event(line, &items[i]) < 0)
+                return -ENOMEM;
+        } else {
+            put_loss(line, &items[i]);
+        }
+    }
+    return 0;
+}
+
+static void line_json_free(struct view *view)
+{
+    struct line_json *line = container_of(view, struct line_json, view);
+
+    class_table_done(&line->classes);
+    free(line);
+}
+
+int line_json_open(const struct view_options *options, struct text *out, struct view **ret_view)
+{
+    static const struct view_ops ops = {.put = line_json_put, .free = line_json_free};
+    struct line_json *line = calloc(1, sizeof *line);
+
+    if (!line)
+        return -ENOMEM;
+    line->view = (struct view){.ops = &ops, .out = out};
+    line->options = *options;
+    line->classes.make = make_class;
+    *ret_view = &line->view;
+    return 0;
+}

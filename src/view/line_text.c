@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/number.h"
+#include "event/program.h"
+#include "view/class_table.h"
+#include "view/time_column.h"
+#include "view/view.h"
+
+#define DIM "\033[2m"
+#define RED "\033[31m"
+#define PLAIN "\033[0m"
+
+/* A task's column as it was last written, with the blanks around it. */
+struct task_cell {
+    const struct origin *origin;
+    const char *name; /* what the origin called it; a reader may learn better */
+    int32_t number;   /* pid or vCPU */
+    uint32_t len;
+    char text[104];
+};
+
+#define TASK_CELLS 256 /* a power of two */
+/* A name longer than this is cut: the kernel's have at most 15 bytes. */
+#define TASK_TEXT_MAX 72
+#define NAMED_TASK_WIDTH 20
+#define TASK_WIDTH 8
+/* Bytes of a line up to the event's name. */
+#define COLUMNS_MAX (TIME_COLUMN_MAX + 2 * NUMBER_MAX + sizeof(struct task_cell) + 32)
+#define NAME_MAX_AT_ONCE 512
+
+struct line_text {
+    struct view view;
+    struct view_options options;
+    struct time_column time;
+    struct class_table names; /* "NAME: " */
+    struct task_cell tasks[TASK_CELLS];
+    struct task_cell vcpus[TASK_CELLS];
+};
+
+static void put_name(const struct event_class *class, struct text *text)
+{
+    text_put_safe(text, class->name, strlen(class->name));
+    text_put_literal(text, ": ");
+}
+
+/* S with everything that is not one visible character escaped, as far as it fits. */
+static char *put_word(char *p, const char *end, const char *s)
+{
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c > ' ' && c != 0x7f) {
+            if (p >= end)
+                break;
+            *p++ = (char)c;
+        } else {
+            if (end - p < 4)
+                break;
+            *p++ = '\\';
+            *p++ = 'x';
+            p = number_hex_fixed(p, c, 2);
+        }
+    }
+    return p;
+}
+
+/* WORD, to the right of a column of WIDTH, with a blank on both sides. */
+static void fill_cell(struct task_cell *cell, const char *word, size_t len, size_t width)
+{
+    size_t blanks = 1 + (len < width ? width - len : 0);
+
+    memset(cell->text, ' ', blanks);
+    memcpy(cell->text + blanks, word, len);
+    cell->text[blanks + len] = ' ';
+    cell->len = (uint32_t)(blanks + len + 1);
+}
+
+static const struct task_cell *make_task(struct task_cell *cell, const struct origin *origin,
+                                         int32_t pid, const char *name)
+{
+    char word[TASK_TEXT_MAX + NUMBER_MAX];
+    char *p = word;
+
+    if (name && *name) {
+        p = put_word(p, word + TASK_TEXT_MAX - NUMBER_MAX, name);
+        *p++ = '-';
+    }
+    p = number_sdec(p, pid);
+    fill_cell(cell, word, (size_t)(p - word), origin->task_name ? NAMED_TASK_WIDTH : TASK_WIDTH);
+    cell->origin = origin;
+    cell->name = name;
+    cell->number = pid;
+    return cell;
+}
+
+static const struct task_cell *make_vcpu(struct task_cell *cell, const struct origin *origin,
+                                         int32_t vcpu)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    if (origin->put_vcpu)
+        origin->put_vcpu(origin, vcpu, &text);
+    else
+        text_printf(&text, "vcpu%d", vcpu);
+    fill_cell(cell, text.start ? text.start : "", MIN(text_len(&text), (size_t)TASK_TEXT_MAX),
+              TASK_WIDTH);
+    text_done(&text);
+    cell->origin = origin;
+    cell->number = vcpu;
+    return cell;
+}
+
+static const struct task_cell *get_task(struct line_text *line, const struct item *item)
+{
+    const struct origin *origin = item->origin;
+    struct task_cell *cell;
+    const char *name;
+
+    if (item->pid != PID_UNKNOWN) {
+        cell = &line->tasks[(uint32_t)item->pid % TASK_CELLS];
+        name = origin->task_name ? origin->task_name(origin, item->pid) : NULL;
+        if (likely(cell->origin == origin && cell->number == item->pid && cell->name == name))
+            return cell;
+        return make_task(cell, origin, item->pid, name);
+    }
+    if (item->vcpu != VCPU_UNKNOWN) {
+        cell = &line->vcpus[(uint32_t)item->vcpu % TASK_CELLS];
+        if (likely(cell->origin == origin && cell->number == item->vcpu))
+            return cell;
+        return make_vcpu(cell, origin, item->vcpu);
+    }
+    return NULL;
+}
+
+static inline char *put_literal(char *p, const char *s, size_t len)
+{
+    memcpy(p, s, len);
+    return p + len;
+}
+#define PUT(p, s) put_literal((p), "" s, sizeof(s) - 1)
+
+static char *put_cpu(char *p, int32_t cpu)
+{
+    if (cpu < 0)
+        return PUT(p, " [---]");
+    p = PUT(p, " [");
+    p = cpu < 1000 ? number_dec_fixed(p, (uint64_t)cpu, 3) : number_dec(p, (uint64_t)cpu);
+    *p++ = ']';
+    return p;
+}
+
+/* All columns before the name. */
+static char *put_columns(struct line_text *line, char *p, const struct item *item)
+{
+    const struct task_cell *task;
+
+    if (line->options.color)
+        p = PUT(p, DIM);
+    if (likely(item->time != TIME_UNKNOWN))
+        p = time_column_put(&line->time, &item->origin->clock, p, item->time);
+    else
+        *p++ = '-';
+    if (line->options.color)
+        p = PUT(p, PLAIN);
+
+    if (line->options.origin_number) {
+        p = PUT(p, " #");
+        p = number_dec(p, line->options.origin_number(line->options.origin_arg, item->origin));
+    }
+    p = put_cpu(p, item->cpu);
+    task = get_task(line, item);
+    if (task)
+        return put_literal(p, task->text, task->len);
+    p = put_literal(p, "                    ",
+                    item->origin->task_name ? NAMED_TASK_WIDTH : TASK_WIDTH);
+    return PUT(p, "- ");
+}
+
+static int put_event(struct line_text *line, const struct item *item)
+{
+    struct text *out = line->view.out;
+    const struct class_piece *name = class_table_get(&line->names, item->class);
+    char *p;
+
+    if (unlikely(!name))
+        return -ENOMEM;
+    p = put_columns(line, text_room(out, COLUMNS_MAX + NAME_MAX_AT_ONCE), item);
+    if (likely(name->len <= NAME_MAX_AT_ONCE)) {
+        out->next = put_literal(p, name->text, name->len);
+    } else {
+        out->next = p;
+        text_put(out, name->text, name->len);
+    }
+    item_put_text(item, out);
+    text_put_char(out, '\n');
+    return 0;
+}
+
+static void put_loss(struct line_text *line, const struct item *item)
+{
+    struct text *out = line->view.out;
+
+    out->next = put_columns(line, text_room(out, COLUMNS_MAX), item);
+    if (line->options.color)
+        text_put_literal(out, RED);
+    text_put_literal(out, "LOST: ");
+    if (item->lost != LOST_UNKNOWN) {
+        text_put_u64(out, item->lost);
+        text_put_str(out, item->lost == 1 ? " event" : " events");
+    } else {
+        text_put_literal(out, "events, how many is not known");
+    }
+    if (item->since != TIME_UNKNOWN) {
+        text_put_literal(out, ", since ");
+        clock_put_time(&item->origin->clock, item->since, out);
+    }
+    if (item->cause == LOSS_UNREADABLE) {
+        text_put_literal(out, ", with ");
+        text_put_u64(out, item->skipped);
+        text_put_literal(out, " damaged bytes of input skipped");
+    }
+    if (line->options.color)
+        text_put_literal(out, PLAIN);
+    text_put_char(out, '\n');
+}
+
+static int line_text_put(struct view *view, const struct item *items, unsigned n)
+{
+    struct line_text *line = container_of(view, struct line_text, view);
+
+    for (unsigned i = 0; i < n; i++) {
+        if (likely(items[i].kind == ITEM_EVENT)) {
+            if (put_event(line, &items[i]) < 0)
+                return -ENOMEM;
+        } else {
+            put_loss(line, &items[i]);
+        }
+    }
+    return 0;
+}
+
+static void line_text_free(struct view *view)
+{
+    struct line_text *line = container_of(view, struct line_text, view);
+
+    class_table_done(&line->names);
+    free(line);
+}
+
+int line_text_open(const struct view_options *options, struct text *out, struct view **ret_view)
+{
+    static const struct view_ops ops = {.put = line_text_put, .free = line_text_free};
+    struct line_text *line = calloc(1, sizeof *line);
+
+    if (!line)
+        return -ENOMEM;
+    line->view = (struct view){.ops = &ops, .out = out};
+    line->options = *options;
+    line->names.make = put_name;
+    *ret_view = &line->view;
+    return 0;
+}

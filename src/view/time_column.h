@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Times as text at the rate of a report. Successive events mostly fall into the same second, so its
+ * digits are kept; what is left is one multiplication and nine digits. The text is exactly that of
+ * clock_put_time(). */
+
+#include "base/macro.h"
+#include "base/number.h"
+#include "event/clock.h"
+
+#define TIME_COLUMN_MAX 40
+
+struct time_column {
+    struct clock clock;
+    int64_t second_start;    /* ticks at which the second began whose digits are kept */
+    uint64_t second_ticks;   /* ticks of a second; 0: nothing is kept */
+    uint64_t reciprocal;     /* 2^64 / second_ticks, rounded down */
+    unsigned digits;         /* of `second` */
+    char second[NUMBER_MAX]; /* "1234." */
+};
+
+/* Any time; keeps its second. */
+char *time_column_slow(struct time_column *column, const struct clock *clock, char *p,
+                       int64_t time);
+
+/* Nanoseconds behind the second of TICKS ticks, fewer than a second's. */
+static inline uint32_t time_column_ns(const struct time_column *column, uint64_t ticks)
+{
+    uint64_t scaled;
+    uint64_t ns;
+
+    if (column->second_ticks == NANOSECONDS)
+        return (uint32_t)ticks;
+    /* scaled / second_ticks by the reciprocal: right, or one too small. */
+    scaled = ticks * NANOSECONDS;
+    ns = (uint64_t)((unsigned __int128)scaled * column->reciprocal >> 64);
+    if (scaled - ns * column->second_ticks >= column->second_ticks)
+        ns++;
+    return (uint32_t)ns;
+}
+
+/* Writes TIME at P, where TIME_COLUMN_MAX bytes are free; returns the place behind it. */
+static inline char *time_column_put(struct time_column *column, const struct clock *clock, char *p,
+                                    int64_t time)
+{
+    uint64_t ticks = (uint64_t)time - (uint64_t)column->second_start;
+
+    if (unlikely(ticks >= column->second_ticks || clock->hz != column->clock.hz))
+        return time_column_slow(column, clock, p, time);
+    memcpy(p, column->second, NUMBER_MAX);
+    p += column->digits;
+    return number_dec_fixed(p, time_column_ns(column, ticks), 9);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Sinks that write what they are shown, one line an item. */
+
+#include "base/text.h"
+#include "event/item.h"
+
+struct view;
+
+struct view_ops {
+    /* What stands before the first item. */
+    void (*begin)(struct view *view);
+    /* N items, in the order in which they are to stand. 0, -ENOMEM. */
+    int (*put)(struct view *view, const struct item *items, unsigned n);
+    void (*free)(struct view *view);
+};
+
+struct view {
+    const struct view_ops *ops;
+    struct text *out; /* borrowed; its error is the caller's to look at */
+};
+
+struct view_options {
+    bool color;
+    /* Where several captures are shown as one, each line says which one it is from: the number that
+     * this gives to an origin. NULL: one capture. */
+    unsigned (*origin_number)(void *arg, const struct origin *origin);
+    void *origin_arg;
+};
+
+/* `TIME [CPU] TASK NAME: TEXT`.
+ *  TIME  seconds with nine decimals; ticks where the clock's rate is not known
+ *  [CPU] three digits or more; [---] where it is not known
+ *  TASK  COMM-PID, or PID, or the vCPU, or - ; blanks in a name are written as \x20, so that the
+ *        columns stay where they are
+ * Where there are several captures, a column #N behind TIME. A loss has the name LOST. */
+int line_text_open(const struct view_options *options, struct text *out, struct view **ret_view);
+
+/* One JSON object a line; what is not known is left out.
+ *  event: {"time":S.N,"time_ns":N,"cpu":N,"pid":N,"comm":S,"vcpu":S,"layer":S,"source":N,"group":S,
+ *          "event":S,"fields":{…}}
+ *  loss:  {"time":…,…,"layer":S,"lost":N|null,"since":S.N,"since_ns":N,"cause":S,
+ *          "skipped_bytes":N}
+ * Where the clock's rate is not known, "ticks" and "since_ticks" stand for the times. */
+int line_json_open(const struct view_options *options, struct text *out, struct view **ret_view);
+
+/* RFC 4180, with a header line. The columns: time,cpu,pid,comm,vcpu,layer,source,group,event,lost,
+ * text,fields ; `fields` is a JSON object. A loss has no event and its number in `lost` ("unknown"
+ * where nobody counted). */
+int line_csv_open(const struct view_options *options, struct text *out, struct view **ret_view);
+
+static inline void view_begin(struct view *view)
+{
+    if (view->ops->begin)
+        view->ops->begin(view);
+}
+
+static inline int view_put(struct view *view, const struct item *items, unsigned n)
+{
+    return view->ops->put(view, items, n);
+}
+
+static inline void view_free(struct view *view)
+{
+    if (view)
+        view->ops->free(view);
+}
+
+static inline void view_freep(struct view **view)
+{
+    view_free(*view);
+}

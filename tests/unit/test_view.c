@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmocka_all.h"
+
+#include <string.h>
+
+#include "event/catalogue.h"
+#include "view/json.h"
+#include "view/time_column.h"
+#include "view/view.h"
+
+static uint64_t seed = 88172645463325252;
+
+static uint64_t random_u64(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+static void assert_text(struct text *text, const char *expected)
+{
+    text_put_char(text, '\0');
+    assert_string_equal(text->start, expected);
+    text_done(text);
+}
+
+static void check_string(const char *s, size_t len, const char *expected)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    json_put_string(&text, s, len);
+    assert_text(&text, expected);
+}
+#define STRING(s, expected) check_string(s, sizeof(s) - 1, "\"" expected "\"")
+
+static void test_json_strings(void **state)
+{
+    STRING("", "");
+    STRING("plain /~\x7f", "plain /~\x7f");
+    STRING("a\"b\\c", "a\\\"b\\\\c");
+    STRING("\n\t\r\x01\x1f\0z", "\\n\\t\\r\\u0001\\u001f\\u0000z");
+    STRING("\xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xef\xbf\xbf \xf0\x90\x80\x80 "
+           "\xf4\x8f\xbf\xbf",
+           "\xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xef\xbf\xbf \xf0\x90\x80\x80 "
+           "\xf4\x8f\xbf\xbf");
+#define BAD "\xef\xbf\xbd"
+    STRING("\x80", BAD);
+    STRING("\xc0\xaf", BAD BAD);         /* too long a form */
+    STRING("\xe0\x9f\xbf", BAD BAD BAD); /* the same */
+    STRING("\xed\xa0\x80", BAD BAD BAD); /* a surrogate */
+    STRING("\xf4\x90\x80\x80", BAD BAD BAD BAD);
+    STRING("\xf5", BAD);
+    STRING("\xe2\x82", BAD BAD); /* cut */
+    STRING("\xe2\x82x\xc3\xa4", BAD BAD "x\xc3\xa4");
+}
+
+static void check_value(struct field field, struct value value, const char *expected)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    json_put_value(&text, &field, &value);
+    assert_text(&text, expected);
+}
+
+static uint64_t bits(double d)
+{
+    uint64_t u;
+
+    memcpy(&u, &d, sizeof u);
+    return u;
+}
+
+static void test_json_values(void **state)
+{
+#define V(...) ((struct value){__VA_ARGS__, .present = true})
+#define F(...) ((struct field){__VA_ARGS__})
+    check_value(F(.type = FIELD_UINT), V(.u = UINT64_MAX), "18446744073709551615");
+    check_value(F(.type = FIELD_INT), V(.i = INT64_MIN), "-9223372036854775808");
+    check_value(F(.type = FIELD_POINTER), V(.u = 16), "16");
+    check_value(F(.type = FIELD_BOOL), V(.u = 1), "true");
+    check_value(F(.type = FIELD_BOOL), V(.u = 0), "false");
+    check_value(F(.type = FIELD_CHAR), V(.u = 65), "65");
+    check_value(F(.type = FIELD_STRING), V(.s = "a\xff", .len = 2), "\"a" BAD "\"");
+    check_value(F(.type = FIELD_BYTES), V(.s = "\x01\xab", .len = 2), "\"01ab\"");
+    check_value(F(.type = FIELD_BYTES, .element = 2), V(.s = "\x01\x00\xff\xff\x07", .len = 5),
+                "[1,65535]");
+    check_value(F(.type = FIELD_BYTES, .element = 4, .swap = true), V(.s = "\0\0\1\0", .len = 4),
+                "[256]");
+    check_value(F(.type = FIELD_BYTES, .element = 8), V(.s = "", .len = 0), "[]");
+    check_value(F(.type = FIELD_FLOAT), V(.u = bits(0.1)), "0.10000000000000001");
+    check_value(F(.type = FIELD_FLOAT), V(.u = bits(1.0 / 0.0)), "null");
+    check_value(F(.type = FIELD_UINT), ((struct value){.s = ""}), "null");
+}
+
+/* The fast path of times against the plain one. */
+static void test_time_column(void **state)
+{
+    static const uint64_t rates[] = {
+        0,           1,          3,           1000,         32768,        999999999,     1000000000,
+        2399999999u, 2400000000, 4999999999u, 18446744073u, 18446744074u, 1000000000000u};
+    struct time_column column = {0};
+
+    for (unsigned r = 0; r < ARRAY_SIZE(rates); r++) {
+        struct clock clock = {"c", rates[r]};
+        int64_t base = (int64_t)(random_u64() >> 3);
+
+        for (unsigned i = 0; i < 20000; i++) {
+            struct text text = TEXT_IN_MEMORY;
+            char buf[TIME_COLUMN_MAX + 1];
+            int64_t time;
+
+            switch (i % 5) {
+            case 0: time = (int64_t)random_u64(); break;
+            case 1: time = base + (int64_t)rates[r] - 1 + (int64_t)(i % 3); break;
+            case 2: time = (int64_t)(random_u64() % (rates[r] * 2 + 1)); break;
+            default: time = base + (int64_t)(random_u64() % (rates[r] + 1)); break;
+            }
+            if (rates[r] == 1 && time != INT64_MIN)
+                time %= 1000000000; /* in ns it must fit */
+            if (rates[r] && rates[r] < 1000000000 && time > INT64_MAX / 1000000000)
+                time %= INT64_MAX / 1000000000;
+            if (rates[r] && rates[r] < 1000000000 && time < INT64_MIN / 1000000000)
+                continue;
+            *time_column_put(&column, &clock, buf, time) = '\0';
+            clock_put_time(&clock, time, &text);
+            assert_text(&text, buf);
+        }
+    }
+}
+
+static const char *task_name(const struct origin *origin, int32_t pid)
+{
+    return pid == 0 ? "<idle>" : (pid == 7 ? "a b\n\xc3\xa4" : (pid == 8 ? "" : NULL));
+}
+
+static void put_vcpu(const struct origin *origin, int32_t vcpu, struct text *text)
+{
+    text_printf(text, "d%dv%d", vcpu >> 16, vcpu & 0xffff);
+}
+
+static struct catalogue catalogue;
+static const struct origin guest = {.layer = LAYER_GUEST,
+                                    .format = "ftrace",
+                                    .path = "g",
+                                    .clock = {"local", NANOSECONDS},
+                                    .task_name = task_name};
+static const struct origin xen = {.layer = LAYER_HYPERVISOR,
+                                  .format = "xentrace",
+                                  .path = "x",
+                                  .clock = {"x86-tsc", 0},
+                                  .put_vcpu = put_vcpu};
+static const struct origin qemu = {
+    .layer = LAYER_VMM, .format = "simpletrace", .path = "q", .clock = {"monotonic", NANOSECONDS}};
+
+static const struct field fields[] = {
+    {.name = "n", .c_type = "uint64_t", .type = FIELD_UINT, .size = 8},
+    {.name = "s\"", .c_type = "char *", .type = FIELD_STRING, .storage = STORE_REST, .offset = 8},
+};
+
+static const struct event_class *make_class(const struct origin *origin, const char *name,
+                                            const char *group, unsigned n_fields,
+                                            const char *format)
+{
+    struct event_class class = {.name = name,
+                                .group = group,
+                                .origin = origin,
+                                .fields = fields,
+                                .n_fields = n_fields,
+                                .format = format};
+    struct event_class *made;
+
+    assert_int_equal(catalogue_add(&catalogue, &class, &made), 0);
+    return made;
+}
+
+/* What VIEW_OPEN makes of the items. */
+static void check_view(int (*view_open)(const struct view_options *, struct text *, struct view **),
+                       const struct view_options *options, const struct item *items, unsigned n,
+                       const char *expected)
+{
+    struct text text = TEXT_IN_MEMORY;
+    struct view *view;
+
+    assert_int_equal(view_open(options, &text, &view), 0);
+    view_begin(view);
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(view_put(view, &items[i], 1), 0);
+    view_free(view);
+    assert_text(&text, expected);
+}
+
+static const uint8_t payload[] = "\xff\xff\xff\xff\xff\xff\xff\xff"
+                                 "x,\"\n";
+
+static struct item items[9];
+static unsigned n_items;
+
+static int set_up(void **state)
+{
+    const struct event_class *two = make_class(&guest, "two", "grp", 2, "n=%llu s=%s");
+    const struct event_class *none = make_class(&xen, "none", NULL, 0, NULL);
+    const struct event_class *odd = make_class(&qemu, "odd\n", NULL, 1, NULL);
+
+    items[0] = (struct item){.time = 1000000001,
+                             .origin = &guest,
+                             .class = two,
+                             .payload = payload,
+                             .size = 12,
+                             .cpu = 1,
+                             .pid = 7,
+                             .vcpu = VCPU_UNKNOWN};
+    items[1] = (struct item){.time = 999,
+                             .origin = &xen,
+                             .class = none,
+                             .payload = payload,
+                             .size = 0,
+                             .cpu = 1234,
+                             .pid = PID_UNKNOWN,
+                             .vcpu = 0x10002};
+    items[2] = (struct item){.time = -1,
+                             .origin = &qemu,
+                             .class = odd,
+                             .payload = payload,
+                             .size = 8,
+                             .cpu = CPU_UNKNOWN,
+                             .pid = 4711,
+                             .vcpu = VCPU_UNKNOWN};
+    items[3] = (struct item){.kind = ITEM_LOSS,
+                             .time = 2000000000,
+                             .since = 1500000000,
+                             .lost = 1,
+                             .origin = &guest,
+                             .cpu = 0,
+                             .pid = PID_UNKNOWN,
+                             .vcpu = VCPU_UNKNOWN};
+    items[4] = (struct item){.kind = ITEM_LOSS,
+                             .cause = LOSS_UNREADABLE,
+                             .time = TIME_UNKNOWN,
+                             .since = TIME_UNKNOWN,
+                             .lost = LOST_UNKNOWN,
+                             .skipped = 40,
+                             .origin = &qemu,
+                             .cpu = CPU_UNKNOWN,
+                             .pid = PID_UNKNOWN,
+                             .vcpu = VCPU_UNKNOWN};
+    items[5] = items[0];
+    items[5].pid = 0;
+    items[5].size = 3; /* no field is there */
+    items[6] = items[0];
+    items[6].pid = 8;
+    items[6].size = 8;
+    items[7] = items[0];
+    items[7].pid = 9;
+    items[7].size = 8;
+    items[8] = items[1];
+    items[8].vcpu = VCPU_UNKNOWN;
+    n_items = 9;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    catalogue_done(&catalogue);
+    return 0;
+}
+
+static unsigned number(void *arg, const struct origin *origin)
+{
+    return origin == &guest ? 0 : (origin == &xen ? 1 : 2);
+}
+
+static void test_line_text(void **state)
+{
+    const struct view_options plain = {0}, all = {.color = true, .origin_number = number};
+
+    check_view(
+        line_text_open, &plain, items, n_items,
+        "1.000000001 [001]       a\\x20b\\x0a\xc3\xa4-7 two: n=18446744073709551615 s=x,\"\\x0a\n"
+        "999 [1234]     d1v2 none: \n"
+        "-0.000000001 [---]     4711 odd\\x0a: n=18446744073709551615\n"
+        "2.000000000 [000]                    - LOST: 1 event, since 1.500000000\n"
+        "- [---]        - LOST: events, how many is not known, with 40 damaged bytes of input "
+        "skipped\n"
+        "1.000000001 [001]             <idle>-0 two: n=0 s=\n"
+        "1.000000001 [001]                    8 two: n=18446744073709551615 s=\n"
+        "1.000000001 [001]                    9 two: n=18446744073709551615 s=\n"
+        "999 [1234]        - none: \n");
+    check_view(line_text_open, &all, items + 1, 3,
+               "\033[2m999\033[0m #1 [1234]     d1v2 none: \n"
+               "\033[2m-0.000000001\033[0m #2 [---]     4711 odd\\x0a: n=18446744073709551615\n"
+               "\033[2m2.000000000\033[0m #0 [000]                    - "
+               "\033[31mLOST: 1 event, since 1.500000000\033[0m\n");
+}
+
+static void test_line_json(void **state)
+{
+    const struct view_options plain = {0}, all = {.origin_number = number};
+
+    check_view(
+        line_json_open, &plain, items, 5,
+        "{\"time\":1.000000001,\"time_ns\":1000000001,\"layer\":\"guest\",\"cpu\":1,\"pid\":7,"
+        "\"comm\":\"a b\\n\xc3\xa4\",\"group\":\"grp\",\"event\":\"two\","
+        "\"fields\":{\"n\":18446744073709551615,\"s\\\"\":\"x,\\\"\\n\"}}\n"
+        "{\"ticks\":999,\"layer\":\"hypervisor\",\"cpu\":1234,\"vcpu\":\"d1v2\",\"event\":\"none\","
+        "\"fields\":{}}\n"
+        "{\"time\":-0.000000001,\"time_ns\":-1,\"layer\":\"vmm\",\"pid\":4711,\"event\":\"odd\\n\","
+        "\"fields\":{\"n\":18446744073709551615}}\n"
+        "{\"time\":2.000000000,\"time_ns\":2000000000,\"layer\":\"guest\",\"cpu\":0,\"lost\":1,"
+        "\"since\":1.500000000,\"since_ns\":1500000000,\"cause\":\"dropped\"}\n"
+        "{\"layer\":\"vmm\",\"lost\":null,\"cause\":\"unreadable\",\"skipped_bytes\":40}\n");
+    check_view(
+        line_json_open, &all, items + 1, 1,
+        "{\"ticks\":999,\"layer\":\"hypervisor\",\"source\":1,\"cpu\":1234,\"vcpu\":\"d1v2\","
+        "\"event\":\"none\",\"fields\":{}}\n");
+    check_view(
+        line_json_open, &plain, items + 5, 1,
+        "{\"time\":1.000000001,\"time_ns\":1000000001,\"layer\":\"guest\",\"cpu\":1,\"pid\":0,"
+        "\"comm\":\"<idle>\",\"group\":\"grp\",\"event\":\"two\","
+        "\"fields\":{\"n\":null,\"s\\\"\":null}}\n");
+}
+
+static void test_line_csv(void **state)
+{
+    const struct view_options plain = {0}, all = {.origin_number = number};
+
+    check_view(line_csv_open, &plain, items, 5,
+               "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n"
+               "1.000000001,1,7,\"a b\n\xc3\xa4\",,guest,,grp,two,,"
+               "\"n=18446744073709551615 s=x,\"\"\\x0a\","
+               "\"{\"\"n\"\":18446744073709551615,\"\"s\\\"\"\"\":\"\"x,\\\"\"\\n\"\"}\"\r\n"
+               "999,1234,,,d1v2,hypervisor,,,none,,,{}\r\n"
+               "-0.000000001,,4711,,,vmm,,,\"odd\n\",,n=18446744073709551615,"
+               "\"{\"\"n\"\":18446744073709551615}\"\r\n"
+               "2.000000000,0,,,,guest,,,,1,,\r\n"
+               ",,,,,vmm,,,,unknown,,\r\n");
+    check_view(line_csv_open, &all, items + 1, 1,
+               "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n"
+               "999,1234,,,d1v2,hypervisor,1,,none,,,{}\r\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json_strings), cmocka_unit_test(test_json_values),
+        cmocka_unit_test(test_time_column),  cmocka_unit_test(test_line_text),
+        cmocka_unit_test(test_line_json),    cmocka_unit_test(test_line_csv),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
