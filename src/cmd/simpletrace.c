@@ -13,12 +13,15 @@
 #define OUTPUT_SIZE ((size_t)128 * 1024)
 
 static const char help[] =
-    "Usage: simpletrace [--no-header] EVENTS TRACE\n"
+    "Usage: simpletrace [--as=7.2|10] [--no-header] EVENTS TRACE\n"
     "\n"
     "Prints the binary TRACE of QEMU's simple trace backend as QEMU's simpletrace.py does.\n"
     "EVENTS is the trace-events file that it was built with (trace-events-all); TRACE may be -\n"
     "for standard input.\n"
     "\n"
+    "  --as=10       print as QEMU 10's program does: with a blank at the end of each line that "
+    "has no\n"
+    "                arguments\n"
     "  --no-header   TRACE has no file header; ids are positions in EVENTS\n"
     "  --help        print this\n";
 
@@ -109,7 +112,7 @@ static int open_trace(const char *path, const struct simpletrace_options *option
     return r;
 }
 
-static int print_trace(const char *path, const struct simpletrace_options *options)
+static int print_trace(const char *path, const struct simpletrace_options *options, unsigned style)
 {
     _cleanup_(catalogue_done) struct catalogue catalogue = {0};
     _cleanup_(simpletrace_text_freep) struct simpletrace_text *printer = NULL;
@@ -122,8 +125,8 @@ static int print_trace(const char *path, const struct simpletrace_options *optio
         return r;
     r = text_open_fd(&out, STDOUT_FILENO, OUTPUT_SIZE);
     if (r >= 0)
-        r = simpletrace_text_new(&out, simpletrace_version(source) < 3 ? SIMPLETRACE_NO_PID : 0,
-                                 &printer);
+        r = simpletrace_text_new(
+            &out, style | (simpletrace_version(source) < 3 ? SIMPLETRACE_NO_PID : 0), &printer);
     if (r < 0) {
         cmd_error("out of memory");
         return r;
@@ -140,10 +143,21 @@ int cmd_simpletrace(int argc, char **argv)
     _cleanup_(qemu_events_done) struct qemu_events events = {0};
     struct simpletrace_options options = {.events = &events};
     const char *name = argv[0];
+    unsigned style = 0;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         fputs(help, stdout);
         return EXIT_FINE;
+    }
+    if (argc > 1 && strncmp(argv[1], "--as=", 5) == 0) {
+        if (strcmp(argv[1], "--as=10") == 0) {
+            style = SIMPLETRACE_AS_10;
+        } else if (strcmp(argv[1], "--as=7.2") != 0) {
+            cmd_error("there is no %s, there are --as=7.2 (the default) and --as=10", argv[1]);
+            return EXIT_COULD_NOT;
+        }
+        argc--;
+        argv++;
     }
     if (argc == 4 && strcmp(argv[1], "--no-header") == 0) {
         options.no_header = true;
@@ -154,5 +168,5 @@ int cmd_simpletrace(int argc, char **argv)
     }
     if (read_events(argv[1], &declarations, &events) < 0)
         return EXIT_COULD_NOT;
-    return print_trace(argv[2], &options) < 0 ? EXIT_COULD_NOT : EXIT_FINE;
+    return print_trace(argv[2], &options, style) < 0 ? EXIT_COULD_NOT : EXIT_FINE;
 }

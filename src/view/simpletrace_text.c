@@ -148,9 +148,11 @@ static _cold_ const struct plan *make_plan(struct simpletrace_text *t,
 /* ---- pieces of a line ---- */
 
 /* The time since the item before. Beyond 2^52 ns Python's double shows, so a double it is. */
-static _cold_ char *put_long_delta(char *p, uint64_t now, uint64_t before)
+static _cold_ char *put_long_delta(const struct simpletrace_text *t, char *p, uint64_t now,
+                                   uint64_t before)
 {
     __int128 delta = (__int128)now - (__int128)before;
+    double us;
     char buf[48];
     int n;
 
@@ -163,7 +165,8 @@ static _cold_ char *put_long_delta(char *p, uint64_t now, uint64_t before)
         *p++ = '.';
         return number_dec_fixed(p, (uint64_t)delta % 1000, 3);
     }
-    n = snprintf(buf, sizeof buf, "%0.3f", (double)delta / 1000.0);
+    us = t->style & SIMPLETRACE_AS_10 ? (double)((long double)delta / 1000) : (double)delta / 1000;
+    n = snprintf(buf, sizeof buf, "%.3f", us);
     memcpy(p, buf, (size_t)n);
     return p + n;
 }
@@ -191,7 +194,7 @@ static inline char *put_delta(struct simpletrace_text *t, char *p, uint64_t now)
         return p + 4;
     }
 #endif
-    return put_long_delta(p, now, before);
+    return put_long_delta(t, p, now, before);
 }
 
 static _cold_ void set_pid(struct simpletrace_text *t, uint32_t pid)
@@ -220,7 +223,7 @@ static inline char *put_head(struct simpletrace_text *t, char *p, const struct p
 
 static inline char *put_end(struct simpletrace_text *t, char *p, const struct plan *plan)
 {
-    if (unlikely(plan->n_steps == 0) && t->style & SIMPLETRACE_TRAILING_BLANK)
+    if (unlikely(plan->n_steps == 0) && t->style & SIMPLETRACE_AS_10)
         *p++ = ' ';
     *p++ = '\n';
     return p;

@@ -17,8 +17,9 @@ struct simpletrace_text;
 enum simpletrace_style {
     /* No "pid=…": what the programs printed that read versions 0 and 2 of the format. */
     SIMPLETRACE_NO_PID = 1 << 0,
-    /* A blank at the end of a line without arguments: QEMU 9.0 and later. */
-    SIMPLETRACE_TRAILING_BLANK = 1 << 1,
+    /* As QEMU 10's program: a blank at the end of a line without arguments; times that a double does
+     * not hold exactly are rounded once, not twice. */
+    SIMPLETRACE_AS_10 = 1 << 1,
 };
 
 /* Prints into OUT, which must outlive it. STYLE: enum simpletrace_style. -ENOMEM. */

@@ -1,0 +1,79 @@
+#!/bin/sh
+# Made traces of every version: odd strings, drops, times that step backwards, other byte orders; and
+# what is said of files that are wrong.
+set -eu
+
+made="$DATA/qemu/made"
+events="$made/trace-events"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+same() { # EXPECTED ARGUMENT…
+    expected=$1
+    shift
+    "$STRATA_BIN/simpletrace" "$@" >"$dir/got"
+    cmp "$dir/got" "$expected"
+}
+
+same "$made/v4.txt" "$events" "$made/v4.simpletrace"
+same "$made/v4.txt" "$events" "$made/v4-big-endian.simpletrace"
+same "$made/v4-as-10.txt" --as=10 "$events" "$made/v4.simpletrace"
+same "$made/no-header.txt" --no-header "$events" "$made/no-header.simpletrace"
+same "$made/no-header.txt" "$events" "$made/v3.simpletrace"
+same "$made/v2.txt" "$events" "$made/v2.simpletrace"
+same "$made/v0.txt" "$events" "$made/v0.simpletrace"
+
+# Fails with status 1, prints nothing on standard output and on standard error what is expected.
+refused() { # MESSAGE ARGUMENT…
+    message=$1
+    shift
+    status=0
+    "$STRATA_BIN/simpletrace" "$@" >"$dir/out" 2>"$dir/err" || status=$?
+    [ "$status" = 1 ] || { echo "status $status, not 1: $*"; exit 1; }
+    printf '%s\n' "$message" | cmp - "$dir/err" || { cat "$dir/err"; exit 1; }
+    [ ! -s "$dir/out" ] || { echo "printed something: $*"; exit 1; }
+}
+
+cd "$dir"
+cp "$made/v4.simpletrace" trace
+refused "usage: $STRATA_BIN/simpletrace [--no-header] <trace-events> <trace-file>"
+refused "usage: $STRATA_BIN/simpletrace [--no-header] <trace-events> <trace-file>" a b c
+refused "strata: missing: cannot open it: No such file or directory" "$events" missing
+refused "strata: missing: cannot open it: No such file or directory" missing trace
+refused "strata: there is no --as=8, there are --as=7.2 (the default) and --as=10" --as=8 a b
+
+printf 'a(struct foo *p) ""\nb(int x) "\\n"\nc(void) ""' >bad
+refused "Error at bad:1:3: argument type 'struct foo *' is not allowed: use C's own types and those of fixed width, and 'void *' for a pointer to anything else
+Error at bad:2:10: the format must not end with a newline
+Error at bad:3:11: the file does not end with a newline" bad trace
+
+printf 'something else, much longer than a header' >other
+refused "strata: other: offset 0: not a simpletrace file: its header is not there" "$events" other
+: >empty
+refused "strata: empty: offset 0: not a simpletrace file: its header is not there" "$events" empty
+{ head -c 16 trace; printf '\007\0\0\0\0\0\0\0'; } >version
+refused "strata: version: offset 16: simpletrace version 7 is not known: there are 0, 2, 3 and 4" \
+    "$events" version
+
+printf 'other(void) ""\n' >few
+refused "'empty' event is logged but is not declared in the trace events file, try using trace-events-all instead." \
+    few trace
+sed 's/^empty(void)/empty(int missing)/' "$events" >more
+refused "strata: trace: a record of 'empty' is shorter than more:3 says: is it the events file of the QEMU that wrote this?" \
+    more trace
+
+# Cut anywhere, what stands before the cut is printed.
+size=$(wc -c <trace)
+for cut in 24 25 32 $((size - 1)) $((size - 41)) 1000 2000; do
+    head -c "$cut" trace >cut
+    status=0
+    "$STRATA_BIN/simpletrace" "$events" cut >out 2>err || status=$?
+    len=$(wc -c <out)
+    head -c "$len" "$made/v4.txt" | cmp - out
+    if [ "$cut" = 24 ]; then
+        [ "$status" = 0 ]
+    else
+        [ "$status" = 1 ]
+        grep -q '^strata: cut: offset [0-9]*: the file ends inside of a record' err
+    fi
+done
