@@ -1,0 +1,49 @@
+#!/bin/sh
+# What the bash completion offers.
+set -eu
+
+tree=$(cd "$(dirname "$0")/../.." && pwd)
+command -v bash >/dev/null || exit 77
+
+# offers WORD...: what is offered for the last word, one a line.
+offers() {
+    PATH=$STRATA_BIN:$PATH bash -c '
+        . "$0"
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+        _strata
+        printf "%s\n" "${COMPREPLY[@]}"
+    ' "$tree/data/completion/strata.bash" "$@"
+}
+
+# has "WANTED..." WORD...: each wanted word is offered.
+has() {
+    wanted=$1
+    shift
+    got=$(offers "$@")
+    for word in $wanted; do
+        printf '%s\n' "$got" | grep -qxF -- "$word" || {
+            echo "'$*' does not offer '$word' but: $got" >&2
+            exit 1
+        }
+    done
+}
+# is "OFFERED..." WORD...: just these are offered.
+is() {
+    wanted=$1
+    shift
+    got=$(offers "$@" | tr '\n' ' ')
+    [ "$got" = "$wanted " ] || {
+        echo "'$*' offers '$got', not '$wanted'" >&2
+        exit 1
+    }
+}
+
+has 'report info stat help --version' strata ''
+has 'report' strata re
+has '--format= --event= --limit= --strict --keep-going' strata report --
+is '--format=' strata report --fo
+is 'text json csv' strata report --format = ''
+is 'json' strata report --format = j
+is 'csv' strata report -f c
+cd "$tree"
+is 'LICENSE' strata info LICEN

@@ -1,0 +1,110 @@
+#!/bin/sh
+# Installs the built tree into an empty folder and uses it from there as a user would: the command,
+# the old names, the manual pages, and the library by pkg-config, shared and static, from C and C++.
+#
+#   tests/install.sh BUILD      (its prefix is /usr/local or whatever it was set up with)
+set -eu
+
+build=$1
+tree=$(cd "$(dirname "$0")/.." && pwd)
+cc=${CC:-cc}
+dest=$(mktemp -d)
+trap 'rm -rf "$dest"' EXIT
+
+fail() {
+    echo "install: $*" >&2
+    exit 1
+}
+
+DESTDIR=$dest meson install -C "$build" --no-rebuild >"$dest/log" || {
+    cat "$dest/log"
+    fail "meson install failed"
+}
+prefix=$(meson introspect "$build" --buildoptions | jq -r '.[] | select(.name == "prefix").value')
+libdir=$(meson introspect "$build" --buildoptions | jq -r '.[] | select(.name == "libdir").value')
+root=$dest$prefix
+
+# Nothing outside the prefix.
+other=$(find "$dest" -type f ! -path "$root/*" ! -path "$dest/log")
+[ -z "$other" ] || fail "outside the prefix: $other"
+
+"$root/bin/strata" --version | grep -q '^strata [0-9]' || fail "strata --version"
+for name in simpletrace xentrace_format; do
+    [ "$(readlink "$root/bin/$name")" = strata ] || fail "bin/$name is no link to strata"
+done
+
+for page in "$tree"/docs/man/*.[1-8]; do
+    [ -e "$page" ] || continue
+    name=${page##*/}
+    cmp -s "$page" "$root/share/man/man${page##*.}/$name" || fail "the page $name is not installed"
+done
+[ -f "$root/share/bash-completion/completions/strata" ] || fail "no bash completion"
+
+# The library, by what pkg-config says of it.
+export PKG_CONFIG_PATH="$root/$libdir/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dest"
+version=$(pkg-config --modversion strata-read) || fail "pkg-config does not know strata-read"
+capture=$dest/capture
+xz -dc "$tree/tests/data/qemu/trace.simpletrace.xz" >"$capture"
+
+run() {
+    "$@" "$capture" >"$dest/out" || fail "$*: failed"
+    [ "$(wc -l <"$dest/out")" -gt 1000 ] || fail "$*: printed too little"
+    [ ! -e "$dest/first" ] || cmp -s "$dest/first" "$dest/out" || fail "$*: printed something else"
+    cp "$dest/out" "$dest/first"
+}
+
+# shellcheck disable=SC2046 # lists of words
+{
+    $cc -std=c11 -Wall -Wextra -Werror -o "$dest/shared" "$tree/examples/read-trace.c" \
+        $(pkg-config --cflags --libs strata-read)
+    run env LD_LIBRARY_PATH="$root/$libdir" "$dest/shared"
+    ldd "$dest/shared" | grep -q 'libstrata-read\.so\.0' || fail "not linked with the shared library"
+
+    $cc -std=c11 -static -o "$dest/static" "$tree/examples/read-trace.c" \
+        $(pkg-config --static --cflags --libs strata-read)
+    run "$dest/static"
+
+    # Its functions may be called anything that does not begin with strata_.
+    cat >"$dest/clash.cc" <<'END'
+#include <strata/read.h>
+#include <cstdio>
+extern "C" int map_get(void) { return 1; }
+extern "C" int text_put(void) { return 1; }
+extern "C" int item_values(void) { return 1; }
+int main()
+{
+    strata_reader *reader = strata_reader_new();
+    int r = strata_reader_next(reader);
+    std::printf("%s: %s\n", strata_read_version(), strata_reader_error(reader));
+    strata_reader_free(reader);
+    return r < 0 && map_get() + text_put() + item_values() == 3 ? 0 : 1;
+}
+END
+    for cxx in g++ clang++-14 ''; do
+        command -v "$cxx" >/dev/null && break
+    done
+    if [ -n "$cxx" ]; then
+        $cxx -Wall -Wextra -Werror -o "$dest/clash" "$dest/clash.cc" \
+            $(pkg-config --cflags strata-read) "$root/$libdir/libstrata-read.a" \
+            $(pkg-config --libs libtraceevent zlib libzstd)
+        "$dest/clash" | grep -q "^$version: no capture" || fail "the C++ program"
+    else
+        echo "no C++ compiler: that part is not tested"
+    fi
+}
+
+# Nothing but the public interface is visible.
+for library in "$root/$libdir/libstrata-read.a" "$root/$libdir/libstrata-read.so"; do
+    case $library in
+    *.so) symbols=$(nm -D --defined-only "$library") ;;
+    *) symbols=$(nm -g --defined-only "$library") ;;
+    esac
+    extra=$(printf '%s\n' "$symbols" | sed -n 's/^[0-9a-f]* [A-Z] //p' | sed 's/@@*STRATA_READ_0//' |
+        grep -v '^strata_read' | grep -v '^STRATA_READ_0$' || :)
+    [ -z "$extra" ] || fail "$library also shows: $extra"
+    # Each function of the header is there.
+    for name in $(sed -n 's/^STRATA_API .*[ *]\(strata_[a-z_]*\)(.*/\1/p' "$tree/include/strata/read.h"); do
+        printf '%s\n' "$symbols" | grep -q "[ ]$name\(@\|\$\)" || fail "$library lacks $name"
+    done
+done
+echo "installed and used"

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The public reading library, linked as a program would link it. The capture is made here: a
+ * simpletrace file, version 4, of two events and a loss, and the declarations that it needs. */
+
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "strata/read.h"
+
+static char folder[] = "/tmp/strata-read-XXXXXX";
+static char capture[64], declarations[64], damaged[64];
+
+static void put_u32(FILE *f, uint32_t v)
+{
+    fwrite(&v, sizeof v, 1, f);
+}
+
+static void put_u64(FILE *f, uint64_t v)
+{
+    fwrite(&v, sizeof v, 1, f);
+}
+
+static void put_name(FILE *f, uint64_t id, const char *name)
+{
+    put_u64(f, 0);
+    put_u64(f, id);
+    put_u32(f, (uint32_t)strlen(name));
+    fputs(name, f);
+}
+
+static void put_event(FILE *f, uint64_t id, uint64_t time, const void *payload, uint32_t size)
+{
+    put_u64(f, 1);
+    put_u64(f, id);
+    put_u64(f, time);
+    put_u32(f, 24 + size);
+    put_u32(f, 4711);
+    fwrite(payload, 1, size, f);
+}
+
+static void write_capture(const char *path)
+{
+    static const char who[] = {5, 0, 0, 0, 'd', 'i', 's', 'k', '\n'};
+    static const struct {
+        uint64_t address, n, flag;
+    } numbers = {0xdeadbeef, (uint64_t)-3, 1};
+    uint64_t lost = 7;
+    FILE *f = fopen(path, "wb");
+
+    assert_non_null(f);
+    put_u64(f, UINT64_MAX);
+    put_u64(f, 0xf2b177cb0aa429b4);
+    put_u64(f, 4);
+    put_name(f, 10, "numbers_seen");
+    put_name(f, 11, "who_is_it");
+    put_event(f, 10, 1000, &numbers, sizeof numbers);
+    put_event(f, UINT64_MAX - 1, 1500, &lost, sizeof lost);
+    put_event(f, 11, 2000, who, sizeof who);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int set_up(void **state)
+{
+    FILE *f;
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(capture, sizeof capture, "%s/capture", folder);
+    snprintf(damaged, sizeof damaged, "%s/damaged", folder);
+    snprintf(declarations, sizeof declarations, "%s/trace-events", folder);
+
+    write_capture(capture);
+    write_capture(damaged);
+    f = fopen(damaged, "ab");
+    put_u64(f, 0x1234); /* no kind of record */
+    fclose(f);
+    f = fopen(declarations, "w");
+    fputs("numbers_seen(void *address, int n, bool flag) \"at %p n %d flag %d\"\n"
+          "who_is_it(const char *name) \"name %s\"\n",
+          f);
+    fclose(f);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    unlink(capture);
+    unlink(damaged);
+    unlink(declarations);
+    return rmdir(folder);
+}
+
+static strata_reader *open_reader(const char *path)
+{
+    strata_reader *reader = strata_reader_new();
+
+    assert_non_null(reader);
+    assert_int_equal(strata_reader_add(reader, path), 0);
+    assert_int_equal(strata_reader_add_events(reader, declarations), 0);
+    return reader;
+}
+
+static void test_items(void **state)
+{
+    strata_reader *reader = open_reader(capture);
+    strata_value value;
+    char text[64];
+
+    assert_int_equal(strata_reader_next(reader), STRATA_EVENT);
+    assert_int_equal(strata_reader_time(reader), 1000);
+    assert_int_equal(strata_reader_clock_hz(reader), 1000000000);
+    assert_string_not_equal(strata_reader_clock(reader), "");
+    assert_string_equal(strata_reader_layer(reader), "vmm");
+    assert_string_equal(strata_reader_format(reader), "simpletrace");
+    assert_string_equal(strata_reader_path(reader), capture);
+    assert_int_equal(strata_reader_pid(reader), 4711);
+    assert_int_equal(strata_reader_cpu(reader), -1);
+    assert_int_equal(strata_reader_vcpu(reader), -1);
+    assert_string_equal(strata_reader_name(reader), "numbers_seen");
+    assert_int_equal(strata_reader_lost(reader), 0);
+
+    assert_int_equal(strata_reader_n_fields(reader), 3);
+    assert_string_equal(strata_reader_field_name(reader, 1), "n");
+    assert_string_equal(strata_reader_field_type(reader, 1), "int");
+    assert_null(strata_reader_field_name(reader, 3));
+    assert_null(strata_reader_field_type(reader, 3));
+    value = strata_reader_field(reader, 0);
+    assert_int_equal(value.type, STRATA_POINTER);
+    assert_int_equal(value.u, 0xdeadbeef);
+    value = strata_reader_field_named(reader, "n");
+    assert_int_equal(value.type, STRATA_INT);
+    assert_int_equal(value.i, -3);
+    value = strata_reader_field(reader, 2);
+    assert_int_equal(value.type, STRATA_BOOL);
+    assert_int_equal(value.u, 1);
+    assert_int_equal(strata_reader_field(reader, 3).type, STRATA_ABSENT);
+    assert_int_equal(strata_reader_field_named(reader, "m").type, STRATA_ABSENT);
+
+    assert_int_equal(strata_reader_text(reader, text, sizeof text), 25);
+    assert_string_equal(text, "at 0xdeadbeef n -3 flag 1");
+
+    assert_int_equal(strata_reader_next(reader), STRATA_LOSS);
+    assert_int_equal(strata_reader_lost(reader), 7);
+    assert_int_equal(strata_reader_time(reader), 1500);
+    assert_int_equal(strata_reader_skipped(reader), 0);
+    assert_string_equal(strata_reader_name(reader), "");
+    assert_int_equal(strata_reader_n_fields(reader), 0);
+    assert_int_equal(strata_reader_field(reader, 0).type, STRATA_ABSENT);
+    assert_int_equal(strata_reader_text(reader, text, sizeof text), 0);
+    assert_string_equal(text, "");
+
+    assert_int_equal(strata_reader_next(reader), STRATA_EVENT);
+    assert_string_equal(strata_reader_name(reader), "who_is_it");
+    value = strata_reader_field_named(reader, "name");
+    assert_int_equal(value.type, STRATA_STRING);
+    assert_int_equal(value.size, 5);
+    assert_memory_equal(value.data, "disk\n", 5);
+
+    /* Cut like snprintf() cuts; a length of 0 writes nothing; and control characters come safe. */
+    memset(text, 'x', sizeof text);
+    assert_int_equal(strata_reader_text(reader, text, 6), 13);
+    assert_string_equal(text, "name ");
+    assert_int_equal(text[6], 'x');
+    assert_int_equal(strata_reader_text(reader, NULL, 0), 13);
+    assert_int_equal(strata_reader_text(reader, text, sizeof text), 13);
+    assert_string_equal(text, "name disk\\x0a");
+
+    assert_int_equal(strata_reader_next(reader), STRATA_END);
+    assert_int_equal(strata_reader_next(reader), STRATA_END);
+    assert_string_equal(strata_reader_error(reader), "");
+    assert_int_equal(strata_reader_time(reader), STRATA_TIME_UNKNOWN);
+    assert_string_equal(strata_reader_layer(reader), "");
+    strata_reader_free(reader);
+}
+
+static void test_before_the_first_item(void **state)
+{
+    strata_reader *reader = open_reader(capture);
+    char text[4] = "abc";
+
+    assert_int_equal(strata_reader_time(reader), STRATA_TIME_UNKNOWN);
+    assert_string_equal(strata_reader_clock(reader), "");
+    assert_int_equal(strata_reader_clock_hz(reader), 0);
+    assert_int_equal(strata_reader_n_fields(reader), 0);
+    assert_int_equal(strata_reader_lost_since(reader), STRATA_TIME_UNKNOWN);
+    assert_int_equal(strata_reader_text(reader, text, sizeof text), 0);
+    assert_string_equal(text, "");
+    strata_reader_free(reader);
+    strata_reader_free(NULL);
+}
+
+static void test_damage(void **state)
+{
+    strata_reader *reader = open_reader(damaged);
+    unsigned n = 0;
+    int r;
+
+    while ((r = strata_reader_next(reader)) > 0)
+        n++;
+    assert_int_equal(n, 3);
+    assert_true(r < 0);
+    assert_int_equal(strata_reader_next(reader), r);
+    /* Where it is and what: "PATH: offset N: …". */
+    assert_ptr_equal(strstr(strata_reader_error(reader), damaged), strata_reader_error(reader));
+    assert_non_null(strstr(strata_reader_error(reader), ": offset "));
+    strata_reader_free(reader);
+
+    reader = open_reader(damaged);
+    assert_int_equal(strata_reader_set_keep_going(reader, 1), 0);
+    for (n = 0; n < 3; n++)
+        assert_true(strata_reader_next(reader) > 0);
+    assert_int_equal(strata_reader_next(reader), STRATA_LOSS);
+    assert_int_equal(strata_reader_skipped(reader), 8);
+    assert_int_equal(strata_reader_lost(reader), STRATA_LOST_UNKNOWN);
+    assert_int_equal(strata_reader_next(reader), STRATA_END);
+    strata_reader_free(reader);
+}
+
+static void test_misuse(void **state)
+{
+    strata_reader *reader = strata_reader_new();
+
+    assert_int_equal(strata_reader_next(reader), -EINVAL);
+    assert_string_not_equal(strata_reader_error(reader), "");
+    strata_reader_free(reader);
+
+    reader = open_reader("/nonexistent/capture");
+    assert_int_equal(strata_reader_next(reader), -ENOENT);
+    assert_non_null(strstr(strata_reader_error(reader), "/nonexistent/capture"));
+    assert_int_equal(strata_reader_next(reader), -ENOENT);
+    assert_int_equal(strata_reader_add(reader, capture), -EBUSY);
+    strata_reader_free(reader);
+
+    /* A kind of file that is no capture. */
+    reader = open_reader(declarations);
+    assert_int_equal(strata_reader_next(reader), -EINVAL);
+    assert_non_null(strstr(strata_reader_error(reader), declarations));
+    strata_reader_free(reader);
+
+    reader = open_reader(capture);
+    assert_int_equal(strata_reader_next(reader), STRATA_EVENT);
+    assert_int_equal(strata_reader_add(reader, capture), -EBUSY);
+    assert_int_equal(strata_reader_add_events(reader, declarations), -EBUSY);
+    assert_int_equal(strata_reader_set_keep_going(reader, 1), -EBUSY);
+    assert_int_equal(strata_reader_set_cpu_hz(reader, 1), -EBUSY);
+    assert_int_equal(strata_reader_set_xen_version(reader, "4.17"), -EBUSY);
+    assert_int_equal(strata_reader_set_tracefs(reader, folder), -EBUSY);
+    assert_int_equal(strata_reader_next(reader), STRATA_LOSS);
+    strata_reader_free(reader);
+}
+
+static void test_merge(void **state)
+{
+    strata_reader *reader = open_reader(capture);
+    int64_t last = 0;
+    unsigned n = 0;
+
+    assert_int_equal(strata_reader_add(reader, capture), 0);
+    while (strata_reader_next(reader) > 0) {
+        assert_true(strata_reader_time(reader) >= last);
+        last = strata_reader_time(reader);
+        n++;
+    }
+    assert_int_equal(n, 6);
+    assert_string_equal(strata_reader_error(reader), "");
+    strata_reader_free(reader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_items),  cmocka_unit_test(test_before_the_first_item),
+        cmocka_unit_test(test_damage), cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_merge),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
