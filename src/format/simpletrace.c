@@ -57,8 +57,9 @@ enum {
 #define EVENT_SIZE_MAX (256 * 1024)
 #define NAME_MAX_LEN 256
 
-/* Items of one run: what a first-level cache holds beside the sink's own tables. */
-#define RUN_MAX 256
+/* Items of one run. Several times what is held back to put them in order (timeline/reorder.h), since
+ * that much of each run is copied; about as many as fill the input's buffer. */
+#define RUN_MAX 4096
 
 /* Ids are dense and small in every file that QEMU wrote: those under the first bound have a plain
  * table, others a map, and there may be only so many of them. */
