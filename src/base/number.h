@@ -79,6 +79,22 @@ static inline uint64_t number_dec_8(uint32_t v)
 }
 #endif
 
+/* Nine digits, V below 10^9: shorter chains of divisions than one digit pair after the other. */
+static inline char *number_dec9(char *p, uint32_t v)
+{
+    uint32_t high = v / 10000;
+    uint32_t low = v - high * 10000;
+    uint32_t top = high / 10000;
+
+    high -= top * 10000;
+    *p = (char)('0' + top);
+    memcpy(p + 1, number_pairs + high / 100 * 2, 2);
+    memcpy(p + 3, number_pairs + high % 100 * 2, 2);
+    memcpy(p + 5, number_pairs + low / 100 * 2, 2);
+    memcpy(p + 7, number_pairs + low % 100 * 2, 2);
+    return p + 9;
+}
+
 static inline char *number_dec(char *p, uint64_t v)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -179,5 +195,5 @@ static inline char *number_seconds(char *p, int64_t ns)
     }
     p = number_dec(p, v / 1000000000);
     *p++ = '.';
-    return number_dec_fixed(p, v % 1000000000, 9);
+    return number_dec9(p, (uint32_t)(v % 1000000000));
 }

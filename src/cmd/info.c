@@ -252,8 +252,12 @@ static int tell(const struct info_options *options, struct trace *trace)
     struct text out;
     struct selection selection;
     struct info info = {.trace = trace, .origin = trace->parts[0].origin, .out = &out};
-    struct walk walk = {
-        .trace = trace, .selection = &selection, .out = &out, .put = put, .arg = &info};
+    struct walk walk = {.trace = trace,
+                        .selection = &selection,
+                        .out = &out,
+                        .losses = &info.tally.losses,
+                        .put = put,
+                        .arg = &info};
     int status = EXIT_COULD_NOT;
 
     if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {

@@ -50,9 +50,19 @@ const struct command report_command = {
     .groups = groups,
 };
 
+struct shown {
+    struct view *view;
+    struct losses losses;
+};
+
 static int put(void *arg, const struct item *items, unsigned n)
 {
-    return view_put(arg, items, n);
+    struct shown *shown = arg;
+
+    for (unsigned i = 0; i < n; i++)
+        if (unlikely(items[i].kind != ITEM_EVENT))
+            losses_add(&shown->losses, &items[i]);
+    return view_put(shown->view, items, n);
 }
 
 static unsigned part_of(void *arg, const struct origin *origin)
@@ -90,8 +100,14 @@ static int report(const struct report_options *options, struct trace *trace)
 {
     struct text out;
     struct selection selection;
-    struct walk walk = {.trace = trace, .selection = &selection, .out = &out, .draws = true};
-    struct view *view = NULL;
+    struct shown shown = {0};
+    struct walk walk = {.trace = trace,
+                        .selection = &selection,
+                        .out = &out,
+                        .draws = true,
+                        .losses = &shown.losses,
+                        .put = put,
+                        .arg = &shown};
     int status = EXIT_COULD_NOT;
 
     if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {
@@ -99,19 +115,17 @@ static int report(const struct report_options *options, struct trace *trace)
         return EXIT_COULD_NOT;
     }
     if (selection_init(&selection, &options->select) < 0 ||
-        open_view(options, trace, &out, &view) < 0) {
+        open_view(options, trace, &out, &shown.view) < 0) {
         cmd_error("out of memory");
     } else {
-        walk.put = put;
-        walk.arg = view;
-        view_begin(view);
+        view_begin(shown.view);
         status = walk_through(&walk);
         text_flush(&out);
         if (!out.error)
-            tell_losses(&walk.losses);
+            tell_losses(&shown.losses);
         status = walk_end(&walk, &options->open, status);
     }
-    view_free(view);
+    view_free(shown.view);
     selection_done(&selection);
     text_done(&out);
     return status;

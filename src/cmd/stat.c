@@ -302,8 +302,12 @@ static int count(const struct stat_options *options, struct trace *trace)
     struct text out;
     struct selection selection;
     struct stat stat = {.options = options, .trace = trace, .out = &out};
-    struct walk walk = {
-        .trace = trace, .selection = &selection, .out = &out, .put = put, .arg = &stat.tally};
+    struct walk walk = {.trace = trace,
+                        .selection = &selection,
+                        .out = &out,
+                        .losses = &stat.tally.losses,
+                        .put = put,
+                        .arg = &stat.tally};
     int status = EXIT_COULD_NOT;
 
     if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {

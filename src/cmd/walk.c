@@ -104,9 +104,6 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
 
         if (run <= 0)
             return run;
-        for (unsigned j = i; j < i + (unsigned)run; j++)
-            if (unlikely(items[j].kind != ITEM_EVENT))
-                losses_add(&walk->losses, &items[j]);
         r = walk->put(walk->arg, items + i, (unsigned)run);
         if (r < 0)
             return fault_plain(fault, r, NULL, "out of memory");
@@ -167,7 +164,7 @@ int walk_end(const struct walk *walk, const struct open_options *options, int st
         cmd_error("cannot write to standard output: %s", strerror(-r));
         return EXIT_COULD_NOT;
     }
-    if (status == EXIT_FINE && options->strict && walk->losses.n > 0)
+    if (status == EXIT_FINE && options->strict && walk->losses->n > 0)
         return EXIT_LOSSES;
     return status;
 }

@@ -30,9 +30,9 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
 struct walk {
     struct trace *trace;
     struct selection *selection;
-    struct text *out;     /* where PUT writes: flushed before anything is told, and when it waits */
-    bool draws;           /* PUT writes to OUT as it goes, rather than at the end */
-    struct losses losses; /* of what was selected */
+    struct text *out; /* where PUT writes: flushed before anything is told, and when it waits */
+    bool draws;       /* PUT writes to OUT as it goes, rather than at the end */
+    struct losses *losses; /* what PUT has seen of them */
     /* 0, -ENOMEM. */
     int (*put)(void *arg, const struct item *items, unsigned n);
     void *arg;

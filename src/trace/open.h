@@ -28,6 +28,9 @@ struct opening {
     unsigned n_others;
     struct source **sources; /* owned */
     unsigned n_sources;
+    /* Each source is one CPU's, so that what it lends is in order as far as that CPU's clock is. One
+     * that steps back is shown as it is, and not sorted away. */
+    bool per_cpu;
 };
 
 /* Takes SOURCE over. -ENOMEM. */

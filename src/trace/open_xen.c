@@ -49,7 +49,9 @@ int open_xentrace(struct opening *opening, struct fault *fault)
     if (r < 0)
         return r;
     r = xentrace_open(&opening->input, &xen, &opening->trace->catalogue, &sources, &n, fault);
-    if (r >= 0)
-        opening_set(opening, sources, n);
-    return r;
+    if (r < 0)
+        return r;
+    opening_set(opening, sources, n);
+    opening->per_cpu = true;
+    return 0;
 }

@@ -181,6 +181,7 @@ static int open_part(struct opening *opening, struct fault *fault)
     part->n_sources = opening->n_sources;
     part->n_origins = trace->catalogue.n_origins - n_origins;
     part->origin = trace->catalogue.origins[n_origins];
+    part->per_cpu = opening->per_cpu;
     opening->n_sources = 0;
     trace->n_parts++;
     return 0;
@@ -221,7 +222,7 @@ static int assemble(struct trace *trace)
         for (unsigned j = 0; j < trace->parts[i].n_sources; j++) {
             struct source *source = trace->parts[i].sources[j];
 
-            if (r == 0 && !source->ordered) {
+            if (r == 0 && !source->ordered && !trace->parts[i].per_cpu) {
                 r = reorder_open(source, REORDER_WINDOW, &source);
                 if (r < 0)
                     continue; /* it is freed */

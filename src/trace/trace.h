@@ -32,6 +32,7 @@ struct trace_part {
     unsigned n_origins;
     struct source **sources; /* its readers */
     unsigned n_sources;
+    bool per_cpu;   /* each reader's items are one CPU's, in order already */
     bool assembled; /* the readers belong to the stages above them */
 };
 

@@ -10,8 +10,6 @@ char *time_column_slow(struct time_column *column, const struct clock *clock, ch
     uint64_t second;
 
     *column = (struct time_column){.clock = *clock};
-    if (hz == 0)
-        return number_sdec(p, time);
     if (time < 0 || hz > HZ_MAX) {
         int64_t ns = clock_to_ns(clock, time);
         return number_seconds(p, ns);

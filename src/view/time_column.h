@@ -46,9 +46,11 @@ static inline char *time_column_put(struct time_column *column, const struct clo
 {
     uint64_t ticks = (uint64_t)time - (uint64_t)column->second_start;
 
+    if (unlikely(clock->hz == 0))
+        return number_sdec(p, time);
     if (unlikely(ticks >= column->second_ticks || clock->hz != column->clock.hz))
         return time_column_slow(column, clock, p, time);
     memcpy(p, column->second, NUMBER_MAX);
     p += column->digits;
-    return number_dec_fixed(p, time_column_ns(column, ticks), 9);
+    return number_dec9(p, time_column_ns(column, ticks));
 }
