@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmocka_all.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/select.h"
@@ -279,7 +280,9 @@ static char unmatched[256];
 
 static void put_unmatched(const char *pattern)
 {
-    strcat(strcat(unmatched, pattern), " ");
+    size_t len = strlen(unmatched);
+
+    snprintf(unmatched + len, sizeof unmatched - len, "%s ", pattern);
 }
 
 static void test_unmatched(void **state)
