@@ -12,6 +12,7 @@
 
 struct kernel_events {
     struct kernel_classes known; /* must stand first: kernel_events_class() */
+    unsigned n_refs;
     struct catalogue *catalogue;
     const struct origin *origin;
     struct kernel_facts facts;
@@ -38,6 +39,7 @@ int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *fa
         formats->free(formats);
         return -ENOMEM;
     }
+    events->n_refs = 1;
     events->catalogue = catalogue;
     events->facts = *facts;
     events->formats = formats;
@@ -46,7 +48,7 @@ int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *fa
 
     events->tep = tep_alloc();
     if (!events->tep) {
-        kernel_events_free(events);
+        kernel_events_unref(events);
         return -ENOMEM;
     }
     /* It would write about what it does not understand to standard error. */
@@ -57,9 +59,15 @@ int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *fa
     return 0;
 }
 
-void kernel_events_free(struct kernel_events *events)
+struct kernel_events *kernel_events_ref(struct kernel_events *events)
 {
-    if (!events)
+    events->n_refs++;
+    return events;
+}
+
+void kernel_events_unref(struct kernel_events *events)
+{
+    if (!events || --events->n_refs > 0)
         return;
     if (events->formats)
         events->formats->free(events->formats);
@@ -75,7 +83,8 @@ void kernel_events_free(struct kernel_events *events)
 
 void kernel_events_set_origin(struct kernel_events *events, const struct origin *origin)
 {
-    events->origin = origin;
+    if (!events->origin)
+        events->origin = origin;
 }
 
 const struct kernel_common *kernel_events_common(const struct kernel_events *events)

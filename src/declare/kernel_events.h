@@ -51,11 +51,12 @@ struct kernel_facts {
     uint8_t long_size;
 };
 
-/* Takes FORMATS over, also when it fails. -ENOMEM. */
+/* With one reference. Takes FORMATS over, also when it fails. -ENOMEM. */
 int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *facts,
                       struct kernel_formats *formats, struct kernel_events **ret_events);
-void kernel_events_free(struct kernel_events *events);
-/* Whose events these are: for the classes. */
+struct kernel_events *kernel_events_ref(struct kernel_events *events);
+void kernel_events_unref(struct kernel_events *events);
+/* Whose events these are: for the classes. Of several captures of one kernel the first counts. */
 void kernel_events_set_origin(struct kernel_events *events, const struct origin *origin);
 
 /* Takes the common fields from a format's text. -EBADMSG. */

@@ -153,7 +153,7 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
     if (r == 0)
         r = read_names(files->tree, events);
     if (r < 0) {
-        kernel_events_free(events);
+        kernel_events_unref(events);
         return fault_plain(fault, r, files->tree, "%s", strerror(-r));
     }
 
@@ -163,7 +163,7 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
     }
     origin.path = arena_strdup(&catalogue->arena, name);
     if (!origin.path) {
-        kernel_events_free(events);
+        kernel_events_unref(events);
         return fault_plain(fault, -ENOMEM, name, "out of memory");
     }
     r = ftrace_capture_new(catalogue, &origin, events, layout, options->keep_going, ret_capture);

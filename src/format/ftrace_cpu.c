@@ -41,7 +41,7 @@ int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
 
     if (!capture || !copy || catalogue_list_origin(catalogue, &copy->origin) < 0) {
         free(capture);
-        kernel_events_free(events);
+        kernel_events_unref(events);
         return -ENOMEM;
     }
     copy->origin = *origin;
@@ -63,8 +63,20 @@ void ftrace_capture_unref(struct ftrace_capture *capture)
 {
     if (!capture || --capture->n_refs > 0)
         return;
-    kernel_events_free(capture->events);
+    kernel_events_unref(capture->events);
     free(capture);
+}
+
+void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrace_times *times)
+{
+    capture->times = times;
+}
+
+static int64_t time_of(const struct ftrace_cpu *cpu, uint64_t time)
+{
+    const struct ftrace_times *times = cpu->capture->times;
+
+    return (int64_t)(likely(!times) ? time : ftrace_times_apply(times, cpu->cpu, time));
 }
 
 static struct item *add_item(struct ftrace_cpu *cpu)
@@ -72,13 +84,13 @@ static struct item *add_item(struct ftrace_cpu *cpu)
     return &cpu->items[cpu->n_items++];
 }
 
-static void add_loss(struct ftrace_cpu *cpu, enum loss_cause cause, uint64_t time, uint64_t lost,
+static void add_loss(struct ftrace_cpu *cpu, enum loss_cause cause, int64_t time, uint64_t lost,
                      uint64_t skipped)
 {
     *add_item(cpu) = (struct item){
         .kind = ITEM_LOSS,
         .cause = (uint8_t)cause,
-        .time = (int64_t)time,
+        .time = time,
         .origin = cpu->capture->origin,
         .lost = lost,
         .since = cpu->last_time,
@@ -87,7 +99,7 @@ static void add_loss(struct ftrace_cpu *cpu, enum loss_cause cause, uint64_t tim
         .vcpu = VCPU_UNKNOWN,
         .skipped = (uint32_t)MIN(skipped, UINT32_MAX),
     };
-    cpu->last_time = (int64_t)time;
+    cpu->last_time = time;
 }
 
 /* Something is wrong in the present page, from AT on: ends the source, or skips the page's rest. */
@@ -99,7 +111,7 @@ static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *
     cpu->in_page = false;
     if (cpu->capture->keep_going) {
         add_loss(cpu, LOSS_UNREADABLE,
-                 cpu->last_time == TIME_UNKNOWN ? cpu->page.time : (uint64_t)cpu->last_time,
+                 cpu->last_time == TIME_UNKNOWN ? time_of(cpu, cpu->page.time) : cpu->last_time,
                  LOST_UNKNOWN, layout->size - (uint64_t)(at - cpu->page_start));
         return;
     }
@@ -128,7 +140,7 @@ static void next_page(struct ftrace_cpu *cpu)
         return;
     }
     if (cpu->page.missed)
-        add_loss(cpu, LOSS_DROPPED, cpu->page.time,
+        add_loss(cpu, LOSS_DROPPED, time_of(cpu, cpu->page.time),
                  cpu->page.count_known ? cpu->page.n_missed : LOST_UNKNOWN, 0);
     cpu->in_page = true;
 }
@@ -163,7 +175,7 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
             r = -ENOMEM;
             break;
         }
-        item->time = (int64_t)record.time;
+        item->time = time_of(cpu, record.time);
         item->origin = cpu->capture->origin;
         item->class = class;
         item->payload = record.data;

@@ -7,22 +7,26 @@
 #include "declare/kernel_events.h"
 #include "event/source.h"
 #include "format/ftrace_page.h"
+#include "format/ftrace_times.h"
 
 /* What the CPUs of one capture share. Counted: each source holds it. */
 struct ftrace_capture {
     unsigned n_refs;
-    struct kernel_events *events; /* owned */
+    struct kernel_events *events; /* a reference */
     struct ftrace_layout layout;
-    const struct origin *origin; /* in the catalogue */
+    const struct origin *origin;      /* in the catalogue */
+    const struct ftrace_times *times; /* outlives the sources; NULL: as they are */
     bool keep_going;
 };
 
-/* A capture with one reference. Takes EVENTS over, also when it fails (-ENOMEM). ORIGIN is copied into
+/* A capture with one reference. Takes a reference of EVENTS over, also when it fails (-ENOMEM). ORIGIN is copied into
  * CATALOGUE and gets its task names from EVENTS. */
 int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
                        struct kernel_events *events, const struct ftrace_layout *layout,
                        bool keep_going, struct ftrace_capture **ret_capture);
 void ftrace_capture_unref(struct ftrace_capture *capture);
+/* How times are to be changed; TIMES must outlive the capture's sources. */
+void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrace_times *times);
 
 /* Where pages come from. */
 struct page_feed {

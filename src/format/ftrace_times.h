@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What a trace.dat says of how its time stamps are to be read: corrections against the host's clock
+ * that were measured while a guest was recorded, ticks to nanoseconds, and a constant. They are
+ * applied in this order. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The guest's clock against the host's, at one time. */
+struct ftrace_time_sample {
+    int64_t time;
+    int64_t offset;
+    int64_t scaling;
+    int64_t fraction; /* bits of `scaling` behind the point */
+};
+
+struct ftrace_times {
+    struct ftrace_time_cpu {
+        struct ftrace_time_sample *samples; /* ascending by time */
+        uint32_t n_samples;
+    } * cpus;
+    uint32_t n_cpus;
+    bool interpolate;
+
+    uint32_t mult, shift; /* nanoseconds = ticks * mult >> shift; mult 0: they are nanoseconds */
+    int64_t offset;
+};
+
+/* Takes the data of the option TIME_SHIFT apart (trace.dat; see there). -EBADMSG, -ENOMEM. */
+int ftrace_times_read_shift(struct ftrace_times *times, const uint8_t *p, uint32_t size, bool swap);
+void ftrace_times_done(struct ftrace_times *times);
+
+/* Whether anything is to be changed at all. */
+static inline bool ftrace_times_change(const struct ftrace_times *times)
+{
+    return times->n_cpus || times->mult || times->offset;
+}
+
+uint64_t ftrace_times_apply(const struct ftrace_times *times, int cpu, uint64_t time);
