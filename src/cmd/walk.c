@@ -169,16 +169,17 @@ int walk_end(const struct walk *walk, const struct open_options *options, int st
     return status;
 }
 
-void losses_put(const struct losses *losses, struct text *text)
+static void put_places(struct text *text, uint64_t n)
+{
+    text_put_literal(text, " in ");
+    text_put_u64(text, n);
+    text_put_str(text, n == 1 ? " place" : " places");
+}
+
+static void put_by_cpu(const struct losses *losses, struct text *text)
 {
     const char *between = " (";
 
-    if (losses->n == 0)
-        return;
-    if (losses->uncounted)
-        text_put_literal(text, "at least ");
-    text_put_u64(text, losses->events);
-    text_put_str(text, losses->events == 1 ? " event was lost" : " events were lost");
     for (int cpu = 0; cpu < losses->n_cpus; cpu++) {
         if (losses->by_cpu[cpu] == 0)
             continue;
@@ -188,10 +189,28 @@ void losses_put(const struct losses *losses, struct text *text)
     }
     if (between[0] == ',')
         text_put_char(text, ')');
-    text_printf(text, " in %llu place%s", (unsigned long long)losses->n, losses->n == 1 ? "" : "s");
-    if (losses->uncounted)
-        text_printf(text, ", %llu of which say%s not how many",
-                    (unsigned long long)losses->uncounted, losses->uncounted == 1 ? "s" : "");
+}
+
+void losses_put(const struct losses *losses, struct text *text)
+{
+    uint64_t counted = losses->n - losses->uncounted;
+
+    if (losses->n == 0)
+        return;
+    if (counted == 0) {
+        text_put_literal(text, "events were lost");
+        put_places(text, losses->uncounted);
+        text_put_literal(text, ", how many is not known");
+    } else {
+        text_put_u64(text, losses->events);
+        text_put_str(text, losses->events == 1 ? " event was lost" : " events were lost");
+        put_by_cpu(losses, text);
+        put_places(text, counted);
+        if (losses->uncounted) {
+            text_put_literal(text, ", and an unknown number");
+            put_places(text, losses->uncounted);
+        }
+    }
     if (losses->damaged) {
         text_put_literal(text, "; ");
         text_put_u64(text, losses->skipped);
