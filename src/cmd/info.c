@@ -163,6 +163,7 @@ static void put_times(const struct info *info, const struct lines *lines)
 
 static void put_text(const struct info *info)
 {
+    const struct trace_part *part = &info->trace->parts[0];
     const struct tally *tally = &info->tally;
     struct text *out = info->out;
     struct lines lines = {out, strlen("out of order")};
@@ -173,6 +174,8 @@ static void put_text(const struct info *info)
     put_fact(&lines, "format", info->origin->format);
     put_fact(&lines, "layer", layer_name(info->origin->layer));
     each_fact(info, put_fact, &lines);
+    for (unsigned i = 1; i < part->n_origins; i++)
+        put_fact(&lines, "buffer", info->trace->catalogue.origins[part->first_origin + i]->path);
     put_clock(&lines, &info->origin->clock);
     put_cpus(info, &lines);
     put_key(&lines, "events");

@@ -48,5 +48,6 @@ void events_files_done(struct events_files *files);
 int open_simpletrace(struct opening *opening, struct fault *fault);
 int open_qemu_log(struct opening *opening, struct fault *fault);
 int open_xentrace(struct opening *opening, struct fault *fault);
+int open_trace_dat(struct opening *opening, struct fault *fault);
 int open_ftrace_pages(struct opening *opening, struct fault *fault);
 int open_ftrace_folder(struct opening *opening, struct fault *fault);

@@ -4,7 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/spool.h"
 #include "format/ftrace.h"
+#include "format/trace_dat.h"
 #include "trace/open.h"
 
 static int open_files(struct opening *opening, const struct ftrace_files *files,
@@ -30,6 +32,25 @@ static int use_tracefs(struct ftrace_files *files, const char *tree)
     free(files->tree);
     files->tree = copy;
     return 0;
+}
+
+int open_trace_dat(struct opening *opening, struct fault *fault)
+{
+    struct source **sources;
+    struct input in;
+    unsigned n;
+    int r;
+
+    r = spool(&opening->input, fault);
+    if (r < 0)
+        return r;
+    in = opening->input;
+    opening->input = (struct input){.fd = -1}; /* it is the reader's from here on */
+    r = trace_dat_open(&in, opening->path, LAYER_GUEST, &opening->trace->catalogue,
+                       &opening->options->reader, &sources, &n, fault);
+    if (r >= 0)
+        opening_set(opening, sources, n);
+    return r;
 }
 
 int open_ftrace_folder(struct opening *opening, struct fault *fault)

@@ -7,6 +7,7 @@
 #include "format/ftrace_page.h"
 #include "format/qemu_log.h"
 #include "format/simpletrace.h"
+#include "format/trace_dat.h"
 #include "format/xentrace_record.h"
 
 /* Pages have no magic: these bytes are one when its records fit together and carry something that
@@ -52,6 +53,8 @@ enum capture_kind recognise(const void *head, size_t n)
 
     if (simpletrace_probe(head, n))
         return CAPTURE_SIMPLETRACE;
+    if (trace_dat_is(head, n))
+        return CAPTURE_TRACE_DAT;
     if (log == 2)
         return CAPTURE_QEMU_LOG;
     if (xentrace_recognise(head, n))

@@ -160,6 +160,7 @@ static int open_kind(struct opening *opening, struct fault *fault)
     case CAPTURE_SIMPLETRACE: return open_simpletrace(opening, fault);
     case CAPTURE_QEMU_LOG: return open_qemu_log(opening, fault);
     case CAPTURE_XENTRACE: return open_xentrace(opening, fault);
+    case CAPTURE_TRACE_DAT: return open_trace_dat(opening, fault);
     case CAPTURE_FTRACE_PAGES: return open_ftrace_pages(opening, fault);
     case CAPTURE_FTRACE_FOLDER: return open_ftrace_folder(opening, fault);
     default: return refuse(opening, fault);
@@ -187,19 +188,33 @@ static int open_part(struct opening *opening, struct fault *fault)
     return 0;
 }
 
+static bool same_clock(const struct clock *a, const struct clock *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->hz == b->hz;
+}
+
 /* Sources that are to be merged must have one clock. */
 static int check_clocks(const struct trace *trace, struct fault *fault)
 {
-    const struct origin *first = trace->parts[0].origin;
+    const struct clock *first = &trace->parts[0].origin->clock;
 
-    for (unsigned i = 1; i < trace->n_parts; i++) {
-        const struct origin *other = trace->parts[i].origin;
+    for (unsigned i = 0; i < trace->n_parts; i++) {
+        const struct trace_part *part = &trace->parts[i];
 
-        if (strcmp(first->clock.name, other->clock.name) != 0 || first->clock.hz != other->clock.hz)
-            return fault_plain(fault, -EINVAL, trace->parts[i].path,
+        if (!same_clock(first, &part->origin->clock))
+            return fault_plain(fault, -EINVAL, part->path,
                                "its clock (%s) is another than that of %s (%s), so the two cannot "
                                "be put in one order; show them one by one",
-                               other->clock.name, trace->parts[0].path, first->clock.name);
+                               part->origin->clock.name, trace->parts[0].path, first->name);
+        for (unsigned j = 1; j < part->n_origins; j++) {
+            const struct origin *other = trace->catalogue.origins[part->first_origin + j];
+
+            if (!same_clock(first, &other->clock))
+                return fault_plain(fault, -EINVAL, other->path,
+                                   "its clock (%s) is another than that of the buffer before it "
+                                   "(%s), so the two cannot be put in one order",
+                                   other->clock.name, first->name);
+        }
     }
     return 0;
 }
