@@ -1,0 +1,15 @@
+#!/bin/sh
+# Each example of README.md, run as it stands there, with its output: tests/golden/readme.sh
+# [--update]. By hand, STRATA_BIN defaults to build/bin.
+set -eu
+
+tree=$(cd "$(dirname "$0")/../.." && pwd)
+[ -r /usr/share/qemu/trace-events-all ] || exit 77
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+mkdir "$dir/build"
+ln -s "${STRATA_BIN:-$tree/build/bin}" "$dir/build/bin"
+"$tree/tools/demo-data" "$dir/build/demo"
+unset STRATA_BIN DATA
+LC_ALL=C.UTF-8 python3 "$tree/tests/readme.py" "$tree/README.md" "$dir" "$@"

@@ -1,0 +1,96 @@
+"""Runs the examples of README.md and compares what they print.
+
+    tests/readme.py README.md FOLDER             compare; FOLDER is where the commands run
+    tests/readme.py README.md FOLDER --update    write what they print into README.md
+
+An example is a fenced block marked `console`: lines that begin with "$ " are commands, run by one
+shell from the first block to the last; what stands below a command is its output (with standard
+error). A line "..." stands for any number of lines. --update keeps as many lines above and below a
+"..." as there were.
+"""
+
+import difflib
+import re
+import subprocess
+import sys
+
+ELISION = "..."
+MARK = "@@end-of-example@@"
+
+
+def examples(text):
+    """Yields (command, expected lines, start, end) with the place of the output in TEXT."""
+    for block in re.finditer(r"^```console\n(.*?)^```$", text, re.M | re.S):
+        lines = list(re.finditer(r".*\n", block.group(1)))
+        i = 0
+        while i < len(lines):
+            command = lines[i].group()
+            if not command.startswith("$ "):
+                sys.exit(f"README: '{command.strip()}' stands below no command")
+            i += 1
+            while command.endswith("\\\n"):
+                command += lines[i].group()
+                i += 1
+            first = i
+            while i < len(lines) and not lines[i].group().startswith("$ "):
+                i += 1
+            start = block.start(1) + (lines[first].start() if first < len(lines) else lines[-1].end())
+            end = block.start(1) + lines[i - 1].end() if i > first else start
+            yield command[2:].rstrip("\n"), text[start:end].splitlines(), start, end
+
+
+def run(commands, folder):
+    """The output lines of each command, all run by one shell."""
+    script = "".join(f"{{ {command}\n}} 2>&1 </dev/null\nprintf '\\n%s %d\\n' {MARK} $?\n" for command in commands)
+    out = subprocess.run(["sh"], input=script, stdout=subprocess.PIPE, cwd=folder, text=True, check=True).stdout
+    pieces = re.split(rf"\n{MARK} (\d+)\n", out)
+    return [piece.removesuffix("\n").splitlines() for piece in pieces[:-1:2]]
+
+
+def matches(expected, got):
+    if ELISION not in expected:
+        return expected == got
+    at = expected.index(ELISION)
+    head, tail = expected[:at], expected[at + 1:]
+    return len(got) >= len(head) + len(tail) and got[:at] == head and (not tail or got[-len(tail):] == tail)
+
+
+def shortened(expected, got):
+    """GOT, cut where EXPECTED is."""
+    if ELISION not in expected or len(got) <= len(expected):
+        return got
+    at = expected.index(ELISION)
+    below = len(expected) - at - 1
+    return got[:at] + [ELISION] + (got[-below:] if below else [])
+
+
+def main():
+    path, folder = sys.argv[1:3]
+    text = open(path, encoding="utf-8").read()
+    found = list(examples(text))
+    if not found:
+        sys.exit("README: there are no examples")
+    outputs = run([command for command, *_ in found], folder)
+    if len(outputs) != len(found):
+        sys.exit(f"README: {len(found)} examples, but only {len(outputs)} ran to their end")
+
+    wrong = 0
+    for (command, expected, start, end), got in reversed(list(zip(found, outputs))):
+        if matches(expected, got):
+            continue
+        wrong += 1
+        if "--update" in sys.argv[3:]:
+            text = text[:start] + "".join(line + "\n" for line in shortened(expected, got)) + text[end:]
+        else:
+            print(f"$ {command}")
+            print("\n".join(difflib.unified_diff(expected, shortened(expected, got), "README", "printed", lineterm="")))
+    if "--update" in sys.argv[3:]:
+        open(path, "w", encoding="utf-8").write(text)
+        print(f"{wrong} of {len(found)} examples written anew")
+    elif wrong:
+        sys.exit(f"{wrong} of {len(found)} examples print something else; tests/golden/readme.sh --update writes them anew")
+    else:
+        print(f"{len(found)} examples")
+
+
+main()
