@@ -17,6 +17,10 @@
  *      lends all items with times that do not step backwards.
  *  S5  Classes, origins and the strings they hold live until the catalogue is freed, and outlive the
  *      source, but for origin->task_name, which needs the source.
+ *  S6  The array of items is the borrower's until the next call: the stage above may change their
+ *      order and contents (casting the const away, which is there for sinks), not their payloads.
+ *  S7  A source with `one_buffer` set keeps the payloads of each run in one piece of memory, with
+ *      nothing between them that may not be read.
  * Not thread-safe. */
 
 #include "base/fault.h"
@@ -37,7 +41,8 @@ struct source_ops {
 
 struct source {
     const struct source_ops *ops;
-    bool ordered; /* see S4 */
+    bool ordered;    /* see S4 */
+    bool one_buffer; /* see S7 */
     struct fault fault;
 };
 

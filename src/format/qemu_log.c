@@ -8,7 +8,7 @@
 #include "format/log_line.h"
 #include "format/log_match.h"
 
-#define RUN_MAX 256
+#define RUN_MAX 2048 /* several reorder windows long: timeline/reorder.c */
 #define PAYLOADS_SIZE (4 * QEMU_LOG_LINE_MAX)
 /* Classes that are made for names that nothing declares; more of them are other text that happens
  * to look like events. */
@@ -604,6 +604,7 @@ int qemu_log_open(struct input *in, struct catalogue *catalogue, const struct qe
         return r;
     }
     log->source.ops = &log_ops;
+    log->source.one_buffer = true;
     log->in = *in;
     *in = (struct input){.fd = -1};
     log->catalogue = catalogue;

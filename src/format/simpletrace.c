@@ -57,9 +57,9 @@ enum {
 #define EVENT_SIZE_MAX (256 * 1024)
 #define NAME_MAX_LEN 256
 
-/* Items of one run. Several times what is held back to put them in order (timeline/reorder.h), since
- * that much of each run is copied; about as many as fill the input's buffer. */
-#define RUN_MAX 4096
+/* Items of one run: several reorder windows long (timeline/reorder.c), and still in a second-level
+ * cache together with their payloads. */
+#define RUN_MAX 2048
 
 /* Ids are dense and small in every file that QEMU wrote: those under the first bound have a plain
  * table, others a map, and there may be only so many of them. */
@@ -860,6 +860,7 @@ int simpletrace_open(struct input *in, struct catalogue *catalogue,
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
     }
     s->source.ops = &simpletrace_ops;
+    s->source.one_buffer = true;
     s->in = *in;
     *in = (struct input){.fd = -1};
     s->catalogue = catalogue;

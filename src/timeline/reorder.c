@@ -34,6 +34,7 @@ struct reorder {
 
     struct run ready;
     struct run tail;
+    bool tail_of_run; /* tail lies in the input's last run, not in `sorted` */
 
     struct item *held; /* `window` of them */
     unsigned n_held;
@@ -45,14 +46,6 @@ struct reorder {
     struct item *scratch; /* as large, for the sort */
     unsigned capacity;
 };
-
-static bool is_sorted(const struct item *items, unsigned n)
-{
-    for (unsigned i = 1; i < n; i++)
-        if (unlikely(items[i].time < items[i - 1].time))
-            return false;
-    return true;
-}
 
 /* The end of the ascending stretch that begins at FROM. */
 static unsigned stretch_end(const struct item *items, unsigned from, unsigned n)
@@ -127,18 +120,42 @@ static int reserve(struct reorder *r, unsigned n)
     return 0;
 }
 
-/* Makes `tail` the held items, with payloads in memory of our own. */
+static bool has_payload(const struct item *item)
+{
+    return item->kind == ITEM_EVENT && item->size != 0;
+}
+
+/* Makes `tail` the held items, with payloads in memory of our own. Where those of a run lie in one
+ * buffer (S7), the whole stretch is copied at once and pointers are moved. */
 static int hold_tail(struct reorder *r)
 {
     unsigned other = !r->current;
-    size_t size = 0;
+    uintptr_t low = UINTPTR_MAX;
+    uintptr_t high = 0;
+    size_t sum = 0;
+    size_t size;
+    bool together;
     uint8_t *p;
 
     if (r->tail.n == 0)
         return 0;
-    for (unsigned i = 0; i < r->tail.n; i++)
-        if (r->tail.items[i].kind == ITEM_EVENT)
-            size += r->tail.items[i].size;
+    memcpy(r->held, r->tail.items, r->tail.n * sizeof *r->held);
+    r->n_held = r->tail.n;
+    r->tail.n = 0;
+
+    for (unsigned i = 0; i < r->n_held; i++) {
+        const struct item *item = &r->held[i];
+        if (has_payload(item)) {
+            low = MIN(low, (uintptr_t)item->payload);
+            high = MAX(high, (uintptr_t)item->payload + item->size);
+            sum += item->size;
+        }
+    }
+    if (sum == 0)
+        return 0;
+    together = r->tail_of_run && r->input->one_buffer;
+    size = together ? high - low : sum;
+
     if (size > r->payload_size[other]) {
         p = realloc(r->payloads[other], size);
         if (!p)
@@ -146,21 +163,23 @@ static int hold_tail(struct reorder *r)
         r->payloads[other] = p;
         r->payload_size[other] = size;
     }
-
     p = r->payloads[other];
-    for (unsigned i = 0; i < r->tail.n; i++) {
-        struct item *item = &r->held[i];
-
-        *item = r->tail.items[i];
-        if (item->kind != ITEM_EVENT || item->size == 0)
-            continue;
-        memcpy(p, item->payload, item->size);
-        item->payload = p;
-        p += item->size;
-    }
-    r->n_held = r->tail.n;
-    r->tail.n = 0;
     r->current = other;
+
+    if (together)
+        memcpy(p, (const void *)low, size);
+    for (unsigned i = 0; i < r->n_held; i++) {
+        struct item *item = &r->held[i];
+        if (!has_payload(item))
+            continue;
+        if (together) {
+            item->payload = p + ((uintptr_t)item->payload - low);
+        } else {
+            memcpy(p, item->payload, item->size);
+            item->payload = p;
+            p += item->size;
+        }
+    }
     return 0;
 }
 
@@ -174,21 +193,57 @@ static int lend(struct reorder *r, const struct item *items, unsigned n,
     return (int)n;
 }
 
-/* The input's run is in order and belongs behind all that is held, and is long: no copy is needed.
- */
+/* Sorts items that are nearly in order where they lie: each that comes too late moves up to its
+ * place. False: they are so far from it that this would take long; some are then sorted. */
+static bool sort_in_place(struct item *items, unsigned n)
+{
+    unsigned budget = 4 * n; /* of items to move */
+
+    for (unsigned i = 1; i < n; i++) {
+        struct item late;
+        unsigned at = i;
+
+        if (likely(items[i].time >= items[i - 1].time))
+            continue;
+        late = items[i];
+        for (; at > 0 && items[at - 1].time > late.time; at--) {
+            if (budget-- == 0) {
+                items[at] = late;
+                return false;
+            }
+            items[at] = items[at - 1];
+        }
+        items[at] = late;
+    }
+    return true;
+}
+
+/* A long run in order: only its first items, as far as they belong between those held, are copied. */
 static int pass_on(struct reorder *r, const struct item *run, unsigned n,
                    const struct item **ret_items)
 {
     unsigned n_held = r->n_held;
+    unsigned n_between = 0;
+    int error;
 
-    r->ready = (struct run){run, n - r->window};
-    r->tail = (struct run){run + n - r->window, r->window};
     r->n_held = 0;
-    if (n_held)
+    r->tail = (struct run){run + n - r->window, r->window};
+    r->tail_of_run = true;
+    n -= r->window;
+    if (n_held == 0)
+        return lend(r, run, n, ret_items);
+
+    while (n_between < n && run[n_between].time < r->held[n_held - 1].time)
+        n_between++;
+    r->ready = (struct run){run + n_between, n - n_between};
+    if (n_between == 0)
         return lend(r, r->held, n_held, ret_items);
-    n = r->ready.n;
-    r->ready.n = 0;
-    return lend(r, run, n, ret_items);
+
+    error = reserve(r, n_held + n_between);
+    if (error < 0)
+        return error;
+    merge_stretches(r->held, n_held, run, n_between, r->sorted);
+    return lend(r, r->sorted, n_held + n_between, ret_items);
 }
 
 /* Sorts what is held and the input's run together. 0: all of it is held now. */
@@ -206,6 +261,7 @@ static int sort_in(struct reorder *r, const struct item *run, unsigned n,
     sort_items(&r->sorted, &r->scratch, total);
     r->n_held = 0;
     r->tail = (struct run){r->sorted + total - n_tail, n_tail};
+    r->tail_of_run = false;
     if (total == n_tail)
         return 0;
     return lend(r, r->sorted, total - n_tail, ret_items);
@@ -238,8 +294,8 @@ static int reorder_next(struct source *source, const struct item **ret_items)
         if (r->result <= 0)
             break;
         n = (unsigned)r->result;
-        if (n > r->window && (r->n_held == 0 || r->held[r->n_held - 1].time <= run[0].time) &&
-            is_sorted(run, n))
+        /* S6 lets us change the order of what was lent. */
+        if (n > 2 * r->window && sort_in_place((struct item *)run, n))
             lent = pass_on(r, run, n, ret_items);
         else
             lent = sort_in(r, run, n, ret_items);
