@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""Large captures, made of the small real ones in tests/data by bench/repeat.c. What was made is kept
+in the cache folder and taken from there the next time."""
+
+import glob
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+
+EVENTS = "/usr/share/qemu/trace-events-all"
+
+
+class Missing(Exception):
+    """Something that a row needs is not there; the text says what and what to do."""
+
+
+class Inputs:
+    def __init__(self, sources, data, cache):
+        self.data = data
+        self.cache = cache
+        os.makedirs(cache, exist_ok=True)
+        self.repeat = self._build(os.path.join(sources, "repeat.c"))
+        self.cost = self._build(os.path.join(sources, "cost.c"))
+
+    def path(self, name):
+        return os.path.join(self.cache, name)
+
+    def _build(self, source):
+        program = self.path(os.path.basename(source).removesuffix(".c"))
+        if os.path.exists(program) and os.path.getmtime(program) > os.path.getmtime(source):
+            return program
+        compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+        if not compiler:
+            raise Missing("there is no C compiler: apt-get install gcc libc6-dev")
+        argv = [*compiler.split(), "-std=gnu11", "-O2", "-o", program, source]
+        subprocess.run(argv, check=True)
+        return program
+
+    def _source(self, pattern):
+        found = sorted(glob.glob(os.path.join(self.data, pattern), recursive=True))
+        if not found:
+            raise Missing(f"there is no {os.path.join(self.data, pattern)}")
+        return found[0]
+
+    def unpacked(self, pattern):
+        """A capture from tests/data, without its compression."""
+        source = self._source(pattern)
+        name = self.path(os.path.basename(source).removesuffix(".xz"))
+        if not source.endswith(".xz"):
+            return source
+        if not os.path.exists(name):
+            with lzma.open(source) as packed, open(name + ".new", "wb") as out:
+                shutil.copyfileobj(packed, out)
+            os.rename(name + ".new", name)
+        return name
+
+    def made(self, name, *args):
+        """NAME made by `repeat ARGS`, whose last words are the outputs: (path, events). The number
+        of events is kept beside it."""
+        count = self.path(name + ".count")
+        if not os.path.exists(count):
+            done = subprocess.run(
+                [self.repeat, *map(str, args)], check=True, capture_output=True, text=True
+            )
+            with open(count, "w", encoding="ascii") as f:
+                f.write(done.stdout)
+        with open(count, encoding="ascii") as f:
+            return int(f.read())
+
+    def simpletrace(self, times):
+        path = self.path(f"boot-{times}.simpletrace")
+        source = self.unpacked("qemu/trace.simpletrace.xz")
+        return path, self.made(os.path.basename(path), "simpletrace", times, source, path)
+
+    def log(self, times):
+        path = self.path(f"boot-{times}.log")
+        source = self.unpacked("qemu/stock-qemu.log.xz")
+        return path, self.made(os.path.basename(path), "log", times, source, path)
+
+    def xentrace(self, times):
+        path = self.path(f"xen-{times}.raw")
+        source = self.unpacked("xen/**/*no-guest-class*.raw.xz")
+        return path, self.made(os.path.basename(path), "xentrace", times, source, path)
+
+    def ftrace(self, times):
+        """A folder with cpuN.raw and the tracefs tree `guest`."""
+        folder = self.path(f"guest-{times}")
+        source = os.path.dirname(self._source("ftrace/**/cpu0.raw*"))
+        pairs = []
+        os.makedirs(folder, exist_ok=True)
+        for packed in sorted(glob.glob(os.path.join(source, "cpu[0-9]*.raw*"))):
+            name = os.path.basename(packed).removesuffix(".xz")
+            raw = self.unpacked(os.path.relpath(packed, self.data))
+            pairs += [raw, os.path.join(folder, name)]
+        if not os.path.isdir(os.path.join(folder, "guest")):
+            with tarfile.open(self._source(os.path.relpath(source, self.data) + "/*.tar.xz")) as tar:
+                careful = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+                tar.extractall(folder, **careful)
+        return folder, self.made(os.path.basename(folder), "ftrace", times, 4096, *pairs)
+
+    def trace_dat(self, folder, trace_cmd):
+        """The same pages as a trace.dat, by trace-cmd itself."""
+        path = folder + ".dat"
+        if not os.path.exists(path):
+            tree = os.path.join(folder, "guest")
+            head = folder + ".head"
+            raw = sorted(glob.glob(os.path.join(folder, "cpu[0-9]*.raw")))
+            symbols = os.path.join(tree, "proc", "kallsyms")
+            symbols = ["-k", symbols] if os.path.exists(symbols) else []
+            for argv in (
+                [trace_cmd, "restore", "-c", "-t", tree, *symbols, "-o", head],
+                [trace_cmd, "restore", "-i", head, "-o", path + ".new", *raw],
+            ):
+                subprocess.run(argv, check=True, capture_output=True)
+            os.rename(path + ".new", path)
+            os.remove(head)
+        return path
+
+    def ctf(self, times):
+        """The events of simpletrace(times) as a CTF 1.8 trace: a folder."""
+        folder = self.path(f"boot-{times}.ctf")
+        source = self.unpacked("qemu/trace.simpletrace.xz")
+        declared = declared_arguments(source)
+        table = self.path("boot.kinds")
+        os.makedirs(folder, exist_ok=True)
+        with open(table, "w", encoding="ascii") as f:
+            for number, (name, arguments) in enumerate(declared.items()):
+                f.write(f"{name} {number} {''.join(kind for kind, _ in arguments)}\n")
+        with open(os.path.join(folder, "metadata"), "w", encoding="ascii") as f:
+            f.write(ctf_metadata(declared))
+        stream = os.path.join(folder, "stream")
+        return folder, self.made(os.path.basename(folder), "ctf", times, table, source, stream)
+
+
+def declared_arguments(capture):
+    """name -> [(kind, argument)] for the declared events whose names the capture holds."""
+    if not os.path.exists(EVENTS):
+        raise Missing(f"there is no {EVENTS}: apt-get install qemu-system-common")
+    with open(capture, "rb") as f:
+        names = set(re.findall(rb"[a-z]\w{3,}", f.read()))
+    found = {}
+    with open(EVENTS, encoding="utf-8") as f:
+        for line in f:
+            match = re.match(r"(?:disable |vcpu )*(\w+)\((.*?)\)", line)
+            if not match or match[1].encode() not in names:
+                continue
+            found[match[1]] = arguments = []
+            for argument in match[2].split(","):
+                if argument.strip() in ("", "void"):
+                    continue
+                c_type, name = re.match(r"\s*(.*?)(\w+)\s*$", argument).groups()
+                string = re.sub(r"\s", "", c_type) in ("constchar*", "char*")
+                arguments.append(("s" if string else "u", name))
+    return found
+
+
+def ctf_metadata(declared):
+    text = """/* CTF 1.8 */
+typealias integer { size = 32; align = 8; signed = false; } := u32;
+typealias integer { size = 64; align = 8; signed = false; } := u64;
+trace {
+    major = 1; minor = 8; byte_order = le;
+    packet.header := struct { u32 magic; };
+};
+clock { name = monotonic; freq = 1000000000; };
+typealias integer { size = 64; align = 8; signed = false; map = clock.monotonic.value; } := stamp;
+stream {
+    packet.context := struct {
+        u64 content_size; u64 packet_size; stamp timestamp_begin; stamp timestamp_end;
+    };
+    event.header := struct { u32 id; stamp timestamp; };
+};
+"""
+    for number, (name, arguments) in enumerate(declared.items()):
+        fields = "".join(f" {'string' if kind == 's' else 'u64'} _{field};" for kind, field in arguments)
+        text += f'event {{ name = "{name}"; id = {number}; fields := struct {{{fields} }}; }};\n'
+    return text

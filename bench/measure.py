@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Running a program and what it cost."""
+
+import os
+import subprocess
+import tempfile
+
+
+class Failed(Exception):
+    """A program that ended badly; the text says which and how."""
+
+
+class Cost:
+    """CPU seconds (user and system) and the largest resident set in MiB of one run."""
+
+    def __init__(self, cpu, memory):
+        self.cpu = cpu
+        self.memory = memory
+
+
+def run(cost, argv):
+    """Runs ARGV with its output thrown away; COST is the built bench/cost.c."""
+    fd_read, fd_write = os.pipe()
+    with tempfile.TemporaryFile() as err, open(fd_read, encoding="ascii") as told:
+        # `cost` writes to descriptor 3, whatever number the pipe has here.
+        child = subprocess.Popen(
+            ["/bin/sh", "-c", f'exec "$@" 3>&{fd_write}', "sh", cost, *argv],
+            stdin=subprocess.DEVNULL,
+            stderr=err,
+            pass_fds=[fd_write],
+        )
+        os.close(fd_write)
+        words = told.read().split()
+        child.wait()
+        if len(words) != 3 or words[2] != "0":
+            err.seek(0)
+            said = err.read(2000).decode(errors="replace").strip()
+            status = words[2] if len(words) == 3 else "no status"
+            raise Failed(f"{os.path.basename(argv[0])} ended with {status}: {said}")
+    return Cost(float(words[0]), int(words[1]) / 1024)
+
+
+def output(argv):
+    """What ARGV prints."""
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()
+        raise Failed(f"{os.path.basename(argv[0])} ended with {done.returncode}: {said}")
+    return done.stdout
+
+
+def best(cost, programs, rounds):
+    """Runs all of PROGRAMS (name -> (argv, most rounds)) in turn, ROUNDS times, so that a slow spell
+    of the machine hits all alike. name -> the cheapest Cost, or the Failed."""
+    costs = {}
+    for i in range(rounds):
+        for name, (argv, most) in programs.items():
+            if i >= most or isinstance(costs.get(name), Failed):
+                continue
+            try:
+                one = run(cost, argv)
+            except Failed as e:
+                costs[name] = e
+                continue
+            if name not in costs or one.cpu < costs[name].cpu:
+                costs[name] = one
+    return costs
+
+
+class Table:
+    """Rows of text under headings; numbers to the right."""
+
+    headings = ("", "events", "CPU s", "events/s", "peak MiB", "ratio", "target")
+
+    def __init__(self):
+        self.rows = []
+
+    def title(self, text):
+        self.rows.append(text)
+
+    def row(self, name, events=None, cost=None, ratio=None, target=""):
+        cells = [name, "", "", "", "", "", target]
+        if events is not None:
+            cells[1] = f"{events:,}"
+        if isinstance(cost, Failed):
+            cells[2] = "failed"
+        elif cost:
+            cells[2] = f"{cost.cpu:.3f}"
+            cells[3] = f"{events / cost.cpu / 1e6:.2f} M" if cost.cpu > 0 else ""
+            cells[4] = f"{cost.memory:.0f}"
+        if ratio is not None:
+            cells[5] = f"{ratio:.1f} x"
+        self.rows.append(cells)
+
+    def note(self, text):
+        self.rows.append("    " + text)
+
+    def __str__(self):
+        cells = [r for r in self.rows if not isinstance(r, str)] + [list(self.headings)]
+        widths = [max(len(r[i]) for r in cells) for i in range(len(self.headings))]
+
+        def line(r):
+            right = (r[i].rjust(widths[i]) for i in range(1, len(r)))
+            return "  ".join(["  " + r[0].ljust(widths[0]), *right]).rstrip()
+
+        out = [line(list(self.headings))]
+        for r in self.rows:
+            if isinstance(r, str):
+                out.append(r if r.startswith(" ") else "\n" + r)
+            else:
+                out.append(line(r))
+        return "\n".join(out)
