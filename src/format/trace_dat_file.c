@@ -91,7 +91,7 @@ static int read_start(struct dat_reader *r)
     got = dat_expect(r, magic, MAGIC_SIZE);
     if (got == 0)
         got = dat_read_string(r, version, sizeof version);
-    if (got < 0)
+    if (got != 0)
         return got;
     if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
         return fault_plain(r->fault, -ENOTSUP, file->path,
@@ -104,7 +104,7 @@ static int read_start(struct dat_reader *r)
     /* The size of a long of programs; what counts is the kernel's, in header_page. */
     input_skip(r->in, 2);
     got = dat_read_u32(r, &file->page_size);
-    if (got < 0)
+    if (got != 0)
         return got;
     return file->version == 6 ? dat_read_version6(r) : dat_read_version7(r);
 }

@@ -69,7 +69,7 @@ static int read_kind(struct dat_reader *r, struct dat_buffer *buffer)
             break;
         got = read_options(r);
     }
-    if (got < 0)
+    if (got != 0)
         return got;
     if (strcmp(kind, "latency  ") == 0) {
         buffer->is_text = true;
@@ -88,7 +88,7 @@ static int read_clock(struct dat_reader *r, struct dat_buffer *buffer)
     size_t len;
     int got = dat_read_u64(r, &size);
 
-    if (got < 0)
+    if (got != 0)
         return got;
     if (size > CLOCK_TEXT_MAX)
         return dat_fault(r, "the text of trace_clock is too long");
@@ -149,7 +149,7 @@ int dat_read_version6(struct dat_reader *r)
         got = dat_skip_text(r, size64, &file->cmdlines);
     if (got == 0)
         got = dat_read_u32(r, &size);
-    if (got < 0)
+    if (got != 0)
         return got;
     if (size > DAT_CPUS_MAX)
         return dat_fault(r, "more than 8192 CPUs");

@@ -45,7 +45,7 @@ static int unpack_section(struct dat_reader *r, uint64_t size, struct section *s
         got = dat_read_u32(r, &unpacked);
     if (got == 0)
         got = dat_skip_text(r, n, &text);
-    if (got < 0)
+    if (got != 0)
         return got;
     if (n > size)
         return dat_fault(r, "a compressed section is longer than its header says");
@@ -55,7 +55,7 @@ static int unpack_section(struct dat_reader *r, uint64_t size, struct section *s
             dat_codec_unpack(file->codec, (const uint8_t *)packed, len, DAT_TEXT_MAX, &bytes, &len);
     if (got == -ENOMEM)
         return fault_plain(r->fault, got, file->path, "out of memory");
-    if (got < 0)
+    if (got != 0)
         return dat_fault(r, got == -EFBIG ? "a section unpacks to more than 64 MB"
                                           : "a section cannot be unpacked");
     bigger = realloc(file->unpacked, (file->n_unpacked + 1) * sizeof *bigger);
@@ -96,7 +96,7 @@ static int section_open(struct dat_file *file, uint64_t offset, unsigned id,
         got = dat_read_u32(&r, &description);
     if (got == 0)
         got = dat_read_u64(&r, &size);
-    if (got < 0)
+    if (got != 0)
         return got;
     if (found != id)
         return dat_fault(&r, "a section of another kind stands here");
@@ -120,7 +120,7 @@ static int read_options(struct dat_reader *r, uint64_t *ret_next)
             got = dat_read_u32(r, &size);
         if (got == 0)
             got = dat_skip_text(r, size, &text);
-        if (got < 0)
+        if (got != 0)
             return got;
         if (size > 0 && dat_file_text(r->file, &text, &data, &len) < 0)
             return dat_fault(r, "an option cannot be read");
@@ -232,7 +232,7 @@ int dat_read_version7(struct dat_reader *r)
         got = dat_read_string(r, version, sizeof version);
     if (got == 0)
         got = dat_read_u64(r, &options);
-    if (got < 0)
+    if (got != 0)
         return got;
     if (dat_codec_find(file->codec_name, &file->codec) < 0)
         return fault_plain(r->fault, -ENOTSUP, file->path,
