@@ -37,7 +37,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/text.h"
+#include "format/simpletrace_ids.h"
 
 #define HEADER_ID UINT64_C(0xffffffffffffffff)
 #define HEADER_MAGIC UINT64_C(0xf2b177cb0aa429b4)
@@ -61,24 +61,9 @@ enum {
  * cache together with their payloads. */
 #define RUN_MAX 2048
 
-/* Ids are dense and small in every file that QEMU wrote: those under the first bound have a plain
- * table, others a map, and there may be only so many of them. */
-#define DENSE_IDS 65536
-#define SPARSE_IDS_MAX 16384
-#define NAMES_MAX 16384
-/* Ids without a name that get a class of their own; the rest share one. */
-#define NAMELESS_MAX 1024
-
 /* While resyncing, a record passes for real when it is this near to the last one, and no longer. */
 #define RESYNC_TIME (INT64_C(3600) * 1000000000)
 #define RESYNC_SIZE_MAX (32 * 1024)
-
-/* What a record needs from its class; the table by id holds these. */
-struct known {
-    const struct event_class *class;
-    uint32_t least;  /* payload bytes that the fields take at least */
-    bool fixed_size; /* no strings: exactly that many */
-};
 
 struct simpletrace {
     struct source source; /* first: the source is the reader */
@@ -93,18 +78,7 @@ struct simpletrace {
     int failed;       /* what next() returns once all before it has been lent */
     int64_t last;     /* time of the last record, or TIME_UNKNOWN */
     uint64_t skipped; /* bytes left out since the last record, while resyncing */
-
-    /* What an id is by its position, where there are no names. */
-    const struct qemu_event **positions;
-    uint64_t n_positions;
-    struct known *known; /* by id, below n_known */
-    uint64_t n_known;
-    struct map sparse;  /* id -> struct known, in the catalogue's arena */
-    struct map by_name; /* name -> struct known, of those that a file has named */
-    unsigned n_nameless;
-    unsigned n_undeclared;
-    struct known *nameless; /* shared by ids beyond NAMELESS_MAX */
-    struct text undeclared; /* their names, for facts() */
+    struct simpletrace_ids ids;
 
     struct item items[RUN_MAX];
 };
@@ -135,195 +109,11 @@ static int out_of_memory(struct simpletrace *s)
     return fault_plain(&s->source.fault, -ENOMEM, s->in.path, "out of memory");
 }
 
-/* ---- classes ---- */
-
-static void measure(struct known *known)
+/* What an id's name or class could not be made for. */
+static int id_error(struct simpletrace *s, const uint8_t *at, int r)
 {
-    const struct event_class *class = known->class;
-
-    known->least = 0;
-    known->fixed_size = class->declared_in != NULL;
-    for (unsigned i = 0; i < class->n_fields; i++) {
-        if (class->fields[i].storage == STORE_SCALAR) {
-            known->least += 8;
-        } else if (class->fields[i].storage == STORE_COUNTED) {
-            known->least += 4;
-            known->fixed_size = false;
-        }
-    }
-}
-
-/* Names go to terminals: only characters that a name can have. */
-static char *clean_name(struct arena *arena, const char *name, size_t len)
-{
-    char *copy = arena_strndup(arena, name, len);
-
-    for (size_t i = 0; copy && i < len; i++)
-        if (copy[i] <= ' ' || copy[i] >= 0x7f)
-            copy[i] = '?';
-    return copy;
-}
-
-/* A class for an event of which only the words are known. */
-static int add_undeclared(struct simpletrace *s, const char *name, size_t len, uint64_t id,
-                          struct known *ret)
-{
-    struct arena *arena = &s->catalogue->arena;
-    const struct field words = {
-        .name = "words",
-        .c_type = "uint64_t []",
-        .type = FIELD_BYTES,
-        .storage = STORE_REST,
-        .element = 8,
-        .swap = s->swap,
-        .hex = true,
-    };
-    struct event_class class = {
-        .origin = s->origin,
-        .id = id,
-        .name = clean_name(arena, name, len),
-        .fields = arena_memdup(arena, &words, sizeof words),
-        .n_fields = 1,
-    };
-    struct event_class *added;
-    int r;
-
-    if (!class.name || !class.fields)
-        return -ENOMEM;
-    r = catalogue_add(s->catalogue, &class, &added);
-    if (r < 0)
-        return r;
-    if (s->n_undeclared++ < 16) {
-        if (s->n_undeclared > 1)
-            text_put_literal(&s->undeclared, ", ");
-        text_put_str(&s->undeclared, added->name);
-    }
-    *ret = (struct known){.class = added};
-    measure(ret);
-    return 0;
-}
-
-/* The class for an event of this name, made once for all ids that are given it. */
-static int class_of_name(struct simpletrace *s, const char *name, size_t len, uint64_t id,
-                         struct known **ret)
-{
-    const struct qemu_event *event = qemu_events_find(s->events, name, len);
-    struct known *known = map_get_str(&s->by_name, name, len);
-    struct event_class *class;
-    char *key;
-    int r;
-
-    if (known) {
-        *ret = known;
-        return 0;
-    }
-    if (s->by_name.used >= NAMES_MAX)
-        return damaged(s, input_at(&s->in), "more than %d different events are named", NAMES_MAX);
-    known = arena_alloc(&s->catalogue->arena, sizeof *known);
-    key = arena_strndup(&s->catalogue->arena, name, len);
-    if (!known || !key)
-        return out_of_memory(s);
-    if (event) {
-        r = qemu_class_add(s->catalogue, event, s->origin, id,
-                           (s->swap ? QEMU_SWAPPED : 0) | (s->version == 0 ? QEMU_WORDS : 0),
-                           &class);
-        known->class = class;
-        if (r >= 0)
-            measure(known);
-    } else {
-        r = add_undeclared(s, name, len, id, known);
-    }
-    if (r >= 0)
-        r = map_put_str(&s->by_name, key, len, known);
-    if (r < 0)
-        return out_of_memory(s);
-    *ret = known;
-    return 0;
-}
-
-static int grow_known(struct simpletrace *s, uint64_t n)
-{
-    uint64_t capacity = 1024;
-    struct known *bigger;
-
-    while (capacity < n)
-        capacity *= 2;
-    bigger = realloc(s->known, (size_t)capacity * sizeof *bigger);
-    if (!bigger)
-        return out_of_memory(s);
-    memset(bigger + s->n_known, 0, (size_t)(capacity - s->n_known) * sizeof *bigger);
-    s->known = bigger;
-    s->n_known = capacity;
-    return 0;
-}
-
-static int set_known(struct simpletrace *s, uint64_t id, const struct known *known)
-{
-    struct known *copy = map_get(&s->sparse, id);
-
-    if (id < DENSE_IDS) {
-        if (id >= s->n_known) {
-            int r = grow_known(s, id + 1);
-            if (r < 0)
-                return r;
-        }
-        s->known[id] = *known;
-        return 0;
-    }
-    if (!copy) {
-        if (s->sparse.used >= SPARSE_IDS_MAX)
-            return damaged(s, input_at(&s->in), "more than %d different event ids", SPARSE_IDS_MAX);
-        copy = arena_alloc(&s->catalogue->arena, sizeof *copy);
-        if (!copy || map_put(&s->sparse, id, copy) < 0)
-            return out_of_memory(s);
-    }
-    *copy = *known;
-    return 0;
-}
-
-static const struct known *get_known(const struct simpletrace *s, uint64_t id)
-{
-    if (likely(id < s->n_known))
-        return &s->known[id];
-    return map_get(&s->sparse, id);
-}
-
-static const struct qemu_event *event_at(const struct simpletrace *s, uint64_t id)
-{
-    return id < s->n_positions ? s->positions[id] : NULL;
-}
-
-/* An id that is seen for the first time, without a name from the file. */
-static int class_of_new_id(struct simpletrace *s, uint64_t id, const struct known **ret)
-{
-    const struct qemu_event *event = event_at(s, id);
-    struct known *known;
-    char name[32];
-    int r;
-
-    if (event) {
-        r = class_of_name(s, event->name, strlen(event->name), id, &known);
-        if (r < 0)
-            return r;
-    } else if (s->n_nameless < NAMELESS_MAX) {
-        s->n_nameless++;
-        snprintf(name, sizeof name, "event-%" PRIu64, id);
-        known = arena_alloc(&s->catalogue->arena, sizeof *known);
-        if (!known || add_undeclared(s, name, strlen(name), id, known) < 0)
-            return out_of_memory(s);
-    } else {
-        if (!s->nameless) {
-            known = arena_alloc(&s->catalogue->arena, sizeof *known);
-            if (!known || add_undeclared(s, "event-of-unknown-id", 19, id, known) < 0)
-                return out_of_memory(s);
-            s->nameless = known;
-        }
-        *ret = s->nameless; /* not kept by id: there may be any number of them */
-        return 0;
-    }
-    r = set_known(s, id, known);
-    *ret = known;
-    return r;
+    return r == -E2BIG ? damaged(s, at, "more names or ids of events than any QEMU has")
+                       : out_of_memory(s);
 }
 
 /* ---- records ---- */
@@ -363,7 +153,7 @@ static int rare_record(struct simpletrace *s, const uint8_t *p, uint32_t size,
 {
     uint64_t id = load_u64_swap(p, s->swap);
     uint64_t time = load_u64_swap(p + 8, s->swap);
-    const struct known *known;
+    const struct event_class *class;
     int r;
 
     if (id == DROPPED_ID) {
@@ -373,20 +163,16 @@ static int rare_record(struct simpletrace *s, const uint8_t *p, uint32_t size,
                  (int32_t)pid);
         return 0;
     }
-    known = get_known(s, id);
-    if (!known || !known->class) {
-        r = class_of_new_id(s, id, &known);
-        if (r < 0)
-            return r;
-    }
+    r = simpletrace_ids_class(&s->ids, id, &class);
+    if (r < 0)
+        return id_error(s, p, r);
     item->origin = s->origin;
-    put_event(item, known->class, time, payload, size, pid);
+    put_event(item, class, time, payload, size, pid);
     return 0;
 }
 
 static int read_mapping(struct simpletrace *s, const uint8_t *p, size_t left, size_t *ret_size)
 {
-    struct known *known;
     uint64_t id;
     uint32_t len;
     int r;
@@ -399,11 +185,9 @@ static int read_mapping(struct simpletrace *s, const uint8_t *p, size_t left, si
         return damaged(s, p, "an event's name of %" PRIu32 " bytes", len);
     if (left < TYPE_SIZE + MAPPING_HEAD_SIZE + len)
         return 0;
-    r = class_of_name(s, (const char *)p + TYPE_SIZE + MAPPING_HEAD_SIZE, len, id, &known);
-    if (r >= 0)
-        r = set_known(s, id, known);
+    r = simpletrace_ids_name(&s->ids, id, (const char *)p + TYPE_SIZE + MAPPING_HEAD_SIZE, len);
     if (r < 0)
-        return r;
+        return id_error(s, p, r);
     *ret_size = TYPE_SIZE + MAPPING_HEAD_SIZE + len;
     return 1;
 }
@@ -456,6 +240,8 @@ static inline __attribute__((always_inline)) int walk(struct simpletrace *s, con
                                                       unsigned *n)
 {
     const size_t front = typed ? TYPE_SIZE : 0;
+    const struct event_class *const *classes = s->ids.classes;
+    uint64_t n_classes = s->ids.n_dense;
     const uint8_t *p = *at;
     unsigned i = *n;
     int r = 1;
@@ -469,10 +255,10 @@ static inline __attribute__((always_inline)) int walk(struct simpletrace *s, con
             uint64_t id = load_u64_swap(p + front, swap);
             uint32_t length = load_u32_swap(p + front + 16, swap);
 
-            if (likely(id < s->n_known) && likely(s->known[id].class != NULL) &&
+            if (likely(id < n_classes) && likely(classes[id] != NULL) &&
                 likely(length - EVENT_HEAD_SIZE <= EVENT_SIZE_MAX - EVENT_HEAD_SIZE) &&
                 likely(front + length <= left)) {
-                put_event(&s->items[i++], s->known[id].class, load_u64_swap(p + front + 8, swap),
+                put_event(&s->items[i++], classes[id], load_u64_swap(p + front + 8, swap),
                           p + front + EVENT_HEAD_SIZE, length - EVENT_HEAD_SIZE,
                           with_pid ? load_u32_swap(p + front + 20, swap) : (uint32_t)PID_UNKNOWN);
                 p += front + length;
@@ -485,6 +271,8 @@ static inline __attribute__((always_inline)) int walk(struct simpletrace *s, con
         if (r <= 0)
             break;
         p += size;
+        classes = s->ids.classes; /* may have grown */
+        n_classes = s->ids.n_dense;
     }
     if (i > 0)
         s->last = s->items[i - 1].time;
@@ -539,11 +327,28 @@ static bool plausible_mapping(const struct simpletrace *s, const uint8_t *p, siz
 {
     uint32_t len;
 
-    if (left < TYPE_SIZE + MAPPING_HEAD_SIZE || load_u64_swap(p + TYPE_SIZE, s->swap) >= DENSE_IDS)
+    if (left < TYPE_SIZE + MAPPING_HEAD_SIZE ||
+        load_u64_swap(p + TYPE_SIZE, s->swap) >= SIMPLETRACE_DENSE_IDS)
         return false;
     len = load_u32_swap(p + TYPE_SIZE + 8, s->swap);
     return len > 2 && len <= 128 && left >= TYPE_SIZE + MAPPING_HEAD_SIZE + len &&
            is_name(p + TYPE_SIZE + MAPPING_HEAD_SIZE, len);
+}
+
+/* Whether the class's fields can take SIZE bytes: without strings just as many, with them more. */
+static bool right_size(const struct event_class *class, uint32_t size)
+{
+    uint32_t least = 0;
+    bool exact = class->declared_in;
+
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        enum field_storage storage = class->fields[i].storage;
+
+        if (storage != STORE_REST)
+            least += storage == STORE_COUNTED ? 4 : 8;
+        exact = exact && storage == STORE_SCALAR;
+    }
+    return exact ? size == least : size >= least;
 }
 
 /* Whether a whole record could begin at P: its event is known, has the size that its declaration
@@ -551,7 +356,6 @@ static bool plausible_mapping(const struct simpletrace *s, const uint8_t *p, siz
 static bool plausible(const struct simpletrace *s, const uint8_t *p, size_t left)
 {
     size_t front = s->version == 4 ? TYPE_SIZE : 0;
-    const struct known *known;
     uint64_t time;
     uint32_t size;
 
@@ -571,16 +375,11 @@ static bool plausible(const struct simpletrace *s, const uint8_t *p, size_t left
         time - (uint64_t)s->last + (uint64_t)RESYNC_TIME > 2 * (uint64_t)RESYNC_TIME)
         return false;
     if (load_u64_swap(p, s->swap) != DROPPED_ID) {
-        uint64_t id = load_u64_swap(p, s->swap);
+        const struct event_class *class;
 
-        known = get_known(s, id);
-        if (!known || !known->class) {
-            if (!event_at(s, id))
-                return false;
-        } else if (size - EVENT_HEAD_SIZE < known->least ||
-                   (known->fixed_size && size - EVENT_HEAD_SIZE != known->least)) {
+        if (!simpletrace_ids_known(&s->ids, load_u64_swap(p, s->swap), &class) ||
+            (class && !right_size(class, size - EVENT_HEAD_SIZE)))
             return false;
-        }
     } else if (size != EVENT_HEAD_SIZE + 8) {
         return false;
     }
@@ -705,11 +504,7 @@ static void simpletrace_free(struct source *source)
     struct simpletrace *s = reader_of(source);
 
     input_done(&s->in);
-    free(s->positions);
-    free(s->known);
-    map_done(&s->sparse);
-    map_done(&s->by_name);
-    text_done(&s->undeclared);
+    simpletrace_ids_done(&s->ids);
     free(s);
 }
 
@@ -725,12 +520,13 @@ static void simpletrace_facts(const struct source *source,
         put(arg, "header", "none");
     if (s->swap)
         put(arg, "byte order", "the other machine's");
-    if (s->n_undeclared) {
+    if (s->ids.n_undeclared) {
+        const struct text *told = &s->ids.undeclared;
         char names[1024];
 
-        snprintf(names, sizeof names, "%u, shown as raw words: %.*s%s", s->n_undeclared,
-                 (int)MIN(text_len(&s->undeclared), (size_t)900), s->undeclared.start,
-                 s->n_undeclared > 16 ? ", …" : "");
+        snprintf(names, sizeof names, "%u, shown as raw words: %.*s%s", s->ids.n_undeclared,
+                 (int)MIN(text_len(told), (size_t)900), told->start,
+                 s->ids.n_undeclared > 16 ? ", …" : "");
         put(arg, "undeclared events", names);
     }
 }
@@ -807,34 +603,17 @@ static int guess_order(struct simpletrace *s, struct fault *fault)
     return r < 0 ? r : 0;
 }
 
-/* Ids as positions: versions 0 and 2 do not count what is disabled. */
-static int number_events(struct simpletrace *s)
-{
-    const struct qemu_events *events = s->events;
-
-    s->positions = malloc((events->n_events + 1) * sizeof *s->positions);
-    if (!s->positions)
-        return -ENOMEM;
-    for (unsigned i = 0; i < events->n_events; i++) {
-        bool disabled = events->events[i].declared->properties & PROPERTY_DISABLE;
-
-        if (s->version >= 3 || !disabled)
-            s->positions[s->n_positions++] = &events->events[i];
-    }
-    return 0;
-}
-
 static int prepare(struct simpletrace *s, struct fault *fault)
 {
     const struct origin origin = {
         .layer = LAYER_VMM,
         .format = "simpletrace",
-        .path = arena_strdup(&s->catalogue->arena, s->in.path),
+        .path = arena_strdup(&s->ids.catalogue->arena, s->in.path),
         .clock = {.name = "monotonic", .hz = NANOSECONDS},
     };
     int r;
 
-    s->origin = catalogue_add_origin(s->catalogue, &origin);
+    s->origin = catalogue_add_origin(s->ids.catalogue, &origin);
     if (!origin.path || !s->origin)
         return fault_plain(fault, -ENOMEM, s->in.path, "out of memory");
     for (unsigned i = 0; i < RUN_MAX; i++)
@@ -842,9 +621,10 @@ static int prepare(struct simpletrace *s, struct fault *fault)
     r = s->no_header ? guess_order(s, fault) : read_header(s, fault);
     if (r < 0)
         return r;
-    r = grow_known(s, 1);
-    if (r >= 0 && (s->version < 4 || s->no_header))
-        r = number_events(s);
+    s->ids.origin = s->origin;
+    s->ids.swap = s->swap;
+    s->ids.version = s->version;
+    r = simpletrace_ids_init(&s->ids, s->version < 4 || s->no_header);
     return r < 0 ? fault_plain(fault, r, s->in.path, "out of memory") : 0;
 }
 
@@ -863,12 +643,11 @@ int simpletrace_open(struct input *in, struct catalogue *catalogue,
     s->source.one_buffer = true;
     s->in = *in;
     *in = (struct input){.fd = -1};
-    s->catalogue = catalogue;
-    s->events = options->events;
+    s->ids.catalogue = catalogue;
+    s->ids.events = options->events;
     s->keep_going = options->reader.keep_going;
     s->no_header = options->no_header;
     s->last = TIME_UNKNOWN;
-    s->undeclared = TEXT_IN_MEMORY;
     r = prepare(s, fault);
     if (r < 0) {
         simpletrace_free(&s->source);
