@@ -17,7 +17,7 @@
 enum declared_property {
     PROPERTY_DISABLE = 1 << 0,
     PROPERTY_VCPU = 1 << 1, /* until QEMU 8.x: an implicit first argument, the vCPU */
-    PROPERTY_TCG = 1 << 2,  /* until QEMU 7.0: stands for two events, NAME_trans and NAME_exec */
+    PROPERTY_TCG = 1 << 2,  /* before QEMU 7.2: stands for two events, NAME_trans and NAME_exec */
 };
 
 #define DECLARED_ARGUMENTS_MAX 10
@@ -47,9 +47,9 @@ struct declared_event {
 
 /* What to be strict or lenient about. */
 enum declaration_rules {
-    /* Any word will do as a type: trees before QEMU 2.12 use their own. `c.unknown` tells. */
+    /* Any word will do as a type: old trees (2.9, for one) use their own. `c.unknown` tells. */
     DECLARE_ANY_TYPE = 1 << 0,
-    /* No "\n" anywhere in a format, as from QEMU 9.0 on; else only at its end. */
+    /* No "\n" anywhere in a format, as in QEMU 10; else only not at its end. */
     DECLARE_NO_NEWLINE = 1 << 1,
 };
 
