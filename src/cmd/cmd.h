@@ -34,3 +34,4 @@ int cmd_stat(int argc, char **argv);
 
 /* The old tools. */
 int cmd_simpletrace(int argc, char **argv);
+int cmd_xentrace_format(int argc, char **argv);

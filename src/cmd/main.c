@@ -18,6 +18,7 @@ static const struct verb verbs[] = {
     {"report", cmd_report, &report_command},
     {"stat", cmd_stat, &stat_command},
     {"simpletrace", cmd_simpletrace, NULL},
+    {"xentrace_format", cmd_xentrace_format, NULL},
     {NULL, NULL, NULL},
 };
 

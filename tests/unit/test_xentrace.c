@@ -2,6 +2,7 @@
 /* The xentrace reader on streams made here, record by record. */
 #include "cmocka_all.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "event/program.h"
 #include "format/xentrace.h"
 #include "format/xentrace_windows.h"
+#include "timeline/merge.h"
 
 /* A stream that is being made. */
 struct stream {
@@ -584,6 +586,65 @@ static void test_many_unknown(void **state)
     close_stream(&o);
 }
 
+/* A real capture: each record's cpu, number and time, and the order over the cpus, as xenalyze
+ * (4.17, --dump-raw-process) has them. */
+static void test_as_xenalyze(void **state)
+{
+    struct xentrace_options options = {0};
+    struct catalogue catalogue = {0};
+    struct fault fault = {0};
+    struct source **sources;
+    struct source *merged;
+    const struct item *items;
+    const struct item *item = NULL;
+    struct input in;
+    unsigned records = 0;
+    unsigned n_sources;
+    unsigned cpu;
+    unsigned event;
+    char time[32];
+    int n = 0;
+    FILE *expected;
+
+    if (system("command -v xz >/dev/null") != 0)
+        skip();
+    assert_int_equal(
+        input_open_fd(
+            &in, dup(fileno(popen("xz -dc " TEST_DATA "/xen/xen-4.17-no-guest-class.raw.xz", "r"))),
+            "capture", 1 << 16, &fault),
+        0);
+    expected =
+        popen("xz -dc " TEST_DATA "/xen/xen-4.17-no-guest-class.xenalyze-records.txt.xz", "r");
+    assert_int_equal(xentrace_open(&in, &options, &catalogue, &sources, &n_sources, &fault), 0);
+    assert_int_equal(n_sources, 2);
+    assert_int_equal(merge_open(sources, n_sources, &merged), 0);
+    free(sources);
+
+    while (fscanf(expected, "%u %x %31s", &cpu, &event, time) == 3) {
+        do {
+            if (n == 0) {
+                n = source_next(merged, &items);
+                assert_true(n > 0);
+                item = items - 1;
+            }
+            item++;
+            n--;
+        } while (item->kind != ITEM_EVENT);
+        assert_int_equal(item->cpu, cpu);
+        assert_int_equal(item->class->id, event);
+        assert_int_equal(item->reader_word, event);
+        if (strcmp(time, "-") != 0)
+            assert_int_equal(item->time, strtoll(time, NULL, 10));
+        records++;
+    }
+    assert_int_equal(records, 37774);
+    assert_int_equal(n, 0);
+    assert_int_equal(source_next(merged, &items), 0);
+    pclose(expected);
+    source_free(merged);
+    catalogue_done(&catalogue);
+}
+
 static void test_recognise(void **state)
 {
     static const uint8_t other[64] = "This is a text, and by no means a trace of Xen's.";
@@ -620,6 +681,7 @@ int main(void)
         cmocka_unit_test(test_index_is_bounded),
         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_many_unknown),
+        cmocka_unit_test(test_as_xenalyze),
         cmocka_unit_test(test_recognise),
     };
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The `formats` files of Xen's xentrace_format: a rule a line,
+ *
+ *     ID  FORMAT
+ *
+ * ID an integer as Python writes it (0x1f003, 127, 0b1, 1_000), or several joined by `|` and `+`; FORMAT is
+ * everything from the next character that is not blank up to the line's end, for Python's % operator
+ * (%(cpu)d, …). Lines that begin with `#`, and empty ones, are left out. The last rule for an ID
+ * counts; the one for 0 is for all events that have none. Python evaluated the ID as any expression;
+ * nothing is evaluated here. */
+
+#include "base/arena.h"
+#include "base/fault.h"
+
+struct xen_format_rule {
+    uint64_t id;
+    const char *format; /* as it stands in the file, ended by a NUL */
+    size_t len;
+    uint32_t line;
+};
+
+struct xen_formats {
+    struct arena arena;
+    struct xen_format_rule *rules; /* in the order of the file */
+    unsigned n_rules;
+    unsigned capacity;
+};
+
+/* -EINVAL with the line in FAULT; an errno from opening or reading the file; -ENOMEM. */
+int xen_formats_read(struct xen_formats *formats, const char *path, struct fault *fault);
+int xen_formats_parse(struct xen_formats *formats, const char *name, const char *text, size_t len,
+                      struct fault *fault);
+void xen_formats_done(struct xen_formats *formats);
