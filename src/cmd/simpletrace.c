@@ -97,32 +97,22 @@ static int print_all(struct source *source, const char *path, struct simpletrace
     return n < 0 ? n : r;
 }
 
-static int open_trace(const char *path, const struct simpletrace_options *options,
-                      struct catalogue *catalogue, struct source **ret_source)
-{
-    struct fault fault = {0};
-    struct input in;
-    int r;
-
-    r = input_open(&in, path, SIMPLETRACE_INPUT_SIZE, &fault);
-    if (r >= 0)
-        r = simpletrace_open(&in, catalogue, options, ret_source, &fault);
-    if (r < 0)
-        cmd_fault(&fault);
-    return r;
-}
-
-static int print_trace(const char *path, const struct simpletrace_options *options, unsigned style)
+/* Takes IN over. */
+static int print_trace(struct input *in, const char *path,
+                       const struct simpletrace_options *options, unsigned style)
 {
     _cleanup_(catalogue_done) struct catalogue catalogue = {0};
     _cleanup_(simpletrace_text_freep) struct simpletrace_text *printer = NULL;
     _cleanup_(source_freep) struct source *source = NULL;
     _cleanup_(text_done) struct text out = TEXT_IN_MEMORY;
+    struct fault fault = {0};
     int r;
 
-    r = open_trace(path, options, &catalogue, &source);
-    if (r < 0)
+    r = simpletrace_open(in, &catalogue, options, &source, &fault);
+    if (r < 0) {
+        cmd_fault(&fault);
         return r;
+    }
     r = text_open_fd(&out, STDOUT_FILENO, OUTPUT_SIZE);
     if (r >= 0)
         r = simpletrace_text_new(
@@ -137,11 +127,35 @@ static int print_trace(const char *path, const struct simpletrace_options *optio
     return r;
 }
 
-int cmd_simpletrace(int argc, char **argv)
+static int run(const char *events_path, const char *trace_path, struct simpletrace_options *options,
+               unsigned style)
 {
     _cleanup_(declarations_done) struct declarations declarations = {0};
     _cleanup_(qemu_events_done) struct qemu_events events = {0};
-    struct simpletrace_options options = {.events = &events};
+    _cleanup_(input_done) struct input in = {.fd = -1};
+    struct fault fault = {0};
+    int r;
+
+    r = input_open(&in, trace_path, SIMPLETRACE_INPUT_SIZE, &fault);
+    if (r >= 0)
+        r = input_need(&in, SIMPLETRACE_HEAD_SIZE, &fault);
+    if (r < 0) {
+        cmd_fault(&fault);
+        return r;
+    }
+    /* The trees that such files come from had types of their own, which nobody checked. */
+    if (!options->no_header && r > 0 && simpletrace_is_old(input_at(&in), SIMPLETRACE_HEAD_SIZE))
+        declarations.rules = DECLARE_ANY_TYPE;
+    r = read_events(events_path, &declarations, &events);
+    if (r < 0)
+        return r;
+    options->events = &events;
+    return print_trace(&in, trace_path, options, style);
+}
+
+int cmd_simpletrace(int argc, char **argv)
+{
+    struct simpletrace_options options = {0};
     const char *name = argv[0];
     unsigned style = 0;
 
@@ -166,7 +180,5 @@ int cmd_simpletrace(int argc, char **argv)
         fprintf(stderr, "usage: %s [--no-header] <trace-events> <trace-file>\n", name);
         return EXIT_COULD_NOT; /* as simpletrace.py, not EXIT_USAGE */
     }
-    if (read_events(argv[1], &declarations, &events) < 0)
-        return EXIT_COULD_NOT;
-    return print_trace(argv[2], &options, style) < 0 ? EXIT_COULD_NOT : EXIT_FINE;
+    return run(argv[1], argv[2], &options, style) < 0 ? EXIT_COULD_NOT : EXIT_FINE;
 }

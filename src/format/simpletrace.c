@@ -41,7 +41,6 @@
 
 #define HEADER_ID UINT64_C(0xffffffffffffffff)
 #define HEADER_MAGIC UINT64_C(0xf2b177cb0aa429b4)
-#define HEADER_SIZE 24
 #define DROPPED_ID UINT64_C(0xfffffffffffffffe)
 
 enum {
@@ -553,11 +552,17 @@ bool simpletrace_probe(const uint8_t *head, size_t n)
 {
     uint64_t magic;
 
-    if (n < HEADER_SIZE)
+    if (n < SIMPLETRACE_HEAD_SIZE)
         return false;
     magic = load_u64(head + 8);
     return load_u64(head) == HEADER_ID &&
            (magic == HEADER_MAGIC || magic == __builtin_bswap64(HEADER_MAGIC));
+}
+
+bool simpletrace_is_old(const uint8_t *head, size_t n)
+{
+    return simpletrace_probe(head, n) &&
+           load_u64_swap(head + 16, load_u64(head + 8) != HEADER_MAGIC) < 4;
 }
 
 static int read_header(struct simpletrace *s, struct fault *fault)
@@ -566,10 +571,10 @@ static int read_header(struct simpletrace *s, struct fault *fault)
     uint64_t version;
     int r;
 
-    r = input_need(&s->in, HEADER_SIZE, fault);
+    r = input_need(&s->in, SIMPLETRACE_HEAD_SIZE, fault);
     if (r < 0)
         return r;
-    if (r == 0 || !simpletrace_probe(input_at(&s->in), HEADER_SIZE))
+    if (r == 0 || !simpletrace_probe(input_at(&s->in), SIMPLETRACE_HEAD_SIZE))
         return fault_at(fault, -EBADMSG, s->in.path, input_offset(&s->in),
                         "not a simpletrace file: its header is not there");
     head = input_at(&s->in);
@@ -580,15 +585,15 @@ static int read_header(struct simpletrace *s, struct fault *fault)
                         "simpletrace version %" PRIu64 " is not known: there are 0, 2, 3 and 4",
                         version);
     s->version = (unsigned)version;
-    input_skip(&s->in, HEADER_SIZE);
+    input_skip(&s->in, SIMPLETRACE_HEAD_SIZE);
     if (version == 0) {
-        r = input_need(&s->in, V0_RECORD_SIZE - HEADER_SIZE, fault);
+        r = input_need(&s->in, V0_RECORD_SIZE - SIMPLETRACE_HEAD_SIZE, fault);
         if (r < 0)
             return r;
         if (r == 0)
             return fault_at(fault, -EBADMSG, s->in.path, input_offset(&s->in),
                             "the file ends inside of its header");
-        input_skip(&s->in, V0_RECORD_SIZE - HEADER_SIZE);
+        input_skip(&s->in, V0_RECORD_SIZE - SIMPLETRACE_HEAD_SIZE);
     }
     return 0;
 }

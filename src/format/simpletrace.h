@@ -18,8 +18,11 @@ struct simpletrace_options {
     struct reader_options reader;
 };
 
-/* Whether the N bytes at HEAD (24 suffice) begin a simpletrace file, of whatever version. */
+/* Whether the N bytes at HEAD begin a simpletrace file, of whatever version. */
+#define SIMPLETRACE_HEAD_SIZE 24
 bool simpletrace_probe(const uint8_t *head, size_t n);
+/* Whether they begin one of a version before 4. */
+bool simpletrace_is_old(const uint8_t *head, size_t n);
 
 /* Takes IN over (its capacity: SIMPLETRACE_INPUT_SIZE), also when it fails. Classes and the origin go
  * into CATALOGUE. The source is not `ordered`: a writer takes the time before its place in the file.

@@ -47,6 +47,8 @@ static int read_files(struct events_files *files, const struct trace_options *op
     char path[PATH_ROOM];
     int r = 0;
 
+    /* Reading needs no types but strings; old trees have types of their own. */
+    files->declarations.rules = DECLARE_ANY_TYPE;
     if (options->n_events == 0) {
         if (!find_file(path))
             return 0;

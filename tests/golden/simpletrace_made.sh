@@ -23,6 +23,10 @@ same "$made/no-header.txt" "$events" "$made/v3.simpletrace"
 same "$made/v2.txt" "$events" "$made/v2.simpletrace"
 same "$made/v0.txt" "$events" "$made/v0.simpletrace"
 
+# Trees of the time of the old versions had types of their own.
+sed 's/(void \*p, /(struct foo *p, /' "$events" >"$dir/old-types"
+same "$made/v2.txt" "$dir/old-types" "$made/v2.simpletrace"
+
 # Fails with status 1, prints nothing on standard output and on standard error what is expected.
 refused() { # MESSAGE ARGUMENT…
     message=$1
@@ -40,6 +44,8 @@ refused "usage: $STRATA_BIN/simpletrace [--no-header] <trace-events> <trace-file
 refused "usage: $STRATA_BIN/simpletrace [--no-header] <trace-events> <trace-file>" a b c
 refused "strata: missing: cannot open it: No such file or directory" "$events" missing
 refused "strata: missing: cannot open it: No such file or directory" missing trace
+refused "Error at $dir/old-types:6:7: argument type 'struct foo *' is not allowed: use C's own types and those of fixed width, and 'void *' for a pointer to anything else" \
+    "$dir/old-types" trace
 refused "strata: there is no --as=8, there are --as=7.2 (the default) and --as=10" --as=8 a b
 
 printf 'a(struct foo *p) ""\nb(int x) "\\n"\nc(void) ""' >bad

@@ -129,6 +129,7 @@ static void test_probe(void **state)
 {
     header(4);
     assert_true(simpletrace_probe(made.bytes, made.len));
+    assert_false(simpletrace_is_old(made.bytes, made.len));
     assert_false(simpletrace_probe(made.bytes, made.len - 1));
     made.bytes[3] ^= 1;
     assert_false(simpletrace_probe(made.bytes, made.len));
@@ -137,6 +138,8 @@ static void test_probe(void **state)
     assert_false(simpletrace_probe(made.bytes, made.len));
     store_u64(made.bytes + 8, __builtin_bswap64(UINT64_C(0xf2b177cb0aa429b4)));
     assert_true(simpletrace_probe(made.bytes, made.len));
+    store_u64(made.bytes + 16, __builtin_bswap64(3));
+    assert_true(simpletrace_is_old(made.bytes, made.len));
 }
 
 static void test_items(void **state)
