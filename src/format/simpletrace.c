@@ -180,7 +180,7 @@ static int read_mapping(struct simpletrace *s, const uint8_t *p, size_t left, si
         return 0;
     id = load_u64_swap(p + TYPE_SIZE, s->swap);
     len = load_u32_swap(p + TYPE_SIZE + 8, s->swap);
-    if (len > NAME_MAX_LEN)
+    if (len == 0 || len > NAME_MAX_LEN) /* 0: a hole in the file reads as names without end */
         return damaged(s, p, "an event's name of %" PRIu32 " bytes", len);
     if (left < TYPE_SIZE + MAPPING_HEAD_SIZE + len)
         return 0;

@@ -403,6 +403,11 @@ static void test_damage(void **state)
     assert_damage("made: offset 87: an event's name of 4294967295 bytes", 20);
 
     made.len = 87;
+    memset(made.bytes + made.len, 0, 4096);
+    made.len += 4096;
+    assert_damage("made: offset 87: an event's name of 0 bytes", 4096);
+
+    made.len = 87;
     u64(1);
     event(DROPPED, 11, 0, 0);
     assert_damage("made: offset 95: a note of dropped events without their number", 32);
