@@ -3,21 +3,38 @@
 
 #include "base/macro.h"
 
-bool xentrace_recognise(const uint8_t *p, size_t len)
+/* Whether what can be seen of the window at AT is records, and at least MIN_RECORDS of them or all
+ * that it has. */
+static bool holds_records(const uint8_t *p, size_t len, size_t at, unsigned min_records)
 {
-    size_t at = XENTRACE_WINDOW_HEADER_SIZE;
-    uint32_t header;
+    uint32_t size = load_u32(p + at + 8);
+    size_t end;
 
-    if (len < XENTRACE_WINDOW_HEADER_SIZE || !xentrace_window_plausible(p))
-        return false;
-    /* The records that can be seen of the first window. */
-    for (size_t end = MIN(len, at + load_u32(p + 8)); at + 4 <= end;
-         at += xentrace_record_size(header)) {
-        header = load_u32(p + at);
+    at += XENTRACE_WINDOW_HEADER_SIZE;
+    end = at + MIN(len - at, (size_t)size);
+    for (unsigned n = 0; at + 4 <= end; n++) {
+        uint32_t header = load_u32(p + at);
+
         if (!xentrace_header_plausible(header))
             return false;
+        if (n + 1 >= min_records)
+            min_records = 0;
+        at += xentrace_record_size(header);
     }
-    return true;
+    return min_records == 0;
+}
+
+bool xentrace_recognise(const uint8_t *p, size_t len)
+{
+    size_t at;
+
+    if (len < XENTRACE_WINDOW_HEADER_SIZE)
+        return false;
+    if (xentrace_window_plausible(p))
+        return holds_records(p, len, 0, 0);
+    /* The beginning may be missing; then there has to be more to go by. */
+    at = xentrace_find_window(p, len, 0);
+    return at < len && holds_records(p, len, at, 4);
 }
 
 size_t xentrace_find_window(const uint8_t *p, size_t len, size_t from)

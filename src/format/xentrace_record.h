@@ -87,8 +87,8 @@ static inline bool xentrace_window_plausible(const uint8_t *p)
            load_u32(p + 8) % 4 == 0;
 }
 
-/* Whether a file that begins with these bytes is such a stream. LEN as much as there is, best 64 or
- * more. A file whose beginning was cut off is not recognised, but can be opened all the same. */
+/* Whether a file that begins with these bytes is such a stream: best some KB, if there are as many. One
+ * whose beginning was cut off is recognised by the first window that the bytes hold. */
 bool xentrace_recognise(const uint8_t *p, size_t len);
 
 /* The first place in P from FROM on where a window may begin, or LEN when there is none (fewer than

@@ -82,8 +82,10 @@ static int refill(struct merge *m, unsigned i)
     struct branch *branch = &m->branches[i];
     int n = source_next(branch->source, &branch->next);
 
-    if (n < 0) {
-        m->source.fault = branch->source->fault;
+    if (n <= 0) {
+        /* The first failure is the one that is returned. */
+        if (n < 0 && !m->failed)
+            m->source.fault = branch->source->fault;
         branch->end = branch->next = NULL;
         return n;
     }

@@ -604,15 +604,13 @@ static void test_as_xenalyze(void **state)
     unsigned event;
     char time[32];
     int n = 0;
+    FILE *capture;
     FILE *expected;
 
     if (system("command -v xz >/dev/null") != 0)
         skip();
-    assert_int_equal(
-        input_open_fd(
-            &in, dup(fileno(popen("xz -dc " TEST_DATA "/xen/xen-4.17-no-guest-class.raw.xz", "r"))),
-            "capture", 1 << 16, &fault),
-        0);
+    capture = popen("xz -dc " TEST_DATA "/xen/xen-4.17-no-guest-class.raw.xz", "r");
+    assert_int_equal(input_open_fd(&in, dup(fileno(capture)), "capture", 1 << 16, &fault), 0);
     expected =
         popen("xz -dc " TEST_DATA "/xen/xen-4.17-no-guest-class.xenalyze-records.txt.xz", "r");
     assert_int_equal(xentrace_open(&in, &options, &catalogue, &sources, &n_sources, &fault), 0);
@@ -640,6 +638,7 @@ static void test_as_xenalyze(void **state)
     assert_int_equal(records, 37774);
     assert_int_equal(n, 0);
     assert_int_equal(source_next(merged, &items), 0);
+    pclose(capture);
     pclose(expected);
     source_free(merged);
     catalogue_done(&catalogue);
@@ -660,6 +659,18 @@ static void test_recognise(void **state)
     assert_false(xentrace_recognise(other, sizeof other));
     s.bytes[12] = s.bytes[13] = s.bytes[14] = 0;
     assert_false(xentrace_recognise(s.bytes, s.size));
+
+    /* Without its beginning. */
+    s = (struct stream){0};
+    RECORD(&s, 0x28001, 1, 1);
+    put_window(&s, 1);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_false(xentrace_recognise(s.bytes, s.size));
+        RECORD(&s, 0x28001, 1, 1);
+        close_window(&s);
+        s.window = 16 + 8;
+    }
+    assert_true(xentrace_recognise(s.bytes, s.size));
 }
 
 int main(void)
