@@ -404,8 +404,7 @@ static uint64_t repeat_ftrace(unsigned long times, size_t page_size, char **path
 #define CTF_PACKET ((size_t)1 << 20)
 
 struct kinds {
-    uint64_t wire_id; /* in the simpletrace file; UINT64_MAX: it does not occur */
-    uint32_t id;      /* in the CTF trace */
+    uint32_t id; /* in the CTF trace */
     char name[120];
     char kinds[32];
 };
@@ -420,7 +419,7 @@ static struct kinds *read_table(const char *path, size_t *ret_n)
     if (!f)
         die("%s: %s", path, strerror(errno));
     while (fgets(line, sizeof line, f)) {
-        struct kinds k = {.wire_id = UINT64_MAX};
+        struct kinds k = {0};
 
         if (sscanf(line, "%119s %u %31s", k.name, &k.id, k.kinds) < 2)
             die("%s: not \"NAME ID KINDS\": %s", path, line);
@@ -455,6 +454,22 @@ static void packet_flush(struct packet *packet)
     packet->span = (struct span){0};
 }
 
+/* Ids in the simpletrace file are small numbers. */
+#define ST_IDS 65536
+
+/* What the mapping record at P names. */
+static void learn(const struct kinds *table, size_t n, const uint8_t *p,
+                  const struct kinds *by_id[])
+{
+    size_t len = get_u32(p + 16);
+
+    if (get_u64(p + 8) >= ST_IDS)
+        die("an event's id is %llu", (unsigned long long)get_u64(p + 8));
+    for (size_t i = 0; i < n; i++)
+        if (strlen(table[i].name) == len && memcmp(table[i].name, p + 20, len) == 0)
+            by_id[get_u64(p + 8)] = &table[i];
+}
+
 /* The arguments of one event behind `packet->p + packet->n`. */
 static void ctf_arguments(struct packet *packet, const char *kinds, const uint8_t *p,
                           const uint8_t *end)
@@ -487,6 +502,7 @@ static uint64_t repeat_ctf(unsigned long times, const char *table_path, const ch
     struct packet packet = {.p = malloc(CTF_PACKET * 2), .n = CTF_HEADER, .out = create(to)};
     size_t n_kinds;
     struct kinds *table = read_table(table_path, &n_kinds);
+    static const struct kinds *by_id[ST_IDS];
     uint64_t n = 0, last = 0;
 
     if (!packet.p)
@@ -495,20 +511,16 @@ static uint64_t repeat_ctf(unsigned long times, const char *table_path, const ch
         for (size_t at = ST_HEADER; at < in.n;) {
             size_t size = st_size(&in, at);
             const uint8_t *p = in.p + at;
-            const struct kinds *kinds = NULL;
+            const struct kinds *kinds;
             uint64_t time;
 
             at += size;
             if (get_u64(p) == ST_MAPPING) {
-                for (size_t i = 0; i < n_kinds; i++)
-                    if (strlen(table[i].name) == get_u32(p + 16) &&
-                        memcmp(table[i].name, p + 20, get_u32(p + 16)) == 0)
-                        table[i].wire_id = get_u64(p + 8);
+                if (round == 0)
+                    learn(table, n_kinds, p, by_id);
                 continue;
             }
-            for (size_t i = 0; i < n_kinds && !kinds; i++)
-                if (table[i].wire_id == get_u64(p + 8))
-                    kinds = &table[i];
+            kinds = get_u64(p + 8) < ST_IDS ? by_id[get_u64(p + 8)] : NULL;
             if (!kinds)
                 die("an event is not in %s", table_path);
             if (packet.n + size > CTF_PACKET)
