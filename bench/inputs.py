@@ -88,7 +88,7 @@ class Inputs:
     def ftrace(self, times):
         """A folder with cpuN.raw and the tracefs tree `guest`."""
         folder = self.path(f"guest-{times}")
-        source = os.path.dirname(self._source("ftrace/**/cpu0.raw*"))
+        source = os.path.dirname(self._source("**/cpu0.raw*"))
         pairs = []
         os.makedirs(folder, exist_ok=True)
         for packed in sorted(glob.glob(os.path.join(source, "cpu[0-9]*.raw*"))):

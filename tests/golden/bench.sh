@@ -1,0 +1,17 @@
+#!/bin/sh
+# That bench/decode runs: its generators, its checks that every program shows every event, its
+# table. Peers that are not installed are left out; no figure matters.
+set -eu
+
+tree=$(cd "$(dirname "$0")/../.." && pwd)
+for need in python3 cc xz; do
+    command -v $need >/dev/null || exit 77
+done
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+"$tree/bench/decode" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
+    cat "$dir/table"
+    exit 1
+}
+grep -q 'strata report' "$dir/table"
