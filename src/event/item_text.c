@@ -79,17 +79,25 @@ void text_put_safe(struct text *text, const char *s, size_t len)
         put_safe_slowly(text, s, len);
 }
 
+static void put_element(const struct field *field, const char *p, unsigned size, bool first,
+                        struct text *text)
+{
+    if (!first)
+        text_put_char(text, ' ');
+    text_put_literal(text, "0x");
+    text_put_hex(text, load_uint(p, size, field->swap));
+}
+
 static void put_bytes(const struct field *field, const struct value *value, struct text *text)
 {
     unsigned element = field->element > 1 ? field->element : 1;
+    uint32_t i = 0;
 
     text_put_char(text, '[');
-    for (uint32_t i = 0; i + element <= value->len; i += element) {
-        if (i)
-            text_put_char(text, ' ');
-        text_put_literal(text, "0x");
-        text_put_hex(text, load_uint(value->s + i, element, field->swap));
-    }
+    for (; value->len - i >= element && i < value->len; i += element)
+        put_element(field, value->s + i, element, i == 0, text);
+    for (; i < value->len; i++) /* what is no whole element */
+        put_element(field, value->s + i, 1, i == 0, text);
     text_put_char(text, ']');
 }
 

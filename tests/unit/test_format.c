@@ -261,6 +261,28 @@ static void fields_lie_where_the_class_says(void **state)
     text_done(&text);
 }
 
+static void a_rest_that_is_no_whole_element_is_shown(void **state)
+{
+    const struct field field = {.name = "words",
+                                .c_type = "uint64_t []",
+                                .type = FIELD_BYTES,
+                                .storage = STORE_REST,
+                                .element = 8};
+    const struct event_class class = {.name = "e", .fields = &field, .n_fields = 1};
+    const uint8_t payload[] = {1, 0, 0, 0, 0, 0, 0, 0, 0xab, 2};
+    struct item item = {.class = &class, .payload = payload, .size = sizeof payload};
+    struct text text = TEXT_IN_MEMORY;
+
+    (void)state;
+    item_put_text(&item, &text);
+    text_put_char(&text, '|');
+    item.size = 0;
+    item_put_text(&item, &text);
+    text_put_char(&text, '\0');
+    assert_string_equal(text.start, "words=[0x1 0xab 0x2]|words=[]");
+    text_done(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_format_that_does_not_fit_shows_the_fields),
         cmocka_unit_test(a_short_payload_reads_as_absent),
         cmocka_unit_test(fields_lie_where_the_class_says),
+        cmocka_unit_test(a_rest_that_is_no_whole_element_is_shown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
