@@ -10,6 +10,8 @@ trap 'rm -rf "$dir"' EXIT
 
 mkdir "$dir/build"
 ln -s "${STRATA_BIN:-$tree/build/bin}" "$dir/build/bin"
+mkdir "$dir/tests"
+ln -s "$tree/tests/data" "$dir/tests/data"
 "$tree/tools/demo-data" "$dir/build/demo"
 unset STRATA_BIN DATA
 LC_ALL=C.UTF-8 python3 "$tree/tests/readme.py" "$tree/README.md" "$dir" "$@"

@@ -75,7 +75,8 @@ static int try_match(const char *format, const char *letters, const char *text, 
 
         item_put_text(&item, &out);
         assert_true(text_len(&out) < sizeof ret->again);
-        memcpy(ret->again, out.start, text_len(&out));
+        if (text_len(&out) > 0)
+            memcpy(ret->again, out.start, text_len(&out));
         text_done(&out);
 
         item_values(&item, values);
