@@ -292,23 +292,25 @@ static int make_unknown(struct kernel_events *events, uint16_t id, struct event_
 
 /* Has libtraceevent parse the format of ID. NULL: there is none that can be parsed. */
 static struct tep_event *parse(struct kernel_events *events, uint16_t id,
-                               struct kernel_format *ret_format)
+                               struct kernel_format *ret_format, bool *ret_print)
 {
+    _cleanup_free_ char *text = NULL;
     struct tep_event *event;
+    size_t len;
 
     if (events->formats->format(events->formats, id, ret_format) < 0)
         return NULL;
-    if (kernel_format_check(ret_format->text, ret_format->len) < 0 ||
-        kernel_format_id(ret_format->text, ret_format->len) != id)
+    if (kernel_format_id(ret_format->text, ret_format->len) != id ||
+        kernel_format_prepare(ret_format->text, ret_format->len, &text, &len, ret_print) < 0)
         return NULL;
     /* It returns an error for a print format that it does not understand, but keeps the fields. */
-    tep_parse_event(events->tep, ret_format->text, ret_format->len, ret_format->system);
+    tep_parse_event(events->tep, text, len, ret_format->system);
     event = tep_find_event(events->tep, id);
     return event && event->name ? event : NULL;
 }
 
 static int make_known(struct kernel_events *events, const struct tep_event *event,
-                      const struct kernel_format *format, struct event_class *class)
+                      const struct kernel_format *format, bool has_print, struct event_class *class)
 {
     struct arena *arena = &events->catalogue->arena;
     const struct kernel_text *text;
@@ -326,7 +328,7 @@ static int make_known(struct kernel_events *events, const struct tep_event *even
     r = make_fields(events, event, class);
     if (r < 0)
         return r;
-    r = kernel_text_compile(arena, events, event, &text);
+    r = kernel_text_compile(arena, events, event, has_print, &text);
     if (r < 0)
         return r;
     class->reader_data = text;
@@ -340,6 +342,7 @@ const struct event_class *kernel_events_make(struct kernel_events *events, uint1
     struct kernel_format format;
     struct event_class *made;
     struct tep_event *event;
+    bool has_print = false;
     int r;
 
     if (id >= events->known.n_classes) {
@@ -355,8 +358,9 @@ const struct event_class *kernel_events_make(struct kernel_events *events, uint1
         events->known.n_classes = n;
     }
 
-    event = parse(events, id, &format);
-    r = event ? make_known(events, event, &format, &class) : make_unknown(events, id, &class);
+    event = parse(events, id, &format, &has_print);
+    r = event ? make_known(events, event, &format, has_print, &class)
+              : make_unknown(events, id, &class);
     if (r < 0 || catalogue_add(events->catalogue, &class, &made) < 0)
         return NULL;
     events->known.classes[id] = made;

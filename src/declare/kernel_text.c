@@ -535,7 +535,8 @@ static int compile_packed_event(struct compiler *c, const struct kernel_text **r
 }
 
 int kernel_text_compile(struct arena *arena, struct kernel_events *events,
-                        const struct tep_event *event, const struct kernel_text **ret_text)
+                        const struct tep_event *event, bool has_print,
+                        const struct kernel_text **ret_text)
 {
     struct compiler c = {
         .base = {.arena = arena,
@@ -543,7 +544,8 @@ int kernel_text_compile(struct arena *arena, struct kernel_events *events,
                  .event = event,
                  .long_size = kernel_events_facts(events)->long_size},
         .arg = event->print_fmt.args,
-        .failed = (event->flags & (int)TEP_EVENT_FL_FAILED) != 0 || !event->print_fmt.format,
+        .failed = !has_print || (event->flags & (int)TEP_EVENT_FL_FAILED) != 0 ||
+                  !event->print_fmt.format,
     };
     const struct kernel_text *text = NULL;
     int r = 0;

@@ -20,9 +20,11 @@ struct kernel_events;
 struct kernel_text;
 struct tep_event;
 
-/* Compiles the print format of EVENT into ARENA; nothing of EVENT is kept. -ENOMEM. */
+/* Compiles the print format of EVENT into ARENA; nothing of EVENT is kept. Without HAS_PRINT, or if
+ * libtraceevent could not parse it, the text lists the fields. -ENOMEM. */
 int kernel_text_compile(struct arena *arena, struct kernel_events *events,
-                        const struct tep_event *event, const struct kernel_text **ret_text);
+                        const struct tep_event *event, bool has_print,
+                        const struct kernel_text **ret_text);
 
 /* Compiles the format string of a binary trace_printk(), whose arguments lie packed in the event.
  * -EINVAL: not understood; -ENOMEM. */

@@ -117,12 +117,12 @@ static void put_sockaddr(const struct kernel_op *op, const struct kernel_run *ru
 
 static void put_bytes(const struct kernel_op *op, const struct kernel_run *run, struct text *text)
 {
-    int64_t wanted = op->star ? (int32_t)kernel_expr_eval(op->star, run) : 1;
+    /* A negative count is all there is. */
+    uint32_t wanted = op->star ? (uint32_t)kernel_expr_eval(op->star, run) : 1;
     uint32_t offset, len;
 
     kernel_dynamic_find(&op->dynamic, run, &offset, &len);
-    if (wanted < (int64_t)len)
-        len = (uint32_t)MAX(wanted, 0);
+    len = MIN(len, wanted);
     for (uint32_t i = 0; i < len; i++) {
         char *p = text_room(text, 4);
 

@@ -97,7 +97,7 @@ static int fill_chunk(struct dat_feed *f, struct fault *fault)
     r = read_words(f, sizes, 2, fault);
     if (r < 0)
         return r;
-    if (sizes[0] > CHUNK_MAX || sizes[1] > CHUNK_MAX || sizes[1] == 0)
+    if (sizes[0] > CHUNK_MAX || sizes[1] > CHUNK_MAX || sizes[0] == 0 || sizes[1] == 0)
         return fault_at(fault, -EBADMSG, f->feed.path, f->buf_offset,
                         "a chunk of %u bytes that unpacks to %u: that cannot be", sizes[0],
                         sizes[1]);
