@@ -14,6 +14,7 @@
  *      empty. */
 #include "timeline/reorder.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ struct reorder {
     struct source source;
     struct source *input;
     unsigned window;
-    int result; /* the input's last answer */
+    int result;  /* the input's last answer */
+    int live_fd; /* or -1 */
     uint64_t late;
     int64_t newest_lent;
 
@@ -273,6 +275,22 @@ static int fail(struct reorder *r, int error)
     return fault_plain(&r->source.fault, error, "", "out of memory");
 }
 
+/* Whether the input's writer is quiet. */
+static bool is_quiet(const struct reorder *r)
+{
+    struct pollfd pollfd = {.fd = r->live_fd, .events = POLLIN};
+
+    return r->live_fd >= 0 && poll(&pollfd, 1, REORDER_PATIENCE_MS) == 0;
+}
+
+static int lend_held(struct reorder *r, const struct item **ret_items)
+{
+    unsigned n = r->n_held;
+
+    r->n_held = 0;
+    return lend(r, r->held, n, ret_items);
+}
+
 static int reorder_next(struct source *source, const struct item **ret_items)
 {
     struct reorder *r = container_of(source, struct reorder, source);
@@ -290,6 +308,8 @@ static int reorder_next(struct source *source, const struct item **ret_items)
 
         if (lent < 0)
             return fail(r, lent);
+        if (r->n_held && is_quiet(r))
+            return lend_held(r, ret_items);
         r->result = source_next(r->input, &run);
         if (r->result <= 0)
             break;
@@ -305,11 +325,8 @@ static int reorder_next(struct source *source, const struct item **ret_items)
             return lent;
     }
 
-    if (r->n_held) {
-        n = r->n_held;
-        r->n_held = 0;
-        return lend(r, r->held, n, ret_items);
-    }
+    if (r->n_held)
+        return lend_held(r, ret_items);
     if (r->result < 0)
         r->source.fault = r->source.fault.error ? r->source.fault : r->input->fault;
     return r->result;
@@ -368,9 +385,15 @@ int reorder_open(struct source *input, unsigned window, struct source **ret_sour
     r->input = input;
     r->window = window;
     r->result = 1;
+    r->live_fd = -1;
     r->newest_lent = INT64_MIN;
     *ret_source = &r->source;
     return 0;
+}
+
+void reorder_set_live(struct source *source, int fd)
+{
+    container_of(source, struct reorder, source)->live_fd = fd;
 }
 
 uint64_t reorder_late(const struct source *source)

@@ -139,23 +139,19 @@ static int refuse(const struct opening *opening, struct fault *fault)
 }
 
 /* Notes an input that may be waiting for its writer. */
-static int note_pipe(struct trace *trace, const struct input *in)
+static int note_pipe(struct trace *trace, int fd)
 {
     int *bigger = realloc(trace->pipes, (trace->n_pipes + 1) * sizeof *trace->pipes);
 
     if (!bigger)
         return -ENOMEM;
     trace->pipes = bigger;
-    trace->pipes[trace->n_pipes++] = in->fd;
+    trace->pipes[trace->n_pipes++] = fd;
     return 0;
 }
 
 static int open_kind(struct opening *opening, struct fault *fault)
 {
-    bool streams = opening->kind == CAPTURE_SIMPLETRACE || opening->kind == CAPTURE_QEMU_LOG;
-
-    if (streams && !opening->input.seekable && note_pipe(opening->trace, &opening->input) < 0)
-        return -ENOMEM;
     switch (opening->kind) {
     case CAPTURE_SIMPLETRACE: return open_simpletrace(opening, fault);
     case CAPTURE_QEMU_LOG: return open_qemu_log(opening, fault);
@@ -172,12 +168,17 @@ static int open_part(struct opening *opening, struct fault *fault)
     struct trace *trace = opening->trace;
     struct trace_part *part = &trace->parts[trace->n_parts];
     unsigned n_origins = trace->catalogue.n_origins;
+    bool streams = opening->kind == CAPTURE_SIMPLETRACE || opening->kind == CAPTURE_QEMU_LOG;
+    int live_fd = streams && !opening->input.seekable ? opening->input.fd : -1;
     int r;
 
+    if (live_fd >= 0 && note_pipe(trace, live_fd) < 0)
+        return -ENOMEM;
     r = open_kind(opening, fault);
     if (r < 0)
         return r;
-    *part = (struct trace_part){.path = opening->path, .first_origin = n_origins};
+    *part =
+        (struct trace_part){.path = opening->path, .first_origin = n_origins, .live_fd = live_fd};
     part->sources = TAKE_PTR(opening->sources);
     part->n_sources = opening->n_sources;
     part->n_origins = trace->catalogue.n_origins - n_origins;
@@ -241,6 +242,7 @@ static int assemble(struct trace *trace)
                 r = reorder_open(source, REORDER_WINDOW, &source);
                 if (r < 0)
                     continue; /* it is freed */
+                reorder_set_live(source, trace->parts[i].live_fd);
                 trace->reorders[trace->n_reorders++] = source;
             }
             if (r == 0)

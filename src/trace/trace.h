@@ -33,6 +33,7 @@ struct trace_part {
     struct source **sources; /* its readers */
     unsigned n_sources;
     bool per_cpu;   /* each reader's items are one CPU's, in order already */
+    int live_fd;    /* a pipe that it reads from as it is written, or -1 */
     bool assembled; /* the readers belong to the stages above them */
 };
 

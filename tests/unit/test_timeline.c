@@ -3,6 +3,8 @@
 
 #include "cmocka_all.h"
 
+#include <unistd.h>
+
 #include "memory_source.h"
 #include "timeline/merge.h"
 #include "timeline/reorder.h"
@@ -147,6 +149,26 @@ static void reorder_passes_the_fault_on_after_all_items(void **state)
     free_items(items);
 }
 
+static void reorder_lends_what_it_holds_when_the_writer_is_quiet(void **state)
+{
+    struct item *items = make_items(30, in_order);
+    struct source *source;
+    const struct item *lent;
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(reorder_open(memory_source(items, 30, 10, 0), 100, &source), 0);
+    reorder_set_live(source, fds[0]);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(source_next(source, &lent), 10);
+    assert_int_equal(source_next(source, &lent), 0);
+    source_free(source);
+    close(fds[0]);
+    close(fds[1]);
+    free_items(items);
+}
+
 static void merge_of(unsigned n_inputs, unsigned run, int error)
 {
     struct item *items = make_items(N, in_order);
@@ -221,6 +243,7 @@ int main(void)
         cmocka_unit_test(reorder_loses_nothing_beyond_its_window),
         cmocka_unit_test(reorder_is_stable),
         cmocka_unit_test(reorder_passes_the_fault_on_after_all_items),
+        cmocka_unit_test(reorder_lends_what_it_holds_when_the_writer_is_quiet),
         cmocka_unit_test(merge_puts_in_order),
         cmocka_unit_test(merge_ends_with_the_fault_of_an_input),
         cmocka_unit_test(merge_of_equal_times_goes_by_input),
