@@ -205,7 +205,9 @@ static int find_line(struct qemu_log *log, size_t at, bool may_read, struct line
             *ret_line = (struct line){.len = len, .total = len, .too_long = true};
             return 1;
         }
-        if (in->ended || log->error || (at + n == in->capacity)) {
+        if (at > 0 && at + n == in->capacity && !in->ended)
+            return 0; /* no room to see its end */
+        if (in->ended || log->error) {
             *ret_line = (struct line){.len = n > 0 && p[n - 1] == '\r' ? n - 1 : n, .total = n};
             return n > 0;
         }

@@ -271,6 +271,54 @@ static void a_pipe_is_read_as_a_file(void **state)
     }
 }
 
+/* What a source over IN shows. */
+static void show(struct input *in, struct text *out)
+{
+    struct session s;
+
+    declare(&s, declared);
+    assert_int_equal(qemu_log_open(in, &s.catalogue, &s.events, &s.source, NULL), 0);
+    put_items(s.source, out);
+    finish(&s);
+}
+
+/* Lines lie anywhere in the buffer, and end behind it. */
+static void the_buffer_s_size_does_not_matter(void **state)
+{
+    static const char *const lines[] = {
+        "1@5.000001:one a 5\n",
+        "some text that is no event\n",
+        "text s 'a\nb' n 3\n",
+        "\n",
+        "2@5.000003:two_lines a 1\n  b 2\n",
+        "3@5.000004:one of those\n",
+    };
+    struct text log = TEXT_IN_MEMORY;
+    struct text expected = TEXT_IN_MEMORY;
+    struct input in;
+    FILE *file = tmpfile();
+
+    for (unsigned i = 0; i < 2000; i++)
+        text_put_str(&log, lines[i * i % 31 % (sizeof lines / sizeof *lines)]);
+    assert_int_equal(fwrite(log.start, 1, text_len(&log), file), text_len(&log));
+    assert_int_equal(fflush(file), 0);
+    assert_int_equal(input_open_memory(&in, log.start, text_len(&log), "log"), 0);
+    show(&in, &expected);
+    for (size_t capacity = 64; capacity < 8192; capacity = capacity * 7 / 4) {
+        struct text out = TEXT_IN_MEMORY;
+        int fd = dup(fileno(file));
+
+        assert_true(lseek(fd, 0, SEEK_SET) == 0);
+        assert_int_equal(input_open_fd(&in, fd, "log", capacity, NULL), 0);
+        show(&in, &out);
+        assert_string_equal(out.start, expected.start);
+        text_done(&out);
+    }
+    text_done(&expected);
+    text_done(&log);
+    (void)fclose(file);
+}
+
 static void payloads_are_laid_out_as_the_classes_say(void **state)
 {
     static const char log[] = "text s 'abc' n 7\n";
@@ -423,6 +471,7 @@ int main(void)
         cmocka_unit_test(nul_bytes_are_text),
         cmocka_unit_test(lines_that_are_too_long_are_cut),
         cmocka_unit_test(a_pipe_is_read_as_a_file),
+        cmocka_unit_test(the_buffer_s_size_does_not_matter),
         cmocka_unit_test(payloads_are_laid_out_as_the_classes_say),
         cmocka_unit_test(without_declarations_names_are_kept),
         cmocka_unit_test(names_that_nothing_declares_are_bounded),
