@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "declare/kernel_events.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <traceevent/event-parse.h>
@@ -9,6 +10,10 @@
 #include "declare/kernel_symbols.h"
 #include "declare/kernel_text.h"
 #include "event/value.h"
+
+/* libtraceevent keeps what it is parsing just now in static variables, whatever the handle; readers
+ * of several threads take turns. */
+static pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
 
 struct kernel_events {
     struct kernel_classes known; /* must stand first: kernel_events_class() */
@@ -52,7 +57,9 @@ int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *fa
         return -ENOMEM;
     }
     /* It would write about what it does not understand to standard error. */
+    pthread_mutex_lock(&parsing);
     tep_set_loglevel(TEP_LOG_NONE);
+    pthread_mutex_unlock(&parsing);
     tep_set_file_bigendian(events->tep, facts->big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
     tep_set_long_size(events->tep, facts->long_size);
     *ret_events = events;
@@ -304,7 +311,9 @@ static struct tep_event *parse(struct kernel_events *events, uint16_t id,
         kernel_format_prepare(ret_format->text, ret_format->len, &text, &len, ret_print) < 0)
         return NULL;
     /* It returns an error for a print format that it does not understand, but keeps the fields. */
+    pthread_mutex_lock(&parsing);
     tep_parse_event(events->tep, text, len, ret_format->system);
+    pthread_mutex_unlock(&parsing);
     event = tep_find_event(events->tep, id);
     return event && event->name ? event : NULL;
 }

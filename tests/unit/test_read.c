@@ -6,6 +6,7 @@
 #include "cmocka_all.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,12 +272,50 @@ static void test_merge(void **state)
     strata_reader_free(reader);
 }
 
+/* All of a capture as a number that depends on every text, in order. */
+static void *digest(void *path)
+{
+    strata_reader *reader = strata_reader_new();
+    uintptr_t sum = 5381;
+    char text[256];
+    int r = strata_reader_add(reader, path);
+
+    while (r >= 0 && (r = strata_reader_next(reader)) > 0) {
+        strata_reader_text(reader, text, sizeof text);
+        for (const char *p = text; *p; p++)
+            sum = sum * 33 + (unsigned char)*p;
+        sum += (uintptr_t)strata_reader_time(reader);
+    }
+    strata_reader_free(reader);
+    return (void *)(r < 0 ? 0 : sum);
+}
+
+static void test_threads(void **state)
+{
+    char path[] = TEST_DATA "/ftrace/made/v7.dat";
+    void *expected = digest(path);
+
+    assert_non_null(expected);
+    for (int round = 0; round < 20; round++) {
+        pthread_t threads[4];
+
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, digest, path), 0);
+        for (size_t i = 0; i < 4; i++) {
+            void *got;
+
+            assert_int_equal(pthread_join(threads[i], &got), 0);
+            assert_ptr_equal(got, expected);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_items),  cmocka_unit_test(test_before_the_first_item),
         cmocka_unit_test(test_damage), cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_merge),  cmocka_unit_test(test_threads),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
