@@ -33,15 +33,15 @@ static int parse_hz(void *member, const char *value, struct fault *fault)
 
 const struct option open_option_table[] = {
     {OPTION_STRINGS, 0, "events", "FILE",
-     "declares the events, where a capture does not tell: a\n"
-     "trace-events file for QEMU, a table for Xen; repeatable",
+     "declares the events where a capture does not: a\n"
+     "trace-events file of QEMU, a table of Xen; repeatable",
      MEMBER(events)},
     {OPTION_FLAG, 0, "no-header", NULL,
      "simpletrace: event numbers are places in the events\n"
      "files, whatever the capture says",
      MEMBER(no_header)},
     {OPTION_PARSED, 0, "cpu-hz", "HZ",
-     "rate of the time stamp counter, where nothing tells it:\n"
+     "rate of the time stamp counter, if nothing tells it:\n"
      "2400000000, 2400M or 2.4G",
      MEMBER(cpu_hz), .parse = parse_hz},
     {OPTION_STRING, 0, "xen", "VERSION", "version of the Xen that wrote a capture: 4.17",

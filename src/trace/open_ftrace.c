@@ -92,6 +92,15 @@ static int add_others(struct opening *opening, struct ftrace_files *files)
     return r;
 }
 
+/* Of equal times the lower CPU's go first, however the paths were given. */
+static int compare_cpus(const void *a, const void *b)
+{
+    const struct ftrace_raw *x = a;
+    const struct ftrace_raw *y = b;
+
+    return (x->cpu > y->cpu) - (x->cpu < y->cpu);
+}
+
 int open_ftrace_pages(struct opening *opening, struct fault *fault)
 {
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
@@ -106,5 +115,8 @@ int open_ftrace_pages(struct opening *opening, struct fault *fault)
         r = ftrace_files_add(&files, opening->path, ftrace_cpu_of_path(opening->path));
     if (r >= 0)
         r = add_others(opening, &files);
-    return r < 0 ? r : open_files(opening, &files, fault);
+    if (r < 0)
+        return r;
+    qsort(files.raws, files.n_raws, sizeof *files.raws, compare_cpus);
+    return open_files(opening, &files, fault);
 }

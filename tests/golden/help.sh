@@ -1,0 +1,45 @@
+#!/bin/sh
+# Help, and the manual: each option that a verb knows stands in its page, and no other.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+man=$(cd "$(dirname "$0")/../../docs/man" && pwd)
+cd "$dir"
+
+"$strata" --help >help
+"$strata" help | cmp help -
+"$strata" --version | grep -q '^strata [0-9]'
+verbs=$(sed -n 's/^  \([a-z]*\)  .*/\1/p' help)
+[ -n "$verbs" ]
+
+for verb in $verbs; do
+    "$strata" "$verb" --help >"$verb" 2>err
+    [ ! -s err ]
+    "$strata" help "$verb" | cmp "$verb" -
+    "$strata" "$verb" -h | cmp "$verb" -
+    awk 'length > 80 { print FILENAME ": " $0 " is longer than a terminal"; exit 1 }' "$verb"
+    grep -q "^.Nm strata $verb" "$man/strata-$verb.1" || {
+        echo "there is no page of strata $verb" >&2
+        exit 1
+    }
+    grep -q "strata-$verb 1" "$man/strata.1"
+    # "  -e, --event=GLOB" in the help is ".It Fl e , Fl Fl event Ns = Ns Ar GLOB" in the page; of
+    # what stands behind the "=" only that there is something is compared.
+    awk '/^  (-[a-z],|   ) --/ { sub("=.*", "="); print $1 == "--help" ? $1 : $0 }' "$verb" |
+        awk '{ sub("^ *", ""); print $2 ~ /^-/ ? $1 " " $2 : $1 }' | LC_ALL=C sort >in-help
+    awk '/^\.It Fl / {
+        sub("^\\.It ", ""); gsub("Fl Fl ", "--"); gsub("Fl ", "-"); sub(" , ", ", ")
+        sub(" Ns = Ns .*", "="); print
+    }' "$man/strata-$verb.1" | LC_ALL=C sort >in-man
+    diff in-help in-man >&2 || {
+        echo "the help of strata $verb (<) and its page (>) do not have the same options" >&2
+        exit 1
+    }
+done
+
+status=0
+"$strata" help nosuchverb 2>err || status=$?
+[ "$status" -eq 2 ]
+grep -q "there is no verb 'nosuchverb'" err

@@ -1,0 +1,78 @@
+#!/bin/sh
+# strata info and strata stat as people see them.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+made=$DATA/qemu/made
+cd "$dir"
+STRATA_EVENTS=$made/trace-events
+export STRATA_EVENTS
+
+mkdir guest
+tar -C guest -xf "$DATA/ftrace/guest-local-clock/guest.tar.xz"
+for cpu in 0 1; do
+    xz -dc "$DATA/ftrace/guest-local-clock/cpu$cpu.raw.xz" >guest/cpu$cpu.raw
+done
+xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
+
+"$strata" info guest >actual
+cat >expected <<'END'
+guest
+  format        ftrace
+  layer         guest
+  page          4096 bytes
+  kernel        64-bit, little-endian
+  clock         local, 1000000000 ticks a second
+  cpus          2
+  events        14396 of 89 classes
+  time          4.607817784 to 4.678155423, 70.3ms
+  lost          90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places
+END
+diff expected actual
+
+"$strata" info -f json guest | python3 -c '
+import json, sys
+info = json.load(sys.stdin)
+assert info["path"] == info["format"].replace("ftrace", "guest") and info["layer"] == "guest"
+assert info["clock"] == {"name": "local", "hz": 1000000000}
+assert info["cpus"] == info["cpus_seen"] == 2
+assert info["first_ns"] == 4607817784 and info["last_ns"] == 4678155423
+assert info["lost"] == {"events": 90735, "uncounted": 0, "places": 2, "skipped_bytes": 0}
+'
+
+# Several captures, of whatever clocks: one after the other.
+"$strata" info guest xen.raw >actual
+grep -A1 '^xen.raw$' actual | grep -q 'format  *xentrace'
+grep -q 'clock  *tsc, its rate is not known' actual
+"$strata" info --cpu-hz 2.4G xen.raw | grep -q 'clock  *tsc, 2400000000 ticks a second'
+"$strata" info -fjson guest xen.raw | wc -l | grep -qx 2
+
+"$strata" stat guest >actual
+sed -n '1,3p' actual >head
+cat >expected <<'END'
+       COUNT       RATE/s  SHARE%       P50       P90       P99       MAX  EVENT
+        3447      49006.5   23.94    4.67us    52.7us     170us    1.99ms  sys_enter
+        3447      49006.5   23.94    4.67us    46.6us     195us    1.71ms  sys_exit
+END
+diff expected head
+tail -n 2 actual >head
+cat >expected <<'END'
+       14396 events in 70.3ms
+90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places: all of this is without them
+END
+diff expected head
+
+"$strata" stat --by task guest | sed -n '2p' >head
+cat >expected <<'END'
+        7202     102391.8   50.03    1.26us    1.74us    2.27us     116us  dd-161
+END
+diff expected head
+"$strata" stat -b cpu guest | sed -n '2,3p' | awk '{ print $1, $8 }' >head
+printf '7206 [000]\n7190 [001]\n' | diff - head
+# A clock without a rate: no rates, and distances in ticks.
+"$strata" stat xen.raw | sed -n 2p | awk '$2 != "-" || $4 !~ /^[0-9]+$/ { exit 1 }'
+
+# Nothing selected is no error.
+"$strata" stat -e nonesuch guest 2>/dev/null | grep -q ' 0 events$'

@@ -1,0 +1,131 @@
+#!/bin/sh
+# Standard input, broken pipes, live input, terminals.
+set -eu
+
+events=/usr/share/qemu/trace-events-all
+[ -r "$events" ] || exit 77
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
+xz -dc "$DATA/qemu/stock-qemu.log.xz" >boot.log
+xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
+
+# A pipe gives what the file gives, also where the reader has to go back and forth.
+for capture in boot.trace boot.log xen.raw; do
+    "$strata" report $capture >expected 2>/dev/null
+    # shellcheck disable=SC2002 # a pipe is what is tried
+    cat $capture | "$strata" report - 2>/dev/null | cmp expected -
+    "$strata" report - <$capture 2>/dev/null | cmp expected -
+    "$strata" stat $capture >expected 2>/dev/null
+    mkfifo fifo
+    cat $capture >fifo &
+    "$strata" stat fifo 2>/dev/null | cmp expected -
+    wait
+    rm fifo
+done
+[ -z "$(find . -name 'strata*')" ]
+
+# A reader that goes away: no message, and the signal's own end.
+python3 - "$strata" boot.trace <<'END'
+import os, signal, subprocess, sys
+
+for ignored in False, True:
+    for verb in ["report", "-fjson"], ["report"], ["report", "-fcsv"]:
+        strata = subprocess.Popen([sys.argv[1], *verb, sys.argv[2]], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, restore_signals=not ignored)
+        assert strata.stdout.readline()
+        strata.stdout.close()
+        assert strata.stderr.read() == b""
+        assert strata.wait() == -signal.SIGPIPE, strata.returncode
+END
+
+# What a live writer has written is shown while it waits, but for what is held back to put it in
+# order.
+python3 - "$strata" <<'END'
+import os, select, subprocess, sys, threading
+
+strata = subprocess.Popen([sys.argv[1], "report", "-"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE)
+lines = open("boot.log", "rb").readlines()
+shown_enough = threading.Event()
+
+
+def write():
+    strata.stdin.write(b"".join(lines[:20000]))
+    strata.stdin.flush()
+    shown_enough.wait(60)
+    strata.stdin.write(b"".join(lines[20000:]))
+    strata.stdin.close()
+
+
+writer = threading.Thread(target=write)
+writer.start()
+shown = b""
+while shown.count(b"\n") < 20000 - 1024:
+    ready, _, _ = select.select([strata.stdout], [], [], 30)
+    assert ready, "nothing more is shown after %d lines" % shown.count(b"\n")
+    shown += os.read(strata.stdout.fileno(), 1 << 16)
+shown_enough.set()
+shown += strata.stdout.read()
+writer.join()
+assert shown.count(b"\n") == len(lines)
+assert strata.wait() == 0
+END
+
+# On a terminal: colours, unless they are not wanted; progress after a second, erased at the end.
+python3 - "$strata" <<'END'
+import os, pty, subprocess, sys, time
+
+
+def terminal(words, env, stdin=None):
+    ours, theirs = pty.openpty()
+    strata = subprocess.Popen([sys.argv[1], *words], stdin=stdin, stdout=theirs,
+                              stderr=theirs, env={**os.environ, "TERM": "xterm", **env})
+    os.close(theirs)
+    got = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        got += piece
+    strata.wait()
+    os.close(ours)
+    return got
+
+
+line = terminal(["report", "-n1", "boot.log"], {"NO_COLOR": ""})
+assert line.startswith(b"\x1b[2m1795246302.879456000\x1b[0m [---]"), line
+for env in {"NO_COLOR": "1"}, {"TERM": "dumb"}:
+    assert b"\x1b" not in terminal(["report", "-n1", "boot.log"], env)
+assert b"\x1b" not in terminal(["report", "-n1", "-fjson", "boot.log"], {"NO_COLOR": ""})
+
+
+def slowly(words):
+    ours, theirs = pty.openpty()
+    strata = subprocess.Popen([sys.argv[1], *words], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    log = open("boot.log", "rb").read()
+    step = len(log) // 30
+    for i in range(0, len(log), step):
+        strata.stdin.write(log[i:i + step])
+        strata.stdin.flush()
+        time.sleep(0.06)
+    strata.stdin.close()
+    out = strata.stdout.read()
+    assert strata.wait() == 0
+    got = os.read(ours, 65536)
+    os.close(ours)
+    return out, got
+
+
+out, progress = slowly(["stat", "-"])
+assert b"MB, " in progress and b"B/s\x1b[K" in progress, progress
+assert progress.endswith(b"\r\x1b[K"), progress
+assert b"\x1b" not in out
+END

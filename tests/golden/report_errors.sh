@@ -1,0 +1,157 @@
+#!/bin/sh
+# Bad input: what was readable is shown, then what is wrong and where; --keep-going and --strict.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+made=$DATA/qemu/made
+cd "$dir"
+STRATA_EVENTS=$made/trace-events
+export STRATA_EVENTS
+
+# run STATUS OPTION...: into out and err.
+run() {
+    wanted=$1
+    shift
+    status=0
+    "$strata" "$@" >out 2>err || status=$?
+    [ "$status" -eq "$wanted" ] || {
+        echo "strata $*: status $status instead of $wanted; $(cat err)" >&2
+        exit 1
+    }
+}
+# says WORDS: the last run said so.
+says() {
+    grep -qF -- "$1" err || {
+        echo "no '$1' in: $(cat err)" >&2
+        exit 1
+    }
+}
+
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot
+xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen
+mkdir guest
+tar -C guest -xf "$DATA/ftrace/guest-local-clock/guest.tar.xz"
+for cpu in 0 1; do
+    xz -dc "$DATA/ftrace/guest-local-clock/cpu$cpu.raw.xz" >guest/cpu$cpu.raw
+done
+for capture in boot xen guest; do
+    "$strata" report $capture >$capture.all 2>/dev/null
+    [ "$(wc -l <$capture.all)" -gt 1000 ]
+done
+
+# Cut in the middle of a record.
+head -c 1000002 boot >cut
+run 1 report cut
+says "strata: cut: offset "
+says "the file ends inside of a record"
+lines=$(wc -l <out)
+[ "$lines" -gt 1000 ] && sed "${lines}q" boot.all | cmp out -
+for verb in info stat; do
+    run 1 $verb cut
+    says "strata: cut: offset "
+    grep -q "$lines" out
+done
+run 1 report -fjson cut
+[ "$(wc -l <out)" -eq "$lines" ]
+# With --keep-going it is a loss, and no error; with --strict that is told.
+run 0 report --keep-going cut
+[ "$(grep -c ' LOST: ' out)" -eq 1 ]
+sed "${lines}q" boot.all >cut.lines
+grep -v ' LOST: ' out | cmp - cut.lines
+says "damaged bytes were skipped"
+run 3 report -k --strict cut
+run 3 stat -k --strict cut
+run 3 info -k --strict cut
+run 0 report --strict boot
+
+# Garbage in the middle.
+head -c 1000002 boot >garbled
+head -c 3000 "$strata" >>garbled
+tail -c +1003003 boot >>garbled
+run 1 report garbled
+says "strata: garbled: offset "
+run 0 report -k garbled
+kept=$(grep -vc ' LOST: ' out)
+whole=$(wc -l <boot.all)
+[ "$kept" -gt $((whole - 100)) ] && [ "$kept" -lt "$whole" ]
+# Each kept line is one of the whole report's, but for the record that the garbage stands in.
+grep -v ' LOST: ' out | sort >a
+sort boot.all >b
+[ "$(comm -23 a b | wc -l)" -le 1 ]
+
+# The other formats.
+head -c 500000 xen >cut.xen
+run 1 report cut.xen
+says "strata: cut.xen: offset 500000: the file ends within"
+[ "$(wc -l <out)" -gt 1000 ]
+run 0 report -k cut.xen
+says "lost"
+truncate -s 30000 guest/cpu1.raw
+run 1 report guest
+says "cpu1.raw: offset "
+run 0 report -k guest
+printf 'hello' | dd of=guest/cpu0.raw bs=1 seek=41000 conv=notrunc 2>/dev/null
+run 1 report guest
+
+# What is no capture.
+run 1 report nothing
+says "strata: nothing: cannot open it: No such file or directory"
+: >empty
+run 1 report empty
+says "strata: empty: is empty"
+run 1 report "$strata"
+says "is not a capture that strata knows"
+run 1 report "$DATA/qemu/trace.simpletrace.xz"
+says "is compressed; unpack it first, as in: xz -dc"
+mkdir folder
+run 1 report folder
+says "strata: folder: "
+head -c 30 boot >short
+run 1 report short
+says "strata: short: offset "
+head -c 5 boot >shorter
+run 1 report shorter
+# Of several captures one that is bad: nothing is shown.
+run 1 report boot nothing
+[ ! -s out ]
+# info takes each by itself.
+run 1 info nothing boot
+grep -q '^boot$' out
+
+# Declarations that are wrong, or missing where they are needed.
+run 1 report --events nothing boot
+says "strata: nothing: cannot open it"
+printf 'good(int a) "a %%d"\nbad(int\n' >wrong
+run 1 report --events wrong boot
+says "strata: wrong:2: column"
+if [ ! -r /usr/share/qemu/trace-events-all ] && [ ! -r /usr/local/share/qemu/trace-events-all ]; then
+    STRATA_EVENTS=
+    run 1 report "$made/v2.simpletrace"
+    says "by --events"
+    run 0 report boot
+    says "by --events"
+    STRATA_EVENTS=$made/trace-events
+fi
+
+# Usage.
+run 2 report
+says "strata report: which capture? PATH is missing"
+says "Try 'strata report --help'."
+run 2 stat
+run 2 info
+run 2 info --limit 3 boot
+says "there is no option '--limit'"
+run 2 nosuchverb
+says "there is no verb 'nosuchverb'"
+run 2
+grep -q '^Usage: strata VERB' err
+
+# Nowhere to write.
+if [ -w /dev/full ]; then
+    status=0
+    "$strata" report boot >/dev/full 2>err || status=$?
+    [ "$status" -eq 1 ]
+    says "strata: cannot write to standard output: No space left on device"
+fi

@@ -1,0 +1,66 @@
+#!/bin/sh
+# strata report of a hypervisor's and a guest's captures: losses, tasks, vCPUs, several CPUs.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+
+xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
+"$strata" report xen.raw >actual 2>err
+# Without a rate, times are ticks.
+awk '$1 !~ /^[0-9]+$/ || $2 !~ /^\[00[01]\]$/ { exit 1 }' actual
+awk '$1 < last { exit 1 } { last = $1 }' actual
+grep -q ' d0v1 ' actual
+# With one, seconds: the same ticks divided by it.
+"$strata" report --cpu-hz 2G xen.raw >seconds 2>/dev/null
+awk '{ print $1 }' seconds >a
+awk '{ printf "%d.%09d\n", $1 / 2000000000, ($1 % 2000000000) / 2 }' actual >b
+cmp a b
+cut -d' ' -f2- seconds >a
+cut -d' ' -f2- actual >b
+diff a b | grep -v LOST | grep -q '^[<>]' && exit 1
+# Losses are told where they happened, and together at the end.
+lost=$(awk '/ LOST: / { n += $5 } END { print n + 0 }' actual)
+if [ "$lost" -gt 0 ]; then
+    grep -q "^strata: $lost events were lost" err
+else
+    [ ! -s err ]
+fi
+
+mkdir guest
+tar -C guest -xf "$DATA/ftrace/guest-local-clock/guest.tar.xz"
+for cpu in 0 1; do
+    xz -dc "$DATA/ftrace/guest-local-clock/cpu$cpu.raw.xz" >guest/cpu$cpu.raw
+done
+"$strata" report guest >actual 2>err
+sed -n 1,3p actual >head
+cat >expected <<'END'
+4.607817784 [001]                    - LOST: 5657 events
+4.607817784 [001]               ls-157 sys_enter_openat: dfd: 0xffffff9c, filename: 0x005c0d1f, flags: 0x00080000, mode: 0x00000000
+4.607845506 [001]               ls-157 sys_exit: NR 257 = -2
+END
+diff expected head
+echo 'strata: 90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places' | diff - err
+[ "$(wc -l <actual)" -eq 14398 ]
+# The same by the files of pages, in any order, and with the tree named.
+"$strata" report guest/cpu1.raw guest/cpu0.raw 2>/dev/null | cmp actual -
+mv guest/cpu0.raw guest/cpu1.raw .
+"$strata" report cpu0.raw cpu1.raw --tracefs guest/guest 2>/dev/null | cmp actual -
+# Pages alone: an error that says what is missing.
+! "$strata" report cpu0.raw 2>err || exit 1
+grep -q 'no tracefs tree' err
+
+# All times of the guest's events are later than CPU 0's last: clocks of another kind are not merged.
+! "$strata" report cpu0.raw xen.raw --tracefs guest/guest 2>err >out || exit 1
+grep -q 'xen.raw: its clock (tsc) is another than that of cpu0.raw (local)' err
+[ ! -s out ]
+
+# Two captures of one clock are one report, which says which is which.
+cp -r guest guest2
+cp cpu0.raw guest/
+cp cpu1.raw guest2/
+"$strata" report guest guest2 2>/dev/null | sed 's/ #[01] / /' | cmp actual -
+[ "$("$strata" report guest guest2 2>/dev/null | grep -c ' #1 \[001\]')" -eq \
+    "$(grep -c '\[001\]' actual)" ]
