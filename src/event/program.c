@@ -107,6 +107,19 @@ static int add_literal(struct compiler *c, const char *s, size_t len)
     return 0;
 }
 
+/* The format's own text. Its control characters are escaped like those of strings, so that an event
+ * is one line: a few of QEMU's formats hold a newline. */
+static int add_text(struct compiler *c, const char *s, size_t len)
+{
+    struct text safe = TEXT_IN_MEMORY;
+    int r;
+
+    text_put_safe(&safe, s, len);
+    r = safe.error ? safe.error : add_literal(c, safe.start, text_len(&safe));
+    text_done(&safe);
+    return r;
+}
+
 static bool is_plain(const struct spec *spec)
 {
     return !spec->left && !spec->plus && !spec->space && !spec->alternate && !spec->zero &&
@@ -221,7 +234,7 @@ static int compile_format(struct compiler *c)
         size_t len = strcspn(p, "%");
         struct spec spec;
 
-        r = add_literal(c, p, len);
+        r = add_text(c, p, len);
         p += len;
         if (r < 0 || *p == '\0')
             break;

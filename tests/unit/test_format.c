@@ -167,6 +167,8 @@ static void control_characters_never_reach_a_terminal(void **state)
     assert_string_equal(buf, "a\\x1b[31mred\\x0a 1");
     two_of("%s %d", "12345678\x7f", 1, buf, sizeof buf, 0);
     assert_string_equal(buf, "12345678\\x7f 1");
+    two_of("buf:\n%s\tlen %d\n", "x", 1, buf, sizeof buf, 0);
+    assert_string_equal(buf, "buf:\\x0ax\\x09len 1\\x0a");
     /* C1 as UTF-8, and a letter that begins with the same byte */
     two_of("%s %d", "\xc2\x9b \xc2\xa9 \xc3\xbc", 1, buf, sizeof buf, 0);
     assert_string_equal(buf, "\\xc2\\x9b \xc2\xa9 \xc3\xbc 1");

@@ -172,10 +172,12 @@ static void events_without_text_are_read(void **state)
 static void events_may_take_several_lines(void **state)
 {
     /* A format with newlines takes the lines it needs. */
-    expect("1@5.000001:two_lines a 1\n  b 2\nother\n1@5.000002:one a 1\n",
-           "5000001000 1 two_lines: a 1\n  b 2\n5000001000 -1 log: other\n5000002000 1 one: a 1\n");
+    expect(
+        "1@5.000001:two_lines a 1\n  b 2\nother\n1@5.000002:one a 1\n",
+        "5000001000 1 two_lines: a 1\\x0a  b 2\n5000001000 -1 log: other\n5000002000 1 one: a 1\n");
     /* One that ends in a string takes all. */
-    expect("dump in: 3\n00 01\n02\none a 1\n", "1 -1 dump: in: 3\n00 01\\x0a02\n4 -1 one: a 1\n");
+    expect("dump in: 3\n00 01\n02\none a 1\n",
+           "1 -1 dump: in: 3\\x0a00 01\\x0a02\n4 -1 one: a 1\n");
     /* A string within the line has a newline; what the format does not need is other text. */
     expect("text s 'a\nb' n 3\nmore\none a 1\n",
            "1 -1 text: s 'a\\x0ab' n 3\n3 -1 log: more\n4 -1 one: a 1\n");
@@ -267,7 +269,7 @@ static void a_pipe_is_read_as_a_file(void **state)
         close(fds[1]);
         assert_int_equal(input_open_fd(&in, fds[0], "pipe", INPUT_BUFFER_SIZE, &fault), 0);
         expect_of(&in, "5000001000 1 one: a 5\n5000001000 -1 text: s 'a\\x0ab' n 3\n"
-                       "5000001000 -1 two_lines: a 1\n  b 2\n5000002000 1 one: a 6\n");
+                       "5000001000 -1 two_lines: a 1\\x0a  b 2\n5000002000 1 one: a 6\n");
     }
 }
 
