@@ -50,6 +50,10 @@ const struct option open_option_table[] = {
      "a copied tracefs tree, for raw ftrace pages that lie\n"
      "apart from theirs",
      MEMBER(tracefs)},
+    {OPTION_STRING, 0, "kallsyms", "FILE",
+     "the kernel's symbols, for raw ftrace pages whose tree\n"
+     "has none: a copy of /proc/kallsyms",
+     MEMBER(kallsyms)},
     {OPTION_FLAG, 'k', "keep-going", NULL, "skip what is damaged, and show it as a loss",
      MEMBER(keep_going)},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when anything was lost", MEMBER(strict)},
@@ -76,6 +80,7 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
         .cpu_hz = options->cpu_hz,
         .xen_version = options->xen_version,
         .tracefs = options->tracefs,
+        .kallsyms = options->kallsyms,
     };
     struct fault fault;
     struct trace *trace;

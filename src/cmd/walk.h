@@ -16,6 +16,7 @@ struct open_options {
     uint64_t cpu_hz;
     const char *xen_version;
     const char *tracefs;
+    const char *kallsyms;
     bool keep_going;
     bool strict;
 };

@@ -9,18 +9,42 @@
 #include "format/trace_dat.h"
 #include "trace/open.h"
 
-static int open_files(struct opening *opening, const struct ftrace_files *files,
-                      struct fault *fault)
+/* The rate that the user tells, for the origins from FIRST on whose clock counts cycles. */
+static void tell_rate(struct opening *opening, unsigned first)
 {
+    struct catalogue *catalogue = &opening->trace->catalogue;
+
+    for (unsigned i = first; i < catalogue->n_origins; i++) {
+        struct clock *clock = &catalogue->origins[i]->clock;
+
+        if (clock->hz == 0 && strcmp(clock->name, "x86-tsc") == 0)
+            clock->hz = opening->options->cpu_hz;
+    }
+}
+
+static int open_files(struct opening *opening, struct ftrace_files *files, struct fault *fault)
+{
+    const char *kallsyms = opening->options->kallsyms;
+    unsigned first_origin = opening->trace->catalogue.n_origins;
     struct source **sources;
     unsigned n;
     int r;
 
+    if (kallsyms) {
+        free(files->kallsyms);
+        files->kallsyms = strdup(kallsyms);
+        if (!files->kallsyms)
+            return -ENOMEM;
+        if (access(kallsyms, R_OK) < 0)
+            return fault_plain(fault, -errno, kallsyms, "cannot read it: %s", strerror(errno));
+    }
     r = ftrace_open(files, opening->path, LAYER_GUEST, &opening->trace->catalogue,
                     &opening->options->reader, &sources, &n, fault);
-    if (r >= 0)
-        opening_set(opening, sources, n);
-    return r;
+    if (r < 0)
+        return r;
+    tell_rate(opening, first_origin);
+    opening_set(opening, sources, n);
+    return 0;
 }
 
 static int use_tracefs(struct ftrace_files *files, const char *tree)
@@ -36,6 +60,7 @@ static int use_tracefs(struct ftrace_files *files, const char *tree)
 
 int open_trace_dat(struct opening *opening, struct fault *fault)
 {
+    unsigned first_origin = opening->trace->catalogue.n_origins;
     struct source **sources;
     struct input in;
     unsigned n;
@@ -48,9 +73,11 @@ int open_trace_dat(struct opening *opening, struct fault *fault)
     opening->input = (struct input){.fd = -1}; /* it is the reader's from here on */
     r = trace_dat_open(&in, opening->path, LAYER_GUEST, &opening->trace->catalogue,
                        &opening->options->reader, &sources, &n, fault);
-    if (r >= 0)
-        opening_set(opening, sources, n);
-    return r;
+    if (r < 0)
+        return r;
+    tell_rate(opening, first_origin);
+    opening_set(opening, sources, n);
+    return 0;
 }
 
 int open_ftrace_folder(struct opening *opening, struct fault *fault)

@@ -22,6 +22,7 @@ struct trace_options {
     uint64_t cpu_hz;         /* rate of a time stamp counter that nothing tells; 0: not known */
     const char *xen_version; /* of the Xen that wrote a capture, "4.17"; NULL: guessed */
     const char *tracefs;     /* a copied tracefs tree, for raw pages without one; NULL: none */
+    const char *kallsyms;    /* symbols for raw pages, instead of their tree's; NULL: those */
 };
 
 /* One capture as the user gave it. */
