@@ -319,6 +319,7 @@ static int expand(struct xentrace_windows *w, size_t segment,
             return fault_plain(fault, -ENOMEM, w->in->path, "out of memory");
         e->segment = SIZE_MAX;
         e->n = 0;
+        memset(e->cpus, 0, sizeof e->cpus);
         w->walk.at = w->segments[segment].offset;
         while (e->n < w->per_segment) {
             int r = walk_next(w, &w->walk, &e->windows[e->n], fault);
@@ -331,6 +332,7 @@ static int expand(struct xentrace_windows *w, size_t segment,
                 return r;
             if (r == 0)
                 break;
+            e->cpus[e->windows[e->n].cpu / 64] |= UINT64_C(1) << e->windows[e->n].cpu % 64;
             if (e->windows[e->n++].cut)
                 break;
         }
@@ -352,6 +354,8 @@ int xentrace_windows_next(struct xentrace_windows *w, struct xentrace_cursor *cu
         r = expand(w, cursor->segment, &e, fault);
         if (r < 0)
             return r;
+        if (!(e->cpus[cpu / 64] >> cpu % 64 & 1))
+            continue;
         while (cursor->window < e->n) {
             const struct xentrace_window *window = &e->windows[cursor->window++];
             if (window->cpu == cpu) {

@@ -40,6 +40,7 @@ struct xentrace_expanded {
     size_t segment; /* SIZE_MAX: none */
     unsigned n;
     struct xentrace_window *windows;
+    uint64_t cpus[XENTRACE_CPUS_MAX / 64]; /* which cpus they are of, a bit each */
 };
 
 #define XENTRACE_EXPANDED 16
