@@ -13,25 +13,36 @@ struct line_csv {
     struct text cell;           /* in memory: what may need quotes */
 };
 
+/* Whether a cell must stand in quotes. */
+static bool is_special(char c)
+{
+    return c == ',' || c == '"' || c == '\n' || c == '\r';
+}
+
+#define PIECE_MAX (TEXT_ROOM_MAX / 2)
+
 /* A cell: in quotes where it holds a comma, a quote or a line end, with quotes doubled. */
 static void put_cell(struct text *out, const char *s, size_t len)
 {
-    bool quotes = false;
+    size_t plain = 0;
 
-    for (size_t i = 0; i < len && !quotes; i++)
-        quotes = s[i] == ',' || s[i] == '"' || s[i] == '\n' || s[i] == '\r';
-    if (!quotes) {
+    while (plain < len && !is_special(s[plain]))
+        plain++;
+    if (plain == len) {
         text_put(out, s, len);
         return;
     }
     text_put_char(out, '"');
     while (len > 0) {
-        const char *quote = memchr(s, '"', len);
-        size_t n = quote ? (size_t)(quote - s) + 1 : len;
+        size_t n = MIN(len, (size_t)PIECE_MAX);
+        char *p = text_room(out, 2 * n);
 
-        text_put(out, s, n);
-        if (quote)
-            text_put_char(out, '"');
+        for (size_t i = 0; i < n; i++) {
+            *p++ = s[i];
+            if (s[i] == '"')
+                *p++ = '"';
+        }
+        out->next = p;
         s += n;
         len -= n;
     }

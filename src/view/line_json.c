@@ -9,10 +9,12 @@ struct line_json {
     struct view view;
     struct view_options options;
     struct time_column time;
-    /* `,"group":"sched","event":"sched_switch","fields":{` and a NUL, then for each field
-     * `,"name":` and a NUL. */
+    /* `,"group":"sched","event":"sched_switch","fields":{`, then for each field `,"name":`, each with
+     * its length in front (piece_length). */
     struct class_table classes;
 };
+
+typedef uint32_t piece_length;
 
 static void put_key(struct text *text, const char *before, const char *key)
 {
@@ -21,46 +23,91 @@ static void put_key(struct text *text, const char *before, const char *key)
     text_put_char(text, ':');
 }
 
-static void make_class(const struct event_class *class, struct text *text)
+/* Moves what PIECE holds to TEXT, its length in front. */
+static void put_piece(struct text *text, struct text *piece)
 {
-    if (class->group && *class->group) {
-        put_key(text, ",", "group");
-        json_put_str(text, class->group);
-    }
-    put_key(text, ",", "event");
-    json_put_str(text, class->name);
-    put_key(text, ",", "fields");
-    text_put_char(text, '{');
-    text_put_char(text, '\0');
-    for (unsigned i = 0; i < class->n_fields; i++) {
-        put_key(text, i ? "," : "", class->fields[i].name);
-        text_put_char(text, '\0');
-    }
+    piece_length len = (piece_length)text_len(piece);
+
+    text_put(text, (const char *)&len, sizeof len);
+    text_put(text, piece->start, len);
+    if (piece->error)
+        text->error = piece->error;
+    piece->next = piece->start;
 }
 
-/* `"KEY":12.000000000,"KEY_ns":12000000000`, or `"KEY_ticks":N`; `"ticks"` for the time itself. */
-static void put_time(struct line_json *line, struct text *out, const struct clock *clock,
-                     const char *key, int64_t time)
+static void make_class(const struct event_class *class, struct text *text)
 {
-    bool is_time = strcmp(key, "time") == 0;
+    struct text piece = TEXT_IN_MEMORY;
 
-    text_put_char(out, '"');
-    if (clock->hz == 0) {
-        if (!is_time) {
-            text_put_str(out, key);
-            text_put_char(out, '_');
-        }
-        text_put_literal(out, "ticks\":");
-        text_put_i64(out, time);
+    if (class->group && *class->group) {
+        put_key(&piece, ",", "group");
+        json_put_str(&piece, class->group);
+    }
+    put_key(&piece, ",", "event");
+    json_put_str(&piece, class->name);
+    put_key(&piece, ",", "fields");
+    text_put_char(&piece, '{');
+    put_piece(text, &piece);
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        put_key(&piece, i ? "," : "", class->fields[i].name);
+        put_piece(text, &piece);
+    }
+    text_done(&piece);
+}
+
+/* `"KEY":12.000000000,"KEY_ns":12000000000`. */
+static void put_seconds(struct line_json *line, struct text *out, const struct clock *clock,
+                        const char *key, size_t key_len, int64_t time)
+{
+    char *p = text_room(out, 4 * TIME_COLUMN_MAX);
+    char *seconds;
+    size_t whole;
+
+    *p++ = '"';
+    memcpy(p, key, key_len);
+    memcpy(p + key_len, "\":", 2);
+    seconds = p + key_len + 2;
+    p = time_column_put(&line->time, clock, seconds, time);
+    whole = (size_t)(p - seconds) - 10;
+    memcpy(p, ",\"", 2);
+    memcpy(p + 2, key, key_len);
+    p += 2 + key_len;
+    memcpy(p, "_ns\":", 5);
+    p += 5;
+    if (likely(*seconds >= '1' && *seconds <= '9')) {
+        /* The same digits without the point. */
+        memmove(p, seconds, whole);
+        memmove(p + whole, seconds + whole + 1, 9);
+        p += whole + 9;
+    } else {
+        p = number_sdec(p, clock_to_ns(clock, time));
+    }
+    out->next = p;
+}
+
+/* Where the rate is not known, `"ticks":12` or `"since_ticks":12`. */
+static void put_time(struct line_json *line, struct text *out, const struct item *item)
+{
+    const struct clock *clock = &item->origin->clock;
+
+    if (likely(clock->hz != 0)) {
+        put_seconds(line, out, clock, "time", 4, item->time);
         return;
     }
-    text_put_str(out, key);
-    text_put_literal(out, "\":");
-    out->next = time_column_put(&line->time, clock, text_room(out, TIME_COLUMN_MAX), time);
-    text_put_literal(out, ",\"");
-    text_put_str(out, key);
-    text_put_literal(out, "_ns\":");
-    text_put_i64(out, clock_to_ns(clock, time));
+    text_put_literal(out, "\"ticks\":");
+    text_put_i64(out, item->time);
+}
+
+static void put_since(struct line_json *line, struct text *out, const struct item *item)
+{
+    const struct clock *clock = &item->origin->clock;
+
+    if (clock->hz != 0) {
+        put_seconds(line, out, clock, "since", 5, item->since);
+        return;
+    }
+    text_put_literal(out, "\"since_ticks\":");
+    text_put_i64(out, item->since);
 }
 
 static void put_number(struct text *out, const char *key, size_t key_len, int32_t v)
@@ -91,7 +138,7 @@ static void put_common(struct line_json *line, struct text *out, const struct it
 
     text_put_char(out, '{');
     if (likely(item->time != TIME_UNKNOWN)) {
-        put_time(line, out, &origin->clock, "time", item->time);
+        put_time(line, out, item);
         text_put_char(out, ',');
     }
     text_put_literal(out, "\"layer\":\"");
@@ -129,10 +176,11 @@ static int put_event(struct line_json *line, const struct item *item)
     item_values(item, values);
     p = piece->text;
     for (unsigned i = 0;; i++) {
-        size_t len = strlen(p);
+        piece_length len;
 
-        text_put(out, p, len);
-        p += len + 1;
+        memcpy(&len, p, sizeof len);
+        text_put(out, p + sizeof len, len);
+        p += sizeof len + len;
         if (i > 0)
             json_put_value(out, &class->fields[i - 1], &values[i - 1]);
         if (i == class->n_fields)
@@ -154,7 +202,7 @@ static void put_loss(struct line_json *line, const struct item *item)
         text_put_u64(out, item->lost);
     if (item->since != TIME_UNKNOWN) {
         text_put_char(out, ',');
-        put_time(line, out, &item->origin->clock, "since", item->since);
+        put_since(line, out, item);
     }
     if (item->cause == LOSS_UNREADABLE) {
         text_put_literal(out, ",\"cause\":\"unreadable\",\"skipped_bytes\":");
