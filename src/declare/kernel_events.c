@@ -15,6 +15,9 @@
  * of several threads take turns. */
 static pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
 
+/* Tasks looked up lately. */
+#define RECENT_TASKS 256
+
 struct kernel_events {
     struct kernel_classes known; /* must stand first: kernel_events_class() */
     unsigned n_refs;
@@ -28,6 +31,10 @@ struct kernel_events {
     struct kernel_strings cmdlines;
     struct kernel_symbols *symbols;
     bool symbols_tried;
+    struct recent_task {
+        int32_t pid;
+        const char *name;
+    } recent[RECENT_TASKS];
     struct map packed; /* format strings of trace_printk(): struct packed by address */
 };
 
@@ -136,17 +143,23 @@ int kernel_events_read_printk(struct kernel_events *events, char *text, size_t l
 int kernel_events_read_cmdlines(struct kernel_events *events, char *text, size_t len)
 {
     kernel_strings_done(&events->cmdlines);
+    memset(events->recent, 0, sizeof events->recent);
     return kernel_strings_read_cmdlines(text, len, &events->cmdlines);
 }
 
-const char *kernel_events_task(const struct kernel_events *events, int32_t pid)
+const char *kernel_events_task(struct kernel_events *events, int32_t pid)
 {
+    struct recent_task *recent = &events->recent[(uint32_t)pid % RECENT_TASKS];
     const struct kernel_string *found;
 
-    if (pid == 0)
-        return "<idle>";
-    found = pid < 0 ? NULL : kernel_strings_find(&events->cmdlines, (uint64_t)pid);
-    return found ? found->s : NULL;
+    if (pid <= 0)
+        return pid == 0 ? "<idle>" : NULL;
+    /* At first all are of the thread 0. */
+    if (recent->pid != pid) {
+        found = kernel_strings_find(&events->cmdlines, (uint64_t)pid);
+        *recent = (struct recent_task){.pid = pid, .name = found ? found->s : NULL};
+    }
+    return recent->name;
 }
 
 static struct kernel_symbols *symbols(struct kernel_events *events)
@@ -250,7 +263,7 @@ static struct field field_of(const struct kernel_events *events, const struct te
 }
 
 static int make_fields(struct kernel_events *events, const struct tep_event *event,
-                       struct event_class *class)
+                       struct event_class *class, struct field **ret_fields)
 {
     struct arena *arena = &events->catalogue->arena;
     struct field *fields;
@@ -262,7 +275,7 @@ static int make_fields(struct kernel_events *events, const struct tep_event *eve
     fields = arena_alloc(arena, MAX(n, 1u) * sizeof *fields);
     if (!fields)
         return -ENOMEM;
-    class->fields = fields;
+    class->fields = *ret_fields = fields;
     class->n_fields = n;
     for (const struct tep_format_field *f = event->format.fields; n > 0; f = f->next, n--) {
         *fields = field_of(events, f);
@@ -323,6 +336,7 @@ static int make_known(struct kernel_events *events, const struct tep_event *even
 {
     struct arena *arena = &events->catalogue->arena;
     const struct kernel_text *text;
+    struct field *fields;
     int r;
 
     class->name = arena_strdup(arena, event->name);
@@ -334,12 +348,14 @@ static int make_known(struct kernel_events *events, const struct tep_event *even
         if (!class->declared_in)
             return -ENOMEM;
     }
-    r = make_fields(events, event, class);
+    r = make_fields(events, event, class, &fields);
     if (r < 0)
         return r;
     r = kernel_text_compile(arena, events, event, has_print, &text);
     if (r < 0)
         return r;
+    /* make_fields() has just made them. */
+    kernel_text_mark_hex(text, (struct field *)(uintptr_t) class->fields, class->n_fields);
     class->reader_data = text;
     class->put_text = kernel_text_put;
     return 0;

@@ -69,7 +69,7 @@ int kernel_events_read_printk(struct kernel_events *events, char *text, size_t l
 int kernel_events_read_cmdlines(struct kernel_events *events, char *text, size_t len);
 
 /* The name of a task; "<idle>" for 0; NULL: not known. */
-const char *kernel_events_task(const struct kernel_events *events, int32_t pid);
+const char *kernel_events_task(struct kernel_events *events, int32_t pid);
 
 /* Classes by their number; see kernel_events_class(). */
 struct kernel_classes {

@@ -651,6 +651,28 @@ int kernel_text_compile_packed(struct arena *arena, struct kernel_events *events
     return r;
 }
 
+static bool is_hex(const struct kernel_op *op)
+{
+    switch (op->kind) {
+    case KOP_HEX:
+    case KOP_HEX_MINIMUM: return true;
+    case KOP_SPEC: return op->spec.conversion == 'x' || op->spec.conversion == 'X';
+    default: return false;
+    }
+}
+
+void kernel_text_mark_hex(const struct kernel_text *text, struct field *fields, unsigned n_fields)
+{
+    for (uint32_t i = 0; i < text->n_ops; i++) {
+        const struct kernel_op *op = &text->ops[i];
+
+        for (unsigned k = 0; op->direct && is_hex(op) && k < n_fields; k++)
+            if (fields[k].storage == STORE_SCALAR && fields[k].place == PLACE_FIXED &&
+                fields[k].offset == op->offset)
+                fields[k].hex = true;
+    }
+}
+
 bool kernel_text_failed(const struct kernel_text *text)
 {
     return text->failed;

@@ -34,5 +34,8 @@ int kernel_text_compile_packed(struct arena *arena, struct kernel_events *events
 /* For event_class.put_text; the class's reader_data is the struct kernel_text. */
 void kernel_text_put(const struct item *item, struct text *text);
 
+/* Marks those of FIELDS as hexadecimal that the text shows so. */
+void kernel_text_mark_hex(const struct kernel_text *text, struct field *fields, unsigned n_fields);
+
 /* Whether the print format could not be parsed, so that the text is a list of fields. */
 bool kernel_text_failed(const struct kernel_text *text);

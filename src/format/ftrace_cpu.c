@@ -8,7 +8,7 @@
 
 struct ftrace_origin {
     struct origin origin;
-    const struct kernel_events *events;
+    struct kernel_events *events;
 };
 
 struct ftrace_cpu {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/macro.h"
 
@@ -25,23 +26,25 @@ int dat_codec_unpack_into(enum dat_codec codec, const uint8_t *p, size_t n, uint
 {
     uLongf zlib_size = size;
     size_t zstd_size;
+    int status;
 
     switch (codec) {
     case DAT_CODEC_NONE: break;
     case DAT_CODEC_ZLIB:
-        if (uncompress(buf, &zlib_size, p, n) != Z_OK)
-            return -EBADMSG;
+        status = uncompress(buf, &zlib_size, p, n);
+        if (status != Z_OK)
+            return status == Z_BUF_ERROR ? -ENOSPC : -EBADMSG;
         *ret_size = zlib_size;
         return 0;
     case DAT_CODEC_ZSTD:
         zstd_size = ZSTD_decompress(buf, size, p, n);
         if (ZSTD_isError(zstd_size))
-            return -EBADMSG;
+            return ZSTD_getErrorCode(zstd_size) == ZSTD_error_dstSize_tooSmall ? -ENOSPC : -EBADMSG;
         *ret_size = zstd_size;
         return 0;
     }
     if (n > size)
-        return -EBADMSG;
+        return -ENOSPC;
     memcpy(buf, p, n);
     *ret_size = n;
     return 0;

@@ -21,6 +21,6 @@ int dat_codec_find(const char *name, enum dat_codec *ret);
 int dat_codec_unpack(enum dat_codec codec, const uint8_t *p, size_t n, size_t max,
                      uint8_t **ret_bytes, size_t *ret_size);
 
-/* The same into a buffer of SIZE bytes. -EBADMSG: damaged, or more than fits. */
+/* The same into a buffer of SIZE bytes. -ENOSPC: more than fits; -EBADMSG: damaged. */
 int dat_codec_unpack_into(enum dat_codec codec, const uint8_t *p, size_t n, uint8_t *buf,
                           size_t size, size_t *ret_size);

@@ -3,8 +3,9 @@
 
 #include "base/macro.h"
 
-/* Chunks are ten pages or so; longer ones than this are not believed. */
-#define CHUNK_MAX ((uint32_t)16 * 1024 * 1024)
+/* Chunks are of ten pages. Of what one claims to unpack to, so much is taken at first, and more only
+ * when it does unpack to more. */
+#define CHUNK_ROOM ((size_t)64 * 1024)
 
 struct dat_feed {
     struct page_feed feed;
@@ -19,6 +20,7 @@ struct dat_feed {
     bool counted;      /* n_chunks is known */
     uint8_t *packed;
     size_t packed_capacity;
+    size_t chunk_max; /* longer chunks are refused */
 };
 
 static int cut_short(struct dat_feed *f, uint64_t offset, struct fault *fault)
@@ -79,6 +81,23 @@ static int grow(uint8_t **buf, size_t *capacity, size_t size)
     return 0;
 }
 
+/* Unpacks the N bytes of f->packed, which should become SIZE. */
+static int unpack(struct dat_feed *f, size_t n, size_t size)
+{
+    size_t room = MIN(size, MAX(CHUNK_ROOM, f->capacity));
+
+    for (;;) {
+        int r = grow(&f->buf, &f->capacity, room);
+
+        if (r < 0)
+            return r;
+        r = dat_codec_unpack_into(f->file->codec, f->packed, n, f->buf, room, &f->filled);
+        if (r != -ENOSPC || room == size)
+            return r;
+        room = MIN(size, room * 2);
+    }
+}
+
 static int fill_chunk(struct dat_feed *f, struct fault *fault)
 {
     uint32_t sizes[2] = {0, 0};
@@ -97,14 +116,13 @@ static int fill_chunk(struct dat_feed *f, struct fault *fault)
     r = read_words(f, sizes, 2, fault);
     if (r < 0)
         return r;
-    if (sizes[0] > CHUNK_MAX || sizes[1] > CHUNK_MAX || sizes[0] == 0 || sizes[1] == 0)
+    if (sizes[0] > f->chunk_max || sizes[1] > f->chunk_max || sizes[0] == 0 || sizes[1] == 0)
         return fault_at(fault, -EBADMSG, f->feed.path, f->buf_offset,
                         "a chunk of %u bytes that unpacks to %u: that cannot be", sizes[0],
                         sizes[1]);
     if (f->file->in.size - MIN(f->next, f->file->in.size) < sizes[0])
         return cut_short(f, f->next, fault);
-    if (grow(&f->packed, &f->packed_capacity, sizes[0]) < 0 ||
-        grow(&f->buf, &f->capacity, sizes[1]) < 0)
+    if (grow(&f->packed, &f->packed_capacity, sizes[0]) < 0)
         return fault_plain(fault, -ENOMEM, f->feed.path, "out of memory");
     n = input_read_at(&f->file->in, f->next, f->packed, sizes[0], fault);
     if (n < 0)
@@ -113,9 +131,11 @@ static int fill_chunk(struct dat_feed *f, struct fault *fault)
         return cut_short(f, f->next, fault);
     f->next += sizes[0];
     f->at = f->filled = 0;
-    r = dat_codec_unpack_into(f->file->codec, f->packed, sizes[0], f->buf, sizes[1], &f->filled);
+    r = unpack(f, sizes[0], sizes[1]);
+    if (r == -ENOMEM)
+        return fault_plain(fault, r, f->feed.path, "out of memory");
     if (r < 0)
-        return fault_at(fault, r, f->feed.path, f->buf_offset, "a chunk cannot be unpacked");
+        return fault_at(fault, -EBADMSG, f->feed.path, f->buf_offset, "a chunk cannot be unpacked");
     f->n_chunks--;
     return 1;
 }
@@ -165,6 +185,7 @@ int dat_feed_new(struct dat_file *file, const struct dat_buffer *buffer, const s
     f->end = cpu->offset + MIN(cpu->size, UINT64_MAX - cpu->offset);
     f->page_size = page_size;
     f->compressed = buffer->compressed;
+    f->chunk_max = MAX(buffer_size * 2, (size_t)page_size * 64);
     if (!f->compressed) {
         f->capacity = MAX(buffer_size / page_size, (size_t)1) * page_size;
         f->buf = malloc(f->capacity);
