@@ -16,6 +16,7 @@ BEGIN {
     library["jansson.h"] = "jansson"
     library["zlib.h"] = "zlib"
     library["zstd.h"] = "zstd"
+    library["zstd_errors.h"] = "zstd"
     bad = 0
 }
 
