@@ -4,348 +4,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
-
-/* Python has no limit; a file of formats needs none of this size. */
-#define WIDTH_MAX 1000000
-#define PRECISION_MAX 1000
-/* A 64-bit number with sign and prefix (octal: 22 digits), a double with PRECISION_MAX digits. */
-#define BODY_MAX (PRECISION_MAX + 400)
-/* A line that is surely no longer than this is written without looking for room in between. */
-#define FAST_MAX 2048
-#define COPY 16
-
-static const char *const value_names[VALUES] = {"cpu", "tsc", "event", "reltsc", "1", "2",
-                                                "3",   "4",   "5",     "6",      "7"};
-
-enum op_kind {
-    OP_LITERAL,
-    OP_DEC,    /* %Nd, %0Nd of what is never negative and no float */
-    OP_SDEC,   /* the same of reltsc */
-    OP_HEX,    /* %Nx, %0Nx of what is never negative and no float */
-    OP_NUMBER, /* any other number, slowly */
-    OP_STRING, /* %s, %r, %a of a value */
-    OP_CHAR,   /* %c */
-    OP_DICT,   /* %s of the dictionary itself */
-    OP_STAR,   /* a width or precision of *: a value that must not be too large */
-    OP_TYPE_ERROR,
-    OP_OTHER_ERROR,
-};
-
-struct op {
-    uint8_t kind;
-    uint8_t value; /* enum xentrace_value */
-    char conversion;
-    char fill; /* ' ' or '0' */
-    bool left, plus, blank, alternate;
-    bool is_float; /* the value is */
-    int precision; /* -1: none */
-    uint32_t width;
-    uint32_t len;  /* of a literal */
-    const char *s; /* a literal, padded to a multiple of COPY; what the error is */
-};
-
-struct xentrace_rule {
-    const char *format;
-    size_t len;
-    bool seconds;
-    bool checks;   /* OP_CHAR or OP_STAR, whose values can be out of range */
-    uint8_t error; /* 0, or the op_kind that it always comes to */
-    uint32_t max;  /* bytes of the longest line, when fast */
-    bool fast;     /* only literals, OP_DEC, OP_SDEC and OP_HEX */
-    unsigned n_ops;
-    const struct op *ops;
-};
-
-/* ---- compiling */
-
-enum pending {
-    ARGUMENT_NONE = -1, /* used up */
-    ARGUMENT_DICT = -2, /* the dictionary as a whole, for a conversion without a name */
-};
-
-struct compiler {
-    struct arena *arena;
-    const char *p;
-    const char *end;
-    bool seconds;
-    int pending; /* enum pending, or the value that the last name put in its place */
-    struct op *ops;
-    unsigned n_ops;
-    bool failed; /* an error ends the program */
-};
-
-static void add_error(struct compiler *c, enum op_kind kind, const char *what)
-{
-    c->ops[c->n_ops++] = (struct op){.kind = (uint8_t)kind, .s = what};
-    c->failed = true;
-}
-
-/* Behind "%(": up to the ")" that closes it, and the value of that name. */
-static void compile_name(struct compiler *c)
-{
-    const char *start = c->p;
-    unsigned depth = 1;
-
-    for (; c->p < c->end; c->p++) {
-        if (*c->p == '(')
-            depth++;
-        else if (*c->p == ')' && --depth == 0)
-            break;
-    }
-    if (c->p == c->end) {
-        add_error(c, OP_OTHER_ERROR, "a name after %( has no ) (ValueError)");
-        return;
-    }
-    for (int i = 0; i < VALUES; i++) {
-        if (strlen(value_names[i]) == (size_t)(c->p - start) &&
-            memcmp(value_names[i], start, (size_t)(c->p - start)) == 0) {
-            c->pending = i;
-            c->p++;
-            return;
-        }
-    }
-    add_error(c, OP_OTHER_ERROR,
-              "names a value other than cpu, tsc, event, reltsc and 1 to 7 (KeyError)");
-}
-
-/* A `*`: takes the argument, so that none is left for the conversion. */
-static void compile_star(struct compiler *c, bool precision)
-{
-    struct op op = {.kind = OP_STAR, .value = (uint8_t)c->pending, .precision = precision};
-
-    c->p++;
-    if (c->pending < 0 || (c->pending == VALUE_TSC && c->seconds))
-        add_error(c, OP_TYPE_ERROR, NULL);
-    else
-        c->ops[c->n_ops++] = op;
-    c->pending = ARGUMENT_NONE;
-}
-
-/* A width or a precision; more than LIMIT is an error. */
-static uint32_t compile_size(struct compiler *c, uint32_t limit, bool precision)
-{
-    uint32_t v = 0;
-
-    if (c->p < c->end && *c->p == '*') {
-        compile_star(c, precision);
-        return 0;
-    }
-    for (; c->p < c->end && *c->p >= '0' && *c->p <= '9'; c->p++)
-        if (v <= limit)
-            v = v * 10 + (uint32_t)(*c->p - '0');
-    if (v > limit)
-        add_error(c, OP_OTHER_ERROR, "a width or a precision is too large");
-    return v;
-}
-
-static void compile_flags(struct compiler *c, struct op *op)
-{
-    for (; c->p < c->end; c->p++) {
-        switch (*c->p) {
-        case '-': op->left = true; break;
-        case '+': op->plus = true; break;
-        case ' ': op->blank = true; break;
-        case '#': op->alternate = true; break;
-        case '0': op->fill = '0'; break;
-        default: return;
-        }
-    }
-}
-
-static void choose_kind(struct op *op)
-{
-    bool plain = !op->left && !op->plus && !op->blank && !op->alternate && op->precision < 0 &&
-                 op->width <= 64;
-
-    op->kind = OP_NUMBER;
-    if (!plain)
-        return;
-    if (op->conversion == 'd')
-        op->kind = op->value == VALUE_RELTSC ? OP_SDEC : OP_DEC;
-    else if (op->conversion == 'x' && op->value != VALUE_RELTSC)
-        op->kind = OP_HEX;
-    /* Python's zero-filling stands behind the sign. */
-    if (op->kind == OP_SDEC && op->fill == '0')
-        op->kind = OP_NUMBER;
-}
-
-/* The conversion's letter, its argument taken. */
-static void compile_letter(struct compiler *c, struct op *op)
-{
-    int argument = c->pending;
-
-    c->pending = ARGUMENT_NONE;
-    if (argument == ARGUMENT_NONE) {
-        add_error(c, OP_TYPE_ERROR, NULL);
-        return;
-    }
-    if (argument >= 0) {
-        op->value = (uint8_t)argument;
-        op->is_float = argument == VALUE_TSC && c->seconds;
-    }
-    switch (op->conversion) {
-    case 'i':
-    case 'u': op->conversion = 'd'; break;
-    default: break;
-    }
-    switch (op->conversion) {
-    case 's':
-    case 'r':
-    case 'a':
-        op->kind = argument == ARGUMENT_DICT ? OP_DICT : OP_STRING;
-        op->fill = ' ';
-        break;
-    case 'o':
-    case 'x':
-    case 'X':
-        if (argument == ARGUMENT_DICT || op->is_float)
-            add_error(c, OP_TYPE_ERROR, NULL);
-        else
-            choose_kind(op);
-        break;
-    case 'd':
-    case 'e':
-    case 'E':
-    case 'f':
-    case 'F':
-    case 'g':
-    case 'G':
-        if (argument == ARGUMENT_DICT)
-            add_error(c, OP_TYPE_ERROR, NULL);
-        else
-            choose_kind(op);
-        break;
-    case 'c':
-        if (argument == ARGUMENT_DICT || op->is_float)
-            add_error(c, OP_TYPE_ERROR, NULL);
-        else
-            op->kind = OP_CHAR;
-        op->fill = ' ';
-        break;
-    default: add_error(c, OP_OTHER_ERROR, "a conversion that % does not have (ValueError)"); break;
-    }
-    if (!c->failed)
-        c->ops[c->n_ops++] = *op;
-}
-
-static int add_literal(struct compiler *c, const char *s, size_t len)
-{
-    char *copy = arena_alloc(c->arena, (len + COPY - 1) / COPY * COPY + COPY);
-
-    if (!copy)
-        return -ENOMEM;
-    memcpy(copy, s, len);
-    c->ops[c->n_ops++] = (struct op){.kind = OP_LITERAL, .s = copy, .len = (uint32_t)len};
-    return 0;
-}
-
-/* Behind a "%". */
-static int compile_conversion(struct compiler *c)
-{
-    struct op op = {.fill = ' ', .precision = -1};
-
-    if (c->p < c->end && *c->p == '%') {
-        c->p++;
-        return add_literal(c, "%", 1);
-    }
-    if (c->p < c->end && *c->p == '(') {
-        c->p++;
-        compile_name(c);
-    }
-    if (!c->failed)
-        compile_flags(c, &op);
-    if (!c->failed)
-        op.width = compile_size(c, WIDTH_MAX, false);
-    if (!c->failed && c->p < c->end && *c->p == '.') {
-        c->p++;
-        op.precision = (int)compile_size(c, PRECISION_MAX, true);
-    }
-    if (c->failed)
-        return 0;
-    if (c->p < c->end && (*c->p == 'h' || *c->p == 'l' || *c->p == 'L'))
-        c->p++;
-    if (c->p == c->end) {
-        add_error(c, OP_OTHER_ERROR, "ends within a conversion (ValueError)");
-        return 0;
-    }
-    op.conversion = *c->p++;
-    compile_letter(c, &op);
-    return 0;
-}
-
-static void finish(struct xentrace_rule *rule, const struct op *ops, unsigned n)
-{
-    uint64_t max = 1 + COPY;
-
-    rule->fast = true;
-    for (unsigned i = 0; i < n; i++) {
-        const struct op *op = &ops[i];
-
-        switch (op->kind) {
-        case OP_LITERAL: max += op->len; break;
-        case OP_DEC:
-        case OP_SDEC:
-        case OP_HEX: max += 64 + NUMBER_MAX; break;
-        case OP_TYPE_ERROR:
-        case OP_OTHER_ERROR: rule->error = op->kind; break;
-        case OP_CHAR:
-        case OP_STAR: rule->checks = true; /* fall through */
-        default: rule->fast = false; break;
-        }
-    }
-    rule->max = (uint32_t)MIN(max, (uint64_t)UINT32_MAX);
-    if (max > FAST_MAX || rule->error)
-        rule->fast = false;
-}
-
-int xentrace_rule_compile(struct arena *arena, const char *format, size_t len, bool seconds,
-                          const struct xentrace_rule **ret_rule)
-{
-    struct compiler c = {
-        .arena = arena,
-        .p = format,
-        .end = format + len,
-        .seconds = seconds,
-        .pending = ARGUMENT_DICT,
-    };
-    struct xentrace_rule *rule = arena_alloc(arena, sizeof *rule);
-    unsigned percents = 0;
-    int r = 0;
-
-    if (!rule || len > UINT32_MAX)
-        return -ENOMEM;
-    for (const char *p = format; p < c.end; p++)
-        percents += *p == '%';
-    /* A conversion is one operation, or up to two * and an error, with a literal before it and one
-     * behind the last. */
-    c.ops = arena_alloc(arena, (2 * (size_t)percents + 4) * sizeof *c.ops);
-    if (!c.ops)
-        return -ENOMEM;
-    while (c.p < c.end && !c.failed && r == 0) {
-        const char *percent = memchr(c.p, '%', (size_t)(c.end - c.p));
-        const char *stop = percent ? percent : c.end;
-
-        if (stop > c.p)
-            r = add_literal(&c, c.p, (size_t)(stop - c.p));
-        c.p = stop;
-        if (r == 0 && percent) {
-            c.p++;
-            r = compile_conversion(&c);
-        }
-    }
-    if (r < 0)
-        return r;
-    rule->format = format;
-    rule->len = len;
-    rule->seconds = seconds;
-    rule->ops = c.ops;
-    rule->n_ops = c.n_ops;
-    finish(rule, c.ops, c.n_ops);
-    *ret_rule = rule;
-    return 0;
-}
-
-/* ---- writing */
+#include "view/xentrace_rule.h"
 
 /* A float as Python's repr(): the fewest digits that read back as the same number. Returns its
  * length; BUF has 32 bytes. */
@@ -372,7 +31,7 @@ static unsigned put_repr(double d, char *buf)
     return (unsigned)n;
 }
 
-static bool is_negative(const struct op *op, const struct xentrace_values *values)
+static bool is_negative(const struct xentrace_op *op, const struct xentrace_values *values)
 {
     return op->value == VALUE_RELTSC && values->reltsc_negative;
 }
@@ -383,8 +42,8 @@ static unsigned put_octal(uint64_t v, char *buf)
 }
 
 /* The digits of an integer conversion, without sign and prefix. */
-static unsigned put_digits(const struct op *op, const struct xentrace_values *values, char *body,
-                           bool *negative)
+static unsigned put_digits(const struct xentrace_op *op, const struct xentrace_values *values,
+                           char *body, bool *negative)
 {
     uint64_t v = values->v[op->value];
     char digits[32];
@@ -414,8 +73,8 @@ static unsigned put_digits(const struct op *op, const struct xentrace_values *va
     return zeros + n;
 }
 
-static unsigned put_float(const struct op *op, const struct xentrace_values *values, char *body,
-                          bool *negative)
+static unsigned put_float(const struct xentrace_op *op, const struct xentrace_values *values,
+                          char *body, bool *negative)
 {
     double d = op->is_float ? values->seconds : (double)values->v[op->value];
     char spec[] = {'%', '#', '.', '*', op->conversion, 0};
@@ -443,7 +102,8 @@ static void put_fill(char c, uint32_t n, struct text *text)
     }
 }
 
-static void put_number(const struct op *op, const struct xentrace_values *values, struct text *text)
+static void put_number(const struct xentrace_op *op, const struct xentrace_values *values,
+                       struct text *text)
 {
     char body[BODY_MAX];
     char head[4];
@@ -475,8 +135,8 @@ static void put_number(const struct op *op, const struct xentrace_values *values
         put_fill(' ', pad, text);
 }
 
-static void put_padded(const struct op *op, const char *s, unsigned len, unsigned characters,
-                       struct text *text)
+static void put_padded(const struct xentrace_op *op, const char *s, unsigned len,
+                       unsigned characters, struct text *text)
 {
     uint32_t pad = op->width > characters ? op->width - characters : 0;
 
@@ -499,7 +159,8 @@ static unsigned value_text(unsigned value, bool is_float, const struct xentrace_
     return (unsigned)(number_dec(p, values->v[value]) - buf);
 }
 
-static void put_string(const struct op *op, const struct xentrace_values *values, struct text *text)
+static void put_string(const struct xentrace_op *op, const struct xentrace_values *values,
+                       struct text *text)
 {
     char buf[32];
     unsigned len = value_text(op->value, op->is_float, values, buf);
@@ -516,7 +177,7 @@ static unsigned dictionary(const struct xentrace_rule *rule, const struct xentra
 
     *p++ = '{';
     for (unsigned i = 0; i < VALUES; i++) {
-        p += sprintf(p, "%s'%s': ", i ? ", " : "", value_names[i]);
+        p += sprintf(p, "%s'%s': ", i ? ", " : "", xentrace_value_names[i]);
         p += value_text(i, i == VALUE_TSC && rule->seconds, values, p);
     }
     *p++ = '}';
@@ -525,7 +186,7 @@ static unsigned dictionary(const struct xentrace_rule *rule, const struct xentra
 
 #define DICTIONARY_MAX (VALUES * 64)
 
-static void put_dictionary(const struct op *op, const struct xentrace_rule *rule,
+static void put_dictionary(const struct xentrace_op *op, const struct xentrace_rule *rule,
                            const struct xentrace_values *values, struct text *text)
 {
     char buf[DICTIONARY_MAX];
@@ -537,7 +198,8 @@ static void put_dictionary(const struct op *op, const struct xentrace_rule *rule
 }
 
 /* A character as UTF-8. */
-static void put_char(const struct op *op, const struct xentrace_values *values, struct text *text)
+static void put_char(const struct xentrace_op *op, const struct xentrace_values *values,
+                     struct text *text)
 {
     uint32_t c = (uint32_t)values->v[op->value];
     char buf[4];
@@ -571,7 +233,7 @@ static int check_values(const struct xentrace_rule *rule, const struct xentrace_
                         struct fault *fault)
 {
     for (unsigned i = 0; i < rule->n_ops; i++) {
-        const struct op *op = &rule->ops[i];
+        const struct xentrace_op *op = &rule->ops[i];
         uint64_t c;
 
         c = values->v[op->value];
@@ -587,7 +249,7 @@ static int check_surrogates(const struct xentrace_rule *rule, const struct xentr
                             struct fault *fault)
 {
     for (unsigned i = 0; i < rule->n_ops; i++) {
-        const struct op *op = &rule->ops[i];
+        const struct xentrace_op *op = &rule->ops[i];
 
         if (op->kind == OP_CHAR && values->v[op->value] >= 0xd800 && values->v[op->value] <= 0xdfff)
             return other_error(rule, "%c of a surrogate (UnicodeEncodeError)", fault);
@@ -599,7 +261,7 @@ static void put_slowly(const struct xentrace_rule *rule, const struct xentrace_v
                        struct text *text)
 {
     for (unsigned i = 0; i < rule->n_ops; i++) {
-        const struct op *op = &rule->ops[i];
+        const struct xentrace_op *op = &rule->ops[i];
 
         switch (op->kind) {
         case OP_LITERAL: text_put(text, op->s, op->len); break;
@@ -616,7 +278,7 @@ static void put_slowly(const struct xentrace_rule *rule, const struct xentrace_v
     text_put_char(text, '\n');
 }
 
-static inline char *put_fast_number(char *p, const struct op *op, uint64_t v, bool hex)
+static inline char *put_fast_number(char *p, const struct xentrace_op *op, uint64_t v, bool hex)
 {
     unsigned n = hex ? (unsigned)(67 - __builtin_clzll(v | 1)) / 4 : number_dec_digits(v | 1);
     unsigned pad = op->width > n ? op->width - n : 0;
@@ -638,7 +300,7 @@ _hot_ static void put_fast(const struct xentrace_rule *rule, const struct xentra
     char *p = text_room(text, rule->max);
 
     for (unsigned i = 0; i < rule->n_ops; i++) {
-        const struct op *op = &rule->ops[i];
+        const struct xentrace_op *op = &rule->ops[i];
 
         switch (op->kind) {
         case OP_LITERAL:
