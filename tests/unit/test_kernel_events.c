@@ -544,7 +544,7 @@ static void fill_field(uint8_t *event, const struct tep_format_field *f, bool sm
         uint64_t v = random_value(small);
 
         for (int i = 0; i < f->size; i++)
-            p[i] = i < 8 ? (uint8_t)(v >> (8 * i)) : (uint8_t)random_value(small);
+            p[i] = (uint8_t)(i < 8 ? v >> (8 * i) : random_value(small));
     }
 }
 
