@@ -17,8 +17,8 @@
 struct raw_feed {
     struct page_feed feed;
     struct input input;
-    size_t page_size;
-    bool first;
+    struct ftrace_layout layout;
+    bool in_place; /* at the page to lend next, not at the one lent last */
 };
 
 static int raw_next(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,
@@ -27,19 +27,45 @@ static int raw_next(struct page_feed *feed, const uint8_t **ret_page, size_t *re
     struct raw_feed *raw = container_of(feed, struct raw_feed, feed);
     int r;
 
-    if (!raw->first)
-        input_skip(&raw->input, MIN(raw->page_size, input_buffered(&raw->input)));
-    raw->first = false;
-    r = input_need(&raw->input, raw->page_size, fault);
+    if (!raw->in_place)
+        input_skip(&raw->input, MIN((size_t)raw->layout.size, input_buffered(&raw->input)));
+    raw->in_place = false;
+    r = input_need(&raw->input, raw->layout.size, fault);
     if (r < 0)
         return r;
     if (r == 0 && input_buffered(&raw->input) == 0)
         return 0;
     *ret_page = input_at(&raw->input);
-    *ret_size = MIN(input_buffered(&raw->input), raw->page_size);
+    *ret_size = MIN(input_buffered(&raw->input), (size_t)raw->layout.size);
     *ret_offset = input_offset(&raw->input);
     feed->done = *ret_offset + *ret_size;
     return 1;
+}
+
+/* Pages come from guests in pieces of any size; where a piece is missing, all that follows is out of
+ * step. */
+static int raw_resync(struct page_feed *feed, size_t from, uint64_t after, uint64_t *ret_skipped,
+                      struct fault *fault)
+{
+    struct raw_feed *raw = container_of(feed, struct raw_feed, feed);
+    uint64_t begin = input_offset(&raw->input) + from;
+    int r = 1;
+
+    input_skip(&raw->input, MIN(from + 1, input_buffered(&raw->input)));
+    for (;;) {
+        /* The last page may be shorter. */
+        r = input_need(&raw->input, raw->layout.size, fault);
+        if (r < 0)
+            return r;
+        if (input_buffered(&raw->input) == 0 ||
+            ftrace_page_seems_to_begin(&raw->layout, input_at(&raw->input),
+                                       input_buffered(&raw->input), after))
+            break;
+        input_skip(&raw->input, 1);
+    }
+    raw->in_place = true;
+    *ret_skipped = input_offset(&raw->input) - begin;
+    return 0;
 }
 
 static void raw_free(struct page_feed *feed)
@@ -50,8 +76,8 @@ static void raw_free(struct page_feed *feed)
     free(raw);
 }
 
-static int raw_open(const char *path, size_t page_size, unsigned n_cpus, struct raw_feed **ret_feed,
-                    struct fault *fault)
+static int raw_open(const char *path, const struct ftrace_layout *layout, unsigned n_cpus,
+                    struct raw_feed **ret_feed, struct fault *fault)
 {
     size_t capacity = MIN(INPUT_BUFFER_SIZE, BUFFERS_MAX / n_cpus);
     struct raw_feed *raw = calloc(1, sizeof *raw);
@@ -59,18 +85,19 @@ static int raw_open(const char *path, size_t page_size, unsigned n_cpus, struct 
 
     if (!raw)
         return fault_plain(fault, -ENOMEM, path, "out of memory");
-    capacity = MAX(capacity, page_size);
+    capacity = MAX(capacity, (size_t)layout->size);
     r = input_open(&raw->input, path, capacity, fault);
     if (r < 0) {
         free(raw);
         return r;
     }
     raw->feed.next = raw_next;
+    raw->feed.resync = raw_resync;
     raw->feed.free = raw_free;
     raw->feed.path = raw->input.path;
     raw->feed.total = raw->input.size == UINT64_MAX ? 0 : raw->input.size;
-    raw->page_size = page_size;
-    raw->first = true;
+    raw->layout = *layout;
+    raw->in_place = true;
     *ret_feed = raw;
     return 0;
 }
@@ -185,12 +212,15 @@ int ftrace_open(const struct ftrace_files *files, const char *name, enum layer l
         return fault_plain(fault, -ENOMEM, name, "out of memory");
     r = read_layout(files->tree, &layout, fault);
     for (; r == 0 && n_feeds < n; n_feeds++) {
-        r = raw_open(files->raws[n_feeds].path, layout.size, n, &feeds[n_feeds], fault);
+        r = raw_open(files->raws[n_feeds].path, &layout, n, &feeds[n_feeds], fault);
         if (r < 0)
             break;
     }
     if (r == 0)
         r = guess_order(feeds, n, &layout, fault);
+    for (unsigned i = 0; i < n_feeds; i++)
+        if (feeds[i])
+            feeds[i]->layout = layout;
     if (r == 0)
         r = make_capture(files, name, layer, catalogue, options, &layout, &capture, fault);
     for (; r == 0 && n_sources < n; n_sources++) {

@@ -18,7 +18,10 @@ struct ftrace_cpu {
     int cpu;
     int result; /* what next() returns once there is nothing more: 0 or the error */
     bool finished;
-    bool in_page; /* `page` has records left */
+    bool lost_sync; /* the next page is to be looked for, from `damage` bytes on */
+    size_t damage;
+    uint64_t sync_time; /* of the last page but garbled ones; 0: none yet */
+    bool in_page;       /* `page` has records left */
     struct ftrace_page page;
     const uint8_t *page_start;
     uint64_t page_offset; /* of the page in its file */
@@ -99,25 +102,52 @@ static void add_loss(struct ftrace_cpu *cpu, enum loss_cause cause, int64_t time
         .vcpu = VCPU_UNKNOWN,
         .skipped = (uint32_t)MIN(skipped, UINT32_MAX),
     };
-    cpu->last_time = time;
+    if (cause == LOSS_DROPPED)
+        cpu->last_time = time;
 }
 
-/* Something is wrong in the present page, from AT on: ends the source, or skips the page's rest. */
+static void add_unreadable(struct ftrace_cpu *cpu, uint64_t skipped)
+{
+    add_loss(cpu, LOSS_UNREADABLE,
+             cpu->last_time == TIME_UNKNOWN ? time_of(cpu, cpu->page.time) : cpu->last_time,
+             LOST_UNKNOWN, skipped);
+}
+
+/* Something is wrong in the present page, from AT on: ends the source, or goes on behind it. */
 static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *what)
 {
-    uint64_t offset = cpu->page_offset + (uint64_t)(at - cpu->page_start);
-    const struct ftrace_layout *layout = &cpu->capture->layout;
+    size_t from = (size_t)(at - cpu->page_start);
 
     cpu->in_page = false;
-    if (cpu->capture->keep_going) {
-        add_loss(cpu, LOSS_UNREADABLE,
-                 cpu->last_time == TIME_UNKNOWN ? time_of(cpu, cpu->page.time) : cpu->last_time,
-                 LOST_UNKNOWN, layout->size - (uint64_t)(at - cpu->page_start));
+    if (!cpu->capture->keep_going) {
+        cpu->finished = true;
+        cpu->result = fault_at(&cpu->source.fault, -EBADMSG, cpu->feed->path,
+                               cpu->page_offset + from, "%s; --keep-going goes on behind it", what);
         return;
     }
-    cpu->finished = true;
-    cpu->result = fault_at(&cpu->source.fault, -EBADMSG, cpu->feed->path, offset,
-                           "%s; --keep-going skips to the next page", what);
+    /* What points into the page must be lent before it is gone. */
+    if (cpu->feed->resync) {
+        cpu->lost_sync = true;
+        cpu->damage = from;
+        return;
+    }
+    add_unreadable(cpu, cpu->capture->layout.size - from);
+}
+
+/* Goes on at the next page that can be found. */
+static void find_sync(struct ftrace_cpu *cpu)
+{
+    uint64_t skipped;
+    int r;
+
+    cpu->lost_sync = false;
+    r = cpu->feed->resync(cpu->feed, cpu->damage, cpu->sync_time, &skipped, &cpu->source.fault);
+    if (r < 0) {
+        cpu->finished = true;
+        cpu->result = r;
+        return;
+    }
+    add_unreadable(cpu, skipped);
 }
 
 static void next_page(struct ftrace_cpu *cpu)
@@ -135,10 +165,14 @@ static void next_page(struct ftrace_cpu *cpu)
     }
     r = ftrace_page_open(&cpu->page, layout, cpu->page_start, size, &what);
     if (r < 0) {
-        cpu->page.time = 0;
         page_damaged(cpu, cpu->page_start, what);
         return;
     }
+    /* Records of a garbled page may be of any time, and one that is out of step of itself, too. */
+    if (cpu->capture->keep_going &&
+        (cpu->sync_time == 0 ||
+         ftrace_page_seems_to_begin(layout, cpu->page_start, size, cpu->sync_time)))
+        cpu->sync_time = cpu->page.time;
     if (cpu->page.missed)
         add_loss(cpu, LOSS_DROPPED, time_of(cpu, cpu->page.time),
                  cpu->page.count_known ? cpu->page.n_missed : LOST_UNKNOWN, 0);
@@ -219,7 +253,9 @@ static int cpu_next(struct source *source, const struct item **ret_items)
     while (cpu->n_items == 0) {
         if (cpu->finished)
             return cpu->result;
-        if (!cpu->in_page)
+        if (cpu->lost_sync)
+            find_sync(cpu);
+        else if (!cpu->in_page)
             next_page(cpu);
         if (cpu->in_page)
             walk_page(cpu);

@@ -144,3 +144,25 @@ int ftrace_page_open(struct ftrace_page *walk, const struct ftrace_layout *layou
     }
     return 0;
 }
+
+/* Of a page that is looked for: how much later it may be (an hour and a quarter, in nanoseconds), and
+ * how many of its records are looked at. */
+#define LATER_MAX (UINT64_C(1) << 42)
+#define RECORDS_LOOKED_AT 32
+
+bool ftrace_page_seems_to_begin(const struct ftrace_layout *layout, const uint8_t *p, size_t left,
+                                uint64_t after)
+{
+    struct ftrace_record record;
+    struct ftrace_page walk;
+    const char *what;
+    int r = 1;
+
+    if (ftrace_page_open(&walk, layout, p, left, &what) < 0 || walk.cut || walk.next == walk.end)
+        return false;
+    if (after != 0 && (walk.time < after || walk.time - after > LATER_MAX))
+        return false;
+    for (unsigned n = 0; n < RECORDS_LOOKED_AT && r > 0; n++)
+        r = ftrace_page_next(&walk, layout, &record);
+    return r >= 0;
+}

@@ -595,11 +595,47 @@ static void damaged(void **state)
     assert_int_equal(try_open(&o, "", true), 0);
     assert_dump(o.sources[0], 0,
                 "1001 cpu3 7/seven one: v=70\n"
-                "unreadable 1001..1001 cpu3 lost -1 skipped 4064\n"
-                "unreadable 1001..1001 cpu3 lost -1 skipped 4096\n"
+                "unreadable 1001..1001 cpu3 lost -1 skipped 8160\n"
                 "unreadable 1001..1001 cpu3 lost -1 skipped 4080\n"
                 "4001 cpu3 7/seven one: v=71\n");
     close_opened(&o);
+}
+
+/* A piece is missing in the middle of a page: what follows is out of step. */
+static void out_of_step(void **state)
+{
+    static const size_t holes[] = {1, 3, 100, 1000, 4095};
+    struct opened o;
+
+    order = orders[0];
+    make_tree();
+    for (size_t i = 0; i < ARRAY_SIZE(holes); i++) {
+        size_t hole = holes[i], begin_hole = sizeof page / 2;
+        uint8_t cut[sizeof pages];
+        struct text text = TEXT_IN_MEMORY;
+
+        n_pages = 0;
+        for (unsigned k = 0; k < 4; k++) {
+            begin(10000 * (k + 1));
+            for (unsigned n = 0; n < 250; n++)
+                event(1, 7, n);
+            end(0);
+            add_page();
+        }
+        memcpy(cut, pages, begin_hole);
+        memcpy(cut + begin_hole, pages + begin_hole + hole, sizeof pages - begin_hole - hole);
+        write_file("cpu3.raw", cut, sizeof pages - hole);
+        assert_int_equal(try_open(&o, "", true), 0);
+        assert_int_equal(dump(o.sources[0], &text), 0);
+        /* At least all of the last two pages, and one loss between. */
+        assert_non_null(strstr(text.start, "10001 cpu3"));
+        assert_non_null(strstr(text.start, "unreadable"));
+        assert_null(strstr(strstr(text.start, "unreadable") + 1, "unreadable"));
+        assert_non_null(strstr(strstr(text.start, "unreadable"), "30001 cpu3 7/seven one: v=0"));
+        assert_non_null(strstr(text.start, "40250 cpu3 7/seven one: v=249"));
+        text_done(&text);
+        close_opened(&o);
+    }
 }
 
 static void finding(void **state)
@@ -656,6 +692,7 @@ int main(void)
         IN_FOLDER(sources),
         IN_FOLDER(truncated),
         IN_FOLDER(damaged),
+        IN_FOLDER(out_of_step),
         IN_FOLDER(finding),
     };
 
