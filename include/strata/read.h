@@ -74,6 +74,11 @@ STRATA_API int strata_reader_set_cpu_hz(strata_reader *reader, uint64_t hz);
 STRATA_API int strata_reader_set_xen_version(strata_reader *reader, const char *version);
 /* The folder of a copied tracefs, for raw ftrace pages that do not lie in one. */
 STRATA_API int strata_reader_set_tracefs(strata_reader *reader, const char *path);
+/* A copy of /proc/kallsyms, for raw ftrace pages whose tracefs has none beside it. */
+STRATA_API int strata_reader_set_kallsyms(strata_reader *reader, const char *path);
+/* NO_HEADER other than 0: event numbers of simpletrace files are places in the declarations, whatever
+ * the capture says. */
+STRATA_API int strata_reader_set_no_header(strata_reader *reader, int no_header);
 
 /* ---- Moving ---- */
 

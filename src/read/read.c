@@ -23,6 +23,7 @@ struct strata_reader {
     struct names events;
     char *xen_version;
     char *tracefs;
+    char *kallsyms;
 
     struct trace *trace; /* NULL: not opened yet, or that failed */
     bool started;
@@ -68,6 +69,7 @@ void strata_reader_free(strata_reader *reader)
     names_done(&reader->events);
     free(reader->xen_version);
     free(reader->tracefs);
+    free(reader->kallsyms);
     text_done(&reader->text);
     free(reader);
 }
@@ -148,6 +150,20 @@ int strata_reader_set_tracefs(strata_reader *reader, const char *path)
     return set_name(reader, &reader->tracefs, path);
 }
 
+int strata_reader_set_kallsyms(strata_reader *reader, const char *path)
+{
+    return set_name(reader, &reader->kallsyms, path);
+}
+
+int strata_reader_set_no_header(strata_reader *reader, int no_header)
+{
+    int r = may_set(reader);
+
+    if (r == 0)
+        reader->options.no_header = no_header != 0;
+    return r;
+}
+
 int strata_reader_set_keep_going(strata_reader *reader, int keep_going)
 {
     int r = may_set(reader);
@@ -178,6 +194,7 @@ static int open_trace(strata_reader *reader)
     reader->options.n_events = reader->events.n;
     reader->options.xen_version = reader->xen_version;
     reader->options.tracefs = reader->tracefs;
+    reader->options.kallsyms = reader->kallsyms;
 
     fault_clear(&fault);
     r = trace_open((const char *const *)reader->paths.items, reader->paths.n, &reader->options,

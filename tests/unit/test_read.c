@@ -222,6 +222,20 @@ static void test_damage(void **state)
     strata_reader_free(reader);
 }
 
+/* With its names ignored, the capture's events 10 and 11 are ones that nobody declares. */
+static void test_no_header(void **state)
+{
+    strata_reader *reader = open_reader(capture);
+
+    assert_int_equal(strata_reader_set_no_header(reader, 1), 0);
+    while (strata_reader_next(reader) > 0) {
+        assert_string_not_equal(strata_reader_name(reader), "numbers_seen");
+        assert_string_not_equal(strata_reader_name(reader), "who_is_it");
+    }
+    assert_string_not_equal(strata_reader_error(reader), "");
+    strata_reader_free(reader);
+}
+
 static void test_misuse(void **state)
 {
     strata_reader *reader = strata_reader_new();
@@ -251,6 +265,8 @@ static void test_misuse(void **state)
     assert_int_equal(strata_reader_set_cpu_hz(reader, 1), -EBUSY);
     assert_int_equal(strata_reader_set_xen_version(reader, "4.17"), -EBUSY);
     assert_int_equal(strata_reader_set_tracefs(reader, folder), -EBUSY);
+    assert_int_equal(strata_reader_set_kallsyms(reader, folder), -EBUSY);
+    assert_int_equal(strata_reader_set_no_header(reader, 1), -EBUSY);
     assert_int_equal(strata_reader_next(reader), STRATA_LOSS);
     strata_reader_free(reader);
 }
@@ -313,9 +329,10 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_items),  cmocka_unit_test(test_before_the_first_item),
-        cmocka_unit_test(test_damage), cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_merge),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_items),   cmocka_unit_test(test_before_the_first_item),
+        cmocka_unit_test(test_damage),  cmocka_unit_test(test_no_header),
+        cmocka_unit_test(test_misuse),  cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_threads),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
