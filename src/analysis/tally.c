@@ -7,7 +7,8 @@
 
 void tally_init(struct tally *tally, enum tally_by by)
 {
-    *tally = (struct tally){.by = by, .last_row = UINT32_MAX};
+    *tally = (struct tally){
+        .by = by, .last_row = UINT32_MAX, .first = TIME_UNKNOWN, .last = TIME_UNKNOWN};
 }
 
 void tally_done(struct tally *tally)
@@ -35,37 +36,40 @@ static int make_rows(struct tally *tally, unsigned n)
     return 0;
 }
 
-/* The first of a row, and what is allocated with the second. */
-static _cold_ int start_row(struct tally_row *row, const struct item *item)
+/* What is rare: the first of a row, a time that is not known or steps back, the first distance. */
+static _cold_ int add_rare(struct tally_row *row, const struct item *item)
 {
-    if (row->count == 0) {
+    if (row->count++ == 0)
         *row = (struct tally_row){
             .count = 1,
-            .first = item->time,
-            .last = item->time,
+            .first = TIME_UNKNOWN,
+            .last = TIME_UNKNOWN,
             .origin = item->origin,
             .class = item->class,
             .cpu = item->cpu,
             .pid = item->pid,
             .vcpu = item->vcpu,
         };
+    if (item->time == TIME_UNKNOWN)
         return 0;
+    if (row->first == TIME_UNKNOWN) {
+        row->first = item->time;
+    } else if (item->time >= row->last && !row->distances) {
+        row->distances = calloc(1, sizeof *row->distances);
+        if (!row->distances)
+            return -ENOMEM;
+        histogram_add(row->distances, (uint64_t)item->time - (uint64_t)row->last);
     }
-    row->distances = calloc(1, sizeof *row->distances);
-    return row->distances ? 0 : -ENOMEM;
+    row->last = item->time;
+    return 0;
 }
 
 static inline int add_to_row(struct tally_row *row, const struct item *item)
 {
-    if (unlikely(!row->distances)) {
-        bool is_first = row->count == 0;
-        int r = start_row(row, item);
-        if (r < 0 || is_first)
-            return r;
-    }
+    if (unlikely(!row->distances || item->time < row->last))
+        return add_rare(row, item);
     row->count++;
-    if (likely(item->time >= row->last))
-        histogram_add(row->distances, (uint64_t)item->time - (uint64_t)row->last);
+    histogram_add(row->distances, (uint64_t)item->time - (uint64_t)row->last);
     row->last = item->time;
     return 0;
 }
@@ -136,10 +140,11 @@ int tally_add(struct tally *tally, const struct item *items, unsigned n)
             losses_add(&tally->losses, item);
             continue;
         }
-        if (unlikely(tally->count + count == 0))
-            tally->first = tally->last = item->time;
         count++;
-        tally->first = MIN(tally->first, item->time);
+        if (unlikely(tally->first == TIME_UNKNOWN))
+            tally->first = tally->last = item->time;
+        if (likely(item->time != TIME_UNKNOWN))
+            tally->first = MIN(tally->first, item->time);
         tally->last = MAX(tally->last, item->time);
         if (likely(tally->by == TALLY_BY_EVENT))
             r = add_by_event(tally, item);

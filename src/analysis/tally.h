@@ -19,10 +19,10 @@ enum tally_by {
 
 struct tally_row {
     uint64_t count;
-    int64_t last; /* time of the newest */
+    int64_t last; /* time of the newest, and of the first; TIME_UNKNOWN: none had a time */
     int64_t first;
-    /* Distances in ticks between each and the one before; NULL until there are two. One that came
-     * with an earlier time than the one before is left out. */
+    /* Distances in ticks between each and the one before; NULL until there is one. One that came
+     * with an earlier time than the one before is left out, and so is one without a time. */
     struct histogram *distances;
     /* What the events have in common; of the other kinds NULL or unknown. */
     const struct origin *origin;
@@ -42,13 +42,19 @@ struct tally {
     unsigned last_row; /* of last_key; UINT32_MAX: none */
 
     uint64_t count;
-    int64_t first; /* the earliest and the latest time of an event; meaningless while count is 0 */
+    int64_t first; /* the earliest and the latest time of an event; TIME_UNKNOWN: none had one */
     int64_t last;
     struct losses losses;
 };
 
 void tally_init(struct tally *tally, enum tally_by by);
 void tally_done(struct tally *tally);
+
+/* From the first event to the last in ticks; 0 where no event had a time. */
+static inline uint64_t tally_duration(const struct tally *tally)
+{
+    return (uint64_t)tally->last - (uint64_t)tally->first;
+}
 
 /* N items, losses too. 0, -ENOMEM. */
 int tally_add(struct tally *tally, const struct item *items, unsigned n);

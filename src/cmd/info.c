@@ -152,13 +152,16 @@ static void put_times(const struct info *info, const struct lines *lines)
     char buf[32];
 
     put_key(lines, "time");
+    if (tally->first == TIME_UNKNOWN) {
+        text_put_literal(lines->out, "not recorded\n");
+        return;
+    }
     clock_put_time(clock, tally->first, lines->out);
     text_put_literal(lines->out, " to ");
     clock_put_time(clock, tally->last, lines->out);
-    text_printf(
-        lines->out, ", %s%s\n",
-        duration_text(buf, sizeof buf, clock, (uint64_t)tally->last - (uint64_t)tally->first),
-        clock->hz ? "" : " ticks");
+    text_printf(lines->out, ", %s%s\n",
+                duration_text(buf, sizeof buf, clock, tally_duration(tally)),
+                clock->hz ? "" : " ticks");
 }
 
 static void put_text(const struct info *info)
@@ -217,6 +220,8 @@ static void put_json_times(const struct info *info)
     const char *unit = clock->hz ? "ns" : "ticks";
     const struct tally *tally = &info->tally;
 
+    if (tally->first == TIME_UNKNOWN)
+        return;
     text_printf(info->out, ",\"first_%s\":%" PRId64 ",\"last_%s\":%" PRId64, unit,
                 clock_to_ns(clock, tally->first), unit, clock_to_ns(clock, tally->last));
 }

@@ -73,10 +73,9 @@ static int put(void *arg, const struct item *items, unsigned n)
 
 static double seconds(const struct stat *stat)
 {
-    if (stat->clock.hz == 0 || stat->tally.count == 0)
+    if (stat->clock.hz == 0)
         return 0;
-    return (double)((uint64_t)stat->tally.last - (uint64_t)stat->tally.first) /
-           (double)stat->clock.hz;
+    return (double)tally_duration(&stat->tally) / (double)stat->clock.hz;
 }
 
 static double share(const struct stat *stat, const struct tally_row *row)
@@ -173,10 +172,9 @@ static void put_table(const struct stat *stat, const struct tally_row *const *ro
     for (unsigned i = 0; i < n; i++)
         put_row(stat, rows[i]);
     text_printf(out, "%12" PRIu64 " events", tally->count);
-    if (tally->count)
+    if (tally->first != TIME_UNKNOWN)
         text_printf(out, " in %s%s",
-                    duration_text(buf, sizeof buf, &stat->clock,
-                                  (uint64_t)tally->last - (uint64_t)tally->first),
+                    duration_text(buf, sizeof buf, &stat->clock, tally_duration(tally)),
                     stat->clock.hz ? "" : " ticks (the clock's rate is not known)");
     text_put_char(out, '\n');
     if (tally->losses.n) {
@@ -264,10 +262,10 @@ static void put_json(const struct stat *stat, const struct tally_row *const *row
     const struct tally *tally = &stat->tally;
 
     text_printf(out, "{\"by\":\"%s\",\"events\":%" PRIu64 ",", kinds[tally->by], tally->count);
-    if (tally->count) {
+    if (tally->first != TIME_UNKNOWN) {
         put_json_time(stat, "first", (uint64_t)tally->first);
         text_put_char(out, ',');
-        put_json_time(stat, "duration", (uint64_t)tally->last - (uint64_t)tally->first);
+        put_json_time(stat, "duration", tally_duration(tally));
         text_put_char(out, ',');
     }
     losses_put_json(&tally->losses, out);

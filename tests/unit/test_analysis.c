@@ -97,6 +97,34 @@ static struct item event(int64_t time, unsigned class, int cpu, int pid)
                          .vcpu = VCPU_UNKNOWN};
 }
 
+static void test_events_without_a_time(void **state)
+{
+    const struct item items[] = {
+        event(TIME_UNKNOWN, 0, 0, 1), event(50, 0, 0, 1), event(TIME_UNKNOWN, 0, 0, 1),
+        event(70, 0, 0, 1),           event(60, 0, 0, 1), event(90, 0, 0, 1),
+    };
+    const struct tally_row **rows;
+    struct tally tally;
+    unsigned n;
+
+    tally_init(&tally, TALLY_BY_EVENT);
+    assert_int_equal(tally_add(&tally, items, 1), 0);
+    assert_true(tally.first == TIME_UNKNOWN);
+    assert_int_equal(tally_duration(&tally), 0);
+    assert_int_equal(tally_add(&tally, items + 1, 5), 0);
+    assert_int_equal(tally.count, 6);
+    assert_int_equal(tally.first, 50);
+    assert_int_equal(tally.last, 90);
+    assert_int_equal(tally_sorted(&tally, &rows, &n), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(rows[0]->count, 6);
+    assert_int_equal(rows[0]->first, 50);
+    assert_int_equal(rows[0]->distances->n, 2);
+    assert_int_equal(rows[0]->distances->max, 30); /* 60 to 90; 70 to 60 is left out */
+    free(rows);
+    tally_done(&tally);
+}
+
 static void test_by_event(void **state)
 {
     const struct item items[] = {
@@ -129,7 +157,7 @@ static void test_by_event(void **state)
         assert_int_equal(rows[0]->distances->n, 2);
         assert_int_equal(rows[0]->distances->max, 30);
         assert_int_equal(rows[1]->count, 2);
-        assert_int_equal(rows[1]->distances->n, 0);
+        assert_null(rows[1]->distances);
         free(rows);
         tally_done(&tally);
     }
@@ -198,8 +226,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_buckets),         cmocka_unit_test(test_quantiles),
-        cmocka_unit_test(test_empty_histogram), cmocka_unit_test(test_by_event),
-        cmocka_unit_test(test_by_cpu_and_task), cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_empty_histogram), cmocka_unit_test(test_events_without_a_time),
+        cmocka_unit_test(test_by_event),        cmocka_unit_test(test_by_cpu_and_task),
+        cmocka_unit_test(test_losses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
