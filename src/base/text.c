@@ -49,6 +49,7 @@ int text_flush(struct text *text)
 {
     if (text->fd >= 0 && text->start) {
         write_all(text, text->start, text_len(text));
+        text->drained += text_len(text);
         text->next = text->start;
     }
     return text->error;

@@ -18,8 +18,9 @@ struct text {
     char *start;
     char *next; /* where the next byte goes; start <= next <= end */
     char *end;
-    int fd;    /* where a full buffer goes, or -1: it grows */
-    int error; /* the first failure: -EPIPE, -ENOSPC, -ENOMEM, … */
+    int fd;           /* where a full buffer goes, or -1: it grows */
+    int error;        /* the first failure: -EPIPE, -ENOSPC, -ENOMEM, … */
+    uint64_t drained; /* bytes that have left the buffer */
 };
 
 /* A text that drains into FD in pieces of about SIZE bytes. -ENOMEM. */
@@ -72,4 +73,10 @@ void text_printf(struct text *text, const char *format, ...) _printf_(2, 3);
 static inline size_t text_len(const struct text *text)
 {
     return (size_t)(text->next - text->start);
+}
+
+/* Bytes put since it was opened. */
+static inline uint64_t text_total(const struct text *text)
+{
+    return text->drained + text_len(text);
 }

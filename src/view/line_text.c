@@ -26,12 +26,13 @@ struct task_cell {
 /* Bytes of a line up to the event's name. */
 #define COLUMNS_MAX (TIME_COLUMN_MAX + 2 * NUMBER_MAX + sizeof(struct task_cell) + 32)
 #define NAME_MAX_AT_ONCE 512
+_Static_assert(COLUMNS_MAX + NAME_MAX_AT_ONCE < TEXT_ROOM_MAX / 2, "a line's head fits, and more");
 
 struct line_text {
     struct view view;
     struct view_options options;
     struct time_column time;
-    struct class_table names; /* "NAME: " */
+    struct class_table names; /* "NAME:" */
     struct task_cell tasks[TASK_CELLS];
     struct task_cell vcpus[TASK_CELLS];
 };
@@ -39,7 +40,7 @@ struct line_text {
 static void put_name(const struct event_class *class, struct text *text)
 {
     text_put_safe(text, class->name, strlen(class->name));
-    text_put_literal(text, ": ");
+    text_put_char(text, ':');
 }
 
 /* S with everything that is not one visible character escaped, as far as it fits. */
@@ -178,18 +179,25 @@ static int put_event(struct line_text *line, const struct item *item)
 {
     struct text *out = line->view.out;
     const struct class_piece *name = class_table_get(&line->names, item->class);
+    uint64_t before;
     char *p;
 
     if (unlikely(!name))
         return -ENOMEM;
-    p = put_columns(line, text_room(out, COLUMNS_MAX + NAME_MAX_AT_ONCE), item);
+    /* So much room that the blank below is still in the buffer when no text comes behind it. */
+    p = put_columns(line, text_room(out, TEXT_ROOM_MAX), item);
     if (likely(name->len <= NAME_MAX_AT_ONCE)) {
         out->next = put_literal(p, name->text, name->len);
     } else {
         out->next = p;
         text_put(out, name->text, name->len);
+        text_room(out, TEXT_ROOM_MAX);
     }
+    *out->next++ = ' ';
+    before = text_total(out);
     item_put_text(item, out);
+    if (text_total(out) == before && out->next > out->start)
+        out->next--; /* an event without text has no blank at its line's end */
     text_put_char(out, '\n');
     return 0;
 }

@@ -77,7 +77,7 @@ for path in sys.argv[2:]:
         if "comm" in item:
             task = item["comm"].replace(" ", "\\x20") + "-" + task
         assert words[2] == task and words[3] == item["event"] + ":", (line, item)
-        assert line.split(": ", 1)[1] == row["text"]
+        assert line.partition(": ")[2] == row["text"]
         assert json.loads(row["fields"]) == item["fields"] and row["event"] == item["event"]
         assert row["group"] == item.get("group", "") and row["layer"] == item["layer"]
 

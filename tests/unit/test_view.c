@@ -277,7 +277,7 @@ static void test_line_text(void **state)
     check_view(
         line_text_open, &plain, items, n_items,
         "1.000000001 [001]       a\\x20b\\x0a\xc3\xa4-7 two: n=18446744073709551615 s=x,\"\\x0a\n"
-        "999 [1234]     d1v2 none: \n"
+        "999 [1234]     d1v2 none:\n"
         "-0.000000001 [---]     4711 odd\\x0a: n=18446744073709551615\n"
         "2.000000000 [000]                    - LOST: 1 event, since 1.500000000\n"
         "- [---]        - LOST: events, how many is not known, with 40 damaged bytes of input "
@@ -285,9 +285,9 @@ static void test_line_text(void **state)
         "1.000000001 [001]             <idle>-0 two: n=0 s=\n"
         "1.000000001 [001]                    8 two: n=18446744073709551615 s=\n"
         "1.000000001 [001]                    9 two: n=18446744073709551615 s=\n"
-        "999 [1234]        - none: \n");
+        "999 [1234]        - none:\n");
     check_view(line_text_open, &all, items + 1, 3,
-               "\033[2m999\033[0m #1 [1234]     d1v2 none: \n"
+               "\033[2m999\033[0m #1 [1234]     d1v2 none:\n"
                "\033[2m-0.000000001\033[0m #2 [---]     4711 odd\\x0a: n=18446744073709551615\n"
                "\033[2m2.000000000\033[0m #0 [000]                    - "
                "\033[31mLOST: 1 event, since 1.500000000\033[0m\n");
