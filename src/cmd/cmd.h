@@ -19,9 +19,12 @@ int strata_main(int argc, char **argv);
 /* A verb: argv[0] is its name. */
 typedef int (*cmd_function)(int argc, char **argv);
 
-/* "strata: TEXT" on standard error; the second with what a fault says. */
+/* "strata: TEXT" on standard error, control characters as \xNN; the second with what a fault says. */
 void cmd_error(const char *format, ...) _printf_(1, 2);
 void cmd_fault(const struct fault *fault);
+/* Tells of -errno from writing to standard output; quietly by SIGPIPE where a reader went away. Returns
+ * EXIT_COULD_NOT. */
+int cmd_output_error(int error);
 /* "strata VERB: TEXT", and where to find help; returns EXIT_USAGE. */
 int cmd_usage_error(const char *verb, const char *format, ...) _printf_(2, 3);
 

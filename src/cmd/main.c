@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/macro.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "event/program.h"
 
 struct verb {
     const char *name;
@@ -22,13 +26,25 @@ static const struct verb verbs[] = {
     {NULL, NULL, NULL},
 };
 
+/* A message holds what users and captures call things; none of that may command a terminal. */
+static void put_message(const char *format, va_list args)
+{
+    char message[2048];
+    struct text safe = TEXT_IN_MEMORY;
+    int n = vsnprintf(message, sizeof message, format, args);
+
+    text_put_safe(&safe, message, MIN((size_t)MAX(n, 0), sizeof message - 1));
+    fwrite(safe.start ? safe.start : "", 1, text_len(&safe), stderr);
+    text_done(&safe);
+}
+
 void cmd_error(const char *format, ...)
 {
     va_list args;
 
     fputs("strata: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    put_message(format, args);
     va_end(args);
     fputc('\n', stderr);
 }
@@ -41,13 +57,24 @@ void cmd_fault(const struct fault *fault)
     cmd_error("%s", text);
 }
 
+int cmd_output_error(int error)
+{
+    if (error == -EPIPE) {
+        /* Whoever started us ignores SIGPIPE; end as if not. */
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    cmd_error("cannot write to standard output: %s", strerror(-error));
+    return EXIT_COULD_NOT;
+}
+
 int cmd_usage_error(const char *verb, const char *format, ...)
 {
     va_list args;
 
     fprintf(stderr, "strata %s: ", verb);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    put_message(format, args);
     va_end(args);
     fprintf(stderr, "\nTry 'strata %s --help'.\n", verb);
     return EXIT_USAGE;
@@ -91,7 +118,18 @@ static int help(const char *name)
     return EXIT_FINE;
 }
 
-int strata_main(int argc, char **argv)
+/* Takes the places of standard descriptors that are closed, so that no capture or temporary file gets
+ * one of them and then what is meant for people. Using them still fails. */
+static void hold_standard_descriptors(void)
+{
+    static const int useless[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", useless[fd]) != fd)
+            _exit(EXIT_COULD_NOT);
+}
+
+static int run(int argc, char **argv)
 {
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     const char *called = argc > 0 ? (slash ? slash + 1 : argv[0]) : "strata";
@@ -115,4 +153,17 @@ int strata_main(int argc, char **argv)
     if (!verb)
         return no_such_verb(argv[1]);
     return verb->function(argc - 1, argv + 1);
+}
+
+int strata_main(int argc, char **argv)
+{
+    int status;
+
+    hold_standard_descriptors();
+    status = run(argc, argv);
+    /* Help and the like; events go another way. */
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout))
+        status = cmd_output_error(errno ? -errno : -EIO);
+    return status;
 }

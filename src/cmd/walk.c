@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -160,15 +159,8 @@ int walk_end(const struct walk *walk, const struct open_options *options, int st
 {
     int r = text_flush(walk->out);
 
-    if (r == -EPIPE) {
-        /* Whoever started us ignores SIGPIPE; end as if not. */
-        signal(SIGPIPE, SIG_DFL);
-        raise(SIGPIPE);
-    }
-    if (r < 0) {
-        cmd_error("cannot write to standard output: %s", strerror(-r));
-        return EXIT_COULD_NOT;
-    }
+    if (r < 0)
+        return cmd_output_error(r);
     if (status == EXIT_FINE && options->strict && walk->losses->n > 0)
         return EXIT_LOSSES;
     return status;

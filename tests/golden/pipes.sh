@@ -29,6 +29,38 @@ for capture in boot.trace boot.log xen.raw; do
 done
 [ -z "$(find . -name 'strata*')" ]
 
+# Standard descriptors that are closed: nothing else gets their place, and what is meant for people
+# never lands in the temporary file that a pipe is copied to.
+"$strata" report xen.raw >expected 2>/dev/null
+# shellcheck disable=SC2002
+cat xen.raw | "$strata" report - 2>&- | cmp expected -
+head -c 500000 xen.raw | "$strata" report - 2>&- | head -n 1000 >actual
+head -n 1000 expected | cmp actual -
+status=0
+# shellcheck disable=SC2002
+cat xen.raw | "$strata" report - 2>err >&- || status=$?
+[ "$status" -eq 1 ]
+echo "strata: cannot write to standard output: Bad file descriptor" | cmp err -
+status=0
+"$strata" --version 2>err >&- || status=$?
+[ "$status" -eq 1 ]
+status=0
+"$strata" report - <&- 2>err || status=$?
+[ "$status" -eq 1 ]
+grep -q '^strata: standard input: ' err
+
+# Help is output too.
+if [ -w /dev/full ]; then
+    for words in --help --version 'report --help' 'help stat' 'simpletrace --help' \
+        'xentrace_format --help'; do
+        status=0
+        # shellcheck disable=SC2086 # words
+        "$strata" $words >/dev/full 2>err || status=$?
+        [ "$status" -eq 1 ]
+        grep -q '^strata: cannot write to standard output: No space left on device$' err
+    done
+fi
+
 # A reader that goes away: no message, and the signal's own end.
 python3 - "$strata" boot.trace <<'END'
 import os, signal, subprocess, sys

@@ -155,3 +155,16 @@ if [ -w /dev/full ]; then
     [ "$status" -eq 1 ]
     says "strata: cannot write to standard output: No space left on device"
 fi
+
+# Neither the names of files and options nor what a capture holds may command a terminal.
+esc=$(printf '\033')
+head -c 1000 boot >"cut$esc[31m
+name"
+run 1 info "cut$esc[31m
+name"
+says 'strata: cut\x1b[31m\x0aname: offset '
+run 1 report "no$esc"
+says 'strata: no\x1b: cannot open it'
+run 2 report --from "$esc" boot
+says "--from '\\x1b' is not a time"
+run 2 "$esc"
