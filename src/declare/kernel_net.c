@@ -6,7 +6,7 @@
 
 void kernel_put_mac(const uint8_t *p, char separator, bool reverse, struct text *text)
 {
-    char *out = text_room(text, 18);
+    char *out = text_room(text, 18 + NUMBER_MAX);
 
     for (unsigned i = 0; i < 6; i++) {
         if (i && separator)
@@ -32,7 +32,7 @@ void kernel_put_ipv4(const uint8_t *p, bool padded, bool reverse, struct text *t
 
 void kernel_put_ipv6(const uint8_t *p, bool colons, struct text *text)
 {
-    char *out = text_room(text, 40);
+    char *out = text_room(text, 40 + NUMBER_MAX);
 
     for (unsigned i = 0; i < 16; i += 2) {
         if (i && colons)
@@ -91,7 +91,7 @@ void kernel_put_ipv6_short(const uint8_t *p, struct text *text)
 void kernel_put_uuid(const uint8_t *p, bool guid, bool upper_case, struct text *text)
 {
     static const uint8_t guid_order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
-    char *out = text_room(text, 40);
+    char *out = text_room(text, 40 + NUMBER_MAX);
 
     for (unsigned i = 0; i < 16; i++) {
         char *digits = out;

@@ -10,6 +10,7 @@
 
 size_t kernel_literal_clean(const char *s, size_t len, char *out)
 {
+    static const char digits[] = "0123456789abcdef";
     char *p = out;
 
     for (size_t i = 0; i < len; i++) {
@@ -20,7 +21,8 @@ size_t kernel_literal_clean(const char *s, size_t len, char *out)
         } else if ((ch < 0x20 && ch != '\t') || ch == 0x7f) {
             *p++ = '\\';
             *p++ = 'x';
-            p = number_hex_fixed(p, ch, 2);
+            *p++ = digits[ch >> 4];
+            *p++ = digits[ch & 15];
         } else {
             *p++ = s[i];
         }
@@ -230,7 +232,7 @@ static void put_string(const struct spec *spec, const char *s, size_t len, bool 
 
 static void put_rest(uint64_t v, struct text *text)
 {
-    char *p = text_room(text, NUMBER_MAX);
+    char *p = text_room(text, 2 + NUMBER_MAX);
 
     *p++ = '0';
     *p++ = 'x';
@@ -310,7 +312,7 @@ static void put_hex_dump(const struct kernel_piece *piece, const struct kernel_r
         return;
     left = MIN(left, (size_t)wanted);
     for (size_t i = 0; i < left; i++) {
-        char *out = text_room(text, 4);
+        char *out = text_room(text, 2 + NUMBER_MAX);
 
         if (i && piece->len)
             *out++ = ' ';
@@ -355,7 +357,7 @@ static uint8_t mask_byte(const uint8_t *p, uint32_t len, uint32_t i, bool big_en
 static void put_bitmask(const uint8_t *p, uint32_t len, bool big_endian, struct text *text)
 {
     for (uint32_t i = len; i-- > 0;) {
-        char *out = text_room(text, 4);
+        char *out = text_room(text, 2 + NUMBER_MAX);
 
         out = number_hex_fixed(out, mask_byte(p, len, i, big_endian), 2);
         if (i > 0 && i % 4 == 0)

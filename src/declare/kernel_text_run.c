@@ -124,7 +124,7 @@ static void put_bytes(const struct kernel_op *op, const struct kernel_run *run, 
     kernel_dynamic_find(&op->dynamic, run, &offset, &len);
     len = MIN(len, wanted);
     for (uint32_t i = 0; i < len; i++) {
-        char *p = text_room(text, 4);
+        char *p = text_room(text, 2 + NUMBER_MAX);
 
         if (i && op->separator)
             *p++ = op->separator;
@@ -159,7 +159,7 @@ static void put_raw_array(const struct kernel_op *op, const struct kernel_run *r
     }
     text_put_literal(text, "ARRAY[");
     for (uint32_t i = 0; i < len; i++) {
-        char *p = text_room(text, 4);
+        char *p = text_room(text, 2 + NUMBER_MAX);
 
         if (i) {
             *p++ = ',';
