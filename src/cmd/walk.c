@@ -99,6 +99,11 @@ static void tell_unmatched(const char *pattern)
     cmd_error("no event in the trace matches '%s'", pattern);
 }
 
+static void tell_hint(const char *path, const char *hint)
+{
+    cmd_error("%s: %s", path, hint);
+}
+
 static int put_selected(struct walk *walk, const struct item *items, unsigned n,
                         struct fault *fault)
 {
@@ -144,6 +149,7 @@ int walk_through(struct walk *walk)
         }
     }
     progress_erase(&progress);
+    trace_hints(trace, tell_hint);
     if (r < 0) {
         text_flush(walk->out);
         cmd_fault(fault.error ? &fault : &trace->source->fault);

@@ -37,6 +37,8 @@ struct source_ops {
                   void (*put)(void *arg, const char *key, const char *value), void *arg);
     /* How far it has come, in bytes, and of how many (0: unknown); may be NULL. */
     void (*progress)(const struct source *source, uint64_t *ret_done, uint64_t *ret_total);
+    /* What the user could do to see more of what was read so far; NULL: nothing. May be NULL. */
+    const char *(*hint)(const struct source *source);
 };
 
 struct source {

@@ -47,6 +47,7 @@ struct qemu_log {
     struct log_head_memory memory;
     enum log_prefix prefix; /* of the first event */
     bool timed;
+    bool declared; /* there are declarations */
     bool skipping; /* a line that is too long is being left behind */
     int error;
     int64_t time;  /* of the line before */
@@ -572,11 +573,22 @@ static void log_progress(const struct source *source, uint64_t *ret_done, uint64
     *ret_total = log->in.size == UINT64_MAX ? 0 : log->in.size;
 }
 
+static const char *log_hint(const struct source *source)
+{
+    const struct qemu_log *log = container_of(source, struct qemu_log, source);
+
+    if (!log->declared || log->n_matched || log->n_messages + log->n_other == 0)
+        return NULL;
+    return "none of its lines reads as an event that the declarations know, so there are no fields "
+           "but the text; give the trace-events-all of the QEMU that wrote the log by --events";
+}
+
 static const struct source_ops log_ops = {
     .next = log_next,
     .free = log_free,
     .facts = log_facts,
     .progress = log_progress,
+    .hint = log_hint,
 };
 
 static int add_origin(struct qemu_log *log)
@@ -610,6 +622,7 @@ int qemu_log_open(struct input *in, struct catalogue *catalogue, const struct qe
     log->in = *in;
     *in = (struct input){.fd = -1};
     log->catalogue = catalogue;
+    log->declared = events != NULL;
     log->line = 1;
 
     log->payloads = malloc(PAYLOADS_SIZE);

@@ -539,11 +539,22 @@ static void simpletrace_progress(const struct source *source, uint64_t *ret_done
     *ret_total = s->in.size == UINT64_MAX ? 0 : s->in.size;
 }
 
+static const char *simpletrace_hint(const struct source *source)
+{
+    const struct simpletrace *s = container_of(source, struct simpletrace, source);
+
+    if (!s->ids.events || !s->ids.n_undeclared)
+        return NULL;
+    return "the declarations do not know some of its events, whose arguments show as raw words; "
+           "give the trace-events-all of the QEMU that wrote the trace by --events";
+}
+
 static const struct source_ops simpletrace_ops = {
     .next = simpletrace_next,
     .free = simpletrace_free,
     .facts = simpletrace_facts,
     .progress = simpletrace_progress,
+    .hint = simpletrace_hint,
 };
 
 /* ---- opening ---- */

@@ -2,6 +2,7 @@
 /* What the Linux kernel's tracer left. */
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/spool.h"
@@ -27,6 +28,7 @@ static int open_files(struct opening *opening, struct ftrace_files *files, struc
     const char *kallsyms = opening->options->kallsyms;
     unsigned first_origin = opening->trace->catalogue.n_origins;
     struct source **sources;
+    struct stat st;
     unsigned n;
     int r;
 
@@ -37,6 +39,8 @@ static int open_files(struct opening *opening, struct ftrace_files *files, struc
             return -ENOMEM;
         if (access(kallsyms, R_OK) < 0)
             return fault_plain(fault, -errno, kallsyms, "cannot read it: %s", strerror(errno));
+        if (stat(kallsyms, &st) == 0 && S_ISDIR(st.st_mode))
+            return fault_plain(fault, -EISDIR, kallsyms, "is a folder, not a file");
     }
     r = ftrace_open(files, opening->path, LAYER_GUEST, &opening->trace->catalogue,
                     &opening->options->reader, &sources, &n, fault);

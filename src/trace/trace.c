@@ -106,6 +106,12 @@ static int look_at(struct opening *opening, struct fault *fault)
     struct stat st;
     int r;
 
+    if (opening->path[0] == '\0')
+        return fault_plain(fault, -EINVAL, NULL, "a capture's path is empty");
+    for (unsigned i = 0; strcmp(opening->path, "-") == 0 && i < opening->n_others; i++)
+        if (strcmp(opening->others[i].path, "-") == 0)
+            return fault_plain(fault, -EINVAL, "standard input",
+                               "can be read only once, but is given twice");
     if (strcmp(opening->path, "-") != 0 && stat(opening->path, &st) == 0 && S_ISDIR(st.st_mode)) {
         opening->kind = CAPTURE_FTRACE_FOLDER;
         return 0;
@@ -347,6 +353,21 @@ void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret
     }
     if (!known)
         *ret_total = 0;
+}
+
+void trace_hints(const struct trace *trace, void (*put)(const char *path, const char *hint))
+{
+    for (unsigned i = 0; i < trace->n_parts; i++) {
+        const struct trace_part *part = &trace->parts[i];
+
+        for (unsigned j = 0; j < part->n_sources; j++) {
+            const struct source_ops *ops = part->sources[j]->ops;
+            const char *hint = ops->hint ? ops->hint(part->sources[j]) : NULL;
+
+            if (hint)
+                put(part->origin->path, hint);
+        }
+    }
 }
 
 uint64_t trace_late(const struct trace *trace)

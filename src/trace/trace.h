@@ -73,5 +73,8 @@ bool trace_would_wait(const struct trace *trace);
 /* Bytes read, and of how many; 0: not known. */
 void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret_total);
 
+/* Calls PUT with what the user could do to see more of a part, as is known when it has been read. */
+void trace_hints(const struct trace *trace, void (*put)(const char *path, const char *hint));
+
 /* Items so far that came too late to be put in order. */
 uint64_t trace_late(const struct trace *trace);

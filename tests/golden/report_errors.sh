@@ -96,6 +96,15 @@ printf 'hello' | dd of=guest/cpu0.raw bs=1 seek=41000 conv=notrunc 2>/dev/null
 run 1 report guest
 
 # What is no capture.
+run 1 report ''
+says "strata: a capture's path is empty"
+run 1 report - boot - <boot
+says "strata: standard input: can be read only once"
+[ ! -s out ]
+run 1 report --kallsyms folder-that-is-not guest
+says "folder-that-is-not: cannot read it: No such file or directory"
+run 1 report --kallsyms guest guest
+says "strata: guest: is a folder, not a file"
 run 1 report nothing
 says "strata: nothing: cannot open it: No such file or directory"
 : >empty
@@ -134,6 +143,18 @@ if [ ! -r /usr/share/qemu/trace-events-all ] && [ ! -r /usr/local/share/qemu/tra
     says "by --events"
     STRATA_EVENTS=$made/trace-events
 fi
+
+# Declarations that know none of a log's events, or not all of a simpletrace's.
+printf 'virtio_blk_req %d\nvirtio_notify %d\n' 1 2 >log
+run 0 report log
+says "strata: log: none of its lines reads as an event that the declarations know"
+run 0 info log
+says "by --events"
+printf 'virtio_notify(int n) "%%d"\n' >some
+run 0 report --events some log
+[ ! -s err ]
+run 0 report --events some boot
+says "strata: boot: the declarations do not know some of its events"
 
 # Usage.
 run 2 report
