@@ -13,6 +13,11 @@ _strata()
         mapfile -t COMPREPLY < <(compgen -W "$words help --help --version" -- "$cur")
         return
     fi
+    if [ "$verb" = help ]; then
+        words=$("$strata" --help 2>/dev/null | sed -n 's/^  \([a-z_]*\)  .*/\1/p')
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+        return
+    fi
     help=$("$strata" "$verb" --help 2>/dev/null)
 
     # --format=text|json|csv: bash splits words at the "=".

@@ -94,6 +94,10 @@ static void print_help(FILE *out)
     for (const struct verb *verb = verbs; verb->name; verb++)
         if (verb->command)
             fprintf(out, "  %-10s %s\n", verb->name, verb->command->summary);
+    fputs("\nOld tools, as verbs or as links to strata:\n  ", out);
+    for (const struct verb *verb = verbs; verb->name; verb++)
+        if (!verb->command)
+            fprintf(out, "%s%s", verb->name, verb[1].name ? ", " : "\n");
     fputs("\n'strata help VERB' tells more of one.\n", out);
 }
 
@@ -112,8 +116,14 @@ static int help(const char *name)
         return EXIT_FINE;
     }
     verb = find_verb(name);
-    if (!verb || !verb->command)
+    if (!verb)
         return no_such_verb(name);
+    if (!verb->command) {
+        char option[] = "--help";
+        char *argv[] = {(char *)verb->name, option, NULL};
+
+        return verb->function(2, argv);
+    }
     options_help(verb->command, stdout);
     return EXIT_FINE;
 }

@@ -32,7 +32,7 @@ static int parse_time(void *member, const char *value, struct fault *fault)
     if (!isdigit((unsigned char)*p))
         return fault_plain(fault, -EINVAL, NULL,
                            "is not a time; it wants seconds, as 12.5, or +0.5 for half a second "
-                           "behind the first event");
+                           "behind the trace's start");
     for (; isdigit((unsigned char)*p); p++)
         if (__builtin_mul_overflow(limit.whole, 10, &limit.whole) ||
             __builtin_add_overflow(limit.whole, *p - '0', &limit.whole))
@@ -148,7 +148,7 @@ const struct option select_option_table[] = {
      MEMBER(events), .parse = NULL},
     {OPTION_PARSED, 0, "from", "TIME",
      "from TIME on: seconds as printed, +SECONDS from the\n"
-     "first event; ticks where the rate is not known",
+     "trace's start; ticks where the rate is not known",
      MEMBER(from), .parse = parse_time},
     {OPTION_PARSED, 0, "to", "TIME", "up to TIME, itself included", MEMBER(to),
      .parse = parse_time},

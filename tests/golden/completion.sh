@@ -45,5 +45,6 @@ is '--format=' strata report --fo
 is 'text json csv' strata report --format = ''
 is 'json' strata report --format = j
 is 'csv' strata report -f c
+is 'stat' strata help st
 cd "$tree"
 is 'LICENSE' strata info LICEN

@@ -39,6 +39,25 @@ for verb in $verbs; do
     }
 done
 
+# The old tools' too.
+for tool in simpletrace xentrace_format; do
+    "$strata" help | grep -q "^  .*$tool"
+    "$strata" help $tool >old
+    head -n 1 old | grep -q "^Usage: $tool "
+    "$strata" $tool --help | cmp old -
+    "$STRATA_BIN/$tool" --help | cmp old -
+    grep -q "^.Nm $tool" "$man/$tool.1"
+done
+# Their wrong usage is an error as with the originals, which know no status 2.
+for words in simpletrace 'simpletrace one' 'simpletrace one two three' 'xentrace_format' \
+    'xentrace_format -x' 'xentrace_format -c'; do
+    status=0
+    # shellcheck disable=SC2086 # words
+    "$STRATA_BIN"/$words >out 2>err </dev/null || status=$?
+    [ "$status" -eq 1 ] && [ ! -s out ]
+    grep -q '^[Uu]sage: ' err
+done
+
 status=0
 "$strata" help nosuchverb 2>err || status=$?
 [ "$status" -eq 2 ]
