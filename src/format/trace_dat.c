@@ -154,17 +154,45 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
     return r;
 }
 
+/* Counts the sources. No byte of a file is two CPUs' pages: a small file whose tables say so again and
+ * again would be a large one to read. */
+static int count_cpus(struct opening *o)
+{
+    const struct dat_file *file = o->file;
+    uint64_t total = file->in.size, sum = 0;
+
+    for (unsigned i = 0; i < file->n_buffers; i++)
+        for (unsigned k = 0; k < file->buffers[i].n_cpus; k++) {
+            const struct dat_cpu *cpu = &file->buffers[i].cpus[k];
+            uint64_t there = MIN(cpu->size, total - MIN(cpu->offset, total));
+
+            if (cpu->size == 0)
+                continue;
+            if (there > total - sum)
+                return fault_plain(o->fault, -EBADMSG, o->name,
+                                   "the pages of its CPUs take more than the whole file: its "
+                                   "tables are damaged");
+            sum += there;
+            if (++o->n_max > DAT_CPUS_MAX)
+                return fault_plain(o->fault, -EBADMSG, o->name,
+                                   "its buffers have pages of more than %u CPUs", DAT_CPUS_MAX);
+        }
+    return 0;
+}
+
 static int open_buffers(struct opening *o)
 {
     struct dat_file *file = o->file;
     bool is_text = false;
-    int r = 0;
+    int r = count_cpus(o);
 
-    for (unsigned i = 0; i < file->n_buffers; i++) {
+    if (r < 0)
+        return r;
+    if (file->n_buffers == 0)
+        return fault_plain(o->fault, -EBADMSG, o->name,
+                           "it tells of no buffer that could hold events");
+    for (unsigned i = 0; i < file->n_buffers; i++)
         is_text |= file->buffers[i].is_text;
-        for (unsigned k = 0; k < file->buffers[i].n_cpus; k++)
-            o->n_max += file->buffers[i].cpus[k].size != 0;
-    }
     if (o->n_max == 0 && is_text)
         return fault_plain(o->fault, -ENOTSUP, o->name,
                            "it holds the text of a latency tracer, not events; trace-cmd report "

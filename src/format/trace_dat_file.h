@@ -68,6 +68,7 @@ struct dat_file {
     bool is_realtime;   /* the option 1 was there */
     uint8_t **unpacked; /* what dat_text.memory points into */
     unsigned n_unpacked;
+    uint64_t n_metadata; /* version 7: bytes of options and of unpacked sections so far */
 };
 
 /* Reads the metadata. Takes IN over, also when it fails. */

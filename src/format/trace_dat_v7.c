@@ -6,6 +6,8 @@
 
 #define SECTION_COMPRESSED 1
 #define OPTIONS_MAX 1024 /* sections of options: they may point at each other */
+/* What all options and unpacked sections may be together, however often they are pointed at. */
+#define METADATA_MAX (4 * (uint64_t)DAT_TEXT_MAX)
 
 enum {
     SECTION_OPTIONS = 0,
@@ -28,6 +30,24 @@ static void section_done(struct section *section)
 {
     if (section->is_own)
         input_done(&section->own);
+}
+
+/* For a section of which nothing is asked later: its bytes need not live as long as the file. */
+static void section_forget(struct section *section)
+{
+    struct dat_file *file = section->reader.file;
+
+    if (section->is_own)
+        free(file->unpacked[--file->n_unpacked]);
+    section_done(section);
+}
+
+static int count_metadata(struct dat_reader *r, uint64_t size)
+{
+    r->file->n_metadata += size;
+    if (r->file->n_metadata > METADATA_MAX)
+        return dat_fault(r, "its options and sections are longer than 256 MB, or do not end");
+    return 0;
 }
 
 static int unpack_section(struct dat_reader *r, uint64_t size, struct section *section)
@@ -58,6 +78,11 @@ static int unpack_section(struct dat_reader *r, uint64_t size, struct section *s
     if (got != 0)
         return dat_fault(r, got == -EFBIG ? "a section unpacks to more than 64 MB"
                                           : "a section cannot be unpacked");
+    got = count_metadata(r, len);
+    if (got != 0) {
+        free(bytes);
+        return got;
+    }
     bigger = realloc(file->unpacked, (file->n_unpacked + 1) * sizeof *bigger);
     if (!bigger) {
         free(bytes);
@@ -122,6 +147,9 @@ static int read_options(struct dat_reader *r, uint64_t *ret_next)
             got = dat_skip_text(r, size, &text);
         if (got != 0)
             return got;
+        got = count_metadata(r, size);
+        if (got != 0)
+            return got;
         if (size > 0 && dat_file_text(r->file, &text, &data, &len) < 0)
             return dat_fault(r, "an option cannot be read");
         p = data ? (const uint8_t *)data : (const uint8_t *)"";
@@ -146,7 +174,7 @@ static int read_all_options(struct dat_reader *r, uint64_t offset)
         got = section_open(r->file, offset, SECTION_OPTIONS, &section, r->fault);
         if (got == 0)
             got = read_options(&section.reader, &offset);
-        section_done(&section);
+        section_forget(&section);
         if (got < 0)
             return got;
     }

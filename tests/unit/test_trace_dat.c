@@ -218,6 +218,60 @@ static void refused(void **state)
     expect_fault(-ENOTSUP, "latency");
 }
 
+/* Where in the file version 7 says where its options are, behind a compression of four letters. */
+#define V7_OPTIONS 25
+
+/* The data of option ID of the plain file of version 7. */
+static uint8_t *find_option(unsigned id)
+{
+    uint8_t *p = file + load_u64(file + V7_OPTIONS) + 16;
+
+    for (; load_u16(p) != id; p += 6 + load_u32(p + 2))
+        assert_true(load_u16(p) != 0);
+    return p + 6;
+}
+
+/* Tables that tell of no buffer at all, or make a small file a large one to read. */
+static void tables(void **state)
+{
+    static uint8_t options[1000020], packed[8192];
+    uint8_t *p;
+    size_t n;
+
+    load("v7");
+    p = find_option(3) - 6;
+    *p = 99;
+    expect_fault(-EBADMSG, "no buffer");
+
+    load("v7");
+    p = find_option(3) + 22;
+    for (unsigned i = 0; i < 2; i++) {
+        store_u64(p + 20 * i + 4, 0);
+        store_u64(p + 20 * i + 12, file_size);
+    }
+    expect_fault(-EBADMSG, "more than the whole file");
+
+    /* A section of options that unpacks to a megabyte and says that it is the next one too. */
+    load("v7-zstd");
+    store_u32(options + 2, sizeof options - 20);
+    *options = 99;
+    p = options + sizeof options - 14;
+    store_u32(p + 2, 8);
+    store_u64(p + 6, file_size);
+    n = ZSTD_compress(packed, sizeof packed, options, sizeof options, 1);
+    assert_false(ZSTD_isError(n));
+    store_u64(file + V7_OPTIONS, file_size);
+    p = file + file_size;
+    memset(p, 0, 16);
+    p[2] = 1;
+    store_u64(p + 8, n + 8);
+    store_u32(p + 16, (uint32_t)n);
+    store_u32(p + 20, sizeof options);
+    memcpy(p + 24, packed, n);
+    file_size += 24 + n;
+    expect_fault(-EBADMSG, "longer than 256 MB");
+}
+
 static void codecs(void **state)
 {
     static const uint8_t junk[64] = "no such thing";
@@ -261,7 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(versions),  cmocka_unit_test(times),   cmocka_unit_test(instances),
         cmocka_unit_test(truncated), cmocka_unit_test(garbled), cmocka_unit_test(refused),
-        cmocka_unit_test(codecs),
+        cmocka_unit_test(tables),    cmocka_unit_test(codecs),
     };
     int r = cmocka_run_group_tests(tests, NULL, NULL);
 
