@@ -47,7 +47,8 @@ struct cpu_source {
     size_t capacity;
     uint8_t *buf;
 
-    int64_t time; /* of the last record with a cycle count, or TIME_UNKNOWN */
+    int64_t time;      /* of the last record with a cycle count, or TIME_UNKNOWN */
+    uint64_t timeless; /* up to here in the file no record has one */
     int32_t vcpu;
     bool loss_pending; /* to be lent before the next record */
     int32_t loss_cpu;
@@ -179,21 +180,30 @@ static int load(struct cpu_source *s)
     return 0;
 }
 
-/* The first cycle count among the records in the buffer, for those before it that have none. */
-static int64_t first_time(const struct cpu_source *s)
+/* The first cycle count among the records in the buffer, for those before it that have none. A
+ * capture of classes without times has none at all: what was looked through once is not again. */
+static int64_t first_time(struct cpu_source *s)
 {
-    for (size_t at = s->next; s->filled - at >= 12;) {
+    size_t at = s->next;
+
+    if (offset(s) < s->timeless)
+        return TIME_UNKNOWN;
+    while (s->filled - at >= 12) {
         uint32_t header = load_u32(s->buf + at);
         uint64_t tsc = load_u64(s->buf + at + 4);
 
         if (!xentrace_header_plausible(header))
             break;
-        if (xentrace_has_tsc(header))
-            return tsc > INT64_MAX ? TIME_UNKNOWN : (int64_t)tsc;
+        if (xentrace_has_tsc(header)) {
+            if (tsc > INT64_MAX)
+                break;
+            return (int64_t)tsc;
+        }
         if (xentrace_record_size(header) > s->filled - at)
             break;
         at += xentrace_record_size(header);
     }
+    s->timeless = s->buf_offset + at;
     return TIME_UNKNOWN;
 }
 

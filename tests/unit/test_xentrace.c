@@ -184,6 +184,40 @@ static void test_first_records_without_time(void **state)
     close_stream(&o);
 }
 
+/* Nor does it take a minute when none of very many has a time. */
+static void test_no_times_at_all(void **state)
+{
+    static const uint32_t n_records = 2 << 20;
+    struct xentrace_options options = {0};
+    struct catalogue catalogue = {0};
+    struct source **sources;
+    const struct item *items;
+    struct fault fault = {0};
+    struct input in;
+    uint8_t *bytes = malloc(12 + 4 * (size_t)n_records);
+    uint32_t total = 0;
+    unsigned n_sources;
+    int n;
+
+    assert_non_null(bytes);
+    store_u32(bytes, XENTRACE_WINDOW_HEADER);
+    store_u32(bytes + 4, 0);
+    store_u32(bytes + 8, 4 * n_records);
+    for (uint32_t i = 0; i < n_records; i++)
+        store_u32(bytes + 12 + 4 * (size_t)i, 0x82001);
+    assert_int_equal(input_open_memory(&in, bytes, 12 + 4 * (size_t)n_records, "test"), 0);
+    assert_int_equal(xentrace_open(&in, &options, &catalogue, &sources, &n_sources, &fault), 0);
+    while ((n = source_next(sources[0], &items)) > 0) {
+        assert_int_equal(items[0].time, TIME_UNKNOWN);
+        total += (uint32_t)n;
+    }
+    assert_int_equal(total, n_records);
+    source_free(sources[0]);
+    free(sources);
+    catalogue_done(&catalogue);
+    free(bytes);
+}
+
 static void test_lost_and_wrap(void **state)
 {
     static struct stream s;
@@ -678,6 +712,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_windows_of_cpus),
         cmocka_unit_test(test_first_records_without_time),
+        cmocka_unit_test(test_no_times_at_all),
         cmocka_unit_test(test_lost_and_wrap),
         cmocka_unit_test(test_vcpu),
         cmocka_unit_test(test_hypercalls),
