@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* What QEMU's trace backends wrote. */
 
-#include "base/bytes.h"
 #include "format/qemu_log.h"
 #include "format/simpletrace.h"
 #include "trace/open.h"
-
-/* Version 4 says which event has which number; the older ones have only the number. */
-static bool names_events(const struct input *in)
-{
-    return input_buffered(in) >= 24 && load_u64(input_at(in) + 16) == 4;
-}
 
 int open_simpletrace(struct opening *opening, struct fault *fault)
 {
     struct trace *trace = opening->trace;
     struct simpletrace_options options = {.no_header = opening->options->no_header,
                                           .reader = opening->options->reader};
+    const struct input *in = &opening->input;
     struct source *source;
+    bool needed;
     int r;
 
-    r = events_files_get(trace->events, opening->options,
-                         options.no_header || !names_events(&opening->input), opening->path,
-                         &options.events, fault);
+    /* Version 4 says which event has which number; the older ones have only the number. */
+    needed = options.no_header || simpletrace_is_old(input_at(in), input_buffered(in));
+    r = events_files_get(trace->events, opening->options, needed, opening->path, &options.events,
+                         fault);
     if (r < 0)
         return r;
     if (!options.events)

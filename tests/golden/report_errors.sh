@@ -141,6 +141,7 @@ if [ ! -r /usr/share/qemu/trace-events-all ] && [ ! -r /usr/local/share/qemu/tra
     says "by --events"
     run 0 report boot
     says "by --events"
+    run 0 report "$made/v4-big-endian.simpletrace"
     STRATA_EVENTS=$made/trace-events
 fi
 
