@@ -429,14 +429,16 @@ static int fail(struct simpletrace *s, int r)
     return r;
 }
 
-/* The file ends inside of a record. */
+/* The file ends inside of a record: or the length of one is wrong, and there are more behind it. */
 static int cut_short(struct simpletrace *s)
 {
     size_t left = input_buffered(&s->in);
 
     if (s->keep_going) {
-        s->skipped = left;
-        input_skip(&s->in, left);
+        int r = resync(s);
+
+        if (r < 0)
+            return fail(s, r);
         put_skipped(s, &s->items[0]);
         return 1;
     }

@@ -140,6 +140,8 @@ static void test_probe(void **state)
     assert_true(simpletrace_probe(made.bytes, made.len));
     store_u64(made.bytes + 16, __builtin_bswap64(3));
     assert_true(simpletrace_is_old(made.bytes, made.len));
+    store_u64(made.bytes + 16, __builtin_bswap64(4));
+    assert_false(simpletrace_is_old(made.bytes, made.len));
 }
 
 static void test_items(void **state)
@@ -449,6 +451,31 @@ static void test_resync(void **state)
     close_reader(&r);
 }
 
+/* A record that claims more bytes than the file has does not hide those that stand behind it. */
+static void test_resync_at_the_end(void **state)
+{
+    struct reader r;
+
+    header(4);
+    mapping(1, "one");
+    one(1, 1000000, 1);
+    u64(1);
+    event(1, 1500000, 100000, 1);
+    one(1, 2000000, 2);
+    one(1, 3000000, 3);
+
+    assert_int_equal(open_made(&r, false, true), 0);
+    assert_int_equal(next(&r), 1);
+    assert_int_equal(next(&r), 1);
+    assert_int_equal(r.items[0].kind, ITEM_LOSS);
+    assert_int_equal(r.items[0].skipped, 32);
+    assert_int_equal(next(&r), 2);
+    assert_int_equal(r.items[0].time, 2000000);
+    assert_int_equal(item_value(&r.items[1], 0).i, 3);
+    assert_int_equal(next(&r), 0);
+    close_reader(&r);
+}
+
 /* More items than a run holds, and records as long as they can be, through a pipe in pieces. */
 static void test_pipe(void **state)
 {
@@ -536,12 +563,19 @@ static void test_many_ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probe),     cmocka_unit_test(test_items),
-        cmocka_unit_test(test_remapping), cmocka_unit_test(test_undeclared),
-        cmocka_unit_test(test_positions), cmocka_unit_test(test_version_0),
-        cmocka_unit_test(test_no_header), cmocka_unit_test(test_wrong_files),
-        cmocka_unit_test(test_damage),    cmocka_unit_test(test_resync),
-        cmocka_unit_test(test_pipe),      cmocka_unit_test(test_many_ids),
+        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_items),
+        cmocka_unit_test(test_remapping),
+        cmocka_unit_test(test_undeclared),
+        cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_version_0),
+        cmocka_unit_test(test_no_header),
+        cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_resync),
+        cmocka_unit_test(test_resync_at_the_end),
+        cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_many_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
