@@ -24,6 +24,7 @@ struct ftrace_cpu {
     bool in_page;       /* `page` has records left */
     struct ftrace_page page;
     const uint8_t *page_start;
+    size_t page_size;     /* bytes of it that are there */
     uint64_t page_offset; /* of the page in its file */
     int64_t last_time;    /* of the last event lent, or TIME_UNKNOWN */
     unsigned n_items;
@@ -131,7 +132,7 @@ static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *
         cpu->damage = from;
         return;
     }
-    add_unreadable(cpu, cpu->capture->layout.size - from);
+    add_unreadable(cpu, cpu->page_size - from);
 }
 
 /* Goes on at the next page that can be found. */
@@ -154,16 +155,16 @@ static void next_page(struct ftrace_cpu *cpu)
 {
     const struct ftrace_layout *layout = &cpu->capture->layout;
     const char *what;
-    size_t size;
     int r;
 
-    r = cpu->feed->next(cpu->feed, &cpu->page_start, &size, &cpu->page_offset, &cpu->source.fault);
+    r = cpu->feed->next(cpu->feed, &cpu->page_start, &cpu->page_size, &cpu->page_offset,
+                        &cpu->source.fault);
     if (r <= 0) {
         cpu->finished = true;
         cpu->result = r;
         return;
     }
-    r = ftrace_page_open(&cpu->page, layout, cpu->page_start, size, &what);
+    r = ftrace_page_open(&cpu->page, layout, cpu->page_start, cpu->page_size, &what);
     if (r < 0) {
         page_damaged(cpu, cpu->page_start, what);
         return;
@@ -171,7 +172,7 @@ static void next_page(struct ftrace_cpu *cpu)
     /* Records of a garbled page may be of any time, and one that is out of step of itself, too. */
     if (cpu->capture->keep_going &&
         (cpu->sync_time == 0 ||
-         ftrace_page_seems_to_begin(layout, cpu->page_start, size, cpu->sync_time)))
+         ftrace_page_seems_to_begin(layout, cpu->page_start, cpu->page_size, cpu->sync_time)))
         cpu->sync_time = cpu->page.time;
     if (cpu->page.missed)
         add_loss(cpu, LOSS_DROPPED, time_of(cpu, cpu->page.time),

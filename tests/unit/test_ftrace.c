@@ -540,6 +540,11 @@ static void truncated(void **state)
     assert_int_equal(o.sources[0]->fault.offset, sizeof page + 16 + 16);
     assert_non_null(strstr(o.sources[0]->fault.what, "ends inside a record"));
     close_opened(&o);
+    assert_int_equal(try_open(&o, "/cpu3.raw", true), 0);
+    assert_dump(o.sources[0], 0,
+                "1001 cpu3 7/seven one: v=70\n2001 cpu3 7/seven one: v=71\n"
+                "unreadable 2001..2001 cpu3 lost -1 skipped 8\n");
+    close_opened(&o);
 
     write_file("cpu3.raw", pages, sizeof page + 5);
     assert_int_equal(try_open(&o, "/cpu3.raw", false), 0);
