@@ -62,7 +62,10 @@ static struct value value_at(const struct item *item, const struct field *field,
         v = (struct value){.s = (const char *)item->payload + at + 4, .present = true};
         v.len = (uint32_t)len;
         return v;
-    case STORE_ARRAY: *ret_behind = at + field->size; return run(item, field, at, field->size);
+    case STORE_ARRAY:
+        if (at <= item->size)
+            *ret_behind = at + field->size;
+        return run(item, field, at, field->size);
     case STORE_NUL_ENDED:
         if (at > item->size)
             return absent;

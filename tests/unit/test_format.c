@@ -198,10 +198,17 @@ static void a_short_payload_reads_as_absent(void **state)
          .place = PLACE_BEHIND,
          .storage = STORE_COUNTED},
         {.name = "b", .c_type = "int", .type = FIELD_UINT, .place = PLACE_BEHIND, .size = 4},
+        {.name = "c",
+         .c_type = "char[2]",
+         .type = FIELD_STRING,
+         .place = PLACE_BEHIND,
+         .storage = STORE_ARRAY,
+         .size = 2},
+        {.name = "d", .c_type = "char", .type = FIELD_UINT, .place = PLACE_BEHIND, .size = 1},
     };
-    const struct event_class class = {.name = "e", .fields = fields, .n_fields = 3};
+    const struct event_class class = {.name = "e", .fields = fields, .n_fields = 5};
     const uint8_t payload[] = {1, 0, 0, 0, 200, 0, 0, 0, 'x', 'y'};
-    struct value values[3];
+    struct value values[5];
 
     (void)state;
     for (uint32_t size = 0; size <= sizeof payload; size++) {
@@ -213,7 +220,9 @@ static void a_short_payload_reads_as_absent(void **state)
         assert_int_equal(values[0].present, size >= 4);
         assert_false(values[1].present);
         assert_false(values[2].present);
-        for (unsigned i = 0; i < 3; i++)
+        assert_false(values[3].present);
+        assert_false(values[4].present);
+        for (unsigned i = 0; i < 5; i++)
             assert_int_equal(item_value(&item, i).present, values[i].present);
         free(copy);
     }
