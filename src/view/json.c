@@ -44,7 +44,7 @@ static inline bool is_plain(unsigned char c)
 
 static void put_escape(struct text *text, unsigned char c)
 {
-    char *p = text_room(text, 8);
+    char *p = text_room(text, 4 + NUMBER_MAX);
 
     *p++ = '\\';
     switch (c) {
@@ -121,7 +121,7 @@ static void put_bytes(struct text *text, const struct field *field, const struct
     }
     text_put_char(text, '"');
     for (uint32_t at = 0; at < value->len; at++) {
-        char *p = text_room(text, 2);
+        char *p = text_room(text, NUMBER_MAX);
         text->next = number_hex_fixed(p, (uint8_t)value->s[at], 2);
     }
     text_put_char(text, '"');

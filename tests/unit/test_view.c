@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmocka_all.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "event/catalogue.h"
 #include "view/json.h"
@@ -94,6 +96,34 @@ static void test_json_values(void **state)
 }
 
 /* The fast path of times against the plain one. */
+/* Nothing is written behind the end of a full buffer, wherever in a string it comes. */
+static void test_json_at_the_end_of_a_buffer(void **state)
+{
+    static const char word[] = "ab\1\2\n\x7f\xc3\xa9\"";
+    const struct field bytes = {.type = FIELD_BYTES};
+    const struct value value = {.s = word, .len = 6, .present = true};
+
+    for (size_t left = 0; left < 64; left++) {
+        char buffer[TEXT_ROOM_MAX + 16];
+        int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+        assert_true(fd >= 0);
+        for (unsigned i = 0; i < 2; i++) {
+            struct text text = {.start = buffer, .end = buffer + TEXT_ROOM_MAX, .fd = fd};
+
+            text.next = text.end - left;
+            memset(text.end, 0x55, 16);
+            if (i == 0)
+                json_put_string(&text, word, sizeof word - 1);
+            else
+                json_put_value(&text, &bytes, &value);
+            for (unsigned k = 0; k < 16; k++)
+                assert_int_equal(text.end[k], 0x55);
+        }
+        close(fd);
+    }
+}
+
 static void test_time_column(void **state)
 {
     static const uint64_t rates[] = {
@@ -342,9 +372,13 @@ static void test_line_csv(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_strings), cmocka_unit_test(test_json_values),
-        cmocka_unit_test(test_time_column),  cmocka_unit_test(test_line_text),
-        cmocka_unit_test(test_line_json),    cmocka_unit_test(test_line_csv),
+        cmocka_unit_test(test_json_strings),
+        cmocka_unit_test(test_json_values),
+        cmocka_unit_test(test_json_at_the_end_of_a_buffer),
+        cmocka_unit_test(test_time_column),
+        cmocka_unit_test(test_line_text),
+        cmocka_unit_test(test_line_json),
+        cmocka_unit_test(test_line_csv),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
