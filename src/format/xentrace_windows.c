@@ -198,6 +198,8 @@ static int walk_next(const struct xentrace_windows *w, struct xentrace_walk *wal
                 window.cut = window.cut && end + XENTRACE_RECORD_MAX > w->end;
                 if (!window.cut)
                     size = end - window.offset;
+                if (size == 0) /* the head is all there is, and is no head */
+                    skipped += XENTRACE_WINDOW_HEADER_SIZE;
             }
         }
         walk->at = window.offset + size;

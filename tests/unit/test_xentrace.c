@@ -438,6 +438,31 @@ static void test_wrong_window_size(void **state)
     }
 }
 
+/* A head that neither leads to the next nor has records behind it is damage, all of it. */
+static void test_head_of_nothing(void **state)
+{
+    static struct stream s;
+    struct opened o;
+
+    s = (struct stream){0};
+    put_window(&s, 0);
+    RECORD(&s, 0x28001, 1, 1);
+    close_window(&s);
+    put_window(&s, 0);
+    s.window = 0;
+    store_u32(s.bytes + s.size - 4, 16);
+    put_word(&s, 0);
+    put_word(&s, 0);
+    put_window(&s, 0);
+    RECORD(&s, 0x28001, 2, 2);
+    assert_int_equal(open_stream(&o, &s, true), 0);
+    expect(o.sources[0], 0,
+           "1 cpu0 - dom_add dom=1\n"
+           "2 cpu-1 - unreadable -1 since 1 skipped 20\n"
+           "2 cpu0 - dom_add dom=2\n");
+    close_stream(&o);
+}
+
 /* At every length the readable part comes first, then the error. */
 static void test_cut_anywhere(void **state)
 {
@@ -721,6 +746,7 @@ int main(void)
         cmocka_unit_test(test_damage_in_a_window),
         cmocka_unit_test(test_broken_chain),
         cmocka_unit_test(test_wrong_window_size),
+        cmocka_unit_test(test_head_of_nothing),
         cmocka_unit_test(test_cut_anywhere),
         cmocka_unit_test(test_mid_stream),
         cmocka_unit_test(test_time_steps_back),
