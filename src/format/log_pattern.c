@@ -115,7 +115,7 @@ static int add_conversion(struct compiler *c, const struct spec *spec)
         step.kind = STEP_STRING;
         step.plain = spec->width == 0 && !spec->width_star && !spec->has_precision;
     } else if (spec->conversion == 'c') {
-        if (!is_scalar(field) || spec->width || spec->width_star)
+        if (!is_scalar(field) || spec->width || spec->width_star || spec->precision_star)
             return -EINVAL;
         step.kind = STEP_CHAR;
     } else {

@@ -317,6 +317,7 @@ static void formats_that_cannot_be_read_back_say_so(void **state)
 
     assert_int_equal(try_match("%d %d", "i", "1 2", 3, false, &result), -EINVAL);
     assert_int_equal(try_match("%s", "i", "1", 1, false, &result), -EINVAL);
+    assert_int_equal(try_match("%.*c", "iu", "A", 1, false, &result), -EINVAL);
     assert_int_equal(try_match("%f", "U", "1", 1, false, &result), -EINVAL);
     assert_int_equal(try_match("%y", "U", "1", 1, false, &result), -EINVAL);
     assert_int_equal(try_match(NULL, "U", "1", 1, false, &result), -EINVAL);
