@@ -161,6 +161,15 @@ static inline char *number_hex_fixed(char *p, uint64_t v, unsigned n)
     return p + n;
 }
 
+/* At least MINIMUM digits (1 to 16), with leading zeros: "%08x". */
+static inline char *number_hex_minimum(char *p, uint64_t v, unsigned minimum)
+{
+    unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1);
+    unsigned n = (bits + 3) / 4;
+
+    return number_hex_fixed(p, v, n > minimum ? n : minimum);
+}
+
 /* No branch on the number of digits, which no processor could foretell. */
 static inline char *number_hex(char *p, uint64_t v)
 {

@@ -63,6 +63,16 @@ static inline void text_put_char(struct text *text, char c)
 /* A string literal, its length known when compiled. */
 #define text_put_literal(text, s) text_put((text), "" s, sizeof(s) - 1)
 
+/* Copies LEN bytes in whole units: a store or two for a short literal. S is that much longer, and so
+ * is the room at P; what lies behind the LEN bytes is overwritten by what comes next. */
+#define TEXT_UNIT 16
+static inline char *text_copy_units(char *p, const char *s, size_t len)
+{
+    for (size_t i = 0; i < len; i += TEXT_UNIT)
+        memcpy(p + i, s + i, TEXT_UNIT);
+    return p + len;
+}
+
 void text_put_u64(struct text *text, uint64_t v);
 void text_put_i64(struct text *text, int64_t v);
 /* Lower-case hexadecimal without a prefix. */

@@ -64,7 +64,7 @@ static int add_op(struct compiler *c, struct kernel_op op)
     }
     op.literal_len = (uint16_t)c->literal_len;
     if (c->literal_len) {
-        char *padded = arena_alloc(c->base.arena, c->literal_len + KERNEL_LITERAL_UNIT);
+        char *padded = arena_alloc(c->base.arena, c->literal_len + TEXT_UNIT);
         if (!padded)
             return -ENOMEM;
         /* Line breaks have been kept so far, to know the one at the end. */

@@ -99,8 +99,7 @@ enum kernel_raw {
     RAW_LONG = 32,
 };
 
-/* Literals are stored in multiples of this and copied so. */
-#define KERNEL_LITERAL_UNIT 16
+/* Literals are stored in multiples of TEXT_UNIT and copied so. */
 #define KERNEL_LITERAL_MAX 512
 
 #define KERNEL_SLOTS_MAX 32

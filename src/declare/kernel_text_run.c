@@ -10,21 +10,6 @@
 #define FAMILY_IPV4 2
 #define FAMILY_IPV6 10
 
-static inline char *put_literal(char *p, const char *literal, unsigned len)
-{
-    /* Whole units: what lies behind the literal is overwritten by what comes next. */
-    for (unsigned i = 0; i < len; i += KERNEL_LITERAL_UNIT)
-        memcpy(p + i, literal + i, KERNEL_LITERAL_UNIT);
-    return p + len;
-}
-
-static inline char *put_hex_minimum(char *p, uint64_t v, unsigned minimum)
-{
-    unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1);
-
-    return number_hex_fixed(p, v, MAX((bits + 3) / 4, minimum));
-}
-
 /* A width or precision from the arguments, as printf takes it. */
 static struct spec with_star(const struct spec *original, const struct kernel_expr *star,
                              const struct kernel_run *run)
@@ -266,10 +251,10 @@ static _hot_ void run_ops(const struct kernel_text *code, const struct kernel_ru
     bool whole = run->size >= code->least_size;
 
     for (const struct kernel_op *op = code->ops; op < end; op++) {
-        char *p = text_room(text, KERNEL_LITERAL_MAX + KERNEL_LITERAL_UNIT + NUMBER_MAX);
+        char *p = text_room(text, KERNEL_LITERAL_MAX + TEXT_UNIT + NUMBER_MAX);
         uint64_t v = 0;
 
-        p = put_literal(p, op->literal, op->literal_len);
+        p = text_copy_units(p, op->literal, op->literal_len);
         if (likely(op->direct && whole))
             v = load_direct(run->data + op->offset, op->direct, run->swap);
         else if (op->value)
@@ -283,7 +268,7 @@ static _hot_ void run_ops(const struct kernel_text *code, const struct kernel_ru
         case KOP_UNSIGNED: p = number_dec(p, v << op->unused_bits >> op->unused_bits); break;
         case KOP_HEX: p = number_hex(p, v << op->unused_bits >> op->unused_bits); break;
         case KOP_HEX_MINIMUM:
-            p = put_hex_minimum(p, v << op->unused_bits >> op->unused_bits, op->minimum);
+            p = number_hex_minimum(p, v << op->unused_bits >> op->unused_bits, op->minimum);
             break;
         default:
             text->next = p;

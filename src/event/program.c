@@ -28,8 +28,7 @@ enum op_kind {
     OP_SPEC_FLOAT,
 };
 
-/* Literals are stored in multiples of this and copied so: one 16-byte store for the usual one. */
-#define LITERAL_UNIT 16
+/* Literals are stored in multiples of TEXT_UNIT and copied so. */
 #define LITERAL_MAX 512
 /* What a conversion with a width or precision may write. */
 #define SPEC_MAX 2200
@@ -78,7 +77,7 @@ static int add_op(struct compiler *c, struct op op)
 
     op.literal_len = (uint16_t)c->literal_len;
     if (c->literal_len) {
-        char *padded = arena_alloc(c->arena, c->literal_len + LITERAL_UNIT);
+        char *padded = arena_alloc(c->arena, c->literal_len + TEXT_UNIT);
         if (!padded)
             return -ENOMEM;
         memcpy(padded, c->literal, c->literal_len);
@@ -193,7 +192,7 @@ static int add_conversion(struct compiler *c, const struct spec *spec)
 /* How much text an operation may write; strings count only as far as their literal. */
 static unsigned op_room(const struct op *op)
 {
-    unsigned literal = (op->literal_len + LITERAL_UNIT - 1u) / LITERAL_UNIT * LITERAL_UNIT;
+    unsigned literal = (op->literal_len + TEXT_UNIT - 1u) / TEXT_UNIT * TEXT_UNIT;
 
     switch (op->kind) {
     case OP_LITERAL:
@@ -281,21 +280,6 @@ out:
     return r;
 }
 
-static inline char *put_literal(char *p, const char *literal, unsigned len)
-{
-    /* Whole units: what lies behind the literal is overwritten by what comes next. */
-    for (unsigned i = 0; i < len; i += LITERAL_UNIT)
-        memcpy(p + i, literal + i, LITERAL_UNIT);
-    return p + len;
-}
-
-static inline char *put_hex_minimum(char *p, uint64_t v, unsigned minimum)
-{
-    unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1);
-
-    return number_hex_fixed(p, v, MAX((bits + 3) / 4, minimum));
-}
-
 static inline char *put_pointer(char *p, uint64_t v)
 {
     if (unlikely(v == 0)) {
@@ -371,7 +355,7 @@ void program_run(const struct text_program *program, const struct item *item, st
             text->next = p;
             p = text_room(text, op->room);
         }
-        p = put_literal(p, op->literal, op->literal_len);
+        p = text_copy_units(p, op->literal, op->literal_len);
         if (op->kind == OP_LITERAL)
             continue;
 
@@ -389,7 +373,7 @@ void program_run(const struct text_program *program, const struct item *item, st
             break;
         case OP_HEX: p = number_hex(p, v << op->unused_bits >> op->unused_bits); break;
         case OP_HEX_MINIMUM:
-            p = put_hex_minimum(p, v << op->unused_bits >> op->unused_bits, op->minimum);
+            p = number_hex_minimum(p, v << op->unused_bits >> op->unused_bits, op->minimum);
             break;
         case OP_POINTER: p = put_pointer(p, v); break;
         default:
