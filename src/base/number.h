@@ -147,7 +147,17 @@ static inline void number_put_hex8(char *p, uint64_t digits, unsigned n)
     memcpy(p, &digits, 8);
 }
 
-/* Exactly N digits (1 to 16). */
+/* The two digits of a byte, and nothing behind them: needs room for these two only. */
+static inline char *number_hex_byte(char *p, uint8_t v)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    p[0] = digits[v >> 4];
+    p[1] = digits[v & 15];
+    return p + 2;
+}
+
+/* Exactly N digits (1 to 16); like all here but the one above, it may write up to NUMBER_MAX bytes. */
 static inline char *number_hex_fixed(char *p, uint64_t v, unsigned n)
 {
     uint64_t low = number_hex8((uint32_t)v);

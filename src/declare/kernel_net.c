@@ -11,7 +11,7 @@ void kernel_put_mac(const uint8_t *p, char separator, bool reverse, struct text 
     for (unsigned i = 0; i < 6; i++) {
         if (i && separator)
             *out++ = separator;
-        out = number_hex_fixed(out, p[reverse ? 5 - i : i], 2);
+        out = number_hex_byte(out, p[reverse ? 5 - i : i]);
     }
     text->next = out;
 }
@@ -96,7 +96,7 @@ void kernel_put_uuid(const uint8_t *p, bool guid, bool upper_case, struct text *
     for (unsigned i = 0; i < 16; i++) {
         char *digits = out;
 
-        out = number_hex_fixed(out, p[guid ? guid_order[i] : i], 2);
+        out = number_hex_byte(out, p[guid ? guid_order[i] : i]);
         for (; upper_case && digits < out; digits++)
             if (*digits >= 'a')
                 *digits = (char)(*digits - 'a' + 'A');

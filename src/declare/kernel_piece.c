@@ -316,7 +316,7 @@ static void put_hex_dump(const struct kernel_piece *piece, const struct kernel_r
 
         if (i && piece->len)
             *out++ = ' ';
-        text->next = number_hex_fixed(out, p[i], 2);
+        text->next = number_hex_byte(out, p[i]);
     }
 }
 
@@ -359,7 +359,7 @@ static void put_bitmask(const uint8_t *p, uint32_t len, bool big_endian, struct 
     for (uint32_t i = len; i-- > 0;) {
         char *out = text_room(text, 2 + NUMBER_MAX);
 
-        out = number_hex_fixed(out, mask_byte(p, len, i, big_endian), 2);
+        out = number_hex_byte(out, mask_byte(p, len, i, big_endian));
         if (i > 0 && i % 4 == 0)
             *out++ = ',';
         text->next = out;

@@ -113,7 +113,7 @@ static void put_bytes(const struct kernel_op *op, const struct kernel_run *run, 
 
         if (i && op->separator)
             *p++ = op->separator;
-        text->next = number_hex_fixed(p, run->data[offset + i], 2);
+        text->next = number_hex_byte(p, run->data[offset + i]);
     }
 }
 
@@ -150,7 +150,7 @@ static void put_raw_array(const struct kernel_op *op, const struct kernel_run *r
             *p++ = ',';
             *p++ = ' ';
         }
-        text->next = number_hex_fixed(p, (uint8_t)s[i], 2);
+        text->next = number_hex_byte(p, (uint8_t)s[i]);
     }
     text_put_char(text, ']');
 }

@@ -41,7 +41,7 @@ static void put_safe_slowly(struct text *text, const char *s, size_t len)
         for (; n > 0; n--, len--) {
             *p++ = '\\';
             *p++ = 'x';
-            p = number_hex_fixed(p, (uint8_t)*s++, 2);
+            p = number_hex_byte(p, (uint8_t)*s++);
         }
         text->next = p;
     }

@@ -44,7 +44,7 @@ static inline bool is_plain(unsigned char c)
 
 static void put_escape(struct text *text, unsigned char c)
 {
-    char *p = text_room(text, 4 + NUMBER_MAX);
+    char *p = text_room(text, 8);
 
     *p++ = '\\';
     switch (c) {
@@ -55,7 +55,7 @@ static void put_escape(struct text *text, unsigned char c)
     case '\r': *p++ = 'r'; break;
     default:
         memcpy(p, "u00", 3);
-        p = number_hex_fixed(p + 3, c, 2);
+        p = number_hex_byte(p + 3, c);
         break;
     }
     text->next = p;
@@ -121,8 +121,8 @@ static void put_bytes(struct text *text, const struct field *field, const struct
     }
     text_put_char(text, '"');
     for (uint32_t at = 0; at < value->len; at++) {
-        char *p = text_room(text, NUMBER_MAX);
-        text->next = number_hex_fixed(p, (uint8_t)value->s[at], 2);
+        char *p = text_room(text, 2);
+        text->next = number_hex_byte(p, (uint8_t)value->s[at]);
     }
     text_put_char(text, '"');
 }

@@ -57,7 +57,7 @@ static char *put_word(char *p, const char *end, const char *s)
                 break;
             *p++ = '\\';
             *p++ = 'x';
-            p = number_hex_fixed(p, c, 2);
+            p = number_hex_byte(p, c);
         }
     }
     return p;

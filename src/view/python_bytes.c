@@ -36,7 +36,7 @@ static char *put_escaped(char *p, uint8_t c, char quote)
     } else if (c < 0x20 || c >= 0x7f) {
         *p++ = '\\';
         *p++ = 'x';
-        p = number_hex_fixed(p, c, 2);
+        p = number_hex_byte(p, c);
     } else {
         *p++ = (char)c;
     }

@@ -60,6 +60,19 @@ static void numbers_read_as_printf_writes_them(void **state)
         check_number(next_random());
 }
 
+static void a_byte_takes_two_places(void **state)
+{
+    (void)state;
+    for (unsigned v = 0; v < 256; v++) {
+        char expected[8];
+        char got[4] = "..|";
+
+        snprintf(expected, sizeof expected, "%02x|", v);
+        assert_ptr_equal(number_hex_byte(got, (uint8_t)v), got + 2);
+        assert_string_equal(got, expected);
+    }
+}
+
 static void seconds_have_nine_decimals(void **state)
 {
     static const struct {
@@ -285,6 +298,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_read_as_printf_writes_them),
+        cmocka_unit_test(a_byte_takes_two_places),
         cmocka_unit_test(seconds_have_nine_decimals),
         cmocka_unit_test(globs_match),
         cmocka_unit_test(maps_find_what_was_put),
