@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "event/clock.h"
 
+#include "base/macro.h"
 #include "base/number.h"
 #include "base/text.h"
 
 int64_t clock_to_ns(const struct clock *clock, int64_t time)
 {
+    __int128 ns;
+
     if (clock->hz == NANOSECONDS || clock->hz == 0)
         return time;
-    return (int64_t)((__int128)time * NANOSECONDS / (__int128)clock->hz);
+    ns = (__int128)time * NANOSECONDS / (__int128)clock->hz;
+    return (int64_t)MIN(MAX(ns, INT64_MIN), INT64_MAX);
 }
 
 void clock_put_time(const struct clock *clock, int64_t time, struct text *text)

@@ -18,5 +18,6 @@ struct clock {
 /* TIME in ticks of CLOCK, as "SECONDS.NNNNNNNNN", or the bare ticks where the rate is not known. */
 void clock_put_time(const struct clock *clock, int64_t time, struct text *text);
 
-/* Ticks as nanoseconds; the ticks themselves where the rate is not known. */
+/* Ticks as nanoseconds, at most INT64_MAX (292 years); the ticks themselves where the rate is not
+ * known. */
 int64_t clock_to_ns(const struct clock *clock, int64_t time);

@@ -294,6 +294,20 @@ static void a_rest_that_is_no_whole_element_is_shown(void **state)
     text_done(&text);
 }
 
+static void clocks_convert_without_wrapping(void **state)
+{
+    const struct clock slow = {.name = "slow", .hz = 1};
+    const struct clock tsc = {.name = "tsc", .hz = 2400000000};
+    const struct clock unknown = {.name = "unknown", .hz = 0};
+
+    (void)state;
+    assert_true(clock_to_ns(&tsc, 2400000000000) == 1000000000000);
+    assert_true(clock_to_ns(&tsc, -24) == -10);
+    assert_true(clock_to_ns(&slow, INT64_MAX / 2) == INT64_MAX);
+    assert_true(clock_to_ns(&slow, INT64_MIN / 2) == INT64_MIN);
+    assert_true(clock_to_ns(&unknown, INT64_MAX) == INT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +319,7 @@ int main(void)
         cmocka_unit_test(a_short_payload_reads_as_absent),
         cmocka_unit_test(fields_lie_where_the_class_says),
         cmocka_unit_test(a_rest_that_is_no_whole_element_is_shown),
+        cmocka_unit_test(clocks_convert_without_wrapping),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
