@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The generator: from declared events to code.
+ *
+ * An output format (gen/format/NAME.tmpl) is what kind of text comes out; a backend
+ * (gen/backend/NAME.tmpl) is what an event does when it happens. A format asks the chosen backends
+ * for their pieces (`@backends` in gen/template.h). Both are listed, one line each, in gen/tables.c.
+ *
+ * A target is whose code it becomes: a program that links libstrata, or QEMU's own tree. */
+
+#include "base/text.h"
+#include "declare/trace_events.h"
+
+enum gen_target {
+    GEN_STRATA,
+    GEN_QEMU,
+};
+
+struct gen_format {
+    const char *name;    /* "ust-events-h" */
+    const char *summary; /* for --help */
+    const char *template_text;
+    const size_t *template_len;
+    unsigned needs; /* enum gen_need */
+};
+
+enum gen_need {
+    GEN_NEEDS_GROUP = 1 << 0,
+    GEN_NEEDS_PREFIX = 1 << 1, /* --probe-prefix, or --target-type and --target-name */
+    GEN_NEEDS_BINARY = 1 << 2,
+};
+
+struct gen_backend {
+    const char *name;
+    const char *summary;
+    const char *template_text; /* NULL: nop */
+    const size_t *template_len;
+};
+
+/* Ended by one without a name. */
+extern const struct gen_format gen_formats[];
+extern const struct gen_backend gen_backends[];
+
+const struct gen_format *gen_format_find(const char *name, size_t len);
+const struct gen_backend *gen_backend_find(const char *name, size_t len);
+
+#define GEN_BACKENDS_MAX 16
+
+/* What differs between QEMU's trees and cannot be told by the C preprocessor (gen/qemu_tree.h). */
+struct gen_qemu_tree {
+    bool log_stamps; /* qemu_log() puts the time in front by itself (10.2) */
+    bool log_asks;   /* a time only if message_with_timestamp says so (5.2 and later) */
+};
+
+struct gen_job {
+    enum gen_target target;
+    const struct gen_format *format;
+    const struct gen_backend *backends[GEN_BACKENDS_MAX];
+    unsigned n_backends;
+    const char *group;        /* as given; "hw_virtio" */
+    const char *binary;       /* NULL: not given */
+    const char *probe_prefix; /* "qemu.system.x86_64"; NULL: not given */
+    const char *output_name;  /* for #line; "-" is standard output */
+    struct gen_qemu_tree tree;
+};
+
+/* Writes what JOB asks for to OUT, whose `error` tells of trouble with writing. -EINVAL with FAULT
+ * filled: an event cannot be expressed in the format, FORMAT lacks TARGET, …; -ENOMEM. */
+int gen_run(const struct gen_job *job, const struct declarations *declarations, struct text *out,
+            struct fault *fault);
