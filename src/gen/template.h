@@ -6,7 +6,10 @@
  * A template file is made of sections; a section is text that is copied out, in which `${NAME}`
  * stands for a value, and lines whose first character that is no blank is '@', which steer:
  *
- *     @section WORD…          the section of that key begins (words with one blank between)
+ *     @section WORD…          the section of that key begins (words with one blank between). A key
+ *                             begins with a target, "strata" or "qemu", or with "any", which is taken
+ *                             where there is no section for the target itself: "qemu h event" of a
+ *                             backend, "strata" of a format (its whole text)
  *     @for events             what follows, up to its @end, once for each event of the run
  *     @for arguments          … for each argument of the event at hand
  *     @if FLAG                what follows, up to @elif, @else or @end, only then
