@@ -58,7 +58,7 @@ struct strata_event {
     uint8_t *state;   /* 0: off. One byte of the group's array, so that many share a cache line. */
     const char *file; /* where it is declared */
     uint32_t line;
-    uint32_t id;      /* given when the group is registered; the same event keeps it */
+    uint32_t id; /* given when the group is registered; the same event keeps it */
     uint8_t n_fields;
     bool compiled_in; /* false: `disable`d or no backend but nop; its state stays 0 */
 };

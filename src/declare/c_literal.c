@@ -10,6 +10,11 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+}
+
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
@@ -153,7 +158,7 @@ const char *c_literal_parse(const char **p, const char *end, char *buf,
     for (;;) {
         const char *q = *p;
 
-        while (q < end && (*q == ' ' || *q == '\t' || *q == '\r' || *q == '\f' || *q == '\v'))
+        while (q < end && is_blank(*q))
             q++;
         if (q == end || *q == ',')
             break;
@@ -182,4 +187,38 @@ const char *c_literal_parse(const char **p, const char *end, char *buf,
     literal.len = (size_t)(out - buf);
     *ret_literal = literal;
     return NULL;
+}
+
+/* Behind the piece at P: a string with its quotes, or a word. */
+static const char *piece_end(const char *p, const char *end)
+{
+    if (*p != '"') {
+        while (p < end && is_word(*p))
+            p++;
+        return p;
+    }
+    for (p++; p < end && *p != '"'; p++)
+        p += *p == '\\';
+    return p + 1;
+}
+
+size_t c_literal_normalise(const char *s, size_t len, char *buf)
+{
+    const char *end = s + len;
+    char *out = buf;
+
+    while (s < end) {
+        const char *piece = s;
+
+        if (is_blank(*s)) {
+            s++;
+            continue;
+        }
+        s = piece_end(piece, end);
+        if (out > buf)
+            *out++ = ' ';
+        memcpy(out, piece, (size_t)(s - piece));
+        out += s - piece;
+    }
+    return (size_t)(out - buf);
 }

@@ -20,3 +20,8 @@ struct c_literal {
  * behind the last piece. NULL, or what is wrong, with *P at the place. */
 const char *c_literal_parse(const char **p, const char *end, char *buf,
                             struct c_literal *ret_literal);
+
+/* The same pieces, S up to behind the last one, for a compiler: one blank between any two, as "a"PRIx64
+ * is something else in C++ (a literal with a suffix), every piece itself byte for byte. Into BUF, which
+ * has room for 2 * LEN bytes; returns the length, no NUL is put. Only of what c_literal_parse() took. */
+size_t c_literal_normalise(const char *s, size_t len, char *buf);

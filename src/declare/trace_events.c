@@ -228,7 +228,7 @@ static int parse_format(struct parser *parser, const char **ret_format, const ch
     struct arena *arena = &parser->declarations->arena;
     const char *start, *message;
     struct c_literal literal;
-    char *format;
+    char *format, *source;
     int r;
 
     skip_blanks(parser);
@@ -245,10 +245,14 @@ static int parse_format(struct parser *parser, const char **ret_format, const ch
     if (r < 0)
         return r;
 
-    *ret_source = arena_strndup(arena, start, (size_t)(parser->p - start));
+    source = arena_alloc(arena, 2 * (size_t)(parser->p - start) + 1);
+    if (!source)
+        return -ENOMEM;
+    c_literal_normalise(start, (size_t)(parser->p - start), source);
+    *ret_source = source;
     if (!literal.unknown_macro)
         *ret_format = format;
-    return *ret_source ? 0 : -ENOMEM;
+    return 0;
 }
 
 static int parse_formats(struct parser *parser, struct declared_event *event)

@@ -38,7 +38,8 @@ struct declared_event {
      * known here. */
     const char *format;
     const char *format_trans; /* of `tcg` events: at translation time, `format` is at execution */
-    /* As written, quotes and macros and all, for generated code; NULL: none given. */
+    /* The C source of it for generated code, quotes and macros and all: as written, with one blank
+     * between pieces (c_literal_normalise). NULL: none given. */
     const char *format_source;
     const char *format_trans_source;
     const char *file;

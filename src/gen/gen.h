@@ -61,8 +61,9 @@ struct gen_job {
     const char *group;        /* as given; "hw_virtio" */
     const char *binary;       /* NULL: not given */
     const char *probe_prefix; /* "qemu.system.x86_64"; NULL: not given */
-    const char *provider;     /* of dtrace and ust probes: "qemu"; for GEN_STRATA the group by default */
-    const char *output_name;  /* for #line; "-" is standard output */
+    const char
+        *provider; /* of dtrace and ust probes: "qemu"; for GEN_STRATA the group by default */
+    const char *output_name; /* for #line; "-" is standard output */
     struct gen_qemu_tree tree;
 };
 

@@ -40,7 +40,8 @@ struct template_section {
     unsigned n_steps;
 };
 
-struct template {
+struct template
+{
     const char *name; /* "backend/log" */
     struct template_section *sections;
     unsigned n_sections;

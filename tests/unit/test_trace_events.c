@@ -121,7 +121,7 @@ static void test_tcg(void **state)
     assert_string_equal(d.events[0].format_trans, "info=%d");
     assert_string_equal(d.events[0].format_trans_source, "\"info=%d\"");
     assert_string_equal(d.events[0].format, "addr=0x%016lx info=%d");
-    assert_string_equal(d.events[0].format_source, "\"addr=0x%016\"PRIx64\" info=%d\"");
+    assert_string_equal(d.events[0].format_source, "\"addr=0x%016\" PRIx64 \" info=%d\"");
 
     assert_int_equal(qemu_events_init(&d, &events), 0);
     assert_int_equal(events.n_events, 2);
@@ -147,17 +147,23 @@ static void test_formats(void **state)
     static const struct {
         const char *source;
         const char *meaning;
+        const char *normal; /* NULL: as `source` */
     } cases[] = {
         {"\"\"", ""},
-        {"\"a\" \"b\"\t\"c\"", "abc"},
+        {"\"a\" \"b\"\t\"c\"", "abc", "\"a\" \"b\" \"c\""},
+        {"\"a  b\"\"c\\\"  \"  \"\\\\\"PRIx64\"\" \t", "a  bc\"  \\lx",
+         "\"a  b\" \"c\\\"  \" \"\\\\\" PRIx64 \"\""},
         {"\"tab\\t quote\\\" back\\\\ oct\\101 hex\\x41\"", "tab\t quote\" back\\ octA hexA"},
         {"\"one\\ntwo\"", "one\ntwo"},
         {"\"100%% %5.2d\"", "100%% %5.2d"},
         {"\"%%m\"", "%%m"},
         {"\"comma, in it\"", "comma, in it"},
-        {"\"%\"PRId64\"%\"PRIu32\"%\"PRIX16\"%\"PRIo8\"%\"PRIi64", "%ld%u%X%o%li"},
-        {"\"%\"PRIxPTR\" %\"PRIuMAX\" %\"PRIdLEAST16\" %\"PRIxFAST32", "%lx %lu %d %lx"},
-        {"\"%08\"HWADDR_PRIx\" \"TARGET_FMT_plx\" \"RAM_ADDR_FMT", "%08lx %016lx %lx"},
+        {"\"%\"PRId64\"%\"PRIu32\"%\"PRIX16\"%\"PRIo8\"%\"PRIi64", "%ld%u%X%o%li",
+         "\"%\" PRId64 \"%\" PRIu32 \"%\" PRIX16 \"%\" PRIo8 \"%\" PRIi64"},
+        {"\"%\"PRIxPTR\" %\"PRIuMAX\" %\"PRIdLEAST16\" %\"PRIxFAST32", "%lx %lu %d %lx",
+         "\"%\" PRIxPTR \" %\" PRIuMAX \" %\" PRIdLEAST16 \" %\" PRIxFAST32"},
+        {"\"%08\"HWADDR_PRIx\" \"TARGET_FMT_plx\" \"RAM_ADDR_FMT", "%08lx %016lx %lx",
+         "\"%08\" HWADDR_PRIx \" \" TARGET_FMT_plx \" \" RAM_ADDR_FMT"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -167,7 +173,8 @@ static void test_formats(void **state)
         snprintf(text, sizeof text, "e(void) %s\n", cases[i].source);
         d = parse(text);
         assert_string_equal(d.events[0].format, cases[i].meaning);
-        assert_string_equal(d.events[0].format_source, cases[i].source);
+        assert_string_equal(d.events[0].format_source,
+                            cases[i].normal ? cases[i].normal : cases[i].source);
         declarations_done(&d);
     }
 }
