@@ -18,11 +18,13 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+#if STRATA_READING
     {"info", cmd_info, &info_command},
     {"report", cmd_report, &report_command},
     {"stat", cmd_stat, &stat_command},
     {"simpletrace", cmd_simpletrace, NULL},
     {"xentrace_format", cmd_xentrace_format, NULL},
+#endif
     {NULL, NULL, NULL},
 };
 
