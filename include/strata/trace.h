@@ -84,10 +84,51 @@ STRATA_TRACE_API void strata_group_unregister(struct strata_group *group);
  * the generated header defines what asks them as well.) */
 #define trace_event_get_state_backends(id) (id##_ENABLED && id##_BACKEND_STATE)
 
-/* A line of text: "PID@SEC.USEC:" is put in front and a newline behind (backend `log`). */
+/* A line of text: "PID@SEC.USEC:" is put in front, PID being the number of the thread, and a newline
+ * behind (backend `log`). One write() a line, at most STRATA_LOG_MAX bytes with the newline; what is
+ * longer is cut and ends in "...". No allocation and no lock; safe in signal handlers but for
+ * conversions of floating point and wide characters, which go through vsnprintf(). */
 STRATA_TRACE_API void strata_log(const char *format, ...) STRATA_PRINTF(1, 2);
-/* A line into the kernel's ftrace buffer (backend `ftrace`). */
+/* A line into the kernel's ftrace buffer (backend `ftrace`), likewise. Where tracefs is not there, or
+ * does not take it, the line is counted as lost. */
 STRATA_TRACE_API void strata_ftrace(const char *format, ...) STRATA_PRINTF(1, 2);
+
+#define STRATA_LOG_MAX 4096
+
+/* Called by generated code before main(): the program has events of this backend, whose records go
+ * into rings and need somebody to write them out. Twice is fine. */
+enum strata_backend {
+    STRATA_BACKEND_RING = 1,
+    STRATA_BACKEND_SIMPLE = 2,
+};
+STRATA_TRACE_API void strata_backend_wanted(enum strata_backend backend);
+
+/* ---- Switching events ----
+ *
+ * A PATTERN is an event's name, or has `*` (anything) or `?` (any one character) in it. What was said
+ * last holds, also for events that are registered later, when a library is loaded. */
+
+/* Switches the events that PATTERN matches. Returns how many there are that can be switched; a pattern
+ * may match none, which is 0, a name may not: -ENOENT, no such event is registered (it is switched when
+ * it comes); -EPERM, it is compiled out; -EINVAL, no name or pattern at all; -ENOMEM. */
+STRATA_TRACE_API int strata_event_set_state(const char *pattern, bool on);
+
+/* The event of that name, or NULL. Good until its group is unregistered: for ever unless it is in a
+ * library that is unloaded. */
+STRATA_TRACE_API const struct strata_event *strata_event_find(const char *name);
+
+/* Calls FUNCTION for each registered event that PATTERN matches (NULL: for all), by group in the order
+ * of registration, until it returns other than 0, which is then returned. FUNCTION must not call back
+ * into this section of the library. */
+STRATA_TRACE_API int strata_event_foreach(const char *pattern,
+                                          int (*function)(const struct strata_event *event,
+                                                          void *userdata),
+                                          void *userdata);
+
+static inline bool strata_event_is_on(const struct strata_event *event)
+{
+    return __atomic_load_n(event->state, __ATOMIC_RELAXED) != 0;
+}
 
 #ifdef __cplusplus
 }

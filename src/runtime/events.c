@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/events.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "runtime/pattern.h"
+#include "runtime/switches.h"
+
+#define CHUNK 1024 /* classes per piece of the table of ids, which never moves */
+
+static struct {
+    pthread_mutex_t lock;
+    struct strata_group *first;
+    struct strata_group **end;
+    struct trace_class **buckets;
+    size_t n_buckets; /* a power of two */
+    _Atomic(struct trace_class **) chunks[CLASS_ID_MAX / CHUNK + 1];
+    atomic_uint n_classes;
+    atomic_ullong refused;
+} registry = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .end = &registry.first,
+};
+
+void registry_lock(void)
+{
+    pthread_mutex_lock(&registry.lock);
+}
+
+void registry_unlock(void)
+{
+    pthread_mutex_unlock(&registry.lock);
+}
+
+struct strata_group *registry_groups(void)
+{
+    return registry.first;
+}
+
+uint64_t registry_refused(void)
+{
+    return atomic_load_explicit(&registry.refused, memory_order_relaxed);
+}
+
+uint32_t class_count(void)
+{
+    return atomic_load_explicit(&registry.n_classes, memory_order_acquire);
+}
+
+struct trace_class *class_by_id(uint32_t id)
+{
+    if (id == 0 || id > class_count())
+        return NULL;
+    return atomic_load_explicit(&registry.chunks[id / CHUNK], memory_order_relaxed)[id % CHUNK];
+}
+
+static uint32_t hash_name(const char *name)
+{
+    uint32_t hash = 2166136261u;
+
+    for (; *name; name++)
+        hash = (hash ^ (uint8_t)*name) * 16777619u;
+    return hash;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Whether records of EVENT can be told by CLASS. */
+static bool class_describes(const struct trace_class *class, const struct strata_event *event)
+{
+    if (class->n_fields != event->n_fields || strcmp(class->name, event->name) != 0 ||
+        !same_text(class->format, event->format))
+        return false;
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        const struct strata_field *a = &class->fields[i];
+        const struct strata_field *b = &event->fields[i];
+
+        if (a->kind != b->kind || a->size != b->size || !same_text(a->name, b->name) ||
+            !same_text(a->type, b->type))
+            return false;
+    }
+    return true;
+}
+
+static struct trace_class *bucket_of(uint32_t hash)
+{
+    return registry.n_buckets ? registry.buckets[hash & (registry.n_buckets - 1)] : NULL;
+}
+
+struct trace_class *class_named(const char *name, const struct trace_class *behind)
+{
+    uint32_t hash = behind ? behind->hash : hash_name(name);
+
+    for (struct trace_class *class = behind ? behind->next : bucket_of(hash); class;
+         class = class->next)
+        if (class->hash == hash && strcmp(class->name, name) == 0)
+            return class;
+    return NULL;
+}
+
+/* Room for N more classes in the table by name. */
+static int buckets_reserve(size_t n)
+{
+    size_t n_buckets = registry.n_buckets ? registry.n_buckets : 64;
+    struct trace_class **buckets;
+
+    while (n_buckets < class_count() + n)
+        n_buckets *= 2;
+    if (n_buckets == registry.n_buckets)
+        return 0;
+    buckets = calloc(n_buckets, sizeof(*buckets));
+    if (!buckets)
+        return -ENOMEM;
+    for (uint32_t id = class_count(); id > 0; id--) { /* so that older ones come first */
+        struct trace_class *class = class_by_id(id);
+        struct trace_class **bucket = &buckets[class->hash & (n_buckets - 1)];
+
+        class->next = *bucket;
+        *bucket = class;
+    }
+    free(registry.buckets);
+    registry.buckets = buckets;
+    registry.n_buckets = n_buckets;
+    return 0;
+}
+
+static int class_add(struct trace_class *class)
+{
+    uint32_t id = class_count() + 1;
+    struct trace_class **chunk;
+    struct trace_class **end;
+
+    if (id > CLASS_ID_MAX)
+        return -ENOSPC;
+    chunk = atomic_load_explicit(&registry.chunks[id / CHUNK], memory_order_relaxed);
+    if (!chunk) {
+        chunk = calloc(CHUNK, sizeof(struct trace_class *));
+        if (!chunk)
+            return -ENOMEM;
+        atomic_store_explicit(&registry.chunks[id / CHUNK], chunk, memory_order_relaxed);
+    }
+    end = &registry.buckets[class->hash & (registry.n_buckets - 1)];
+    while (*end)
+        end = &(*end)->next;
+    *end = class;
+    class->id = id;
+    chunk[id % CHUNK] = class;
+    /* Whoever sees the count sees the class. */
+    atomic_store_explicit(&registry.n_classes, id, memory_order_release);
+    return 0;
+}
+
+static void class_attach(struct trace_class *class, struct strata_event *event)
+{
+    event->id = class->id;
+    class->event = event;
+    class->n_attached++;
+    class->compiled_in |= event->compiled_in;
+}
+
+static void refuse(uint64_t n)
+{
+    atomic_fetch_add_explicit(&registry.refused, n, memory_order_relaxed);
+}
+
+/* Whether an event of a new class is to be on. A class of the same name, of another declaration, has
+ * followed all that was said. */
+static bool on_from_the_start(const char *name)
+{
+    const struct trace_class *class = class_named(name, NULL);
+
+    return class ? class->on : switches_of_new(name);
+}
+
+/* The classes of a group's events. Those that are new are allocated in one piece, as thousands of
+ * events are registered while a program starts. */
+static void group_attach(struct strata_group *group)
+{
+    struct trace_class *classes =
+        buckets_reserve(group->n_events) < 0 ? NULL : calloc(group->n_events, sizeof(*classes));
+    struct trace_class *fresh = classes;
+
+    for (uint32_t i = 0; i < group->n_events; i++) {
+        struct strata_event *event = &group->events[i];
+        uint32_t hash = hash_name(event->name);
+        struct trace_class *class = bucket_of(hash);
+
+        while (class && !(class->hash == hash && class_describes(class, event)))
+            class = class->next;
+        if (!class && fresh) {
+            *fresh = (struct trace_class){
+                .name = event->name,
+                .format = event->format,
+                .fields = event->fields,
+                .file = event->file,
+                .line = event->line,
+                .hash = hash,
+                .n_fields = event->n_fields,
+                .on = on_from_the_start(event->name),
+            };
+            if (class_add(fresh) >= 0)
+                class = fresh++;
+        }
+        if (!class) { /* stays off: nobody could tell its records */
+            event->id = 0;
+            refuse(1);
+            continue;
+        }
+        class_attach(class, event);
+        if (event->compiled_in && event->state)
+            __atomic_store_n(event->state, class->on, __ATOMIC_RELAXED);
+    }
+    if (fresh == classes)
+        free(classes);
+}
+
+/* Gives CLASS strings and fields of its own. When there is no memory the description is emptied: the
+ * records can then not be told, which is a loss, but never a crash. */
+static void class_keep(struct trace_class *class)
+{
+    size_t size = strlen(class->name) + 1 + (class->format ? strlen(class->format) + 1 : 0) +
+                  (class->file ? strlen(class->file) + 1 : 0);
+    struct strata_field *fields;
+    char *at;
+
+    for (unsigned i = 0; i < class->n_fields; i++)
+        size += strlen(class->fields[i].name) + strlen(class->fields[i].type) + 2;
+    fields = malloc(class->n_fields * sizeof(*fields) + size);
+    if (!fields) {
+        class->name = "";
+        class->format = NULL;
+        class->file = NULL;
+        class->fields = NULL;
+        class->n_fields = 0;
+        class->copied = true;
+        return;
+    }
+    at = (char *)(fields + class->n_fields);
+#define KEEP(text)                   \
+    ({                               \
+        char *kept_ = at;            \
+        at = stpcpy(at, (text)) + 1; \
+        kept_;                       \
+    })
+    class->name = KEEP(class->name);
+    if (class->format)
+        class->format = KEEP(class->format);
+    if (class->file)
+        class->file = KEEP(class->file);
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        fields[i] = class->fields[i];
+        fields[i].name = KEEP(class->fields[i].name);
+        fields[i].type = KEEP(class->fields[i].type);
+    }
+#undef KEEP
+    class->fields = fields;
+    class->copied = true;
+}
+
+void strata_group_register(struct strata_group *group)
+{
+    if (group->abi != STRATA_TRACE_ABI) {
+        refuse(group->n_events);
+        return;
+    }
+    registry_lock();
+    group->next = NULL;
+    *registry.end = group;
+    registry.end = &group->next;
+    group_attach(group);
+    registry_unlock();
+}
+
+/* Another registered event of CLASS than those of LEAVING. */
+static struct strata_event *other_of(const struct trace_class *class)
+{
+    for (struct strata_group *group = registry.first; group; group = group->next)
+        for (uint32_t i = 0; i < group->n_events; i++)
+            if (group->events[i].id == class->id)
+                return &group->events[i];
+    return NULL;
+}
+
+void strata_group_unregister(struct strata_group *group)
+{
+    struct strata_group **link;
+
+    registry_lock();
+    for (link = &registry.first; *link && *link != group; link = &(*link)->next)
+        ;
+    if (!*link) { /* was refused, or never came */
+        registry_unlock();
+        return;
+    }
+    *link = group->next;
+    if (registry.end == &group->next)
+        registry.end = link;
+
+    for (uint32_t i = 0; i < group->n_events; i++) {
+        struct strata_event *event = &group->events[i];
+        struct trace_class *class = class_by_id(event->id);
+
+        if (!class)
+            continue;
+        class->n_attached--;
+        if (class->event == event)
+            class->event = class->n_attached ? other_of(class) : NULL;
+        /* The texts may be this event's even when others of the class stay. */
+        if (!class->copied)
+            class_keep(class);
+    }
+    registry_unlock();
+}
+
+const struct strata_event *strata_event_find(const char *name)
+{
+    struct trace_class *class;
+    const struct strata_event *event;
+
+    registry_lock();
+    class = class_named(name, NULL);
+    while (class && !class->n_attached)
+        class = class_named(name, class);
+    event = class ? class->event : NULL;
+    registry_unlock();
+    return event;
+}
+
+int strata_event_foreach(const char *pattern,
+                         int (*function)(const struct strata_event *event, void *userdata),
+                         void *userdata)
+{
+    int r = 0;
+
+    registry_lock();
+    for (struct strata_group *group = registry.first; group && r == 0; group = group->next)
+        for (uint32_t i = 0; i < group->n_events && r == 0; i++)
+            if (!pattern || pattern_match(pattern, group->events[i].name))
+                r = function(&group->events[i], userdata);
+    registry_unlock();
+    return r;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The registered events.
+ *
+ * A *class* is what an event is, apart from the library it lies in: its id, name, format and fields.
+ * It stays for ever, as records with its id may lie in rings and files long after the library with
+ * the event was unloaded; an event that comes back with the same declaration gets its class back.
+ *
+ * Lock: everything here is under registry_lock(), but for class_by_id() and class_count(). It is held
+ * over fork(), so that the child finds the registry whole. */
+
+#include <stdatomic.h>
+
+#include "runtime/macro.h"
+#include "strata/trace.h"
+
+#define CLASS_ID_MAX 0xffff /* a record has 16 bits for it; 0 is no class */
+
+struct trace_class {
+    const char *name;
+    const char *format; /* NULL: none */
+    const struct strata_field *fields;
+    const char *file;
+    uint32_t line;
+    uint32_t id;
+    uint32_t hash;
+    uint8_t n_fields;
+    bool compiled_in;
+    bool on;                    /* as it was switched last */
+    bool copied;                /* the strings and fields above are ours */
+    uint32_t n_attached;        /* how many registered events are of this class */
+    struct strata_event *event; /* one of them, NULL when there is none */
+    struct trace_class *next;   /* of the same hash bucket */
+    void *plan;                 /* the writer's (runtime/plan.h) */
+};
+
+void registry_lock(void);
+void registry_unlock(void);
+
+/* The class, NULL when no id like that was given. Without the lock: only what the registration has
+ * fixed may be looked at, and of names and fields nothing, as an unloading library takes them away. */
+struct trace_class *class_by_id(uint32_t id);
+/* Ids 1 to this are given. */
+uint32_t class_count(void);
+
+/* The class of that name behind BEHIND (NULL: the first), attached or not; NULL: no more. */
+struct trace_class *class_named(const char *name, const struct trace_class *behind);
+
+/* The groups in the order of registration. */
+struct strata_group *registry_groups(void);
+
+/* How many events could not be registered: memory or ids ran out, or another ABI. */
+uint64_t registry_refused(void);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* printf's conversions of integers, characters, strings and pointers: without allocation, lock or
+ * locale, so that a signal handler may use them, and fast, as a log of millions of lines needs. The
+ * text is what glibc's printf would make of it. */
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Text in a bounded piece of memory. What does not fit is left out, and `cut` says so. */
+struct line {
+    char *at;
+    char *end;
+    bool cut;
+};
+
+static inline void line_put(struct line *line, const char *text, size_t len)
+{
+    if (len > (size_t)(line->end - line->at)) {
+        len = (size_t)(line->end - line->at);
+        line->cut = true;
+    }
+    memcpy(line->at, text, len);
+    line->at += len;
+}
+
+void line_put_decimal(struct line *line, uint64_t value);
+void line_put_hex(struct line *line, uint64_t value);
+/* As many digits as asked for, with zeros in front. */
+void line_put_digits(struct line *line, uint64_t value, unsigned n_digits);
+
+enum conversion_flag {
+    FLAG_MINUS = 1,
+    FLAG_PLUS = 2,
+    FLAG_SPACE = 4,
+    FLAG_ALT = 8,
+    FLAG_ZERO = 16,
+};
+
+#define FROM_ARGUMENT (-2) /* a width or precision of `*` */
+
+struct conversion {
+    char kind;    /* one of d u x X o c s p % */
+    uint8_t size; /* of the integer that it takes, by its length modifier: 1, 2, 4 or 8 */
+    uint8_t flags;
+    bool plain;    /* neither flags nor width nor precision */
+    int width;     /* -1: none, or FROM_ARGUMENT */
+    int precision; /* likewise */
+};
+
+/* Reads one conversion at P, behind its '%'. Returns where it ends, or NULL: not one of these. */
+const char *conversion_parse(const char *p, struct conversion *ret);
+
+/* Write one argument. Widths and precisions are given, no more FROM_ARGUMENT; a negative width means
+ * FLAG_MINUS, a negative precision none. */
+void line_put_integer(struct line *line, const struct conversion *conversion, uint64_t value);
+void line_put_pointer(struct line *line, const struct conversion *conversion, uint64_t value);
+void line_put_string(struct line *line, const struct conversion *conversion, const char *text,
+                     size_t len);
+
+/* All of FORMAT. A conversion that is not known here leaves the whole to vsnprintf(). */
+void line_vprintf(struct line *line, const char *format, va_list args);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the compiler offers and C11 does not name. The runtime stands alone: it is linked into other
+ * people's programs and uses nothing of Strata's other layers. */
+
+#include <stdlib.h>
+
+#define _cleanup_(f) __attribute__((cleanup(f)))
+#define _printf_(fmt, args) __attribute__((format(printf, fmt, args)))
+#define _cold_ __attribute__((cold, noinline))
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+static inline void freep(void *p)
+{
+    free(*(void **)p);
+}
+#define _cleanup_free_ _cleanup_(freep)

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdbool.h>
+
+/* Whether NAME matches PATTERN, in which `*` stands for any characters and `?` for any one. */
+bool pattern_match(const char *pattern, const char *name);
+/* Whether it has either in it. */
+bool pattern_is_glob(const char *text);
