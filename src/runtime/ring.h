@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The ring of a thread, as it lies in memory: what the emit path writes (strata/ring.h, inlined into
+ * generated code; runtime/ring_reserve.c), and what a consumer reads - the program's writer thread, a
+ * collector outside of it, or whoever looks at the mapping after the program was killed.
+ *
+ * A ring is one shared mapping of a file (a memfd, or a file in a folder that is best a tmpfs). All is
+ * in native byte order, as the CTF stream is.
+ *
+ *     offset  bytes
+ *          0      8  "STRARING"
+ *          8      4  version, 1
+ *         12      4  flags: 1 = overwrite (flight recorder), else discard
+ *         16      8  size of the data, a power of two
+ *         24      8  size of a sub-buffer, a power of two
+ *         32      8  offset of the data, a multiple of 4096
+ *         40      8  offset of the drop counts per class
+ *         48      4  how many classes have a drop count (0 up to this - 1)
+ *         52      4  the ring's number in its process
+ *         56      4  pid of the process
+ *         60      4  kind of clock: enum clock_kind
+ *         64     16  UUID of the trace
+ *         80      8  ticks a second of the clock, as known when the ring was made
+ *         88      8  \
+ *         96      8   > one moment: ticks, CLOCK_MONOTONIC ns, CLOCK_REALTIME ns
+ *        104      8  /
+ *        112      8  when the process began, in clock ticks since boot (/proc/PID/stat): pids come again
+ *
+ *        128      8  committed     the owner writes these for every event
+ *        136      8  time
+ *        144      4  extents in use
+ *
+ *        192    128  8 extents, each: from, to (8 bytes each)
+ *
+ *        320      8  closed        the owner writes these when it goes to another sub-buffer or drops
+ *        328      8  oldest
+ *        336      8  discarded
+ *
+ *        384      8  consumed      the consumer writes these
+ *        392      8  sequence
+ *
+ *        448      4  owner: a thread id, 0 when the ring is free
+ *        452      4  the thread of the last packets
+ *        456     16  its name, ended by a NUL
+ *
+ *   o.classes        8 x classes: how many events of each class were dropped
+ *   o.data           the data
+ *
+ * Positions (committed, closed, oldest, consumed, extents) count bytes since the ring was made and
+ * only grow: position P lies at o.data + P % size. The sub-buffer of P begins at the last multiple of
+ * the sub-buffer's size, and is a CTF 1.8 packet: a header (struct ring_packet_header), then records.
+ * A packet is at least as long as its header, so a position that is a multiple of the sub-buffer's
+ * size means that no packet is open there.
+ *
+ * A record begins at a multiple of 8 and has, without padding between:
+ *
+ *          0      8  header word: (time << 16) | class (on big-endian machines class << 48 | time),
+ *                    the time being the clock's low 48 bits
+ *          8      …  the arguments in their C sizes; a string with its NUL
+ *
+ * and ends there; the next one begins at the next multiple of 8. What lies between is undefined.
+ *
+ * ## Writing
+ *
+ * Only the owning thread writes, so nothing here needs a locked instruction. But a signal handler may
+ * interrupt the thread anywhere in the middle and write records of its own, and be interrupted itself.
+ * `head`, which is private to the thread, says up to where space was given away; emitting is
+ *
+ *     again:  p = head
+ *             t = clock
+ *             if the record does not fit in p's sub-buffer or t is not less than 2^47 ticks behind
+ *                `time`: reserve_slow(), which claims the rest of the sub-buffer, the header of the next
+ *                packet and the record with the same compare-and-exchange
+ *             if not compare_and_exchange(head, p, end of the record)    [one instruction, not locked]
+ *                goto again                  // a handler emitted since: its time is before ours now
+ *             if committed == p: time = t    // nobody's open record lies before ours: we are outermost
+ *             write arguments, then the header word
+ *             if committed == p
+ *                 committed = end            [release]
+ *                 if head != end: publish()  // handlers emitted while our record was open
+ *             else
+ *                 note the extent of the record, [release]
+ *
+ *     publish: while committed < head: time = that of the last one; committed = head; then extents = 0
+ *
+ * ## What holds at every instant (between any two instructions of the owner)
+ *
+ *  1. Records lie in the order of their time stamps: the stamp is taken before the space, and the space
+ *     is only given if no one took any since.
+ *  2. All that lies in [oldest or consumed, committed) is complete: records, closed packets with their
+ *     headers, and the header of the packet that is open but for its end, size and counts.
+ *  3. What a handler committed while the record that it interrupted was still open lies behind
+ *     `committed`, in the extents: at most 8, which do not touch, ascending. An extent that ends at or
+ *     before `committed` is past. A ninth level of interrupted emission drops its event, counted.
+ *  4. committed never goes back, and head >= every extent's end >= every extent's begin > committed for
+ *     those that count.
+ *  5. closed <= committed: it is the begin of a sub-buffer, and every packet that begins before it is
+ *     closed: its header is complete. (Consumers may poll it: its cache line changes once a sub-buffer.)
+ *  6. While no extent is in use, `time` is the stamp of the last record before committed, or that of
+ *     the record which begins there, being written.
+ *  7. discard: head - consumed <= size: no byte that was not consumed is written over. An event that
+ *     would need such is counted in `discarded` and in its class, and leaves no trace else.
+ *  8. overwrite: oldest is raised before the first byte of the packet that it gives up is written over.
+ *  9. What was counted in `discarded` and not yet in a packet's events_discarded was dropped after that
+ *     packet began.
+ *
+ * A process that is killed stops between two instructions and its stores reach the mapping in program
+ * order, so what holds at every instant is what recovery finds. A live consumer runs on another
+ * processor; what it needs is said at each barrier: the owner publishes by release stores of committed,
+ * closed and oldest, consumers load them by acquire and look at bytes only below.
+ *
+ * ## Reading
+ *
+ * A consumer of a discard ring takes from consumed up to closed, packet by packet, or up to committed
+ * when it wants what lies in the open packet too. Then it makes up a header for that part, and for
+ * the rest another one later: a packet in memory may become several in a file. Their events keep their
+ * order. It releases what it has dealt with by raising consumed [release: after its last read].
+ * A consumer of an overwrite ring copies, and then looks at oldest again [acquire fence: after the
+ * copy]: if it was raised beyond what was copied, the copy is worthless.
+ * After the owner's death, a consumer also takes the extents behind committed.
+ *
+ * Rings outlive threads. A thread that ends closes its packet, so that its ring stands at the begin of
+ * a sub-buffer, and sets owner to 0; the next thread that needs a ring takes it over by a
+ * compare-and-exchange of owner, and opens a packet with its own thread id. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "runtime/clock.h"
+#include "strata/trace.h"
+
+#define RING_MAGIC "STRARING"
+#define RING_VERSION 1
+#define RING_OVERWRITE 1U
+
+#define RING_EXTENTS 8
+
+/* The class ids that a record may have. 0 never occurs. */
+#define RING_CLASS_MIN 1
+#define RING_CLASS_MAX 65535
+
+struct ring_extent {
+    uint64_t from, to;
+};
+
+/* See the table above. */
+struct ring_map {
+    char magic[8];
+    uint32_t version;
+    uint32_t flags;
+    uint64_t size;
+    uint64_t subbuffer_size;
+    uint64_t data_offset;
+    uint64_t classes_offset;
+    uint32_t n_classes;
+    uint32_t number;
+    uint32_t pid;
+    uint32_t clock_kind;
+    uint8_t uuid[16];
+    uint64_t clock_hz;
+    struct clock_pair clock_pair;
+    uint64_t process_start;
+    uint64_t reserved0;
+
+    /* The emit path knows the offsets of these three (struct strata_ring_line). */
+    uint64_t committed;
+    uint64_t time;
+    uint32_t n_extents;
+    uint32_t reserved1[11];
+    struct ring_extent extents[RING_EXTENTS];
+
+    uint64_t closed;
+    uint64_t oldest;
+    uint64_t discarded;
+    uint64_t reserved2[5];
+
+    uint64_t consumed;
+    uint64_t sequence;
+    uint64_t reserved3[6];
+
+    uint32_t owner;
+    uint32_t tid;
+    char thread_name[16];
+};
+
+/* What each packet begins with: CTF's packet header (magic, uuid, stream_id) and our packet context.
+ * 96 bytes; the metadata declares the same. */
+struct ring_packet_header {
+    uint32_t magic; /* CTF_MAGIC */
+    uint8_t uuid[16];
+    uint32_t stream_id;        /* 0: there is one class of streams */
+    uint64_t timestamp_begin;  /* full 64 bits of the clock */
+    uint64_t timestamp_end;    /* not before its last record, not after the next packet's begin */
+    uint64_t content_size;     /* bits, with this header */
+    uint64_t packet_size;      /* bits, with padding */
+    uint64_t packet_seq_num;   /* one up from packet to packet of a ring */
+    uint64_t events_discarded; /* of this ring, since it was made */
+    uint32_t pid;
+    uint32_t tid;
+    char thread_name[16]; /* when the thread took the ring; filled with NULs */
+};
+
+#define CTF_MAGIC 0xc1fc1fc1U
+
+/* ---- Making them (ring.c) ---- */
+
+struct ring_options {
+    const char *folder;    /* where their files are made, "strata-ring-PID-NUMBER"; NULL: memfd */
+    size_t size;           /* of a ring's data, rounded up to a power of two; 0: RING_SIZE */
+    size_t subbuffer_size; /* likewise; 0: RING_SUBBUFFER_SIZE. At most half of the size. */
+    size_t total; /* of all rings; those made when it is used up are small. 0: RING_TOTAL */
+    bool overwrite;
+    uint8_t uuid[16];
+    uint32_t n_classes; /* how many drop counts a ring gets, at least; more classes count in 0 */
+};
+
+#define RING_SIZE (4U << 20)
+#define RING_SUBBUFFER_SIZE (64U << 10)
+#define RING_TOTAL (1ULL << 30)
+#define RINGS_MAX 4096
+
+/* Sets how rings are made from now on; those that are there stay as they are. Without it rings are
+ * made by the defaults. The strings are copied. Not from signal handlers. -EINVAL, -ENAMETOOLONG. */
+int ring_setup(const struct ring_options *options);
+
+/* The rings of this process: ring_at(0) to ring_at(ring_count() - 1). They stay until the process ends;
+ * NULL where the making of one has not ended. Any thread. */
+unsigned ring_count(void);
+struct ring_map *ring_at(unsigned number);
+
+/* Events that were dropped because their thread could get no ring (memory, or RINGS_MAX); of all
+ * classes, and of one. Any thread. */
+uint64_t ring_homeless_drops(void);
+uint64_t ring_homeless_drops_of(uint32_t class_id);
+/* How many of a class were dropped by all rings and outside of them. */
+uint64_t ring_drops_of(uint32_t class_id);
+
+/* Takes the names of this process's ring files away: for a process that ends and has all written out. */
+void ring_unlink(void);
+
+/* ---- Reading them (ring_read.c) ---- */
+
+/* A consumer. Only one at a time may release; overwrite rings may be read by any number. */
+struct ring_reader {
+    struct ring_map *map;
+    /* What the mapping said when it was checked; it is not asked again, as who writes there may be ill. */
+    uint64_t size, subbuffer_size;
+    const uint8_t *data;
+    bool overwrite;
+    uint64_t position; /* up to where it has read */
+    uint64_t sequence; /* packet_seq_num of the next packet that it hands out */
+    unsigned extent;   /* RING_DEAD: the next one */
+};
+
+enum ring_reading {
+    RING_CLOSED, /* packets that are closed */
+    RING_FLUSH,  /* and what is committed in the open one */
+    RING_DEAD,   /* and the extents behind: of a ring whose owner is dead, nobody else writes */
+};
+
+/* A packet, or a part of one, as it is to be written: header, then `content`. */
+struct ring_packet {
+    struct ring_packet_header
+        header;             /* complete; packet_size is 96 + content_size up to a multiple of 8 */
+    const uint8_t *content; /* records; aligned to 8; readable up to a multiple of 8 */
+    size_t content_size;    /* bytes: without the header, without padding */
+    uint64_t end;           /* position behind it */
+};
+
+/* MAP are LENGTH bytes of a ring's file or mapping. They are checked: what it says of sizes and
+ * positions is believed as far as it stays inside. -EINVAL: not a ring, or a damaged one; -ENOTSUP:
+ * another version. A reader of a discard ring begins where the last one released. */
+int ring_reader_init(struct ring_reader *ret, void *map, size_t length);
+
+/* The next packet, lent from the mapping: 1; 0: nothing now. For discard rings, and for overwrite rings
+ * that nobody writes (RING_DEAD). */
+int ring_reader_next(struct ring_reader *reader, enum ring_reading how, struct ring_packet *ret);
+
+/* Discard rings: what was handed out up to and with PACKET is dealt with; its space may be written again. */
+void ring_reader_release(struct ring_reader *reader, const struct ring_packet *packet);
+
+/* The next packet of an overwrite ring, copied to BUFFER of at least the sub-buffer's size, which
+ * ret->content then points into: 1; 0: nothing now. Packets that were written over in the meantime are
+ * passed over: packet_seq_num tells how many are missing. */
+int ring_reader_copy(struct ring_reader *reader, enum ring_reading how, uint8_t *buffer,
+                     struct ring_packet *ret);
+
+/* Drops of this ring: of all classes, and of one (0: of those beyond n_classes). */
+uint64_t ring_discarded(const struct ring_map *map);
+uint64_t ring_discarded_of(const struct ring_map *map, uint32_t class_id);
