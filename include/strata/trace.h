@@ -82,13 +82,22 @@ STRATA_TRACE_API void strata_group_unregister(struct strata_group *group);
 #define trace_event_get_state(id) (id##_ENABLED && strata_unlikely(id##_STATE))
 /* Here the same: every backend goes by the state. (In QEMU, dtrace and ust have states of their own;
  * the generated header defines what asks them as well.) */
-#define trace_event_get_state_backends(id) (id##_ENABLED && id##_BACKEND_STATE)
+#define trace_event_get_state_backends(id) (id##_ENABLED && id##_BACKEND_ON)
+
+/* Who sees the states of a group's events, and so may call them: by default the program or library
+ * that the generated code is linked into. Empty: everybody. */
+#ifndef STRATA_TRACE_GROUP_API
+#define STRATA_TRACE_GROUP_API __attribute__((visibility("hidden")))
+#endif
 
 /* A line of text: "PID@SEC.USEC:" is put in front, PID being the number of the thread, and a newline
  * behind (backend `log`). One write() a line, at most STRATA_LOG_MAX bytes with the newline; what is
  * longer is cut and ends in "...". No allocation and no lock; safe in signal handlers but for
  * conversions of floating point and wide characters, which go through vsnprintf(). */
 STRATA_TRACE_API void strata_log(const char *format, ...) STRATA_PRINTF(1, 2);
+/* The same text, without what is in front, by syslog(3) as LOG_INFO (backend `syslog`). Not from a
+ * signal handler. */
+STRATA_TRACE_API void strata_syslog(const char *format, ...) STRATA_PRINTF(1, 2);
 /* A line into the kernel's ftrace buffer (backend `ftrace`), likewise. Where tracefs is not there, or
  * does not take it, the line is counted as lost. */
 STRATA_TRACE_API void strata_ftrace(const char *format, ...) STRATA_PRINTF(1, 2);

@@ -30,11 +30,13 @@ int cmd_usage_error(const char *verb, const char *format, ...) _printf_(2, 3);
 
 /* The verbs. */
 struct command;
-extern const struct command info_command, report_command, stat_command;
+extern const struct command gen_command, info_command, report_command, stat_command;
+int cmd_gen(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 
 /* The old tools. */
 int cmd_simpletrace(int argc, char **argv);
+int cmd_tracetool(int argc, char **argv);
 int cmd_xentrace_format(int argc, char **argv);

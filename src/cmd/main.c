@@ -18,11 +18,15 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+    {"gen", cmd_gen, &gen_command},
 #if STRATA_READING
     {"info", cmd_info, &info_command},
     {"report", cmd_report, &report_command},
     {"stat", cmd_stat, &stat_command},
     {"simpletrace", cmd_simpletrace, NULL},
+#endif
+    {"tracetool", cmd_tracetool, NULL},
+#if STRATA_READING
     {"xentrace_format", cmd_xentrace_format, NULL},
 #endif
     {NULL, NULL, NULL},

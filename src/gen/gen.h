@@ -17,31 +17,34 @@ enum gen_target {
     GEN_QEMU,
 };
 
-struct gen_format {
-    const char *name;    /* "ust-events-h" */
-    const char *summary; /* for --help */
-    const char *template_text;
-    const size_t *template_len;
-    unsigned needs; /* enum gen_need */
-};
-
 enum gen_need {
     GEN_NEEDS_GROUP = 1 << 0,
     GEN_NEEDS_PREFIX = 1 << 1, /* --probe-prefix, or --target-type and --target-name */
     GEN_NEEDS_BINARY = 1 << 2,
 };
 
+struct gen_format {
+    const char *name; /* "ust-events-h" */
+    unsigned needs;   /* enum gen_need */
+    const char *file; /* "format/ust-events-h.tmpl", for messages */
+    const char *template_text;
+    const size_t *template_len;
+    const char *summary; /* for --help */
+};
+
 struct gen_backend {
     const char *name;
-    const char *summary;
+    const char *file;
     const char *template_text; /* NULL: nop */
     const size_t *template_len;
+    const char *summary;
 };
 
 /* Ended by one without a name. */
 extern const struct gen_format gen_formats[];
 extern const struct gen_backend gen_backends[];
 
+/* NULL: there is none of that name. */
 const struct gen_format *gen_format_find(const char *name, size_t len);
 const struct gen_backend *gen_backend_find(const char *name, size_t len);
 
@@ -61,13 +64,13 @@ struct gen_job {
     const char *group;        /* as given; "hw_virtio" */
     const char *binary;       /* NULL: not given */
     const char *probe_prefix; /* "qemu.system.x86_64"; NULL: not given */
-    const char
-        *provider; /* of dtrace and ust probes: "qemu"; for GEN_STRATA the group by default */
-    const char *output_name; /* for #line; "-" is standard output */
+    const char *provider;     /* of dtrace and ust probes; NULL: "qemu", for GEN_STRATA the group */
+    const char *header;       /* what format c includes; NULL: "trace-GROUP.h" */
+    const char *output_name;  /* for #line; NULL or "-": standard output */
     struct gen_qemu_tree tree;
 };
 
-/* Writes what JOB asks for to OUT, whose `error` tells of trouble with writing. -EINVAL with FAULT
- * filled: an event cannot be expressed in the format, FORMAT lacks TARGET, …; -ENOMEM. */
+/* Puts what JOB asks for into OUT, a text in memory. -EINVAL with FAULT filled: an event cannot be
+ * expressed in the format, the format lacks the target, …; -ENOMEM. */
 int gen_run(const struct gen_job *job, const struct declarations *declarations, struct text *out,
             struct fault *fault);

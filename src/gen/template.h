@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Templates: texts that look like the code that they produce.
+/* Templates: texts that look like the C that they produce.
  *
  * A template file is made of sections; a section is text that is copied out, in which `${NAME}`
  * stands for a value, and lines whose first character that is no blank is '@', which steer:
@@ -22,6 +22,7 @@
  *     @backends SECTION       the section "TARGET FORMAT SECTION" of each chosen backend that has
  *                             one, in the order they were chosen
  *     @# …                    a comment
+ *     @@…                     text: a line that begins with one '@'
  *
  * What `${NAME}` and FLAG may be is in gen/variables.c. A section is compiled into a list of steps
  * once; running it for thousands of events then only copies. */
@@ -35,23 +36,26 @@ struct gen_state;
 struct template_step;
 
 struct template_section {
-    const char *key; /* "strata h event" */
+    const char *key;  /* "strata h event" */
+    const char *file; /* the template's name, for messages */
     const struct template_step *steps;
     unsigned n_steps;
 };
 
-struct template
-{
+struct gen_template {
     const char *name; /* "backend/log" */
-    struct template_section *sections;
+    const struct template_section *sections;
     unsigned n_sections;
 };
 
 /* Compiles TEXT, which must outlive the template, as everything else is in ARENA. -EINVAL with FAULT
  * filled: the line and what is wrong with it; -ENOMEM. */
 int template_compile(const char *name, const char *text, size_t len, struct arena *arena,
-                     struct template *ret, struct fault *fault);
-const struct template_section *template_find(const struct template *template, const char *key);
+                     struct gen_template *ret, struct fault *fault);
+/* NULL: there is none of that key. */
+const struct template_section *template_find(const struct gen_template *template, const char *key);
 
-/* Puts the section out; what it says is taken from STATE. Errors are the text's (`out->error`). */
+/* Puts the section out; what it says is taken from STATE, and where it asks for what STATE has not
+ * (an event's name outside of `@for events`), that is told there (`state->error`). Errors of writing
+ * are the text's (`state->out->error`). */
 void template_run(const struct template_section *section, struct gen_state *state);

@@ -40,7 +40,7 @@ for verb in $verbs; do
 done
 
 # The old tools' too.
-for tool in simpletrace xentrace_format; do
+for tool in simpletrace tracetool xentrace_format; do
     "$strata" help | grep -q "^  .*$tool"
     "$strata" help $tool >old
     head -n 1 old | grep -q "^Usage: $tool "

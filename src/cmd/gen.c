@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* strata gen: from declared events to code. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/generate.h"
+#include "cmd/options.h"
+
+struct gen_options {
+    const struct gen_format *format;
+    struct gen_job job; /* the backends */
+    unsigned target;
+    const char *group;
+    const char *provider;
+    const char *probe_prefix;
+    const char *binary;
+    const char *header;
+    const char *output;
+    const char *depfile;
+    bool list;
+};
+
+static int parse_format(void *member, const char *value, struct fault *fault)
+{
+    const struct gen_format *format = gen_format_find(value, strlen(value));
+    char all[256];
+    size_t n = 0;
+
+    if (format) {
+        *(const struct gen_format **)member = format;
+        return 0;
+    }
+    for (format = gen_formats; format->name && n < sizeof all; format++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s",
+                              format == gen_formats ? "" : (format[1].name ? ", " : " and "),
+                              format->name);
+    return fault_plain(fault, -EINVAL, NULL, "is not a format; there are %s", all);
+}
+
+static int parse_backends(void *member, const char *value, struct fault *fault)
+{
+    struct fault why = {0};
+    int r = generate_backends(member, value, &why);
+
+    return r < 0 ? fault_plain(fault, r, NULL, "names an %s", why.what) : r;
+}
+
+static const char *const targets[] = {"strata", "qemu", NULL};
+
+#define AT(member) offsetof(struct gen_options, member)
+
+static const struct option gen_option_table[] = {
+    {OPTION_PARSED, 'f', "format", "FORMAT", "what to generate; --list tells the formats",
+     AT(format), NULL, parse_format},
+    {OPTION_PARSED, 'b', "backend", "NAME[,NAME…]",
+     "what an event does when it happens; --list tells\nthe backends", AT(job), NULL,
+     parse_backends},
+    {OPTION_CHOICE, 't', "target", "strata|qemu",
+     "whose code it is to be: of a program that links\nlibstrata, or of QEMU's own tree",
+     AT(target), targets, NULL},
+    {OPTION_STRING, 'g', "group", "NAME",
+     "the name that the events have together; the C file\nincludes trace-NAME.h", AT(group), NULL,
+     NULL},
+    {OPTION_STRING, 0, "header", "FILE", "what the C file includes instead", AT(header), NULL,
+     NULL},
+    {OPTION_STRING, 0, "provider", "NAME",
+     "of dtrace and ust probes; otherwise the group, or qemu\nwith --target=qemu", AT(provider),
+     NULL, NULL},
+    {OPTION_STRING, 0, "probe-prefix", "NAME", "what SystemTap's names begin with",
+     AT(probe_prefix), NULL, NULL},
+    {OPTION_STRING, 0, "binary", "PATH", "the program that holds SystemTap's probes", AT(binary),
+     NULL, NULL},
+    {OPTION_STRING, 'o', "output", "FILE", "where to write; left alone if it is already the same",
+     AT(output), NULL, NULL},
+    {OPTION_STRING, 0, "depfile", "FILE", "tell make there what the output was made from",
+     AT(depfile), NULL, NULL},
+    {OPTION_FLAG, 'l', "list", NULL, "list formats and backends", AT(list), NULL, NULL},
+    {OPTION_HELP, 'h', "help", NULL, "print this", 0, NULL, NULL},
+    {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
+};
+
+static const struct option_group groups[] = {
+    {"Options", gen_option_table, 0},
+    {NULL, NULL, 0},
+};
+
+const struct command gen_command = {
+    .name = "gen",
+    .summary = "make code from declarations of events",
+    .operands = "FILE…",
+    .about = "Reads declarations of events, one a line, from the trace-events FILEs\n"
+             "(-: standard input) and writes what traces them:\n"
+             "\n"
+             "    strata gen -g disk -f h -b ring,log -o trace-disk.h trace-events\n"
+             "    strata gen -g disk -f c -b ring,log -o trace-disk.c trace-events",
+    .groups = groups,
+};
+
+static void list_all(void)
+{
+    puts("Formats:");
+    for (const struct gen_format *format = gen_formats; format->name; format++)
+        printf("  %-22s%s\n", format->name, format->summary);
+    puts("\nBackends:");
+    for (const struct gen_backend *backend = gen_backends; backend->name; backend++)
+        printf("  %-22s%s\n", backend->name, backend->summary);
+}
+
+static void tell(void *arg, const char *file, uint32_t line, uint32_t column, const char *what)
+{
+    unsigned *n = arg;
+
+    (*n)++;
+    fprintf(stderr, "%s:%" PRIu32 ":%" PRIu32 ": error: %s\n", file, line, column, what);
+}
+
+/* Whether all is there; EXIT_USAGE told when not. */
+static bool check(const struct gen_options *options, int n, int *ret_status)
+{
+    const char *verb = gen_command.name;
+    const struct gen_format *format = options->format;
+
+    if (!format)
+        *ret_status = cmd_usage_error(verb, "which format? --format=h, for one");
+    else if (options->job.n_backends == 0)
+        *ret_status = cmd_usage_error(verb, "which backend? --backend=log, for one");
+    else if ((format->needs & GEN_NEEDS_GROUP) && !options->group)
+        *ret_status = cmd_usage_error(verb, "the format %s wants --group=NAME", format->name);
+    else if ((format->needs & GEN_NEEDS_PREFIX) && !options->probe_prefix)
+        *ret_status =
+            cmd_usage_error(verb, "the format %s wants --probe-prefix=NAME", format->name);
+    else if ((format->needs & GEN_NEEDS_BINARY) && !options->binary)
+        *ret_status = cmd_usage_error(verb, "the format %s wants --binary=PATH", format->name);
+    else if (n == 0)
+        *ret_status = cmd_usage_error(verb, "which file holds the declarations of the events?");
+    else if (options->depfile && strcmp(options->output, "-") == 0)
+        *ret_status = cmd_usage_error(verb, "--depfile wants --output=FILE, which is what depends");
+    else
+        return true;
+    return false;
+}
+
+int cmd_gen(int argc, char **argv)
+{
+    struct gen_options options = {.output = "-"};
+    struct generate job;
+    int n, status;
+
+    if (!options_parse(&gen_command, argc, argv, &options, &n, &status))
+        return status;
+    if (options.list) {
+        list_all();
+        return EXIT_FINE;
+    }
+    if (!check(&options, n, &status))
+        return status;
+    job = (struct generate){
+        .verb = gen_command.name,
+        .job = options.job,
+        .inputs = (const char *const *)argv + 1,
+        .n_inputs = (unsigned)n,
+        .output = options.output,
+        .depfile = options.depfile,
+        .rules = options.target == GEN_STRATA ? DECLARE_NO_NEWLINE : 0,
+        .tell = tell,
+    };
+    job.job.target = options.target;
+    job.job.format = options.format;
+    job.job.group = options.group;
+    job.job.binary = options.binary;
+    job.job.probe_prefix = options.probe_prefix;
+    job.job.provider = options.provider;
+    job.job.header = options.header;
+    job.job.output_name = options.output;
+    return generate(&job);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What `strata gen` and `tracetool` have in common: from files of declarations to a file of code. */
+
+#include "gen/gen.h"
+
+struct generate {
+    const char *verb; /* for messages about the arguments */
+    struct gen_job job;
+    const char *const *inputs;
+    unsigned n_inputs;
+    const char *output;  /* "-": standard output */
+    const char *depfile; /* NULL: none */
+    unsigned rules;      /* enum declaration_rules */
+    declaration_error tell;
+};
+
+/* "log,simple" into JOB. -EINVAL with FAULT->what filled: one is not known, which are. */
+int generate_backends(struct gen_job *job, const char *list, struct fault *fault);
+
+/* Tells what goes wrong. The exit status. */
+int generate(const struct generate *generate);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "gen/gen.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gen/state.h"
+
+static const char *target_name(enum gen_target target)
+{
+    return target == GEN_QEMU ? "qemu" : "strata";
+}
+
+void gen_state_fail(struct gen_state *state, const char *file, uint32_t line, const char *format,
+                    ...)
+{
+    char what[sizeof state->fault->what];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    if (!state->error)
+        state->error = fault_line(state->fault, -EINVAL, file, line, "%s", what);
+}
+
+/* The section of KEY (behind the target) for the target at hand, or for any. */
+static const struct template_section *find_section(const struct gen_template *template,
+                                                   enum gen_target target, const char *key)
+{
+    const struct template_section *section;
+    char whole[128];
+
+    snprintf(whole, sizeof whole, "%s%s", target_name(target), key);
+    section = template_find(template, whole);
+    if (section)
+        return section;
+    snprintf(whole, sizeof whole, "any%s", key);
+    return template_find(template, whole);
+}
+
+static void collect(const struct gen_state *state, struct gen_piece *piece)
+{
+    char key[96];
+
+    snprintf(key, sizeof key, " %s %.*s", state->job->format->name,
+             (int)MIN(piece->len, (size_t)40), piece->name);
+    for (unsigned i = 0; i < state->job->n_backends; i++) {
+        const struct template_section *section =
+            find_section(&state->backends[i], state->job->target, key);
+        if (section)
+            piece->sections[piece->n_sections++] = section;
+    }
+}
+
+const struct gen_piece *gen_state_piece(struct gen_state *state, const char *name, size_t len)
+{
+    struct gen_piece *piece;
+
+    for (unsigned i = 0; i < state->n_pieces; i++)
+        if (state->pieces[i].name == name)
+            return &state->pieces[i];
+    if (state->n_pieces == GEN_PIECES_MAX) {
+        gen_state_fail(state, state->job->format->name, 0, "more than %d @backends",
+                       GEN_PIECES_MAX);
+        return NULL;
+    }
+    piece = &state->pieces[state->n_pieces++];
+    *piece = (struct gen_piece){.name = name, .len = len};
+    collect(state, piece);
+    return piece;
+}
+
+/* The group as an identifier: what is none becomes '_'. */
+static int make_group(struct gen_state *state)
+{
+    const char *group = state->job->group ? state->job->group : "";
+    size_t len = strlen(group);
+
+    if (len >= sizeof state->group)
+        return fault_plain(state->fault, -EINVAL, NULL, "the name of the group is longer than %zu",
+                           sizeof state->group - 1);
+    if (group[0] >= '0' && group[0] <= '9')
+        return fault_plain(state->fault, -EINVAL, NULL,
+                           "the group '%s' begins with a digit, which no name in C does", group);
+    for (size_t i = 0; i < len; i++) {
+        char c = group[i];
+        bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        state->group[i] = word ? c : '_';
+    }
+    return 0;
+}
+
+static int compile_backends(struct gen_state *state, struct arena *arena)
+{
+    struct gen_piece event = {.name = "event", .len = strlen("event")};
+
+    for (unsigned i = 0; i < state->job->n_backends; i++) {
+        const struct gen_backend *backend = state->job->backends[i];
+        int r;
+
+        if (!backend->template_text)
+            continue;
+        state->any_backend = true;
+        r = template_compile(backend->file, backend->template_text, *backend->template_len, arena,
+                             &state->backends[i], state->fault);
+        if (r < 0)
+            return r;
+    }
+    collect(state, &event);
+    state->any_event_section = event.n_sections > 0;
+    return 0;
+}
+
+static int run(struct gen_state *state, const struct declarations *declarations,
+               struct arena *arena)
+{
+    const struct gen_format *format = state->job->format;
+    const struct template_section *section;
+    struct gen_template template;
+    struct gen_events events;
+    int r;
+
+    r = make_group(state);
+    if (r < 0)
+        return r;
+    r = template_compile(format->file, format->template_text, *format->template_len, arena,
+                         &template, state->fault);
+    if (r < 0)
+        return r;
+    section = find_section(&template, state->job->target, "");
+    if (!section)
+        return fault_plain(state->fault, -EINVAL, NULL, "there is no format '%s' for the target %s",
+                           format->name, target_name(state->job->target));
+    r = compile_backends(state, arena);
+    if (r < 0)
+        return r;
+    r = gen_events_make(declarations, arena, &events);
+    if (r < 0)
+        return fault_plain(state->fault, r, NULL, "out of memory");
+    state->events = &events;
+    template_run(section, state);
+    if (state->out->error)
+        return fault_plain(state->fault, state->out->error, NULL, "out of memory");
+    return state->error;
+}
+
+int gen_run(const struct gen_job *job, const struct declarations *declarations, struct text *out,
+            struct fault *fault)
+{
+    struct gen_state state = {
+        .job = job, .out = out, .fault = fault, .counted = text_len(out), .n_lines = 0};
+    struct arena arena = {0};
+    int r;
+
+    r = run(&state, declarations, &arena);
+    arena_done(&arena);
+    return r;
+}

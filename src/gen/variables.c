@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+#include "gen/variables.h"
+
+#include "event/spec.h"
+
+/* ---- Values ---- */
+
+/* As an identifier in capitals. */
+static void put_upper(struct text *out, const char *s)
+{
+    size_t len = strlen(s);
+
+    while (len > 0) {
+        size_t n = MIN(len, (size_t)TEXT_ROOM_MAX);
+        char *p = text_room(out, n);
+
+        for (size_t i = 0; i < n; i++)
+            p[i] = (char)(s[i] >= 'a' && s[i] <= 'z' ? s[i] - 'a' + 'A' : s[i]);
+        out->next = p + n;
+        s += n;
+        len -= n;
+    }
+}
+
+/* As the inside of a C string. */
+static void put_escaped(struct text *out, const char *s)
+{
+    for (const char *p = s; *p; p++) {
+        unsigned char c = (unsigned char)*p;
+
+        if (c == '"' || c == '\\') {
+            text_put_char(out, '\\');
+            text_put_char(out, *p);
+        } else if (c < ' ' || c == 0x7f) {
+            text_printf(out, "\\%03o", c);
+        } else {
+            text_put_char(out, *p);
+        }
+    }
+}
+
+static void put_optional(struct text *out, const char *s)
+{
+    if (s)
+        text_put_str(out, s);
+}
+
+/* "int a", "const char *b" */
+static void put_declarator(struct text *out, const struct gen_argument *argument)
+{
+    size_t len = strlen(argument->type);
+
+    text_put(out, argument->type, len);
+    if (len > 0 && argument->type[len - 1] != '*')
+        text_put_char(out, ' ');
+    text_put_str(out, argument->name);
+}
+
+static void value_name(struct gen_state *state)
+{
+    text_put_str(state->out, state->event->name);
+}
+
+static void value_name_upper(struct gen_state *state)
+{
+    put_upper(state->out, state->event->name);
+}
+
+static void value_declared_name(struct gen_state *state)
+{
+    text_put_str(state->out, state->event->declared->name);
+}
+
+static void value_declared_name_upper(struct gen_state *state)
+{
+    put_upper(state->out, state->event->declared->name);
+}
+
+static void value_params(struct gen_state *state)
+{
+    const struct gen_event *event = state->event;
+
+    if (event->n_arguments == 0)
+        text_put_literal(state->out, "void");
+    for (unsigned i = 0; i < event->n_arguments; i++) {
+        if (i > 0)
+            text_put_literal(state->out, ", ");
+        put_declarator(state->out, &event->arguments[i]);
+    }
+}
+
+static void value_names(struct gen_state *state)
+{
+    const struct gen_event *event = state->event;
+
+    for (unsigned i = 0; i < event->n_arguments; i++) {
+        if (i > 0)
+            text_put_literal(state->out, ", ");
+        text_put_str(state->out, event->arguments[i].name);
+    }
+}
+
+static void value_comma_names(struct gen_state *state)
+{
+    if (state->event->n_arguments > 0)
+        text_put_literal(state->out, ", ");
+    value_names(state);
+}
+
+static const char *format_source(const struct gen_event *event)
+{
+    return event->part == GEN_TRANS ? event->declared->format_trans_source
+                                    : event->declared->format_source;
+}
+
+static void value_format(struct gen_state *state)
+{
+    const char *source = format_source(state->event);
+    bool vcpu = state->event->declared->properties & PROPERTY_VCPU;
+
+    if (vcpu)
+        text_put_literal(state->out, "\"cpu=%p \"");
+    if (vcpu && source)
+        text_put_char(state->out, ' ');
+    if (source)
+        text_put_str(state->out, source);
+    else if (!vcpu)
+        text_put_literal(state->out, "\"\"");
+}
+
+/* Which arguments the format prints with "%p", a bit each: those are pointers to void for printf. */
+static uint32_t printed_as_pointers(const struct gen_event *event)
+{
+    const char *format =
+        event->part == GEN_TRANS ? event->declared->format_trans : event->declared->format;
+    unsigned next = 0;
+    uint32_t mask = 0;
+
+    if (event->declared->properties & PROPERTY_VCPU)
+        mask |= 1u << next++;
+    while (format && (format = strchr(format, '%'))) {
+        struct spec spec;
+
+        format = spec_parse(format, &spec);
+        if (!format)
+            break;
+        if (spec.conversion == '%')
+            continue;
+        next += (unsigned)spec.width_star + spec.precision_star;
+        if (next >= event->n_arguments)
+            break;
+        if (spec.conversion == 'p')
+            mask |= 1u << next;
+        next++;
+    }
+    return mask;
+}
+
+static void value_comma_printed(struct gen_state *state)
+{
+    const struct gen_event *event = state->event;
+    uint32_t pointers = printed_as_pointers(event);
+
+    for (unsigned i = 0; i < event->n_arguments; i++) {
+        const struct gen_argument *argument = &event->arguments[i];
+
+        text_put_literal(state->out, ", ");
+        if ((pointers & (1u << i)) && argument->c.is_pointer &&
+            strcmp(argument->type, "void *") != 0 && strcmp(argument->type, "const void *") != 0)
+            text_put_literal(state->out, "(const void *)");
+        text_put_str(state->out, argument->name);
+    }
+}
+
+static void value_line(struct gen_state *state)
+{
+    text_put_u64(state->out, state->event->declared->line);
+}
+
+static void value_file(struct gen_state *state)
+{
+    put_escaped(state->out, state->event->declared->file);
+}
+
+static void value_id(struct gen_state *state)
+{
+    text_put_u64(state->out, state->event->id);
+}
+
+static void value_n_arguments(struct gen_state *state)
+{
+    text_put_u64(state->out, state->event->n_arguments);
+}
+
+static void value_arg(struct gen_state *state)
+{
+    text_put_str(state->out, state->argument->name);
+}
+
+static void value_field(struct gen_state *state)
+{
+    text_put_str(state->out, state->argument->field);
+}
+
+static void value_type(struct gen_state *state)
+{
+    text_put_str(state->out, state->argument->type);
+}
+
+static void value_param(struct gen_state *state)
+{
+    put_declarator(state->out, state->argument);
+}
+
+static unsigned argument_index(const struct gen_state *state)
+{
+    return (unsigned)(state->argument - state->event->arguments);
+}
+
+static bool is_last_argument(const struct gen_state *state)
+{
+    return argument_index(state) + 1 == state->event->n_arguments;
+}
+
+static void value_index(struct gen_state *state)
+{
+    text_put_u64(state->out, argument_index(state) + 1);
+}
+
+static void value_size(struct gen_state *state)
+{
+    const struct gen_argument *argument = state->argument;
+
+    text_put_u64(state->out, argument->c.is_string ? 0 : argument->c.size);
+}
+
+static void value_kind(struct gen_state *state)
+{
+    const struct c_type *c = &state->argument->c;
+
+    text_put_str(state->out, c->is_string    ? "STRATA_STRING"
+                             : c->is_pointer ? "STRATA_POINTER"
+                             : c->is_bool    ? "STRATA_BOOL"
+                             : c->is_signed  ? "STRATA_SIGNED"
+                                             : "STRATA_UNSIGNED");
+}
+
+static void value_comma(struct gen_state *state)
+{
+    if (!is_last_argument(state))
+        text_put_char(state->out, ',');
+}
+
+static void value_group(struct gen_state *state)
+{
+    text_put_str(state->out, state->group);
+}
+
+static void value_group_upper(struct gen_state *state)
+{
+    put_upper(state->out, state->group);
+}
+
+static void value_group_as_given(struct gen_state *state)
+{
+    put_escaped(state->out, state->job->group ? state->job->group : "");
+}
+
+static void value_header(struct gen_state *state)
+{
+    if (state->job->header) {
+        put_escaped(state->out, state->job->header);
+        return;
+    }
+    text_put_literal(state->out, "trace-");
+    value_group_as_given(state);
+    text_put_literal(state->out, ".h");
+}
+
+static void value_provider(struct gen_state *state)
+{
+    if (state->job->provider)
+        text_put_str(state->out, state->job->provider);
+    else if (state->job->target == GEN_QEMU)
+        text_put_literal(state->out, "qemu");
+    else
+        value_group(state);
+}
+
+static void value_prefix(struct gen_state *state)
+{
+    put_optional(state->out, state->job->probe_prefix);
+}
+
+static void value_binary(struct gen_state *state)
+{
+    put_optional(state->out, state->job->binary);
+}
+
+static void value_n_events(struct gen_state *state)
+{
+    text_put_u64(state->out, state->events->n);
+}
+
+static void value_output(struct gen_state *state)
+{
+    put_escaped(state->out, state->job->output_name);
+}
+
+/* For "#line": the number of the line behind the one that this stands in. */
+static void value_next_line(struct gen_state *state)
+{
+    const char *p = state->out->start + state->counted;
+    const char *end = state->out->next;
+    uint32_t n = 0;
+
+    if (state->out->error)
+        return;
+    for (; p < end; p++)
+        n += *p == '\n';
+    state->n_lines += n;
+    state->counted = text_len(state->out);
+    text_put_u64(state->out, state->n_lines + 2);
+}
+
+/* Sorted by name. */
+static const struct gen_value values[] = {
+    {"DECLARED_NAME", GEN_EVENT, value_declared_name_upper}, /* without _TRANS, _EXEC */
+    {"GROUP", GEN_FILE, value_group_upper},
+    {"NAME", GEN_EVENT, value_name_upper},
+    {"arg", GEN_ARGUMENT, value_arg}, /* how the code calls it: no C++ keyword */
+    {"binary", GEN_FILE, value_binary},
+    {"comma", GEN_ARGUMENT, value_comma},              /* "," but for the last */
+    {"comma_names", GEN_EVENT, value_comma_names},     /* ", a, b" */
+    {"comma_printed", GEN_EVENT, value_comma_printed}, /* the same for printf with ${format} */
+    {"declared_name", GEN_EVENT, value_declared_name},
+    {"field", GEN_ARGUMENT, value_field}, /* the name as declared */
+    {"file", GEN_EVENT, value_file},      /* of the declaration, inside of a C string */
+    {"format", GEN_EVENT, value_format},  /* C source, with the quotes */
+    {"group", GEN_FILE, value_group},     /* an identifier */
+    {"group_as_given", GEN_FILE, value_group_as_given},
+    {"header", GEN_FILE, value_header},   /* what the c format includes */
+    {"id", GEN_EVENT, value_id},          /* position in the run, from 0 */
+    {"index", GEN_ARGUMENT, value_index}, /* from 1 */
+    {"kind", GEN_ARGUMENT, value_kind},   /* enum strata_field_kind */
+    {"line", GEN_EVENT, value_line},      /* of the declaration */
+    {"n_arguments", GEN_EVENT, value_n_arguments},
+    {"n_events", GEN_FILE, value_n_events},
+    {"name", GEN_EVENT, value_name},
+    {"names", GEN_EVENT, value_names},        /* "a, b" */
+    {"next_line", GEN_FILE, value_next_line}, /* of the output, for #line */
+    {"output", GEN_FILE, value_output},       /* its name, inside of a C string */
+    {"param", GEN_ARGUMENT, value_param},     /* "const char *b" */
+    {"params", GEN_EVENT, value_params},      /* "int a, const char *b", "void" */
+    {"prefix", GEN_FILE, value_prefix},       /* --probe-prefix */
+    {"provider", GEN_FILE, value_provider},
+    {"size", GEN_ARGUMENT, value_size}, /* bytes; 0: a string */
+    {"type", GEN_ARGUMENT, value_type},
+};
+
+/* ---- Flags ---- */
+
+static bool flag_disabled(const struct gen_state *state)
+{
+    return state->event->declared->properties & PROPERTY_DISABLE;
+}
+
+static bool flag_vcpu(const struct gen_state *state)
+{
+    return state->event->declared->properties & PROPERTY_VCPU;
+}
+
+static bool flag_tcg(const struct gen_state *state)
+{
+    return state->event->part != GEN_WHOLE;
+}
+
+static bool flag_tcg_trans(const struct gen_state *state)
+{
+    return state->event->part == GEN_TRANS;
+}
+
+static bool flag_tcg_exec(const struct gen_state *state)
+{
+    return state->event->part == GEN_EXEC;
+}
+
+static bool flag_no_arguments(const struct gen_state *state)
+{
+    return state->event->n_arguments == 0;
+}
+
+static bool flag_has_format(const struct gen_state *state)
+{
+    return format_source(state->event) ||
+           (state->event->declared->properties & PROPERTY_VCPU && state->event->n_arguments == 1);
+}
+
+static bool flag_any_event_section(const struct gen_state *state)
+{
+    return state->any_event_section;
+}
+
+static bool flag_any_backend(const struct gen_state *state)
+{
+    return state->any_backend;
+}
+
+/* Calls of it leave something behind: it is not disabled and there is a backend for it. */
+static bool flag_compiled_in(const struct gen_state *state)
+{
+    return state->any_backend && !flag_disabled(state);
+}
+
+static bool flag_no_events(const struct gen_state *state)
+{
+    return state->events->n == 0;
+}
+
+static bool flag_output_named(const struct gen_state *state)
+{
+    return state->job->output_name && strcmp(state->job->output_name, "-") != 0;
+}
+
+static bool flag_root_group(const struct gen_state *state)
+{
+    return state->job->group && strcmp(state->job->group, "root") == 0;
+}
+
+static bool flag_string(const struct gen_state *state)
+{
+    return state->argument->c.is_string;
+}
+
+static bool flag_pointer(const struct gen_state *state)
+{
+    return state->argument->c.is_pointer && !state->argument->c.is_string;
+}
+
+static bool flag_bool(const struct gen_state *state)
+{
+    return state->argument->c.is_bool && !state->argument->c.is_pointer;
+}
+
+static bool flag_signed(const struct gen_state *state)
+{
+    return state->argument->c.is_signed && !state->argument->c.is_pointer;
+}
+
+static bool flag_first(const struct gen_state *state)
+{
+    return argument_index(state) == 0;
+}
+
+static bool flag_log_stamps(const struct gen_state *state)
+{
+    return state->job->tree.log_stamps;
+}
+
+static bool flag_log_asks(const struct gen_state *state)
+{
+    return state->job->tree.log_asks;
+}
+
+/* Sorted by name. */
+static const struct gen_flag flags[] = {
+    {"any_backend", GEN_FILE, flag_any_backend}, /* one that is not nop */
+    {"any_event_section", GEN_FILE, flag_any_event_section},
+    {"bool", GEN_ARGUMENT, flag_bool},
+    {"compiled_in", GEN_EVENT, flag_compiled_in},
+    {"disabled", GEN_EVENT, flag_disabled},
+    {"first", GEN_ARGUMENT, flag_first},
+    {"has_format", GEN_EVENT, flag_has_format},
+    {"last", GEN_ARGUMENT, is_last_argument},
+    {"log_asks", GEN_FILE, flag_log_asks}, /* struct gen_qemu_tree */
+    {"log_stamps", GEN_FILE, flag_log_stamps},
+    {"no_arguments", GEN_EVENT, flag_no_arguments},
+    {"no_events", GEN_FILE, flag_no_events},
+    {"output_named", GEN_FILE, flag_output_named}, /* not standard output: #line can name it */
+    {"pointer", GEN_ARGUMENT, flag_pointer},       /* but no string */
+    {"root_group", GEN_FILE, flag_root_group},
+    {"signed", GEN_ARGUMENT, flag_signed},
+    {"string", GEN_ARGUMENT, flag_string},
+    {"tcg", GEN_EVENT, flag_tcg}, /* one of the two of a `tcg` declaration */
+    {"tcg_exec", GEN_EVENT, flag_tcg_exec},
+    {"tcg_trans", GEN_EVENT, flag_tcg_trans},
+    {"vcpu", GEN_EVENT, flag_vcpu},
+};
+
+static bool is(const char *name, const char *s, size_t len)
+{
+    return strncmp(name, s, len) == 0 && name[len] == '\0';
+}
+
+const struct gen_value *gen_value_find(const char *name, size_t len)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+        if (is(values[i].name, name, len))
+            return &values[i];
+    return NULL;
+}
+
+const struct gen_flag *gen_flag_find(const char *name, size_t len)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (is(flags[i].name, name, len))
+            return &flags[i];
+    return NULL;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What templates may ask for: `${NAME}` and the flags of `@if`. A new one is a function and a line in
+ * the table of gen/variables.c. */
+
+#include "gen/state.h"
+
+/* What must be at hand. */
+enum gen_scope {
+    GEN_FILE,     /* nothing: the same in the whole output */
+    GEN_EVENT,    /* in `@for events`, and in sections that are asked for there */
+    GEN_ARGUMENT, /* in `@for arguments` */
+};
+
+struct gen_value {
+    const char *name;
+    enum gen_scope scope;
+    void (*put)(struct gen_state *state);
+};
+
+struct gen_flag {
+    const char *name;
+    enum gen_scope scope;
+    bool (*get)(const struct gen_state *state);
+};
+
+/* NULL: there is none of that name. */
+const struct gen_value *gen_value_find(const char *name, size_t len);
+const struct gen_flag *gen_flag_find(const char *name, size_t len);
+
+static inline bool gen_scope_at_hand(const struct gen_state *state, enum gen_scope scope)
+{
+    return scope == GEN_FILE || (scope == GEN_EVENT ? state->event : (const void *)state->argument);
+}
