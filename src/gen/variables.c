@@ -159,12 +159,15 @@ static uint32_t printed_as_pointers(const struct gen_event *event)
     return mask;
 }
 
+/* What ${format} prints: without one, nothing is printed but the vCPU. */
 static void value_comma_printed(struct gen_state *state)
 {
     const struct gen_event *event = state->event;
     uint32_t pointers = printed_as_pointers(event);
+    bool vcpu = event->declared->properties & PROPERTY_VCPU;
+    unsigned n = format_source(event) ? event->n_arguments : vcpu;
 
-    for (unsigned i = 0; i < event->n_arguments; i++) {
+    for (unsigned i = 0; i < n; i++) {
         const struct gen_argument *argument = &event->arguments[i];
 
         text_put_literal(state->out, ", ");
@@ -415,6 +418,14 @@ static bool flag_compiled_in(const struct gen_state *state)
     return state->any_backend && !flag_disabled(state);
 }
 
+static bool flag_any_vcpu(const struct gen_state *state)
+{
+    for (unsigned i = 0; i < state->events->n; i++)
+        if (state->events->items[i].declared->properties & PROPERTY_VCPU)
+            return true;
+    return false;
+}
+
 static bool flag_no_events(const struct gen_state *state)
 {
     return state->events->n == 0;
@@ -470,6 +481,7 @@ static const struct gen_flag flags[] = {
     {"all_disabled", GEN_FILE, gen_all_disabled},
     {"any_backend", GEN_FILE, flag_any_backend}, /* one that is not nop */
     {"any_event_section", GEN_FILE, flag_any_event_section},
+    {"any_vcpu", GEN_FILE, flag_any_vcpu}, /* an event of a vCPU */
     {"bool", GEN_ARGUMENT, flag_bool},
     {"compiled_in", GEN_EVENT, flag_compiled_in},
     {"disabled", GEN_EVENT, flag_disabled},
