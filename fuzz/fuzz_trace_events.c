@@ -3,16 +3,31 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/text.h"
+#include "cmd/diagnose.h"
 #include "declare/qemu_class.h"
 #include "event/program.h"
 
-static void count(void *arg, const char *file, uint32_t line, uint32_t column, const char *what)
-{
-    unsigned *n = arg;
+struct told {
+    struct text text;
+    unsigned n_errors;
+};
 
-    if (!file || line == 0 || column == 0 || !*what)
+/* What is told is about the line, and can be shown. */
+static void show(void *arg, const struct declaration_problem *problem)
+{
+    struct told *told = arg;
+
+    if (!problem->file || problem->line == 0 || problem->column == 0 || !*problem->what ||
+        (problem->instead && !*problem->instead) || problem->column > problem->text_len + 1 ||
+        (uint64_t)problem->column - 1 + problem->length > problem->text_len)
         abort();
-    (*n)++;
+    told->text.next = told->text.start;
+    diagnose_put(&told->text, DIAGNOSE_STRATA, problem);
+    for (const char *p = told->text.start; p < told->text.next; p++)
+        if ((*p >= 0 && *p < ' ' && *p != '\n') || *p == 0x7f)
+            abort();
+    told->n_errors += !problem->warning;
 }
 
 /* Every class that the declarations stand for prints the input itself as an event. */
@@ -44,23 +59,27 @@ static void print_all(const struct declarations *declarations, unsigned layout, 
 /* The input is a trace-events file. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    for (unsigned rules = 0; rules < 4; rules++) {
-        struct declarations declarations = {.rules = rules};
-        struct declarations first = {.rules = rules};
+    static const unsigned all_rules[] = {
+        0, DECLARE_ANY_TYPE, DECLARE_NO_NEWLINE, DECLARE_GENERATE, DECLARATION_RULES_NEWEST,
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(all_rules); i++) {
+        struct declarations declarations = {.rules = all_rules[i]};
+        struct declarations first = {.rules = all_rules[i]};
+        struct told told = {.text = TEXT_IN_MEMORY};
         struct fault fault = {0};
-        unsigned n_errors = 0;
         int r;
 
-        r = declarations_parse(&declarations, "f", (const char *)data, size, count, &n_errors,
-                               &fault);
-        if ((r < 0) != (n_errors > 0) || (r < 0) != (fault.error < 0))
+        r = declarations_parse(&declarations, "f", (const char *)data, size, show, &told, &fault);
+        if ((r < 0) != (told.n_errors > 0) || (r < 0) != (fault.error < 0))
             abort();
         /* Stopping at the first error is an error just then. */
         if (declarations_parse(&first, "f", (const char *)data, size, NULL, NULL, NULL) != r)
             abort();
-        print_all(&declarations, rules, data, size);
+        print_all(&declarations, i, data, size);
         declarations_done(&declarations);
         declarations_done(&first);
+        text_done(&told.text);
     }
     return 0;
 }

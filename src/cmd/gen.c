@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* strata gen: from declared events to code. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,36 +18,33 @@ struct gen_options {
     const char *header;
     const char *output;
     const char *depfile;
+    uint64_t max_errors;
     bool list;
 };
 
 static int parse_format(void *member, const char *value, struct fault *fault)
 {
     const struct gen_format *format = gen_format_find(value, strlen(value));
-    char all[GENERATE_LIST_MAX];
+    char all[256];
+    size_t n = 0;
 
     if (format) {
         *(const struct gen_format **)member = format;
         return 0;
     }
-    generate_list_formats(all, sizeof all);
+    for (format = gen_formats; format->name && n < sizeof all; format++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s",
+                              format == gen_formats ? "" : (format[1].name ? ", " : " and "),
+                              format->name);
     return fault_plain(fault, -EINVAL, NULL, "is not a format; there are %s", all);
 }
 
 static int parse_backends(void *member, const char *value, struct fault *fault)
 {
-    char all[GENERATE_LIST_MAX];
-    const char *unknown;
-    size_t len;
+    struct fault why = {0};
+    int r = generate_backends(member, value, &why);
 
-    if (generate_backends(member, value, &unknown, &len) >= 0)
-        return 0;
-    generate_list_backends(all, sizeof all);
-    if (len == strlen(value))
-        return fault_plain(fault, -EINVAL, NULL, "is not a backend; there are %s", all);
-    return fault_plain(fault, -EINVAL, NULL,
-                       "has '%.*s' in it, which is not a backend; there are %s",
-                       (int)MIN(len, (size_t)40), unknown, all);
+    return r < 0 ? fault_plain(fault, r, NULL, "names an %s", why.what) : r;
 }
 
 static const char *const targets[] = {"strata", "qemu", NULL};
@@ -80,6 +76,8 @@ static const struct option gen_option_table[] = {
      AT(output), NULL, NULL},
     {OPTION_STRING, 0, "depfile", "FILE", "tell make there what the output was made from",
      AT(depfile), NULL, NULL},
+    {OPTION_NUMBER, 0, "max-errors", "N", "show N errors of the declarations, not 20; 0: all",
+     AT(max_errors), NULL, NULL},
     {OPTION_FLAG, 'l', "list", NULL, "list formats and backends", AT(list), NULL, NULL},
     {OPTION_HELP, 'h', "help", NULL, "print this", 0, NULL, NULL},
     {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
@@ -112,14 +110,6 @@ static void list_all(void)
         printf("  %-22s%s\n", backend->name, backend->summary);
 }
 
-static void tell(void *arg, const char *file, uint32_t line, uint32_t column, const char *what)
-{
-    unsigned *n = arg;
-
-    (*n)++;
-    cmd_message("%s:%" PRIu32 ":%" PRIu32 ": error: %s", file, line, column, what);
-}
-
 /* Whether all is there; EXIT_USAGE told when not. */
 static bool check(const struct gen_options *options, int n, int *ret_status)
 {
@@ -148,7 +138,7 @@ static bool check(const struct gen_options *options, int n, int *ret_status)
 
 int cmd_gen(int argc, char **argv)
 {
-    struct gen_options options = {.output = "-"};
+    struct gen_options options = {.output = "-", .max_errors = DIAGNOSE_MAX};
     struct generate job;
     int n, status;
 
@@ -167,8 +157,10 @@ int cmd_gen(int argc, char **argv)
         .n_inputs = (unsigned)n,
         .output = options.output,
         .depfile = options.depfile,
-        .rules = options.target == GEN_STRATA ? DECLARE_NO_NEWLINE : 0,
-        .tell = tell,
+        .rules = options.target == GEN_STRATA ? DECLARATION_RULES_NEWEST
+                                              : declaration_rules_of_qemu(0, 0),
+        .style = DIAGNOSE_STRATA,
+        .max_errors = options.max_errors,
     };
     job.job.target = options.target;
     job.job.format = options.format;

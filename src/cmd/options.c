@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "cmd/cmd.h"
 
 void strings_done(struct strings *strings)
@@ -24,28 +25,6 @@ static int strings_add(struct strings *strings, const char *s)
     }
     strings->items[strings->n++] = s;
     return 0;
-}
-
-/* How many letters must be changed, put in or left out to make B of A; words of options only. */
-static unsigned distance(const char *a, const char *b)
-{
-    unsigned row[64];
-    size_t n = strlen(b);
-
-    if (n >= ARRAY_SIZE(row))
-        return UINT32_MAX;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = (unsigned)j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        unsigned diagonal = row[0];
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= n; j++) {
-            unsigned changed = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = MIN(changed, MIN(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[n];
 }
 
 struct found {
@@ -76,17 +55,14 @@ static struct found find_letter(const struct command *command, void *options, ch
 static const struct option *find_near(const struct command *command, const char *name, size_t len)
 {
     const struct option *best = NULL;
-    unsigned best_distance = 3;
-    char word[48];
+    size_t best_distance = 3;
 
-    if (len < 2 || len >= sizeof word)
+    if (len < 2)
         return NULL;
-    memcpy(word, name, len);
-    word[len] = '\0';
     for (const struct option_group *group = command->groups; group->title; group++) {
         for (const struct option *option = group->options; option->kind != OPTION_END; option++) {
-            unsigned d = distance(word, option->name);
-            if (strncmp(option->name, word, len) == 0)
+            size_t d = near_distance(name, len, option->name, strlen(option->name));
+            if (strncmp(option->name, name, len) == 0)
                 d = 0;
             if (d < best_distance) {
                 best_distance = d;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/diagnose.h"
 #include "format/simpletrace.h"
 #include "view/simpletrace_text.h"
 
@@ -25,28 +26,14 @@ static const char help[] =
     "  --no-header   TRACE has no file header; ids are positions in EVENTS\n"
     "  --help        print this\n";
 
-/* The first error of the events file; the Python program reads no further. */
-static void tell_error(void *arg, const char *file, uint32_t line, uint32_t column,
-                       const char *what)
-{
-    unsigned *n = arg;
-
-    if ((*n)++ < 20)
-        fprintf(stderr, "Error at %s:%" PRIu32 ":%" PRIu32 ": %s\n", file, line, column, what);
-}
-
 static int read_events(const char *path, struct declarations *declarations,
                        struct qemu_events *events)
 {
-    struct fault fault = {0};
-    unsigned n_errors = 0;
+    struct diagnose diagnose = {.style = DIAGNOSE_TRACETOOL, .max = DIAGNOSE_MAX};
     int r;
 
-    r = declarations_read(declarations, path, tell_error, &n_errors, &fault);
-    if (n_errors > 20)
-        fprintf(stderr, "… and %u errors more\n", n_errors - 20);
-    if (r < 0 && n_errors == 0)
-        cmd_fault(&fault);
+    r = diagnose_read(&diagnose, declarations, path);
+    diagnose_end(&diagnose);
     if (r < 0)
         return r;
     r = qemu_events_init(declarations, events);

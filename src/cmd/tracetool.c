@@ -30,27 +30,25 @@ struct long_option {
     const char *argument; /* NULL: a flag */
     const char *help;
     size_t offset;
-    bool ours; /* not to be cut short: that would cut the short forms of the others longer */
 };
 
 #define AT(member) offsetof(struct tracetool_options, member)
 
 static const struct long_option long_options[] = {
-    {"format", "NAME", "what to generate", AT(format), false},
-    {"backends", "NAME[,NAME]...", "what an event does", AT(backends), false},
-    {"group", "NAME", "the group of the events", AT(group), false},
-    {"binary", "PATH", "QEMU's program, for stap", AT(binary), false},
-    {"probe-prefix", "NAME", "of SystemTap's probes; qemu.TYPE.NAME otherwise", AT(probe_prefix),
-     false},
-    {"target-type", "TYPE", "system or user", AT(target_type), false},
-    {"target-name", "NAME", "the emulated machine", AT(target_name), false},
-    {"list-backends", NULL, "print the names of the backends", AT(list_backends), false},
-    {"check-backends", NULL, "exit with 1 if a backend is unknown", AT(check_backends), false},
-    {"help", NULL, "print this", AT(help), false},
-    {"depfile", "FILE", "not of QEMU's tool: as for strata gen", AT(depfile), true},
-    {"header", "FILE", "not of QEMU's tool: as for strata gen", AT(header), true},
-    {"provider", "NAME", "not of QEMU's tool: as for strata gen", AT(provider), true},
-    {"target", "qemu|strata", "not of QEMU's tool: as for strata gen", AT(target), true},
+    {"format", "NAME", "what to generate", AT(format)},
+    {"backends", "NAME[,NAME]...", "what an event does", AT(backends)},
+    {"group", "NAME", "the group of the events", AT(group)},
+    {"binary", "PATH", "QEMU's program, for stap", AT(binary)},
+    {"probe-prefix", "NAME", "of SystemTap's probes; qemu.TYPE.NAME otherwise", AT(probe_prefix)},
+    {"target-type", "TYPE", "system or user", AT(target_type)},
+    {"target-name", "NAME", "the emulated machine", AT(target_name)},
+    {"list-backends", NULL, "print the names of the backends", AT(list_backends)},
+    {"check-backends", NULL, "exit with 1 if a backend is unknown", AT(check_backends)},
+    {"help", NULL, "print this", AT(help)},
+    {"depfile", "FILE", "not of QEMU's tool: as for strata gen", AT(depfile)},
+    {"header", "FILE", "not of QEMU's tool: as for strata gen", AT(header)},
+    {"provider", "NAME", "not of QEMU's tool: as for strata gen", AT(provider)},
+    {"target", "qemu|strata", "not of QEMU's tool: as for strata gen", AT(target)},
 };
 
 static void print_help(FILE *out)
@@ -88,7 +86,7 @@ static int _printf_(1, 2) wrong(const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    cmd_message("Error: %s", what);
+    cmd_error("Error: %s", what);
     return EXIT_COULD_NOT;
 }
 
@@ -105,9 +103,7 @@ static const struct long_option *find_option(const char *word, size_t len)
             continue;
         if (name[len] == '\0')
             return &long_options[i];
-        if (long_options[i].ours)
-            continue;
-        several = several || found;
+        several = found;
         found = &long_options[i];
     }
     if (!found)
@@ -196,20 +192,6 @@ static int take_target(const struct tracetool_options *options, enum gen_target 
     return EXIT_FINE;
 }
 
-static int take_backends(const struct tracetool_options *options, struct gen_job *job)
-{
-    char all[GENERATE_LIST_MAX];
-    const char *unknown;
-    size_t len;
-
-    if (generate_backends(job, options->backends, &unknown, &len) >= 0)
-        return EXIT_FINE;
-    if (options->check_backends)
-        return EXIT_COULD_NOT; /* without a word */
-    generate_list_backends(all, sizeof all);
-    return wrong("unknown backend: '%.*s'; there are %s", (int)MIN(len, (size_t)60), unknown, all);
-}
-
 /* What the formats for SystemTap cannot do without. */
 static int take_stap(const struct tracetool_options *options, struct gen_job *job, char *prefix,
                      size_t size)
@@ -231,26 +213,22 @@ static int take_stap(const struct tracetool_options *options, struct gen_job *jo
     return EXIT_FINE;
 }
 
-static void tell(void *arg, const char *file, uint32_t line, uint32_t column, const char *what)
-{
-    unsigned *n = arg;
-
-    (void)column;
-    (*n)++;
-    cmd_message("Error at %s:%" PRIu32 ": %s", file, line, what);
-}
-
 static int run(const struct tracetool_options *options, const char *const *operands, unsigned n)
 {
-    struct generate job = {.verb = "tracetool", .depfile = options->depfile, .tell = tell};
+    struct generate job = {
+        .verb = "tracetool",
+        .depfile = options->depfile,
+        .style = DIAGNOSE_TRACETOOL,
+        .max_errors = DIAGNOSE_MAX,
+    };
+    struct fault fault = {0};
     char prefix[256];
     int status;
 
     if (!options->backends)
         return wrong("no backends specified");
-    status = take_backends(options, &job.job);
-    if (status != EXIT_FINE)
-        return status;
+    if (generate_backends(&job.job, options->backends, &fault) < 0)
+        return options->check_backends ? EXIT_COULD_NOT : wrong("%s", fault.what);
     if (options->check_backends)
         return EXIT_FINE;
     if (!options->format || !*options->format)
@@ -270,6 +248,8 @@ static int run(const struct tracetool_options *options, const char *const *opera
     take_operands(operands, n, &job);
     if (job.depfile && strcmp(job.output, "-") == 0)
         return wrong("--depfile wants an OUTPUT that depends");
+    job.rules =
+        job.job.target == GEN_STRATA ? DECLARATION_RULES_NEWEST : declaration_rules_of_qemu(0, 0);
     job.job.group = options->group;
     job.job.provider = options->provider;
     job.job.header = options->header;

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/near.h"
+#include "base/utf8.h"
 
 static bool is_word(char c)
 {
@@ -31,7 +33,7 @@ static const struct {
     const char *suffix;
     const char *length;
 } widths[] = {
-    {"8", ""},       {"16", ""},      {"32", ""},       {"64", "l"},   {"LEAST8", ""},
+    {"64", "l"},     {"32", ""},      {"16", ""},       {"8", ""},     {"LEAST8", ""},
     {"LEAST16", ""}, {"LEAST32", ""}, {"LEAST64", "l"}, {"FAST8", ""}, {"FAST16", "l"},
     {"FAST32", "l"}, {"FAST64", "l"}, {"PTR", "l"},     {"MAX", "l"},
 };
@@ -90,32 +92,71 @@ static size_t expand(const char *s, size_t len, char *buf)
     return 0;
 }
 
-/* The escape behind the backslash at *P as a byte, or -1; *P moves behind it. */
-static int parse_escape(const char **p, const char *end)
+/* The digits of an escape at *Q, up to MAX of them, to base 1 << SHIFT; -1: none, or too much. */
+static int64_t parse_digits(const char **q, const char *end, unsigned shift, int max)
 {
-    static const char letters[] = "abfnrtv\\\"'?";
-    static const char meanings[] = "\a\b\f\n\r\t\v\\\"'?";
+    int64_t value = -1;
+
+    for (int i = 0; i < max && *q < end; i++, (*q)++) {
+        int digit = hex_digit(**q);
+
+        if (digit < 0 || digit >= 1 << shift)
+            break;
+        value = (value < 0 ? 0 : value) << shift | digit;
+        if (value > INT32_MAX)
+            return -1;
+    }
+    return value;
+}
+
+/* "\u00e9" and "\U000000e9", behind the backslash at *Q, in UTF-8. */
+static size_t parse_universal(const char **q, const char *end, char *buf)
+{
+    int n = **q == 'u' ? 4 : 8;
+    const char *start = *q + 1;
+    int64_t value;
+
+    *q = start;
+    value = parse_digits(q, end, 4, n);
+    if (*q - start != n || value > 0x10ffff || (value >= 0xd800 && value < 0xe000) ||
+        (value < 0xa0 && value != '$' && value != '@' && value != '`'))
+        return 0;
+    return utf8_encode((uint32_t)value, buf);
+}
+
+/* The escape at *P, a backslash, into BUF, which has room for 4 bytes; their number, or 0: it is none.
+ * *P moves behind it. */
+static size_t parse_escape(const char **p, const char *end, char *buf)
+{
+    static const char letters[] = "abefnrtv\\\"'?";
+    static const char meanings[] = "\a\b\033\f\n\r\t\v\\\"'?";
     const char *q = *p + 1;
     const char *letter;
-    int value = -1;
+    int64_t value = -1;
+    size_t n = 1;
 
     if (q == end)
-        return -1;
+        return 0;
     if (*q >= '0' && *q <= '7') {
-        value = 0;
-        for (int i = 0; i < 3 && q < end && *q >= '0' && *q <= '7'; i++)
-            value = value * 8 + (*q++ - '0');
+        value = parse_digits(&q, end, 3, 3);
     } else if (*q == 'x') {
-        for (q++; q < end && hex_digit(*q) >= 0; q++)
-            value = ((value < 0 ? 0 : value) * 16 + hex_digit(*q)) & 0xfff;
+        q++;
+        value = parse_digits(&q, end, 4, INT32_MAX);
+    } else if (*q == 'u' || *q == 'U') {
+        n = parse_universal(&q, end, buf);
+        if (n == 0)
+            return 0;
     } else if (*q != '\0' && (letter = strchr(letters, *q))) {
         value = (unsigned char)meanings[letter - letters];
         q++;
     }
-    if (value < 0 || value > 255)
-        return -1;
+    if (n == 1) {
+        if (value < 0 || value > 255)
+            return 0;
+        *buf = (char)value;
+    }
     *p = q;
-    return value;
+    return n;
 }
 
 static const char *parse_quoted(const char **p, const char *end, char **out)
@@ -123,30 +164,31 @@ static const char *parse_quoted(const char **p, const char *end, char **out)
     const char *q = *p + 1;
 
     while (q < end && *q != '"') {
-        int c = (unsigned char)*q;
+        const char *at = q;
+        size_t n = 1;
 
-        if (c == '\\') {
-            const char *escape = q;
-            c = parse_escape(&q, end);
-            if (c < 0) {
-                *p = escape;
-                return "an escape that C does not have";
-            }
-            if (c == 0)
-                *p = escape;
-        } else {
-            if (c == 0)
-                *p = q;
-            q++;
+        if (*q == '\\')
+            n = parse_escape(&q, end, *out);
+        else
+            **out = *q++;
+        if (n == 0 || **out == '\0') {
+            *p = at;
+            return n == 0 ? "an escape that C does not have" : "a NUL in the format";
         }
-        if (c == 0)
-            return "a NUL in the format";
-        *(*out)++ = (char)c;
+        *out += n;
     }
     if (q == end)
         return "a string that is not ended: a closing '\"' is missing";
     *p = q + 1;
     return NULL;
+}
+
+/* A string may have the prefix "u8", which changes nothing; and others, which make it no format. */
+static bool is_prefix(const char *s, size_t len, const char *end)
+{
+    return s + len < end && s[len] == '"' &&
+           (same(s, len, "u8") || same(s, len, "L") || same(s, len, "u") || same(s, len, "U") ||
+            same(s, len, "R") || same(s, len, "u8R"));
 }
 
 const char *c_literal_parse(const char **p, const char *end, char *buf,
@@ -173,9 +215,15 @@ const char *c_literal_parse(const char **p, const char *end, char *buf,
                 q++;
             n = expand(*p, (size_t)(q - *p), out);
             if (n == 0) {
-                if (q - *p >= 3 && memcmp(*p, "PRI", 3) == 0)
+                if (is_prefix(*p, (size_t)(q - *p), end)) {
+                    if (**p != 'u' || q - *p != 2)
+                        return "a string with a prefix";
+                } else if (q - *p >= 3 && memcmp(*p, "PRI", 3) == 0) {
                     return "a macro that <inttypes.h> does not have";
-                literal.unknown_macro = true;
+                } else if (!literal.unknown_macro) {
+                    literal.unknown_macro = *p;
+                    literal.unknown_macro_len = (size_t)(q - *p);
+                }
             }
             out += n;
             *p = q;
@@ -189,13 +237,16 @@ const char *c_literal_parse(const char **p, const char *end, char *buf,
     return NULL;
 }
 
-/* Behind the piece at P: a string with its quotes, or a word. */
+/* Behind the piece at P: a string with its quotes and its prefix, or a word. */
 static const char *piece_end(const char *p, const char *end)
 {
     if (*p != '"') {
+        const char *word = p;
+
         while (p < end && is_word(*p))
             p++;
-        return p;
+        if (!is_prefix(word, (size_t)(p - word), end))
+            return p;
     }
     for (p++; p < end && *p != '"'; p++)
         p += *p == '\\';
@@ -221,4 +272,75 @@ size_t c_literal_normalise(const char *s, size_t len, char *buf)
         out += s - piece;
     }
     return (size_t)(out - buf);
+}
+
+const char *c_literal_place(const char *s, const char *end, size_t offset)
+{
+    char buf[C_MACRO_MAX];
+    const char *last = s;
+
+    while (s < end) {
+        if (is_word(*s)) {
+            const char *word = s;
+            size_t n;
+
+            while (s < end && is_word(*s))
+                s++;
+            n = expand(word, (size_t)(s - word), buf);
+            if (offset < n)
+                return word;
+            offset -= n;
+            last = s;
+        } else if (*s != '"') {
+            s++;
+        } else {
+            for (s++; s < end && *s != '"';) {
+                const char *at = s;
+                size_t n = 1;
+
+                if (*s != '\\')
+                    s++;
+                else if ((n = parse_escape(&s, end, buf)) == 0)
+                    return at;
+                if (offset < n)
+                    return at;
+                offset -= n;
+            }
+            last = s;
+            s++;
+        }
+    }
+    return last;
+}
+
+bool c_literal_near_macro(const char *s, size_t len, char *buf)
+{
+    static const char conversions[] = "diouxX";
+    size_t best = MIN(len / 3, (size_t)2) + 1;
+    char word[C_MACRO_MAX];
+
+    if (len < 4 || len >= sizeof word)
+        return false;
+    memcpy(word, s, len);
+    for (size_t i = 0; i < 3; i++)
+        if (word[i] == "pri"[i])
+            word[i] = "PRI"[i];
+    if (memcmp(word, "PR", 2) != 0)
+        return false;
+    for (size_t i = 0; conversions[i]; i++)
+        for (size_t j = 0; j < ARRAY_SIZE(widths); j++) {
+            char macro[C_MACRO_MAX];
+            size_t n = strlen(widths[j].suffix);
+            size_t d;
+
+            memcpy(macro, "PRI", 3);
+            macro[3] = conversions[i];
+            memcpy(macro + 4, widths[j].suffix, n + 1);
+            d = near_distance(word, len, macro, n + 4);
+            if (d < best) {
+                best = d;
+                memcpy(buf, macro, n + 5);
+            }
+        }
+    return best <= MIN(len / 3, (size_t)2);
 }

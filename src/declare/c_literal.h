@@ -11,8 +11,11 @@
 #include <stddef.h>
 
 struct c_literal {
-    size_t len;         /* bytes of the meaning */
-    bool unknown_macro; /* one of a name that is not known here: the meaning is not complete */
+    size_t len; /* bytes of the meaning */
+    /* The first macro of a name that is not known here, NULL: none. The meaning is then not
+     * complete. */
+    const char *unknown_macro;
+    size_t unknown_macro_len;
 };
 
 /* Reads pieces from *P on, up to END or the first comma outside the quotes, into BUF, which has room
@@ -25,3 +28,12 @@ const char *c_literal_parse(const char **p, const char *end, char *buf,
  * is something else in C++ (a literal with a suffix), every piece itself byte for byte. Into BUF, which
  * has room for 2 * LEN bytes; returns the length, no NUL is put. Only of what c_literal_parse() took. */
 size_t c_literal_normalise(const char *s, size_t len, char *buf);
+
+/* Where in the source at S, which was taken too, byte OFFSET of its meaning comes from; the end of the
+ * last piece for the end of the meaning. */
+const char *c_literal_place(const char *s, const char *end, size_t offset);
+
+/* The macro of <inttypes.h> that was meant by the word of LEN bytes at S into BUF, which has room for
+ * C_MACRO_MAX bytes; false: none is near. */
+#define C_MACRO_MAX 16
+bool c_literal_near_macro(const char *s, size_t len, char *buf);

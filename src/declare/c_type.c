@@ -10,25 +10,69 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
+/* What a word of a type does beside others. */
+enum role {
+    ROLE_CONST,
+    ROLE_SIGN, /* signed, unsigned */
+    ROLE_INT,
+    ROLE_CHAR,
+    ROLE_SHORT,
+    ROLE_LONG,
+    ROLE_ALONE, /* is a type by itself and goes with no other */
+    N_ROLES,
+};
+
 static const struct word {
     const char *text;
+    uint8_t len;
     uint8_t size; /* 0: only changes others */
     bool is_signed;
+    uint8_t role;
 } words[] = {
-    {"bool", 1, false},     {"char", 1, true},      {"const", 0, false},     {"int", 0, false},
-    {"int16_t", 2, true},   {"int32_t", 4, true},   {"int64_t", 8, true},    {"int8_t", 1, true},
-    {"long", 8, true},      {"ptrdiff_t", 8, true}, {"short", 2, true},      {"signed", 0, false},
-    {"size_t", 8, false},   {"ssize_t", 8, true},   {"uint16_t", 2, false},  {"uint32_t", 4, false},
-    {"uint64_t", 8, false}, {"uint8_t", 1, false},  {"uintptr_t", 8, false}, {"unsigned", 0, false},
-    {"void", 0, false},
+#define WORD(text, size, is_signed, role)                   \
+    {                                                       \
+        text, sizeof text - 1, size, is_signed, ROLE_##role \
+    }
+    WORD("bool", 1, false, ALONE),      WORD("char", 1, true, CHAR),
+    WORD("const", 0, false, CONST),     WORD("int", 0, false, INT),
+    WORD("int16_t", 2, true, ALONE),    WORD("int32_t", 4, true, ALONE),
+    WORD("int64_t", 8, true, ALONE),    WORD("int8_t", 1, true, ALONE),
+    WORD("long", 8, true, LONG),        WORD("ptrdiff_t", 8, true, ALONE),
+    WORD("short", 2, true, SHORT),      WORD("signed", 0, false, SIGN),
+    WORD("size_t", 8, false, ALONE),    WORD("ssize_t", 8, true, ALONE),
+    WORD("uint16_t", 2, false, ALONE),  WORD("uint32_t", 4, false, ALONE),
+    WORD("uint64_t", 8, false, ALONE),  WORD("uint8_t", 1, false, ALONE),
+    WORD("uintptr_t", 8, false, ALONE), WORD("unsigned", 0, false, SIGN),
+    WORD("void", 0, false, ALONE),
+#undef WORD
 };
 
 static const struct word *find_word(const char *s, size_t len)
 {
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (strlen(words[i].text) == len && memcmp(words[i].text, s, len) == 0)
+        if (words[i].len == len && memcmp(words[i].text, s, len) == 0)
             return &words[i];
     return NULL;
+}
+
+bool c_type_is_word(const char *s, size_t len)
+{
+    return find_word(s, len) != NULL;
+}
+
+/* By how often each role is there. */
+static bool is_valid(const uint8_t roles[N_ROLES])
+{
+    unsigned with_others = 0U + roles[ROLE_SIGN] + roles[ROLE_INT] + roles[ROLE_CHAR] +
+                           roles[ROLE_SHORT] + roles[ROLE_LONG];
+
+    if (roles[ROLE_ALONE])
+        return roles[ROLE_ALONE] == 1 && with_others == 0;
+    if (with_others == 0 || roles[ROLE_SIGN] > 1 || roles[ROLE_INT] > 1)
+        return false;
+    if (roles[ROLE_CHAR])
+        return roles[ROLE_CHAR] == 1 && !roles[ROLE_SHORT] && !roles[ROLE_LONG] && !roles[ROLE_INT];
+    return roles[ROLE_SHORT] ? roles[ROLE_SHORT] == 1 && !roles[ROLE_LONG] : roles[ROLE_LONG] <= 2;
 }
 
 static bool begins_with(const char *s, size_t len, const char *prefix)
@@ -42,8 +86,7 @@ static bool begins_as_string(const char *s, size_t len)
            begins_with(s, len, "char *") || begins_with(s, len, "char*");
 }
 
-/* The next token of a type (a word or a star) at *P; its length, 0 at the end. */
-static size_t next_token(const char **p, const char *end)
+size_t c_type_token(const char **p, const char *end)
 {
     size_t n = 0;
 
@@ -60,6 +103,7 @@ struct c_type c_type_parse(const char *s, size_t len)
 {
     struct c_type type = {.size = 4, .is_signed = true};
     const char *end = s + len;
+    uint8_t roles[N_ROLES] = {0};
     unsigned stars = 0;
     size_t n;
 
@@ -67,30 +111,39 @@ struct c_type c_type_parse(const char *s, size_t len)
         s++;
     len = (size_t)(end - s);
 
-    for (const char *p = s; (n = next_token(&p, end)) > 0; p += n) {
-        const struct word *word = find_word(p, n);
+    for (const char *p = s; (n = c_type_token(&p, end)) > 0; p += n) {
+        const struct word *word;
 
         if (*p == '*') {
             stars++;
-        } else if (!word) {
+            continue;
+        }
+        word = find_word(p, n);
+        if (!word) {
             type.unknown = true;
-        } else if (word->size) {
+            continue;
+        }
+        if (roles[word->role] < 99)
+            roles[word->role]++;
+        if (word->size) {
             type.size = word->size;
             type.is_signed = type.is_signed && word->is_signed;
             type.is_bool = word->size == 1 && *p == 'b';
-        } else if (strcmp(word->text, "unsigned") == 0) {
+        } else if (word->role == ROLE_SIGN && *p == 'u') {
             type.is_signed = false;
-        } else if (strcmp(word->text, "void") == 0) {
+        } else if (word->role == ROLE_ALONE) { /* void */
             type.size = 0;
             type.is_signed = false;
         }
     }
+    type.invalid = !type.unknown && (!is_valid(roles) || (type.size == 0 && stars == 0));
 
     if (stars > 0)
         return (struct c_type){.size = 8,
                                .is_pointer = true,
                                .is_string = stars == 1 && begins_as_string(s, len),
-                               .unknown = type.unknown};
+                               .unknown = type.unknown,
+                               .invalid = type.invalid};
     if (type.unknown)
         return (struct c_type){.size = 8, .unknown = true};
     return type;
@@ -102,7 +155,7 @@ void c_type_normalise(const char *s, size_t len, char *buf)
     const char *start = buf;
     size_t n;
 
-    for (const char *p = s; (n = next_token(&p, end)) > 0; p += n) {
+    for (const char *p = s; (n = c_type_token(&p, end)) > 0; p += n) {
         if (buf > start && buf[-1] != '*')
             *buf++ = ' ';
         memcpy(buf, p, n);

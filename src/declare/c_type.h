@@ -17,6 +17,7 @@ struct c_type {
     bool is_pointer; /* any star; `size` is then 8 */
     bool is_string;  /* QEMU's backends store the characters, see below */
     bool unknown;    /* a word that is no type of C's own; taken for an unsigned of 8 bytes */
+    bool invalid;    /* known words that make no type of an argument: "unsigned size_t", "void" */
 };
 
 /* What the LEN bytes at S say. `is_string` follows the writers of the simple backend to the letter,
@@ -28,3 +29,9 @@ struct c_type c_type_parse(const char *s, size_t len);
 /* S with one blank between words and before stars ("const char *", "void **") into BUF, which has
  * room for 2 * LEN + 1 bytes. */
 void c_type_normalise(const char *s, size_t len, char *buf);
+
+/* Whether the LEN bytes at S are one of the words that types are made of. */
+bool c_type_is_word(const char *s, size_t len);
+
+/* The next word or star of a type at *P (moved over blanks): its length, 0 at the end. */
+size_t c_type_token(const char **p, const char *end);

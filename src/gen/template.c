@@ -40,7 +40,7 @@ struct template_step {
 
 /* A directive that waits for its @end. */
 struct open_block {
-    enum block_kind { BLOCK_FOR, BLOCK_IF, BLOCK_LINE } kind;
+    enum { BLOCK_FOR, BLOCK_IF, BLOCK_LINE } kind;
     uint32_t line;
     bool has_else;
     uint32_t start;     /* of @for: its step; of @if: the step whose `to` the next branch sets */
@@ -65,7 +65,6 @@ struct compiler {
     struct open_block blocks[DEPTH_MAX];
     unsigned depth;
     unsigned lines_open; /* @line */
-    bool line_begun;     /* its first line, whose indentation stays, is there */
 };
 
 static int _printf_(2, 3) wrong(struct compiler *compiler, const char *format, ...)
@@ -150,9 +149,8 @@ static int compile_text(struct compiler *compiler, const char *p, const char *en
     int r;
 
     if (compiler->lines_open > 0) {
-        while (compiler->line_begun && p < end && (*p == ' ' || *p == '\t'))
+        while (p < end && (*p == ' ' || *p == '\t'))
             p++;
-        compiler->line_begun = true;
         if (p < end && end[-1] == '\n')
             end--;
     }
@@ -177,7 +175,7 @@ static int compile_text(struct compiler *compiler, const char *p, const char *en
     return add_text(compiler, p, end);
 }
 
-static struct open_block *open_block(struct compiler *compiler, enum block_kind kind)
+static struct open_block *open_block(struct compiler *compiler, int kind)
 {
     struct open_block *block;
 
@@ -328,7 +326,6 @@ static int compile_line(struct compiler *compiler, const char *p, size_t len)
     if (!open_block(compiler, BLOCK_LINE))
         return too_deep(compiler);
     compiler->lines_open++;
-    compiler->line_begun = false;
     return 0;
 }
 

@@ -44,14 +44,22 @@ refused "usage: $STRATA_BIN/simpletrace [--no-header] <trace-events> <trace-file
 refused "usage: $STRATA_BIN/simpletrace [--no-header] <trace-events> <trace-file>" a b c
 refused "strata: missing: cannot open it: No such file or directory" "$events" missing
 refused "strata: missing: cannot open it: No such file or directory" missing trace
-refused "Error at $dir/old-types:6:7: argument type 'struct foo *' is not allowed: use C's own types and those of fixed width, and 'void *' for a pointer to anything else" \
+refused "Error at $dir/old-types:6: the argument type 'struct foo *' is not allowed
+    6 | mixed(struct foo *p, const char* s, uint32_t n, const char *t, int z) \"p %p s %s n %u t %s z %d\"
+      |       ^~~~~~~~~~~~ write 'void *'" \
     "$dir/old-types" trace
 refused "strata: there is no --as=8, there are --as=7.2 (the default) and --as=10" --as=8 a b
 
 printf 'a(struct foo *p) ""\nb(int x) "\\n"\nc(void) ""' >bad
-refused "Error at bad:1:3: argument type 'struct foo *' is not allowed: use C's own types and those of fixed width, and 'void *' for a pointer to anything else
-Error at bad:2:10: the format must not end with a newline
-Error at bad:3:11: the file does not end with a newline" bad trace
+refused "Error at bad:1: the argument type 'struct foo *' is not allowed
+    1 | a(struct foo *p) \"\"
+      |   ^~~~~~~~~~~~ write 'void *'
+Error at bad:2: the format must not end with a newline
+    2 | b(int x) \"\\n\"
+      |           ^~ leave it out: backends end their lines themselves
+Error at bad:3: the file does not end with a newline
+    3 | c(void) \"\"
+      |           ^" bad trace
 
 printf 'something else, much longer than a header' >other
 refused "strata: other: offset 0: not a simpletrace file: its header is not there" "$events" other

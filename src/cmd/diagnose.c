@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/diagnose.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "cmd/cmd.h"
+
+/* Cells of a terminal that a source line may take; of a longer one the part around the place is
+ * shown. */
+#define CELLS_MAX 100
+/* What is shown in front of the place then. */
+#define BYTES_BEFORE 40
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+struct range {
+    uint32_t first;
+    uint32_t last;
+};
+
+static bool in_ranges(const struct range *ranges, size_t n, uint32_t character)
+{
+    for (size_t i = 0; i < n; i++)
+        if (character >= ranges[i].first && character <= ranges[i].last)
+            return true;
+    return false;
+}
+
+/* Characters that command a terminal, change the order of the text or cannot be seen. */
+static bool is_hostile(uint32_t character)
+{
+    static const struct range ranges[] = {
+        {0, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},       {0x61c, 0x61c},
+        {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},   {0xd800, 0xf8ff},
+        {0xfeff, 0xfeff}, {0xfff0, 0xfffb}, {0xe0000, 0xfffff},
+    };
+
+    return in_ranges(ranges, ARRAY_SIZE(ranges), character);
+}
+
+static unsigned cells_of(uint32_t character)
+{
+    static const struct range none[] = {
+        {0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},   {0x64b, 0x65f},
+        {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x20d0, 0x20f0}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f},
+    };
+    static const struct range two[] = {
+        {0x1100, 0x115f}, {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},
+        {0xf900, 0xfaff}, {0xfe30, 0xfe6f},   {0xff00, 0xff60},
+        {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
+    };
+
+    if (character < 0x300)
+        return 1;
+    return in_ranges(none, ARRAY_SIZE(none), character) ? 0
+           : in_ranges(two, ARRAY_SIZE(two), character) ? 2
+                                                        : 1;
+}
+
+/* Puts the character at P, of which there are LEFT bytes more than 0, so that it does no harm. Returns
+ * its bytes, and how many cells it takes. */
+static size_t put_character(struct text *text, const char *p, size_t left, unsigned *ret_cells)
+{
+    uint32_t character;
+    size_t n = utf8_decode(p, left, &character);
+    char escape[16];
+
+    if (n > 0 && !is_hostile(character)) {
+        text_put(text, p, n);
+        *ret_cells = cells_of(character);
+        return n;
+    }
+    if (n <= 1)
+        snprintf(escape, sizeof escape, "\\x%02x", (unsigned char)*p);
+    else
+        snprintf(escape, sizeof escape, character < 0x10000 ? "\\u%04" PRIx32 : "\\U%08" PRIx32,
+                 character);
+    text_put_str(text, escape);
+    *ret_cells = (unsigned)strlen(escape);
+    return MAX(n, (size_t)1);
+}
+
+static void put_safe(struct text *text, const char *s)
+{
+    size_t left = strlen(s);
+    unsigned cells;
+
+    while (left > 0) {
+        size_t n = put_character(text, s, left, &cells);
+
+        s += n;
+        left -= n;
+    }
+}
+
+static void put_repeated(struct text *text, char c, unsigned n)
+{
+    while (n-- > 0)
+        text_put_char(text, c);
+}
+
+/* Where the shown part of the line begins: at its start, if the place can then be seen. */
+static size_t window_start(const struct declaration_problem *problem, size_t at)
+{
+    size_t start;
+
+    if (problem->text_len <= CELLS_MAX || at + MIN(problem->length, 20u) < CELLS_MAX - 20)
+        return 0;
+    start = at - BYTES_BEFORE;
+    while (start < at && ((uint8_t)problem->text[start] & 0xc0) == 0x80)
+        start++;
+    return start;
+}
+
+/* The source line, and the marks below what is wrong. */
+static void put_source(struct text *text, const struct declaration_problem *problem)
+{
+    _cleanup_(text_done) struct text marks = TEXT_IN_MEMORY;
+    size_t at = problem->column - 1;
+    size_t behind = at + MAX(problem->length, 1u);
+    size_t p = window_start(problem, at);
+    unsigned cells = 0;
+
+    text_printf(text, "%5" PRIu32 " | ", problem->line);
+    if (p > 0) {
+        text_put_literal(text, ELLIPSIS);
+        text_put_char(&marks, ' ');
+        cells = 1;
+    }
+    while (p < problem->text_len && cells < CELLS_MAX) {
+        unsigned width;
+        char mark = p < at || p >= behind ? ' ' : p == at ? '^' : '~';
+
+        if (problem->text[p] == '\t') {
+            width = 8 - cells % 8;
+            put_repeated(text, ' ', width);
+            p++;
+        } else {
+            p += put_character(text, problem->text + p, problem->text_len - p, &width);
+        }
+        cells += width;
+        if (p <= behind || mark != ' ') {
+            put_repeated(&marks, mark, MIN(width, 1u));
+            put_repeated(&marks, mark == '^' ? '~' : mark, width - MIN(width, 1u));
+        }
+    }
+    if (p < problem->text_len)
+        text_put_literal(text, ELLIPSIS);
+    if (at >= problem->text_len)
+        text_put_char(&marks, '^');
+    text_put_literal(text, "\n      | ");
+    while (marks.next > marks.start && marks.next[-1] == ' ')
+        marks.next--;
+    text_put(text, marks.start ? marks.start : "", text_len(&marks));
+}
+
+void diagnose_put(struct text *text, enum diagnose_style style,
+                  const struct declaration_problem *problem)
+{
+    if (style == DIAGNOSE_TRACETOOL)
+        text_put_str(text, problem->warning ? "Warning at " : "Error at ");
+    put_safe(text, problem->file);
+    text_printf(text, ":%" PRIu32, problem->line);
+    if (style == DIAGNOSE_STRATA)
+        text_printf(text, ":%" PRIu32 ": %s", problem->column,
+                    problem->warning ? "warning" : "error");
+    text_put_literal(text, ": ");
+    put_safe(text, problem->what);
+    text_put_char(text, '\n');
+    put_source(text, problem);
+    if (problem->instead) {
+        text_put_char(text, ' ');
+        put_safe(text, problem->instead);
+    }
+    text_put_char(text, '\n');
+    if (problem->first_file) {
+        put_safe(text, problem->first_file);
+        text_printf(text, ":%" PRIu32 ": the first one is here\n", problem->first_line);
+    }
+}
+
+void diagnose_show(void *arg, const struct declaration_problem *problem)
+{
+    struct diagnose *diagnose = arg;
+    uint64_t *n = problem->warning ? &diagnose->n_warnings : &diagnose->n_errors;
+    _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+
+    (*n)++;
+    if (diagnose->max && *n > diagnose->max)
+        return;
+    diagnose_put(&text, diagnose->style, problem);
+    fwrite(text.start, 1, text_len(&text), stderr);
+}
+
+int diagnose_read(struct diagnose *diagnose, struct declarations *declarations, const char *path)
+{
+    struct fault fault = {0};
+    uint64_t before = diagnose->n_errors;
+    int r;
+
+    r = declarations_read(declarations, path, diagnose_show, diagnose, &fault);
+    if (r < 0 && diagnose->n_errors == before) {
+        diagnose->n_errors++;
+        cmd_fault(&fault);
+    }
+    return r;
+}
+
+void diagnose_end(const struct diagnose *diagnose)
+{
+    uint64_t errors = diagnose->n_errors - MIN(diagnose->n_errors, diagnose->max);
+    uint64_t warnings = diagnose->n_warnings - MIN(diagnose->n_warnings, diagnose->max);
+
+    if (!diagnose->max || errors + warnings == 0)
+        return;
+    fprintf(stderr, ELLIPSIS " and ");
+    if (errors)
+        fprintf(stderr, "%" PRIu64 " more error%s%s", errors, errors > 1 ? "s" : "",
+                warnings ? ", " : "\n");
+    if (warnings)
+        fprintf(stderr, "%" PRIu64 " more warning%s\n", warnings, warnings > 1 ? "s" : "");
+}

@@ -1,4 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-#pragma once
-
-extern bool message_with_timestamp;
