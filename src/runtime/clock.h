@@ -32,7 +32,9 @@ struct clock_pair trace_clock_pair(uint32_t *ret_error);
 /* Ticks a second, by two pairs (the further apart the better), or 0 when they are too close to tell. */
 uint64_t clock_rate(const struct clock_pair *first, const struct clock_pair *last);
 
-/* The best that is known without waiting: exact for CLOCK_KIND_MONOTONIC and CLOCK_KIND_CNTVCT; for
- * the TSC what the processor says about itself, else measured since the process began (at least 10 ms
- * of it, for which it may wait once). Not from signal handlers. */
+/* Ticks a second as far as is known: exact for CLOCK_KIND_MONOTONIC and CLOCK_KIND_CNTVCT; for the TSC
+ * what the processor says about itself, else measured since the library was loaded, else 0: not known
+ * yet, in the first 10 ms. Any thread, signal handlers too. */
+uint64_t trace_clock_hz_known(void);
+/* The same, but waits those 10 ms if it must. Not from signal handlers. */
 uint64_t trace_clock_hz(void);

@@ -30,6 +30,7 @@
  *        128      8  committed     the owner writes these for every event
  *        136      8  time
  *        144      4  extents in use
+ *        152      8  late: the time of the last record that a handler put behind an open one
  *
  *        192    128  8 extents, each: from, to (8 bytes each)
  *
@@ -38,7 +39,8 @@
  *        336      8  discarded
  *
  *        384      8  consumed      the consumer writes these
- *        392      8  sequence
+ *        392      8  sequence: packet_seq_num of the next packet
+ *        400      8  time of the last record consumed
  *
  *        448      4  owner: a thread id, 0 when the ring is free
  *        452      4  the thread of the last packets
@@ -50,8 +52,8 @@
  * Positions (committed, closed, oldest, consumed, extents) count bytes since the ring was made and
  * only grow: position P lies at o.data + P % size. The sub-buffer of P begins at the last multiple of
  * the sub-buffer's size, and is a CTF 1.8 packet: a header (struct ring_packet_header), then records.
- * A packet is at least as long as its header, so a position that is a multiple of the sub-buffer's
- * size means that no packet is open there.
+ * A packet is at least as long as its header and leaves the last byte of its sub-buffer free, so a
+ * position that is a multiple of the sub-buffer's size means that no packet is open there.
  *
  * A record begins at a multiple of 8 and has, without padding between:
  *
@@ -169,17 +171,20 @@ struct ring_map {
     uint64_t committed;
     uint64_t time;
     uint32_t n_extents;
-    uint32_t reserved1[11];
+    uint32_t reserved1;
+    uint64_t late;
+    uint64_t reserved2[4];
     struct ring_extent extents[RING_EXTENTS];
 
     uint64_t closed;
     uint64_t oldest;
     uint64_t discarded;
-    uint64_t reserved2[5];
+    uint64_t reserved3[5];
 
     uint64_t consumed;
     uint64_t sequence;
-    uint64_t reserved3[6];
+    uint64_t consumed_time;
+    uint64_t reserved4[5];
 
     uint32_t owner;
     uint32_t tid;
@@ -250,9 +255,10 @@ struct ring_reader {
     uint64_t size, subbuffer_size;
     const uint8_t *data;
     bool overwrite;
-    uint64_t position; /* up to where it has read */
-    uint64_t sequence; /* packet_seq_num of the next packet that it hands out */
-    unsigned extent;   /* RING_DEAD: the next one */
+    uint64_t position;  /* up to where it has read */
+    uint64_t sequence;  /* packet_seq_num of the next packet that it hands out */
+    uint64_t time;      /* timestamp_end of the last packet */
+    uint64_t discarded; /* its events_discarded */
 };
 
 enum ring_reading {

@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Rings are made here and change hands: a thread's first event takes a ring that another thread left,
+ * or makes one; the end of a thread leaves its ring.
+ *
+ * The first event may happen in a signal handler that interrupts anything, malloc() or this very code.
+ * So there is no lock and no allocation but mmap(), and every step is a compare-and-exchange or may be
+ * done twice.
+ *
+ * A forked child must not write to its parent's rings. What a thread knows of its ring lies in memory
+ * that the kernel wipes in the child (MADV_WIPEONFORK), so that this holds also of a child made by
+ * _Fork() or clone(), and in a handler that comes before fork() has returned. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/ring_owner.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define PAGE 4096U
+#define SIZE_MIN (64U << 10)
+#define SIZE_MAX_ (1ULL << 30)
+#define SUBBUFFER_MIN (8U << 10)
+#define CLASSES_MIN 1024U
+#define SUBBUFFERS_SMALL 4 /* in a ring that is made when `total` is used up */
+
+/* A dead thread may not have left its ring; whether there are such is looked at each time so many
+ * rings more were made. */
+#define REAP_EVERY 64
+
+/* pthread_setspecific() allocates for keys from this on, which a signal handler must not (glibc). */
+#define KEYS_IN_PLACE 32
+
+_Static_assert(offsetof(struct ring_map, committed) == 128, "as documented");
+_Static_assert(offsetof(struct ring_map, extents) == 192, "as documented");
+_Static_assert(offsetof(struct ring_map, closed) == 320, "as documented");
+_Static_assert(offsetof(struct ring_map, consumed) == 384, "as documented");
+_Static_assert(offsetof(struct ring_map, owner) == 448, "as documented");
+_Static_assert(sizeof(struct ring_map) <= PAGE, "as documented");
+_Static_assert(sizeof(struct ring_packet_header) == 96, "as documented");
+_Static_assert(offsetof(struct strata_ring_line, time) ==
+                   offsetof(struct ring_map, time) - offsetof(struct ring_map, committed),
+               "the emit path's view");
+_Static_assert(offsetof(struct strata_ring_line, n_extents) ==
+                   offsetof(struct ring_map, n_extents) - offsetof(struct ring_map, committed),
+               "the emit path's view");
+
+/* Like strata_ring_self: other models of thread-local storage may allocate. */
+#define LOCAL_TLS __thread __attribute__((tls_model("initial-exec")))
+
+struct strata_ring ring_none;
+__thread struct strata_ring *strata_ring_self = &ring_none;
+
+/* On a cache line of its own each. */
+struct handle {
+    struct strata_ring ring;
+} __attribute__((aligned(128)));
+
+/* All that a process knows of its rings; wiped in its children, which make one of their own. It stays
+ * where it is for ever, as threads of the child may still point into it: what they find is zero. */
+struct home {
+    uint32_t alive;
+    uint32_t n;      /* numbers given to rings */
+    uint32_t n_free; /* about how many of them no thread owns */
+    uint64_t bytes;  /* in them */
+    struct ring_map *maps[RINGS_MAX];
+    struct handle handles[RINGS_MAX];
+};
+
+static struct home *home;
+
+/* What to unmap in a forked child. Not wiped. */
+static struct {
+    struct ring_map *map;
+    size_t length;
+} mapped[RINGS_MAX];
+static uint32_t n_mapped;
+
+/* The numbers of files go on in children and over exec(), whose files may lie in the same folder. */
+static uint32_t n_files;
+
+static struct {
+    char folder[512];
+    uint64_t size, subbuffer_size, total;
+    uint32_t n_classes;
+    bool overwrite;
+    uint8_t uuid[16];
+} setup = {
+    .size = RING_SIZE,
+    .subbuffer_size = RING_SUBBUFFER_SIZE,
+    .total = RING_TOTAL,
+    .n_classes = CLASSES_MIN,
+};
+
+static pthread_key_t leave_key;
+static bool have_leave_key;
+
+static uint64_t homeless_drops[RING_CLASS_MAX + 1];
+static uint64_t homeless_total;
+
+/* How many events of this thread found no ring. */
+static LOCAL_TLS unsigned tries;
+
+/* ---- Options ---- */
+
+static uint64_t power_of_two(uint64_t n, uint64_t low, uint64_t high)
+{
+    uint64_t size = low;
+
+    while (size < n && size < high)
+        size *= 2;
+    return size;
+}
+
+int ring_setup(const struct ring_options *options)
+{
+    uint64_t size, subbuffer_size;
+
+    if (options->folder && strlen(options->folder) >= sizeof(setup.folder))
+        return -ENAMETOOLONG;
+    if (options->size > SIZE_MAX_)
+        return -EINVAL;
+
+    size = power_of_two(options->size ? options->size : RING_SIZE, SIZE_MIN, SIZE_MAX_);
+    subbuffer_size = power_of_two(options->subbuffer_size ? options->subbuffer_size : RING_SUBBUFFER_SIZE,
+                                  SUBBUFFER_MIN, SIZE_MAX_);
+    if (subbuffer_size > size / 2) {
+        if (options->subbuffer_size)
+            return -EINVAL;
+        subbuffer_size = size / 2;
+    }
+
+    memset(setup.folder, 0, sizeof(setup.folder));
+    if (options->folder)
+        memcpy(setup.folder, options->folder, strlen(options->folder));
+    setup.size = size;
+    setup.subbuffer_size = subbuffer_size;
+    setup.total = options->total ? options->total : RING_TOTAL;
+    setup.n_classes =
+        (uint32_t)power_of_two(options->n_classes, CLASSES_MIN, (uint64_t)RING_CLASS_MAX + 1);
+    setup.overwrite = options->overwrite;
+    memcpy(setup.uuid, options->uuid, sizeof(setup.uuid));
+    return 0;
+}
+
+/* ---- Making ---- */
+
+static struct home *get_home(void)
+{
+    struct home *now = __atomic_load_n(&home, __ATOMIC_ACQUIRE), *made;
+
+    if (now && __atomic_load_n(&now->alive, __ATOMIC_ACQUIRE))
+        return now;
+
+    made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made == MAP_FAILED)
+        return NULL;
+    /* Before Linux 4.14 there is none; the handlers of fork() below do then what can be done. */
+    (void)madvise(made, sizeof(*made), MADV_WIPEONFORK);
+    made->alive = 1;
+    if (__atomic_compare_exchange_n(&home, &now, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return made;
+    munmap(made, sizeof(*made)); /* another thread, or a handler above us, was faster */
+    return now;
+}
+
+static char *put_number(char *at, uint64_t n)
+{
+    char digits[20];
+    unsigned i = 0;
+
+    do
+        digits[i++] = (char)('0' + n % 10);
+    while (n /= 10);
+    while (i > 0)
+        *at++ = digits[--i];
+    *at = 0;
+    return at;
+}
+
+#define PATH_SIZE (sizeof(setup.folder) + 64)
+
+/* PATH of a ring's file, PATH_SIZE. No printf: it may take locks. */
+static void file_name(char *path, pid_t pid, uint32_t number)
+{
+    size_t n = strlen(setup.folder);
+
+    memcpy(path, setup.folder, n);
+    path += n;
+    memcpy(path, "/strata-ring-", 13);
+    path = put_number(path + 13, (uint64_t)pid);
+    *path++ = '-';
+    put_number(path, number);
+}
+
+/* The 22nd word of /proc/self/stat, behind the name in parentheses, which may hold anything. */
+static uint64_t process_start(void)
+{
+    char buf[512], *at;
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC), words = 1;
+    uint64_t n = 0;
+    ssize_t got;
+
+    if (fd < 0)
+        return 0;
+    got = read(fd, buf, sizeof(buf) - 1);
+    close(fd);
+    if (got <= 0)
+        return 0;
+    buf[got] = 0;
+    at = strrchr(buf, ')');
+    while (at && *at && words < 21)
+        words += *at++ == ' ';
+    if (!at)
+        return 0;
+    for (; *at >= '0' && *at <= '9'; at++)
+        n = n * 10 + (uint64_t)(*at - '0');
+    return n;
+}
+
+/* A file of LENGTH bytes whose space is really there: in a full tmpfs a write to a mapped page that
+ * could not be had ends the program by SIGBUS. Returns the descriptor. */
+static int make_file(uint64_t length, uint32_t *ret_number)
+{
+    char path[PATH_SIZE];
+    uint32_t number = 0;
+    int fd = -1, r;
+
+    if (setup.folder[0]) {
+        for (unsigned i = 0; i < 2 * RINGS_MAX; i++) {
+            number = __atomic_fetch_add(&n_files, 1, __ATOMIC_RELAXED);
+            file_name(path, getpid(), number);
+            fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+            /* One that is there was left by a process of our pid that was killed. It is for whoever
+             * wants to recover what is in it. */
+            if (fd >= 0 || errno != EEXIST)
+                break;
+        }
+    } else {
+        fd = (int)syscall(SYS_memfd_create, "strata-ring", 1U /* MFD_CLOEXEC */);
+    }
+    if (fd < 0)
+        return -errno;
+    r = fallocate(fd, 0, 0, (off_t)length) < 0 ? -errno : 0;
+    if (r == -EOPNOTSUPP)
+        r = ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
+    if (r < 0) {
+        if (setup.folder[0])
+            unlink(path);
+        close(fd);
+        return r;
+    }
+    *ret_number = number;
+    return fd;
+}
+
+/* Takes the next number, and makes its ring, owned by TID. */
+static struct strata_ring *make_ring(struct home *at, uint32_t tid)
+{
+    uint64_t size = setup.size, subbuffer_size = setup.subbuffer_size, classes_size, length;
+    uint32_t number, file_number = 0;
+    struct strata_ring *ring;
+    struct ring_map *map;
+    int fd;
+
+    if (__atomic_load_n(&at->bytes, __ATOMIC_RELAXED) + size > setup.total)
+        size = MIN(size, subbuffer_size * SUBBUFFERS_SMALL);
+    classes_size = (setup.n_classes * sizeof(uint64_t) + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    length = PAGE + classes_size + size;
+
+    /* Numbers of rings that could not be made are not used again: what is tried each time would be
+     * the same. There are enough. */
+    number = __atomic_fetch_add(&at->n, 1, __ATOMIC_RELAXED);
+    if (number >= RINGS_MAX) {
+        __atomic_store_n(&at->n, RINGS_MAX, __ATOMIC_RELAXED);
+        return NULL;
+    }
+
+    fd = make_file(length, &file_number);
+    if (fd < 0)
+        return NULL;
+    map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (map == MAP_FAILED)
+        return NULL;
+    /* Every page now, not when an event is waiting. Kernels before 5.14 read them in at least. */
+    if (madvise(map, length, MADV_POPULATE_WRITE) < 0)
+        for (uint64_t i = 0; i < length; i += PAGE)
+            ((volatile uint8_t *)map)[i] = 0;
+
+    map->version = RING_VERSION;
+    map->flags = setup.overwrite ? RING_OVERWRITE : 0;
+    map->size = size;
+    map->subbuffer_size = subbuffer_size;
+    map->data_offset = PAGE + classes_size;
+    map->classes_offset = PAGE;
+    map->n_classes = setup.n_classes;
+    map->number = number;
+    map->pid = (uint32_t)getpid();
+    map->clock_kind = trace_clock_kind();
+    memcpy(map->uuid, setup.uuid, sizeof(map->uuid));
+    map->clock_hz = trace_clock_hz_known();
+    map->clock_pair = trace_clock_pair(NULL);
+    map->process_start = process_start();
+    map->owner = tid;
+    map->time = map->late = map->clock_pair.ticks;
+
+    ring = &at->handles[number].ring;
+    ring->mask = size - 1;
+    ring->sub_mask = subbuffer_size - 1;
+    ring->fast_mask = map->clock_kind == CLOCK_KIND_MONOTONIC ? 0 : ring->sub_mask;
+    ring->data = (uint8_t *)map + map->data_offset;
+    ring->line = (struct strata_ring_line *)&map->committed;
+    ring->file_number = file_number;
+
+    /* Last: who finds the file knows by the magic that the rest is there. */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    memcpy(map->magic, RING_MAGIC, sizeof(map->magic));
+    __atomic_fetch_add(&at->bytes, size, __ATOMIC_RELAXED);
+    mapped[number].length = length;
+    mapped[number].map = map;
+    while (__atomic_load_n(&n_mapped, __ATOMIC_RELAXED) <= number)
+        __atomic_fetch_add(&n_mapped, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&at->maps[number], map, __ATOMIC_RELEASE);
+    return ring;
+}
+
+/* ---- Changing hands ---- */
+
+static bool has_room(const struct ring_map *map)
+{
+    uint64_t committed = __atomic_load_n(&map->committed, __ATOMIC_RELAXED);
+
+    return map->flags & RING_OVERWRITE ||
+           committed + map->subbuffer_size - __atomic_load_n(&map->consumed, __ATOMIC_RELAXED) <=
+               map->size;
+}
+
+/* A ring that its thread left. With ROOM: one in which a packet can be opened now. */
+static struct strata_ring *take_free(struct home *at, uint32_t tid, bool room)
+{
+    uint32_t n = MIN(__atomic_load_n(&at->n, __ATOMIC_RELAXED), (uint32_t)RINGS_MAX);
+
+    if (__atomic_load_n(&at->n_free, __ATOMIC_RELAXED) == 0)
+        return NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        struct ring_map *map = __atomic_load_n(&at->maps[i], __ATOMIC_ACQUIRE);
+        uint32_t nobody = 0;
+
+        if (!map || __atomic_load_n(&map->owner, __ATOMIC_RELAXED) != 0 || (room && !has_room(map)))
+            continue;
+        /* Acquire: all that the last owner wrote, to the handle too, is seen. */
+        if (!__atomic_compare_exchange_n(&map->owner, &nobody, tid, false, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED))
+            continue;
+        __atomic_fetch_sub(&at->n_free, 1, __ATOMIC_RELAXED);
+        return &at->handles[i].ring;
+    }
+    return NULL;
+}
+
+/* A ring whose thread is dead and did not leave it: it ended before the library was ready to hear of
+ * it, or by a bare system call. */
+static struct strata_ring *take_dead(struct home *at, uint32_t tid)
+{
+    uint32_t n = MIN(__atomic_load_n(&at->n, __ATOMIC_RELAXED), (uint32_t)RINGS_MAX);
+    pid_t pid = getpid();
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct ring_map *map = __atomic_load_n(&at->maps[i], __ATOMIC_ACQUIRE);
+        uint32_t owner;
+
+        if (!map)
+            continue;
+        owner = __atomic_load_n(&map->owner, __ATOMIC_ACQUIRE);
+        if (owner == 0 || owner == tid || syscall(SYS_tgkill, pid, (pid_t)owner, 0) == 0 ||
+            errno != ESRCH)
+            continue;
+        if (!__atomic_compare_exchange_n(&map->owner, &owner, tid, false, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED))
+            continue;
+        ring_settle(&at->handles[i].ring);
+        return &at->handles[i].ring;
+    }
+    return NULL;
+}
+
+static struct strata_ring *find_ring(struct home *at, uint32_t tid)
+{
+    struct strata_ring *ring = take_free(at, tid, true);
+    uint32_t n = __atomic_load_n(&at->n, __ATOMIC_RELAXED);
+
+    if (!ring && (n >= RINGS_MAX || (n > 0 && n % REAP_EVERY == 0)))
+        ring = take_dead(at, tid);
+    if (!ring)
+        ring = make_ring(at, tid);
+    if (!ring)
+        ring = take_free(at, tid, false);
+    return ring;
+}
+
+/* The ring is the thread's from now on. */
+static void name_thread(struct ring_map *map, uint32_t tid)
+{
+    char name[16] = "";
+
+    (void)prctl(PR_GET_NAME, name);
+    map->tid = tid;
+    memcpy(map->thread_name, name, sizeof(map->thread_name));
+}
+
+static void give_back(struct home *at, struct ring_map *map)
+{
+    /* Release: the next owner sees what we wrote. */
+    __atomic_store_n(&map->owner, 0, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&at->n_free, 1, __ATOMIC_RELAXED);
+}
+
+struct strata_ring *ring_acquire(void)
+{
+    int saved_errno = errno;
+    struct strata_ring *ring = NULL, *before = strata_ring_self;
+    uint32_t tid;
+    struct home *at;
+
+    /* Each attempt is some system calls; when there was no ring to be had, few events try again. */
+    if ((tries & 1023) == 0) {
+        tid = (uint32_t)syscall(SYS_gettid);
+        at = get_home();
+        if (at)
+            ring = find_ring(at, tid);
+        if (ring) {
+            name_thread(ring_map_of(ring->line), tid);
+            /* A handler that came meanwhile may have found a ring for this thread: one is enough. */
+            if (__atomic_compare_exchange_n(&strata_ring_self, &before, ring, false,
+                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+                if (have_leave_key && leave_key < KEYS_IN_PLACE)
+                    (void)pthread_setspecific(leave_key, ring);
+            } else {
+                give_back(at, ring_map_of(ring->line));
+                ring = before;
+            }
+        }
+    }
+    tries = ring ? 0 : tries + 1;
+    errno = saved_errno;
+    return ring;
+}
+
+/* At the end of a thread. */
+static void leave(void *p)
+{
+    struct strata_ring *ring = p;
+    struct home *at = __atomic_load_n(&home, __ATOMIC_ACQUIRE);
+
+    /* From here on a handler's event, or one of a destructor behind us, takes a ring anew. */
+    if (strata_ring_self == ring)
+        strata_ring_self = &ring_none;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (!at || !ring->line)
+        return;
+    ring_settle(ring);
+    give_back(at, ring_map_of(ring->line));
+}
+
+/* ---- Fork ---- */
+
+static LOCAL_TLS sigset_t mask_before_fork;
+
+/* A handler in the child before after_fork_child() has run would do no harm, as what it finds is wiped;
+ * without MADV_WIPEONFORK it would write to the parent's ring. */
+static void before_fork(void)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask_before_fork);
+}
+
+static void after_fork_parent(void)
+{
+    pthread_sigmask(SIG_SETMASK, &mask_before_fork, NULL);
+}
+
+static void after_fork_child(void)
+{
+    struct strata_ring *ring = strata_ring_self;
+    struct home *old = __atomic_load_n(&home, __ATOMIC_RELAXED);
+    size_t number = RINGS_MAX;
+
+    if (old && ring != &ring_none)
+        number = (size_t)((struct handle *)(void *)ring - old->handles);
+
+    for (size_t i = 0; i < n_mapped; i++) {
+        struct ring_map *map = mapped[i].map;
+
+        if (!map)
+            continue;
+        mapped[i].map = NULL;
+        /* fork() may have been called by a handler that interrupted this thread between begin and end.
+         * There the child goes on, with addresses in the ring: they must stay good, but be its own. */
+        if (i != number ||
+            mmap(map, mapped[i].length, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+            munmap(map, mapped[i].length);
+    }
+    n_mapped = 0;
+    /* Where it was not wiped. */
+    if (number < RINGS_MAX)
+        memset(&old->handles[number], 0, sizeof(old->handles[number]));
+    if (old)
+        old->alive = 0;
+    strata_ring_self = &ring_none;
+    tries = 0;
+    if (homeless_total > 0) {
+        memset(homeless_drops, 0, sizeof(homeless_drops));
+        homeless_total = 0;
+    }
+    pthread_sigmask(SIG_SETMASK, &mask_before_fork, NULL);
+}
+
+__attribute__((constructor)) static void ring_begin(void)
+{
+    have_leave_key = pthread_key_create(&leave_key, leave) == 0;
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+/* ---- What others ask ---- */
+
+void ring_count_homeless(uint32_t class_id)
+{
+    __atomic_fetch_add(&homeless_drops[class_id & RING_CLASS_MAX], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&homeless_total, 1, __ATOMIC_RELAXED);
+}
+
+unsigned ring_count(void)
+{
+    struct home *at = __atomic_load_n(&home, __ATOMIC_ACQUIRE);
+
+    return at ? MIN(__atomic_load_n(&at->n, __ATOMIC_ACQUIRE), (uint32_t)RINGS_MAX) : 0;
+}
+
+struct ring_map *ring_at(unsigned number)
+{
+    struct home *at = __atomic_load_n(&home, __ATOMIC_ACQUIRE);
+
+    return at && number < RINGS_MAX ? __atomic_load_n(&at->maps[number], __ATOMIC_ACQUIRE) : NULL;
+}
+
+uint64_t ring_homeless_drops(void)
+{
+    return __atomic_load_n(&homeless_total, __ATOMIC_RELAXED);
+}
+
+uint64_t ring_homeless_drops_of(uint32_t class_id)
+{
+    return class_id <= RING_CLASS_MAX ? __atomic_load_n(&homeless_drops[class_id], __ATOMIC_RELAXED)
+                                      : 0;
+}
+
+uint64_t ring_drops_of(uint32_t class_id)
+{
+    uint64_t n = ring_homeless_drops_of(class_id);
+
+    for (unsigned i = 0; i < ring_count(); i++) {
+        struct ring_map *map = ring_at(i);
+
+        if (map)
+            n += ring_discarded_of(map, class_id);
+    }
+    return n;
+}
+
+void ring_unlink(void)
+{
+    struct home *at = __atomic_load_n(&home, __ATOMIC_ACQUIRE);
+    char path[PATH_SIZE];
+
+    if (!setup.folder[0])
+        return;
+    for (unsigned i = 0; i < ring_count(); i++)
+        if (ring_at(i)) {
+            file_name(path, getpid(), at->handles[i].ring.file_number);
+            (void)unlink(path);
+        }
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The consumer's side of the ring. What is read may be of another process, one that was killed, or one
+ * that wrote where it should not have: positions and sizes are checked before they are used, so that a
+ * damaged ring gives wrong records at worst, and never a byte from outside of the mapping. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/macro.h"
+#include "runtime/ring.h"
+
+#define HEADER_SIZE sizeof(struct ring_packet_header)
+#define SUBBUFFER_MIN 4096
+#define RING_SIZE_MAX (1ULL << 40)
+
+static bool is_power_of_two(uint64_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+int ring_reader_init(struct ring_reader *ret, void *p, size_t length)
+{
+    struct ring_map *map = p;
+    struct ring_reader reader;
+
+    if (length < sizeof(*map) || memcmp(map->magic, RING_MAGIC, sizeof(map->magic)) != 0)
+        return -EINVAL;
+    if (map->version != RING_VERSION)
+        return -ENOTSUP;
+    reader = (struct ring_reader){
+        .map = map,
+        .size = map->size,
+        .subbuffer_size = map->subbuffer_size,
+        .data = (const uint8_t *)p + map->data_offset,
+        .overwrite = map->flags & RING_OVERWRITE,
+    };
+    if (!is_power_of_two(reader.size) || !is_power_of_two(reader.subbuffer_size) ||
+        reader.size > RING_SIZE_MAX || reader.subbuffer_size < SUBBUFFER_MIN ||
+        reader.subbuffer_size > reader.size / 2 || map->data_offset < sizeof(*map) ||
+        map->data_offset % 8 != 0 || map->data_offset > length ||
+        reader.size > length - map->data_offset || map->classes_offset < sizeof(*map) ||
+        map->classes_offset % 8 != 0 || map->classes_offset > map->data_offset ||
+        map->n_classes > (map->data_offset - map->classes_offset) / 8)
+        return -EINVAL;
+
+    if (reader.overwrite) {
+        reader.position = __atomic_load_n(&map->oldest, __ATOMIC_ACQUIRE);
+        reader.sequence = reader.position / reader.subbuffer_size;
+    } else {
+        reader.position = __atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE);
+        reader.sequence = map->sequence;
+        reader.time = map->consumed_time;
+    }
+    *ret = reader;
+    return 0;
+}
+
+/* Copies what the owner may be writing over; who calls looks afterwards whether it did. So this is a
+ * race, and meant to be one. */
+__attribute__((no_sanitize("thread"))) static void copy(void *to, const void *from, size_t size)
+{
+    volatile uint64_t *t = to;
+    const volatile uint64_t *f = from;
+
+    for (size_t i = 0; i < (size + 7) / 8; i++)
+        t[i] = f[i];
+}
+
+static const uint8_t *at(const struct ring_reader *reader, uint64_t position)
+{
+    return reader->data + (position & (reader->size - 1));
+}
+
+/* The full time of the record at POSITION, of which it has 48 bits; NEAR is less than 2^47 ticks off. */
+static uint64_t time_of_record(const struct ring_reader *reader, uint64_t position, uint64_t near)
+{
+    uint64_t word, low;
+
+    copy(&word, at(reader, position), 8);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    low = word >> 16;
+#else
+    low = word & 0xffffffffffffULL;
+#endif
+    return near + (uint64_t)((int64_t)((low - near) << 16) >> 16);
+}
+
+/* A run of records in one sub-buffer. */
+struct part {
+    uint64_t begin, end; /* positions; begin is a multiple of 8, or at the header */
+    uint64_t next;       /* where to read on */
+    uint64_t time_end;
+    bool whole; /* from the packet's begin */
+};
+
+/* The part of the packet at POSITION that is closed. */
+static struct part closed_part(const struct ring_reader *reader, uint64_t position)
+{
+    uint64_t start = position & ~(reader->subbuffer_size - 1);
+    struct ring_packet_header header;
+    uint64_t content;
+    struct part part;
+
+    copy(&header, at(reader, start), sizeof(header));
+    content = header.content_size / 8;
+    if (content < HEADER_SIZE || content > reader->subbuffer_size)
+        content = HEADER_SIZE; /* damaged */
+    part = (struct part){
+        .begin = (position + 7) & ~7ULL,
+        .end = start + content,
+        .next = start + reader->subbuffer_size,
+        .time_end = header.timestamp_end,
+    };
+    if (part.begin <= start + HEADER_SIZE) {
+        part.begin = start + HEADER_SIZE;
+        part.whole = true;
+    }
+    return part;
+}
+
+static struct part open_part(const struct ring_reader *reader, uint64_t position, uint64_t end,
+                             uint64_t time_end)
+{
+    uint64_t start = position & ~(reader->subbuffer_size - 1);
+    struct part part = {
+        .begin = (position + 7) & ~7ULL,
+        .end = end,
+        .next = end,
+        .time_end = time_end,
+    };
+
+    if (part.begin <= start + HEADER_SIZE) {
+        part.begin = start + HEADER_SIZE;
+        part.whole = true;
+    }
+    return part;
+}
+
+/* The first extent behind POSITION, as far as it lies there. Its table may be in any order. */
+static bool next_extent(const struct ring_reader *reader, uint64_t position, uint64_t committed,
+                        struct ring_extent *ret)
+{
+    struct ring_extent best = {UINT64_MAX, 0};
+    uint32_t n = MIN(reader->map->n_extents, (uint32_t)RING_EXTENTS);
+
+    position = MAX(position, committed);
+    for (uint32_t i = 0; i < n; i++) {
+        struct ring_extent extent = reader->map->extents[i];
+
+        if (extent.from >= extent.to || extent.to <= position || extent.to - committed > reader->size)
+            continue;
+        extent.from = MAX(extent.from, position);
+        if (extent.from < best.from)
+            best = extent;
+    }
+    if (best.to == 0)
+        return false;
+    *ret = best;
+    return true;
+}
+
+/* When the first record of an extent was stamped, but not after BEFORE. */
+static uint64_t extent_begin(const struct ring_reader *reader, struct ring_extent extent,
+                             uint64_t before)
+{
+    uint64_t next_packet =
+        (extent.from & ~(reader->subbuffer_size - 1)) + reader->subbuffer_size;
+    struct ring_packet_header header;
+    struct part part;
+
+    if (extent.to >= next_packet) {
+        part = closed_part(reader, extent.from);
+        if (part.begin >= part.end) {
+            copy(&header, at(reader, part.next), sizeof(header));
+            return MIN(header.timestamp_begin, before);
+        }
+    }
+    return MIN(time_of_record(reader, (extent.from + 7) & ~7ULL, before), before);
+}
+
+/* Whether there is something at the reader's position, and what. A part may turn out to be empty. */
+static bool find_part(const struct ring_reader *reader, enum ring_reading how, struct part *ret)
+{
+    const struct ring_map *map = reader->map;
+    uint64_t sub_mask = reader->subbuffer_size - 1;
+    uint64_t next_packet = (reader->position & ~sub_mask) + reader->subbuffer_size;
+    uint64_t committed, again, time;
+    struct ring_extent extent;
+    uint32_t n_extents;
+
+    /* Acquire: of the packets before it, all is seen. */
+    if (__atomic_load_n(&map->closed, __ATOMIC_ACQUIRE) >= next_packet) {
+        *ret = closed_part(reader, reader->position);
+        return true;
+    }
+    if (how == RING_CLOSED)
+        return false;
+
+    /* In this order, and acquire: [6] then says whose time it is. */
+    committed = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
+    time = __atomic_load_n(&map->time, __ATOMIC_ACQUIRE);
+    n_extents = __atomic_load_n(&map->n_extents, __ATOMIC_ACQUIRE);
+    again = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
+
+    if (again >= next_packet) {
+        *ret = closed_part(reader, reader->position);
+        return true;
+    }
+    if (committed > reader->position) {
+        if (how == RING_DEAD) {
+            /* It may have died in publish, with a time that is beyond what is committed. */
+            if (next_extent(reader, reader->position, committed, &extent))
+                time = extent_begin(reader, extent, time);
+        } else if (again > committed) {
+            /* The record that begins there is committed by now, and ours are not after it. */
+            time = time_of_record(reader, (committed + 7) & ~7ULL, time);
+        } else if (n_extents > 0) {
+            return false; /* a handler interrupts a record: until it is done no time is sure */
+        }
+        *ret = open_part(reader, reader->position, committed, time);
+        return true;
+    }
+    if (how != RING_DEAD || !next_extent(reader, reader->position, committed, &extent))
+        return false;
+
+    /* An extent may go over several packets; all but the last one are closed. */
+    next_packet = (extent.from & ~sub_mask) + reader->subbuffer_size;
+    if (extent.to >= next_packet) {
+        *ret = closed_part(reader, extent.from);
+        return true;
+    }
+    time = map->late;
+    *ret = open_part(reader, extent.from, extent.to, time);
+    if (next_extent(reader, extent.to, committed, &extent))
+        ret->time_end = extent_begin(reader, extent, time);
+    return true;
+}
+
+/* The header of the part as a packet by itself. */
+static struct ring_packet_header make_header(const struct ring_reader *reader,
+                                             const struct part *part)
+{
+    const struct ring_map *map = reader->map;
+    uint64_t start = part->begin & ~(reader->subbuffer_size - 1);
+    uint64_t content = HEADER_SIZE + (part->end - part->begin);
+    struct ring_packet_header header;
+    uint64_t discarded;
+
+    copy(&header, at(reader, start), sizeof(header));
+    if (header.magic != CTF_MAGIC || header.packet_seq_num != start / reader->subbuffer_size) {
+        /* Its thread was killed before it wrote the header, and a handler had gone on behind. */
+        header = (struct ring_packet_header){
+            .magic = CTF_MAGIC,
+            .pid = map->pid,
+            .tid = map->tid,
+        };
+        memcpy(header.uuid, map->uuid, sizeof(header.uuid));
+        memcpy(header.thread_name, map->thread_name, sizeof(header.thread_name));
+    }
+    if (!part->whole)
+        header.timestamp_begin =
+            time_of_record(reader, part->begin, reader->time ? reader->time : map->clock_pair.ticks);
+    header.timestamp_begin = MAX(header.timestamp_begin, reader->time);
+    header.timestamp_end = MAX(part->time_end, header.timestamp_begin);
+    discarded = part->next == part->end ? ring_discarded(map) : header.events_discarded;
+    header.events_discarded = MAX(discarded, reader->discarded);
+    header.packet_seq_num = reader->sequence;
+    header.content_size = content * 8;
+    header.packet_size = ((content + 7) & ~7ULL) * 8;
+    return header;
+}
+
+static bool next_part(struct ring_reader *reader, enum ring_reading how, struct part *ret)
+{
+    while (find_part(reader, how, ret)) {
+        if (ret->begin < ret->end)
+            return true;
+        if (ret->next <= reader->position) /* damaged, or nothing new */
+            return false;
+        reader->position = ret->next;
+    }
+    return false;
+}
+
+static void advance(struct ring_reader *reader, const struct part *part,
+                    const struct ring_packet_header *header)
+{
+    reader->position = part->next;
+    reader->sequence++;
+    reader->time = header->timestamp_end;
+    reader->discarded = header->events_discarded;
+}
+
+int ring_reader_next(struct ring_reader *reader, enum ring_reading how, struct ring_packet *ret)
+{
+    struct part part;
+
+    if (!next_part(reader, how, &part))
+        return 0;
+    *ret = (struct ring_packet){
+        .header = make_header(reader, &part),
+        .content = at(reader, part.begin),
+        .content_size = (size_t)(part.end - part.begin),
+        .end = part.next,
+    };
+    advance(reader, &part, &ret->header);
+    return 1;
+}
+
+void ring_reader_release(struct ring_reader *reader, const struct ring_packet *packet)
+{
+    struct ring_map *map = reader->map;
+
+    map->sequence = packet->header.packet_seq_num + 1;
+    map->consumed_time = packet->header.timestamp_end;
+    /* Release: what we read, we have read when the owner sees that it may write there. */
+    __atomic_store_n(&map->consumed, packet->end, __ATOMIC_RELEASE);
+}
+
+int ring_reader_copy(struct ring_reader *reader, enum ring_reading how, uint8_t *buffer,
+                     struct ring_packet *ret)
+{
+    for (;;) {
+        uint64_t oldest = __atomic_load_n(&reader->map->oldest, __ATOMIC_ACQUIRE);
+        struct part part;
+
+        if (reader->position < oldest) {
+            reader->sequence += oldest / reader->subbuffer_size -
+                                reader->position / reader->subbuffer_size;
+            reader->position = oldest;
+        }
+        if (!next_part(reader, how, &part)) {
+            /* What made it look empty may have been written over while we looked. */
+            if (__atomic_load_n(&reader->map->oldest, __ATOMIC_ACQUIRE) > reader->position)
+                continue;
+            return 0;
+        }
+        *ret = (struct ring_packet){
+            .header = make_header(reader, &part),
+            .content = buffer,
+            .content_size = (size_t)(part.end - part.begin),
+            .end = part.next,
+        };
+        copy(buffer, at(reader, part.begin), ret->content_size);
+
+        /* Acquire fence: `oldest` is read after what was copied; the owner raises it before it writes. */
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&reader->map->oldest, __ATOMIC_RELAXED) > part.begin)
+            continue;
+        advance(reader, &part, &ret->header);
+        return 1;
+    }
+}
+
+uint64_t ring_discarded(const struct ring_map *map)
+{
+    return __atomic_load_n(&map->discarded, __ATOMIC_RELAXED);
+}
+
+uint64_t ring_discarded_of(const struct ring_map *map, uint32_t class_id)
+{
+    const uint64_t *drops = (const uint64_t *)((const uint8_t *)map + map->classes_offset);
+
+    return class_id < map->n_classes ? __atomic_load_n(&drops[class_id], __ATOMIC_RELAXED) : 0;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The rare cases of the emit path: what strata/ring.h does not do inline. All of it may run in a signal
+ * handler, be interrupted anywhere by one that does the same, and never come to run on. The numbers in
+ * brackets are the invariants of runtime/ring.h. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/ring_owner.h"
+
+/* Of two times that are less than 2^63 ticks apart. */
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return (int64_t)(a - b) < 0 ? b : a;
+}
+
+/* What stays of a ring. Copied, as a handler that forks has the ring wiped under our feet in the child. */
+struct geometry {
+    uint64_t mask, sub_mask;
+    uint8_t *data;
+};
+
+static struct geometry geometry_of(const struct strata_ring *ring)
+{
+    return (struct geometry){ring->mask, ring->sub_mask, ring->data};
+}
+
+static struct ring_packet_header *packet_at(const struct geometry *ring, uint64_t position)
+{
+    return (struct ring_packet_header *)(ring->data + (position & ring->mask));
+}
+
+/* Completes the header of the packet that ends at CONTENT_END. */
+static void close_packet(const struct geometry *ring, struct ring_map *map, uint64_t content_end,
+                         uint64_t time)
+{
+    struct ring_packet_header *header = packet_at(ring, content_end & ~ring->sub_mask);
+    uint64_t content = content_end & ring->sub_mask;
+
+    header->timestamp_end = time;
+    header->content_size = content * 8;
+    header->packet_size = ((content + 7) & ~7ULL) * 8;
+    header->events_discarded = __atomic_load_n(&map->discarded, __ATOMIC_RELAXED);
+}
+
+static void open_packet(const struct geometry *ring, struct ring_map *map, uint64_t position,
+                        uint64_t time)
+{
+    struct ring_packet_header *header = packet_at(ring, position);
+
+    *header = (struct ring_packet_header){
+        .magic = CTF_MAGIC,
+        .timestamp_begin = time,
+        .timestamp_end = time,
+        .content_size = RING_HEADER_SIZE * 8,
+        .packet_size = RING_HEADER_SIZE * 8,
+        .packet_seq_num = position / (ring->sub_mask + 1),
+        .events_discarded = __atomic_load_n(&map->discarded, __ATOMIC_RELAXED),
+        .pid = map->pid,
+        .tid = map->tid,
+    };
+    memcpy(header->uuid, map->uuid, sizeof(header->uuid));
+    memcpy(header->thread_name, map->thread_name, sizeof(header->thread_name));
+}
+
+void ring_count_drop(struct ring_map *map, uint32_t class_id)
+{
+    uint64_t *drops = (uint64_t *)((uint8_t *)map + map->classes_offset);
+
+    ring_add(&map->discarded, 1);
+    ring_add(&drops[class_id < map->n_classes ? class_id : 0], 1);
+}
+
+/* Whether there is space for a packet at NEXT. In an overwrite ring this gives the oldest up [8]. */
+static bool make_room(const struct geometry *ring, struct ring_map *map, uint64_t next)
+{
+    uint64_t size = ring->mask + 1, behind = next + ring->sub_mask + 1, oldest;
+
+    if (!(map->flags & RING_OVERWRITE))
+        /* Acquire: the consumer's reads come before our writes. */
+        return behind - __atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE) <= size;
+
+    /* A handler must not go all around the ring to the record that it interrupted. */
+    if (behind - (__atomic_load_n(&map->committed, __ATOMIC_RELAXED) & ~ring->sub_mask) > size)
+        return false;
+    if (behind <= size)
+        return true;
+    oldest = __atomic_load_n(&map->oldest, __ATOMIC_RELAXED);
+    while (oldest < behind - size &&
+           !strata_ring_exchange(&map->oldest, oldest, behind - size))
+        oldest = __atomic_load_n(&map->oldest, __ATOMIC_RELAXED);
+    /* Release fence: what is written from here on is not seen before the new `oldest` is. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    return true;
+}
+
+/* Finds the extent that a nested record will be noted in, before its space is taken: the last one, if
+ * the record adjoins it, else a new one. What an unused entry holds is past (it ends before committed),
+ * and stays so until the record is committed [3]. -EAGAIN: a handler was faster. */
+static int find_extent(struct ring_map *map, struct strata_slot *slot, uint64_t from)
+{
+    uint32_t n = __atomic_load_n(&map->n_extents, __ATOMIC_RELAXED);
+
+    if (n > 0 && __atomic_load_n(&map->extents[n - 1].to, __ATOMIC_RELAXED) == from) {
+        slot->extent = n - 1;
+        slot->extends = true;
+        return 0;
+    }
+    slot->extends = false;
+    if (slot->claimed != UINT32_MAX) {
+        slot->extent = slot->claimed;
+        return 0;
+    }
+    if (n >= RING_EXTENTS)
+        return -ENOSPC;
+    /* Release, as everything behind it: see publish. */
+    if (!__atomic_compare_exchange_n(&map->n_extents, &n, n + 1, false, __ATOMIC_RELEASE,
+                                     __ATOMIC_RELAXED))
+        return -EAGAIN;
+    slot->extent = slot->claimed = n;
+    return 0;
+}
+
+uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t size)
+{
+    struct strata_ring *ring = strata_ring_self;
+    struct strata_ring_line *line;
+    struct geometry geometry;
+    struct ring_map *map;
+
+    if (!ring->line) {
+        ring = ring_acquire();
+        if (!ring) {
+            ring_count_homeless(id);
+            return NULL;
+        }
+    }
+    line = ring->line;
+    map = ring_map_of(line);
+    geometry = geometry_of(ring);
+    slot->claimed = UINT32_MAX;
+
+    for (;;) {
+        uint64_t from = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
+        bool nested = __atomic_load_n(&line->committed, __ATOMIC_RELAXED) != from;
+        uint64_t at = (from + 7) & ~7ULL, next = 0, last, time;
+        bool opens;
+        int r;
+
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        time = trace_clock_ticks();
+        last = later(__atomic_load_n(&line->time, __ATOMIC_RELAXED), line->late);
+        time = later(time, last); /* another processor's clock may be behind: [1] comes first */
+
+        opens = ((at - 1) & geometry.sub_mask) + size >= geometry.sub_mask ||
+                time - last >= STRATA_RING_GAP;
+        if (opens) {
+            next = (from + geometry.sub_mask) & ~geometry.sub_mask;
+            at = next + RING_HEADER_SIZE;
+            if (RING_HEADER_SIZE + size > geometry.sub_mask || !make_room(&geometry, map, next))
+                goto drop;
+        }
+        if (nested) {
+            r = find_extent(map, slot, from);
+            if (r == -EAGAIN)
+                continue;
+            if (r < 0)
+                goto drop;
+        }
+        if (!strata_ring_exchange(&ring->head, from, at + size)) {
+            if (ring->line != line) /* a handler forked, and we are in the child */
+                goto drop;
+            continue;
+        }
+
+        if (opens) {
+            if (from & geometry.sub_mask)
+                close_packet(&geometry, map, from, time);
+            open_packet(&geometry, map, next, time);
+        }
+        if (nested) {
+            line->late = time;
+        } else {
+            __atomic_store_n(&line->time, time, __ATOMIC_RELEASE);
+            if (opens) {
+                /* Committed as a record of its own, so that `closed` can follow [5]. */
+                __atomic_store_n(&line->committed, at, __ATOMIC_RELEASE);
+                __atomic_store_n(&map->closed, next, __ATOMIC_RELEASE);
+                from = at;
+            }
+        }
+        slot->ring = ring;
+        slot->line = line;
+        slot->from = from;
+        slot->end = at + size;
+        slot->word = strata_ring_word(id, time);
+        slot->record = geometry.data + (at & geometry.mask);
+        return slot->record + 8;
+    }
+
+drop:
+    ring_count_drop(map, id);
+    return NULL;
+}
+
+void strata_ring_end_nested(struct strata_slot *slot)
+{
+    struct ring_map *map = ring_map_of(slot->line);
+    struct ring_extent *extent = &map->extents[slot->extent];
+
+    if (slot->ring->line != slot->line) /* in a child that a handler forked: the parent commits it */
+        return;
+
+    if (!slot->extends)
+        __atomic_store_n(&extent->from, slot->from, __ATOMIC_RELAXED);
+    /* Release: from this store on it counts [3]. */
+    __atomic_store_n(&extent->to, slot->end, __ATOMIC_RELEASE);
+}
+
+void strata_ring_publish(struct strata_slot *slot)
+{
+    struct strata_ring *ring = slot->ring;
+    struct strata_ring_line *line = slot->line;
+    struct ring_map *map = ring_map_of(line);
+    uint64_t head, committed, closed;
+
+    if (ring->line != line) /* as above */
+        return;
+
+    /* While committed < head, handlers that come take themselves for nested and leave `committed` alone;
+     * so it does not go back [4]. One that comes when they are equal publishes by itself. */
+    for (;;) {
+        head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
+        committed = __atomic_load_n(&line->committed, __ATOMIC_RELAXED);
+        if (committed >= head)
+            break;
+        /* Release, each: who reads this time sees that extents are in use, and who sees that none are
+         * sees this position [6]. */
+        __atomic_store_n(&line->time, line->late, __ATOMIC_RELEASE);
+        __atomic_store_n(&line->committed, head, __ATOMIC_RELEASE);
+    }
+
+    committed &= ~ring->sub_mask;
+    closed = __atomic_load_n(&map->closed, __ATOMIC_RELAXED);
+    while (closed < committed && !strata_ring_exchange(&map->closed, closed, committed))
+        closed = __atomic_load_n(&map->closed, __ATOMIC_RELAXED);
+    __atomic_store_n(&map->n_extents, 0, __ATOMIC_RELEASE);
+}
+
+void ring_settle(struct strata_ring *ring)
+{
+    struct strata_ring_line *line = ring->line;
+    struct ring_map *map = ring_map_of(line);
+    struct geometry geometry = geometry_of(ring);
+    uint64_t committed = __atomic_load_n(&line->committed, __ATOMIC_RELAXED);
+
+    if (ring->head != committed)
+        ring_add(&map->discarded, 1);
+    if (committed & geometry.sub_mask) {
+        close_packet(&geometry, map, committed, later(line->time, line->late));
+        committed = (committed + geometry.sub_mask) & ~geometry.sub_mask;
+        __atomic_store_n(&line->committed, committed, __ATOMIC_RELEASE);
+        __atomic_store_n(&map->closed, committed, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&map->n_extents, 0, __ATOMIC_RELEASE);
+    ring->head = committed;
+}
