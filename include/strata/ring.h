@@ -42,8 +42,9 @@ struct strata_ring_line {
  * finds that nothing fits and asks for a ring of its own. */
 struct strata_ring {
     uint64_t head;
-    uint64_t fast_mask; /* the size of a sub-buffer - 1; 0: every event goes by strata_ring_begin_slow() */
-    uint64_t mask;      /* the size of the ring - 1 */
+    uint64_t
+        fast_mask; /* the size of a sub-buffer - 1; 0: every event goes by strata_ring_begin_slow() */
+    uint64_t mask; /* the size of the ring - 1 */
     uint8_t *data;
     struct strata_ring_line *line;
     /* what follows is of src/runtime alone */
@@ -73,11 +74,15 @@ extern STRATA_TRACE_API __thread struct strata_ring *strata_ring_self
 
 /* The rare cases: the thread has no ring, the packet is full, a handler interrupts a record, the clock
  * stepped back or was not read for long, the processor has no clock that is fit. NULL: dropped, counted. */
-STRATA_TRACE_API uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t size);
+STRATA_TRACE_API uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id,
+                                                 size_t size);
 /* The record lies behind one that is still open. */
-STRATA_TRACE_API void strata_ring_end_nested(struct strata_slot *slot);
+STRATA_TRACE_API void strata_ring_end_nested(const struct strata_slot *slot);
 /* Handlers put records behind this one while it was open. */
-STRATA_TRACE_API void strata_ring_publish(struct strata_slot *slot);
+STRATA_TRACE_API void strata_ring_publish(const struct strata_slot *slot);
+
+/* Bytes of a record in front of its arguments. */
+#define STRATA_RING_HEADER 8
 
 /* Ticks: longer ones between two events of a ring go into a new packet, as a record has 48 bits of time. */
 #define STRATA_RING_GAP (1ULL << 47)
@@ -126,7 +131,19 @@ STRATA_RING_INLINE uint64_t strata_ring_word(uint32_t id, uint64_t time)
 #endif
 }
 
-/* Space for a record of class ID and of SIZE bytes, its header word included (8 + arguments). Returns
+/* By a copy, so that the slot of the ordinary case need not be in memory. */
+STRATA_RING_INLINE uint8_t *strata_ring_begin_rare(struct strata_slot *slot, uint32_t id,
+                                                   size_t size)
+{
+    struct strata_slot rare;
+    uint8_t *at = strata_ring_begin_slow(&rare, id, size);
+
+    if (at)
+        *slot = rare;
+    return at;
+}
+
+/* Space for a record of class ID and of SIZE bytes, STRATA_RING_HEADER of them included. Returns
  * where the arguments go; NULL: dropped, there is nothing to end. */
 STRATA_RING_INLINE uint8_t *strata_ring_begin(struct strata_slot *slot, uint32_t id, size_t size)
 {
@@ -145,7 +162,7 @@ STRATA_RING_INLINE uint8_t *strata_ring_begin(struct strata_slot *slot, uint32_t
         strata_unlikely(time - line->time >= STRATA_RING_GAP) ||
         strata_unlikely(__atomic_load_n(&line->committed, __ATOMIC_RELAXED) != from) ||
         strata_unlikely(!strata_ring_exchange(&ring->head, from, at + size)))
-        return strata_ring_begin_slow(slot, id, size);
+        return strata_ring_begin_rare(slot, id, size);
 
     /* Release: a consumer that sees this time sees all that was committed before it (invariant 6). */
     __atomic_store_n(&line->time, time, __ATOMIC_RELEASE);
@@ -156,7 +173,7 @@ STRATA_RING_INLINE uint8_t *strata_ring_begin(struct strata_slot *slot, uint32_t
     slot->end = at + size;
     slot->word = strata_ring_word(id, time);
     slot->record = ring->data + (at & ring->mask);
-    return slot->record + 8;
+    return slot->record + STRATA_RING_HEADER;
 }
 
 /* Commits. */
@@ -167,7 +184,9 @@ STRATA_RING_INLINE void strata_ring_end(struct strata_slot *slot)
     __builtin_memcpy(__builtin_assume_aligned(slot->record, 8), &slot->word, 8);
 
     if (strata_unlikely(__atomic_load_n(&line->committed, __ATOMIC_RELAXED) != slot->from)) {
-        strata_ring_end_nested(slot);
+        struct strata_slot nested = *slot;
+
+        strata_ring_end_nested(&nested);
         return;
     }
 
@@ -178,8 +197,11 @@ STRATA_RING_INLINE void strata_ring_end(struct strata_slot *slot)
      * to us; one that comes from here on publishes by itself. So head is read after the store, in the
      * order of the program; that is enough, as both are on one processor. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (strata_unlikely(__atomic_load_n(&slot->ring->head, __ATOMIC_RELAXED) != slot->end))
-        strata_ring_publish(slot);
+    if (strata_unlikely(__atomic_load_n(&slot->ring->head, __ATOMIC_RELAXED) != slot->end)) {
+        struct strata_slot outermost = *slot;
+
+        strata_ring_publish(&outermost);
+    }
 }
 
 /* Copies an argument, and returns where the next one goes. */
@@ -192,14 +214,19 @@ STRATA_RING_INLINE uint8_t *strata_ring_put(uint8_t *at, const void *argument, s
 /* How many bytes of the string are recorded, its NUL not counted. */
 STRATA_RING_INLINE size_t strata_ring_length(const char *string)
 {
-    return string ? __builtin_strnlen(string, STRATA_STRING_MAX) : 0;
+    const char *end = NULL;
+
+    if (!string)
+        return 0;
+    end = (const char *)__builtin_memchr(string, 0, STRATA_STRING_MAX);
+    return end ? (size_t)(end - string) : STRATA_STRING_MAX;
 }
 
-/* Copies LENGTH bytes (of strata_ring_length()) and a NUL. Another thread may write to the string
- * meanwhile; a NUL that it puts inside is recorded as a blank, as readers would lose their place. */
+/* Copies LENGTH bytes (of strata_ring_length()) and a NUL. */
 STRATA_RING_INLINE uint8_t *strata_ring_put_string(uint8_t *at, const char *string, size_t length)
 {
-    __builtin_memcpy(at, string, length);
+    if (length > 0)
+        __builtin_memcpy(at, string, length);
     at[length] = 0;
     return at + length + 1;
 }

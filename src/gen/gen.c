@@ -146,14 +146,33 @@ static int run(struct gen_state *state, const struct declarations *declarations,
     return state->error;
 }
 
+static bool asks_for(const struct gen_job *job, const char *name)
+{
+    for (unsigned i = 0; i < job->n_backends; i++)
+        if (strcmp(job->backends[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* With libstrata the records of `simple` are those of `ring`: one and the same code makes them. */
+static void add_implied(struct gen_job *job)
+{
+    if (job->target == GEN_STRATA && asks_for(job, "simple") && !asks_for(job, "ring") &&
+        job->n_backends < GEN_BACKENDS_MAX)
+        job->backends[job->n_backends++] = gen_backend_find("ring", strlen("ring"));
+}
+
 int gen_run(const struct gen_job *job, const struct declarations *declarations, struct text *out,
             struct fault *fault)
 {
+    struct gen_job whole = *job;
     struct gen_state state = {
-        .job = job, .out = out, .fault = fault, .counted = text_len(out), .n_lines = 0};
+        .job = &whole, .out = out, .fault = fault, .counted = text_len(out), .n_lines = 0};
     struct arena arena = {0};
     int r;
 
+    state.ring_asked = asks_for(job, "ring");
+    add_implied(&whole);
     r = run(&state, declarations, &arena);
     arena_done(&arena);
     return r;

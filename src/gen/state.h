@@ -63,6 +63,7 @@ struct gen_state {
     unsigned n_pieces;
     bool any_event_section; /* a chosen backend has "TARGET FORMAT event" */
     bool any_backend;       /* one is not nop */
+    bool ring_asked;        /* `ring` itself, not only because of `simple` */
     char group[128];        /* an identifier */
 
     size_t counted; /* bytes of OUT whose lines are in `n_lines` */

@@ -422,6 +422,11 @@ static bool flag_output_named(const struct gen_state *state)
     return state->job->output_name && strcmp(state->job->output_name, "-") != 0;
 }
 
+static bool flag_ring_asked(const struct gen_state *state)
+{
+    return state->ring_asked;
+}
+
 static bool flag_root_group(const struct gen_state *state)
 {
     return state->job->group && strcmp(state->job->group, "root") == 0;
@@ -478,6 +483,7 @@ static const struct gen_flag flags[] = {
     {"no_events", GEN_FILE, flag_no_events},
     {"output_named", GEN_FILE, flag_output_named}, /* not standard output: #line can name it */
     {"pointer", GEN_ARGUMENT, flag_pointer},       /* but no string */
+    {"ring_asked", GEN_FILE, flag_ring_asked},
     {"root_group", GEN_FILE, flag_root_group},
     {"signed", GEN_ARGUMENT, flag_signed},
     {"string", GEN_ARGUMENT, flag_string},

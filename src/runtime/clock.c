@@ -56,7 +56,8 @@ static uint64_t tsc_hz_by_cpuid(void)
 enum clock_kind trace_clock_kind(void)
 {
 #if defined(__x86_64__)
-    static _Atomic int kind = -1; /* asking the processor takes a microsecond or, in a guest, many */
+    static _Atomic int kind =
+        -1; /* asking the processor takes a microsecond or, in a guest, many */
     int k = atomic_load_explicit(&kind, memory_order_relaxed);
 
     if (k < 0) {

@@ -136,8 +136,9 @@ int ring_setup(const struct ring_options *options)
         return -EINVAL;
 
     size = power_of_two(options->size ? options->size : RING_SIZE, SIZE_MIN, SIZE_MAX_);
-    subbuffer_size = power_of_two(options->subbuffer_size ? options->subbuffer_size : RING_SUBBUFFER_SIZE,
-                                  SUBBUFFER_MIN, SIZE_MAX_);
+    subbuffer_size =
+        power_of_two(options->subbuffer_size ? options->subbuffer_size : RING_SUBBUFFER_SIZE,
+                     SUBBUFFER_MIN, SIZE_MAX_);
     if (subbuffer_size > size / 2) {
         if (options->subbuffer_size)
             return -EINVAL;

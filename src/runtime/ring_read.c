@@ -148,7 +148,8 @@ static bool next_extent(const struct ring_reader *reader, uint64_t position, uin
     for (uint32_t i = 0; i < n; i++) {
         struct ring_extent extent = reader->map->extents[i];
 
-        if (extent.from >= extent.to || extent.to <= position || extent.to - committed > reader->size)
+        if (extent.from >= extent.to || extent.to <= position ||
+            extent.to - committed > reader->size)
             continue;
         extent.from = MAX(extent.from, position);
         if (extent.from < best.from)
@@ -164,8 +165,7 @@ static bool next_extent(const struct ring_reader *reader, uint64_t position, uin
 static uint64_t extent_begin(const struct ring_reader *reader, struct ring_extent extent,
                              uint64_t before)
 {
-    uint64_t next_packet =
-        (extent.from & ~(reader->subbuffer_size - 1)) + reader->subbuffer_size;
+    uint64_t next_packet = (extent.from & ~(reader->subbuffer_size - 1)) + reader->subbuffer_size;
     struct ring_packet_header header;
     struct part part;
 
@@ -259,8 +259,8 @@ static struct ring_packet_header make_header(const struct ring_reader *reader,
         memcpy(header.thread_name, map->thread_name, sizeof(header.thread_name));
     }
     if (!part->whole)
-        header.timestamp_begin =
-            time_of_record(reader, part->begin, reader->time ? reader->time : map->clock_pair.ticks);
+        header.timestamp_begin = time_of_record(
+            reader, part->begin, reader->time ? reader->time : map->clock_pair.ticks);
     header.timestamp_begin = MAX(header.timestamp_begin, reader->time);
     header.timestamp_end = MAX(part->time_end, header.timestamp_begin);
     discarded = part->next == part->end ? ring_discarded(map) : header.events_discarded;
@@ -326,8 +326,8 @@ int ring_reader_copy(struct ring_reader *reader, enum ring_reading how, uint8_t 
         struct part part;
 
         if (reader->position < oldest) {
-            reader->sequence += oldest / reader->subbuffer_size -
-                                reader->position / reader->subbuffer_size;
+            reader->sequence +=
+                oldest / reader->subbuffer_size - reader->position / reader->subbuffer_size;
             reader->position = oldest;
         }
         if (!next_part(reader, how, &part)) {

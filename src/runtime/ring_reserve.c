@@ -87,8 +87,7 @@ static bool make_room(const struct geometry *ring, struct ring_map *map, uint64_
     if (behind <= size)
         return true;
     oldest = __atomic_load_n(&map->oldest, __ATOMIC_RELAXED);
-    while (oldest < behind - size &&
-           !strata_ring_exchange(&map->oldest, oldest, behind - size))
+    while (oldest < behind - size && !strata_ring_exchange(&map->oldest, oldest, behind - size))
         oldest = __atomic_load_n(&map->oldest, __ATOMIC_RELAXED);
     /* Release fence: what is written from here on is not seen before the new `oldest` is. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -204,12 +203,13 @@ drop:
     return NULL;
 }
 
-void strata_ring_end_nested(struct strata_slot *slot)
+void strata_ring_end_nested(const struct strata_slot *slot)
 {
     struct ring_map *map = ring_map_of(slot->line);
     struct ring_extent *extent = &map->extents[slot->extent];
 
-    if (slot->ring->line != slot->line) /* in a child that a handler forked: the parent commits it */
+    if (slot->ring->line !=
+        slot->line) /* in a child that a handler forked: the parent commits it */
         return;
 
     if (!slot->extends)
@@ -218,7 +218,7 @@ void strata_ring_end_nested(struct strata_slot *slot)
     __atomic_store_n(&extent->to, slot->end, __ATOMIC_RELEASE);
 }
 
-void strata_ring_publish(struct strata_slot *slot)
+void strata_ring_publish(const struct strata_slot *slot)
 {
     struct strata_ring *ring = slot->ring;
     struct strata_ring_line *line = slot->line;

@@ -16,12 +16,12 @@
 #include "ring_records.h"
 
 /* These tests run in threads other than cmocka's, where its own would end the program without a word. */
-#define expect(condition)                                                                          \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
-            abort();                                                                               \
-        }                                                                                          \
+#define expect(condition)                                                           \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                \
+        }                                                                           \
     } while (0)
 #undef assert_true
 #define assert_true(condition) expect(condition)
@@ -204,7 +204,8 @@ static void test_around(void **state)
         assert_true(emit_two(emitted, ~emitted));
         emitted++;
         if (i % 1000 == 999) {
-            uint64_t next = expect_rising(&reader, i % 3000 == 2999 ? RING_FLUSH : RING_CLOSED, read);
+            uint64_t next =
+                expect_rising(&reader, i % 3000 == 2999 ? RING_FLUSH : RING_CLOSED, read);
 
             packets += next > read;
             read = next;
@@ -445,25 +446,21 @@ static void on_thread(void **state)
     pthread_join(thread, NULL);
 }
 
-#define ON_THREAD(test)                                                                            \
-    {                                                                                              \
-        #test, on_thread, NULL, NULL, &(struct on_thread)                                          \
-        {                                                                                          \
-            test, NULL                                                                             \
-        }                                                                                          \
+#define ON_THREAD(test)                                   \
+    {                                                     \
+#test, on_thread, NULL, NULL, &(struct on_thread) \
+        {                                                 \
+            test, NULL                                    \
+        }                                                 \
     }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_THREAD(test_emitted_is_read),
-        ON_THREAD(test_long_strings_are_cut),
-        ON_THREAD(test_around),
-        ON_THREAD(test_full_drops_and_counts),
-        ON_THREAD(test_too_large),
-        ON_THREAD(test_long_gap),
-        ON_THREAD(test_threads),
-        ON_THREAD(test_churn),
+        ON_THREAD(test_emitted_is_read), ON_THREAD(test_long_strings_are_cut),
+        ON_THREAD(test_around),          ON_THREAD(test_full_drops_and_counts),
+        ON_THREAD(test_too_large),       ON_THREAD(test_long_gap),
+        ON_THREAD(test_threads),         ON_THREAD(test_churn),
     };
     int r = ring_setup(&(struct ring_options){.size = RING, .subbuffer_size = SUBBUFFER});
 
