@@ -19,6 +19,8 @@ int strata_main(int argc, char **argv);
 /* A verb: argv[0] is its name. */
 typedef int (*cmd_function)(int argc, char **argv);
 
+/* TEXT and a newline on standard error, control characters as \xNN: what users and files call things. */
+void cmd_message(const char *format, ...) _printf_(1, 2);
 /* "strata: TEXT" on standard error, control characters as \xNN; the second with what a fault says. */
 void cmd_error(const char *format, ...) _printf_(1, 2);
 void cmd_fault(const struct fault *fault);

@@ -25,26 +25,30 @@ struct gen_options {
 static int parse_format(void *member, const char *value, struct fault *fault)
 {
     const struct gen_format *format = gen_format_find(value, strlen(value));
-    char all[256];
-    size_t n = 0;
+    char all[GENERATE_LIST_MAX];
 
     if (format) {
         *(const struct gen_format **)member = format;
         return 0;
     }
-    for (format = gen_formats; format->name && n < sizeof all; format++)
-        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s",
-                              format == gen_formats ? "" : (format[1].name ? ", " : " and "),
-                              format->name);
+    generate_list_formats(all, sizeof all);
     return fault_plain(fault, -EINVAL, NULL, "is not a format; there are %s", all);
 }
 
 static int parse_backends(void *member, const char *value, struct fault *fault)
 {
-    struct fault why = {0};
-    int r = generate_backends(member, value, &why);
+    char all[GENERATE_LIST_MAX];
+    const char *unknown;
+    size_t len;
 
-    return r < 0 ? fault_plain(fault, r, NULL, "names an %s", why.what) : r;
+    if (generate_backends(member, value, &unknown, &len) >= 0)
+        return 0;
+    generate_list_backends(all, sizeof all);
+    if (len == strlen(value))
+        return fault_plain(fault, -EINVAL, NULL, "is not a backend; there are %s", all);
+    return fault_plain(fault, -EINVAL, NULL,
+                       "has '%.*s' in it, which is not a backend; there are %s",
+                       (int)MIN(len, (size_t)40), unknown, all);
 }
 
 static const char *const targets[] = {"strata", "qemu", NULL};

@@ -7,15 +7,28 @@
 #include "cmd/cmd.h"
 #include "gen/output.h"
 
-/* "a, b and c" of all backends. */
-static void list_backends(char *buf, size_t size)
+/* One name of a list; whether it is the first, and the last. */
+static size_t put_word(char *buf, size_t size, const char *name, bool first, bool last)
+{
+    int n = snprintf(buf, size, "%s%s", first ? "" : (last ? " and " : ", "), name);
+
+    return MIN((size_t)n, size - 1);
+}
+
+void generate_list_backends(char *buf, size_t size)
 {
     size_t n = 0;
 
-    for (const struct gen_backend *backend = gen_backends; backend->name && n < size; backend++)
-        n += (size_t)snprintf(buf + n, size - n, "%s%s",
-                              backend == gen_backends ? "" : (backend[1].name ? ", " : " and "),
-                              backend->name);
+    for (const struct gen_backend *p = gen_backends; p->name; p++)
+        n += put_word(buf + n, size - n, p->name, p == gen_backends, !p[1].name);
+}
+
+void generate_list_formats(char *buf, size_t size)
+{
+    size_t n = 0;
+
+    for (const struct gen_format *p = gen_formats; p->name; p++)
+        n += put_word(buf + n, size - n, p->name, p == gen_formats, !p[1].name);
 }
 
 static bool is_chosen(const struct gen_job *job, const struct gen_backend *backend)
@@ -26,7 +39,8 @@ static bool is_chosen(const struct gen_job *job, const struct gen_backend *backe
     return false;
 }
 
-int generate_backends(struct gen_job *job, const char *list, struct fault *fault)
+int generate_backends(struct gen_job *job, const char *list, const char **ret_unknown,
+                      size_t *ret_len)
 {
     const char *p = list;
 
@@ -35,11 +49,9 @@ int generate_backends(struct gen_job *job, const char *list, struct fault *fault
         const struct gen_backend *backend = gen_backend_find(p, len);
 
         if (!backend) {
-            char all[160];
-
-            list_backends(all, sizeof all);
-            return fault_plain(fault, -EINVAL, NULL, "unknown backend: '%.*s'; there are %s",
-                               (int)MIN(len, (size_t)60), p, all);
+            *ret_unknown = p;
+            *ret_len = len;
+            return -EINVAL;
         }
         /* Twice the same would do everything twice. */
         if (!is_chosen(job, backend))
@@ -64,21 +76,38 @@ static int read_inputs(const struct generate *generate, struct declarations *dec
     return r;
 }
 
+/* Nothing that is read may be written, nor the two outputs be one file. */
+static int check_outputs(const struct generate *generate, struct fault *fault)
+{
+    static const char message[] = "is an input as well: it would be overwritten";
+    const char *depfile = generate->depfile;
+
+    if (output_is_input(generate->output, generate->inputs, generate->n_inputs))
+        return fault_plain(fault, -EINVAL, generate->output, "%s", message);
+    if (!depfile)
+        return 0;
+    if (output_is_input(depfile, generate->inputs, generate->n_inputs))
+        return fault_plain(fault, -EINVAL, depfile, "%s", message);
+    if (strcmp(depfile, generate->output) == 0 || output_is_input(depfile, &generate->output, 1))
+        return fault_plain(fault, -EINVAL, depfile, "is the output and the depfile at once");
+    return 0;
+}
+
 static int run(const struct generate *generate, struct fault *fault)
 {
     _cleanup_(declarations_done) struct declarations declarations = {.rules = generate->rules};
     _cleanup_(text_done) struct text out = TEXT_IN_MEMORY;
     int r;
 
+    r = check_outputs(generate, fault);
+    if (r < 0)
+        return r;
     r = read_inputs(generate, &declarations);
     if (r < 0)
         return r;
     r = gen_run(&generate->job, &declarations, &out, fault);
     if (r < 0)
         return r;
-    if (output_is_input(generate->output, generate->inputs, generate->n_inputs))
-        return fault_plain(fault, -EINVAL, generate->output,
-                           "is an input as well: it would be overwritten");
     r = output_write(generate->output, out.start, text_len(&out), fault);
     if (r >= 0 && generate->depfile)
         r = output_write_depfile(generate->depfile, generate->output, generate->inputs,

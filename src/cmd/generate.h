@@ -18,8 +18,13 @@ struct generate {
     uint64_t max_errors; /* that are shown; 0: all */
 };
 
-/* "log,simple" into JOB. -EINVAL with FAULT->what filled: one is not known, which are. */
-int generate_backends(struct gen_job *job, const char *list, struct fault *fault);
+/* "log,simple" into JOB. -EINVAL with the word that names no backend. */
+int generate_backends(struct gen_job *job, const char *list, const char **ret_unknown,
+                      size_t *ret_len);
+/* "a, b and c" of all backends, of all formats. */
+void generate_list_backends(char *buf, size_t size);
+void generate_list_formats(char *buf, size_t size);
+#define GENERATE_LIST_MAX 320
 
 /* Tells what goes wrong. The exit status. */
 int generate(const struct generate *generate);

@@ -44,6 +44,16 @@ static void put_message(const char *format, va_list args)
     text_done(&safe);
 }
 
+void cmd_message(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    put_message(format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
 void cmd_error(const char *format, ...)
 {
     va_list args;

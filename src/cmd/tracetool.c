@@ -30,25 +30,27 @@ struct long_option {
     const char *argument; /* NULL: a flag */
     const char *help;
     size_t offset;
+    bool ours; /* not to be cut short: that would cut the short forms of the others longer */
 };
 
 #define AT(member) offsetof(struct tracetool_options, member)
 
 static const struct long_option long_options[] = {
-    {"format", "NAME", "what to generate", AT(format)},
-    {"backends", "NAME[,NAME]...", "what an event does", AT(backends)},
-    {"group", "NAME", "the group of the events", AT(group)},
-    {"binary", "PATH", "QEMU's program, for stap", AT(binary)},
-    {"probe-prefix", "NAME", "of SystemTap's probes; qemu.TYPE.NAME otherwise", AT(probe_prefix)},
-    {"target-type", "TYPE", "system or user", AT(target_type)},
-    {"target-name", "NAME", "the emulated machine", AT(target_name)},
-    {"list-backends", NULL, "print the names of the backends", AT(list_backends)},
-    {"check-backends", NULL, "exit with 1 if a backend is unknown", AT(check_backends)},
-    {"help", NULL, "print this", AT(help)},
-    {"depfile", "FILE", "not of QEMU's tool: as for strata gen", AT(depfile)},
-    {"header", "FILE", "not of QEMU's tool: as for strata gen", AT(header)},
-    {"provider", "NAME", "not of QEMU's tool: as for strata gen", AT(provider)},
-    {"target", "qemu|strata", "not of QEMU's tool: as for strata gen", AT(target)},
+    {"format", "NAME", "what to generate", AT(format), false},
+    {"backends", "NAME[,NAME]...", "what an event does", AT(backends), false},
+    {"group", "NAME", "the group of the events", AT(group), false},
+    {"binary", "PATH", "QEMU's program, for stap", AT(binary), false},
+    {"probe-prefix", "NAME", "of SystemTap's probes; qemu.TYPE.NAME otherwise", AT(probe_prefix),
+     false},
+    {"target-type", "TYPE", "system or user", AT(target_type), false},
+    {"target-name", "NAME", "the emulated machine", AT(target_name), false},
+    {"list-backends", NULL, "print the names of the backends", AT(list_backends), false},
+    {"check-backends", NULL, "exit with 1 if a backend is unknown", AT(check_backends), false},
+    {"help", NULL, "print this", AT(help), false},
+    {"depfile", "FILE", "not of QEMU's tool: as for strata gen", AT(depfile), true},
+    {"header", "FILE", "not of QEMU's tool: as for strata gen", AT(header), true},
+    {"provider", "NAME", "not of QEMU's tool: as for strata gen", AT(provider), true},
+    {"target", "qemu|strata", "not of QEMU's tool: as for strata gen", AT(target), true},
 };
 
 static void print_help(FILE *out)
@@ -86,7 +88,7 @@ static int _printf_(1, 2) wrong(const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    cmd_error("Error: %s", what);
+    cmd_message("Error: %s", what);
     return EXIT_COULD_NOT;
 }
 
@@ -103,7 +105,9 @@ static const struct long_option *find_option(const char *word, size_t len)
             continue;
         if (name[len] == '\0')
             return &long_options[i];
-        several = found;
+        if (long_options[i].ours)
+            continue;
+        several = several || found;
         found = &long_options[i];
     }
     if (!found)
@@ -192,6 +196,20 @@ static int take_target(const struct tracetool_options *options, enum gen_target 
     return EXIT_FINE;
 }
 
+static int take_backends(const struct tracetool_options *options, struct gen_job *job)
+{
+    char all[GENERATE_LIST_MAX];
+    const char *unknown;
+    size_t len;
+
+    if (generate_backends(job, options->backends, &unknown, &len) >= 0)
+        return EXIT_FINE;
+    if (options->check_backends)
+        return EXIT_COULD_NOT; /* without a word */
+    generate_list_backends(all, sizeof all);
+    return wrong("unknown backend: '%.*s'; there are %s", (int)MIN(len, (size_t)60), unknown, all);
+}
+
 /* What the formats for SystemTap cannot do without. */
 static int take_stap(const struct tracetool_options *options, struct gen_job *job, char *prefix,
                      size_t size)
@@ -221,14 +239,14 @@ static int run(const struct tracetool_options *options, const char *const *opera
         .style = DIAGNOSE_TRACETOOL,
         .max_errors = DIAGNOSE_MAX,
     };
-    struct fault fault = {0};
     char prefix[256];
     int status;
 
     if (!options->backends)
         return wrong("no backends specified");
-    if (generate_backends(&job.job, options->backends, &fault) < 0)
-        return options->check_backends ? EXIT_COULD_NOT : wrong("%s", fault.what);
+    status = take_backends(options, &job.job);
+    if (status != EXIT_FINE)
+        return status;
     if (options->check_backends)
         return EXIT_FINE;
     if (!options->format || !*options->format)

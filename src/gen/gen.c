@@ -78,6 +78,8 @@ static int make_group(struct gen_state *state)
     const char *group = state->job->group ? state->job->group : "";
     size_t len = strlen(group);
 
+    if (state->job->group && len == 0)
+        return fault_plain(state->fault, -EINVAL, NULL, "the name of the group is empty");
     if (len >= sizeof state->group)
         return fault_plain(state->fault, -EINVAL, NULL, "the name of the group is longer than %zu",
                            sizeof state->group - 1);

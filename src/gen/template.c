@@ -38,15 +38,9 @@ struct template_step {
 /* Nothing in C that a person reads goes deeper. */
 #define DEPTH_MAX 16
 
-enum block_kind {
-    BLOCK_FOR,
-    BLOCK_IF,
-    BLOCK_LINE,
-};
-
 /* A directive that waits for its @end. */
 struct open_block {
-    enum block_kind kind;
+    enum block_kind { BLOCK_FOR, BLOCK_IF, BLOCK_LINE } kind;
     uint32_t line;
     bool has_else;
     uint32_t start;     /* of @for: its step; of @if: the step whose `to` the next branch sets */
@@ -71,6 +65,7 @@ struct compiler {
     struct open_block blocks[DEPTH_MAX];
     unsigned depth;
     unsigned lines_open; /* @line */
+    bool line_begun;     /* its first line, whose indentation stays, is there */
 };
 
 static int _printf_(2, 3) wrong(struct compiler *compiler, const char *format, ...)
@@ -155,8 +150,9 @@ static int compile_text(struct compiler *compiler, const char *p, const char *en
     int r;
 
     if (compiler->lines_open > 0) {
-        while (p < end && (*p == ' ' || *p == '\t'))
+        while (compiler->line_begun && p < end && (*p == ' ' || *p == '\t'))
             p++;
+        compiler->line_begun = true;
         if (p < end && end[-1] == '\n')
             end--;
     }
@@ -332,6 +328,7 @@ static int compile_line(struct compiler *compiler, const char *p, size_t len)
     if (!open_block(compiler, BLOCK_LINE))
         return too_deep(compiler);
     compiler->lines_open++;
+    compiler->line_begun = false;
     return 0;
 }
 

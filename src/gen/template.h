@@ -18,7 +18,7 @@
  *     @else
  *     @end
  *     @line                   what follows, up to its @end, as one line: ends of lines and the blanks
- *                             that lines begin with are dropped, and one newline ends it
+ *                             that lines but the first begin with are dropped, and one newline ends it
  *     @backends SECTION       the section "TARGET FORMAT SECTION" of each chosen backend that has
  *                             one, in the order they were chosen
  *     @# …                    a comment

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "gen/variables.h"
 
+#include "gen/probe.h"
+#include "gen/stap.h"
+
 #include "event/spec.h"
 
 /* ---- Values ---- */
@@ -156,12 +159,15 @@ static uint32_t printed_as_pointers(const struct gen_event *event)
     return mask;
 }
 
+/* What ${format} prints: without one, nothing is printed but the vCPU. */
 static void value_comma_printed(struct gen_state *state)
 {
     const struct gen_event *event = state->event;
     uint32_t pointers = printed_as_pointers(event);
+    bool vcpu = event->declared->properties & PROPERTY_VCPU;
+    unsigned n = format_source(event) ? event->n_arguments : vcpu;
 
-    for (unsigned i = 0; i < event->n_arguments; i++) {
+    for (unsigned i = 0; i < n; i++) {
         const struct gen_argument *argument = &event->arguments[i];
 
         text_put_literal(state->out, ", ");
@@ -277,16 +283,6 @@ static void value_header(struct gen_state *state)
     text_put_literal(state->out, ".h");
 }
 
-static void value_provider(struct gen_state *state)
-{
-    if (state->job->provider)
-        text_put_str(state->out, state->job->provider);
-    else if (state->job->target == GEN_QEMU)
-        text_put_literal(state->out, "qemu");
-    else
-        value_group(state);
-}
-
 static void value_prefix(struct gen_state *state)
 {
     put_optional(state->out, state->job->probe_prefix);
@@ -328,11 +324,13 @@ static const struct gen_value values[] = {
     {"DECLARED_NAME", GEN_EVENT, value_declared_name_upper}, /* without _TRANS, _EXEC */
     {"GROUP", GEN_FILE, value_group_upper},
     {"NAME", GEN_EVENT, value_name_upper},
+    {"PROVIDER", GEN_FILE, gen_put_provider_upper},
     {"arg", GEN_ARGUMENT, value_arg}, /* how the code calls it: no C++ keyword */
     {"binary", GEN_FILE, value_binary},
     {"comma", GEN_ARGUMENT, value_comma},              /* "," but for the last */
     {"comma_names", GEN_EVENT, value_comma_names},     /* ", a, b" */
     {"comma_printed", GEN_EVENT, value_comma_printed}, /* the same for printf with ${format} */
+    {"d_params", GEN_EVENT, gen_put_d_params},         /* in dtrace's language */
     {"declared_name", GEN_EVENT, value_declared_name},
     {"field", GEN_ARGUMENT, value_field}, /* the name as declared */
     {"file", GEN_EVENT, value_file},      /* of the declaration, inside of a C string */
@@ -347,15 +345,23 @@ static const struct gen_value values[] = {
     {"n_arguments", GEN_EVENT, value_n_arguments},
     {"n_events", GEN_FILE, value_n_events},
     {"name", GEN_EVENT, value_name},
-    {"names", GEN_EVENT, value_names},        /* "a, b" */
-    {"next_line", GEN_FILE, value_next_line}, /* of the output, for #line */
-    {"output", GEN_FILE, value_output},       /* its name, inside of a C string */
-    {"param", GEN_ARGUMENT, value_param},     /* "const char *b" */
-    {"params", GEN_EVENT, value_params},      /* "int a, const char *b", "void" */
-    {"prefix", GEN_FILE, value_prefix},       /* --probe-prefix */
-    {"provider", GEN_FILE, value_provider},
-    {"size", GEN_ARGUMENT, value_size}, /* bytes; 0: a string */
+    {"names", GEN_EVENT, value_names},              /* "a, b" */
+    {"next_line", GEN_FILE, value_next_line},       /* of the output, for #line */
+    {"output", GEN_FILE, value_output},             /* its name, inside of a C string */
+    {"param", GEN_ARGUMENT, value_param},           /* "const char *b" */
+    {"params", GEN_EVENT, value_params},            /* "int a, const char *b", "void" */
+    {"prefix", GEN_FILE, value_prefix},             /* --probe-prefix */
+    {"probe_NAME", GEN_EVENT, gen_put_probe_macro}, /* in the macros of dtrace -h */
+    {"provider", GEN_FILE, gen_put_provider},
+    {"size", GEN_ARGUMENT, value_size},           /* bytes; 0: a string */
+    {"stap_arg", GEN_ARGUMENT, gen_put_stap_arg}, /* no word of stap's */
+    {"stap_format", GEN_EVENT, gen_put_stap_format},
+    {"stap_size", GEN_EVENT, gen_put_stap_size},     /* of a simpletrace record */
+    {"stap_values", GEN_EVENT, gen_put_stap_values}, /* for stap_format */
     {"type", GEN_ARGUMENT, value_type},
+    {"ust_args", GEN_EVENT, gen_put_ust_args}, /* "int, a, long, b" */
+    {"ust_field", GEN_ARGUMENT, gen_put_ust_field},
+    {"ust_header", GEN_FILE, gen_put_ust_header},
 };
 
 /* ---- Flags ---- */
@@ -410,6 +416,14 @@ static bool flag_any_backend(const struct gen_state *state)
 static bool flag_compiled_in(const struct gen_state *state)
 {
     return state->any_backend && !flag_disabled(state);
+}
+
+static bool flag_any_vcpu(const struct gen_state *state)
+{
+    for (unsigned i = 0; i < state->events->n; i++)
+        if (state->events->items[i].declared->properties & PROPERTY_VCPU)
+            return true;
+    return false;
 }
 
 static bool flag_no_events(const struct gen_state *state)
@@ -469,16 +483,20 @@ static bool flag_log_asks(const struct gen_state *state)
 
 /* Sorted by name. */
 static const struct gen_flag flags[] = {
+    {"all_disabled", GEN_FILE, gen_all_disabled},
     {"any_backend", GEN_FILE, flag_any_backend}, /* one that is not nop */
     {"any_event_section", GEN_FILE, flag_any_event_section},
+    {"any_vcpu", GEN_FILE, flag_any_vcpu}, /* an event of a vCPU */
     {"bool", GEN_ARGUMENT, flag_bool},
     {"compiled_in", GEN_EVENT, flag_compiled_in},
     {"disabled", GEN_EVENT, flag_disabled},
     {"first", GEN_ARGUMENT, flag_first},
     {"has_format", GEN_EVENT, flag_has_format},
+    {"in_hex", GEN_ARGUMENT, gen_in_hex}, /* so the format shows it */
     {"last", GEN_ARGUMENT, is_last_argument},
     {"log_asks", GEN_FILE, flag_log_asks}, /* struct gen_qemu_tree */
     {"log_stamps", GEN_FILE, flag_log_stamps},
+    {"name_is_macro", GEN_EVENT, gen_name_is_macro},
     {"no_arguments", GEN_EVENT, flag_no_arguments},
     {"no_events", GEN_FILE, flag_no_events},
     {"output_named", GEN_FILE, flag_output_named}, /* not standard output: #line can name it */
@@ -486,6 +504,7 @@ static const struct gen_flag flags[] = {
     {"ring_asked", GEN_FILE, flag_ring_asked},
     {"root_group", GEN_FILE, flag_root_group},
     {"signed", GEN_ARGUMENT, flag_signed},
+    {"stap_text", GEN_ARGUMENT, gen_stap_text}, /* the format takes it as text */
     {"string", GEN_ARGUMENT, flag_string},
     {"tcg", GEN_EVENT, flag_tcg}, /* one of the two of a `tcg` declaration */
     {"tcg_exec", GEN_EVENT, flag_tcg_exec},

@@ -1,0 +1,45 @@
+# What the tests of consumers share. Sourced; needs $STRATA_BIN and $LIBSTRATA (see meson.build).
+# shellcheck shell=sh
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+include=$here/../../include
+strata=$STRATA_BIN/strata
+dir=$(mktemp -d)
+test_name=$(basename "$0" .sh)
+trap 'rm -rf "$dir"' EXIT
+
+fail() {
+    echo "$test_name: $*" >&2
+    exit 1
+}
+
+# skip WHY: the whole test.
+skip() {
+    echo "SKIPPED: $test_name: $*" >&2
+    exit 77
+}
+
+# need COMMAND PACKAGE
+need() {
+    command -v "$1" >/dev/null || skip "there is no $1 here (Debian package $2)"
+}
+
+# The warnings that generated code must not give.
+warnings='-Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Werror'
+
+# generate BACKENDS: trace-probes.h and .c of the test's declarations, in the test's folder.
+generate() {
+    "$strata" gen --format h --backend "$1" --group probes -o "$dir/trace-probes.h" \
+        "$here/probes.trace-events"
+    "$strata" gen --format c --backend "$1" --group probes -o "$dir/trace-probes.c" \
+        "$here/probes.trace-events"
+}
+
+# compile COMPILER OUTPUT FLAG... FILE...
+compile() {
+    compiler=$1 output=$2
+    shift 2
+    # shellcheck disable=SC2086 # a list of words
+    "$compiler" $warnings -g -I"$include" -I"$dir" -o "$output" "$@" "$LIBSTRATA" -lpthread
+}

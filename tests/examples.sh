@@ -1,0 +1,183 @@
+#!/bin/sh
+# Strata in other people's builds: builds the generator and libstrata of libc alone, installs them, and
+# builds and runs each of examples/ with that, by gcc and by clang.
+#
+# Of each: it runs and is traced; a second build does nothing, nor does one after a change that changes
+# no code; a changed declaration is in the program after the next build; a wrong one is told.
+set -eu
+
+tree=$(cd "$(dirname "$0")/.." && pwd)
+for tool in gcc g++ clang-14 clang++-14 cmake make meson ninja pkg-config readelf; do
+    command -v $tool >/dev/null || {
+        echo "examples: $tool is not installed (tools/packages install build check)"
+        exit 77
+    }
+done
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/nothing"
+prefix=$dir/prefix
+what=
+
+fail() {
+    echo "examples: ${what:+$what: }$*" >&2
+    exit 1
+}
+
+# loud COMMAND...: shows what it printed only if it fails.
+loud() {
+    "$@" >"$dir/log" 2>&1 || {
+        cat "$dir/log" >&2
+        fail "failed: $*"
+    }
+}
+
+# ---- Of libc alone ----
+
+export PKG_CONFIG_LIBDIR="$dir/nothing"
+loud meson setup "$dir/strata" "$tree" -Dreading=disabled -Dwerror=true -Dbuildtype=debug \
+    -Dprefix="$prefix"
+loud ninja -C "$dir/strata"
+loud meson install -C "$dir/strata" --no-rebuild
+unset PKG_CONFIG_LIBDIR
+
+"$prefix/bin/strata" --version | grep -q '^strata [0-9]' || fail "strata --version"
+"$prefix/bin/strata" help >"$dir/help"
+! grep -q simpletrace "$dir/help" || fail "strata help names what is not there"
+for binary in "$prefix/bin/strata" "$(find "$prefix" -name libstrata.so)"; do
+    needed=$(readelf -d "$binary" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+        grep -v -e '^libc\.so' -e '^ld-linux' || :)
+    [ -z "$needed" ] || fail "$binary also needs: $needed"
+done
+
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name strata-trace.pc)")
+LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name libstrata.so)")
+export PKG_CONFIG_PATH LD_LIBRARY_PATH
+
+# ---- The examples ----
+
+# What the build has made, and when.
+made() {
+    find "$dir/example" -path '*/subprojects' -prune -o \( -name '*.o' -o -name 'trace-*.[ch]' \
+        -o -name "$program" \) -type f -printf '%P %T@\n' | LC_ALL=C sort
+}
+
+# example NAME PROGRAM OUTPUT EVENT ARGUMENT...: the example NAME, configured and built by the functions
+# configure and build, makes PROGRAM, which called with the ARGUMENTs prints OUTPUT and has an event that
+# reads EVENT.
+example() {
+    name=$1 program=$2 output=$3 event=$4
+    shift 4
+    loud configure
+    loud build
+    binary=$(find "$dir/example" -name "$program" -type f -perm -u+x)
+    [ -x "$binary" ] || fail "there is no program $program"
+    runs "$output" "$event" "$@"
+
+    made >"$dir/before"
+    [ "$(wc -l <"$dir/before")" -ge 5 ] || fail "too few files made: $(cat "$dir/before")"
+    loud build
+    made | cmp -s "$dir/before" - || fail "a second build does something"
+
+    echo '# More to come.' >>"$dir/example/trace-events"
+    loud build
+    made | diff "$dir/before" - || fail "a comment in trace-events has something built again"
+    find "$dir/example" -type f -printf '%P %T@\n' | LC_ALL=C sort | grep -v -e '\.ninja' -e meson-logs -e CMakeFiles >"$dir/all-before"
+    loud build
+    find "$dir/example" -type f -printf '%P %T@\n' | LC_ALL=C sort | grep -v -e '\.ninja' -e meson-logs -e CMakeFiles |
+        diff "$dir/all-before" - || fail "and the build after that one does something"
+
+    sed -i.old '/^[a-z].* "/s/"/"NEW /' "$dir/example/trace-events"
+    loud build
+    runs "$output" "$(echo "$event" | sed 's/ / NEW /')" "$@"
+
+    echo 'wrong(int)' >>"$dir/example/trace-events"
+    ! build >"$dir/log" 2>&1 || fail "a wrong declaration is taken"
+    line=$(wc -l <"$dir/example/trace-events")
+    grep -q "trace-events:$line:.*error" "$dir/log" || {
+        cat "$dir/log" >&2
+        fail "the error of a wrong declaration is not shown"
+    }
+    sed -i '$d' "$dir/example/trace-events"
+    loud build
+    echo "ok: $what"
+}
+
+# runs OUTPUT EVENT ARGUMENT...
+runs() {
+    output=$1 event=$2
+    shift 2
+    "$binary" "$@" >"$dir/out" 2>"$dir/err" || fail "$program failed"
+    [ "$(tail -n 1 "$dir/out")" = "$output" ] || fail "$program printed: $(cat "$dir/out")"
+    [ ! -s "$dir/err" ] || fail "$program is traced though nobody asked: $(cat "$dir/err")"
+}
+
+copy() {
+    rm -rf "$dir/example"
+    cp -R "$tree/examples/$1" "$dir/example"
+}
+
+for CC in gcc clang-14; do
+    case $CC in
+    gcc) CXX=g++ generator='Unix Makefiles' ;;
+    *) CXX=clang++-14 generator=Ninja ;;
+    esac
+    export CC CXX
+
+    what="examples/make with $CC"
+    copy make
+    configure() { :; }
+    build() { make -C "$dir/example" CC=$CC CFLAGS='-std=c11 -Wall -Wextra -Wconversion -Werror'; }
+    example make calc 35 "calc_apply * of 7 and 5 is 35" 3 4 + 5 '*'
+
+    what="examples/cmake with $CXX, $generator"
+    copy cmake
+    configure() {
+        cmake -S "$dir/example" -B "$dir/example/build" -G "$generator" -DCMAKE_PREFIX_PATH="$prefix" \
+            -DCMAKE_C_FLAGS='-Wall -Wextra -Wconversion -Werror' \
+            -DCMAKE_CXX_FLAGS='-Wall -Wextra -Wconversion -Werror'
+    }
+    build() { cmake --build "$dir/example/build"; }
+    example cmake blockcache "1 hits, 3 misses, 1 blocks written" "cache_evict block 2 dirty 1" \
+        2 r1 w2 r1 r3
+
+    what="examples/meson-installed with $CC"
+    copy meson-installed
+    configure() { meson setup "$dir/example/build" "$dir/example" -Dwerror=true -Dc_args=-Wconversion; }
+    build() { ninja -C "$dir/example/build"; }
+    example meson-installed uart "20 ticks" "uart_sent tick 4: byte 0x68" hello
+
+    # Strata from the tree, not from where it is installed. One of the two is a cross build, as far as
+    # meson can tell: what is built for the other machine is not run.
+    what="examples/meson-subproject with $CC"
+    copy meson-subproject
+    ln -s "$tree" "$dir/example/subprojects/strata"
+    cross=
+    if [ $CC = clang-14 ]; then
+        what="$what, cross build"
+        cross="--cross-file $dir/cross"
+        cat >"$dir/cross" <<END
+[binaries]
+c = 'clang-14'
+ar = 'ar'
+objcopy = 'objcopy'
+strip = 'strip'
+[properties]
+needs_exe_wrapper = true
+[host_machine]
+system = 'linux'
+cpu_family = '$(uname -m)'
+cpu = '$(uname -m)'
+endian = 'little'
+END
+        CC=gcc
+    fi
+    configure() {
+        # shellcheck disable=SC2086 # words
+        PKG_CONFIG_LIBDIR=$dir/nothing PKG_CONFIG_PATH='' \
+            meson setup "$dir/example/build" "$dir/example" -Dwerror=true $cross
+    }
+    build() { ninja -C "$dir/example/build"; }
+    example meson-subproject pager "3 faults, 1 pages written" "page_evict page 1 from frame 0, dirty 1" \
+        2 w1 r2 r3
+done

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#define STANDIN_VCPU_IDS
+#include "trace/events.h"

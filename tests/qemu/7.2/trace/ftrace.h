@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#define MAX_TRACE_STRLEN 512
+
+extern int trace_marker_fd;

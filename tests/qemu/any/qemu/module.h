@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* Stands for QEMU's: functions that run before main(). */
+#pragma once
+
+#define trace_init(function)                                               \
+    static void __attribute__((constructor)) do_qemu_init_##function(void) \
+    {                                                                      \
+        function();                                                        \
+    }
