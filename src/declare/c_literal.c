@@ -6,16 +6,7 @@
 #include "base/macro.h"
 #include "base/near.h"
 #include "base/utf8.h"
-
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
-}
+#include "declare/c_char.h"
 
 static int hex_digit(char c)
 {
@@ -163,15 +154,20 @@ static const char *parse_quoted(const char **p, const char *end, char **out)
 {
     const char *q = *p + 1;
 
-    while (q < end && *q != '"') {
+    for (;;) {
         const char *at = q;
         size_t n = 1;
 
+        while (q < end && c_char_is_plain(*q))
+            q++;
+        memcpy(*out, at, (size_t)(q - at));
+        *out += q - at;
+        if (q == end || *q == '"')
+            break;
+        at = q;
         if (*q == '\\')
             n = parse_escape(&q, end, *out);
-        else
-            **out = *q++;
-        if (n == 0 || **out == '\0') {
+        if (n == 0 || *at == '\0' || **out == '\0') {
             *p = at;
             return n == 0 ? "an escape that C does not have" : "a NUL in the format";
         }
@@ -200,18 +196,19 @@ const char *c_literal_parse(const char **p, const char *end, char *buf,
     for (;;) {
         const char *q = *p;
 
-        while (q < end && is_blank(*q))
+        while (q < end && c_char_is_blank(*q))
             q++;
         if (q == end || *q == ',')
             break;
         *p = q;
+        literal.n_pieces++;
         if (*q == '"') {
             const char *wrong = parse_quoted(p, end, &out);
             if (wrong)
                 return wrong;
-        } else if (is_word(*q)) {
+        } else if (c_char_is_word(*q)) {
             size_t n;
-            while (q < end && is_word(*q))
+            while (q < end && c_char_is_word(*q))
                 q++;
             n = expand(*p, (size_t)(q - *p), out);
             if (n == 0) {
@@ -243,14 +240,17 @@ static const char *piece_end(const char *p, const char *end)
     if (*p != '"') {
         const char *word = p;
 
-        while (p < end && is_word(*p))
+        while (p < end && c_char_is_word(*p))
             p++;
         if (!is_prefix(word, (size_t)(p - word), end))
             return p;
     }
-    for (p++; p < end && *p != '"'; p++)
-        p += *p == '\\';
-    return p + 1;
+    for (p++;; p += 2) {
+        while (c_char_is_plain(*p))
+            p++;
+        if (*p == '"')
+            return p + 1;
+    }
 }
 
 size_t c_literal_normalise(const char *s, size_t len, char *buf)
@@ -261,7 +261,7 @@ size_t c_literal_normalise(const char *s, size_t len, char *buf)
     while (s < end) {
         const char *piece = s;
 
-        if (is_blank(*s)) {
+        if (c_char_is_blank(*s)) {
             s++;
             continue;
         }
@@ -280,11 +280,11 @@ const char *c_literal_place(const char *s, const char *end, size_t offset)
     const char *last = s;
 
     while (s < end) {
-        if (is_word(*s)) {
+        if (c_char_is_word(*s)) {
             const char *word = s;
             size_t n;
 
-            while (s < end && is_word(*s))
+            while (s < end && c_char_is_word(*s))
                 s++;
             n = expand(word, (size_t)(s - word), buf);
             if (offset < n)

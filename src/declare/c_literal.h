@@ -11,7 +11,8 @@
 #include <stddef.h>
 
 struct c_literal {
-    size_t len; /* bytes of the meaning */
+    size_t len;      /* bytes of the meaning */
+    size_t n_pieces; /* strings and macros */
     /* The first macro of a name that is not known here, NULL: none. The meaning is then not
      * complete. */
     const char *unknown_macro;

@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
-}
+#include "declare/c_char.h"
 
 /* What a word of a type does beside others. */
 enum role {
@@ -29,21 +25,18 @@ static const struct word {
     bool is_signed;
     uint8_t role;
 } words[] = {
-#define WORD(text, size, is_signed, role)                   \
-    {                                                       \
-        text, sizeof text - 1, size, is_signed, ROLE_##role \
-    }
-    WORD("bool", 1, false, ALONE),      WORD("char", 1, true, CHAR),
-    WORD("const", 0, false, CONST),     WORD("int", 0, false, INT),
-    WORD("int16_t", 2, true, ALONE),    WORD("int32_t", 4, true, ALONE),
-    WORD("int64_t", 8, true, ALONE),    WORD("int8_t", 1, true, ALONE),
-    WORD("long", 8, true, LONG),        WORD("ptrdiff_t", 8, true, ALONE),
-    WORD("short", 2, true, SHORT),      WORD("signed", 0, false, SIGN),
-    WORD("size_t", 8, false, ALONE),    WORD("ssize_t", 8, true, ALONE),
-    WORD("uint16_t", 2, false, ALONE),  WORD("uint32_t", 4, false, ALONE),
-    WORD("uint64_t", 8, false, ALONE),  WORD("uint8_t", 1, false, ALONE),
-    WORD("uintptr_t", 8, false, ALONE), WORD("unsigned", 0, false, SIGN),
-    WORD("void", 0, false, ALONE),
+#define WORD(text) (text), sizeof(text) - 1
+    {WORD("bool"), 1, false, ROLE_ALONE},      {WORD("char"), 1, true, ROLE_CHAR},
+    {WORD("const"), 0, false, ROLE_CONST},     {WORD("int"), 0, false, ROLE_INT},
+    {WORD("int16_t"), 2, true, ROLE_ALONE},    {WORD("int32_t"), 4, true, ROLE_ALONE},
+    {WORD("int64_t"), 8, true, ROLE_ALONE},    {WORD("int8_t"), 1, true, ROLE_ALONE},
+    {WORD("long"), 8, true, ROLE_LONG},        {WORD("ptrdiff_t"), 8, true, ROLE_ALONE},
+    {WORD("short"), 2, true, ROLE_SHORT},      {WORD("signed"), 0, false, ROLE_SIGN},
+    {WORD("size_t"), 8, false, ROLE_ALONE},    {WORD("ssize_t"), 8, true, ROLE_ALONE},
+    {WORD("uint16_t"), 2, false, ROLE_ALONE},  {WORD("uint32_t"), 4, false, ROLE_ALONE},
+    {WORD("uint64_t"), 8, false, ROLE_ALONE},  {WORD("uint8_t"), 1, false, ROLE_ALONE},
+    {WORD("uintptr_t"), 8, false, ROLE_ALONE}, {WORD("unsigned"), 0, false, ROLE_SIGN},
+    {WORD("void"), 0, false, ROLE_ALONE},
 #undef WORD
 };
 
@@ -90,11 +83,11 @@ size_t c_type_token(const char **p, const char *end)
 {
     size_t n = 0;
 
-    while (*p < end && is_blank(**p))
+    while (*p < end && c_char_is_blank(**p))
         (*p)++;
     if (*p < end && **p == '*')
         return 1;
-    while (*p + n < end && !is_blank((*p)[n]) && (*p)[n] != '*')
+    while (*p + n < end && !c_char_is_blank((*p)[n]) && (*p)[n] != '*')
         n++;
     return n;
 }
@@ -107,7 +100,7 @@ struct c_type c_type_parse(const char *s, size_t len)
     unsigned stars = 0;
     size_t n;
 
-    while (s < end && is_blank(*s))
+    while (s < end && c_char_is_blank(*s))
         s++;
     len = (size_t)(end - s);
 

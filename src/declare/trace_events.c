@@ -148,7 +148,7 @@ static bool is_bad_name(struct parser *parser, const char *word, size_t len)
 {
     const char *end = word + len;
 
-    while (end < parser->end && !parser_is_blank(*end) && *end != '(' && *end != '"')
+    while (end < parser->end && !c_char_is_blank(*end) && *end != '(' && *end != '"')
         end++;
     if (end == parser->end || *end != '(' || end == word + len)
         return false;
@@ -185,7 +185,7 @@ static int no_parenthesis(struct parser *parser, const char *word, size_t len)
         return parser_wrong(parser, (struct place){behind, (size_t)(parser->p - behind)},
                             "a blank between the event's name and the '('");
     }
-    if (is_bad_name(parser, word, len))
+    if (is_bad_name(parser, word, len) || (parser->p > behind && is_bad_name(parser, parser->p, 0)))
         return -EINVAL;
     if (behind == parser->end)
         parser_suggest(parser, "without arguments it is '%.*s(void)'", CUT(len), word);
@@ -240,7 +240,7 @@ static int parse_head(struct parser *parser, struct declared_event *event)
         }
 
         parser_skip_blanks(parser);
-        if (parser->p == parser->end || !parser_is_word(*parser->p))
+        if (parser->p == parser->end || !c_char_is_word(*parser->p))
             return no_parenthesis(parser, word, len);
         if (parse_property(parser, word, len, &event->properties) < 0)
             r = -EINVAL;

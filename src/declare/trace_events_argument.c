@@ -20,10 +20,10 @@ static struct parts take_apart(const char *start, const char *end)
     struct parts parts = {.start = start, .end = end, .name = end};
 
     /* The last word (behind the last star, if any) is the name. */
-    while (parts.name > start && parser_is_word(parts.name[-1]))
+    while (parts.name > start && c_char_is_word(parts.name[-1]))
         parts.name--;
     for (parts.type_end = parts.name;
-         parts.type_end > start && parser_is_blank(parts.type_end[-1]);)
+         parts.type_end > start && c_char_is_blank(parts.type_end[-1]);)
         parts.type_end--;
     parts.type_len = (size_t)(parts.type_end - start);
     parts.name_len = (size_t)(end - parts.name);
@@ -78,7 +78,7 @@ static int stray(struct parser *parser, const char *at, const struct parts *part
 static int find_stray(struct parser *parser, const struct parts *parts)
 {
     for (const char *p = parts->start; p < parts->end; p++)
-        if (!parser_is_word(*p) && !parser_is_blank(*p) && *p != '*')
+        if (!c_char_is_word(*p) && !c_char_is_blank(*p) && *p != '*')
             return stray(parser, p, parts);
     return 0;
 }
@@ -86,28 +86,24 @@ static int find_stray(struct parser *parser, const struct parts *parts)
 /* Words that are C's own, or macros of <stdbool.h>. */
 static bool is_keyword(const char *s, size_t len)
 {
+    /* By their lengths. */
     static const char *const words[] = {
-        "_Alignas",      "_Alignof",  "_Atomic",
-        "_Bool",         "_Complex",  "_Generic",
-        "_Imaginary",    "_Noreturn", "_Static_assert",
-        "_Thread_local", "asm",       "auto",
-        "bool",          "break",     "case",
-        "char",          "const",     "continue",
-        "default",       "do",        "double",
-        "else",          "enum",      "extern",
-        "false",         "float",     "for",
-        "goto",          "if",        "inline",
-        "int",           "long",      "register",
-        "restrict",      "return",    "short",
-        "signed",        "sizeof",    "static",
-        "struct",        "switch",    "true",
-        "typedef",       "typeof",    "union",
-        "unsigned",      "void",      "volatile",
-        "while",
+        [2] = "do if",
+        [3] = "asm for int",
+        [4] = "auto bool case char else enum goto long true void",
+        [5] = "_Bool break const false float short union while",
+        [6] = "double extern inline return signed sizeof static struct switch typeof",
+        [7] = "_Atomic default typedef",
+        [8] = "_Alignas _Alignof _Complex _Generic continue register restrict unsigned volatile",
+        [9] = "_Noreturn",
+        [10] = "_Imaginary",
+        [13] = "_Thread_local",
+        [14] = "_Static_assert",
     };
+    const char *word = len < ARRAY_SIZE(words) ? words[len] : NULL;
 
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (words[i][0] == *s && strlen(words[i]) == len && memcmp(words[i], s, len) == 0)
+    for (; word; word = word[len] ? word + len + 1 : NULL)
+        if (word[0] == *s && memcmp(word, s, len) == 0)
             return true;
     return false;
 }
@@ -177,14 +173,14 @@ static int check_type_blanks(struct parser *parser, const struct parts *parts)
     for (const char *p = parts->start; p < parts->type_end; p++) {
         const char *stars = p;
 
-        if (parser_is_blank(*p) && *p != ' ') {
+        if (c_char_is_blank(*p) && *p != ' ') {
             parser_suggest(parser, "write a blank");
             return parser_wrong(parser, (struct place){p, 1}, "a tab or its like inside of a type");
         }
         while (p < parts->type_end && *p == '*')
             p++;
-        if (p > stars && stars > parts->start && parser_is_word(stars[-1]) && p < parts->type_end &&
-            parser_is_word(*p)) {
+        if (p > stars && stars > parts->start && c_char_is_word(stars[-1]) && p < parts->type_end &&
+            c_char_is_word(*p)) {
             parser_suggest(parser, "put a blank in front of the '*'");
             return parser_wrong(parser, (struct place){stars, (size_t)(p - stars)},
                                 "a '*' right between two words");
@@ -233,7 +229,7 @@ static int check_for_code(struct parser *parser, const struct parts *parts,
 
         while (behind[-1] != '*')
             behind--;
-        while (parser_is_blank(*behind))
+        while (c_char_is_blank(*behind))
             behind++;
         parser_suggest(parser, "leave it out: the name stands behind the '*'");
         return parser_wrong(parser, (struct place){behind, (size_t)(parts->type_end - behind)},
@@ -251,9 +247,9 @@ static int parse_argument(struct parser *parser, const char *start, const char *
     struct parts parts;
     char *type;
 
-    while (start < end && parser_is_blank(*start))
+    while (start < end && c_char_is_blank(*start))
         start++;
-    while (end > start && parser_is_blank(end[-1]))
+    while (end > start && c_char_is_blank(end[-1]))
         end--;
     if (start == end) {
         parser_suggest(parser, event->n_arguments || *end == ','
@@ -313,7 +309,7 @@ static int no_close(struct parser *parser)
 
     if (!at)
         at = parser->end;
-    while (at > parser->p && parser_is_blank(at[-1]))
+    while (at > parser->p && c_char_is_blank(at[-1]))
         at--;
     parser_suggest(parser, "write ')' behind the arguments");
     return parser_wrong(parser, (struct place){at, 0}, "a ')' is missing");

@@ -112,7 +112,7 @@ static void suggest(struct parser *parser, const struct declared_argument *argum
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
         const char *found = strstr(argument->type, types[i].type);
 
-        if (!found || (found > argument->type && parser_is_word(found[-1])))
+        if (!found || (found > argument->type && c_char_is_word(found[-1])))
             continue;
         if (types[i].macro)
             parser_suggest(parser, "write '%%\" PRI%c%s \"'", conversion, types[i].macro);
@@ -135,39 +135,53 @@ static const char *taken_by(const struct spec *spec)
     }
 }
 
+static void star_does_not_fit(struct fit *fit, struct place place,
+                              const struct declared_argument *argument)
+{
+    parser_warn(fit->parser, place, "the '*' of '%.*s' takes an int, and '%.80s' is '%.80s'",
+                CUT(place.len), place.p, argument->name, argument->type);
+}
+
+static int no_argument(struct fit *fit, struct place place)
+{
+    char what[160];
+
+    parser_suggest(fit->parser, "add an argument, or write '%%%%' for a percent sign");
+    snprintf(what, sizeof what, "there is no argument for '%.*s'", CUT(place.len), place.p);
+    return fatal(fit, place, what);
+}
+
+static int does_not_fit(struct fit *fit, struct place place, const struct spec *spec,
+                        const struct declared_argument *argument)
+{
+    char what[320];
+
+    suggest(fit->parser, argument, spec->conversion);
+    snprintf(what, sizeof what, "'%.*s' takes %s, and '%.80s' is '%.80s'", CUT(place.len), place.p,
+             taken_by(spec), argument->name, argument->type);
+    if (spec->conversion == 's' && !argument->c.is_pointer)
+        return fatal(fit, place, what);
+    parser_warn(fit->parser, place, "%s", what);
+    return 0;
+}
+
 /* One conversion, SPEC, from P to END of the format. 1: there are no arguments for what follows. */
 static int check_conversion(struct fit *fit, const struct spec *spec, const char *p,
                             const char *end)
 {
-    struct place place = place_of(fit, p, end);
     const struct declared_argument *argument;
-    char what[320];
-    int len = CUT(place.len);
 
     for (int stars = spec->width_star + spec->precision_star; stars > 0; stars--) {
         argument = next_argument(fit);
         if (!argument)
             break;
         if (argument->c.is_pointer || (!argument->c.unknown && argument->c.size > 4))
-            parser_warn(fit->parser, place,
-                        "the '*' of '%.*s' takes an int, and '%.80s' is '%.80s'", len, place.p,
-                        argument->name, argument->type);
+            star_does_not_fit(fit, place_of(fit, p, end), argument);
     }
     argument = next_argument(fit);
-    if (!argument) {
-        parser_suggest(fit->parser, "add an argument, or write '%%%%' for a percent sign");
-        snprintf(what, sizeof what, "there is no argument for '%.*s'", len, place.p);
-        return fatal(fit, place, what) < 0 ? -EINVAL : 1;
-    }
-    if (fits(spec, argument))
-        return 0;
-    suggest(fit->parser, argument, spec->conversion);
-    snprintf(what, sizeof what, "'%.*s' takes %s, and '%.80s' is '%.80s'", len, place.p,
-             taken_by(spec), argument->name, argument->type);
-    if (spec->conversion == 's' && !argument->c.is_pointer)
-        return fatal(fit, place, what);
-    parser_warn(fit->parser, place, "%s", what);
-    return 0;
+    if (!argument)
+        return no_argument(fit, place_of(fit, p, end)) < 0 ? -EINVAL : 1;
+    return fits(spec, argument) ? 0 : does_not_fit(fit, place_of(fit, p, end), spec, argument);
 }
 
 /* A '%' at P that begins nothing which could be compared. */

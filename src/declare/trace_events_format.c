@@ -31,14 +31,15 @@ static int newline(struct parser *parser, struct place place, bool at_end)
 static int check_source(struct parser *parser, const struct format *format)
 {
     const char *end = format->start + format->len;
+    const char *p = format->start;
 
-    for (const char *p = format->start; p + 1 < end; p++) {
+    p = memmem(p, format->len, "%m", 2);
+    if (p)
+        return percent_m(parser, (struct place){p, 2});
+    for (p = format->start; (p = memchr(p, '\\', (size_t)(end - p))); p++) {
         bool at_end = end - p == 3 && p[2] == '"';
 
-        if (p[0] == '%' && p[1] == 'm')
-            return percent_m(parser, (struct place){p, 2});
-        if (p[0] == '\\' && p[1] == 'n' &&
-            (at_end || (parser->declarations->rules & DECLARE_NO_NEWLINE)))
+        if (p[1] == 'n' && (at_end || (parser->declarations->rules & DECLARE_NO_NEWLINE)))
             return newline(parser, (struct place){p, 2}, at_end);
     }
     return 0;
@@ -67,7 +68,8 @@ static int check_meaning(struct parser *parser, const struct format *format)
             p++;
             continue;
         }
-        p += strspn(p, "-+ #0123456789.*hlqjzt");
+        while (*p && strchr("-+ #0123456789.*hlqjzt", *p))
+            p++;
         if (*p == 'm')
             return percent_m(
                 parser, place_of(format, (size_t)(percent - meaning), (size_t)(p + 1 - percent)));
@@ -191,11 +193,15 @@ static int parse_format(struct parser *parser, struct format *ret_format)
 static int keep(struct parser *parser, const struct format *format, const char **ret_format,
                 const char **ret_source)
 {
-    char *source = arena_alloc(&parser->declarations->arena, 2 * format->len + 1);
+    struct arena *arena = &parser->declarations->arena;
+    char *source;
 
+    source = format->literal.n_pieces == 1 ? arena_strndup(arena, format->start, format->len)
+                                           : arena_alloc(arena, 2 * format->len + 1);
     if (!source)
         return -ENOMEM;
-    c_literal_normalise(format->start, format->len, source);
+    if (format->literal.n_pieces > 1)
+        c_literal_normalise(format->start, format->len, source);
     *ret_source = source;
     *ret_format = format->literal.unknown_macro ? NULL : format->meaning;
     return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "declare/c_char.h"
 #include "declare/trace_events.h"
 
 /* One line as it is parsed: a cursor that moves over it. */
@@ -56,19 +57,9 @@ int parser_check_fit(struct parser *parser, const struct declared_event *event, 
  * in the line. */
 int parser_check_name(struct parser *parser, struct place name, const struct declared_event *event);
 
-static inline bool parser_is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\f' || c == '\v';
-}
-
-static inline bool parser_is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 static inline void parser_skip_blanks(struct parser *parser)
 {
-    while (parser->p < parser->end && parser_is_blank(*parser->p))
+    while (parser->p < parser->end && c_char_is_blank(*parser->p))
         parser->p++;
 }
 
@@ -76,7 +67,7 @@ static inline size_t parser_word_length(const char *p, const char *end)
 {
     size_t n = 0;
 
-    while (p + n < end && parser_is_word(p[n]))
+    while (p + n < end && c_char_is_word(p[n]))
         n++;
     return n;
 }

@@ -38,9 +38,15 @@ struct template_step {
 /* Nothing in C that a person reads goes deeper. */
 #define DEPTH_MAX 16
 
+enum block_kind {
+    BLOCK_FOR,
+    BLOCK_IF,
+    BLOCK_LINE,
+};
+
 /* A directive that waits for its @end. */
 struct open_block {
-    enum block_kind { BLOCK_FOR, BLOCK_IF, BLOCK_LINE } kind;
+    enum block_kind kind;
     uint32_t line;
     bool has_else;
     uint32_t start;     /* of @for: its step; of @if: the step whose `to` the next branch sets */

@@ -629,7 +629,7 @@ static void refuse_bytes(const char *text, size_t len, const char *expected)
     declarations_done(&d);
 }
 
-#define REFUSE_BYTES(text, expected) refuse_bytes(text, sizeof text - 1, expected)
+#define REFUSE_BYTES(text, expected) refuse_bytes(text, sizeof(text) - 1, expected)
 
 static void test_bytes(void **state)
 {
