@@ -255,15 +255,14 @@ static void walk_event(struct walk *walk)
 {
     const struct gen_event *event = walk->event;
 
-    if (gen_format_meaning(event)) {
-        if (event->declared->properties & PROPERTY_VCPU)
-            walk_meaning(walk, "cpu=%p ");
-        walk_meaning(walk, gen_format_meaning(event));
-    } else if (source(event)) {
+    if (!gen_format_meaning(event) && source(event)) {
         walk_without(walk);
-    } else if (event->declared->properties & PROPERTY_VCPU) {
-        walk_meaning(walk, "cpu=%p");
+        return;
     }
+    if (event->declared->properties & PROPERTY_VCPU)
+        walk_meaning(walk, "cpu=%p ");
+    if (gen_format_meaning(event))
+        walk_meaning(walk, gen_format_meaning(event));
 }
 
 void gen_put_stap_format(struct gen_state *state)

@@ -16,6 +16,10 @@ enum { TRACE_INDEX_NOTHING, TRACE_INDEX_TEXTS, TRACE_INDEX_NEVER, N_SEEN };
 
 static bool seen[N_SEEN];
 
+/* Null pointers, as a compiler that sees one warns where it is printed. */
+static const char *volatile no_text;
+static char *volatile no_characters;
+
 static void call_all(void)
 {
     static const unsigned char bytes[] = "bytes";
@@ -30,7 +34,7 @@ static void call_all(void)
                   true, 4096);
     trace_ten(1, -2, 3, -4, 5, -6, 7, -8, 9, -10);
     trace_texts("a name", other, (void *)0x1234, "address");
-    trace_texts(NULL, NULL, NULL, NULL);
+    trace_texts(no_text, no_characters, NULL, no_text);
     trace_words(1, 0x22, "self", 4, 5, 6, 7);
     trace_types(18446744073709551615ULL, 'c', bytes, &pointer, -1, 4000000000U, -5);
     trace_stars(6, "right", 3, "cut off");
