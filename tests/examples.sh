@@ -112,6 +112,12 @@ runs() {
     [ ! -s "$dir/err" ] || fail "$program is traced though nobody asked: $(cat "$dir/err")"
 }
 
+# The program has probes for SystemTap and tracepoints for LTTng.
+probes() {
+    readelf -n "$binary" | grep -q stapsdt || fail "no probes are in it"
+    readelf -d "$binary" | grep -q liblttng-ust || fail "it is not linked with lttng-ust"
+}
+
 copy() {
     rm -rf "$dir/example"
     cp -R "$tree/examples/$1" "$dir/example"
@@ -127,8 +133,18 @@ for CC in gcc clang-14; do
     what="examples/make with $CC"
     copy make
     configure() { :; }
-    build() { make -C "$dir/example" CC=$CC CFLAGS='-std=c11 -Wall -Wextra -Wconversion -Werror'; }
+    build() { make -C "$dir/example" CC=$CC CFLAGS='-std=c11 -Wall -Wextra -Wconversion -Werror' "$@"; }
     example make calc 35 "calc_apply * of 7 and 5 is 35" 3 4 + 5 '*'
+
+    what="examples/make with $CC and all kinds of backends"
+    copy make
+    loud build STRATA_BACKENDS=log,dtrace,ust
+    binary=$dir/example/calc
+    runs 35 'calc_apply * of 7 and 5 is 35' 3 4 + 5 '*'
+    probes
+    loud build STRATA_BACKENDS=log,dtrace,ust clean
+    ls "$dir/example" >"$dir/left"
+    ls "$tree/examples/make" | diff - "$dir/left" || fail "make clean leaves something"
 
     what="examples/cmake with $CXX, $generator"
     copy cmake
@@ -140,6 +156,15 @@ for CC in gcc clang-14; do
     build() { cmake --build "$dir/example/build"; }
     example cmake blockcache "1 hits, 3 misses, 1 blocks written" "cache_evict block 2 dirty 1" \
         2 r1 w2 r1 r3
+
+    what="examples/cmake with $CXX and all kinds of backends"
+    copy cmake
+    sed -i 's/BACKENDS .*)/BACKENDS log dtrace ust)/' "$dir/example/CMakeLists.txt"
+    loud configure
+    loud build
+    binary=$dir/example/build/blockcache
+    runs "1 hits, 3 misses, 1 blocks written" "cache_evict block 2 dirty 1" 2 r1 w2 r1 r3
+    probes
 
     what="examples/meson-installed with $CC"
     copy meson-installed
