@@ -95,8 +95,9 @@ STRATA_TRACE_API void strata_group_unregister(struct strata_group *group);
  * longer is cut and ends in "...". No allocation and no lock; safe in signal handlers but for
  * conversions of floating point and wide characters, which go through vsnprintf(). */
 STRATA_TRACE_API void strata_log(const char *format, ...) STRATA_PRINTF(1, 2);
-/* The same text, without what is in front, by syslog(3) as LOG_INFO (backend `syslog`). Not from a
- * signal handler. */
+/* The same text, without what is in front, to the system's log as LOG_DAEMON, LOG_INFO, with the
+ * process's number (backend `syslog`). Waits for the system's log as syslog(3) does, for a second at
+ * most. Not from a signal handler. */
 STRATA_TRACE_API void strata_syslog(const char *format, ...) STRATA_PRINTF(1, 2);
 /* A line into the kernel's ftrace buffer (backend `ftrace`), likewise. Where tracefs is not there, or
  * does not take it, the line is counted as lost. */
@@ -138,6 +139,55 @@ static inline bool strata_event_is_on(const struct strata_event *event)
 {
     return __atomic_load_n(event->state, __ATOMIC_RELAXED) != 0;
 }
+
+/* ---- What a user gave ----
+ *
+ *     [[enable=]PATTERN][,KEY[=VALUE]]...
+ *
+ * is what `-trace` of a program takes, as often as it is given; STRATA_TRACE in the environment holds
+ * one or several such, ';' between them. A comma in a value is written twice. The keys, in short (in
+ * full: strata-trace(7)):
+ *
+ *     enable=PATTERN   switches on; off with a '-' in front; `help` lists all names
+ *     events=FILE      a PATTERN a line; lines that begin with '#' are comments
+ *     file=FILE        where the trace goes
+ *     ctf[=FOLDER] simple[=FILE] log[=FILE] syslog[=SOCKET] ftrace[=MARKER]
+ *                      where records go, several at once. Without any: the simpletrace file trace-PID
+ *                      in a program with the backend `simple`, else the folder strata-PID
+ *     logfile=FILE timestamps=on|off
+ *                      of the backend `log` too
+ *     mode=discard|overwrite ring=SIZE subbuffer=SIZE memory=SIZE rings=FOLDER
+ *                      the rings that are made from now on
+ */
+
+/* Does what OPTIONS say. 0; 1: `help` was asked for, and the names were printed on standard output,
+ * behind which a program ends; -EINVAL, -ENOMEM, or what opening a file says, and a message has told.
+ * What stands before the mistake holds. Events that do not exist, or are compiled out, and files that
+ * cannot be written are messages, and no error. */
+STRATA_TRACE_API int strata_trace_opt_parse(const char *options);
+
+/* What this library has to say to the user (one line, without a newline) goes to FUNCTION, from any
+ * thread; it must not call back. NULL: to standard error. */
+typedef void (*strata_message_function)(const char *message, void *userdata);
+STRATA_TRACE_API void strata_trace_set_message(strata_message_function function, void *userdata);
+
+/* ---- Writing out ---- */
+
+/* Writes all that was emitted before the call to where records go, flight recorders (mode=overwrite)
+ * included, and returns when it is there: 0; -EIO: some could not be written. Waits for the disk. */
+STRATA_TRACE_API int strata_trace_flush(void);
+
+struct strata_trace_stats {
+    uint64_t dropped;   /* events that found their ring full, as far as is written out or flushed */
+    uint64_t unwritten; /* events that could not be written, of each place that records go to */
+    uint64_t bytes;     /* written */
+    uint64_t lines;     /* of strata_log() and the like that could not be written */
+    uint64_t
+        refused; /* events that could not be registered: more than 65535, another ABI, no memory */
+};
+
+/* SIZE is sizeof(struct strata_trace_stats), which may grow. */
+STRATA_TRACE_API void strata_trace_stats(struct strata_trace_stats *ret, size_t size);
 
 #ifdef __cplusplus
 }

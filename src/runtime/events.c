@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "runtime/options.h"
 #include "runtime/pattern.h"
 #include "runtime/switches.h"
 
@@ -212,8 +213,7 @@ static void group_attach(struct strata_group *group)
             continue;
         }
         class_attach(class, event);
-        if (event->compiled_in && event->state)
-            __atomic_store_n(event->state, class->on, __ATOMIC_RELAXED);
+        event_switch(event, class->on);
     }
     if (fresh == classes)
         free(classes);
@@ -274,6 +274,7 @@ void strata_group_register(struct strata_group *group)
     registry.end = &group->next;
     group_attach(group);
     registry_unlock();
+    options_group_came(group);
 }
 
 /* Another registered event of CLASS than those of LEAVING. */
@@ -307,6 +308,7 @@ void strata_group_unregister(struct strata_group *group)
 
         if (!class)
             continue;
+        event_switch(event, false); /* it is to be counted no more */
         class->n_attached--;
         if (class->event == event)
             class->event = class->n_attached ? other_of(class) : NULL;

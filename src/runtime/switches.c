@@ -2,10 +2,13 @@
 #include "runtime/switches.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/events.h"
 #include "runtime/pattern.h"
+#include "runtime/writer.h"
 
 struct rule {
     struct rule *next;
@@ -56,10 +59,21 @@ static int rule_add(const char *pattern, bool on)
     return 0;
 }
 
-static void event_switch(struct strata_event *event, bool on)
+static atomic_int n_on;
+
+bool switches_any_on(void)
 {
-    if (event->compiled_in && event->state && event->id)
-        __atomic_store_n(event->state, on, __ATOMIC_RELAXED);
+    return atomic_load_explicit(&n_on, memory_order_relaxed) > 0;
+}
+
+void event_switch(struct strata_event *event, bool on)
+{
+    if (!event->compiled_in || !event->state || event->id == 0 ||
+        on == (__atomic_load_n(event->state, __ATOMIC_RELAXED) != 0))
+        return;
+    __atomic_store_n(event->state, on, __ATOMIC_RELAXED);
+    if (atomic_fetch_add_explicit(&n_on, on ? 1 : -1, memory_order_relaxed) == 0 && on)
+        writer_wake();
 }
 
 /* Of a class that several libraries have, all events. */

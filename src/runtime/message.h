@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "runtime/macro.h"
+
+/* Says something to the user: by the program's function (strata_trace_set_message()), or on standard
+ * error behind the program's name. Not under a lock that the function could want. */
+void trace_message(const char *format, ...) _printf_(1, 2);

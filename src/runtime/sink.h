@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A sink: who gets what the rings hold. There are two kinds. Packet sinks (the native trace) get the
+ * sub-buffers of each ring as they are; record sinks (all others) get the records of all rings, put in
+ * the order of time. All is called by whoever makes the pass (runtime/writer.h), one at a time. */
+
+#include "runtime/plan.h"
+#include "runtime/ring.h"
+
+/* An event, or, with plan NULL, a note that `dropped` of them are missing before this. Lent until the
+ * function that gets it returns. */
+struct record {
+    uint64_t time; /* ns of CLOCK_MONOTONIC */
+    const struct plan *plan;
+    const uint8_t *arguments;
+    uint32_t size; /* of the arguments, bytes */
+    uint32_t tid;
+    uint64_t dropped;
+};
+
+struct sink;
+
+struct sink_ops {
+    const char *name;
+    /* Makes the file: at the start and, when that failed, again and again. Negative errno. NULL: there
+     * is nothing to open. */
+    int (*open)(struct sink *sink);
+    /* One of these two. They return how many events they could not write. */
+    uint64_t (*packets)(struct sink *sink, unsigned ring, const struct ring_packet *packets,
+                        unsigned n);
+    uint64_t (*records)(struct sink *sink, const struct record *records, unsigned n);
+    /* What was gathered is to be in the file. Returns how many events that could not be done for. */
+    uint64_t (*flush)(struct sink *sink);
+    /* Flushes nothing; closes files and gives memory back, so that open() may be called again. */
+    void (*close)(struct sink *sink);
+};
+
+struct sink {
+    const struct sink_ops *ops;
+    char *path; /* as it was given; NULL: the default */
+    bool is_open;
+    bool complained;
+    uint64_t retry_at; /* ns of CLOCK_MONOTONIC: not opened again before */
+    uint64_t lost;     /* events that it could not write */
+    uint64_t told;     /* of these, how many the file tells of */
+    void *state;       /* its own, between open() and close() */
+};
+
+extern const struct sink_ops sink_ctf;
+extern const struct sink_ops sink_simple;
+extern const struct sink_ops sink_log;
+extern const struct sink_ops sink_syslog;
+extern const struct sink_ops sink_ftrace;
+
+/* The path that the sink is to use in this process: `path` or FALLBACK, with `%p` for the process, and
+ * the process's number behind it in a child that was forked with the sink. NULL: no memory. */
+char *sink_path(const struct sink *sink, const char *fallback);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/macro.h"
+#include "runtime/output.h"
+
+/* QEMU's simpletrace, version 4, in the machine's byte order:
+ *
+ *   header    u64 0xffffffffffffffff, u64 0xf2b177cb0aa429b4, u64 4
+ *   mapping   u64 0, u64 event id, u32 length, the event's name
+ *   event     u64 1, u64 event id, u64 ns, u32 bytes from the id on, u32 pid, arguments
+ *   argument  u64, signed ones sign-extended; a string: u32 length, its bytes
+ *   dropped   an event with the id 0xfffffffffffffffe and one argument, how many
+ *
+ * An event's mapping is written before its first record. */
+
+#define HEADER_ID UINT64_MAX
+#define HEADER_MAGIC UINT64_C(0xf2b177cb0aa429b4)
+#define DROPPED_ID (UINT64_MAX - 1)
+#define VERSION 4
+
+enum {
+    RECORD_MAPPING = 0,
+    RECORD_EVENT = 1,
+};
+
+#define BUFFER_SIZE (1U << 20)
+
+struct simple {
+    struct output output;
+    uint32_t pid;
+    uint8_t *at;
+    uint8_t *end;
+    uint64_t n_events;     /* in the buffer */
+    uint64_t told;         /* what `told` will be when the buffer is written */
+    uint64_t mapped[1024]; /* a bit for each class id: the file has its name */
+    uint8_t buffer[BUFFER_SIZE];
+};
+
+static void put(struct simple *s, const void *bytes, size_t n)
+{
+    memcpy(s->at, bytes, n);
+    s->at += n;
+}
+
+static inline void put_u64(struct simple *s, uint64_t value)
+{
+    memcpy(s->at, &value, sizeof(value));
+    s->at += sizeof(value);
+}
+
+static inline void put_u32(struct simple *s, uint32_t value)
+{
+    memcpy(s->at, &value, sizeof(value));
+    s->at += sizeof(value);
+}
+
+static int simple_open(struct sink *sink)
+{
+    _cleanup_free_ char *path = sink_path(sink, "trace-%p");
+    struct simple *s = malloc(sizeof(*s));
+    const uint64_t header[] = {HEADER_ID, HEADER_MAGIC, VERSION};
+    const struct iovec piece = {(void *)header, sizeof(header)};
+    int r = -ENOMEM;
+
+    if (!path || !s)
+        goto fail;
+    s->output = (struct output)OUTPUT_CLOSED;
+    r = output_open(&s->output, path, OUTPUT_NEW);
+    if (r < 0)
+        goto fail;
+    r = output_write(&s->output, &piece, 1);
+    if (r < 0) {
+        output_done(&s->output);
+        goto fail;
+    }
+    s->pid = (uint32_t)getpid();
+    s->at = s->buffer;
+    s->end = s->buffer + sizeof(s->buffer);
+    s->n_events = 0;
+    s->told = sink->told;
+    memset(s->mapped, 0, sizeof(s->mapped));
+    sink->state = s;
+    return 0;
+
+fail:
+    free(s);
+    return r;
+}
+
+static uint64_t simple_flush(struct sink *sink)
+{
+    struct simple *s = sink->state;
+    const struct iovec piece = {s->buffer, (size_t)(s->at - s->buffer)};
+    uint64_t lost = 0;
+
+    if (piece.iov_len == 0)
+        return 0;
+    if (output_write(&s->output, &piece, 1) < 0) {
+        lost = s->n_events;
+        s->told = sink->told;
+        memset(s->mapped, 0, sizeof(s->mapped)); /* names may have been lost with them */
+    }
+    sink->told = s->told;
+    s->at = s->buffer;
+    s->n_events = 0;
+    return lost;
+}
+
+static void put_dropped(struct simple *s, uint64_t time, uint64_t n)
+{
+    put_u64(s, RECORD_EVENT);
+    put_u64(s, DROPPED_ID);
+    put_u64(s, time);
+    put_u32(s, 32);
+    put_u32(s, s->pid);
+    put_u64(s, n);
+}
+
+static void put_mapping(struct simple *s, const struct plan *plan)
+{
+    put_u64(s, RECORD_MAPPING);
+    put_u64(s, plan->id);
+    put_u32(s, (uint32_t)plan->name_len);
+    put(s, plan->name, plan->name_len);
+    s->mapped[plan->id / 64] |= UINT64_C(1) << plan->id % 64;
+}
+
+static void put_arguments(struct simple *s, const struct plan *plan, const uint8_t *p)
+{
+    for (unsigned i = 0; i < plan->n_fields; i++) {
+        const struct plan_field *field = &plan->fields[i];
+
+        if (field->size) {
+            put_u64(s, plan_load(field, p));
+            p += field->size;
+        } else {
+            size_t len = strlen((const char *)p);
+
+            put_u32(s, (uint32_t)len);
+            put(s, p, len);
+            p += len + 1;
+        }
+    }
+}
+
+static void put_event(struct simple *s, const struct record *record)
+{
+    uint8_t *start = s->at;
+    uint32_t length;
+
+    put_u64(s, RECORD_EVENT);
+    put_u64(s, record->plan->id);
+    put_u64(s, record->time);
+    put_u32(s, 24 + record->size); /* unless it is another, see below */
+    put_u32(s, s->pid);
+    if (record->plan->all_words) {
+        put(s, record->arguments, record->size);
+        return;
+    }
+    put_arguments(s, record->plan, record->arguments);
+    length = (uint32_t)(s->at - start - 8);
+    memcpy(start + 24, &length, sizeof(length));
+}
+
+/* The most that a record can become, its mapping and a note of dropped ones in front of it. */
+static size_t room_for(const struct record *record)
+{
+    if (!record->plan)
+        return 2 * 40;
+    return 40 + 20 + record->plan->name_len + 32 + record->size +
+           (record->plan->all_words ? 0 : record->plan->n_fields * 8U);
+}
+
+static uint64_t simple_records(struct sink *sink, const struct record *records, unsigned n)
+{
+    struct simple *s = sink->state;
+    uint64_t lost = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct record *record = &records[i];
+
+        if (unlikely((size_t)(s->end - s->at) < room_for(record)))
+            lost += simple_flush(sink);
+        if (unlikely(sink->lost + lost > s->told)) {
+            put_dropped(s, record->time, sink->lost + lost - s->told);
+            s->told = sink->lost + lost;
+        }
+        if (unlikely(!record->plan)) {
+            put_dropped(s, record->time, record->dropped);
+            continue;
+        }
+        if (unlikely(!(s->mapped[record->plan->id / 64] & UINT64_C(1) << record->plan->id % 64)))
+            put_mapping(s, record->plan);
+        put_event(s, record);
+        s->n_events++;
+    }
+    return lost;
+}
+
+static void simple_close(struct sink *sink)
+{
+    struct simple *s = sink->state;
+
+    if (!s)
+        return;
+    output_done(&s->output);
+    free(s);
+    sink->state = NULL;
+}
+
+const struct sink_ops sink_simple = {
+    .name = "simple",
+    .open = simple_open,
+    .records = simple_records,
+    .flush = simple_flush,
+    .close = simple_close,
+};

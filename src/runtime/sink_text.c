@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/counts.h"
+#include "runtime/log.h"
+#include "runtime/macro.h"
+#include "runtime/syslog.h"
+#include "runtime/writer.h"
+#include "strata/trace.h"
+
+/* The sinks that write text from the rings' records: what the backends log, syslog and ftrace write at
+ * the call, only that the program does not wait for it. */
+
+/* The text of a record, without anything in front or behind. */
+static void put_record(struct line *line, const struct record *record)
+{
+    if (likely(record->plan)) {
+        plan_put_text(record->plan, line, record->arguments);
+    } else {
+        line_put_decimal(line, record->dropped);
+        line_put(line, " events were dropped", strlen(" events were dropped"));
+    }
+}
+
+/* ---- log: gathered, and written many lines at once ---- */
+
+#define BUFFER_SIZE (256U << 10)
+
+struct log_buffer {
+    char *at;
+    uint64_t n_events;
+    char text[BUFFER_SIZE];
+};
+
+static int log_open(struct sink *sink)
+{
+    struct log_buffer *log;
+
+    if (sink->path) {
+        _cleanup_free_ char *path = sink_path(sink, NULL);
+        int r = path ? log_set_file(path) : -ENOMEM;
+
+        if (r < 0)
+            return r;
+    }
+    log = malloc(sizeof(*log));
+    if (!log)
+        return -ENOMEM;
+    log->at = log->text;
+    log->n_events = 0;
+    sink->state = log;
+    return 0;
+}
+
+static uint64_t log_flush(struct sink *sink)
+{
+    struct log_buffer *log = sink->state;
+    const char *text = log->text;
+    uint64_t lost = 0;
+
+    while (text < log->at) {
+        ssize_t n = write(log_fd(), text, (size_t)(log->at - text));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            lost = 0;
+            for (; text < log->at; text++) /* a line an event */
+                lost += *text == '\n';
+            break;
+        }
+        COUNT(bytes_written, (unsigned long long)n);
+        text += n;
+    }
+    log->at = log->text;
+    log->n_events = 0;
+    return lost;
+}
+
+static uint64_t log_records(struct sink *sink, const struct record *records, unsigned n)
+{
+    struct log_buffer *log = sink->state;
+    bool stamps = log_stamps();
+    uint64_t lost = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct record *record = &records[i];
+        struct line line;
+
+        if (log->text + sizeof(log->text) - log->at < STRATA_LOG_MAX)
+            lost += log_flush(sink);
+        line = (struct line){log->at, log->at + STRATA_LOG_MAX - STRATA_LOG_TAIL, false};
+        if (stamps)
+            line_put_stamp(&line, record->tid, writer_realtime(record->time));
+        put_record(&line, record);
+        line_close(&line);
+        log->at = line.at;
+        log->n_events++;
+    }
+    return lost;
+}
+
+static void free_state(struct sink *sink)
+{
+    free(sink->state);
+    sink->state = NULL;
+}
+
+const struct sink_ops sink_log = {
+    .name = "log",
+    .open = log_open,
+    .records = log_records,
+    .flush = log_flush,
+    .close = free_state,
+};
+
+/* ---- syslog: a message a record ---- */
+
+static int open_syslog(struct sink *sink)
+{
+    return syslog_set_socket(sink->path);
+}
+
+static uint64_t syslog_records(struct sink *sink, const struct record *records, unsigned n)
+{
+    uint64_t lost = 0;
+
+    (void)sink;
+    for (unsigned i = 0; i < n; i++) {
+        char text[STRATA_LOG_MAX];
+        struct line line = {text, text + sizeof(text), false};
+
+        put_record(&line, &records[i]);
+        if (syslog_send(text, (size_t)(line.at - text)) < 0)
+            lost += records[i].plan != NULL;
+    }
+    return lost;
+}
+
+const struct sink_ops sink_syslog = {
+    .name = "syslog",
+    .open = open_syslog,
+    .records = syslog_records,
+};
+
+/* ---- ftrace: a line a record. The kernel stamps it when it comes, so it says when it was. ---- */
+
+static int ftrace_open(struct sink *sink)
+{
+    return ftrace_set_marker(sink->path);
+}
+
+static uint64_t ftrace_records(struct sink *sink, const struct record *records, unsigned n)
+{
+    int fd = ftrace_fd();
+    uint64_t lost = 0;
+
+    (void)sink;
+    for (unsigned i = 0; i < n; i++) {
+        char text[STRATA_LOG_MAX];
+        struct line line = {text, text + sizeof(text) - STRATA_LOG_TAIL, false};
+
+        line_put_stamp(&line, records[i].tid, records[i].time);
+        put_record(&line, &records[i]);
+        line_close(&line);
+        if (write(fd, text, (size_t)(line.at - text)) < 0)
+            lost += records[i].plan != NULL;
+    }
+    return lost;
+}
+
+const struct sink_ops sink_ftrace = {
+    .name = "ftrace",
+    .open = ftrace_open,
+    .records = ftrace_records,
+};

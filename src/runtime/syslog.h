@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stddef.h>
+
+/* Messages go to the socket at PATH; NULL: /dev/log. Connects; negative errno. */
+int syslog_set_socket(const char *path);
+/* Sends one, as LOG_DAEMON, LOG_INFO, with the program's name and the process's number. */
+int syslog_send(const char *text, size_t len);
+/* In a child of fork(). */
+void syslog_forget(void);

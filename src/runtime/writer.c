@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/counts.h"
+#include "runtime/events.h"
+#include "runtime/log.h"
+#include "runtime/macro.h"
+#include "runtime/message.h"
+#include "runtime/options.h"
+#include "runtime/output.h"
+#include "runtime/pass.h"
+#include "runtime/switches.h"
+#include "runtime/syslog.h"
+#include "runtime/times.h"
+
+#define MICROSECOND UINT64_C(1000)
+#define MILLISECOND UINT64_C(1000000)
+#define SECOND UINT64_C(1000000000)
+
+/* The thread sleeps as long as it takes to fill a quarter of the ring that fills fastest, and not
+ * longer than this, in which a burst out of nothing must not fill a ring. With all events off, but
+ * rings there (a program that switches its events by itself), it looks more seldom. */
+#define SLEEP_MIN (50 * MICROSECOND)
+#define SLEEP_MAX (2 * MILLISECOND)
+#define SLEEP_OFF (20 * MILLISECOND)
+
+/* What lies in an open packet is shown to packet sinks as often as this. */
+#define FLUSH_PACKETS (100 * MILLISECOND)
+
+#define RETRY_OPEN SECOND
+
+static struct {
+    pthread_mutex_t lock; /* the pass lock */
+    bool needed;
+    bool child; /* forked: files are to have other names than the parent's */
+    bool ended; /* the process is ending, all is written */
+    bool has_uuid;
+    bool has_times;
+    atomic_bool running;
+    pthread_t thread;
+    atomic_bool stop;
+    sem_t wake;
+    uint8_t uuid[16];
+    struct times times;
+    struct sink sinks[SINKS];
+    unsigned n_on;
+    bool on[SINKS];
+    struct pass pass;
+    uint64_t flushed_at;
+} writer = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .sinks =
+        {
+            [SINK_CTF] = {.ops = &sink_ctf},
+            [SINK_SIMPLE] = {.ops = &sink_simple},
+            [SINK_LOG] = {.ops = &sink_log},
+            [SINK_SYSLOG] = {.ops = &sink_syslog},
+            [SINK_FTRACE] = {.ops = &sink_ftrace},
+        },
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* ---- What sinks ask ---- */
+
+void writer_uuid(uint8_t ret[16])
+{
+    if (!writer.has_uuid) {
+        if (getrandom(writer.uuid, sizeof(writer.uuid), GRND_NONBLOCK) !=
+            (ssize_t)sizeof(writer.uuid)) {
+            uint64_t unlike[2] = {now_ns(), (uint64_t)getpid()};
+
+            memcpy(writer.uuid, unlike, sizeof(unlike));
+        }
+        writer.uuid[6] = (uint8_t)(0x40 | (writer.uuid[6] & 0x0f)); /* version 4, random */
+        writer.uuid[8] = (uint8_t)(0x80 | (writer.uuid[8] & 0x3f));
+        writer.has_uuid = true;
+    }
+    memcpy(ret, writer.uuid, sizeof(writer.uuid));
+}
+
+static struct times *get_times(void)
+{
+    if (!writer.has_times) {
+        times_init(&writer.times);
+        writer.has_times = true;
+    }
+    return &writer.times;
+}
+
+struct clock_pair writer_clock_start(void)
+{
+    return get_times()->start;
+}
+
+uint64_t writer_clock_hz(void)
+{
+    return get_times()->hz;
+}
+
+uint64_t writer_realtime(uint64_t monotonic)
+{
+    return monotonic + (uint64_t)get_times()->realtime_offset;
+}
+
+char *sink_path(const struct sink *sink, const char *fallback)
+{
+    char *path = output_path(sink->path ? sink->path : fallback);
+    char *other;
+
+    /* The parent's file is the parent's. A name with the process's number in it is another already. */
+    if (!path || !writer.child || strstr(sink->path ? sink->path : fallback, "%p"))
+        return path;
+    if (asprintf(&other, "%s.%ld", path, (long)getpid()) < 0)
+        other = NULL;
+    free(path);
+    return other;
+}
+
+/* ---- Passes ---- */
+
+static void sink_open(struct sink *sink, uint64_t now)
+{
+    int r;
+
+    if (sink->is_open || now < sink->retry_at)
+        return;
+    r = sink->ops->open(sink);
+    sink->is_open = r >= 0;
+    if (r >= 0)
+        return;
+    sink->retry_at = now + RETRY_OPEN;
+    if (!sink->complained)
+        trace_message("cannot write the trace (%s%s%s): %s; events are lost until that changes",
+                      sink->ops->name, sink->path ? " " : "", sink->path ? sink->path : "",
+                      strerror(-r));
+    sink->complained = true;
+}
+
+static void sink_lose(struct sink *sink, uint64_t n)
+{
+    sink->lost += n;
+    if (n)
+        COUNT(sinks_lost, n);
+}
+
+static void sink_flush(struct sink *sink)
+{
+    if (sink->is_open && sink->ops->flush)
+        sink_lose(sink, sink->ops->flush(sink));
+}
+
+static void sink_close(struct sink *sink)
+{
+    if (sink->is_open && sink->ops->close)
+        sink->ops->close(sink);
+    sink->is_open = false;
+}
+
+/* What the pass calls with what it has read. */
+
+static void show_packets(unsigned ring, const struct ring_packet *packets, unsigned n)
+{
+    for (unsigned i = 0; i < SINKS; i++) {
+        struct sink *sink = &writer.sinks[i];
+
+        if (!writer.on[i] || !sink->ops->packets)
+            continue;
+        if (sink->is_open)
+            sink_lose(sink, sink->ops->packets(sink, ring, packets, n));
+        else
+            for (unsigned k = 0; k < n; k++)
+                sink_lose(sink, packet_count_records(&packets[k]));
+    }
+}
+
+static void show_records(const struct record *records, unsigned n)
+{
+    uint64_t events = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        events += records[i].plan != NULL;
+    for (unsigned i = 0; i < SINKS; i++) {
+        struct sink *sink = &writer.sinks[i];
+
+        if (!writer.on[i] || !sink->ops->records)
+            continue;
+        sink_lose(sink, sink->is_open ? sink->ops->records(sink, records, n) : events);
+    }
+}
+
+/* With the pass lock. */
+static void make_pass(enum pass_kind kind)
+{
+    bool packets = false;
+    bool records = false;
+    uint64_t now = now_ns();
+
+    if (ring_count() == 0 && kind != PASS_LAST)
+        return;
+    times_steer(get_times());
+    for (unsigned i = 0; i < SINKS; i++) {
+        struct sink *sink = &writer.sinks[i];
+
+        if (!writer.on[i])
+            continue;
+        packets |= sink->ops->packets != NULL;
+        records |= sink->ops->records != NULL;
+        sink_open(sink, now);
+    }
+    if (kind == PASS_OFTEN && !records && now - writer.flushed_at >= FLUSH_PACKETS)
+        kind = PASS_OPEN_PACKETS;
+    if (kind != PASS_OFTEN || records)
+        writer.flushed_at = now;
+    if (packets || records)
+        pass_make(&writer.pass, kind, packets ? show_packets : NULL, records ? show_records : NULL,
+                  &writer.times);
+    for (unsigned i = 0; i < SINKS; i++)
+        if (writer.on[i])
+            sink_flush(&writer.sinks[i]);
+}
+
+/* ---- The thread ---- */
+
+/* FULL is how much of a ring was filled since the pass before, so in about SLEEP. */
+static uint64_t next_sleep(uint64_t sleep, double full)
+{
+    if (full <= 0 && !switches_any_on())
+        return SLEEP_OFF;
+    if (full > 0.5)
+        return 0;
+    if (full > 0.25)
+        sleep = sleep / 2;
+    else if (full < 0.1)
+        sleep = sleep + sleep / 2;
+    return sleep < SLEEP_MIN ? SLEEP_MIN : sleep > SLEEP_MAX ? SLEEP_MAX : sleep;
+}
+
+static void sleep_for(uint64_t ns)
+{
+    uint64_t until = now_ns() + ns;
+    struct timespec time = {.tv_sec = (time_t)(until / SECOND), .tv_nsec = (long)(until % SECOND)};
+
+    sem_clockwait(&writer.wake, CLOCK_MONOTONIC, &time);
+    while (sem_trywait(&writer.wake) == 0) /* many wishes are one */
+        ;
+}
+
+static void *writer_main(void *unused)
+{
+    uint64_t sleep = SLEEP_MIN;
+
+    (void)unused;
+    while (!atomic_load(&writer.stop)) {
+        if (ring_count() == 0 && !switches_any_on()) {
+            while (sem_wait(&writer.wake) < 0 && errno == EINTR)
+                ;
+            continue;
+        }
+        if (sleep)
+            sleep_for(sleep);
+        pthread_mutex_lock(&writer.lock);
+        make_pass(PASS_OFTEN);
+        sleep = next_sleep(sleep, writer.pass.fullest);
+        pthread_mutex_unlock(&writer.lock);
+    }
+    return NULL;
+}
+
+/* With the pass lock. Without a thread (there may be no room for one) what is in the rings is written
+ * at flushes and at the end. */
+static void start_thread(void)
+{
+    sigset_t all;
+    sigset_t before;
+
+    if (writer.running || writer.ended || !writer.needed || !writer.n_on)
+        return;
+    atomic_store(&writer.stop, false);
+    sem_init(&writer.wake, 0, 0);
+    /* The program's handlers run in the program's threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    writer.running = pthread_create(&writer.thread, NULL, writer_main, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (writer.running)
+        pthread_setname_np(writer.thread, "strata-writer");
+}
+
+void writer_wake(void)
+{
+    if (atomic_load(&writer.running))
+        sem_post(&writer.wake);
+}
+
+static void stop_thread(void)
+{
+    if (!writer.running)
+        return;
+    atomic_store(&writer.stop, true);
+    sem_post(&writer.wake);
+    pthread_join(writer.thread, NULL);
+    writer.running = false;
+}
+
+/* ---- Switching sinks ---- */
+
+bool writer_sink_is_open(enum sink_number number)
+{
+    bool is_open;
+
+    pthread_mutex_lock(&writer.lock);
+    is_open = writer.sinks[number].is_open;
+    pthread_mutex_unlock(&writer.lock);
+    return is_open;
+}
+
+int writer_sink_on(enum sink_number number, const char *path, bool now)
+{
+    struct sink *sink = &writer.sinks[number];
+    char *copy = path ? strdup(path) : NULL;
+    int r = 0;
+
+    if (path && !copy)
+        return -ENOMEM;
+    pthread_mutex_lock(&writer.lock);
+    if (writer.on[number] && sink->is_open) {
+        make_pass(PASS_OPEN_PACKETS);
+        sink_close(sink);
+    }
+    free(sink->path);
+    sink->path = copy;
+    sink->complained = now; /* by what we return */
+    sink->retry_at = 0;
+    writer.n_on += !writer.on[number];
+    writer.on[number] = true;
+    if (now) {
+        r = sink->ops->open(sink);
+        sink->is_open = r >= 0;
+        sink->retry_at = now_ns() + RETRY_OPEN;
+    }
+    start_thread();
+    pthread_mutex_unlock(&writer.lock);
+    return r;
+}
+
+void writer_sink_off(enum sink_number number)
+{
+    struct sink *sink = &writer.sinks[number];
+
+    pthread_mutex_lock(&writer.lock);
+    if (writer.on[number]) {
+        make_pass(PASS_OPEN_PACKETS);
+        sink_close(sink);
+        free(sink->path);
+        sink->path = NULL;
+        writer.on[number] = false;
+        writer.n_on--;
+    }
+    pthread_mutex_unlock(&writer.lock);
+}
+
+bool writer_sink_is_on(enum sink_number number)
+{
+    bool on;
+
+    pthread_mutex_lock(&writer.lock);
+    on = writer.on[number];
+    pthread_mutex_unlock(&writer.lock);
+    return on;
+}
+
+void writer_needed(void)
+{
+    pthread_mutex_lock(&writer.lock);
+    writer.needed = true;
+    start_thread();
+    pthread_mutex_unlock(&writer.lock);
+}
+
+int writer_flush(void)
+{
+    uint64_t lost;
+    bool failed;
+
+    pthread_mutex_lock(&writer.lock);
+    lost = atomic_load(&trace_counts.sinks_lost);
+    make_pass(PASS_ALL);
+    failed = atomic_load(&trace_counts.sinks_lost) != lost;
+    pthread_mutex_unlock(&writer.lock);
+    return failed ? -EIO : 0;
+}
+
+/* ---- The end, and children ---- */
+
+static void __attribute__((destructor(101))) writer_end(void)
+{
+    stop_thread();
+    options_at_end();
+    pthread_mutex_lock(&writer.lock);
+    if (writer.n_on && !writer.ended) {
+        if (writer.has_times)
+            times_finish(&writer.times);
+        make_pass(PASS_LAST);
+        for (unsigned i = 0; i < SINKS; i++)
+            sink_close(&writer.sinks[i]);
+        ring_unlink();
+    }
+    writer.ended = true;
+    pthread_mutex_unlock(&writer.lock);
+}
+
+/* The parent must not wait long for a pass that writes to a slow disk. Without the lock the child knows
+ * nothing of the state that it has got, and begins with a new one. */
+#define FORK_PATIENCE (100 * MILLISECOND)
+
+static bool fork_locked;
+
+static void before_fork(void)
+{
+    struct timespec time;
+    uint64_t until;
+
+    clock_gettime(CLOCK_REALTIME, &time);
+    until = (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec + FORK_PATIENCE;
+    time = (struct timespec){.tv_sec = (time_t)(until / SECOND), .tv_nsec = (long)(until % SECOND)};
+    fork_locked = pthread_mutex_timedlock(&writer.lock, &time) == 0;
+    registry_lock();
+}
+
+static void after_fork_parent(void)
+{
+    registry_unlock();
+    if (fork_locked)
+        pthread_mutex_unlock(&writer.lock);
+}
+
+static void after_fork_child(void)
+{
+    bool was_running = writer.running;
+
+    registry_unlock();
+    thread_number_forget();
+    syslog_forget();
+    for (unsigned i = 0; i < SINKS; i++) {
+        struct sink *sink = &writer.sinks[i];
+
+        if (fork_locked)
+            sink_close(sink); /* flushes nothing: what was gathered is the parent's */
+        sink->is_open = false;
+        sink->state = NULL;
+        sink->lost = sink->told = 0;
+        sink->retry_at = 0;
+    }
+    if (fork_locked)
+        pass_done(&writer.pass);
+    writer.pass = (struct pass){.homeless = ring_homeless_drops()};
+    writer.child = true;
+    writer.has_uuid = false;
+    writer.running = false;
+    writer.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    memset(&trace_counts, 0, sizeof(trace_counts));
+    if (was_running) {
+        pthread_mutex_lock(&writer.lock);
+        start_thread();
+        pthread_mutex_unlock(&writer.lock);
+    }
+}
+
+static void __attribute__((constructor)) writer_begin(void)
+{
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Writing out: who reads the rings and shows the sinks what is in them.
+ *
+ * A *pass* reads all rings once. Passes are made by the writer's thread, and by whoever flushes; one
+ * at a time, under the pass lock. The thread runs only while there is a sink and a backend that puts
+ * records into rings. It looks by itself how often it must wake up: emitting never wakes anybody.
+ *
+ * Locks: the pass lock comes before registry_lock(). */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/ring.h"
+#include "runtime/sink.h"
+
+enum sink_number {
+    SINK_CTF,
+    SINK_SIMPLE,
+    SINK_LOG,
+    SINK_SYSLOG,
+    SINK_FTRACE,
+    SINKS,
+};
+
+/* Switches a sink on, with a path or NULL for its default; when it is on already it goes on at the new
+ * path. With NOW its file is opened here, else with the first records. Negative errno: what opening
+ * says; the sink is on all the same, counts what it loses and tries again later. */
+int writer_sink_on(enum sink_number number, const char *path, bool now);
+/* Writes out what is there and switches it off. */
+void writer_sink_off(enum sink_number number);
+bool writer_sink_is_on(enum sink_number number);
+bool writer_sink_is_open(enum sink_number number);
+
+/* There are events with records in rings: from now on there may be something to write. */
+void writer_needed(void);
+
+/* Makes the thread look now. Safe in signal handlers. */
+void writer_wake(void);
+
+/* Writes out all that is committed, that of overwrite rings too. Returns 0, or -EIO: some of it could
+ * not be written (and is counted). */
+int writer_flush(void);
+
+/* ---- For the sinks, in a pass ---- */
+
+void writer_uuid(uint8_t ret[16]);
+/* When tracing began, and the clock's rate as it is known by now. */
+struct clock_pair writer_clock_start(void);
+uint64_t writer_clock_hz(void);
+/* From CLOCK_MONOTONIC to CLOCK_REALTIME, as they stand to each other now. */
+uint64_t writer_realtime(uint64_t monotonic);

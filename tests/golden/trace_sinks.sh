@@ -1,0 +1,195 @@
+#!/bin/sh
+# What a traced program emits is what readers show of its traces, event by event and value by value, in
+# each form it can be written; what is lost is counted; what was flushed outlives SIGKILL.
+# $EMIT: tests/runtime/emit.c.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+unset STRATA_TRACE
+
+fail() {
+    echo "trace_sinks: $*" >&2
+    exit 1
+}
+
+compare() {
+    python3 "$here/../runtime/compare.py" "$@" || fail "$case: compare.py $*"
+}
+
+have_babeltrace=yes
+command -v babeltrace2 >/dev/null || have_babeltrace=
+
+cat >trace-events <<'END'
+emit_words(uint64_t id, uint64_t value) "id %" PRIu64 " value 0x%" PRIx64
+emit_ints(int a, int b, int event) "a %d b %d event %+5d"
+emit_text(const char *name, int64_t n) "name \"%s\" */ n %" PRId64
+emit_small(uint8_t a, int16_t b, bool c, void *p) "a %u b %d c %d p %p"
+emit_none(void) "100%% nothing"
+emit_mixed(const char *a, uint32_t n, char *b) "a '%10s' n %08x b '%.5s'"
+END
+
+# show_ctf FOLDER, show_simple FILE, show_log FILE: as compare.py wants it, into `shown`.
+show_ctf() {
+    babeltrace2 "$1" >shown 2>errors || { cat errors >&2; fail "$case: babeltrace2 $1"; }
+}
+show_simple() {
+    "$STRATA_BIN/strata" report --events trace-events "$1" >report 2>errors ||
+        { cat errors >&2; fail "$case: strata report $1"; }
+    # "SEC.NSEC [CPU] PID NAME: TEXT"
+    sed -n 's/^[0-9.]* \[[-0-9]*\] *[0-9]* \(emit_[a-z]*\): /\1 /p' report >shown
+}
+
+# check EMITTED TRACE [OPTION...]: all three of TRACE.ctf, TRACE.st, TRACE.log, as far as they are there.
+check() {
+    emitted=$1
+    trace=$2
+    shift 2
+    if [ -d "$trace.ctf" ] && [ "$have_babeltrace" ]; then
+        show_ctf "$trace.ctf"
+        compare babeltrace "$emitted" shown "$@"
+    fi
+    if [ -e "$trace.st" ]; then
+        show_simple "$trace.st"
+        compare text "$emitted" shown "$@"
+    fi
+    if [ -e "$trace.log" ]; then
+        compare log "$emitted" "$trace.log" "$@"
+    fi
+}
+
+case=all-at-once
+"$EMIT" -t '*,ctf=all.ctf,simple=all.st,log=all.log' 6000 3 >emitted 2>errors
+[ "$(cat errors)" = 'dropped 0 unwritten 0' ] || fail "$case: $(cat errors)"
+check emitted all
+# The log is what strata reads of logs.
+"$STRATA_BIN/strata" report --events trace-events all.log >report
+sed -n 's/^[0-9.]* \[[-0-9]*\] *[0-9]* \(emit_[a-z]*\): /\1 /p' report >shown
+compare text emitted shown
+# simpletrace's text, by the old command.
+"$STRATA_BIN/simpletrace" trace-events all.st >simpletrace
+[ "$(wc -l <simpletrace)" -eq 18000 ] || fail "$case: simpletrace printed $(wc -l <simpletrace) lines"
+grep -q "^emit_ints [0-9.]* pid=[0-9]* a=0xffffffff9e3779b1 b=0x61c8864f event=0x1$" simpletrace ||
+    fail "$case: $(head -3 simpletrace)"
+
+case=each-alone
+for sink in ctf simple log; do
+    name=$sink
+    [ $sink = simple ] && name=st
+    "$EMIT" -t "*,$sink=alone.$name" 3000 2 >emitted 2>errors
+    [ "$(cat errors)" = 'dropped 0 unwritten 0' ] || fail "$case $sink: $(cat errors)"
+    check emitted alone
+    rm -rf "alone.$name"
+done
+
+# While it runs: without a flush of the program's.
+case=live
+"$EMIT" -p 20000 -t '*,ctf=live.ctf,simple=live.st,log=live.log' 2000 1 >emitted 2>errors &
+pid=$!
+n=0
+until [ -e live.log ] && [ "$(wc -l <live.log)" -ge 200 ]; do
+    n=$((n + 1))
+    [ $n -lt 200 ] || fail "$case: nothing is written while the program runs"
+    sleep 0.05
+done
+if [ "$have_babeltrace" ]; then
+    show_ctf live.ctf
+    [ "$(wc -l <shown)" -ge 100 ] || fail "$case: only $(wc -l <shown) events in the native trace"
+fi
+wait $pid
+check emitted live
+
+# A trace that is written again replaces the one before; a folder with other things in it is not touched.
+case=again
+"$EMIT" -t '*,ctf=live.ctf' 600 1 >emitted 2>errors
+rm -f live.st live.log
+check emitted live
+mkdir other
+echo mine >other/file
+"$EMIT" -t '*,ctf=other' 600 1 >emitted 2>errors
+grep -q 'ctf other.*not empty' errors || fail "$case: $(cat errors)"
+grep -q '^dropped 0 unwritten 600$' errors || fail "$case: $(cat errors)"
+[ "$(ls other)" = file ] || fail "$case: wrote into a folder of somebody else's"
+
+# Rings that are too small: what is missing is what was counted, wherever one looks.
+case=drops
+for sink in ctf simple log; do
+    name=$sink
+    [ $sink = simple ] && name=st
+    dropped=0
+    for try in 1 2 3 4 5; do
+        rm -rf "drops.$name"
+        "$EMIT" -t "ring=64k,subbuffer=8k,memory=256k" -t "*,$sink=drops.$name" 20000 4 >emitted 2>errors
+        dropped=$(sed -n 's/^dropped \([0-9]*\) unwritten 0$/\1/p' errors)
+        [ "$dropped" ] || fail "$case $sink: $(cat errors)"
+        [ "$dropped" -gt 0 ] && break
+    done
+    [ "$dropped" -gt 0 ] || fail "$case $sink: nothing was dropped, the test tells nothing"
+    check emitted drops --lost "$dropped"
+    case $sink in
+    simple)
+        "$STRATA_BIN/simpletrace" trace-events drops.st >simpletrace
+        counted=$(sed -n 's/^Dropped_Event .*num_events_dropped=\(0x[0-9a-f]*\)$/\1/p' simpletrace |
+            python3 -c 'import sys; print(sum(int(line, 16) for line in sys.stdin))')
+        [ "$counted" -eq "$dropped" ] || fail "$case: simpletrace counts $counted, not $dropped"
+        ;;
+    log)
+        counted=$(sed -n 's/^[0-9]*@[0-9.]*:\([0-9]*\) events were dropped$/\1/p' drops.log |
+            python3 -c 'import sys; print(sum(int(line) for line in sys.stdin))')
+        [ "$counted" -eq "$dropped" ] || fail "$case: the log counts $counted, not $dropped"
+        ;;
+    esac
+    rm -rf "drops.$name"
+done
+
+# A full disk, and a path that cannot be: the program goes on, all is counted.
+case=unwritable
+"$EMIT" -t '*,simple=/dev/full' 600 1 >emitted 2>errors
+grep -q 'simple /dev/full.*No space left' errors || fail "$case: $(cat errors)"
+grep -q '^dropped 0 unwritten 600$' errors || fail "$case: $(cat errors)"
+"$EMIT" -t '*,log=/dev/full' 600 1 >emitted 2>errors
+grep -q '^dropped 0 unwritten 600$' errors || fail "$case: $(cat errors)"
+"$EMIT" -t '*,ctf=/dev/null/x' 600 1 >emitted 2>errors
+grep -q 'ctf /dev/null/x.*Not a directory' errors || fail "$case: $(cat errors)"
+grep -q '^dropped 0 unwritten 600$' errors || fail "$case: $(cat errors)"
+
+# What was flushed is there after SIGKILL.
+case=killed
+for try in 1 2 3; do
+    rm -rf killed.*
+    "$EMIT" -k -a -t '*,ctf=killed.ctf,simple=killed.st,log=killed.log' 1200 2 >emitted 2>errors &&
+        fail "$case: it was not killed"
+    [ "$(wc -l <emitted)" -ge 2400 ] || fail "$case: it was killed too early"
+    check emitted killed --at-least
+done
+
+# A child gets files of its own.
+case=fork
+"$EMIT" -f -t '*,ctf=fork.ctf,simple=fork.st,log=fork.log' 1200 2 >emitted 2>errors
+[ "$(cat errors)" = 'dropped 0 unwritten 0' ] || fail "$case: $(cat errors)"
+child=$(ls -d fork.st.*)
+child=${child#fork.st.}
+grep "\"tid\": $child," emitted >emitted.child
+grep -v "\"tid\": $child," emitted >emitted.parent
+[ "$(wc -l <emitted.child)" -eq 1200 ] || fail "$case: the child's thread is not $child"
+mkdir child
+mv "fork.st.$child" child/fork.st
+mv "fork.ctf.$child" child/fork.ctf
+mv "fork.log.$child" child/fork.log
+check emitted.parent fork
+check emitted.child child/fork
+
+# The flight recorder: nothing until it is asked, then the newest.
+case=overwrite
+"$EMIT" -t 'mode=overwrite,ring=64k,subbuffer=8k' -t '*,ctf=flight.ctf' 20000 1 >emitted 2>errors
+if [ "$have_babeltrace" ]; then
+    show_ctf flight.ctf
+    n=$(wc -l <shown)
+    [ "$n" -ge 500 ] && [ "$n" -lt 20000 ] || fail "$case: $n events"
+    tail -n "$n" emitted >newest
+    compare babeltrace newest shown
+fi
+
+[ "$have_babeltrace" ] || { echo "babeltrace2 is not installed: the native trace was not read"; exit 77; }
