@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "gen/output.h"
+#include "gen/qemu_tree.h"
 
 /* One name of a list; whether it is the first, and the last. */
 static size_t put_word(char *buf, size_t size, const char *name, bool first, bool last)
@@ -115,10 +116,25 @@ static int run(const struct generate *generate, struct fault *fault)
     return r;
 }
 
+/* Which QEMU it is for, is seen from where its declarations are. */
+static int look_at_tree(struct generate *generate, struct fault *fault)
+{
+    int r = qemu_tree_of(generate->n_inputs > 0 ? generate->inputs[0] : NULL, &generate->job.tree);
+
+    return r < 0 ? fault_plain(fault, r, NULL, "cannot read QEMU's source tree: %s", strerror(-r))
+                 : 0;
+}
+
 int generate(const struct generate *generate)
 {
     struct fault fault = {0};
-    int r = run(generate, &fault);
+    struct generate in_tree = *generate;
+    int r = 0;
+
+    if (generate->job.target == GEN_QEMU)
+        r = look_at_tree(&in_tree, &fault);
+    if (r >= 0)
+        r = run(&in_tree, &fault);
 
     if (fault.error)
         cmd_fault(&fault);

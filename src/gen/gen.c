@@ -133,8 +133,11 @@ static int run(struct gen_state *state, const struct declarations *declarations,
         return r;
     section = find_section(&template, state->job->target, "");
     if (!section)
-        return fault_plain(state->fault, -EINVAL, NULL, "there is no format '%s' for the target %s",
-                           format->name, target_name(state->job->target));
+        return fault_plain(state->fault, -EINVAL, NULL,
+                           state->job->target == GEN_STRATA
+                               ? "the format '%s' is only for QEMU's own tree: --target qemu"
+                               : "the format '%s' is not for QEMU's tree: --target strata",
+                           format->name);
     r = compile_backends(state, arena);
     if (r < 0)
         return r;

@@ -2,7 +2,9 @@
 #include "gen/variables.h"
 
 #include "gen/probe.h"
+#include "gen/rust.h"
 #include "gen/stap.h"
+#include "gen/tcg.h"
 
 #include "event/spec.h"
 
@@ -353,11 +355,23 @@ static const struct gen_value values[] = {
     {"prefix", GEN_FILE, value_prefix},             /* --probe-prefix */
     {"probe_NAME", GEN_EVENT, gen_put_probe_macro}, /* in the macros of dtrace -h */
     {"provider", GEN_FILE, gen_put_provider},
+    {"rust_extern_params", GEN_EVENT, gen_put_rust_extern_params}, /* see gen/rust.h */
+    {"rust_params", GEN_EVENT, gen_put_rust_params},
+    {"rust_values", GEN_EVENT, gen_put_rust_values},
     {"size", GEN_ARGUMENT, value_size},           /* bytes; 0: a string */
     {"stap_arg", GEN_ARGUMENT, gen_put_stap_arg}, /* no word of stap's */
     {"stap_format", GEN_EVENT, gen_put_stap_format},
-    {"stap_size", GEN_EVENT, gen_put_stap_size},     /* of a simpletrace record */
-    {"stap_values", GEN_EVENT, gen_put_stap_values}, /* for stap_format */
+    {"stap_size", GEN_EVENT, gen_put_stap_size},             /* of a simpletrace record */
+    {"stap_values", GEN_EVENT, gen_put_stap_values},         /* for stap_format */
+    {"tcg_comma_kinds", GEN_EVENT, gen_put_tcg_comma_kinds}, /* see gen/tcg.h */
+    {"tcg_kind", GEN_ARGUMENT, gen_put_tcg_kind},
+    {"tcg_params", GEN_EVENT, gen_put_tcg_params},
+    {"tcg_proxy_names", GEN_EVENT, gen_put_tcg_proxy_names},
+    {"tcg_proxy_params", GEN_EVENT, gen_put_tcg_proxy_params},
+    {"tcg_proxy_values", GEN_EVENT, gen_put_tcg_proxy_values},
+    {"tcg_trans_names", GEN_EVENT, gen_put_tcg_trans_names},
+    {"tcg_wrapper_names", GEN_EVENT, gen_put_tcg_wrapper_names},
+    {"tcg_wrapper_params", GEN_EVENT, gen_put_tcg_wrapper_params},
     {"type", GEN_ARGUMENT, value_type},
     {"ust_args", GEN_EVENT, gen_put_ust_args}, /* "int, a, long, b" */
     {"ust_field", GEN_ARGUMENT, gen_put_ust_field},
@@ -506,7 +520,8 @@ static const struct gen_flag flags[] = {
     {"signed", GEN_ARGUMENT, flag_signed},
     {"stap_text", GEN_ARGUMENT, gen_stap_text}, /* the format takes it as text */
     {"string", GEN_ARGUMENT, flag_string},
-    {"tcg", GEN_EVENT, flag_tcg}, /* one of the two of a `tcg` declaration */
+    {"tcg", GEN_EVENT, flag_tcg},                        /* one of the two of a `tcg` declaration */
+    {"tcg_constant", GEN_ARGUMENT, gen_is_tcg_constant}, /* known when code is translated */
     {"tcg_exec", GEN_EVENT, flag_tcg_exec},
     {"tcg_trans", GEN_EVENT, flag_tcg_trans},
     {"vcpu", GEN_EVENT, flag_vcpu},
