@@ -82,7 +82,7 @@ gen='strata gen'
     wrong 2 'depfile wants --output' $gen -g g -f h -b log --depfile d trace-events
     wrong 1 'the name of the group is empty' $gen -g '' -f h -b log -o out trace-events
     wrong 1 "the group '1g' begins with a digit" $gen -g 1g -f h -b log -o out trace-events
-    wrong 1 "no format 'tcg-h' for the target strata" $gen -g g -f tcg-h -b log -o out trace-events
+    wrong 1 "the format 'tcg-h' is only for QEMU's own tree: --target qemu" $gen -g g -f tcg-h -b log -o out trace-events
 }
 
 # Files.

@@ -286,7 +286,7 @@ static void test_no_target(void **state)
     struct fault fault = {0};
 
     assert_int_equal(run("@section qemu\nx\n", TWO, &out, &fault), -EINVAL);
-    assert_string_equal(fault.what, "there is no format 'form' for the target strata");
+    assert_string_equal(fault.what, "the format 'form' is only for QEMU's own tree: --target qemu");
     assert_int_equal(text_len(&out), 0);
     text_done(&out);
 }
