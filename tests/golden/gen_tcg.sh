@@ -13,7 +13,7 @@ vcpu guest_cpu_reset(void)
 vcpu tcg guest_mem(TCGv vaddr, uint16_t info) "info=%d", "vaddr=0x%016"PRIx64" info=%d"
 tcg plain(void) "translated", "executed"
 vcpu tcg only_vcpu(void) "translated", "executed"
-tcg kinds(TCGv_i32 a, TCGv_i64 b, TCGv_ptr c, uint8_t d, int64_t e, void *f) "%u %"PRId64" %p", "%u %"PRIu64" %p %u %"PRId64" %p"
+tcg kinds(TCGv a, uint32_t b, const char *c, uint8_t d, int64_t e, void *f) "%u %s %u %"PRId64" %p", "%"PRIu64" %u %s %u %"PRId64" %p"
 disable vcpu tcg off(TCGv a) "x", "%"PRIu64
 ordinary(int a) "%d"
 EOF
@@ -55,9 +55,10 @@ static inline void trace_plain_trans(void) { SAY("plain_trans"); }
 static inline void trace_plain_exec(void) { SAY("plain_exec"); }
 static inline void trace_only_vcpu_trans(void *cpu) { SAY("only_vcpu_trans %d", INDEX(cpu)); }
 static inline void trace_only_vcpu_exec(void *cpu) { SAY("only_vcpu_exec %d", INDEX(cpu)); }
-static inline void trace_kinds_trans(uint8_t d, int64_t e, void *f) { SAY("kinds_trans %u %" PRId64 " %p", d, e, f); }
-static inline void trace_kinds_exec(uint32_t a, uint64_t b, void *c, uint8_t d, int64_t e, void *f)
-{ SAY("kinds_exec %u %" PRIu64 " %p %u %" PRId64 " %p", a, b, c, d, e, f); }
+static inline void trace_kinds_trans(uint32_t b, const char *c, uint8_t d, int64_t e, void *f)
+{ SAY("kinds_trans %u %s %u %" PRId64 " %p", b, c, d, e, f); }
+static inline void trace_kinds_exec(uint64_t a, uint32_t b, const char *c, uint8_t d, int64_t e, void *f)
+{ SAY("kinds_exec %" PRIu64 " %u %s %u %" PRId64 " %p", a, b, c, d, e, f); }
 EOF
 cp tcg-h generated-tcg-tracers.h
 cp tcg-helper-c helpers.c
@@ -148,14 +149,12 @@ int main(void)
     trace_only_vcpu_tcg(&cpu, (TCGv_env)&registers[0]);
     TRACE_ONLY_VCPU_EXEC_ON = true;
     trace_only_vcpu_tcg(&cpu, (TCGv_env)&registers[0]);
-    trace_kinds_tcg((TCGv_i32)&registers[2], (TCGv_i64)&registers[3], (TCGv_ptr)&registers[4], 200, -5, (void *)0x77);
+    trace_kinds_tcg((TCGv)&registers[2], UINT32_MAX, "text", 200, -5, (void *)0x77);
     trace_off_tcg(&cpu, (TCGv_env)&registers[0], (TCGv)&registers[1]);
     printf("-- %d calls, %d constants live\n", n_code, n_live);
     for (int pass = 1; pass <= 2; pass++) {
         registers[1] = 0x1000u * (unsigned)pass;
         registers[2] = (uintptr_t)pass;
-        registers[3] = UINT64_MAX;
-        registers[4] = 0x44;
         for (int i = 0; i < n_code; i++)
             run(&code[i]);
     }
@@ -171,16 +170,16 @@ guest_mem_trans 3 32834
 plain_trans
 only_vcpu_trans 3
 only_vcpu_trans 3
-kinds_trans 200 -5 0x77
+kinds_trans 4294967295 text 200 -5 0x77
 -- 4 calls, 0 constants live
 guest_mem_exec 3 1000 32834
 plain_exec
 only_vcpu_exec 3
-kinds_exec 1 18446744073709551615 0x44 200 -5 0x77
+kinds_exec 1 4294967295 text 200 -5 0x77
 guest_mem_exec 3 2000 32834
 plain_exec
 only_vcpu_exec 3
-kinds_exec 2 18446744073709551615 0x44 200 -5 0x77
+kinds_exec 2 4294967295 text 200 -5 0x77
 EOF
     diff expected output
 done
@@ -203,6 +202,7 @@ EOF
 refused tcg-helper-h "TCGv_i128" <<'EOF'
 tcg x(TCGv_i128 a) "", ""
 EOF
+echo 'ordinary(int a) "%d"' >trace-events
 if "$STRATA_BIN/strata" gen --format tcg-h --backend log --group g trace-events >out 2>error; then
     echo "there is a format tcg-h for programs" >&2
     exit 1
