@@ -363,7 +363,9 @@ static struct strata_ring *take_free(struct home *at, uint32_t tid, bool room)
         struct ring_map *map = __atomic_load_n(&at->maps[i], __ATOMIC_ACQUIRE);
         uint32_t nobody = 0;
 
-        if (!map || __atomic_load_n(&map->owner, __ATOMIC_RELAXED) != 0 || (room && !has_room(map)))
+        if (!map || __atomic_load_n(&map->owner, __ATOMIC_RELAXED) != 0 ||
+            (map->flags & RING_OVERWRITE) != (setup.overwrite ? RING_OVERWRITE : 0) ||
+            (room && !has_room(map)))
             continue;
         /* Acquire: all that the last owner wrote, to the handle too, is seen. */
         if (!__atomic_compare_exchange_n(&map->owner, &nobody, tid, false, __ATOMIC_ACQUIRE,

@@ -6,10 +6,26 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "runtime/ring.h"
 #include "strata/ring.h"
+
+/* For threads other than cmocka's, signal handlers and children, where an assertion of its own would end
+ * the program without a word. */
+#define expect(condition)                                                           \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                \
+        }                                                                           \
+    } while (0)
+
+#define MAP_LENGTH(map) ((map)->data_offset + (map)->size)
 
 enum {
     CLASS_TWO = 1,
@@ -114,4 +130,33 @@ static inline int next_record(struct record_walk *walk, struct record *ret)
     if (walk->at < packet->content_size)
         walk->at = (walk->at + 7) & ~(size_t)7;
     return 1;
+}
+
+/* The ring of the calling thread. */
+static inline struct ring_map *my_map(void)
+{
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+
+    for (unsigned i = 0; i < ring_count(); i++)
+        if (ring_at(i) && ring_at(i)->owner == tid)
+            return ring_at(i);
+    return NULL;
+}
+
+static inline struct ring_reader reader_of(struct ring_map *map)
+{
+    struct ring_reader reader;
+
+    expect(ring_reader_init(&reader, map, MAP_LENGTH(map)) == 0);
+    return reader;
+}
+
+/* Throws away what is in the ring. */
+static inline void drain(struct ring_map *map)
+{
+    struct ring_reader reader = reader_of(map);
+    struct ring_packet packet;
+
+    while (ring_reader_next(&reader, RING_FLUSH, &packet) > 0)
+        ring_reader_release(&reader, &packet);
 }

@@ -9,20 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "ring_records.h"
 
-/* These tests run in threads other than cmocka's, where its own would end the program without a word. */
-#define expect(condition)                                                           \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                                \
-        }                                                                           \
-    } while (0)
+/* Most of this runs in threads of its own. */
 #undef assert_true
 #define assert_true(condition) expect(condition)
 #undef assert_int_equal
@@ -36,7 +30,6 @@
 
 #define RING (64U << 10)
 #define SUBBUFFER (8U << 10)
-#define MAP_LENGTH(map) ((map)->data_offset + (map)->size)
 
 /* Each test is a thread of its own: it begins with no ring, and leaves the one it got. */
 struct on_thread {
@@ -50,34 +43,6 @@ static void *thread_main(void *p)
 
     test->function(test->state);
     return NULL;
-}
-
-static struct ring_map *my_map(void)
-{
-    uint32_t tid = (uint32_t)syscall(SYS_gettid);
-
-    for (unsigned i = 0; i < ring_count(); i++)
-        if (ring_at(i) && ring_at(i)->owner == tid)
-            return ring_at(i);
-    return NULL;
-}
-
-static struct ring_reader reader_of(struct ring_map *map)
-{
-    struct ring_reader reader;
-
-    assert_int_equal(ring_reader_init(&reader, map, MAP_LENGTH(map)), 0);
-    return reader;
-}
-
-/* Throws away what an earlier thread left in the ring. */
-static void drain(struct ring_map *map)
-{
-    struct ring_reader reader = reader_of(map);
-    struct ring_packet packet;
-
-    while (ring_reader_next(&reader, RING_FLUSH, &packet) > 0)
-        ring_reader_release(&reader, &packet);
 }
 
 /* Reads all that is there and expects records of CLASS_TWO with `a` rising by one from NEXT. Returns
@@ -363,7 +328,7 @@ static void collect(struct ring_reader *readers, unsigned n, enum ring_reading h
 static void test_threads(void **state)
 {
     struct emitter emitters[THREADS] = {};
-    struct ring_reader readers[64] = {};
+    struct ring_reader readers[64] = {0};
     uint64_t dropped = 0, before = 0, after = 0;
 
     for (unsigned i = 0; i < ring_count(); i++)
@@ -437,6 +402,225 @@ static void test_churn(void **state)
     assert_true(ring_count() <= before + 2);
 }
 
+/* ---- Overwrite ---- */
+
+/* Reads what a flight recorder holds: records with `a` rising by one. Returns the last, and the first. */
+static uint64_t expect_recorded(struct ring_map *map, enum ring_reading how, uint64_t *ret_first)
+{
+    static _Thread_local uint64_t buffer[SUBBUFFER / 8];
+    struct ring_reader reader = reader_of(map);
+    uint64_t time = 0, next = 0, sequence = 0;
+    struct ring_packet packet;
+    bool first = true;
+
+    while (ring_reader_copy(&reader, how, (uint8_t *)buffer, &packet) > 0) {
+        struct record_walk walk = {.packet = &packet};
+        struct record record;
+        bool lost = first || packet.header.packet_seq_num != sequence;
+        int r;
+
+        assert_true(packet.header.packet_seq_num >= sequence);
+        sequence = packet.header.packet_seq_num + 1;
+        while ((r = next_record(&walk, &record)) > 0) {
+            assert_int_equal(record.class_id, CLASS_TWO);
+            assert_int_equal(record.b, ~record.a);
+            assert_true(record.time >= time);
+            time = record.time;
+            if (lost)
+                assert_true(first || record.a > next);
+            else
+                assert_int_equal(record.a, next);
+            if (first)
+                *ret_first = record.a;
+            first = lost = false;
+            next = record.a + 1;
+        }
+        assert_int_equal(r, 0);
+    }
+    return next;
+}
+
+struct recorder {
+    uint64_t emitted;
+    bool stop;
+    struct ring_map *map;
+};
+
+static void *emit_always(void *p)
+{
+    struct recorder *self = p;
+    uint64_t n = 0;
+
+    while (!__atomic_load_n(&self->stop, __ATOMIC_RELAXED)) {
+        assert_true(emit_two(n, ~n));
+        n++;
+        if (n == 1)
+            __atomic_store_n(&self->map, my_map(), __ATOMIC_RELEASE);
+        __atomic_store_n(&self->emitted, n, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+static void test_overwrite(void **state)
+{
+    struct recorder recorder = {};
+    uint64_t first, last, before = 0;
+    pthread_t thread;
+    unsigned whole = 0;
+
+    assert_int_equal(ring_setup(&(struct ring_options){
+                         .size = RING, .subbuffer_size = SUBBUFFER, .overwrite = true}),
+                     0);
+
+    /* At rest: the last of them are there, as many as fit but for a sub-buffer. */
+    for (uint64_t i = 0; i < 5 * RING / 24; i++)
+        assert_true(emit_two(i, ~i));
+    assert_int_equal(ring_discarded(my_map()), 0);
+    last = expect_recorded(my_map(), RING_FLUSH, &first);
+    assert_int_equal(last, 5 * RING / 24);
+    assert_true(last - first > (RING - 2 * SUBBUFFER) / 24 && last - first <= RING / 24);
+
+    /* While it goes on at full speed. */
+    assert_int_equal(pthread_create(&thread, NULL, emit_always, &recorder), 0);
+    while (!__atomic_load_n(&recorder.map, __ATOMIC_ACQUIRE))
+        ;
+    for (unsigned i = 0; i < 1000; i++) {
+        uint64_t sure = __atomic_load_n(&recorder.emitted, __ATOMIC_ACQUIRE);
+
+        last = expect_recorded(recorder.map, RING_FLUSH, &first);
+        assert_true(last >= before);
+        whole += last >= sure;
+        before = last;
+    }
+    __atomic_store_n(&recorder.stop, true, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    assert_true(whole > 0);
+    assert_int_equal(expect_recorded(recorder.map, RING_FLUSH, &first), recorder.emitted);
+
+    assert_int_equal(ring_setup(&(struct ring_options){.size = RING, .subbuffer_size = SUBBUFFER}),
+                     0);
+}
+
+/* ---- Fork ---- */
+
+static void *emit_in_child(void *p)
+{
+    uint64_t *n = p;
+
+    *n = emit_two(10, ~10ULL);
+    return NULL;
+}
+
+/* Of the child: rings of its own, and nothing of its parent's. */
+static void child(struct ring_map *parents)
+{
+    struct ring_reader reader;
+    pthread_t thread;
+    uint64_t n = 0;
+
+    assert_int_equal(ring_count(), 0);
+    assert_true(emit_two(0, ~0ULL));
+    assert_int_equal(ring_count(), 1);
+    assert_true(my_map() != parents);
+    assert_int_equal(my_map()->pid, getpid());
+    reader = reader_of(my_map());
+    assert_int_equal(expect_rising(&reader, RING_FLUSH, 0), 1);
+    assert_int_equal(pthread_create(&thread, NULL, emit_in_child, &n), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(n, 1);
+    assert_int_equal(ring_count(), 2);
+}
+
+static void test_fork(void **state)
+{
+    struct ring_reader reader;
+    struct ring_map *map;
+    uint64_t n = 0;
+
+    assert_true(emit_none());
+    map = my_map();
+    drain(map);
+    reader = reader_of(map);
+    for (unsigned i = 0; i < 20; i++) {
+        bool bare = i % 2; /* past the C library and its handlers */
+        int status;
+        pid_t pid;
+
+        assert_true(emit_two(n, ~n));
+        n++;
+        pid = bare ? (pid_t)syscall(SYS_fork) : fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            assert_true(!bare || my_map() == NULL);
+            child(map);
+            if (i % 4 == 0) { /* and of its child */
+                pid = fork();
+                assert_true(pid >= 0);
+                if (pid == 0) {
+                    child(map);
+                    _exit(0);
+                }
+                assert_int_equal(waitpid(pid, &status, 0), pid);
+                assert_int_equal(status, 0);
+            }
+            _exit(0);
+        }
+        assert_true(emit_two(n, ~n));
+        n++;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(expect_rising(&reader, RING_FLUSH, 0), n);
+}
+
+/* ---- Many threads at once ---- */
+
+#define MANY 1000
+
+static pthread_barrier_t all_are_there;
+
+static void *emit_and_wait(void *p)
+{
+    uint64_t *n = p;
+
+    *n += emit_two(0, ~0ULL);
+    pthread_barrier_wait(&all_are_there);
+    *n += emit_two(1, ~1ULL);
+    return NULL;
+}
+
+static void test_thousand_threads(void **state)
+{
+    static uint64_t emitted[MANY];
+    static pthread_t threads[MANY];
+    unsigned read = 0;
+    pthread_attr_t attr;
+
+    for (unsigned i = 0; i < ring_count(); i++)
+        if (ring_at(i))
+            drain(ring_at(i));
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 128 << 10);
+    pthread_barrier_init(&all_are_there, NULL, MANY);
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(pthread_create(&threads[i], &attr, emit_and_wait, &emitted[i]), 0);
+    for (unsigned i = 0; i < MANY; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(emitted[i], 2);
+    }
+    assert_true(ring_count() >= MANY);
+    for (unsigned i = 0; i < ring_count(); i++) {
+        struct ring_reader reader;
+
+        if (!ring_at(i) || (ring_at(i)->flags & RING_OVERWRITE))
+            continue;
+        reader = reader_of(ring_at(i));
+        read += (unsigned)expect_rising(&reader, RING_CLOSED, 0);
+    }
+    assert_int_equal(read, 2 * MANY);
+    pthread_attr_destroy(&attr);
+}
+
 static void on_thread(void **state)
 {
     struct on_thread *test = *state;
@@ -457,10 +641,12 @@ static void on_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_THREAD(test_emitted_is_read), ON_THREAD(test_long_strings_are_cut),
-        ON_THREAD(test_around),          ON_THREAD(test_full_drops_and_counts),
-        ON_THREAD(test_too_large),       ON_THREAD(test_long_gap),
-        ON_THREAD(test_threads),         ON_THREAD(test_churn),
+        ON_THREAD(test_emitted_is_read),  ON_THREAD(test_long_strings_are_cut),
+        ON_THREAD(test_around),           ON_THREAD(test_full_drops_and_counts),
+        ON_THREAD(test_too_large),        ON_THREAD(test_long_gap),
+        ON_THREAD(test_threads),          ON_THREAD(test_churn),
+        ON_THREAD(test_overwrite),        ON_THREAD(test_fork),
+        ON_THREAD(test_thousand_threads),
     };
     int r = ring_setup(&(struct ring_options){.size = RING, .subbuffer_size = SUBBUFFER});
 
