@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+/* Signal handlers that emit, at every place that a handler can interrupt an emission: the code that
+ * emits is stepped through one instruction at a time. After each instruction the ring is looked at as it
+ * would be found had the process been killed there: all that was acknowledged has to be in it, once,
+ * whole, and in the order of time. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include <cmocka.h>
+
+#include "ring_records.h"
+
+#define RING (64U << 10)
+#define SUBBUFFER (8U << 10)
+
+static struct ring_map *map;
+
+/* ---- What is in the ring after a crash ---- */
+
+#define IDS 8192
+
+/* By number of event: its emit function has returned; it was found; it was read and released. */
+static uint8_t acknowledged[IDS], found[IDS], taken[IDS];
+static uint64_t next_id;
+
+/* Finds what is there. HOW is RING_DEAD for the view after a crash, when nothing acknowledged may be
+ * missing; RING_FLUSH for one who reads while the thread stands still in between, and may RELEASE it. */
+static void look(enum ring_reading how, bool release)
+{
+    struct ring_reader reader = reader_of(map);
+    struct ring_packet packet;
+    uint64_t time = 0;
+    unsigned missing = 0;
+
+    memset(found, 0, (size_t)next_id);
+    while (ring_reader_next(&reader, how, &packet) > 0) {
+        struct record_walk walk = {.packet = &packet};
+        struct record record;
+        int r;
+
+        expect(packet.header.timestamp_begin >= time);
+        while ((r = next_record(&walk, &record)) > 0) {
+            expect(record.class_id == CLASS_TWO);
+            expect(record.a < next_id && record.b == ~record.a);
+            expect(record.time >= time);
+            time = record.time;
+            expect(!found[record.a] && !taken[record.a]);
+            found[record.a] = true;
+        }
+        expect(r == 0);
+        expect(packet.header.timestamp_end >= time);
+        time = packet.header.timestamp_end;
+        if (release)
+            ring_reader_release(&reader, &packet);
+    }
+    if (release)
+        for (uint64_t i = 0; i < next_id; i++)
+            taken[i] |= found[i];
+    if (how != RING_DEAD)
+        return;
+    for (uint64_t i = 0; i < next_id; i++)
+        missing += acknowledged[i] && !found[i] && !taken[i];
+    expect(missing == 0);
+}
+
+static void emit_one(void)
+{
+    uint64_t id = next_id++;
+
+    expect(id < IDS);
+    if (emit_two(id, ~id))
+        acknowledged[id] = true;
+}
+
+static void begin_afresh(void)
+{
+    drain(map);
+    memset(acknowledged, 0, sizeof(acknowledged));
+    memset(found, 0, sizeof(found));
+    memset(taken, 0, sizeof(taken));
+    next_id = 0;
+}
+
+/* ---- Handlers inside of records, by hand ---- */
+
+/* DEPTH records, each emitted by a handler that interrupts the one before in the middle, and BURST more
+ * by each handler before and after. */
+static void emit_nested(unsigned depth, unsigned burst)
+{
+    struct strata_slot slot;
+    uint64_t id = next_id++;
+    uint8_t *at = strata_ring_begin(&slot, CLASS_TWO, 24);
+
+    if (depth > 0) {
+        for (unsigned i = 0; i < burst; i++)
+            emit_one();
+        emit_nested(depth - 1, burst);
+        for (unsigned i = 0; i < burst; i++)
+            emit_one();
+    }
+    look(RING_DEAD, false);
+    if (at) {
+        at = strata_ring_put(at, &id, 8);
+        id = ~id;
+        strata_ring_put(at, &id, 8);
+        strata_ring_end(&slot);
+        acknowledged[~id] = true;
+    }
+    look(RING_DEAD, false);
+}
+
+static unsigned count(const uint8_t *flags)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < IDS; i++)
+        n += flags[i];
+    return n;
+}
+
+static void test_nested(void **state)
+{
+    emit_none();
+    map = my_map();
+    for (unsigned depth = 0; depth <= RING_EXTENTS; depth++)
+        for (unsigned burst = 0; burst < 3; burst++) {
+            begin_afresh();
+            emit_nested(depth, burst);
+            expect(count(acknowledged) == next_id);
+            look(RING_FLUSH, true);
+            expect(map->extents_used == 0);
+            expect(memcmp(found, acknowledged, sizeof(found)) == 0);
+        }
+}
+
+/* One level more than there are extents: the innermost event is dropped and counted. */
+static void test_nested_too_deep(void **state)
+{
+    uint64_t before = ring_discarded(map);
+
+    begin_afresh();
+    emit_nested(RING_EXTENTS + 1, 0);
+    expect(next_id == RING_EXTENTS + 2);
+    expect(count(acknowledged) == next_id - 1);
+    expect(ring_discarded(map) == before + 1);
+    look(RING_FLUSH, true);
+    expect(map->extents_used == 0);
+}
+
+/* The handlers go to further packets while the record that they interrupt is open, up to the end of the
+ * ring. */
+static void test_nested_packets(void **state)
+{
+    uint64_t before = ring_discarded(map);
+
+    begin_afresh();
+    emit_nested(2, (RING + RING / 2) / 24 / 4);
+    expect(ring_discarded(map) - before == next_id - count(acknowledged));
+    expect(ring_discarded(map) > before);
+    expect(count(acknowledged) > (RING - SUBBUFFER - SUBBUFFER / 2) / 24);
+    look(RING_FLUSH, true);
+    expect(memcmp(found, acknowledged, sizeof(found)) == 0);
+    emit_one();
+    look(RING_FLUSH, true);
+    expect(found[next_id - 1]);
+}
+
+/* ---- Real signals ---- */
+
+static volatile uint64_t handled;
+
+static void on_timer(int signal)
+{
+    uint64_t n = __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
+    struct strata_slot slot;
+    uint8_t *at = strata_ring_begin(&slot, CLASS_TEXT, 8 + 4 + 2);
+
+    if (at) {
+        at = strata_ring_put(at, &(uint32_t){(uint32_t)n}, 4);
+        if (signal == SIGUSR1 && n % 3 == 0)
+            raise(SIGUSR2);
+        strata_ring_put_string(at, "t", 1);
+        strata_ring_end(&slot);
+    } else {
+        abort();
+    }
+}
+
+/* Two timers interrupt a loop that emits, and each other. */
+static void test_timers(void **state)
+{
+    struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    struct itimerspec often = {{0, 20000}, {0, 20000}};
+    static uint8_t seen[1 << 20];
+    uint64_t next = 0, emitted = 0, timers = 0;
+    struct ring_reader reader;
+    timer_t a, b;
+
+    begin_afresh();
+    handled = 0;
+    sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGUSR2, &action, NULL);
+    expect(timer_create(CLOCK_MONOTONIC, &event, &a) == 0);
+    event.sigev_signo = SIGUSR2;
+    expect(timer_create(CLOCK_MONOTONIC, &event, &b) == 0);
+    timer_settime(a, 0, &often, NULL);
+    often.it_interval.tv_nsec = often.it_value.tv_nsec = 17000;
+    timer_settime(b, 0, &often, NULL);
+
+    reader = reader_of(map);
+    for (bool end = false; !end;) {
+        struct ring_packet packet;
+
+        end = handled >= 20000;
+        if (end) {
+            timer_delete(a);
+            timer_delete(b);
+        }
+
+        for (unsigned i = 0; i < 500; i++) {
+            expect(emit_two(emitted, ~emitted));
+            emitted++;
+        }
+        while (ring_reader_next(&reader, RING_FLUSH, &packet) > 0) {
+            struct record_walk walk = {.packet = &packet};
+            struct record record;
+            int r;
+
+            while ((r = next_record(&walk, &record)) > 0)
+                if (record.class_id == CLASS_TWO) {
+                    expect(record.a == next++);
+                } else {
+                    expect(record.class_id == CLASS_TEXT && record.a < sizeof(seen));
+                    expect(!seen[record.a]);
+                    seen[record.a] = true;
+                    timers++;
+                }
+            expect(r == 0);
+            ring_reader_release(&reader, &packet);
+        }
+    }
+    expect(next == emitted);
+    expect(timers == handled);
+    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+    sigaction(SIGUSR2, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+}
+
+/* A thread's first event, and more, in a handler; and in one that interrupts the making of the ring. */
+static void *first_in_handler(void *p)
+{
+    uint64_t before = handled;
+
+    raise(SIGUSR1);
+    expect(my_map() != NULL);
+    expect(handled > before);
+    expect(emit_two(0, ~0ULL));
+    return NULL;
+}
+
+static void test_first_in_handler(void **state)
+{
+    struct sigaction action = {.sa_handler = on_timer};
+
+    sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGUSR2, &action, NULL);
+    for (unsigned i = 0; i < 10; i++) {
+        pthread_t thread;
+
+        expect(pthread_create(&thread, NULL, first_in_handler, NULL) == 0);
+        pthread_join(thread, NULL);
+    }
+    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+    sigaction(SIGUSR2, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+}
+
+/* ---- Step by step ---- */
+
+#if defined(__x86_64__) && !defined(STRATA_RING_TSAN)
+#define CAN_STEP 1
+#endif
+#ifdef CAN_STEP
+#define TRAP_FLAG 0x100
+
+/* At which instruction each level is interrupted, and how many it has had. */
+#define LEVELS 2
+static unsigned target[LEVELS], steps[LEVELS], level, burst;
+static bool look_always;
+static enum { READ_NOTHING, READ_ON } reading;
+
+static inline __attribute__((always_inline)) void step_from_here(void)
+{
+    __asm__ __volatile__("pushfq; orq %0, (%%rsp); popfq" ::"i"(TRAP_FLAG) : "cc", "memory");
+}
+
+static inline __attribute__((always_inline)) void step_no_more(void)
+{
+    __asm__ __volatile__("pushfq; andq %0, (%%rsp); popfq" ::"i"(~TRAP_FLAG) : "cc", "memory");
+}
+
+static __attribute__((noinline)) void emit_in_steps(void)
+{
+    uint64_t id = next_id++;
+    bool done;
+
+    step_from_here();
+    done = emit_two(id, ~id);
+    step_no_more();
+    acknowledged[id] = done;
+}
+
+static void on_step(int signal, siginfo_t *info, void *p)
+{
+    ucontext_t *context = p;
+    unsigned my_level = level;
+
+    (void)signal;
+    (void)info;
+    if (look_always)
+        look(RING_DEAD, false);
+    if (++steps[my_level] != target[my_level])
+        return;
+
+    /* Here the handler comes that emits. */
+    look(RING_DEAD, false);
+    if (my_level + 1 < LEVELS && target[my_level + 1] > 0) {
+        level = my_level + 1;
+        steps[level] = 0;
+        emit_in_steps();
+        level = my_level;
+    } else {
+        for (unsigned i = 0; i < burst; i++)
+            emit_one();
+    }
+    look(RING_DEAD, false);
+    if (reading == READ_ON)
+        look(RING_FLUSH, true);
+    if (!look_always)
+        context->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+}
+
+/* How the ring stands before the record that is interrupted. */
+enum situation {
+    ORDINARY,
+    NEW_PACKET, /* the record will open one */
+    FULL,       /* it will be dropped */
+    N_SITUATIONS,
+};
+
+static void arrange(enum situation situation)
+{
+    struct strata_ring *ring = strata_ring_self;
+    uint64_t left;
+
+    begin_afresh();
+    if (situation == ORDINARY)
+        return;
+    if (situation == FULL) {
+        while (emit_none())
+            ;
+        return;
+    }
+    for (;;) {
+        left = ring->sub_mask + 1 - (ring->head & ring->sub_mask);
+        if (left <= 24)
+            break;
+        emit_none();
+    }
+    drain(map);
+}
+
+static void check_end(enum situation situation)
+{
+    if (situation == FULL)
+        return;
+    look(RING_DEAD, false);
+    look(RING_FLUSH, true);
+    expect(memcmp(taken, acknowledged, sizeof(taken)) == 0);
+    expect(map->extents_used == 0);
+    expect(map->committed == strata_ring_self->head);
+}
+
+static void begin_steps(void)
+{
+    struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO | SA_NODEFER};
+
+    sigaction(SIGTRAP, &action, NULL);
+}
+
+/* Every instruction of one emission is interrupted by a handler that emits; in every situation. */
+static void test_each_instruction(void **state)
+{
+    unsigned longest = 0;
+
+    begin_steps();
+    target[1] = 0;
+    for (enum situation situation = ORDINARY; situation < N_SITUATIONS; situation++)
+        for (reading = READ_NOTHING; reading <= READ_ON; reading++)
+            for (burst = 1; burst <= 400; burst = burst < 3 ? burst + 1 : burst + 397)
+                for (target[0] = 1;; target[0]++) {
+                    if (situation == FULL && (reading == READ_ON || burst > 2))
+                        break;
+                    arrange(situation);
+                    if (situation == FULL) { /* nothing of it is ours */
+                        uint64_t before = ring_discarded(map);
+
+                        steps[0] = 0;
+                        level = 0;
+                        uint64_t id = next_id++;
+                        struct strata_slot slot;
+                        uint8_t *at = strata_ring_begin(&slot, CLASS_TWO, 24);
+
+                        expect(!at && id == 0);
+                        expect(ring_discarded(map) == before + 1);
+                        break;
+                    }
+                    steps[0] = 0;
+                    level = 0;
+                    emit_in_steps();
+                    if (steps[0] < target[0])
+                        break; /* all were */
+                    check_end(situation);
+                    longest = target[0] > longest ? target[0] : longest;
+                }
+    expect(longest > 50);
+}
+
+/* And every instruction of that handler's emission is interrupted by another one's. */
+static void test_each_two_instructions(void **state)
+{
+    unsigned stride = getenv("RING_LONG") ? 1 : 3; /* every third, at first, in the outer one */
+
+    begin_steps();
+    burst = 1;
+    reading = READ_NOTHING;
+    for (enum situation situation = ORDINARY; situation <= NEW_PACKET; situation++)
+        for (target[0] = 1;; target[0] += stride) {
+            bool outer = true;
+
+            for (target[1] = 1;; target[1]++) {
+                arrange(situation);
+                steps[0] = steps[1] = 0;
+                level = 0;
+                emit_in_steps();
+                check_end(situation);
+                if (steps[0] < target[0])
+                    outer = false;
+                if (steps[1] < target[1] || !outer)
+                    break;
+            }
+            if (!outer)
+                break;
+        }
+    target[1] = 0;
+}
+
+/* The view after a crash at every instruction while all this happens. */
+static void test_crash_at_each_instruction(void **state)
+{
+    begin_steps();
+    look_always = true;
+    burst = 2;
+    reading = READ_NOTHING;
+    for (enum situation situation = ORDINARY; situation <= NEW_PACKET; situation++)
+        for (target[0] = 1;; target[0]++) {
+            arrange(situation);
+            steps[0] = steps[1] = 0;
+            level = 0;
+            target[1] = 1000000; /* stepped through, not interrupted */
+            emit_in_steps();
+            check_end(situation);
+            if (steps[0] < target[0])
+                break;
+        }
+    look_always = false;
+    target[1] = 0;
+}
+#endif
+
+static void *run_all(void *p)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_nested_too_deep),
+        cmocka_unit_test(test_nested_packets),
+        cmocka_unit_test(test_timers),
+        cmocka_unit_test(test_first_in_handler),
+#ifdef CAN_STEP
+        cmocka_unit_test(test_each_instruction),
+        cmocka_unit_test(test_each_two_instructions),
+        cmocka_unit_test(test_crash_at_each_instruction),
+#endif
+    };
+
+    *(int *)p = cmocka_run_group_tests(tests, NULL, NULL);
+    return NULL;
+}
+
+int main(void)
+{
+    int failed = 1;
+
+    if (ring_setup(&(struct ring_options){.size = RING, .subbuffer_size = SUBBUFFER}) < 0)
+        return 1;
+    run_all(&failed);
+    return failed;
+}
