@@ -187,7 +187,7 @@ struct strata_trace_stats {
 };
 
 /* SIZE is sizeof(struct strata_trace_stats), which may grow. */
-STRATA_TRACE_API void strata_trace_stats(struct strata_trace_stats *ret, size_t size);
+STRATA_TRACE_API void strata_trace_get_stats(struct strata_trace_stats *ret, size_t size);
 
 #ifdef __cplusplus
 }

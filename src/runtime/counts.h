@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What is counted while tracing; strata_trace_stats() shows it. Counted only where something is
+/* What is counted while tracing; strata_trace_get_stats() shows it. Counted only where something is
  * written out or lost, never on the way of an event into its ring. */
 
 #include <stdatomic.h>

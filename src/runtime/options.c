@@ -476,7 +476,7 @@ int strata_trace_flush(void)
     return writer_flush();
 }
 
-void strata_trace_stats(struct strata_trace_stats *ret, size_t size)
+void strata_trace_get_stats(struct strata_trace_stats *ret, size_t size)
 {
     const struct strata_trace_stats stats = {
         .dropped = atomic_load(&trace_counts.events_dropped),

@@ -114,7 +114,8 @@ h='strata gen -g g -f h -b log'
         wrong 1 '/dev/full: cannot write: No space left' $h -o /dev/full trace-events
         status=0
         $h trace-events >/dev/full 2>err || status=$?
-        [ "$status" -eq 1 ] && grep -q 'standard output: cannot write: No space left' err ||
+        [ "$status" -eq 1 ] || fail "a full standard output is no error"
+        grep -q 'standard output: cannot write: No space left' err ||
             fail "a full standard output is not told of" err
     fi
     # A file that cannot become as large as it should: what was there stays.

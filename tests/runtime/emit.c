@@ -333,7 +333,7 @@ int main(int argc, char **argv)
     if (do_kill)
         kill(getpid(), SIGKILL);
     strata_trace_flush();
-    strata_trace_stats(&stats, sizeof(stats));
+    strata_trace_get_stats(&stats, sizeof(stats));
     fprintf(stderr, "dropped %" PRIu64 " unwritten %" PRIu64 "\n", stats.dropped, stats.unwritten);
     return 0;
 }
