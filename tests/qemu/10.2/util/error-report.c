@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "qemu/error-report.h"
 #include "qemu/osdep.h"
+
+#include "qemu/error-report.h"
 
 bool message_with_timestamp;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "qemu/osdep.h"
+
 #include "qemu/error-report.h"
 #include "qemu/log-for-trace.h"
-#include "qemu/osdep.h"
 
 unsigned qemu_loglevel;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "qemu/log-for-trace.h"
 #include "qemu/osdep.h"
+
+#include "qemu/log-for-trace.h"
 
 int qemu_loglevel;
 
