@@ -59,8 +59,12 @@ static void print_all(const struct declarations *declarations, unsigned layout, 
 /* The input is a trace-events file. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const unsigned all_rules[] = {
-        0, DECLARE_ANY_TYPE, DECLARE_NO_NEWLINE, DECLARE_GENERATE, DECLARATION_RULES_NEWEST,
+    const unsigned all_rules[] = {
+        0,
+        DECLARE_ANY_TYPE,
+        DECLARE_NO_NEWLINE,
+        declaration_rules_of_qemu(7, 2),
+        DECLARATION_RULES_NEWEST,
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(all_rules); i++) {

@@ -72,6 +72,8 @@ unsigned declaration_rules_of_qemu(unsigned major, unsigned minor)
         rules |= DECLARE_NO_NEWLINE;
     if (version >= 1002)
         rules |= DECLARE_NO_VCPU;
+    if (version > 0 && version < 1000)
+        rules |= DECLARE_COMMA_PARTS;
     return rules;
 }
 

@@ -65,10 +65,13 @@ enum declaration_rules {
     DECLARE_GENERATE = 1 << 4,
     /* A format that would read what is not there, or a number as a string's address, is an error. */
     DECLARE_FORMATS_FIT = 1 << 5,
+    /* A ',' and then a '"' part two formats even where they are a string's last characters, as
+     * before QEMU 10. */
+    DECLARE_COMMA_PARTS = 1 << 6,
 };
 
 /* For code of one's own, and for QEMU's tree of some version (10.2: 10, 2), as its own tracetool has
- * it. */
+ * it; 0, 0 stands for any: what one version or another takes. */
 #define DECLARATION_RULES_NEWEST \
     (DECLARE_NO_NEWLINE | DECLARE_NO_VCPU | DECLARE_NO_TCG | DECLARE_GENERATE | DECLARE_FORMATS_FIT)
 unsigned declaration_rules_of_qemu(unsigned major, unsigned minor);

@@ -62,6 +62,7 @@ REASONS = [
     ("a ',' behind the format", "no compiler takes two formats, or they would be one format and a "
      "value for it; tracetool makes them of an event that has no use for two"),
     ("an event with the property '' has two formats", "only one was given"),
+    ("a ',' and then a", "7.2 makes two formats of it, and no backend can print them"),
     ("expected the end of the line", "more than two formats"),
     ("'%m' is not allowed", "written with flags, or in pieces, and so not seen"),
     ("the format must not end with a newline", "written in hexadecimal, or with blanks behind the "

@@ -652,10 +652,30 @@ static void test_bytes(void **state)
     declarations_done(&d);
 }
 
+/* As the tracetools of QEMU 5.2 and 7.2 took them. */
+static void test_comma_parts(void **state)
+{
+    static const char what[] =
+        "a ',' and then a '\"', which QEMU's tracetool takes for two formats; "
+        "let the next string begin with the ','";
+    unsigned rules_5 = declaration_rules_of_qemu(5, 2);
+    unsigned rules_7 = declaration_rules_of_qemu(7, 2);
+
+    told("a(int a, int b) \"a=%d, \" \"b=%d\"", rules_5, 22, 1, what);
+    told("a(int a, int b) \"a=%d, \" \"b=%d\"", rules_7, 0, 0, NULL);
+    told("vcpu a(int a) \"a=%d, \" \"\"", rules_7, 20, 1, what);
+    told("vcpu a(int a) \"a=%d, \" ", rules_7, 20, 1, what);
+    told("vcpu a(int a) \"a=%d, \"", rules_7, 0, 0, NULL);
+    told("vcpu a(int a) \",\" \"a=%d, b\"", rules_7, 0, 0, NULL);
+    told("vcpu a(int a) \"a=%d, \" \"\"", declaration_rules_of_qemu(0, 0), 0, 0, NULL);
+}
+
 static void test_rules_of_qemu(void **state)
 {
-    assert_int_equal(declaration_rules_of_qemu(5, 2), DECLARE_GENERATE);
-    assert_int_equal(declaration_rules_of_qemu(7, 2), DECLARE_GENERATE | DECLARE_NO_TCG);
+    assert_int_equal(declaration_rules_of_qemu(0, 0), DECLARE_GENERATE);
+    assert_int_equal(declaration_rules_of_qemu(5, 2), DECLARE_GENERATE | DECLARE_COMMA_PARTS);
+    assert_int_equal(declaration_rules_of_qemu(7, 2),
+                     DECLARE_GENERATE | DECLARE_NO_TCG | DECLARE_COMMA_PARTS);
     assert_int_equal(declaration_rules_of_qemu(10, 0),
                      DECLARE_GENERATE | DECLARE_NO_TCG | DECLARE_NO_NEWLINE);
     assert_int_equal(declaration_rules_of_qemu(10, 2),
@@ -838,6 +858,7 @@ int main(void)
         cmocka_unit_test(test_names_twice),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_comma_parts),
         cmocka_unit_test(test_rules_of_qemu),
         cmocka_unit_test(test_first_error_ends),
         cmocka_unit_test(test_missing_file),
