@@ -161,8 +161,7 @@ int cmd_gen(int argc, char **argv)
         .n_inputs = (unsigned)n,
         .output = options.output,
         .depfile = options.depfile,
-        .rules = options.target == GEN_STRATA ? DECLARATION_RULES_NEWEST
-                                              : declaration_rules_of_qemu(0, 0),
+        .rules = DECLARATION_RULES_NEWEST,
         .style = DIAGNOSE_STRATA,
         .max_errors = options.max_errors,
     };

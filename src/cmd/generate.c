@@ -119,8 +119,11 @@ static int run(const struct generate *generate, struct fault *fault)
 /* Which QEMU it is for, is seen from where its declarations are. */
 static int look_at_tree(struct generate *generate, struct fault *fault)
 {
-    int r = qemu_tree_of(generate->n_inputs > 0 ? generate->inputs[0] : NULL, &generate->job.tree);
+    struct gen_qemu_tree *tree = &generate->job.tree;
+    int r = qemu_tree_of(generate->n_inputs > 0 ? generate->inputs[0] : NULL, tree);
 
+    if (r >= 0)
+        generate->rules = declaration_rules_of_qemu(tree->major, tree->minor);
     return r < 0 ? fault_plain(fault, r, NULL, "cannot read QEMU's source tree: %s", strerror(-r))
                  : 0;
 }

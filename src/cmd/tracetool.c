@@ -266,8 +266,7 @@ static int run(const struct tracetool_options *options, const char *const *opera
     take_operands(operands, n, &job);
     if (job.depfile && strcmp(job.output, "-") == 0)
         return wrong("--depfile wants an OUTPUT that depends");
-    job.rules =
-        job.job.target == GEN_STRATA ? DECLARATION_RULES_NEWEST : declaration_rules_of_qemu(0, 0);
+    job.rules = DECLARATION_RULES_NEWEST;
     job.job.group = options->group;
     job.job.provider = options->provider;
     job.job.header = options->header;

@@ -52,6 +52,8 @@ const struct gen_backend *gen_backend_find(const char *name, size_t len);
 
 /* What differs between QEMU's trees and cannot be told by the C preprocessor (gen/qemu_tree.h). */
 struct gen_qemu_tree {
+    unsigned major; /* its version; 0, 0: not known */
+    unsigned minor;
     bool log_stamps; /* qemu_log() puts the time in front by itself (10.2) */
     bool log_asks;   /* a time only if message_with_timestamp says so (6.0 to 10.1) */
 };

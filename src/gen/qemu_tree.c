@@ -130,13 +130,28 @@ static int says(const char *root, const char *name, const char *word, bool *ret)
     return 0;
 }
 
+/* "7.2.22"; anything else is no version. */
+static int look_at_version(const char *root, struct gen_qemu_tree *tree)
+{
+    _cleanup_free_ char *text = NULL;
+    int r = read_file(root, "VERSION", &text);
+
+    if (r < 0)
+        return r == -ENOENT ? 0 : r;
+    if (sscanf(text, "%4u.%4u", &tree->major, &tree->minor) != 2)
+        tree->major = tree->minor = 0;
+    return 0;
+}
+
 int qemu_tree_look(const char *root, struct gen_qemu_tree *ret_tree)
 {
     static const char word[] = "message_with_timestamp";
     struct gen_qemu_tree tree = {0};
     int r;
 
-    r = says(root, "util/log.c", word, &tree.log_stamps);
+    r = look_at_version(root, &tree);
+    if (r >= 0)
+        r = says(root, "util/log.c", word, &tree.log_stamps);
     if (r >= 0)
         r = says(root, "include/qemu/error-report.h", word, &tree.log_asks);
     if (r < 0)

@@ -10,8 +10,10 @@
 #include "base/glob.h"
 #include "base/input.h"
 #include "base/map.h"
+#include "base/near.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 static uint64_t random_state = 88172645463325252u;
 
@@ -294,6 +296,74 @@ static void faults_say_what_and_where(void **state)
     assert_int_equal(input_open(&in, "/", 16, &fault), -EISDIR);
 }
 
+static void near_words_are_found(void **state)
+{
+    static const char *const words[] = {"disable", "vcpu", "tcg", NULL};
+    char longest[64];
+
+    assert_int_equal(near_distance("", 0, "abc", 3), 3);
+    assert_int_equal(near_distance("abcd", 4, "abcd", 4), 0);
+    assert_int_equal(near_distance("abcd", 4, "acbd", 4), 1); /* swapped */
+    assert_int_equal(near_distance("abcd", 4, "abxd", 4), 1);
+    assert_int_equal(near_distance("kitten", 6, "sitting", 7), 3);
+    memset(longest, 'a', sizeof longest);
+    assert_int_equal(near_distance(longest, 63, longest, 63), 0);
+    assert_true(near_distance(longest, 64, longest, 64) > 1000);
+    assert_string_equal(near_find("dsiable", 7, words), "disable");
+    assert_string_equal(near_find("vpcu", 4, words), "vcpu");
+    assert_null(near_find("xyz", 3, words));
+    assert_null(near_find("cpus", 4, words));
+    assert_null(near_find("", 0, words));
+}
+
+static void utf8_is_told_from_other_bytes(void **state)
+{
+    static const struct {
+        const char *bytes;
+        uint32_t character; /* 0: none */
+    } cases[] = {
+        {"a", 'a'},
+        {"\xc2\x80", 0x80},
+        {"\xdf\xbf", 0x7ff},
+        {"\xe0\xa0\x80", 0x800},
+        {"\xef\xbf\xbf", 0xffff},
+        {"\xf0\x90\x80\x80", 0x10000},
+        {"\xf4\x8f\xbf\xbf", 0x10ffff},
+        {"\x80", 0},
+        {"\xc1\xbf", 0},
+        {"\xc3", 0},
+        {"\xe0\x9f\xbf", 0},
+        {"\xed\xa0\x80", 0},
+        {"\xe2\x82", 0},
+        {"\xf0\x8f\xbf\xbf", 0},
+        {"\xf4\x90\x80\x80", 0},
+        {"\xf5\x80\x80\x80", 0},
+        {"\xc3(", 0},
+        {"\xff", 0},
+    };
+    char text[64], encoded[4];
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        size_t len = strlen(cases[i].bytes);
+        uint32_t character = 0;
+        size_t n = utf8_decode(cases[i].bytes, len, &character);
+
+        assert_int_equal(character, cases[i].character);
+        assert_int_equal(n, character ? len : 0);
+        if (character) {
+            assert_int_equal(utf8_encode(character, encoded), len);
+            assert_memory_equal(encoded, cases[i].bytes, len);
+        }
+        /* At each place in words of eight bytes. */
+        for (size_t before = 0; before < 20; before++) {
+            memset(text, 'x', sizeof text);
+            memcpy(text + before, cases[i].bytes, len);
+            assert_ptr_equal(utf8_find_wrong(text, before + len + 5),
+                             character ? NULL : text + before);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +377,8 @@ int main(void)
         cmocka_unit_test(a_text_keeps_its_first_error),
         cmocka_unit_test(inputs_read_files_pipes_and_memory),
         cmocka_unit_test(faults_say_what_and_where),
+        cmocka_unit_test(near_words_are_found),
+        cmocka_unit_test(utf8_is_told_from_other_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

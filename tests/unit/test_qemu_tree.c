@@ -139,6 +139,7 @@ static void tells_who_stamps_a_line_of_the_log(void **state)
     struct gen_qemu_tree tree;
 
     assert_int_equal(qemu_tree_look("old", &tree), 0);
+    assert_true(tree.major == 5 && tree.minor == 2);
     assert_false(tree.log_stamps);
     assert_false(tree.log_asks);
     assert_int_equal(qemu_tree_look("middle", &tree), 0);
