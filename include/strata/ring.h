@@ -33,7 +33,7 @@ extern "C" {
 struct strata_ring_line {
     uint64_t committed;
     uint64_t time;
-    uint32_t n_extents;
+    uint32_t extents_used;
     uint32_t reserved;
     uint64_t late;
 };
@@ -63,8 +63,7 @@ struct strata_slot {
     uint64_t end;  /* head behind */
     /* of a nested record, what src/runtime notes it in */
     uint32_t extent;
-    uint32_t claimed;
-    bool extends;
+    bool claimed, extends;
 };
 
 /* The calling thread's ring. Never NULL: a ring in which nothing fits stands for none. Initial-exec, as

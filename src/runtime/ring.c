@@ -55,8 +55,8 @@ _Static_assert(sizeof(struct ring_packet_header) == 96, "as documented");
 _Static_assert(offsetof(struct strata_ring_line, time) ==
                    offsetof(struct ring_map, time) - offsetof(struct ring_map, committed),
                "the emit path's view");
-_Static_assert(offsetof(struct strata_ring_line, n_extents) ==
-                   offsetof(struct ring_map, n_extents) - offsetof(struct ring_map, committed),
+_Static_assert(offsetof(struct strata_ring_line, extents_used) ==
+                   offsetof(struct ring_map, extents_used) - offsetof(struct ring_map, committed),
                "the emit path's view");
 
 /* Like strata_ring_self: other models of thread-local storage may allocate. */

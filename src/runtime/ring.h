@@ -29,7 +29,7 @@
  *
  *        128      8  committed     the owner writes these for every event
  *        136      8  time
- *        144      4  extents in use
+ *        144      4  which extents are in use, a bit each
  *        152      8  late: the time of the last record that a handler put behind an open one
  *
  *        192    128  8 extents, each: from, to (8 bytes each)
@@ -93,8 +93,9 @@
  *  2. All that lies in [oldest or consumed, committed) is complete: records, closed packets with their
  *     headers, and the header of the packet that is open but for its end, size and counts.
  *  3. What a handler committed while the record that it interrupted was still open lies behind
- *     `committed`, in the extents: at most 8, which do not touch, ascending. An extent that ends at or
- *     before `committed` is past. A ninth level of interrupted emission drops its event, counted.
+ *     `committed`, in the extents that are in use, in any order, some of which may overlap. An extent
+ *     that ends at or before `committed` is past. When all 8 are in use (handlers that interrupt the
+ *     emission of handlers, as deep) an event is dropped and counted.
  *  4. committed never goes back, and head >= every extent's end >= every extent's begin > committed for
  *     those that count.
  *  5. closed <= committed: it is the begin of a sub-buffer, and every packet that begins before it is
@@ -170,7 +171,7 @@ struct ring_map {
     /* The emit path knows the offsets of these three (struct strata_ring_line). */
     uint64_t committed;
     uint64_t time;
-    uint32_t n_extents;
+    uint32_t extents_used;
     uint32_t reserved1;
     uint64_t late;
     uint64_t reserved2[4];

@@ -142,13 +142,13 @@ static bool next_extent(const struct ring_reader *reader, uint64_t position, uin
                         struct ring_extent *ret)
 {
     struct ring_extent best = {UINT64_MAX, 0};
-    uint32_t n = MIN(reader->map->n_extents, (uint32_t)RING_EXTENTS);
+    uint32_t used = reader->map->extents_used;
 
     position = MAX(position, committed);
-    for (uint32_t i = 0; i < n; i++) {
+    for (unsigned i = 0; i < RING_EXTENTS; i++) {
         struct ring_extent extent = reader->map->extents[i];
 
-        if (extent.from >= extent.to || extent.to <= position ||
+        if (!(used & 1U << i) || extent.from >= extent.to || extent.to <= position ||
             extent.to - committed > reader->size)
             continue;
         extent.from = MAX(extent.from, position);
@@ -187,7 +187,7 @@ static bool find_part(const struct ring_reader *reader, enum ring_reading how, s
     uint64_t next_packet = (reader->position & ~sub_mask) + reader->subbuffer_size;
     uint64_t committed, again, time;
     struct ring_extent extent;
-    uint32_t n_extents;
+    uint32_t used;
 
     /* Acquire: of the packets before it, all is seen. */
     if (__atomic_load_n(&map->closed, __ATOMIC_ACQUIRE) >= next_packet) {
@@ -200,7 +200,7 @@ static bool find_part(const struct ring_reader *reader, enum ring_reading how, s
     /* In this order, and acquire: [6] then says whose time it is. */
     committed = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
     time = __atomic_load_n(&map->time, __ATOMIC_ACQUIRE);
-    n_extents = __atomic_load_n(&map->n_extents, __ATOMIC_ACQUIRE);
+    used = __atomic_load_n(&map->extents_used, __ATOMIC_ACQUIRE);
     again = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
 
     if (again >= next_packet) {
@@ -215,7 +215,7 @@ static bool find_part(const struct ring_reader *reader, enum ring_reading how, s
         } else if (again > committed) {
             /* The record that begins there is committed by now, and ours are not after it. */
             time = time_of_record(reader, (committed + 7) & ~7ULL, time);
-        } else if (n_extents > 0) {
+        } else if (used != 0) {
             return false; /* a handler interrupts a record: until it is done no time is sure */
         }
         *ret = open_part(reader, reader->position, committed, time);

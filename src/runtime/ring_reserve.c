@@ -44,23 +44,20 @@ static void close_packet(const struct geometry *ring, struct ring_map *map, uint
     header->events_discarded = __atomic_load_n(&map->discarded, __ATOMIC_RELAXED);
 }
 
+/* The rest of the header is close_packet()'s, which may even come before: a handler that interrupts us
+ * here may fill the packet and go to the next. */
 static void open_packet(const struct geometry *ring, struct ring_map *map, uint64_t position,
                         uint64_t time)
 {
     struct ring_packet_header *header = packet_at(ring, position);
 
-    *header = (struct ring_packet_header){
-        .magic = CTF_MAGIC,
-        .timestamp_begin = time,
-        .timestamp_end = time,
-        .content_size = RING_HEADER_SIZE * 8,
-        .packet_size = RING_HEADER_SIZE * 8,
-        .packet_seq_num = position / (ring->sub_mask + 1),
-        .events_discarded = __atomic_load_n(&map->discarded, __ATOMIC_RELAXED),
-        .pid = map->pid,
-        .tid = map->tid,
-    };
+    header->magic = CTF_MAGIC;
     memcpy(header->uuid, map->uuid, sizeof(header->uuid));
+    header->stream_id = 0;
+    header->timestamp_begin = time;
+    header->packet_seq_num = position / (ring->sub_mask + 1);
+    header->pid = map->pid;
+    header->tid = map->tid;
     memcpy(header->thread_name, map->thread_name, sizeof(header->thread_name));
 }
 
@@ -94,31 +91,48 @@ static bool make_room(const struct geometry *ring, struct ring_map *map, uint64_
     return true;
 }
 
-/* Finds the extent that a nested record will be noted in, before its space is taken: the last one, if
- * the record adjoins it, else a new one. What an unused entry holds is past (it ends before committed),
- * and stays so until the record is committed [3]. -EAGAIN: a handler was faster. */
+static void free_extent(struct ring_map *map, uint32_t i)
+{
+    __atomic_fetch_and(&map->extents_used, ~(1U << i), __ATOMIC_RELEASE);
+}
+
+/* Finds the extent that a nested record will be noted in, before its space is taken: the one that ends
+ * where the record's space begins, else a new one. What a new entry holds is past (it ends before
+ * committed), and stays so until the record is committed [3]. -EAGAIN: a handler was faster. */
 static int find_extent(struct ring_map *map, struct strata_slot *slot, uint64_t from)
 {
-    uint32_t n = __atomic_load_n(&map->n_extents, __ATOMIC_RELAXED);
+    uint32_t used = __atomic_load_n(&map->extents_used, __ATOMIC_RELAXED);
+    unsigned i;
 
-    if (n > 0 && __atomic_load_n(&map->extents[n - 1].to, __ATOMIC_RELAXED) == from) {
-        slot->extent = n - 1;
-        slot->extends = true;
-        return 0;
-    }
+    slot->claimed = false;
     slot->extends = false;
-    if (slot->claimed != UINT32_MAX) {
-        slot->extent = slot->claimed;
-        return 0;
-    }
-    if (n >= RING_EXTENTS)
+    for (i = 0; i < RING_EXTENTS; i++)
+        if (used & 1U << i && __atomic_load_n(&map->extents[i].to, __ATOMIC_RELAXED) == from) {
+            slot->extent = i;
+            slot->extends = true;
+            return 0;
+        }
+    for (i = 0; i < RING_EXTENTS && used & 1U << i; i++)
+        ;
+    if (i == RING_EXTENTS)
         return -ENOSPC;
     /* Release, as everything behind it: see publish. */
-    if (!__atomic_compare_exchange_n(&map->n_extents, &n, n + 1, false, __ATOMIC_RELEASE,
-                                     __ATOMIC_RELAXED))
+    if (!__atomic_compare_exchange_n(&map->extents_used, &used, used | 1U << i, false,
+                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         return -EAGAIN;
-    slot->extent = slot->claimed = n;
+    slot->extent = i;
+    slot->claimed = true;
     return 0;
+}
+
+/* A handler that came since our space was taken has stamped later than we. */
+static void raise_late(struct strata_ring_line *line, uint64_t time)
+{
+    uint64_t late;
+
+    do
+        late = __atomic_load_n(&line->late, __ATOMIC_RELAXED);
+    while (later(late, time) != late && !strata_ring_exchange(&line->late, late, time));
 }
 
 uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t size)
@@ -138,7 +152,6 @@ uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t si
     line = ring->line;
     map = ring_map_of(line);
     geometry = geometry_of(ring);
-    slot->claimed = UINT32_MAX;
 
     for (;;) {
         uint64_t from = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
@@ -168,7 +181,10 @@ uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t si
                 goto drop;
         }
         if (!strata_ring_exchange(&ring->head, from, at + size)) {
-            if (ring->line != line) /* a handler forked, and we are in the child */
+            /* A handler emitted since, and it may be that we only seemed to be nested. */
+            if (nested && slot->claimed)
+                free_extent(map, slot->extent);
+            if (ring->line != line) /* it forked, and we are in the child */
                 goto drop;
             continue;
         }
@@ -179,7 +195,7 @@ uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t si
             open_packet(&geometry, map, next, time);
         }
         if (nested) {
-            line->late = time;
+            raise_late(line, time);
         } else {
             __atomic_store_n(&line->time, time, __ATOMIC_RELEASE);
             if (opens) {
@@ -207,14 +223,28 @@ void strata_ring_end_nested(const struct strata_slot *slot)
 {
     struct ring_map *map = ring_map_of(slot->line);
     struct ring_extent *extent = &map->extents[slot->extent];
+    uint64_t from;
 
     if (slot->ring->line !=
         slot->line) /* in a child that a handler forked: the parent commits it */
         return;
 
-    if (!slot->extends)
-        __atomic_store_n(&extent->from, slot->from, __ATOMIC_RELAXED);
-    /* Release: from this store on it counts [3]. */
+    from = slot->extends ? __atomic_load_n(&extent->from, __ATOMIC_RELAXED) : slot->from;
+
+    /* What handlers put behind this record while it was open is one extent, and is made longer towards
+     * the front; what led up to the record is then in both for a moment. */
+    for (unsigned i = 0; i < RING_EXTENTS; i++)
+        if (i != slot->extent && __atomic_load_n(&map->extents_used, __ATOMIC_RELAXED) & 1U << i &&
+            __atomic_load_n(&map->extents[i].from, __ATOMIC_RELAXED) == slot->end &&
+            __atomic_load_n(&map->extents[i].to, __ATOMIC_RELAXED) > slot->end) {
+            /* Release: from this store on it counts [3]. */
+            __atomic_store_n(&map->extents[i].from, from, __ATOMIC_RELEASE);
+            free_extent(map, slot->extent);
+            return;
+        }
+
+    __atomic_store_n(&extent->from, from, __ATOMIC_RELAXED);
+    /* Release: likewise. */
     __atomic_store_n(&extent->to, slot->end, __ATOMIC_RELEASE);
 }
 
@@ -245,7 +275,7 @@ void strata_ring_publish(const struct strata_slot *slot)
     closed = __atomic_load_n(&map->closed, __ATOMIC_RELAXED);
     while (closed < committed && !strata_ring_exchange(&map->closed, closed, committed))
         closed = __atomic_load_n(&map->closed, __ATOMIC_RELAXED);
-    __atomic_store_n(&map->n_extents, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&map->extents_used, 0, __ATOMIC_RELEASE);
 }
 
 void ring_settle(struct strata_ring *ring)
@@ -263,6 +293,6 @@ void ring_settle(struct strata_ring *ring)
         __atomic_store_n(&line->committed, committed, __ATOMIC_RELEASE);
         __atomic_store_n(&map->closed, committed, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&map->n_extents, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&map->extents_used, 0, __ATOMIC_RELEASE);
     ring->head = committed;
 }

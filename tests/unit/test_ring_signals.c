@@ -404,7 +404,7 @@ static void test_each_instruction(void **state)
     target[1] = 0;
     for (enum situation situation = ORDINARY; situation < N_SITUATIONS; situation++)
         for (reading = READ_NOTHING; reading <= READ_ON; reading++)
-            for (burst = 1; burst <= 400; burst = burst < 3 ? burst + 1 : burst + 397)
+            for (burst = 1; burst <= 400; burst += 399)
                 for (target[0] = 1;; target[0]++) {
                     if (situation == FULL && (reading == READ_ON || burst > 2))
                         break;
@@ -436,7 +436,9 @@ static void test_each_instruction(void **state)
 /* And every instruction of that handler's emission is interrupted by another one's. */
 static void test_each_two_instructions(void **state)
 {
-    unsigned stride = getenv("RING_LONG") ? 1 : 3; /* every third, at first, in the outer one */
+    /* A million steps and more when all are done; by default every so many, at other places each time. */
+    unsigned stride = getenv("STRATA_TEST_LONG") ? 1 : 7,
+             inner = getenv("STRATA_TEST_LONG") ? 1 : 5;
 
     begin_steps();
     burst = 1;
@@ -445,7 +447,7 @@ static void test_each_two_instructions(void **state)
         for (target[0] = 1;; target[0] += stride) {
             bool outer = true;
 
-            for (target[1] = 1;; target[1]++) {
+            for (target[1] = 1 + target[0] % inner;; target[1] += inner) {
                 arrange(situation);
                 steps[0] = steps[1] = 0;
                 level = 0;
