@@ -41,7 +41,7 @@ static inline bool emit_two(uint64_t a, uint64_t b)
     if (!at)
         return false;
     at = strata_ring_put(at, &a, 8);
-    at = strata_ring_put(at, &b, 8);
+    strata_ring_put(at, &b, 8);
     strata_ring_end(&slot);
     return true;
 }
@@ -55,7 +55,7 @@ static inline bool emit_text(uint32_t a, const char *text)
     if (!at)
         return false;
     at = strata_ring_put(at, &a, 4);
-    at = strata_ring_put_string(at, text, length);
+    strata_ring_put_string(at, text, length);
     strata_ring_end(&slot);
     return true;
 }
