@@ -45,16 +45,16 @@ static const char *scalar(const struct words *words, bool is_signed)
     if (words->rust)
         return words->rust;
     if (words->is_char && words->is_unsigned)
-        return "std::ffi::c_uchar";
+        return "std::os::raw::c_uchar";
     if (words->is_char)
-        return is_signed ? "std::ffi::c_schar" : "std::ffi::c_char";
+        return is_signed ? "std::os::raw::c_schar" : "std::os::raw::c_char";
     if (words->is_short)
-        return words->is_unsigned ? "std::ffi::c_ushort" : "std::ffi::c_short";
+        return words->is_unsigned ? "std::os::raw::c_ushort" : "std::os::raw::c_short";
     if (words->longs > 1)
-        return words->is_unsigned ? "std::ffi::c_ulonglong" : "std::ffi::c_longlong";
+        return words->is_unsigned ? "std::os::raw::c_ulonglong" : "std::os::raw::c_longlong";
     if (words->longs == 1)
-        return words->is_unsigned ? "std::ffi::c_ulong" : "std::ffi::c_long";
-    return words->is_unsigned ? "std::ffi::c_uint" : "std::ffi::c_int";
+        return words->is_unsigned ? "std::os::raw::c_ulong" : "std::os::raw::c_long";
+    return words->is_unsigned ? "std::os::raw::c_uint" : "std::os::raw::c_int";
 }
 
 static void put_type(struct text *out, const char *type)

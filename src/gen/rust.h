@@ -11,5 +11,5 @@
 
 void gen_put_rust_params(struct gen_state *state); /* "_a: u32, _s: &std::ffi::CStr" */
 void gen_put_rust_extern_params(
-    struct gen_state *state);                      /* "_a: u32, _s: *const std::ffi::c_char" */
+    struct gen_state *state);                      /* "_a: u32, _s: *const std::os::raw::c_char" */
 void gen_put_rust_values(struct gen_state *state); /* "_a, _s.as_ptr()" */

@@ -138,7 +138,9 @@ static const char *const sink_names[SINKS] = {"ctf", "simple", "log", "syslog", 
  * no error. */
 static int sink_on(enum sink_number number, const char *path, bool early)
 {
-    int r = writer_sink_on(number, path, !early && has_rings());
+    /* The lines of the backends of the same names go there too, from the first one on. */
+    bool lines_too = number == SINK_SYSLOG || number == SINK_FTRACE;
+    int r = writer_sink_on(number, path, lines_too || (!early && has_rings()));
 
     if (r == -ENOMEM)
         return r;
