@@ -4,6 +4,8 @@
 #
 # Of each: it runs and is traced; a second build does nothing, nor does one after a change that changes
 # no code; a changed declaration is in the program after the next build; a wrong one is told.
+#
+# $STRATA_BIN is the folder of a strata that reads traces; by hand, build/bin.
 set -eu
 
 tree=$(cd "$(dirname "$0")/.." && pwd)
@@ -17,6 +19,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/nothing"
 prefix=$dir/prefix
+strata=${STRATA_BIN:-$tree/build/bin}/strata
 what=
 
 fail() {
@@ -110,6 +113,19 @@ runs() {
     "$binary" "$@" >"$dir/out" 2>"$dir/err" || fail "$program failed"
     [ "$(tail -n 1 "$dir/out")" = "$output" ] || fail "$program printed: $(cat "$dir/out")"
     [ ! -s "$dir/err" ] || fail "$program is traced though nobody asked: $(cat "$dir/err")"
+
+    # As text at the call, and by way of the rings into a file that strata reads.
+    STRATA_TRACE="*;simple=$dir/trace" "$binary" "$@" >"$dir/traced" 2>"$dir/err" ||
+        fail "$program failed when traced"
+    cmp "$dir/out" "$dir/traced" || fail "$program prints something else when traced"
+    sed 's/^[0-9]*@[0-9.]*://' "$dir/err" | grep -qxF "$event" ||
+        fail "no '$event' in the log: $(cat "$dir/err")"
+    "$strata" report --events "$dir/example/trace-events" "$dir/trace" >"$dir/report" ||
+        fail "strata cannot read the trace"
+    grep -qF "${event%% *}: ${event#* }" "$dir/report" ||
+        fail "no '$event' in the trace: $(cat "$dir/report")"
+    [ "$(wc -l <"$dir/report")" -eq "$(wc -l <"$dir/err")" ] ||
+        fail "log and trace have not the same number of events"
 }
 
 # The program has probes for SystemTap and tracepoints for LTTng.
@@ -138,11 +154,11 @@ for CC in gcc clang-14; do
 
     what="examples/make with $CC and all kinds of backends"
     copy make
-    loud build STRATA_BACKENDS=log,dtrace,ust
+    loud build STRATA_BACKENDS=ring,log,dtrace,ust
     binary=$dir/example/calc
     runs 35 'calc_apply * of 7 and 5 is 35' 3 4 + 5 '*'
     probes
-    loud build STRATA_BACKENDS=log,dtrace,ust clean
+    loud build STRATA_BACKENDS=ring,log,dtrace,ust clean
     ls "$dir/example" >"$dir/left"
     ls "$tree/examples/make" | diff - "$dir/left" || fail "make clean leaves something"
 
@@ -159,7 +175,7 @@ for CC in gcc clang-14; do
 
     what="examples/cmake with $CXX and all kinds of backends"
     copy cmake
-    sed -i 's/BACKENDS .*)/BACKENDS log dtrace ust)/' "$dir/example/CMakeLists.txt"
+    sed -i 's/BACKENDS .*)/BACKENDS ring log dtrace ust)/' "$dir/example/CMakeLists.txt"
     loud configure
     loud build
     binary=$dir/example/build/blockcache
