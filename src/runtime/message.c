@@ -22,6 +22,11 @@ void strata_trace_set_message(strata_message_function new_function, void *new_us
     pthread_mutex_unlock(&lock);
 }
 
+void message_forget(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread may have had it */
+}
+
 void trace_message(const char *format, ...)
 {
     strata_message_function call;

@@ -6,3 +6,6 @@
 /* Says something to the user: by the program's function (strata_trace_set_message()), or on standard
  * error behind the program's name. Not under a lock that the function could want. */
 void trace_message(const char *format, ...) _printf_(1, 2);
+
+/* In a child of fork(). */
+void message_forget(void);

@@ -473,6 +473,16 @@ void options_at_end(void)
     pthread_mutex_unlock(&said.lock);
 }
 
+void options_lock(void)
+{
+    pthread_mutex_lock(&said.lock);
+}
+
+void options_unlock(void)
+{
+    pthread_mutex_unlock(&said.lock);
+}
+
 int strata_trace_flush(void)
 {
     return writer_flush();

@@ -10,3 +10,7 @@ struct strata_group;
 void options_group_came(const struct strata_group *group);
 /* The process ends: says which names in the environment never were an event's. */
 void options_at_end(void);
+
+/* Around fork(), so that the child finds them whole. Before the pass lock. */
+void options_lock(void);
+void options_unlock(void);

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "runtime/ring_owner.h"
+#include "runtime/writer.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -338,6 +339,7 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     while (__atomic_load_n(&n_mapped, __ATOMIC_RELAXED) <= number)
         __atomic_fetch_add(&n_mapped, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&at->maps[number], map, __ATOMIC_RELEASE);
+    writer_wake(); /* it does not look for rings where no event is on, as far as the library knows */
     return ring;
 }
 

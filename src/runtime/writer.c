@@ -438,6 +438,7 @@ static void before_fork(void)
     struct timespec time;
     uint64_t until;
 
+    options_lock();
     clock_gettime(CLOCK_REALTIME, &time);
     until = (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec + FORK_PATIENCE;
     time = (struct timespec){.tv_sec = (time_t)(until / SECOND), .tv_nsec = (long)(until % SECOND)};
@@ -450,6 +451,7 @@ static void after_fork_parent(void)
     registry_unlock();
     if (fork_locked)
         pthread_mutex_unlock(&writer.lock);
+    options_unlock();
 }
 
 static void after_fork_child(void)
@@ -457,6 +459,7 @@ static void after_fork_child(void)
     bool was_running = writer.running;
 
     registry_unlock();
+    message_forget();
     thread_number_forget();
     syslog_forget();
     for (unsigned i = 0; i < SINKS; i++) {
@@ -477,6 +480,7 @@ static void after_fork_child(void)
     writer.running = false;
     writer.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     memset(&trace_counts, 0, sizeof(trace_counts));
+    options_unlock();
     if (was_running) {
         pthread_mutex_lock(&writer.lock);
         start_thread();

@@ -7,7 +7,7 @@
  * at a time, under the pass lock. The thread runs only while there is a sink and a backend that puts
  * records into rings. It looks by itself how often it must wake up: emitting never wakes anybody.
  *
- * Locks: the pass lock comes before registry_lock(). */
+ * Locks: that of the options comes before the pass lock, and that before registry_lock(). */
 
 #include <stdbool.h>
 #include <stdint.h>

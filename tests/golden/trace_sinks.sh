@@ -86,7 +86,7 @@ done
 
 # While it runs: without a flush of the program's.
 case=live
-"$EMIT" -p 20000 -t '*,ctf=live.ctf,simple=live.st,log=live.log' 2000 1 >emitted 2>errors &
+"$EMIT" -p 20000 -t "*,ctf=live.ctf,simple=live.st,log=live.log" 2000 1 >emitted 2>errors &
 pid=$!
 n=0
 until [ -e live.log ] && [ "$(wc -l <live.log)" -ge 200 ]; do
@@ -100,6 +100,20 @@ if [ "$have_babeltrace" ]; then
 fi
 wait $pid
 check emitted live
+
+# A program that switches its events by itself, as QEMU does: the writer hears of its first ring.
+case=own-states
+"$EMIT" -s -p 20000 -t 'log=own.log' 1000 1 >emitted 2>errors &
+pid=$!
+n=0
+until [ -s own.log ]; do
+    n=$((n + 1))
+    [ $n -lt 200 ] || fail "$case: nothing is written while the program runs"
+    sleep 0.05
+done
+kill -0 $pid || fail "$case: it had ended already"
+wait $pid
+check emitted own
 
 # A trace that is written again replaces the one before; a folder with other things in it is not touched.
 case=again

@@ -8,10 +8,11 @@
  * What the generator would make of a trace-events file is written by hand here, so that these tests
  * tell of the runtime alone.
  *
- *     emit [-q] [-t OPTIONS]... [-p MICROSECONDS] [-f] [-k] [-a] COUNT THREADS
+ *     emit [-q] [-t OPTIONS]... [-p MICROSECONDS] [-f] [-k] [-s] [-a] COUNT THREADS
  *
  *     -q  says nothing     -t  strata_trace_opt_parse()    -p  pauses after each 100 events
  *     -f  forks, and the child emits as well     -k  kills itself at the end
+ *     -s  switches all events on by itself, behind the library's back
  *     -a  says after each flush, every 100 events, what was flushed */
 
 #include <errno.h>
@@ -291,7 +292,7 @@ int main(int argc, char **argv)
     struct strata_trace_stats stats;
 
     strata_trace_set_message(on_message, NULL);
-    while ((option = getopt(argc, argv, "qt:p:fka")) != -1) {
+    while ((option = getopt(argc, argv, "qt:p:fksa")) != -1) {
         switch (option) {
         case 'q': quiet = 1; break;
         case 't':
@@ -302,6 +303,7 @@ int main(int argc, char **argv)
         case 'p': pause_us = (unsigned)atoi(optarg); break;
         case 'f': do_fork = 1; break;
         case 'k': do_kill = 1; break;
+        case 's': memset(states, 1, sizeof(states)); break;
         case 'a': acknowledge = 1; break;
         default: return 2;
         }
