@@ -50,7 +50,8 @@ _Static_assert(offsetof(struct ring_map, committed) == 128, "as documented");
 _Static_assert(offsetof(struct ring_map, extents) == 192, "as documented");
 _Static_assert(offsetof(struct ring_map, closed) == 320, "as documented");
 _Static_assert(offsetof(struct ring_map, consumed) == 384, "as documented");
-_Static_assert(offsetof(struct ring_map, owner) == 448, "as documented");
+_Static_assert(offsetof(struct ring_map, releases) == 448, "as documented");
+_Static_assert(offsetof(struct ring_map, owner) == 512, "as documented");
 _Static_assert(sizeof(struct ring_map) <= PAGE, "as documented");
 _Static_assert(sizeof(struct ring_packet_header) == 96, "as documented");
 _Static_assert(offsetof(struct strata_ring_line, time) ==

@@ -39,12 +39,12 @@
  *        336      8  discarded
  *
  *        384      8  consumed      the consumer writes these
- *        392      8  sequence: packet_seq_num of the next packet
- *        400      8  time of the last record consumed
+ *        448     64  2 releases, 32 bytes each: end, packet_seq_num of the next packet, timestamp_end of
+ *                    the last one, and how many events of this ring the consumer could not store
  *
- *        448      4  owner: a thread id, 0 when the ring is free
- *        452      4  the thread of the last packets
- *        456     16  its name, ended by a NUL
+ *        512      4  owner: a thread id, 0 when the ring is free
+ *        516      4  the thread of the last packets
+ *        520     16  its name, ended by a NUL
  *
  *   o.classes        8 x classes: how many events of each class were dropped
  *   o.data           the data
@@ -123,6 +123,12 @@
  * copy]: if it was raised beyond what was copied, the copy is worthless.
  * After the owner's death, a consumer also takes the extents behind committed.
  *
+ * A consumer may be killed as well, and the next one goes on where it was. What it must know besides
+ * `consumed` is written before, into the release of the two that is not in force: the one in force is
+ * that whose end is `consumed`. So a consumer first stores what it has taken, then releases: what was
+ * stored twice over is told by packet_seq_num, which is then not below that of the release in force.
+ * The program's own writer notes so also how far it has written a flight recorder out.
+ *
  * Rings outlive threads. A thread that ends closes its packet, so that its ring stands at the begin of
  * a sub-buffer, and sets owner to 0; the next thread that needs a ring takes it over by a
  * compare-and-exchange of owner, and opens a packet with its own thread id. */
@@ -147,6 +153,10 @@
 
 struct ring_extent {
     uint64_t from, to;
+};
+
+struct ring_release {
+    uint64_t end, sequence, time, lost;
 };
 
 /* See the table above. */
@@ -183,9 +193,8 @@ struct ring_map {
     uint64_t reserved3[5];
 
     uint64_t consumed;
-    uint64_t sequence;
-    uint64_t consumed_time;
-    uint64_t reserved4[5];
+    uint64_t reserved4[7];
+    struct ring_release releases[2];
 
     uint32_t owner;
     uint32_t tid;
@@ -260,6 +269,7 @@ struct ring_reader {
     uint64_t sequence;  /* packet_seq_num of the next packet that it hands out */
     uint64_t time;      /* timestamp_end of the last packet */
     uint64_t discarded; /* its events_discarded */
+    uint64_t lost;      /* for who releases: events of this ring that could not be stored */
 };
 
 enum ring_reading {
@@ -279,14 +289,19 @@ struct ring_packet {
 
 /* MAP are LENGTH bytes of a ring's file or mapping. They are checked: what it says of sizes and
  * positions is believed as far as it stays inside. -EINVAL: not a ring, or a damaged one; -ENOTSUP:
- * another version. A reader of a discard ring begins where the last one released. */
+ * another version. A reader of a discard ring begins where the last one released, one of an overwrite
+ * ring with what is oldest. */
 int ring_reader_init(struct ring_reader *ret, void *map, size_t length);
+
+/* Overwrite rings: goes on where the last one released, if that is still there. */
+void ring_reader_resume(struct ring_reader *reader);
 
 /* The next packet, lent from the mapping: 1; 0: nothing now. For discard rings, and for overwrite rings
  * that nobody writes (RING_DEAD). */
 int ring_reader_next(struct ring_reader *reader, enum ring_reading how, struct ring_packet *ret);
 
-/* Discard rings: what was handed out up to and with PACKET is dealt with; its space may be written again. */
+/* What was handed out up to and with PACKET is dealt with; in a discard ring its space may be written
+ * again. */
 void ring_reader_release(struct ring_reader *reader, const struct ring_packet *packet);
 
 /* The next packet of an overwrite ring, copied to BUFFER of at least the sub-buffer's size, which

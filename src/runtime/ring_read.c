@@ -19,6 +19,25 @@ static bool is_power_of_two(uint64_t n)
     return n > 0 && (n & (n - 1)) == 0;
 }
 
+/* The release in force, all 0 in a ring that nothing was taken from. */
+static struct ring_release last_release(const struct ring_map *map, uint64_t consumed)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (consumed > 0 && map->releases[i].end == consumed)
+            return map->releases[i];
+    return (struct ring_release){0};
+}
+
+static void start_at(struct ring_reader *reader, uint64_t position)
+{
+    struct ring_release release = last_release(reader->map, position);
+
+    reader->position = position;
+    reader->sequence = release.sequence;
+    reader->time = release.time;
+    reader->lost = release.lost;
+}
+
 int ring_reader_init(struct ring_reader *ret, void *p, size_t length)
 {
     struct ring_map *map = p;
@@ -48,12 +67,18 @@ int ring_reader_init(struct ring_reader *ret, void *p, size_t length)
         reader.position = __atomic_load_n(&map->oldest, __ATOMIC_ACQUIRE);
         reader.sequence = reader.position / reader.subbuffer_size;
     } else {
-        reader.position = __atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE);
-        reader.sequence = map->sequence;
-        reader.time = map->consumed_time;
+        start_at(&reader, __atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE));
     }
     *ret = reader;
     return 0;
+}
+
+void ring_reader_resume(struct ring_reader *reader)
+{
+    uint64_t consumed = __atomic_load_n(&reader->map->consumed, __ATOMIC_ACQUIRE);
+
+    if (reader->overwrite && consumed > reader->position)
+        start_at(reader, consumed);
 }
 
 /* Copies what the owner may be writing over; who calls looks afterwards whether it did. So this is a
@@ -311,10 +336,17 @@ int ring_reader_next(struct ring_reader *reader, enum ring_reading how, struct r
 void ring_reader_release(struct ring_reader *reader, const struct ring_packet *packet)
 {
     struct ring_map *map = reader->map;
+    uint64_t consumed = __atomic_load_n(&map->consumed, __ATOMIC_RELAXED);
+    struct ring_release *release = &map->releases[map->releases[0].end == consumed];
 
-    map->sequence = packet->header.packet_seq_num + 1;
-    map->consumed_time = packet->header.timestamp_end;
-    /* Release: what we read, we have read when the owner sees that it may write there. */
+    *release = (struct ring_release){
+        .end = packet->end,
+        .sequence = packet->header.packet_seq_num + 1,
+        .time = packet->header.timestamp_end,
+        .lost = reader->lost,
+    };
+    /* Release: what we read, we have read when the owner sees that it may write there; and who comes
+     * after us sees the release that belongs to it. */
     __atomic_store_n(&map->consumed, packet->end, __ATOMIC_RELEASE);
 }
 

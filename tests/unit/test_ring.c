@@ -179,7 +179,36 @@ static void test_around(void **state)
     read = expect_rising(&reader, RING_FLUSH, read);
     assert_int_equal(read, emitted);
     assert_true(packets > 10);
-    assert_int_equal(my_map()->sequence, reader.sequence);
+    assert_int_equal(reader_of(my_map()).sequence, reader.sequence);
+}
+
+/* A consumer that was killed at any moment of releasing leaves what the one before it left. */
+static void test_release_is_whole(void **state)
+{
+    struct ring_reader reader, next;
+    struct ring_packet packet;
+    struct ring_map *map;
+
+    assert_true(emit_none());
+    map = my_map();
+    drain(map);
+    reader = reader_of(map);
+    for (unsigned i = 0; i < 5; i++) {
+        struct ring_release killed = {~0ULL, ~0ULL, ~0ULL, ~0ULL};
+
+        assert_true(emit_two(i, ~(uint64_t)i));
+        assert_int_equal(ring_reader_next(&reader, RING_FLUSH, &packet), 1);
+        reader.lost = 10 * i;
+        ring_reader_release(&reader, &packet);
+        for (unsigned k = 0; k < 2; k++)
+            if (map->releases[k].end != map->consumed)
+                map->releases[k] = killed;
+        next = reader_of(map);
+        assert_int_equal(next.position, packet.end);
+        assert_int_equal(next.sequence, packet.header.packet_seq_num + 1);
+        assert_int_equal(next.time, packet.header.timestamp_end);
+        assert_int_equal(next.lost, 10 * i);
+    }
 }
 
 static void test_full_drops_and_counts(void **state)
@@ -641,11 +670,17 @@ static void on_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_THREAD(test_emitted_is_read),  ON_THREAD(test_long_strings_are_cut),
-        ON_THREAD(test_around),           ON_THREAD(test_full_drops_and_counts),
-        ON_THREAD(test_too_large),        ON_THREAD(test_long_gap),
-        ON_THREAD(test_threads),          ON_THREAD(test_churn),
-        ON_THREAD(test_overwrite),        ON_THREAD(test_fork),
+        ON_THREAD(test_emitted_is_read),
+        ON_THREAD(test_long_strings_are_cut),
+        ON_THREAD(test_around),
+        ON_THREAD(test_full_drops_and_counts),
+        ON_THREAD(test_release_is_whole),
+        ON_THREAD(test_too_large),
+        ON_THREAD(test_long_gap),
+        ON_THREAD(test_threads),
+        ON_THREAD(test_churn),
+        ON_THREAD(test_overwrite),
+        ON_THREAD(test_fork),
         ON_THREAD(test_thousand_threads),
     };
     int r = ring_setup(&(struct ring_options){.size = RING, .subbuffer_size = SUBBUFFER});
