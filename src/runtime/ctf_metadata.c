@@ -12,34 +12,22 @@
 #include "runtime/events.h"
 #include "runtime/format.h"
 
-/* A quoted string: what TSDL's strings cannot have as it is comes escaped. */
+/* A quoted string: what TSDL's strings cannot have as it is comes escaped. So does what would end a
+ * comment that it stands in. */
 static void put_quoted(FILE *f, const char *text)
 {
+    const char *start = text;
+
     putc('"', f);
     for (; *text; text++) {
         if (*text == '"' || *text == '\\')
             fprintf(f, "\\%c", *text);
-        else if ((unsigned char)*text < ' ')
+        else if ((unsigned char)*text < ' ' || (*text == '/' && text > start && text[-1] == '*'))
             fprintf(f, "\\%03o", (unsigned)(unsigned char)*text);
         else
             putc(*text, f);
     }
     putc('"', f);
-}
-
-/* In a comment: nothing may end it before its end. */
-static void put_comment(FILE *f, const char *label, const char *text)
-{
-    fprintf(f, "    /* %s: ", label);
-    for (; *text; text++) {
-        if (*text == '/' && text[-1] == '*')
-            fputs("\\/", f);
-        else if (*text == '\n')
-            fputs("\\n", f);
-        else
-            putc(*text, f);
-    }
-    fputs(" */\n", f);
 }
 
 static void put_start(FILE *f, const struct ctf_metadata *m)
@@ -173,26 +161,33 @@ static unsigned base_of(const struct trace_class *class, unsigned number)
 }
 
 /* The names of fields get a '_' in front, which readers take away: so they may be called as TSDL's own
- * words are. */
+ * words are. What TSDL has no words for, formats and types of C, stands in comments, as
+ * format/ctf_tsdl.h says. */
 static void put_class(FILE *f, const struct trace_class *class)
 {
     fprintf(f, "\nevent {\n    id = %" PRIu32 ";\n    name = ", class->id);
     put_quoted(f, class->name);
     fputs(";\n    stream_id = 0;\n", f);
-    if (class->format)
-        put_comment(f, "format", class->format);
+    if (class->format) {
+        fputs("    /* format ", f);
+        put_quoted(f, class->format);
+        fputs(" */\n", f);
+    }
     if (class->n_fields) {
         fputs("    fields := struct {\n", f);
         for (unsigned i = 0; i < class->n_fields; i++) {
             const struct strata_field *field = &class->fields[i];
 
             if (field->kind == STRATA_STRING)
-                fprintf(f, "        string { encoding = UTF8; } _%s;\n", field->name);
+                fprintf(f, "        string { encoding = UTF8; } _%s; /* type ", field->name);
             else
                 fprintf(f,
-                        "        integer { size = %u; align = 8; signed = %s; base = %u; } _%s;\n",
+                        "        integer { size = %u; align = 8; signed = %s; base = %u; } _%s; "
+                        "/* type ",
                         field->size * 8U, field->kind == STRATA_SIGNED ? "true" : "false",
                         base_of(class, i), field->name);
+            put_quoted(f, field->type);
+            fputs(" */\n", f);
         }
         fputs("    };\n", f);
     }

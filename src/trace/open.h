@@ -51,3 +51,4 @@ int open_xentrace(struct opening *opening, struct fault *fault);
 int open_trace_dat(struct opening *opening, struct fault *fault);
 int open_ftrace_pages(struct opening *opening, struct fault *fault);
 int open_ftrace_folder(struct opening *opening, struct fault *fault);
+int open_ctf_folder(struct opening *opening, struct fault *fault);

@@ -14,6 +14,7 @@ enum capture_kind {
     CAPTURE_TRACE_DAT,
     CAPTURE_FTRACE_PAGES, /* one CPU's, without anything that decodes them */
     CAPTURE_FTRACE_FOLDER,
+    CAPTURE_CTF_FOLDER,
 };
 
 /* By the first N bytes of a file; best a page or more, or all of a shorter file. */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "declare/xen_table.h"
+#include "format/ctf.h"
 #include "format/simpletrace.h"
 #include "timeline/merge.h"
 #include "timeline/reorder.h"
@@ -113,7 +114,8 @@ static int look_at(struct opening *opening, struct fault *fault)
             return fault_plain(fault, -EINVAL, "standard input",
                                "can be read only once, but is given twice");
     if (strcmp(opening->path, "-") != 0 && stat(opening->path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        opening->kind = CAPTURE_FTRACE_FOLDER;
+        opening->kind =
+            ctf_probe_folder(opening->path) ? CAPTURE_CTF_FOLDER : CAPTURE_FTRACE_FOLDER;
         return 0;
     }
     r = input_open(&opening->input, opening->path, INPUT_SIZE, fault);
@@ -141,7 +143,7 @@ static int refuse(const struct opening *opening, struct fault *fault)
                            opening->path);
     return fault_plain(fault, -EINVAL, in->path,
                        "is not a capture that strata knows (QEMU simpletrace or log, xentrace, "
-                       "trace.dat, ftrace pages or a folder of them)");
+                       "trace.dat, ftrace pages or a folder of them, a folder in CTF)");
 }
 
 /* Notes an input that may be waiting for its writer. */
@@ -165,6 +167,7 @@ static int open_kind(struct opening *opening, struct fault *fault)
     case CAPTURE_TRACE_DAT: return open_trace_dat(opening, fault);
     case CAPTURE_FTRACE_PAGES: return open_ftrace_pages(opening, fault);
     case CAPTURE_FTRACE_FOLDER: return open_ftrace_folder(opening, fault);
+    case CAPTURE_CTF_FOLDER: return open_ctf_folder(opening, fault);
     default: return refuse(opening, fault);
     }
 }

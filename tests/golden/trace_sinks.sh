@@ -41,15 +41,28 @@ show_simple() {
     # "SEC.NSEC [CPU] PID NAME: TEXT"
     sed -n 's/^[0-9.]* \[[-0-9]*\] *[0-9]* \(emit_[a-z]*\): /\1 /p' report >shown
 }
+# The same of a native trace, which has the names of threads, and needs no declarations; and JSON, into
+# `json`.
+show_native() {
+    "$STRATA_BIN/strata" report "$1" >report 2>errors &&
+        "$STRATA_BIN/strata" report --format json "$1" >json 2>>errors ||
+        { cat errors >&2; fail "$case: strata report $1"; }
+    sed -n 's/^[0-9.]* \[[-0-9]*\] *emit-[0-9]* \(emit_[a-z]*\): /\1 /p' report >shown
+}
 
 # check EMITTED TRACE [OPTION...]: all three of TRACE.ctf, TRACE.st, TRACE.log, as far as they are there.
 check() {
     emitted=$1
     trace=$2
     shift 2
-    if [ -d "$trace.ctf" ] && [ "$have_babeltrace" ]; then
-        show_ctf "$trace.ctf"
-        compare babeltrace "$emitted" shown "$@"
+    if [ -d "$trace.ctf" ]; then
+        show_native "$trace.ctf"
+        compare strata "$emitted" json "$@"
+        compare text "$emitted" shown "$@"
+        if [ "$have_babeltrace" ]; then
+            show_ctf "$trace.ctf"
+            compare babeltrace "$emitted" shown "$@"
+        fi
     fi
     if [ -e "$trace.st" ]; then
         show_simple "$trace.st"

@@ -5,7 +5,7 @@
     compare.py KIND EMITTED SHOWN [--lost N] [--at-least]
 
 EMITTED: lines of JSON, as tests/runtime/emit.c prints them. KIND is what SHOWN is: `babeltrace` (text of
-babeltrace2), `log` (PID@SEC.USEC: lines, by thread), `text` (lines "EVENT TEXT", in any order).
+babeltrace2), `strata` (JSON of strata report; its losses must be those that were counted), `log` (PID@SEC.USEC: lines, by thread), `text` (lines "EVENT TEXT", in any order).
 All that was emitted must be there, thread by thread in its order. --lost N: N of them are missing, in
 their places. --at-least: there may be more behind (of a program that was killed before it said so).
 """
@@ -55,6 +55,24 @@ def babeltrace(path):
         last = time
         context = fields(match.group(2))
         threads[context["tid"]].append((match.group(1), fields(match.group(3) or "")))
+    return threads
+
+
+def strata(path, lost):
+    threads = collections.defaultdict(list)
+    told = 0
+    last = None
+    for line in open(path, "rb"):
+        item = json.loads(line.decode("utf-8"))
+        if last is not None and item["time_ns"] < last:
+            sys.exit(f"goes back in time: {line!r}")
+        last = item["time_ns"]
+        if "lost" in item:
+            told += item["lost"]
+        else:
+            threads[item["pid"]].append((item["event"], item["fields"]))
+    if told != (lost or 0):
+        sys.exit(f"strata tells of {told} lost, {lost} were counted")
     return threads
 
 
@@ -115,11 +133,14 @@ def main():
         if missing and lost is None:
             sys.exit(f"emitted but not shown: {[line for line, n in left.items() if n > 0][:3]!r}")
     else:
-        got = babeltrace(shown_path) if kind == "babeltrace" else log(shown_path)
+        if kind == "strata":
+            got = strata(shown_path, lost)
+        else:
+            got = babeltrace(shown_path) if kind == "babeltrace" else log(shown_path)
         if set(got) - set(want) and not at_least:
             sys.exit(f"threads that emitted nothing: {set(got) - set(want)}")
         for tid, events in want.items():
-            if kind == "babeltrace":
+            if kind in ("babeltrace", "strata"):
                 items = [(event["event"], event["fields"]) for event in events]
             else:
                 items = [(event["event"], event["text"].encode()) for event in events]
