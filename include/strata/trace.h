@@ -123,6 +123,13 @@ STRATA_TRACE_API void strata_backend_wanted(enum strata_backend backend);
  * it comes); -EPERM, it is compiled out; -EINVAL, no name or pattern at all; -ENOMEM. */
 STRATA_TRACE_API int strata_event_set_state(const char *pattern, bool on);
 
+/* The same by the name that QEMU's programmers know, for exactly one event or a pattern. False: there is
+ * none that can be switched. */
+static inline bool st_change_trace_event_state(const char *name, bool on)
+{
+    return strata_event_set_state(name, on) > 0;
+}
+
 /* The event of that name, or NULL. Good until its group is unregistered: for ever unless it is in a
  * library that is unloaded. */
 STRATA_TRACE_API const struct strata_event *strata_event_find(const char *name);
@@ -176,6 +183,23 @@ STRATA_TRACE_API void strata_trace_set_message(strata_message_function function,
 /* Writes all that was emitted before the call to where records go, flight recorders (mode=overwrite)
  * included, and returns when it is there: 0; -EIO: some could not be written. Waits for the disk. */
 STRATA_TRACE_API int strata_trace_flush(void);
+
+/* The trace file is the simpletrace file, or, in a program that writes none, the native folder; other
+ * places that records go to are not concerned. Where nothing was said yet it is what the program would
+ * write by default. These return -EOPNOTSUPP when the program has no events of the backends `ring` and
+ * `simple`, whose records could be in a file. */
+
+/* Off: what is emitted from now on is not written, and is not counted as lost; what was emitted before
+ * is in the file. On: it is written again, behind what is there, to a file that is made now if it is not
+ * there. 0, -ENOMEM, or what opening it says: then it stays off. */
+STRATA_TRACE_API int strata_trace_file_set_enabled(bool on);
+/* From now on the trace goes to PATH (`%p` in it is the process's number); what is there goes. The file
+ * of before is complete. When the trace file is off, the new one is made when it is switched on. Errors
+ * as above, and then the trace file is off; -EINVAL: no path. */
+STRATA_TRACE_API int strata_trace_file_set(const char *path);
+/* Where it is and whether it is on. *RET_PATH is an absolute path, allocated: free() it. Either may be
+ * NULL. */
+STRATA_TRACE_API int strata_trace_file_get(char **ret_path, bool *ret_on);
 
 struct strata_trace_stats {
     uint64_t dropped;   /* events that found their ring full, as far as is written out or flushed */

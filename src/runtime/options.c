@@ -140,7 +140,11 @@ static int sink_on(enum sink_number number, const char *path, bool early)
 {
     /* The lines of the backends of the same names go there too, from the first one on. */
     bool lines_too = number == SINK_SYSLOG || number == SINK_FTRACE;
-    int r = writer_sink_on(number, path, lines_too || (!early && has_rings()));
+    int r = 0;
+
+    if (writer_sink_is_paused(number) && !writer_sink_is_on(number))
+        (void)writer_sink_resume(number); /* who names a place wants to have it written */
+    r = writer_sink_on(number, path, lines_too || (!early && has_rings()));
 
     if (r == -ENOMEM)
         return r;
@@ -471,6 +475,26 @@ void options_at_end(void)
             trace_message("warning: trace event '%s' is not traceable", name->text);
     }
     pthread_mutex_unlock(&said.lock);
+}
+
+int options_file_sink(void)
+{
+    if (writer_sink_is_on(SINK_SIMPLE))
+        return SINK_SIMPLE;
+    if (writer_sink_is_on(SINK_CTF))
+        return SINK_CTF;
+    if (!has_rings())
+        return -EOPNOTSUPP;
+    return said.backends & 1U << STRATA_BACKEND_SIMPLE ? SINK_SIMPLE : SINK_CTF;
+}
+
+void options_file_chosen(void)
+{
+    free(said.file);
+    said.file = NULL;
+    said.file_sink = -1;
+    said.by_default = -1;
+    said.chosen = true;
 }
 
 void options_lock(void)

@@ -4,12 +4,20 @@
 /* What the registration tells the options: those from the environment are read before any event is
  * there. */
 
+#include "runtime/writer.h"
+
 struct strata_group;
 
 /* A group was registered. Not under registry_lock(). */
 void options_group_came(const struct strata_group *group);
 /* The process ends: says which names in the environment never were an event's. */
 void options_at_end(void);
+
+/* Which sink is the trace file (strata_trace_file_set()). -EOPNOTSUPP: the program has no events whose
+ * records could be in a file. Under the options' lock. */
+int options_file_sink(void);
+/* Somebody chose where the trace file is: defaults and file= are over. Under the options' lock. */
+void options_file_chosen(void);
 
 /* Around fork(), so that the child finds them whole. Before the pass lock. */
 void options_lock(void);

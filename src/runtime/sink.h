@@ -39,7 +39,9 @@ struct sink_ops {
 struct sink {
     const struct sink_ops *ops;
     char *path; /* as it was given; NULL: the default */
+    char *used; /* what sink_path() made of it last, NULL: nothing yet */
     bool is_open;
+    bool paused; /* what it is shown is passed over, and is no loss */
     bool complained;
     uint64_t retry_at; /* ns of CLOCK_MONOTONIC: not opened again before */
     uint64_t lost;     /* events that it could not write */
@@ -55,4 +57,4 @@ extern const struct sink_ops sink_ftrace;
 
 /* The path that the sink is to use in this process: `path` or FALLBACK, with `%p` for the process, and
  * the process's number behind it in a child that was forked with the sink. NULL: no memory. */
-char *sink_path(const struct sink *sink, const char *fallback);
+char *sink_path(struct sink *sink, const char *fallback);

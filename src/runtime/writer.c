@@ -120,7 +120,7 @@ uint64_t writer_realtime(uint64_t monotonic)
     return monotonic + (uint64_t)get_times()->realtime_offset;
 }
 
-char *sink_path(const struct sink *sink, const char *fallback)
+static char *path_of(const struct sink *sink, const char *fallback)
 {
     char *path = output_path(sink->path ? sink->path : fallback);
     char *other;
@@ -134,13 +134,22 @@ char *sink_path(const struct sink *sink, const char *fallback)
     return other;
 }
 
+char *sink_path(struct sink *sink, const char *fallback)
+{
+    char *path = path_of(sink, fallback);
+
+    free(sink->used);
+    sink->used = path ? strdup(path) : NULL;
+    return path;
+}
+
 /* ---- Passes ---- */
 
 static void sink_open(struct sink *sink, uint64_t now)
 {
     int r;
 
-    if (sink->is_open || now < sink->retry_at)
+    if (sink->is_open || sink->paused || now < sink->retry_at)
         return;
     r = sink->ops->open(sink);
     sink->is_open = r >= 0;
@@ -181,7 +190,7 @@ static void show_packets(unsigned ring, const struct ring_packet *packets, unsig
     for (unsigned i = 0; i < SINKS; i++) {
         struct sink *sink = &writer.sinks[i];
 
-        if (!writer.on[i] || !sink->ops->packets)
+        if (!writer.on[i] || sink->paused || !sink->ops->packets)
             continue;
         if (sink->is_open)
             sink_lose(sink, sink->ops->packets(sink, ring, packets, n));
@@ -200,7 +209,7 @@ static void show_records(const struct record *records, unsigned n)
     for (unsigned i = 0; i < SINKS; i++) {
         struct sink *sink = &writer.sinks[i];
 
-        if (!writer.on[i] || !sink->ops->records)
+        if (!writer.on[i] || sink->paused || !sink->ops->records)
             continue;
         sink_lose(sink, sink->is_open ? sink->ops->records(sink, records, n) : events);
     }
@@ -347,11 +356,13 @@ int writer_sink_on(enum sink_number number, const char *path, bool now)
     }
     free(sink->path);
     sink->path = copy;
+    free(sink->used);
+    sink->used = NULL;
     sink->complained = now; /* by what we return */
     sink->retry_at = 0;
     writer.n_on += !writer.on[number];
     writer.on[number] = true;
-    if (now) {
+    if (now && !sink->paused) {
         r = sink->ops->open(sink);
         sink->is_open = r >= 0;
         sink->retry_at = now_ns() + RETRY_OPEN;
@@ -371,10 +382,63 @@ void writer_sink_off(enum sink_number number)
         sink_close(sink);
         free(sink->path);
         sink->path = NULL;
+        free(sink->used);
+        sink->used = NULL;
         writer.on[number] = false;
         writer.n_on--;
     }
     pthread_mutex_unlock(&writer.lock);
+}
+
+void writer_sink_pause(enum sink_number number)
+{
+    struct sink *sink = &writer.sinks[number];
+
+    pthread_mutex_lock(&writer.lock);
+    if (!sink->paused && writer.on[number])
+        make_pass(PASS_OPEN_PACKETS); /* what was emitted until now is written */
+    sink->paused = true;
+    pthread_mutex_unlock(&writer.lock);
+}
+
+int writer_sink_resume(enum sink_number number)
+{
+    struct sink *sink = &writer.sinks[number];
+    int r = 0;
+
+    pthread_mutex_lock(&writer.lock);
+    if (sink->paused && writer.on[number])
+        make_pass(PASS_OPEN_PACKETS); /* what was emitted until now is not */
+    sink->paused = false;
+    if (writer.on[number] && !sink->is_open) {
+        r = sink->ops->open(sink);
+        sink->is_open = r >= 0;
+        sink->paused = r < 0;
+        sink->retry_at = 0;
+    }
+    pthread_mutex_unlock(&writer.lock);
+    return r;
+}
+
+bool writer_sink_is_paused(enum sink_number number)
+{
+    bool paused;
+
+    pthread_mutex_lock(&writer.lock);
+    paused = writer.sinks[number].paused;
+    pthread_mutex_unlock(&writer.lock);
+    return paused;
+}
+
+char *writer_sink_path(enum sink_number number, const char *fallback)
+{
+    const struct sink *sink = &writer.sinks[number];
+    char *path;
+
+    pthread_mutex_lock(&writer.lock);
+    path = sink->used ? strdup(sink->used) : path_of(sink, fallback);
+    pthread_mutex_unlock(&writer.lock);
+    return path;
 }
 
 bool writer_sink_is_on(enum sink_number number)
@@ -469,6 +533,9 @@ static void after_fork_child(void)
             sink_close(sink); /* flushes nothing: what was gathered is the parent's */
         sink->is_open = false;
         sink->state = NULL;
+        if (fork_locked)
+            free(sink->used);
+        sink->used = NULL; /* its own is another */
         sink->lost = sink->told = 0;
         sink->retry_at = 0;
     }
