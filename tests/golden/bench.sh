@@ -1,6 +1,7 @@
 #!/bin/sh
-# That bench/decode runs: its generators, its checks that every program shows every event, its
-# table. Peers that are not installed are left out; no figure matters.
+# That the benchmarks run: of bench/decode its generators, its checks that every program shows every
+# event, its table; of bench/gen every format and backend. Peers that are not installed are left out;
+# no figure matters.
 set -eu
 
 tree=$(cd "$(dirname "$0")/../.." && pwd)
@@ -15,3 +16,10 @@ trap 'rm -rf "$dir"' EXIT
     exit 1
 }
 grep -q 'strata report' "$dir/table"
+
+[ -f /usr/share/qemu/trace-events-all ] || exit 0
+"$tree/bench/gen" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
+    cat "$dir/table"
+    exit 1
+}
+grep -q '8 formats together' "$dir/table"
