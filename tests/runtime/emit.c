@@ -8,12 +8,13 @@
  * What the generator would make of a trace-events file is written by hand here, so that these tests
  * tell of the runtime alone.
  *
- *     emit [-q] [-t OPTIONS]... [-p MICROSECONDS] [-f] [-k] [-s] [-a] COUNT THREADS
+ *     emit [-q] [-t OPTIONS]... [-p MICROSECONDS] [-f] [-k] [-s] [-a] [-w FILE] COUNT THREADS
  *
  *     -q  says nothing     -t  strata_trace_opt_parse()    -p  pauses after each 100 events
  *     -f  forks, and the child emits as well     -k  kills itself at the end
  *     -s  switches all events on by itself, behind the library's back
- *     -a  says after each flush, every 100 events, what was flushed */
+ *     -a  says after each flush, every 100 events, what was flushed
+ *     -w  when a thread has emitted half, it says so, and waits until there is FILE */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -90,6 +91,7 @@ static void __attribute__((constructor)) register_events(void)
 static int quiet, acknowledge;
 static unsigned pause_us;
 static unsigned long count;
+static const char *wait_for;
 static pthread_mutex_t out_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- What is emitted is said ---- */
@@ -263,6 +265,11 @@ static void *emit_all(void *unused)
         abort();
     for (unsigned long i = 0; i < count; i++) {
         emit_one(&said, i);
+        if (wait_for && i == (count - 1) / 2) {
+            put_out(&said);
+            while (access(wait_for, F_OK) < 0)
+                usleep(1000);
+        }
         if (i % 100 != 99)
             continue;
         if (acknowledge) {
@@ -292,7 +299,7 @@ int main(int argc, char **argv)
     struct strata_trace_stats stats;
 
     strata_trace_set_message(on_message, NULL);
-    while ((option = getopt(argc, argv, "qt:p:fksa")) != -1) {
+    while ((option = getopt(argc, argv, "qt:p:fksaw:")) != -1) {
         switch (option) {
         case 'q': quiet = 1; break;
         case 't':
@@ -305,6 +312,7 @@ int main(int argc, char **argv)
         case 'k': do_kill = 1; break;
         case 's': memset(states, 1, sizeof(states)); break;
         case 'a': acknowledge = 1; break;
+        case 'w': wait_for = optarg; break;
         default: return 2;
         }
     }

@@ -352,7 +352,6 @@ enum situation {
     ORDINARY,
     NEW_PACKET, /* the record will open one */
     FULL,       /* it will be dropped */
-    N_SITUATIONS,
 };
 
 static void arrange(enum situation situation)
@@ -377,10 +376,8 @@ static void arrange(enum situation situation)
     drain(map);
 }
 
-static void check_end(enum situation situation)
+static void check_end(void)
 {
-    if (situation == FULL)
-        return;
     look(RING_DEAD, false);
     look(RING_FLUSH, true);
     expect(memcmp(taken, acknowledged, sizeof(taken)) == 0);
@@ -395,64 +392,99 @@ static void begin_steps(void)
     sigaction(SIGTRAP, &action, NULL);
 }
 
+/* How many instructions an emission has. */
+static uint64_t count_steps(enum situation situation)
+{
+    arrange(situation);
+    steps[0] = level = 0;
+    target[0] = UINT32_MAX; /* stepped through, not interrupted */
+    target[1] = 0;
+    emit_in_steps();
+    expect(steps[0] > 10);
+    return steps[0];
+}
+
+/* A step is a signal, of some microseconds. A build with sanitizers has ten times as many of them in an
+ * emission and, as all is tried with all, takes hundreds of times as long. So of STEPS that it would
+ * take to try each place, DIMENSIONS being how many there are to choose, only every so many is tried;
+ * all with STRATA_TEST_LONG in the environment. Odd, so that what begins anew elsewhere gets to all. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define STEPS_WANTED 150000.0
+#else
+#define STEPS_WANTED 1000000.0
+#endif
+
+static unsigned stride_for(double n_steps, unsigned dimensions)
+{
+    unsigned stride = 1;
+    double left = n_steps;
+
+    while (!getenv("STRATA_TEST_LONG") && left > STEPS_WANTED) {
+        stride += 2;
+        left = n_steps;
+        for (unsigned i = 0; i < dimensions; i++)
+            left /= stride;
+    }
+    return stride;
+}
+
 /* Every instruction of one emission is interrupted by a handler that emits; in every situation. */
 static void test_each_instruction(void **state)
 {
     unsigned longest = 0;
 
     begin_steps();
-    target[1] = 0;
-    for (enum situation situation = ORDINARY; situation < N_SITUATIONS; situation++)
+    for (enum situation situation = ORDINARY; situation <= NEW_PACKET; situation++)
         for (reading = READ_NOTHING; reading <= READ_ON; reading++)
-            for (burst = 1; burst <= 400; burst += 399)
-                for (target[0] = 1;; target[0]++) {
-                    if (situation == FULL && (reading == READ_ON || burst > 2))
-                        break;
+            for (burst = 1; burst <= 400; burst += 399) {
+                double n = (double)count_steps(situation);
+                unsigned stride = stride_for(n * n / 2, 1);
+
+                for (target[0] = 1;; target[0] += stride) {
                     arrange(situation);
-                    if (situation == FULL) { /* nothing of it is ours */
-                        uint64_t before = ring_discarded(map);
-
-                        steps[0] = 0;
-                        level = 0;
-                        uint64_t id = next_id++;
-                        struct strata_slot slot;
-                        uint8_t *at = strata_ring_begin(&slot, CLASS_TWO, 24);
-
-                        expect(!at && id == 0);
-                        expect(ring_discarded(map) == before + 1);
-                        break;
-                    }
                     steps[0] = 0;
                     level = 0;
                     emit_in_steps();
                     if (steps[0] < target[0])
                         break; /* all were */
-                    check_end(situation);
+                    check_end();
                     longest = target[0] > longest ? target[0] : longest;
                 }
+            }
     expect(longest > 50);
+}
+
+/* What finds the ring full is dropped and counted. */
+static void test_full(void **state)
+{
+    struct strata_slot slot;
+    uint64_t before;
+
+    arrange(FULL);
+    before = ring_discarded(map);
+    expect(!strata_ring_begin(&slot, CLASS_TWO, 24));
+    expect(ring_discarded(map) == before + 1);
 }
 
 /* And every instruction of that handler's emission is interrupted by another one's. */
 static void test_each_two_instructions(void **state)
 {
-    /* A million steps and more when all are done; by default every so many, at other places each time. */
-    unsigned stride = getenv("STRATA_TEST_LONG") ? 1 : 7,
-             inner = getenv("STRATA_TEST_LONG") ? 1 : 5;
-
     begin_steps();
     burst = 1;
     reading = READ_NOTHING;
-    for (enum situation situation = ORDINARY; situation <= NEW_PACKET; situation++)
+    for (enum situation situation = ORDINARY; situation <= NEW_PACKET; situation++) {
+        double n = (double)count_steps(situation);
+        unsigned stride = stride_for(n * n * n, 2);
+
         for (target[0] = 1;; target[0] += stride) {
             bool outer = true;
 
-            for (target[1] = 1 + target[0] % inner;; target[1] += inner) {
+            for (target[1] = 1 + target[0] / stride % stride;; target[1] += stride) {
                 arrange(situation);
                 steps[0] = steps[1] = 0;
                 level = 0;
                 emit_in_steps();
-                check_end(situation);
+                check_end();
                 if (steps[0] < target[0])
                     outer = false;
                 if (steps[1] < target[1] || !outer)
@@ -461,6 +493,7 @@ static void test_each_two_instructions(void **state)
             if (!outer)
                 break;
         }
+    }
     target[1] = 0;
 }
 
@@ -468,21 +501,25 @@ static void test_each_two_instructions(void **state)
 static void test_crash_at_each_instruction(void **state)
 {
     begin_steps();
-    look_always = true;
     burst = 2;
     reading = READ_NOTHING;
-    for (enum situation situation = ORDINARY; situation <= NEW_PACKET; situation++)
-        for (target[0] = 1;; target[0]++) {
+    for (enum situation situation = ORDINARY; situation <= NEW_PACKET; situation++) {
+        double n = (double)count_steps(situation);
+        unsigned stride = stride_for(10 * 2 * n * n, 1); /* a look is worth ten steps */
+
+        look_always = true;
+        for (target[0] = 1;; target[0] += stride) {
             arrange(situation);
             steps[0] = steps[1] = 0;
             level = 0;
-            target[1] = 1000000; /* stepped through, not interrupted */
+            target[1] = UINT32_MAX; /* stepped through, not interrupted */
             emit_in_steps();
-            check_end(situation);
+            check_end();
             if (steps[0] < target[0])
                 break;
         }
-    look_always = false;
+        look_always = false;
+    }
     target[1] = 0;
 }
 #endif
@@ -497,6 +534,7 @@ static void *run_all(void *p)
         cmocka_unit_test(test_first_in_handler),
 #ifdef CAN_STEP
         cmocka_unit_test(test_each_instruction),
+        cmocka_unit_test(test_full),
         cmocka_unit_test(test_each_two_instructions),
         cmocka_unit_test(test_crash_at_each_instruction),
 #endif
