@@ -49,8 +49,7 @@ struct strata_ring {
     struct strata_ring_line *line;
     /* what follows is of src/runtime alone */
     uint64_t sub_mask;
-    uint32_t file_number;
-    uint32_t reserved;
+    uint64_t reserved;
 };
 
 /* A record between begin and end. */

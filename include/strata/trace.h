@@ -165,6 +165,8 @@ static inline bool strata_event_is_on(const struct strata_event *event)
  *                      of the backend `log` too
  *     mode=discard|overwrite ring=SIZE subbuffer=SIZE memory=SIZE rings=FOLDER
  *                      the rings that are made from now on
+ *     writer=thread|none
+ *                      whether the program writes its rings out
  */
 
 /* Does what OPTIONS say. 0; 1: `help` was asked for, and the names were printed on standard output,
@@ -181,7 +183,8 @@ STRATA_TRACE_API void strata_trace_set_message(strata_message_function function,
 /* ---- Writing out ---- */
 
 /* Writes all that was emitted before the call to where records go, flight recorders (mode=overwrite)
- * included, and returns when it is there: 0; -EIO: some could not be written. Waits for the disk. */
+ * included, and returns when it is there: 0; -EIO: some could not be written; -EOPNOTSUPP: it is not
+ * this program that writes (writer=none). Waits for the disk. */
 STRATA_TRACE_API int strata_trace_flush(void);
 
 /* The trace file is the simpletrace file, or, in a program that writes none, the native folder; other

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "runtime/describe.h"
 #include "runtime/options.h"
 #include "runtime/pattern.h"
 #include "runtime/switches.h"
@@ -30,8 +31,14 @@ void registry_lock(void)
     pthread_mutex_lock(&registry.lock);
 }
 
+bool registry_trylock(void)
+{
+    return pthread_mutex_trylock(&registry.lock) == 0;
+}
+
 void registry_unlock(void)
 {
+    describe_pending();
     pthread_mutex_unlock(&registry.lock);
 }
 
@@ -213,6 +220,7 @@ static void group_attach(struct strata_group *group)
             continue;
         }
         class_attach(class, event);
+        describe_new_class(class);
         event_switch(event, class->on);
     }
     if (fresh == classes)

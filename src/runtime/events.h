@@ -28,6 +28,7 @@ struct trace_class {
     uint8_t n_fields;
     bool compiled_in;
     bool on;                    /* as it was switched last */
+    bool described;             /* in the process file */
     bool copied;                /* the strings and fields above are ours */
     uint32_t n_attached;        /* how many registered events are of this class */
     struct strata_event *event; /* one of them, NULL when there is none */
@@ -36,6 +37,7 @@ struct trace_class {
 };
 
 void registry_lock(void);
+bool registry_trylock(void);
 void registry_unlock(void);
 
 /* The class, NULL when no id like that was given. Without the lock: only what the registration has

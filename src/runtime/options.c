@@ -259,7 +259,7 @@ static int parse_size(const char *text, size_t *ret)
 static int set_rings(void)
 {
     said.rings.n_classes = class_count();
-    said.rings.folder = said.rings_folder;
+    said.rings.folder = said.rings.unnamed ? NULL : said.rings_folder;
     return ring_setup(&said.rings);
 }
 
@@ -289,10 +289,22 @@ static int set_rings_folder(const char *path)
         return -ENOMEM;
     free(said.rings_folder);
     said.rings_folder = copy;
+    said.rings.unnamed = strcmp(path, "-") == 0;
     r = set_rings();
     if (r < 0)
         trace_message("rings=%s: %s", path, strerror(-r));
     return r;
+}
+
+/* Who writes the rings out: the library's thread, or nobody but who comes from outside. */
+static int set_writer(const char *value)
+{
+    if (strcmp(value, "none") != 0 && strcmp(value, "thread") != 0) {
+        trace_message("writer=%s: is neither thread nor none", value);
+        return -EINVAL;
+    }
+    writer_allow(*value == 't');
+    return 0;
 }
 
 static int set_mode(const char *value)
@@ -347,10 +359,12 @@ static int set_one(struct reading *reading, const char *key, const char *value)
         return value ? set_timestamps(value) : need_value(key);
     if (strcmp(key, "rings") == 0)
         return value ? set_rings_folder(value) : need_value(key);
+    if (strcmp(key, "writer") == 0)
+        return value ? set_writer(value) : need_value(key);
     if (strcmp(key, "mode") == 0)
         return value ? set_mode(value) : need_value(key);
     trace_message("there is no trace option '%s' (enable, events, file; ctf, simple, log, syslog, "
-                  "ftrace; logfile, timestamps; mode, ring, subbuffer, memory, rings)",
+                  "ftrace; logfile, timestamps; mode, ring, subbuffer, memory, rings, writer)",
                   key);
     return -EINVAL;
 }

@@ -56,7 +56,7 @@ static void read_packets(struct run *run, unsigned number, struct cursor *cursor
             cursor->discarded = packets[n].header.events_discarded;
         }
         if (n) {
-            run->packets(number, packets, n);
+            cursor->reader.lost += run->packets(number, packets, n);
             cursor_release(cursor);
         }
     } while (n == at_once && cursor->reader.position - cursor->started < cursor->reader.size);
@@ -101,7 +101,7 @@ static bool find_record(struct run *run, unsigned number, struct cursor *cursor)
         if (cursor_next_packet(cursor, run->how) <= 0)
             return false;
         if (run->packets)
-            run->packets(number, &cursor->packet, 1);
+            cursor->reader.lost += run->packets(number, &cursor->packet, 1);
         cursor_first(cursor);
     }
     return true;
@@ -275,6 +275,13 @@ void pass_make(struct pass *pass, enum pass_kind kind, packets_function packets,
     note_fullness(pass, n_rings);
     if (kind == PASS_LAST)
         tell_last_drops(&run, n_rings);
+}
+
+void pass_forget_losses(struct pass *pass)
+{
+    for (unsigned i = 0; i < RINGS_MAX; i++)
+        if (pass->cursors[i])
+            pass->cursors[i]->reader.lost = 0;
 }
 
 void pass_done(struct pass *pass)

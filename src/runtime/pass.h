@@ -22,9 +22,12 @@ struct pass {
     double fullest;    /* what of the fullest ring was read: 1 is all of it */
 };
 
-typedef void (*packets_function)(unsigned ring, const struct ring_packet *packets, unsigned n);
+/* Returns how many events of the packets could not be stored in the native trace. */
+typedef uint64_t (*packets_function)(unsigned ring, const struct ring_packet *packets, unsigned n);
 typedef void (*records_function)(const struct record *records, unsigned n);
 
 void pass_make(struct pass *pass, enum pass_kind kind, packets_function packets,
                records_function records, const struct times *times);
+/* The native trace is another from now on, which has lost nothing yet. */
+void pass_forget_losses(struct pass *pass);
 void pass_done(struct pass *pass);

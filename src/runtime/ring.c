@@ -12,16 +12,15 @@
  * _Fork() or clone(), and in a handler that comes before fork() has returned. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/folder.h"
 #include "runtime/ring_owner.h"
 #include "runtime/writer.h"
 
@@ -92,11 +91,7 @@ static struct {
 } mapped[RINGS_MAX];
 static uint32_t n_mapped;
 
-/* The numbers of files go on in children and over exec(), whose files may lie in the same folder. */
-static uint32_t n_files;
-
 static struct {
-    char folder[512];
     uint64_t size, subbuffer_size, total;
     uint32_t n_classes;
     bool overwrite;
@@ -132,8 +127,8 @@ int ring_setup(const struct ring_options *options)
 {
     uint64_t size, subbuffer_size;
 
-    if (options->folder && strlen(options->folder) >= sizeof(setup.folder))
-        return -ENAMETOOLONG;
+    int r;
+
     if (options->size > SIZE_MAX_)
         return -EINVAL;
 
@@ -147,9 +142,9 @@ int ring_setup(const struct ring_options *options)
         subbuffer_size = size / 2;
     }
 
-    memset(setup.folder, 0, sizeof(setup.folder));
-    if (options->folder)
-        memcpy(setup.folder, options->folder, strlen(options->folder));
+    r = folder_setup(options->folder ? options->folder : "", !options->unnamed);
+    if (r < 0)
+        return r;
     setup.size = size;
     setup.subbuffer_size = subbuffer_size;
     setup.total = options->total ? options->total : RING_TOTAL;
@@ -182,101 +177,11 @@ static struct home *get_home(void)
     return now;
 }
 
-static char *put_number(char *at, uint64_t n)
-{
-    char digits[20];
-    unsigned i = 0;
-
-    do
-        digits[i++] = (char)('0' + n % 10);
-    while (n /= 10);
-    while (i > 0)
-        *at++ = digits[--i];
-    *at = 0;
-    return at;
-}
-
-#define PATH_SIZE (sizeof(setup.folder) + 64)
-
-/* PATH of a ring's file, PATH_SIZE. No printf: it may take locks. */
-static void file_name(char *path, pid_t pid, uint32_t number)
-{
-    size_t n = strlen(setup.folder);
-
-    memcpy(path, setup.folder, n);
-    path += n;
-    memcpy(path, "/strata-ring-", 13);
-    path = put_number(path + 13, (uint64_t)pid);
-    *path++ = '-';
-    put_number(path, number);
-}
-
-/* The 22nd word of /proc/self/stat, behind the name in parentheses, which may hold anything. */
-static uint64_t process_start(void)
-{
-    char buf[512], *at;
-    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC), words = 1;
-    uint64_t n = 0;
-    ssize_t got;
-
-    if (fd < 0)
-        return 0;
-    got = read(fd, buf, sizeof(buf) - 1);
-    close(fd);
-    if (got <= 0)
-        return 0;
-    buf[got] = 0;
-    at = strrchr(buf, ')');
-    while (at && *at && words < 21)
-        words += *at++ == ' ';
-    if (!at)
-        return 0;
-    for (; *at >= '0' && *at <= '9'; at++)
-        n = n * 10 + (uint64_t)(*at - '0');
-    return n;
-}
-
-/* A file of LENGTH bytes whose space is really there: in a full tmpfs a write to a mapped page that
- * could not be had ends the program by SIGBUS. Returns the descriptor. */
-static int make_file(uint64_t length, uint32_t *ret_number)
-{
-    char path[PATH_SIZE];
-    uint32_t number = 0;
-    int fd = -1, r;
-
-    if (setup.folder[0]) {
-        for (unsigned i = 0; i < 2 * RINGS_MAX; i++) {
-            number = __atomic_fetch_add(&n_files, 1, __ATOMIC_RELAXED);
-            file_name(path, getpid(), number);
-            fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-            /* One that is there was left by a process of our pid that was killed. It is for whoever
-             * wants to recover what is in it. */
-            if (fd >= 0 || errno != EEXIST)
-                break;
-        }
-    } else {
-        fd = (int)syscall(SYS_memfd_create, "strata-ring", 1U /* MFD_CLOEXEC */);
-    }
-    if (fd < 0)
-        return -errno;
-    r = fallocate(fd, 0, 0, (off_t)length) < 0 ? -errno : 0;
-    if (r == -EOPNOTSUPP)
-        r = ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
-    if (r < 0) {
-        if (setup.folder[0])
-            unlink(path);
-        close(fd);
-        return r;
-    }
-    *ret_number = number;
-    return fd;
-}
-
 /* Takes the next number, and makes its ring, owned by TID. */
 static struct strata_ring *make_ring(struct home *at, uint32_t tid)
 {
     uint64_t size = setup.size, subbuffer_size = setup.subbuffer_size, classes_size, length;
-    uint32_t number, file_number = 0;
+    uint32_t number;
     struct strata_ring *ring;
     struct ring_map *map;
     int fd;
@@ -294,13 +199,15 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
         return NULL;
     }
 
-    fd = make_file(length, &file_number);
+    fd = folder_make_ring(length, number);
     if (fd < 0)
         return NULL;
     map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
-    if (map == MAP_FAILED)
+    if (map == MAP_FAILED) {
+        folder_unmake_ring(number);
         return NULL;
+    }
     /* Every page now, not when an event is waiting. Kernels before 5.14 read them in at least. */
     if (madvise(map, length, MADV_POPULATE_WRITE) < 0)
         for (uint64_t i = 0; i < length; i += PAGE)
@@ -319,7 +226,7 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     memcpy(map->uuid, setup.uuid, sizeof(map->uuid));
     map->clock_hz = trace_clock_hz_known();
     map->clock_pair = trace_clock_pair(NULL);
-    map->process_start = process_start();
+    map->process_start = folder_process_start();
     map->owner = tid;
     map->time = map->late = map->clock_pair.ticks;
 
@@ -329,7 +236,6 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     ring->fast_mask = map->clock_kind == CLOCK_KIND_MONOTONIC ? 0 : ring->sub_mask;
     ring->data = (uint8_t *)map + map->data_offset;
     ring->line = (struct strata_ring_line *)&map->committed;
-    ring->file_number = file_number;
 
     /* Last: who finds the file knows by the magic that the rest is there. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -533,6 +439,7 @@ static void after_fork_child(void)
         old->alive = 0;
     strata_ring_self = &ring_none;
     tries = 0;
+    folder_forget();
     if (homeless_total > 0) {
         memset(homeless_drops, 0, sizeof(homeless_drops));
         homeless_total = 0;
@@ -552,6 +459,7 @@ void ring_count_homeless(uint32_t class_id)
 {
     __atomic_fetch_add(&homeless_drops[class_id & RING_CLASS_MAX], 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&homeless_total, 1, __ATOMIC_RELAXED);
+    folder_count_homeless();
 }
 
 unsigned ring_count(void)
@@ -592,16 +500,20 @@ uint64_t ring_drops_of(uint32_t class_id)
     return n;
 }
 
-void ring_unlink(void)
+bool ring_all_taken(void)
 {
-    struct home *at = __atomic_load_n(&home, __ATOMIC_ACQUIRE);
-    char path[PATH_SIZE];
+    for (unsigned i = 0; i < ring_count(); i++) {
+        const struct ring_map *map = ring_at(i);
 
-    if (!setup.folder[0])
-        return;
-    for (unsigned i = 0; i < ring_count(); i++)
-        if (ring_at(i)) {
-            file_name(path, getpid(), at->handles[i].ring.file_number);
-            (void)unlink(path);
-        }
+        if (map && (__atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE) <
+                        __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE) ||
+                    __atomic_load_n(&map->extents_used, __ATOMIC_ACQUIRE)))
+            return false;
+    }
+    return true;
+}
+
+void ring_end(bool remove)
+{
+    folder_end(ring_count(), remove);
 }

@@ -5,8 +5,8 @@
  * generated code; runtime/ring_reserve.c), and what a consumer reads - the program's writer thread, a
  * collector outside of it, or whoever looks at the mapping after the program was killed.
  *
- * A ring is one shared mapping of a file (a memfd, or a file in a folder that is best a tmpfs). All is
- * in native byte order, as the CTF stream is.
+ * A ring is one shared mapping of a file in the process's folder (runtime/process_file.h), or, where
+ * there can be none, of a memfd. All is in native byte order, as the CTF stream is.
  *
  *     offset  bytes
  *          0      8  "STRARING"
@@ -223,8 +223,10 @@ struct ring_packet_header {
 /* ---- Making them (ring.c) ---- */
 
 struct ring_options {
-    const char *folder;    /* where their files are made, "strata-ring-PID-NUMBER"; NULL: memfd */
-    size_t size;           /* of a ring's data, rounded up to a power of two; 0: RING_SIZE */
+    const char
+        *folder;  /* in which the process's folder is made (runtime/folder.h); NULL: the default */
+    bool unnamed; /* there is no folder, and no files with names in it */
+    size_t size;  /* of a ring's data, rounded up to a power of two; 0: RING_SIZE */
     size_t subbuffer_size; /* likewise; 0: RING_SUBBUFFER_SIZE. At most half of the size. */
     size_t total; /* of all rings; those made when it is used up are small. 0: RING_TOTAL */
     bool overwrite;
@@ -253,8 +255,10 @@ uint64_t ring_homeless_drops_of(uint32_t class_id);
 /* How many of a class were dropped by all rings and outside of them. */
 uint64_t ring_drops_of(uint32_t class_id);
 
-/* Takes the names of this process's ring files away: for a process that ends and has all written out. */
-void ring_unlink(void);
+/* Whether nothing committed is left for a consumer. */
+bool ring_all_taken(void);
+/* The process ends. REMOVE: all is written out, and the files go. */
+void ring_end(bool remove);
 
 /* ---- Reading them (ring_read.c) ---- */
 

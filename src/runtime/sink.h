@@ -55,6 +55,9 @@ extern const struct sink_ops sink_log;
 extern const struct sink_ops sink_syslog;
 extern const struct sink_ops sink_ftrace;
 
+/* Where the native trace is, which is open: an absolute path, good until it is closed. */
+const char *sink_ctf_folder(const struct sink *sink);
+
 /* The path that the sink is to use in this process: `path` or FALLBACK, with `%p` for the process, and
  * the process's number behind it in a child that was forked with the sink. NULL: no memory. */
 char *sink_path(struct sink *sink, const char *fallback);

@@ -233,6 +233,13 @@ static uint64_t ctf_flush(struct sink *sink)
     return 0;
 }
 
+const char *sink_ctf_folder(const struct sink *sink)
+{
+    const struct ctf *ctf = sink->state;
+
+    return ctf->path;
+}
+
 static void ctf_close(struct sink *sink)
 {
     struct ctf *ctf = sink->state;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/describe.h"
 #include "runtime/events.h"
 #include "runtime/pattern.h"
 #include "runtime/writer.h"
@@ -71,6 +72,8 @@ void event_switch(struct strata_event *event, bool on)
     if (!event->compiled_in || !event->state || event->id == 0 ||
         on == (__atomic_load_n(event->state, __ATOMIC_RELAXED) != 0))
         return;
+    if (on)
+        describe_class(class_by_id(event->id)); /* before its first record comes */
     __atomic_store_n(event->state, on, __ATOMIC_RELAXED);
     if (atomic_fetch_add_explicit(&n_on, on ? 1 : -1, memory_order_relaxed) == 0 && on)
         writer_wake();

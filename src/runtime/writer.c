@@ -14,6 +14,7 @@
 
 #include "runtime/counts.h"
 #include "runtime/events.h"
+#include "runtime/folder.h"
 #include "runtime/log.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
@@ -43,8 +44,9 @@
 static struct {
     pthread_mutex_t lock; /* the pass lock */
     bool needed;
-    bool child; /* forked: files are to have other names than the parent's */
-    bool ended; /* the process is ending, all is written */
+    bool forbidden; /* writer_allow(false) */
+    bool child;     /* forked: files are to have other names than the parent's */
+    bool ended;     /* the process is ending, all is written */
     bool has_uuid;
     bool has_times;
     atomic_bool running;
@@ -185,19 +187,26 @@ static void sink_close(struct sink *sink)
 
 /* What the pass calls with what it has read. */
 
-static void show_packets(unsigned ring, const struct ring_packet *packets, unsigned n)
+static uint64_t show_packets(unsigned ring, const struct ring_packet *packets, unsigned n)
 {
+    uint64_t lost_natively = 0;
+
     for (unsigned i = 0; i < SINKS; i++) {
         struct sink *sink = &writer.sinks[i];
+        uint64_t lost = 0;
 
         if (!writer.on[i] || sink->paused || !sink->ops->packets)
             continue;
         if (sink->is_open)
-            sink_lose(sink, sink->ops->packets(sink, ring, packets, n));
+            lost = sink->ops->packets(sink, ring, packets, n);
         else
             for (unsigned k = 0; k < n; k++)
-                sink_lose(sink, packet_count_records(&packets[k]));
+                lost += packet_count_records(&packets[k]);
+        sink_lose(sink, lost);
+        if (i == SINK_CTF)
+            lost_natively = lost;
     }
+    return lost_natively;
 }
 
 static void show_records(const struct record *records, unsigned n)
@@ -215,6 +224,16 @@ static void show_records(const struct record *records, unsigned n)
     }
 }
 
+/* For recovery: before the first packet goes there. */
+static void note_trace(void)
+{
+    const struct sink *ctf = &writer.sinks[SINK_CTF];
+
+    if (writer.on[SINK_CTF] && ctf->is_open)
+        folder_note_trace(sink_ctf_folder(ctf));
+    folder_complain();
+}
+
 /* With the pass lock. */
 static void make_pass(enum pass_kind kind)
 {
@@ -222,7 +241,7 @@ static void make_pass(enum pass_kind kind)
     bool records = false;
     uint64_t now = now_ns();
 
-    if (ring_count() == 0 && kind != PASS_LAST)
+    if (writer.forbidden || (ring_count() == 0 && kind != PASS_LAST))
         return;
     times_steer(get_times());
     for (unsigned i = 0; i < SINKS; i++) {
@@ -234,6 +253,7 @@ static void make_pass(enum pass_kind kind)
         records |= sink->ops->records != NULL;
         sink_open(sink, now);
     }
+    note_trace();
     if (kind == PASS_OFTEN && !records && now - writer.flushed_at >= FLUSH_PACKETS)
         kind = PASS_OPEN_PACKETS;
     if (kind != PASS_OFTEN || records)
@@ -300,7 +320,7 @@ static void start_thread(void)
     sigset_t all;
     sigset_t before;
 
-    if (writer.running || writer.ended || !writer.needed || !writer.n_on)
+    if (writer.running || writer.ended || writer.forbidden || !writer.needed || !writer.n_on)
         return;
     atomic_store(&writer.stop, false);
     sem_init(&writer.wake, 0, 0);
@@ -329,6 +349,17 @@ static void stop_thread(void)
     writer.running = false;
 }
 
+void writer_allow(bool allow)
+{
+    if (!allow)
+        stop_thread();
+    pthread_mutex_lock(&writer.lock);
+    writer.forbidden = !allow;
+    folder_set_writes(allow);
+    start_thread();
+    pthread_mutex_unlock(&writer.lock);
+}
+
 /* ---- Switching sinks ---- */
 
 bool writer_sink_is_open(enum sink_number number)
@@ -354,6 +385,8 @@ int writer_sink_on(enum sink_number number, const char *path, bool now)
         make_pass(PASS_OPEN_PACKETS);
         sink_close(sink);
     }
+    if (number == SINK_CTF)
+        pass_forget_losses(&writer.pass);
     free(sink->path);
     sink->path = copy;
     free(sink->used);
@@ -362,7 +395,7 @@ int writer_sink_on(enum sink_number number, const char *path, bool now)
     sink->retry_at = 0;
     writer.n_on += !writer.on[number];
     writer.on[number] = true;
-    if (now && !sink->paused) {
+    if (now && !sink->paused && !writer.forbidden) {
         r = sink->ops->open(sink);
         sink->is_open = r >= 0;
         sink->retry_at = now_ns() + RETRY_OPEN;
@@ -465,6 +498,10 @@ int writer_flush(void)
     bool failed;
 
     pthread_mutex_lock(&writer.lock);
+    if (writer.forbidden) {
+        pthread_mutex_unlock(&writer.lock);
+        return -EOPNOTSUPP;
+    }
     lost = atomic_load(&trace_counts.sinks_lost);
     make_pass(PASS_ALL);
     failed = atomic_load(&trace_counts.sinks_lost) != lost;
@@ -485,7 +522,10 @@ static void __attribute__((destructor(101))) writer_end(void)
         make_pass(PASS_LAST);
         for (unsigned i = 0; i < SINKS; i++)
             sink_close(&writer.sinks[i]);
-        ring_unlink();
+    }
+    if (!writer.ended) {
+        folder_complain();
+        ring_end(!writer.forbidden || ring_all_taken());
     }
     writer.ended = true;
     pthread_mutex_unlock(&writer.lock);

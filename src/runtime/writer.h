@@ -47,11 +47,15 @@ char *writer_sink_path(enum sink_number number, const char *fallback);
 /* There are events with records in rings: from now on there may be something to write. */
 void writer_needed(void);
 
+/* Whether this process writes its rings out at all. Without, they are for a collector outside of it:
+ * there are no passes, and what the rings hold stays for it when the process ends. */
+void writer_allow(bool allow);
+
 /* Makes the thread look now. Safe in signal handlers. */
 void writer_wake(void);
 
 /* Writes out all that is committed, that of overwrite rings too. Returns 0, or -EIO: some of it could
- * not be written (and is counted). */
+ * not be written (and is counted); -EOPNOTSUPP: that is not for this process to do. */
 int writer_flush(void);
 
 /* ---- For the sinks, in a pass ---- */

@@ -226,9 +226,10 @@ grep -q '^dropped 0 unwritten 600$' errors || fail "$case: $(cat errors)"
 
 # What was flushed is there after SIGKILL.
 case=killed
+mkdir rings
 for try in 1 2 3; do
     rm -rf killed.*
-    "$EMIT" -k -a -t '*,ctf=killed.ctf,simple=killed.st,log=killed.log' 1200 2 >emitted 2>errors &&
+    "$EMIT" -k -a -t '*,ctf=killed.ctf,simple=killed.st,log=killed.log,rings=rings' 1200 2 >emitted 2>errors &&
         fail "$case: it was not killed"
     [ "$(wc -l <emitted)" -ge 2400 ] || fail "$case: it was killed too early"
     check emitted killed --at-least

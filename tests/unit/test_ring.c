@@ -497,9 +497,10 @@ static void test_overwrite(void **state)
     pthread_t thread;
     unsigned whole = 0;
 
-    assert_int_equal(ring_setup(&(struct ring_options){
-                         .size = RING, .subbuffer_size = SUBBUFFER, .overwrite = true}),
-                     0);
+    assert_int_equal(
+        ring_setup(&(struct ring_options){
+            .unnamed = true, .size = RING, .subbuffer_size = SUBBUFFER, .overwrite = true}),
+        0);
 
     /* At rest: the last of them are there, as many as fit but for a sub-buffer. */
     for (uint64_t i = 0; i < 5 * RING / 24; i++)
@@ -526,7 +527,8 @@ static void test_overwrite(void **state)
     assert_true(whole > 0);
     assert_int_equal(expect_recorded(recorder.map, RING_FLUSH, &first), recorder.emitted);
 
-    assert_int_equal(ring_setup(&(struct ring_options){.size = RING, .subbuffer_size = SUBBUFFER}),
+    assert_int_equal(ring_setup(&(struct ring_options){
+                         .size = RING, .unnamed = true, .subbuffer_size = SUBBUFFER}),
                      0);
 }
 
@@ -683,7 +685,8 @@ int main(void)
         ON_THREAD(test_fork),
         ON_THREAD(test_thousand_threads),
     };
-    int r = ring_setup(&(struct ring_options){.size = RING, .subbuffer_size = SUBBUFFER});
+    int r = ring_setup(
+        &(struct ring_options){.size = RING, .unnamed = true, .subbuffer_size = SUBBUFFER});
 
     if (r < 0) {
         fprintf(stderr, "ring_setup: %s\n", strerror(-r));

@@ -548,7 +548,8 @@ int main(void)
 {
     int failed = 1;
 
-    if (ring_setup(&(struct ring_options){.size = RING, .subbuffer_size = SUBBUFFER}) < 0)
+    if (ring_setup(
+            &(struct ring_options){.size = RING, .unnamed = true, .subbuffer_size = SUBBUFFER}) < 0)
         return 1;
     run_all(&failed);
     return failed;

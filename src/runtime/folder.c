@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The folder is made by a thread's first event, which may be in a signal handler that interrupts
+ * anything, this code too. So nothing here allocates or waits, but for mmap() and the file system; who
+ * finds out that another was faster takes his own work away again. What is in the process file is
+ * copied from memory (runtime/describe.h), as often as anybody likes: the bytes are the same. */
+
+#include "runtime/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/describe.h"
+#include "runtime/format.h"
+#include "runtime/macro.h"
+#include "runtime/message.h"
+#include "runtime/process_file.h"
+#include "runtime/ring.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define PARENT_SIZE 512
+#define NAME_SIZE 96
+#define PATH_SIZE (PARENT_SIZE + NAME_SIZE + 32)
+
+/* The file has more space than is used, so that it seldom must be opened again: by then the program may
+ * be another user, or have another root. */
+#define SLACK (64U << 10)
+
+/* Of the default place, which is everybody's, a quarter stays free. */
+#define FREE_PART 4
+
+/* Wiped in a child, also in one that none of our handlers heard of. */
+struct place {
+    uint32_t alive;
+    char path[PARENT_SIZE + NAME_SIZE];
+    struct process_file *file;
+    atomic_ullong allocated; /* bytes of descriptions that there is space for */
+};
+
+static struct place *_Atomic place;
+static struct process_file *mapped; /* not wiped */
+
+static struct {
+    char parent[PARENT_SIZE]; /* empty: the default */
+    bool unnamed;
+    bool ended;
+    atomic_bool writes;
+    atomic_int error; /* why a ring has no name, not told yet */
+    bool told;
+} setup = {.writes = true};
+
+static struct place *get_place(void)
+{
+    struct place *at = atomic_load_explicit(&place, memory_order_acquire);
+
+    return at && at->alive ? at : NULL;
+}
+
+int folder_setup(const char *parent, bool names)
+{
+    size_t len = strlen(parent);
+
+    if (len >= sizeof(setup.parent))
+        return -ENAMETOOLONG;
+    if (strcmp(setup.parent, parent) != 0) {
+        memset(setup.parent, 0, sizeof(setup.parent));
+        memcpy(setup.parent, parent, len);
+    }
+    setup.unnamed = !names;
+    return 0;
+}
+
+/* ---- What is known of the process, without a library that could take locks ---- */
+
+/* SIZE bytes of a file of the kernel's, or less; ended by a NUL. */
+static void read_text(const char *path, char *buf, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, buf, size - 1);
+
+    if (fd >= 0)
+        close(fd);
+    buf[got > 0 ? got : 0] = '\0';
+}
+
+/* The 22nd word of /proc/self/stat, behind the name in parentheses, which may hold anything. */
+uint64_t folder_process_start(void)
+{
+    char buf[512], *at;
+    int words = 1;
+    uint64_t n = 0;
+
+    read_text("/proc/self/stat", buf, sizeof(buf));
+    at = strrchr(buf, ')');
+    while (at && *at && words < 21)
+        words += *at++ == ' ';
+    if (!at)
+        return 0;
+    for (; *at >= '0' && *at <= '9'; at++)
+        n = n * 10 + (uint64_t)(*at - '0');
+    return n;
+}
+
+static void read_boot_id(uint8_t ret[16])
+{
+    char text[64];
+    unsigned n = 0;
+
+    read_text("/proc/sys/kernel/random/boot_id", text, sizeof(text));
+    for (const char *p = text; *p && n < 32; p++) {
+        int digit = *p >= '0' && *p <= '9' ? *p - '0' : *p >= 'a' && *p <= 'f' ? *p - 'a' + 10 : -1;
+
+        if (digit < 0)
+            continue;
+        ret[n / 2] = (uint8_t)(ret[n / 2] << 4 | digit);
+        n++;
+    }
+}
+
+static void describe_process(struct process_file *file)
+{
+    struct stat st;
+
+    file->version = PROCESS_FILE_VERSION;
+    file->flags = atomic_load(&setup.writes) ? PROCESS_WRITES : 0;
+    file->pid = (uint32_t)getpid();
+    file->uid = (uint32_t)geteuid();
+    file->start = folder_process_start();
+    file->pid_namespace = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+    read_boot_id(file->boot_id);
+    file->clock_kind = trace_clock_kind();
+    file->clock_pair = trace_clock_pair(NULL);
+    file->homeless = ring_homeless_drops();
+    strncpy(file->name, program_invocation_short_name, sizeof(file->name) - 1);
+    /* Last: who finds the file knows by the magic that the rest is there. */
+    atomic_signal_fence(memory_order_seq_cst);
+    memcpy(file->magic, PROCESS_FILE_MAGIC, sizeof(file->magic));
+}
+
+/* ---- Making the folder ---- */
+
+/* Space that is really there: in a full tmpfs a write to a mapped page that could not be had ends the
+ * program by SIGBUS. */
+static int take_space(int fd, uint64_t length)
+{
+    if (fallocate(fd, 0, 0, (off_t)length) == 0)
+        return 0;
+    if (errno != EOPNOTSUPP)
+        return -errno;
+    return ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
+}
+
+static int leaves_space(int fd, uint64_t length)
+{
+    struct statfs fs;
+    uint64_t left;
+
+    if (setup.parent[0] || fstatfs(fd, &fs) < 0 || fs.f_blocks == 0)
+        return 0;
+    left = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
+    return left < length || left - length < (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize / FREE_PART
+               ? -ENOSPC
+               : 0;
+}
+
+/* The parent folder, open; its path with a '/' behind it goes to LINE. */
+static int open_parent(struct line *line)
+{
+    char *start = line->at;
+    struct stat st;
+    int fd;
+
+    if (setup.parent[0]) {
+        line_put(line, setup.parent, strlen(setup.parent));
+    } else {
+        line_put(line, RINGS_PARENT, strlen(RINGS_PARENT));
+        line_put_decimal(line, geteuid());
+        *line->at = '\0';
+        if (mkdir(start, 0700) < 0 && errno != EEXIST)
+            return -errno;
+    }
+    *line->at = '\0';
+    /* In a folder that anybody may write to, somebody may have been there before us. */
+    fd = open(start, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (setup.parent[0] ? 0 : O_NOFOLLOW));
+    if (fd < 0)
+        return -errno;
+    if (!setup.parent[0] &&
+        (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077) != 0)) {
+        close(fd);
+        return -EPERM;
+    }
+    line_put(line, "/", 1);
+    return fd;
+}
+
+/* A folder that was not there. Its path goes to PATH. Returns it open. */
+static int make_folder(char *path, size_t size, int *ret_parent)
+{
+    struct line line = {path, path + size - 1, false};
+    int parent = open_parent(&line), fd, r;
+    char *name, *end;
+
+    if (parent < 0)
+        return parent;
+    r = leaves_space(parent, SLACK);
+    if (r < 0)
+        goto fail;
+    name = line.at;
+    if (setup.parent[0])
+        line_put(&line, RINGS_PREFIX, strlen(RINGS_PREFIX));
+    line_put_decimal(&line, (uint64_t)getpid());
+    line_put(&line, "-", 1);
+    line_put_decimal(&line, folder_process_start());
+    end = line.at;
+    for (unsigned i = 2;; i++) {
+        *line.at = '\0';
+        if (mkdirat(parent, name, 0700) == 0)
+            break;
+        r = -errno;
+        if (r != -EEXIST || i > 1000)
+            goto fail;
+        line.at = end; /* of a program that this process was before, and left rings */
+        line_put(&line, "-", 1);
+        line_put_decimal(&line, i);
+    }
+    fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        r = -errno;
+        unlinkat(parent, name, AT_REMOVEDIR);
+        goto fail;
+    }
+    *ret_parent = parent;
+    return fd;
+
+fail:
+    close(parent);
+    return r;
+}
+
+static int map_process_file(int folder, struct place *at)
+{
+    size_t described;
+    uint64_t length;
+    void *file;
+    int fd, r;
+
+    (void)describe_all(&described);
+    fd =
+        openat(folder, PROCESS_FILE_NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -errno;
+    length = sizeof(struct process_file) + described + SLACK;
+    r = take_space(fd, length);
+    if (r >= 0) {
+        /* All that it may ever have is mapped now, and space taken for it when it is needed. */
+        file = mmap(NULL, sizeof(struct process_file) + DESCRIPTIONS_MAX, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_NORESERVE, fd, 0);
+        if (file == MAP_FAILED)
+            r = -errno;
+        else
+            at->file = file;
+        atomic_store(&at->allocated, described + SLACK);
+    }
+    close(fd);
+    return r;
+}
+
+static void sync_to(struct place *at);
+
+static int make_place(struct place **ret)
+{
+    struct place *at = mmap(NULL, sizeof(*at), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                            -1, 0),
+                 *before = atomic_load(&place);
+    int folder, parent = -1, r;
+    bool mine = false;
+
+    if (at == MAP_FAILED)
+        return -errno;
+    (void)madvise(at, sizeof(*at), MADV_WIPEONFORK);
+    folder = make_folder(at->path, sizeof(at->path), &parent);
+    if (folder < 0) {
+        munmap(at, sizeof(*at));
+        return folder;
+    }
+    r = map_process_file(folder, at);
+    if (r >= 0) {
+        describe_process(at->file);
+        at->alive = 1;
+        mine = !(before && before->alive) && atomic_compare_exchange_strong(&place, &before, at);
+    }
+    if (mine) {
+        mapped = at->file;
+        sync_to(at);
+    } else {
+        if (at->file)
+            munmap(at->file, sizeof(struct process_file) + DESCRIPTIONS_MAX);
+        unlinkat(folder, PROCESS_FILE_NAME, 0);
+        unlinkat(parent, strrchr(at->path, '/') + 1, AT_REMOVEDIR);
+        munmap(at, sizeof(*at));
+        at = before; /* he was faster */
+    }
+    close(folder);
+    close(parent);
+    if (r < 0)
+        return r;
+    *ret = at;
+    return 0;
+}
+
+/* ---- What is in it ---- */
+
+/* The path of a file in the folder, PATH_SIZE. */
+static void path_of(const struct place *at, const char *name, int number, char *ret)
+{
+    struct line line = {ret, ret + PATH_SIZE - 1, false};
+
+    line_put(&line, at->path, strlen(at->path));
+    line_put(&line, "/", 1);
+    line_put(&line, name, strlen(name));
+    if (number >= 0)
+        line_put_decimal(&line, (uint64_t)number);
+    *line.at = '\0';
+}
+
+static int grow(struct place *at, uint64_t described)
+{
+    char path[PATH_SIZE];
+    int fd, r;
+
+    path_of(at, PROCESS_FILE_NAME, -1, path);
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    r = take_space(fd, sizeof(struct process_file) + described + SLACK);
+    close(fd);
+    if (r >= 0)
+        atomic_store(&at->allocated, described + SLACK);
+    return r;
+}
+
+static void note_error(int error)
+{
+    int none = 0;
+
+    atomic_compare_exchange_strong(&setup.error, &none, error);
+}
+
+static void sync_to(struct place *at)
+{
+    struct process_file *file = at->file;
+    uint64_t done = __atomic_load_n(&file->described, __ATOMIC_RELAXED);
+    size_t size;
+    const uint8_t *bytes = describe_all(&size);
+
+    if (done >= size)
+        return;
+    if (size > atomic_load(&at->allocated)) {
+        int r = grow(at, size);
+
+        if (r < 0) {
+            note_error(r);
+            return;
+        }
+    }
+    memcpy((uint8_t *)(file + 1) + done, bytes + done, size - done);
+    /* Another may have been faster, and know more. */
+    while (done < size && !__atomic_compare_exchange_n(&file->described, &done, size, false,
+                                                       __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+void folder_sync(void)
+{
+    struct place *at = get_place();
+
+    if (at)
+        sync_to(at);
+}
+
+void folder_count_homeless(void)
+{
+    struct place *at = get_place();
+
+    if (at)
+        __atomic_fetch_add(&at->file->homeless, 1, __ATOMIC_RELAXED);
+}
+
+void folder_set_writes(bool writes)
+{
+    struct place *at;
+
+    atomic_store(&setup.writes, writes);
+    at = get_place();
+    if (at)
+        __atomic_store_n(&at->file->flags, writes ? PROCESS_WRITES : 0, __ATOMIC_RELEASE);
+}
+
+void folder_note_trace(const char *path)
+{
+    struct place *at = get_place();
+    struct process_file *file;
+    uint32_t now, next;
+
+    if (!at || strlen(path) >= PROCESS_PATH_SIZE)
+        return;
+    file = at->file;
+    now = file->trace;
+    if (now && strcmp(file->traces[now - 1], path) == 0)
+        return;
+    next = now == 1 ? 1 : 0;
+    strcpy(file->traces[next], path); /* NOLINT(clang-analyzer-security.insecureAPI.strcpy) */
+    __atomic_store_n(&file->trace, next + 1, __ATOMIC_RELEASE);
+}
+
+/* ---- Rings ---- */
+
+static int make_named(uint64_t length, uint32_t number)
+{
+    struct place *at = get_place();
+    char path[PATH_SIZE];
+    int fd, r;
+
+    if (!at) {
+        r = make_place(&at);
+        if (r < 0)
+            return r;
+    }
+    path_of(at, RING_FILE_PREFIX, (int)number, path);
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -errno;
+    r = leaves_space(fd, length);
+    if (r >= 0)
+        r = take_space(fd, length);
+    if (r < 0) {
+        unlink(path);
+        close(fd);
+        return r;
+    }
+    return fd;
+}
+
+int folder_make_ring(uint64_t length, uint32_t number)
+{
+    int fd = -1, r;
+
+    describe_for_ring();
+    if (!setup.unnamed && !setup.ended) {
+        fd = make_named(length, number);
+        if (fd < 0)
+            note_error(fd);
+    }
+    if (fd < 0) {
+        fd = (int)syscall(SYS_memfd_create, "strata-ring", 1U /* MFD_CLOEXEC */);
+        if (fd < 0)
+            return -errno;
+        r = take_space(fd, length);
+        if (r < 0) {
+            close(fd);
+            return r;
+        }
+    }
+    return fd;
+}
+
+void folder_unmake_ring(uint32_t number)
+{
+    struct place *at = get_place();
+    char path[PATH_SIZE];
+
+    if (!at)
+        return;
+    path_of(at, RING_FILE_PREFIX, (int)number, path);
+    (void)unlink(path);
+}
+
+void folder_complain(void)
+{
+    int error = atomic_load(&setup.error);
+
+    if (!error || setup.told)
+        return;
+    setup.told = true;
+    trace_message("rings cannot be kept in %s: %s; what is in them will be lost if the program is "
+                  "killed (rings=FOLDER says where else)",
+                  setup.parent[0] ? setup.parent : "/dev/shm", strerror(-error));
+}
+
+/* ---- The end, and children ---- */
+
+void folder_end(unsigned n_rings, bool remove)
+{
+    struct place *at = get_place();
+    char path[PATH_SIZE];
+
+    setup.ended = true;
+    if (!at || !remove)
+        return;
+    for (unsigned i = 0; i < n_rings; i++)
+        folder_unmake_ring(i);
+    /* Last, as without it nobody could tell what the rings hold. */
+    path_of(at, PROCESS_FILE_NAME, -1, path);
+    (void)unlink(path);
+    (void)rmdir(at->path);
+}
+
+void folder_forget(void)
+{
+    struct place *at = atomic_load(&place);
+
+    /* A handler may have emitted since, and made a folder for the child. */
+    if (at && at->alive && at->file->pid == (uint32_t)getpid())
+        return;
+    atomic_store(&place, NULL);
+    if (mapped)
+        munmap(mapped, sizeof(struct process_file) + DESCRIPTIONS_MAX);
+    mapped = NULL;
+    if (at)
+        munmap(at, sizeof(*at));
+    setup.error = 0;
+    setup.ended = false;
+}

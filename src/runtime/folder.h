@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Where the rings of this process lie, so that they are found when it is killed
+ * (runtime/process_file.h). The folder is made with the first ring, in whatever context that is, and
+ * goes when the process ends by itself. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The folder in which the next folder is made, "" for the default; NAMES false: rings shall have no
+ * names at all. Copied. -ENAMETOOLONG. Not from signal handlers. */
+int folder_setup(const char *parent, bool names);
+
+/* A new file of LENGTH bytes for the ring NUMBER, whose space is really there; without a name where
+ * there can be none. Returns the descriptor, or negative errno. Any context. */
+int folder_make_ring(uint64_t length, uint32_t number);
+/* The ring NUMBER will not be. Any context. */
+void folder_unmake_ring(uint32_t number);
+
+/* What is described is more now. Any context. */
+void folder_sync(void);
+/* An event was dropped as its thread got no ring. Any context. */
+void folder_count_homeless(void);
+
+/* Whether the program writes its rings out by itself. */
+void folder_set_writes(bool writes);
+/* Where it writes them, an absolute path. Under the pass lock. */
+void folder_note_trace(const char *path);
+/* Says, once, that rings could not be made there. */
+void folder_complain(void);
+
+/* When this process began, in clock ticks since boot. Any context. */
+uint64_t folder_process_start(void);
+
+/* The process ends: no more files are made. With REMOVE all are taken away, N_RINGS rings and the
+ * folder. */
+void folder_end(unsigned n_rings, bool remove);
+/* In a child of fork(): what there is, is the parent's. */
+void folder_forget(void);

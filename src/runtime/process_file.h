@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What a traced process leaves behind when it is killed: a folder, of mode 0700, in a tmpfs,
+ *
+ *     /dev/shm/strata-UID/PID-START        (rings=PARENT: PARENT/strata-PID-START)
+ *
+ * START being when the process began, in clock ticks since boot, as pids come again; and behind it
+ * "-N" where the process executed another program since, whose rings are left. In it lie
+ *
+ *     ring-N     the rings (runtime/ring.h)
+ *     process    this file: whose they are, and what their records mean
+ *
+ * It is all that recovery and outside collectors have, so it is good at every instant: what is added
+ * counts when `described` or `trace` say so, which is stored last. In native byte order:
+ *
+ *     offset  bytes
+ *          0      8  "STRAPROC"
+ *          8      4  version, 1
+ *         12      4  flags: 1 = the program writes its rings out by itself
+ *         16      4  pid
+ *         20      4  user id
+ *         24      8  START
+ *         32      8  inode of its pid namespace; 0: not known
+ *         40     16  boot id: START and pids are of this boot
+ *         56      4  kind of clock: enum clock_kind
+ *         60      4  trace: 0: there is none; else trace folder `trace` - 1 is where the program, or
+ *                    the collector, writes what it takes from the rings
+ *         64     24  one moment by three clocks, when the file was made
+ *         88      8  described: bytes of descriptions
+ *         96      8  how many events were dropped as their thread got no ring
+ *        104     16  the program's name, filled with NULs
+ *
+ *       4096   4096  trace folder 0: an absolute path, ended by a NUL
+ *       8192   4096  trace folder 1
+ *      12288      …  descriptions of event classes
+ *
+ * A description, padded to a multiple of 8:
+ *
+ *          0      4  its size, with the padding
+ *          4      4  class id
+ *          8      4  how many fields
+ *         12      4  1: there is a format
+ *         16      …  the name and, if there is one, the format, each with its NUL; for each field its kind
+ *                    (enum strata_field_kind), its size, its name and its type with their NULs
+ */
+
+#include <stdint.h>
+
+#include "runtime/clock.h"
+
+#define PROCESS_FILE_MAGIC "STRAPROC"
+#define PROCESS_FILE_VERSION 1
+#define PROCESS_WRITES 1U
+#define PROCESS_PATH_SIZE 4096
+
+#define PROCESS_FILE_NAME "process"
+#define RING_FILE_PREFIX "ring-"
+#define RINGS_PARENT "/dev/shm/strata-" /* and the user id */
+#define RINGS_PREFIX "strata-"          /* of a folder in a parent that the user named */
+
+struct process_file {
+    char magic[8];
+    uint32_t version;
+    uint32_t flags;
+    uint32_t pid;
+    uint32_t uid;
+    uint64_t start;
+    uint64_t pid_namespace;
+    uint8_t boot_id[16];
+    uint32_t clock_kind;
+    uint32_t trace;
+    struct clock_pair clock_pair;
+    uint64_t described;
+    uint64_t homeless;
+    char name[16];
+    char reserved[4096 - 120];
+    char traces[2][PROCESS_PATH_SIZE];
+};
+
+_Static_assert(sizeof(struct process_file) == 12288, "as documented");
+
+struct class_description {
+    uint32_t size;
+    uint32_t id;
+    uint32_t n_fields;
+    uint32_t has_format;
+};
