@@ -167,6 +167,9 @@ static inline bool strata_event_is_on(const struct strata_event *event)
  *                      the rings that are made from now on
  *     writer=thread|none
  *                      whether the program writes its rings out
+ *     snapshot-signal=SIGNAL snapshot=FOLDER
+ *                      a signal that takes a snapshot, and where to
+ *     control=on|off   the socket by which `strata ctl` finds the program
  */
 
 /* Does what OPTIONS say. 0; 1: `help` was asked for, and the names were printed on standard output,
@@ -203,6 +206,14 @@ STRATA_TRACE_API int strata_trace_file_set(const char *path);
 /* Where it is and whether it is on. *RET_PATH is an absolute path, allocated: free() it. Either may be
  * NULL. */
 STRATA_TRACE_API int strata_trace_file_get(char **ret_path, bool *ret_on);
+
+/* Takes what all rings hold now, without stopping or consuming anything: a flight recorder's content,
+ * and of other rings what is not written out yet. Of each thread that is a run of its newest events
+ * without a gap, up to at least the last one that it committed before the call. FOLDER becomes a native
+ * trace (CTF) and appears there as a whole or not at all; in its name `%p` is the process's number and
+ * `%n` the number of the snapshot. 0; -EEXIST: something of that name is there (with `%n`, the next
+ * number is taken instead); or what making files says. */
+STRATA_TRACE_API int strata_trace_snapshot(const char *folder);
 
 struct strata_trace_stats {
     uint64_t dropped;   /* events that found their ring full, as far as is written out or flushed */

@@ -8,11 +8,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "strata/trace.h"
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static strata_message_function function;
 static void *userdata;
+
+/* Initial-exec: an access never allocates. */
+#define LOCAL_TLS static __thread __attribute__((tls_model("initial-exec")))
+
+LOCAL_TLS strata_message_function diverted_to;
+LOCAL_TLS void *diverted_with;
+
+void message_divert(strata_message_function to, void *with)
+{
+    diverted_to = to;
+    diverted_with = with;
+}
 
 void strata_trace_set_message(strata_message_function new_function, void *new_userdata)
 {
@@ -38,6 +48,10 @@ void trace_message(const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
 
+    if (diverted_to) {
+        diverted_to(text, diverted_with);
+        return;
+    }
     pthread_mutex_lock(&lock);
     call = function;
     with = userdata;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/control.h"
 #include "runtime/counts.h"
 #include "runtime/events.h"
 #include "runtime/log.h"
@@ -14,6 +15,7 @@
 #include "runtime/output.h"
 #include "runtime/pattern.h"
 #include "runtime/ring.h"
+#include "runtime/snapshot.h"
 #include "runtime/writer.h"
 
 /* ---- What was said so far ---- */
@@ -317,6 +319,36 @@ static int set_mode(const char *value)
     return set_rings();
 }
 
+/* ---- Snapshots and the control socket ---- */
+
+static int set_snapshot_signal(const char *value)
+{
+    int number, r;
+
+    r = snapshot_parse_signal(value, &number);
+    if (r >= 0)
+        r = snapshot_set_signal(number);
+    if (r == -EBUSY)
+        trace_message("snapshot-signal=%s: the program handles that signal itself", value);
+    else if (r == -EINVAL)
+        trace_message(
+            "snapshot-signal=%s: is no signal for that (a name like USR2, a number, or off)",
+            value);
+    else if (r < 0)
+        trace_message("snapshot-signal=%s: %s", value, strerror(-r));
+    return r;
+}
+
+static int set_control(const char *value)
+{
+    if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0) {
+        trace_message("control=%s: is neither on nor off", value);
+        return -EINVAL;
+    }
+    control_switch(strcmp(value, "on") == 0);
+    return 0;
+}
+
 /* ---- The language ---- */
 
 static int set_timestamps(const char *value)
@@ -363,8 +395,15 @@ static int set_one(struct reading *reading, const char *key, const char *value)
         return value ? set_writer(value) : need_value(key);
     if (strcmp(key, "mode") == 0)
         return value ? set_mode(value) : need_value(key);
+    if (strcmp(key, "snapshot") == 0)
+        return value && *value ? snapshot_set_folder(value) : need_value(key);
+    if (strcmp(key, "snapshot-signal") == 0)
+        return value ? set_snapshot_signal(value) : need_value(key);
+    if (strcmp(key, "control") == 0)
+        return value ? set_control(value) : need_value(key);
     trace_message("there is no trace option '%s' (enable, events, file; ctf, simple, log, syslog, "
-                  "ftrace; logfile, timestamps; mode, ring, subbuffer, memory, rings, writer)",
+                  "ftrace; logfile, timestamps; mode, ring, subbuffer, memory, rings, writer; "
+                  "snapshot, snapshot-signal; control)",
                   key);
     return -EINVAL;
 }
@@ -413,19 +452,40 @@ static int parse(struct reading *reading, const char *options)
     return r;
 }
 
-int strata_trace_opt_parse(const char *options)
+int options_apply(const char *options, bool *ret_help)
 {
     struct reading reading = {false, false};
     int r;
 
-    if (!options)
-        return -EINVAL;
     pthread_mutex_lock(&said.lock);
     r = parse(&reading, options);
     if (r >= 0)
         choose_default();
     pthread_mutex_unlock(&said.lock);
-    if (r < 0 || !reading.help)
+    if (r >= 0)
+        *ret_help = reading.help;
+    return r;
+}
+
+bool options_overwrite(void)
+{
+    bool overwrite;
+
+    pthread_mutex_lock(&said.lock);
+    overwrite = said.rings.overwrite;
+    pthread_mutex_unlock(&said.lock);
+    return overwrite;
+}
+
+int strata_trace_opt_parse(const char *options)
+{
+    bool help;
+    int r;
+
+    if (!options)
+        return -EINVAL;
+    r = options_apply(options, &help);
+    if (r < 0 || !help)
         return r;
     strata_event_foreach(NULL, list_one, stdout);
     fflush(stdout);
@@ -436,7 +496,7 @@ int strata_trace_opt_parse(const char *options)
 
 static void __attribute__((constructor)) read_environment(void)
 {
-    const char *options = getenv("STRATA_TRACE");
+    const char *options = secure_getenv("STRATA_TRACE");
     struct reading reading = {true, false};
 
     while (options && *options) {
@@ -472,6 +532,7 @@ void options_group_came(const struct strata_group *group)
     if (ring_count() == 0)
         (void)set_rings(); /* with room for the drops of all classes */
     pthread_mutex_unlock(&said.lock);
+    control_start();
 }
 
 void options_at_end(void)

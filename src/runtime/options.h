@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the registration tells the options: those from the environment are read before any event is
- * there. */
+/* The options: what else of the library uses them, and what the registration tells them, as those from
+ * the environment are read before any event is there. */
+
+#include <stdbool.h>
 
 #include "runtime/writer.h"
 
 struct strata_group;
+
+/* strata_trace_opt_parse(), but for the list that `help` asks for: that is left to the caller. */
+int options_apply(const char *options, bool *ret_help);
+/* Whether rings that are made now are flight recorders. */
+bool options_overwrite(void);
 
 /* A group was registered. Not under registry_lock(). */
 void options_group_came(const struct strata_group *group);

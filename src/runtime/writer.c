@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/control.h"
 #include "runtime/counts.h"
 #include "runtime/events.h"
 #include "runtime/folder.h"
@@ -21,6 +22,7 @@
 #include "runtime/options.h"
 #include "runtime/output.h"
 #include "runtime/pass.h"
+#include "runtime/snapshot.h"
 #include "runtime/switches.h"
 #include "runtime/syslog.h"
 #include "runtime/times.h"
@@ -40,6 +42,9 @@
 #define FLUSH_PACKETS (100 * MILLISECOND)
 
 #define RETRY_OPEN SECOND
+
+/* How long who only wants to know waits for a pass. */
+#define STATE_PATIENCE (100 * MILLISECOND)
 
 static struct {
     pthread_mutex_t lock; /* the pass lock */
@@ -78,6 +83,18 @@ static uint64_t now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* The pass lock, if it is to be had in NS. 0, or a positive errno. */
+static int lock_within(uint64_t ns)
+{
+    struct timespec time;
+    uint64_t until;
+
+    clock_gettime(CLOCK_REALTIME, &time);
+    until = (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec + ns;
+    time = (struct timespec){.tv_sec = (time_t)(until / SECOND), .tv_nsec = (long)(until % SECOND)};
+    return pthread_mutex_timedlock(&writer.lock, &time);
 }
 
 /* ---- What sinks ask ---- */
@@ -405,6 +422,30 @@ int writer_sink_on(enum sink_number number, const char *path, bool now)
     return r;
 }
 
+int writer_sink_state(enum sink_number number, struct sink_state *ret)
+{
+    static const char *const fallbacks[SINKS] = {
+        [SINK_CTF] = "strata-%p", [SINK_SIMPLE] = "trace-%p"};
+    const struct sink *sink = &writer.sinks[number];
+
+    /* A sink that hangs, as a pipe that nobody reads, has the lock for as long. */
+    if (lock_within(STATE_PATIENCE) != 0)
+        return -EBUSY;
+    *ret = (struct sink_state){
+        .name = sink->ops->name,
+        .on = writer.on[number],
+        .is_open = sink->is_open,
+        .paused = sink->paused,
+        .lost = sink->lost,
+    };
+    if (sink->used)
+        ret->path = strdup(sink->used);
+    else if (sink->path || fallbacks[number])
+        ret->path = path_of(sink, fallbacks[number]);
+    pthread_mutex_unlock(&writer.lock);
+    return 0;
+}
+
 void writer_sink_off(enum sink_number number)
 {
     struct sink *sink = &writer.sinks[number];
@@ -539,19 +580,15 @@ static bool fork_locked;
 
 static void before_fork(void)
 {
-    struct timespec time;
-    uint64_t until;
-
     options_lock();
-    clock_gettime(CLOCK_REALTIME, &time);
-    until = (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec + FORK_PATIENCE;
-    time = (struct timespec){.tv_sec = (time_t)(until / SECOND), .tv_nsec = (long)(until % SECOND)};
-    fork_locked = pthread_mutex_timedlock(&writer.lock, &time) == 0;
+    fork_locked = lock_within(FORK_PATIENCE) == 0;
     registry_lock();
+    control_before_fork();
 }
 
 static void after_fork_parent(void)
 {
+    control_after_fork_parent();
     registry_unlock();
     if (fork_locked)
         pthread_mutex_unlock(&writer.lock);
@@ -593,6 +630,8 @@ static void after_fork_child(void)
         start_thread();
         pthread_mutex_unlock(&writer.lock);
     }
+    snapshot_after_fork_child();
+    control_after_fork_child();
 }
 
 static void __attribute__((constructor)) writer_begin(void)

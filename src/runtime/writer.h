@@ -44,6 +44,15 @@ bool writer_sink_is_paused(enum sink_number number);
  * path that is the caller's, NULL: no memory. */
 char *writer_sink_path(enum sink_number number, const char *fallback);
 
+struct sink_state {
+    const char *name;
+    char *path; /* NULL: none, as of a log to standard error, or no memory; allocated */
+    bool on, is_open, paused;
+    uint64_t lost;
+};
+/* -EBUSY: a pass takes long just now. */
+int writer_sink_state(enum sink_number number, struct sink_state *ret);
+
 /* There are events with records in rings: from now on there may be something to write. */
 void writer_needed(void);
 

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/macro.h"
+
+#define CLIENTS_MAX 16
+#define BACKLOG 16
+
+/* Milliseconds. Who has begun a request, or does not take its reply, must go on within this. */
+#define PATIENCE 10000
+/* A child that is forked to execute something else needs no socket, and leaves none if it is quick. */
+#define CHILD_DELAY 100
+#define RETRY 1000
+#define RETRY_MAX 60000
+
+/* Descriptors below this are left to the program, which may count on the next one that it gets. */
+#define LOWEST_FD 64
+
+/* For what is done here, and for the largest frame behind: a pass, a message, a path or two. */
+#define STACK_SIZE ((size_t)512 << 10)
+
+/* A descriptor that may have become another's: a program may close all that it does not know. */
+struct held {
+    int fd; /* -1: none */
+    dev_t device;
+    ino_t inode;
+};
+
+struct client {
+    struct held socket;
+    uint64_t since; /* ms: when something was heard of it last */
+    char *line;     /* CONTROL_LINE_MAX bytes */
+    size_t len;
+    char *reply; /* NULL: none is due */
+    size_t reply_len, sent;
+};
+
+static struct {
+    pthread_mutex_t lock; /* of all but the clients' lines and replies, which are the thread's */
+    bool off;             /* by control=off or STRATA_CONTROL */
+    bool asked;           /* the environment was */
+    bool wanted;          /* a group is there */
+    bool running;         /* the thread */
+    bool child;           /* it was forked */
+    bool ended;           /* the process ends */
+    struct held listener;
+    char name[16];     /* of the listener in its folder: the pid; "": it has none */
+    struct held named; /* what has that name; no descriptor */
+    struct client clients[CLIENTS_MAX];
+} control = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .listener = {.fd = -1},
+};
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void nap(unsigned ms)
+{
+    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+
+    nanosleep(&time, NULL);
+}
+
+/* ---- Descriptors ---- */
+
+/* Takes FD over, under a higher number. */
+static int hold(struct held *held, int fd)
+{
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD);
+    struct stat st;
+
+    if (high >= 0) {
+        close(fd);
+        fd = high;
+    }
+    if (fstat(fd, &st) < 0) {
+        int r = -errno;
+
+        close(fd);
+        return r;
+    }
+    *held = (struct held){fd, st.st_dev, st.st_ino};
+    return 0;
+}
+
+static bool is_ours(const struct held *held)
+{
+    struct stat st;
+
+    return held->fd >= 0 && fstat(held->fd, &st) == 0 && st.st_dev == held->device &&
+           st.st_ino == held->inode;
+}
+
+static void drop(struct held *held)
+{
+    if (is_ours(held))
+        close(held->fd);
+    held->fd = -1;
+}
+
+/* ---- The socket ---- */
+
+/* Takes its name away, if it is ours still. */
+static void remove_name(void)
+{
+    struct stat st;
+    int folder;
+
+    if (!control.name[0])
+        return;
+    /* Not kept open: a folder that is open cannot be unmounted, and leads out of a chroot. */
+    folder = control_folder_open();
+    if (folder >= 0) {
+        if (fstatat(folder, control.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            st.st_dev == control.named.device && st.st_ino == control.named.inode)
+            unlinkat(folder, control.name, 0);
+        close(folder);
+    }
+    control.name[0] = '\0';
+}
+
+/* Under the name .PID, mode 0600; it gets its own name when it listens, so that who is refused by a
+ * socket of that name knows that nobody will come. By way of /proc a path of any length will do. */
+static int bind_hidden(int fd, int folder, const char *hidden)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    if (fchmod(fd, 0600) < 0) /* which bind() takes, less the umask */
+        return -errno;
+    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder, hidden);
+    unlinkat(folder, hidden, 0);
+    if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        return -errno;
+    return listen(fd, BACKLOG) < 0 ? -errno : 0;
+}
+
+static int name_socket(int fd, int folder)
+{
+    char name[sizeof(control.name)], hidden[sizeof(name) + 1];
+    struct stat st;
+    int r;
+
+    snprintf(name, sizeof(name), "%ld", (long)getpid());
+    snprintf(hidden, sizeof(hidden), ".%s", name);
+    r = bind_hidden(fd, folder, hidden);
+    if (r < 0)
+        return r;
+    if (fstatat(folder, hidden, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        renameat(folder, hidden, folder, name) < 0) {
+        r = -errno;
+        unlinkat(folder, hidden, 0);
+        return r;
+    }
+    memcpy(control.name, name, sizeof(name));
+    control.named = (struct held){-1, st.st_dev, st.st_ino};
+    return 0;
+}
+
+/* With the lock. */
+static int open_socket(void)
+{
+    int fd, folder, r;
+
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    folder = control_folder_open();
+    r = folder < 0 ? folder : name_socket(fd, folder);
+    if (folder >= 0)
+        close(folder);
+    if (r >= 0)
+        return hold(&control.listener, fd);
+    close(fd);
+    return r;
+}
+
+static void close_socket(void)
+{
+    remove_name();
+    drop(&control.listener);
+}
+
+/* ---- Clients ---- */
+
+static void client_close(struct client *client)
+{
+    pthread_mutex_lock(&control.lock);
+    drop(&client->socket);
+    pthread_mutex_unlock(&control.lock);
+    free(client->line);
+    free(client->reply);
+    client->line = client->reply = NULL;
+}
+
+static bool client_is_busy(const struct client *client)
+{
+    return client->len > 0 || client->reply;
+}
+
+/* A place for one more: when there is none, the one that was silent for longest goes; of those first
+ * that wait for nothing. */
+static struct client *find_place(void)
+{
+    struct client *worst = &control.clients[0];
+
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        struct client *client = &control.clients[i];
+
+        if (client->socket.fd < 0)
+            return client;
+        if (client_is_busy(worst) != client_is_busy(client) ? client_is_busy(worst)
+                                                            : client->since < worst->since)
+            worst = client;
+    }
+    client_close(worst);
+    return worst;
+}
+
+static bool may_talk(int fd)
+{
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+           (peer.uid == geteuid() || peer.uid == 0);
+}
+
+/* Negative errno: the listener is of no more use, or there is no descriptor to be had. */
+static int accept_one(void)
+{
+    struct client *client = find_place();
+    int r = 0, fd;
+
+    /* With the lock, so that a child that is forked knows what it has to close. */
+    pthread_mutex_lock(&control.lock);
+    fd = is_ours(&control.listener)
+             ? accept4(control.listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)
+             : (errno = EBADF, -1);
+    if (fd < 0)
+        r = errno == EAGAIN || errno == EINTR || errno == ECONNABORTED ? 0 : -errno;
+    else if (!may_talk(fd))
+        close(fd);
+    else
+        r = hold(&client->socket, fd);
+    pthread_mutex_unlock(&control.lock);
+    if (r < 0 || client->socket.fd < 0)
+        return r;
+    client->since = now_ms();
+    client->len = client->reply_len = client->sent = 0;
+    client->line = malloc(CONTROL_LINE_MAX);
+    if (!client->line)
+        client_close(client);
+    return 0;
+}
+
+/* Answers the first line that is there; the next one when its reply is sent. */
+static void answer(struct client *client)
+{
+    char *end = memchr(client->line, '\n', client->len);
+    size_t len;
+
+    if (client->reply)
+        return;
+    if (!end) {
+        if (client->len < CONTROL_LINE_MAX)
+            return;
+        /* What comes behind cannot be told from the rest of this. */
+        (void)send(client->socket.fd, "error long 24\nthe request is too long\n", 38,
+                   MSG_NOSIGNAL | MSG_DONTWAIT);
+        client_close(client);
+        return;
+    }
+    len = (size_t)(end - client->line);
+    if (control_answer(client->line, len, &client->reply, &client->reply_len) < 0) {
+        client_close(client);
+        return;
+    }
+    client->sent = 0;
+    client->len -= len + 1;
+    memmove(client->line, end + 1, client->len);
+}
+
+static void hear(struct client *client)
+{
+    ssize_t n;
+
+    if (!is_ours(&client->socket)) {
+        client_close(client);
+        return;
+    }
+    n = recv(client->socket.fd, client->line + client->len, CONTROL_LINE_MAX - client->len,
+             MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        client_close(client);
+        return;
+    }
+    client->since = now_ms();
+    client->len += (size_t)n;
+    answer(client);
+}
+
+static void tell(struct client *client)
+{
+    while (client->socket.fd >= 0 && client->reply) {
+        ssize_t n;
+
+        if (!is_ours(&client->socket)) {
+            client_close(client);
+            return;
+        }
+        n = send(client->socket.fd, client->reply + client->sent, client->reply_len - client->sent,
+                 MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n < 0) {
+            client_close(client);
+            return;
+        }
+        client->since = now_ms();
+        client->sent += (size_t)n;
+        if (client->sent < client->reply_len)
+            continue;
+        free(client->reply);
+        client->reply = NULL;
+        answer(client);
+    }
+}
+
+/* ---- The thread ---- */
+
+/* Waits for something to do. Returns 0, or negative: the listener has to be made anew. */
+static int serve(void)
+{
+    struct pollfd polls[1 + CLIENTS_MAX];
+    struct client *clients[CLIENTS_MAX];
+    unsigned n = 0;
+    int timeout = -1;
+    uint64_t now = now_ms();
+
+    if (!is_ours(&control.listener))
+        return -EBADF;
+    polls[0] = (struct pollfd){.fd = control.listener.fd, .events = POLLIN};
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        struct client *client = &control.clients[i];
+
+        if (client->socket.fd < 0)
+            continue;
+        if (client_is_busy(client)) {
+            if (now - client->since >= PATIENCE || !is_ours(&client->socket)) {
+                client_close(client);
+                continue;
+            }
+            timeout =
+                MIN(timeout < 0 ? PATIENCE : timeout, (int)(PATIENCE - (now - client->since)));
+        }
+        polls[1 + n] =
+            (struct pollfd){.fd = client->socket.fd, .events = client->reply ? POLLOUT : POLLIN};
+        clients[n++] = client;
+    }
+    if (poll(polls, 1 + n, timeout) < 0)
+        return errno == EINTR || errno == ENOMEM ? 0 : -errno;
+    for (unsigned i = 0; i < n; i++) {
+        if (polls[1 + i].revents == 0)
+            continue;
+        if (!clients[i]->reply)
+            hear(clients[i]);
+        tell(clients[i]);
+    }
+    if (polls[0].revents & ~POLLIN)
+        return -EBADF;
+    return polls[0].revents ? accept_one() : 0;
+}
+
+static bool is_shortage(int r)
+{
+    return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS;
+}
+
+/* Makes the socket if it is not there. -ECANCELED: none is wanted. The lock is held from the look at
+ * what is wanted to the making, so that no socket is made behind the end of the process. */
+static int make_ready(void)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&control.lock);
+    if (!control.off && !control.ended && !is_ours(&control.listener)) {
+        close_socket();
+        r = open_socket();
+        if (r < 0 && !is_shortage(r))
+            control.off = true; /* nowhere to be, and the program is not to be bothered with that */
+    }
+    if (control.off || control.ended)
+        r = -ECANCELED;
+    pthread_mutex_unlock(&control.lock);
+    return r;
+}
+
+/* False: it is wanted again. */
+static bool end_thread(void)
+{
+    bool end;
+
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        if (control.clients[i].socket.fd >= 0)
+            client_close(&control.clients[i]);
+    pthread_mutex_lock(&control.lock);
+    end = control.off || control.ended;
+    if (end) {
+        close_socket();
+        control.running = false;
+    }
+    pthread_mutex_unlock(&control.lock);
+    return end;
+}
+
+static void *control_main(void *child)
+{
+    unsigned wait = RETRY;
+
+    if (child)
+        nap(CHILD_DELAY);
+    for (;;) {
+        int r = make_ready();
+
+        if (r == -ECANCELED) {
+            if (end_thread())
+                return NULL;
+        } else if (r < 0) {
+            nap(wait);
+            wait = MIN(2 * wait, (unsigned)RETRY_MAX);
+        } else {
+            wait = RETRY;
+            r = serve();
+            if (is_shortage(r)) {
+                nap(RETRY / 10); /* who waits to be accepted waits on */
+            } else if (r < 0) {
+                pthread_mutex_lock(&control.lock);
+                close_socket();
+                pthread_mutex_unlock(&control.lock);
+            }
+        }
+    }
+}
+
+/* With the lock. */
+static void start_thread(void)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    pthread_t thread;
+    int r;
+
+    if (control.running || control.off || control.ended || !control.wanted)
+        return;
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        control.clients[i].socket.fd = -1;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    (void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(&thread, &attributes, control_main, control.child ? &control : NULL);
+    if (r == EINVAL) { /* a program with much thread-local storage */
+        (void)pthread_attr_setstacksize(&attributes, (size_t)8 << 20);
+        r = pthread_create(&thread, &attributes, control_main, control.child ? &control : NULL);
+    }
+    if (r == 0)
+        pthread_setname_np(thread, "strata-control");
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    control.running = r == 0;
+}
+
+void control_start(void)
+{
+    pthread_mutex_lock(&control.lock);
+    if (!control.asked) {
+        const char *value = secure_getenv("STRATA_CONTROL");
+
+        control.asked = true;
+        control.off |= value && strcmp(value, "off") == 0;
+        control_requests_begin();
+    }
+    control.wanted = true;
+    start_thread();
+    pthread_mutex_unlock(&control.lock);
+}
+
+void control_switch(bool on)
+{
+    pthread_mutex_lock(&control.lock);
+    control.asked = true;
+    control.off = !on;
+    if (on) {
+        start_thread();
+    } else {
+        remove_name();
+        if (is_ours(&control.listener))
+            shutdown(control.listener.fd, SHUT_RDWR); /* wakes the thread, which sees `off` */
+    }
+    pthread_mutex_unlock(&control.lock);
+}
+
+/* ---- The end, and children ---- */
+
+static void __attribute__((destructor(102))) control_end(void)
+{
+    pthread_mutex_lock(&control.lock);
+    control.ended = true;
+    remove_name();
+    pthread_mutex_unlock(&control.lock);
+}
+
+void control_before_fork(void)
+{
+    pthread_mutex_lock(&control.lock);
+}
+
+void control_after_fork_parent(void)
+{
+    pthread_mutex_unlock(&control.lock);
+}
+
+/* What the thread had in hand is the parent's; it may have been in the middle of it. */
+void control_after_fork_child(void)
+{
+    bool was_running = control.running;
+
+    control.name[0] = '\0';
+    drop(&control.listener);
+    for (unsigned i = 0; i < CLIENTS_MAX && was_running; i++) {
+        drop(&control.clients[i].socket);
+        control.clients[i].line = control.clients[i].reply = NULL;
+        control.clients[i].len = 0;
+    }
+    control.running = false;
+    control.child = true;
+    control.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    if (was_running) {
+        control_requests_begin();
+        start_thread();
+    }
+}

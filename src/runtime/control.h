@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The control socket: how `strata list` finds a traced program, and `strata ctl` talks to it. What is
+ * said there: docs/man/strata-control.7.
+ *
+ * A thread of its own serves it, with all signals blocked, from the registration of the first group on.
+ * The program does not notice: its descriptors are closed over exec(), and stay away from the lowest
+ * numbers; they may be closed by a program that becomes a daemon, and are then made anew; nothing here
+ * waits for a client. Locks: control's own is a leaf, behind all others. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* There is something to be controlled. Any number of times. */
+void control_start(void);
+/* control=on|off */
+void control_switch(bool on);
+
+void control_before_fork(void);
+void control_after_fork_parent(void);
+void control_after_fork_child(void);
+
+/* ---- The folder of the sockets (control_folder.c) ---- */
+
+/* Opens it, made if it was not there, and only if it is this user's alone: $XDG_RUNTIME_DIR/strata,
+ * /run/user/UID/strata or /tmp/strata-UID. Negative errno. */
+int control_folder_open(void);
+
+/* ---- Requests (control_requests.c) ---- */
+
+/* A request is one line, and not longer than this with its newline. */
+#define CONTROL_LINE_MAX 16384
+#define CONTROL_PROTOCOL 1
+
+/* When tracing began in this process, ns since 1970. */
+void control_requests_begin(void);
+
+/* What LINE, LEN bytes without the newline, is answered: allocated, *ret_len bytes. -ENOMEM. */
+int control_answer(const char *line, size_t len, char **ret, size_t *ret_len);
