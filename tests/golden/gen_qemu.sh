@@ -54,15 +54,18 @@ trial() {
         object=$work/$(basename "$source").o
         # shellcheck disable=SC2086 # lists of words
         "$3" -std=gnu11 -O1 $warnings $c_warnings $define -I"$tree" -I"$tree/include" -I"$work" \
-            -c -o "$object" "$source" || fail "$1, $2: $3 does not take $source"
+            -I"$tests/../../include" -c -o "$object" "$source" || fail "$1, $2: $3 does not take $source"
         objects="$objects $object"
     done
     # shellcheck disable=SC2086 # lists of words
     "$4" -std=gnu++11 -O1 $warnings $define -I"$tree" -I"$tree/include" -I"$work" \
         -c -o "$work/caller.o" "$tree/caller.cc" || fail "$1, $2: $4 does not take it"
     # shellcheck disable=SC2086 # a list of words
-    "$4" -o "$work/program" $objects "$work/caller.o" || fail "$1, $2: does not link"
-    SIMPLE=$work/simple.trace "$work/program" >"$work/all" || fail "$1, $2: the program failed"
+    "$4" -o "$work/program" $objects "$work/caller.o" $LIBSTRATA -pthread ||
+        fail "$1, $2: does not link"
+    SIMPLE=$work/simple.trace STRATA_TRACE=simple=$work/ring.trace "$work/program" \
+        >"$work/all" 2>"$work/errors" || fail "$1, $2: the program failed: $(cat "$work/errors")"
+    ! [ -s "$work/errors" ] || fail "$1, $2: $(cat "$work/errors")"
     sed -E 's/4321@[0-9]+\.[0-9]{6}:/4321@TIME:/; s/0x0*([0-9a-f]+)/0x\1/g; s/\(nil\)/0x0/g' \
         "$work/all" >"$work/out"
 }
@@ -148,6 +151,14 @@ check_simple() {
         expect "$1 simple"
 }
 
+# The same records, with the thread's number and the time by libstrata itself.
+check_ring() {
+    records "$1" >"$work/expected"
+    cat "$work/$1"/trace-events "$work/$1"/trace-events-vcpu >"$work/events"
+    "$bin/simpletrace" "$work/events" "$work/ring.trace" | sed -E 's/ [0-9.-]+ pid=[0-9]+//' | vcpu |
+        expect "$1 ring"
+}
+
 check_frame() {
     frame "$1" "$2" | LC_ALL=C sort >"$work/expected"
     grep -E '^(on|off): |^[a-z_]+ [01] [01]$|^[0-9]+ events$' "$work/out" | LC_ALL=C sort |
@@ -156,8 +167,13 @@ check_frame() {
 
 long=$(awk 'BEGIN {for (i = 0; i < 599; i++) printf "x"}')
 
+# Where libstrata is built for a sanitizer, plain programs cannot be linked with it.
+ring=ring
+: "${LIBSTRATA=}"
+[ -n "$LIBSTRATA" ] || ring=
+
 for version in 5.2 7.2 10.2; do
-    for backends in nop log syslog ftrace simple log,syslog,ftrace,simple; do
+    for backends in nop log syslog ftrace simple $ring log,syslog,ftrace,simple${ring:+,ring}; do
         trial $version $backends "${CC:-cc}" "${CXX:-c++}"
         check_frame $version $backends
         for backend in $(echo $backends | tr , ' '); do
@@ -167,9 +183,21 @@ for version in 5.2 7.2 10.2; do
     if command -v clang-14 clang++-14 >/dev/null; then
         trial $version $backends clang-14 clang++-14
         check_frame $version $backends
-        for backend in log syslog ftrace simple; do "check_$backend" $version; done
+        for backend in log syslog ftrace simple $ring; do "check_$backend" $version; done
     fi
 done
+
+# With ring, libstrata switches QEMU's events as well, but those of vCPUs.
+if [ -n "$ring" ]; then
+    trial 7.2 ring "${CC:-cc}" "${CXX:-c++}"
+    STRATA_TRACE="plain;numbers;-plain;simple=$work/ring.trace" "$work/program" >"$work/out"
+    [ "$(head -n 1 "$work/out")" = "off: 0 0" ] || fail "-plain does not hold"
+    STRATA_TRACE="plain,simple=$work/ring.trace;guest_call" "$work/program" >"$work/out" 2>"$work/errors"
+    [ "$(head -n 1 "$work/out")" = "off: 1 1" ] || fail "STRATA_TRACE does not switch QEMU's events"
+    grep -q "'guest_call' is not traceable" "$work/errors" || fail "$(cat "$work/errors")"
+    "$bin/simpletrace" "$work/events" "$work/ring.trace" >"$work/read"
+    [ "$(grep -c '^plain ' "$work/read")" -eq 3 ] || fail "$(cat "$work/read")"
+fi
 
 # A wrong format is told at the declaration, not in the generated code.
 echo 'wrong(int a) "a %s"' >"$work/7.2/trace-events-wrong"

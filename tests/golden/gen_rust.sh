@@ -34,7 +34,7 @@ rs_off(int a) "never %d"
 disable rs_disabled(int a) "never %d"
 EOF
 
-"$STRATA_BIN/tracetool" --format=rs --backends=log,syslog,ftrace,simple,dtrace,ust --group=test trace-events trace-test.rs
+"$STRATA_BIN/tracetool" --format=rs --backends=log,syslog,ftrace,simple,ring,dtrace,ust --group=test trace-events trace-test.rs
 
 cat >main.rs <<'EOF'
 #![deny(warnings)]
@@ -97,7 +97,8 @@ void test_switch(uint32_t count, uint16_t state)
     void _log_trace_rs_##name parameters { SAY("log", #name, __VA_ARGS__); }    \
     void _syslog_trace_rs_##name parameters { SAY("syslog", #name, __VA_ARGS__); } \
     void _ftrace_trace_rs_##name parameters { SAY("ftrace", #name, __VA_ARGS__); } \
-    void _simple_trace_rs_##name parameters { SAY("simple", #name, __VA_ARGS__); }
+    void _simple_trace_rs_##name parameters { SAY("simple", #name, __VA_ARGS__); } \
+    void _ring_trace_rs_##name parameters { SAY("ring", #name, __VA_ARGS__); }
 #define SAY(backend, name, format, ...) \
     do { printf(backend " " name format "\n", ##__VA_ARGS__); fflush(stdout); } while (0)
 
@@ -127,7 +128,7 @@ cat >expected <<'EOF'
 1 1
 EOF
 while read -r line; do
-    for backend in log syslog ftrace simple; do
+    for backend in log syslog ftrace simple ring; do
         echo "$backend $line"
     done
 done >>expected <<'EOF'
