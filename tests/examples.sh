@@ -134,6 +134,64 @@ probes() {
     readelf -d "$binary" | grep -q liblttng-ust || fail "it is not linked with lttng-ust"
 }
 
+# A whole machine with several threads: each of two vCPUs reads and writes the disk three times.
+tiny_vmm() {
+    program=tiny-vmm
+    binary=$(find "$dir/example" -name $program -type f -perm -u+x)
+    rm -f "$dir/text" # is appended to
+    head -c 2048 /dev/zero >"$dir/disk"
+    timeout 100 "$binary" -rounds 3 "$dir/disk" >"$dir/out" 2>"$dir/err" || fail "failed: $(cat "$dir/err")"
+    [ "$(head -n 1 "$dir/out" | fold -w 1 | sort | tr -d '\n')" = 000111 ] || fail "the guest said: $(cat "$dir/out")"
+    [ ! -s "$dir/err" ] || fail "traced though nobody asked: $(cat "$dir/err")"
+    od -A d -t u4 "$dir/disk" | grep -q '^0000000  *3 ' || fail "vcpu 0 has not counted on the disk"
+    od -A d -t u4 "$dir/disk" | grep -q '^0000512  *3 ' || fail "vcpu 1 has not counted on the disk"
+
+    # All of it as a native trace and as text, from one run.
+    timeout 100 "$binary" -rounds 3 -trace '*' -trace "ctf=$dir/native,log=$dir/text" "$dir/disk" \
+        >"$dir/out" 2>"$dir/err" || fail "failed when traced: $(cat "$dir/err")"
+    [ ! -s "$dir/err" ] || fail "traced, it says: $(cat "$dir/err")"
+    "$strata" report --strict "$dir/native" >"$dir/report" || fail "strata cannot read the trace"
+    [ "$(wc -l <"$dir/report")" -eq "$(wc -l <"$dir/text")" ] || fail "text and trace are not the same"
+    has() {
+        n=$(grep -c -e "$2" "$dir/report" || :)
+        [ "$n" -eq "$1" ] || fail "$n, not $1, of '$2' in: $(cat "$dir/report")"
+    }
+    has 2 'vcpu[01]-[0-9]* vcpu_start: vcpu [01] ram 0x[0-9a-f]* pc 0x80000000$'
+    has 2 'vcpu_stop: vcpu [01] after [0-9]* instructions: done$'
+    has 6 'vcpu0-[0-9]* blk_submit: vcpu 0 \(read\|write\) sector 0 buffer 0x'
+    has 6 ' blk-[0-9]* blk_complete: vcpu 1 \(read\|write\) sector 1: fine$'
+    has 12 'vcpu_irq: vcpu [01] irq 11 at pc'
+    has 6 'uart_write: vcpu [01] byte 0x3[01]$'
+    [ "$(grep -c ' timer-[0-9]* timer_fire' "$dir/report")" -ge 6 ] || fail "the timer does not fire"
+    if command -v babeltrace2 >/dev/null; then
+        babeltrace2 "$dir/native" >"$dir/babeltrace2"
+        [ "$(wc -l <"$dir/report")" -eq "$(wc -l <"$dir/babeltrace2")" ] ||
+            fail "babeltrace2 sees another number of events"
+    fi
+
+    timeout 100 "$binary" -rounds 1 -trace vcpu_step -trace nothing "$dir/disk" >"$dir/out" 2>"$dir/err" ||
+        fail "failed: $(cat "$dir/err")"
+    grep -q "'vcpu_step' is not traceable" "$dir/err" || fail "no word of what is compiled out"
+    grep -q "'nothing' does not exist" "$dir/err" || fail "no word of what does not exist"
+    sed -i 's/^disable //' "$dir/example/vcpu/trace-events"
+    loud build
+    timeout 100 "$binary" -rounds 1 -trace "vcpu_step,simple=$dir/steps" "$dir/disk" >"$dir/out" 2>"$dir/err"
+    [ ! -s "$dir/err" ] || fail "compiled in, and: $(cat "$dir/err")"
+    "$strata" report --events "$dir/example/vcpu/trace-events" "$dir/steps" | grep -q 'vcpu_step: vcpu 0 pc' ||
+        fail "no steps are traced"
+
+    # For ever, until it is told to stop.
+    rm "$dir/out"
+    "$binary" "$dir/disk" >"$dir/out" 2>"$dir/err" &
+    until [ -s "$dir/out" ]; do
+        kill -0 $! || fail "it has ended: $(cat "$dir/err")"
+        sleep 0.05
+    done
+    kill -TERM $!
+    wait $! || fail "it does not end well when told to stop: $(cat "$dir/err")"
+    ! "$binary" /dev/null/none >"$dir/out" 2>"$dir/err" || fail "a disk that is not there is no error"
+}
+
 copy() {
     rm -rf "$dir/example"
     cp -R "$tree/examples/$1" "$dir/example"
@@ -187,6 +245,20 @@ for CC in gcc clang-14; do
     configure() { meson setup "$dir/example/build" "$dir/example" -Dwerror=true -Dc_args=-Wconversion; }
     build() { ninja -C "$dir/example/build"; }
     example meson-installed uart "20 ticks" "uart_sent tick 4: byte 0x68" hello
+
+    what="examples/tiny-vmm with $CC"
+    copy tiny-vmm
+    if [ $CC = gcc ]; then
+        configure() { :; }
+        build() { make -C "$dir/example" CC="$CC" CFLAGS='-O2 -std=c11 -Wall -Wextra -Wconversion -Werror'; }
+    else
+        configure() { meson setup "$dir/example/build" "$dir/example" -Dwerror=true -Dc_args=-Wconversion; }
+        build() { ninja -C "$dir/example/build"; }
+    fi
+    loud configure
+    loud build
+    tiny_vmm
+    echo "ok: $what"
 
     # Strata from the tree, not from where it is installed. One of the two is a cross build, as far as
     # meson can tell: what is built for the other machine is not run.
