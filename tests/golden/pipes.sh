@@ -119,20 +119,24 @@ except OSError as error:
     sys.exit(0)
 
 
+# What a terminal gets may arrive behind the end of the process that wrote it.
+def all_of(ours):
+    got = b""
+    while True:
+        try:
+            got += os.read(ours, 65536)
+        except OSError:
+            os.close(ours)
+            return got
+
+
 def terminal(words, env, stdin=None):
     ours, theirs = pty.openpty()
     strata = subprocess.Popen([sys.argv[1], *words], stdin=stdin, stdout=theirs,
                               stderr=theirs, env={**os.environ, "TERM": "xterm", **env})
     os.close(theirs)
-    got = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:
-            break
-        got += piece
+    got = all_of(ours)
     strata.wait()
-    os.close(ours)
     return got
 
 
@@ -157,9 +161,7 @@ def slowly(words):
     strata.stdin.close()
     out = strata.stdout.read()
     assert strata.wait() == 0
-    got = os.read(ours, 65536)
-    os.close(ours)
-    return out, got
+    return out, all_of(ours)
 
 
 out, progress = slowly(["stat", "-"])
