@@ -203,6 +203,9 @@ STRATA_TRACE_API int strata_trace_file_set_enabled(bool on);
  * of before is complete. When the trace file is off, the new one is made when it is switched on. Errors
  * as above, and then the trace file is off; -EINVAL: no path. */
 STRATA_TRACE_API int strata_trace_file_set(const char *path);
+/* There is to be a trace: unless somebody said where records go, it is the trace file, from now on, as it
+ * is when options switch events. For whoever switches events by strata_event_set_state(). */
+STRATA_TRACE_API void strata_trace_file_want(void);
 /* Where it is and whether it is on. *RET_PATH is an absolute path, allocated: free() it. Either may be
  * NULL. */
 STRATA_TRACE_API int strata_trace_file_get(char **ret_path, bool *ret_on);

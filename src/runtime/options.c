@@ -563,6 +563,12 @@ int options_file_sink(void)
     return said.backends & 1U << STRATA_BACKEND_SIMPLE ? SINK_SIMPLE : SINK_CTF;
 }
 
+void options_want_trace(void)
+{
+    said.asked = true;
+    choose_default();
+}
+
 void options_file_chosen(void)
 {
     free(said.file);

@@ -23,6 +23,8 @@ void options_at_end(void);
 /* Which sink is the trace file (strata_trace_file_set()). -EOPNOTSUPP: the program has no events whose
  * records could be in a file. Under the options' lock. */
 int options_file_sink(void);
+/* There is to be a trace, at its default place where none was chosen. Under the options' lock. */
+void options_want_trace(void);
 /* Somebody chose where the trace file is: defaults and file= are over. Under the options' lock. */
 void options_file_chosen(void);
 

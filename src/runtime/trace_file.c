@@ -68,6 +68,13 @@ int strata_trace_file_set(const char *path)
     return r;
 }
 
+void strata_trace_file_want(void)
+{
+    options_lock();
+    options_want_trace();
+    options_unlock();
+}
+
 int strata_trace_file_get(char **ret_path, bool *ret_on)
 {
     enum sink_number sink;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What both dialects do with the program's tracing, and how they word what they refuse. */
+
+#include <stdbool.h>
+
+#include "monitor/buffer.h"
+
+enum event_state {
+    EVENT_DISABLED,
+    EVENT_ENABLED,
+    EVENT_UNAVAILABLE, /* compiled out */
+};
+
+typedef void (*event_function)(const char *name, enum event_state state, void *userdata);
+
+/* What NAME, of LEN bytes, names: an event, or by `*` and `?` those that match. Calls FUNCTION for each.
+ * FUNCTION must not call libstrata. False: PROBLEM says what is wrong with the name. */
+bool control_get_state(const char *name, size_t len, event_function function, void *userdata,
+                       struct buffer *problem);
+bool control_set_state(const char *name, size_t len, bool on, bool ignore_unavailable,
+                       struct buffer *problem);
+
+/* `trace-file`, and QEMU's `logfile` for lines of text. PROBLEM gets whole sentences. */
+bool control_file_status(struct buffer *text, struct buffer *problem);
+bool control_file_set_enabled(bool on, struct buffer *problem);
+bool control_file_set(const char *path, struct buffer *problem);
+bool control_flush(struct buffer *problem);
+bool control_log_file(const char *path, struct buffer *problem);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A session: the state of one talk in one of the dialects, without a transport. */
+
+#include "monitor/buffer.h"
+#include "strata/monitor.h"
+
+struct strata_monitor_session;
+
+int session_new(enum strata_monitor_dialect dialect, const char *name, const char *prompt,
+                struct strata_monitor_session **ret);
+/* Does what BYTES ask for, at most one request, so that replies do not pile up. Returns how many of the
+ * bytes are used; all of them, when they hold no whole request. */
+size_t session_read(struct strata_monitor_session *session, const char *bytes, size_t n);
+/* What is to be said, from which the caller takes away what it has written. */
+struct buffer *session_out(struct strata_monitor_session *session);
+/* 0: goes on; 1: was ended; -ENOMEM. */
+int session_status(const struct strata_monitor_session *session);
