@@ -1,6 +1,46 @@
 # bash completion for strata. Verbs, options and choices are taken from what `strata --help` and
 # `strata VERB --help` say, so that they are always those of the strata that is completed.
 
+# strata ctl PID|NAME COMMAND [PATTERN...], strata ctl --qmp SOCKET COMMAND [PATTERN...]
+_strata_ctl()
+{
+    local target=() command= i words=
+
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        --qmp) # "=" is a word of its own
+            [ "${COMP_WORDS[i + 1]}" = = ] && ((i++))
+            target=(--qmp "${COMP_WORDS[++i]}")
+            ;;
+        *)
+            if [ ${#target[@]} -eq 0 ]; then
+                target=("${COMP_WORDS[i]}")
+            else
+                command=${command:-${COMP_WORDS[i]}}
+            fi
+            ;;
+        esac
+    done
+    if [ ${#target[@]} -eq 0 ]; then
+        words=$("$strata" list 2>/dev/null | sed -n 's/^ *\([0-9][0-9]*\)  .*/\1/p')
+    elif [ -z "$command" ]; then
+        words=$(printf '%s\n' "$help" | sed -n '/^    [a-z]/ { s/,.*//; s/^    \([a-z]*\).*/\1/p }')
+        words="$words off"
+    else
+        case $command in
+        list | on | off)
+            words=$("$strata" ctl "${target[@]}" list 2>/dev/null | sed 's/^[a-z]*  *\([^ ]*\).*/\1/')
+            ;;
+        snapshot | file)
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            compopt -o filenames 2>/dev/null
+            return
+            ;;
+        esac
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+
 _strata()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -29,6 +69,12 @@ _strata()
             mapfile -t COMPREPLY < <(compgen -W "${words//|/ }" -- "$cur")
             return
         fi
+    fi
+
+    # Programs, commands and events of strata ctl.
+    if [ "$verb" = ctl ] && [ "${cur#-}" = "$cur" ] && [ "$prev" != --qmp ]; then
+        _strata_ctl
+        return
     fi
 
     case $cur in

@@ -18,9 +18,13 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+#if STRATA_READING
+    {"ctl", cmd_ctl, &ctl_command},
+#endif
     {"gen", cmd_gen, &gen_command},
 #if STRATA_READING
     {"info", cmd_info, &info_command},
+    {"list", cmd_list, &list_command},
     {"report", cmd_report, &report_command},
     {"stat", cmd_stat, &stat_command},
     {"simpletrace", cmd_simpletrace, NULL},

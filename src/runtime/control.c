@@ -19,7 +19,7 @@
 #include "runtime/macro.h"
 
 #define CLIENTS_MAX 16
-#define BACKLOG 16
+#define BACKLOG 128
 
 /* Milliseconds. Who has begun a request, or does not take its reply, must go on within this. */
 #define PATIENCE 10000

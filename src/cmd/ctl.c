@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* strata ctl: controls a traced program, or a QEMU, while it runs. */
+
+#include "cmd/ctl.h"
+
+#include <string.h>
+
+#include "base/near.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+struct ctl_options {
+    const char *qmp;
+};
+
+static const struct option ctl_option_table[] = {
+    {OPTION_STRING, 0, "qmp", "SOCKET", "control the QEMU that serves QMP on this UNIX socket",
+     offsetof(struct ctl_options, qmp), NULL, NULL},
+    {OPTION_HELP, 'h', "help", NULL, "print this", 0, NULL, NULL},
+    {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
+};
+
+static const struct option_group groups[] = {
+    {"Options", ctl_option_table, 0},
+    {NULL, NULL, 0},
+};
+
+const struct command ctl_command = {
+    .name = "ctl",
+    .summary = "control a traced program while it runs",
+    .operands = "PID|NAME COMMAND [ARGUMENT…]",
+    .about = "Controls a traced program, which 'strata list' shows; with --qmp a QEMU:\n"
+             "\n"
+             "    list [PATTERN]              which events there are, and whether they are on\n"
+             "    on PATTERN…, off PATTERN…   switch them\n"
+             "    flush                       write out what was emitted\n"
+             "    file [on|off|set PATH]      tell of the trace file, switch it, move it\n"
+             "    info                        what it is\n"
+             "\n"
+             "and, where it is a program that links libstrata,\n"
+             "\n"
+             "    set OPTIONS…                trace options, as in strata-trace(7)\n"
+             "    snapshot FOLDER             what is in the rings, as a native trace\n"
+             "    stats                       what was dropped, by event and ring\n"
+             "\n"
+             "or, where it is a QEMU,\n"
+             "\n"
+             "    monitor LINE                a command of its human monitor",
+    .groups = groups,
+};
+
+const struct ctl_command *ctl_find(const struct ctl_command *commands, unsigned n, char **words)
+{
+    const char *names[32];
+    const char *near;
+    unsigned k = 0;
+
+    for (const struct ctl_command *command = commands; command->name; command++) {
+        names[k++] = command->name;
+        if (strcmp(command->name, words[0]) != 0)
+            continue;
+        if (n - 1 >= command->min && n - 1 <= command->max)
+            return command;
+        if (command->max == 0)
+            cmd_usage_error(ctl_command.name, "%s takes no arguments", command->name);
+        else
+            cmd_usage_error(ctl_command.name, "that is not how it goes: %s %s", command->name,
+                            command->arguments);
+        return NULL;
+    }
+    names[k] = NULL;
+    near = near_find(words[0], strlen(words[0]), names);
+    if (near)
+        cmd_usage_error(ctl_command.name, "there is no command '%s' here; did you mean '%s'?",
+                        words[0], near);
+    else
+        cmd_usage_error(ctl_command.name, "there is no command '%s' here", words[0]);
+    return NULL;
+}
+
+void ctl_put_event(struct text *out, const char *state, const char *name, const char *where)
+{
+    size_t len = strlen(state);
+
+    text_put(out, state, len);
+    for (; len < sizeof "unavailable"; len++)
+        text_put_char(out, ' ');
+    text_put_str(out, name);
+    if (where) {
+        text_put_literal(out, "  ");
+        text_put_str(out, where);
+    }
+    text_put_char(out, '\n');
+}
+
+int ctl_end(struct text *out, int status)
+{
+    int r = text_flush(out);
+
+    text_done(out);
+    return r < 0 ? cmd_output_error(r) : status;
+}
+
+int cmd_ctl(int argc, char **argv)
+{
+    struct ctl_options options = {0};
+    int n, status;
+
+    if (!options_parse(&ctl_command, argc, argv, &options, &n, &status))
+        return status;
+    if (options.qmp && n < 1)
+        return cmd_usage_error(ctl_command.name, "which command? list, for one");
+    if (options.qmp)
+        return ctl_qmp(options.qmp, (unsigned)n, argv + 1);
+    if (n < 1)
+        return cmd_usage_error(ctl_command.name, "which program? 'strata list' shows them");
+    if (n < 2)
+        return cmd_usage_error(ctl_command.name, "which command? list, for one");
+    return ctl_process(argv[1], (unsigned)n - 1, argv + 2);
+}

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+/* strata ctl on a program that links libstrata. */
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/glob.h"
+#include "base/near.h"
+#include "client/client.h"
+#include "cmd/cmd.h"
+#include "cmd/ctl.h"
+#include "cmd/options.h"
+
+#define OUT_SIZE ((size_t)64 * 1024)
+
+struct target {
+    struct client *client;
+    pid_t pid;
+    struct text out;
+};
+
+/* ---- Which program ---- */
+
+static int find_named(const char *name, pid_t *ret)
+{
+    struct client_program *programs;
+    const char **names;
+    struct fault fault = {0};
+    char pids[256] = "";
+    size_t n, found = 0;
+    const char *near;
+    int r;
+
+    r = client_list(getenv("XDG_RUNTIME_DIR"), &programs, &n, &fault);
+    if (r < 0) {
+        cmd_fault(&fault);
+        return r;
+    }
+    names = calloc(n + 1, sizeof *names);
+    for (size_t i = 0, k = 0; i < n && names; i++) {
+        size_t len = strlen(pids);
+
+        if (!programs[i].name)
+            continue;
+        names[k++] = programs[i].name;
+        if (strcmp(programs[i].name, name) != 0)
+            continue;
+        found++;
+        *ret = programs[i].pid;
+        snprintf(pids + len, sizeof pids - len, "%s%ld", len ? ", " : "", (long)programs[i].pid);
+    }
+    near = names ? near_find(name, strlen(name), names) : NULL;
+    if (found > 1)
+        cmd_error("%zu programs are called '%s'; say which by its number: %s", found, name, pids);
+    else if (found == 0 && near)
+        cmd_error("no traced program is called '%s'; did you mean '%s'?", name, near);
+    else if (found == 0)
+        cmd_error("no traced program is called '%s'; 'strata list' shows them", name);
+    free(names);
+    client_list_free(programs, n);
+    return found == 1 ? 0 : -ENOENT;
+}
+
+static int find_pid(const char *which, pid_t *ret)
+{
+    char *end;
+    long pid = strtol(which, &end, 10);
+
+    if (*which < '0' || *which > '9' || *end)
+        return find_named(which, ret);
+    if (pid < 1 || pid > INT_MAX) {
+        cmd_error("there is no process %s", which);
+        return -ESRCH;
+    }
+    *ret = (pid_t)pid;
+    return 0;
+}
+
+/* ---- Asking ---- */
+
+/* Tells what is wrong; the exit status. What the program said is cut into lines. */
+static int tell(int r, char *said, const struct fault *fault)
+{
+    char *line;
+
+    if (r != -EREMOTE)
+        cmd_fault(fault);
+    while (r == -EREMOTE && (line = client_line(&said)))
+        cmd_error("%s", line);
+    return EXIT_COULD_NOT;
+}
+
+/* Asks "WORD ARGUMENT". *ret is the answer, allocated; else what is wrong was told. */
+static int ask(struct target *target, const char *word, const char *argument, char **ret)
+{
+    _cleanup_free_ char *request = NULL;
+    struct fault fault = {0};
+    char *answer = NULL;
+    int r;
+
+    if (asprintf(&request, "%s%s%s", word, argument ? " " : "", argument ? argument : "") < 0) {
+        request = NULL;
+        cmd_error("out of memory");
+        return -ENOMEM;
+    }
+    r = client_ask(target->client, request, &answer, &fault);
+    if (r < 0) {
+        tell(r, answer, &fault);
+        free(answer);
+        return r;
+    }
+    *ret = answer;
+    return 0;
+}
+
+/* Asks for what is done, and shows the messages that come of it. */
+static int ask_to(struct target *target, const char *word, const char *argument)
+{
+    _cleanup_free_ char *answer = NULL;
+    char *rest, *line;
+
+    if (ask(target, word, argument, &answer) < 0)
+        return EXIT_COULD_NOT;
+    rest = answer;
+    while ((line = client_line(&rest)))
+        cmd_error("%s", line);
+    return EXIT_FINE;
+}
+
+/* PATH as the program can open it, which has another working directory. */
+static char *absolute(const char *path)
+{
+    _cleanup_free_ char *here = NULL;
+    char *full;
+
+    if (*path == '/')
+        return strdup(path);
+    here = getcwd(NULL, 0);
+    if (!here || asprintf(&full, "%s/%s", here, path) < 0)
+        return NULL;
+    return full;
+}
+
+static int ask_with_path(struct target *target, const char *word, const char *path, char **ret)
+{
+    _cleanup_free_ char *full = absolute(path);
+
+    if (!full || !*path) {
+        cmd_error(full ? "a path must have a name" : "the working directory: %s", strerror(errno));
+        return -EINVAL;
+    }
+    return ask(target, word, full, ret);
+}
+
+/* ---- Commands ---- */
+
+/* Splits a line of `events`. */
+static void split_event(char *line, const char **ret_state, const char **ret_name,
+                        const char **ret_line, const char **ret_file)
+{
+    *ret_state = client_word(&line);
+    (void)client_word(&line); /* its number */
+    *ret_line = client_word(&line);
+    *ret_name = client_word(&line);
+    *ret_file = line;
+}
+
+static int no_such_event(struct target *target, const char *pattern)
+{
+    _cleanup_free_ char *all = NULL;
+    _cleanup_free_ const char **names = NULL;
+    const char *near = NULL, *unused;
+    char *rest, *line;
+    size_t n = 0;
+
+    if (glob_is_pattern(pattern)) {
+        cmd_error("no event matches '%s'", pattern);
+        return EXIT_COULD_NOT;
+    }
+    if (ask(target, "events", NULL, &all) < 0)
+        return EXIT_COULD_NOT;
+    for (const char *p = all; *p; p++)
+        n += *p == '\n';
+    names = calloc(n + 1, sizeof *names);
+    rest = all;
+    for (size_t i = 0; names && i < n && (line = client_line(&rest)); i++)
+        split_event(line, &unused, &names[i], &unused, &unused);
+    if (names)
+        near = near_find(pattern, strlen(pattern), names);
+    if (near)
+        cmd_error("trace event '%s' does not exist; did you mean '%s'?", pattern, near);
+    else
+        cmd_error("trace event '%s' does not exist", pattern);
+    return EXIT_COULD_NOT;
+}
+
+static int list(void *p, unsigned n, char **arguments)
+{
+    struct target *target = p;
+    _cleanup_free_ char *answer = NULL;
+    char *rest, *line;
+
+    if (ask(target, "events", n ? arguments[0] : NULL, &answer) < 0)
+        return EXIT_COULD_NOT;
+    if (!*answer && n)
+        return no_such_event(target, arguments[0]);
+    rest = answer;
+    while ((line = client_line(&rest))) {
+        const char *state, *name, *number, *file;
+        char where[PATH_MAX];
+
+        split_event(line, &state, &name, &number, &file);
+        snprintf(where, sizeof where, "%s:%s", file, number);
+        ctl_put_event(&target->out, state, name, where);
+    }
+    return EXIT_FINE;
+}
+
+/* Whether there is an event of that pattern, behind which ": CONDITION" may stand, and one that can be
+ * switched: the program would only remember what was said for events that may come. */
+static int check_pattern(struct target *target, const char *pattern)
+{
+    _cleanup_free_ char *answer = NULL;
+    _cleanup_free_ char *name = strndup(pattern, strcspn(pattern, ": \t"));
+    const char *state, *unused;
+    bool found = false;
+    char *rest, *line;
+
+    if (!name) {
+        cmd_error("out of memory");
+        return -ENOMEM;
+    }
+    if (!*name) {
+        cmd_error("'%s' is neither a name nor a pattern", pattern);
+        return -EINVAL;
+    }
+    if (ask(target, "events", name, &answer) < 0)
+        return -EIO;
+    if (!*answer) {
+        no_such_event(target, name);
+        return -ENOENT;
+    }
+    rest = answer;
+    while (!found && (line = client_line(&rest))) {
+        split_event(line, &state, &unused, &unused, &unused);
+        found = strcmp(state, "unavailable") != 0;
+    }
+    if (found)
+        return 0;
+    cmd_error("trace event '%s' is not traceable: it is compiled out", name);
+    return -EPERM;
+}
+
+/* In options a comma within a value is written twice. */
+static char *make_option(const char *pattern, bool on)
+{
+    char *option = malloc(2 * strlen(pattern) + sizeof "enable=-"), *at;
+
+    if (!option)
+        return NULL;
+    at = stpcpy(option, on ? "enable=" : "enable=-");
+    for (; *pattern; pattern++) {
+        if (*pattern == ',')
+            *at++ = ',';
+        *at++ = *pattern;
+    }
+    *at = '\0';
+    return option;
+}
+
+/* All of them are looked at first, so that a mistake in one leaves all as it was. */
+static int switch_events(struct target *target, unsigned n, char **patterns, bool on)
+{
+    int status = EXIT_FINE;
+
+    for (unsigned i = 0; i < n; i++)
+        if (check_pattern(target, patterns[i]) < 0)
+            status = EXIT_COULD_NOT;
+    for (unsigned i = 0; i < n && status == EXIT_FINE; i++) {
+        _cleanup_free_ char *option = make_option(patterns[i], on);
+
+        if (!option) {
+            cmd_error("out of memory");
+            return EXIT_COULD_NOT;
+        }
+        status = ask_to(target, "options", option);
+    }
+    return status;
+}
+
+static int switch_on(void *p, unsigned n, char **arguments)
+{
+    return switch_events(p, n, arguments, true);
+}
+
+static int switch_off(void *p, unsigned n, char **arguments)
+{
+    return switch_events(p, n, arguments, false);
+}
+
+static int set(void *p, unsigned n, char **arguments)
+{
+    int status = EXIT_FINE;
+
+    for (unsigned i = 0; i < n && status == EXIT_FINE; i++)
+        status = ask_to(p, "options", arguments[i]);
+    return status;
+}
+
+static int flush(void *p, unsigned n, char **arguments)
+{
+    _cleanup_free_ char *answer = NULL;
+
+    (void)n;
+    (void)arguments;
+    return ask(p, "flush", NULL, &answer) < 0 ? EXIT_COULD_NOT : EXIT_FINE;
+}
+
+static int snapshot(void *p, unsigned n, char **arguments)
+{
+    struct target *target = p;
+    _cleanup_free_ char *answer = NULL;
+    char *rest, *line;
+
+    (void)n;
+    if (ask_with_path(target, "snapshot", arguments[0], &answer) < 0)
+        return EXIT_COULD_NOT;
+    rest = answer;
+    while ((line = client_line(&rest)))
+        if (strcmp(client_word(&line), "folder") == 0) {
+            text_put_str(&target->out, line);
+            text_put_char(&target->out, '\n');
+        }
+    return EXIT_FINE;
+}
+
+static int file(void *p, unsigned n, char **arguments)
+{
+    struct target *target = p;
+    _cleanup_free_ char *answer = NULL;
+    char *rest, *line;
+    const char *state;
+    int r;
+
+    if (n == 2 && strcmp(arguments[0], "set") == 0)
+        r = ask_with_path(target, "file set", arguments[1], &answer);
+    else if (n == 1 && (strcmp(arguments[0], "on") == 0 || strcmp(arguments[0], "off") == 0))
+        r = ask(target, "file", arguments[0], &answer);
+    else if (n == 0)
+        r = ask(target, "file", NULL, &answer);
+    else
+        return cmd_usage_error("ctl", "file takes on, off or set PATH");
+    if (r < 0)
+        return EXIT_COULD_NOT;
+    rest = answer;
+    while (n == 0 && (line = client_line(&rest))) {
+        if (strcmp(client_word(&line), "file") != 0)
+            continue;
+        state = client_word(&line);
+        text_printf(&target->out, "%s is %s\n", line, state);
+    }
+    return EXIT_FINE;
+}
+
+static void put_row(struct text *out, const char *label, const char *format, ...) _printf_(3, 4);
+static void put_row(struct text *out, const char *label, const char *format, ...)
+{
+    char value[PATH_MAX + 128];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(value, sizeof value, format, args);
+    va_end(args);
+    text_printf(out, "%-10s  ", label);
+    text_put_str(out, value);
+    text_put_char(out, '\n');
+}
+
+static int info(void *p, unsigned n, char **arguments)
+{
+    struct target *target = p;
+    struct client_program program;
+    struct fault fault = {0};
+    char since[64];
+    struct tm tm;
+    time_t seconds;
+    int r;
+
+    (void)n;
+    (void)arguments;
+    r = client_hello(target->client, &program, &fault);
+    if (r < 0)
+        return tell(r, NULL, &fault);
+    seconds = (time_t)(program.since / 1000000000);
+    if (!localtime_r(&seconds, &tm) || strftime(since, sizeof since, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+        since[0] = '\0';
+    put_row(&target->out, "program", "%s", program.name);
+    put_row(&target->out, "pid", "%ld", (long)program.pid);
+    put_row(&target->out, "libstrata", "%s", program.version);
+    put_row(&target->out, "since", "%s", since);
+    put_row(&target->out, "events", "%" PRIu64 " of %" PRIu64 " are on", program.events_on,
+            program.events);
+    put_row(&target->out, "rings", "%" PRIu64 " of %" PRIu64 " bytes together, %s", program.rings,
+            program.ring_bytes, program.mode);
+    put_row(&target->out, "dropped", "%" PRIu64 " events", program.dropped);
+    put_row(&target->out, "unwritten", "%" PRIu64 " events", program.unwritten);
+    for (size_t i = 0; i < program.n_sinks; i++) {
+        const struct client_sink *sink = &program.sinks[i];
+
+        if (sink->lost)
+            put_row(&target->out, sink->name, "%s (%s, %" PRIu64 " events lost)", sink->path,
+                    sink->state, sink->lost);
+        else
+            put_row(&target->out, sink->name, "%s (%s)", sink->path, sink->state);
+    }
+    client_program_done(&program);
+    return EXIT_FINE;
+}
+
+static int stats(void *p, unsigned n, char **arguments)
+{
+    struct target *target = p;
+    struct text *out = &target->out;
+    _cleanup_free_ char *answer = NULL;
+    bool classes = false, rings = false;
+    char *rest, *line;
+
+    (void)n;
+    (void)arguments;
+    if (ask(target, "stats", NULL, &answer) < 0)
+        return EXIT_COULD_NOT;
+    rest = answer;
+    while ((line = client_line(&rest))) {
+        const char *name = client_word(&line);
+
+        if (strcmp(name, "class") == 0) {
+            const char *drops;
+
+            if (!classes)
+                text_put_literal(out, "\n     DROPPED  EVENT\n");
+            classes = true;
+            (void)client_word(&line); /* its number */
+            drops = client_word(&line);
+            text_printf(out, "%12s  %s\n", drops, strcmp(line, "-") == 0 ? "(others)" : line);
+        } else if (strcmp(name, "ring") == 0) {
+            const char *number = client_word(&line), *mode = client_word(&line);
+            const char *size = client_word(&line), *written = client_word(&line);
+            const char *held = client_word(&line), *dropped = client_word(&line);
+            const char *owner = client_word(&line), *tid = client_word(&line);
+
+            if (!rings)
+                text_put_literal(out, "\nRING  MODE            SIZE        WRITTEN         HELD  "
+                                      "    DROPPED  THREAD\n");
+            rings = true;
+            text_printf(out, "%4s  %-9s %10s %14s %12s %12s  %s %s%s\n", number, mode, size,
+                        written, held, dropped, tid, line,
+                        strcmp(owner, "0") == 0 ? " (ended)" : "");
+        } else {
+            put_row(out, name, "%s", line);
+        }
+    }
+    return EXIT_FINE;
+}
+
+static const struct ctl_command commands[] = {
+    {"list", "[PATTERN]", 0, 1, list},
+    {"on", "PATTERN…", 1, UINT_MAX, switch_on},
+    {"off", "PATTERN…", 1, UINT_MAX, switch_off},
+    {"set", "OPTIONS…", 1, UINT_MAX, set},
+    {"flush", "", 0, 0, flush},
+    {"file", "[on|off|set PATH]", 0, 2, file},
+    {"snapshot", "FOLDER", 1, 1, snapshot},
+    {"stats", "", 0, 0, stats},
+    {"info", "", 0, 0, info},
+    {NULL, NULL, 0, 0, NULL},
+};
+
+int ctl_process(const char *which, unsigned n, char **words)
+{
+    const struct ctl_command *command = ctl_find(commands, n, words);
+    _cleanup_(client_freep) struct client *client = NULL;
+    struct target target = {0};
+    struct fault fault = {0};
+
+    if (!command)
+        return EXIT_USAGE;
+    if (find_pid(which, &target.pid) < 0)
+        return EXIT_COULD_NOT;
+    if (client_open(getenv("XDG_RUNTIME_DIR"), target.pid, &client, &fault) < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    target.client = client;
+    if (text_open_fd(&target.out, STDOUT_FILENO, OUT_SIZE) < 0) {
+        cmd_error("out of memory");
+        return EXIT_COULD_NOT;
+    }
+    return ctl_end(&target.out, command->function(&target, n - 1, words + 1));
+}

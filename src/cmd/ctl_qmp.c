@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* strata ctl --qmp: the same on a QEMU, by its own monitor. What QEMU says is shown as it says it. */
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/qmp.h"
+#include "cmd/cmd.h"
+#include "cmd/ctl.h"
+#include "cmd/options.h"
+
+#define OUT_SIZE ((size_t)64 * 1024)
+
+struct target {
+    struct qmp *qmp;
+    struct text out;
+};
+
+static int tell(int r, const struct fault *fault)
+{
+    if (r == -EREMOTE)
+        cmd_error("QEMU says: %s", fault->what);
+    else
+        cmd_fault(fault);
+    return EXIT_COULD_NOT;
+}
+
+static int no_utf8(const char *text)
+{
+    cmd_error("'%s' is no UTF-8", text);
+    return EXIT_COULD_NOT;
+}
+
+static int list(void *p, unsigned n, char **arguments)
+{
+    struct target *target = p;
+    const char *pattern = n ? arguments[0] : "*";
+    json_t *names = json_pack("{s:s}", "name", pattern);
+    _cleanup_(json_decrefp) json_t *events = NULL;
+    struct fault fault = {0};
+    const json_t *event;
+    size_t i;
+    int r;
+
+    if (!names)
+        return no_utf8(pattern);
+    r = qmp_execute(target->qmp, "trace-event-get-state", names, &events, &fault);
+    if (r < 0)
+        return tell(r, &fault);
+    if (json_array_size(events) == 0) {
+        cmd_error("no event matches '%s'", pattern);
+        return EXIT_COULD_NOT;
+    }
+    json_array_foreach(events, i, event)
+    {
+        const char *state = json_string_value(json_object_get(event, "state"));
+        const char *name = json_string_value(json_object_get(event, "name"));
+
+        if (state && name)
+            ctl_put_event(&target->out,
+                          strcmp(state, "enabled") == 0    ? "on"
+                          : strcmp(state, "disabled") == 0 ? "off"
+                                                           : state,
+                          name, NULL);
+    }
+    return EXIT_FINE;
+}
+
+static int switch_events(struct target *target, unsigned n, char **patterns, bool on)
+{
+    for (unsigned i = 0; i < n; i++) {
+        json_t *arguments = json_pack("{s:s, s:b}", "name", patterns[i], "enable", on ? 1 : 0);
+        _cleanup_(json_decrefp) json_t *result = NULL;
+        struct fault fault = {0};
+        int r;
+
+        if (!arguments)
+            return no_utf8(patterns[i]);
+        r = qmp_execute(target->qmp, "trace-event-set-state", arguments, &result, &fault);
+        if (r < 0)
+            return tell(r, &fault);
+    }
+    return EXIT_FINE;
+}
+
+static int switch_on(void *p, unsigned n, char **arguments)
+{
+    return switch_events(p, n, arguments, true);
+}
+
+static int switch_off(void *p, unsigned n, char **arguments)
+{
+    return switch_events(p, n, arguments, false);
+}
+
+/* What the human monitor prints ends lines in \r\n. With FAILS, anything that it prints is a complaint. */
+static int human(struct target *target, const char *line, bool fails)
+{
+    _cleanup_free_ char *said = NULL;
+    struct fault fault = {0};
+    size_t len = 0;
+    int r;
+
+    r = qmp_human(target->qmp, line, &said, &fault);
+    if (r < 0)
+        return tell(r, &fault);
+    for (const char *p = said; *p; p++)
+        if (*p != '\r')
+            said[len++] = *p;
+    while (len > 0 && said[len - 1] == '\n')
+        len--;
+    said[len] = '\0';
+    /* An old QEMU, or one without the backend `simple`, knows no trace-file. */
+    if (len > 0 && (fails || strncmp(said, "unknown command:", 16) == 0)) {
+        cmd_error("QEMU says: %s", said);
+        return EXIT_COULD_NOT;
+    }
+    if (len > 0) {
+        text_put(&target->out, said, len);
+        text_put_char(&target->out, '\n');
+    }
+    return EXIT_FINE;
+}
+
+static int flush(void *p, unsigned n, char **arguments)
+{
+    (void)n;
+    (void)arguments;
+    return human(p, "trace-file flush", true);
+}
+
+static int file(void *p, unsigned n, char **arguments)
+{
+    char line[PATH_MAX + 64];
+    int len;
+
+    if (n == 0)
+        return human(p, "trace-file", false);
+    if (n == 1 && (strcmp(arguments[0], "on") == 0 || strcmp(arguments[0], "off") == 0)) {
+        len = snprintf(line, sizeof line, "trace-file %s", arguments[0]);
+    } else if (n == 2 && strcmp(arguments[0], "set") == 0) {
+        const char *path = arguments[1];
+        char here[PATH_MAX] = "";
+
+        if (*path != '/' && !getcwd(here, sizeof here)) {
+            cmd_error("the working directory: %s", strerror(errno));
+            return EXIT_COULD_NOT;
+        }
+        if (strpbrk(path, "\"\\\n") || strpbrk(here, "\"\\\n")) {
+            cmd_error("QEMU's monitor cannot be told of a path with a quote, backslash or newline");
+            return EXIT_COULD_NOT;
+        }
+        len =
+            snprintf(line, sizeof line, "trace-file set \"%s%s%s\"", here, *here ? "/" : "", path);
+    } else {
+        return cmd_usage_error("ctl", "file takes on, off or set PATH");
+    }
+    if (len >= (int)sizeof line) {
+        cmd_error("the path is too long");
+        return EXIT_COULD_NOT;
+    }
+    return human(p, line, true);
+}
+
+static int monitor(void *p, unsigned n, char **arguments)
+{
+    struct text line = TEXT_IN_MEMORY;
+    int status;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (i)
+            text_put_char(&line, ' ');
+        text_put_str(&line, arguments[i]);
+    }
+    text_put_char(&line, '\0');
+    status = human(p, line.start, false);
+    text_done(&line);
+    return status;
+}
+
+static int info(void *p, unsigned n, char **arguments)
+{
+    struct target *target = p;
+    _cleanup_(json_decrefp) json_t *name = NULL, *status = NULL;
+    struct fault fault = {0};
+    const char *text;
+    int r;
+
+    (void)n;
+    (void)arguments;
+    text_printf(&target->out, "%-10s  %s\n", "version", qmp_version(target->qmp));
+    r = qmp_execute(target->qmp, "query-name", NULL, &name, &fault);
+    if (r >= 0 && (text = json_string_value(json_object_get(name, "name"))))
+        text_printf(&target->out, "%-10s  %s\n", "name", text);
+    if (r >= 0)
+        r = qmp_execute(target->qmp, "query-status", NULL, &status, &fault);
+    if (r >= 0 && (text = json_string_value(json_object_get(status, "status"))))
+        text_printf(&target->out, "%-10s  %s\n", "status", text);
+    return r < 0 && r != -EREMOTE ? tell(r, &fault) : EXIT_FINE;
+}
+
+static const struct ctl_command commands[] = {
+    {"list", "[PATTERN]", 0, 1, list},
+    {"on", "PATTERN…", 1, UINT_MAX, switch_on},
+    {"off", "PATTERN…", 1, UINT_MAX, switch_off},
+    {"flush", "", 0, 0, flush},
+    {"file", "[on|off|set PATH]", 0, 2, file},
+    {"monitor", "LINE", 1, UINT_MAX, monitor},
+    {"info", "", 0, 0, info},
+    {NULL, NULL, 0, 0, NULL},
+};
+
+int ctl_qmp(const char *socket, unsigned n, char **words)
+{
+    const struct ctl_command *command = ctl_find(commands, n, words);
+    _cleanup_(qmp_freep) struct qmp *qmp = NULL;
+    struct target target = {0};
+    struct fault fault = {0};
+
+    if (!command)
+        return EXIT_USAGE;
+    if (qmp_open(socket, &qmp, &fault) < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    target.qmp = qmp;
+    if (text_open_fd(&target.out, STDOUT_FILENO, OUT_SIZE) < 0) {
+        cmd_error("out of memory");
+        return EXIT_COULD_NOT;
+    }
+    return ctl_end(&target.out, command->function(&target, n - 1, words + 1));
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* strata list: the traced programs of this user. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/client.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "view/json.h"
+
+#define OUT_SIZE ((size_t)64 * 1024)
+
+struct list_options {
+    unsigned format;
+};
+
+static const char *const formats[] = {"text", "json", NULL};
+
+static const struct option list_option_table[] = {
+    {OPTION_CHOICE, 'f', "format", "text|json", "a table (the default), or a JSON object a line",
+     offsetof(struct list_options, format), .choices = formats},
+    {OPTION_HELP, 'h', "help", NULL, "print this", 0, NULL, NULL},
+    {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
+};
+
+static const struct option_group groups[] = {
+    {"Options", list_option_table, 0},
+    {NULL, NULL, 0},
+};
+
+const struct command list_command = {
+    .name = "list",
+    .summary = "show the traced programs that run",
+    .operands = "",
+    .about = "Shows the programs of this user that link libstrata: which of their events are\n"
+             "on, where records go, and what was lost. 'strata ctl' controls them.",
+    .groups = groups,
+};
+
+static void put_time(struct text *out, uint64_t ns, const char *format)
+{
+    time_t seconds = (time_t)(ns / 1000000000);
+    char time[64];
+    struct tm tm;
+
+    if (!localtime_r(&seconds, &tm) || strftime(time, sizeof time, format, &tm) == 0)
+        time[0] = '\0';
+    text_put_str(out, time);
+}
+
+static void put_row(struct text *out, const struct client_program *program)
+{
+    char events[48];
+
+    text_printf(out, "%7ld  ", (long)program->pid);
+    if (!program->name) {
+        text_put_literal(out, "(does not answer)\n");
+        return;
+    }
+    put_time(out, program->since, "%Y-%m-%d %H:%M:%S");
+    snprintf(events, sizeof events, "%" PRIu64 "/%" PRIu64, program->events_on, program->events);
+    text_printf(out, "  %11s %12" PRIu64 "  %s", events, program->dropped + program->unwritten,
+                program->name);
+    for (size_t i = 0; i < program->n_sinks; i++) {
+        text_put_str(out, i ? ", " : "  ");
+        text_put_str(out, program->sinks[i].name);
+        if (strcmp(program->sinks[i].path, "-") != 0) {
+            text_put_char(out, ' ');
+            text_put_str(out, program->sinks[i].path);
+        }
+    }
+    text_put_char(out, '\n');
+}
+
+static void put_json(struct text *out, const struct client_program *program)
+{
+    text_printf(out, "{\"pid\":%ld", (long)program->pid);
+    if (!program->name) {
+        text_put_literal(out, ",\"answers\":false}\n");
+        return;
+    }
+    text_put_literal(out, ",\"answers\":true,\"program\":");
+    json_put_str(out, program->name);
+    text_put_literal(out, ",\"version\":");
+    json_put_str(out, program->version);
+    text_printf(
+        out, ",\"since_ns\":%" PRIu64 ",\"events_on\":%" PRIu64 ",\"events\":%" PRIu64 ",\"mode\":",
+        program->since, program->events_on, program->events);
+    json_put_str(out, program->mode);
+    text_printf(out,
+                ",\"rings\":%" PRIu64 ",\"ring_bytes\":%" PRIu64 ",\"dropped\":%" PRIu64
+                ",\"unwritten\":%" PRIu64 ",\"sinks\":[",
+                program->rings, program->ring_bytes, program->dropped, program->unwritten);
+    for (size_t i = 0; i < program->n_sinks; i++) {
+        const struct client_sink *sink = &program->sinks[i];
+
+        text_put_str(out, i ? ",{\"name\":" : "{\"name\":");
+        json_put_str(out, sink->name);
+        text_put_literal(out, ",\"state\":");
+        json_put_str(out, sink->state);
+        text_printf(out, ",\"lost\":%" PRIu64, sink->lost);
+        if (strcmp(sink->path, "-") != 0) {
+            text_put_literal(out, ",\"path\":");
+            json_put_str(out, sink->path);
+        }
+        text_put_char(out, '}');
+    }
+    text_put_literal(out, "]}\n");
+}
+
+int cmd_list(int argc, char **argv)
+{
+    struct list_options options = {0};
+    struct client_program *programs;
+    struct fault fault = {0};
+    struct text out;
+    size_t n_programs;
+    int n, r, status;
+
+    if (!options_parse(&list_command, argc, argv, &options, &n, &status))
+        return status;
+    if (n > 0)
+        return cmd_usage_error(list_command.name, "it takes no arguments, like '%s'", argv[1]);
+    if (client_list(getenv("XDG_RUNTIME_DIR"), &programs, &n_programs, &fault) < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {
+        cmd_error("out of memory");
+        client_list_free(programs, n_programs);
+        return EXIT_COULD_NOT;
+    }
+    if (options.format == 0 && n_programs > 0)
+        text_put_literal(&out,
+                         "    PID  SINCE                 ON/EVENTS         LOST  PROGRAM, SINKS\n");
+    for (size_t i = 0; i < n_programs; i++)
+        if (options.format == 0)
+            put_row(&out, &programs[i]);
+        else
+            put_json(&out, &programs[i]);
+    r = text_flush(&out);
+    text_done(&out);
+    client_list_free(programs, n_programs);
+    return r < 0 ? cmd_output_error(r) : EXIT_FINE;
+}

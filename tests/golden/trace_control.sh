@@ -1,0 +1,264 @@
+#!/bin/sh
+# `strata list` and `strata ctl` with real programs: what they show and change; programs that fork, become
+# daemons, execute others, or want no socket; clients that misbehave. $CONTROLLED:
+# tests/runtime/controlled.c.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+pids=
+cleanup() {
+    for pid in $pids; do kill "$pid" 2>/dev/null || :; done
+    rm -rf "$work"
+}
+trap cleanup EXIT
+cd "$work"
+unset STRATA_TRACE STRATA_CONTROL
+strata=$STRATA_BIN/strata
+# A path that is longer than the address of a socket can be.
+XDG_RUNTIME_DIR=$work/$(printf '%0100d' 0)
+export XDG_RUNTIME_DIR
+mkdir "$XDG_RUNTIME_DIR"
+# Others of this user may be running programs of the same name.
+name=clock$$
+ln -s "$CONTROLLED" "$name"
+sockets=$XDG_RUNTIME_DIR/strata
+
+fail() {
+    echo "trace_control: $case: $*" >&2
+    exit 1
+}
+
+# until_true COMMAND...: waits for it, as the machine may be busy.
+until_true() {
+    n=0
+    until "$@"; do
+        n=$((n + 1))
+        [ $n -lt 600 ] || fail "waited in vain for: $*"
+        sleep 0.05
+    done
+}
+
+# start OPTION...: the program; $pid and $child. It has a socket when this returns.
+start() {
+    : >ready
+    "./$name" "$@" >ready 2>errors &
+    pids="$pids $!"
+    until_true [ -s ready ]
+    read -r pid child <ready
+}
+
+has_socket() {
+    [ -S "$sockets/$1" ]
+}
+
+stop() {
+    kill "$1"
+    wait "$1" || fail "it ended with $?"
+}
+
+# says WHAT COMMAND...: it fails, and says this.
+says() {
+    want=$1
+    shift
+    status=0
+    "$@" >out 2>err || status=$?
+    [ $status -eq 1 ] || fail "$*: exit status $status"
+    grep -qF -- "$want" err || fail "$*: $(cat err)"
+}
+
+case=list
+start -t 'clock_tick,ctf=trace'
+until_true has_socket "$pid"
+[ "$(stat -c %a "$sockets")" = 700 ] || fail "the folder's mode is $(stat -c %a "$sockets")"
+[ "$(stat -c %a "$sockets/$pid")" = 600 ] || fail "the socket's mode is $(stat -c %a "$sockets/$pid")"
+"$strata" list >out
+grep -qE "^ *$pid  20[0-9-]* [0-9:]*  *1/3  *0  $name  ctf $work/trace$" out || fail "$(cat out)"
+"$strata" list --format json | grep "^{\"pid\":$pid," >out
+[ "$(jq -r '[.pid, .answers, .program, .events_on, .events, .mode, .dropped, .sinks[0].name, .sinks[0].path] | join(" ")' out)" = \
+    "$pid true $name 1 3 discard 0 ctf $work/trace" ] || fail "$(cat out)"
+since=$(jq .since_ns out)
+[ $((since / 1000000000 - $(date +%s))) -le 1 ] || fail "since $since"
+"$strata" list something 2>err && fail "took an argument"
+
+case=ctl
+"$strata" ctl "$pid" list >out
+printf '%s\n' 'on          clock_tick  a file\x0a\x5c:1' 'off         clock_tock  a file\x0a\x5c:2' \
+    'unavailable clock_never  a file\x0a\x5c:3' | diff - out >&2 || fail list
+"$strata" ctl "$name" list 'clock_to*' | grep -q '^off  *clock_tock ' || fail "by name"
+"$strata" ctl "$pid" on clock_tock
+"$strata" ctl "$pid" off 'clock_?ick'
+[ "$("$strata" ctl "$pid" list 'clock_t*' | cut -c 1-22)" = "off         clock_tick
+on          clock_tock" ] || fail "on and off: $("$strata" ctl "$pid" list)"
+"$strata" ctl "$pid" on clock_tick clock_tock
+says "trace event 'clock_tikc' does not exist; did you mean 'clock_tick'?" "$strata" ctl "$pid" off clock_tock clock_tikc
+"$strata" ctl "$pid" list clock_tock | grep -q '^on ' || fail "switched in spite of a mistake"
+says "trace event 'clock_never' is not traceable" "$strata" ctl "$pid" on clock_never
+says "no event matches 'x*'" "$strata" ctl "$pid" on 'x*'
+says "no event matches 'x*'" "$strata" ctl "$pid" list 'x*'
+says "trace event 'other' does not exist" "$strata" ctl "$pid" list other
+says "there is no trace option 'foo'" "$strata" ctl "$pid" set clock_tick,foo=1
+[ ! -s errors ] || fail "the program's own user was told: $(cat errors)"
+"$strata" ctl "$pid" set nosuch 2>err
+grep -q "warning: trace event 'nosuch' does not exist" err || fail "$(cat err)"
+[ ! -s errors ] || fail "the program's own user was told: $(cat errors)"
+says "\`events\`" "$strata" ctl "$pid" set help
+"$strata" ctl "$pid" info >out
+grep -q "^program  *$name$" out && grep -q "^ctf  *$work/trace (open)$" out || fail "$(cat out)"
+"$strata" ctl "$pid" stats >out
+grep -qE '^ +[01]  discard +4194304 +[0-9]+ +[0-9]+ +0  [0-9]+ '"$name\$" out || fail "$(cat out)"
+says 'there is no process 2147483646' "$strata" ctl 2147483646 list
+says 'there is no process 99999999999999' "$strata" ctl 99999999999999 list
+says "process $$ has no control socket" "$strata" ctl $$ list
+says "no traced program is called 'x$name'; did you mean '$name'" "$strata" ctl "x$name" list
+for words in '' "$pid" "$pid lits" "$pid on" "$pid flush now" "$pid file maybe" "$pid snapshot" "--qmp"; do
+    status=0
+    # shellcheck disable=SC2086 # words
+    "$strata" ctl $words >out 2>err || status=$?
+    [ $status -eq 2 ] || fail "ctl $words: exit status $status: $(cat err)"
+done
+
+case=completion
+if command -v bash >/dev/null; then
+    offers() {
+        PATH=$STRATA_BIN:$PATH bash -c '
+            . "$0"
+            COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+            _strata
+            printf "%s\n" "${COMPREPLY[@]}"' "$here/../../data/completion/strata.bash" "$@" | tr '\n' ' '
+    }
+    offers strata ctl '' | grep -qw "$pid" || fail "$(offers strata ctl '')"
+    [ "$(offers strata ctl "$pid" s)" = 'set snapshot stats ' ] || fail "$(offers strata ctl "$pid" s)"
+    [ "$(offers strata ctl "$pid" o)" = 'on off ' ] || fail "$(offers strata ctl "$pid" o)"
+    [ "$(offers strata ctl "$pid" on clock_ti)" = 'clock_tick ' ] || fail "$(offers strata ctl "$pid" on clock_ti)"
+fi
+
+case=file
+"$strata" ctl "$pid" flush
+"$strata" report trace >out 2>err || :
+[ "$("$strata" ctl "$pid" file)" = "$work/trace is on" ] || fail "$("$strata" ctl "$pid" file)"
+"$strata" ctl "$pid" file off
+[ "$("$strata" ctl "$pid" file)" = "$work/trace is off" ] || fail "$("$strata" ctl "$pid" file)"
+"$strata" ctl "$pid" file set other # of where we are, not the program
+"$strata" ctl "$pid" file on
+until_true [ -s other/metadata ]
+
+case=snapshot
+"$strata" ctl "$pid" snapshot 'snap-%n' >out
+[ "$(cat out)" = "$work/snap-1" ] || fail "$(cat out)"
+[ -s snap-1/metadata ] || fail "$(ls snap-1)"
+says 'there is something of that name' "$strata" ctl "$pid" snapshot snap-1
+says 'No such file or directory' "$strata" ctl "$pid" snapshot no/such/folder
+
+case=two-of-a-name
+first=$pid
+start
+until_true has_socket "$pid"
+says "2 programs are called '$name'" "$strata" ctl "$name" list
+stop "$pid"
+has_socket "$pid" && fail "the socket is there after the end"
+pid=$first
+
+case=misbehaving
+python3 "$here/../runtime/misbehave.py" "$sockets/$pid" || fail "misbehave.py"
+"$strata" ctl "$pid" list >out
+
+case=stopped
+kill -STOP "$pid"
+"$strata" list >out
+kill -CONT "$pid"
+grep -qE "^ *$pid  \(does not answer\)$" out || fail "$(cat out)"
+
+case=killed
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null || :
+has_socket "$pid" || fail "the socket went by itself?"
+"$strata" list >out
+grep -q "^ *$pid " out && fail "$(cat out)"
+has_socket "$pid" && fail "the socket of a dead process is not removed"
+
+case=off
+STRATA_CONTROL=off start
+[ "$(ls /proc/"$pid"/task | wc -l)" -le 4 ] || fail "threads: $(ls /proc/"$pid"/task)"
+grep -qx strata-control /proc/"$pid"/task/*/comm && fail "there is a thread for nothing"
+has_socket "$pid" && fail "there is a socket"
+stop "$pid"
+start -t control=off
+until_true eval "! has_socket $pid"
+stop "$pid"
+start -t control=off -t control=on
+until_true has_socket "$pid"
+"$strata" ctl "$pid" set control=off || :
+until_true eval "! has_socket $pid"
+stop "$pid"
+
+case=fork
+start -f
+until_true has_socket "$pid"
+until_true has_socket "$child"
+"$strata" ctl "$child" on clock_tick
+"$strata" ctl "$child" list clock_tick | grep -q '^on' || fail "the child's is not on"
+"$strata" ctl "$pid" list clock_tick | grep -q '^off' || fail "the parent's is on"
+stop "$pid"
+has_socket "$child" && fail "the child's socket is left"
+has_socket "$pid" && fail "the parent's socket is left"
+
+case=daemon
+rm -f ready
+"./$name" -d "$work/ready"
+until_true [ -s ready ]
+pid=$(cat ready)
+pids="$pids $pid"
+until_true has_socket "$pid" # of before it closed all
+"$strata" ctl "$pid" on clock_tick
+"$strata" ctl "$pid" list clock_tick | grep -q '^on' || fail "not on"
+kill "$pid"
+until_true eval "! has_socket $pid"
+
+case=exec
+# Nothing of ours is open in what a program executes.
+start -x 'ls -l /proc/self/fd >fds'
+grep -E 'socket:|strata' fds >leaked && fail "leaked: $(cat leaked)"
+stop "$pid"
+
+case=no-folder
+# Nowhere to be is not the program's trouble. (The other two places may be there.)
+mkdir foreign
+: >foreign/strata
+XDG_RUNTIME_DIR=$work/foreign start
+[ ! -s errors ] || fail "$(cat errors)"
+stop "$pid"
+mkdir -p open/strata
+chmod 755 open/strata
+XDG_RUNTIME_DIR=$work/open start
+[ -z "$(ls open/strata)" ] || fail "a folder that others may read is used"
+stop "$pid"
+
+case=another-user
+# As root only: nobody is refused, by the folder and by the socket itself.
+if [ "$(id -u)" -eq 0 ]; then
+    start
+    until_true has_socket "$pid"
+    python3 - "$sockets" "$pid" <<'END' || fail "another user was served"
+import os, socket, sys
+folder = os.open(sys.argv[1], os.O_RDONLY)
+os.chmod(sys.argv[1], 0o711)
+os.chmod(f"{sys.argv[1]}/{sys.argv[2]}", 0o666)
+path = f"/proc/self/fd/{folder}/{sys.argv[2]}"
+s = socket.socket(socket.AF_UNIX)
+s.connect(path)
+s.sendall(b"hello\n")
+assert s.recv(100).startswith(b"ok ")
+os.seteuid(65534)
+s = socket.socket(socket.AF_UNIX)
+try:
+    s.connect(path)
+    s.sendall(b"hello\n")
+    answer = s.recv(100)
+except OSError:
+    answer = b""
+assert answer == b"", answer
+END
+    chmod 700 "$sockets"
+    stop "$pid"
+fi
