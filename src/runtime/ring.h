@@ -113,6 +113,8 @@
  * processor; what it needs is said at each barrier: the owner publishes by release stores of committed,
  * closed and oldest, consumers load them by acquire and look at bytes only below.
  *
+ * All this is in tests/model/ring.pml for spin to search: change both.
+ *
  * ## Reading
  *
  * A consumer of a discard ring takes from consumed up to closed, packet by packet, or up to committed

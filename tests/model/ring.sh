@@ -1,0 +1,92 @@
+#!/bin/sh
+# Lets spin try every interleaving of the ring's protocol (ring.pml), and see that it finds what is wrong
+# in protocols that are broken on purpose. With STRATA_TEST_LONG in the environment also what takes
+# minutes and some gigabytes of memory; else each search is ended after some seconds, should the machine
+# be slow: what was searched until then holds.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+for need in spin cc; do
+    command -v $need >/dev/null || {
+        echo "$need is not installed"
+        exit 77
+    }
+done
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+# search MODEL OPTION...: 0 nothing found; 1 an assertion that does not hold.
+search() {
+    model=$1
+    shift
+    spin -a "$@" "$model" >log 2>&1 || {
+        cat log >&2
+        exit 2
+    }
+    # -E: handlers that wait for an interrupt that does not come are no deadlock.
+    cc -O1 -w -DSAFETY -DCOLLAPSE -DVECTORSZ=1024 -DMEMLIM="$memory" -o pan pan.c
+    timeout "$seconds" ./pan -E -m1000000 >log 2>&1 || [ $? -eq 124 ] || {
+        cat log >&2
+        exit 2
+    }
+    ! grep -q '^pan:[0-9]*: assertion violated' log
+}
+
+# holds OPTION...
+holds() {
+    search "$here/ring.pml" "$@" || {
+        cat log >&2
+        echo "ring.sh: does not hold with $*; see it by: spin -a $* ring.pml; cc -DSAFETY pan.c; ./a.out -E; spin -t -p -g -l $* ring.pml" >&2
+        exit 1
+    }
+    states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' log)
+    echo "holds: $* (${states:-not all} states)"
+}
+
+# broken WHAT SED OPTION...: the protocol changed so must be found out.
+broken() {
+    what=$1
+    sed "$2" "$here/ring.pml" >broken.pml
+    ! cmp -s broken.pml "$here/ring.pml" || {
+        echo "ring.sh: $what: the model is not changed by $2" >&2
+        exit 1
+    }
+    shift 2
+    ! search broken.pml "$@" || {
+        echo "ring.sh: nothing is found wrong with: $what" >&2
+        exit 1
+    }
+    echo "found: $what"
+}
+
+seconds=6 memory=1000
+broken 'space taken without a look whether a handler was faster' \
+    's/:: head == from -> head = from + 1; at = from/:: true -> head = from + 1; at = from/' \
+    -DCRASH -DALONE -DMAIN=2 -DFIRST=1 -DSECOND=0
+broken 'what handlers put behind a record is not published' \
+    's/:: head != end -> publish()/:: head != end -> skip/' -DMAIN=2 -DFIRST=1 -DSECOND=0
+broken 'the time of what is published is not' 's/line_time = late;/skip;/' -DMAIN=2 -DFIRST=1 -DSECOND=0
+broken 'the extents are forgotten before all is committed' \
+    's/:: seen = head;$/:: used = 0; seen = head;/' -DCRASH -DALONE -DMAIN=2 -DFIRST=1 -DSECOND=0
+broken 'the oldest packet is not given up before it is written over' \
+    's/oldest + SIZE >= next + SUB -> break/true -> break/' -DOVERWRITE -DMAIN=5 -DFIRST=0 -DSECOND=0
+broken 'a consumer of a flight recorder does not look again' \
+    's/:: oldest > position -> goto nothing/:: false -> goto nothing/' -DOVERWRITE -DMAIN=5 -DFIRST=0 -DSECOND=0
+
+holds -DCRASH -DALONE -DMAIN=3 -DFIRST=1 -DSECOND=1
+holds -DCRASH -DALONE -DMAIN=2 -DFIRST=1 -DSECOND=1 -DEXTENTS=1
+holds -DMAIN=5 -DFIRST=1 -DSECOND=0
+holds -DOVERWRITE -DMAIN=4 -DFIRST=1 -DSECOND=0
+holds -DOVERWRITE -DCRASH -DALONE -DMAIN=4 -DFIRST=1 -DSECOND=1
+
+[ "${STRATA_TEST_LONG:-}" ] || exit 0
+seconds=3600 memory=12000
+holds -DMAIN=2 -DFIRST=1 -DSECOND=1
+holds -DCRASH -DALONE -DMAIN=3 -DFIRST=2 -DSECOND=1
+holds -DMAIN=4 -DFIRST=2 -DSECOND=0
+holds -DCRASH -DMAIN=4 -DFIRST=1 -DSECOND=0
+holds -DCRASH -DALONE -DMAIN=4 -DFIRST=2 -DSECOND=2
+holds -DCRASH -DALONE -DMAIN=4 -DFIRST=2 -DSECOND=2 -DEXTENTS=1
+holds -DOVERWRITE -DMAIN=6 -DFIRST=1 -DSECOND=0
+holds -DOVERWRITE -DCRASH -DALONE -DMAIN=5 -DFIRST=2 -DSECOND=1
