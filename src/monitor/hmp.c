@@ -233,7 +233,7 @@ bool hmp_command(char *line, const char *name, struct buffer *out)
 
 void hmp_put_lines(struct buffer *out, const struct buffer *text)
 {
-    const char *at = text->bytes;
+    const char *at = text->len ? text->bytes : "";
     const char *end = at + text->len;
 
     while (at < end) {

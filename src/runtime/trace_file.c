@@ -22,13 +22,8 @@ static int file_sink(enum sink_number *ret)
 
 static int turn_on(enum sink_number sink, const char *path)
 {
-    int r;
-
     options_file_chosen();
-    r = writer_sink_on(sink, path, true);
-    if (r < 0)
-        writer_sink_pause(sink);
-    return r;
+    return writer_sink_move(sink, path);
 }
 
 int strata_trace_file_set_enabled(bool on)

@@ -389,7 +389,7 @@ bool writer_sink_is_open(enum sink_number number)
     return is_open;
 }
 
-int writer_sink_on(enum sink_number number, const char *path, bool now)
+static int sink_on(enum sink_number number, const char *path, bool now, bool pause)
 {
     struct sink *sink = &writer.sinks[number];
     char *copy = path ? strdup(path) : NULL;
@@ -416,10 +416,21 @@ int writer_sink_on(enum sink_number number, const char *path, bool now)
         r = sink->ops->open(sink);
         sink->is_open = r >= 0;
         sink->retry_at = now_ns() + RETRY_OPEN;
+        sink->paused = r < 0 && pause;
     }
     start_thread();
     pthread_mutex_unlock(&writer.lock);
     return r;
+}
+
+int writer_sink_on(enum sink_number number, const char *path, bool now)
+{
+    return sink_on(number, path, now, false);
+}
+
+int writer_sink_move(enum sink_number number, const char *path)
+{
+    return sink_on(number, path, true, true);
 }
 
 int writer_sink_state(enum sink_number number, struct sink_state *ret)
@@ -484,7 +495,7 @@ int writer_sink_resume(enum sink_number number)
     if (sink->paused && writer.on[number])
         make_pass(PASS_OPEN_PACKETS); /* what was emitted until now is not */
     sink->paused = false;
-    if (writer.on[number] && !sink->is_open) {
+    if (writer.on[number] && !sink->is_open && !writer.forbidden) {
         r = sink->ops->open(sink);
         sink->is_open = r >= 0;
         sink->paused = r < 0;

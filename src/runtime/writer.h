@@ -36,6 +36,8 @@ bool writer_sink_is_open(enum sink_number number);
 /* A sink that is paused keeps its file, and passes over what it is shown, which is then no loss. It is
  * paused until it is resumed, also when it is not on yet: then it makes no file. Resuming opens the file
  * if it is not; negative errno: that failed, and it stays paused. */
+/* As writer_sink_on() now; but when that fails it is paused, and loses nothing in the meantime. */
+int writer_sink_move(enum sink_number number, const char *path);
 void writer_sink_pause(enum sink_number number);
 int writer_sink_resume(enum sink_number number);
 bool writer_sink_is_paused(enum sink_number number);

@@ -1,0 +1,16 @@
+#!/bin/sh
+# The same requests to a program of ours and to a real QEMU, by QMP and by its human monitor: the same
+# replies. $MONITORED: tests/runtime/monitored.c.
+set -eu
+
+tests=$(cd "$(dirname "$0")/.." && pwd)
+qemu=$(command -v qemu-system-x86_64) || exit 77
+"$qemu" --version | grep -q '^QEMU emulator version 7\.2\.' || {
+    echo "monitor_qemu: this QEMU is not 7.2, whose words these are" >&2
+    exit 77
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+unset STRATA_TRACE
+"$tests/runtime/monitor.py" qemu "$MONITORED" "$qemu"
