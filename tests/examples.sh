@@ -258,6 +258,8 @@ for CC in gcc clang-14; do
     loud configure
     loud build
     tiny_vmm
+    ! readelf -d "$dir/example/tiny-vmm" | grep -q 'NEEDED.*lttng' ||
+        fail "$what: is linked with LTTng, of which it has no tracepoint"
     echo "ok: $what"
 
     # Strata from the tree, not from where it is installed. One of the two is a cross build, as far as
