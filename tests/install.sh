@@ -93,6 +93,51 @@ END
     fi
 }
 
+# libstrata-monitor, from C++, with both libraries shared and both static. It serves a session, which
+# here ends at once: what is printed is the greeting and the answer.
+cat >"$dest/monitor.cc" <<'END'
+#include <strata/monitor.h>
+#include <strata/trace.h>
+extern "C" int buffer_put(void) { return 1; }
+extern "C" int session_new(void) { return 1; }
+int main()
+{
+    strata_monitor *monitor = nullptr;
+    if (strata_monitor_new(STRATA_MONITOR_HMP, &monitor) < 0 ||
+        strata_monitor_set_name(monitor, "a program") < 0 ||
+        strata_monitor_listen(monitor, "stdio") < 0)
+        return 1;
+    while (strata_monitor_dispatch(monitor) > 0)
+        ;
+    strata_monitor_free(monitor);
+    return buffer_put() + session_new() == 2 && !st_change_trace_event_state("x", true) ? 0 : 1;
+}
+END
+monitor_session() {
+    printf 'info trace-events x\nquit\n' | "$@" | tr -d '\r' | tr '\n' '|' >"$dest/said"
+    [ "$(cat "$dest/said")" = \
+        "a program monitor - type 'help' for more information|(qemu) unknown event \"x\"|(qemu) " ] ||
+        fail "$* said: $(cat "$dest/said")"
+}
+# shellcheck disable=SC2046 # lists of words
+if [ -n "$cxx" ]; then
+    $cxx -Wall -Wextra -Werror -o "$dest/monitor" "$dest/monitor.cc" \
+        $(pkg-config --cflags --libs strata-monitor)
+    monitor_session env LD_LIBRARY_PATH="$root/$libdir" "$dest/monitor"
+    $cxx -Wall -Wextra -Werror -o "$dest/monitor-static" "$dest/monitor.cc" \
+        $(pkg-config --cflags strata-monitor) "$root/$libdir/libstrata-monitor.a" \
+        "$root/$libdir/libstrata.a" $(pkg-config --libs jansson) -pthread
+    monitor_session "$dest/monitor-static"
+fi
+extra=$(nm -D --defined-only "$root/$libdir/libstrata-monitor.so" | sed -n 's/^[0-9a-f]* [A-Z] //p' |
+    grep -v '^strata_monitor_' | grep -v '^STRATA_MONITOR_0$' || :)
+[ -z "$extra" ] || fail "libstrata-monitor.so also shows: $extra"
+for name in $(tr '\n' ' ' <"$tree/include/strata/monitor.h" |
+    grep -o 'STRATA_MONITOR_API [^(;]*(' | sed -n 's/.*[ *]\(strata_[a-z_]*\)($/\1/p'); do
+    nm -D --defined-only "$root/$libdir/libstrata-monitor.so" | grep -q " $name@" ||
+        fail "libstrata-monitor.so lacks $name"
+done
+
 # Nothing but the public interface is visible.
 for library in "$root/$libdir/libstrata-read.a" "$root/$libdir/libstrata-read.so"; do
     case $library in
