@@ -258,7 +258,7 @@ for CC in gcc clang-14; do
     loud configure
     loud build
     tiny_vmm
-    ! readelf -d "$dir/example/tiny-vmm" | grep -q 'NEEDED.*lttng' ||
+    ! readelf -d "$binary" | grep -q 'NEEDED.*lttng' ||
         fail "$what: is linked with LTTng, of which it has no tracepoint"
     echo "ok: $what"
 
