@@ -25,6 +25,7 @@ extern "C" {
 #define STRATA_TRACE_API __attribute__((visibility("default")))
 #define STRATA_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define strata_unlikely(x) __builtin_expect(!!(x), 0)
+#define STRATA_TRACE_COLD __attribute__((cold))
 #else
 #error "Strata needs gcc or clang"
 #endif
@@ -32,7 +33,7 @@ extern "C" {
 /* ---- What generated code is made of ---- */
 
 /* Goes up when generated code of before would not work with the library any more. */
-#define STRATA_TRACE_ABI 1
+#define STRATA_TRACE_ABI 2
 
 enum strata_field_kind {
     STRATA_UNSIGNED,
@@ -55,13 +56,17 @@ struct strata_event {
     const char *name;
     const char *format; /* as for printf; NULL: none was declared */
     const struct strata_field *fields;
-    uint8_t *state;   /* 0: off. One byte of the group's array, so that many share a cache line. */
+    /* 0: off, else bits below. One byte of the group's array, so that many share a cache line. */
+    uint8_t *state;
     const char *file; /* where it is declared */
     uint32_t line;
     uint32_t id; /* given when the group is registered; the same event keeps it */
     uint8_t n_fields;
     bool compiled_in; /* false: `disable`d or no backend but nop; its state stays 0 */
 };
+
+#define STRATA_STATE_ON 1
+#define STRATA_STATE_FILTERED 2 /* on where its condition holds: strata_filter_pass() says */
 
 /* The events of one generated file. The structure belongs to the generated code and must stay until
  * it is unregistered; `next` is the library's. */
@@ -83,6 +88,11 @@ STRATA_TRACE_API void strata_group_unregister(struct strata_group *group);
 /* Here the same: every backend goes by the state. (In QEMU, dtrace and ust have states of their own;
  * the generated header defines what asks them as well.) */
 #define trace_event_get_state_backends(id) (id##_ENABLED && id##_BACKEND_ON)
+
+/* Whether a call of an event whose state is not STRATA_STATE_ON is to be recorded. VALUES are its
+ * arguments, each as 64 bits: a string as the address. Any thread, signal handlers too; no lock and no
+ * allocation, and no system call unless the condition is one on thread.name. */
+STRATA_TRACE_API bool strata_filter_pass(const struct strata_event *event, const uint64_t *values);
 
 /* Who sees the states of a group's events, and so may call them: by default the program or library
  * that the generated code is linked into. Empty: everybody. */
@@ -118,13 +128,27 @@ STRATA_TRACE_API void strata_backend_wanted(enum strata_backend backend);
  * A PATTERN is an event's name, or has `*` (anything) or `?` (any one character) in it. What was said
  * last holds, also for events that are registered later, when a library is loaded. */
 
-/* Switches the events that PATTERN matches. Returns how many there are that can be switched; a pattern
- * may match none, which is 0, a name may not: -ENOENT, no such event is registered (it is switched when
- * it comes); -EPERM, it is compiled out; -EINVAL, no name or pattern at all; -ENOMEM. */
+/* Switches the events that PATTERN matches; a condition that they had goes. Returns how many there are
+ * that can be switched; a pattern may match none, which is 0, a name may not: -ENOENT, no such event is
+ * registered (it is switched when it comes); -EPERM, it is compiled out; -EINVAL, no name or pattern at
+ * all; -ENOMEM. */
 STRATA_TRACE_API int strata_event_set_state(const char *pattern, bool on);
 
-/* The same by the name that QEMU's programmers know, for exactly one event or a pattern. False: there is
- * none that can be switched. */
+/* Switches on the events that PATTERN matches where CONDITION holds, in the language of
+ * strata-filter(5): "len > 4096 && flags & 1". It is compiled once for each event, and decides in the
+ * calling thread before anything is recorded, by each backend but `dtrace` and `ust`, whose tracers have
+ * conditions of their own. When one condition follows another, each call goes by one of them.
+ * CONDITION NULL: events that have a condition have none any more, and stay on; others stay as they are.
+ * Returns how many events there are that take it; errors as above, and: -EINVAL, it is no condition;
+ * -EOPNOTSUPP, the event of that name has not the arguments for it. Events that PATTERN matches and that
+ * have not the arguments stay as they were. Both are told as a message, with the column. */
+STRATA_TRACE_API int strata_event_set_filter(const char *pattern, const char *condition);
+
+/* The condition of an event, NULL: none. The text stays for ever. Any thread, signal handlers too. */
+STRATA_TRACE_API const char *strata_event_get_filter(const struct strata_event *event);
+
+/* strata_event_set_state() by the name that QEMU's programmers know, for exactly one event or a pattern.
+ * False: there is none that can be switched. */
 static inline bool st_change_trace_event_state(const char *name, bool on)
 {
     return strata_event_set_state(name, on) > 0;
@@ -149,14 +173,16 @@ static inline bool strata_event_is_on(const struct strata_event *event)
 
 /* ---- What a user gave ----
  *
- *     [[enable=]PATTERN][,KEY[=VALUE]]...
+ *     [[enable=]PATTERN[: CONDITION]][,KEY[=VALUE]]...
  *
  * is what `-trace` of a program takes, as often as it is given; STRATA_TRACE in the environment holds
  * one or several such, ';' between them. A comma in a value is written twice. The keys, in short (in
  * full: strata-trace(7)):
  *
  *     enable=PATTERN   switches on; off with a '-' in front; `help` lists all names
- *     events=FILE      a PATTERN a line; lines that begin with '#' are comments
+ *     enable=PATTERN: CONDITION
+ *                      on where the condition holds (strata-filter(5))
+ *     events=FILE      a PATTERN or PATTERN: CONDITION a line; lines that begin with '#' are comments
  *     file=FILE        where the trace goes
  *     ctf[=FOLDER] simple[=FILE] log[=FILE] syslog[=SOCKET] ftrace[=MARKER]
  *                      where records go, several at once. Without any: the simpletrace file trace-PID

@@ -109,6 +109,8 @@ static int compile_backends(struct gen_state *state, struct arena *arena)
                              &state->backends[i], state->fault);
         if (r < 0)
             return r;
+        state->goes_by_state |=
+            find_section(&state->backends[i], state->job->target, " h event") != NULL;
     }
     collect(state, &event);
     state->any_event_section = event.n_sections > 0;

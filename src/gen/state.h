@@ -62,6 +62,7 @@ struct gen_state {
     struct gen_piece pieces[GEN_PIECES_MAX];
     unsigned n_pieces;
     bool any_event_section; /* a chosen backend has "TARGET FORMAT event" */
+    bool goes_by_state;     /* … "TARGET h event" */
     bool any_backend;       /* one is not nop */
     bool ring_asked;        /* `ring` itself, not only because of `simple` */
     char group[128];        /* an identifier */

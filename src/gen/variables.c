@@ -421,6 +421,11 @@ static bool flag_any_event_section(const struct gen_state *state)
     return state->any_event_section;
 }
 
+static bool flag_goes_by_state(const struct gen_state *state)
+{
+    return state->goes_by_state;
+}
+
 static bool flag_any_backend(const struct gen_state *state)
 {
     return state->any_backend;
@@ -505,6 +510,7 @@ static const struct gen_flag flags[] = {
     {"compiled_in", GEN_EVENT, flag_compiled_in},
     {"disabled", GEN_EVENT, flag_disabled},
     {"first", GEN_ARGUMENT, flag_first},
+    {"goes_by_state", GEN_FILE, flag_goes_by_state}, /* calls record if the state says so */
     {"has_format", GEN_EVENT, flag_has_format},
     {"in_hex", GEN_ARGUMENT, gen_in_hex}, /* so the format shows it */
     {"last", GEN_ARGUMENT, is_last_argument},

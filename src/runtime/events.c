@@ -176,15 +176,6 @@ static void refuse(uint64_t n)
     atomic_fetch_add_explicit(&registry.refused, n, memory_order_relaxed);
 }
 
-/* Whether an event of a new class is to be on. A class of the same name, of another declaration, has
- * followed all that was said. */
-static bool on_from_the_start(const char *name)
-{
-    const struct trace_class *class = class_named(name, NULL);
-
-    return class ? class->on : switches_of_new(name);
-}
-
 /* The classes of a group's events. Those that are new are allocated in one piece, as thousands of
  * events are registered while a program starts. */
 static void group_attach(struct strata_group *group)
@@ -209,10 +200,11 @@ static void group_attach(struct strata_group *group)
                 .line = event->line,
                 .hash = hash,
                 .n_fields = event->n_fields,
-                .on = on_from_the_start(event->name),
             };
-            if (class_add(fresh) >= 0)
+            if (class_add(fresh) >= 0) {
                 class = fresh++;
+                switches_of_new(class);
+            }
         }
         if (!class) { /* stays off: nobody could tell its records */
             event->id = 0;
@@ -221,7 +213,7 @@ static void group_attach(struct strata_group *group)
         }
         class_attach(class, event);
         describe_new_class(class);
-        event_switch(event, class->on);
+        event_switch(event, class);
     }
     if (fresh == classes)
         free(classes);
@@ -281,6 +273,7 @@ void strata_group_register(struct strata_group *group)
     *registry.end = group;
     registry.end = &group->next;
     group_attach(group);
+    switches_tell();
     registry_unlock();
     options_group_came(group);
 }
@@ -316,7 +309,7 @@ void strata_group_unregister(struct strata_group *group)
 
         if (!class)
             continue;
-        event_switch(event, false); /* it is to be counted no more */
+        event_switch_off(event);
         class->n_attached--;
         if (class->event == event)
             class->event = class->n_attached ? other_of(class) : NULL;

@@ -17,6 +17,8 @@
 
 #define CLASS_ID_MAX 0xffff /* a record has 16 bits for it; 0 is no class */
 
+struct filter_program;
+
 struct trace_class {
     const char *name;
     const char *format; /* NULL: none */
@@ -29,11 +31,16 @@ struct trace_class {
     bool compiled_in;
     bool on;                    /* as it was switched last */
     bool described;             /* in the process file */
+    bool filtered;              /* on where its condition holds */
     bool copied;                /* the strings and fields above are ours */
     uint32_t n_attached;        /* how many registered events are of this class */
     struct strata_event *event; /* one of them, NULL when there is none */
     struct trace_class *next;   /* of the same hash bucket */
     void *plan;                 /* the writer's (runtime/plan.h) */
+    /* The condition that it had last, NULL: never any. What these point to stays for ever
+     * (runtime/filter.c); both are read without the lock. */
+    _Atomic(const struct filter_program *) filter;
+    _Atomic(const char *) condition;
 };
 
 void registry_lock(void);

@@ -16,6 +16,7 @@
 #include "runtime/pattern.h"
 #include "runtime/ring.h"
 #include "runtime/snapshot.h"
+#include "runtime/switches.h"
 #include "runtime/writer.h"
 
 /* ---- What was said so far ---- */
@@ -66,11 +67,29 @@ static int remember_name(const char *name)
     return 0;
 }
 
+/* Cuts "PATTERN: CONDITION" behind the pattern. *RET: the condition, NULL: there is none. */
+static void cut_condition(char *text, char **ret)
+{
+    char *colon = strchr(text, ':');
+    char *end = colon;
+
+    *ret = NULL;
+    if (!colon)
+        return;
+    *ret = colon + 1 + strspn(colon + 1, " \t");
+    while (end > text && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    *end = '\0';
+}
+
 /* WHERE is "FILE:LINE: " or nothing. */
-static int enable(struct reading *reading, const char *pattern, const char *where)
+static int enable(struct reading *reading, char *pattern, const char *where)
 {
     bool on = *pattern != '-';
+    char *condition;
     int r;
+
+    cut_condition(pattern, &condition);
 
     if (strcmp(pattern, "help") == 0 || strcmp(pattern, "?") == 0) {
         reading->help = true;
@@ -78,8 +97,16 @@ static int enable(struct reading *reading, const char *pattern, const char *wher
     }
     said.asked = true;
     pattern += !on;
-    r = strata_event_set_state(pattern, on);
+    if (condition && !on) {
+        trace_message("%s'-%s: %s': what is switched off has no condition", where, pattern,
+                      condition);
+        return -EINVAL;
+    }
+    r = condition ? switches_set_filter(pattern, condition, where, reading->early)
+                  : strata_event_set_state(pattern, on);
     switch (r) {
+    case -EBADMSG: return -EINVAL; /* told, as is an event that does not take its condition */
+    case -EOPNOTSUPP: return 0;
     case -ENOENT:
         if (reading->early)
             return remember_name(pattern);
@@ -368,7 +395,7 @@ static int need_value(const char *key)
 }
 
 /* VALUE is NULL where there is no '='. */
-static int set_one(struct reading *reading, const char *key, const char *value)
+static int set_one(struct reading *reading, const char *key, char *value)
 {
     for (unsigned i = 0; i < SINKS; i++)
         if (strcmp(key, sink_names[i]) == 0)
@@ -437,8 +464,9 @@ static int parse(struct reading *reading, const char *options)
         return -ENOMEM;
     while (rest && r >= 0) {
         char *piece = next_piece(&rest);
-        char *value = strchr(piece, '=');
+        char *value = piece + strcspn(piece, "=:"); /* a ':' has a condition behind it */
 
+        value = *value == '=' ? value : NULL;
         if (value)
             *value++ = '\0';
         if (!*piece && !value) /* nothing between two commas */
@@ -549,6 +577,9 @@ void options_at_end(void)
         else if (!class->compiled_in)
             trace_message("warning: trace event '%s' is not traceable", name->text);
     }
+    registry_lock();
+    switches_tell_unused();
+    registry_unlock();
     pthread_mutex_unlock(&said.lock);
 }
 

@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What was said about which events are on, remembered for events that are registered later. Under
- * registry_lock(). */
+/* What was said about which events are on, and with which condition, remembered for events that are
+ * registered later. Under registry_lock(). */
 
 #include <stdbool.h>
 
+#include "runtime/events.h"
 #include "strata/trace.h"
 
-/* Whether an event of that name, which is new, is to be on. */
-bool switches_of_new(const char *name);
+/* Gives a class, which is new, the state that was said for events of its name, and its condition. */
+void switches_of_new(struct trace_class *class);
 
-/* Sets an event's state, unless it is compiled out. */
-void event_switch(struct strata_event *event, bool on);
+/* Tells of the conditions that events did not take since it was asked last. */
+void switches_tell(void);
+/* Tells of the conditions for which no event ever came. */
+void switches_tell_unused(void);
+
+/* Sets an event's state as its class has it, unless it is compiled out. */
+void event_switch(struct strata_event *event, const struct trace_class *class);
+/* It is to be counted no more. */
+void event_switch_off(struct strata_event *event);
 
 /* Whether any event is on. Needs no lock. */
 bool switches_any_on(void);
+
+/* As strata_event_set_filter(), but -EBADMSG: TEXT is no condition. WHERE, "FILE:LINE: " or nothing,
+ * stands in front of messages. EARLY: that there is no event is not told yet. Without the lock. */
+int switches_set_filter(const char *pattern, const char *text, const char *where, bool early);

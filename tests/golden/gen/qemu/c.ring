@@ -155,6 +155,11 @@ void _ring_trace_nothing(void)
     uint8_t *strata_at;
     size_t strata_size = STRATA_RING_HEADER;
 
+    if (*STATE_OF(NOTHING) & STRATA_STATE_FILTERED) {
+        if (!strata_filter_pass(&ring_events[0], NULL)) {
+            return;
+        }
+    }
     strata_at = strata_ring_begin(&strata_slot, ring_events[0].id, strata_size);
     if (!strata_at) {
         return; /* dropped, and counted */
@@ -177,6 +182,22 @@ void _ring_trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, si
     strata_size += sizeof(size);
     strata_size += sizeof(p);
     strata_size += strata_length8 + 1;
+    if (*STATE_OF(KINDS) & STRATA_STATE_FILTERED) {
+        const uint64_t strata_values[] = {
+            (uint64_t)b,
+            (uint64_t)u8,
+            (uint64_t)i,
+            (uint64_t)ll,
+            (uint64_t)u64,
+            (uint64_t)size,
+            (uintptr_t)p,
+            (uintptr_t)s,
+        };
+
+        if (!strata_filter_pass(&ring_events[1], strata_values)) {
+            return;
+        }
+    }
     strata_at = strata_ring_begin(&strata_slot, ring_events[1].id, strata_size);
     if (!strata_at) {
         return; /* dropped, and counted */
@@ -201,6 +222,16 @@ void _ring_trace_without_format(const char *class_, int errno_)
 
     strata_size += strata_length1 + 1;
     strata_size += sizeof(errno_);
+    if (*STATE_OF(WITHOUT_FORMAT) & STRATA_STATE_FILTERED) {
+        const uint64_t strata_values[] = {
+            (uintptr_t)class_,
+            (uint64_t)errno_,
+        };
+
+        if (!strata_filter_pass(&ring_events[2], strata_values)) {
+            return;
+        }
+    }
     strata_at = strata_ring_begin(&strata_slot, ring_events[2].id, strata_size);
     if (!strata_at) {
         return; /* dropped, and counted */

@@ -137,6 +137,37 @@ void _ring_trace_without_format(const char *class_, int errno_)
     strata_ring_end(&strata_slot);
 }
 
+bool _filter_trace_nothing(void)
+{
+    return strata_filter_pass(&strata_test_events[0], NULL);
+}
+
+bool _filter_trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, size_t size, void *p, const char *s)
+{
+    const uint64_t strata_values[] = {
+        (uint64_t)b,
+        (uint64_t)u8,
+        (uint64_t)i,
+        (uint64_t)ll,
+        (uint64_t)u64,
+        (uint64_t)size,
+        (uintptr_t)p,
+        (uintptr_t)s,
+    };
+
+    return strata_filter_pass(&strata_test_events[1], strata_values);
+}
+
+bool _filter_trace_without_format(const char *class_, int errno_)
+{
+    const uint64_t strata_values[] = {
+        (uintptr_t)class_,
+        (uint64_t)errno_,
+    };
+
+    return strata_filter_pass(&strata_test_events[2], strata_values);
+}
+
 #ifdef STRATA_TRACE_RUST
 STRATA_TRACE_GROUP_API void strata_test_rust_nothing(void);
 void strata_test_rust_nothing(void)

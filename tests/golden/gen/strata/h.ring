@@ -15,6 +15,9 @@ extern STRATA_TRACE_GROUP_API uint8_t strata_test_states[4];
 STRATA_TRACE_GROUP_API void _ring_trace_nothing(void);
 STRATA_TRACE_GROUP_API void _ring_trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, size_t size, void *p, const char *s);
 STRATA_TRACE_GROUP_API void _ring_trace_without_format(const char *class_, int errno_);
+STRATA_TRACE_GROUP_API bool _filter_trace_nothing(void) STRATA_TRACE_COLD;
+STRATA_TRACE_GROUP_API bool _filter_trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, size_t size, void *p, const char *s) STRATA_TRACE_COLD;
+STRATA_TRACE_GROUP_API bool _filter_trace_without_format(const char *class_, int errno_) STRATA_TRACE_COLD;
 
 #define TRACE_NOTHING_ENABLED 1
 #define TRACE_NOTHING_STATE __atomic_load_n(&strata_test_states[0], __ATOMIC_RELAXED)
@@ -24,7 +27,10 @@ STRATA_TRACE_GROUP_API void _ring_trace_without_format(const char *class_, int e
 
 static inline void trace_nothing(void)
 {
-    if (trace_event_get_state(TRACE_NOTHING)) {
+    uint8_t strata_state = TRACE_NOTHING_STATE;
+
+    if (strata_unlikely(strata_state) &&
+        (strata_state == STRATA_STATE_ON || _filter_trace_nothing())) {
         _ring_trace_nothing();
     }
 }
@@ -45,7 +51,10 @@ static inline void trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t
     (void)size;
     (void)p;
     (void)s;
-    if (trace_event_get_state(TRACE_KINDS)) {
+    uint8_t strata_state = TRACE_KINDS_STATE;
+
+    if (strata_unlikely(strata_state) &&
+        (strata_state == STRATA_STATE_ON || _filter_trace_kinds(b, u8, i, ll, u64, size, p, s))) {
         _ring_trace_kinds(b, u8, i, ll, u64, size, p, s);
     }
 }
@@ -60,7 +69,10 @@ static inline void trace_without_format(const char *class_, int errno_)
 {
     (void)class_;
     (void)errno_;
-    if (trace_event_get_state(TRACE_WITHOUT_FORMAT)) {
+    uint8_t strata_state = TRACE_WITHOUT_FORMAT_STATE;
+
+    if (strata_unlikely(strata_state) &&
+        (strata_state == STRATA_STATE_ON || _filter_trace_without_format(class_, errno_))) {
         _ring_trace_without_format(class_, errno_);
     }
 }

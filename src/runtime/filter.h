@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Conditions on the arguments of events: from text to a program that the traced program runs.
+ *
+ *     filter_lex.c     text to tokens
+ *     filter_parse.c   tokens to nodes in postfix order: knows C's precedence, and no event
+ *     filter_compile.c nodes and the fields of an event to a program
+ *     filter_verify.c  that running a program touches nothing but what it may
+ *     filter_run.c     runs it
+ *     filter.c         keeps programs, and gives events theirs
+ *
+ * The language is in strata-filter(5). Integers have 64 bits: signed, or unsigned if they are of an
+ * argument of 64 unsigned bits, a pointer, or made of such; it is C's arithmetic with an int of 64 bits,
+ * but a negative number is less than an unsigned one, and every operation has a defined result. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "strata/trace.h"
+
+#define FILTER_TEXT_MAX 4096  /* bytes of a condition */
+#define FILTER_STACK_MAX 32   /* values that wait for an operator */
+#define FILTER_NESTING_MAX 32 /* parentheses and unary operators within each other */
+
+struct filter_error {
+    size_t column; /* bytes into the condition, from 1 */
+    char text[200];
+};
+
+enum filter_operator {
+    /* Binary, from the first that binds closest. */
+    OPERATOR_MULTIPLY,
+    OPERATOR_DIVIDE,
+    OPERATOR_MODULO,
+    OPERATOR_ADD,
+    OPERATOR_SUBTRACT,
+    OPERATOR_SHIFT_LEFT,
+    OPERATOR_SHIFT_RIGHT,
+    OPERATOR_LESS, /* the relations are in the order of the instructions */
+    OPERATOR_LESS_EQUAL,
+    OPERATOR_GREATER,
+    OPERATOR_GREATER_EQUAL,
+    OPERATOR_EQUAL,
+    OPERATOR_NOT_EQUAL,
+    OPERATOR_BIT_AND,
+    OPERATOR_BIT_XOR,
+    OPERATOR_BIT_OR,
+    OPERATOR_AND,
+    OPERATOR_OR,
+    /* Unary. */
+    OPERATOR_NEGATE,
+    OPERATOR_PLUS,
+    OPERATOR_NOT,
+    OPERATOR_BIT_NOT,
+};
+
+enum filter_node_kind {
+    NODE_NUMBER,
+    NODE_NAME,   /* of an argument, or thread.name, thread.id */
+    NODE_TEXT,   /* in quotes */
+    NODE_UNARY,  /* of the value before */
+    NODE_BRANCH, /* the left side of && or || ends here, and the right one begins */
+    NODE_BINARY, /* of the two values before */
+};
+
+/* What stands at one place of the condition. In postfix order: the operands first. */
+struct filter_node {
+    uint8_t kind;
+    uint8_t op;
+    bool is_unsigned; /* a number that is */
+    uint16_t column;
+    uint16_t start; /* of a name: in the text; of a text: in the patterns */
+    uint16_t len;   /* of a name */
+    uint64_t value;
+};
+
+struct filter_condition {
+    struct filter_error warning; /* column 0: none */
+    unsigned n_nodes;
+    const char *text; /* a copy */
+    const char
+        *patterns; /* the texts in quotes, each with a NUL behind; `\` makes what follows plain */
+    struct filter_node nodes[];
+};
+
+/* Reads a condition. -EINVAL with ERROR filled; -ENOMEM. Free with free(). */
+int filter_parse(const char *text, struct filter_condition **ret, struct filter_error *error);
+
+/* ---- Programs ----
+ *
+ *      offset  size
+ *           0     4  bytes of the whole
+ *           4     2  C, constants
+ *           6     2  I, instructions
+ *           8     1  fields that it looks at: those before this one
+ *           9     1  values on its stack at most
+ *          10     6  0
+ *          16   8*C  constants
+ *              4*I  instructions: 1 byte operation, 1 byte A, 2 bytes B
+ *                   patterns, each with a NUL behind
+ *                   0 up to a multiple of 8
+ *
+ * A stack machine. A program begins with an empty stack, jumps only forward, and ends with RETURN at
+ * one value: whether that is other than 0. Programs of the same bytes do the same. */
+
+struct filter_instruction {
+    uint8_t operation;
+    uint8_t a;
+    uint16_t b;
+};
+
+struct filter_program {
+    uint32_t size;
+    uint16_t n_constants;
+    uint16_t n_instructions;
+    uint8_t n_fields;
+    uint8_t depth;
+    uint8_t zero[6];
+    uint64_t constants[];
+};
+
+/* The binary operations on l and r, each of 64 bits. Of a relation there is one for each kind of
+ * operand, UU US SU SS for unsigned and signed. */
+#define FILTER_RELATION(X, NAME, op, us, su) \
+    X(NAME##_UU, l op r)                     \
+    X(NAME##_US, us)                         \
+    X(NAME##_SU, su)                         \
+    X(NAME##_SS, (int64_t)l op(int64_t) r)
+#define FILTER_BINARY(X)                                                                       \
+    X(MULTIPLY, l *r)                                                                          \
+    X(ADD, l + r)                                                                              \
+    X(SUBTRACT, l - r)                                                                         \
+    X(SHIFT_LEFT, r < 64 ? l << r : 0)                                                         \
+    X(SHIFT_RIGHT_U, r < 64 ? l >> r : 0)                                                      \
+    X(SHIFT_RIGHT_S, (int64_t)l >> (r < 64 ? r : 63))                                          \
+    X(BIT_AND, l &r)                                                                           \
+    X(BIT_XOR, l ^ r)                                                                          \
+    X(BIT_OR, l | r)                                                                           \
+    FILTER_RELATION(X, LESS, <, (int64_t)r >= 0 && l < r, (int64_t)l < 0 || l < r)             \
+    FILTER_RELATION(X, LESS_EQUAL, <=, (int64_t)r >= 0 && l <= r, (int64_t)l < 0 || l <= r)    \
+    FILTER_RELATION(X, GREATER, >, (int64_t)r < 0 || l > r, (int64_t)l >= 0 && l > r)          \
+    FILTER_RELATION(X, GREATER_EQUAL, >=, (int64_t)r < 0 || l >= r, (int64_t)l >= 0 && l >= r) \
+    FILTER_RELATION(X, EQUAL, ==, (int64_t)r >= 0 && l == r, (int64_t)l >= 0 && l == r)        \
+    FILTER_RELATION(X, NOT_EQUAL, !=, (int64_t)r < 0 || l != r, (int64_t)l < 0 || l != r)
+
+#define FILTER_UNARY(X) \
+    X(NEGATE, 0 - l)    \
+    X(NOT, !l)          \
+    X(BIT_NOT, ~l)      \
+    X(TRUTH, l != 0)
+
+enum filter_operation {
+    OPERATION_RETURN,
+    OPERATION_CONSTANT,     /* push constant B */
+    OPERATION_LOAD_U,       /* push field A, of which the lower 64 - B bits count */
+    OPERATION_LOAD_S,       /* the same, sign-extended */
+    OPERATION_THREAD,       /* push the thread's number */
+    OPERATION_MATCH,        /* push whether the pattern at B matches the string of field A */
+    OPERATION_MATCH_THREAD, /* … the thread's name */
+    OPERATION_SAME,         /* push whether the strings of fields A and B are the same */
+    OPERATION_AND,          /* 0: it stays and B is the next instruction; else it is taken off */
+    OPERATION_OR,           /* other than 0: 1 stays and B is next; else it is taken off */
+    /* By a divisor of 0 the condition does not hold. */
+    OPERATION_DIVIDE_U,
+    OPERATION_DIVIDE_S,
+    OPERATION_MODULO_U,
+    OPERATION_MODULO_S,
+#define X(name, value) OPERATION_##name,
+    FILTER_UNARY(X) FILTER_BINARY(X)
+#undef X
+        OPERATIONS,
+};
+
+static inline const struct filter_instruction *
+filter_instructions(const struct filter_program *program)
+{
+    return (const struct filter_instruction *)(program->constants + program->n_constants);
+}
+
+static inline const char *filter_patterns(const struct filter_program *program)
+{
+    return (const char *)(filter_instructions(program) + program->n_instructions);
+}
+
+/* Makes a program of CONDITION for events with those fields. *WARNING is filled when a comparison
+ * always comes out the same (column 0: not). -EINVAL with ERROR filled, -ENOMEM. Free with free(). */
+int filter_compile(const struct filter_condition *condition, const struct strata_field *fields,
+                   unsigned n_fields, struct filter_program **ret, struct filter_error *error,
+                   struct filter_error *warning);
+
+/* Whether SIZE bytes are a program that may run on the arguments of events with those fields. */
+bool filter_verify(const struct filter_program *program, size_t size,
+                   const struct strata_field *fields, unsigned n_fields);
+
+/* Whether the condition holds. Of a string that is no NUL-terminated one the first STRATA_STRING_MAX
+ * bytes are looked at. Any thread, signal handlers too; of all it does only a look at the thread's name
+ * is a system call. */
+bool filter_run(const struct filter_program *program, const uint64_t *values);
+
+/* ---- For the files above ---- */
+
+enum filter_token_kind {
+    TOKEN_END,
+    TOKEN_NUMBER,
+    TOKEN_NAME,
+    TOKEN_TEXT,
+    TOKEN_OPERATOR, /* a binary one, or '-', '+' */
+    TOKEN_NOT,
+    TOKEN_BIT_NOT,
+    TOKEN_OPEN,
+    TOKEN_CLOSE,
+};
+
+struct filter_token {
+    uint8_t kind;
+    uint8_t op;
+    bool is_unsigned;
+    uint64_t value;
+    const char *start;
+    size_t len;     /* in the text */
+    size_t pattern; /* where in the patterns it was put */
+};
+
+struct filter_lexer {
+    const char *text;
+    const char *at;
+    char *patterns; /* with room for as many bytes as the text has, and one */
+    size_t patterns_len;
+    struct filter_error *error;
+};
+
+/* Reads the next token. -EINVAL with the lexer's error filled. */
+int filter_lex(struct filter_lexer *lexer, struct filter_token *ret);
+
+/* Fills ERROR and returns -EINVAL. */
+int filter_fail(struct filter_error *error, size_t column, const char *format, ...)
+    STRATA_PRINTF(3, 4);
