@@ -244,6 +244,14 @@ STRATA_TRACE_API int strata_trace_file_get(char **ret_path, bool *ret_on);
  * number is taken instead); or what making files says. */
 STRATA_TRACE_API int strata_trace_snapshot(const char *folder);
 
+/* Shows the newest events in the rings, MAX at most, the oldest first, as the lines that the log has of
+ * them, without a newline; nothing is taken out of the rings. Of a flight recorder (mode=overwrite) it is
+ * what it holds; else what is not written out yet, which may be nothing. LINE is lent for the call.
+ * Returns how many; -EINVAL: MAX is 0 or no int; -ENOMEM, or -EAGAIN: events came faster than they could
+ * be copied. */
+STRATA_TRACE_API int
+strata_trace_show(unsigned max, void (*function)(const char *line, void *userdata), void *userdata);
+
 struct strata_trace_stats {
     uint64_t dropped;   /* events that found their ring full, as far as is written out or flushed */
     uint64_t unwritten; /* events that could not be written, of each place that records go to */

@@ -145,8 +145,14 @@ enum connection_need connection_work(struct connection *c)
         /* Whoever does not read the replies gets nothing done: so they do not pile up. */
         if (r == 0)
             return CONNECTION_WRITABLE;
-        if (r < 0 || session_status(c->session) != 0)
+        if (r < 0 || session_status(c->session) < 0)
             return CONNECTION_DEAD;
+        if (session_status(c->session) != 0) {
+            if (!c->linger || c->at_end)
+                return CONNECTION_DEAD;
+            r = read_in(c); /* of no meaning any more */
+            return r < 0 || c->at_end ? CONNECTION_DEAD : CONNECTION_OVER;
+        }
         if (c->at == c->len) {
             if (c->at_end)
                 return CONNECTION_DEAD;

@@ -15,6 +15,7 @@ struct connection {
     bool accepted;     /* shut down at its end, whoever else has a copy of it */
     bool at_end;       /* nothing comes any more */
     bool dead;
+    bool linger; /* when the session was ended: let the other side close first (see the server) */
     struct strata_monitor_session *session;
     char *bytes; /* what was read, CONNECTION_BYTES at most */
     size_t at, len;
@@ -22,6 +23,7 @@ struct connection {
     bool watched[2];
     bool unwatchable[2];
     bool pending;
+    bool over;
 };
 
 #define CONNECTION_BYTES 16384
@@ -31,6 +33,7 @@ enum connection_need {
     CONNECTION_READABLE, /* call again when there is something to read */
     CONNECTION_WRITABLE,
     CONNECTION_TURN, /* call again when others have had their turn */
+    CONNECTION_OVER, /* as READABLE, but the session has ended and waits for the other side's end */
 };
 
 /* Takes SESSION, IN and OUT; on failure (-ENOMEM, -EBADF) they stay the caller's. */

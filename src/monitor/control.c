@@ -96,6 +96,25 @@ bool control_set_state(const char *name, size_t len, bool on, bool ignore_unavai
     return true;
 }
 
+/* ---- Content ---- */
+
+#define SHOWN_MAX 4096
+
+static void put_line(const char *line, void *userdata)
+{
+    buffer_text(userdata, line);
+    buffer_text(userdata, "\n");
+}
+
+bool control_show(struct buffer *text, struct buffer *problem)
+{
+    int r = strata_trace_show(SHOWN_MAX, put_line, text);
+
+    if (r < 0)
+        buffer_printf(problem, "Error reading the trace buffer: %s", strerrordesc_np(-r));
+    return r >= 0;
+}
+
 /* ---- Files ---- */
 
 static bool file_problem(int r, const char *what, const char *path, struct buffer *problem)

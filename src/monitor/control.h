@@ -22,6 +22,9 @@ bool control_get_state(const char *name, size_t len, event_function function, vo
 bool control_set_state(const char *name, size_t len, bool on, bool ignore_unavailable,
                        struct buffer *problem);
 
+/* What lies in the rings, as lines behind TEXT. */
+bool control_show(struct buffer *text, struct buffer *problem);
+
 /* `trace-file`, and QEMU's `logfile` for lines of text. PROBLEM gets whole sentences. */
 bool control_file_status(struct buffer *text, struct buffer *problem);
 bool control_file_set_enabled(bool on, struct buffer *problem);

@@ -55,6 +55,14 @@ static void put_state(const char *name, enum event_state state, void *userdata)
     buffer_printf(userdata, "%s : state %d\n", name, state == EVENT_ENABLED);
 }
 
+static void do_info_trace(struct call *call)
+{
+    struct buffer problem = {0};
+
+    (void)control_show(call->out, &problem);
+    say_problem(call, &problem);
+}
+
 static void do_info_trace_events(struct call *call)
 {
     const char *name = call->arguments[0].given ? call->arguments[0].text : "*";
@@ -118,6 +126,7 @@ static void do_quit(struct call *call)
 }
 
 static const struct command info_commands[] = {
+    {"trace", {{ARGUMENT_NONE}}, "", "show the newest events in the trace buffer", do_info_trace},
     {"trace-events",
      {{ARGUMENT_STRING, true}, {ARGUMENT_NUMBER, true}},
      "[name] [vcpu]",

@@ -29,7 +29,13 @@
 
 #define SESSIONS_MAX 16
 #define EVENTS_AT_ONCE 32
+
+/* Descriptors or memory ran out: how long until another try. */
 #define RETRY_SECONDS 1
+
+/* QMP's clients send `quit` and go; some take it for an error when the other side was faster. So it waits
+ * for them, but not for long. */
+#define LINGER_NANOSECONDS 200000000
 
 struct listener {
     struct listener *next;
@@ -46,6 +52,7 @@ struct strata_monitor {
     pid_t pid;
     int epoll, kick, timer;
     bool accepting;
+    bool timer_runs;
     struct listener *listeners;
     struct connection *connections;
     int n_connections;
@@ -197,6 +204,7 @@ static int begin(struct strata_monitor *m, int in, int out, bool accepted)
         return r;
     }
     c->accepted = accepted;
+    c->linger = accepted && m->dialect == STRATA_MONITOR_QMP;
     c->next = m->connections;
     m->connections = c;
     m->n_connections++;
@@ -232,9 +240,23 @@ static void set_watched(struct strata_monitor *m, struct connection *c, int side
     c->watched[side] = watched && r >= 0;
 }
 
+static void start_timer(struct strata_monitor *m, time_t seconds, long nanoseconds)
+{
+    const struct itimerspec when = {.it_value = {seconds, nanoseconds}};
+
+    if (!m->timer_runs)
+        m->timer_runs = timerfd_settime(m->timer, 0, &when, NULL) == 0;
+}
+
 static void work(struct strata_monitor *m, struct connection *c)
 {
     enum connection_need need = connection_work(c);
+
+    if (need == CONNECTION_OVER) {
+        c->over = true;
+        start_timer(m, 0, LINGER_NANOSECONDS);
+        need = CONNECTION_READABLE;
+    }
 
     c->pending = need == CONNECTION_TURN;
     c->dead |= need == CONNECTION_DEAD;
@@ -328,7 +350,6 @@ int strata_monitor_listen(struct strata_monitor *m, const char *where)
 
 static void accept_one(struct strata_monitor *m, int fd)
 {
-    static const struct itimerspec later = {.it_value.tv_sec = RETRY_SECONDS};
     int in;
     int out;
 
@@ -343,7 +364,7 @@ static void accept_one(struct strata_monitor *m, int fd)
         close_fd(in);
         close_fd(out);
         set_accepting(m, false);
-        (void)timerfd_settime(m->timer, 0, &later, NULL);
+        start_timer(m, RETRY_SECONDS, 0);
         return;
     }
     if (m->n_connections >= SESSIONS_MAX)
@@ -373,6 +394,9 @@ static void handle(struct strata_monitor *m, int fd)
     }
     if (fd == m->timer) {
         drain(fd);
+        m->timer_runs = false;
+        for (struct connection *c = m->connections; c; c = c->next)
+            c->dead |= c->over;
         set_accepting(m, m->n_connections < SESSIONS_MAX);
         return;
     }

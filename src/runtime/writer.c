@@ -124,6 +124,21 @@ static struct times *get_times(void)
     return &writer.times;
 }
 
+void writer_lock(void)
+{
+    pthread_mutex_lock(&writer.lock);
+}
+
+void writer_unlock(void)
+{
+    pthread_mutex_unlock(&writer.lock);
+}
+
+const struct times *writer_times(void)
+{
+    return get_times();
+}
+
 struct clock_pair writer_clock_start(void)
 {
     return get_times()->start;

@@ -14,6 +14,7 @@
 
 #include "runtime/ring.h"
 #include "runtime/sink.h"
+#include "runtime/times.h"
 
 enum sink_number {
     SINK_CTF,
@@ -68,6 +69,12 @@ void writer_wake(void);
 /* Writes out all that is committed, that of overwrite rings too. Returns 0, or -EIO: some of it could
  * not be written (and is counted); -EOPNOTSUPP: that is not for this process to do. */
 int writer_flush(void);
+
+/* ---- For who reads rings beside the passes: the pass lock, and under it the clock ---- */
+
+void writer_lock(void);
+void writer_unlock(void);
+const struct times *writer_times(void);
 
 /* ---- For the sinks, in a pass ---- */
 

@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 unset STRATA_TRACE
 
-for check in transports sockets many rude stdio trace_file; do
+for check in transports sockets many rude stdio trace_file buffer; do
     mkdir "$work/$check"
     cd "$work/$check"
     "$tests/runtime/monitor.py" $check "$MONITORED" 2>stderr || {

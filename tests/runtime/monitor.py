@@ -10,6 +10,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -313,6 +314,39 @@ def check_trace_file(monitored):
              b'logfile: filename expected\r\nTry "help logfile" for more information\r\n(qemu) ')
 
 
+def check_buffer(monitored):
+    """info trace: what a flight recorder holds, and goes on to hold."""
+
+    def values(said):
+        lines = said.decode().split("\r\n")
+        same("the prompt", lines.pop(), "(qemu) ")
+        for line in lines:
+            match = re.fullmatch(r"[0-9]+@[0-9]+\.[0-9]{6}:serial_write value ([0-9]+)", line)
+            if not match:
+                sys.exit(f"monitor.py: no event: {line!r}")
+            yield int(match[1])
+
+    with Program(monitored, "-t", "mode=overwrite,ring=64k,subbuffer=4k,simple=st", "-m", "unix:h"):
+        hmp = Hmp("h")
+        same("empty", hmp.ask("info trace"), b"(qemu) ")
+        hmp.ask("trace-event serial_write on")
+        last = 0
+        # Until the ring went round: each time a run of numbers without a gap up to the newest.
+        while last < 6000:
+            seen = list(values(hmp.ask("info trace")))
+            if seen:
+                same("no gap", seen, list(range(seen[0], seen[-1] + 1)))
+                if seen[-1] < last:
+                    sys.exit(f"monitor.py: {seen[-1]} is older than {last}")
+                last = seen[-1]
+            time.sleep(0.2)
+        hmp.ask("trace-event serial_write off")
+        seen = list(values(hmp.ask("info trace")))
+        same("again", list(values(hmp.ask("info trace"))), seen)
+        if len(seen) < 1000 or seen[0] == 1:
+            sys.exit(f"monitor.py: the ring holds {seen[0]} to {seen[-1]}")
+
+
 # ---- The same as QEMU ----
 
 QMP_REQUESTS = rb"""
@@ -465,7 +499,6 @@ trace-event serial_read TRUE
 trace-event serial_read off; info trace-events
 nonsense
 info nonsense
-info trace
 help nonsense
 help info nonsense
 help help
