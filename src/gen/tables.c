@@ -4,7 +4,7 @@
 #include "gen/gen.h"
 
 /* One line for each output format, gen/format/NAME.tmpl: the name, the same as an identifier, what it
- * cannot do without, what it is. */
+ * cannot do without, what it is. The build takes from here which templates there are. */
 #define FORMATS(FORMAT)                                                                        \
     FORMAT("c", c, GEN_NEEDS_GROUP, "C: the events' tables and registration")                  \
     FORMAT("d", d, 0, "DTrace's provider, for dtrace(1)")                                      \
