@@ -21,10 +21,12 @@ static struct place place_of(const struct fit *fit, const char *p, const char *e
     const char *start = c_literal_place(fit->start, fit->end, (size_t)(p - fit->format));
     const char *last = c_literal_place(fit->start, fit->end, (size_t)(end - 1 - fit->format));
 
+    size_t len = 1;
+
     /* A macro is underlined as a whole, a literal's last character by itself. */
-    return (struct place){start, (size_t)(last - start) + MAX(parser_word_length(last, fit->end) *
-                                                                  (memcmp(last, "PRI", 3) == 0),
-                                                              (size_t)1)};
+    if (fit->end - last >= 3 && memcmp(last, "PRI", 3) == 0)
+        len = parser_word_length(last, fit->end);
+    return (struct place){start, (size_t)(last - start) + len};
 }
 
 /* The next argument that this format is for; NULL: there are no more. */
