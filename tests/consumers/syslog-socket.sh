@@ -33,6 +33,7 @@ E2
 
 # run PATH OPTIONS WORD: what arrives at PATH, up to the message with WORD in it, into found.
 run() {
+    rm -f "$dir/messages" # what is there tells that the listener is ready
     python3 "$dir/listen.py" "$1" "$3" >"$dir/messages" &
     listener=$!
     for _ in $(seq 100); do
