@@ -56,16 +56,17 @@ struct field {
     enum field_type type;
     enum field_place place;
     enum field_storage storage;
-    uint32_t offset;    /* bytes from the payload's start */
-    uint32_t size;      /* bytes of a scalar or an array */
-    uint8_t element;    /* FIELD_BYTES: bytes of an element of an array, 0 or 1: plain bytes */
-    uint8_t c_size;     /* bytes of the declared C type, where it is stored wider; 0: as `size` */
-    uint8_t shift;      /* of a bit field in its scalar, from the lowest bit */
-    uint8_t bits;       /* of a bit field, or 0: the whole scalar */
-    bool swap;          /* stored in the other byte order */
-    bool hex;           /* people read it as hexadecimal */
-    bool optional;      /* may lie behind the payload's end; it then has no value */
-    uint32_t condition; /* for the reader that defines the class; unused elsewhere */
+    uint32_t offset;     /* bytes from the payload's start */
+    uint32_t size;       /* bytes of a scalar or an array */
+    uint8_t element;     /* FIELD_BYTES: bytes of an element of an array, 0 or 1: plain bytes */
+    bool element_signed; /* FIELD_BYTES: elements are signed numbers */
+    uint8_t c_size;      /* bytes of the declared C type, where it is stored wider; 0: as `size` */
+    uint8_t shift;       /* of a bit field in its scalar, from the lowest bit */
+    uint8_t bits;        /* of a bit field, or 0: the whole scalar */
+    bool swap;           /* stored in the other byte order */
+    bool hex;            /* people read it as hexadecimal */
+    bool optional;       /* may lie behind the payload's end; it then has no value */
+    uint32_t condition;  /* for the reader that defines the class; unused elsewhere */
     const struct value_names *names; /* of an integer's values; NULL: none */
 };
 

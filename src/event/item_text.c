@@ -82,10 +82,16 @@ void text_put_safe(struct text *text, const char *s, size_t len)
 static void put_element(const struct field *field, const char *p, unsigned size, bool first,
                         struct text *text)
 {
+    uint64_t v = load_uint(p, size, field->swap);
+
     if (!first)
         text_put_char(text, ' ');
+    if (field->element_signed && !field->hex) {
+        text_put_i64(text, sign_extend(v, size));
+        return;
+    }
     text_put_literal(text, "0x");
-    text_put_hex(text, load_uint(p, size, field->swap));
+    text_put_hex(text, v);
 }
 
 static void put_bytes(const struct field *field, const struct value *value, struct text *text)

@@ -112,9 +112,14 @@ static void put_bytes(struct text *text, const struct field *field, const struct
     if (size == 2 || size == 4 || size == 8) {
         text_put_char(text, '[');
         for (uint32_t at = 0; value->len - at >= size; at += size) {
+            uint64_t v = load_uint(value->s + at, size, field->swap);
+
             if (at)
                 text_put_char(text, ',');
-            text_put_u64(text, load_uint(value->s + at, size, field->swap));
+            if (field->element_signed)
+                text_put_i64(text, sign_extend(v, size));
+            else
+                text_put_u64(text, v);
         }
         text_put_char(text, ']');
         return;

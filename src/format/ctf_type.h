@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the metadata of a trace in CTF 1.8 declares, as ctf_tsdl.c reads it: types, and the four kinds
+ * of things that have them. All of it is in the arena that the parser was given. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ctf_kind {
+    CTF_INTEGER,
+    CTF_ENUM, /* an integer with names */
+    CTF_FLOAT,
+    CTF_STRING, /* ends at a NUL */
+    CTF_STRUCT,
+    CTF_VARIANT, /* one of its members, which one an enum before it tells */
+    CTF_ARRAY,
+    CTF_SEQUENCE, /* an array whose length stands before it */
+};
+
+enum ctf_order {
+    CTF_ORDER_NATIVE, /* of the trace; none is left when the metadata is read */
+    CTF_ORDER_LE,
+    CTF_ORDER_BE,
+};
+
+/* What readers know members of headers and contexts by. */
+enum ctf_role {
+    CTF_ROLE_NONE,
+    CTF_ROLE_MAGIC,
+    CTF_ROLE_UUID,
+    CTF_ROLE_STREAM_ID,
+    CTF_ROLE_BEGIN,
+    CTF_ROLE_END,
+    CTF_ROLE_CONTENT_SIZE,
+    CTF_ROLE_PACKET_SIZE,
+    CTF_ROLE_SEQUENCE,
+    CTF_ROLE_DISCARDED,
+    CTF_ROLE_CPU,
+    CTF_ROLE_ID,
+    CTF_ROLE_TIMESTAMP,
+    CTF_ROLE_TID,
+    CTF_ROLE_PID,
+    CTF_ROLE_TASK_NAME,
+    CTF_ROLES,
+};
+
+struct ctf_type;
+
+struct ctf_member {
+    const char *name;   /* without the '_' that keeps it apart from words of the language */
+    const char *c_type; /* told by libstrata in a comment; NULL: not told */
+    struct ctf_type *type;
+    uint32_t slot; /* where its value is kept for what refers to it, from 1; 0: nothing does */
+    uint32_t line;
+    uint8_t role; /* enum ctf_role, by the name alone */
+    bool length;  /* is the length of the sequence behind it, as LTTng writes it, and no more */
+};
+
+/* A label of an enum, for the values LOW to HIGH; signed ones where the enum is signed. */
+struct ctf_range {
+    const char *label;
+    int64_t low, high;
+};
+
+struct ctf_clock {
+    struct ctf_clock *next;
+    const char *name;
+    uint64_t hz;      /* never 0 */
+    int64_t offset_s; /* when its value was 0, from the epoch: seconds … */
+    int64_t offset;   /* … and ticks */
+};
+
+struct ctf_type {
+    enum ctf_kind kind;
+    uint32_t line;  /* where it stands */
+    uint32_t align; /* bits, a power of two; of a struct with that of its members */
+    uint32_t size;  /* bits, 1 to 64: integer, enum, float */
+    enum ctf_order order;
+    bool is_signed;
+    bool text; /* an integer that is a character */
+    uint8_t base;
+    const struct ctf_clock *clock; /* that the integer is a value of; NULL: of none */
+    struct ctf_member *members;    /* struct, variant */
+    uint32_t n_members;
+    const struct ctf_range *ranges; /* enum */
+    uint32_t n_ranges;
+    const void *labels;         /* enum: of ctf_layout.c */
+    struct ctf_type *element;   /* array, sequence */
+    uint64_t length;            /* array */
+    const char *reference;      /* sequence: its length; variant: its tag. As written */
+    uint32_t slot;              /* the slot of what the reference names */
+    const struct ctf_type *tag; /* variant: the enum */
+    uint32_t depth;             /* of the structs and variants inside each other, and … */
+    uint32_t weight;            /* … how many members they have together: both are bounded */
+    struct ctf_type *next;      /* all types of a metadata */
+};
+
+struct ctf_event_decl {
+    struct ctf_event_decl *next;
+    uint64_t id;
+    uint64_t stream;
+    const char *name;
+    const char *format; /* told by libstrata in a comment; NULL: none */
+    struct ctf_type *context;
+    struct ctf_type *fields; /* NULL: none */
+    uint32_t line;
+};
+
+struct ctf_stream_decl {
+    struct ctf_stream_decl *next;
+    uint64_t id;
+    struct ctf_type *packet_context; /* each may be NULL */
+    struct ctf_type *event_header;
+    struct ctf_type *event_context;
+    uint32_t line;
+};
+
+struct ctf_metadata {
+    const char *path;
+    bool big_endian;
+    bool has_uuid;
+    uint8_t uuid[16];
+    struct ctf_type *packet_header; /* NULL: packets have none */
+    struct ctf_clock *clocks;
+    struct ctf_stream_decl *streams;
+    struct ctf_event_decl *events; /* in their order */
+    struct ctf_type *types;        /* all */
+    uint32_t n_slots;              /* slots are 1 to this; set by ctf_layout.c */
+
+    /* Of the environment; NULL, or -1, where it is not told. */
+    const char *tracer;
+    const char *process;
+    const char *host;
+    int64_t pid;
+    /* Of libstrata: one moment, in ticks of the clock and in ns of CLOCK_MONOTONIC. */
+    bool has_moment;
+    uint64_t ticks;
+    int64_t monotonic;
+};

@@ -1,0 +1,100 @@
+#!/bin/sh
+# Traces in CTF: LTTng's, event by event as babeltrace2 shows them; what libstrata's leave when a program
+# is killed; folders that are none. $EMIT: tests/runtime/emit.c.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+unset STRATA_TRACE
+
+fail() {
+    echo "ctf: $*" >&2
+    exit 1
+}
+# fails TEXT COMMAND...: it exits with 1 and says TEXT; what it printed is in `out`.
+fails() {
+    text=$1
+    shift
+    status=0
+    "$@" >out 2>err || status=$?
+    [ $status -eq 1 ] || fail "$*: exit $status"
+    grep -qF -- "$text" err || { cat err >&2; fail "$*: does not say '$text'"; }
+}
+
+# ---- LTTng's, with numbers of all kinds, arrays, sequences, an enum, contexts, and losses ----
+tar -xf "$DATA/ctf/lttng-ust.tar.xz"
+xz -dc "$DATA/ctf/lttng-ust.txt.xz" >babeltrace.txt
+"$strata" report --format json lttng-ust >json 2>err
+python3 "$here/ctf.py" json babeltrace.txt || fail "strata and babeltrace2 differ"
+# babeltrace2 tells of the losses on standard error: 658 and 723, between the ends of packets.
+jq -r 'select(.lost) | "\(.lost) \(.cpu) \(.time_ns)"' json >losses
+[ "$(cut -d' ' -f1,2 losses)" = "658 0
+723 0" ] || fail "losses: $(cat losses)"
+grep -q '^strata: 1381 events were lost (CPU 0: 1381) in 2 places$' err || fail "$(cat err)"
+"$strata" info lttng-ust >info
+grep -q '^  tracer  *lttng-ust$' info || fail "$(cat info)"
+grep -q '^  clock  *monotonic, 1000000000 ticks a second$' info || fail "$(cat info)"
+# Small values of an enum have names, in text.
+"$strata" report -e demo:state lttng-ust >out 2>err
+grep -q 'demo:state: context.vpid=[0-9]* state=RUNNING$' out || fail "$(head -3 out)"
+
+# What is in the folder decides, not what it is called; a subfolder is no stream.
+mkdir lttng-ust/index
+"$strata" report --format json lttng-ust >again 2>err
+cmp json again || fail "a subfolder makes a difference"
+
+# ---- libstrata's ----
+"$EMIT" -t '*,ctf=whole' 600 2 >emitted
+"$strata" report whole >whole.txt
+[ "$(wc -l <whole.txt)" -eq 1200 ] || fail "$(wc -l <whole.txt) events"
+
+# On one line of time with what QEMU wrote: both are CLOCK_MONOTONIC.
+"$EMIT" -t '*,ctf=both.ctf,simple=both.st' 100 1 >emitted
+cat >trace-events <<'END'
+emit_words(uint64_t id, uint64_t value) "id %" PRIu64 " value 0x%" PRIx64
+emit_ints(int a, int b, int event) "a %d b %d event %+5d"
+emit_text(const char *name, int64_t n) "name \"%s\" */ n %" PRId64
+emit_small(uint8_t a, int16_t b, bool c, void *p) "a %u b %d c %d p %p"
+emit_none(void) "100%% nothing"
+emit_mixed(const char *a, uint32_t n, char *b) "a '%10s' n %08x b '%.5s'"
+END
+"$strata" report --format json --events trace-events both.ctf both.st |
+    jq -r '"\(.event) \(.time_ns)"' >times
+[ "$(wc -l <times)" -eq 200 ] || fail "$(wc -l <times) events of both"
+# The same event stands in both, at the same time but for what rounding makes of it.
+awk '{ if (NR % 2) { name = $1; time = $2 } else if ($1 != name || $2 - time > 2000) exit 1 }' times ||
+    fail "$(head -4 times)"
+
+# A stream that was cut: all that is whole, then where it was cut; or a loss.
+size=$(stat -c %s whole/stream-0)
+n=$("$strata" report whole | wc -l)
+for cut in 1 50 95 96 100 $((size / 2)) $((size - 1)); do
+    rm -rf cut
+    cp -r whole cut
+    head -c $cut whole/stream-0 >cut/stream-0
+    fails "cut/stream-0: offset " "$strata" report cut
+    [ "$(wc -l <out)" -le "$n" ] || fail "cut at $cut: $(wc -l <out) events"
+    "$strata" report --keep-going cut >kept 2>err || fail "cut at $cut: $(cat err)"
+    grep -q 'LOST: ' kept || fail "cut at $cut: no loss"
+    grep -v LOST kept | cmp - out || fail "cut at $cut: not the same events"
+done
+# An empty one has no events, and is no error.
+: >cut/stream-0
+"$strata" report cut >out
+[ -s out ] || fail "nothing of the other stream"
+
+# ---- What is missing or wrong ----
+rm cut/metadata
+cp whole/stream-0 cut/
+fails "cut/metadata: cannot open" "$strata" report cut
+: >cut/metadata
+fails "cut/metadata: is empty: nothing tells what is in the streams" "$strata" report cut
+sed 's/integer { size = 32; align = 8; signed = true; base = 10; } _b/u33 _b/' whole/metadata >cut/metadata
+line=$(grep -n 'u33 _b' cut/metadata | cut -d: -f1)
+fails "cut/metadata:$line: the type 'u33' was not declared before" "$strata" report cut
+printf '{}' >cut/metadata
+fails "cut/metadata: is no metadata of CTF 1.8" "$strata" report cut
+echo "ctf: ok"
