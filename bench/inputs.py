@@ -134,6 +134,25 @@ class Inputs:
         stream = os.path.join(folder, "stream")
         return folder, self.made(os.path.basename(folder), "ctf", times, table, source, stream)
 
+    def native(self, emit, count):
+        """What tests/runtime/emit.c writes with two threads: a folder, and how many events it holds."""
+        folder = self.path(f"native-{count}.ctf")
+        if not os.access(emit, os.X_OK):
+            raise Missing(f"there is no {emit}: ./setup build")
+        if os.path.exists(folder + ".count"):
+            with open(folder + ".count", encoding="ascii") as f:
+                return folder, int(f.read())
+        # Room for all of it, so that nothing is dropped while the disk is slow.
+        done = subprocess.run(
+            [emit, "-q", "-t", "ring=128M", "-t", f"*,ctf={folder}", str(count), "2"],
+            check=True, stderr=subprocess.PIPE, encoding="ascii",
+        )
+        counts = re.search(r"dropped (\d+) unwritten (\d+)", done.stderr)
+        events = 2 * count - int(counts[1]) - int(counts[2])
+        with open(folder + ".count", "w", encoding="ascii") as f:
+            f.write(str(events))
+        return folder, events
+
 
 def declared_arguments(capture):
     """name -> [(kind, argument)] for the declared events whose names the capture holds."""
