@@ -180,15 +180,31 @@ tiny_vmm() {
     "$strata" report --events "$dir/example/vcpu/trace-events" "$dir/steps" | grep -q 'vcpu_step: vcpu 0 pc' ||
         fail "no steps are traced"
 
-    # For ever, until it is told to stop.
+    # For ever, until it is told to stop; meanwhile its events are switched.
     rm "$dir/out"
-    "$binary" "$dir/disk" >"$dir/out" 2>"$dir/err" &
+    mkdir -p "$dir/runtime"
+    chmod 700 "$dir/runtime"
+    XDG_RUNTIME_DIR=$dir/runtime
+    export XDG_RUNTIME_DIR
+    rm -rf "$dir/live"
+    "$binary" -trace "ctf=$dir/live" "$dir/disk" >"$dir/out" 2>"$dir/err" &
+    pid=$!
     until [ -s "$dir/out" ]; do
-        kill -0 $! || fail "it has ended: $(cat "$dir/err")"
+        kill -0 $pid || fail "it has ended: $(cat "$dir/err")"
         sleep 0.05
     done
-    kill -TERM $!
-    wait $! || fail "it does not end well when told to stop: $(cat "$dir/err")"
+    "$strata" list | grep -q "^ *$pid .* 0/15 .* tiny-vmm  ctf $dir/live" || fail "strata list does not show it"
+    "$strata" ctl $pid on 'blk_*' || fail "strata ctl cannot switch events on"
+    until "$strata" ctl $pid flush && "$strata" report "$dir/live" 2>"$dir/log" | grep -q ' blk_complete: '; do
+        kill -0 $pid || fail "it has ended: $(cat "$dir/err")"
+        sleep 0.05
+    done
+    "$strata" stat "$dir/live" >"$dir/log"
+    ! grep -q -e vcpu_ -e timer_ "$dir/log" || fail "more is traced than was switched on"
+    kill -TERM $pid
+    wait $pid || fail "it does not end well when told to stop: $(cat "$dir/err")"
+    "$strata" report --strict "$dir/live" >"$dir/log" || fail "strata cannot read what it left"
+    unset XDG_RUNTIME_DIR
     ! "$binary" /dev/null/none >"$dir/out" 2>"$dir/err" || fail "a disk that is not there is no error"
 }
 

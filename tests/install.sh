@@ -129,6 +129,18 @@ if [ -n "$cxx" ]; then
         "$root/$libdir/libstrata.a" $(pkg-config --libs jansson) -pthread
     monitor_session "$dest/monitor-static"
 fi
+# The example that has a monitor where there is libstrata-monitor.
+if command -v make >/dev/null; then
+    cp -R "$tree/examples/tiny-vmm" "$dest/tiny-vmm"
+    make -C "$dest/tiny-vmm" >"$dest/log" 2>&1 || fail "examples/tiny-vmm: $(cat "$dest/log")"
+    head -c 1024 /dev/zero >"$dest/disk"
+    printf 'trace-event uart_write on\ninfo trace-events *_write\nquit\n' |
+        LD_LIBRARY_PATH="$root/$libdir" "$dest/tiny-vmm/tiny-vmm" -rounds 20 -monitor stdio \
+            -trace "ctf=$dest/trace" "$dest/disk" | tr -d '\r' >"$dest/said"
+    grep -q '^tiny-vmm monitor - ' "$dest/said" && grep -q 'uart_write : state 1$' "$dest/said" &&
+        grep -q 'vcpu_mmio_write : state 0$' "$dest/said" || fail "its monitor said: $(cat "$dest/said")"
+fi
+
 extra=$(nm -D --defined-only "$root/$libdir/libstrata-monitor.so" | sed -n 's/^[0-9a-f]* [A-Z] //p' |
     grep -v '^strata_monitor_' | grep -v '^STRATA_MONITOR_0$' || :)
 [ -z "$extra" ] || fail "libstrata-monitor.so also shows: $extra"
