@@ -120,6 +120,9 @@ STRATA_TRACE_API void strata_ftrace(const char *format, ...) STRATA_PRINTF(1, 2)
 enum strata_backend {
     STRATA_BACKEND_RING = 1,
     STRATA_BACKEND_SIMPLE = 2,
+    /* Beside one of these: the states that the events have are of the program, whose own code switches
+     * them (QEMU's): records come without this library having been asked for any. */
+    STRATA_BACKEND_OWN_STATES = 3,
 };
 STRATA_TRACE_API void strata_backend_wanted(enum strata_backend backend);
 

@@ -156,6 +156,11 @@ static int read_events(struct reading *reading, const char *path)
 
 /* ---- Where records go ---- */
 
+static bool has_own_states(void)
+{
+    return said.backends & 1U << STRATA_BACKEND_OWN_STATES;
+}
+
 static bool has_rings(void)
 {
     return said.backends & (1U << STRATA_BACKEND_RING | 1U << STRATA_BACKEND_SIMPLE);
@@ -239,7 +244,7 @@ static void choose_default(void)
 {
     int sink = said.backends & 1U << STRATA_BACKEND_SIMPLE ? SINK_SIMPLE : SINK_CTF;
 
-    if (!said.asked || said.chosen || !has_rings() || said.by_default == sink)
+    if (!(said.asked || has_own_states()) || said.chosen || !has_rings() || said.by_default == sink)
         return;
     if (said.by_default >= 0) {
         if (writer_sink_is_open((enum sink_number)said.by_default))
@@ -580,6 +585,9 @@ void options_at_end(void)
     registry_lock();
     switches_tell_unused();
     registry_unlock();
+    /* Nobody asked for a trace, and nothing was traced: there is to be no file. */
+    if (!said.asked && said.by_default >= 0 && ring_count() == 0)
+        writer_sink_off((enum sink_number)said.by_default);
     pthread_mutex_unlock(&said.lock);
 }
 

@@ -190,6 +190,7 @@ done
 # With ring, libstrata switches QEMU's events as well, but those of vCPUs.
 if [ -n "$ring" ]; then
     trial 7.2 ring "${CC:-cc}" "${CXX:-c++}"
+    check_ring 7.2
     STRATA_TRACE="plain;numbers;-plain;simple=$work/ring.trace" "$work/program" >"$work/out"
     [ "$(head -n 1 "$work/out")" = "off: 0 0" ] || fail "-plain does not hold"
     STRATA_TRACE="plain,simple=$work/ring.trace;guest_call" "$work/program" >"$work/out" 2>"$work/errors"
@@ -197,6 +198,12 @@ if [ -n "$ring" ]; then
     grep -q "'guest_call' is not traceable" "$work/errors" || fail "$(cat "$work/errors")"
     "$bin/simpletrace" "$work/events" "$work/ring.trace" >"$work/read"
     [ "$(grep -c '^plain ' "$work/read")" -eq 3 ] || fail "$(cat "$work/read")"
+    # Nobody asks libstrata for a trace, as QEMU switches its events: it is there if something was traced.
+    (cd "$work" && STRATA_TRACE='' "$work/program" off) >"$work/out"
+    ! ls -d "$work"/strata-* 2>"$work/errors" || fail "there is a trace of nothing"
+    (cd "$work" && STRATA_TRACE='' "$work/program") >"$work/out"
+    grep -q pointers "$work"/strata-*/metadata || fail "there is no trace without STRATA_TRACE"
+    [ "$(cat "$work"/strata-*/stream-* | wc -c)" -gt 500 ] || fail "there are no records"
 fi
 
 # A wrong format is told at the declaration, not in the generated code.

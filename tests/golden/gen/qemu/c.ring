@@ -96,6 +96,7 @@ static void __attribute__((constructor)) register_ring_group(void)
 {
     trace_events_enabled_count |= 1 << 30;
     strata_backend_wanted(STRATA_BACKEND_RING);
+    strata_backend_wanted(STRATA_BACKEND_OWN_STATES);
     strata_group_register(&ring_group);
 }
 
