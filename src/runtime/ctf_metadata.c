@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/ctf_metadata.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "runtime/events.h"
 #include "runtime/format.h"
@@ -71,8 +68,8 @@ static void put_start(FILE *f, const struct ctf_metadata *m)
         fputs(";\n", f);
     }
     fputs("    procname = ", f);
-    put_quoted(f, program_invocation_short_name);
-    fprintf(f, ";\n    vpid = %ld;\n", (long)getpid());
+    put_quoted(f, m->program);
+    fprintf(f, ";\n    vpid = %ld;\n", (long)m->pid);
     /* Which moment of CLOCK_MONOTONIC a moment of the clock was, for those who put several traces on
      * one timeline. */
     fprintf(f, "    clock_ticks = %" PRIu64 ";\n", m->start.ticks);
@@ -97,19 +94,18 @@ static void put_start(FILE *f, const struct ctf_metadata *m)
             "    offset = %" PRId64 ";\n"
             "};\n"
             "\n",
-            trace_clock_kind() == CLOCK_KIND_MONOTONIC ? "monotonic"
-            : trace_clock_kind() == CLOCK_KIND_TSC     ? "tsc"
-                                                       : "cntvct",
-            trace_clock_kind() == CLOCK_KIND_MONOTONIC ? "CLOCK_MONOTONIC"
-                                                       : "the processor's counter",
+            m->clock_kind == CLOCK_KIND_MONOTONIC ? "monotonic"
+            : m->clock_kind == CLOCK_KIND_TSC     ? "tsc"
+                                                  : "cntvct",
+            m->clock_kind == CLOCK_KIND_MONOTONIC ? "CLOCK_MONOTONIC" : "the processor's counter",
             m->clock_hz, offset_s, offset);
 }
 
-static void put_stream(FILE *f)
+static void put_stream(FILE *f, const struct ctf_metadata *m)
 {
-    const char *clock = trace_clock_kind() == CLOCK_KIND_MONOTONIC ? "monotonic"
-                        : trace_clock_kind() == CLOCK_KIND_TSC     ? "tsc"
-                                                                   : "cntvct";
+    const char *clock = m->clock_kind == CLOCK_KIND_MONOTONIC ? "monotonic"
+                        : m->clock_kind == CLOCK_KIND_TSC     ? "tsc"
+                                                              : "cntvct";
 
     fprintf(f,
             "typealias integer { size = 48; align = 8; signed = false; map = clock.%s.value; } := "
@@ -163,7 +159,7 @@ static unsigned base_of(const struct trace_class *class, unsigned number)
 /* The names of fields get a '_' in front, which readers take away: so they may be called as TSDL's own
  * words are. What TSDL has no words for, formats and types of C, stands in comments, as
  * format/ctf_tsdl.h says. */
-static void put_class(FILE *f, const struct trace_class *class)
+void ctf_metadata_put_class(FILE *f, const struct trace_class *class)
 {
     fprintf(f, "\nevent {\n    id = %" PRIu32 ";\n    name = ", class->id);
     put_quoted(f, class->name);
@@ -194,26 +190,8 @@ static void put_class(FILE *f, const struct trace_class *class)
     fputs("};\n", f);
 }
 
-int ctf_metadata_text(const struct ctf_metadata *metadata, uint32_t n_classes, char **ret,
-                      size_t *ret_len)
+void ctf_metadata_put_start(FILE *f, const struct ctf_metadata *metadata)
 {
-    char *text = NULL;
-    size_t len = 0;
-    FILE *f = open_memstream(&text, &len);
-
-    if (!f)
-        return -ENOMEM;
     put_start(f, metadata);
-    put_stream(f);
-    registry_lock();
-    for (uint32_t id = 1; id <= n_classes; id++)
-        put_class(f, class_by_id(id));
-    registry_unlock();
-    if (fclose(f) != 0) {
-        free(text);
-        return -ENOMEM;
-    }
-    *ret = text;
-    *ret_len = len;
-    return 0;
+    put_stream(f, metadata);
 }

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "runtime/folder.h"
+#include "runtime/macro.h"
 #include "runtime/process_file.h"
 #include "runtime/switches.h"
 

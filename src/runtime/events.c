@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "runtime/describe.h"
+#include "runtime/macro.h"
 #include "runtime/options.h"
 #include "runtime/pattern.h"
 #include "runtime/switches.h"

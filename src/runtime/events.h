@@ -10,9 +10,9 @@
  * Lock: everything here is under registry_lock(), but for class_by_id() and class_count(). It is held
  * over fork(), so that the child finds the registry whole. */
 
-#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-#include "runtime/macro.h"
 #include "strata/trace.h"
 
 #define CLASS_ID_MAX 0xffff /* a record has 16 bits for it; 0 is no class */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -59,6 +60,13 @@ static struct {
     atomic_int error; /* why a ring has no name, not told yet */
     bool told;
 } setup = {.writes = true};
+
+/* What folder_plan_trace() said, for the process file that is not there yet; 0: nothing, else the one of the
+ * two that holds, from 1 on. */
+static struct {
+    struct process_trace traces[2];
+    uint32_t trace;
+} planned;
 
 static struct place *get_place(void)
 {
@@ -142,6 +150,10 @@ static void describe_process(struct process_file *file)
     file->clock_kind = trace_clock_kind();
     file->clock_pair = trace_clock_pair(NULL);
     file->homeless = ring_homeless_drops();
+    if (planned.trace) {
+        file->traces[0] = planned.traces[planned.trace - 1];
+        file->trace = 1;
+    }
     strncpy(file->name, program_invocation_short_name, sizeof(file->name) - 1);
     /* Last: who finds the file knows by the magic that the rest is there. */
     atomic_signal_fence(memory_order_seq_cst);
@@ -154,6 +166,11 @@ static void describe_process(struct process_file *file)
  * program by SIGBUS. */
 static int take_space(int fd, uint64_t length)
 {
+    struct rlimit limit;
+
+    /* Beyond, the kernel would end the program by SIGXFSZ. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && length > limit.rlim_cur)
+        return -EFBIG;
     if (fallocate(fd, 0, 0, (off_t)length) == 0)
         return 0;
     if (errno != EOPNOTSUPP)
@@ -407,21 +424,34 @@ void folder_set_writes(bool writes)
         __atomic_store_n(&at->file->flags, writes ? PROCESS_WRITES : 0, __ATOMIC_RELEASE);
 }
 
-void folder_note_trace(const char *path)
+/* Into the one of the two that does not hold. */
+static void put_trace(struct process_trace traces[2], uint32_t *trace, const char *path,
+                      const uint8_t uuid[16])
+{
+    uint32_t next = *trace == 1 ? 1 : 0;
+    size_t len = strlen(path);
+
+    if (len >= PROCESS_PATH_SIZE || (*trace && strcmp(traces[*trace - 1].path, path) == 0 &&
+                                     memcmp(traces[*trace - 1].uuid, uuid, 16) == 0))
+        return;
+    memcpy(traces[next].path, path, len + 1);
+    memcpy(traces[next].uuid, uuid, sizeof(traces[next].uuid));
+    __atomic_store_n(trace, next + 1, __ATOMIC_RELEASE);
+}
+
+void folder_plan_trace(const char *path)
+{
+    static const uint8_t none[16];
+
+    put_trace(planned.traces, &planned.trace, path, none);
+}
+
+void folder_note_trace(const char *path, const uint8_t uuid[16])
 {
     struct place *at = get_place();
-    struct process_file *file;
-    uint32_t now, next;
 
-    if (!at || strlen(path) >= PROCESS_PATH_SIZE)
-        return;
-    file = at->file;
-    now = file->trace;
-    if (now && strcmp(file->traces[now - 1], path) == 0)
-        return;
-    next = now == 1 ? 1 : 0;
-    strcpy(file->traces[next], path); /* NOLINT(clang-analyzer-security.insecureAPI.strcpy) */
-    __atomic_store_n(&file->trace, next + 1, __ATOMIC_RELEASE);
+    if (at)
+        put_trace(at->file->traces, &at->file->trace, path, uuid);
 }
 
 /* ---- Rings ---- */
@@ -531,4 +561,5 @@ void folder_forget(void)
         munmap(at, sizeof(*at));
     setup.error = 0;
     setup.ended = false;
+    planned.trace = 0;
 }

@@ -25,8 +25,10 @@ void folder_count_homeless(void);
 
 /* Whether the program writes its rings out by itself. */
 void folder_set_writes(bool writes);
-/* Where it writes them, an absolute path. Under the pass lock. */
-void folder_note_trace(const char *path);
+/* Where it will write them when it comes to that, an absolute path. Under the pass lock. */
+void folder_plan_trace(const char *path);
+/* Where it writes them from now on, an absolute path. Under the pass lock. */
+void folder_note_trace(const char *path, const uint8_t uuid[16]);
 /* Says, once, that rings could not be made there. */
 void folder_complain(void);
 

@@ -11,6 +11,7 @@
 #include "runtime/counts.h"
 #include "runtime/events.h"
 #include "runtime/log.h"
+#include "runtime/macro.h"
 #include "runtime/message.h"
 #include "runtime/output.h"
 #include "runtime/pattern.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/events.h"
+#include "runtime/macro.h"
 
 /* A piece of text, and behind it one argument. */
 struct plan_step {

@@ -31,7 +31,8 @@
  *         96      8  how many events were dropped as their thread got no ring
  *        104     16  the program's name, filled with NULs
  *
- *       4096   4096  trace folder 0: an absolute path, ended by a NUL
+ *       4096   4096  trace folder 0: an absolute path, ended by a NUL; its last 16 bytes are the UUID of
+ *                    the trace, or 0: it is not there yet
  *       8192   4096  trace folder 1
  *      12288      …  descriptions of event classes
  *
@@ -52,12 +53,17 @@
 #define PROCESS_FILE_MAGIC "STRAPROC"
 #define PROCESS_FILE_VERSION 1
 #define PROCESS_WRITES 1U
-#define PROCESS_PATH_SIZE 4096
+#define PROCESS_PATH_SIZE 4080
 
 #define PROCESS_FILE_NAME "process"
 #define RING_FILE_PREFIX "ring-"
 #define RINGS_PARENT "/dev/shm/strata-" /* and the user id */
 #define RINGS_PREFIX "strata-"          /* of a folder in a parent that the user named */
+
+struct process_trace {
+    char path[PROCESS_PATH_SIZE];
+    uint8_t uuid[16];
+};
 
 struct process_file {
     char magic[8];
@@ -75,7 +81,7 @@ struct process_file {
     uint64_t homeless;
     char name[16];
     char reserved[4096 - 120];
-    char traces[2][PROCESS_PATH_SIZE];
+    struct process_trace traces[2];
 };
 
 _Static_assert(sizeof(struct process_file) == 12288, "as documented");

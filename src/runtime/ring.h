@@ -276,6 +276,7 @@ struct ring_reader {
     uint64_t time;      /* timestamp_end of the last packet */
     uint64_t discarded; /* its events_discarded */
     uint64_t lost;      /* for who releases: events of this ring that could not be stored */
+    uint64_t stored; /* packet_seq_num of the first packet that nobody had released at the start */
 };
 
 enum ring_reading {
@@ -299,7 +300,7 @@ struct ring_packet {
  * ring with what is oldest. */
 int ring_reader_init(struct ring_reader *ret, void *map, size_t length);
 
-/* Overwrite rings: goes on where the last one released, if that is still there. */
+/* Overwrite rings: goes on where the last one released, or behind what was given up since. */
 void ring_reader_resume(struct ring_reader *reader);
 
 /* The next packet, lent from the mapping: 1; 0: nothing now. For discard rings, and for overwrite rings

@@ -36,6 +36,16 @@ static void start_at(struct ring_reader *reader, uint64_t position)
     reader->sequence = release.sequence;
     reader->time = release.time;
     reader->lost = release.lost;
+    reader->stored = release.sequence;
+}
+
+/* Passes over what was given up. */
+static void skip_to(struct ring_reader *reader, uint64_t oldest)
+{
+    if (reader->position >= oldest)
+        return;
+    reader->sequence += oldest / reader->subbuffer_size - reader->position / reader->subbuffer_size;
+    reader->position = oldest;
 }
 
 int ring_reader_init(struct ring_reader *ret, void *p, size_t length)
@@ -77,8 +87,10 @@ void ring_reader_resume(struct ring_reader *reader)
 {
     uint64_t consumed = __atomic_load_n(&reader->map->consumed, __ATOMIC_ACQUIRE);
 
-    if (reader->overwrite && consumed > reader->position)
-        start_at(reader, consumed);
+    if (!reader->overwrite || consumed == 0)
+        return;
+    start_at(reader, consumed);
+    skip_to(reader, __atomic_load_n(&reader->map->oldest, __ATOMIC_ACQUIRE));
 }
 
 /* Copies what the owner may be writing over; who calls looks afterwards whether it did. So this is a
@@ -354,14 +366,9 @@ int ring_reader_copy(struct ring_reader *reader, enum ring_reading how, uint8_t 
                      struct ring_packet *ret)
 {
     for (;;) {
-        uint64_t oldest = __atomic_load_n(&reader->map->oldest, __ATOMIC_ACQUIRE);
         struct part part;
 
-        if (reader->position < oldest) {
-            reader->sequence +=
-                oldest / reader->subbuffer_size - reader->position / reader->subbuffer_size;
-            reader->position = oldest;
-        }
+        skip_to(reader, __atomic_load_n(&reader->map->oldest, __ATOMIC_ACQUIRE));
         if (!next_part(reader, how, &part)) {
             /* What made it look empty may have been written over while we looked. */
             if (__atomic_load_n(&reader->map->oldest, __ATOMIC_ACQUIRE) > reader->position)

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "runtime/ctf_metadata.h"
+#include "runtime/ctf_process.h"
 #include "runtime/events.h"
+#include "runtime/macro.h"
 #include "runtime/output.h"
 #include "runtime/walk.h"
 #include "runtime/writer.h"
@@ -130,9 +132,10 @@ static int ctf_open(struct sink *sink)
     close(ctf->folder);
     if (r < 0)
         goto fail;
-    writer_uuid(ctf->metadata.uuid);
+    ctf_metadata_of_process(&ctf->metadata);
     ctf->metadata.start = writer_clock_start();
     ctf->metadata.clock_hz = writer_clock_hz();
+    writer_uuid(ctf->metadata.uuid);
     r = put_metadata(ctf, class_count());
     if (r < 0)
         goto fail;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/ctf_metadata.h"
+#include "runtime/ctf_process.h"
 #include "runtime/events.h"
 #include "runtime/format.h"
 #include "runtime/macro.h"
@@ -177,6 +177,7 @@ static void describe(struct ctf_metadata *metadata)
     }
     metadata->uuid[6] = (uint8_t)(0x40 | (metadata->uuid[6] & 0x0f)); /* version 4, random */
     metadata->uuid[8] = (uint8_t)(0x80 | (metadata->uuid[8] & 0x3f));
+    ctf_metadata_of_process(metadata);
     metadata->start = trace_clock_pair(NULL);
     metadata->clock_hz = 0;
     if (first && metadata->start.monotonic - first->clock_pair.monotonic >= 1000000000)

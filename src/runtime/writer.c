@@ -256,13 +256,23 @@ static void show_records(const struct record *records, unsigned n)
     }
 }
 
+static void plan_trace(void)
+{
+    _cleanup_free_ char *path = NULL;
+
+    if (writer.on[SINK_CTF])
+        path = sink_path(&writer.sinks[SINK_CTF], "strata-%p");
+    if (path)
+        folder_plan_trace(path);
+}
+
 /* For recovery: before the first packet goes there. */
 static void note_trace(void)
 {
     const struct sink *ctf = &writer.sinks[SINK_CTF];
 
     if (writer.on[SINK_CTF] && ctf->is_open)
-        folder_note_trace(sink_ctf_folder(ctf));
+        folder_note_trace(sink_ctf_folder(ctf), writer.uuid);
     folder_complain();
 }
 
@@ -427,6 +437,8 @@ static int sink_on(enum sink_number number, const char *path, bool now, bool pau
     sink->retry_at = 0;
     writer.n_on += !writer.on[number];
     writer.on[number] = true;
+    if (number == SINK_CTF)
+        plan_trace();
     if (now && !sink->paused && !writer.forbidden) {
         r = sink->ops->open(sink);
         sink->is_open = r >= 0;
@@ -650,6 +662,7 @@ static void after_fork_child(void)
     writer.running = false;
     writer.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     memset(&trace_counts, 0, sizeof(trace_counts));
+    plan_trace();
     options_unlock();
     if (was_running) {
         pthread_mutex_lock(&writer.lock);

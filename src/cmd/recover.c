@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* strata recover: what traced programs that were killed had not written yet. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "capture/recover.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "event/program.h"
+
+struct recover_options {
+    const char *output;
+    bool list, all, keep, strict;
+};
+
+static const struct option recover_option_table[] = {
+    {OPTION_FLAG, 'l', "list", NULL, "only show what there is (the default without operands)",
+     offsetof(struct recover_options, list)},
+    {OPTION_FLAG, 'a', "all", NULL, "recover all that --list shows",
+     offsetof(struct recover_options, all)},
+    {OPTION_STRING, 'o', "output", "FOLDER",
+     "make a new trace there, instead of completing the one that the program was writing",
+     offsetof(struct recover_options, output)},
+    {OPTION_FLAG, 'k', "keep", NULL, "do not remove the rings when all of them is recovered",
+     offsetof(struct recover_options, keep)},
+    {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost",
+     offsetof(struct recover_options, strict)},
+    {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
+    {OPTION_END},
+};
+
+static const struct option_group groups[] = {
+    {"Options", recover_option_table, 0},
+    {NULL},
+};
+
+const struct command recover_command = {
+    .name = "recover",
+    .summary = "save what a traced program that was killed had not written yet",
+    .operands = "[PID|FOLDER]…",
+    .about = "A program that is traced by libstrata leaves its rings behind when it is killed.\n"
+             "Every event that it had committed to them goes into the native trace that it\n"
+             "was writing, or into strata-PID in this folder if it wrote none. A packet that\n"
+             "was half written is cut off first. Then the rings are removed.\n\n"
+             "PID or FOLDER says which; without, those of this user are shown.",
+    .groups = groups,
+};
+
+/* What is asked for: paths of folders of processes. */
+struct found {
+    char **paths;
+    unsigned n;
+    uint32_t pid;       /* only those of it; 0: all */
+    bool only_dead;     /* processes that live are passed over */
+    unsigned n_skipped; /* … so many */
+};
+
+static void found_done(struct found *found)
+{
+    for (unsigned i = 0; i < found->n; i++)
+        free(found->paths[i]);
+    free(found->paths);
+    *found = (struct found){0};
+}
+
+static int found_add(const char *path, void *userdata)
+{
+    struct found *found = userdata;
+    struct process *process;
+    char **paths;
+    bool wanted = true;
+
+    if (found->pid || found->only_dead) {
+        if (process_open(path, false, &process, NULL) >= 0) {
+            wanted = !found->pid || process->pid == found->pid;
+            if (wanted && found->only_dead && process_is_alive(process) != 0) {
+                wanted = false;
+                found->n_skipped++;
+            }
+            process_free(process);
+        } else if (found->pid) {
+            wanted = false;
+        }
+    }
+    if (!wanted)
+        return 0;
+    paths = realloc(found->paths, (found->n + 1) * sizeof(char *));
+    if (!paths)
+        return -ENOMEM;
+    found->paths = paths;
+    paths[found->n] = strdup(path);
+    return paths[found->n++] ? 0 : -ENOMEM;
+}
+
+/* A PID, the folder of a process, or a folder of such. */
+static int find(const char *operand, struct found *found)
+{
+    char *end;
+    unsigned long pid = strtoul(operand, &end, 10);
+    _cleanup_free_ char *inside = NULL;
+    unsigned before = found->n;
+    struct stat st;
+    int r;
+
+    if (*operand >= '0' && *operand <= '9' && !*end && pid > 0 && pid <= INT32_MAX) {
+        found->pid = (uint32_t)pid;
+        r = process_foreach(NULL, found_add, found);
+        found->pid = 0;
+        if (r >= 0 && found->n == before) {
+            cmd_error("a process %lu has left nothing in " RINGS_PARENT "%u", pid,
+                      (unsigned)geteuid());
+            return -ENOENT;
+        }
+        return r;
+    }
+    if (asprintf(&inside, "%s/" PROCESS_FILE_NAME, operand) < 0)
+        return -ENOMEM;
+    if (access(inside, F_OK) == 0)
+        return found_add(operand, found);
+    if (stat(operand, &st) < 0 || !S_ISDIR(st.st_mode)) {
+        cmd_error("%s: %s", operand,
+                  stat(operand, &st) < 0 ? strerror(errno) : "is not what a traced process leaves");
+        return -ENOENT;
+    }
+    return process_foreach(operand, found_add, found);
+}
+
+static void put_date(struct text *out, int64_t ns)
+{
+    time_t s = (time_t)(ns / 1000000000);
+    char text[32];
+    struct tm tm;
+
+    if (localtime_r(&s, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
+        text_put_str(out, text);
+}
+
+/* A line of the list. */
+static int show(const char *path, struct text *out)
+{
+    struct process *process;
+    struct taken taken = {0};
+    struct fault fault = {0};
+    int r = process_open(path, false, &process, &fault);
+
+    if (r >= 0)
+        r = taker_count(process, &taken, &fault);
+    if (r < 0) {
+        cmd_fault(&fault);
+        return r;
+    }
+    text_printf(out, "%10" PRIu32 "  %-16s  ", process->pid, process->program);
+    put_date(out, process->file->clock_pair.realtime);
+    text_printf(out, "  %10" PRIu64 "  ", taken.events);
+    text_put_safe(out, process->path, strlen(process->path));
+    text_put_char(out, '\n');
+    process_free(process);
+    return 0;
+}
+
+static int list(const struct found *found)
+{
+    struct text out;
+    int status = EXIT_FINE;
+
+    if (text_open_fd(&out, STDOUT_FILENO, (size_t)4 * 1024) < 0) {
+        cmd_error("out of memory");
+        return EXIT_COULD_NOT;
+    }
+    text_printf(&out, "%10s  %-16s  %-19s  %10s  %s\n", "PID", "PROGRAM", "SINCE", "UNWRITTEN",
+                "FOLDER");
+    for (unsigned i = 0; i < found->n; i++)
+        if (show(found->paths[i], &out) < 0)
+            status = EXIT_COULD_NOT;
+    if (text_flush(&out) < 0)
+        status = cmd_output_error(out.error);
+    text_done(&out);
+    return status;
+}
+
+static void tell_losses(const struct taken *taken)
+{
+    if (taken->discarded)
+        cmd_message("  %" PRIu64 " events were lost while it ran: their rings were full",
+                    taken->discarded);
+    if (taken->homeless)
+        cmd_message("  %" PRIu64 " events were lost while it ran: their threads got no ring",
+                    taken->homeless);
+    if (taken->unwritten)
+        cmd_message("  %" PRIu64 " events were lost while it ran: they could not be written",
+                    taken->unwritten);
+    if (taken->undescribed)
+        cmd_message("  %" PRIu64 " bytes of records cannot be told: their events were never "
+                    "described",
+                    taken->undescribed);
+    if (taken->damaged)
+        cmd_message("  %u rings are damaged and were passed over", taken->damaged);
+}
+
+static void report(const struct process *process, const struct recovered *recovered)
+{
+    printf("%s (process %" PRIu32 "): %" PRIu64 " events recovered", process->program, process->pid,
+           recovered->taken.events);
+    if (recovered->path)
+        printf(" into %s %s", recovered->completed ? "its trace" : "the new trace",
+               recovered->path);
+    putchar('\n');
+    fflush(stdout);
+}
+
+static bool has_losses(const struct taken *taken)
+{
+    return taken->discarded || taken->homeless || taken->unwritten || taken->undescribed ||
+           taken->damaged;
+}
+
+static int recover_one(const struct recover_options *options, const char *path)
+{
+    struct recovered recovered = {0};
+    struct fault fault = {0};
+    struct process *process;
+    char fallback[64];
+    int r = process_open(path, true, &process, &fault);
+    int status = EXIT_FINE;
+
+    if (r >= 0) {
+        snprintf(fallback, sizeof(fallback), "strata-%" PRIu32, process->pid);
+        r = recover(process, options->output, fallback, &recovered, &fault);
+        if (r >= 0) {
+            report(process, &recovered);
+            tell_losses(&recovered.taken);
+            if (recovered.taken.undescribed || recovered.taken.damaged)
+                cmd_message("  its rings stay in %s", process->path);
+            else if (!options->keep)
+                r = process_remove(process, &fault);
+            if (options->strict && has_losses(&recovered.taken))
+                status = EXIT_LOSSES;
+        }
+        recovered_done(&recovered);
+        process_free(process);
+    }
+    if (r < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    return status;
+}
+
+static int run(const struct recover_options *options, char **operands, int n)
+{
+    struct found found = {.only_dead = options->all || n == 0};
+    int r = 0, status = EXIT_FINE;
+
+    if (n == 0)
+        r = process_foreach(NULL, found_add, &found);
+    for (int i = 0; i < n && r >= 0; i++)
+        r = find(operands[i], &found);
+    if (r < 0) {
+        if (r != -ENOENT)
+            cmd_error("%s", strerror(-r));
+        found_done(&found);
+        return EXIT_COULD_NOT;
+    }
+    if (found.n == 0) {
+        cmd_message("no process has left anything to recover");
+    } else if (options->list || (n == 0 && !options->all)) {
+        status = list(&found);
+    } else if (options->output && found.n > 1) {
+        status = cmd_usage_error("recover", "-o is for one process, these are %u", found.n);
+    } else {
+        for (unsigned i = 0; i < found.n; i++) {
+            int one = recover_one(options, found.paths[i]);
+
+            status = status == EXIT_COULD_NOT || one == EXIT_FINE ? status : one;
+        }
+    }
+    found_done(&found);
+    return status;
+}
+
+int cmd_recover(int argc, char **argv)
+{
+    struct recover_options options = {0};
+    int status = EXIT_COULD_NOT;
+    int n;
+
+    if (options_parse(&recover_command, argc, argv, &options, &n, &status))
+        status = run(&options, argv + 1, n);
+    return status;
+}
