@@ -142,6 +142,32 @@ int native_describe(struct native *native, const struct classes *classes, struct
     return put_metadata(native, fault);
 }
 
+int native_refine(struct native *native, uint64_t clock_hz, struct fault *fault)
+{
+    char *text = NULL;
+    size_t len = 0, start_len;
+    FILE *f;
+
+    if (!native->start_len || clock_hz == native->metadata.clock_hz)
+        return 0;
+    f = open_memstream(&text, &len);
+    if (!f)
+        return fail(fault, -ENOMEM, native->path);
+    native->metadata.clock_hz = clock_hz;
+    ctf_metadata_put_start(f, &native->metadata);
+    start_len = (size_t)ftell(f);
+    fwrite(native->text + native->start_len, 1, native->text_len - native->start_len, f);
+    if (fclose(f) != 0) {
+        free(text);
+        return fail(fault, -ENOMEM, native->path);
+    }
+    free(native->text);
+    native->text = text;
+    native->text_len = len;
+    native->start_len = start_len;
+    return put_metadata(native, fault);
+}
+
 /* ---- The folder ---- */
 
 static int is_empty(int folder)
@@ -217,6 +243,8 @@ int native_create(const char *path, const struct ctf_metadata *metadata, struct 
         }
         if (!f || r < 0)
             r = fail(fault, -ENOMEM, path);
+        native->start_len = native->text_len;
+        native->metadata = mine;
     }
     if (r < 0) {
         native_free(native);

@@ -16,10 +16,13 @@ struct native {
     size_t text_len;
     uint8_t described[CLASS_ID_MAX / 8 + 1]; /* a bit for each class that the text has */
     bool fresh;                              /* the metadata was never put on disk */
+    /* Of a new one: how long is what stands in front of the classes, and of what it was made. */
+    size_t start_len;
+    struct ctf_metadata metadata;
 };
 
 /* Makes the folder PATH; -ENOTEMPTY: it is there, and has something in it. METADATA->uuid may be 0, then
- * there is a new one. */
+ * there is a new one. METADATA->program stays the caller's, and must live as long. */
 int native_create(const char *path, const struct ctf_metadata *metadata, struct native **ret,
                   struct fault *fault);
 /* Opens the trace at PATH to write on. -ESTALE: it is another trace than that of UUID, or none. */
@@ -29,6 +32,8 @@ void native_free(struct native *native);
 
 /* Sees to it that the metadata has all of CLASSES. */
 int native_describe(struct native *native, const struct classes *classes, struct fault *fault);
+/* The clock's rate is known better: tells it in the metadata, where it was we who began it. */
+int native_refine(struct native *native, uint64_t clock_hz, struct fault *fault);
 /* All is on the disk. */
 int native_sync(struct native *native, struct fault *fault);
 

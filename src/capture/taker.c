@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct ring {
@@ -25,6 +26,7 @@ struct taker {
     uint8_t *damaged;    /* likewise: is not tried again */
     struct taken taken;
     double fullest;
+    struct timespec looked; /* when the folder had changed last, as it was looked through */
 };
 
 /* ---- Rings ---- */
@@ -120,12 +122,32 @@ static int open_ring(struct taker *taker, unsigned number, struct ring **ret, st
     return 1;
 }
 
+/* Whether there may be rings that were not seen. What comes in the same tick of the kernel's clock does
+ * not change the folder's time: it is looked at until that is over. */
+static bool may_have_more(struct taker *taker)
+{
+    struct timespec now;
+    struct stat st;
+
+    if (!taker->live || fstat(taker->process->folder, &st) < 0)
+        return true;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (st.st_mtim.tv_sec == taker->looked.tv_sec && st.st_mtim.tv_nsec == taker->looked.tv_nsec)
+        return false;
+    if (now.tv_sec > st.st_mtim.tv_sec + 1)
+        taker->looked = st.st_mtim;
+    return true;
+}
+
 static int look_for_rings(struct taker *taker, struct fault *fault)
 {
     _cleanup_free_ unsigned *numbers = NULL;
     unsigned n;
-    int r = process_rings(taker->process, &numbers, &n);
+    int r;
 
+    if (!may_have_more(taker))
+        return 0;
+    r = process_rings(taker->process, &numbers, &n);
     if (r < 0)
         return fault_plain(fault, r, taker->process->path, "%s", strerror(-r));
     for (unsigned i = 0; i < n; i++) {
@@ -141,6 +163,8 @@ static int look_for_rings(struct taker *taker, struct fault *fault)
             return fault_plain(fault, r, taker->process->path, "ring %u: %s", number, strerror(-r));
         } else {
             taker->taken.rings += (unsigned)r;
+            if (r == 0) /* it is being made */
+                taker->looked = (struct timespec){0};
         }
     }
     return 0;

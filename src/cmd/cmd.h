@@ -32,12 +32,13 @@ int cmd_usage_error(const char *verb, const char *format, ...) _printf_(2, 3);
 
 /* The verbs. */
 struct command;
-extern const struct command ctl_command, gen_command, info_command, list_command, recover_command,
-    report_command, stat_command;
+extern const struct command ctl_command, gen_command, info_command, list_command, record_command,
+    recover_command, report_command, stat_command;
 int cmd_ctl(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_stat(int argc, char **argv);

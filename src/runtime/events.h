@@ -10,8 +10,10 @@
  * Lock: everything here is under registry_lock(), but for class_by_id() and class_count(). It is held
  * over fork(), so that the child finds the registry whole. */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "strata/trace.h"
 

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* strata record: takes what programs trace while they run. */
+
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture/collect.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+#define SECOND UINT64_C(1000000000)
+
+struct record_options {
+    const char *output;
+    uint64_t seconds;
+    bool attach, keep, strict;
+};
+
+static const struct option record_option_table[] = {
+    {OPTION_FLAG, 'a', "attach", NULL, "take from programs that run (all that there is, yet)",
+     offsetof(struct record_options, attach)},
+    {OPTION_STRING, 'o', "output", "FOLDER", "where the trace goes; must be given",
+     offsetof(struct record_options, output)},
+    {OPTION_NUMBER, 't', "time", "SECONDS", "stop then", offsetof(struct record_options, seconds)},
+    {OPTION_FLAG, 'k', "keep", NULL, "do not remove the rings of a program that has ended",
+     offsetof(struct record_options, keep)},
+    {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost",
+     offsetof(struct record_options, strict)},
+    {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
+    {OPTION_END},
+};
+
+static const struct option_group groups[] = {
+    {"Options", record_option_table, 0},
+    {NULL},
+};
+
+const struct command record_command = {
+    .name = "record",
+    .summary = "take what traced programs emit, while they run",
+    .operands = "PID|FOLDER",
+    .about = "With --attach, writes the native trace of a program that runs and was started\n"
+             "with writer=none among its trace options, so that nothing in it writes. Ends with\n"
+             "the program, or by SIGINT or SIGTERM, and takes the rest. It may be killed and\n"
+             "started again: with the same FOLDER it goes on there. While no one takes, the\n"
+             "program counts what its rings have no room for.\n\n"
+             "PID is of this user, or FOLDER is that of its rings.",
+    .groups = groups,
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    stop = 1;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* Until the program ends, the time is up, or a signal comes. The signals are blocked but while it
+ * sleeps, so that none is missed. */
+static int collect(struct collector *collector, const struct record_options *options,
+                   bool *ret_ended, struct fault *fault)
+{
+    uint64_t until = options->seconds ? now_ns() + options->seconds * SECOND : UINT64_MAX;
+    sigset_t blocked, before;
+    int r = 1;
+
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
+    sigprocmask(SIG_BLOCK, &blocked, &before);
+    while (!stop && now_ns() < until) {
+        struct pollfd end = {collector->pidfd, POLLIN, 0};
+        uint64_t sleep = 0;
+        struct timespec time;
+
+        r = collector_step(collector, &sleep, fault);
+        if (r <= 0)
+            break;
+        time = (struct timespec){.tv_nsec = (long)sleep};
+        (void)ppoll(&end, 1, &time, &before);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    *ret_ended = r == 0;
+    return r > 0 ? collector_finish(collector, fault) : r;
+}
+
+static int find_one(const char *path, void *userdata)
+{
+    struct process *process;
+    struct {
+        uint32_t pid;
+        char *path;
+    } *wanted = userdata;
+
+    if (process_open(path, false, &process, NULL) < 0)
+        return 0;
+    /* Of several, the last: what the process executed before is over. */
+    if (process->pid == wanted->pid) {
+        free(wanted->path);
+        wanted->path = strdup(path);
+    }
+    process_free(process);
+    return 0;
+}
+
+/* The folder of the rings that the operand means; NULL, and a message: there is none. */
+static char *find(const char *operand)
+{
+    char *end;
+    unsigned long pid = strtoul(operand, &end, 10);
+    struct {
+        uint32_t pid;
+        char *path;
+    } wanted = {(uint32_t)pid, NULL};
+
+    if (*operand < '0' || *operand > '9' || *end || pid == 0 || pid > INT32_MAX)
+        return strdup(operand);
+    (void)process_foreach(NULL, find_one, &wanted);
+    if (!wanted.path)
+        cmd_error("process %lu has no rings in " RINGS_PARENT "%u: it is not traced, or has had no "
+                  "event yet, or they lie elsewhere (rings=)",
+                  pid, (unsigned)geteuid());
+    return wanted.path;
+}
+
+static int tell(const struct process *process, const struct native *native,
+                const struct taken *taken, const struct record_options *options)
+{
+    uint64_t lost = taken->discarded + taken->homeless + taken->unwritten;
+
+    printf("%s (process %" PRIu32 "): %" PRIu64 " events written to %s\n", process->program,
+           process->pid, taken->events, native->path);
+    fflush(stdout);
+    if (taken->discarded)
+        cmd_message("  %" PRIu64 " events were lost since it began: its rings were full",
+                    taken->discarded);
+    if (taken->homeless)
+        cmd_message("  %" PRIu64 " events were lost since it began: their threads got no ring",
+                    taken->homeless);
+    if (taken->unwritten)
+        cmd_message("  %" PRIu64 " events were lost: they could not be written: %s",
+                    taken->unwritten, strerror(-taken->error));
+    if (taken->undescribed)
+        cmd_message("  %" PRIu64 " bytes of records cannot be told: their events were never "
+                    "described",
+                    taken->undescribed);
+    if (taken->damaged)
+        cmd_message("  %u rings are damaged and were passed over", taken->damaged);
+    if (taken->unwritten)
+        return EXIT_COULD_NOT;
+    return options->strict && (lost || taken->undescribed || taken->damaged) ? EXIT_LOSSES
+                                                                             : EXIT_FINE;
+}
+
+static int record(const struct record_options *options, const char *path)
+{
+    struct collector collector = {.pidfd = -1};
+    struct fault fault = {0};
+    struct process *process;
+    struct taken taken;
+    bool ended = false;
+    int status = EXIT_COULD_NOT;
+    int r = process_open(path, true, &process, &fault);
+
+    if (r < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    r = collector_init(&collector, process, options->output, &fault);
+    if (r >= 0) {
+        r = collect(&collector, options, &ended, &fault);
+        taken = taker_taken(collector.taker, NULL);
+        status = tell(process, collector.native, &taken, options);
+    }
+    if (r >= 0 && ended && !options->keep && !taken.undescribed && !taken.damaged)
+        r = process_remove(process, &fault);
+    if (r < 0) {
+        cmd_fault(&fault);
+        status = EXIT_COULD_NOT;
+    }
+    collector_done(&collector);
+    process_free(process);
+    return status;
+}
+
+/* A file for each ring. */
+static void raise_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int cmd_record(int argc, char **argv)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    struct record_options options = {0};
+    _cleanup_free_ char *path = NULL;
+    int status = EXIT_COULD_NOT;
+    int n;
+
+    if (!options_parse(&record_command, argc, argv, &options, &n, &status))
+        return status;
+    if (!options.attach)
+        return cmd_usage_error("record", "--attach is missing");
+    if (n != 1)
+        return cmd_usage_error("record", n ? "one process at a time" : "which process?");
+    if (!options.output)
+        return cmd_usage_error("record", "where to? --output=FOLDER is missing");
+    path = find(argv[1]);
+    if (!path)
+        return EXIT_COULD_NOT;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    raise_files();
+    return record(&options, path);
+}

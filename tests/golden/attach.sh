@@ -1,0 +1,144 @@
+#!/bin/sh
+# strata record --attach: what a program emits that has no writer arrives, once, in its order, also when
+# collectors are killed and the program is. $EMIT, $VICTIM: tests/runtime. KILLS: how many (5).
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+pid=
+trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true; rm -rf "$work"' EXIT
+cd "$work"
+unset STRATA_TRACE
+strata=$STRATA_BIN/strata
+
+fail() {
+    echo "attach: $case: $*" >&2
+    exit 1
+}
+
+wait_for() {
+    n=0
+    until eval "$1"; do
+        n=$((n + 1))
+        [ $n -lt 600 ] || fail "waited in vain for: $1"
+        sleep 0.05
+    done
+}
+
+have_babeltrace=yes
+command -v babeltrace2 >/dev/null || have_babeltrace=
+
+# The program ends by itself: the collector takes the rest, and removes the rings.
+case=ends
+mkdir rings
+"$EMIT" -p 20000 -t '*,writer=none,rings=rings' 3000 2 >emitted 2>errors &
+pid=$!
+wait_for '[ -e rings/*/ring-1 ]'
+"$strata" record --attach -o trace rings/* >told 2>told.errors ||
+    fail "$(cat told told.errors)"
+wait $pid || fail "the program: $(cat errors)"
+pid=
+grep -q ': 6000 events written to' told || fail "$(cat told)"
+[ ! -s told.errors ] || fail "$(cat told.errors)"
+[ -z "$(ls rings)" ] || fail "left in rings: $(ls rings)"
+"$strata" report trace >report
+[ "$(wc -l <report)" -eq 6000 ] || fail "strata report shows $(wc -l <report) events"
+if [ "$have_babeltrace" ]; then
+    babeltrace2 trace >shown
+    python3 "$here/../runtime/compare.py" babeltrace emitted shown || fail compare.py
+fi
+
+# Nobody attaches: all is there for recovery when it has ended, and it says so when it is asked to flush.
+case=nobody
+"$EMIT" -t '*,writer=none,rings=rings' 600 2 >emitted 2>errors
+rm -rf trace
+"$strata" recover -o trace rings >told || fail "$(cat told)"
+grep -q ': 1200 events recovered into the new trace' told || fail "$(cat told)"
+[ -z "$(ls rings)" ] || fail "left in rings: $(ls rings)"
+
+# Collectors are killed, then the program is; with each other collector in a folder of its own, where the
+# one before it is cut to what it took.
+case=killed
+kills=${KILLS-5}
+for sizes in '' ',ring=64k,subbuffer=8k'; do
+    rm -rf trace trace.*
+    STRATA_TRACE="*,writer=none,rings=rings$sizes" "$VICTIM" run counters 2 1 500 &
+    pid=$!
+    wait_for '[ -e rings/*/ring-1 ]'
+    if grep -q strata-writer /proc/$pid/task/*/comm; then
+        fail "the program has a writer"
+    fi
+    k=0
+    while [ $k -lt "$kills" ]; do
+        k=$((k + 1))
+        "$strata" record --attach -o trace rings/* >told 2>&1 &
+        collector=$!
+        wait_for "[ -e trace/metadata ] && ls trace/stream-* >/dev/null 2>&1 || ! kill -0 $collector"
+        kill -0 $collector 2>/dev/null || fail "collector $k: $(cat told)"
+        if [ $k -eq 1 ]; then
+            status=0
+            "$strata" record --attach -o other rings/* >other.told 2>&1 || status=$?
+            [ $status -eq 1 ] && grep -q 'another strata' other.told || fail "$(cat other.told)"
+        fi
+        sleep "0.0$((k % 10))"
+        kill -KILL $collector
+        wait $collector 2>/dev/null || true
+    done
+    "$strata" record --attach -o trace rings/* >told 2>&1 &
+    collector=$!
+    sleep 0.2
+    kill -TERM $collector
+    wait $collector || fail "SIGTERM: $(cat told)"
+    grep -q 'events written to' told || fail "SIGTERM: $(cat told)"
+    kill -KILL $pid
+    wait $pid 2>/dev/null || true
+    pid=
+    "$strata" recover rings >told 2>&1 || fail "$(cat told)"
+    "$VICTIM" check counters trace >checked 2>&1 || fail "$(cat checked told)"
+    [ -z "$(ls rings)" ] || fail "left in rings: $(ls rings)"
+done
+
+# Into folders of their own: what one wrote and had not released is cut off when the next begins, so that
+# no event is in both.
+case=folders
+rm -rf trace trace.*
+STRATA_TRACE="*,writer=none,rings=rings" "$VICTIM" run counters 1 0 2000 &
+pid=$!
+wait_for '[ -e rings/*/ring-0 ]'
+"$strata" record --attach -o trace.1 rings/* >told 2>&1 &
+collector=$!
+wait_for "[ -s trace.1/stream-0 ] || ! kill -0 $collector"
+kill -KILL $collector
+wait $collector 2>/dev/null || true
+"$strata" record --attach -o trace.2 rings/* >told 2>&1 &
+collector=$!
+wait_for "[ -s trace.2/stream-0 ] || ! kill -0 $collector"
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+pid=
+wait $collector || fail "$(cat told)"
+for t in trace.1 trace.2; do
+    "$strata" report $t 2>/dev/null | sed -n 's/.*stream 0 n \([0-9]*\) .*/\1/p' >$t.n
+    [ -s $t.n ] || fail "$t is empty"
+done
+cat trace.1.n trace.2.n | sort -n -u -c 2>order || fail "not in order, or twice: $(cat order)"
+
+# Who cannot be attached to.
+case=refused
+"$EMIT" -p 20000 -t '*,ctf=own,rings=rings' 2000 1 >emitted 2>errors &
+pid=$!
+wait_for '[ -e rings/*/ring-0 ]'
+status=0
+"$strata" record --attach -o none rings/* >told 2>&1 || status=$?
+[ $status -eq 1 ] && grep -q 'writes its trace by itself' told || fail "$(cat told)"
+status=0
+"$strata" recover rings/* >told 2>&1 || status=$?
+[ $status -eq 1 ] && grep -q 'lives' told || fail "$(cat told)"
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+pid=
+status=0
+"$strata" record --attach -o none rings/* >told 2>&1 || status=$?
+[ $status -eq 1 ] && grep -q 'has ended' told || fail "$(cat told)"
+[ ! -e none ] || fail "it made a folder"
+"$strata" recover rings >told || fail "$(cat told)"
