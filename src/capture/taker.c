@@ -42,16 +42,13 @@ static void ring_free(struct ring *ring)
     free(ring);
 }
 
-/* What must hold of a ring whose owner stopped at any instant (runtime/ring.h), as far as reading it is
- * to come to an end. */
-static bool is_sound(const struct ring *ring)
+bool taker_is_sound(const struct ring_reader *reader)
 {
-    const struct ring_map *map = ring->map;
-    uint64_t from = ring->reader.position;
+    const struct ring_map *map = reader->map;
+    uint64_t from = reader->position;
 
     return map->closed <= map->committed && map->pid != 0 &&
-           (from <= map->committed ? map->committed - from : from - map->committed) <=
-               ring->reader.size;
+           (from <= map->committed ? map->committed - from : from - map->committed) <= reader->size;
 }
 
 static int map_ring(struct ring *ring, int fd, bool live)
@@ -103,7 +100,7 @@ static int open_ring(struct taker *taker, unsigned number, struct ring **ret, st
                 r = -EBADMSG;
             if (r >= 0 && taker->resume)
                 ring_reader_resume(&ring->reader);
-            if (r >= 0 && !taker->live && !is_sound(ring))
+            if (r >= 0 && !taker->live && !taker_is_sound(&ring->reader))
                 r = -EBADMSG;
             r = r < 0 ? -EBADMSG : 1;
         }
@@ -255,7 +252,7 @@ static int take_ring(struct taker *taker, struct ring *ring, enum taking how)
     double full;
     int r = 0;
 
-    if (how == TAKE_DEAD && !is_sound(ring))
+    if (how == TAKE_DEAD && !taker_is_sound(&ring->reader))
         return -EBADMSG;
     /* Not for ever, should the ring be filled as fast as it is read. What handlers left may be behind
      * all that a full ring had. */

@@ -44,5 +44,9 @@ struct taken taker_taken(const struct taker *taker, double *ret_fullest);
 /* Ticks a second as a ring knew when it was made; 0: none did. */
 uint64_t taker_clock_hz(const struct taker *taker);
 
+/* Whether the ring of a dead process is such that reading it comes to an end (runtime/ring.h says what
+ * must hold at every instant). */
+bool taker_is_sound(const struct ring_reader *reader);
+
 /* How many events lie in the rings of a dead process, and are not written. */
 int taker_count(struct process *process, struct taken *ret, struct fault *fault);

@@ -24,7 +24,7 @@ struct record_options {
 };
 
 static const struct option record_option_table[] = {
-    {OPTION_FLAG, 'a', "attach", NULL, "take from programs that run (all that there is, yet)",
+    {OPTION_FLAG, 'a', "attach", NULL, "take from a program that runs; must be given",
      offsetof(struct record_options, attach)},
     {OPTION_STRING, 'o', "output", "FOLDER", "where the trace goes; must be given",
      offsetof(struct record_options, output)},
@@ -47,10 +47,10 @@ const struct command record_command = {
     .summary = "take what traced programs emit, while they run",
     .operands = "PID|FOLDER",
     .about = "With --attach, writes the native trace of a program that runs and was started\n"
-             "with writer=none among its trace options, so that nothing in it writes. Ends with\n"
-             "the program, or by SIGINT or SIGTERM, and takes the rest. It may be killed and\n"
-             "started again: with the same FOLDER it goes on there. While no one takes, the\n"
-             "program counts what its rings have no room for.\n\n"
+             "with writer=none among its trace options, so that nothing in it writes. Ends\n"
+             "with the program, or by SIGINT or SIGTERM, and takes the rest. It may be killed\n"
+             "and started again: with the same FOLDER it goes on there. While no one takes,\n"
+             "the program counts what its rings have no room for.\n\n"
              "PID is of this user, or FOLDER is that of its rings.",
     .groups = groups,
 };

@@ -20,14 +20,13 @@ struct recover_options {
 };
 
 static const struct option recover_option_table[] = {
-    {OPTION_FLAG, 'l', "list", NULL, "only show what there is (the default without operands)",
+    {OPTION_FLAG, 'l', "list", NULL, "only show what there is",
      offsetof(struct recover_options, list)},
     {OPTION_FLAG, 'a', "all", NULL, "recover all that --list shows",
      offsetof(struct recover_options, all)},
-    {OPTION_STRING, 'o', "output", "FOLDER",
-     "make a new trace there, instead of completing the one that the program was writing",
+    {OPTION_STRING, 'o', "output", "FOLDER", "make a new trace there instead",
      offsetof(struct recover_options, output)},
-    {OPTION_FLAG, 'k', "keep", NULL, "do not remove the rings when all of them is recovered",
+    {OPTION_FLAG, 'k', "keep", NULL, "do not remove the rings",
      offsetof(struct recover_options, keep)},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost",
      offsetof(struct recover_options, strict)},

@@ -40,6 +40,8 @@
 
 /* Of the default place, which is everybody's, a quarter stays free. */
 #define FREE_PART 4
+/* … and there are not more processes than this, those that were killed included. */
+#define FOLDERS_MAX 256
 
 /* Wiped in a child, also in one that none of our handlers heard of. */
 struct place {
@@ -171,11 +173,21 @@ static int take_space(int fd, uint64_t length)
     /* Beyond, the kernel would end the program by SIGXFSZ. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && length > limit.rlim_cur)
         return -EFBIG;
-    if (fallocate(fd, 0, 0, (off_t)length) == 0)
-        return 0;
+    do
+        if (fallocate(fd, 0, 0, (off_t)length) == 0)
+            return 0;
+    while (errno == EINTR);
     if (errno != EOPNOTSUPP)
         return -errno;
     return ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
+}
+
+static bool has_too_many(int parent)
+{
+    struct stat st;
+
+    /* The folders in a folder of a tmpfs each count as a link to it. */
+    return !setup.parent[0] && fstat(parent, &st) == 0 && st.st_nlink >= FOLDERS_MAX + 2;
 }
 
 static int leaves_space(int fd, uint64_t length)
@@ -230,7 +242,7 @@ static int make_folder(char *path, size_t size, int *ret_parent)
 
     if (parent < 0)
         return parent;
-    r = leaves_space(parent, SLACK);
+    r = has_too_many(parent) ? -EMLINK : leaves_space(parent, SLACK);
     if (r < 0)
         goto fail;
     name = line.at;
@@ -525,7 +537,10 @@ void folder_complain(void)
     setup.told = true;
     trace_message("rings cannot be kept in %s: %s; what is in them will be lost if the program is "
                   "killed (rings=FOLDER says where else)",
-                  setup.parent[0] ? setup.parent : "/dev/shm", strerror(-error));
+                  setup.parent[0] ? setup.parent : "/dev/shm",
+                  error == -EMLINK
+                      ? "too many processes have left theirs, which 'strata recover' shows"
+                      : strerror(-error));
 }
 
 /* ---- The end, and children ---- */

@@ -343,31 +343,51 @@ static void give_back(struct home *at, struct ring_map *map)
     __atomic_fetch_add(&at->n_free, 1, __ATOMIC_RELAXED);
 }
 
+/* A ring for the thread, which has none as far as it knows. */
+static struct strata_ring *acquire(void)
+{
+    struct strata_ring *ring = NULL, *before = strata_ring_self;
+    struct home *at;
+    uint32_t tid;
+
+    if (before->line)
+        return before; /* a handler found one, after the thread had looked */
+
+    tid = (uint32_t)syscall(SYS_gettid);
+    at = get_home();
+    if (at)
+        ring = find_ring(at, tid);
+    if (!ring)
+        return strata_ring_self->line ? strata_ring_self : NULL;
+    name_thread(ring_map_of(ring->line), tid);
+    /* A handler that came meanwhile may have found a ring for this thread: one is enough. */
+    if (!__atomic_compare_exchange_n(&strata_ring_self, &before, ring, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED)) {
+        give_back(at, ring_map_of(ring->line));
+        return before;
+    }
+    if (have_leave_key && leave_key < KEYS_IN_PLACE)
+        (void)pthread_setspecific(leave_key, ring);
+    return ring;
+}
+
 struct strata_ring *ring_acquire(void)
 {
+    static const int own_fault[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    struct strata_ring *ring = NULL;
     int saved_errno = errno;
-    struct strata_ring *ring = NULL, *before = strata_ring_self;
-    uint32_t tid;
-    struct home *at;
+    sigset_t all, mask;
 
     /* Each attempt is some system calls; when there was no ring to be had, few events try again. */
     if ((tries & 1023) == 0) {
-        tid = (uint32_t)syscall(SYS_gettid);
-        at = get_home();
-        if (at)
-            ring = find_ring(at, tid);
-        if (ring) {
-            name_thread(ring_map_of(ring->line), tid);
-            /* A handler that came meanwhile may have found a ring for this thread: one is enough. */
-            if (__atomic_compare_exchange_n(&strata_ring_self, &before, ring, false,
-                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-                if (have_leave_key && leave_key < KEYS_IN_PLACE)
-                    (void)pthread_setspecific(leave_key, ring);
-            } else {
-                give_back(at, ring_map_of(ring->line));
-                ring = before;
-            }
-        }
+        /* Handlers wait, as far as they can: where signals come often, the kernel would break off the
+         * taking of space for a file again and again. */
+        sigfillset(&all);
+        for (size_t i = 0; i < sizeof(own_fault) / sizeof(*own_fault); i++)
+            sigdelset(&all, own_fault[i]);
+        pthread_sigmask(SIG_BLOCK, &all, &mask);
+        ring = acquire();
+        pthread_sigmask(SIG_SETMASK, &mask, NULL);
     }
     tries = ring ? 0 : tries + 1;
     errno = saved_errno;

@@ -61,7 +61,6 @@ int ring_reader_init(struct ring_reader *ret, void *p, size_t length)
         .map = map,
         .size = map->size,
         .subbuffer_size = map->subbuffer_size,
-        .data = (const uint8_t *)p + map->data_offset,
         .overwrite = map->flags & RING_OVERWRITE,
     };
     if (!is_power_of_two(reader.size) || !is_power_of_two(reader.subbuffer_size) ||
@@ -72,6 +71,7 @@ int ring_reader_init(struct ring_reader *ret, void *p, size_t length)
         map->classes_offset % 8 != 0 || map->classes_offset > map->data_offset ||
         map->n_classes > (map->data_offset - map->classes_offset) / 8)
         return -EINVAL;
+    reader.data = (const uint8_t *)p + map->data_offset;
 
     if (reader.overwrite) {
         reader.position = __atomic_load_n(&map->oldest, __ATOMIC_ACQUIRE);

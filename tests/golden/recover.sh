@@ -46,7 +46,7 @@ while [ $n -lt "$kills" ]; do
         0.02 + rand() * 0.1, 1 + rand() * 4, (rand() < 0.5) * rand() * 3000, rand() < 0.8, rand() < 0.5 }')"
     sizes=
     [ "$ring" -eq 1 ] && sizes=,ring=64k,subbuffer=8k
-    rm -rf trace
+    rm -rf trace counters
     STRATA_TRACE="*,ctf=trace,rings=rings$sizes" \
         "$VICTIM" run counters "$threads" "$signals" "$pause" 2>errors &
     pid=$!
@@ -70,3 +70,71 @@ while [ $n -lt "$kills" ]; do
 done
 [ $recovered -gt 0 ] || fail "in $kills kills there was nothing to recover"
 echo "$kills kills, $recovered events recovered"
+
+# ---- By its own hand, and while nothing can be written any more
+ulimit -c 0
+for n in 1 2 3; do
+    case=abort
+    rm -rf trace
+    STRATA_TRACE="*,ctf=trace,rings=rings" "$VICTIM" run counters 2 1 500 0.1 abort 2>errors || true
+    [ -n "$(ls rings)" ] || fail "abort() left nothing"
+    recover_and_check "abort $n"
+
+    case=limit
+    rm -rf trace
+    (
+        ulimit -f 600 # 300 KB
+        STRATA_TRACE="*,ctf=trace,rings=rings,ring=64k,subbuffer=8k" \
+            exec "$VICTIM" run counters 2 1 500 2>errors
+    ) &
+    pid=$!
+    sleep 0.3
+    kill -KILL $pid
+    wait $pid 2>/dev/null || true
+    [ -n "$(ls rings)" ] || fail "it ended by the limit: $(cat errors)"
+    recover_and_check "file size limit $n" unwritten
+done
+
+# ---- What -o, --keep, --list and wrong uses do
+case=options
+rm -rf trace
+"$EMIT" -k -t '*,ctf=trace,rings=rings,mode=overwrite,ring=64k,subbuffer=8k' 3000 2 >emitted 2>errors ||
+    true
+"$strata" recover --list rings >told
+[ "$(wc -l <told)" -eq 2 ] && grep -q ' emit ' told || fail "--list: $(cat told)"
+"$strata" recover --keep -o kept rings >told || fail "--keep: $(cat told)"
+"$strata" recover -o again rings >told2 || fail "-o: $(cat told2)"
+events() { sed 's/^.*: \([0-9]*\) events recovered.*/\1/' "$1"; }
+[ "$(events told)" -gt 100 ] && [ "$(events told)" = "$(events told2)" ] ||
+    fail "kept: $(cat told), then: $(cat told2)"
+[ -z "$(ls rings)" ] || fail "left: $(ls rings)"
+[ "$("$strata" report kept | grep -c ' emit_')" = "$(events told)" ] || fail "not all of it is in the trace"
+status=0
+"$strata" recover /nowhere 2>errors || status=$?
+[ $status -eq 1 ] && grep -q '/nowhere: No such file' errors || fail "$(cat errors)"
+status=0
+"$strata" recover 1 2>errors || status=$?
+[ $status -eq 1 ] && grep -q 'process 1 has left nothing' errors || fail "$(cat errors)"
+"$strata" recover rings 2>errors || fail "an empty folder: $(cat errors)"
+grep -q 'no process has left' errors || fail "$(cat errors)"
+
+# A packet that a kill tore in the middle, and those that were written twice, are cut first.
+case=torn
+rm -rf trace
+"$EMIT" -k -t '*,ctf=trace,rings=rings' 3000 1 >emitted 2>errors || true
+printf 'torn' >>trace/stream-0
+"$strata" recover rings >told 2>errors || fail "$(cat errors)"
+[ "$("$strata" report trace | grep -c ' emit_')" -eq 3000 ] || fail "$("$strata" report trace | tail -2)"
+
+# Another trace in its place is not touched.
+case=replaced
+rm -rf trace
+"$EMIT" -k -t '*,ctf=trace,rings=rings' 300 1 >emitted 2>errors || true
+rm -rf trace
+"$EMIT" -t '*,ctf=trace,rings=rings' 600 1 >emitted 2>errors
+cp -r trace before
+status=0
+"$strata" recover rings >told 2>errors || status=$?
+[ $status -eq 1 ] && grep -q 'another trace' errors || fail "$(cat told errors)"
+diff -r trace before || fail "it was changed"
+"$strata" recover -o new rings >told 2>errors || fail "$(cat errors)"

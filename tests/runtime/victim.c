@@ -176,10 +176,11 @@ static void *run_thread(void *p)
 
 static int map_counters(const char *path, bool make)
 {
-    int fd = open(path, O_RDWR | (make ? O_CREAT | O_TRUNC : 0), 0600);
+    /* It may have been killed before it had made them. */
+    int fd = open(path, O_RDWR | O_CREAT | (make ? O_TRUNC : 0), 0600);
     void *p;
 
-    if (fd < 0 || (make && ftruncate(fd, STREAMS * sizeof(*counters)) < 0)) {
+    if (fd < 0 || ftruncate(fd, STREAMS * sizeof(*counters)) < 0) {
         perror(path);
         return -1;
     }
