@@ -53,7 +53,7 @@ static void read_packets(struct run *run, unsigned number, struct cursor *cursor
             packets[n] = cursor->packet;
             if (packets[n].header.events_discarded > cursor->discarded)
                 COUNT(events_dropped, packets[n].header.events_discarded - cursor->discarded);
-            cursor->discarded = packets[n].header.events_discarded;
+            cursor->discarded = MAX(cursor->discarded, packets[n].header.events_discarded);
         }
         if (n) {
             cursor->reader.lost += run->packets(number, packets, n);
@@ -213,11 +213,13 @@ static void note_fullness(struct pass *pass, unsigned n_rings)
     }
 }
 
-/* What was dropped and no packet tells of: nothing comes behind it any more. */
+/* What was dropped and no packet tells of yet: a ring that was full tells with its next packet, which may
+ * never come. */
 static void tell_last_drops(struct run *run, unsigned n_rings)
 {
     uint64_t homeless = ring_homeless_drops();
-    uint64_t now = times_ns(run->times, trace_clock_ticks());
+    /* All records before this are handed on, and none behind it. */
+    uint64_t now = times_ns(run->times, run->until);
 
     for (unsigned i = 0; i < n_rings; i++) {
         struct cursor *cursor = run->pass->cursors[i];
@@ -273,7 +275,7 @@ void pass_make(struct pass *pass, enum pass_kind kind, packets_function packets,
     if (records)
         merge(&run);
     note_fullness(pass, n_rings);
-    if (kind == PASS_LAST)
+    if (kind >= PASS_ALL)
         tell_last_drops(&run, n_rings);
 }
 

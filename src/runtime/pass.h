@@ -10,8 +10,8 @@
 enum pass_kind {
     PASS_OFTEN,        /* what costs least: closed packets, where no records are asked for */
     PASS_OPEN_PACKETS, /* what is committed in open packets too */
-    PASS_ALL,          /* and what flight recorders hold */
-    PASS_LAST,         /* and what was dropped since; nothing comes behind it */
+    PASS_ALL,          /* and what flight recorders hold, and what was dropped since */
+    PASS_LAST,         /* the same; nothing comes behind it */
 };
 
 struct pass {

@@ -102,7 +102,7 @@ bool cursor_next(struct cursor *cursor)
 void cursor_release(struct cursor *cursor)
 {
     ring_reader_release(&cursor->reader, &cursor->packet);
-    cursor->discarded = cursor->packet.header.events_discarded;
+    cursor->discarded = MAX(cursor->discarded, cursor->packet.header.events_discarded);
     cursor->in_packet = false;
     cursor->at_record = false;
 }

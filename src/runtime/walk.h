@@ -19,7 +19,7 @@ struct cursor {
     const uint8_t *arguments;
     size_t size;        /* of the arguments */
     uint64_t started;   /* the reader's position when the pass began */
-    uint64_t discarded; /* as of the last packet that was done with */
+    uint64_t discarded; /* of its drops, how many were told of; packets may tell of fewer */
 };
 
 int cursor_init(struct cursor *cursor, struct ring_map *map);
