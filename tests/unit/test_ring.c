@@ -319,7 +319,7 @@ static void *emit_many(void *p)
 {
     struct emitter *self = p;
 
-    self->tid = (uint32_t)syscall(SYS_gettid);
+    __atomic_store_n(&self->tid, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
     for (unsigned i = 0; i < PER_THREAD; i++)
         if (emit_two((uint64_t)self->tid << 32 | self->emitted, i))
             self->emitted++;
@@ -344,8 +344,8 @@ static void collect(struct ring_reader *readers, unsigned n, enum ring_reading h
 
             while ((r = next_record(&walk, &record)) > 0)
                 for (unsigned k = 0; k < n_emitters; k++)
-                    if (emitters[k].tid == record.a >> 32) {
-                        assert_int_equal(packet.header.tid, emitters[k].tid);
+                    if (__atomic_load_n(&emitters[k].tid, __ATOMIC_RELAXED) == record.a >> 32) {
+                        assert_int_equal(packet.header.tid, record.a >> 32);
                         assert_int_equal(record.a & UINT32_MAX, emitters[k].read++);
                     }
             assert_int_equal(r, 0);
