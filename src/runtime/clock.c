@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #if defined(__x86_64__)
@@ -53,23 +55,32 @@ static uint64_t tsc_hz_by_cpuid(void)
 }
 #endif
 
-enum clock_kind trace_clock_kind(void)
+static enum clock_kind choose_kind(void)
 {
-#if defined(__x86_64__)
-    static _Atomic int kind =
-        -1; /* asking the processor takes a microsecond or, in a guest, many */
-    int k = atomic_load_explicit(&kind, memory_order_relaxed);
+    const char *wish = secure_getenv("STRATA_TRACE_CLOCK");
 
-    if (k < 0) {
-        k = tsc_is_invariant() ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC;
-        atomic_store_explicit(&kind, k, memory_order_relaxed);
-    }
-    return (enum clock_kind)k;
+    if (wish && strcmp(wish, "monotonic") == 0)
+        return CLOCK_KIND_MONOTONIC;
+#if defined(__x86_64__)
+    return tsc_is_invariant() ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC;
 #elif defined(__aarch64__)
     return CLOCK_KIND_CNTVCT;
 #else
     return CLOCK_KIND_MONOTONIC;
 #endif
+}
+
+enum clock_kind trace_clock_kind(void)
+{
+    static _Atomic int kind =
+        -1; /* asking the processor takes a microsecond or, in a guest, many */
+    int k = atomic_load_explicit(&kind, memory_order_relaxed);
+
+    if (unlikely(k < 0)) { /* before main(): note_first_pair() asks */
+        k = (int)choose_kind();
+        atomic_store_explicit(&kind, k, memory_order_relaxed);
+    }
+    return (enum clock_kind)k;
 }
 
 uint64_t trace_clock_ticks(void)
@@ -80,8 +91,10 @@ uint64_t trace_clock_ticks(void)
 #elif defined(__aarch64__)
     uint64_t ticks;
 
-    __asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(ticks));
-    return ticks;
+    if (likely(trace_clock_kind() == CLOCK_KIND_CNTVCT)) {
+        __asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+    }
 #endif
     return (uint64_t)read_ns(CLOCK_MONOTONIC);
 }

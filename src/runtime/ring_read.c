@@ -97,8 +97,10 @@ void ring_reader_resume(struct ring_reader *reader)
  * race, and meant to be one. */
 __attribute__((no_sanitize("thread"))) static void copy(void *to, const void *from, size_t size)
 {
-    volatile uint64_t *t = to;
-    const volatile uint64_t *f = from;
+    /* Headers are copied too, which are no arrays of words. */
+    typedef uint64_t __attribute__((may_alias)) any_word;
+    volatile any_word *t = to;
+    const volatile any_word *f = from;
 
     for (size_t i = 0; i < (size + 7) / 8; i++)
         t[i] = f[i];

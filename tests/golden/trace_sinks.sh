@@ -104,6 +104,13 @@ for sink in ctf simple log; do
     rm -rf "alone.$name"
 done
 
+# By the clock that every machine has: no event is stamped in line then.
+case=clock
+STRATA_TRACE_CLOCK=monotonic "$EMIT" -t '*,ctf=clock.ctf,simple=clock.st,log=clock.log' 3000 2 >emitted 2>errors
+all_well
+check emitted clock
+grep -q 'freq = 1000000000;' clock.ctf/metadata || fail "$case: $(grep -A 9 '^clock' clock.ctf/metadata)"
+
 # While it runs: without a flush of the program's.
 case=live
 "$EMIT" -p 20000 -t "*,ctf=live.ctf,simple=live.st,log=live.log" 2000 1 >emitted 2>errors &
