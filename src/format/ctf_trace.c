@@ -55,7 +55,12 @@ void ctf_facts(const struct source *source,
         put(arg, "process", text);
     }
     if (clock) {
-        snprintf(text, sizeof text, "%.64s, %" PRIu64 " ticks a second", clock->name, clock->hz);
+        int n = snprintf(text, sizeof text, "%.40s, %" PRIu64 " ticks a second", clock->name,
+                         clock->hz);
+
+        if (clock->offset_s || clock->offset)
+            snprintf(text + n, sizeof text - (size_t)n, ", 0 at %.6f s since 1970",
+                     (double)clock->offset_s + (double)clock->offset / (double)clock->hz);
         put(arg, "stamped by", text);
     }
 }

@@ -50,6 +50,8 @@ cmp json again || fail "a subfolder makes a difference"
 "$EMIT" -t '*,ctf=whole' 600 2 >emitted
 "$strata" report whole >whole.txt
 [ "$(wc -l <whole.txt)" -eq 1200 ] || fail "$(wc -l <whole.txt) events"
+"$strata" info whole >info
+grep -q '^  stamped by  *[a-z]*, [0-9]* ticks a second, 0 at [0-9]*\.[0-9]* s since 1970$' info || fail "$(cat info)"
 
 # On one line of time with what QEMU wrote: both are CLOCK_MONOTONIC.
 "$EMIT" -t '*,ctf=both.ctf,simple=both.st' 100 1 >emitted
