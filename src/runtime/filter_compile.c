@@ -2,8 +2,6 @@
 #include "runtime/filter.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/macro.h"
@@ -153,8 +151,10 @@ static unsigned keep_pattern(struct compiler *compiler, const struct value *text
     const char *pattern = compiler->condition->patterns + text->pattern;
     unsigned at = compiler->patterns_len;
 
-    compiler->patterns_len += (unsigned)strlen(pattern) + 1;
-    strcpy(compiler->patterns + at, pattern);
+    size_t size = strlen(pattern) + 1;
+
+    memcpy(compiler->patterns + at, pattern, size);
+    compiler->patterns_len += (unsigned)size;
     return at;
 }
 
@@ -194,30 +194,6 @@ static int compare_strings(struct compiler *compiler, struct value left, struct 
 
 /* ---- Numbers ---- */
 
-/* Warns if FIELD can never be like VALUE. */
-static void compare_range(struct compiler *compiler, const struct value *field,
-                          const struct value *constant)
-{
-    const struct strata_field *f = &compiler->fields[field->field];
-    unsigned bits = f->kind == STRATA_BOOL ? 1 : 8U * f->size;
-    int64_t value = (int64_t)constant->value;
-    bool fits;
-
-    if (f->kind == STRATA_SIGNED)
-        fits = !(constant->is_unsigned && value < 0) && value >= INT64_MIN >> (64 - bits) &&
-               value <= INT64_MAX >> (64 - bits);
-    else
-        fits =
-            (constant->is_unsigned || value >= 0) && constant->value <= UINT64_MAX >> (64 - bits);
-    if (fits || compiler->warning->column)
-        return;
-    (void)filter_fail(compiler->warning, constant->column,
-                      constant->is_unsigned
-                          ? "'%s' is of the type %s and never has the value %" PRIu64
-                          : "'%s' is of the type %s and never has the value %" PRId64,
-                      f->name, f->type, constant->value);
-}
-
 static enum filter_operation binary_operation(uint8_t op, bool left_unsigned, bool right_unsigned)
 {
     bool is_unsigned = left_unsigned || right_unsigned;
@@ -252,6 +228,38 @@ static uint64_t apply(enum filter_operation operation, uint64_t l, uint64_t r)
     }
 }
 
+/* Whether FIELD and CONSTANT, of which LEFT says which one is the field, compare as OP says. */
+static bool compares(uint8_t op, bool left, struct value field, struct value constant)
+{
+    const struct value *l = left ? &field : &constant;
+    const struct value *r = left ? &constant : &field;
+
+    return apply(binary_operation(op, l->is_unsigned, r->is_unsigned), l->value, r->value);
+}
+
+/* Warns if, of the field's type, no value or every value compares so. */
+static void compare_range(struct compiler *compiler, uint8_t op, bool left, struct value field,
+                          struct value constant)
+{
+    const struct strata_field *f = &compiler->fields[field.field];
+    unsigned bits = f->kind == STRATA_BOOL ? 1 : 8U * f->size;
+    struct value least = field;
+    struct value most = field;
+    bool of_least;
+
+    least.value = f->kind == STRATA_SIGNED ? (uint64_t)(INT64_MIN >> (64 - bits)) : 0;
+    most.value = f->kind == STRATA_SIGNED ? INT64_MAX >> (64 - bits) : UINT64_MAX >> (64 - bits);
+    of_least = compares(op, left, least, constant);
+    /* What is between them is like them, but where it is equal to the constant. */
+    if (of_least != compares(op, left, most, constant) || compiler->warning->column ||
+        ((op == OPERATOR_EQUAL || op == OPERATOR_NOT_EQUAL) &&
+         !compares(OPERATOR_LESS, true, constant, least) &&
+         !compares(OPERATOR_LESS, true, most, constant)))
+        return;
+    (void)filter_fail(compiler->warning, constant.column, "'%s' is of the type %s: this %s holds",
+                      f->name, f->type, of_least ? "always" : "never");
+}
+
 static bool is_division(enum filter_operation operation)
 {
     return operation >= OPERATION_DIVIDE_U && operation <= OPERATION_MODULO_S;
@@ -272,9 +280,9 @@ static int binary(struct compiler *compiler, const struct filter_node *node)
         return not_a_number(compiler, left.kind != VALUE_NUMBER ? &left : &right);
     }
     if (relation && left.plain && right.constant)
-        compare_range(compiler, &left, &right);
+        compare_range(compiler, node->op, true, left, right);
     if (relation && right.plain && left.constant)
-        compare_range(compiler, &right, &left);
+        compare_range(compiler, node->op, false, right, left);
 
     operation = binary_operation(node->op, left.is_unsigned, right.is_unsigned);
     value.is_unsigned = !relation && (left.is_unsigned || (right.is_unsigned && !shift));

@@ -1,6 +1,6 @@
 #!/bin/sh
 # That the benchmarks run: of bench/decode its generators, its checks that every program shows every
-# event, its table; of bench/gen every format and backend. Peers that are not installed are left out;
+# event, its table; of bench/gen every format and backend; of bench/filter its rows. Peers that are not installed are left out;
 # no figure matters.
 set -eu
 
@@ -16,6 +16,11 @@ trap 'rm -rf "$dir"' EXIT
     exit 1
 }
 grep -q 'strata report' "$dir/table"
+
+if [ -n "${LIBSTRATA:-}" ]; then # not in a build with a sanitizer
+    "$tree/bench/filter" --short >"$dir/table" || { cat "$dir/table" && exit 1; }
+    [ "$(grep -c ' ns ' "$dir/table")" -eq 9 ]
+fi
 
 [ -f /usr/share/qemu/trace-events-all ] || exit 0
 "$tree/bench/gen" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
