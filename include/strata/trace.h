@@ -226,7 +226,8 @@ STRATA_TRACE_API int strata_trace_flush(void);
 
 /* Off: what is emitted from now on is not written, and is not counted as lost; what was emitted before
  * is in the file. On: it is written again, behind what is there, to a file that is made now if it is not
- * there. 0, -ENOMEM, or what opening it says: then it stays off. */
+ * there. In the native trace the gap is one of packets, which its readers tell of as a loss of unknown
+ * size; in simpletrace nothing shows it. 0, -ENOMEM, or what opening it says: then it stays off. */
 STRATA_TRACE_API int strata_trace_file_set_enabled(bool on);
 /* From now on the trace goes to PATH (`%p` in it is the process's number); what is there goes. The file
  * of before is complete. When the trace file is off, the new one is made when it is switched on. Errors

@@ -51,7 +51,7 @@ static void emit(uint64_t value)
     struct strata_slot slot;
     uint8_t *at;
 
-    if (!states[1])
+    if (!strata_event_is_on(&events[1]))
         return;
     at = strata_ring_begin(&slot, events[1].id, 8 + sizeof(value));
     if (!at)

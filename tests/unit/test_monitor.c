@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "strata/monitor.h"
 #include "strata/trace.h"
@@ -511,6 +515,62 @@ static void test_addresses(void **unused)
     strata_monitor_free(monitor);
 }
 
+/* What is said by the monitor at PATH to a line, up to the next prompt. */
+static void ask_socket(const char *path, const char *line, char *ret, size_t size)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    size_t len = 0;
+    size_t prompts = 0;
+
+    assert_true(fd >= 0);
+    strncpy(name.sun_path, path, sizeof(name.sun_path) - 1);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&name, sizeof(name)), 0);
+    assert_int_equal(write(fd, line, strlen(line)), strlen(line));
+    while (prompts < 2) {
+        ssize_t n = read(fd, ret + len, size - 1 - len);
+
+        assert_true(n > 0);
+        len += (size_t)n;
+        ret[len] = '\0';
+        prompts = count(ret, PROMPT);
+    }
+    close(fd);
+}
+
+/* A child has copies of everything but the thread: when it frees the monitor, the parent goes on. */
+static void test_fork(void **unused)
+{
+    struct strata_monitor *monitor = NULL;
+    char folder[] = "/tmp/strata-monitor-XXXXXX";
+    char path[64];
+    char where[80];
+    char said[512];
+    int status;
+    pid_t child;
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/socket", folder);
+    snprintf(where, sizeof(where), "unix:%s", path);
+    assert_int_equal(strata_monitor_new(STRATA_MONITOR_HMP, &monitor), 0);
+    assert_int_equal(strata_monitor_listen(monitor, where), 0);
+    assert_int_equal(strata_monitor_start(monitor), 0);
+    ask_socket(path, "info nonsense\n", said, sizeof(said));
+    child = fork();
+    if (child == 0) {
+        strata_monitor_free(monitor);
+        _exit(0);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    ask_socket(path, "info nonsense\n", said, sizeof(said));
+    assert_non_null(strstr(said, "unknown command: 'info nonsense'\r\n" PROMPT));
+    strata_monitor_free(monitor);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static int setup(void **unused)
 {
     strata_group_register(&group);
@@ -525,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_requests),   cmocka_unit_test(test_states),
         cmocka_unit_test(test_lines),      cmocka_unit_test(test_long_line),
         cmocka_unit_test(test_quit),       cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_fork),
     };
 
     unsetenv("STRATA_TRACE");
