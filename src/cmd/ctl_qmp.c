@@ -33,26 +33,39 @@ static int no_utf8(const char *text)
     return EXIT_COULD_NOT;
 }
 
-static int list(void *p, unsigned n, char **arguments)
+/* The events of that pattern, and at least one; else the exit status. */
+static int get_events(struct target *target, const char *pattern, json_t **ret)
 {
-    struct target *target = p;
-    const char *pattern = n ? arguments[0] : "*";
-    json_t *names = json_pack("{s:s}", "name", pattern);
-    _cleanup_(json_decrefp) json_t *events = NULL;
+    json_t *arguments = json_pack("{s:s}", "name", pattern);
     struct fault fault = {0};
-    const json_t *event;
-    size_t i;
+    json_t *events;
     int r;
 
-    if (!names)
+    if (!arguments)
         return no_utf8(pattern);
-    r = qmp_execute(target->qmp, "trace-event-get-state", names, &events, &fault);
+    r = qmp_execute(target->qmp, "trace-event-get-state", arguments, &events, &fault);
     if (r < 0)
         return tell(r, &fault);
     if (json_array_size(events) == 0) {
         cmd_error("no event matches '%s'", pattern);
+        json_decref(events);
         return EXIT_COULD_NOT;
     }
+    *ret = events;
+    return EXIT_FINE;
+}
+
+static int list(void *p, unsigned n, char **arguments)
+{
+    struct target *target = p;
+    _cleanup_(json_decrefp) json_t *events = NULL;
+    const json_t *event;
+    int status;
+    size_t i;
+
+    status = get_events(target, n ? arguments[0] : "*", &events);
+    if (status != EXIT_FINE)
+        return status;
     json_array_foreach(events, i, event)
     {
         const char *state = json_string_value(json_object_get(event, "state"));
@@ -71,11 +84,16 @@ static int list(void *p, unsigned n, char **arguments)
 static int switch_events(struct target *target, unsigned n, char **patterns, bool on)
 {
     for (unsigned i = 0; i < n; i++) {
-        json_t *arguments = json_pack("{s:s, s:b}", "name", patterns[i], "enable", on ? 1 : 0);
-        _cleanup_(json_decrefp) json_t *result = NULL;
+        _cleanup_(json_decrefp) json_t *events = NULL, *result = NULL;
         struct fault fault = {0};
-        int r;
+        json_t *arguments;
+        int status, r;
 
+        /* QEMU takes a pattern that matches nothing for well done. */
+        status = get_events(target, patterns[i], &events);
+        if (status != EXIT_FINE)
+            return status;
+        arguments = json_pack("{s:s, s:b}", "name", patterns[i], "enable", on ? 1 : 0);
         if (!arguments)
             return no_utf8(patterns[i]);
         r = qmp_execute(target->qmp, "trace-event-set-state", arguments, &result, &fault);
