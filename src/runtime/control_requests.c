@@ -54,17 +54,18 @@ static int count_one(const struct strata_event *event, void *userdata)
 static void put_sink(FILE *out, enum sink_number number)
 {
     struct sink_state state;
-    int r = writer_sink_state(number, &state);
 
-    if (r < 0 || !state.on)
+    if (writer_sink_state(number, &state) < 0)
         return;
-    fprintf(out, "sink %s %s %" PRIu64 " ", state.name,
-            state.paused    ? "paused"
-            : state.is_open ? "open"
-                            : "closed",
-            state.lost);
-    put_text(out, state.path ? state.path : "-");
-    putc('\n', out);
+    if (state.on) {
+        fprintf(out, "sink %s %s %" PRIu64 " ", state.name,
+                state.paused    ? "paused"
+                : state.is_open ? "open"
+                                : "closed",
+                state.lost);
+        put_text(out, state.path ? state.path : "-");
+        putc('\n', out);
+    }
     free(state.path);
 }
 
