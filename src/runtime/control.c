@@ -558,9 +558,9 @@ void control_after_fork_child(void)
     }
     control.running = false;
     control.child = true;
-    control.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     if (was_running) {
         control_requests_begin();
         start_thread();
     }
+    pthread_mutex_unlock(&control.lock);
 }

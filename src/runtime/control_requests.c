@@ -257,25 +257,39 @@ static void put_class_drops(FILE *out)
         fprintf(out, "class 0 %" PRIu64 " -\n", beyond);
 }
 
+/* Its owner may be changing: a race, and harmless. */
+__attribute__((no_sanitize("thread"))) static uint32_t copy_name(const struct ring_map *map,
+                                                                 char ret[17])
+{
+    const volatile char *name = map->thread_name;
+    const volatile uint32_t *tid = &map->tid;
+
+    for (unsigned i = 0; i < 16; i++)
+        ret[i] = name[i];
+    ret[16] = '\0';
+    return *tid;
+}
+
 static void put_rings(FILE *out)
 {
     for (unsigned i = 0; i < ring_count(); i++) {
         const struct ring_map *map = ring_at(i);
-        char name[sizeof(map->thread_name) + 1] = "";
         uint64_t committed, from;
+        char name[17];
+        uint32_t tid;
 
         if (!map)
             continue;
         committed = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
         from = __atomic_load_n(map->flags & RING_OVERWRITE ? &map->oldest : &map->consumed,
                                __ATOMIC_ACQUIRE);
-        memcpy(name, map->thread_name, sizeof(map->thread_name));
+        tid = copy_name(map, name);
         fprintf(out,
                 "ring %u %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32
                 " ",
                 i, map->flags & RING_OVERWRITE ? "overwrite" : "discard", map->size, committed,
                 committed > from ? committed - from : 0, ring_discarded(map),
-                __atomic_load_n(&map->owner, __ATOMIC_RELAXED), map->tid);
+                __atomic_load_n(&map->owner, __ATOMIC_RELAXED), tid);
         put_text(out, name);
         putc('\n', out);
     }

@@ -300,6 +300,9 @@ struct ring_packet {
  * ring with what is oldest. */
 int ring_reader_init(struct ring_reader *ret, void *map, size_t length);
 
+/* The same for who only looks on while another one consumes: nothing of where that is, is read. */
+int ring_reader_look(struct ring_reader *ret, void *map, size_t length);
+
 /* Overwrite rings: goes on where the last one released, or behind what was given up since. */
 void ring_reader_resume(struct ring_reader *reader);
 

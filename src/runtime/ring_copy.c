@@ -68,7 +68,7 @@ int ring_copy_take(struct ring_copy *ret, struct ring_map *map, size_t length)
     size_t size;
     int r;
 
-    r = ring_reader_init(&ring, map, length);
+    r = ring_reader_look(&ring, map, length);
     if (r < 0)
         return r;
     if (__atomic_load_n(&map->committed, __ATOMIC_ACQUIRE) <= kept_from(&ring))

@@ -48,7 +48,7 @@ static void skip_to(struct ring_reader *reader, uint64_t oldest)
     reader->position = oldest;
 }
 
-int ring_reader_init(struct ring_reader *ret, void *p, size_t length)
+int ring_reader_look(struct ring_reader *ret, void *p, size_t length)
 {
     struct ring_map *map = p;
     struct ring_reader reader;
@@ -72,12 +72,23 @@ int ring_reader_init(struct ring_reader *ret, void *p, size_t length)
         map->n_classes > (map->data_offset - map->classes_offset) / 8)
         return -EINVAL;
     reader.data = (const uint8_t *)p + map->data_offset;
+    *ret = reader;
+    return 0;
+}
 
+int ring_reader_init(struct ring_reader *ret, void *p, size_t length)
+{
+    struct ring_reader reader;
+    int r;
+
+    r = ring_reader_look(&reader, p, length);
+    if (r < 0)
+        return r;
     if (reader.overwrite) {
-        reader.position = __atomic_load_n(&map->oldest, __ATOMIC_ACQUIRE);
+        reader.position = __atomic_load_n(&reader.map->oldest, __ATOMIC_ACQUIRE);
         reader.sequence = reader.position / reader.subbuffer_size;
     } else {
-        start_at(&reader, __atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE));
+        start_at(&reader, __atomic_load_n(&reader.map->consumed, __ATOMIC_ACQUIRE));
     }
     *ret = reader;
     return 0;

@@ -660,7 +660,10 @@ static void after_fork_child(void)
     writer.child = true;
     writer.has_uuid = false;
     writer.running = false;
-    writer.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    if (fork_locked)
+        pthread_mutex_unlock(&writer.lock);
+    else /* it is another thread's, who is not here */
+        writer.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     memset(&trace_counts, 0, sizeof(trace_counts));
     plan_trace();
     options_unlock();

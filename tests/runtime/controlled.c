@@ -62,7 +62,8 @@ static void *emit_all(void *p)
         struct strata_slot slot;
         uint8_t *at;
 
-        if (states[number] && (at = strata_ring_begin(&slot, events[number].id, 16))) {
+        if (strata_event_is_on(&events[number]) &&
+            (at = strata_ring_begin(&slot, events[number].id, 16))) {
             (void)strata_ring_put(at, &n, 8);
             strata_ring_end(&slot);
         }
