@@ -215,6 +215,24 @@ until_true has_socket "$pid" # of before it closed all
 kill "$pid"
 until_true eval "! has_socket $pid"
 
+case=static
+# A sanitized program cannot be linked statically.
+if [ "${CONTROLLED_STATIC:-}" ]; then
+    : >ready
+    "$CONTROLLED_STATIC" -f >ready 2>errors &
+    pids="$pids $!"
+    until_true [ -s ready ]
+    read -r pid child <ready
+    until_true has_socket "$pid"
+    until_true has_socket "$child"
+    "$strata" ctl "$child" on clock_tick
+    "$strata" ctl "$child" list clock_tick | grep -q '^on' || fail "the child's is not on"
+    "$strata" ctl "$pid" snapshot static >out
+    [ -s static/metadata ] || fail "no snapshot"
+    stop "$pid"
+    has_socket "$child" && fail "the child's socket is left"
+fi
+
 case=exec
 # Nothing of ours is open in what a program executes.
 start -x 'ls -l /proc/self/fd >fds'
