@@ -317,9 +317,14 @@ static void *keep_pace(void *p)
     uint64_t start = ns_of(CLOCK_MONOTONIC);
 
     for (uint64_t done = 0; done < pace->n; done += 1000) {
-        while (pace->rate > 0 &&
-               (double)(ns_of(CLOCK_MONOTONIC) - start) * pace->rate < (double)done * 1e9)
-            ;
+        if (pace->rate > 0) {
+            /* Asleep, as waiting is no cost of tracing. */
+            uint64_t due = start + (uint64_t)((double)done * 1e9 / pace->rate);
+            struct timespec until = {.tv_sec = (time_t)(due / 1000000000U),
+                                     .tv_nsec = (long)(due % 1000000000U)};
+
+            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        }
         pace->what(1000);
     }
     return NULL;

@@ -142,7 +142,13 @@ STRATA_RING_INLINE uint8_t *strata_ring_begin_rare(struct strata_slot *slot, uin
 }
 
 /* Space for a record of class ID and of SIZE bytes, STRATA_RING_HEADER of them included. Returns
- * where the arguments go; NULL: dropped, there is nothing to end. */
+ * where the arguments go; NULL: dropped, there is nothing to end.
+ *
+ * What it costs (bench/emit, a 2 CPU virtual machine, an event of two words): 10.5 ns, as a loop that
+ * does nothing but read the clock and store the three words. The clock is what takes that long. All the
+ * rest, which by itself takes 5.3 ns (2 of them for the exchange, the look for a gap and the time), is
+ * done by the processor while it waits for the clock. So what is here may be careful, but must not wait
+ * for anything: no locked instruction, no line that another processor writes. */
 STRATA_RING_INLINE uint8_t *strata_ring_begin(struct strata_slot *slot, uint32_t id, size_t size)
 {
     struct strata_ring *ring = strata_ring_self;
