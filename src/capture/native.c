@@ -170,6 +170,7 @@ int native_refine(struct native *native, uint64_t clock_hz, struct fault *fault)
 
 /* ---- The folder ---- */
 
+/* But for what is left of a trace that was killed while it was made. */
 static int is_empty(int folder)
 {
     int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -184,7 +185,8 @@ static int is_empty(int folder)
     }
     while (r == 0 &&
            (entry = readdir(dir))) /* NOLINT(concurrency-mt-unsafe): a stream of its own */
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, ".metadata") != 0)
             r = -ENOTEMPTY;
     closedir(dir);
     return r;
