@@ -134,7 +134,7 @@ STRATA_TRACE_API void strata_backend_wanted(enum strata_backend backend);
 /* Switches the events that PATTERN matches; a condition that they had goes. Returns how many there are
  * that can be switched; a pattern may match none, which is 0, a name may not: -ENOENT, no such event is
  * registered (it is switched when it comes); -EPERM, it is compiled out; -EINVAL, no name or pattern at
- * all; -ENOMEM. */
+ * all; -ENOMEM. Where records go is another matter: when no options said it, strata_trace_file_want(). */
 STRATA_TRACE_API int strata_event_set_state(const char *pattern, bool on);
 
 /* Switches on the events that PATTERN matches where CONDITION holds, in the language of

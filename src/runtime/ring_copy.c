@@ -20,8 +20,9 @@ _Static_assert(sizeof(struct ring_map) <= DATA_OFFSET, "the copy's header");
 __attribute__((no_sanitize("thread"))) static void copy_words(uint8_t *to, const uint8_t *from,
                                                               size_t size)
 {
-    volatile uint64_t *t = (volatile uint64_t *)(void *)to;
-    const volatile uint64_t *f = (const volatile uint64_t *)(const void *)from;
+    typedef uint64_t __attribute__((may_alias)) any_word;
+    volatile any_word *t = (volatile any_word *)(void *)to;
+    const volatile any_word *f = (const volatile any_word *)(const void *)from;
 
     for (size_t i = 0; i < (size + 7) / 8; i++)
         t[i] = f[i];
