@@ -8,8 +8,8 @@
  * error behind the program's name. Not under a lock that the function could want. */
 void trace_message(const char *format, ...) _printf_(1, 2);
 
-/* What the calling thread has to say goes to FUNCTION, until another is given; NULL: to the user. */
-void message_divert(strata_message_function function, void *userdata);
+/* What the calling thread has to say goes to TO, until another is given; NULL: to the user. */
+void message_divert(strata_message_function to, void *with);
 
 /* In a child of fork(). */
 void message_forget(void);

@@ -373,7 +373,11 @@ static int read_stream(const char *path, uint64_t *numbers, uint64_t *ret_n)
         return wrong(path, 0, strerror(errno));
     length = (uint64_t)st.st_size;
     data = malloc(length + 1);
-    if (!data || fread(data, 1, length, f) != length)
+    if (!data) {
+        fclose(f);
+        return wrong(path, 0, "is too long for the memory");
+    }
+    if (fread(data, 1, length, f) != length)
         r = wrong(path, 0, "cannot be read");
     fclose(f);
     while (r == 0 && at < length) {
