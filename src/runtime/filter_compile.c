@@ -248,7 +248,8 @@ static void compare_range(struct compiler *compiler, uint8_t op, bool left, stru
     bool of_least;
 
     least.value = f->kind == STRATA_SIGNED ? (uint64_t)(INT64_MIN >> (64 - bits)) : 0;
-    most.value = f->kind == STRATA_SIGNED ? INT64_MAX >> (64 - bits) : UINT64_MAX >> (64 - bits);
+    most.value =
+        f->kind == STRATA_SIGNED ? (uint64_t)(INT64_MAX >> (64 - bits)) : UINT64_MAX >> (64 - bits);
     of_least = compares(op, left, least, constant);
     /* What is between them is like them, but where it is equal to the constant. */
     if (of_least != compares(op, left, most, constant) || compiler->warning->column ||
