@@ -353,7 +353,7 @@ static const char *answer(FILE *out, char *line, size_t len)
 
 int control_answer(const char *line, size_t len, char **ret, size_t *ret_len)
 {
-    _cleanup_free_ char *copy = strndup(line, len), *text = NULL;
+    _cleanup_free_ char *copy = malloc(len + 1), *text = NULL;
     const char *error;
     char *reply;
     size_t text_len = 0;
@@ -362,7 +362,9 @@ int control_answer(const char *line, size_t len, char **ret, size_t *ret_len)
 
     if (!copy)
         return -ENOMEM;
-    if (len > 0 && strlen(copy) == len && copy[len - 1] == '\r') /* people use telnet-like tools */
+    memcpy(copy, line, len);
+    copy[len] = '\0';
+    if (len > 0 && copy[len - 1] == '\r') /* people use telnet-like tools */
         copy[--len] = '\0';
     out = open_memstream(&text, &text_len);
     if (!out)

@@ -59,5 +59,6 @@ extern const struct sink_ops sink_ftrace;
 const char *sink_ctf_folder(const struct sink *sink);
 
 /* The path that the sink is to use in this process: `path` or FALLBACK, with `%p` for the process, and
- * the process's number behind it in a child that was forked with the sink. NULL: no memory. */
+ * the process's number behind it in a child that was forked with the sink, unless it is a device. NULL:
+ * no memory. */
 char *sink_path(struct sink *sink, const char *fallback);

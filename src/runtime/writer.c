@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -158,9 +159,12 @@ static char *path_of(const struct sink *sink, const char *fallback)
 {
     char *path = output_path(sink->path ? sink->path : fallback);
     char *other;
+    struct stat st;
 
-    /* The parent's file is the parent's. A name with the process's number in it is another already. */
-    if (!path || !writer.child || strstr(sink->path ? sink->path : fallback, "%p"))
+    /* The parent's file is the parent's. A name with the process's number in it is another already, and
+     * a device (/dev/null, a terminal) is for everybody: nobody wants regular files beside it. */
+    if (!path || !writer.child || strstr(sink->path ? sink->path : fallback, "%p") ||
+        (stat(path, &st) >= 0 && S_ISCHR(st.st_mode)))
         return path;
     if (asprintf(&other, "%s.%ld", path, (long)getpid()) < 0)
         other = NULL;

@@ -257,6 +257,10 @@ mv "fork.ctf.$child" child/fork.ctf
 mv "fork.log.$child" child/fork.log
 check emitted.parent fork
 check emitted.child child/fork
+# But a device is for everybody.
+ln -s /dev/null null
+"$EMIT" -f -t '*,simple=null,log=null' 100 1 >emitted 2>errors
+[ "$(echo null*)" = null ] || fail "$case: a child made regular files beside a device: $(echo null*)"
 
 # The flight recorder: nothing until it is asked, then the newest.
 case=overwrite
