@@ -29,12 +29,28 @@ static void put_record(struct line *line, const struct record *record)
 /* ---- log: gathered, and written many lines at once ---- */
 
 #define BUFFER_SIZE (256U << 10)
+#define RECORDS_MAX 8192 /* many of 32 bytes, which few are as short as */
 
 struct log_buffer {
     char *at;
-    uint64_t n_events;
+    unsigned n_records;
+    struct {
+        uint32_t end; /* of its text */
+        bool event;   /* or a note, which is none that could be lost */
+    } records[RECORDS_MAX];
     char text[BUFFER_SIZE];
 };
+
+/* Of the events gathered, how many are not all among the first WRITTEN bytes. To count lines is not
+ * enough: an event's strings may have line feeds. */
+static uint64_t count_unwritten(const struct log_buffer *log, size_t written)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = log->n_records; i > 0 && log->records[i - 1].end > written; i--)
+        n += log->records[i - 1].event;
+    return n;
+}
 
 static int log_open(struct sink *sink)
 {
@@ -51,7 +67,7 @@ static int log_open(struct sink *sink)
     if (!log)
         return -ENOMEM;
     log->at = log->text;
-    log->n_events = 0;
+    log->n_records = 0;
     sink->state = log;
     return 0;
 }
@@ -68,16 +84,14 @@ static uint64_t log_flush(struct sink *sink)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            lost = 0;
-            for (; text < log->at; text++) /* a line an event */
-                lost += *text == '\n';
+            lost = count_unwritten(log, (size_t)(text - log->text));
             break;
         }
         COUNT(bytes_written, (unsigned long long)n);
         text += n;
     }
     log->at = log->text;
-    log->n_events = 0;
+    log->n_records = 0;
     return lost;
 }
 
@@ -91,7 +105,8 @@ static uint64_t log_records(struct sink *sink, const struct record *records, uns
         const struct record *record = &records[i];
         struct line line;
 
-        if (log->text + sizeof(log->text) - log->at < STRATA_LOG_MAX)
+        if (log->n_records == RECORDS_MAX ||
+            log->text + sizeof(log->text) - log->at < STRATA_LOG_MAX)
             lost += log_flush(sink);
         line = (struct line){log->at, log->at + STRATA_LOG_MAX - STRATA_LOG_TAIL, false};
         if (stamps)
@@ -99,7 +114,8 @@ static uint64_t log_records(struct sink *sink, const struct record *records, uns
         put_record(&line, record);
         line_close(&line);
         log->at = line.at;
-        log->n_events++;
+        log->records[log->n_records].end = (uint32_t)(log->at - log->text);
+        log->records[log->n_records++].event = record->plan != NULL;
     }
     return lost;
 }

@@ -207,6 +207,26 @@ counted drops.log
 [ "$(tail -n 1 drops.log | grep -c dropped)" -eq 0 ] || [ "$(grep -c dropped drops.log)" -gt 4 ] ||
     fail "$case: all were dropped at the end"
 
+# A log that cannot be written loses events; its notes of dropped ones are none.
+case=unwritten
+mkfifo held.st
+exec 3<>held.st
+"$EMIT" -w go2 -t 'ring=64k,subbuffer=8k,memory=256k' -t '*,simple=held.st,log=/dev/full' \
+    20000 4 >emitted 2>errors 3>&- &
+pid=$!
+until_so has_lines emitted 40000
+cat held.st >unwritten.st 3>&- &
+until_so test -s unwritten.st
+exec 3>&-
+: >go2
+wait $pid || fail "$case: emit ended with $?: $(cat errors)"
+wait
+dropped=$(sed -n 's/^dropped \([0-9]*\) unwritten [0-9]*$/\1/p' errors)
+[ "${dropped:-0}" -gt 0 ] || fail "$case: $(cat errors)"
+grep -q "^dropped $dropped unwritten $((80000 - dropped))$" errors || fail "$case: $(cat errors)"
+check emitted unwritten --lost "$dropped"
+counted unwritten.st
+
 # And at full speed, each form by itself: many or few or none, as it comes.
 case=fast
 for name in ctf st log; do

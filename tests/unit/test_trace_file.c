@@ -226,6 +226,39 @@ static void test_child(void **unused)
     assert_string_equal(values_in(b), "31 ");
 }
 
+/* The number goes behind a file's name; a device's is the child's as well. */
+static void test_child_of_device(void **unused)
+{
+    char link[96];
+    int status;
+    pid_t child;
+
+    snprintf(link, sizeof(link), "%s/null", folder);
+    assert_int_equal(symlink("/dev/null", link), 0);
+    assert_int_equal(strata_trace_file_set(link), 0);
+    child = fork();
+    if (child == 0) {
+        struct strata_trace_stats stats;
+        char beside[128];
+        char *now = NULL;
+        bool on = false;
+
+        snprintf(beside, sizeof(beside), "%s.%ld", link, (long)getpid());
+        emit(50);
+        if (strata_trace_flush() < 0 || strata_trace_file_get(&now, &on) < 0)
+            _exit(1);
+        if (!on || strcmp(now, link) != 0)
+            _exit(2);
+        strata_trace_get_stats(&stats, sizeof(stats));
+        if (stats.dropped || stats.unwritten)
+            _exit(3);
+        _exit(access(beside, F_OK) < 0 ? 0 : 4);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static int setup(void **unused)
 {
     strcpy(folder, "/tmp/strata-trace-file-XXXXXX");
@@ -247,9 +280,10 @@ static int teardown(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_file),    cmocka_unit_test(test_by_default),
-        cmocka_unit_test(test_off_and_on), cmocka_unit_test(test_set),
-        cmocka_unit_test(test_unwritable), cmocka_unit_test(test_child),
+        cmocka_unit_test(test_no_file),         cmocka_unit_test(test_by_default),
+        cmocka_unit_test(test_off_and_on),      cmocka_unit_test(test_set),
+        cmocka_unit_test(test_unwritable),      cmocka_unit_test(test_child),
+        cmocka_unit_test(test_child_of_device),
     };
 
     unsetenv("STRATA_TRACE");
