@@ -121,8 +121,9 @@ static void emit(uint32_t writer, bool text)
 
 /* ---- What goes on in a round ---- */
 
-/* ThreadSanitizer does not follow a program of threads that forks. */
-#ifdef STRATA_RING_TSAN
+/* ThreadSanitizer does not follow a program of threads that forks, and a child's first allocation may wait
+ * for ever under AddressSanitizer: fork() does not wait until nobody is in its allocator. */
+#if defined(STRATA_RING_TSAN) || defined(__SANITIZE_ADDRESS__)
 static bool forks = false;
 #else
 static bool forks = true;
