@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "runtime/pieces.h"
+#include "runtime/uuid.h"
 
 #define METADATA_MAX (256U << 20)
 #define UUID_KEY "    uuid = \""
@@ -229,13 +231,9 @@ int native_create(const char *path, const struct ctf_metadata *metadata, struct 
         r = fault_plain(fault, r, path, "is there already, and not empty; give another name");
     else if (r < 0)
         r = fail(fault, r, path);
-    if (r >= 0 && memcmp(mine.uuid, none, sizeof(none)) == 0) {
-        if (getrandom(mine.uuid, sizeof(mine.uuid), 0) != (ssize_t)sizeof(mine.uuid))
-            r = fail(fault, -EIO, path);
-        mine.uuid[6] = (uint8_t)(0x40 | (mine.uuid[6] & 0x0f)); /* version 4, random */
-        mine.uuid[8] = (uint8_t)(0x80 | (mine.uuid[8] & 0x3f));
-    }
     if (r >= 0) {
+        if (memcmp(mine.uuid, none, sizeof(none)) == 0)
+            uuid_make(mine.uuid);
         memcpy(native->uuid, mine.uuid, sizeof(native->uuid));
         native->fresh = true;
         f = open_memstream(&native->text, &native->text_len);
@@ -365,10 +363,10 @@ void native_stream_done(struct native_stream *stream)
     stream->fd = -1;
 }
 
-static int write_all(int fd, struct iovec *pieces, int n, uint64_t offset)
+static int write_all(int fd, struct iovec *pieces, unsigned n, uint64_t offset)
 {
     while (n) {
-        ssize_t some = pwritev(fd, pieces, n, (off_t)offset);
+        ssize_t some = pwritev(fd, pieces, (int)n, (off_t)offset);
 
         if (some < 0) {
             if (errno == EINTR)
@@ -376,15 +374,7 @@ static int write_all(int fd, struct iovec *pieces, int n, uint64_t offset)
             return -errno;
         }
         offset += (uint64_t)some;
-        while (n && (size_t)some >= pieces->iov_len) {
-            some -= (ssize_t)pieces->iov_len;
-            pieces++;
-            n--;
-        }
-        if (n) {
-            pieces->iov_base = (char *)pieces->iov_base + some;
-            pieces->iov_len -= (size_t)some;
-        }
+        n = pieces_skip(&pieces, n, (size_t)some);
     }
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "runtime/counts.h"
 #include "runtime/format.h"
 #include "runtime/macro.h"
+#include "runtime/pieces.h"
 
 #define PIECES_MAX 64
 
@@ -124,15 +125,7 @@ static size_t write_pieces(int fd, struct iovec *pieces, unsigned n, int *ret_er
             break;
         }
         written += (size_t)some;
-        while (n && (size_t)some >= pieces->iov_len) {
-            some -= (ssize_t)pieces->iov_len;
-            pieces++;
-            n--;
-        }
-        if (n) {
-            pieces->iov_base = (char *)pieces->iov_base + some;
-            pieces->iov_len -= (size_t)some;
-        }
+        n = pieces_skip(&pieces, n, (size_t)some);
     }
     return written;
 }

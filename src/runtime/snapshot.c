@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "runtime/macro.h"
 #include "runtime/output.h"
 #include "runtime/ring_copy.h"
+#include "runtime/uuid.h"
 #include "strata/trace.h"
 
 /* Numbers tried for a path with %n in it, should others have left snapshots of such names. */
@@ -169,14 +169,7 @@ static void describe(struct ctf_metadata *metadata)
 {
     const struct ring_map *first = ring_at(0);
 
-    if (getrandom(metadata->uuid, sizeof(metadata->uuid), GRND_NONBLOCK) !=
-        (ssize_t)sizeof(metadata->uuid)) {
-        uint64_t unlike[2] = {trace_clock_ticks(), (uint64_t)getpid()};
-
-        memcpy(metadata->uuid, unlike, sizeof(unlike));
-    }
-    metadata->uuid[6] = (uint8_t)(0x40 | (metadata->uuid[6] & 0x0f)); /* version 4, random */
-    metadata->uuid[8] = (uint8_t)(0x80 | (metadata->uuid[8] & 0x3f));
+    uuid_make(metadata->uuid);
     ctf_metadata_of_process(metadata);
     metadata->start = trace_clock_pair(NULL);
     metadata->clock_hz = 0;

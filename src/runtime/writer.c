@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +26,7 @@
 #include "runtime/switches.h"
 #include "runtime/syslog.h"
 #include "runtime/times.h"
+#include "runtime/uuid.h"
 
 #define MICROSECOND UINT64_C(1000)
 #define MILLISECOND UINT64_C(1000000)
@@ -103,14 +103,7 @@ static int lock_within(uint64_t ns)
 void writer_uuid(uint8_t ret[16])
 {
     if (!writer.has_uuid) {
-        if (getrandom(writer.uuid, sizeof(writer.uuid), GRND_NONBLOCK) !=
-            (ssize_t)sizeof(writer.uuid)) {
-            uint64_t unlike[2] = {now_ns(), (uint64_t)getpid()};
-
-            memcpy(writer.uuid, unlike, sizeof(unlike));
-        }
-        writer.uuid[6] = (uint8_t)(0x40 | (writer.uuid[6] & 0x0f)); /* version 4, random */
-        writer.uuid[8] = (uint8_t)(0x80 | (writer.uuid[8] & 0x3f));
+        uuid_make(writer.uuid);
         writer.has_uuid = true;
     }
     memcpy(ret, writer.uuid, sizeof(writer.uuid));

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stddef.h>
+#include <sys/uio.h>
+
+/* Of N pieces DONE bytes are written: moves *PIECES on to the rest. Returns how many that is. */
+static inline unsigned pieces_skip(struct iovec **pieces, unsigned n, size_t done)
+{
+    struct iovec *at = *pieces;
+
+    for (; n && done >= at->iov_len; n--)
+        done -= (at++)->iov_len;
+    if (n) {
+        at->iov_base = (char *)at->iov_base + done;
+        at->iov_len -= done;
+    }
+    *pieces = at;
+    return n;
+}
