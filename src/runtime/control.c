@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "runtime/macro.h"
+#include "runtime/thread.h"
 
 #define CLIENTS_MAX 16
 #define BACKLOG 128
@@ -468,8 +469,8 @@ static void *control_main(void *child)
 /* With the lock. */
 static void start_thread(void)
 {
+    void *child = control.child ? &control : NULL;
     pthread_attr_t attributes;
-    sigset_t all, before;
     pthread_t thread;
     int r;
 
@@ -480,16 +481,11 @@ static void start_thread(void)
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&thread, &attributes, control_main, control.child ? &control : NULL);
+    r = thread_start(&thread, &attributes, "strata-control", control_main, child);
     if (r == EINVAL) { /* a program with much thread-local storage */
         (void)pthread_attr_setstacksize(&attributes, (size_t)8 << 20);
-        r = pthread_create(&thread, &attributes, control_main, control.child ? &control : NULL);
+        r = thread_start(&thread, &attributes, "strata-control", control_main, child);
     }
-    if (r == 0)
-        pthread_setname_np(thread, "strata-control");
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     control.running = r == 0;
 }

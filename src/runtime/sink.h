@@ -23,6 +23,8 @@ struct sink;
 
 struct sink_ops {
     const char *name;
+    const char
+        *path; /* where it goes when nothing is said, as sink_path() takes it; NULL: no file */
     /* Makes the file: at the start and, when that failed, again and again. Negative errno. NULL: there
      * is nothing to open. */
     int (*open)(struct sink *sink);
@@ -38,7 +40,7 @@ struct sink_ops {
 
 struct sink {
     const struct sink_ops *ops;
-    char *path; /* as it was given; NULL: the default */
+    char *path; /* as it was given; NULL: that of ops */
     char *used; /* what sink_path() made of it last, NULL: nothing yet */
     bool is_open;
     bool paused; /* what it is shown is passed over, and is no loss */
@@ -58,7 +60,7 @@ extern const struct sink_ops sink_ftrace;
 /* Where the native trace is, which is open: an absolute path, good until it is closed. */
 const char *sink_ctf_folder(const struct sink *sink);
 
-/* The path that the sink is to use in this process: `path` or FALLBACK, with `%p` for the process, and
- * the process's number behind it in a child that was forked with the sink, unless it is a device. NULL:
- * no memory. */
-char *sink_path(struct sink *sink, const char *fallback);
+/* The path that the sink is to use in this process: `path`, or that of ops, with `%p` for the process, and
+ * the process's number behind it in a child that was forked with the sink, unless it is a device. One of
+ * the two must be there. NULL: no memory. */
+char *sink_path(struct sink *sink);

@@ -112,7 +112,7 @@ static int make_empty(int folder)
 
 static int ctf_open(struct sink *sink)
 {
-    char *path = sink_path(sink, "strata-%p");
+    char *path = sink_path(sink);
     struct ctf *ctf = calloc(1, sizeof(*ctf));
     int r = -ENOMEM;
 
@@ -261,6 +261,7 @@ static void ctf_close(struct sink *sink)
 
 const struct sink_ops sink_ctf = {
     .name = "ctf",
+    .path = "strata-%p",
     .open = ctf_open,
     .packets = ctf_packets,
     .flush = ctf_flush,

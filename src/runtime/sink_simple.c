@@ -61,7 +61,7 @@ static inline void put_u32(struct simple *s, uint32_t value)
 
 static int simple_open(struct sink *sink)
 {
-    _cleanup_free_ char *path = sink_path(sink, "trace-%p");
+    _cleanup_free_ char *path = sink_path(sink);
     struct simple *s = malloc(sizeof(*s));
     const uint64_t header[] = {HEADER_ID, HEADER_MAGIC, VERSION};
     const struct iovec piece = {(void *)header, sizeof(header)};
@@ -215,6 +215,7 @@ static void simple_close(struct sink *sink)
 
 const struct sink_ops sink_simple = {
     .name = "simple",
+    .path = "trace-%p",
     .open = simple_open,
     .records = simple_records,
     .flush = simple_flush,

@@ -57,7 +57,7 @@ static int log_open(struct sink *sink)
     struct log_buffer *log;
 
     if (sink->path) {
-        _cleanup_free_ char *path = sink_path(sink, NULL);
+        _cleanup_free_ char *path = sink_path(sink);
         int r = path ? log_set_file(path) : -ENOMEM;
 
         if (r < 0)

@@ -15,6 +15,7 @@
 #include "runtime/macro.h"
 #include "runtime/message.h"
 #include "runtime/snapshot.h"
+#include "runtime/thread.h"
 
 static struct {
     pthread_mutex_t lock; /* of folder; a leaf */
@@ -72,7 +73,6 @@ static void *snapshot_main(void *unused)
 static int start_thread(void)
 {
     pthread_attr_t attributes;
-    sigset_t all, before;
     pthread_t thread;
     int r;
 
@@ -81,12 +81,7 @@ static int start_thread(void)
     sem_init(&wish.wake, 0, 0);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&thread, &attributes, snapshot_main, NULL);
-    if (r == 0)
-        pthread_setname_np(thread, "strata-snapshot");
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    r = thread_start(&thread, &attributes, "strata-snapshot", snapshot_main, NULL);
     pthread_attr_destroy(&attributes);
     atomic_store(&wish.running, r == 0);
     return -r;

@@ -81,7 +81,7 @@ int strata_trace_file_get(char **ret_path, bool *ret_on)
     r = file_sink(&sink);
     if (r >= 0) {
         on = writer_sink_is_on(sink) && !writer_sink_is_paused(sink);
-        path = writer_sink_path(sink, sink == SINK_SIMPLE ? "trace-%p" : "strata-%p");
+        path = writer_sink_path(sink);
         if (!path)
             r = -ENOMEM;
     }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +24,7 @@
 #include "runtime/snapshot.h"
 #include "runtime/switches.h"
 #include "runtime/syslog.h"
+#include "runtime/thread.h"
 #include "runtime/times.h"
 #include "runtime/uuid.h"
 
@@ -148,15 +148,16 @@ uint64_t writer_realtime(uint64_t monotonic)
     return monotonic + (uint64_t)get_times()->realtime_offset;
 }
 
-static char *path_of(const struct sink *sink, const char *fallback)
+static char *path_of(const struct sink *sink)
 {
-    char *path = output_path(sink->path ? sink->path : fallback);
+    const char *said = sink->path ? sink->path : sink->ops->path;
+    char *path = output_path(said);
     char *other;
     struct stat st;
 
     /* The parent's file is the parent's. A name with the process's number in it is another already, and
      * a device (/dev/null, a terminal) is for everybody: nobody wants regular files beside it. */
-    if (!path || !writer.child || strstr(sink->path ? sink->path : fallback, "%p") ||
+    if (!path || !writer.child || strstr(said, "%p") ||
         (stat(path, &st) >= 0 && S_ISCHR(st.st_mode)))
         return path;
     if (asprintf(&other, "%s.%ld", path, (long)getpid()) < 0)
@@ -165,9 +166,9 @@ static char *path_of(const struct sink *sink, const char *fallback)
     return other;
 }
 
-char *sink_path(struct sink *sink, const char *fallback)
+char *sink_path(struct sink *sink)
 {
-    char *path = path_of(sink, fallback);
+    char *path = path_of(sink);
 
     free(sink->used);
     sink->used = path ? strdup(path) : NULL;
@@ -258,7 +259,7 @@ static void plan_trace(void)
     _cleanup_free_ char *path = NULL;
 
     if (writer.on[SINK_CTF])
-        path = sink_path(&writer.sinks[SINK_CTF], "strata-%p");
+        path = sink_path(&writer.sinks[SINK_CTF]);
     if (path)
         folder_plan_trace(path);
 }
@@ -356,20 +357,11 @@ static void *writer_main(void *unused)
  * at flushes and at the end. */
 static void start_thread(void)
 {
-    sigset_t all;
-    sigset_t before;
-
     if (writer.running || writer.ended || writer.forbidden || !writer.needed || !writer.n_on)
         return;
     atomic_store(&writer.stop, false);
     sem_init(&writer.wake, 0, 0);
-    /* The program's handlers run in the program's threads. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    writer.running = pthread_create(&writer.thread, NULL, writer_main, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (writer.running)
-        pthread_setname_np(writer.thread, "strata-writer");
+    writer.running = thread_start(&writer.thread, NULL, "strata-writer", writer_main, NULL) == 0;
 }
 
 void writer_wake(void)
@@ -459,8 +451,6 @@ int writer_sink_move(enum sink_number number, const char *path)
 
 int writer_sink_state(enum sink_number number, struct sink_state *ret)
 {
-    static const char *const fallbacks[SINKS] = {
-        [SINK_CTF] = "strata-%p", [SINK_SIMPLE] = "trace-%p"};
     const struct sink *sink = &writer.sinks[number];
 
     /* A sink that hangs, as a pipe that nobody reads, has the lock for as long. */
@@ -475,8 +465,8 @@ int writer_sink_state(enum sink_number number, struct sink_state *ret)
     };
     if (sink->used)
         ret->path = strdup(sink->used);
-    else if (sink->path || fallbacks[number])
-        ret->path = path_of(sink, fallbacks[number]);
+    else if (sink->path || sink->ops->path)
+        ret->path = path_of(sink);
     pthread_mutex_unlock(&writer.lock);
     return 0;
 }
@@ -539,13 +529,13 @@ bool writer_sink_is_paused(enum sink_number number)
     return paused;
 }
 
-char *writer_sink_path(enum sink_number number, const char *fallback)
+char *writer_sink_path(enum sink_number number)
 {
     const struct sink *sink = &writer.sinks[number];
     char *path;
 
     pthread_mutex_lock(&writer.lock);
-    path = sink->used ? strdup(sink->used) : path_of(sink, fallback);
+    path = sink->used ? strdup(sink->used) : path_of(sink);
     pthread_mutex_unlock(&writer.lock);
     return path;
 }

@@ -34,18 +34,18 @@ void writer_sink_off(enum sink_number number);
 bool writer_sink_is_on(enum sink_number number);
 bool writer_sink_is_open(enum sink_number number);
 
+/* As writer_sink_on() now; but when that fails it is paused, and loses nothing in the meantime. */
+int writer_sink_move(enum sink_number number, const char *path);
 /* A sink that is paused keeps its file, and passes over what it is shown, which is then no loss. It is
  * paused until it is resumed, also when it is not on yet: then it makes no file. Resuming opens the file
  * if it is not; negative errno: that failed, and it stays paused. */
-/* As writer_sink_on() now; but when that fails it is paused, and loses nothing in the meantime. */
-int writer_sink_move(enum sink_number number, const char *path);
 void writer_sink_pause(enum sink_number number);
 int writer_sink_resume(enum sink_number number);
 bool writer_sink_is_paused(enum sink_number number);
 
-/* The file that the sink writes or is going to; FALLBACK is the name where none was given. An absolute
- * path that is the caller's, NULL: no memory. */
-char *writer_sink_path(enum sink_number number, const char *fallback);
+/* The file that a sink which has files writes or is going to. An absolute path that is the caller's, NULL:
+ * no memory. */
+char *writer_sink_path(enum sink_number number);
 
 struct sink_state {
     const char *name;
