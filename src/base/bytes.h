@@ -74,3 +74,36 @@ static inline void store_u64(void *p, uint64_t v)
 {
     memcpy(p, &v, sizeof v);
 }
+
+/* The same of memory that is little-endian whatever the machine. */
+
+static inline uint16_t load_le16(const void *p)
+{
+    return load_u16_swap(p, __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__);
+}
+
+static inline uint32_t load_le32(const void *p)
+{
+    return load_u32_swap(p, __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__);
+}
+
+static inline uint64_t load_le64(const void *p)
+{
+    return load_u64_swap(p, __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__);
+}
+
+static inline void store_le16(void *p, uint16_t v)
+{
+    v = load_le16(&v);
+    memcpy(p, &v, sizeof v);
+}
+
+static inline void store_le32(void *p, uint32_t v)
+{
+    store_u32(p, load_le32(&v));
+}
+
+static inline void store_le64(void *p, uint64_t v)
+{
+    store_u64(p, load_le64(&v));
+}

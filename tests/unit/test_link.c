@@ -1,0 +1,713 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/crc32c.h"
+#include "base/macro.h"
+#include "base/sha256.h"
+#include "link/message.h"
+
+uint32_t crc32c_by_table(uint32_t before, const void *p, size_t size);
+
+static const char *hex(const uint8_t *p, size_t n)
+{
+    static char text[129];
+
+    for (size_t i = 0; i < n; i++)
+        sprintf(text + 2 * i, "%02x", p[i]);
+    return text;
+}
+
+static void checksums_are_those_of_the_rfc(void **state)
+{
+    uint8_t bytes[32];
+
+    memset(bytes, 0, sizeof bytes);
+    assert_int_equal(crc32c(0, bytes, 32), 0x8a9136aa);
+    memset(bytes, 0xff, sizeof bytes);
+    assert_int_equal(crc32c(0, bytes, 32), 0x62a8ab43);
+    for (unsigned i = 0; i < 32; i++)
+        bytes[i] = (uint8_t)i;
+    assert_int_equal(crc32c(0, bytes, 32), 0x46dd794e);
+    for (unsigned i = 0; i < 32; i++)
+        bytes[i] = (uint8_t)(31 - i);
+    assert_int_equal(crc32c(0, bytes, 32), 0x113fdb5c);
+    assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283);
+}
+
+static void checksums_go_on_and_are_the_same_by_either_way(void **state)
+{
+    uint8_t bytes[1000];
+
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 37 + (i >> 3));
+    for (size_t n = 0; n < sizeof bytes; n += 7) {
+        uint32_t all = crc32c(0, bytes, n);
+
+        assert_int_equal(all, crc32c_by_table(0, bytes, n));
+        assert_int_equal(all, crc32c(crc32c(0, bytes, n / 3), bytes + n / 3, n - n / 3));
+    }
+}
+
+static void digest(const char *text, unsigned times, uint8_t ret[SHA256_SIZE])
+{
+    struct sha256 sha;
+
+    sha256_init(&sha);
+    while (times-- > 0)
+        sha256_put(&sha, text, strlen(text));
+    sha256_end(&sha, ret);
+}
+
+static void digests_are_those_of_the_standard(void **state)
+{
+    uint8_t d[SHA256_SIZE];
+
+    digest("", 1, d);
+    assert_string_equal(hex(d, sizeof d),
+                        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    digest("abc", 1, d);
+    assert_string_equal(hex(d, sizeof d),
+                        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    digest("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1, d);
+    assert_string_equal(hex(d, sizeof d),
+                        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    digest("aaaaaaaaaa", 100000, d);
+    assert_string_equal(hex(d, sizeof d),
+                        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+static void keyed_digests_are_those_of_the_rfc(void **state)
+{
+    uint8_t key[131], d[SHA256_SIZE];
+    struct hmac_sha256 hmac;
+
+    memset(key, 0x0b, 20);
+    hmac_sha256_init(&hmac, key, 20);
+    hmac_sha256_put(&hmac, "Hi ", 3);
+    hmac_sha256_put(&hmac, "There", 5);
+    hmac_sha256_end(&hmac, d);
+    assert_string_equal(hex(d, sizeof d),
+                        "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+    hmac_sha256_init(&hmac, "Jefe", 4);
+    hmac_sha256_put(&hmac, "what do ya want for nothing?", 28);
+    hmac_sha256_end(&hmac, d);
+    assert_string_equal(hex(d, sizeof d),
+                        "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    memset(key, 0xaa, sizeof key);
+    hmac_sha256_init(&hmac, key, sizeof key);
+    hmac_sha256_put(&hmac, "Test Using Larger Than Block-Size Key - Hash Key First", 54);
+    hmac_sha256_end(&hmac, d);
+    assert_string_equal(hex(d, sizeof d),
+                        "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+/* Frames on their way, and the reader at their end. */
+struct wire {
+    uint8_t bytes[200000];
+    size_t len;
+    uint64_t sequence;
+    struct link_reader reader;
+};
+
+static struct wire *wire_new(size_t body_max)
+{
+    struct wire *wire = calloc(1, sizeof *wire);
+
+    assert_non_null(wire);
+    assert_int_equal(link_reader_init(&wire->reader, body_max), 0);
+    return wire;
+}
+
+static void wire_free(struct wire *wire)
+{
+    link_reader_done(&wire->reader);
+    free(wire);
+}
+
+static void wire_put(struct wire *wire, const void *p, size_t n)
+{
+    memcpy(wire->bytes + wire->len, p, n);
+    wire->len += n;
+}
+
+static struct link_out wire_begin(struct wire *wire)
+{
+    return link_begin(wire->bytes + wire->len, sizeof wire->bytes - wire->len);
+}
+
+static void wire_end(struct wire *wire, struct link_out *out, enum link_type type)
+{
+    assert_int_equal(link_end(out, type, wire->sequence++), 0);
+    wire->len += out->len;
+}
+
+/* All there is goes to the reader at once. */
+static void wire_send(struct wire *wire)
+{
+    size_t room;
+    uint8_t *p = link_reader_room(&wire->reader, &room);
+
+    assert_true(room >= wire->len);
+    memcpy(p, wire->bytes, wire->len);
+    link_reader_filled(&wire->reader, wire->len);
+    wire->len = 0;
+}
+
+static void put_ping(struct wire *wire, uint64_t token)
+{
+    struct link_out out = wire_begin(wire);
+
+    link_put_ping(&out, &(struct link_ping){token, token * 3});
+    wire_end(wire, &out, LINK_PING);
+}
+
+static void expect_ping(struct wire *wire, uint64_t token)
+{
+    struct link_frame frame;
+    struct link_ping ping;
+
+    assert_int_equal(link_reader_next(&wire->reader, &frame), 1);
+    assert_int_equal(frame.type, LINK_PING);
+    assert_int_equal(link_get_ping(&frame, &ping), 0);
+    assert_int_equal(ping.token, token);
+    assert_int_equal(ping.host_time, token * 3);
+}
+
+static void expect_no_more(struct wire *wire, uint64_t skipped)
+{
+    struct link_frame frame;
+
+    assert_int_equal(link_reader_next(&wire->reader, &frame), 0);
+    assert_int_equal(wire->reader.skipped, skipped);
+}
+
+static void frames_come_in_pieces_of_any_size(void **state)
+{
+    for (size_t piece = 1; piece < 300; piece = piece * 3 / 2 + 1) {
+        struct wire *wire = wire_new(LINK_HOST_BODY_MAX);
+        struct link_frame frame;
+        uint64_t token = 0;
+        size_t len;
+
+        for (uint64_t i = 0; i < 100; i++)
+            put_ping(wire, i);
+        len = wire->len;
+        for (size_t at = 0; at < len; at += piece) {
+            size_t room, n = MIN(piece, len - at);
+            uint8_t *p = link_reader_room(&wire->reader, &room);
+
+            assert_true(room >= n);
+            memcpy(p, wire->bytes + at, n);
+            link_reader_filled(&wire->reader, n);
+            while (link_reader_next(&wire->reader, &frame) > 0) {
+                struct link_ping ping;
+
+                assert_int_equal(frame.sequence, token);
+                assert_int_equal(link_get_ping(&frame, &ping), 0);
+                assert_int_equal(ping.token, token++);
+            }
+        }
+        assert_int_equal(token, 100);
+        expect_no_more(wire, 0);
+        wire_free(wire);
+    }
+}
+
+static void what_is_no_frame_is_passed_over_and_counted(void **state)
+{
+    struct wire *wire = wire_new(LINK_HOST_BODY_MAX);
+
+    wire_put(wire, "SGL", 3);
+    wire_put(wire, "garbage SGL1 and more of it, much longer than a header is", 57);
+    put_ping(wire, 1);
+    wire_put(wire, "SSGL", 4);
+    put_ping(wire, 2);
+    wire_send(wire);
+    expect_ping(wire, 1);
+    expect_ping(wire, 2);
+    expect_no_more(wire, 3 + 57 + 4);
+    wire_free(wire);
+}
+
+static void a_damaged_frame_costs_only_itself(void **state)
+{
+    const size_t size = LINK_HEADER_SIZE + 16;
+
+    /* Each bit of a frame. */
+    for (size_t bit = 0; bit < size * 8; bit++) {
+        struct wire *wire = wire_new(LINK_HOST_BODY_MAX);
+
+        put_ping(wire, 1);
+        put_ping(wire, 2);
+        put_ping(wire, 3);
+        wire->bytes[size + bit / 8] ^= (uint8_t)(1u << bit % 8);
+        wire_send(wire);
+        expect_ping(wire, 1);
+        expect_ping(wire, 3);
+        expect_no_more(wire, size);
+        wire_free(wire);
+    }
+}
+
+static void a_frame_whose_end_does_not_come_can_be_given_up(void **state)
+{
+    struct wire *wire = wire_new(LINK_HOST_BODY_MAX);
+
+    put_ping(wire, 1);
+    wire->len -= 10;
+    put_ping(wire, 2);
+    wire->len -= 1;
+    wire_send(wire);
+    /* The body of the first is that of the second's header; its checksum tells. */
+    expect_no_more(wire, LINK_HEADER_SIZE + 6);
+    assert_true(link_reader_is_within(&wire->reader));
+    link_reader_give_up(&wire->reader);
+    expect_no_more(wire, LINK_HEADER_SIZE + 6 + LINK_HEADER_SIZE + 15);
+    assert_false(link_reader_is_within(&wire->reader));
+    put_ping(wire, 3);
+    wire_send(wire);
+    expect_ping(wire, 3);
+    link_reader_reset(&wire->reader);
+    expect_no_more(wire, 0);
+    wire_free(wire);
+}
+
+static void long_bodies_are_not_believed(void **state)
+{
+    struct wire *wire = wire_new(15);
+
+    put_ping(wire, 1);
+    wire_send(wire);
+    expect_no_more(wire, LINK_HEADER_SIZE + 16);
+    wire_free(wire);
+
+    wire = wire_new(16);
+    put_ping(wire, 1);
+    wire_send(wire);
+    expect_ping(wire, 1);
+    wire_free(wire);
+}
+
+static void frames_of_the_longest_body_pass(void **state)
+{
+    uint8_t *bytes = calloc(1, LINK_HEADER_SIZE + LINK_WIRE_MAX + 1);
+    struct link_reader reader;
+    struct link_frame frame;
+    size_t sent = 0, room;
+
+    assert_non_null(bytes);
+    link_frame_seal(bytes, LINK_DATA, LINK_ZSTD, LINK_WIRE_MAX, LINK_BODY_MAX, 7);
+    assert_int_equal(link_reader_init(&reader, LINK_WIRE_MAX), 0);
+    for (unsigned n = 0; n < 3; n++) {
+        size_t size = LINK_HEADER_SIZE + LINK_WIRE_MAX;
+
+        for (size_t at = 0; at < size; at += room) {
+            uint8_t *p = link_reader_room(&reader, &room);
+
+            assert_true(room > 0);
+            room = MIN(room, size - at);
+            memcpy(p, bytes + at, room);
+            link_reader_filled(&reader, room);
+            while (link_reader_next(&reader, &frame) > 0) {
+                assert_int_equal(frame.size, LINK_WIRE_MAX);
+                assert_int_equal(frame.flags, LINK_ZSTD);
+                assert_int_equal(frame.sequence, 7);
+                sent++;
+            }
+        }
+    }
+    assert_int_equal(sent, 3);
+    /* One more than may be. */
+    link_frame_seal(bytes, LINK_DATA, LINK_ZSTD, LINK_WIRE_MAX + 1, LINK_BODY_MAX, 7);
+    memcpy(link_reader_room(&reader, &room), bytes, 100);
+    link_reader_filled(&reader, 100);
+    assert_int_equal(link_reader_next(&reader, &frame), 0);
+    assert_int_equal(reader.skipped, 100);
+    link_reader_done(&reader);
+    free(bytes);
+}
+
+/* One message goes out and comes in: FRAME is what came. */
+static struct wire *exchange(struct wire *wire, struct link_out *out, enum link_type type,
+                             struct link_frame *ret_frame)
+{
+    wire_end(wire, out, type);
+    wire_send(wire);
+    assert_int_equal(link_reader_next(&wire->reader, ret_frame), 1);
+    assert_int_equal(ret_frame->type, type);
+    return wire;
+}
+
+/* What is one byte too short or too long is refused. */
+#define CHECK_LENGTH(get, type)                                     \
+    do {                                                            \
+        type again;                                                 \
+        struct link_frame wrong = frame;                            \
+        uint8_t *longer = calloc(1, frame.size + 1);                \
+                                                                    \
+        assert_non_null(longer);                                    \
+        memcpy(longer, frame.body, frame.size);                     \
+        wrong.body = longer;                                        \
+        for (wrong.size = 0; wrong.size < frame.size; wrong.size++) \
+            assert_int_equal(get(&wrong, &again), -EBADMSG);        \
+        wrong.size = frame.size + 1;                                \
+        assert_int_equal(get(&wrong, &again), -EBADMSG);            \
+        free(longer);                                               \
+    } while (0)
+
+static void hellos_are_read_as_they_were_put(void **state)
+{
+    struct wire *wire = wire_new(LINK_BODY_MAX);
+    struct link_out out = wire_begin(wire);
+    struct link_host_hello host = {1, 3, "0123456789abcde"}, host_got;
+    struct link_agent_hello agent = {
+        .version = 1,
+        .nonce = "edcba9876543210",
+        .needs_auth = true,
+        .agent = link_text("0.1.0"),
+        .session = "session",
+        .release = link_text("6.1.0-18-amd64"),
+        .machine = link_text("x86_64"),
+        .boot_id = link_text("1b4e28ba-2fa1-11d2-883f-0016d3cca427"),
+        .page_size = 4096,
+        .long_size = 8,
+        .n_possible = 8,
+        .clocks = link_text("local global x86-tsc"),
+        .clock = link_text("local"),
+    };
+    struct link_agent_hello got;
+    const uint32_t cpus[] = {0, 2, 4095};
+    struct link_frame frame;
+
+    link_put_host_hello(&out, &host);
+    exchange(wire, &out, LINK_HELLO, &frame);
+    assert_int_equal(link_get_host_hello(&frame, &host_got), 0);
+    assert_memory_equal(&host, &host_got, sizeof host);
+    CHECK_LENGTH(link_get_host_hello, struct link_host_hello);
+
+    out = wire_begin(wire);
+    link_put_agent_hello(&out, &agent, cpus, 3);
+    exchange(wire, &out, LINK_HELLO, &frame);
+    assert_int_equal(link_get_agent_hello(&frame, &got), 0);
+    assert_int_equal(got.version, 1);
+    assert_memory_equal(got.nonce, agent.nonce, sizeof got.nonce);
+    assert_true(got.needs_auth);
+    assert_true(link_text_is(&got.agent, "0.1.0"));
+    assert_memory_equal(got.session, agent.session, sizeof got.session);
+    assert_true(link_text_is(&got.release, "6.1.0-18-amd64"));
+    assert_true(link_text_is(&got.machine, "x86_64"));
+    assert_true(link_text_is(&got.boot_id, "1b4e28ba-2fa1-11d2-883f-0016d3cca427"));
+    assert_int_equal(got.page_size, 4096);
+    assert_int_equal(got.long_size, 8);
+    assert_false(got.big_endian);
+    assert_int_equal(got.n_possible, 8);
+    assert_int_equal(got.online.n, 3);
+    assert_int_equal(link_u32_at(&got.online, 2), 4095);
+    assert_true(link_text_is(&got.clocks, "local global x86-tsc"));
+    assert_true(link_text_is(&got.clock, "local"));
+    CHECK_LENGTH(link_get_agent_hello, struct link_agent_hello);
+    wire_free(wire);
+}
+
+static void hellos_that_make_no_sense_are_refused(void **state)
+{
+    struct wire *wire = wire_new(LINK_BODY_MAX);
+    const struct link_agent_hello good = {.long_size = 8, .n_possible = 1};
+    struct link_agent_hello hello = good, got;
+    struct link_host_hello host;
+    struct link_frame frame;
+    struct link_out out;
+    uint32_t cpu = 0;
+
+    for (unsigned what = 0; what < 6; what++) {
+        hello = good;
+        cpu = 0;
+        if (what == 1)
+            hello.long_size = 2;
+        else if (what == 2)
+            hello.n_possible = LINK_CPUS_MAX + 1;
+        else if (what == 3)
+            cpu = LINK_CPUS_MAX;
+        else if (what == 4)
+            hello.release = (struct link_text){"a\0b", 3};
+        hello.release.p = hello.release.p ? hello.release.p : "";
+        out = wire_begin(wire);
+        link_put_agent_hello(&out, &hello, &cpu, 1);
+        if (what == 5)
+            out.start[LINK_HEADER_SIZE + 2 + LINK_NONCE_SIZE] = 2; /* neither 0 nor 1 */
+        exchange(wire, &out, LINK_HELLO, &frame);
+        assert_int_equal(link_get_agent_hello(&frame, &got), what ? -EBADMSG : 0);
+    }
+    out = wire_begin(wire);
+    link_put_host_hello(&out, &(struct link_host_hello){2, 1, {0}});
+    exchange(wire, &out, LINK_HELLO, &frame);
+    assert_int_equal(link_get_host_hello(&frame, &host), -EBADMSG);
+    wire_free(wire);
+}
+
+static void setups_are_read_as_they_were_put(void **state)
+{
+    struct wire *wire = wire_new(LINK_BODY_MAX);
+    struct link_out out = wire_begin(wire);
+    struct link_setup setup = {.buffer_kib = 1408,
+                               .queue_kib = 4096,
+                               .keep_seconds = 60,
+                               .clock = link_text("x86-tsc"),
+                               .level = 3,
+                               .wants = LINK_WANT_KALLSYMS | LINK_WANT_CMDLINES,
+                               .n_events = 2};
+    struct link_setup got;
+    struct link_setup_event event;
+    struct link_frame frame;
+
+    link_put_setup(&out, &setup);
+    link_put_setup_event(&out,
+                         &(struct link_setup_event){link_text("sched:sched_*"), link_text("")});
+    link_put_setup_event(&out,
+                         &(struct link_setup_event){link_text("irq:*"), link_text("irq == 7")});
+    exchange(wire, &out, LINK_SETUP, &frame);
+    CHECK_LENGTH(link_get_setup, struct link_setup);
+    assert_int_equal(link_get_setup(&frame, &got), 0);
+    assert_int_equal(got.buffer_kib, 1408);
+    assert_int_equal(got.queue_kib, 4096);
+    assert_int_equal(got.keep_seconds, 60);
+    assert_true(link_text_is(&got.clock, "x86-tsc"));
+    assert_int_equal(got.level, 3);
+    assert_int_equal(got.wants, LINK_WANT_KALLSYMS | LINK_WANT_CMDLINES);
+    assert_true(link_setup_next(&got, &event));
+    assert_true(link_text_is(&event.event, "sched:sched_*"));
+    assert_true(link_text_is(&event.filter, ""));
+    assert_true(link_setup_next(&got, &event));
+    assert_true(link_text_is(&event.event, "irq:*"));
+    assert_true(link_text_is(&event.filter, "irq == 7"));
+    assert_false(link_setup_next(&got, &event));
+
+    setup.n_events = 0;
+    setup.level = 20;
+    out = wire_begin(wire);
+    link_put_setup(&out, &setup);
+    exchange(wire, &out, LINK_SETUP, &frame);
+    assert_int_equal(link_get_setup(&frame, &got), -EBADMSG);
+    wire_free(wire);
+}
+
+static void pages_and_files_are_read_as_they_were_put(void **state)
+{
+    struct wire *wire = wire_new(LINK_BODY_MAX);
+    struct link_out out = wire_begin(wire);
+    struct link_data data = {.cpu = 3, .n_pages = 2, .first = 99}, data_got;
+    struct link_meta_piece meta = {
+        .kind = LINK_META_FILE, .path = link_text("events/a/b/format"), .last = true};
+    struct link_meta_piece meta_got;
+    struct link_ready ready = {
+        .n_events = 5, .clock = link_text("mono"), .hz = 1000000000, .page_size = 4096};
+    struct link_ready ready_got;
+    const uint32_t cpus[] = {0, 1};
+    struct link_frame frame;
+    uint8_t pages[8192];
+
+    memset(pages, 7, sizeof pages);
+    link_put_data(&out, &data);
+    link_put(&out, pages, sizeof pages);
+    exchange(wire, &out, LINK_DATA, &frame);
+    assert_int_equal(link_get_data(&frame, &data_got), 0);
+    assert_int_equal(data_got.cpu, 3);
+    assert_int_equal(data_got.n_pages, 2);
+    assert_int_equal(data_got.first, 99);
+    assert_int_equal(data_got.size, sizeof pages);
+    assert_memory_equal(data_got.pages, pages, sizeof pages);
+
+    /* Two pages do not make an odd length; no pages make none; numbers do not go round. */
+    data.n_pages = 2;
+    out = wire_begin(wire);
+    link_put_data(&out, &data);
+    link_put(&out, pages, 4097);
+    exchange(wire, &out, LINK_DATA, &frame);
+    assert_int_equal(link_get_data(&frame, &data_got), -EBADMSG);
+    data.n_pages = 0;
+    out = wire_begin(wire);
+    link_put_data(&out, &data);
+    exchange(wire, &out, LINK_DATA, &frame);
+    assert_int_equal(link_get_data(&frame, &data_got), -EBADMSG);
+    data.n_pages = 2;
+    data.first = UINT64_MAX - 1;
+    out = wire_begin(wire);
+    link_put_data(&out, &data);
+    link_put(&out, pages, 4096);
+    exchange(wire, &out, LINK_DATA, &frame);
+    assert_int_equal(link_get_data(&frame, &data_got), -EBADMSG);
+
+    out = wire_begin(wire);
+    link_put_meta(&out, &meta);
+    link_put(&out, "name: b\n", 8);
+    exchange(wire, &out, LINK_META, &frame);
+    assert_int_equal(link_get_meta(&frame, &meta_got), 0);
+    assert_int_equal(meta_got.kind, LINK_META_FILE);
+    assert_true(link_text_is(&meta_got.path, "events/a/b/format"));
+    assert_true(meta_got.last);
+    assert_int_equal(meta_got.size, 8);
+    assert_memory_equal(meta_got.p, "name: b\n", 8);
+    meta.kind = LINK_META_FACT + 1;
+    out = wire_begin(wire);
+    link_put_meta(&out, &meta);
+    exchange(wire, &out, LINK_META, &frame);
+    assert_int_equal(link_get_meta(&frame, &meta_got), -EBADMSG);
+
+    out = wire_begin(wire);
+    link_put_ready(&out, &ready, cpus, 2);
+    exchange(wire, &out, LINK_READY, &frame);
+    CHECK_LENGTH(link_get_ready, struct link_ready);
+    assert_int_equal(link_get_ready(&frame, &ready_got), 0);
+    assert_int_equal(ready_got.n_events, 5);
+    assert_true(link_text_is(&ready_got.clock, "mono"));
+    assert_int_equal(ready_got.hz, 1000000000);
+    assert_int_equal(ready_got.page_size, 4096);
+    assert_int_equal(ready_got.cpus.n, 2);
+    wire_free(wire);
+}
+
+static void the_other_messages_are_read_as_they_were_put(void **state)
+{
+    struct wire *wire = wire_new(LINK_BODY_MAX);
+    struct link_out out = wire_begin(wire);
+    struct link_status status = {.time = 12345, .n_cpus = 2}, status_got;
+    struct link_status_cpu cpu = {1, true, 2, 3, 4, 5, 6, 7, 8, 9, 10}, cpu_got;
+    struct link_pong pong = {{1, 2}, 3, 4, 5, 6}, pong_got;
+    struct link_failed failed = {22, link_text("events/x/enable"), link_text("write y")};
+    struct link_failed failed_got;
+    struct link_resume resume = {.session = "session", .n_cpus = 1}, resume_got;
+    uint8_t proof[SHA256_SIZE] = {1, 2, 3}, proof_got[SHA256_SIZE];
+    struct link_frame frame;
+    uint64_t time;
+    uint32_t n;
+
+    link_put_status(&out, &status);
+    link_put_status_cpu(&out, &(struct link_status_cpu){0});
+    link_put_status_cpu(&out, &cpu);
+    exchange(wire, &out, LINK_STATUS, &frame);
+    CHECK_LENGTH(link_get_status, struct link_status);
+    assert_int_equal(link_get_status(&frame, &status_got), 0);
+    assert_int_equal(status_got.time, 12345);
+    assert_int_equal(status_got.n_cpus, 2);
+    cpu_got = link_status_at(&status_got, 1);
+    assert_int_equal(cpu_got.cpu, 1);
+    assert_true(cpu_got.online);
+    assert_memory_equal(&cpu_got.pages_read, &cpu.pages_read, 9 * sizeof(uint64_t));
+
+    out = wire_begin(wire);
+    link_put_pong(&out, &pong);
+    exchange(wire, &out, LINK_PONG, &frame);
+    CHECK_LENGTH(link_get_pong, struct link_pong);
+    assert_int_equal(link_get_pong(&frame, &pong_got), 0);
+    assert_memory_equal(&pong, &pong_got, sizeof pong);
+
+    out = wire_begin(wire);
+    link_put_failed(&out, &failed);
+    exchange(wire, &out, LINK_FAILED, &frame);
+    CHECK_LENGTH(link_get_failed, struct link_failed);
+    assert_int_equal(link_get_failed(&frame, &failed_got), 0);
+    assert_int_equal(failed_got.error, 22);
+    assert_true(link_text_is(&failed_got.what, "events/x/enable"));
+    assert_true(link_text_is(&failed_got.hint, "write y"));
+
+    out = wire_begin(wire);
+    link_put_resume(&out, &resume);
+    link_put_resume_cpu(&out, 7, 1000);
+    exchange(wire, &out, LINK_RESUME, &frame);
+    CHECK_LENGTH(link_get_resume, struct link_resume);
+    assert_int_equal(link_get_resume(&frame, &resume_got), 0);
+    assert_int_equal(resume_got.n_cpus, 1);
+    link_resume_at(&resume_got, 0, &n, &time);
+    assert_int_equal(n, 7);
+    assert_int_equal(time, 1000);
+
+    out = wire_begin(wire);
+    link_put_u64(&out, 77);
+    exchange(wire, &out, LINK_STOPPED, &frame);
+    assert_int_equal(link_get_time(&frame, &time), 0);
+    assert_int_equal(time, 77);
+    assert_int_equal(link_get_nothing(&frame), -EBADMSG);
+
+    out = wire_begin(wire);
+    link_put(&out, proof, sizeof proof);
+    exchange(wire, &out, LINK_AUTH, &frame);
+    assert_int_equal(link_get_auth(&frame, proof_got), 0);
+    assert_memory_equal(proof, proof_got, sizeof proof);
+
+    out = wire_begin(wire);
+    exchange(wire, &out, LINK_BYE, &frame);
+    assert_int_equal(link_get_nothing(&frame), 0);
+    assert_int_equal(link_get_auth(&frame, proof_got), -EBADMSG);
+    wire_free(wire);
+}
+
+static void lists_may_not_claim_more_than_there_is(void **state)
+{
+    uint8_t body[64] = {0};
+    struct link_frame frame = {.type = LINK_STATUS, .size = sizeof body, .body = body};
+    struct link_status status;
+
+    /* 4,294,967,295 entries. */
+    memset(body + 8, 0xff, 4);
+    assert_int_equal(link_get_status(&frame, &status), -EBADMSG);
+    /* 4096 that are not there. */
+    memcpy(body + 8, "\0\x10\0\0", 4);
+    assert_int_equal(link_get_status(&frame, &status), -EBADMSG);
+}
+
+static void what_does_not_fit_is_told(void **state)
+{
+    uint8_t small[LINK_HEADER_SIZE + 10];
+    struct link_out out = link_begin(small, sizeof small);
+
+    link_put_u64(&out, 1);
+    assert_int_equal(link_end(&out, LINK_STARTED, 0), 0);
+    link_put_u32(&out, 1);
+    assert_int_equal(link_end(&out, LINK_STARTED, 0), -E2BIG);
+}
+
+static void proofs_depend_on_all_that_goes_into_them(void **state)
+{
+    const uint8_t a[LINK_NONCE_SIZE] = {1}, b[LINK_NONCE_SIZE] = {2};
+    uint8_t proofs[6][SHA256_SIZE];
+
+    link_host_proof("key", 3, a, b, proofs[0]);
+    link_host_proof("key", 3, b, a, proofs[1]);
+    link_host_proof("kez", 3, a, b, proofs[2]);
+    link_agent_proof("key", 3, a, b, proofs[3]);
+    link_agent_proof("key", 3, b, a, proofs[4]);
+    link_host_proof("key", 3, a, a, proofs[5]);
+    for (unsigned i = 0; i < 6; i++)
+        for (unsigned j = 0; j < 6; j++)
+            assert_int_equal(sha256_equal(proofs[i], proofs[j]), i == j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checksums_are_those_of_the_rfc),
+        cmocka_unit_test(checksums_go_on_and_are_the_same_by_either_way),
+        cmocka_unit_test(digests_are_those_of_the_standard),
+        cmocka_unit_test(keyed_digests_are_those_of_the_rfc),
+        cmocka_unit_test(frames_come_in_pieces_of_any_size),
+        cmocka_unit_test(what_is_no_frame_is_passed_over_and_counted),
+        cmocka_unit_test(a_damaged_frame_costs_only_itself),
+        cmocka_unit_test(a_frame_whose_end_does_not_come_can_be_given_up),
+        cmocka_unit_test(long_bodies_are_not_believed),
+        cmocka_unit_test(frames_of_the_longest_body_pass),
+        cmocka_unit_test(hellos_are_read_as_they_were_put),
+        cmocka_unit_test(hellos_that_make_no_sense_are_refused),
+        cmocka_unit_test(setups_are_read_as_they_were_put),
+        cmocka_unit_test(pages_and_files_are_read_as_they_were_put),
+        cmocka_unit_test(the_other_messages_are_read_as_they_were_put),
+        cmocka_unit_test(lists_may_not_claim_more_than_there_is),
+        cmocka_unit_test(what_does_not_fit_is_told),
+        cmocka_unit_test(proofs_depend_on_all_that_goes_into_them),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
