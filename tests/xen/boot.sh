@@ -1,0 +1,59 @@
+#!/bin/sh
+# Boots Xen with a Linux dom0 in a virtual machine, runs a scenario in dom0, and brings its results:
+#
+#   boot.sh DIR OUT SCENARIO [FILE...]
+#
+# DIR is what dom0.sh made. SCENARIO is a script for busybox's sh, run as root with OUT's contents-to-be
+# as working folder and tests/xen/common.sh beside it; FILEs get into dom0's /bin with the libraries
+# that they need. OUT is made anew: serial.log, what Xen and dom0 wrote, and what the scenario left.
+#
+# Environment: XEN_OPTIONS (of Xen's command line), XEN_SECONDS (240) until it is given up.
+# Exit status: that of the virtual machine's run, not of what the scenario saw.
+#
+# Software emulation, so that it runs anywhere: a machine for builds seldom has nested KVM. The CPU
+# model is one that has SVM and that Xen, dom0 and the emulation agree on: EPYC, without MWAIT, which
+# Xen would use and is not there, and without SMAP, by which dom0 would fail.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$1
+out=$2
+scenario=$3
+shift 3
+rm -rf "$out"
+mkdir -p "$out"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+mkdir -p "$work/in/bin"
+cp "$scenario" "$work/in/scenario"
+cp "$here/common.sh" "$work/in/common.sh"
+cp "$dir/guest.elf" "$dir/guest-hvm.elf" "$work/in/"
+for file; do
+    cp -P "$file" "$work/in/bin/"
+    ldd "$file" 2>/dev/null | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | while read -r library; do
+        mkdir -p "$work/in${library%/*}"
+        cp -L "$library" "$work/in$library"
+    done
+done
+tar -c -f "$work/in.img" -C "$work/in" .
+truncate -s %1M "$work/in.img"
+truncate -s 512M "$work/out.img"
+
+status=0
+timeout --foreground "${XEN_SECONDS:-240}" qemu-system-x86_64 -accel tcg,thread=multi -machine pc \
+    -cpu EPYC,-monitor,-smap -m 1280 -smp 2 \
+    -kernel "$dir/xen" \
+    -initrd "$dir/vmlinux console=hvc0 quiet,$dir/initramfs.cpio.gz" \
+    -append "console=com1 com1=115200,8n1 dom0_mem=640M,max:640M lapic_timer_c2_ok ${XEN_OPTIONS:-}" \
+    -drive "file=$work/out.img,format=raw,if=virtio" -drive "file=$work/in.img,format=raw,if=virtio" \
+    -display none -serial "file:$out/serial.log" -monitor none -net none -no-reboot \
+    </dev/null >"$out/qemu.log" 2>&1 || status=$?
+if [ $status -eq 0 ] && grep -q '^@@ .* complete' "$out/serial.log"; then
+    tar -x -f "$work/out.img" -C "$out"
+    exit 0
+fi
+echo "The virtual machine did not finish (status $status); the end of $out/serial.log:" >&2
+cat "$out/qemu.log" >&2
+tail -n 30 "$out/serial.log" >&2
+exit 1

@@ -1,0 +1,67 @@
+# For scenarios in dom0 (busybox's sh): the toolstack, guests, and work that is traced.
+
+start_toolstack() {
+    mkdir -p /run/xen /run/xenstored
+    xenstored
+    xenconsoled --log=guest --log-dir=/var/log/xen/console
+    xen-init-dom0 >/dev/null
+    # What stands in for QEMU beside an HVM guest: says that it runs.
+    cat >/device-model <<'END'
+#!/bin/sh
+while [ $# -gt 0 ]; do
+    [ "$1" = -d ] && domid=$2
+    shift
+done
+xenstore-write "/local/domain/0/device-model/$domid/state" running
+exec sleep 600
+END
+    chmod +x /device-model
+    cat >/pvh.cfg <<'END'
+type = "pvh"
+name = "small-pvh"
+kernel = "/guest.elf"
+memory = 32
+vcpus = 1
+END
+    cat >/hvm.cfg <<'END'
+type = "hvm"
+name = "small-hvm"
+firmware_override = "/guest-hvm.elf"
+device_model_version = "qemu-xen-traditional"
+device_model_override = "/device-model"
+memory = 32
+vcpus = 1
+vga = "none"
+vnc = 0
+END
+    say "the toolstack runs"
+}
+
+# run_guest KIND: pvh or hvm; until it has powered itself off and is gone.
+run_guest() {
+    timeout 120 xl create -F "/$1.cfg" >>"guest-$1.log" 2>&1 || say "FAILED: guest $1: status $?"
+}
+
+# Work of dom0's own: system calls, page faults, processes.
+work() {
+    for i in $(seq "$1"); do
+        dd if=/dev/zero of=/tmp/work bs=4k count=32 2>/dev/null
+        usleep 10000
+    done
+}
+
+# until_true SECONDS COMMAND...
+until_true() {
+    tries=$(($1 * 20))
+    shift
+    until "$@"; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || return 1
+        usleep 50000
+    done
+}
+
+# Waits for a file to hold more than so many bytes: that a recorder records.
+grown() {
+    [ "$(wc -c <"$1" 2>/dev/null || echo 0)" -gt "$2" ]
+}

@@ -1,0 +1,30 @@
+#!/bin/sh
+# A test on a real Xen: boots it with tests/xen/scenarios/NAME.sh in dom0, and looks at what that left
+# with tests/xen/checks/NAME.py.
+#
+#   run.sh NAME DIR     DIR holds debs/ (tools/packages fetch xen DIR/debs) and is kept for the next run
+#
+# A line "# xen: OPTION..." in the scenario is of Xen's command line. $STRATA_BIN: the built commands.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+name=$1
+dir=$2
+scenario=$here/scenarios/$name.sh
+if ! [ -e "$dir/debs/complete" ]; then
+    echo "NOT TESTED ON A REAL XEN: its packages are not in $dir/debs; fetch them: tools/packages fetch xen $dir/debs" >&2
+    exit 77
+fi
+for tool in qemu-system-x86_64 cpio objcopy gcc python3; do
+    command -v $tool >/dev/null || {
+        echo "NOT TESTED ON A REAL XEN: there is no $tool here" >&2
+        exit 77
+    }
+done
+
+"$here/dom0.sh" "$dir/debs" "$dir"
+XEN_OPTIONS=$(sed -n 's/^# xen: //p' "$scenario")
+export XEN_OPTIONS
+"$here/boot.sh" "$dir" "$dir/$name" "$scenario" "$STRATA_BIN/strata"
+grep '^@@' "$dir/$name/serial.log"
+PYTHONDONTWRITEBYTECODE=1 python3 "$here/checks/$name.py" "$dir/$name" "$dir/root" "$STRATA_BIN"
