@@ -46,8 +46,12 @@ def attempt(what, function, *arguments, **named):
 
 
 def done():
-    """What the scenario itself said comes first; then the exit status."""
-    for line in text("serial.log").splitlines():
-        if line.startswith("@@") and "FAILED" in line:
-            expect("the scenario", False, line)
     sys.exit(1 if failed else 0)
+
+
+# Where the scenario itself went wrong there is nothing to look at.
+for line in text("serial.log").splitlines():
+    if line.startswith("@@") and "FAILED" in line:
+        expect("the scenario", False, line)
+if failed:
+    done()

@@ -72,9 +72,9 @@ cp "$root/bin/busybox" "$dom0/bin/busybox"
 for applet in $("$root/bin/busybox" --list); do
     [ "$applet" = busybox ] || ln -sf /bin/busybox "$dom0/bin/$applet"
 done
-cp -r "$root/usr/lib/xen-"* "$root/usr/lib/x86_64-linux-gnu" "$dom0/usr/lib/"
-rm -rf "$dom0"/usr/lib/xen-*/boot "$dom0"/usr/lib/xen-*/lib
-ln -s "$(cd "$dom0/usr/lib" && echo xen-*)" "$dom0/usr/lib/xen"
+cp -r "$root/usr/lib/xen-"[0-9]* "$root/usr/lib/x86_64-linux-gnu" "$dom0/usr/lib/"
+rm -rf "$dom0"/usr/lib/xen-[0-9]*/boot "$dom0"/usr/lib/xen-[0-9]*/lib
+ln -s "$(cd "$dom0/usr/lib" && echo xen-[0-9]*)" "$dom0/usr/lib/xen"
 cp "$root/usr/bin/xenstore" "$dom0/usr/bin/"
 for command in read write ls list rm; do
     ln -s xenstore "$dom0/usr/bin/xenstore-$command"
@@ -86,8 +86,8 @@ libraries() {
     LD_LIBRARY_PATH=$root/usr/lib/x86_64-linux-gnu ldd "$@" 2>/dev/null |
         sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^\t\(\/[^ ]*\) .*/\1/p' | sort -u
 }
-for library in $(libraries "$root"/usr/lib/xen-*/bin/xl "$root"/usr/lib/xen-*/bin/xenstored \
-    "$root"/usr/lib/xen-*/bin/xen-hptool "$root/usr/bin/xenstore") /lib/x86_64-linux-gnu/libgcc_s.so.1; do
+for library in $(libraries "$root"/usr/lib/xen-[0-9]*/bin/xl "$root"/usr/lib/xen-[0-9]*/bin/xenstored \
+    "$root"/usr/lib/xen-[0-9]*/bin/xen-hptool "$root/usr/bin/xenstore") /lib/x86_64-linux-gnu/libgcc_s.so.1; do
     case $library in
     "$root"/*) continue ;;
     esac
