@@ -107,6 +107,7 @@ void link_put_agent_hello(struct link_out *out, const struct link_agent_hello *h
                           const uint32_t *online, uint32_t n_online)
 {
     link_put_u16(out, hello->version);
+    link_put(out, hello->answers, sizeof hello->answers);
     link_put(out, hello->nonce, sizeof hello->nonce);
     link_put_u8(out, hello->needs_auth);
     link_put_text(out, hello->agent);
@@ -129,6 +130,7 @@ int link_get_agent_hello(const struct link_frame *frame, struct link_agent_hello
     struct link_agent_hello hello;
 
     hello.version = link_get_u16(&body);
+    link_get_bytes(&body, hello.answers, sizeof hello.answers);
     link_get_bytes(&body, hello.nonce, sizeof hello.nonce);
     hello.needs_auth = link_get_bool(&body);
     hello.agent = link_get_text(&body);

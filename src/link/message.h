@@ -6,8 +6,8 @@
  * how many there are and so many of what follows.
  *
  *    1 HELLO       H  u16 lowest and u16 highest version that the host speaks; 16 bytes nonce
- *                  A  u16 the version chosen; 16 bytes nonce; u8 1: AUTH is needed; text version of the
- *                     agent; 16 bytes session (of the agent's process, at random); text kernel release;
+ *                  A  u16 the version chosen; 16 bytes nonce of the HELLO that this answers; 16 bytes
+ *                     nonce of its own; u8 1: AUTH is needed; text version of the agent; 16 bytes session (of the agent's process, at random); text kernel release;
  *                     text machine; text boot_id; u32 bytes of a memory page; u8 bytes of a long; u8 1: big
  *                     endian; u32 CPUs that may come to be; n × u32 CPU online; text clocks offered,
  *                     a blank between them; text the clock in force
@@ -130,6 +130,7 @@ int link_get_host_hello(const struct link_frame *frame, struct link_host_hello *
 
 struct link_agent_hello {
     uint16_t version;
+    uint8_t answers[LINK_NONCE_SIZE]; /* the host's nonce: an answer to another host shows */
     uint8_t nonce[LINK_NONCE_SIZE];
     bool needs_auth;
     struct link_text agent;

@@ -366,6 +366,7 @@ static void hellos_are_read_as_they_were_put(void **state)
     struct link_host_hello host = {1, 3, "0123456789abcde"}, host_got;
     struct link_agent_hello agent = {
         .version = 1,
+        .answers = "fedcba987654321",
         .nonce = "edcba9876543210",
         .needs_auth = true,
         .agent = link_text("0.1.0"),
@@ -394,6 +395,7 @@ static void hellos_are_read_as_they_were_put(void **state)
     exchange(wire, &out, LINK_HELLO, &frame);
     assert_int_equal(link_get_agent_hello(&frame, &got), 0);
     assert_int_equal(got.version, 1);
+    assert_memory_equal(got.answers, agent.answers, sizeof got.answers);
     assert_memory_equal(got.nonce, agent.nonce, sizeof got.nonce);
     assert_true(got.needs_auth);
     assert_true(link_text_is(&got.agent, "0.1.0"));
@@ -438,7 +440,7 @@ static void hellos_that_make_no_sense_are_refused(void **state)
         out = wire_begin(wire);
         link_put_agent_hello(&out, &hello, &cpu, 1);
         if (what == 5)
-            out.start[LINK_HEADER_SIZE + 2 + LINK_NONCE_SIZE] = 2; /* neither 0 nor 1 */
+            out.start[LINK_HEADER_SIZE + 2 + 2 * LINK_NONCE_SIZE] = 2; /* neither 0 nor 1 */
         exchange(wire, &out, LINK_HELLO, &frame);
         assert_int_equal(link_get_agent_hello(&frame, &got), what ? -EBADMSG : 0);
     }
