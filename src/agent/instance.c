@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Instances of tracefs: made, removed, and swept when their maker died. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/tracefs.h"
+
+#define PREFIX "strata-agent-"
+
+/* When process PID began: field 22 of its stat file, counted behind the name in brackets, which may
+ * hold anything. -ENOENT: it does not live. Source: proc(5). */
+static int process_start(unsigned long pid, uint64_t *ret_start)
+{
+    char path[64], text[1024];
+    const char *p;
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%lu/stat", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return -ENOENT;
+    text[n] = '\0';
+    p = strrchr(text, ')');
+    for (int field = 2; p && field < 22; field++)
+        p = strchr(p + 1, ' ');
+    if (!p || sscanf(p, " %" SCNu64, ret_start) != 1)
+        return -EBADMSG;
+    return 0;
+}
+
+static int path_of(const char *name, char *path, size_t size)
+{
+    if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return -EINVAL;
+    return (size_t)snprintf(path, size, "instances/%s", name) < size ? 0 : -ENAMETOOLONG;
+}
+
+int tracefs_instance_open(const struct tracefs *tracefs, const char *name, int *ret_fd)
+{
+    char path[300];
+    int r = path_of(name, path, sizeof path);
+    int fd;
+
+    if (r < 0)
+        return r;
+    fd = openat(tracefs->fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    *ret_fd = fd;
+    return 0;
+}
+
+int tracefs_instance_make(const struct tracefs *tracefs, char *ret_name, size_t size, int *ret_fd)
+{
+    char name[64], path[300];
+    uint64_t start = 0;
+    int fd = -1, r;
+
+    process_start((unsigned long)getpid(), &start);
+    snprintf(name, sizeof name, PREFIX "%ld-%" PRIu64, (long)getpid(), start);
+    if (strlen(name) >= size)
+        return -ENAMETOOLONG;
+    r = path_of(name, path, sizeof path);
+    if (r < 0)
+        return r;
+    if (mkdirat(tracefs->fd, path, 0700) < 0 && errno != EEXIST)
+        return -errno;
+    r = tracefs_instance_open(tracefs, name, &fd);
+    if (r < 0)
+        return r;
+    strcpy(ret_name, name);
+    *ret_fd = fd;
+    return 0;
+}
+
+int tracefs_instance_remove(const struct tracefs *tracefs, const char *name)
+{
+    char path[300];
+    int r = path_of(name, path, sizeof path);
+
+    if (r < 0)
+        return r;
+    return unlinkat(tracefs->fd, path, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+int tracefs_instance_sweep(const struct tracefs *tracefs)
+{
+    int fd = openat(tracefs->fd, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    uint64_t start;
+    DIR *dir;
+    int n = 0;
+
+    if (fd < 0)
+        return -errno;
+    dir = fdopendir(fd);
+    if (!dir) {
+        close(fd);
+        return -ENOMEM;
+    }
+    /* Without the processes in sight all would seem dead. */
+    if (process_start((unsigned long)getpid(), &start) >= 0) {
+        const struct dirent *entry;
+
+        while ((entry = readdir(dir))) {
+            unsigned long pid;
+            uint64_t made;
+            int end = 0, r;
+
+            if (sscanf(entry->d_name, PREFIX "%lu-%" SCNu64 "%n", &pid, &made, &end) != 2 ||
+                entry->d_name[end])
+                continue;
+            r = process_start(pid, &start);
+            if (r == -ENOENT || (r >= 0 && start != made))
+                n += tracefs_instance_remove(tracefs, entry->d_name) >= 0;
+        }
+    }
+    closedir(dir);
+    return n;
+}

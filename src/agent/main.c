@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* strata-agent, and trace-agent: the guest's agent. Alone in this layer it talks to people and ends the
+ * process. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/old.h"
+
+#define EXIT_FINE 0
+#define EXIT_COULD_NOT 1
+#define EXIT_USAGE 2
+
+/* How long what was read may take to be sent when the agent is ended: it has to be gone in a second. */
+#define LAST_WORDS_MS 400
+
+static const char *called = "strata-agent";
+
+static const char help[] =
+    "Usage: strata-agent [OPTION...]\n"
+    "\n"
+    "Sends what this kernel traces to the host, over virtio-serial.\n"
+    "\n"
+    "With the ports agent-ctl-path and trace-path-cpuN it does what Linux's trace-agent\n"
+    "does: `1` on the first starts it, `0` stops it, and raw pages of the trace buffer\n"
+    "go out on the others.\n"
+    "\n"
+    "Options:\n"
+    "  -o, --stdout            write the pages to standard output; without a port\n"
+    "                          agent-ctl-path from the start on\n"
+    "  -i, --instance=NAME     send the buffer of this instance of tracefs instead\n"
+    "                          of the top-level one\n"
+    "  -q, --queue-size=SIZE   hold at most so much per CPU (4M)\n"
+    "  -p, --ports=FOLDER      where the ports are, instead of /dev/virtio-ports:\n"
+    "                          FIFOs or listening sockets of their names\n"
+    "  -t, --tracefs=FOLDER    where tracefs is, instead of looking for it\n"
+    "  -w, --wait=SECONDS      how long to wait for ports to appear (10)\n"
+    "      --version           show the version\n"
+    "  -h, --help              show this help\n";
+
+struct options {
+    struct old_options old;
+    const char *instance;
+    const char *tracefs;
+    unsigned wait_seconds;
+};
+
+/* One write(2), and none at all where it would wait: a console or journal that is stuck must not stop
+ * the agent. */
+static void say_line(void *userdata, const char *text)
+{
+    char line[1200];
+    int n = snprintf(line, sizeof line, "%s: %s\n", called, text);
+    struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    (void)userdata;
+    if (n > 0 && poll(&fd, 1, 0) > 0 && fd.revents & POLLOUT)
+        (void)!write(STDERR_FILENO, line, MIN((size_t)n, sizeof line - 1));
+}
+
+static const struct say say_to = {.line = say_line};
+
+static int usage_error(const char *what, const char *value)
+{
+    fprintf(stderr, "%s: %s '%s'\nTry '%s --help'.\n", called, what, value, called);
+    return EXIT_USAGE;
+}
+
+/* "4M", "512k", "65536". */
+static bool parse_size(const char *text, size_t *ret_size)
+{
+    static const char units[] = "kmg";
+    unsigned long long size;
+    const char *unit;
+    char *end;
+
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    size = strtoull(text, &end, 10);
+    if (errno)
+        return false;
+    if (*end) {
+        unit = strchr(units, *end | 0x20);
+        if (!unit || end[1] || size > UINT64_MAX >> 30)
+            return false;
+        size <<= 10 * (unit - units + 1);
+    }
+    *ret_size = (size_t)size;
+    return true;
+}
+
+/* The old agent's options: -h and what is wrong show its usage and end with 1, as there. Its -s was the size of a
+ * pipe, which this agent has none of; what is out of its range was refused. */
+static int parse_old_options(int argc, char **argv, struct options *options)
+{
+    size_t size;
+    int c;
+
+    opterr = 0;
+    while ((c = getopt(argc, argv, "hos:")) != -1) {
+        if (c == 'o') {
+            options->old.to_stdout = true;
+            continue;
+        }
+        if (c == 's' && parse_size(optarg, &size) && size >= (size_t)64 << 10 &&
+            size <= (size_t)1 << 20)
+            continue;
+        if (c == 's')
+            fprintf(stderr, "%s: a pipe has 64K to 1M\n", called);
+        fprintf(stderr, "usage: %s [-h] [-o] [-s <size of pipe>]\n", called);
+        return EXIT_COULD_NOT;
+    }
+    return EXIT_FINE;
+}
+
+/* EXIT_FINE: go on; another one: end with it. -1: end, all is well. */
+static int parse_options(int argc, char **argv, struct options *options)
+{
+    static const struct option table[] = {
+        {"stdout", no_argument, NULL, 'o'},
+        {"instance", required_argument, NULL, 'i'},
+        {"queue-size", required_argument, NULL, 'q'},
+        {"ports", required_argument, NULL, 'p'},
+        {"tracefs", required_argument, NULL, 't'},
+        {"wait", required_argument, NULL, 'w'},
+        {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    size_t number;
+    int c;
+
+    while ((c = getopt_long(argc, argv, "oi:q:p:t:w:h", table, NULL)) != -1) {
+        switch (c) {
+        case 'o': options->old.to_stdout = true; break;
+        case 'i': options->instance = optarg; break;
+        case 'p': options->old.ports = optarg; break;
+        case 't': options->tracefs = optarg; break;
+        case 'q':
+            if (!parse_size(optarg, &options->old.queue_bytes) ||
+                options->old.queue_bytes < (size_t)64 << 10 ||
+                options->old.queue_bytes > (size_t)1 << 30)
+                return usage_error("a queue has 64k to 1g, not", optarg);
+            break;
+        case 'w':
+            if (!parse_size(optarg, &number) || number > 86400)
+                return usage_error("this is no number of seconds:", optarg);
+            options->wait_seconds = (unsigned)number;
+            break;
+        case 'V': puts("strata-agent " STRATA_VERSION); return -1;
+        case 'h': fputs(help, stdout); return -1;
+        default: fprintf(stderr, "Try '%s --help'.\n", called); return EXIT_USAGE;
+        }
+    }
+    if (optind < argc)
+        return usage_error("there is no use for", argv[optind]);
+    return EXIT_FINE;
+}
+
+/* Something ends the agent: a signal, or `died`. False: MS have passed without. */
+static bool wait_for_end(int signal_fd, struct bell *died, int ms)
+{
+    struct pollfd fds[2] = {{.fd = signal_fd, .events = POLLIN},
+                            {.fd = died->fd, .events = POLLIN}};
+    int n;
+
+    do
+        n = poll(fds, 2, ms);
+    while (n < 0 && errno == EINTR);
+    return n != 0;
+}
+
+static void on_dead(void *userdata)
+{
+    bell_ring_always(userdata);
+}
+
+/* From found ports to the end. */
+static int serve(const struct options *options, int dir, int signal_fd)
+{
+    _cleanup_(bell_done) struct bell died = {.fd = -1};
+    struct fault fault = {0};
+    struct old *old = NULL;
+    int64_t until = outlet_now() + (int64_t)options->wait_seconds * 1000;
+    uint64_t left = 0;
+    int r = bell_init(&died);
+
+    for (;;) {
+        if (r >= 0)
+            r = old_new(dir, &options->old, &say_to, on_dead, &died, &old, &fault);
+        if (r != -ENOENT || outlet_now() >= until)
+            break;
+        if (wait_for_end(signal_fd, &died, 50))
+            return EXIT_FINE;
+        r = 0;
+        fault_clear(&fault);
+    }
+    if (r < 0) {
+        say_fault(&say_to, &fault);
+        return EXIT_COULD_NOT;
+    }
+
+    wait_for_end(signal_fd, &died, -1);
+    r = atomic_load(&old->dead);
+    old_free(old, outlet_now() + LAST_WORDS_MS, &left);
+    if (left)
+        say(&say_to, "%" PRIu64 " pages had been read and could not be sent", left);
+    if (r == -EPIPE) {
+        /* Whoever read standard output has ended; end as if by SIGPIPE. */
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    if (r < 0) {
+        say(&say_to, "cannot go on: %s", strerror(-r));
+        return EXIT_COULD_NOT;
+    }
+    return EXIT_FINE;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.old.queue_bytes = (size_t)4 << 20, .wait_seconds = 10};
+    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    struct fault fault = {0};
+    struct tracefs tracefs;
+    sigset_t signals;
+    int signal_fd, dir, status, r;
+
+    if (argc > 0)
+        called = slash ? slash + 1 : argv[0];
+    status = strcmp(called, "trace-agent") == 0 ? parse_old_options(argc, argv, &options)
+                                                : parse_options(argc, argv, &options);
+    if (status != EXIT_FINE)
+        return MAX(status, 0);
+
+    /* For all threads: those that come inherit it. */
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signal_fd < 0) {
+        say(&say_to, "cannot wait for signals: %s", strerror(errno));
+        return EXIT_COULD_NOT;
+    }
+
+    if (tracefs_open(options.tracefs, &tracefs, &fault) < 0) {
+        say_fault(&say_to, &fault);
+        return EXIT_COULD_NOT;
+    }
+    dir = tracefs.fd;
+    if (options.instance) {
+        r = tracefs_instance_open(&tracefs, options.instance, &dir);
+        if (r < 0) {
+            say(&say_to, "there is no instance '%s' in %s: %s", options.instance, tracefs.path,
+                strerror(-r));
+            return EXIT_COULD_NOT;
+        }
+    }
+    status = serve(&options, dir, signal_fd);
+    tracefs_done(&tracefs);
+    return status;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/old.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/ports.h"
+
+/* How often CPUs and ports are looked for. */
+#define FOLLOW_MS 500
+/* How often a control port is looked at whose other end is closed. */
+#define CLOSED_MS 100
+#define STACK_SIZE ((size_t)256 * 1024)
+
+static struct outlet *outlet_of(struct old *old, unsigned i)
+{
+    return &old->outlets[old->options.to_stdout ? 0 : i];
+}
+
+static void die(struct old *old, int error)
+{
+    int fine = 0;
+
+    if (atomic_compare_exchange_strong(&old->dead, &fine, error))
+        old->on_dead(old->userdata);
+}
+
+/* One round over all queues. True: something was written. */
+static bool send_all(struct old *old)
+{
+    unsigned n = atomic_load(&old->readers->n);
+    int64_t now = outlet_now();
+    bool progress = false;
+
+    for (unsigned i = 0; i < n; i++) {
+        struct reader *reader = old->readers->list[i];
+        struct outlet *outlet = outlet_of(old, i);
+
+        /* A page that was begun goes first. */
+        if (outlet->offset && outlet->current != reader)
+            continue;
+        if (queue_held(&reader->queue))
+            progress |= outlet_send(outlet, reader, old->say, now) > 0;
+        if (outlet->dead)
+            die(old, outlet->dead);
+    }
+    return progress;
+}
+
+/* Sleeps until there are pages, or a port takes more. */
+static void sleep_for_work(struct old *old, struct pollfd *fds)
+{
+    unsigned n = atomic_load(&old->readers->n);
+    int64_t now = outlet_now();
+    int64_t until = INT64_MAX;
+    unsigned n_fds = 1, n_outlets = old->options.to_stdout ? MIN(n, 1u) : n;
+
+    bell_arm(&old->sender_bell);
+    fds[0] = (struct pollfd){.fd = old->sender_bell.fd, .events = POLLIN};
+    for (unsigned i = 0; i < n; i++) {
+        struct outlet *outlet = outlet_of(old, i);
+
+        if (!queue_held(&old->readers->list[i]->queue))
+            continue;
+        if (outlet->parked_until > now)
+            until = MIN(until, outlet->parked_until);
+        else if (!outlet->is_full && !outlet->dead) {
+            bell_disarm(&old->sender_bell);
+            return; /* came meanwhile */
+        }
+    }
+    for (unsigned i = 0; i < n_outlets; i++)
+        fds[n_fds++] = (struct pollfd){.fd = old->outlets[i].is_full ? old->outlets[i].fd : -1,
+                                       .events = POLLOUT};
+    if (atomic_load(&old->ending)) {
+        if (readers_are_stopped(old->readers) && readers_held(old->readers) == 0) {
+            bell_disarm(&old->sender_bell);
+            return;
+        }
+        until = MIN(until, atomic_load(&old->deadline));
+    }
+    poll(fds, n_fds, until == INT64_MAX ? -1 : (int)MAX(until - now, (int64_t)1));
+    bell_disarm(&old->sender_bell);
+    now = outlet_now();
+    for (unsigned i = 0; i < n_outlets; i++)
+        if (fds[i + 1].revents)
+            outlet_polled(&old->outlets[i], fds[i + 1].revents, old->say, now);
+}
+
+static void *sender_main(void *userdata)
+{
+    struct old *old = userdata;
+    struct pollfd *fds = calloc(CPUS_MAX + 1, sizeof *fds);
+
+    pthread_setname_np(pthread_self(), "strata-sender");
+    if (!fds) {
+        die(old, -ENOMEM);
+        return NULL;
+    }
+    for (;;) {
+        if (atomic_load(&old->ending) &&
+            ((readers_are_stopped(old->readers) && readers_held(old->readers) == 0) ||
+             outlet_now() >= atomic_load(&old->deadline)))
+            break;
+        if (!send_all(old))
+            sleep_for_work(old, fds);
+    }
+    free(fds);
+    return NULL;
+}
+
+/* Gives CPU a reader and a port. -ENOENT: it has no port. */
+static int add_cpu(struct old *old, uint32_t cpu)
+{
+    unsigned n = atomic_load(&old->readers->n);
+    char name[64];
+    int r = 0;
+
+    /* The outlet first: once the reader is in the list the sender looks at both. */
+    if (!old->options.to_stdout) {
+        snprintf(name, sizeof name, OLD_DATA_PORT "%" PRIu32, cpu);
+        r = outlet_open_port(&old->outlets[n], old->options.ports, name);
+        if (r < 0) {
+            if (!cpus_has(&old->missing, cpu)) {
+                cpus_add(&old->missing, cpu);
+                say(old->say,
+                    "CPU %" PRIu32 ": the port %s cannot be used: %s; the CPU is not traced", cpu,
+                    name, r == -ENOENT ? "there is none" : strerror(-r));
+            }
+            return r;
+        }
+    }
+    r = readers_add(old->readers, cpu);
+    if (r < 0) {
+        if (!old->options.to_stdout)
+            outlet_done(&old->outlets[n]);
+        say(old->say, "CPU %" PRIu32 ": %s; the CPU is not traced", cpu, strerror(-r));
+    }
+    return r;
+}
+
+static void add_cpus(struct old *old)
+{
+    for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++)
+        if (cpus_has(&old->readers->online, cpu) && !cpus_has(&old->readers->have, cpu))
+            add_cpu(old, cpu);
+}
+
+static int open_control(struct old *old)
+{
+    char path[512];
+    struct stat st;
+    int r = port_find(old->options.ports, OLD_CONTROL_PORT, path, sizeof path);
+
+    if (r >= 0)
+        r = port_open(path, &old->control_fd);
+    if (r >= 0)
+        old->control_is_socket = fstat(old->control_fd, &st) == 0 && S_ISSOCK(st.st_mode);
+    return r;
+}
+
+static void obey(struct old *old, const uint8_t *p, size_t n)
+{
+    enum control_command command;
+    size_t pos = 0;
+
+    while (control_next(&old->control, p, n, &pos, &command)) {
+        if (command == CONTROL_START)
+            readers_start(old->readers);
+        else
+            readers_stop(old->readers);
+    }
+    if (old->control.n_unknown && !old->unknown_was_told) {
+        say(old->say,
+            OLD_CONTROL_PORT
+            ": the byte 0x%02x is not a command (1 starts, 0 stops); such are passed over",
+            old->control.first_unknown);
+        old->unknown_was_told = true;
+    }
+}
+
+/* True: the host's end is closed. */
+static bool read_control(struct old *old)
+{
+    uint8_t buf[256];
+
+    /* Not for ever, however much the host has to say. */
+    for (int i = 0; i < 16; i++) {
+        ssize_t n = read(old->control_fd, buf, sizeof buf);
+
+        if (n > 0) {
+            obey(old, buf, (size_t)n);
+            continue;
+        }
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return false;
+        if (n < 0 || old->control_is_socket) {
+            close(old->control_fd);
+            old->control_fd = -1;
+        }
+        return true;
+    }
+    return false;
+}
+
+static void *controller_main(void *userdata)
+{
+    struct old *old = userdata;
+    int64_t next_follow = outlet_now() + FOLLOW_MS;
+    bool is_closed = false;
+
+    pthread_setname_np(pthread_self(), "strata-control");
+    while (!atomic_load(&old->ending)) {
+        struct pollfd fds[2] = {{.fd = old->controller_bell.fd, .events = POLLIN},
+                                {.fd = is_closed ? -1 : old->control_fd, .events = POLLIN}};
+        int64_t now = outlet_now();
+        int64_t ms = next_follow - now;
+
+        if (is_closed)
+            ms = MIN(ms, (int64_t)CLOSED_MS);
+        poll(fds, 2, (int)MAX(ms, (int64_t)0));
+        if (is_closed) {
+            /* Look again. */
+            if (old->control_fd < 0 && !old->is_free)
+                open_control(old);
+            is_closed = old->control_fd < 0 ? !old->is_free : read_control(old);
+        } else if (fds[1].revents & POLLIN) {
+            is_closed = read_control(old);
+        } else if (fds[1].revents) {
+            is_closed = true;
+        }
+        now = outlet_now();
+        if (now >= next_follow) {
+            next_follow = now + FOLLOW_MS;
+            readers_follow(old->readers);
+            add_cpus(old); /* also ports that came */
+        }
+    }
+    return NULL;
+}
+
+static int start_threads(struct old *old)
+{
+    pthread_attr_t attributes;
+    int r;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    r = -pthread_create(&old->sender, &attributes, sender_main, old);
+    old->has_sender = r == 0;
+    if (r == 0) {
+        r = -pthread_create(&old->controller, &attributes, controller_main, old);
+        old->has_controller = r == 0;
+    }
+    pthread_attr_destroy(&attributes);
+    return r;
+}
+
+static int set_up(struct old *old, int dir, struct fault *fault)
+{
+    int r = bell_init(&old->sender_bell);
+
+    if (r >= 0)
+        r = bell_init(&old->controller_bell);
+    if (r < 0)
+        return fault_plain(fault, r, "", "cannot make an eventfd: %s", strerror(-r));
+    r = open_control(old);
+    if (r == -ENOENT && old->options.to_stdout)
+        old->is_free = true;
+    else if (r < 0)
+        return fault_plain(fault, r, OLD_CONTROL_PORT, "%s",
+                           r == -ENOENT  ? "there is no such virtio-serial port"
+                           : r == -EBUSY ? "another program has this port open"
+                                         : strerror(-r));
+    r = readers_init(old->readers, dir, old->options.queue_bytes, old->say, &old->sender_bell,
+                     fault);
+    if (r < 0)
+        return r;
+    old->outlets = calloc(old->options.to_stdout ? 1 : CPUS_MAX, sizeof *old->outlets);
+    if (!old->outlets)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    if (old->options.to_stdout) {
+        r = outlet_open_stdout(&old->outlets[0]);
+        if (r < 0)
+            return fault_plain(fault, r, "standard output", "%s", strerror(-r));
+    }
+    add_cpus(old);
+    if (old->is_free)
+        readers_start(old->readers);
+    r = start_threads(old);
+    return r < 0 ? fault_plain(fault, r, "", "cannot start a thread: %s", strerror(-r)) : 0;
+}
+
+int old_new(int dir, const struct old_options *options, const struct say *say_to,
+            void (*on_dead)(void *userdata), void *userdata, struct old **ret_old,
+            struct fault *fault)
+{
+    struct old *old = calloc(1, sizeof *old);
+    uint64_t left;
+    int r;
+
+    if (old)
+        old->readers = calloc(1, sizeof *old->readers);
+    if (!old || !old->readers) {
+        free(old);
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    }
+    old->options = *options;
+    old->say = say_to;
+    old->control_fd = old->sender_bell.fd = old->controller_bell.fd = -1;
+    old->on_dead = on_dead;
+    old->userdata = userdata;
+    r = set_up(old, dir, fault);
+    if (r < 0) {
+        old_free(old, 0, &left);
+        return r;
+    }
+    *ret_old = old;
+    return 0;
+}
+
+void old_free(struct old *old, int64_t deadline, uint64_t *ret_left)
+{
+    *ret_left = 0;
+    if (!old)
+        return;
+    readers_stop(old->readers);
+    atomic_store(&old->deadline, deadline);
+    atomic_store(&old->ending, true);
+    if (old->has_controller) {
+        bell_ring_always(&old->controller_bell);
+        pthread_join(old->controller, NULL);
+    }
+    if (old->has_sender) {
+        bell_ring_always(&old->sender_bell);
+        pthread_join(old->sender, NULL);
+    }
+    *ret_left = readers_held(old->readers);
+    for (unsigned i = 0; old->outlets && i < atomic_load(&old->readers->n); i++)
+        outlet_done(outlet_of(old, i));
+    readers_done(old->readers);
+    free(old->readers);
+    free(old->outlets);
+    if (old->control_fd >= 0)
+        close(old->control_fd);
+    bell_done(&old->sender_bell);
+    bell_done(&old->controller_bell);
+    free(old);
+}

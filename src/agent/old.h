@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The old protocol, of Linux's tools/virtio/virtio-trace: raw pages on a port per CPU
+ * (trace-path-cpuN), started by `1` and stopped by `0` on the port agent-ctl-path. Nothing goes from
+ * the agent to the host but pages.
+ *
+ * Two threads besides the readers (agent/readers.h): the controller reads commands and follows CPUs and
+ * ports that come and go; the sender writes pages. Neither ever blocks but in poll(2). */
+
+#include <pthread.h>
+
+#include "agent/control.h"
+#include "agent/outlet.h"
+#include "agent/readers.h"
+
+#define OLD_CONTROL_PORT "agent-ctl-path"
+#define OLD_DATA_PORT "trace-path-cpu"
+
+struct old_options {
+    const char *ports; /* a folder, or NULL: virtio-serial */
+    size_t queue_bytes;
+    bool to_stdout;
+};
+
+struct old {
+    struct old_options options;
+    const struct say *say;
+    struct readers *readers;
+    struct outlet
+        *outlets; /* beside readers->list: outlets[i] is that of list[i]; with to_stdout only [0] */
+    struct cpus missing; /* CPUs whose lack of a port was told */
+    struct bell sender_bell;
+    struct bell controller_bell;
+    struct control control;
+    int control_fd;
+    bool control_is_socket;
+    bool unknown_was_told;
+    bool is_free; /* there is no control port: it runs from the start */
+    pthread_t controller, sender;
+    bool has_controller, has_sender;
+    _Atomic bool ending;
+    _Atomic int64_t deadline; /* CLOCK_MONOTONIC, ms: when the sender gives up; with `ending` */
+    _Atomic int dead;         /* why it cannot go on by itself; 0: it can */
+    void (*on_dead)(void *userdata); /* called when `dead` is set, from a thread of this */
+    void *userdata;
+};
+
+/* Finds the ports and starts. -ENOENT: there are no such ports (now). DIR is the folder of the buffer,
+ * which outlives it, as SAY does. */
+int old_new(int dir, const struct old_options *options, const struct say *say_to,
+            void (*on_dead)(void *userdata), void *userdata, struct old **ret_old,
+            struct fault *fault);
+
+/* Stops reading, sends what was read until DEADLINE (CLOCK_MONOTONIC, ms), and ends all threads. *RET_LEFT:
+ * pages that were read and could not be sent. OLD may be NULL. */
+void old_free(struct old *old, int64_t deadline, uint64_t *ret_left);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Where raw pages leave the guest by the old protocol: a port per CPU, or standard output for all.
+ *
+ * The stream is whole pages, one behind the other, and nothing around them; who reads it knows where a
+ * page begins only by counting. So a page that was begun is finished before another is, however often
+ * the port is full in between; and when the host has closed its end, the page that was being written is
+ * sent again from its start to whoever opens it next. */
+
+#include "agent/reader.h"
+
+struct outlet {
+    char name[64];      /* of the port; for messages too */
+    const char *folder; /* of ports, as for port_find() */
+    int fd;             /* -1: not open now */
+    bool is_stdout;
+    bool is_socket;
+    bool is_careful; /* writes may block: only PIPE_BUF bytes, and only when poll(2) says so */
+    bool is_full;    /* until poll(2) says otherwise */
+    bool was_told;
+    int dead;               /* standard output: why nothing can be written any more; 0: fine */
+    int64_t parked_until;   /* CLOCK_MONOTONIC, ms: the host's end is closed, look again then */
+    struct reader *current; /* whose page is being written */
+    size_t offset;          /* how much of it was */
+    uint64_t pages_sent;
+};
+
+/* The port NAME, which is opened. */
+int outlet_open_port(struct outlet *outlet, const char *folder, const char *name);
+int outlet_open_stdout(struct outlet *outlet);
+void outlet_done(struct outlet *outlet);
+
+/* Writes pages of READER's queue until there are none or nothing more fits, once around. Must not be
+ * called for another reader in the midst of a page (`offset`). 1: something was written; 0: nothing
+ * was, `is_full` or `parked_until` say why. */
+int outlet_send(struct outlet *outlet, struct reader *reader, const struct say *say, int64_t now);
+/* What poll(2) said about the descriptor. */
+void outlet_polled(struct outlet *outlet, short revents, const struct say *say, int64_t now);
+
+/* CLOCK_MONOTONIC in milliseconds. */
+int64_t outlet_now(void);

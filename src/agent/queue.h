@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Pages on their way from the reader of a CPU to whoever sends them: a ring of a fixed number of
+ * pages, which bounds the agent's memory whatever the host does.
+ *
+ * One thread puts, one thread takes; neither ever waits for the other here. HEAD counts the pages that
+ * were put, TAIL those that were taken; both only grow.
+ *
+ *   Q1  0 <= head - tail <= n_pages.
+ *   Q2  Slot i % n_pages belongs to the taker for tail <= i < head, else to the putter.
+ *   Q3  Only the putter writes head, by a release store behind the last store to the page; the taker
+ *       loads it by acquire, so it sees the page's bytes.
+ *   Q4  Only the taker writes tail, by a release store behind its last load from the page; the putter
+ *       loads it by acquire, so it writes over nothing that is still being read. */
+
+#include <stdatomic.h>
+
+#include "base/macro.h"
+
+struct queue {
+    uint8_t *pages; /* memory that becomes real when it is first used */
+    size_t page_size;
+    uint64_t n_pages;
+    _Atomic uint64_t head;
+    _Atomic uint64_t tail;
+};
+
+/* Of about BYTES, two pages at the least. -ENOMEM. */
+int queue_init(struct queue *queue, size_t page_size, size_t bytes);
+void queue_done(struct queue *queue);
+
+/* The putter: where the next page goes, NULL when the queue is full; then that it is there. */
+uint8_t *queue_free_page(struct queue *queue);
+void queue_put(struct queue *queue);
+
+/* The taker: how many pages lie at *RET_PAGES, one behind the other (there may be more behind the
+ * ring's end); then that the first N of them are done with. */
+size_t queue_look(struct queue *queue, const uint8_t **ret_pages);
+void queue_take(struct queue *queue, size_t n);
+
+/* From any thread: pages that are held. */
+static inline uint64_t queue_held(struct queue *queue)
+{
+    /* Tail first: head can only have grown since, so the difference is never negative. */
+    uint64_t tail = atomic_load_explicit(&queue->tail, memory_order_acquire);
+
+    return atomic_load_explicit(&queue->head, memory_order_acquire) - tail;
+}

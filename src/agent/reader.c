@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/reader.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/cpus.h"
+#include "base/bytes.h"
+
+/* Pages after which a sender that sleeps is woken: one large write costs less than many small ones. */
+#define NOTIFY_PAGES 16
+/* The bits of a page's commit that count bytes (format/ftrace_page.h has the whole of it). */
+#define COMMIT_BYTES 0x7ffffffu
+#define RETRY_MS 1000
+#define STACK_SIZE ((size_t)128 * 1024)
+
+/* The field `now ts:` of stats: "34753.811268" seconds for clocks that count nanoseconds, else a number
+ * of ticks. */
+int reader_clock(int dir, uint32_t cpu, uint64_t *ret_time)
+{
+    _cleanup_free_ char *text = NULL;
+    uint64_t whole, micro;
+    char path[64];
+    const char *at;
+    size_t len;
+    int n, r;
+
+    snprintf(path, sizeof path, "per_cpu/cpu%" PRIu32 "/stats", cpu);
+    r = tracefs_read(dir, path, 65536, &text, &len);
+    if (r < 0)
+        return r;
+    at = strstr(text, "now ts:");
+    n = at ? sscanf(at, "now ts: %" SCNu64 ".%6" SCNu64, &whole, &micro) : 0;
+    if (n < 1)
+        return -EBADMSG;
+    *ret_time = n == 2 ? whole * 1000000000 + micro * 1000 : whole;
+    return 0;
+}
+
+static int open_pipe(struct reader *r)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "per_cpu/cpu%" PRIu32 "/trace_pipe_raw", r->cpu);
+    r->fd = openat(r->buffer->dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    return r->fd < 0 ? -errno : 0;
+}
+
+/* Sleeps until the bell rings, FD (or -1) is readable, or MS have passed. True: FD is readable. */
+static bool wait_for(struct reader *r, int fd, int ms)
+{
+    struct pollfd fds[2] = {{.fd = r->bell.fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    int n;
+
+    if (r->unnotified) {
+        r->unnotified = 0;
+        bell_ring(r->buffer->sender);
+    }
+    n = poll(fds, 2, ms);
+    bell_disarm(&r->bell);
+    return n > 0 && fds[1].revents & POLLIN;
+}
+
+/* An error of this CPU: told when it changes, tried again later, and nobody else's business. */
+static void trouble(struct reader *r, int error)
+{
+    atomic_store(&r->error, error);
+    if (error != r->last_told)
+        say(r->buffer->say, "CPU %" PRIu32 ": cannot read the trace: %s; the other CPUs go on",
+            r->cpu, strerror(-error));
+    r->last_told = error;
+    if (r->fd >= 0)
+        close(r->fd);
+    r->fd = -1;
+}
+
+static void recovered(struct reader *r)
+{
+    if (!r->last_told)
+        return;
+    r->last_told = 0;
+    atomic_store(&r->error, 0);
+    say(r->buffer->say, "CPU %" PRIu32 ": the trace can be read again", r->cpu);
+}
+
+static void wait_for_room(struct reader *r)
+{
+    atomic_fetch_add(&r->times_full, 1);
+    bell_arm(&r->bell);
+    atomic_store(&r->wants_room, true);
+    atomic_thread_fence(memory_order_seq_cst);
+    /* R3. The time is a net below that: what is lost by it is at most a second. */
+    if (!queue_free_page(&r->queue) && atomic_load(&r->state) != READER_ENDING) {
+        bell_ring(r->buffer->sender);
+        wait_for(r, -1, 1000);
+    }
+    atomic_store(&r->wants_room, false);
+}
+
+void reader_has_room(struct reader *r)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    /* Not for each page: an eighth of the queue is worth a switch of threads. */
+    if (atomic_load(&r->wants_room) &&
+        r->queue.n_pages - queue_held(&r->queue) >= (r->queue.n_pages + 7) / 8)
+        bell_ring(&r->bell);
+}
+
+/* Takes a page. 1: it is in the queue, with *RET_USED bytes of events; 0: the ring is empty; -ENOBUFS:
+ * the queue is full. */
+static int take(struct reader *r, size_t *ret_used, uint64_t *ret_time)
+{
+    const struct tracefs_page *page = &r->buffer->page;
+    uint8_t *p = queue_free_page(&r->queue);
+    ssize_t n;
+
+    if (!p)
+        return -ENOBUFS;
+    do
+        n = read(r->fd, p, page->size);
+    while (n < 0 && errno == EINTR);
+    if (n == 0 || (n < 0 && errno == EAGAIN))
+        return 0;
+    if (n < 0)
+        return -errno;
+    if ((size_t)n != page->size)
+        return -EBADMSG; /* the size of pages was changed meanwhile */
+    *ret_used =
+        (page->commit_size == 8 ? (size_t)load_u64(p + page->commit) : load_u32(p + page->commit)) &
+        COMMIT_BYTES;
+    *ret_time = load_u64(p);
+    queue_put(&r->queue);
+    atomic_fetch_add_explicit(&r->pages_read, 1, memory_order_relaxed);
+    if (++r->unnotified >= NOTIFY_PAGES) {
+        r->unnotified = 0;
+        bell_ring(r->buffer->sender);
+    }
+    return 1;
+}
+
+/* All that is in the ring. In a buffer that is still written to, up to what was written when it began:
+ * else a drain would chase the kernel, and its own traces, for ever. */
+static void drain(struct reader *r)
+{
+    uint64_t left = r->buffer->ring_pages + 2;
+    uint64_t until = UINT64_MAX;
+    int none = READER_DRAINING;
+
+    if (!r->buffer->is_still && reader_clock(r->buffer->dir, r->cpu, &until) >= 0)
+        until += 999; /* it is cut to microseconds */
+    while (left > 0 && atomic_load(&r->state) == READER_DRAINING) {
+        uint64_t time = 0;
+        size_t used;
+        int n = r->fd < 0 ? open_pipe(r) : 0;
+
+        if (n >= 0)
+            n = take(r, &used, &time);
+        if (n == -ENOBUFS) {
+            wait_for_room(r);
+            continue;
+        }
+        if (n < 0) {
+            trouble(r, n);
+            break; /* not for ever: somebody waits for the end */
+        }
+        recovered(r);
+        if (n == 0 || time > until)
+            break;
+        if (!r->buffer->is_still)
+            left--;
+    }
+    if (atomic_compare_exchange_strong(&r->state, &none, READER_STOPPED)) { /* R2 */
+        r->unnotified = 0;
+        bell_ring_always(r->buffer->sender);
+    }
+}
+
+static void run(struct reader *r)
+{
+    const size_t few = (r->buffer->page.size - r->buffer->page.data) / 4;
+    /* A nap in which a ring is not filled even at 64 MB/s. */
+    const int nap = (int)MIN(r->buffer->ring_pages * r->buffer->page.size / 65536, (uint64_t)40);
+    uint64_t burst =
+        0; /* pages that are taken without asking whether the kernel was caught up with */
+    int period = 5;
+
+    while (atomic_load(&r->state) == READER_RUNNING) {
+        uint64_t taken = 0;
+        bool caught_up = false;
+        bool readable;
+
+        while (!caught_up && atomic_load(&r->state) == READER_RUNNING) {
+            uint64_t time;
+            size_t used = 0;
+            int n = r->fd < 0 ? open_pipe(r) : 0;
+
+            if (n >= 0)
+                n = take(r, &used, &time);
+            if (n == -ENOBUFS) {
+                wait_for_room(r);
+                continue;
+            }
+            if (n < 0) {
+                trouble(r, n);
+                wait_for(r, -1, RETRY_MS); /* a change of the state rings */
+                continue;
+            }
+            recovered(r);
+            taken += (uint64_t)n;
+            caught_up = n == 0 || (used < few && taken > burst);
+        }
+        if (atomic_load(&r->state) != READER_RUNNING)
+            break;
+
+        if (burst)
+            r->wakes_early = taken * 8 < r->buffer->ring_pages;
+        /* At the start, look often; then the first bytes are not late. */
+        period = taken ? READER_PERIOD_MS : MIN(period * 2, READER_PERIOD_MS);
+        bell_arm(&r->bell);
+        if (atomic_load(&r->state) != READER_RUNNING)
+            break;
+        if (r->wakes_early && nap < period) {
+            wait_for(r, -1, nap);
+            bell_arm(&r->bell);
+            if (atomic_load(&r->state) != READER_RUNNING)
+                break;
+        }
+        readable = wait_for(r, r->fd, period);
+        burst = readable ? r->buffer->ring_pages / 4 : 0;
+    }
+    bell_disarm(&r->bell);
+}
+
+static void *reader_main(void *userdata)
+{
+    struct reader *r = userdata;
+
+    pthread_setname_np(pthread_self(), "strata-reader");
+    atomic_store(&r->tid, (int)syscall(SYS_gettid));
+    cpus_bind(0, r->cpu); /* the CPU may be gone already; the controller tries again */
+    for (;;) {
+        switch (atomic_load(&r->state)) {
+        case READER_ENDING: return NULL;
+        case READER_RUNNING: run(r); break;
+        case READER_DRAINING: drain(r); break;
+        default:
+            bell_arm(&r->bell);
+            if (atomic_load(&r->state) == READER_STOPPED)
+                wait_for(r, -1, -1);
+        }
+    }
+}
+
+int reader_new(struct reader_buffer *buffer, uint32_t cpu, struct reader **ret_reader)
+{
+    struct reader *r = calloc(1, sizeof *r);
+    pthread_attr_t attributes;
+    int error;
+
+    if (!r)
+        return -ENOMEM;
+    r->buffer = buffer;
+    r->cpu = cpu;
+    r->fd = -1;
+    r->bell.fd = -1;
+    error = queue_init(&r->queue, buffer->page.size, buffer->queue_bytes);
+    if (error >= 0)
+        error = bell_init(&r->bell);
+    if (error >= 0) {
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, STACK_SIZE);
+        error = -pthread_create(&r->thread, &attributes, reader_main, r);
+        pthread_attr_destroy(&attributes);
+    }
+    if (error < 0) {
+        bell_done(&r->bell);
+        queue_done(&r->queue);
+        free(r);
+        return error;
+    }
+    *ret_reader = r;
+    return 0;
+}
+
+void reader_free(struct reader *r)
+{
+    if (!r)
+        return;
+    atomic_store(&r->state, READER_ENDING);
+    bell_ring_always(&r->bell);
+    pthread_join(r->thread, NULL);
+    if (r->fd >= 0)
+        close(r->fd);
+    bell_done(&r->bell);
+    queue_done(&r->queue);
+    free(r);
+}
+
+void reader_start(struct reader *r)
+{
+    atomic_store(&r->state, READER_RUNNING);
+    bell_ring_always(&r->bell);
+}
+
+void reader_stop(struct reader *r)
+{
+    int running = READER_RUNNING;
+
+    if (atomic_compare_exchange_strong(&r->state, &running, READER_DRAINING))
+        bell_ring_always(&r->bell);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A thread per CPU that moves pages of the kernel's ring into a bounded queue.
+ *
+ * It never waits for the host. When its queue is full it stops reading; then the kernel's ring, which is
+ * bounded too, writes over its oldest pages and counts what that cost, exactly: in the next page that
+ * is read and in per_cpu/cpuN/stats. So memory is bounded and no loss goes uncounted.
+ *
+ * When it reads: while the ring has whole pages, one after the other. When it has caught up with the
+ * kernel it sleeps until the ring is filled to its watermark (the instance's buffer_percent, by poll(2))
+ * or READER_PERIOD_MS have passed, and then takes partial pages too, so that nothing waits longer than
+ * that. Draining (what a stop asks for) takes all that was in the ring when it began.
+ *
+ *   R1  Only the reader puts into its queue, only the sender takes from it (agent/queue.h).
+ *   R2  `state` is set to STOPPED by the reader only from DRAINING, by a compare-exchange, so that a
+ *       start that comes meanwhile is not lost.
+ *   R3  Whoever waits says so before it looks again: the reader sets `wants_room`, then looks at its
+ *       queue; the sender takes, then looks at `wants_room`. One of them sees the other. The same
+ *       holds for bell_ring() and bell_arm(). */
+
+#include <pthread.h>
+
+#include "agent/queue.h"
+#include "agent/say.h"
+#include "agent/tracefs.h"
+
+#define READER_PERIOD_MS 100
+
+/* Wakes a thread that polls. Rung by many, heard by one. */
+struct bell {
+    int fd; /* eventfd, never blocks */
+    _Atomic bool armed;
+};
+
+int bell_init(struct bell *bell);
+void bell_done(struct bell *bell);
+/* Rings if it is armed: a system call only when somebody sleeps. */
+void bell_ring(struct bell *bell);
+/* Rings in any case. */
+void bell_ring_always(struct bell *bell);
+/* The listener, before it looks a last time whether there is work and sleeps in poll(2) on fd … */
+void bell_arm(struct bell *bell);
+/* … and behind its sleep. */
+void bell_disarm(struct bell *bell);
+
+enum reader_state {
+    READER_STOPPED,
+    READER_RUNNING,
+    READER_DRAINING, /* becomes STOPPED by itself */
+    READER_ENDING,
+};
+
+/* What readers of one buffer have in common; outlives them. */
+struct reader_buffer {
+    int dir; /* the folder of the buffer: tracefs or an instance */
+    struct tracefs_page page;
+    size_t queue_bytes;
+    uint64_t ring_pages; /* of the kernel's ring of a CPU, about */
+    bool is_still;       /* nothing is written while it drains: it drains until the ring is empty */
+    const struct say *say;
+    struct bell *sender; /* rung when there are pages, and when draining is done */
+};
+
+struct reader {
+    struct reader_buffer *buffer;
+    uint32_t cpu;
+    pthread_t thread;
+    _Atomic int tid;
+    int fd; /* trace_pipe_raw; -1: could not be opened (it is tried again) */
+    struct queue queue;
+    struct bell bell;
+    _Atomic int state;
+    _Atomic bool wants_room;
+
+    /* Counts, for anybody. */
+    _Atomic uint64_t pages_read;
+    _Atomic uint64_t times_full; /* how often it had to stop for want of room */
+    _Atomic int error;           /* of the last read; 0: fine */
+
+    /* The thread's own. */
+    int last_told;
+    unsigned unnotified; /* pages that the sender was not told of */
+    bool wakes_early;    /* poll(2) knows no watermark (before Linux 6.1), or it is very low */
+};
+
+/* Starts the thread, bound to the CPU if that is possible. */
+int reader_new(struct reader_buffer *buffer, uint32_t cpu, struct reader **ret_reader);
+/* Ends the thread, within milliseconds. Pages that are still in the queue are lost. */
+void reader_free(struct reader *reader);
+
+void reader_start(struct reader *reader);
+/* What is in the ring now still goes into the queue, as room allows. Does nothing to one that is stopped. */
+void reader_stop(struct reader *reader);
+static inline bool reader_is_stopped(struct reader *reader)
+{
+    return atomic_load(&reader->state) == READER_STOPPED;
+}
+
+/* The sender has taken pages. */
+void reader_has_room(struct reader *reader);
+
+/* The time that the buffer's clock shows, and whether it is finer than microseconds, from
+ * per_cpu/cpuN/stats: nanoseconds rounded down to microseconds, or ticks. */
+int reader_clock(int dir, uint32_t cpu, uint64_t *ret_time);

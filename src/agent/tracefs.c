@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/tracefs.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* statfs.f_type of tracefs; linux/magic.h. */
+#define TRACEFS_MAGIC_NUMBER 0x74726163
+
+static int open_folder(const char *path)
+{
+    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    return fd < 0 ? -errno : fd;
+}
+
+/* A descriptor of PATH if tracefs is there. "." makes debugfs mount what it has at tracing/. */
+static int open_if_tracefs(const char *path)
+{
+    char inside[300];
+    struct statfs fs;
+    int fd;
+
+    snprintf(inside, sizeof inside, "%s/.", path);
+    fd = open_folder(inside);
+    if (fd < 0)
+        return fd;
+    if (fstatfs(fd, &fs) < 0 || fs.f_type != TRACEFS_MAGIC_NUMBER) {
+        close(fd);
+        return -ENOENT;
+    }
+    return fd;
+}
+
+/* The first tracefs among the mounts. Blanks in paths are written as \040 and not undone here: who
+ * mounts it at such a place names it. */
+static int find_mounted(char *ret_path, size_t size)
+{
+    FILE *mounts = fopen("/proc/self/mounts", "re");
+    char line[1024];
+    int r = -ENOENT;
+
+    if (!mounts)
+        return -ENOENT;
+    while (r < 0 && fgets(line, sizeof line, mounts)) {
+        char path[256], type[32];
+
+        if (sscanf(line, "%*s %255s %31s", path, type) == 2 && strcmp(type, "tracefs") == 0) {
+            r = open_if_tracefs(path);
+            if (r >= 0)
+                snprintf(ret_path, size, "%s", path);
+        }
+    }
+    fclose(mounts);
+    return r;
+}
+
+#if defined(SYS_fsopen) && defined(SYS_fsmount) && defined(SYS_fsconfig)
+/* A mount that is in no folder tree (Linux 5.2): only the descriptor leads to it. */
+static int mount_detached(void)
+{
+    int fs = (int)syscall(SYS_fsopen, "tracefs", 1 /* FSOPEN_CLOEXEC */);
+    int fd, r = 0;
+
+    if (fs < 0)
+        return -errno;
+    if (syscall(SYS_fsconfig, fs, 6 /* FSCONFIG_CMD_CREATE */, NULL, NULL, 0) < 0)
+        r = -errno;
+    fd = r < 0 ? -1 : (int)syscall(SYS_fsmount, fs, 1 /* FSMOUNT_CLOEXEC */, 0);
+    if (r >= 0 && fd < 0)
+        r = -errno;
+    close(fs);
+    return r < 0 ? r : fd;
+}
+#else
+static int mount_detached(void)
+{
+    return -ENOSYS;
+}
+#endif
+
+/* At its usual place, in a mount namespace that is this process's alone. */
+static int mount_private(const char *path)
+{
+    if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("tracefs", path, "tracefs", 0, NULL) < 0)
+        return -errno;
+    return open_if_tracefs(path);
+}
+
+int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct fault *fault)
+{
+    static const char *const usual[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+    struct tracefs found = {.fd = -1};
+    int r = -ENOENT;
+
+    if (path) {
+        found.fd = open_folder(path);
+        if (found.fd < 0)
+            return fault_plain(fault, found.fd, path, "%s", strerror(-found.fd));
+        snprintf(found.path, sizeof found.path, "%s", path);
+        if (faccessat(found.fd, "per_cpu", F_OK, 0) < 0) {
+            close(found.fd);
+            return fault_plain(fault, -ENOENT, path,
+                               "is no tracefs: there is no folder per_cpu in it");
+        }
+        *ret_tracefs = found;
+        return 0;
+    }
+
+    for (unsigned i = 0; i < ARRAY_SIZE(usual) && r < 0; i++) {
+        r = open_if_tracefs(usual[i]);
+        if (r >= 0)
+            snprintf(found.path, sizeof found.path, "%s", usual[i]);
+    }
+    if (r < 0)
+        r = find_mounted(found.path, sizeof found.path);
+    if (r < 0) {
+        int error = mount_detached();
+
+        if (error < 0)
+            r = mount_private(usual[0]);
+        else
+            r = error;
+        if (r < 0)
+            return fault_plain(
+                fault, r, "",
+                "tracefs is not mounted and cannot be (%s); as root: mount -t tracefs none %s",
+                r == -ENODEV ? "this kernel has none" : strerror(-r), usual[0]);
+        found.is_own = true;
+        snprintf(found.path, sizeof found.path, "%s", usual[0]);
+    }
+    found.fd = r;
+    if (faccessat(found.fd, "per_cpu/cpu0/trace_pipe_raw", R_OK, 0) < 0) {
+        r = -errno;
+        close(found.fd);
+        return fault_plain(fault, r, found.path,
+                           "cannot read the trace (%s); run as root, or let this user read tracefs",
+                           strerror(-r));
+    }
+    *ret_tracefs = found;
+    return 0;
+}
+
+void tracefs_done(struct tracefs *tracefs)
+{
+    if (tracefs->fd >= 0)
+        close(tracefs->fd);
+    tracefs->fd = -1;
+}
+
+int tracefs_read(int dir, const char *file, size_t max, char **ret_text, size_t *ret_len)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0, capacity = 0;
+    int fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int r = 0;
+
+    if (fd < 0)
+        return -errno;
+    for (;;) {
+        ssize_t n;
+
+        if (capacity - len < 4096) {
+            char *bigger = realloc(text, capacity ? capacity * 2 : 16384);
+
+            if (!bigger) {
+                r = -ENOMEM;
+                break;
+            }
+            text = bigger;
+            capacity = capacity ? capacity * 2 : 16384;
+        }
+        n = read(fd, text + len, capacity - len - 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            r = -errno;
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+        if (len > max) {
+            r = -EFBIG;
+            break;
+        }
+    }
+    close(fd);
+    if (r < 0)
+        return r;
+    text[len] = '\0';
+    *ret_text = TAKE_PTR(text);
+    *ret_len = len;
+    return 0;
+}
+
+int tracefs_read_number(int dir, const char *file, uint64_t *ret_number)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len;
+    char *end;
+    unsigned long long number;
+    int r = tracefs_read(dir, file, 65536, &text, &len);
+
+    if (r < 0)
+        return r;
+    errno = 0;
+    number = strtoull(text, &end, 10);
+    if (end == text || errno)
+        return -EBADMSG;
+    *ret_number = number;
+    return 0;
+}
+
+static int write_to(int dir, const char *file, int flags, const char *text)
+{
+    int fd = openat(dir, file, O_WRONLY | O_CLOEXEC | flags);
+    size_t len = strlen(text);
+    ssize_t n;
+    int r = 0;
+
+    if (fd < 0)
+        return -errno;
+    do
+        n = write(fd, text, len);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        r = -errno;
+    else if ((size_t)n < len)
+        r = -EIO;
+    if (close(fd) < 0 && r >= 0)
+        r = -errno;
+    return r;
+}
+
+int tracefs_write(int dir, const char *file, const char *text)
+{
+    return write_to(dir, file, O_TRUNC, text);
+}
+
+int tracefs_append(int dir, const char *file, const char *text)
+{
+    return write_to(dir, file, O_APPEND, text);
+}
+
+int tracefs_write_number(int dir, const char *file, uint64_t number)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    return tracefs_write(dir, file, text);
+}
+
+/* A line of header_page: "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;". */
+static bool find_field(const char *text, const char *name, size_t *ret_offset, size_t *ret_size)
+{
+    const char *at = strstr(text, name);
+    unsigned long offset, size;
+
+    if (!at || sscanf(at + strlen(name), " offset:%lu; size:%lu;", &offset, &size) != 2)
+        return false;
+    *ret_offset = offset;
+    *ret_size = size;
+    return true;
+}
+
+int tracefs_page(int dir, struct tracefs_page *ret_page, struct fault *fault)
+{
+    _cleanup_free_ char *text = NULL;
+    struct tracefs_page page;
+    size_t len, size;
+    int r = tracefs_read(dir, "events/header_page", 65536, &text, &len);
+
+    if (r < 0)
+        return fault_plain(fault, r, "events/header_page", "%s", strerror(-r));
+    if (!find_field(text, " commit;", &page.commit, &page.commit_size) ||
+        !find_field(text, " data;", &page.data, &size) ||
+        (page.commit_size != 4 && page.commit_size != 8) || page.commit > 64 || page.data > 64 ||
+        page.commit + page.commit_size > page.data || size < 64 || size > (size_t)1 << 20)
+        return fault_plain(fault, -EBADMSG, "events/header_page",
+                           "does not tell what pages look like");
+    page.size = page.data + size;
+    *ret_page = page;
+    return 0;
+}
