@@ -32,6 +32,7 @@ cp "$dir/guest.elf" "$dir/guest-hvm.elf" "$work/in/"
 for file; do
     cp -P "$file" "$work/in/bin/"
     ldd "$file" 2>/dev/null | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | while read -r library; do
+        [ ! -e "$dir/root/usr/lib/x86_64-linux-gnu/${library##*/}" ] || continue
         mkdir -p "$work/in${library%/*}"
         cp -L "$library" "$work/in$library"
     done

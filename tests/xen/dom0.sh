@@ -11,7 +11,8 @@
 #   guest.elf, guest-hvm.elf   guests, of tests/xen/guest.S
 #   root/               what is in the packages; root/usr/bin/xenalyze runs on this machine
 #
-# and DIR/made when all of it is there. Nothing is done twice.
+# and DIR/made when all of it is there. Nothing is done twice. By hand, DEBS may hold another Xen's
+# packages; those of another Debian with the libc6 that they are for, and all libraries then.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -46,7 +47,7 @@ for deb in "$debs"/*.deb; do
     case $deb in
     */linux-image-*) set -- --wildcards './boot/vmlinuz*' './lib/modules/*/drivers/xen/*' \
         './lib/modules/*/drivers/virtio/*' './lib/modules/*/virtio_blk.ko' ;;
-    *) set -- --exclude=./usr/share ;;
+    *) set -- --exclude=./usr/share --exclude=./usr/lib/x86_64-linux-gnu/gconv ;;
     esac
     dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$root" "$@"
 done
@@ -86,14 +87,19 @@ libraries() {
     LD_LIBRARY_PATH=$root/usr/lib/x86_64-linux-gnu ldd "$@" 2>/dev/null |
         sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^\t\(\/[^ ]*\) .*/\1/p' | sort -u
 }
-for library in $(libraries "$root"/usr/lib/xen-[0-9]*/bin/xl "$root"/usr/lib/xen-[0-9]*/bin/xenstored \
-    "$root"/usr/lib/xen-[0-9]*/bin/xen-hptool "$root/usr/bin/xenstore") /lib/x86_64-linux-gnu/libgcc_s.so.1; do
-    case $library in
-    "$root"/*) continue ;;
-    esac
-    mkdir -p "$dom0${library%/*}"
-    cp -L "$library" "$dom0$library"
-done
+if [ -e "$root/usr/lib/x86_64-linux-gnu/libc.so.6" ]; then
+    mkdir -p "$dom0/lib64"
+    ln -s /usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 "$dom0/lib64/"
+else
+    for library in $(libraries "$root"/usr/lib/xen-[0-9]*/bin/xl "$root"/usr/lib/xen-[0-9]*/bin/xenstored \
+        "$root"/usr/lib/xen-[0-9]*/bin/xen-hptool "$root/usr/bin/xenstore") /lib/x86_64-linux-gnu/libgcc_s.so.1; do
+        case $library in
+        "$root"/*) continue ;;
+        esac
+        mkdir -p "$dom0${library%/*}"
+        cp -L "$library" "$dom0$library"
+    done
+fi
 
 cat >"$dom0/etc/passwd" <<'END'
 root:x:0:0::/:/bin/sh

@@ -63,14 +63,14 @@ class Stream:
                     raise ValueError(f"{path}: the record at {at:#x} is outside of its window")
                 if not event & 0xFFF0000:
                     raise ValueError(f"{path}: the record at {at:#x} has no class: {head:#010x}")
+                if tsc is not None:
+                    self.backwards += tsc < times.get(cpu, 0)
+                    times[cpu] = tsc
                 if event == WRAP:
                     self.wraps += 1
                 elif event == LOST:
                     self.losses.append(Loss(cpu, words[0], words[2] | words[3] << 32, tsc))
                 else:
-                    if tsc is not None:
-                        self.backwards += tsc < times.get(cpu, 0)
-                        times[cpu] = tsc
                     self.cpus[cpu].append(Record(cpu, event, tsc, times.get(cpu), words))
             at += size
         if end is not None and at != end:

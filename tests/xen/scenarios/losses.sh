@@ -1,0 +1,27 @@
+# Small buffers lose records while the recorder stands still; the credit scheduler; a guest with the
+# devices that Xen emulates itself.
+#
+# xen: tbuf_size=4 sched=credit
+. /common.sh
+start_toolstack
+
+xentrace -D -e 0x7fff000 losses.raw &
+recorder=$!
+until_true 20 grown losses.raw 0 || say "FAILED: xentrace records nothing"
+run_guest hvm
+for i in 1 2 3; do
+    kill -STOP $recorder
+    work 10
+    kill -CONT $recorder
+    work 5
+done
+kill -TERM $recorder
+wait $recorder || say "FAILED: xentrace: status $?"
+
+# One class alone, of which many records have no time of their own.
+xentrace -D -e hvm hvm.raw &
+recorder=$!
+until_true 20 test -e hvm.raw
+run_guest hvm
+kill -TERM $recorder
+wait $recorder || say "FAILED: xentrace: status $?"
