@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                     abort();
             }
         }
-        xen_table_find(&table, (uint32_t)id, 3, 418);
+        xen_table_find(&table, (uint32_t)id, 3, 418, XEN_CPU_UNKNOWN);
     }
     xen_table_done(&table);
     return 0;

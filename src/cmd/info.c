@@ -10,6 +10,7 @@
 #include "cmd/duration.h"
 #include "cmd/walk.h"
 #include "event/program.h"
+#include "manifest/manifest.h"
 #include "view/json.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -114,14 +115,18 @@ static void widen(void *arg, const char *key, const char *value)
     lines->width = MAX(lines->width, strlen(key));
 }
 
-/* What the reader has to say; where a capture has several, one for each CPU, they say the same. */
 static void each_fact(const struct info *info,
                       void (*put_one)(void *arg, const char *key, const char *value), void *arg)
 {
-    const struct source *source = info->trace->parts[0].sources[0];
+    trace_part_facts(&info->trace->parts[0], put_one, arg);
+}
 
-    if (source->ops->facts)
-        source->ops->facts(source, put_one, arg);
+/* A source of a recorded folder is known by the folder. */
+static const char *path_of(const struct info *info)
+{
+    const struct trace_part *part = &info->trace->parts[0];
+
+    return part->recorded ? part->path : info->origin->path;
 }
 
 static void put_clock(const struct lines *lines, const struct clock *clock)
@@ -172,7 +177,7 @@ static void put_text(const struct info *info)
     struct lines lines = {out, strlen("out of order")};
 
     each_fact(info, widen, &lines);
-    text_put_safe(out, info->origin->path, strlen(info->origin->path));
+    text_put_safe(out, path_of(info), strlen(path_of(info)));
     text_put_char(out, '\n');
     put_fact(&lines, "format", info->origin->format);
     put_fact(&lines, "layer", layer_name(info->origin->layer));
@@ -233,7 +238,7 @@ static void put_json(const struct info *info)
     struct json_facts facts = {out, ""};
 
     text_put_literal(out, "{\"path\":");
-    json_put_str(out, origin->path);
+    json_put_str(out, path_of(info));
     text_put_literal(out, ",\"format\":");
     json_put_str(out, origin->format);
     text_printf(out, ",\"layer\":\"%s\",\"facts\":{", layer_name(origin->layer));
@@ -289,6 +294,38 @@ static int tell(const struct info_options *options, struct trace *trace)
     return status;
 }
 
+static int worse(int a, int b)
+{
+    return a == EXIT_FINE || b == EXIT_COULD_NOT ? b : a;
+}
+
+static int tell_one(const struct info_options *options, char *path)
+{
+    struct trace *trace = walk_open(&options->open, &path, 1);
+    int status = trace ? tell(options, trace) : EXIT_COULD_NOT;
+
+    trace_free(trace);
+    return status;
+}
+
+/* A capture, or each source of a recorded folder. */
+static int tell_path(const struct info_options *options, char *path)
+{
+    struct info_options one = *options;
+    struct manifest manifest;
+    int status = EXIT_FINE;
+
+    if (options->open.source || !manifest_probe(path) || manifest_read(path, &manifest, NULL) < 0 ||
+        manifest.n_sources == 0)
+        return tell_one(options, path);
+    for (unsigned i = 0; i < manifest.n_sources; i++) {
+        one.open.source = manifest.sources[i].name;
+        status = worse(status, tell_one(&one, path));
+    }
+    manifest_done(&manifest);
+    return status;
+}
+
 int cmd_info(int argc, char **argv)
 {
     struct info_options options = {0};
@@ -300,14 +337,8 @@ int cmd_info(int argc, char **argv)
         if (n == 0)
             status = cmd_usage_error("info", "which capture? PATH is missing");
         /* Each by itself: what one is does not depend on the others, and their clocks may differ. */
-        for (int i = 0; i < n; i++) {
-            struct trace *trace = walk_open(&options.open, argv + 1 + i, 1);
-            int one = trace ? tell(&options, trace) : EXIT_COULD_NOT;
-
-            trace_free(trace);
-            if (status == EXIT_FINE || one == EXIT_COULD_NOT)
-                status = one;
-        }
+        for (int i = 0; i < n; i++)
+            status = worse(status, tell_path(&options, argv[1 + i]));
     }
     open_options_done(&options.open);
     return status;

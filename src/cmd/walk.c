@@ -28,12 +28,15 @@ static int parse_hz(void *member, const char *value, struct fault *fault)
     return 0;
 }
 
+static const char *const cpu_vendors[] = {"unknown", "amd", "intel", NULL};
+
 #define MEMBER(m) offsetof(struct open_options, m)
 
 const struct option open_option_table[] = {
     {OPTION_STRINGS, 0, "events", "FILE",
      "declares the events where a capture does not: a\n"
-     "trace-events file of QEMU, a table of Xen; repeatable",
+     "trace-events file of QEMU, a table or formats file of\n"
+     "Xen; repeatable",
      MEMBER(events)},
     {OPTION_FLAG, 0, "no-header", NULL,
      "simpletrace: event numbers are places in the events\n"
@@ -45,6 +48,11 @@ const struct option open_option_table[] = {
      MEMBER(cpu_hz), .parse = parse_hz},
     {OPTION_STRING, 0, "xen", "VERSION", "version of the Xen that wrote a capture: 4.17",
      MEMBER(xen_version)},
+    {OPTION_CHOICE, 0, "cpu-vendor", "amd|intel",
+     "whose processor Xen ran on, if nothing tells it: names\n"
+     "the exits of its guests",
+     MEMBER(cpu_vendor), .choices = cpu_vendors},
+    {OPTION_STRING, 0, "source", "NAME", "of a recorded folder, only this source", MEMBER(source)},
     {OPTION_STRING, 0, "tracefs", "DIR",
      "a copied tracefs tree, for raw ftrace pages that lie\n"
      "apart from theirs",
@@ -76,7 +84,9 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
         .events = options->events.items,
         .n_events = options->events.n,
         .no_header = options->no_header,
+        .source = options->source,
         .cpu_hz = options->cpu_hz,
+        .cpu_vendor = options->cpu_vendor ? cpu_vendors[options->cpu_vendor] : NULL,
         .xen_version = options->xen_version,
         .tracefs = options->tracefs,
         .kallsyms = options->kallsyms,
@@ -89,6 +99,8 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
         cmd_fault(&fault);
         return NULL;
     }
+    for (unsigned i = 0; i < trace->n_notes; i++)
+        cmd_error("%s", trace->notes[i]);
     if (trace->hint)
         cmd_error("%s", trace->hint);
     return trace;
@@ -158,7 +170,7 @@ int walk_through(struct walk *walk)
     if (!selection_is_over(walk->selection))
         selection_unmatched(walk->selection, trace->catalogue.classes, trace->catalogue.n_classes,
                             tell_unmatched);
-    return EXIT_FINE;
+    return trace->n_missing ? EXIT_COULD_NOT : EXIT_FINE;
 }
 
 int walk_end(const struct walk *walk, const struct open_options *options, int status)

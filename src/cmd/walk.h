@@ -14,7 +14,9 @@ struct open_options {
     struct strings events;
     bool no_header;
     uint64_t cpu_hz;
+    const char *source;
     const char *xen_version;
+    unsigned cpu_vendor; /* place in the option's choices */
     const char *tracefs;
     const char *kallsyms;
     bool keep_going;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/input.h"
+#include "base/macro.h"
 
 #define PAYLOAD_BITS (7 * 32)
 #define ENUM_VALUE_MAX 4095u
@@ -113,6 +113,25 @@ xen_version xen_version_parse(const char *s, size_t len)
     return (xen_version)(major * 100 + minor);
 }
 
+enum xen_cpu xen_cpu_parse(const char *s)
+{
+    static const struct {
+        const char *name;
+        enum xen_cpu cpu;
+    } known[] = {
+        {"amd", XEN_CPU_AMD},        {"AuthenticAMD", XEN_CPU_AMD},
+        {"hygon", XEN_CPU_AMD},      {"HygonGenuine", XEN_CPU_AMD},
+        {"intel", XEN_CPU_INTEL},    {"GenuineIntel", XEN_CPU_INTEL},
+        {"centaur", XEN_CPU_INTEL},  {"CentaurHauls", XEN_CPU_INTEL},
+        {"shanghai", XEN_CPU_INTEL}, {"  Shanghai  ", XEN_CPU_INTEL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (strcmp(known[i].name, s) == 0)
+            return known[i].cpu;
+    return XEN_CPU_UNKNOWN;
+}
+
 const char *xen_event_group(uint32_t id)
 {
     switch (id >> 16 & 0xfff) {
@@ -215,10 +234,11 @@ static int parse_condition(struct parser *parser, struct xen_event *event)
     bool since = word_is(parser->p, len, "since");
     bool until = word_is(parser->p, len, "until");
     bool words = word_is(parser->p, len, "words");
+    bool cpu = word_is(parser->p, len, "cpu");
     const char *p;
 
-    if (!since && !until && !words)
-        return complain(parser, "a condition begins with 'since', 'until' or 'words'");
+    if (!since && !until && !words && !cpu)
+        return complain(parser, "a condition begins with 'since', 'until', 'cpu' or 'words'");
     parser->p += len;
     skip_blanks(parser);
     len = word_len(parser);
@@ -234,6 +254,12 @@ static int parse_condition(struct parser *parser, struct xen_event *event)
         event->words_min = (uint8_t)n;
         event->words_max = or_more ? 7 : (uint8_t)n;
         return 0;
+    }
+    if (cpu) {
+        event->cpu = word_is(p, len, "amd")     ? XEN_CPU_AMD
+                     : word_is(p, len, "intel") ? XEN_CPU_INTEL
+                                                : XEN_CPU_UNKNOWN;
+        return event->cpu ? 0 : complain(parser, "'cpu' takes amd or intel");
     }
     if (xen_version_parse(p, len) == 0)
         return complain(parser, "a version such as 4.17 should stand here");
@@ -410,11 +436,25 @@ static int parse_format(struct parser *parser, struct xen_event *event)
     return at_end(parser) ? 0 : complain(parser, "more stands behind the format");
 }
 
+int xen_table_add(struct xen_table *table, const struct xen_event *event)
+{
+    struct xen_event *copy = arena_memdup(&table->arena, event, sizeof *event);
+
+    if (!copy)
+        return -ENOMEM;
+    copy->before = map_get(&table->events, event->id);
+    copy->fields =
+        arena_memdup(&table->arena, event->fields, event->n_fields * sizeof *event->fields);
+    if ((!copy->fields && event->n_fields > 0) || map_put(&table->events, event->id, copy) < 0)
+        return -ENOMEM;
+    table->n_events++;
+    return 0;
+}
+
 static int parse_event(struct parser *parser)
 {
     struct field fields[PAYLOAD_BITS];
     struct xen_event event = {.words_max = 7, .file = parser->file, .line = parser->line};
-    struct xen_event *copy;
     unsigned bit = 0;
     size_t len = read_number(parser->p, parser->end, &event.id);
     int r;
@@ -454,15 +494,8 @@ static int parse_event(struct parser *parser)
             return r;
     }
 
-    event.before = map_get(&parser->table->events, event.id);
-    event.fields =
-        arena_memdup(&parser->table->arena, fields, event.n_fields * sizeof *event.fields);
-    copy = arena_memdup(&parser->table->arena, &event, sizeof event);
-    if (!copy || (!event.fields && event.n_fields > 0) ||
-        map_put(&parser->table->events, event.id, copy) < 0)
-        return no_memory(parser);
-    parser->table->n_events++;
-    return 0;
+    event.fields = fields;
+    return xen_table_add(parser->table, &event) < 0 ? no_memory(parser) : 0;
 }
 
 static int parse_line(struct parser *parser)
@@ -519,25 +552,6 @@ int xen_table_parse(struct xen_table *table, const char *file, const char *text,
     return r;
 }
 
-int xen_table_read(struct xen_table *table, const char *path, struct fault *fault)
-{
-    const size_t capacity = (size_t)4 << 20;
-    struct input in;
-    int r = input_open(&in, path, capacity, fault);
-
-    if (r < 0)
-        return r;
-    do
-        r = input_refill(&in, fault);
-    while (r > 0 && !in.ended && input_buffered(&in) < capacity);
-    if (r >= 0 && input_buffered(&in) == capacity)
-        r = fault_plain(fault, -EFBIG, path, "is larger than 4 MB: not a table of events");
-    if (r >= 0)
-        r = xen_table_parse(table, path, (const char *)input_at(&in), input_buffered(&in), fault);
-    input_done(&in);
-    return r;
-}
-
 int xen_table_built_in(struct xen_table *table, struct fault *fault)
 {
     return xen_table_parse(table, NULL, xen_events_text, xen_events_text_len, fault);
@@ -552,7 +566,7 @@ void xen_table_done(struct xen_table *table)
 }
 
 const struct xen_event *xen_table_find(const struct xen_table *table, uint32_t id, unsigned words,
-                                       xen_version version)
+                                       xen_version version, enum xen_cpu cpu)
 {
     const struct xen_event *event = map_get(&table->events, id);
 
@@ -560,6 +574,8 @@ const struct xen_event *xen_table_find(const struct xen_table *table, uint32_t i
         if (words < event->words_min || words > event->words_max)
             continue;
         if ((event->since || event->until) && version == 0)
+            continue;
+        if (event->cpu && event->cpu != cpu)
             continue;
         if (event->since && version < event->since)
             continue;

@@ -12,7 +12,7 @@
  * bits, 1 to 64; the fields lie one behind the other from the payload's lowest bit on. Behind it may
  * stand `[N]` or `[]` (an array of N elements, or up to the payload's end), `?` (may be absent), and
  * `=ENUM`. A field named `-` is a gap (`-:16`). Conditions, in brackets: `since 4.18`, `until 4.17` (versions
- * of Xen), `words N`, `words N+` (extra words of the record). FORMAT, printf-like over the fields,
+ * of Xen), `cpu amd`, `cpu intel`, `words N`, `words N+` (extra words of the record). FORMAT, printf-like over the fields,
  * may be left out. Of several lines for one event, the last one whose conditions hold counts. */
 
 #include "base/arena.h"
@@ -22,6 +22,13 @@
 
 /* Versions as 100 * major + minor: 417 is Xen 4.17. 0: not known. */
 typedef uint16_t xen_version;
+
+/* Whose processors Xen ran on: VMX and SVM number some things by themselves. */
+enum xen_cpu {
+    XEN_CPU_UNKNOWN,
+    XEN_CPU_AMD,   /* SVM */
+    XEN_CPU_INTEL, /* VMX */
+};
 
 struct xen_event {
     uint32_t id;
@@ -33,6 +40,7 @@ struct xen_event {
     uint8_t words_max;
     xen_version since; /* or 0 */
     xen_version until; /* or 0 */
+    enum xen_cpu cpu;  /* or XEN_CPU_UNKNOWN: all */
     const char *file;  /* NULL: built in */
     uint32_t line;
     const struct xen_event *before; /* the line for the same id that came before, or NULL */
@@ -49,17 +57,20 @@ struct xen_table {
  * the line in FAULT; -ENOMEM. */
 int xen_table_parse(struct xen_table *table, const char *file, const char *text, size_t len,
                     struct fault *fault);
-int xen_table_read(struct xen_table *table, const char *path, struct fault *fault);
+/* Adds a copy of EVENT and its fields; their strings must live as long as the table. -ENOMEM. */
+int xen_table_add(struct xen_table *table, const struct xen_event *event);
 int xen_table_built_in(struct xen_table *table, struct fault *fault);
 void xen_table_done(struct xen_table *table);
 
-/* The line for an event with WORDS extra words in Xen VERSION (0: one that needs a version is not
- * chosen), or NULL. */
+/* The line for an event with WORDS extra words of Xen VERSION on CPU (a line that asks for what is not
+ * known is not chosen), or NULL. */
 const struct xen_event *xen_table_find(const struct xen_table *table, uint32_t id, unsigned words,
-                                       xen_version version);
+                                       xen_version version, enum xen_cpu cpu);
 
 /* "sched", "hvm", …, by the class bits of an event's id; "other" for a class that Xen does not
  * have. */
 const char *xen_event_group(uint32_t id);
+/* "amd", "AuthenticAMD" and what else has SVM; "intel", "GenuineIntel" and what else has VMX. */
+enum xen_cpu xen_cpu_parse(const char *s);
 /* "4.17" as 417; 0 when it is not a version. */
 xen_version xen_version_parse(const char *s, size_t len);

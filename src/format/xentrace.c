@@ -125,7 +125,11 @@ static int end_of_chain(struct cpu_source *s)
         return 0;
     if (x->windows.skipped_last)
         note_damage(s, CPU_UNKNOWN, x->windows.skipped_last);
-    if (x->windows.fault.error) {
+    if (x->windows.cut && x->options.unfinished) {
+        /* Within a window: its CPU's source told. */
+        if (x->windows.cut_head)
+            note_damage(s, CPU_UNKNOWN, x->windows.cut_head);
+    } else if (x->windows.fault.error) {
         s->source.fault = x->windows.fault;
         s->error = x->windows.fault.error;
     }
@@ -362,9 +366,12 @@ static int cpu_next(struct source *source, const struct item **ret_items)
         if (s->next < s->filled) {
             if (n > 0)
                 break;
-            if (s->cut && !s->x->options.reader.keep_going)
+            if (s->cut && s->x->options.unfinished) {
+                note_damage(s, s->cpu, s->filled - s->next);
+                s->next = s->filled;
+            } else if (s->cut && !s->x->options.reader.keep_going) {
                 s->next = s->filled; /* end_of_chain() tells */
-            else if (s->filled - s->next < 4)
+            } else if (s->filled - s->next < 4)
                 damage(s, "a window ends within a record", 0);
             else
                 damage(s, "a record crosses the end of its window", load_u32(s->buf + s->next));
@@ -373,7 +380,7 @@ static int cpu_next(struct source *source, const struct item **ret_items)
         if (n > 0)
             break;
         /* All that is there of the last window was read, but some of it is not there. */
-        if (s->cut && s->x->options.reader.keep_going)
+        if (s->cut && (s->x->options.reader.keep_going || s->x->options.unfinished))
             note_damage(s, s->cpu, 0);
         s->cut = false;
         if (s->ended || next_window(s) <= 0) {
@@ -514,7 +521,7 @@ int xentrace_open(struct input *in, const struct xentrace_options *options,
     if (r < 0)
         goto out;
     r = xentrace_classes_open(&x->classes, catalogue, options->table, options->version,
-                              options->cpu_hz, x->in.path, fault);
+                              options->cpu, options->cpu_hz, x->in.path, fault);
     if (r < 0)
         goto out;
     r = open_cpus(x, ret_sources, ret_n);

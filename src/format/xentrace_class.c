@@ -93,8 +93,8 @@ static void put_hypercall(const struct item *item, struct text *text)
 }
 
 int xentrace_classes_open(struct xentrace_classes *classes, struct catalogue *catalogue,
-                          const struct xen_table *table, xen_version version, uint64_t cpu_hz,
-                          const char *path, struct fault *fault)
+                          const struct xen_table *table, xen_version version, enum xen_cpu cpu,
+                          uint64_t cpu_hz, const char *path, struct fault *fault)
 {
     struct origin origin = {
         .layer = LAYER_HYPERVISOR,
@@ -107,6 +107,7 @@ int xentrace_classes_open(struct xentrace_classes *classes, struct catalogue *ca
 
     classes->catalogue = catalogue;
     classes->version = version;
+    classes->cpu = cpu;
     classes->table = table;
     classes->origin = origin.path ? catalogue_add_origin(catalogue, &origin) : NULL;
     if (!classes->origin)
@@ -284,7 +285,7 @@ static const struct event_class *find_or_add(struct xentrace_classes *classes, u
 {
     uint32_t id = xentrace_event(header);
     const struct xen_event *event =
-        xen_table_find(classes->table, id, xentrace_words(header), classes->version);
+        xen_table_find(classes->table, id, xentrace_words(header), classes->version, classes->cpu);
     /* Numbers of events are below any pointer's. */
     uint64_t key = event ? (uintptr_t)event : id;
     struct event_class *class = map_get(&classes->by_event, key);

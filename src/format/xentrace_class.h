@@ -31,6 +31,7 @@ struct xentrace_classes {
     const struct xen_table *table;
     struct xen_table built_in;
     xen_version version;
+    enum xen_cpu cpu;
     struct map by_event; /* struct xen_event or id of an unknown one: its struct event_class */
     unsigned n_unknown;
     const struct event_class *unknown; /* of what comes after XENTRACE_UNKNOWN_MAX unknown ones */
@@ -39,8 +40,8 @@ struct xentrace_classes {
 
 /* TABLE may be NULL: the built-in one. */
 int xentrace_classes_open(struct xentrace_classes *classes, struct catalogue *catalogue,
-                          const struct xen_table *table, xen_version version, uint64_t cpu_hz,
-                          const char *path, struct fault *fault);
+                          const struct xen_table *table, xen_version version, enum xen_cpu cpu,
+                          uint64_t cpu_hz, const char *path, struct fault *fault);
 void xentrace_classes_done(struct xentrace_classes *classes);
 
 const struct xentrace_known *xentrace_class_slow(struct xentrace_classes *classes, uint32_t header);

@@ -243,8 +243,11 @@ static int build(struct xentrace_windows *w, struct fault *fault)
         uint64_t at = w->walk.at;
         int r = walk_next(w, &w->walk, &window, &w->fault);
 
-        if (r == -EBADMSG)
+        if (r == -EBADMSG) {
+            w->cut = w->end - w->walk.at < XENTRACE_WINDOW_HEADER_SIZE;
+            w->cut_head = w->cut ? (uint32_t)(w->end - w->walk.at) : 0;
             return 0;
+        }
         if (r < 0) {
             if (fault)
                 *fault = w->fault;
@@ -267,6 +270,7 @@ static int build(struct xentrace_windows *w, struct fault *fault)
         w->cpu_present[window.cpu] = true;
         w->cpu_bytes[window.cpu] += window.size;
         if (window.cut) {
+            w->cut = true;
             fault_at(&w->fault, -EBADMSG, w->in->path, w->end,
                      "the file ends within a window of records of cpu %u", window.cpu);
             /* With keep_going the reader of that cpu reports what is missing. */

@@ -64,6 +64,8 @@ struct xentrace_windows {
     bool cpu_present[XENTRACE_CPUS_MAX];
 
     struct fault fault;    /* why the chain ended, `error` 0: it did not break */
+    bool cut;              /* why: the file ends within a window */
+    uint32_t cut_head;     /* bytes of one's head, if within that */
     uint32_t skipped_last; /* damaged bytes behind the last window */
 };
 

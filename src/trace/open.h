@@ -5,6 +5,7 @@
 
 #include "base/input.h"
 #include "declare/qemu_class.h"
+#include "manifest/manifest.h"
 #include "trace/recognise.h"
 #include "trace/trace.h"
 
@@ -20,7 +21,9 @@ struct events_files {
 struct opening {
     struct trace *trace;
     const struct trace_options *options;
-    const char *path; /* as given */
+    const char *path;  /* of the capture */
+    const char *given; /* by the user: the same, or the recorded folder that it lies in */
+    const struct manifest_source *recorded; /* what the folder tells, or NULL */
     enum capture_kind kind;
     struct input input;     /* at its beginning; a folder has none (fd -1) */
     bool done;              /* part of a capture that an opening before it made */
@@ -32,6 +35,14 @@ struct opening {
      * that steps back is shown as it is, and not sorted away. */
     bool per_cpu;
 };
+
+/* The paths to open: GIVEN itself, or the sources of the recorded folder that it is, added to the N
+ * openings of *OPENINGS (realloc). What cannot be found is noted; -ENOENT with FAULT: nothing can. */
+int recorded_expand(struct trace *trace, const struct trace_options *options, const char *given,
+                    struct opening **openings, unsigned *n, struct fault *fault);
+
+/* Keeps a printf-like sentence for the user. -ENOMEM. */
+int trace_note(struct trace *trace, const char *format, ...) _printf_(2, 3);
 
 /* Takes SOURCE over. -ENOMEM. */
 int opening_add(struct opening *opening, struct source *source);

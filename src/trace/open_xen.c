@@ -3,49 +3,103 @@
 
 #include <string.h>
 
+#include "declare/xen_custom.h"
 #include "format/xentrace.h"
 #include "trace/open.h"
 
-/* The built-in table with the user's files on top; kept by the trace. */
-static int get_table(struct trace *trace, const struct trace_options *options,
-                     const struct xen_table **ret_table, struct fault *fault)
+/* Adds the files that were recorded with the trace. */
+static int add_recorded(struct xen_table *table, const struct opening *opening, struct fault *fault)
 {
+    const struct manifest_source *recorded = opening->recorded;
+    int r = 0;
+
+    for (unsigned i = 0; recorded && i < recorded->n_events && r >= 0; i++) {
+        _cleanup_free_ char *path = NULL;
+
+        r = manifest_resolve(opening->given, recorded->events[i], &path, fault);
+        if (r >= 0)
+            r = xen_custom_read(table, path, fault);
+    }
+    return r;
+}
+
+static int keep_table(struct trace *trace, struct xen_table *table)
+{
+    struct xen_table **bigger =
+        realloc(trace->xen_tables, (trace->n_xen_tables + 1) * sizeof *bigger);
+
+    if (!bigger)
+        return -ENOMEM;
+    trace->xen_tables = bigger;
+    bigger[trace->n_xen_tables++] = table;
+    return 0;
+}
+
+/* The built-in table with the recorded files and the user's on top, kept by the trace; NULL: there are
+ * none. */
+static int get_table(const struct opening *opening, const struct xen_table **ret_table,
+                     struct fault *fault)
+{
+    const struct trace_options *options = opening->options;
     struct xen_table *table;
     int r;
 
-    if (!trace->xen_table && options->n_events > 0) {
-        table = calloc(1, sizeof *table);
-        if (!table)
-            return -ENOMEM;
-        r = xen_table_built_in(table, fault);
-        for (unsigned i = 0; i < options->n_events && r >= 0; i++)
-            r = xen_table_read(table, options->events[i], fault);
-        if (r < 0) {
-            xen_table_done(table);
-            free(table);
-            return r;
-        }
-        trace->xen_table = table;
+    if (options->n_events == 0 && !(opening->recorded && opening->recorded->n_events))
+        return 0;
+    table = calloc(1, sizeof *table);
+    if (!table)
+        return -ENOMEM;
+    r = keep_table(opening->trace, table);
+    if (r < 0) {
+        free(table);
+        return r;
     }
-    *ret_table = trace->xen_table;
+    r = xen_table_built_in(table, fault);
+    if (r >= 0)
+        r = add_recorded(table, opening, fault);
+    for (unsigned i = 0; i < options->n_events && r >= 0; i++)
+        r = xen_custom_read(table, options->events[i], fault);
+    if (r >= 0)
+        *ret_table = table;
+    return r;
+}
+
+/* What the user says goes before what was recorded. */
+static int get_host(const struct opening *opening, struct xentrace_options *xen,
+                    struct fault *fault)
+{
+    const struct trace_options *options = opening->options;
+    const struct manifest_source *recorded = opening->recorded;
+    const struct manifest_xen *host = recorded ? recorded->xen : NULL;
+    const char *vendor = options->cpu_vendor;
+
+    xen->cpu_hz = options->cpu_hz ? options->cpu_hz : recorded ? recorded->hz : 0;
+    if (!vendor && host)
+        vendor = host->cpu_vendor;
+    if (vendor)
+        xen->cpu = xen_cpu_parse(vendor);
+    if (options->xen_version) {
+        xen->version = xen_version_parse(options->xen_version, strlen(options->xen_version));
+        if (xen->version == 0)
+            return fault_plain(fault, -EINVAL, NULL, "'%s' is not a version of Xen, like 4.17",
+                               options->xen_version);
+    } else if (host && host->version) {
+        xen->version = xen_version_parse(host->version, strlen(host->version));
+    }
+    xen->unfinished = recorded && !recorded->complete;
     return 0;
 }
 
 int open_xentrace(struct opening *opening, struct fault *fault)
 {
-    const struct trace_options *options = opening->options;
-    struct xentrace_options xen = {.reader = options->reader, .cpu_hz = options->cpu_hz};
+    struct xentrace_options xen = {.reader = opening->options->reader};
     struct source **sources;
     unsigned n;
     int r;
 
-    if (options->xen_version) {
-        xen.version = xen_version_parse(options->xen_version, strlen(options->xen_version));
-        if (xen.version == 0)
-            return fault_plain(fault, -EINVAL, NULL, "'%s' is not a version of Xen, like 4.17",
-                               options->xen_version);
-    }
-    r = get_table(opening->trace, options, &xen.table, fault);
+    r = get_host(opening, &xen, fault);
+    if (r >= 0)
+        r = get_table(opening, &xen.table, fault);
     if (r < 0)
         return r;
     r = xentrace_open(&opening->input, &xen, &opening->trace->catalogue, &sources, &n, fault);

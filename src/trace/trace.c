@@ -36,10 +36,15 @@ struct trace *trace_free(struct trace *trace)
         events_files_done(trace->events);
         free(trace->events);
     }
-    if (trace->xen_table) {
-        xen_table_done(trace->xen_table);
-        free(trace->xen_table);
+    for (unsigned i = 0; i < trace->n_xen_tables; i++) {
+        xen_table_done(trace->xen_tables[i]);
+        free(trace->xen_tables[i]);
     }
+    for (unsigned i = 0; i < trace->n_manifests; i++)
+        manifest_done(&trace->manifests[i]);
+    free(trace->xen_tables);
+    free(trace->manifests);
+    free(trace->notes);
     free(trace->parts);
     free(trace->reorders);
     free(trace->pipes);
@@ -124,6 +129,9 @@ static int look_at(struct opening *opening, struct fault *fault)
     if (r < 0)
         return r;
     opening->kind = recognise(input_at(&opening->input), input_buffered(&opening->input));
+    /* One that was just begun holds nothing to be known by. */
+    if (opening->recorded && strcmp(opening->recorded->kind, "xentrace") == 0)
+        opening->kind = CAPTURE_XENTRACE;
     /* A simpletrace without its header has nothing to be known by. */
     if (opening->kind == CAPTURE_UNKNOWN && opening->options->no_header)
         opening->kind = CAPTURE_SIMPLETRACE;
@@ -186,8 +194,10 @@ static int open_part(struct opening *opening, struct fault *fault)
     r = open_kind(opening, fault);
     if (r < 0)
         return r;
-    *part =
-        (struct trace_part){.path = opening->path, .first_origin = n_origins, .live_fd = live_fd};
+    *part = (struct trace_part){.path = opening->given,
+                                .recorded = opening->recorded,
+                                .first_origin = n_origins,
+                                .live_fd = live_fd};
     part->sources = TAKE_PTR(opening->sources);
     part->n_sources = opening->n_sources;
     part->n_origins = trace->catalogue.n_origins - n_origins;
@@ -214,8 +224,9 @@ static int check_clocks(const struct trace *trace, struct fault *fault)
         if (!same_clock(first, &part->origin->clock))
             return fault_plain(fault, -EINVAL, part->path,
                                "its clock (%s) is another than that of %s (%s), so the two cannot "
-                               "be put in one order; show them one by one",
-                               part->origin->clock.name, trace->parts[0].path, first->name);
+                               "be put in one order; show them one by one%s",
+                               part->origin->clock.name, trace->parts[0].path, first->name,
+                               part->recorded ? " (--source)" : "");
         for (unsigned j = 1; j < part->n_origins; j++) {
             const struct origin *other = trace->catalogue.origins[part->first_origin + j];
 
@@ -285,28 +296,51 @@ static int open_all(struct trace *trace, struct opening *openings, unsigned n, s
     return r < 0 ? r : assemble(trace);
 }
 
-int trace_open(const char *const *paths, unsigned n, const struct trace_options *options,
+/* Makes an opening of each path, and of each source of a recorded folder. */
+static int expand_all(struct trace *trace, const char *const *paths, unsigned n_paths,
+                      const struct trace_options *options, struct opening **ret_openings,
+                      unsigned *ret_n, struct fault *fault)
+{
+    _cleanup_free_ struct opening *openings = NULL;
+    unsigned n = 0;
+    int r = 0;
+
+    trace->manifests = calloc(n_paths, sizeof *trace->manifests);
+    if (!trace->manifests)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n_paths && r >= 0; i++)
+        r = recorded_expand(trace, options, paths[i], &openings, &n, fault);
+    if (r < 0)
+        return r;
+    for (unsigned i = 0; i < n; i++) {
+        openings[i].trace = trace;
+        openings[i].options = options;
+        openings[i].input.fd = -1;
+        openings[i].others = openings + i + 1;
+        openings[i].n_others = n - i - 1;
+    }
+    *ret_openings = TAKE_PTR(openings);
+    *ret_n = n;
+    return 0;
+}
+
+int trace_open(const char *const *paths, unsigned n_paths, const struct trace_options *options,
                struct trace **ret_trace, struct fault *fault)
 {
     _cleanup_(trace_freep) struct trace *trace = calloc(1, sizeof *trace);
-    _cleanup_free_ struct opening *openings = calloc(n, sizeof *openings);
+    _cleanup_free_ struct opening *openings = NULL;
+    unsigned n = 0;
     int r = -ENOMEM;
 
-    if (trace) {
+    if (trace)
+        r = expand_all(trace, paths, n_paths, options, &openings, &n, fault);
+    if (r >= 0) {
         trace->parts = calloc(n, sizeof *trace->parts);
         trace->events = calloc(1, sizeof *trace->events);
+        r = trace->parts && trace->events ? open_all(trace, openings, n, fault) : -ENOMEM;
     }
-    if (openings && trace && trace->parts && trace->events) {
-        for (unsigned i = 0; i < n; i++)
-            openings[i] = (struct opening){.trace = trace,
-                                           .options = options,
-                                           .path = paths[i],
-                                           .others = openings + i + 1,
-                                           .n_others = n - i - 1};
-        r = open_all(trace, openings, n, fault);
-        for (unsigned i = 0; i < n; i++)
-            opening_done(&openings[i]);
-    }
+    for (unsigned i = 0; i < n; i++)
+        opening_done(&openings[i]);
     if (r < 0)
         return fault_plain(fault, r, NULL, "%s", r == -ENOMEM ? "out of memory" : strerror(-r));
     *ret_trace = TAKE_PTR(trace);

@@ -6,10 +6,15 @@
  * What a file is is seen from its content, never from its name. A source that can step backwards is
  * put in order (timeline/reorder.h); several are merged (timeline/merge.h), which wants them to be
  * of one clock: captures whose clocks differ by name or rate are refused, since nothing here knows
- * how the clocks relate. */
+ * how the clocks relate.
+ *
+ * A folder with a manifest (manifest/manifest.h) is opened by what that tells: each of its sources is a
+ * part. One whose bytes are missing is told in the notes, and the others are opened. */
 
 #include "event/catalogue.h"
 #include "event/source.h"
+
+struct manifest_source;
 
 struct trace_options {
     struct reader_options reader;
@@ -18,16 +23,20 @@ struct trace_options {
      * file that QEMU installs is looked for when a capture needs it. */
     const char *const *events;
     unsigned n_events;
+    const char *source;      /* of recorded folders only the source of this name; NULL: all */
     bool no_header;          /* simpletrace: event numbers are places in the events files */
     uint64_t cpu_hz;         /* rate of a time stamp counter that nothing tells; 0: not known */
     const char *xen_version; /* of the Xen that wrote a capture, "4.17"; NULL: guessed */
+    const char *cpu_vendor;  /* of the host that wrote a capture, "amd", "intel"; NULL: not known */
     const char *tracefs;     /* a copied tracefs tree, for raw pages without one; NULL: none */
     const char *kallsyms;    /* symbols for raw pages, instead of their tree's; NULL: those */
 };
 
-/* One capture as the user gave it. */
+/* One capture as the user gave it, or one source of a recorded folder. */
 struct trace_part {
-    const char *path;
+    const char *path; /* as given: the folder's */
+    const struct manifest_source
+        *recorded;               /* manifest/manifest.h; NULL: not of a recorded folder */
     const struct origin *origin; /* its first */
     unsigned first_origin;       /* its origins in the catalogue */
     unsigned n_origins;
@@ -46,7 +55,13 @@ struct trace {
     struct source **reorders; /* stages that put in order; owned by `source` */
     unsigned n_reorders;
     struct events_files *events; /* these two must outlive the readers */
-    struct xen_table *xen_table;
+    struct xen_table **xen_tables;
+    unsigned n_xen_tables;
+    struct manifest *manifests; /* of recorded folders */
+    unsigned n_manifests;
+    unsigned n_missing; /* sources of recorded folders that cannot be shown */
+    const char **notes; /* what the user should know before reading; in the catalogue's arena */
+    unsigned n_notes;
     const char *hint; /* what the user could do to see more; NULL: nothing */
     int *pipes;       /* inputs that may be live; owned by their readers */
     unsigned n_pipes;
@@ -57,6 +72,11 @@ struct trace {
 int trace_open(const char *const *paths, unsigned n, const struct trace_options *options,
                struct trace **ret_trace, struct fault *fault);
 struct trace *trace_free(struct trace *trace);
+
+/* Calls PUT for what is known of PART besides its events: by its reader, and by the manifest of its
+ * folder. */
+void trace_part_facts(const struct trace_part *part,
+                      void (*put)(void *arg, const char *key, const char *value), void *arg);
 
 /* As source_next(); the fault of an error is trace->source->fault. */
 static inline int trace_next(struct trace *trace, const struct item **ret_items)

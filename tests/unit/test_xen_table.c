@@ -20,7 +20,7 @@ static void test_built_in(void **state)
     assert_int_equal(xen_table_built_in(&table, &fault), 0);
     assert_true(table.n_events > 200);
 
-    event = xen_table_find(&table, 0x2800a, 4, 0);
+    event = xen_table_find(&table, 0x2800a, 4, 0, XEN_CPU_UNKNOWN);
     assert_string_equal(event->name, "switch");
     assert_int_equal(event->n_fields, 4);
     assert_string_equal(event->fields[3].name, "next_unit");
@@ -28,7 +28,7 @@ static void test_built_in(void **state)
     assert_null(event->file);
 
     /* The halves and bits of a word. */
-    event = xen_table_find(&table, 0x201103, 3, 0);
+    event = xen_table_find(&table, 0x201103, 3, 0, XEN_CPU_UNKNOWN);
     assert_string_equal(event->fields[1].name, "trap");
     assert_int_equal(event->fields[1].offset, 8);
     assert_int_equal(event->fields[1].bits, 15);
@@ -37,9 +37,9 @@ static void test_built_in(void **state)
     assert_int_equal(event->fields[3].size, 2);
     assert_true(event->fields[3].hex);
 
-    event = xen_table_find(&table, 0x20100d, 2, 0);
+    event = xen_table_find(&table, 0x20100d, 2, 0, XEN_CPU_UNKNOWN);
     assert_string_equal(event->fields[0].names->names[29], "sched_op");
-    assert_null(xen_table_find(&table, 0x80f123, 0, 0));
+    assert_null(xen_table_find(&table, 0x80f123, 0, 0, XEN_CPU_UNKNOWN));
     xen_table_done(&table);
 }
 
@@ -50,20 +50,25 @@ static void test_conditions(void **state)
 
     assert_int_equal(xen_table_built_in(&table, &fault), 0);
     /* Where the order of a page lies depends on the version. */
-    assert_int_equal(xen_table_find(&table, 0x10f010, 6, 417)->n_fields, 4);
-    assert_int_equal(xen_table_find(&table, 0x10f010, 6, 417)->fields[3].offset, 18);
-    assert_int_equal(xen_table_find(&table, 0x10f010, 6, 418)->fields[3].offset, 20);
-    assert_int_equal(xen_table_find(&table, 0x10f010, 6, 0)->n_fields, 5);
+    assert_int_equal(xen_table_find(&table, 0x10f010, 6, 417, XEN_CPU_UNKNOWN)->n_fields, 4);
+    assert_int_equal(xen_table_find(&table, 0x10f010, 6, 417, XEN_CPU_UNKNOWN)->fields[3].offset,
+                     18);
+    assert_int_equal(xen_table_find(&table, 0x10f010, 6, 418, XEN_CPU_UNKNOWN)->fields[3].offset,
+                     20);
+    assert_int_equal(xen_table_find(&table, 0x10f010, 6, 0, XEN_CPU_UNKNOWN)->n_fields, 5);
     /* And of rtds' replenished budget, on the number of words. */
-    assert_int_equal(xen_table_find(&table, 0x22804, 5, 0)->n_fields, 4);
-    assert_int_equal(xen_table_find(&table, 0x22804, 6, 0)->n_fields, 5);
+    assert_int_equal(xen_table_find(&table, 0x22804, 5, 0, XEN_CPU_UNKNOWN)->n_fields, 4);
+    assert_int_equal(xen_table_find(&table, 0x22804, 6, 0, XEN_CPU_UNKNOWN)->n_fields, 5);
 
     /* A later line wins where its conditions hold. */
     assert_int_equal(parse(&table, "0x22804 mine [words 6, since 4.20] a:u32\n", &fault), 0);
-    assert_string_equal(xen_table_find(&table, 0x22804, 6, 422)->name, "mine");
-    assert_string_equal(xen_table_find(&table, 0x22804, 6, 422)->file, "my-events");
-    assert_string_equal(xen_table_find(&table, 0x22804, 6, 419)->name, "rtds_repl_budget");
-    assert_string_equal(xen_table_find(&table, 0x22804, 5, 422)->name, "rtds_repl_budget");
+    assert_string_equal(xen_table_find(&table, 0x22804, 6, 422, XEN_CPU_UNKNOWN)->name, "mine");
+    assert_string_equal(xen_table_find(&table, 0x22804, 6, 422, XEN_CPU_UNKNOWN)->file,
+                        "my-events");
+    assert_string_equal(xen_table_find(&table, 0x22804, 6, 419, XEN_CPU_UNKNOWN)->name,
+                        "rtds_repl_budget");
+    assert_string_equal(xen_table_find(&table, 0x22804, 5, 422, XEN_CPU_UNKNOWN)->name,
+                        "rtds_repl_budget");
     xen_table_done(&table);
 }
 
@@ -84,8 +89,8 @@ static void test_language(void **state)
                            "0x0800f002 second a:u8[4] b:u64? \"%u of %u\"",
                            &fault),
                      0);
-    event = xen_table_find(&table, 0x8000001, 7, 0);
-    assert_null(xen_table_find(&table, 0x8000001, 1, 0));
+    event = xen_table_find(&table, 0x8000001, 7, 0, XEN_CPU_UNKNOWN);
+    assert_null(xen_table_find(&table, 0x8000001, 1, 0, XEN_CPU_UNKNOWN));
     assert_int_equal(event->n_fields, 3);
     assert_int_equal(event->line, 8);
     assert_int_equal(event->fields[0].shift, 4);
@@ -98,7 +103,7 @@ static void test_language(void **state)
     assert_int_equal(event->fields[2].storage, STORE_REST);
     assert_int_equal(event->fields[2].offset, 4);
 
-    event = xen_table_find(&table, 0x800f002, 0, 0);
+    event = xen_table_find(&table, 0x800f002, 0, 0, XEN_CPU_UNKNOWN);
     assert_int_equal(event->fields[0].size, 4);
     assert_int_equal(event->fields[0].element, 1);
     assert_true(event->fields[1].optional);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of a capture besides its events. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "manifest/manifest.h"
+#include "trace/trace.h"
+
+struct facts {
+    void (*put)(void *arg, const char *key, const char *value);
+    void *arg;
+};
+
+static void put_text(const struct facts *facts, const char *key, struct text *text)
+{
+    text_put_char(text, '\0');
+    if (!text->error)
+        facts->put(facts->arg, key, text->start);
+    text_done(text);
+}
+
+static void put_known(const struct facts *facts, const char *key, const char *value)
+{
+    if (value && *value)
+        facts->put(facts->arg, key, value);
+}
+
+/* "0-3,6". */
+static void put_cpus(const struct facts *facts, const char *key, const uint32_t *cpus, unsigned n)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    if (n == 0)
+        return;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned last = i;
+
+        while (last + 1 < n && cpus[last + 1] == cpus[last] + 1)
+            last++;
+        if (i > 0)
+            text_put_char(&text, ',');
+        text_put_u64(&text, cpus[i]);
+        if (last > i) {
+            text_put_char(&text, last > i + 1 ? '-' : ',');
+            text_put_u64(&text, cpus[last]);
+        }
+        i = last;
+    }
+    put_text(facts, key, &text);
+}
+
+static void put_moment(const struct facts *facts, const char *key,
+                       const struct manifest_moment *moment)
+{
+    time_t seconds = (time_t)(moment->realtime_ns / 1000000000);
+    char text[64];
+    struct tm tm;
+    size_t n;
+
+    if (moment->realtime_ns == 0 || !gmtime_r(&seconds, &tm))
+        return;
+    n = strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm);
+    snprintf(text + n, sizeof text - n, ".%03d UTC",
+             (int)(moment->realtime_ns % 1000000000 / 1000000));
+    facts->put(facts->arg, key, text);
+}
+
+static void put_strings(const struct facts *facts, const char *key, const char *between,
+                        const char *const *strings, unsigned n)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    for (unsigned i = 0; i < n; i++) {
+        text_put_str(&text, i ? between : "");
+        text_put_str(&text, strings[i]);
+    }
+    if (n)
+        put_text(facts, key, &text);
+}
+
+static void put_domains(const struct facts *facts, const struct manifest_xen *xen)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    for (unsigned i = 0; i < xen->n_domains; i++) {
+        text_put_str(&text, i ? ", d" : "d");
+        text_put_u64(&text, xen->domains[i].id);
+        if (xen->domains[i].name) {
+            text_put_char(&text, ' ');
+            text_put_str(&text, xen->domains[i].name);
+        }
+    }
+    if (xen->n_domains)
+        put_text(facts, "domains", &text);
+}
+
+static void put_xen(const struct facts *facts, const struct manifest_xen *xen)
+{
+    struct text version = TEXT_IN_MEMORY;
+
+    if (xen->version) {
+        text_put_literal(&version, "Xen ");
+        text_put_str(&version, xen->version);
+        /* "4.17.7-debian" holds its own. */
+        if (xen->extra && !strstr(xen->version, xen->extra))
+            text_put_str(&version, xen->extra);
+        put_text(facts, "hypervisor", &version);
+    }
+    put_known(facts, "cpu vendor", xen->cpu_vendor);
+    put_known(facts, "scheduler", xen->scheduler);
+    put_known(facts, "command line", xen->commandline);
+    put_known(facts, "capabilities", xen->caps);
+    put_cpus(facts, "recorded cpus", xen->cpus, xen->n_cpus);
+    put_cpus(facts, "offline cpus", xen->offline, xen->n_offline);
+    put_domains(facts, xen);
+}
+
+static void put_recorded(const struct facts *facts, const struct manifest_source *source)
+{
+    char number[32];
+
+    facts->put(facts->arg, "source", source->name);
+    facts->put(facts->arg, "file", source->path);
+    put_strings(facts, "declared in", ", ", source->events, source->n_events);
+    if (source->xen)
+        put_xen(facts, source->xen);
+    if (source->percpu) {
+        put_known(facts, "buffers", source->percpu->buffer);
+        put_cpus(facts, "recorded cpus", source->percpu->cpus, source->percpu->n_cpus);
+    }
+    put_moment(facts, "began", &source->began);
+    put_moment(facts, "ended", &source->ended);
+    facts->put(facts->arg, "complete", source->complete ? "yes" : "no");
+    if (source->lost_known) {
+        snprintf(number, sizeof number, "%" PRIu64, source->lost);
+        facts->put(facts->arg, "lost by recorder", number);
+    }
+    put_strings(facts, "problems", "; ", source->problems, source->n_problems);
+}
+
+void trace_part_facts(const struct trace_part *part,
+                      void (*put)(void *arg, const char *key, const char *value), void *arg)
+{
+    const struct source *source = part->sources[0];
+    struct facts facts = {put, arg};
+
+    if (part->recorded)
+        put_recorded(&facts, part->recorded);
+    if (source->ops->facts)
+        source->ops->facts(source, put, arg);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Folders with a manifest, as `strata record` leaves them. */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "trace/open.h"
+
+int trace_note(struct trace *trace, const char *format, ...)
+{
+    const char **bigger = realloc(trace->notes, (trace->n_notes + 1) * sizeof *trace->notes);
+    _cleanup_free_ char *note = NULL;
+    va_list args;
+    int n;
+
+    if (!bigger)
+        return -ENOMEM;
+    trace->notes = bigger;
+    va_start(args, format);
+    n = vasprintf(&note, format, args);
+    va_end(args);
+    if (n < 0) {
+        note = NULL;
+        return -ENOMEM;
+    }
+    trace->notes[trace->n_notes] = arena_strdup(&trace->catalogue.arena, note);
+    return trace->notes[trace->n_notes++] ? 0 : -ENOMEM;
+}
+
+static int add_opening(struct opening **openings, unsigned *n, const struct opening *opening)
+{
+    struct opening *bigger = realloc(*openings, (*n + 1) * sizeof *bigger);
+
+    if (!bigger)
+        return -ENOMEM;
+    *openings = bigger;
+    bigger[(*n)++] = *opening;
+    return 0;
+}
+
+/* What a reader of the recording should know of it. */
+static int note_state(struct trace *trace, const char *folder, const struct manifest_source *source)
+{
+    int r = 0;
+
+    if (!source->complete)
+        r = trace_note(
+            trace,
+            "%s: the recording of '%s' did not come to its end: its recorder was cut off, "
+            "or still runs",
+            folder, source->name);
+    for (unsigned i = 0; i < source->n_problems && r >= 0; i++)
+        r = trace_note(trace, "%s: %s: %s", folder, source->name, source->problems[i]);
+    return r;
+}
+
+static int add_source(struct trace *trace, const char *folder, const struct manifest_source *source,
+                      struct opening **openings, unsigned *n, struct fault *fault)
+{
+    struct opening opening = {.given = folder, .recorded = source};
+    _cleanup_free_ char *path = NULL;
+    int r = manifest_resolve(folder, source->path, &path, fault);
+
+    if (r < 0)
+        return r;
+    opening.path = arena_strdup(&trace->catalogue.arena, path);
+    if (!opening.path || note_state(trace, folder, source) < 0)
+        return fault_plain(fault, -ENOMEM, folder, "out of memory");
+    return add_opening(openings, n, &opening);
+}
+
+/* Each source that is there. */
+static int add_sources(struct trace *trace, const struct manifest *manifest,
+                       const struct trace_options *options, const char *folder,
+                       struct opening **openings, unsigned *n, struct fault *fault)
+{
+    struct fault first = {0};
+    unsigned before = *n;
+    unsigned wanted = 0;
+
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        const struct manifest_source *source = &manifest->sources[i];
+        struct fault missing;
+        char why[1024];
+        int r;
+
+        if (options->source && strcmp(options->source, source->name) != 0)
+            continue;
+        wanted++;
+        fault_clear(&missing);
+        r = add_source(trace, folder, source, openings, n, &missing);
+        if (r >= 0)
+            continue;
+        if (r == -ENOMEM)
+            return fault_plain(fault, r, folder, "out of memory");
+        if (!first.error)
+            first = missing;
+        trace->n_missing++;
+        fault_print(&missing, why, sizeof why);
+        if (trace_note(trace, "the source '%s' cannot be shown: %s", source->name, why) < 0)
+            return -ENOMEM;
+    }
+    if (wanted == 0 && options->source)
+        return fault_plain(fault, -ENOENT, folder, "has no source '%s'", options->source);
+    if (wanted == 0)
+        return fault_plain(fault, -ENOENT, folder, "is a recorded trace without any source");
+    if (*n > before)
+        return 0;
+    if (fault && !fault->error)
+        *fault = first;
+    return first.error;
+}
+
+int recorded_expand(struct trace *trace, const struct trace_options *options, const char *given,
+                    struct opening **openings, unsigned *n, struct fault *fault)
+{
+    struct opening bare = {.path = given, .given = given};
+    struct manifest *manifest = &trace->manifests[trace->n_manifests];
+    int r;
+
+    if (given[0] == '\0' || !manifest_probe(given))
+        return add_opening(openings, n, &bare);
+    r = manifest_read(given, manifest, fault);
+    if (r < 0)
+        return r;
+    trace->n_manifests++;
+    return add_sources(trace, manifest, options, given, openings, n, fault);
+}

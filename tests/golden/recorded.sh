@@ -1,0 +1,154 @@
+#!/bin/sh
+# Folders with a manifest: what is recorded with a trace decodes it, and whatever is wrong is told.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+TZ=Asia/Tokyo
+export TZ
+
+mkdir -p trace/xen
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >trace/xen/trace.raw
+cat >trace/xen/events <<'END'
+0x0800f123  CPU%(cpu)d  %(tsc)d (+%(reltsc)8d)  my_guest  [ magic = 0x%(1)08x, n = 0x%(3)08x%(2)08x ]
+END
+manifest() { # COMPLETE PROBLEMS [MORE SOURCES]
+    cat >trace/trace.json <<END
+{"format": "strata-trace", "version": 1, "sources": [
+ {"name": "xen", "kind": "xentrace", "layer": "hypervisor", "path": "xen/trace.raw",
+  "events": ["xen/events"], "clock": {"name": "tsc", "hz": 2400000000},
+  "xen": {"version": "4.17.7", "extra": "-test", "caps": "xen-3.0-x86_64", "commandline": "com1",
+          "cpu_vendor": "amd", "scheduler": "credit2", "cpus": [0, 1, 4, 5, 6], "offline": [2],
+          "domains": [{"id": 0, "name": "Domain-0"}, {"id": 1, "name": "tiny"}]},
+  "began": {"realtime_ns": 1795246302879548000}, "lost": 0, "complete": $1, "problems": [$2]}$3]}
+END
+}
+
+manifest true '' ''
+"$strata" info trace >actual 2>err
+cat >expected <<'END'
+trace
+  format            xentrace
+  layer             hypervisor
+  source            xen
+  file              xen/trace.raw
+  declared in       xen/events
+  hypervisor        Xen 4.17.7-test
+  cpu vendor        amd
+  scheduler         credit2
+  command line      com1
+  capabilities      xen-3.0-x86_64
+  recorded cpus     0,1,4-6
+  offline cpus      2
+  domains           d0 Domain-0, d1 tiny
+  began             2026-11-21 07:31:42.879 UTC
+  complete          yes
+  lost by recorder  0
+  windows           77
+  cpu-hz            2400000000
+  xen               4.17
+  clock             tsc, 2400000000 ticks a second
+  cpus              2
+  events            107202 of 72 classes
+  time              16.993483687 to 21.560687203, 4.57s
+  lost              248363 events were lost (CPU 0: 188650, CPU 1: 59713) in 2 places
+END
+diff expected actual
+[ ! -s err ]
+"$strata" info -f json trace | python3 -c '
+import json, sys
+info = json.load(sys.stdin)
+assert info["path"] == "trace" and info["facts"]["hypervisor"] == "Xen 4.17.7-test"
+assert info["clock"] == {"name": "tsc", "hz": 2400000000}
+'
+
+# Seconds, the exits by SVM'"'"'s names although 4.17 does not tell whose they are, and the user'"'"'s event.
+"$strata" report -e vmexit -e my_guest trace 2>err | grep -v LOST | sed -n '1p;/my_guest/{p;q;}' >actual
+cat >expected <<'END'
+20.220070747 [001]     d1v0 vmexit: reason=ioio rip=0x100117
+20.279000918 [001]     d1v0 my_guest: magic = 0xdecafbad, n = 0x0000000200000001
+END
+sed -i 's/\[00[01]\]/[001]/' actual
+diff expected actual
+
+# What the user says goes first; a bare file can be told the same.
+"$strata" report -e vmexit --cpu-vendor intel trace 2>err | grep -v LOST | grep -q 'reason=123 '
+"$strata" report -e vmexit --xen 4.17 --cpu-vendor amd trace/xen/trace.raw 2>err | grep -q 'reason=ioio '
+"$strata" report -e vmexit trace/xen/trace.raw 2>err | grep -q 'reason=123 '
+"$strata" report --cpu-hz 1G --limit 2 -e vmexit trace 2>err | tail -n 1 | grep -q '^48\.'
+"$strata" stat --by task trace | grep -q ' d1v0$'
+
+# A recorder that was killed, within a record, a window and a window's head.
+size=$(wc -c <trace/xen/trace.raw)
+manifest false '"the disk was full"' ''
+for cut in 2 3 4 40; do
+    head -c $((size - cut)) trace/xen/trace.raw >cut
+    mkdir -p "cut$cut/xen"
+    cp cut "cut$cut/xen/trace.raw"
+    cp trace/xen/events "cut$cut/xen/"
+    cp trace/trace.json "cut$cut/"
+    "$strata" report "cut$cut" 2>err >actual
+    tail -n 1 actual | grep -q LOST
+    grep -q "^strata: cut$cut: the recording of 'xen' did not come to its end" err
+    grep -q "^strata: cut$cut: xen: the disk was full$" err
+    "$strata" info "cut$cut" 2>err | grep -q '^  complete  *no$'
+done
+printf '\003\360\001\040\0' >>trace/xen/trace.raw
+"$strata" report trace 2>err | tail -n 1 | grep -q LOST
+head -c "$size" trace/xen/trace.raw >whole
+mv whole trace/xen/trace.raw
+# Complete, the same damage is an error.
+mkdir -p damaged/xen
+cp cut2/xen/* damaged/xen/
+manifest true '' ''
+cp trace/trace.json damaged/
+if "$strata" report damaged >actual 2>err; then exit 1; fi
+grep -q 'the file ends within a window' err
+# Killed before the first record.
+mkdir -p early/xen
+: >early/xen/trace.raw
+: >early/xen/events
+manifest false '' ''
+cp trace/trace.json early/
+"$strata" report early >actual 2>err
+[ ! -s actual ]
+"$strata" info early 2>err | grep -q '^  events  *0 of 0 classes$'
+
+# Several sources: one that is missing is told, the other shown.
+manifest true '' ', {"name": "gone", "kind": "xentrace", "layer": "hypervisor", "path": "xen/gone"}'
+if "$strata" report --limit 3 trace >actual 2>err; then exit 1; fi
+grep -vc LOST actual | grep -qx 3
+grep -q "^strata: the source 'gone' cannot be shown: trace/xen/gone: is missing" err
+if "$strata" info trace >actual 2>err; then exit 1; fi
+grep -q '^  source  *xen$' actual
+"$strata" report --source xen --limit 3 trace 2>err >actual
+if "$strata" report --source gone trace >actual 2>err; then exit 1; fi
+grep -q '^strata: trace/xen/gone: is missing' err
+if "$strata" report --source nonesuch trace >actual 2>err; then exit 1; fi
+grep -q "^strata: trace: has no source 'nonesuch'" err
+# Of other clocks they are shown one by one.
+manifest true '' ', {"name": "other", "kind": "xentrace", "layer": "hypervisor", "path": "xen/trace.raw"}'
+if "$strata" report trace >actual 2>err; then exit 1; fi
+grep -q 'show them one by one (--source)' err
+"$strata" info trace 2>err | grep -c '^  source' | grep -qx 2
+
+# Nothing leads out of the folder, and what is no manifest is told where.
+manifest true '' ''
+mv trace/xen/trace.raw outside
+ln -s ../../outside trace/xen/trace.raw
+if "$strata" report trace >actual 2>err; then exit 1; fi
+grep -q 'symbolic link' err
+rm trace/xen/trace.raw
+mv outside trace/xen/trace.raw
+sed 's,"xen/trace.raw",".././trace/xen/trace.raw",' trace/trace.json >bad
+cp bad trace/trace.json
+if "$strata" report trace >actual 2>err; then exit 1; fi
+grep -q 'does not stay in the trace' err
+printf '{\n"format": "strata-trace"\n"version": 1}\n' >trace/trace.json
+if "$strata" info trace >actual 2>err; then exit 1; fi
+grep -q '^strata: trace/trace.json:3: is not JSON' err
+printf '{"format": "strata-trace", "version": 2}' >trace/trace.json
+if "$strata" info trace >actual 2>err; then exit 1; fi
+grep -q 'newer strata' err
