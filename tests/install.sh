@@ -29,7 +29,7 @@ other=$(find "$dest" -type f ! -path "$root/*" ! -path "$dest/log")
 [ -z "$other" ] || fail "outside the prefix: $other"
 
 "$root/bin/strata" --version | grep -q '^strata [0-9]' || fail "strata --version"
-for name in simpletrace xentrace_format; do
+for name in simpletrace xentrace xentrace_format; do
     [ "$(readlink "$root/bin/$name")" = strata ] || fail "bin/$name is no link to strata"
 done
 

@@ -46,4 +46,5 @@ int cmd_stat(int argc, char **argv);
 /* The old tools. */
 int cmd_simpletrace(int argc, char **argv);
 int cmd_tracetool(int argc, char **argv);
+int cmd_xentrace(int argc, char **argv);
 int cmd_xentrace_format(int argc, char **argv);

@@ -33,6 +33,7 @@ static const struct verb verbs[] = {
 #endif
     {"tracetool", cmd_tracetool, NULL},
 #if STRATA_READING
+    {"xentrace", cmd_xentrace, NULL},
     {"xentrace_format", cmd_xentrace_format, NULL},
 #endif
     {NULL, NULL, NULL},

@@ -14,44 +14,55 @@
 #include "capture/collect.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/record.h"
 
 #define SECOND UINT64_C(1000000000)
 
-struct record_options {
-    const char *output;
-    uint64_t seconds;
-    bool attach, keep, strict;
+static const struct option where[] = {
+    {OPTION_FLAG, 'a', "attach", NULL, "a program that was started with writer=none",
+     offsetof(struct record_options, attach)},
+    {OPTION_FLAG, 0, "xen", NULL, "the Xen that this runs on, as root in dom0",
+     offsetof(struct record_options, xen)},
+    {OPTION_END},
 };
 
 static const struct option record_option_table[] = {
-    {OPTION_FLAG, 'a', "attach", NULL, "take from a program that runs; must be given",
-     offsetof(struct record_options, attach)},
     {OPTION_STRING, 'o', "output", "FOLDER", "where the trace goes; must be given",
      offsetof(struct record_options, output)},
     {OPTION_NUMBER, 't', "time", "SECONDS", "stop then", offsetof(struct record_options, seconds)},
-    {OPTION_FLAG, 'k', "keep", NULL, "do not remove the rings of a program that has ended",
-     offsetof(struct record_options, keep)},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost",
      offsetof(struct record_options, strict)},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
     {OPTION_END},
 };
 
+static const struct option attach_options[] = {
+    {OPTION_FLAG, 'k', "keep", NULL, "do not remove the rings of a program that has ended",
+     offsetof(struct record_options, keep)},
+    {OPTION_END},
+};
+
 static const struct option_group groups[] = {
+    {"What is recorded, one of", where, 0},
     {"Options", record_option_table, 0},
+    {"With --xen", record_buffers_options, offsetof(struct record_options, buffers)},
+    {"With --attach", attach_options, 0},
     {NULL},
 };
 
 const struct command record_command = {
     .name = "record",
-    .summary = "take what traced programs emit, while they run",
-    .operands = "PID|FOLDER",
-    .about = "With --attach, writes the native trace of a program that runs and was started\n"
+    .summary = "take what is traced, while it runs: programs, or Xen",
+    .operands = "[PID|RINGS]",
+    .about = "With --xen, writes what Xen's trace buffers get, and with it all that decoding\n"
+             "needs: Xen's version, its clock's rate, the names of domains. Ends by --time or\n"
+             "by SIGINT, SIGTERM or SIGHUP, and leaves Xen's event mask as it was.\n\n"
+             "With --attach, writes the native trace of a program that runs and was started\n"
              "with writer=none among its trace options, so that nothing in it writes. Ends\n"
              "with the program, or by SIGINT or SIGTERM, and takes the rest. It may be killed\n"
              "and started again: with the same FOLDER it goes on there. While no one takes,\n"
-             "the program counts what its rings have no room for.\n\n"
-             "PID is of this user, or FOLDER is that of its rings.",
+             "the program counts what its rings have no room for. PID is of this user, or\n"
+             "RINGS is the folder of its rings.",
     .groups = groups,
 };
 
@@ -210,27 +221,40 @@ static void raise_files(void)
     }
 }
 
-int cmd_record(int argc, char **argv)
+static int record_attached(const struct record_options *options, int n, char **operands)
 {
     struct sigaction action = {.sa_handler = on_signal};
-    struct record_options options = {0};
     _cleanup_free_ char *path = NULL;
-    int status = EXIT_COULD_NOT;
-    int n;
 
-    if (!options_parse(&record_command, argc, argv, &options, &n, &status))
-        return status;
-    if (!options.attach)
-        return cmd_usage_error("record", "--attach is missing");
     if (n != 1)
         return cmd_usage_error("record", n ? "one process at a time" : "which process?");
-    if (!options.output)
-        return cmd_usage_error("record", "where to? --output=FOLDER is missing");
-    path = find(argv[1]);
+    path = find(operands[0]);
     if (!path)
         return EXIT_COULD_NOT;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     raise_files();
-    return record(&options, path);
+    return record(options, path);
+}
+
+int cmd_record(int argc, char **argv)
+{
+    struct record_options options = {.buffers = RECORD_BUFFERS_DEFAULT};
+    int status = EXIT_COULD_NOT;
+    int n;
+
+    if (!options_parse(&record_command, argc, argv, &options, &n, &status))
+        return status;
+    if (options.attach + options.xen != 1)
+        status = cmd_usage_error("record", options.attach ? "--attach or --xen, one at a time"
+                                                          : "what? --attach or --xen is missing");
+    else if (!options.output)
+        status = cmd_usage_error("record", "where to? --output=FOLDER is missing");
+    else if (options.attach)
+        status = record_attached(&options, n, argv + 1);
+    else
+        status = record_buffers(&options, n, argv + 1);
+    strings_done(&options.buffers.tables);
+    strings_done(&options.buffers.events);
+    return status;
 }

@@ -40,7 +40,7 @@ for verb in $verbs; do
 done
 
 # The old tools' too.
-for tool in simpletrace tracetool xentrace_format; do
+for tool in simpletrace tracetool xentrace xentrace_format; do
     "$strata" help | grep -q "^  .*$tool"
     "$strata" help $tool >old
     head -n 1 old | grep -q "^Usage: $tool "
@@ -50,7 +50,7 @@ for tool in simpletrace tracetool xentrace_format; do
 done
 # Their wrong usage is an error as with the originals, which know no status 2.
 for words in simpletrace 'simpletrace one' 'simpletrace one two three' 'xentrace_format' \
-    'xentrace_format -x' 'xentrace_format -c'; do
+    'xentrace -q' 'xentrace -e' 'xentrace_format -x' 'xentrace_format -c'; do
     status=0
     # shellcheck disable=SC2086 # words
     "$STRATA_BIN"/$words >out 2>err </dev/null || status=$?

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Per-CPU trace buffers that somebody else fills, as the recorder sees them: those of the Xen it runs on
+ * (capture/xen.h), or shared memory in the same layout (capture/percpu.h).
+ *
+ * The course of things, in which nothing may be left out:
+ *
+ *     open       somebody who is at it already is found here, and nothing of his is touched; what one who was
+ *                killed left behind is put right
+ *     begin      masks, size, buffers mapped; what is there is dropped if wanted; then tracing is on
+ *     wait, and the windows of each CPU's view, again and again
+ *     stop       no more is written; what is there can still be taken
+ *     free       what was found is restored, from whichever of these steps
+ *
+ * Not thread-safe. */
+
+#include <signal.h>
+
+#include "base/arena.h"
+#include "capture/cpu_list.h"
+#include "manifest/manifest.h"
+#include "strata/percpu_view.h"
+
+struct buffers_settings {
+    bool set_events;
+    uint32_t events;             /* Xen's event mask */
+    const struct cpu_list *cpus; /* NULL: as it is */
+    unsigned pages;      /* of 4096 bytes, of each CPU's buffer; 0: as it is, or the default */
+    bool pages_exactly;  /* -EBUSY where they have another size; else that is passed over */
+    bool discard;        /* drop what was there before */
+    bool start_disabled; /* somebody else switches tracing on */
+};
+
+#define BUFFERS_DEFAULT_PAGES 32
+
+struct buffers;
+
+struct buffers_ops {
+    int (*begin)(struct buffers *buffers, const struct buffers_settings *settings,
+                 struct fault *fault);
+    /* Until a buffer is half full, TIMEOUT (ns) has passed or a signal came. MASK: the signals that are
+     * blocked meanwhile. -errno where the wait itself fails. */
+    int (*wait)(struct buffers *buffers, uint64_t timeout, const sigset_t *mask,
+                struct fault *fault);
+    int (*stop)(struct buffers *buffers, struct fault *fault);
+    /* 1: somebody else had changed the event mask to *RET_MASK, and it is set again. 0: nobody had. Takes a few
+     * microseconds; is due once a second or so. */
+    int (*check)(struct buffers *buffers, uint32_t *ret_mask, struct fault *fault);
+    /* Lost by CPU and not in its records yet; -EOPNOTSUPP: not known. */
+    int (*pending)(struct buffers *buffers, unsigned cpu, uint64_t *ret_lost);
+    /* Whether what describe() tells has changed since it was last called. */
+    bool (*changed)(struct buffers *buffers);
+    /* Fills in what is known of source and host but name, path and what is the recorder's; strings live
+     * in ARENA. */
+    int (*describe)(struct buffers *buffers, struct arena *arena, struct manifest_source *ret);
+    /* LEAVE: tracing stays on and the masks as they were set. */
+    int (*restore)(struct buffers *buffers, bool leave, struct fault *fault);
+    void (*free)(struct buffers *buffers);
+};
+
+/* The head of an implementation's structure. */
+struct buffers {
+    const struct buffers_ops *ops;
+    unsigned n_cpus;
+    /* Of each CPU, when begun; NULL: it is offline, and has no buffer. */
+    struct strata_percpu_view **views;
+    unsigned pages; /* of each buffer, when begun */
+};
+
+/* Calls of the operations, so that NULL needs no thought. */
+static inline void buffers_free(struct buffers *buffers)
+{
+    if (buffers)
+        buffers->ops->free(buffers);
+}

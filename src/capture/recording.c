@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/recording.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/input.h"
+
+#define PROBLEMS_MAX 16
+
+struct recording {
+    struct arena arena; /* what lives as long as this */
+    const char *folder;
+    const char *name;
+    const char *path; /* of the records, in the folder */
+    char *full;       /* and as it is opened */
+    int fd;
+    bool made; /* the folder, by us */
+    const char **events;
+    unsigned n_events;
+    const char *problems[PROBLEMS_MAX];
+    unsigned n_problems;
+    struct manifest_moment began;
+};
+
+/* ---- Clocks ---- */
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static uint64_t tsc(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t v;
+
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(v));
+    return v;
+#else
+    return 0;
+#endif
+}
+
+/* The clocks as near to each other as a few attempts get them. */
+static struct manifest_moment read_moment(void)
+{
+    struct manifest_moment best = {0};
+    uint64_t best_took = UINT64_MAX;
+
+    for (int i = 0; i < 8; i++) {
+        uint64_t before = tsc();
+        int64_t realtime = clock_ns(CLOCK_REALTIME);
+        int64_t monotonic = clock_ns(CLOCK_MONOTONIC);
+        uint64_t took = tsc() - before;
+
+        if (took < best_took || best_took == UINT64_MAX) {
+            best_took = took;
+            best = (struct manifest_moment){realtime, monotonic, before + took / 2};
+        }
+    }
+    return best;
+}
+
+/* ---- The folder ---- */
+
+static int make_folder(const char *folder, bool *ret_made, struct fault *fault)
+{
+    DIR *dir;
+    struct dirent *entry;
+    bool empty = true;
+
+    if (mkdir(folder, 0777) == 0) {
+        *ret_made = true;
+        return 0;
+    }
+    if (errno != EEXIST)
+        return fault_plain(fault, -errno, folder, "cannot be made: %s", strerror(errno));
+    dir = opendir(folder);
+    if (!dir)
+        return fault_plain(fault, -errno, folder, "cannot be opened: %s", strerror(errno));
+    while (empty && (entry = readdir(dir)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(dir);
+    return empty ? 0
+                 : fault_plain(
+                       fault, -EEXIST, folder,
+                       "there is something in this folder already: name another, or a new one");
+}
+
+static char *join(const char *a, const char *b)
+{
+    char *path;
+
+    return asprintf(&path, "%s/%s", a, b) < 0 ? NULL : path;
+}
+
+/* Copies a table into the folder as NAME/events, NAME/events-2, … */
+static int copy_table(struct recording *recording, const char *table, struct fault *fault)
+{
+    char name[128];
+    _cleanup_free_ char *to = NULL;
+    struct input in;
+    int r, fd;
+
+    if (recording->n_events == 0)
+        snprintf(name, sizeof name, "%s/events", recording->name);
+    else
+        snprintf(name, sizeof name, "%s/events-%u", recording->name, recording->n_events + 1);
+    recording->events[recording->n_events] = arena_strdup(&recording->arena, name);
+    to = join(recording->folder, name);
+    if (!to || !recording->events[recording->n_events])
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    recording->n_events++;
+    r = input_open(&in, table, INPUT_BUFFER_SIZE, fault);
+    if (r < 0)
+        return r;
+    fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        r = fault_plain(fault, -errno, to, "cannot be made: %s", strerror(errno));
+    while (r >= 0) {
+        r = input_refill(&in, fault);
+        if (r < 0 || input_buffered(&in) == 0)
+            break;
+        if (write(fd, input_at(&in), input_buffered(&in)) != (ssize_t)input_buffered(&in))
+            r = fault_plain(fault, errno ? -errno : -ENOSPC, to, "cannot be written: %s",
+                            strerror(errno ? errno : ENOSPC));
+        else
+            input_skip(&in, input_buffered(&in));
+    }
+    if (fd >= 0)
+        close(fd);
+    input_done(&in);
+    return r < 0 ? r : 0;
+}
+
+static int make_all(struct recording *recording, const char *const *tables, unsigned n,
+                    struct fault *fault)
+{
+    _cleanup_free_ char *sub = NULL;
+    char path[128];
+    int r = make_folder(recording->folder, &recording->made, fault);
+
+    if (r < 0)
+        return r;
+    snprintf(path, sizeof path, "%s/trace.raw", recording->name);
+    sub = join(recording->folder, recording->name);
+    recording->path = arena_strdup(&recording->arena, path);
+    recording->full = join(recording->folder, path);
+    recording->events = arena_alloc(&recording->arena, (n + 1) * sizeof *recording->events);
+    if (!sub || !recording->path || !recording->full || !recording->events)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    if (mkdir(sub, 0777) < 0)
+        return fault_plain(fault, -errno, sub, "cannot be made: %s", strerror(errno));
+    for (unsigned i = 0; i < n; i++) {
+        r = copy_table(recording, tables[i], fault);
+        if (r < 0)
+            return r;
+    }
+    recording->fd = open(recording->full, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (recording->fd < 0)
+        return fault_plain(fault, -errno, recording->full, "cannot be made: %s", strerror(errno));
+    return 0;
+}
+
+int recording_new(const char *folder, const char *name, const char *const *tables, unsigned n,
+                  struct recording **ret, struct fault *fault)
+{
+    struct recording *recording = calloc(1, sizeof *recording);
+    int r;
+
+    if (!recording)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    recording->fd = -1;
+    recording->folder = arena_strdup(&recording->arena, folder);
+    recording->name = arena_strdup(&recording->arena, name);
+    if (!recording->folder || !recording->name)
+        r = fault_plain(fault, -ENOMEM, "", "out of memory");
+    else
+        r = make_all(recording, tables, n, fault);
+    if (r < 0) {
+        if (r != -EEXIST && recording->folder && recording->name)
+            recording_remove(recording);
+        recording_free(recording);
+        return r;
+    }
+    *ret = recording;
+    return 0;
+}
+
+void recording_free(struct recording *recording)
+{
+    if (!recording)
+        return;
+    if (recording->fd >= 0)
+        close(recording->fd);
+    free(recording->full);
+    arena_done(&recording->arena);
+    free(recording);
+}
+
+void recording_remove(struct recording *recording)
+{
+    _cleanup_free_ char *manifest = join(recording->folder, MANIFEST_NAME);
+    _cleanup_free_ char *sub = join(recording->folder, recording->name);
+
+    for (unsigned i = 0; i < recording->n_events; i++) {
+        _cleanup_free_ char *path = join(recording->folder, recording->events[i]);
+
+        if (path)
+            unlink(path);
+    }
+    if (recording->full)
+        unlink(recording->full);
+    if (manifest)
+        unlink(manifest);
+    if (sub)
+        rmdir(sub);
+    if (recording->made)
+        rmdir(recording->folder);
+}
+
+int recording_fd(const struct recording *recording)
+{
+    return recording->fd;
+}
+
+const char *recording_path(const struct recording *recording)
+{
+    return recording->full;
+}
+
+/* ---- The manifest ---- */
+
+int recording_problem(struct recording *recording, const char *format, ...)
+{
+    char what[400];
+    va_list args;
+    const char *copy;
+
+    if (recording->n_problems == PROBLEMS_MAX)
+        return -ENOSPC;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    copy = arena_strdup(&recording->arena, what);
+    if (!copy)
+        return -ENOMEM;
+    recording->problems[recording->n_problems++] = copy;
+    return 0;
+}
+
+static int write_manifest(struct recording *recording, struct buffers *buffers,
+                          struct manifest_source *source, struct fault *fault)
+{
+    struct manifest manifest = {.sources = source, .n_sources = 1};
+    const char **problems;
+    int r = buffers->ops->describe(buffers, &manifest.arena, source);
+
+    if (r >= 0) {
+        problems = arena_alloc(&manifest.arena,
+                               (source->n_problems + recording->n_problems + 1) * sizeof *problems);
+        if (problems) {
+            for (unsigned i = 0; i < source->n_problems; i++)
+                problems[i] = source->problems[i];
+            for (unsigned i = 0; i < recording->n_problems; i++)
+                problems[source->n_problems + i] = recording->problems[i];
+            source->problems = problems;
+            source->n_problems += recording->n_problems;
+        } else {
+            r = -ENOMEM;
+        }
+    }
+    if (r < 0)
+        r = fault_plain(fault, r, recording->folder, "cannot be described: %s", strerror(-r));
+    else
+        r = manifest_write(recording->folder, &manifest, fault);
+    arena_done(&manifest.arena);
+    return r;
+}
+
+static struct manifest_source source_of(struct recording *recording)
+{
+    return (struct manifest_source){
+        .name = recording->name,
+        .path = recording->path,
+        .events = recording->events,
+        .n_events = recording->n_events,
+        .began = recording->began,
+    };
+}
+
+int recording_note(struct recording *recording, struct buffers *buffers, struct fault *fault)
+{
+    struct manifest_source source;
+
+    if (recording->began.realtime_ns == 0)
+        recording->began = read_moment();
+    source = source_of(recording);
+    return write_manifest(recording, buffers, &source, fault);
+}
+
+int recording_end(struct recording *recording, struct buffers *buffers,
+                  const struct recorder_totals *totals, bool complete, struct fault *fault)
+{
+    struct manifest_source source = source_of(recording);
+
+    source.ended = read_moment();
+    source.lost_known = true;
+    source.lost = totals->lost;
+    source.complete = complete;
+    return write_manifest(recording, buffers, &source, fault);
+}

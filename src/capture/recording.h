@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The folder of a recorded trace, while it is made: FOLDER/trace.json, which tells from the first moment
+ * what is being recorded, and FOLDER/NAME/trace.raw, the records. Not thread-safe. */
+
+#include "capture/recorder.h"
+
+struct recording;
+
+/* Makes FOLDER, or takes it if it is empty; -EEXIST: there is something in it. NAME is the source's, as of
+ * manifest.h. TABLES, N of them, are files that declare events of the user's own; they are copied. */
+int recording_new(const char *folder, const char *name, const char *const *tables, unsigned n,
+                  struct recording **ret, struct fault *fault);
+void recording_free(struct recording *recording);
+/* Takes away what was made, as nothing was recorded. */
+void recording_remove(struct recording *recording);
+
+/* Where the records go. */
+int recording_fd(const struct recording *recording);
+const char *recording_path(const struct recording *recording);
+
+/* Writes the manifest: at the start, and when what BUFFERS tell has changed. */
+int recording_note(struct recording *recording, struct buffers *buffers, struct fault *fault);
+/* Something that whoever reads the trace should know, a sentence. */
+int recording_problem(struct recording *recording, const char *format, ...) _printf_(2, 3);
+/* Writes the manifest for the last time: COMPLETE, whether it came to an end in order. */
+int recording_end(struct recording *recording, struct buffers *buffers,
+                  const struct recorder_totals *totals, bool complete, struct fault *fault);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Where a recorder writes: a file that must not fill its disk, or a pipe whose reader may be slow. What is
+ * written as one piece is there whole, or not at all, unless a pipe was in the way. Not thread-safe. */
+
+#include <signal.h>
+#include <sys/uio.h>
+
+#include "base/fault.h"
+
+struct stream {
+    int fd; /* borrowed */
+    char path[256];
+    bool regular;
+    uint64_t written;
+    uint64_t max;     /* bytes; 0: any number */
+    uint64_t reserve; /* bytes that are to stay free on the disk; 0: none */
+    uint64_t
+        until;     /* CLOCK_MONOTONIC ns: from then on a reader that does not read is not waited for
+                       * longer than GRACE; UINT64_MAX: never */
+    sigset_t mask; /* the signals that are blocked while it waits for a pipe */
+};
+
+enum {
+    STREAM_WRITTEN = 0,
+    STREAM_MAX = 1,     /* not written: it would be more than `max` */
+    STREAM_RESERVE = 2, /* not written: less than `reserve` would be free */
+};
+
+/* How long a reader may be stuck, when the end has come. */
+#define STREAM_GRACE UINT64_C(2000000000)
+
+/* FD is written from where it stands. */
+int stream_init(struct stream *ret, int fd, const char *path, struct fault *fault);
+
+/* One of STREAM_…; -ENOSPC, -EIO, -EPIPE and the like with FAULT; -ETIMEDOUT: a pipe's reader does not
+ * read, and the end had come. PARTS are changed. */
+int stream_write(struct stream *output, struct iovec *parts, unsigned n, struct fault *fault);
+/* From now on the end has come. */
+void stream_hurry(struct stream *output);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/window_memory.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "format/xentrace_record.h"
+
+int window_memory_init(struct window_memory *ret, size_t size)
+{
+    uint8_t *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (bytes == MAP_FAILED)
+        return -ENOMEM;
+    *ret = (struct window_memory){.bytes = bytes, .size = size};
+    return 0;
+}
+
+void window_memory_done(struct window_memory *memory)
+{
+    if (memory->bytes)
+        munmap(memory->bytes, memory->size);
+    *memory = (struct window_memory){0};
+}
+
+/* OFFSET bytes behind the oldest one. */
+static uint32_t word_at(const struct window_memory *memory, size_t offset)
+{
+    uint8_t word[4];
+
+    for (size_t i = 0; i < sizeof word; i++)
+        word[i] = memory->bytes[(memory->start + offset + i) % memory->size];
+    return load_u32(word);
+}
+
+static uint32_t oldest_cpu(const struct window_memory *memory)
+{
+    return word_at(memory, 4);
+}
+
+static size_t oldest_size(const struct window_memory *memory)
+{
+    return XENTRACE_WINDOW_HEADER_SIZE + (size_t)word_at(memory, 8);
+}
+
+static void drop_oldest(struct window_memory *memory)
+{
+    size_t size = oldest_size(memory);
+
+    memory->start = (memory->start + size) % memory->size;
+    memory->used -= size;
+    memory->dropped++;
+}
+
+/* A round of the recorder takes CPUs by rising number; when one of a round is dropped, the rest is too,
+ * so that what is left begins with all CPUs at about one time. */
+static void make_room(struct window_memory *memory, size_t size)
+{
+    uint32_t cpu = 0;
+
+    if (memory->size - memory->used >= size)
+        return;
+    while (memory->used > 0 && memory->size - memory->used < size) {
+        cpu = oldest_cpu(memory);
+        drop_oldest(memory);
+    }
+    while (memory->used > 0 && oldest_cpu(memory) > cpu) {
+        cpu = oldest_cpu(memory);
+        drop_oldest(memory);
+    }
+}
+
+int window_memory_put(struct window_memory *memory, const struct iovec *parts, unsigned n)
+{
+    size_t size = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        size += parts[i].iov_len;
+    if (size > memory->size)
+        return -E2BIG;
+    make_room(memory, size);
+    for (unsigned i = 0; i < n; i++) {
+        size_t at = (memory->start + memory->used) % memory->size;
+        size_t len = parts[i].iov_len;
+        size_t first = MIN(len, memory->size - at);
+
+        memcpy(memory->bytes + at, parts[i].iov_base, first);
+        memcpy(memory->bytes, (const uint8_t *)parts[i].iov_base + first, len - first);
+        memory->used += len;
+    }
+    return 0;
+}
+
+int window_memory_write(struct window_memory *memory, struct stream *output, struct fault *fault)
+{
+    while (memory->used > 0) {
+        size_t size = oldest_size(memory);
+        size_t first = MIN(size, memory->size - memory->start);
+        struct iovec parts[2] = {
+            {memory->bytes + memory->start, first},
+            {memory->bytes, size - first},
+        };
+        int r = stream_write(output, parts, size > first ? 2 : 1, fault);
+
+        if (r != STREAM_WRITTEN)
+            return r;
+        memory->start = (memory->start + size) % memory->size;
+        memory->used -= size;
+    }
+    return STREAM_WRITTEN;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The libraries by which a program in Xen's control domain talks to Xen: opened when they are needed, so
+ * that the same binary starts where there is no Xen and serves every version of it. They are the layer
+ * below libxenctrl, whose own interface changes with each version of Xen, and whose functions for trace
+ * buffers cannot tell which event mask was set before; theirs is promised to stay (libxencall.so.1,
+ * libxenevtchn.so.1, libxenforeignmemory.so.1, of Xen 4.8 and later). */
+
+#include <stdarg.h>
+
+#include "base/fault.h"
+
+struct xen_logger;
+
+struct xen_library {
+    void *handles[3]; /* of dlopen() */
+
+    void *call;    /* hypercalls */
+    void *evtchn;  /* event channels */
+    void *foreign; /* memory of other domains */
+
+    int (*call1)(void *call, unsigned op, uint64_t a);
+    int (*call2)(void *call, unsigned op, uint64_t a, uint64_t b);
+    void *(*alloc)(void *call, size_t size);
+    void (*free)(void *call, void *buffer);
+    int (*call_close)(void *call);
+
+    int (*evtchn_fd)(void *evtchn);
+    int (*evtchn_bind_virq)(void *evtchn, unsigned virq);
+    int (*evtchn_unbind)(void *evtchn, unsigned port);
+    int (*evtchn_pending)(void *evtchn);
+    int (*evtchn_unmask)(void *evtchn, unsigned port);
+    int (*evtchn_close)(void *evtchn);
+
+    void *(*foreign_map)(void *foreign, uint32_t domain, int protection, size_t pages,
+                         const unsigned long frames[], int errors[]);
+    int (*foreign_unmap)(void *foreign, void *at, size_t pages);
+    int (*foreign_close)(void *foreign);
+};
+
+/* -ENODEV: this does not run on Xen; -EPERM: not in its control domain; -EACCES: not root; -ELIBACC: the
+ * libraries are not there; each with FAULT. */
+int xen_library_open(struct xen_library *ret, struct fault *fault);
+void xen_library_close(struct xen_library *library);

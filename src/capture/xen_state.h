@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What a recorder found in Xen before it changed it, kept where the next one finds it if this one is
+ * killed. The same file is the lock that keeps two of ours apart. It is text, of one line:
+ *
+ *     strata-xen 1 events 0x0ffff000
+ *
+ * and empty while nothing is changed. */
+
+#include "base/fault.h"
+
+#define XEN_STATE_PATH "/run/strata/xen"
+
+struct xen_state {
+    int fd;
+    bool found;      /* somebody was killed, and left what follows */
+    uint32_t events; /* the event mask as it was */
+};
+
+/* Opens (makes) and locks the file at PATH. -EBUSY: somebody holds it. What cannot be understood in it
+ * counts as all events, which is what Xen starts with. */
+int xen_state_open(struct xen_state *ret, const char *path, struct fault *fault);
+void xen_state_close(struct xen_state *state);
+
+/* Notes that the mask was EVENTS; on the disk when it returns. */
+int xen_state_note(struct xen_state *state, uint32_t events, struct fault *fault);
+/* All is as it was. */
+int xen_state_forget(struct xen_state *state);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The names of Xen's domains, and when there are others, asked of xenstored.
+ *
+ * No library of Xen's is used for it: theirs waits without end where no xenstored answers. A message, in
+ * both directions:
+ *
+ *     offset  size  what
+ *     0       4     type: 1 directory, 2 read, 4 watch, 15 a watch's event, 16 error
+ *     4       4     request's number, which the answer repeats
+ *     8       4     transaction: 0
+ *     12      4     L, bytes that follow: at most 4096
+ *     16      L     strings, each with its NUL (a value that is read has none)
+ *
+ * Source: Xen's public header io/xs_wire.h and its docs/misc/xenstore.txt. */
+
+#include "base/fault.h"
+
+struct xen_store;
+
+/* Connects to xenstored's socket, or to the device that leads to one in another domain. -ENOENT: neither
+ * is there. */
+int xen_store_open(struct xen_store **ret);
+void xen_store_free(struct xen_store *store);
+
+/* Whether domains have come or gone since xen_store_domains() was last called. Does not wait. */
+bool xen_store_changed(struct xen_store *store);
+
+/* Calls FUNCTION for each domain that there is, with its name or "" where it has none. -ETIMEDOUT: no answer
+ * came within a second, and none will be waited for again; or the first negative value of FUNCTION. */
+int xen_store_domains(struct xen_store *store,
+                      int (*function)(void *userdata, uint32_t id, const char *name),
+                      void *userdata);

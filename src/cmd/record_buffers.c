@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* strata record --xen: the records of per-CPU trace buffers, and what decodes them, into a folder. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "capture/xen.h"
+#include "cmd/cmd.h"
+#include "cmd/progress.h"
+#include "cmd/record.h"
+#include "cmd/record_run.h"
+#include "cmd/size.h"
+#include "declare/xen_custom.h"
+
+#define MEMBER(m) offsetof(struct record_buffers_options, m)
+
+const struct option record_buffers_options[] = {
+    {OPTION_STRINGS, 'e', "event", "EVENTS", "these alone: classes, names with * and ?, masks",
+     MEMBER(events)},
+    {OPTION_STRINGS, 0, "events", "FILE", "declares events of your own; goes into the trace",
+     MEMBER(tables)},
+    {OPTION_STRING, 0, "cpu", "LIST", "of these CPUs: 0,2-5,7-", MEMBER(cpus)},
+    {OPTION_PARSED, 0, "buffer-size", "SIZE", "of each CPU's buffer (128K); set once after a boot",
+     MEMBER(buffer_size), NULL, size_parse},
+    {OPTION_PARSED, 0, "memory", "SIZE", "keep the last SIZE in memory, write it at the end",
+     MEMBER(memory), NULL, size_parse},
+    {OPTION_PARSED, 0, "max-size", "SIZE", "stop when so much is written", MEMBER(max_size), NULL,
+     size_parse},
+    {OPTION_PARSED, 0, "reserve", "SIZE", "stop when less would be free on the disk (64M)",
+     MEMBER(reserve), NULL, size_parse},
+    {OPTION_NUMBER, 0, "poll", "MS", "look into the buffers as often as that (100)", MEMBER(poll)},
+    {OPTION_FLAG, 0, "backlog", NULL, "take what is in the buffers already, too", MEMBER(backlog)},
+    {OPTION_FLAG, 0, "leave-on", NULL, "leave tracing on at the end, and the masks as set",
+     MEMBER(leave_on)},
+    {OPTION_END},
+};
+
+/* ---- Which events ---- */
+
+static int choose(const struct record_buffers_options *options, struct xen_choice *choice,
+                  struct fault *fault)
+{
+    struct xen_table table = {0};
+    int r = xen_table_built_in(&table, fault);
+
+    for (unsigned i = 0; r >= 0 && i < options->tables.n; i++)
+        r = xen_custom_read(&table, options->tables.items[i], fault);
+    for (unsigned i = 0; r >= 0 && i < options->events.n; i++)
+        r = xen_choice_add(choice, &table, options->events.items[i], fault);
+    if (r >= 0 && options->events.n == 0)
+        r = xen_choice_add_mask(choice, XEN_MASK_ALL, fault);
+    xen_table_done(&table);
+    return r;
+}
+
+/* ---- Recording ---- */
+
+static void tell(const struct record_options *options, const struct recorder_totals *totals)
+{
+    char size[16];
+
+    printf("%" PRIu64 " events written to %s (%s)\n", totals->records, options->output,
+           bytes_text(size, sizeof size, totals->bytes));
+    fflush(stdout);
+    if (totals->left_out)
+        cmd_message("  %" PRIu64
+                    " others came, as Xen's mask is coarser than what was asked for, and "
+                    "were left out",
+                    totals->left_out);
+    if (totals->dropped)
+        cmd_message("  older ones, %" PRIu64
+                    " windows, are not in it: --memory has no room for them",
+                    totals->dropped);
+}
+
+static int run(const struct record_options *options, struct record_run *run,
+               struct recorder_totals *ret_totals)
+{
+    struct fault fault = {0};
+    struct stream output;
+    bool begun = false;
+    int status = EXIT_COULD_NOT;
+    int r = recording_new(options->output, "xen", options->buffers.tables.items,
+                          options->buffers.tables.n, &run->recording, &fault);
+
+    if (r >= 0)
+        r = stream_init(&output, recording_fd(run->recording), recording_path(run->recording),
+                        &fault);
+    if (r < 0) {
+        cmd_fault(&fault);
+    } else {
+        output.max = options->buffers.max_size;
+        output.reserve = options->buffers.reserve;
+        run->output = &output;
+        status = record_run(run, ret_totals, &begun);
+        if (begun)
+            tell(options, ret_totals);
+        else
+            recording_remove(run->recording);
+    }
+    recording_free(run->recording);
+    return status;
+}
+
+static int with_choice(const struct record_options *options, const struct xen_choice *choice)
+{
+    const struct record_buffers_options *o = &options->buffers;
+    uint64_t pages = (o->buffer_size + 4095) / 4096;
+    struct record_run r = {
+        .settings = {.set_events = true,
+                     .events = choice->mask,
+                     .pages_exactly = true,
+                     .discard = !o->backlog},
+        .recorder = {.poll = o->poll * 1000000,
+                     .choice = xen_choice_is_exact(choice) ? NULL : choice,
+                     .memory = o->memory},
+        .seconds = options->seconds,
+        .leave = o->leave_on,
+        .more_room = "Less of --event, a shorter --poll or, once after each boot, a larger "
+                     "--buffer-size helps",
+    };
+    struct recorder_totals totals = {0};
+    struct cpu_list cpus;
+    struct fault fault = {0};
+    int status;
+
+    if (pages > UINT16_MAX)
+        return cmd_usage_error("record", "--buffer-size is 255M at most");
+    r.settings.pages = (unsigned)pages;
+    record_catch_signals();
+    if (xen_buffers_open(&r.buffers, &fault) < 0 ||
+        (o->cpus && cpu_list_parse(o->cpus, r.buffers->n_cpus, &cpus, &fault) < 0)) {
+        cmd_fault(&fault);
+        buffers_free(r.buffers);
+        return EXIT_COULD_NOT;
+    }
+    r.settings.cpus = o->cpus ? &cpus : NULL;
+    status = run(options, &r, &totals);
+    buffers_free(r.buffers);
+    if (status == EXIT_FINE && options->strict && totals.lost)
+        status = EXIT_LOSSES;
+    return status;
+}
+
+int record_buffers(const struct record_options *options, int n, char **operands)
+{
+    struct xen_choice choice;
+    struct fault fault = {0};
+    int status;
+
+    if (n > 0)
+        return cmd_usage_error("record", "'%s' is too much: --xen takes no PID", operands[0]);
+    if (options->buffers.poll == 0 || options->buffers.poll > 3600000)
+        return cmd_usage_error("record", "--poll is 1 to 3600000 milliseconds");
+    if (xen_choice_init(&choice) < 0) {
+        cmd_error("out of memory");
+        return EXIT_COULD_NOT;
+    }
+    if (choose(&options->buffers, &choice, &fault) < 0) {
+        cmd_fault(&fault);
+        status = EXIT_USAGE;
+    } else {
+        status = with_choice(options, &choice);
+    }
+    xen_choice_done(&choice);
+    return status;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/record_run.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/cmd.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static volatile sig_atomic_t stopped;
+static sigset_t waiting; /* what is blocked while it waits */
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    stopped = 1;
+}
+
+void record_catch_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
+    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigset_t blocked;
+
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+        struct sigaction before;
+
+        /* nohup(1) and the like. */
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN)
+            continue;
+        sigaddset(&blocked, signals[i]);
+        sigaction(signals[i], &action, NULL);
+    }
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigprocmask(SIG_BLOCK, &blocked, &waiting);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        sigdelset(&waiting, signals[i]);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* "CPU 0: 12, CPU 3: 5" */
+static const char *lost_text(const struct recorder *recorder, unsigned n_cpus, char *buf,
+                             size_t size)
+{
+    size_t at = 0;
+
+    buf[0] = 0;
+    for (unsigned cpu = 0; cpu < n_cpus && at < size; cpu++) {
+        uint64_t lost = recorder_lost(recorder, cpu);
+
+        if (lost)
+            at += (size_t)MAX(
+                0, snprintf(buf + at, size - at, "%sCPU %u: %" PRIu64, at ? ", " : "", cpu, lost));
+    }
+    return buf;
+}
+
+/* At most once a second; the first time with what can be done. */
+struct watch {
+    uint64_t told;    /* how many had been lost */
+    uint64_t next_at; /* ns */
+};
+
+static void watch_losses(struct watch *watch, const struct record_run *run,
+                         const struct recorder *recorder)
+{
+    uint64_t lost = recorder_totals(recorder).lost;
+    uint64_t now = now_ns();
+    char cpus[400];
+
+    if (lost == watch->told || now < watch->next_at)
+        return;
+    lost_text(recorder, run->buffers->n_cpus, cpus, sizeof cpus);
+    if (watch->told == 0)
+        cmd_error(
+            "events are being lost (%s so far): the trace buffers, %u KB for each CPU, were full. "
+            "%s",
+            cpus, run->buffers->pages * 4, run->more_room);
+    else
+        cmd_error("%" PRIu64 " more events were lost (%s so far)", lost - watch->told, cpus);
+    watch->told = lost;
+    watch->next_at = now + SECOND;
+}
+
+/* Once a second: whether the mask is still ours. */
+static int watch_mask(uint64_t *next_at, struct record_run *run, struct fault *fault)
+{
+    struct buffers *buffers = run->buffers;
+    uint64_t now = now_ns();
+    uint32_t mask;
+    int r;
+
+    if (now < *next_at)
+        return 0;
+    *next_at = now + SECOND;
+    r = buffers->ops->check(buffers, &mask, fault);
+    if (r <= 0)
+        return r;
+    cmd_error(
+        "another program changed the event mask to 0x%08x: for up to a second, other events than "
+        "were asked for were recorded; the mask is set again",
+        (unsigned)mask);
+    if (run->recording)
+        recording_problem(run->recording,
+                          "another program changed the event mask to 0x%08x for up to a second",
+                          (unsigned)mask);
+    return 0;
+}
+
+static int note(struct record_run *run, struct fault *fault)
+{
+    return run->recording ? recording_note(run->recording, run->buffers, fault) : 0;
+}
+
+/* A recorder_progress, or a negative errno. */
+static int loop(struct record_run *run, struct recorder *recorder, struct fault *fault)
+{
+    uint64_t until = run->seconds ? now_ns() + run->seconds * SECOND : UINT64_MAX;
+    struct watch watch = {0};
+    uint64_t next_check = now_ns() + SECOND;
+    int r = RECORDER_GOES_ON;
+
+    run->output->until = until;
+    run->output->mask = waiting;
+    while (r == RECORDER_GOES_ON && !stopped) {
+        uint64_t now = now_ns();
+
+        if (now >= until)
+            break;
+        r = recorder_step(recorder, until - now, &waiting, fault);
+        watch_losses(&watch, run, recorder);
+        if (r == RECORDER_GOES_ON)
+            r = watch_mask(&next_check, run, fault);
+        if (r == RECORDER_GOES_ON && run->recording && run->buffers->ops->changed(run->buffers))
+            r = note(run, fault);
+    }
+    return r;
+}
+
+static void tell_end(const struct record_run *run, int progress)
+{
+    if (progress == RECORDER_FULL)
+        cmd_message("strata: stopped: %s would be larger than it may be", run->output->path);
+    if (progress == RECORDER_RESERVE)
+        cmd_error("stopped: less than %" PRIu64 " MB would be free on the disk of %s",
+                  run->output->reserve >> 20, run->output->path);
+}
+
+static void tell_losses(const struct record_run *run, const struct recorder *recorder,
+                        const struct recorder_totals *totals)
+{
+    char cpus[400];
+
+    if (totals->lost)
+        cmd_error("%" PRIu64 " events were lost (%s) in %" PRIu64 " places", totals->lost,
+                  lost_text(recorder, run->buffers->n_cpus, cpus, sizeof cpus), totals->losses);
+    if (totals->damaged)
+        cmd_error("%" PRIu64 " windows did not end with a record's end", totals->damaged);
+}
+
+/* What is to be known of the end stands in the trace, too. */
+static int end_recording(struct record_run *run, const struct recorder_totals *totals, int progress,
+                         const struct fault *why, struct fault *fault)
+{
+    if (!run->recording)
+        return 0;
+    if (progress == RECORDER_RESERVE)
+        recording_problem(run->recording, "recording stopped as the disk was nearly full");
+    if (progress < 0)
+        recording_problem(run->recording, "recording failed: %s", why->what);
+    if (totals->damaged)
+        recording_problem(run->recording, "%" PRIu64 " windows did not end with a record's end",
+                          totals->damaged);
+    return recording_end(run->recording, run->buffers, totals, progress >= 0, fault);
+}
+
+static int begun(struct record_run *run, struct recorder *recorder,
+                 struct recorder_totals *ret_totals)
+{
+    struct fault fault = {0};
+    struct fault last = {0};
+    int progress = note(run, &fault);
+    int r;
+
+    if (progress >= 0)
+        progress = loop(run, recorder, &fault);
+    /* Where there is no room for more, there is none for the rest. */
+    r = recorder_finish(recorder, run->leave, progress < 0 ? &last : &fault);
+    if (progress == RECORDER_GOES_ON)
+        progress = r;
+    *ret_totals = recorder_totals(recorder);
+    r = run->buffers->ops->restore(run->buffers, run->leave, &last);
+    if (r < 0)
+        cmd_fault(&last);
+    fault_clear(&last);
+    tell_end(run, progress);
+    tell_losses(run, recorder, ret_totals);
+    if (progress < 0)
+        cmd_fault(&fault);
+    if (end_recording(run, ret_totals, progress, &fault, &last) < 0) {
+        cmd_fault(&last);
+        r = -EIO;
+    }
+    return r < 0 || progress < 0 || progress == RECORDER_RESERVE ? EXIT_COULD_NOT : EXIT_FINE;
+}
+
+int record_run(struct record_run *run, struct recorder_totals *ret_totals, bool *ret_begun)
+{
+    struct recorder *recorder;
+    struct fault fault = {0};
+    int status;
+    int r = run->buffers->ops->begin(run->buffers, &run->settings, &fault);
+
+    if (r >= 0)
+        r = recorder_new(run->buffers, run->output, &run->recorder, &recorder, &fault);
+    if (r < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    *ret_begun = true;
+    if (run->settings.pages && run->settings.pages != run->buffers->pages)
+        cmd_error(
+            "the trace buffers have %u pages for each CPU already, not %u: their size can be set "
+            "once after each boot",
+            run->buffers->pages, run->settings.pages);
+    status = begun(run, recorder, ret_totals);
+    recorder_free(recorder);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Recording from per-CPU trace buffers, as `strata record` and `xentrace` both do: until the time is up, a
+ * signal comes or a limit is reached, and telling people what happens meanwhile. */
+
+#include "capture/recorder.h"
+#include "capture/recording.h"
+
+struct record_run {
+    struct buffers *buffers; /* open, not begun */
+    struct buffers_settings settings;
+    struct recorder_settings recorder;
+    struct stream *output;
+    struct recording *recording; /* NULL: the records alone */
+    uint64_t seconds;            /* 0: no limit */
+    bool leave;                  /* tracing on, and the masks as they were set, at the end */
+    const char *more_room; /* which option makes the buffers larger, and whatever else helps */
+};
+
+/* Blocks and catches the signals that end it; before the buffers are opened. */
+void record_catch_signals(void);
+
+/* From begin() to restore(). An exit status: EXIT_COULD_NOT, and why was told; EXIT_FINE. *ret_begun: there
+ * is something in the output. */
+int record_run(struct record_run *run, struct recorder_totals *ret_totals, bool *ret_begun);

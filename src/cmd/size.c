@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/size.h"
+
+#include <string.h>
+
+int size_parse(void *member, const char *value, struct fault *fault)
+{
+    static const char units[] = "kmgt";
+    char *end;
+    unsigned long long v;
+    const char *unit;
+
+    errno = 0;
+    v = strtoull(value, &end, 10);
+    if (errno || *value < '0' || *value > '9')
+        goto wrong;
+    if (*end) {
+        unit = strchr(units, *end | 0x20);
+        if (!unit || end[1] || __builtin_mul_overflow(v, 1ull << 10 * (unit - units + 1), &v))
+            goto wrong;
+    }
+    if (v == 0)
+        goto wrong;
+    *(uint64_t *)member = v;
+    return 0;
+
+wrong:
+    return fault_plain(fault, -EINVAL, "",
+                       "'%s' is no size: it should be like 4096, 512K, 64M or 2G", value);
+}
