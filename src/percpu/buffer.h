@@ -35,8 +35,9 @@
  *             write fillers, LOST_RECORDS, record
  *             if outermost: publish()
  *
- *     publish: while committed != reserve: look whether cons came below the mark; end = reserve; prod = end;
- *              committed = end;  then settle()
+ *     publish: end = reserve; while committed < end:
+ *                  look whether cons came below the mark; prod = end; committed = end; end = reserve
+ *              then settle()
  *
  *     settle: notifies when the mark was crossed, works out `limit` from reserve and cons
  *

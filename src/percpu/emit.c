@@ -157,7 +157,11 @@ static void settle(struct strata_percpu_cpu *cpu)
                 if (!strata_percpu_exchange(&cpu->crossed, crossed, crossed + 1))
                     continue;
                 if (above) {
-                    store(&cpu->state->crossings, load(&cpu->state->crossings) + 1);
+                    uint64_t n;
+
+                    do
+                        n = load(&cpu->state->crossings);
+                    while (!strata_percpu_exchange(&cpu->state->crossings, n, n + 1));
                     /* Release: who sees it sees prod. The one word that CPUs share. */
                     __atomic_fetch_add(&cpu->control->notify, 1, __ATOMIC_RELEASE);
                     if (cpu->notify)
@@ -198,9 +202,14 @@ static void look_below(struct strata_percpu_cpu *cpu)
 
 void strata_percpu_publish(struct strata_percpu_cpu *cpu)
 {
-    uint64_t end;
+    for (;;) {
+        uint64_t end = load(&cpu->reserve);
 
-    while ((end = load(&cpu->reserve)) != load(&cpu->committed)) {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        /* In this order: an interrupt between the two that publishes by itself leaves `committed` behind
+         * END. While it is before it, nobody else publishes [3]. */
+        if (load(&cpu->committed) >= end)
+            break;
         look_below(cpu);
         __atomic_store_n(&cpu->buffer[1], strata_percpu_prod(end, cpu->size), __ATOMIC_RELEASE);
         __atomic_signal_fence(__ATOMIC_SEQ_CST); /* [4] */

@@ -59,7 +59,8 @@ struct seen_record {
 struct reader {
     struct strata_percpu_view view;
     unsigned cpu;
-    uint64_t cycles; /* of the last record that has any */
+    uint64_t cycles;      /* of the last record that has any */
+    uint64_t lost_cycles; /* of the last LOST_RECORDS that told all */
     uint64_t n_records, n_lost, n_lost_records, n_fillers;
     uint64_t n_fillers_of[10]; /* by words */
     void (*on_record)(struct reader *reader, const struct seen_record *record);
@@ -112,7 +113,9 @@ static void read_record(struct reader *reader, const struct seen_record *record,
         expect(record->has_cycles && record->n_words == 4);
         expect(record->words[0] > 0);
         first = record->words[2] | (uint64_t)record->words[3] << 32;
-        expect(first <= record->cycles);
+        expect(first <= record->cycles && first >= reader->lost_cycles);
+        if (record->words[0] < UINT32_MAX)
+            reader->lost_cycles = record->cycles;
         reader->n_lost += record->words[0];
         reader->n_lost_records++;
         break;
