@@ -22,12 +22,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             for (unsigned i = 0; i < event->n_fields; i++) {
                 const struct field *field = &event->fields[i];
                 if (field->offset + field->size > 28 || field->shift + field->bits > 32 ||
-                    (field->names && field->names->n > 0 && !field->names->names))
+                    (field->names && field->names->n > 0 && !field->names->names) ||
+                    (field->names && field->names->bits && field->names->n > 64))
                     abort();
+                for (uint32_t j = 1; field->names && j < field->names->n_more; j++)
+                    if (field->names->more[j - 1].value >= field->names->more[j].value)
+                        abort();
             }
         }
         xen_table_find(&table, (uint32_t)id, 3, 418, XEN_CPU_UNKNOWN);
     }
+    for (const struct xen_call *call = table.calls; call; call = call->next)
+        for (unsigned i = 0; i < XEN_CALL_ARGUMENTS; i++)
+            if (call->arguments[i].names && !call->arguments[i].name)
+                abort();
     xen_table_done(&table);
     return 0;
 }

@@ -7,6 +7,8 @@
  *     ID NAME [CONDITION, …] FIELD:TYPE … "FORMAT"     an event
  *     enum NAME                                        names for values; below it, indented lines
  *         VALUE NAME                                     with a value and its name each
+ *     bits NAME                                        the same for the bits of a set: 0 is the lowest
+ *     call NUMBER ARGUMENT:NAME[=ENUM] …               names for arguments of a hypercall, 0 to 5
  *
  * `#` begins a comment. TYPE is u, s or x (unsigned, signed, shown as hexadecimal) and a number of
  * bits, 1 to 64; the fields lie one behind the other from the payload's lowest bit on. Behind it may
@@ -46,11 +48,24 @@ struct xen_event {
     const struct xen_event *before; /* the line for the same id that came before, or NULL */
 };
 
+#define XEN_CALL_ARGUMENTS 6
+
+/* What the arguments of a hypercall are called. */
+struct xen_call {
+    uint32_t op;
+    struct xen_argument {
+        const char *name;                /* or NULL */
+        const struct value_names *names; /* of its values, or NULL */
+    } arguments[XEN_CALL_ARGUMENTS];
+    struct xen_call *next;
+};
+
 struct xen_table {
     struct arena arena;
     struct map events; /* by id: the last line's struct xen_event */
     struct map enums;  /* by name: struct value_names */
     unsigned n_events;
+    struct xen_call *calls; /* one for each that has a line */
 };
 
 /* Adds the lines of LEN bytes at TEXT; FILE is for messages, NULL for what is built in. -EINVAL with

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "event/class.h"
 
+const char *value_name_more(const struct value_names *names, uint64_t v)
+{
+    uint32_t low = 0;
+    uint32_t high = names->n_more;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (names->more[middle].value < v)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < names->n_more && names->more[low].value == v ? names->more[low].name : NULL;
+}
+
 const char *layer_name(enum layer layer)
 {
     switch (layer) {

@@ -44,11 +44,31 @@ enum field_storage {
     STORE_REST,      /* up to the payload's end */
 };
 
-/* Names for some of a field's values: names[value], or NULL where it has none. */
+/* Names for some of a field's values: names[value], or NULL where it has none; of large values, in
+ * `more`. */
 struct value_names {
     const char *const *names;
     uint32_t n;
+    bool bits; /* names[i] is that of bit i, and a value is a set of bits; `more` is empty */
+    uint32_t n_more;
+    const struct value_name {
+        uint64_t value;
+        const char *name;
+    } * more; /* ascending, from `n` on */
 };
+
+/* The slow half of value_name(). */
+const char *value_name_more(const struct value_names *names, uint64_t v);
+
+/* The name of a value, or NULL. */
+static inline const char *value_name(const struct value_names *names, uint64_t v)
+{
+    if (v < names->n)
+        return names->names[v];
+    if (names->n_more == 0 || v < names->more[0].value)
+        return NULL;
+    return value_name_more(names, v);
+}
 
 struct field {
     const char *name;

@@ -149,6 +149,82 @@ void value_put(const struct field *field, const struct value *value, struct text
     }
 }
 
+/* "present|write|0x40". */
+static void put_bits(const struct value_names *names, uint64_t v, struct text *text)
+{
+    bool first = true;
+
+    for (uint32_t i = 0; i < names->n; i++) {
+        if (!(v >> i & 1) || !names->names[i])
+            continue;
+        if (!first)
+            text_put_char(text, '|');
+        first = false;
+        text_put_str(text, names->names[i]);
+        v &= ~(UINT64_C(1) << i);
+    }
+    if (v == 0 && !first)
+        return;
+    if (!first)
+        text_put_char(text, '|');
+    if (v)
+        text_put_literal(text, "0x");
+    text_put_hex(text, v);
+}
+
+static inline bool put_named(const struct value_names *names, uint64_t v, struct text *text)
+{
+    const char *name;
+
+    if (unlikely(names->bits)) {
+        put_bits(names, v, text);
+        return true;
+    }
+    name = value_name(names, v);
+    if (name)
+        text_put_str(text, name);
+    return name;
+}
+
+bool value_put_named(const struct value_names *names, uint64_t v, struct text *text)
+{
+    return put_named(names, v, text);
+}
+
+/* " name=", with one look for room. */
+static inline void put_label(const char *name, bool first, struct text *text)
+{
+    size_t len = strlen(name);
+    char *p;
+
+    if (unlikely(len > TEXT_ROOM_MAX - 2)) {
+        text_put(text, " ", !first);
+        text_put(text, name, len);
+        text_put_char(text, '=');
+        return;
+    }
+    p = text_room(text, len + 2);
+    if (!first)
+        *p++ = ' ';
+    memcpy(p, name, len);
+    p[len] = '=';
+    text->next = p + len + 1;
+}
+
+/* As value_put(). */
+static inline void put_unsigned(const struct field *field, uint64_t v, struct text *text)
+{
+    char *p = text_room(text, 2 + NUMBER_MAX);
+
+    if (field->hex) {
+        *p++ = '0';
+        *p++ = 'x';
+        text->next = number_hex(p, v);
+    } else {
+        text->next = number_dec(p, v);
+    }
+}
+
 void item_put_fields(const struct item *item, struct text *text)
 {
     struct value values[FIELDS_MAX];
@@ -161,21 +237,17 @@ void item_put_fields(const struct item *item, struct text *text)
 
         if (!values[i].present && field->optional)
             continue;
-        if (!first)
-            text_put_char(text, ' ');
+        put_label(field->name, first, text);
         first = false;
-        text_put_str(text, field->name);
-        text_put_char(text, '=');
-        if (!values[i].present) {
+        if (likely(field->type == FIELD_UINT && !field->names && values[i].present)) {
+            put_unsigned(field, values[i].u, text);
+        } else if (!values[i].present) {
             text_put_char(text, '?');
         } else if (field->type == FIELD_STRING) {
             text_put_char(text, '"');
             value_put(field, &values[i], text);
             text_put_char(text, '"');
-        } else if (field->names && values[i].u < field->names->n &&
-                   field->names->names[values[i].u]) {
-            text_put_str(text, field->names->names[values[i].u]);
-        } else {
+        } else if (!field->names || !put_named(field->names, values[i].u, text)) {
             value_put(field, &values[i], text);
         }
     }

@@ -31,6 +31,9 @@ void item_put_fields(const struct item *item, struct text *text);
 /* One value by itself: numbers in decimal or, where the field says so, as 0x…; strings bare. */
 void value_put(const struct field *field, const struct value *value, struct text *text);
 
+/* V by its name, or by those of its bits. Returns whether it has one. */
+bool value_put_named(const struct value_names *names, uint64_t v, struct text *text);
+
 /* LEN bytes, with control characters as \xNN. */
 void text_put_safe(struct text *text, const char *s, size_t len);
 

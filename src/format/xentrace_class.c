@@ -58,6 +58,7 @@ static void put_any_unknown(const struct item *item, struct text *text)
 static void put_hypercall(const struct item *item, struct text *text)
 {
     const struct field *op_field = &item->class->fields[0];
+    const struct xen_call *call = NULL;
     const uint8_t *p = item->payload;
     const uint8_t *end = p + item->size;
     uint32_t word;
@@ -69,16 +70,24 @@ static void put_hypercall(const struct item *item, struct text *text)
     p += 4;
     op = word & 0xfffff;
     text_put_literal(text, "op=");
-    if (op_field->names && op < op_field->names->n && op_field->names->names[op])
-        text_put_str(text, op_field->names->names[op]);
-    else
+    if (!op_field->names || !value_put_named(op_field->names, op, text))
         text_put_u64(text, op);
-    for (unsigned i = 0; i < 6; i++) {
+    for (const struct xen_call *c = item->class->reader_data; c && !call; c = c->next)
+        call = c->op == op ? c : NULL;
+    for (unsigned i = 0; i < XEN_CALL_ARGUMENTS; i++) {
+        const struct xen_argument *argument = call ? &call->arguments[i] : NULL;
         unsigned words = word >> (20 + 2 * i) & 3;
+        uint64_t v;
+
         if (words == 0)
             continue;
-        text_put_literal(text, " a");
-        text_put_u64(text, i);
+        text_put_char(text, ' ');
+        if (argument && argument->name) {
+            text_put_str(text, argument->name);
+        } else {
+            text_put_char(text, 'a');
+            text_put_u64(text, i);
+        }
         text_put_char(text, '=');
         if (words == 3 || 4 * words > (size_t)(end - p)) {
             /* The rest cannot be told apart. */
@@ -86,9 +95,16 @@ static void put_hypercall(const struct item *item, struct text *text)
             p = end;
             continue;
         }
-        text_put_literal(text, "0x");
-        text_put_hex(text, words == 1 ? load_u32(p) : load_u64(p));
+        v = words == 1 ? load_u32(p) : load_u64(p);
         p += 4 * words;
+        if (argument && argument->names && value_put_named(argument->names, v, text))
+            continue;
+        if (argument && argument->name) {
+            text_put_u64(text, v);
+        } else {
+            text_put_literal(text, "0x");
+            text_put_hex(text, v);
+        }
     }
 }
 
@@ -184,21 +200,55 @@ void xentrace_track_vcpu(enum xentrace_tracks tracks, struct item *item, int32_t
 /* A copy of names that lives as long as the catalogue. */
 static const struct value_names *copy_names(struct arena *arena, const struct value_names *names)
 {
-    struct value_names *copy = arena_alloc(arena, sizeof *copy);
-    const char **list = arena_alloc(arena, names->n * sizeof *list);
+    struct value_names *copy = arena_memdup(arena, names, sizeof *names);
+    const char **list = arena_alloc(arena, (names->n + 1) * sizeof *list);
+    struct value_name *more = arena_alloc(arena, (names->n_more + 1) * sizeof *more);
 
-    if (!copy || !list)
+    if (!copy || !list || !more)
         return NULL;
     for (uint32_t i = 0; i < names->n; i++) {
-        if (!names->names[i])
-            continue;
-        list[i] = arena_strdup(arena, names->names[i]);
-        if (!list[i])
+        list[i] = names->names[i] ? arena_strdup(arena, names->names[i]) : NULL;
+        if (names->names[i] && !list[i])
+            return NULL;
+    }
+    for (uint32_t i = 0; i < names->n_more; i++) {
+        more[i] =
+            (struct value_name){names->more[i].value, arena_strdup(arena, names->more[i].name)};
+        if (!more[i].name)
             return NULL;
     }
     copy->names = list;
-    copy->n = names->n;
+    copy->more = more;
     return copy;
+}
+
+/* What the arguments of hypercalls are called, as a list that lives as long as the catalogue. */
+static int copy_calls(struct xentrace_classes *classes)
+{
+    struct arena *arena = &classes->catalogue->arena;
+
+    if (classes->calls)
+        return 0;
+    for (const struct xen_call *call = classes->table->calls; call; call = call->next) {
+        struct xen_call *copy = arena_memdup(arena, call, sizeof *call);
+
+        for (unsigned i = 0; copy && i < XEN_CALL_ARGUMENTS; i++) {
+            struct xen_argument *argument = &copy->arguments[i];
+
+            if (!argument->name)
+                continue;
+            argument->name = arena_strdup(arena, argument->name);
+            if (argument->names)
+                argument->names = copy_names(arena, argument->names);
+            if (!argument->name || (call->arguments[i].names && !argument->names))
+                return -ENOMEM;
+        }
+        if (!copy)
+            return -ENOMEM;
+        copy->next = classes->calls;
+        classes->calls = copy;
+    }
+    return 0;
 }
 
 /* The table may be gone before the catalogue: all strings are copied. */
@@ -234,8 +284,12 @@ static int add_event(struct xentrace_classes *classes, const struct xen_event *e
         }
     }
     if ((event->id == XEN_HYPERCALL_V2 || event->id == XEN_HYPERCALL_SUBCALL) &&
-        event->n_fields > 0 && !event->format)
+        event->n_fields > 0 && !event->format) {
+        if (copy_calls(classes) < 0)
+            return -ENOMEM;
         class.put_text = put_hypercall;
+        class.reader_data = classes->calls;
+    }
     return catalogue_add(classes->catalogue, &class, ret_class);
 }
 

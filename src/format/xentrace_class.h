@@ -32,7 +32,8 @@ struct xentrace_classes {
     struct xen_table built_in;
     xen_version version;
     enum xen_cpu cpu;
-    struct map by_event; /* struct xen_event or id of an unknown one: its struct event_class */
+    struct xen_call *calls; /* the table's, in the catalogue's arena */
+    struct map by_event;    /* struct xen_event or id of an unknown one: its struct event_class */
     unsigned n_unknown;
     const struct event_class *unknown; /* of what comes after XENTRACE_UNKNOWN_MAX unknown ones */
     struct xentrace_known known[XENTRACE_KNOWN];

@@ -74,7 +74,7 @@ sed -i 's/\[00[01]\]/[001]/' actual
 diff expected actual
 
 # What the user says goes first; a bare file can be told the same.
-"$strata" report -e vmexit --cpu-vendor intel trace 2>err | grep -v LOST | grep -q 'reason=123 '
+"$strata" report -e vmexit --cpu-vendor intel trace 2>err | grep -v LOST | grep -q 'reason=0x7b '
 "$strata" report -e vmexit --xen 4.17 --cpu-vendor amd trace/xen/trace.raw 2>err | grep -q 'reason=ioio '
 "$strata" report -e vmexit trace/xen/trace.raw 2>err | grep -q 'reason=123 '
 "$strata" report --cpu-hz 1G --limit 2 -e vmexit trace 2>err | tail -n 1 | grep -q '^48\.'

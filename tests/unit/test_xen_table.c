@@ -111,6 +111,94 @@ static void test_language(void **state)
     xen_table_done(&table);
 }
 
+static void test_names(void **state)
+{
+    struct xen_table table = {0};
+    struct fault fault = {0};
+    const struct value_names *names;
+    const struct xen_event *event;
+
+    assert_int_equal(parse(&table,
+                           "enum e\n"
+                           " 0xc0000080 efer\n"
+                           " 4096 large\n"
+                           " 1 one\n"
+                           " 0xc0000080 efer2\n"
+                           "bits b\n"
+                           " 0 low\n"
+                           " 63 high\n"
+                           "enum e\n"
+                           " 5000 larger\n"
+                           "0x8000001 x a:u64=e b:x64=b\n",
+                           &fault),
+                     0);
+    event = xen_table_find(&table, 0x8000001, 7, 0, XEN_CPU_UNKNOWN);
+    names = event->fields[0].names;
+    assert_false(names->bits);
+    assert_int_equal(names->n, 2);
+    assert_int_equal(names->n_more, 3);
+    assert_string_equal(value_name(names, 1), "one");
+    assert_null(value_name(names, 0));
+    assert_null(value_name(names, 2));
+    assert_null(value_name(names, 4095));
+    assert_string_equal(value_name(names, 4096), "large");
+    assert_null(value_name(names, 4097));
+    assert_string_equal(value_name(names, 5000), "larger");
+    assert_string_equal(value_name(names, 0xc0000080), "efer2");
+    assert_null(value_name(names, UINT64_MAX));
+    names = event->fields[1].names;
+    assert_true(names->bits);
+    assert_int_equal(names->n, 64);
+    assert_string_equal(names->names[63], "high");
+    xen_table_done(&table);
+}
+
+static void test_calls(void **state)
+{
+    struct xen_table table = {0};
+    struct fault fault = {0};
+    const struct xen_call *call;
+
+    assert_int_equal(parse(&table,
+                           "enum cmd\n 1 one\n"
+                           "call 20 0:cmd=cmd 2:count # comment\n"
+                           "call 0x15\n"
+                           "call 20 5:last\n",
+                           &fault),
+                     0);
+    for (call = table.calls; call && call->op != 20; call = call->next)
+        ;
+    assert_non_null(call);
+    /* The later line counts. */
+    assert_null(call->arguments[0].name);
+    assert_string_equal(call->arguments[5].name, "last");
+    assert_null(call->arguments[5].names);
+    xen_table_done(&table);
+}
+
+static void test_cpus(void **state)
+{
+    struct xen_table table = {0};
+    struct fault fault = {0};
+
+    assert_int_equal(parse(&table,
+                           "1 any\n"
+                           "1 of_amd [cpu amd]\n"
+                           "1 of_intel [cpu intel, since 4.18]\n",
+                           &fault),
+                     0);
+    assert_string_equal(xen_table_find(&table, 1, 0, 418, XEN_CPU_UNKNOWN)->name, "any");
+    assert_string_equal(xen_table_find(&table, 1, 0, 0, XEN_CPU_AMD)->name, "of_amd");
+    assert_string_equal(xen_table_find(&table, 1, 0, 418, XEN_CPU_INTEL)->name, "of_intel");
+    assert_string_equal(xen_table_find(&table, 1, 0, 417, XEN_CPU_INTEL)->name, "any");
+    xen_table_done(&table);
+
+    assert_int_equal(xen_cpu_parse("amd"), XEN_CPU_AMD);
+    assert_int_equal(xen_cpu_parse("HygonGenuine"), XEN_CPU_AMD);
+    assert_int_equal(xen_cpu_parse("GenuineIntel"), XEN_CPU_INTEL);
+    assert_int_equal(xen_cpu_parse("arm"), XEN_CPU_UNKNOWN);
+}
+
 static void test_errors(void **state)
 {
     static const struct {
@@ -145,7 +233,19 @@ static void test_errors(void **state)
         {"  1 name\n", 1, "enum"},
         {"enum\n", 1, "name"},
         {"enum a b\n", 1, "behind the name"},
-        {"enum a\n 4096 b\n", 2, "4095"},
+        {"enum a\n 0x100000000 b\n", 2, "32 bits"},
+        {"enum a\n b\n", 2, "32 bits"},
+        {"bits a\n 64 b\n", 2, "0 to 63"},
+        {"bits a\nenum a\n", 2, "another kind"},
+        {"enum a\nbits a\n", 2, "another kind"},
+        {"1 name [cpu arm]\n", 1, "amd or intel"},
+        {"call\n", 1, "number of a hypercall"},
+        {"call x\n", 1, "number of a hypercall"},
+        {"call 1 6:a\n", 1, "0 to 5"},
+        {"call 1 a\n", 1, "0 to 5"},
+        {"call 1 1:\n", 1, "1 to 64 characters"},
+        {"call 1 1:a=none\n", 1, "no enum"},
+        {"call 1 1:a:b\n", 1, "blank"},
         {"enum a\n 1 b c\n", 2, "behind the value"},
     };
 
@@ -177,8 +277,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_built_in), cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_language), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_language), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_calls),    cmocka_unit_test(test_cpus),
+        cmocka_unit_test(test_errors),   cmocka_unit_test(test_versions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

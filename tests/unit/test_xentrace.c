@@ -161,7 +161,7 @@ static void test_windows_of_cpus(void **state)
     /* The record without a time has that of the one before it. */
     expect(o.sources[0], 0,
            "50 cpu0 - vmentry \n"
-           "50 cpu0 - msr_read msr=0x10 value=0x11111111dddddddd\n");
+           "50 cpu0 - msr_read msr=tsc value=0x11111111dddddddd\n");
     close_stream(&o);
 }
 
@@ -263,7 +263,7 @@ static void test_vcpu(void **state)
            "2 cpu0 d5v1 runnable_to_running vcpu=1 dom=5\n"
            "3 cpu0 d5v1 dom_add dom=1\n"
            "4 cpu0 d5v1 blocked_to_runnable vcpu=0 dom=7\n"
-           "5 cpu0 d5v1 switch prev_dom=5 prev_unit=1 next_dom=32767 next_unit=0\n"
+           "5 cpu0 d5v1 switch prev_dom=5 prev_unit=1 next_dom=idle next_unit=0\n"
            "6 cpu0 d5v1 running_to_blocked vcpu=1 dom=5\n"
            "7 cpu0 idlev0 dom_add dom=1\n"
            "8 cpu0 d7v0 switch_infcont dom=7 unit=0 run=1 slice=1\n"
@@ -288,10 +288,10 @@ static void test_hypercalls(void **state)
     assert_int_equal(open_stream(&o, &s, false), 0);
     expect(o.sources[0], 0,
            "1 cpu0 - hypercall op=iret\n"
-           "2 cpu0 - hypercall op=grant_table_op a0=0x5 a2=0x6\n"
+           "2 cpu0 - hypercall op=grant_table_op cmd=copy count=6\n"
            "3 cpu0 - hypercall_subcall op=mmu_update a0=0x123456789abcdef a5=0x9\n"
            "4 cpu0 - hypercall op=999 a0=?\n"
-           "5 cpu0 - hypercall op=vcpu_op a0=? a1=?\n"
+           "5 cpu0 - hypercall op=vcpu_op cmd=? vcpu=?\n"
            "6 cpu0 - hypercall \n");
     close_stream(&o);
 }

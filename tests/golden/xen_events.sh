@@ -1,0 +1,8 @@
+#!/bin/sh
+# Every event that Xen can trace has a name and all its words: made records of each, as several versions
+# write them, against how they should read. tests/golden/xen_events.sh --update writes that anew, to be
+# read before it is kept.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+exec python3 "$here/xen_events.py" "$STRATA_BIN/strata" "$DATA/xen" "$here/../../data/xen-events" "$@"
