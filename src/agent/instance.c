@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,23 +63,28 @@ int tracefs_instance_open(const struct tracefs *tracefs, const char *name, int *
 
 int tracefs_instance_make(const struct tracefs *tracefs, char *ret_name, size_t size, int *ret_fd)
 {
+    static _Atomic unsigned
+        made; /* one that could not be removed stays behind, and is none of the next's business */
     char name[64], path[300];
     uint64_t start = 0;
     int fd = -1, r;
 
     process_start((unsigned long)getpid(), &start);
-    snprintf(name, sizeof name, PREFIX "%ld-%" PRIu64, (long)getpid(), start);
+    snprintf(name, sizeof name, PREFIX "%ld-%" PRIu64 "-%u", (long)getpid(), start,
+             atomic_fetch_add(&made, 1));
     if (strlen(name) >= size)
         return -ENAMETOOLONG;
     r = path_of(name, path, sizeof path);
     if (r < 0)
         return r;
-    if (mkdirat(tracefs->fd, path, 0700) < 0 && errno != EEXIST)
+    if (mkdirat(tracefs->fd, path, 0700) < 0)
         return -errno;
     r = tracefs_instance_open(tracefs, name, &fd);
-    if (r < 0)
+    if (r < 0) {
+        unlinkat(tracefs->fd, path, AT_REMOVEDIR);
         return r;
-    strcpy(ret_name, name);
+    }
+    memcpy(ret_name, name, strlen(name) + 1);
     *ret_fd = fd;
     return 0;
 }
@@ -116,8 +122,8 @@ int tracefs_instance_sweep(const struct tracefs *tracefs)
             uint64_t made;
             int end = 0, r;
 
-            if (sscanf(entry->d_name, PREFIX "%lu-%" SCNu64 "%n", &pid, &made, &end) != 2 ||
-                entry->d_name[end])
+            if (sscanf(entry->d_name, PREFIX "%lu-%" SCNu64 "-%*u%n", &pid, &made, &end) != 2 ||
+                end == 0 || entry->d_name[end])
                 continue;
             r = process_start(pid, &start);
             if (r == -ENOENT || (r >= 0 && start != made))

@@ -11,7 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/key.h"
 #include "agent/old.h"
+#include "agent/own.h"
 
 #define EXIT_FINE 0
 #define EXIT_COULD_NOT 1
@@ -25,27 +27,42 @@ static const char *called = "strata-agent";
 static const char help[] =
     "Usage: strata-agent [OPTION...]\n"
     "\n"
-    "Sends what this kernel traces to the host, over virtio-serial.\n"
+    "Traces this kernel for the host, over virtio-serial.\n"
     "\n"
-    "With the ports agent-ctl-path and trace-path-cpuN it does what Linux's trace-agent\n"
-    "does: `1` on the first starts it, `0` stops it, and raw pages of the trace buffer\n"
-    "go out on the others.\n"
+    "On the port org.strata.agent, or at an address, it does what 'strata collect' on\n"
+    "the host asks for. On the ports agent-ctl-path and trace-path-cpuN it does what\n"
+    "Linux's trace-agent does: `1` on the first starts it, `0` stops it, and raw pages\n"
+    "of the trace buffer go out on the others.\n"
     "\n"
-    "Options:\n"
+    "Where hosts are met:\n"
+    "  -n, --port=NAME         this port instead of org.strata.agent\n"
+    "  -l, --listen=ADDRESS    listen there: tcp:ADDRESS:PORT, vsock:PORT, unix:PATH\n"
+    "  -c, --connect=ADDRESS   connect to there: tcp:ADDRESS:PORT, vsock:CID:PORT,\n"
+    "                          unix:PATH\n"
+    "  -k, --key=FILE          who wants to trace has to know this key; over TCP there\n"
+    "                          has to be one\n"
+    "  -p, --ports=FOLDER      where the ports are, instead of /dev/virtio-ports:\n"
+    "                          FIFOs or listening sockets of their names\n"
+    "  -w, --wait=SECONDS      how long to wait for ports to appear (10)\n"
+    "\n"
+    "By the old protocol:\n"
     "  -o, --stdout            write the pages to standard output; without a port\n"
     "                          agent-ctl-path from the start on\n"
     "  -i, --instance=NAME     send the buffer of this instance of tracefs instead\n"
     "                          of the top-level one\n"
+    "\n"
+    "Options:\n"
     "  -q, --queue-size=SIZE   hold at most so much per CPU (4M)\n"
-    "  -p, --ports=FOLDER      where the ports are, instead of /dev/virtio-ports:\n"
-    "                          FIFOs or listening sockets of their names\n"
     "  -t, --tracefs=FOLDER    where tracefs is, instead of looking for it\n"
-    "  -w, --wait=SECONDS      how long to wait for ports to appear (10)\n"
     "      --version           show the version\n"
     "  -h, --help              show this help\n";
 
 struct options {
     struct old_options old;
+    const char *port, *listen, *connect;
+    const char *key_file;
+    uint8_t *key; /* or NULL */
+    size_t key_size;
     const char *instance;
     const char *tracefs;
     unsigned wait_seconds;
@@ -104,6 +121,7 @@ static int parse_old_options(int argc, char **argv, struct options *options)
     int c;
 
     opterr = 0;
+    options->port = NULL; /* nothing but the old protocol */
     while ((c = getopt(argc, argv, "hos:")) != -1) {
         if (c == 'o') {
             options->old.to_stdout = true;
@@ -124,6 +142,10 @@ static int parse_old_options(int argc, char **argv, struct options *options)
 static int parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option table[] = {
+        {"port", required_argument, NULL, 'n'},
+        {"listen", required_argument, NULL, 'l'},
+        {"connect", required_argument, NULL, 'c'},
+        {"key", required_argument, NULL, 'k'},
         {"stdout", no_argument, NULL, 'o'},
         {"instance", required_argument, NULL, 'i'},
         {"queue-size", required_argument, NULL, 'q'},
@@ -137,8 +159,12 @@ static int parse_options(int argc, char **argv, struct options *options)
     size_t number;
     int c;
 
-    while ((c = getopt_long(argc, argv, "oi:q:p:t:w:h", table, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "n:l:c:k:oi:q:p:t:w:h", table, NULL)) != -1) {
         switch (c) {
+        case 'n': options->port = optarg; break;
+        case 'l': options->listen = optarg; break;
+        case 'c': options->connect = optarg; break;
+        case 'k': options->key_file = optarg; break;
         case 'o': options->old.to_stdout = true; break;
         case 'i': options->instance = optarg; break;
         case 'p': options->old.ports = optarg; break;
@@ -161,6 +187,8 @@ static int parse_options(int argc, char **argv, struct options *options)
     }
     if (optind < argc)
         return usage_error("there is no use for", argv[optind]);
+    if (options->listen && options->connect)
+        return usage_error("it listens or connects, not both:", options->connect);
     return EXIT_FINE;
 }
 
@@ -182,36 +210,107 @@ static void on_dead(void *userdata)
     bell_ring_always(userdata);
 }
 
+/* What is running. */
+struct servers {
+    struct own *own;
+    struct old *old;
+};
+
+static int start_own(const struct options *options, const struct tracefs *tracefs,
+                     struct servers *servers, struct fault *fault)
+{
+    const char *address = options->listen ? options->listen : options->connect;
+    struct endpoint endpoint;
+    int r = 0;
+
+    if (address)
+        r = endpoint_parse(address, options->listen ? ENDPOINT_LISTEN : ENDPOINT_CONNECT, &endpoint,
+                           fault);
+    else
+        endpoint_port(options->old.ports, options->port, &endpoint);
+    if (r < 0)
+        return r;
+    if (endpoint.is_network && !options->key)
+        return fault_plain(
+            fault, -EACCES, address,
+            "whoever reaches this address could trace this kernel; give a key by --key");
+    r = endpoint_open(&endpoint, fault);
+    if (r < 0)
+        return r;
+    r = own_new(&endpoint, tracefs, options->old.queue_bytes, options->key, options->key_size,
+                &say_to, &servers->own, fault);
+    if (r < 0)
+        endpoint_done(&endpoint);
+    return r;
+}
+
+/* Starts what there are ports for. -ENOENT: there are none yet. */
+static int start(const struct options *options, const struct tracefs *tracefs, int dir,
+                 struct bell *died, struct servers *servers, struct fault *fault)
+{
+    bool only_old = options->old.to_stdout || options->instance || !options->port;
+    bool only_own = options->listen || options->connect;
+    int r = -ENOENT;
+
+    if (!only_old && !servers->own) {
+        r = start_own(options, tracefs, servers, fault);
+        if (r < 0 && r != -ENOENT)
+            return r;
+    }
+    if (!only_own && !servers->old) {
+        struct fault unused = {0};
+        int error = old_new(dir, &options->old, &say_to, on_dead, died, &servers->old,
+                            only_old ? fault : &unused);
+
+        if (error >= 0 || (error != -ENOENT && !servers->own))
+            r = error;
+        if (error < 0 && error != -ENOENT && !only_old)
+            *fault = unused;
+    }
+    if (r == -ENOENT && !only_old && !only_own) {
+        fault_clear(fault);
+        fault_plain(fault, r, "", "there is no virtio-serial port %s or " OLD_CONTROL_PORT,
+                    options->port);
+    }
+    return servers->own || servers->old ? 0 : r;
+}
+
 /* From found ports to the end. */
-static int serve(const struct options *options, int dir, int signal_fd)
+static int serve(const struct options *options, const struct tracefs *tracefs, int dir,
+                 int signal_fd)
 {
     _cleanup_(bell_done) struct bell died = {.fd = -1};
-    struct fault fault = {0};
-    struct old *old = NULL;
+    struct servers servers = {NULL, NULL};
     int64_t until = outlet_now() + (int64_t)options->wait_seconds * 1000;
-    uint64_t left = 0;
+    uint64_t left_own = 0, left_old = 0;
+    int64_t deadline;
     int r = bell_init(&died);
 
-    for (;;) {
-        if (r >= 0)
-            r = old_new(dir, &options->old, &say_to, on_dead, &died, &old, &fault);
-        if (r != -ENOENT || outlet_now() >= until)
-            break;
-        if (wait_for_end(signal_fd, &died, 50))
-            return EXIT_FINE;
-        r = 0;
-        fault_clear(&fault);
-    }
     if (r < 0) {
-        say_fault(&say_to, &fault);
+        say(&say_to, "%s", strerror(-r));
         return EXIT_COULD_NOT;
     }
+    for (;;) {
+        bool is_running = servers.own || servers.old;
+        bool is_full = servers.own && servers.old;
+        struct fault fault = {0};
 
-    wait_for_end(signal_fd, &died, -1);
-    r = atomic_load(&old->dead);
-    old_free(old, outlet_now() + LAST_WORDS_MS, &left);
-    if (left)
-        say(&say_to, "%" PRIu64 " pages had been read and could not be sent", left);
+        /* Also later: ports of the other kind may come. */
+        r = is_full ? 0 : start(options, tracefs, dir, &died, &servers, &fault);
+        if (r < 0 && (r != -ENOENT || outlet_now() >= until)) {
+            say_fault(&say_to, &fault);
+            return EXIT_COULD_NOT;
+        }
+        if (wait_for_end(signal_fd, &died, is_full ? -1 : is_running ? 1000 : 50))
+            break;
+    }
+
+    deadline = outlet_now() + LAST_WORDS_MS;
+    r = servers.old ? atomic_load(&servers.old->dead) : 0;
+    own_free(servers.own, deadline, &left_own);
+    old_free(servers.old, deadline, &left_old);
+    if (left_own + left_old)
+        say(&say_to, "%" PRIu64 " pages had been read and could not be sent", left_own + left_old);
     if (r == -EPIPE) {
         /* Whoever read standard output has ended; end as if by SIGPIPE. */
         signal(SIGPIPE, SIG_DFL);
@@ -224,9 +323,22 @@ static int serve(const struct options *options, int dir, int signal_fd)
     return EXIT_FINE;
 }
 
+/* The key, for good: it is needed for as long as the agent runs. */
+static int read_key(struct options *options)
+{
+    struct fault fault = {0};
+
+    if (!options->key_file ||
+        key_read(options->key_file, &options->key, &options->key_size, &fault) >= 0)
+        return 0;
+    say_fault(&say_to, &fault);
+    return -EINVAL;
+}
+
 int main(int argc, char **argv)
 {
-    struct options options = {.old.queue_bytes = (size_t)4 << 20, .wait_seconds = 10};
+    struct options options = {
+        .old.queue_bytes = (size_t)4 << 20, .wait_seconds = 10, .port = LINK_PORT};
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     struct fault fault = {0};
     struct tracefs tracefs;
@@ -253,6 +365,8 @@ int main(int argc, char **argv)
         return EXIT_COULD_NOT;
     }
 
+    if (read_key(&options) < 0)
+        return EXIT_COULD_NOT;
     if (tracefs_open(options.tracefs, &tracefs, &fault) < 0) {
         say_fault(&say_to, &fault);
         return EXIT_COULD_NOT;
@@ -266,7 +380,9 @@ int main(int argc, char **argv)
             return EXIT_COULD_NOT;
         }
     }
-    status = serve(&options, dir, signal_fd);
+    tracefs_instance_sweep(&tracefs);
+    status = serve(&options, &tracefs, dir, signal_fd);
     tracefs_done(&tracefs);
+    free(options.key);
     return status;
 }

@@ -49,7 +49,7 @@ static int find_in_sysfs(const char *name, char *ret_path, size_t size)
             continue;
         snprintf(path, sizeof path, "/dev/%s", entry->d_name);
         if (access(path, F_OK) == 0 && strlen(path) < size) {
-            strcpy(ret_path, path);
+            memcpy(ret_path, path, strlen(path) + 1);
             r = 0;
         }
     }
@@ -65,7 +65,7 @@ int port_find(const char *folder, const char *name, char *ret_path, size_t size)
         MIN(sizeof path, size))
         return -ENAMETOOLONG;
     if (access(path, F_OK) == 0) {
-        strcpy(ret_path, path);
+        memcpy(ret_path, path, strlen(path) + 1);
         return 0;
     }
     return folder ? -ENOENT : find_in_sysfs(name, ret_path, size);
@@ -78,7 +78,7 @@ static int connect_unix(const char *path)
 
     if (strlen(path) >= sizeof address.sun_path)
         return -ENAMETOOLONG;
-    strcpy(address.sun_path, path);
+    memcpy(address.sun_path, path, strlen(path) + 1);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;

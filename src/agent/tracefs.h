@@ -45,8 +45,8 @@ int tracefs_page(int dir, struct tracefs_page *ret_page, struct fault *fault);
 
 /* Instances. NAME is that of a folder below instances/. */
 int tracefs_instance_open(const struct tracefs *tracefs, const char *name, int *ret_fd);
-/* A new one for this process, "strata-agent-PID-START" where START is when the process began, in
- * ticks since the boot: so one can tell whether its maker lives. */
+/* A new one for this process, "strata-agent-PID-START-N" where START is when the process began, in ticks
+ * since the boot: so one can tell whether its maker lives. */
 int tracefs_instance_make(const struct tracefs *tracefs, char *ret_name, size_t size, int *ret_fd);
 /* -EBUSY: somebody has it open, or a tracer runs in it. */
 int tracefs_instance_remove(const struct tracefs *tracefs, const char *name);

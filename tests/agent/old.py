@@ -271,7 +271,7 @@ def standard_output(tracefs, work):
 def without_a_port(tracefs, work):
     """A CPU without a port does not stop the others, and gets its port when it appears; no ports at all is told."""
     done = subprocess.run([f"{BIN}/strata-agent", "-p", work, "-w", "0"], capture_output=True, text=True)
-    check(done.returncode == 1 and "agent-ctl-path: there is no such virtio-serial port" in done.stderr, done)
+    check(done.returncode == 1 and "there is no virtio-serial port org.strata.agent or agent-ctl-path" in done.stderr, done)
     done = subprocess.run([f"{BIN}/strata-agent", "-p", work, "-w", "0", "-i", "no-such-instance"],
                           capture_output=True, text=True)
     check(done.returncode == 1 and "there is no instance 'no-such-instance'" in done.stderr, done)

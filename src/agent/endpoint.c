@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/endpoint.h"
+
+#include <arpa/inet.h>
+#include <linux/vm_sockets.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/ports.h"
+
+static bool parse_number(const char *text, uint32_t max, uint32_t *ret_number)
+{
+    unsigned long long number;
+    char *end;
+
+    if (*text < '0' || *text > '9')
+        return false;
+    number = strtoull(text, &end, 10);
+    if (*end || number > max)
+        return false;
+    *ret_number = (uint32_t)number;
+    return true;
+}
+
+/* "HOST:PORT"; HOST may stand in brackets. */
+static bool parse_tcp(const char *text, struct endpoint *endpoint)
+{
+    struct sockaddr_in *in = (struct sockaddr_in *)(void *)&endpoint->address;
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)&endpoint->address;
+    const char *colon = strrchr(text, ':');
+    char host[128];
+    uint32_t port;
+    size_t len;
+
+    if (!colon || !parse_number(colon + 1, 65535, &port) || port == 0)
+        return false;
+    len = (size_t)(colon - text);
+    if (len >= 2 && *text == '[' && text[len - 1] == ']') {
+        text++;
+        len -= 2;
+    }
+    if (len >= sizeof host)
+        return false;
+    memcpy(host, text, len);
+    host[len] = '\0';
+    if (strcmp(host, "*") == 0 && endpoint->kind == ENDPOINT_LISTEN)
+        memcpy(host, "::", 3);
+    if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
+        in->sin_family = AF_INET;
+        in->sin_port = htons((uint16_t)port);
+        endpoint->address_size = sizeof *in;
+    } else if (inet_pton(AF_INET6, host, &in6->sin6_addr) == 1) {
+        in6->sin6_family = AF_INET6;
+        in6->sin6_port = htons((uint16_t)port);
+        endpoint->address_size = sizeof *in6;
+    } else {
+        return false;
+    }
+    endpoint->is_network = true;
+    return true;
+}
+
+static bool parse_unix(const char *text, struct endpoint *endpoint)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)(void *)&endpoint->address;
+
+    if (!*text || strlen(text) >= sizeof un->sun_path)
+        return false;
+    un->sun_family = AF_UNIX;
+    memcpy(un->sun_path, text, strlen(text) + 1);
+    endpoint->address_size = sizeof *un;
+    return true;
+}
+
+static bool parse_vsock(const char *text, struct endpoint *endpoint)
+{
+    struct sockaddr_vm *vm = (struct sockaddr_vm *)(void *)&endpoint->address;
+    const char *colon = strchr(text, ':');
+    char cid_text[16];
+    uint32_t cid = VMADDR_CID_ANY, port;
+
+    if (endpoint->kind == ENDPOINT_CONNECT) {
+        if (!colon || (size_t)(colon - text) >= sizeof cid_text)
+            return false;
+        memcpy(cid_text, text, (size_t)(colon - text));
+        cid_text[colon - text] = '\0';
+        if (!parse_number(cid_text, UINT32_MAX - 1, &cid))
+            return false;
+        text = colon + 1;
+    }
+    if (!parse_number(text, UINT32_MAX - 1, &port))
+        return false;
+    vm->svm_family = AF_VSOCK;
+    vm->svm_cid = cid;
+    vm->svm_port = port;
+    endpoint->address_size = sizeof *vm;
+    return true;
+}
+
+int endpoint_parse(const char *text, enum endpoint_kind kind, struct endpoint *ret_endpoint,
+                   struct fault *fault)
+{
+    static const struct {
+        const char *prefix;
+        bool (*parse)(const char *text, struct endpoint *endpoint);
+    } families[] = {{"tcp:", parse_tcp}, {"unix:", parse_unix}, {"vsock:", parse_vsock}};
+    struct endpoint endpoint = {.kind = kind, .listen_fd = -1};
+
+    if ((size_t)snprintf(endpoint.name, sizeof endpoint.name, "%s", text) < sizeof endpoint.name)
+        for (unsigned i = 0; i < ARRAY_SIZE(families); i++) {
+            size_t len = strlen(families[i].prefix);
+
+            if (strncmp(text, families[i].prefix, len) == 0 &&
+                families[i].parse(text + len, &endpoint)) {
+                *ret_endpoint = endpoint;
+                return 0;
+            }
+        }
+    return fault_plain(
+        fault, -EINVAL, "",
+        "'%s' is no address to %s: tcp:ADDRESS:PORT with a numeric address, unix:PATH, "
+        "vsock:%sPORT",
+        text, kind == ENDPOINT_LISTEN ? "listen at" : "connect to",
+        kind == ENDPOINT_LISTEN ? "" : "CID:");
+}
+
+void endpoint_port(const char *folder, const char *name, struct endpoint *ret_endpoint)
+{
+    *ret_endpoint = (struct endpoint){.kind = ENDPOINT_PORT, .folder = folder, .listen_fd = -1};
+    snprintf(ret_endpoint->name, sizeof ret_endpoint->name, "%s", name);
+}
+
+static int listen_at(struct endpoint *endpoint)
+{
+    const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)&endpoint->address;
+    struct stat st;
+    int on = 1, off = 0, fd, r;
+
+    fd = socket(endpoint->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    if (endpoint->is_network)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (endpoint->address.ss_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    /* What another agent left there. */
+    if (endpoint->address.ss_family == AF_UNIX && lstat(un->sun_path, &st) == 0 &&
+        S_ISSOCK(st.st_mode)) {
+        int other;
+
+        if (port_open(un->sun_path, &other) >= 0) {
+            close(other);
+            close(fd);
+            return -EADDRINUSE;
+        }
+        unlink(un->sun_path);
+    }
+    /* The socket's mode becomes that of the file. */
+    if ((endpoint->address.ss_family == AF_UNIX && fchmod(fd, 0600) < 0) ||
+        bind(fd, (const struct sockaddr *)&endpoint->address, endpoint->address_size) < 0 ||
+        listen(fd, 4) < 0) {
+        r = -errno;
+        close(fd);
+        return r;
+    }
+    endpoint->listen_fd = fd;
+    return 0;
+}
+
+int endpoint_open(struct endpoint *endpoint, struct fault *fault)
+{
+    char path[512];
+    int r = 0;
+
+    if (endpoint->kind == ENDPOINT_PORT) {
+        r = port_find(endpoint->folder, endpoint->name, path, sizeof path);
+        if (r < 0)
+            return fault_plain(fault, r, endpoint->name, "%s",
+                               r == -ENOENT ? "there is no such virtio-serial port" : strerror(-r));
+    } else if (endpoint->kind == ENDPOINT_LISTEN) {
+        r = listen_at(endpoint);
+        if (r < 0)
+            return fault_plain(fault, r, endpoint->name, "cannot listen there: %s", strerror(-r));
+    }
+    return 0;
+}
+
+void endpoint_done(struct endpoint *endpoint)
+{
+    const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)&endpoint->address;
+
+    if (endpoint->listen_fd < 0)
+        return;
+    close(endpoint->listen_fd);
+    endpoint->listen_fd = -1;
+    if (endpoint->address.ss_family == AF_UNIX)
+        unlink(un->sun_path);
+}
+
+/* A host that is gone without a word is noticed, by TCP's own means. */
+static void watch_over(const struct endpoint *endpoint, int fd)
+{
+    int on = 1, idle = 5, interval = 2, count = 3;
+
+    if (!endpoint->is_network)
+        return;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+}
+
+static int connect_to(const struct endpoint *endpoint, int *ret_fd)
+{
+    int fd = socket(endpoint->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+    socklen_t size = sizeof(int);
+    int error = 0;
+
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (const struct sockaddr *)&endpoint->address, endpoint->address_size) < 0) {
+        error = errno;
+        /* Not for long: the agent may have to end meanwhile. */
+        if (error == EINPROGRESS) {
+            error = ETIMEDOUT;
+            if (poll(&wait, 1, 500) > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+                error = errno;
+        }
+    }
+    if (error) {
+        close(fd);
+        return -error;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+int endpoint_accept(struct endpoint *endpoint, int *ret_fd)
+{
+    char path[512];
+    int fd = -1, r;
+
+    switch (endpoint->kind) {
+    case ENDPOINT_PORT:
+        r = port_find(endpoint->folder, endpoint->name, path, sizeof path);
+        return r < 0 ? r : port_open(path, ret_fd);
+    case ENDPOINT_CONNECT:
+        r = connect_to(endpoint, &fd);
+        if (r < 0)
+            return r;
+        break;
+    default:
+        fd = accept4(endpoint->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0)
+            return errno == EINTR || errno == ECONNABORTED ? -EAGAIN : -errno;
+    }
+    watch_over(endpoint, fd);
+    *ret_fd = fd;
+    return 0;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/own.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/outlet.h"
+
+/* Who has not proved anything by then makes room for others. */
+#define GREET_MS 10000
+/* Who has not said anything for so long makes room for another who has come. A host pings. */
+#define SILENT_MS 5000
+/* A frame whose end does not come is no frame. */
+#define WITHIN_MS 3000
+#define CLOSED_MS 50
+#define CONNECT_MS 500
+#define STACK_SIZE ((size_t)256 * 1024)
+
+/* Below, the receiver's thread. */
+
+static void disconnect(struct own *own)
+{
+    atomic_store(&own->session.greeted, false);
+    wire_disconnect(&own->wire);
+    bell_ring_always(&own->sender_bell);
+    if (own->fd >= 0)
+        close(own->fd);
+    own->fd = -1;
+    own->is_closed = false;
+}
+
+/* The host's end of a port is closed: the port stays ours, and what was under way is lost. */
+static void closed(struct own *own)
+{
+    if (own->is_socket || own->endpoint.kind != ENDPOINT_PORT) {
+        disconnect(own);
+        return;
+    }
+    if (own->is_closed)
+        return;
+    own->is_closed = true;
+    atomic_store(&own->session.greeted, false);
+    wire_disconnect(&own->wire);
+    bell_ring_always(&own->sender_bell);
+}
+
+static void begin(struct own *own)
+{
+    link_reader_reset(&own->reader);
+    own->is_closed = false;
+    own->heard = own->connected = outlet_now();
+    atomic_store(&own->drop, false);
+    wire_connect(&own->wire, own->fd, own->is_socket);
+    own->connection = own->wire.connection; /* nobody else changes it */
+    bell_ring_always(&own->sender_bell);
+}
+
+static void try_to_connect(struct own *own)
+{
+    struct stat st;
+    int fd;
+    int r = endpoint_accept(&own->endpoint, &fd);
+
+    if (r < 0) {
+        if (r != -EAGAIN && r != -ECONNREFUSED && r != own->last_error) {
+            say(own->say, "%s: %s; it is tried again", own->endpoint.name, strerror(-r));
+            own->last_error = r;
+        }
+        return;
+    }
+    own->last_error = 0;
+    own->fd = fd;
+    own->is_socket = fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+    begin(own);
+}
+
+static void take_frames(struct own *own, uint64_t came)
+{
+    struct link_frame frame;
+
+    while (link_reader_next(&own->reader, &frame) > 0) {
+        struct link_ping ping;
+        int r;
+
+        if (frame.type == LINK_PING && !frame.flags) {
+            if (atomic_load(&own->session.greeted) && link_get_ping(&frame, &ping) >= 0 &&
+                wire_pong(&own->wire, &ping, came))
+                bell_ring_always(&own->sender_bell);
+            continue;
+        }
+        r = inbox_put(&own->inbox, &frame, own->connection);
+        if (r < 0) {
+            say(own->say, "%s: the host says more than can be held: %s", own->endpoint.name,
+                strerror(-r));
+            closed(own);
+            return;
+        }
+        bell_ring_always(&own->sender_bell);
+    }
+}
+
+static void receive(struct own *own)
+{
+    /* Not for ever, however much the host has to say. */
+    for (int i = 0; i < 64 && own->fd >= 0 && !atomic_load(&own->ending); i++) {
+        size_t size;
+        uint8_t *room = link_reader_room(&own->reader, &size);
+        ssize_t n = read(own->fd, room, size);
+        uint64_t came;
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            if (n == 0 || own->is_socket)
+                closed(own);
+            else
+                disconnect(own);
+            return;
+        }
+        came = wire_now(&own->wire);
+        own->heard = outlet_now();
+        if (own->is_closed)
+            begin(own);
+        link_reader_filled(&own->reader, (size_t)n);
+        take_frames(own, came);
+    }
+}
+
+/* The end of a frame does not come: who began it is gone, and what followed is another's. */
+static void give_up_frames(struct own *own)
+{
+    while (link_reader_is_within(&own->reader)) {
+        link_reader_give_up(&own->reader);
+        take_frames(own, wire_now(&own->wire));
+    }
+}
+
+static void supervise(struct own *own, int64_t now)
+{
+    if (own->fd < 0 || own->is_closed)
+        return;
+    if (now - own->heard >= WITHIN_MS)
+        give_up_frames(own);
+    if (atomic_exchange(&own->drop, false) ||
+        (own->endpoint.is_network && !atomic_load(&own->session.greeted) &&
+         now - own->connected >= GREET_MS))
+        disconnect(own);
+}
+
+/* Whether a host that knocks is let in. */
+static bool has_room(const struct own *own, int64_t now)
+{
+    return own->fd < 0 || now - own->heard >= SILENT_MS;
+}
+
+static int next_look(const struct own *own)
+{
+    if (own->is_closed)
+        return CLOSED_MS;
+    if (own->fd >= 0)
+        return 500;
+    return own->endpoint.kind == ENDPOINT_LISTEN ? 1000 : CONNECT_MS;
+}
+
+static void *receiver_main(void *userdata)
+{
+    struct own *own = userdata;
+
+    pthread_setname_np(pthread_self(), "strata-receiver");
+    while (!atomic_load(&own->ending)) {
+        int64_t now = outlet_now();
+        struct pollfd fds[3] = {
+            {.fd = own->receiver_bell.fd, .events = POLLIN},
+            {.fd = own->is_closed ? -1 : own->fd, .events = POLLIN},
+            {.fd = has_room(own, now) ? own->endpoint.listen_fd : -1, .events = POLLIN},
+        };
+
+        if (own->fd < 0 && own->endpoint.kind != ENDPOINT_LISTEN)
+            try_to_connect(own);
+        fds[1].fd = own->is_closed ? -1 : own->fd;
+        poll(fds, 3, next_look(own));
+        bell_disarm(&own->receiver_bell);
+        if (own->is_closed) {
+            /* Is the other end open again? */
+            struct pollfd fd = {.fd = own->fd, .events = POLLIN};
+
+            poll(&fd, 1, 0);
+            if (!(fd.revents & (POLLHUP | POLLERR | POLLNVAL)))
+                begin(own);
+            else if (fd.revents & POLLIN)
+                receive(own);
+            else if (fd.revents & (POLLERR | POLLNVAL))
+                disconnect(own);
+        } else if (fds[1].revents & POLLIN) {
+            receive(own);
+        } else if (fds[1].revents) {
+            closed(own);
+        }
+        if (fds[2].revents) {
+            if (own->fd >= 0)
+                disconnect(own);
+            try_to_connect(own);
+        }
+        supervise(own, outlet_now());
+    }
+    return NULL;
+}
+
+/* The sender's thread, and whoever owns all this. */
+
+static void *sender_main(void *userdata)
+{
+    struct own *own = userdata;
+
+    pthread_setname_np(pthread_self(), "strata-sender");
+    session_run(&own->session);
+    return NULL;
+}
+
+static void on_drop(void *userdata)
+{
+    struct own *own = userdata;
+
+    atomic_store(&own->drop, true);
+    bell_ring_always(&own->receiver_bell);
+}
+
+static int start_threads(struct own *own)
+{
+    pthread_attr_t attributes;
+    int r;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    r = -pthread_create(&own->sender, &attributes, sender_main, own);
+    own->has_sender = r == 0;
+    if (r == 0) {
+        r = -pthread_create(&own->receiver, &attributes, receiver_main, own);
+        own->has_receiver = r == 0;
+    }
+    pthread_attr_destroy(&attributes);
+    return r;
+}
+
+int own_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size_t queue_bytes,
+            const uint8_t *key, size_t key_size, const struct say *say_to, struct own **ret_own,
+            struct fault *fault)
+{
+    struct own *own = calloc(1, sizeof *own);
+    uint64_t left;
+    int r;
+
+    if (!own)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    own->say = say_to;
+    own->endpoint = *endpoint;
+    own->endpoint.listen_fd = -1; /* until all else is there */
+    own->fd = own->sender_bell.fd = own->receiver_bell.fd = -1;
+    wire_init(&own->wire);
+    inbox_init(&own->inbox);
+    own->session.tracefs = tracefs;
+    own->session.say = say_to;
+    own->session.wire = &own->wire;
+    own->session.inbox = &own->inbox;
+    own->session.bell = &own->sender_bell;
+    own->session.queue_bytes = queue_bytes;
+    own->session.key = key;
+    own->session.key_size = key_size;
+    own->session.drop = on_drop;
+    own->session.userdata = own;
+    r = session_init(&own->session);
+    if (r >= 0)
+        r = bell_init(&own->sender_bell);
+    if (r >= 0)
+        r = bell_init(&own->receiver_bell);
+    if (r >= 0)
+        r = link_reader_init(&own->reader, LINK_HOST_BODY_MAX);
+    if (r >= 0) {
+        own->endpoint.listen_fd = endpoint->listen_fd;
+        r = start_threads(own);
+        if (r < 0)
+            own->endpoint.listen_fd = -1;
+    }
+    if (r < 0) {
+        own_free(own, 0, &left);
+        return fault_plain(fault, r, "", "cannot start: %s", strerror(-r));
+    }
+    *ret_own = own;
+    return 0;
+}
+
+void own_free(struct own *own, int64_t deadline, uint64_t *ret_left)
+{
+    *ret_left = 0;
+    if (!own)
+        return;
+    atomic_store(&own->session.deadline, deadline);
+    atomic_store(&own->session.ending, true);
+    if (own->has_sender) {
+        bell_ring_always(&own->sender_bell);
+        pthread_join(own->sender, NULL);
+    }
+    /* Up to here the receiver has gone on, so that a host that leaves is noticed. */
+    atomic_store(&own->ending, true);
+    if (own->has_receiver) {
+        bell_ring_always(&own->receiver_bell);
+        pthread_join(own->receiver, NULL);
+    }
+    *ret_left = own->session.pages_left;
+    session_done(&own->session);
+    if (own->fd >= 0)
+        close(own->fd);
+    if (own->endpoint.listen_fd >= 0)
+        endpoint_done(&own->endpoint);
+    inbox_done(&own->inbox);
+    link_reader_done(&own->reader);
+    bell_done(&own->sender_bell);
+    bell_done(&own->receiver_bell);
+    free(own);
+}

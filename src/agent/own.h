@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The agent's own protocol (link/message.h) at one place where hosts are met.
+ *
+ * Two threads besides the readers: the receiver makes connections, takes in frames and answers pings;
+ * the sender does the rest (agent/session.h). One host at a time; another is let in when the one before is
+ * gone, or has been silent for some seconds. */
+
+#include "agent/endpoint.h"
+#include "agent/session.h"
+
+struct own {
+    const struct say *say;
+    struct endpoint endpoint;
+    struct wire wire;
+    struct inbox inbox;
+    struct session session;
+    struct bell sender_bell, receiver_bell;
+    pthread_t sender, receiver;
+    bool has_sender, has_receiver;
+    _Atomic bool ending;
+    _Atomic bool drop; /* the connection, so says the session */
+
+    /* The receiver's own. */
+    struct link_reader reader;
+    int fd; /* -1: no connection */
+    bool is_socket;
+    bool is_closed;      /* the host's end of a port is */
+    int64_t heard;       /* CLOCK_MONOTONIC, ms: when anything came last */
+    int64_t connected;   /* the same: since when */
+    int last_error;      /* of connecting, that was told */
+    uint64_t connection; /* of the wire */
+};
+
+/* Takes ENDPOINT over, which is open, and starts. KEY (NULL: none) outlives it, as TRACEFS and SAY do.
+ * On failure ENDPOINT stays the caller's. */
+int own_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size_t queue_bytes,
+            const uint8_t *key, size_t key_size, const struct say *say_to, struct own **ret_own,
+            struct fault *fault);
+
+/* As old_free(). */
+void own_free(struct own *own, int64_t deadline, uint64_t *ret_left);

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/session.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "agent/outlet.h"
+#include "agent/session_send.h"
+
+#define FOLLOW_MS 500
+#define STATUS_MS 1000
+
+int session_random(void *p, size_t size, bool good)
+{
+    uint8_t *bytes = p;
+    struct timespec now;
+    uint64_t mixed;
+
+    if (getrandom(p, size, GRND_NONBLOCK) == (ssize_t)size)
+        return 0;
+    if (good)
+        return -EAGAIN;
+    /* What differs from one process of one boot to the next. */
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    mixed = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec + ((uint64_t)getpid() << 40);
+    for (size_t i = 0; i < size; i++) {
+        mixed = mixed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        bytes[i] = (uint8_t)(mixed >> 56);
+    }
+    return 0;
+}
+
+int session_init(struct session *session)
+{
+    struct cpus possible;
+    size_t size;
+
+    tracer_init(&session->tracer, session->tracefs, session->say, session->bell);
+    if (cpus_possible(&possible) < 0)
+        possible.n = CPUS_MAX;
+    /* The longest frames: pages and their number, and a status of all CPUs. A page may be longer than usual;
+     * see session_put_pages(). */
+    size = LINK_HEADER_SIZE + 64 + MAX((size_t)LINK_DATA_MAX, (size_t)possible.n * 96);
+    session->plain = malloc(size);
+    session->plain_size = size;
+    if (!session->plain)
+        return -ENOMEM;
+    return session_random(session->id, sizeof session->id, false);
+}
+
+void session_done(struct session *session)
+{
+    tracer_clear(&session->tracer);
+    free(session->plain);
+    free(session->packed);
+    ZSTD_freeCCtx(session->zstd);
+    session->plain = session->packed = NULL;
+    session->zstd = NULL;
+}
+
+void session_clear(struct session *session)
+{
+    static const struct guest_clock none = {.dir = -1};
+
+    session->flowing = false;
+    wire_set_clock(session->wire, &none); /* its folder is going to be closed */
+    tracer_clear(&session->tracer);
+}
+
+void session_forget(struct session *session)
+{
+    session_clear(session);
+    /* Whoever comes back for it must not find another's by its name. */
+    (void)session_random(session->id, sizeof session->id, false);
+}
+
+struct link_out session_begin(struct session *session)
+{
+    return link_begin(session->plain, session->plain_size);
+}
+
+void session_tick(struct session *session)
+{
+    int64_t now = outlet_now();
+
+    if (now < session->next_follow)
+        return;
+    session->next_follow = now + FOLLOW_MS;
+    if (tracer_is_set_up(&session->tracer))
+        tracer_follow(&session->tracer);
+}
+
+static bool must_end(struct session *session)
+{
+    return atomic_load(&session->ending) && outlet_now() >= atomic_load(&session->deadline);
+}
+
+static bool has_letter(struct session *session)
+{
+    bool has;
+
+    pthread_mutex_lock(&session->inbox->lock);
+    has = session->inbox->first != NULL;
+    pthread_mutex_unlock(&session->inbox->lock);
+    return has;
+}
+
+/* Whether there is nothing to do yet for who waits for WHAT. While a frame is under way only the wire's
+ * room matters, and letters and pages wait. */
+static bool is_idle(struct session *session, enum session_wait what, bool is_sending)
+{
+    struct readers *readers = session->tracer.readers;
+
+    switch (what) {
+    case WAIT_ROOM: return is_sending;
+    case WAIT_REST:
+        return readers_held(readers) == 0 && !readers_are_stopped(readers) &&
+               !inbox_has_hello(session->inbox);
+    default: return !has_letter(session) && !(session->flowing && readers_held(readers) > 0);
+    }
+}
+
+static int sleep_for(struct session *session, enum session_wait what, int ms)
+{
+    struct pollfd fds[2] = {{.fd = session->bell->fd, .events = POLLIN},
+                            {.fd = -1, .events = POLLOUT}};
+    bool is_sending;
+    int64_t left = ms;
+
+    session_tick(session);
+    if (must_end(session))
+        return -ECANCELED;
+    if (atomic_load(&session->ending))
+        left = MIN(left, MAX(atomic_load(&session->deadline) - outlet_now(), (int64_t)1));
+
+    bell_arm(session->bell);
+    pthread_mutex_lock(&session->wire->lock);
+    is_sending = session->wire->pending_size > 0 || session->wire->n_pongs > 0;
+    if (is_sending)
+        fds[1].fd = session->wire->fd;
+    pthread_mutex_unlock(&session->wire->lock);
+    if (is_idle(session, what, is_sending))
+        poll(fds, 2, (int)left);
+    bell_disarm(session->bell);
+    /* The other end is closed: the receiver is finding out, and wakes us then. */
+    if (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL))
+        poll(fds, 1, 20);
+    return 0;
+}
+
+int session_wait(struct session *session, enum session_wait what, int ms)
+{
+    int r = wire_pump(session->wire); /* pongs that wait */
+
+    if (r < 0 && r != -ENOTCONN)
+        session->flowing = false;
+    return sleep_for(session, what, ms);
+}
+
+/* Compresses the body of OUT into another frame, *RET_OUT. 0: it is no shorter so. */
+static int compress(struct session *session, const struct link_out *out, struct link_out *ret_out)
+{
+    size_t body = out->len - LINK_HEADER_SIZE;
+    size_t n;
+
+    if (!session->zstd)
+        session->zstd = ZSTD_createCCtx();
+    if (session->packed_size < session->plain_size) {
+        free(session->packed);
+        session->packed = malloc(session->plain_size);
+        session->packed_size = session->packed ? session->plain_size : 0;
+    }
+    if (!session->zstd || !session->packed)
+        return 0;
+    n = ZSTD_compressCCtx(session->zstd, session->packed + LINK_HEADER_SIZE, body - 1,
+                          out->start + LINK_HEADER_SIZE, body, session->level);
+    if (ZSTD_isError(n))
+        return 0;
+    *ret_out = (struct link_out){
+        .start = session->packed, .len = LINK_HEADER_SIZE + n, .capacity = session->packed_size};
+    return 1;
+}
+
+int session_put(struct session *session, struct link_out *out, enum link_type type)
+{
+    uint32_t unpacked = (uint32_t)(out->len - LINK_HEADER_SIZE);
+    struct link_out packed;
+    uint16_t flags = 0;
+    int r;
+
+    if (out->full)
+        return -E2BIG;
+    if (session->level > 0 && unpacked >= 256 && (type == LINK_DATA || type == LINK_META) &&
+        compress(session, out, &packed)) {
+        out = &packed;
+        flags = LINK_ZSTD;
+    }
+    while ((r = wire_send(session->wire, out, type, flags, unpacked)) == -EAGAIN) {
+        r = sleep_for(session, WAIT_ROOM, 1000);
+        if (r < 0)
+            return r;
+    }
+    while (r == 0) {
+        r = sleep_for(session, WAIT_ROOM, 1000);
+        if (r < 0)
+            return r;
+        r = wire_pump(session->wire);
+    }
+    return MIN(r, 0);
+}
+
+int session_put_nothing(struct session *session, enum link_type type)
+{
+    struct link_out out = session_begin(session);
+
+    return session_put(session, &out, type);
+}
+
+int session_put_time(struct session *session, enum link_type type)
+{
+    struct link_out out = session_begin(session);
+
+    link_put_u64(&out, wire_now(session->wire));
+    return session_put(session, &out, type);
+}
+
+int session_put_failed(struct session *session, int error, const char *what, const char *hint)
+{
+    struct link_out out = session_begin(session);
+
+    say(session->say, "%s", what);
+    link_put_failed(&out, &(struct link_failed){-error, link_text(what), link_text(hint)});
+    return session_put(session, &out, LINK_FAILED);
+}
+
+int session_put_status(struct session *session)
+{
+    struct link_out out = session_begin(session);
+    struct link_status status = {.time = wire_now(session->wire)};
+
+    if (tracer_is_set_up(&session->tracer))
+        status.n_cpus = atomic_load(&session->tracer.readers->n);
+    link_put_status(&out, &status);
+    for (unsigned i = 0; i < status.n_cpus; i++) {
+        struct link_status_cpu cpu;
+
+        tracer_status(&session->tracer, i, &cpu);
+        link_put_status_cpu(&out, &cpu);
+    }
+    return session_put(session, &out, LINK_STATUS);
+}
+
+int session_put_pages(struct session *session)
+{
+    struct readers *readers = session->tracer.readers;
+    unsigned n = atomic_load(&readers->n);
+
+    for (unsigned i = 0; i < n; i++) {
+        struct reader *reader = readers->list[(session->next_reader + i) % n];
+        size_t page_size = reader->queue.page_size;
+        struct link_data data = {.cpu = reader->cpu};
+        struct link_out out;
+        size_t most = MAX(LINK_DATA_MAX / page_size, (size_t)1);
+        size_t held = queue_look(&reader->queue, &data.pages);
+        int r;
+
+        if (held == 0)
+            continue;
+        data.n_pages = (uint32_t)MIN(held, most);
+        data.size = data.n_pages * page_size;
+        data.first = atomic_load(&reader->queue.tail);
+        out = session_begin(session);
+        link_put_data(&out, &data);
+        link_put(&out, data.pages, data.size);
+        r = session_put(session, &out, LINK_DATA);
+        if (r < 0)
+            return r;
+        /* Not before it is out: a host that is lost meanwhile gets them again. */
+        queue_take(&reader->queue, data.n_pages);
+        reader_has_room(reader);
+        session->next_reader = (session->next_reader + i + 1) % n;
+        return 1;
+    }
+    return 0;
+}
+
+/* Whether there is still a host, and what follows where there is none. */
+static void look_after_connection(struct session *session)
+{
+    uint64_t connection;
+    bool apart;
+
+    pthread_mutex_lock(&session->wire->lock);
+    connection = session->wire->connection;
+    apart = session->wire->fd < 0;
+    pthread_mutex_unlock(&session->wire->lock);
+    if (connection != session->connection) {
+        session->connection = connection;
+        session->flowing = false;
+        session->waits_for_auth = false;
+        atomic_store(&session->greeted, false);
+    }
+    if (!apart) {
+        session->apart_since = 0;
+        return;
+    }
+    if (!session->apart_since)
+        session->apart_since = outlet_now();
+    if (tracer_is_set_up(&session->tracer) && session->keep_seconds > 0 &&
+        outlet_now() - session->apart_since > (int64_t)session->keep_seconds * 1000) {
+        say(session->say, "no host has come back for %u s; the tracing ends",
+            (unsigned)session->keep_seconds);
+        session_forget(session);
+    }
+}
+
+/* The agent ends: what was read goes out as far as the host takes it in time. */
+static void last_words(struct session *session)
+{
+    int r = 0;
+
+    if (!tracer_is_set_up(&session->tracer))
+        return;
+    if (session->tracer.started)
+        tracer_stop(&session->tracer);
+    while (r >= 0 && session->flowing &&
+           !(readers_are_stopped(session->tracer.readers) &&
+             readers_held(session->tracer.readers) == 0)) {
+        r = session_put_pages(session);
+        if (r == 0)
+            r = session_wait(session, WAIT_REST, 1000);
+    }
+    if (session->flowing && r >= 0)
+        r = session_put_status(session);
+    if (session->flowing && r >= 0)
+        (void)session_put_nothing(session, LINK_BYE);
+    session->pages_left = readers_held(session->tracer.readers);
+}
+
+void session_run(struct session *session)
+{
+    while (!atomic_load(&session->ending)) {
+        struct letter *letter;
+        int r = 0;
+
+        /* In this order: the connection of a letter is known then. */
+        letter = inbox_take(session->inbox);
+        look_after_connection(session);
+        if (letter) {
+            if (letter->connection == session->connection)
+                session_answer(session, letter);
+            free(letter);
+            continue;
+        }
+        if (session->flowing && outlet_now() >= session->next_status) {
+            session->next_status = outlet_now() + STATUS_MS;
+            if (session->tracer.started)
+                r = session_put_status(session);
+        }
+        if (session->flowing && r >= 0)
+            r = session_put_pages(session);
+        if (r < 0)
+            session->flowing = false; /* until the host begins anew, or is back */
+        if (r <= 0)
+            session_wait(session, WAIT_WORK, session->flowing ? STATUS_MS : FOLLOW_MS);
+    }
+    last_words(session);
+    session_clear(session);
+}

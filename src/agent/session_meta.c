@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* What a host needs to decode the pages, from tracefs and /proc. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "agent/session_send.h"
+
+/* Room for the rest of META in a frame of DATA's size. */
+#define PIECE_MAX ((size_t)60000)
+
+/* LEN bytes of TEXT as the file PATH. */
+static int put_file(struct session *session, enum link_meta kind, const char *path,
+                    const char *text, size_t len)
+{
+    size_t done = 0;
+
+    do {
+        size_t n = MIN(len - done, PIECE_MAX);
+        struct link_out out = session_begin(session);
+        int r;
+
+        if (inbox_has_hello(session->inbox) || atomic_load(&session->ending))
+            return -ECANCELED;
+        link_put_meta(&out, &(struct link_meta_piece){
+                                .kind = kind, .path = link_text(path), .last = done + n == len});
+        link_put(&out, text + done, n);
+        r = session_put(session, &out, LINK_META);
+        if (r < 0)
+            return r;
+        done += n;
+    } while (done < len);
+    return 0;
+}
+
+/* One that cannot be read is missing: what needs it is shown without. */
+static int put_file_of(struct session *session, int dir, const char *file, enum link_meta kind,
+                       const char *path)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len;
+
+    if (tracefs_read(dir, file, LINK_META_FILE_MAX, &text, &len) < 0)
+        return 0;
+    return put_file(session, kind, path, text, len);
+}
+
+static int put_format(struct session *session, const char *system, size_t system_len,
+                      const char *event)
+{
+    char path[512];
+
+    if ((size_t)snprintf(path, sizeof path, "events/%.*s/%s/format", (int)system_len, system,
+                         event) >= sizeof path)
+        return 0;
+    return put_file_of(session, session->tracefs->fd, path, LINK_META_FILE, path);
+}
+
+/* Events of the tracer itself: markers, printk, stacks. They are no choice of anybody. */
+static int put_own_formats(struct session *session)
+{
+    int fd = openat(session->tracefs->fd, "events/ftrace", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const struct dirent *entry;
+    DIR *dir;
+    int r = 0;
+
+    if (fd < 0)
+        return 0;
+    dir = fdopendir(fd);
+    if (!dir) {
+        close(fd);
+        return -ENOMEM;
+    }
+    while (r >= 0 && (entry = readdir(dir)))
+        if (*entry->d_name != '.')
+            r = put_format(session, "ftrace", strlen("ftrace"), entry->d_name);
+    closedir(dir);
+    return r;
+}
+
+static int put_fact(struct session *session, const char *name, const char *value)
+{
+    return put_file(session, LINK_META_FACT, name, value, strlen(value));
+}
+
+static int put_files(struct session *session, const char *const *files, size_t n, int dir)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < n && r >= 0; i++)
+        r = put_file_of(session, dir, files[i], LINK_META_FILE, files[i]);
+    return r;
+}
+
+int session_put_metadata(struct session *session, bool changed)
+{
+    static const char *const of_buffer[] = {"events/header_page", "events/header_event",
+                                            "trace_clock"};
+    static const char *const cmdlines[] = {"saved_cmdlines"};
+    static const char *const printk[] = {"printk_formats"};
+    struct tracer *tracer = &session->tracer;
+    int all = session->tracefs->fd;
+    struct utsname name;
+    int r = 0;
+
+    for (uint32_t i = 0; !changed && i < tracer->n_events && r >= 0; i++)
+        if (tracer->events[i].enabled)
+            r = put_format(session, tracer->events[i].system, tracer->events[i].system_len,
+                           tracer->events[i].name + tracer->events[i].system_len + 1);
+    if (r >= 0 && !changed)
+        r = put_own_formats(session);
+    if (r >= 0 && !changed)
+        r = put_files(session, of_buffer, ARRAY_SIZE(of_buffer), tracer->dir);
+    if (r >= 0 && session->wants & LINK_WANT_CMDLINES)
+        r = put_files(session, cmdlines, ARRAY_SIZE(cmdlines), all);
+    if (r >= 0 && session->wants & LINK_WANT_PRINTK_FORMATS)
+        r = put_files(session, printk, ARRAY_SIZE(printk), all);
+    if (changed)
+        return r;
+    if (r >= 0 && session->wants & LINK_WANT_KALLSYMS)
+        r = put_file_of(session, -1, "/proc/kallsyms", LINK_META_KALLSYMS, "");
+    if (r >= 0 && uname(&name) >= 0) {
+        r = put_fact(session, "hostname", name.nodename);
+        if (r >= 0)
+            r = put_fact(session, "version", name.version);
+    }
+    return r;
+}

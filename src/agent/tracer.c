@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/tracer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/glob.h"
+
+/* The kernel's ring is filled to this share when a reader is woken, so that there is time to read it
+ * before it is full. */
+#define WATERMARK_PERCENT 10
+/* How long an instance is tried to be removed that somebody still holds. */
+#define REMOVE_TRIES 20
+
+void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct say *say_to,
+                 struct bell *sender)
+{
+    *tracer = (struct tracer){
+        .tracefs = tracefs, .say = say_to, .sender = sender, .dir = -1, .clock = {.dir = -1}};
+}
+
+void tracer_clear(struct tracer *tracer)
+{
+    if (tracer->dir >= 0)
+        tracefs_write(tracer->dir, "tracing_on", "0");
+    if (tracer->readers) {
+        readers_done(tracer->readers);
+        free(tracer->readers);
+    }
+    if (tracer->dir >= 0)
+        close(tracer->dir);
+    if (*tracer->instance) {
+        int r = -EBUSY;
+
+        for (int i = 0; i < REMOVE_TRIES && r == -EBUSY; i++) {
+            if (i > 0)
+                usleep(10000);
+            r = tracefs_instance_remove(tracer->tracefs, tracer->instance);
+        }
+        if (r < 0)
+            say(tracer->say, "%s/instances/%s cannot be removed: %s", tracer->tracefs->path,
+                tracer->instance, strerror(-r));
+    }
+    for (uint32_t i = 0; i < tracer->n_events; i++) {
+        free(tracer->events[i].name);
+        free(tracer->events[i].filter);
+    }
+    free(tracer->events);
+    tracer_init(tracer, tracer->tracefs, tracer->say, tracer->sender);
+}
+
+/* All events that this kernel has. */
+static int list_events(struct tracer *tracer)
+{
+    _cleanup_free_ char *text = NULL;
+    uint32_t n = 0;
+    size_t len;
+    char *line, *next;
+    int r = tracefs_read(tracer->tracefs->fd, "available_events", (size_t)16 << 20, &text, &len);
+
+    if (r < 0)
+        return r;
+    for (const char *p = text; (p = strchr(p, '\n')); p++)
+        n++;
+    tracer->events = calloc((size_t)n + 1, sizeof *tracer->events);
+    if (!tracer->events)
+        return -ENOMEM;
+    for (line = text; (next = strchr(line, '\n')); line = next + 1) {
+        struct tracer_event *event = &tracer->events[tracer->n_events];
+        const char *colon;
+
+        *next = '\0';
+        colon = strchr(line, ':');
+        /* Their names become paths. */
+        if (!colon || strchr(line, '/') || *line == '.' || colon[1] == '.')
+            continue;
+        event->name = strdup(line);
+        if (!event->name)
+            return -ENOMEM;
+        event->system = event->name;
+        event->system_len = (size_t)(colon - line);
+        tracer->n_events++;
+    }
+    return 0;
+}
+
+/* PATTERN is "SYSTEM:EVENT"; without a colon a system or an event of any system. */
+static bool matches(const struct tracer_event *event, const char *pattern)
+{
+    char system[256];
+
+    if (strchr(pattern, ':'))
+        return glob_match(pattern, event->name);
+    if (event->system_len >= sizeof system)
+        return false;
+    memcpy(system, event->system, event->system_len);
+    system[event->system_len] = '\0';
+    return glob_match(pattern, system) || glob_match(pattern, event->name + event->system_len + 1);
+}
+
+static char *text_dup(const struct link_text *text)
+{
+    return strndup(text->p, text->len);
+}
+
+/* Marks the events that are asked for. */
+static int choose_events(struct tracer *tracer, struct link_setup *setup, struct fault *fault,
+                         const char **ret_hint)
+{
+    struct link_setup_event wish;
+
+    while (link_setup_next(setup, &wish)) {
+        _cleanup_free_ char *pattern = text_dup(&wish.event);
+        bool found = false;
+
+        if (!pattern)
+            return fault_plain(fault, -ENOMEM, "", "out of memory");
+        for (uint32_t i = 0; i < tracer->n_events; i++) {
+            struct tracer_event *event = &tracer->events[i];
+
+            if (!matches(event, pattern))
+                continue;
+            found = event->wanted = true;
+            /* The last one that names it says how. */
+            free(event->filter);
+            event->filter = NULL;
+            if (wish.filter.len > 0) {
+                event->filter = text_dup(&wish.filter);
+                if (!event->filter)
+                    return fault_plain(fault, -ENOMEM, "", "out of memory");
+            }
+        }
+        if (!found) {
+            *ret_hint = "/sys/kernel/tracing/available_events of the guest lists its events";
+            return fault_plain(fault, -ENOENT, "", "the kernel has no event '%s'", pattern);
+        }
+    }
+    return 0;
+}
+
+static int event_path(const struct tracer_event *event, const char *file, char *path, size_t size)
+{
+    int n = snprintf(path, size, "events/%.*s/%s/%s", (int)event->system_len, event->system,
+                     event->name + event->system_len + 1, file);
+
+    return (size_t)n < size ? 0 : -ENAMETOOLONG;
+}
+
+/* Events [first, end) are those of one system. */
+static bool is_whole(const struct tracer *tracer, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++)
+        if (!tracer->events[i].wanted || tracer->events[i].filter)
+            return false;
+    /* The list is not said to hold a system in one piece. */
+    for (uint32_t i = 0; i < tracer->n_events; i++)
+        if ((i < first || i >= end) && !tracer->events[i].wanted &&
+            tracer->events[i].system_len == tracer->events[first].system_len &&
+            memcmp(tracer->events[i].system, tracer->events[first].system,
+                   tracer->events[first].system_len) == 0)
+            return false;
+    return true;
+}
+
+static int enable_event(struct tracer *tracer, struct tracer_event *event, struct fault *fault,
+                        const char **ret_hint)
+{
+    char path[512];
+    int r;
+
+    if (event->filter) {
+        r = event_path(event, "filter", path, sizeof path);
+        if (r >= 0)
+            r = tracefs_write(tracer->dir, path, event->filter);
+        if (r < 0) {
+            *ret_hint = "Documentation/trace/events.rst of Linux tells how filters are written";
+            return fault_plain(fault, r, "", "%s: the kernel does not take the filter '%s': %s",
+                               event->name, event->filter, strerror(-r));
+        }
+    }
+    r = event_path(event, "enable", path, sizeof path);
+    if (r >= 0)
+        r = tracefs_write(tracer->dir, path, "1");
+    if (r < 0) {
+        /* There are events that nobody but perf may use; where a glob took them in, that is no failure. */
+        say(tracer->say, "%s cannot be enabled: %s", event->name, strerror(-r));
+        return 0;
+    }
+    event->enabled = true;
+    tracer->n_enabled++;
+    return 0;
+}
+
+static int enable_events(struct tracer *tracer, struct fault *fault, const char **ret_hint)
+{
+    uint32_t end;
+
+    for (uint32_t first = 0; first < tracer->n_events; first = end) {
+        const struct tracer_event *head = &tracer->events[first];
+        char path[300];
+
+        for (end = first + 1; end < tracer->n_events; end++)
+            if (tracer->events[end].system_len != head->system_len ||
+                memcmp(tracer->events[end].system, head->system, head->system_len) != 0)
+                break;
+        /* A whole system is one write, where single events take a change of the kernel's code each. */
+        if (is_whole(tracer, first, end)) {
+            snprintf(path, sizeof path, "events/%.*s/enable", (int)head->system_len, head->system);
+            if (head->system_len < 256 && tracefs_write(tracer->dir, path, "1") >= 0) {
+                for (uint32_t i = first; i < end; i++)
+                    tracer->events[i].enabled = true;
+                tracer->n_enabled += end - first;
+                continue;
+            }
+        }
+        for (uint32_t i = first; i < end; i++) {
+            int r;
+
+            if (!tracer->events[i].wanted || tracer->events[i].enabled)
+                continue;
+            r = enable_event(tracer, &tracer->events[i], fault, ret_hint);
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
+static int set_clock(struct tracer *tracer, const struct link_setup *setup, struct fault *fault,
+                     const char **ret_hint)
+{
+    _cleanup_free_ char *offered = NULL, *wanted = text_dup(&setup->clock);
+    size_t len;
+    int r;
+
+    if (!wanted)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    r = tracefs_read(tracer->dir, "trace_clock", 4096, &offered, &len);
+    if (r >= 0)
+        r = guest_clock_choose(offered, wanted, tracer->clock.name, sizeof tracer->clock.name);
+    if (r == -ENOENT && *wanted) {
+        *ret_hint = "HELLO says which clocks there are";
+        return fault_plain(fault, r, "", "the kernel has no trace clock '%s'", wanted);
+    }
+    if (r >= 0)
+        r = tracefs_write(tracer->dir, "trace_clock", tracer->clock.name);
+    if (r < 0)
+        return fault_plain(fault, r, "", "cannot set the trace clock: %s", strerror(-r));
+    tracer->clock.dir = tracer->dir;
+    return 0;
+}
+
+/* All that the host may ask for: a quarter of the guest's memory, for all CPUs together. */
+static int set_buffers(struct tracer *tracer, uint32_t kib, struct fault *fault,
+                       const char **ret_hint)
+{
+    struct cpus cpus;
+    struct sysinfo info;
+    uint64_t total;
+    int r;
+
+    if (kib == 0)
+        return 0;
+    if (cpus_online(&cpus) < 0 || sysinfo(&info) < 0)
+        return fault_plain(fault, -EIO, "", "cannot see how large the guest is");
+    total = (uint64_t)info.totalram * info.mem_unit;
+    if ((uint64_t)kib * 1024 * cpus.n > total / 4) {
+        *ret_hint = "ask for smaller buffers";
+        return fault_plain(fault, -ENOMEM, "",
+                           "buffers of %" PRIu32 " KiB for each of %" PRIu32
+                           " CPUs are more than a quarter of the guest's memory",
+                           kib, cpus.n);
+    }
+    r = tracefs_write_number(tracer->dir, "buffer_size_kb", kib);
+    return r < 0 ? fault_plain(fault, r, "", "cannot set the buffers' size to %" PRIu32 " KiB: %s",
+                               kib, strerror(-r))
+                 : 0;
+}
+
+static int make(struct tracer *tracer, struct link_setup *setup, size_t queue_bytes,
+                struct fault *fault, const char **ret_hint)
+{
+    size_t asked = (size_t)setup->queue_kib * 1024;
+    int r = tracefs_instance_make(tracer->tracefs, tracer->instance, sizeof tracer->instance,
+                                  &tracer->dir);
+
+    if (r < 0) {
+        *ret_hint = "the agent needs to run as root, on Linux 3.17 or later";
+        return fault_plain(fault, r, "", "cannot make an instance of tracefs: %s", strerror(-r));
+    }
+    r = tracefs_write(tracer->dir, "tracing_on", "0");
+    if (r < 0)
+        return fault_plain(fault, r, "", "cannot switch the tracing: %s", strerror(-r));
+    /* Before Linux 5.0 there is none. */
+    tracefs_write_number(tracer->dir, "buffer_percent", WATERMARK_PERCENT);
+    r = set_buffers(tracer, setup->buffer_kib, fault, ret_hint);
+    if (r >= 0)
+        r = set_clock(tracer, setup, fault, ret_hint);
+    if (r < 0)
+        return r;
+    r = list_events(tracer);
+    if (r < 0)
+        return fault_plain(fault, r, "", "cannot list the kernel's events: %s", strerror(-r));
+    r = choose_events(tracer, setup, fault, ret_hint);
+    if (r >= 0)
+        r = enable_events(tracer, fault, ret_hint);
+    if (r < 0)
+        return r;
+
+    tracer->readers = calloc(1, sizeof *tracer->readers);
+    if (!tracer->readers)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    r = readers_init(tracer->readers, tracer->dir, asked ? MIN(asked, queue_bytes) : queue_bytes,
+                     tracer->say, tracer->sender, fault);
+    if (r < 0)
+        return r;
+    tracer->readers->buffer.is_still = true;
+    tracer_follow(tracer);
+    if (atomic_load(&tracer->readers->n) == 0)
+        return fault_plain(fault, -ENOMEM, "", "no thread can be started");
+    return 0;
+}
+
+int tracer_set_up(struct tracer *tracer, struct link_setup setup, size_t queue_bytes,
+                  struct fault *fault, const char **ret_hint)
+{
+    int r;
+
+    tracer_clear(tracer);
+    *ret_hint = "";
+    r = make(tracer, &setup, queue_bytes, fault, ret_hint);
+    if (r < 0)
+        tracer_clear(tracer);
+    return r;
+}
+
+int tracer_start(struct tracer *tracer)
+{
+    int r;
+
+    if (tracer->started)
+        return 0;
+    r = tracefs_write(tracer->dir, "tracing_on", "1");
+    if (r < 0)
+        return r;
+    tracer->started = true;
+    readers_start(tracer->readers);
+    return 0;
+}
+
+int tracer_stop(struct tracer *tracer)
+{
+    int r = 0;
+
+    if (tracer->started)
+        r = tracefs_write(tracer->dir, "tracing_on", "0");
+    tracer->started = false;
+    readers_stop(tracer->readers);
+    return r;
+}
+
+void tracer_follow(struct tracer *tracer)
+{
+    struct readers *readers = tracer->readers;
+
+    readers_follow(readers);
+    for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++)
+        if (cpus_has(&readers->online, cpu) && !cpus_has(&readers->have, cpu)) {
+            int r = readers_add(readers, cpu);
+
+            if (r < 0 && !cpus_has(&tracer->refused, cpu))
+                say(tracer->say, "CPU %" PRIu32 ": %s; the CPU is not traced", cpu, strerror(-r));
+            if (r < 0)
+                cpus_add(&tracer->refused, cpu);
+        }
+}
+
+static uint64_t count_of(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+
+    return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+void tracer_status(struct tracer *tracer, unsigned i, struct link_status_cpu *ret_status)
+{
+    struct reader *reader = tracer->readers->list[i];
+    _cleanup_free_ char *text = NULL;
+    uint64_t held = queue_held(&reader->queue);
+    char path[64];
+    size_t len;
+
+    *ret_status = (struct link_status_cpu){
+        .cpu = reader->cpu,
+        .online = cpus_has(&tracer->readers->online, reader->cpu),
+        .pages_sent = atomic_load(&reader->queue.tail),
+        .pages_read = atomic_load(&reader->pages_read),
+        .bytes_queued = held * reader->queue.page_size,
+        .times_full = atomic_load(&reader->times_full),
+    };
+    snprintf(path, sizeof path, "per_cpu/cpu%" PRIu32 "/stats", reader->cpu);
+    if (tracefs_read(tracer->dir, path, 65536, &text, &len) < 0)
+        return;
+    /* Lines are "NAME: NUMBER"; "overrun" is the end of another one's name. */
+    ret_status->entries = count_of(text, "entries: ");
+    ret_status->overrun = count_of(text, "\noverrun: ");
+    ret_status->commit_overrun = count_of(text, "\ncommit overrun: ");
+    ret_status->dropped = count_of(text, "\ndropped events: ");
+    ret_status->read_events = count_of(text, "\nread events: ");
+}
