@@ -250,6 +250,7 @@ struct recorder_totals recorder_totals(const struct recorder *recorder)
         totals.records += counts->records;
         totals.left_out += counts->left_out;
         totals.lost += counts->lost + recorder->pending[cpu];
+        totals.pending += recorder->pending[cpu];
         totals.losses += counts->losses + (recorder->pending[cpu] ? 1 : 0);
     }
     return totals;

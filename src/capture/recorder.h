@@ -20,6 +20,7 @@ struct recorder_totals {
     uint64_t records;  /* events written, or kept in memory */
     uint64_t left_out; /* events that came and were not asked for */
     uint64_t lost;     /* events, as the records say, and what is pending at the end */
+    uint64_t pending;  /* the latter */
     uint64_t losses;   /* times at which some were lost */
     uint64_t bytes;    /* written to the output */
     uint64_t dropped;  /* windows that the memory had no room for */

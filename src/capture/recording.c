@@ -319,6 +319,7 @@ int recording_end(struct recording *recording, struct buffers *buffers,
     source.ended = read_moment();
     source.lost_known = true;
     source.lost = totals->lost;
+    source.lost_at_end = totals->pending;
     source.complete = complete;
     return write_manifest(recording, buffers, &source, fault);
 }

@@ -53,6 +53,7 @@ struct cpu_source {
     bool loss_pending; /* to be lent before the next record */
     int32_t loss_cpu;
     uint64_t loss_skipped;
+    uint64_t lost_at_end; /* to be lent as the last one */
 
     unsigned run;
     struct item *items;
@@ -123,6 +124,7 @@ static int end_of_chain(struct cpu_source *s)
     s->ended = true;
     if (--x->reading > 0)
         return 0;
+    s->lost_at_end = x->options.lost_at_end;
     if (x->windows.skipped_last)
         note_damage(s, CPU_UNKNOWN, x->windows.skipped_last);
     if (x->windows.cut && x->options.unfinished) {
@@ -250,6 +252,23 @@ static void put_loss(struct cpu_source *s, const uint8_t *p, unsigned words, str
     s->vcpu = VCPU_UNKNOWN;
     if (words >= 2)
         s->vcpu = xentrace_vcpu(load_u32(p + 4) << 16 | load_u32(p + 4) >> 16);
+}
+
+/* Which CPUs lost them is not known. */
+static void put_last_loss(struct cpu_source *s, struct item *item)
+{
+    *item = (struct item){
+        .kind = ITEM_LOSS,
+        .cause = LOSS_DROPPED,
+        .origin = s->x->classes.origin,
+        .time = s->time,
+        .since = s->time,
+        .lost = s->lost_at_end,
+        .cpu = CPU_UNKNOWN,
+        .pid = PID_UNKNOWN,
+        .vcpu = VCPU_UNKNOWN,
+    };
+    s->lost_at_end = 0;
 }
 
 /* Makes the items of what is in the buffer, from item N on. Returns their number. *RET_STOP: the
@@ -386,6 +405,8 @@ static int cpu_next(struct source *source, const struct item **ret_items)
         if (s->ended || next_window(s) <= 0) {
             if (s->loss_pending)
                 put_damage_loss(s, s->time, &s->items[n++]);
+            if (s->lost_at_end)
+                put_last_loss(s, &s->items[n++]);
             break;
         }
     }

@@ -10,9 +10,10 @@
 
 struct xentrace_options {
     struct reader_options reader;
-    uint64_t cpu_hz;     /* of the time stamp counter; the file does not tell. 0: not known */
-    xen_version version; /* of the Xen that wrote the records, or 0: not known */
-    enum xen_cpu cpu;    /* whose processors that Xen ran on */
+    uint64_t cpu_hz;      /* of the time stamp counter; the file does not tell. 0: not known */
+    xen_version version;  /* of the Xen that wrote the records, or 0: not known */
+    enum xen_cpu cpu;     /* whose processors that Xen ran on */
+    uint64_t lost_at_end; /* events that were lost behind the last record */
     bool unfinished; /* the recorder was cut off: that the file ends within a window is a loss at
                           * its end, no error */
     const struct xen_table *table; /* borrowed, must outlive the sources; NULL: what is built in */

@@ -14,7 +14,7 @@
  *                 "domains": [{"id": 0, "name": "Domain-0"}]},
  *         "percpu": {"buffer": "NAME", "cpus": [0, 1]},
  *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3}, "ended": {…},
- *         "lost": 0, "complete": true, "problems": ["…"]}]}
+ *         "lost": 5, "lost_at_end": 2, "complete": true, "problems": ["…"]}]}
  *
  * `name`, `kind`, `layer` and `path` are in every source, the rest only where it is known. A source
  * is written once when its recording begins, with "complete": false, and again when it has ended, so
@@ -82,7 +82,8 @@ struct manifest_source {
     struct manifest_moment began;
     struct manifest_moment ended;
     bool lost_known;
-    uint64_t lost;               /* events that did not reach `path` */
+    uint64_t lost;               /* events in all, as the records say and at the end */
+    uint64_t lost_at_end;        /* of those, behind the last record, so that none says so */
     bool complete;               /* the recorder came to its end */
     const char *const *problems; /* what a reader should know, a sentence each */
     unsigned n_problems;

@@ -104,7 +104,7 @@ static const char *const *get_strings(struct reader *reader, const json_t *objec
     const char **strings = arena_alloc(reader->arena, (*ret_n + 1) * sizeof *strings);
 
     if (!strings)
-        no_memory(reader);
+        return no_memory(reader);
     for (unsigned i = 0; i < *ret_n && !reader->error; i++) {
         const json_t *value = json_array_get(list, i);
 
@@ -123,7 +123,7 @@ static const uint32_t *get_cpus(struct reader *reader, const json_t *object, con
     uint32_t *cpus = arena_alloc(reader->arena, (*ret_n + 1) * sizeof *cpus);
 
     if (!cpus)
-        no_memory(reader);
+        return no_memory(reader);
     for (unsigned i = 0; i < *ret_n && !reader->error; i++) {
         const json_t *value = json_array_get(list, i);
         int64_t cpu = json_is_integer(value) ? json_integer_value(value) : -1;
@@ -143,7 +143,7 @@ static const struct manifest_domain *get_domains(struct reader *reader, const js
     struct manifest_domain *domains = arena_alloc(reader->arena, (*ret_n + 1) * sizeof *domains);
 
     if (!domains)
-        no_memory(reader);
+        return no_memory(reader);
     for (unsigned i = 0; i < *ret_n && !reader->error; i++) {
         const json_t *value = json_array_get(list, i);
 
@@ -222,6 +222,7 @@ static void get_source(struct reader *reader, const json_t *json, struct manifes
     source->ended = get_moment(reader, json, "ended");
     source->lost_known = json_object_get(json, "lost") != NULL;
     source->lost = (uint64_t)get_number(reader, json, "lost", INT64_MAX);
+    source->lost_at_end = (uint64_t)get_number(reader, json, "lost_at_end", INT64_MAX);
     if (complete && !json_is_boolean(complete))
         complain(reader, "complete", "true or false");
     source->complete = json_is_true(complete);

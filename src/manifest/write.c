@@ -150,6 +150,7 @@ static int append_source(json_t *list, const struct manifest_source *source)
     if (source->lost_known)
         r |= json_object_set_new(json, "lost",
                                  json_integer((int64_t)MIN(source->lost, (uint64_t)INT64_MAX)));
+    r |= set_number(json, "lost_at_end", (int64_t)MIN(source->lost_at_end, (uint64_t)INT64_MAX));
     r |= json_object_set_new(json, "complete", json_boolean(source->complete));
     if (source->n_problems)
         r |= set_strings(json, "problems", source->problems, source->n_problems);

@@ -86,6 +86,7 @@ static int get_host(const struct opening *opening, struct xentrace_options *xen,
     } else if (host && host->version) {
         xen->version = xen_version_parse(host->version, strlen(host->version));
     }
+    xen->lost_at_end = recorded ? recorded->lost_at_end : 0;
     xen->unfinished = recorded && !recorded->complete;
     return 0;
 }

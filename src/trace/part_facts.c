@@ -137,7 +137,7 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
     facts->put(facts->arg, "complete", source->complete ? "yes" : "no");
     if (source->lost_known) {
         snprintf(number, sizeof number, "%" PRIu64, source->lost);
-        facts->put(facts->arg, "lost by recorder", number);
+        facts->put(facts->arg, "lost in all", number);
     }
     put_strings(facts, "problems", "; ", source->problems, source->n_problems);
 }

@@ -30,30 +30,30 @@ manifest true '' ''
 "$strata" info trace >actual 2>err
 cat >expected <<'END'
 trace
-  format            xentrace
-  layer             hypervisor
-  source            xen
-  file              xen/trace.raw
-  declared in       xen/events
-  hypervisor        Xen 4.17.7-test
-  cpu vendor        amd
-  scheduler         credit2
-  command line      com1
-  capabilities      xen-3.0-x86_64
-  recorded cpus     0,1,4-6
-  offline cpus      2
-  domains           d0 Domain-0, d1 tiny
-  began             2026-11-21 07:31:42.879 UTC
-  complete          yes
-  lost by recorder  0
-  windows           77
-  cpu-hz            2400000000
-  xen               4.17
-  clock             tsc, 2400000000 ticks a second
-  cpus              2
-  events            107202 of 72 classes
-  time              16.993483687 to 21.560687203, 4.57s
-  lost              248363 events were lost (CPU 0: 188650, CPU 1: 59713) in 2 places
+  format         xentrace
+  layer          hypervisor
+  source         xen
+  file           xen/trace.raw
+  declared in    xen/events
+  hypervisor     Xen 4.17.7-test
+  cpu vendor     amd
+  scheduler      credit2
+  command line   com1
+  capabilities   xen-3.0-x86_64
+  recorded cpus  0,1,4-6
+  offline cpus   2
+  domains        d0 Domain-0, d1 tiny
+  began          2026-11-21 07:31:42.879 UTC
+  complete       yes
+  lost in all    0
+  windows        77
+  cpu-hz         2400000000
+  xen            4.17
+  clock          tsc, 2400000000 ticks a second
+  cpus           2
+  events         107202 of 72 classes
+  time           16.993483687 to 21.560687203, 4.57s
+  lost           248363 events were lost (CPU 0: 188650, CPU 1: 59713) in 2 places
 END
 diff expected actual
 [ ! -s err ]
@@ -79,6 +79,14 @@ diff expected actual
 "$strata" report -e vmexit trace/xen/trace.raw 2>err | grep -q 'reason=123 '
 "$strata" report --cpu-hz 1G --limit 2 -e vmexit trace 2>err | tail -n 1 | grep -q '^48\.'
 "$strata" stat --by task trace | grep -q ' d1v0$'
+
+# What was lost behind the last record is the recorder's to tell.
+manifest true '' ''
+sed 's/"lost": 0/"lost": 248370, "lost_at_end": 7/' trace/trace.json >more
+cp more trace/trace.json
+"$strata" report trace 2>err | tail -n 1 | grep -q 'LOST: 7 events'
+grep -q '^strata: 248370 events were lost (CPU 0: 188650, CPU 1: 59713) in 3 places$' err
+manifest true '' ''
 
 # A recorder that was killed, within a record, a window and a window's head.
 size=$(wc -c <trace/xen/trace.raw)

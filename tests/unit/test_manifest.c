@@ -78,6 +78,7 @@ static struct manifest_source full_source(void)
         .ended = {4, 5, INT64_MAX},
         .lost_known = true,
         .lost = 9,
+        .lost_at_end = 4,
         .complete = true,
         .problems = problems,
         .n_problems = 1,
@@ -135,6 +136,7 @@ static void test_round_trip(void **state)
     assert_int_equal(source->ended.tsc, INT64_MAX);
     assert_true(source->lost_known);
     assert_int_equal(source->lost, 9);
+    assert_int_equal(source->lost_at_end, 4);
     assert_true(source->complete);
     assert_int_equal(source->n_problems, 1);
     assert_string_equal(source->problems[0], "the disk was full");
@@ -214,6 +216,8 @@ static void test_hostile(void **state)
         {BEGIN SOURCE ",\"clock\":{\"hz\":-1}}]}", "sources[0].hz should be from 0"},
         {BEGIN SOURCE ",\"clock\":{\"hz\":1.5}}]}", "sources[0].hz should be a whole number"},
         {BEGIN SOURCE ",\"lost\":-1}]}", "sources[0].lost should be from 0"},
+        {BEGIN SOURCE ",\"lost_at_end\":\"1\"}]}",
+         "sources[0].lost_at_end should be a whole number"},
         {BEGIN SOURCE ",\"complete\":1}]}", "sources[0].complete should be true or false"},
         {BEGIN SOURCE ",\"xen\":{\"cpus\":[4096]}}]}",
          "sources[0].cpus should be a list of numbers"},
