@@ -99,6 +99,13 @@ static void put_vcpu(const struct tally_row *row, struct text *text)
         text_printf(text, "vcpu%d", row->vcpu);
 }
 
+static const char *domain_name(const struct stat *stat, const struct tally_row *row)
+{
+    const struct trace_part *parts = stat->trace->parts;
+
+    return trace_part_domain(&parts[trace_part_of(stat->trace, row->origin)], row->vcpu);
+}
+
 /* The last column. */
 static void put_what(const struct stat *stat, const struct tally_row *row, struct text *out)
 {
@@ -120,6 +127,11 @@ static void put_what(const struct stat *stat, const struct tally_row *row, struc
         text_put_char(out, '-');
     } else if (row->pid == PID_UNKNOWN) {
         put_vcpu(row, out);
+        name = domain_name(stat, row);
+        if (name) {
+            text_put_char(out, ' ');
+            text_put_safe(out, name, strlen(name));
+        }
     } else {
         name = task_name(row);
         if (name && *name) {
@@ -226,6 +238,11 @@ static void put_json_what(const struct stat *stat, const struct tally_row *row)
         text_put_literal(out, ",\"vcpu\":");
         json_put_string(out, vcpu.start ? vcpu.start : "", text_len(&vcpu));
         text_done(&vcpu);
+        name = domain_name(stat, row);
+        if (name) {
+            text_put_literal(out, ",\"domain\":");
+            json_put_str(out, name);
+        }
     }
 }
 

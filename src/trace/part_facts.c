@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "event/item.h"
 #include "manifest/manifest.h"
 #include "trace/trace.h"
 
@@ -152,4 +153,15 @@ void trace_part_facts(const struct trace_part *part,
         put_recorded(&facts, part->recorded);
     if (source->ops->facts)
         source->ops->facts(source, put, arg);
+}
+
+const char *trace_part_domain(const struct trace_part *part, int32_t vcpu)
+{
+    const struct manifest_xen *xen = part->recorded ? part->recorded->xen : NULL;
+    uint32_t domain = (uint32_t)vcpu >> 16; /* format/xentrace.h */
+
+    for (unsigned i = 0; xen && vcpu != VCPU_UNKNOWN && i < xen->n_domains; i++)
+        if (xen->domains[i].id == domain && xen->domains[i].name && *xen->domains[i].name)
+            return xen->domains[i].name;
+    return NULL;
 }

@@ -151,7 +151,8 @@ static int refuse(const struct opening *opening, struct fault *fault)
                            opening->path);
     return fault_plain(fault, -EINVAL, in->path,
                        "is not a capture that strata knows (QEMU simpletrace or log, xentrace, "
-                       "trace.dat, ftrace pages or a folder of them, a folder in CTF)");
+                       "trace.dat, ftrace pages or a folder of them, a folder in CTF, a recorded "
+                       "folder)");
 }
 
 /* Notes an input that may be waiting for its writer. */

@@ -78,6 +78,9 @@ struct trace *trace_free(struct trace *trace);
 void trace_part_facts(const struct trace_part *part,
                       void (*put)(void *arg, const char *key, const char *value), void *arg);
 
+/* The name of the domain of a vCPU, as recorded with PART; NULL: not known. */
+const char *trace_part_domain(const struct trace_part *part, int32_t vcpu);
+
 /* As source_next(); the fault of an error is trace->source->fault. */
 static inline int trace_next(struct trace *trace, const struct item **ret_items)
 {

@@ -78,7 +78,17 @@ diff expected actual
 "$strata" report -e vmexit --xen 4.17 --cpu-vendor amd trace/xen/trace.raw 2>err | grep -q 'reason=ioio '
 "$strata" report -e vmexit trace/xen/trace.raw 2>err | grep -q 'reason=123 '
 "$strata" report --cpu-hz 1G --limit 2 -e vmexit trace 2>err | tail -n 1 | grep -q '^48\.'
-"$strata" stat --by task trace | grep -q ' d1v0$'
+"$strata" stat --by task trace | grep -q ' d1v0 tiny$'
+"$strata" stat --by task trace | grep -q ' idlev0$'
+"$strata" stat --by task -f json trace | grep -q '"vcpu":"d1v0","domain":"tiny",'
+
+# One formats file for both: as xentrace_format has it, and by name.
+"$STRATA_BIN/xentrace_format" trace/xen/events <trace/xen/trace.raw | sed -n '/my_guest/{p;q;}' >actual
+echo 'CPU0  0 (+       0)  my_guest  [ magic = 0xdecafbad, n = 0x0000000200000001 ]' | diff - actual
+"$strata" report --events trace/xen/events -e my_guest trace/xen/trace.raw 2>err |
+    grep -q 'my_guest: magic = 0xdecafbad, n = 0x0000000200000001$'
+"$strata" report --events trace/xen/events -e my_guest --format json trace/xen/trace.raw 2>err |
+    grep -q '"event":"my_guest","fields":{"magic":3737844653,"n":8589934593}'
 
 # What was lost behind the last record is the recorder's to tell.
 manifest true '' ''
