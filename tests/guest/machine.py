@@ -1,0 +1,153 @@
+"""A guest under QEMU's software emulation, and a shell in it to talk to."""
+
+import os
+import select
+import socket
+import subprocess
+import time
+
+CPUS = 2
+# How long anything may take that has an end, on a busy machine. No test measures time.
+PATIENCE = 60
+
+
+class Failure(Exception):
+    """What a scenario expected was not so."""
+
+
+def expect(true, *words):
+    if not true:
+        raise Failure(" ".join(str(word) for word in words))
+
+
+def wait_until(condition, what, patience=PATIENCE):
+    """Returns what CONDITION returns, once that is true."""
+    end = time.monotonic() + patience
+    while True:
+        result = condition()
+        if result:
+            return result
+        expect(time.monotonic() < end, f"after {patience} s:", what)
+        time.sleep(0.02)
+
+
+class Machine:
+    """The running guest.
+
+    Its ports of Strata's are FIFOs (those of the old agents' protocol) and a socket (strata-agent's
+    own protocol) in FOLDER; the ports of the tests are on a second controller, which no test stalls.
+    """
+
+    def __init__(self, kernel, initramfs, folder):
+        self.folder = folder
+        self.ports = os.path.join(folder, "ports")
+        os.makedirs(self.ports)
+        command = [
+            "qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
+            "-smp", str(CPUS), "-m", "512", "-nodefaults", "-display", "none", "-no-reboot",
+            "-kernel", kernel, "-initrd", initramfs,
+            # Without tsc=reliable the kernel distrusts the emulated TSC and reads a slow timer instead.
+            "-append", "console=ttyS0 quiet nokaslr mitigations=off tsc=reliable panic=-1",
+            "-serial", f"file:{folder}/console.log", "-monitor", f"unix:{folder}/monitor,server=on,wait=off",
+            "-device", "virtio-serial-pci,id=strata",
+        ]
+        for number, name in enumerate(["agent-ctl-path"] + [f"trace-path-cpu{n}" for n in range(CPUS)], 1):
+            path = os.path.join(self.ports, name)
+            os.mkfifo(path + ".in")
+            os.mkfifo(path + ".out")
+            command += ["-chardev", f"pipe,id=fifo{number},path={path}",
+                        "-device", f"virtserialport,bus=strata.0,nr={number},chardev=fifo{number},name={name}"]
+        number += 1
+        command += self._socket("agent", "org.strata.agent", "strata", number)
+        command += ["-device", "virtio-serial-pci,id=tests"]
+        command += self._socket("shell", "org.strata.test.shell", "tests", 1)
+        command += self._socket("bell", "org.strata.test.bell", "tests", 2)
+        with open(os.path.join(folder, "qemu.log"), "wb") as log:
+            self.qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            self.shell = self.connect("shell")
+            self.commands = 0
+            self.run("dmesg -n 1", patience=4 * PATIENCE)
+        except BaseException:
+            self.kill()
+            raise
+
+    def _socket(self, name, port, controller, number):
+        path = os.path.join(self.folder, name)
+        return ["-chardev", f"socket,id={name},path={path},server=on,wait=off",
+                "-device", f"virtserialport,bus={controller}.0,nr={number},chardev={name},name={port}"]
+
+    def connect(self, name):
+        """The host's end of a port that is a socket."""
+        end = socket.socket(socket.AF_UNIX)
+
+        def connected():
+            expect(self.qemu.poll() is None, "QEMU ended:", open(f"{self.folder}/qemu.log").read())
+            try:
+                end.connect(os.path.join(self.folder, name))
+                return True
+            except (FileNotFoundError, ConnectionRefusedError):
+                return False
+        wait_until(connected, f"no socket {name}")
+        return end
+
+    def start(self, command):
+        """Gives COMMAND, some lines of sh, to the guest's shell. ended() takes its end."""
+        self.commands += 1
+        self.mark = f"\n@@ {self.commands} ".encode()
+        text = f"{{ {command}\n}} </dev/null; printf '\\n@@ {self.commands} %d\\n' $?\n"
+        self.shell.sendall(text.encode())
+
+    def ended(self, patience=PATIENCE):
+        """The exit status and the output, standard error included, of what was started."""
+        output = bytearray()
+        end = time.monotonic() + patience
+        while True:
+            at = output.find(self.mark, max(0, len(output) - 65536 - len(self.mark) - 8))
+            if at >= 0 and output.endswith(b"\n") and len(output) > at + len(self.mark):
+                return int(output[at + len(self.mark):]), bytes(output[:at])
+            left = end - time.monotonic()
+            if left <= 0:
+                raise Failure(f"after {patience} s no answer from the guest but: {bytes(output[-2000:])}\n{self.console()}"
+                              f"\n{self.registers()}")
+            if select.select([self.shell], [], [], left)[0]:
+                got = self.shell.recv(65536)
+                expect(got, "the guest is gone; the end of its console:\n", self.console())
+                output += got
+
+    def run(self, command, patience=PATIENCE):
+        """The output of COMMAND, which must succeed."""
+        self.start(command)
+        status, output = self.ended(patience)
+        expect(status == 0, f"in the guest, {command!r}: exit status {status}:", output.decode(errors="replace"))
+        return output
+
+    def text(self, command, patience=PATIENCE):
+        return self.run(command, patience).decode(errors="replace").strip()
+
+    def registers(self):
+        """What the CPUs are at, of a guest that hangs."""
+        with socket.socket(socket.AF_UNIX) as monitor:
+            monitor.connect(os.path.join(self.folder, "monitor"))
+            monitor.sendall(b"info registers -a\n")
+            text = b""
+            while text.count(b"(qemu)") < 2:
+                text += monitor.recv(65536)
+        return "\n".join(line for line in text.decode(errors="replace").splitlines() if "RIP" in line or "CPU#" in line)
+
+    def console(self):
+        with open(f"{self.folder}/console.log", errors="replace") as log:
+            return "".join(log.readlines()[-30:])
+
+    def end(self):
+        """Ends the guest as a guest ends."""
+        self.shell.sendall(b"exit\n")
+        try:
+            self.qemu.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise Failure("the guest did not end:\n" + self.console()) from None
+
+    def kill(self):
+        self.qemu.kill()
+        self.qemu.wait()
