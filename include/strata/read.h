@@ -57,7 +57,7 @@ STRATA_API void strata_reader_free(strata_reader *reader);
 /* These are to be called before the first strata_reader_next(), which opens what was added; after it
  * they return -EBUSY. Strings are copied. -ENOMEM. */
 
-/* Adds a capture: a file, a folder that holds one, or "-" for standard input. What it is is seen from
+/* Adds a capture: a file, a folder that holds one or was recorded by strata, or "-" for standard input. What it is is seen from
  * its content. With several captures the items of all come merged by time, for which their clocks
  * must be the same. */
 STRATA_API int strata_reader_add(strata_reader *reader, const char *path);
@@ -72,6 +72,8 @@ STRATA_API int strata_reader_set_keep_going(strata_reader *reader, int keep_goin
 STRATA_API int strata_reader_set_cpu_hz(strata_reader *reader, uint64_t hz);
 /* The version of the Xen that wrote the capture, "4.17". Default: guessed from the records. */
 STRATA_API int strata_reader_set_xen_version(strata_reader *reader, const char *version);
+/* Whose processor that Xen ran on, "amd" or "intel": what names the exits of its guests. */
+STRATA_API int strata_reader_set_cpu_vendor(strata_reader *reader, const char *vendor);
 /* The folder of a copied tracefs, for raw ftrace pages that do not lie in one. */
 STRATA_API int strata_reader_set_tracefs(strata_reader *reader, const char *path);
 /* A copy of /proc/kallsyms, for raw ftrace pages whose tracefs has none beside it. */

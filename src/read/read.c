@@ -22,6 +22,7 @@ struct strata_reader {
     struct names paths;
     struct names events;
     char *xen_version;
+    char *cpu_vendor;
     char *tracefs;
     char *kallsyms;
 
@@ -68,6 +69,7 @@ void strata_reader_free(strata_reader *reader)
     names_done(&reader->paths);
     names_done(&reader->events);
     free(reader->xen_version);
+    free(reader->cpu_vendor);
     free(reader->tracefs);
     free(reader->kallsyms);
     text_done(&reader->text);
@@ -145,6 +147,11 @@ int strata_reader_set_xen_version(strata_reader *reader, const char *version)
     return set_name(reader, &reader->xen_version, version);
 }
 
+int strata_reader_set_cpu_vendor(strata_reader *reader, const char *vendor)
+{
+    return set_name(reader, &reader->cpu_vendor, vendor);
+}
+
 int strata_reader_set_tracefs(strata_reader *reader, const char *path)
 {
     return set_name(reader, &reader->tracefs, path);
@@ -193,6 +200,7 @@ static int open_trace(strata_reader *reader)
     reader->options.events = (const char *const *)reader->events.items;
     reader->options.n_events = reader->events.n;
     reader->options.xen_version = reader->xen_version;
+    reader->options.cpu_vendor = reader->cpu_vendor;
     reader->options.tracefs = reader->tracefs;
     reader->options.kallsyms = reader->kallsyms;
 

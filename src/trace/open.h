@@ -41,6 +41,10 @@ struct opening {
 int recorded_expand(struct trace *trace, const struct trace_options *options, const char *given,
                     struct opening **openings, unsigned *n, struct fault *fault);
 
+/* Notes that SOURCE is not shown because of FAULT. 0, -ENOMEM. */
+int recorded_leave_out(struct trace *trace, const struct manifest_source *source,
+                       const struct fault *fault);
+
 /* Keeps a printf-like sentence for the user. -ENOMEM. */
 int trace_note(struct trace *trace, const char *format, ...) _printf_(2, 3);
 

@@ -7,20 +7,30 @@
 #include "format/xentrace.h"
 #include "trace/open.h"
 
-/* Adds the files that were recorded with the trace. */
-static int add_recorded(struct xen_table *table, const struct opening *opening, struct fault *fault)
+/* Adds the files that were recorded with the trace. Without one of them the events are still worth
+ * showing. */
+static int add_recorded(struct xen_table *table, const struct opening *opening)
 {
     const struct manifest_source *recorded = opening->recorded;
     int r = 0;
 
-    for (unsigned i = 0; recorded && i < recorded->n_events && r >= 0; i++) {
+    for (unsigned i = 0; recorded && i < recorded->n_events && r != -ENOMEM; i++) {
         _cleanup_free_ char *path = NULL;
+        struct fault fault;
+        char why[1024];
 
-        r = manifest_resolve(opening->given, recorded->events[i], &path, fault);
+        fault_clear(&fault);
+        r = manifest_resolve(opening->given, recorded->events[i], &path, &fault);
         if (r >= 0)
-            r = xen_custom_read(table, path, fault);
+            r = xen_custom_read(table, path, &fault);
+        if (r >= 0 || r == -ENOMEM)
+            continue;
+        opening->trace->n_missing++;
+        fault_print(&fault, why, sizeof why);
+        r = trace_note(opening->trace, "%s, which declares events of '%s', is left out: %s",
+                       recorded->events[i], recorded->name, why);
     }
-    return r;
+    return r == -ENOMEM ? r : 0;
 }
 
 static int keep_table(struct trace *trace, struct xen_table *table)
@@ -56,7 +66,7 @@ static int get_table(const struct opening *opening, const struct xen_table **ret
     }
     r = xen_table_built_in(table, fault);
     if (r >= 0)
-        r = add_recorded(table, opening, fault);
+        r = add_recorded(table, opening);
     for (unsigned i = 0; i < options->n_events && r >= 0; i++)
         r = xen_custom_read(table, options->events[i], fault);
     if (r >= 0)
@@ -78,6 +88,9 @@ static int get_host(const struct opening *opening, struct xentrace_options *xen,
         vendor = host->cpu_vendor;
     if (vendor)
         xen->cpu = xen_cpu_parse(vendor);
+    if (options->cpu_vendor && xen->cpu == XEN_CPU_UNKNOWN)
+        return fault_plain(fault, -EINVAL, NULL, "'%s' is not a vendor of processors, like amd",
+                           vendor);
     if (options->xen_version) {
         xen->version = xen_version_parse(options->xen_version, strlen(options->xen_version));
         if (xen->version == 0)

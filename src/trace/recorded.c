@@ -28,6 +28,16 @@ int trace_note(struct trace *trace, const char *format, ...)
     return trace->notes[trace->n_notes++] ? 0 : -ENOMEM;
 }
 
+int recorded_leave_out(struct trace *trace, const struct manifest_source *source,
+                       const struct fault *fault)
+{
+    char why[1024];
+
+    trace->n_missing++;
+    fault_print(fault, why, sizeof why);
+    return trace_note(trace, "the source '%s' cannot be shown: %s", source->name, why);
+}
+
 static int add_opening(struct opening **openings, unsigned *n, const struct opening *opening)
 {
     struct opening *bigger = realloc(*openings, (*n + 1) * sizeof *bigger);
@@ -82,7 +92,6 @@ static int add_sources(struct trace *trace, const struct manifest *manifest,
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
         struct fault missing;
-        char why[1024];
         int r;
 
         if (options->source && strcmp(options->source, source->name) != 0)
@@ -96,9 +105,7 @@ static int add_sources(struct trace *trace, const struct manifest *manifest,
             return fault_plain(fault, r, folder, "out of memory");
         if (!first.error)
             first = missing;
-        trace->n_missing++;
-        fault_print(&missing, why, sizeof why);
-        if (trace_note(trace, "the source '%s' cannot be shown: %s", source->name, why) < 0)
+        if (recorded_leave_out(trace, source, &missing) < 0)
             return -ENOMEM;
     }
     if (wanted == 0 && options->source)

@@ -282,18 +282,45 @@ static int assemble(struct trace *trace)
     return r;
 }
 
+/* What cannot be opened of a recorded folder is noted and left out, if something else is there. */
+static int forgive(struct opening *opening, int r, struct fault *fault, struct fault *first)
+{
+    if (r >= 0)
+        return r;
+    if (r != -ENOMEM && fault->error && opening->recorded) {
+        if (!first->error)
+            *first = *fault;
+        opening->done = true;
+        r = recorded_leave_out(opening->trace, opening->recorded, fault);
+        fault_clear(fault);
+    } else if (!first->error) {
+        *first = *fault;
+    }
+    return r;
+}
+
 static int open_all(struct trace *trace, struct opening *openings, unsigned n, struct fault *fault)
 {
+    struct fault first;
+    struct fault now;
     int r = 0;
 
+    fault_clear(&first);
+    fault_clear(&now);
     /* All are looked at before the first is opened: pages of several CPUs are one capture. */
     for (unsigned i = 0; i < n && r >= 0; i++)
-        r = look_at(&openings[i], fault);
+        r = forgive(&openings[i], look_at(&openings[i], &now), &now, &first);
     for (unsigned i = 0; i < n && r >= 0; i++)
         if (!openings[i].done)
-            r = open_part(&openings[i], fault);
-    if (r >= 0)
-        r = check_clocks(trace, fault);
+            r = forgive(&openings[i], open_part(&openings[i], &now), &now, &first);
+    if (r >= 0 && trace->n_parts == 0)
+        r = first.error;
+    if (r < 0) {
+        if (fault && !fault->error && first.error)
+            *fault = first;
+        return r;
+    }
+    r = check_clocks(trace, fault);
     return r < 0 ? r : assemble(trace);
 }
 

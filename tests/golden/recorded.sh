@@ -146,6 +146,24 @@ if "$strata" report --source gone trace >actual 2>err; then exit 1; fi
 grep -q '^strata: trace/xen/gone: is missing' err
 if "$strata" report --source nonesuch trace >actual 2>err; then exit 1; fi
 grep -q "^strata: trace: has no source 'nonesuch'" err
+# The same of one that is of no known kind, and of tables that are not there or wrong.
+manifest true '' ', {"name": "odd", "kind": "abacus", "layer": "host", "path": "odd"}'
+head -c 5000 /dev/zero >trace/odd
+if "$strata" report --limit 3 trace >actual 2>err; then exit 1; fi
+grep -vc LOST actual | grep -qx 3
+grep -q "^strata: the source 'odd' cannot be shown: trace/odd: is not a capture that strata knows" err
+if "$strata" report --source odd trace >actual 2>err; then exit 1; fi
+grep -q "^strata: trace/odd: is not a capture that strata knows" err
+rm trace/odd
+manifest true '' ''
+mv trace/xen/events events
+if "$strata" report -e 'guest_*' --limit 1 trace >actual 2>err; then exit 1; fi
+grep -q 'guest_0x123: 0xdecafbad ' actual
+grep -q "^strata: xen/events, which declares events of 'xen', is left out: trace/xen/events: is missing" err
+echo 'nonsense %(' >trace/xen/events
+if "$strata" report -e 'guest_*' --limit 1 trace >actual 2>err; then exit 1; fi
+grep -q 'guest_0x123: 0xdecafbad ' actual
+cp events trace/xen/events
 # Of other clocks they are shown one by one.
 manifest true '' ', {"name": "other", "kind": "xentrace", "layer": "hypervisor", "path": "xen/trace.raw"}'
 if "$strata" report trace >actual 2>err; then exit 1; fi

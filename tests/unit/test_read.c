@@ -264,6 +264,7 @@ static void test_misuse(void **state)
     assert_int_equal(strata_reader_set_keep_going(reader, 1), -EBUSY);
     assert_int_equal(strata_reader_set_cpu_hz(reader, 1), -EBUSY);
     assert_int_equal(strata_reader_set_xen_version(reader, "4.17"), -EBUSY);
+    assert_int_equal(strata_reader_set_cpu_vendor(reader, "amd"), -EBUSY);
     assert_int_equal(strata_reader_set_tracefs(reader, folder), -EBUSY);
     assert_int_equal(strata_reader_set_kallsyms(reader, folder), -EBUSY);
     assert_int_equal(strata_reader_set_no_header(reader, 1), -EBUSY);
