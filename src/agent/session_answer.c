@@ -93,7 +93,7 @@ static void on_hello(struct session *session, const struct link_frame *frame)
     atomic_store(&session->greeted, false);
     if (link_get_host_hello(frame, &hello) < 0)
         return;
-    wire_restart(session->wire);
+    wire_forget_pings(session->wire);
     if (hello.lowest > LINK_VERSION || hello.highest < LINK_VERSION) {
         session_put_failed(session, -EPROTONOSUPPORT,
                            "the host speaks no version of the protocol that this agent speaks",

@@ -40,11 +40,10 @@ void wire_disconnect(struct wire *wire)
     pthread_mutex_unlock(&wire->lock);
 }
 
-void wire_restart(struct wire *wire)
+void wire_forget_pings(struct wire *wire)
 {
     pthread_mutex_lock(&wire->lock);
     wire->n_pongs = 0;
-    wire->sequence = 0;
     pthread_mutex_unlock(&wire->lock);
 }
 

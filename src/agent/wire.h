@@ -45,8 +45,8 @@ void wire_init(struct wire *wire);
 void wire_connect(struct wire *wire, int fd, bool is_socket);
 /* It is lost, with what was under way. The caller closes the descriptor behind this. */
 void wire_disconnect(struct wire *wire);
-/* A new conversation on the same connection: frames count from 0 again. */
-void wire_restart(struct wire *wire);
+/* A new conversation on the same connection: nobody waits for the answers to pings of the last one. */
+void wire_forget_pings(struct wire *wire);
 /* The clock that PONG tells; its folder must be valid until another is set. */
 void wire_set_clock(struct wire *wire, const struct guest_clock *clock);
 uint64_t wire_now(struct wire *wire);

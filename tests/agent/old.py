@@ -2,16 +2,15 @@
 """The agent by the old protocol, on this machine's own kernel, with FIFOs and sockets in place of virtio-serial ports."""
 import os
 import re
-import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-from tracefs import ALL_CPUS, CPUS, Tracefs, account, check, decode, wait_for
+from process import Process, all_ended
+from tracefs import CPUS, Tracefs, account, check, decode, wait_for
 
 BIN = sys.argv[1]
 STRATA = f"{BIN}/strata"
@@ -64,33 +63,8 @@ class Fifos:
             os.close(fd)
 
 
-class Agent:
-    def __init__(self, *words, name="strata-agent", **keywords):
-        # Where it waits for something on a busy machine, it waits long.
-        self.process = subprocess.Popen([f"{BIN}/{name}", *words], stderr=subprocess.PIPE, **keywords)
-        self.said = b""
-        Agent.all.append(self.process)
-
-    all = []
-
-    def end(self, number=signal.SIGTERM, status=0):
-        """Returns the seconds it took. The limit catches what never ends; the time itself is for people."""
-        began = time.monotonic()
-        self.process.send_signal(number)
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            check(False, f"a signal {number} did not end the agent")
-        took = time.monotonic() - began
-        self.said += self.process.stderr.read()
-        self.process.stderr.close()
-        check(self.process.returncode == status, f"the agent ended with {self.process.returncode}: {self.said}")
-        return took
-
-    def memory(self):
-        with open(f"/proc/{self.process.pid}/status") as f:
-            return int(re.search(r"VmRSS:\s*(\d+)", f.read())[1]) * 1024
+def Agent(*words, **keywords):
+    return Process([f"{BIN}/strata-agent", *words], **keywords)
 
 
 def marks_in(got):
@@ -331,10 +305,7 @@ def main():
             for scenario in [start_stop, stalled, sockets, standard_output, without_a_port, killed]:
                 scenario(tracefs, work)
         finally:
-            for process in Agent.all:
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
+            all_ended()
             tracefs.close()
 
 

@@ -46,7 +46,7 @@ class Tracefs:
         self.instances = []
 
     def instance(self, name, buffer_kb=None):
-        instance = Instance(self, f"strata-test-{os.getpid()}-{name}")
+        instance = Instance(self, f"strata-test-{os.getpid()}-{name}", make=True)
         self.instances.append(instance)
         if buffer_kb:
             instance.write("buffer_size_kb", str(buffer_kb))
@@ -60,13 +60,16 @@ class Tracefs:
 
 
 class Instance:
-    def __init__(self, tracefs, name):
+    """One of our own, or (without MAKE) an agent's, which has to be left before that can remove it."""
+
+    def __init__(self, tracefs, name, make=False):
         self.tracefs, self.name = tracefs, name
         self.path = f"{tracefs.path}/instances/{name}"
-        try:
-            os.mkdir(self.path)
-        except OSError as e:
-            skip(f"no instance of tracefs can be made: {e}")
+        if make:
+            try:
+                os.mkdir(self.path)
+            except OSError as e:
+                skip(f"no instance of tracefs can be made: {e}")
         self.marker = os.open(f"{self.path}/trace_marker", os.O_WRONLY)
         self.next = {}
 
@@ -95,10 +98,13 @@ class Instance:
         names = ["tracing_on", "buffer_size_kb", "trace_clock", "buffer_percent", "set_event", "trace_options"]
         return {name: self.read(name) for name in names}
 
+    def leave(self):
+        os.close(self.marker)
+        self.marker = -1
+
     def remove(self):
         if self.marker >= 0:
-            os.close(self.marker)
-            self.marker = -1
+            self.leave()
             # Whoever read it may still be closing.
             for _ in range(1000):
                 try:

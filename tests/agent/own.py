@@ -1,0 +1,439 @@
+#!/usr/bin/env python3
+"""The agent by its own protocol, on this machine's own kernel, over sockets, with a host of these tests' own."""
+import errno
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import host
+from host import Host, connect
+from process import Process, all_ended
+from tracefs import CPUS, Instance, Tracefs, account, check, read_folder, wait_for
+
+BIN = sys.argv[1]
+STRATA = f"{BIN}/strata"
+EVENTS = [("sched:sched_switch", "")]
+
+
+def agent_of(*words):
+    return Process([f"{BIN}/strata-agent", *words])
+
+
+class Listening:
+    """An agent that listens at a socket in a file."""
+
+    def __init__(self, work, name, *words):
+        self.path = f"{work}/{name}"
+        self.agent = agent_of("-l", f"unix:{self.path}", *words)
+        wait_for(lambda: os.path.exists(self.path) or self.agent.process.poll() is not None, "the agent's socket")
+        check(self.agent.process.poll() is None, "the agent does not listen")
+
+    def connect(self):
+        return connect(self.path)
+
+    def end(self, *words):
+        return self.agent.end(*words)
+
+
+def instances_of(tracefs, agent):
+    return [name for name in os.listdir(f"{tracefs.path}/instances")
+            if name.startswith(f"strata-agent-{agent.process.pid}-")]
+
+
+def instance_of(tracefs, agent):
+    names = instances_of(tracefs, agent)
+    check(len(names) == 1, f"the agent has the instances {names}")
+    return Instance(tracefs, names[0])
+
+
+def fails(function, number, words, *arguments, **keywords):
+    try:
+        function(*arguments, **keywords)
+    except OSError as e:
+        check(e.errno == number and words in e.strerror, f"it failed with {e.errno}: {e.strerror}")
+        return e.filename  # what to do
+    check(False, f"that should have failed: {words}")
+
+
+def write_folder(work, got):
+    """What arrived, as a folder that strata report reads."""
+    folder = tempfile.mkdtemp(dir=work)
+    for path, content in got.metas.items():
+        os.makedirs(os.path.dirname(f"{folder}/{path}"), exist_ok=True)
+        with open(f"{folder}/{path}", "wb") as f:
+            f.write(content)
+    for cpu, pages in got.pages.items():
+        with open(f"{folder}/cpu{cpu}.raw", "wb") as f:
+            f.write(pages)
+    return folder
+
+
+def conversation(tracefs, work):
+    """From HELLO to BYE: what decodes the trace, the clock, filters, all that was written, counts, and nothing left behind."""
+    listening = Listening(work, "conversation")
+    h = listening.connect()
+    h.hello()
+    check(not h.needs_auth and h.agent.startswith("strata-agent ") and h.release == os.uname().release, "HELLO is wrong")
+    check(h.possible >= len(h.online) and set(CPUS) <= set(h.online), "HELLO's CPUs are wrong")
+    check("mono" in h.clocks and h.clock in h.clocks, f"HELLO offers the clocks {h.clocks}")
+    check(h.boot_id == open("/proc/sys/kernel/random/boot_id").read().strip(), "HELLO's boot_id is wrong")
+    h.setup([("sched:sched_s*", ""), ("sched:sched_process_exit", "pid == 1"), ("workqueue", "")], clock="mono", level=3)
+    check(instances_of(tracefs, listening.agent) and h.trace_clock == "mono" and h.hz == 1000000000, "READY is wrong")
+    check(h.compressed > 0, "nothing is compressed")
+    formats = [path for path in h.metas if path.startswith("events/") and path.endswith("/format")]
+    enabled = [path for path in formats if not path.startswith("events/ftrace/")]
+    check(len(enabled) == h.n_events and formats[:h.n_events] == enabled, "the formats of the enabled events do not come first")
+    check(list(h.metas)[0].endswith("/format"), "something comes before the formats")
+    for path in formats + ["events/header_page", "trace_clock"]:
+        want = open(f"{tracefs.path}/{path}").read()
+        check(path == "trace_clock" or h.metas[path].decode() == want, f"{path} came as another file")
+    check("[mono]" in h.metas["trace_clock"].decode(), "trace_clock does not say mono")
+    check(h.facts["hostname"] == os.uname().nodename and h.metas["saved_cmdlines"], "facts or names of tasks are missing")
+    instance = instance_of(tracefs, listening.agent)
+    check(instance.read("tracing_on") == "0\n", "it traces before START")
+    check(instance.read("events/sched/sched_process_exit/filter") == "pid == 1\n", "the filter is not set")
+    check(instance.read("events/workqueue/enable") == "1\n" and instance.read("events/irq/enable") == "0\n", "wrong events")
+
+    # On this machine the guest's clock is the host's, so the true offset is known: 0.
+    for _ in range(20):
+        before, came, sent, behind = h.ping()
+        check(before <= came <= sent <= behind, f"PONG's times {came}, {sent} do not lie between {before} and {behind}")
+
+    instance.write("events/enable", "0")
+    before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    started = h.start()
+    check(before <= started <= time.clock_gettime_ns(time.CLOCK_MONOTONIC), "STARTED's time is wrong")
+    written = {}
+    for i in range(10):
+        for cpu in CPUS:
+            instance.mark(cpu, 300)
+            written[cpu] = instance.next[cpu]
+        h.ping()
+    stopped = h.stop()
+    check(started < stopped <= time.clock_gettime_ns(time.CLOCK_MONOTONIC), "STOPPED's time is wrong")
+    # Complete: nothing comes behind STOPPED.
+    check(account(read_folder(STRATA, write_folder(work, h)), written, "conversation", instance) == 0, "something was lost")
+    for cpu in CPUS:
+        status = h.status[cpu]
+        check(status["read_events"] == written[cpu] and status["overrun"] == 0 and status["bytes_queued"] == 0 and
+              status["pages_sent"] == status["pages_read"] == h.next_page[cpu] and status["online"] == 1, f"STATUS: {status}")
+
+    # Again, in the same session: numbers of pages go on.
+    pages = dict(h.next_page)
+    h.start()
+    for cpu in CPUS:
+        instance.mark(cpu, 10)
+        written[cpu] = instance.next[cpu]
+    h.stop()
+    check(all(h.next_page[cpu] > pages[cpu] for cpu in CPUS) and h.gaps == 0, "pages are not numbered on")
+    account(read_folder(STRATA, write_folder(work, h)), written, "again", instance)
+    h.send(host.ASK_STATUS)
+    check(h.wait(host.STATUS), "no status")
+    instance.leave()
+    h.send(host.BYE)
+    wait_for(lambda: not instances_of(tracefs, listening.agent), "the instance to go")
+    h.hello()
+    h.setup(EVENTS)
+    check(h.trace_clock in ("x86-tsc", "mono_raw"), f"the best clock is {h.trace_clock}")
+    check(instances_of(tracefs, listening.agent), "there is no second instance")
+    listening.end()
+    check(not instances_of(tracefs, listening.agent), "an instance is left")
+    h.close()
+    print(f"conversation: {sum(written.values())} markers, {len(h.metas)} files")
+
+
+def start_stop(tracefs, work):
+    """50 times, each complete."""
+    listening = Listening(work, "startstop")
+    h = listening.connect()
+    h.hello()
+    h.setup(EVENTS)
+    instance = instance_of(tracefs, listening.agent)
+    instance.write("events/enable", "0")
+    written = {}
+    for i in range(50):
+        h.start()
+        for cpu in CPUS:
+            instance.mark(cpu, 1 + 60 * (i % 4))
+            written[cpu] = instance.next[cpu]
+        h.stop()
+        check(all(h.pages[cpu].count(b" of cpu ") == written[cpu] for cpu in CPUS), f"stop {i} is not complete")
+    check(account(read_folder(STRATA, write_folder(work, h)), written, "start_stop", instance) == 0, "something was lost")
+    instance.leave()
+    listening.end()
+    h.close()
+    print(f"start_stop: {sum(written.values())} markers")
+
+
+def stalled(tracefs, work):
+    """A host that does not read: bounded memory, exact counts, pings when it is back."""
+    listening = Listening(work, "stalled", "-q", "128k")
+    h = listening.connect()
+    h.hello()
+    h.setup(EVENTS, buffer_kib=64, queue_kib=1 << 20)
+    instance = instance_of(tracefs, listening.agent)
+    instance.write("events/enable", "0")
+    h.start()
+    written = {}
+    memory = 0
+    for _ in range(10):
+        for cpu in CPUS:
+            instance.mark(cpu, 6000)
+            written[cpu] = instance.next[cpu]
+        memory = max(memory, listening.agent.memory())
+    h.ping()
+    h.stop()
+    lost = account(read_folder(STRATA, write_folder(work, h)), written, "stalled", instance)
+    check(lost > 0, "nothing was lost, so nothing was tried")
+    for cpu in CPUS:
+        status = h.status[cpu]
+        check(status["overrun"] + status["read_events"] == written[cpu], f"STATUS does not count what was lost: {status}")
+        check(status["times_full"] > 0, "no queue was ever full")
+    if not os.environ.get("SANITIZED"):
+        check(memory < (4 << 20) + len(CPUS) * (128 << 10), f"it took {memory} bytes of memory")
+    # Once more, and ended so.
+    h.start()
+    for cpu in CPUS:
+        instance.mark(cpu, 20000)
+    instance.leave()
+    took = listening.end()
+    check(not instances_of(tracefs, listening.agent), "an instance is left")
+    h.close()
+    print(f"stalled: {lost} of {sum(written.values())} markers lost and counted, {memory >> 10} KiB of memory, ended in {took:.3f} s")
+
+
+def resumed(tracefs, work):
+    """A connection is lost in the midst of a frame: the session goes on, and pages that did not come show."""
+    folder = f"{work}/ports"
+    os.mkdir(folder)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"{folder}/org.strata.agent")
+    listener.listen()
+    listener.settimeout(60)
+    # Here the agent connects, as to a virtio-serial port.
+    agent = agent_of("-p", folder)
+    h = Host(listener.accept()[0])
+    h.hello()
+    h.setup(EVENTS, buffer_kib=4096)
+    instance = instance_of(tracefs, agent)
+    instance.write("events/enable", "0")
+    first = h
+    h.start()
+    written = {}
+    for i in range(5):
+        for cpu in CPUS:
+            instance.mark(cpu, 2000)
+            written[cpu] = instance.next[cpu]
+        # Some of it is read, the rest thrown away with the connection.
+        for _ in range(2):
+            kind, body = h.next()
+            if kind == host.DATA:
+                h.on_data(body)
+        h.close()
+        for cpu in CPUS:
+            instance.mark(cpu, 500)
+            written[cpu] = instance.next[cpu]
+        h = Host(listener.accept()[0], before=h)
+        h.hello()
+        check(h.session == first.session, "the agent has begun another session")
+        h.resume(first)
+    h.stop()
+    seen = read_folder(STRATA, write_folder(work, h))
+    for cpu in CPUS:
+        numbers = [item for item in seen[cpu] if not isinstance(item, str)]
+        check(numbers == sorted(set(numbers)) and numbers[-1] == written[cpu] - 1, "markers are out of order")
+        missing = written[cpu] - len(numbers)
+        check(instance.overrun(cpu) == 0, "the kernel's buffer was too small for this")
+        check(h.status[cpu]["pages_sent"] == h.next_page[cpu], "pages are missing that no gap shows")
+        check(missing == 0 or h.gaps > 0, f"CPU {cpu}: {missing} markers are missing without a gap")
+    # An id that is not its own.
+    fails(h.resume, errno.ESTALE, "is over", Wrong(h))
+    instance.leave()
+    agent.end()
+    check(not instances_of(tracefs, agent), "an instance is left")
+    h.close()
+    listener.close()
+    print(f"resumed: 5 times, {h.gaps} pages were on their way and lost")
+
+
+class Wrong:
+    def __init__(self, h):
+        self.session, self.page_size = b"x" * 16, h.page_size
+
+
+def kept(tracefs, work):
+    """A host that does not come back: for as long as it said. One that is killed and comes anew begins anew."""
+    listening = Listening(work, "kept")
+    h = listening.connect()
+    h.hello()
+    h.setup(EVENTS, keep=1)
+    h.start()
+    h.close()
+    check(instances_of(tracefs, listening.agent), "the session did not outlive its connection")
+    wait_for(lambda: not instances_of(tracefs, listening.agent), "the session to end")
+    for _ in range(3):
+        h = listening.connect()
+        h.hello()
+        h.setup(EVENTS)
+        h.start()
+        h.close()
+    check(len(instances_of(tracefs, listening.agent)) == 1, "sessions pile up")
+    listening.end()
+    check(b"no host has come back for 1 s" in listening.agent.said, listening.agent.said)
+    print("kept: fine")
+
+
+def killed(tracefs, work):
+    """The instance of an agent that was killed is removed by the next one; that of one that lives is not."""
+    one, other = Listening(work, "one"), Listening(work, "other")
+    for listening in one, other:
+        h = listening.connect()
+        h.hello()
+        h.setup(EVENTS)
+        h.start()
+        listening.h = h
+    one.agent.process.kill()
+    one.agent.process.wait()
+    check(instances_of(tracefs, one.agent), "the kernel has removed it by itself")
+    third = Listening(work, "third")
+    check(not instances_of(tracefs, one.agent), "the instance of the dead is left")
+    check(instances_of(tracefs, other.agent), "the instance of the living is gone")
+    other.h.stop()
+    other.end()
+    third.end()
+    one.agent.process.stderr.close()
+    print("killed: fine")
+
+
+def wrong(tracefs, work):
+    """What cannot be is refused with a reason, and leaves nothing behind; garbage is passed over."""
+    listening = Listening(work, "wrong")
+    h = listening.connect()
+    h.send(host.SETUP, b"before HELLO")
+    h.socket.sendall(os.urandom(100) + host.frame(host.START)[:20])
+    h.hello()
+    fails(h.hello, errno.EPROTONOSUPPORT, "version", 2, 3)
+    h.hello()
+    fails(h.setup, errno.ENOENT, "no event 'sched:sched_nothing'", [("sched:sched_switch", ""), ("sched:sched_nothing", "")])
+    fails(h.setup, errno.EINVAL, "does not take the filter 'prio >'", [("sched:sched_waking", "prio >")])
+    fails(h.setup, errno.ENOENT, "no trace clock 'sundial'", EVENTS, clock="sundial")
+    fails(h.setup, errno.ENOMEM, "more than a quarter of the guest's memory", EVENTS, buffer_kib=1 << 31)
+    fails(h.start, errno.EINVAL, "START without SETUP")
+    fails(h.stop, errno.EINVAL, "STOP without SETUP")
+    h.send(host.SETUP, b"nonsense")
+    fails(h.wait, errno.EBADMSG, "not well formed", host.READY)
+    h.send(99)
+    fails(h.wait, errno.EPROTO, "does not know this message", host.READY)
+    check(not instances_of(tracefs, listening.agent), "an instance is left of what failed")
+    # A frame whose end never comes, then another host on the same stream.
+    h.socket.sendall(host.frame(host.SETUP, b"x" * 60000)[:1000])
+    h.sent = 0
+    h.hello()
+    h.setup(EVENTS)
+    h.start()
+    # Everything twice, and in the midst of it HELLO again.
+    h.start()
+    h.hello()
+    h.setup(EVENTS)
+    h.start()
+    h.stop()
+    h.stop()
+    listening.end()
+    check(not instances_of(tracefs, listening.agent), "an instance is left")
+    h.close()
+    print("wrong: fine")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def tcp(tracefs, work):
+    """TCP, never without a key, and nothing for who does not know it."""
+    port = free_port()
+    key_file = f"{work}/key"
+    with open(key_file, "w") as f:
+        f.write("a key of some length\n")
+    for mode, words, told in [
+            (0o600, [], "give a key by --key"),
+            (0o644, ["-k", key_file], "others can read this key"),
+            (0o600, ["-k", "/dev/null"], "others can read this key"),
+            (0o600, ["-k", f"{work}/none"], "No such file")]:
+        os.chmod(key_file, mode)
+        done = subprocess.run([f"{BIN}/strata-agent", "-l", f"tcp:127.0.0.1:{port}", *words], capture_output=True, text=True)
+        check(done.returncode == 1 and told in done.stderr, done)
+    for address in "tcp:localhost:1", "tcp:127.0.0.1", "tcp:1.2.3.4:0", "tcp:1.2.3.4:65536", "vsock:x", "unix:", "file:x":
+        done = subprocess.run([f"{BIN}/strata-agent", "-l", address], capture_output=True, text=True)
+        check(done.returncode == 1 and "is no address to listen at" in done.stderr, done)
+
+    agent = agent_of("-l", f"tcp:127.0.0.1:{port}", "-k", key_file)
+
+    def attempt():
+        try:
+            return Host(socket.create_connection(("127.0.0.1", port)))
+        except ConnectionRefusedError:
+            return None
+
+    connections = []
+    wait_for(lambda: connections.append(attempt()) or connections[-1], "the agent to listen")
+    h = connections[-1]
+    h.hello()
+    check(h.needs_auth, "the agent asks for no key")
+    # Without a proof nothing is answered, nothing is done.
+    h.send(host.PING, struct.pack("<QQ", 1, 2))
+    h.send(host.SETUP, struct.pack("<III", 0, 0, 0) + host.text("") + struct.pack("<BBI", 0, 0, 0))
+    h.send(host.START)
+    fails(h.auth, errno.EACCES, "does not know the key", b"another key of some length")
+    check(not instances_of(tracefs, agent), "it traces for somebody unknown")
+    try:
+        h.next()
+        check(False, "it goes on talking to somebody unknown")
+    except host.Gone:
+        pass
+    h.close()
+    h = attempt()
+    h.hello()
+    h.auth(b"a key of some length")
+    h.setup(EVENTS, clock="mono")
+    before, came, sent, behind = h.ping()
+    check(before <= came <= sent <= behind, "PONG is wrong")
+    h.start()
+    h.stop()
+    agent.end()
+    h.close()
+
+    # The agent connects.
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        listener.settimeout(60)
+        agent = agent_of("-c", f"tcp:127.0.0.1:{listener.getsockname()[1]}", "-k", key_file)
+        h = Host(listener.accept()[0])
+        h.hello()
+        h.auth(b"a key of some length")
+        h.setup(EVENTS)
+        agent.end()
+        h.close()
+    print("tcp: fine")
+
+
+def main():
+    only = sys.argv[2:]
+    with tempfile.TemporaryDirectory() as work:
+        tracefs = Tracefs(work)
+        try:
+            for scenario in [conversation, start_stop, stalled, resumed, kept, killed, wrong, tcp]:
+                if not only or scenario.__name__ in only:
+                    scenario(tracefs, work)
+        finally:
+            all_ended()
+            tracefs.close()
+
+
+main()
