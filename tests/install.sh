@@ -137,7 +137,7 @@ if command -v make >/dev/null; then
     printf 'trace-event uart_write on\ninfo trace-events *_write\nquit\n' |
         LD_LIBRARY_PATH="$root/$libdir" "$dest/tiny-vmm/tiny-vmm" -rounds 20 -monitor stdio \
             -trace "ctf=$dest/trace" "$dest/disk" | tr -d '\r' >"$dest/said"
-    grep -q '^tiny-vmm monitor - ' "$dest/said" && grep -q 'uart_write : state 1$' "$dest/said" &&
+    grep -q 'tiny-vmm monitor - ' "$dest/said" && grep -q 'uart_write : state 1$' "$dest/said" &&
         grep -q 'vcpu_mmio_write : state 0$' "$dest/said" || fail "its monitor said: $(cat "$dest/said")"
 fi
 
