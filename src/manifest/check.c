@@ -110,6 +110,9 @@ int manifest_resolve(const char *folder, const char *path, char **ret_path, stru
         if (S_ISLNK(st.st_mode))
             return fault_plain(fault, -ELOOP, full,
                                "is a symbolic link, which a trace's folder may not have");
+        /* Opening a pipe would wait. */
+        if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+            return fault_plain(fault, -EINVAL, full, "is neither a file nor a folder");
         if (part)
             *part = '/';
     } while (part);

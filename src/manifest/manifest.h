@@ -110,8 +110,9 @@ int manifest_read(const char *folder, struct manifest *ret_manifest, struct faul
 int manifest_parse(const char *text, size_t len, const char *name, struct manifest *ret_manifest,
                    struct fault *fault);
 
-/* Puts FOLDER/trace.json in place, all of it or nothing: whoever opens the folder meanwhile, or after a
- * crash, sees the old one or the new one. Not for two writers at a time. Bytes that are not UTF-8 become
+/* Puts FOLDER/trace.json in place, all of it or nothing: whoever opens the folder meanwhile, or after
+ * this process was killed, sees the old one or the new one. When all sources are complete it waits until
+ * that is on the disk, else it does not wait. Not for two writers at a time. Bytes that are not UTF-8 become
  * U+FFFD. -EINVAL with FAULT: manifest_read() would refuse it; an errno from writing; -ENOMEM. */
 int manifest_write(const char *folder, const struct manifest *manifest, struct fault *fault);
 /* The same into TEXT. */
@@ -122,5 +123,5 @@ int manifest_put(const struct manifest *manifest, const char *name, struct text 
 bool manifest_path_is_fine(const char *path);
 
 /* FOLDER/PATH, malloc()ed, where no part of PATH is a symbolic link (which could lead out of the
- * folder). -ELOOP with FAULT: one is; -ENOENT and its like, with FAULT; -ENOMEM. */
+ * folder), and the last is a file or a folder. -ELOOP with FAULT: one is; -EINVAL; -ENOENT and its like, with FAULT; -ENOMEM. */
 int manifest_resolve(const char *folder, const char *path, char **ret_path, struct fault *fault);

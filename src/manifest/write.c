@@ -189,8 +189,19 @@ int manifest_put(const struct manifest *manifest, const char *name, struct text 
     return 0;
 }
 
-/* Puts TEXT into the file NEW_NAME of the folder DIR, and that in the place of the old one. */
-static int replace(int dir, const char *new_name, struct text *text)
+/* While something is recorded, the disk is not waited for: it could take seconds in which buffers
+ * overflow. */
+static bool is_final(const struct manifest *manifest)
+{
+    for (unsigned i = 0; i < manifest->n_sources; i++)
+        if (!manifest->sources[i].complete)
+            return false;
+    return true;
+}
+
+/* Puts TEXT into the file NEW_NAME of the folder DIR, and that in the place of the old one; with SYNC so
+ * that it outlives the machine's crash. */
+static int replace(int dir, const char *new_name, struct text *text, bool sync)
 {
     const char *p = text->start;
     int fd = openat(dir, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -207,7 +218,7 @@ static int replace(int dir, const char *new_name, struct text *text)
             r = -errno;
     }
     /* The name must not reach the disk before the bytes do. */
-    if (r == 0 && fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
+    if (r == 0 && sync && fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
         r = -errno;
     if (close(fd) < 0 && r == 0)
         r = -errno;
@@ -226,7 +237,7 @@ int manifest_write(const char *folder, const struct manifest *manifest, struct f
 
     if (r == 0) {
         dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        r = dir < 0 ? -errno : replace(dir, "." MANIFEST_NAME ".new", &text);
+        r = dir < 0 ? -errno : replace(dir, "." MANIFEST_NAME ".new", &text, is_final(manifest));
         if (r < 0)
             fault_plain(fault, r, folder, "cannot write " MANIFEST_NAME ": %s", strerror(-r));
         if (dir >= 0)

@@ -285,6 +285,12 @@ static void test_resolve(void **state)
     assert_int_equal(manifest_resolve(folder, "xen/none", &path, &fault), -ENOENT);
     assert_non_null(strstr(fault.what, "missing"));
     fault_clear(&fault);
+    assert_int_equal(mkfifo(in_folder("xen/pipe"), 0666), 0);
+    assert_int_equal(manifest_resolve(folder, "xen/pipe", &path, &fault), -EINVAL);
+    assert_non_null(strstr(fault.what, "neither"));
+    fault_clear(&fault);
+    assert_int_equal(manifest_resolve(folder, "xen/trace.raw/x", &path, &fault), -ENOTDIR);
+    fault_clear(&fault);
     assert_int_equal(manifest_resolve(folder, "../x", &path, &fault), -EINVAL);
     assert_null(path);
 }
