@@ -16,7 +16,7 @@ for tool in gcc g++ clang-14 clang++-14 cmake make meson ninja pkg-config readel
     }
 done
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+trap 'rm -rf "$dir" "/dev/shm/strata-examples-$$"' EXIT
 mkdir "$dir/nothing"
 prefix=$dir/prefix
 strata=${STRATA_BIN:-$tree/build/bin}/strata
@@ -208,6 +208,29 @@ tiny_vmm() {
     ! "$binary" /dev/null/none >"$dir/out" 2>"$dir/err" || fail "a disk that is not there is no error"
 }
 
+# Several processors with per-CPU buffers, recorded by the command that records Xen.
+toy_hypervisor() {
+    binary=$dir/example/toy-hypervisor
+    rm -rf "$dir/native"
+    "$binary" -wait -buffer "strata-examples-$$" -exits 1000 -pages 512 >"$dir/out" 2>"$dir/err" &
+    pid=$!
+    until [ -s "$dir/out" ]; do
+        kill -0 $pid || fail "it has ended: $(cat "$dir/err")"
+        sleep 0.05
+    done
+    "$strata" record --buffer "strata-examples-$$" --events "$dir/example/events" -o "$dir/native" \
+        >"$dir/log" 2>"$dir/err" &
+    recorder=$!
+    wait $pid || fail "it failed: $(cat "$dir/err")"
+    kill -TERM $recorder
+    wait $recorder || fail "it cannot be recorded: $(cat "$dir/err")"
+    "$strata" report --strict "$dir/native" >"$dir/report" || fail "strata cannot read the trace"
+    n=$(sed -n 's/^cpu.* \([0-9]*\) records$/\1/p' "$dir/out" | awk '{ n += $1 } END { print n }')
+    [ "$(wc -l <"$dir/report")" -eq "$n" ] || fail "$(wc -l <"$dir/report") records, not $n"
+    [ "$(grep -c ' vmexit: reason=' "$dir/report")" -eq 2000 ] || fail "not as many exits as there were"
+    grep -q ' toy_tick: ' "$dir/report" || fail "its own events are not known"
+}
+
 copy() {
     rm -rf "$dir/example"
     cp -R "$tree/examples/$1" "$dir/example"
@@ -276,6 +299,16 @@ for CC in gcc clang-14; do
     tiny_vmm
     ! readelf -d "$binary" | grep -q 'NEEDED.*lttng' ||
         fail "$what: is linked with LTTng, of which it has no tracepoint"
+    echo "ok: $what"
+
+    what="examples/toy-hypervisor with $CC"
+    copy toy-hypervisor
+    build() { make -C "$dir/example" CC="$CC" CFLAGS='-O2 -std=c11 -Wall -Wextra -Wconversion -Werror' "$@"; }
+    loud build
+    toy_hypervisor
+    loud build clean
+    ls "$dir/example" >"$dir/left"
+    ls "$tree/examples/toy-hypervisor" | diff - "$dir/left" || fail "make clean leaves something"
     echo "ok: $what"
 
     # Strata from the tree, not from where it is installed. One of the two is a cross build, as far as

@@ -23,6 +23,8 @@ static const struct option where[] = {
      offsetof(struct record_options, attach)},
     {OPTION_FLAG, 0, "xen", NULL, "the Xen that this runs on, as root in dom0",
      offsetof(struct record_options, xen)},
+    {OPTION_STRING, 0, "buffer", "NAME", "per-CPU buffers of a program, in shared memory",
+     offsetof(struct record_options, buffers.name)},
     {OPTION_END},
 };
 
@@ -45,7 +47,7 @@ static const struct option attach_options[] = {
 static const struct option_group groups[] = {
     {"What is recorded, one of", where, 0},
     {"Options", record_option_table, 0},
-    {"With --xen", record_buffers_options, offsetof(struct record_options, buffers)},
+    {"With --xen and --buffer", record_buffers_options, offsetof(struct record_options, buffers)},
     {"With --attach", attach_options, 0},
     {NULL},
 };
@@ -56,7 +58,9 @@ const struct command record_command = {
     .operands = "[PID|RINGS]",
     .about = "With --xen, writes what Xen's trace buffers get, and with it all that decoding\n"
              "needs: Xen's version, its clock's rate, the names of domains. Ends by --time or\n"
-             "by SIGINT, SIGTERM or SIGHUP, and leaves Xen's event mask as it was.\n\n"
+             "by SIGINT, SIGTERM or SIGHUP, and leaves Xen's event mask as it was. With\n"
+             "--buffer, the same from a program that traces as Xen does (strata-percpu(7)):\n"
+             "NAME is a file, or an object of shm_open(). Masks are left as they were.\n\n"
              "With --attach, writes the native trace of a program that runs and was started\n"
              "with writer=none among its trace options, so that nothing in it writes. Ends\n"
              "with the program, or by SIGINT or SIGTERM, and takes the rest. It may be killed\n"
@@ -241,13 +245,14 @@ int cmd_record(int argc, char **argv)
 {
     struct record_options options = {.buffers = RECORD_BUFFERS_DEFAULT};
     int status = EXIT_COULD_NOT;
-    int n;
+    int n, wanted;
 
     if (!options_parse(&record_command, argc, argv, &options, &n, &status))
         return status;
-    if (options.attach + options.xen != 1)
-        status = cmd_usage_error("record", options.attach ? "--attach or --xen, one at a time"
-                                                          : "what? --attach or --xen is missing");
+    wanted = options.attach + options.xen + (options.buffers.name != NULL);
+    if (wanted != 1)
+        status = cmd_usage_error("record", wanted ? "--attach, --xen or --buffer, one at a time"
+                                                  : "what? --attach, --xen or --buffer is missing");
     else if (!options.output)
         status = cmd_usage_error("record", "where to? --output=FOLDER is missing");
     else if (options.attach)

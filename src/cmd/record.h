@@ -7,6 +7,7 @@
 
 /* Of recording from per-CPU trace buffers. */
 struct record_buffers_options {
+    const char *name;      /* of a file of them; NULL: those of Xen */
     struct strings events; /* words of declare/xen_choice.h; none: all */
     struct strings tables; /* files that declare events */
     const char *cpus;

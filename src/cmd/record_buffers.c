@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* strata record --xen: the records of per-CPU trace buffers, and what decodes them, into a folder. */
+/* strata record --xen, and --buffer: the records of per-CPU trace buffers, and what decodes them, into a
+ * folder. */
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "capture/percpu.h"
 #include "capture/xen.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
@@ -65,7 +67,7 @@ static void tell(const struct record_options *options, const struct recorder_tot
     fflush(stdout);
     if (totals->left_out)
         cmd_message("  %" PRIu64
-                    " others came, as Xen's mask is coarser than what was asked for, and "
+                    " others came, as the mask is coarser than what was asked for, and "
                     "were left out",
                     totals->left_out);
     if (totals->dropped)
@@ -81,8 +83,9 @@ static int run(const struct record_options *options, struct record_run *run,
     struct stream output;
     bool begun = false;
     int status = EXIT_COULD_NOT;
-    int r = recording_new(options->output, "xen", options->buffers.tables.items,
-                          options->buffers.tables.n, &run->recording, &fault);
+    int r = recording_new(options->output, options->buffers.name ? "percpu" : "xen",
+                          options->buffers.tables.items, options->buffers.tables.n, &run->recording,
+                          &fault);
 
     if (r >= 0)
         r = stream_init(&output, recording_fd(run->recording), recording_path(run->recording),
@@ -117,8 +120,11 @@ static int with_choice(const struct record_options *options, const struct xen_ch
                      .memory = o->memory},
         .seconds = options->seconds,
         .leave = o->leave_on,
-        .more_room = "Less of --event, a shorter --poll or, once after each boot, a larger "
-                     "--buffer-size helps",
+        .more_room = o->name
+                         ? "Less of --event, a shorter --poll, or larger buffers of the program "
+                           "help"
+                         : "Less of --event, a shorter --poll or, once after each boot, a larger "
+                           "--buffer-size helps",
     };
     struct recorder_totals totals = {0};
     struct cpu_list cpus;
@@ -129,7 +135,8 @@ static int with_choice(const struct record_options *options, const struct xen_ch
         return cmd_usage_error("record", "--buffer-size is 255M at most");
     r.settings.pages = (unsigned)pages;
     record_catch_signals();
-    if (xen_buffers_open(&r.buffers, &fault) < 0 ||
+    if ((o->name ? percpu_buffers_open(o->name, &r.buffers, &fault)
+                 : xen_buffers_open(&r.buffers, &fault)) < 0 ||
         (o->cpus && cpu_list_parse(o->cpus, r.buffers->n_cpus, &cpus, &fault) < 0)) {
         cmd_fault(&fault);
         buffers_free(r.buffers);
@@ -150,7 +157,8 @@ int record_buffers(const struct record_options *options, int n, char **operands)
     int status;
 
     if (n > 0)
-        return cmd_usage_error("record", "'%s' is too much: --xen takes no PID", operands[0]);
+        return cmd_usage_error("record", "'%s' is too much: --%s takes no PID", operands[0],
+                               options->xen ? "xen" : "buffer");
     if (options->buffers.poll == 0 || options->buffers.poll > 3600000)
         return cmd_usage_error("record", "--poll is 1 to 3600000 milliseconds");
     if (xen_choice_init(&choice) < 0) {

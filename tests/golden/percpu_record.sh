@@ -1,0 +1,194 @@
+#!/bin/sh
+# Recording from per-CPU buffers of a program, examples/toy-hypervisor ($TOY): counts that agree to the
+# last record, losses, masks that are restored, one recorder at a time.
+set -eu
+
+dir=$(mktemp -d)
+name=strata-test-$$
+toy=
+trap 'kill $toy 2>/dev/null || :; rm -rf "$dir" "/dev/shm/$name"' EXIT
+strata=$STRATA_BIN/strata
+events=$(cd "$(dirname "$0")/../../examples/toy-hypervisor" && pwd)/events
+cd "$dir"
+[ -w /dev/shm ] || exit 77
+
+fail() {
+    echo "percpu_record: $*" >&2
+    for file in toy.out toy.err record.out record.err; do
+        [ ! -s $file ] || sed "s/^/$file: /" $file >&2
+    done
+    exit 1
+}
+
+# until_true COMMAND...: waits until it holds, and as long as the toy runs.
+until_true() {
+    until "$@" 2>/dev/null; do
+        kill -0 $toy 2>/dev/null || fail "the toy has ended while waiting for: $*"
+        sleep 0.02
+    done
+}
+
+# start_toy OPTION...
+start_toy() {
+    : >toy.out
+    "$TOY" -buffer "$name" "$@" >toy.out 2>toy.err &
+    toy=$!
+    until_true test -s toy.out
+}
+
+# The word at OFFSET of the area.
+word() {
+    od -A n -t x4 -j "$1" -N 4 "/dev/shm/$name" | tr -d ' \n'
+}
+is_on() {
+    [ "$(word 128)" = 00000001 ]
+}
+
+# record OPTION...: in the background, from before the toy begins until it has ended.
+record() {
+    rm -rf trace
+    "$strata" record --buffer "$name" -o trace "$@" >record.out 2>record.err &
+    recorder=$!
+}
+end_record() {
+    wait $toy || fail "the toy failed"
+    toy=
+    kill -TERM $recorder
+    status=0
+    wait $recorder || status=$?
+}
+
+traced() {
+    sed -n 's/^cpu.* \([0-9]*\) records$/\1/p' toy.out | awk '{ n += $1 } END { print n }'
+}
+lost() {
+    jq .sources[0].lost trace/trace.json
+}
+reported() {
+    "$strata" report trace 2>/dev/null | grep -vc LOST || :
+}
+
+# ---- Nothing is lost ----
+
+start_toy -wait -cpus 3 -exits 4000 -pages 1024
+record --events "$events"
+end_record
+[ $status -eq 0 ] || fail "the recorder ended with $status"
+n=$(traced)
+[ "$n" -gt 20000 ] || fail "too few records"
+[ "$(reported)" -eq "$n" ] || fail "$(reported) of $n are in the report"
+[ "$(lost)" -eq 0 ] || fail "$(lost) are said to be lost"
+grep -q "^$n events written to trace " record.out || fail "the recorder counted otherwise"
+"$strata" report --strict trace >report
+for field in ' toy_tick: cpu=[012] count=[0-9]* in_guest=[01]$' ' vmexit: reason=npf rip=0xffffffff8100000[0-9]$' \
+    ' d[123]v[012] toy_page: vcpu=[012] dom=[123] address=0x[0-9a-f]*000$' ' switch: .*next_dom=[123] '; do
+    grep -q "$field" report || fail "no $field in: $(head -n 20 report)"
+done
+[ "$(grep -c ' vmexit: ' report)" -eq 12000 ] || fail "not as many exits as there were"
+"$strata" info trace >info
+for line in 'buffers  *'"$name" 'recorded cpus  *0-2' 'complete  *yes' 'lost  *nothing' \
+    'clock  *tsc, [0-9]* ticks'; do
+    grep -q "$line" info || fail "no '$line' in: $(cat info)"
+done
+# The old tool counts the same.
+{
+    echo '0x0001f003  skipped'
+    echo '0  CPU%(cpu)d %(tsc)d %(event)x'
+} >formats
+"$STRATA_BIN/xentrace_format" formats <trace/percpu/trace.raw | grep -c '^CPU' >old || :
+fillers=$("$STRATA_BIN/xentrace_format" formats <trace/percpu/trace.raw | grep -c ' 1f002$' || :)
+[ "$(cat old)" -eq $((n + fillers)) ] || fail "xentrace_format finds $(cat old), not $n + $fillers"
+
+# ---- Records are lost: all are accounted for ----
+
+start_toy -wait -cpus 3 -exits 30000 -pages 1
+record --poll 500
+end_record
+[ $status -eq 0 ] || fail "the recorder ended with $status"
+[ "$(lost)" -gt 0 ] || fail "nothing is lost in one page"
+[ $(($(reported) + $(lost))) -eq "$(traced)" ] || fail "$(reported) + $(lost) is not $(traced)"
+grep -q "^strata: $(lost) events were lost (CPU " record.err || fail "the loss is not told"
+
+# ---- Masks, and one recorder at a time ----
+
+start_toy -pages 1024
+! is_on || fail "it traces before anybody asks"
+record -e vmexit --cpu 1
+until_true is_on
+[ "$(word 132)" = 00081000 ] || fail "the event mask is $(word 132)"
+[ "$(word 1024)" = 00000002 ] || fail "the mask of CPUs is $(word 1024)"
+! "$strata" record --buffer "$name" -o second >record2.out 2>record2.err || fail "two record at a time"
+grep -q 'somebody else records from these buffers' record2.err || fail "second: $(cat record2.err)"
+[ ! -e second ] || fail "the second left a folder"
+[ "$(word 132)" = 00081000 ] || fail "the second changed the mask to $(word 132)"
+sleep 0.2
+kill -TERM $recorder
+wait $recorder || fail "the recorder ended with $?"
+! is_on || fail "tracing is on"
+[ "$(word 132)" = 0ffff000 ] || fail "the event mask is not restored but $(word 132)"
+[ "$(word 1024)" = 00000003 ] || fail "the mask of CPUs is not restored but $(word 1024)"
+"$strata" report trace 2>/dev/null | grep -v ' LOST: ' >report
+[ -s report ] || fail "nothing was recorded"
+! grep -v ' \[001\] .* vmexit: ' report >other || fail "there is more than was asked for: $(head -n 3 other)"
+grep -q 'vmentry, *\|others came, as the mask is coarser' record.out record.err ||
+    fail "nothing is said of what was left out"
+
+# Killed: the next one restores what the first one found.
+record -e sched
+until_true is_on
+kill -KILL $recorder
+wait $recorder || :
+is_on || fail "this cannot be"
+[ "$(word 132)" = 0002f000 ] || fail "the event mask is $(word 132)"
+"$strata" report trace >/dev/null 2>err || fail "what it left cannot be read: $(cat err)"
+"$strata" record --buffer "$name" -o third -t 1 -e hvm >record.out 2>record.err || fail "third"
+! is_on || fail "tracing is on after all"
+[ "$(word 132)" = 0ffff000 ] || fail "the event mask is not restored but $(word 132)"
+[ "$(word 1024)" = 00000003 ] || fail "the mask of CPUs is not restored but $(word 1024)"
+
+# Left on; somebody else changes the mask; a size that it is not.
+"$strata" record --buffer "$name" -o fourth -t 1 --leave-on -e guest >record.out 2>record.err || fail "fourth"
+is_on || fail "tracing is not left on"
+[ "$(word 132)" = 0800f000 ] || fail "the event mask is not left"
+! "$strata" record --buffer "$name" -o fifth --buffer-size 8K 2>record.err || fail "another size"
+grep -q 'these buffers have 1024 pages (4096 KB) for each CPU, not 2' record.err || fail "size"
+[ ! -e fifth ] || fail "a folder of what was not recorded"
+cp "/dev/shm/$name" whole
+kill $toy
+wait $toy || fail "the toy does not end well"
+toy=
+[ ! -e "/dev/shm/$name" ] || fail "the buffers' name is left"
+
+# ---- What is not what it should be ----
+
+# wrong MESSAGE NAME
+wrong() {
+    ! "$strata" record --buffer "$2" -o never 2>err || fail "$2 is taken"
+    grep -qF "$1" err || fail "no '$1' but: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] || fail "$(cat err)"
+    [ ! -e never ] || fail "a folder is left"
+}
+wrong "/dev/shm/$name: there is no such file" "$name"
+wrong 'is no file of trace buffers' /dev/null
+: >empty
+wrong 'it has 0 bytes' ./empty
+head -c 200000 /dev/zero >zero
+wrong 'its program has not made them yet' ./zero
+# damaged OFFSET BYTES MESSAGE
+damaged() {
+    cp whole damaged
+    printf "$2" | dd of=damaged bs=1 seek="$1" conv=notrunc 2>/dev/null
+    wrong "$3" ./damaged
+}
+damaged 8 '\002' 'of version 2, where 1 is known'
+damaged 12 '\000' 'what it says of its sizes cannot be'
+damaged 16 '\001' 'what it says of its sizes cannot be'
+damaged 40 '\001' 'what it says of its sizes cannot be'
+head -c 200000 whole >damaged
+wrong 'what it says of its sizes cannot be' ./damaged
+
+# A cons that cannot be, in a file of a program that has long ended: what is there is dropped.
+cp whole damaged
+"$strata" record --buffer ./damaged -o sixth -t 1 >record.out 2>record.err || fail "a file of no program: $(cat record.err)"
+! "$strata" record --buffer a --xen -o never 2>err || fail "--buffer and --xen"
+grep -q 'one at a time' err || fail "$(cat err)"
