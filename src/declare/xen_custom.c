@@ -234,6 +234,8 @@ static int add_rule(struct xen_table *table, const char *file, const struct xen_
     }
     event.fields = rule.fields;
     event.n_fields = rule.n_fields;
+    for (unsigned i = 0; i < rule.n_fields; i++)
+        event.words = (uint8_t)MAX(event.words, (rule.fields[i].offset + rule.fields[i].size) / 4);
     text_done(&rule.format);
     return r < 0 ? r : xen_table_add(table, &event);
 }

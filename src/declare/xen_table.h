@@ -37,6 +37,7 @@ struct xen_event {
     const char *name;
     const struct field *fields;
     unsigned n_fields;
+    uint8_t words;      /* that the fields and gaps take */
     const char *format; /* or NULL */
     uint8_t words_min;
     uint8_t words_max;

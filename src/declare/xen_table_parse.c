@@ -318,6 +318,7 @@ static int parse_event(struct xen_parser *parser)
     }
 
     event.fields = fields;
+    event.words = (uint8_t)((bit + 31) / 32);
     return xen_table_add(parser->table, &event) < 0 ? xen_no_memory(parser) : 0;
 }
 

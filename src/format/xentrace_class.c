@@ -251,13 +251,46 @@ static int copy_calls(struct xentrace_classes *classes)
     return 0;
 }
 
+/* All words from word FIRST on, as they are. */
+static struct field words_field(const char *name, uint32_t first)
+{
+    return (struct field){
+        .name = name,
+        .c_type = "uint32_t []",
+        .type = FIELD_BYTES,
+        .place = PLACE_FIXED,
+        .storage = STORE_REST,
+        .offset = 4 * first,
+        .element = 4,
+        .hex = true,
+    };
+}
+
 /* The table may be gone before the catalogue: all strings are copied. */
-static int add_event(struct xentrace_classes *classes, const struct xen_event *event,
+static struct field *copy_fields(struct arena *arena, const struct xen_event *event)
+{
+    struct field *fields = arena_alloc(arena, (event->n_fields + 1) * sizeof *fields);
+
+    for (unsigned i = 0; fields && i < event->n_fields; i++) {
+        fields[i] = event->fields[i];
+        fields[i].name = arena_strdup(arena, fields[i].name);
+        if (!fields[i].name)
+            return NULL;
+        if (fields[i].names) {
+            fields[i].names = copy_names(arena, fields[i].names);
+            if (!fields[i].names)
+                return NULL;
+        }
+    }
+    return fields;
+}
+
+/* MORE: of records with more words than the table knows of, which are shown as they are. */
+static int add_event(struct xentrace_classes *classes, const struct xen_event *event, bool more,
                      struct event_class **ret_class)
 {
     struct arena *arena = &classes->catalogue->arena;
-    struct field *fields =
-        arena_memdup(arena, event->fields, event->n_fields * sizeof *event->fields);
+    struct field *fields = copy_fields(arena, event);
     struct event_class class = {
         .name = arena_strdup(arena, event->name),
         .group = xen_event_group(event->id),
@@ -270,19 +303,11 @@ static int add_event(struct xentrace_classes *classes, const struct xen_event *e
         .declared_line = event->line,
     };
 
-    if (!class.name || (!fields && event->n_fields) || (event->format && !class.format) ||
+    if (!class.name || !fields || (event->format && !class.format) ||
         (event->file && !class.declared_in))
         return -ENOMEM;
-    for (unsigned i = 0; i < event->n_fields; i++) {
-        fields[i].name = arena_strdup(arena, fields[i].name);
-        if (!fields[i].name)
-            return -ENOMEM;
-        if (fields[i].names) {
-            fields[i].names = copy_names(arena, fields[i].names);
-            if (!fields[i].names)
-                return -ENOMEM;
-        }
-    }
+    if (more)
+        fields[class.n_fields++] = words_field("more", event->words);
     if ((event->id == XEN_HYPERCALL_V2 || event->id == XEN_HYPERCALL_SUBCALL) &&
         event->n_fields > 0 && !event->format) {
         if (copy_calls(classes) < 0)
@@ -296,25 +321,19 @@ static int add_event(struct xentrace_classes *classes, const struct xen_event *e
 static int add_unknown(struct xentrace_classes *classes, uint32_t id,
                        struct event_class **ret_class)
 {
-    static const struct field words = {
-        .name = "words",
-        .c_type = "uint32_t []",
-        .type = FIELD_BYTES,
-        .place = PLACE_FIXED,
-        .storage = STORE_REST,
-        .element = 4,
-        .hex = true,
-    };
+    struct field words = words_field("words", 0);
     char name[32];
     struct event_class class = {
         .group = xen_event_group(id),
         .origin = classes->origin,
-        .fields = &words,
+        .fields = arena_memdup(&classes->catalogue->arena, &words, sizeof words),
         .n_fields = 1,
         .id = id,
         .put_text = put_unknown,
     };
 
+    if (!class.fields)
+        return -ENOMEM;
     /* A hostile file must not fill the memory with classes. */
     if (classes->n_unknown == XENTRACE_UNKNOWN_MAX) {
         class.id = 0;
@@ -340,8 +359,9 @@ static const struct event_class *find_or_add(struct xentrace_classes *classes, u
     uint32_t id = xentrace_event(header);
     const struct xen_event *event =
         xen_table_find(classes->table, id, xentrace_words(header), classes->version, classes->cpu);
-    /* Numbers of events are below any pointer's. */
-    uint64_t key = event ? (uintptr_t)event : id;
+    bool more = event && xentrace_words(header) > event->words;
+    /* Numbers of events are below any pointer's, whose lowest bit is never set. */
+    uint64_t key = event ? (uintptr_t)event | more : id;
     struct event_class *class = map_get(&classes->by_event, key);
     int r;
 
@@ -349,7 +369,7 @@ static const struct event_class *find_or_add(struct xentrace_classes *classes, u
         return class;
     if (!event && classes->unknown)
         return classes->unknown;
-    r = event ? add_event(classes, event, &class) : add_unknown(classes, id, &class);
+    r = event ? add_event(classes, event, more, &class) : add_unknown(classes, id, &class);
     if (r < 0)
         return NULL;
     if (!event && class->id == 0) {

@@ -32,13 +32,13 @@ class Point:
         return (self.since == "-" or VERSIONS.index(self.since) <= at) and (
             self.until == "-" or at <= VERSIONS.index(self.until))
 
-    def record(self, n):
+    def record(self, n, more=0):
         header = self.number | n << 28
         time = b""
         if "t" in self.flags:
             header |= 1 << 31
             time = struct.pack("<Q", 1000)
-        return struct.pack("<I", header) + time + struct.pack(f"<{n}I", *self.words[:n])
+        return struct.pack("<I", header) + time + struct.pack(f"<{n}I", *(self.words + [more])[:n])
 
 
 def report(strata, host, records):
@@ -80,17 +80,22 @@ def main():
         some = [p for p in traced if (p.is_of(version) if version else p.number & ~0x500 != 0x81003)]
         for p, text in zip(some, report(strata, host, [p.record(p.n) for p in some])):
             p.texts.setdefault(text, []).append(host_name(host))
-            if "unknown_" in text or ("=?" in text and p.number & 0xfff000 != 0x201000
-                                      and p.number & 0xfff000 != 0x202000):
+            if "unknown_" in text or ("=?" in text and "m" not in p.flags):
                 wrong.append(f"{host_name(host)} 0x{p.number:08x} with {p.n} words: {text}")
         # The last word counts: without it something is missing.
         short = [p for p in some if p.n > 0 and "p" not in p.flags and "o" not in p.flags
-                 and p.number >> 16 != 0x800]
+                 and "m" not in p.flags]
         if version:
             for p, text in zip(short, report(strata, host, [p.record(p.n - 1) for p in short])):
                 if "=?" not in text and "[" not in text:
                     wrong.append(f"{host_name(host)} 0x{p.number:08x}: the last of {p.n} words is not "
                                  f"used: {text}")
+
+        # A word that nobody knows of is shown.
+        longer = [p for p in some if p.n < 7 and "m" not in p.flags]
+        for p, text in zip(longer, report(strata, host, [p.record(p.n + 1, 0xabcdef) for p in longer])):
+            if not text.endswith("[0xabcdef]"):
+                wrong.append(f"{host_name(host)} 0x{p.number:08x}: a word more is not shown: {text}")
 
     lines = []
     for p in traced:
