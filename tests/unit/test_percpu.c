@@ -396,7 +396,7 @@ static void random_sizes_and_readers(void **state)
         reader = reader_of(0, expect_next);
         next_expected = 0;
         srand(pages);
-        for (unsigned i = 0; i < 300000; i++) {
+        for (unsigned i = 0; i < 100000; i++) {
             unsigned burst = (unsigned)rand() % 100, reads = (unsigned)rand() % 120;
 
             for (; burst > 0; burst--) {
