@@ -76,7 +76,7 @@ static void sleep_for_work(struct old *old, struct pollfd *fds)
     for (unsigned i = 0; i < n_outlets; i++)
         fds[n_fds++] = (struct pollfd){.fd = old->outlets[i].is_full ? old->outlets[i].fd : -1,
                                        .events = POLLOUT};
-    if (atomic_load(&old->ending)) {
+    if (atomic_load(&old->closing)) {
         if (readers_are_stopped(old->readers) && readers_held(old->readers) == 0) {
             bell_disarm(&old->sender_bell);
             return;
@@ -102,7 +102,7 @@ static void *sender_main(void *userdata)
         return NULL;
     }
     for (;;) {
-        if (atomic_load(&old->ending) &&
+        if (atomic_load(&old->closing) &&
             ((readers_are_stopped(old->readers) && readers_held(old->readers) == 0) ||
              outlet_now() >= atomic_load(&old->deadline)))
             break;
@@ -330,13 +330,15 @@ void old_free(struct old *old, int64_t deadline, uint64_t *ret_left)
     *ret_left = 0;
     if (!old)
         return;
-    readers_stop(old->readers);
-    atomic_store(&old->deadline, deadline);
+    /* First who gives orders to the readers. */
     atomic_store(&old->ending, true);
     if (old->has_controller) {
         bell_ring_always(&old->controller_bell);
         pthread_join(old->controller, NULL);
     }
+    readers_stop(old->readers);
+    atomic_store(&old->deadline, deadline);
+    atomic_store(&old->closing, true);
     if (old->has_sender) {
         bell_ring_always(&old->sender_bell);
         pthread_join(old->sender, NULL);

@@ -39,9 +39,10 @@ struct old {
     bool is_free; /* there is no control port: it runs from the start */
     pthread_t controller, sender;
     bool has_controller, has_sender;
-    _Atomic bool ending;
-    _Atomic int64_t deadline; /* CLOCK_MONOTONIC, ms: when the sender gives up; with `ending` */
-    _Atomic int dead;         /* why it cannot go on by itself; 0: it can */
+    _Atomic bool ending;  /* the controller is to end … */
+    _Atomic bool closing; /* … and then, when all is sent or the deadline is there, the sender */
+    _Atomic int64_t deadline;        /* CLOCK_MONOTONIC, ms */
+    _Atomic int dead;                /* why it cannot go on by itself; 0: it can */
     void (*on_dead)(void *userdata); /* called when `dead` is set, from a thread of this */
     void *userdata;
 };

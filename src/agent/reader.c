@@ -183,8 +183,8 @@ static void drain(struct reader *r)
 static void run(struct reader *r)
 {
     const size_t few = (r->buffer->page.size - r->buffer->page.data) / 4;
-    /* A nap in which a ring is not filled even at 64 MB/s. */
-    const int nap = (int)MIN(r->buffer->ring_pages * r->buffer->page.size / 65536, (uint64_t)40);
+    /* A nap in which not half of a ring is filled at 100 MB/s. */
+    const int nap = (int)MIN(r->buffer->ring_pages * r->buffer->page.size / 200000, (uint64_t)40);
     uint64_t burst =
         0; /* pages that are taken without asking whether the kernel was caught up with */
     int period = 5;
@@ -218,7 +218,7 @@ static void run(struct reader *r)
             break;
 
         if (burst)
-            r->wakes_early = taken * 8 < r->buffer->ring_pages;
+            r->wakes_early = taken * 16 < r->buffer->ring_pages;
         /* At the start, look often; then the first bytes are not late. */
         period = taken ? READER_PERIOD_MS : MIN(period * 2, READER_PERIOD_MS);
         bell_arm(&r->bell);

@@ -11,7 +11,7 @@
 
 /* The kernel's ring is filled to this share when a reader is woken, so that there is time to read it
  * before it is full. */
-#define WATERMARK_PERCENT 10
+#define WATERMARK_PERCENT 25
 /* How long an instance is tried to be removed that somebody still holds. */
 #define REMOVE_TRIES 20
 

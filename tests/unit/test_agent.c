@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: MIT */
+/* The guest's agent, piece by piece; tests/agent/ has it as a whole, on a real kernel. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/control.h"
+#include "agent/cpus.h"
+#include "agent/endpoint.h"
+#include "agent/guest_clock.h"
+#include "agent/key.h"
+#include "agent/ports.h"
+#include "agent/queue.h"
+#include "agent/readers.h"
+#include "agent/session.h"
+#include "agent/wire.h"
+#include "cmocka_all.h"
+
+/* A folder for a test, empty. */
+static int make_folder(void **state)
+{
+    char path[] = "/tmp/strata-agent-XXXXXX";
+
+    assert_non_null(mkdtemp(path));
+    *state = strdup(path);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    char command[128];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
+    assert_int_equal(system(command), 0);
+    free(*state);
+    return 0;
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+    char path[256];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void make_dir(const char *folder, const char *name)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+/* "1" and "0" for the commands in TEXT, fed in pieces of SIZE bytes. */
+static void commands_of(const char *text, size_t len, size_t size, char *ret)
+{
+    struct control control = {0};
+    enum control_command command;
+    size_t n = 0;
+
+    for (size_t at = 0; at < len; at += size) {
+        size_t pos = 0;
+
+        while (
+            control_next(&control, (const uint8_t *)text + at, MIN(size, len - at), &pos, &command))
+            ret[n++] = command == CONTROL_START ? '1' : '0';
+    }
+    ret[n] = '\0';
+}
+
+static void test_control(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t len;
+        const char *want;
+    } cases[] = {
+        {"1", 1, "1"},
+        {"1\n", 2, "1"},
+        {"0\n", 2, "0"},
+        {"10", 2, "10"},
+        {"1\n0\n", 4, "10"},
+        {"0\n1\n0\n1\n", 8, "0101"},
+        {"1\r\n", 3, "1"},
+        {" 1\t\n0", 5, "10"},
+        {"1\0"
+         "0\0",
+         4, "10"},
+        {"\n\n", 2, ""},
+        {"hello 1 2", 9, "1"},
+        {"", 0, ""},
+    };
+    struct control control = {0};
+    enum control_command command;
+    size_t pos = 0;
+    char got[32];
+
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++)
+        for (size_t size = 1; size <= 9; size++) {
+            commands_of(cases[i].text, cases[i].len, size, got);
+            assert_string_equal(got, cases[i].want);
+        }
+    assert_false(control_next(&control, (const uint8_t *)"ab\n", 3, &pos, &command));
+    assert_int_equal(control.n_unknown, 2);
+    assert_int_equal(control.first_unknown, 'a');
+}
+
+static void test_cpus(void **state)
+{
+    static const char *const bad[] = {"x",    "1-",  "-1",  "3-1",   "1,,2",  ",",
+                                      "1,2x", "1 2", "\n1", "1\n\n", "1-2-3", "0x1"};
+    struct cpus cpus;
+
+    assert_int_equal(cpus_parse("0-3,5\n", &cpus), 0);
+    assert_int_equal(cpus.n, 5);
+    for (uint32_t cpu = 0; cpu < 8; cpu++)
+        assert_int_equal(cpus_has(&cpus, cpu), cpu <= 3 || cpu == 5);
+    assert_int_equal(cpus_parse("7", &cpus), 0);
+    assert_true(cpus.n == 1 && cpus_has(&cpus, 7));
+    assert_int_equal(cpus_parse("0,0-1,1\n", &cpus), 0);
+    assert_int_equal(cpus.n, 2);
+    assert_int_equal(cpus_parse("\n", &cpus), 0);
+    assert_int_equal(cpus.n, 0);
+    assert_int_equal(cpus_parse("", &cpus), 0);
+    assert_int_equal(cpus_parse("4094-4097\n", &cpus), -ERANGE);
+    assert_int_equal(cpus.n, 2);
+    assert_int_equal(cpus_parse("99999999999999999999", &cpus), -ERANGE);
+    assert_false(cpus_has(&cpus, UINT32_MAX));
+    for (unsigned i = 0; i < ARRAY_SIZE(bad); i++)
+        assert_int_equal(cpus_parse(bad[i], &cpus), -EINVAL);
+
+    assert_int_equal(cpus_online(&cpus), 0);
+    assert_true(cpus.n >= 1);
+}
+
+static void test_queue(void **state)
+{
+    struct queue queue;
+    const uint8_t *pages;
+
+    assert_int_equal(queue_init(&queue, 64, 0), 0);
+    assert_int_equal(queue.n_pages, 2); /* the least */
+    queue_done(&queue);
+
+    assert_int_equal(queue_init(&queue, 64, 3 * 64 + 63), 0);
+    assert_int_equal(queue.n_pages, 3);
+    assert_int_equal(queue_look(&queue, &pages), 0);
+    for (int i = 0; i < 3; i++) {
+        uint8_t *page = queue_free_page(&queue);
+
+        assert_non_null(page);
+        memset(page, i, 64);
+        queue_put(&queue);
+    }
+    assert_null(queue_free_page(&queue));
+    assert_int_equal(queue_held(&queue), 3);
+    assert_int_equal(queue_look(&queue, &pages), 3);
+    assert_int_equal(pages[64], 1);
+    queue_take(&queue, 2);
+    memset(queue_free_page(&queue), 3, 64);
+    queue_put(&queue);
+    /* Only up to the ring's end, then from its beginning. */
+    assert_int_equal(queue_held(&queue), 2);
+    assert_int_equal(queue_look(&queue, &pages), 1);
+    assert_int_equal(*pages, 2);
+    queue_take(&queue, 1);
+    assert_int_equal(queue_look(&queue, &pages), 1);
+    assert_int_equal(*pages, 3);
+    queue_take(&queue, 1);
+    assert_int_equal(queue_look(&queue, &pages), 0);
+    queue_done(&queue);
+}
+
+#define THREAD_PAGES 200000u
+
+static void *put_pages(void *userdata)
+{
+    struct queue *queue = userdata;
+
+    for (uint32_t i = 0; i < THREAD_PAGES;) {
+        uint8_t *page = queue_free_page(queue);
+
+        if (!page) {
+            sched_yield();
+            continue;
+        }
+        for (unsigned at = 0; at < 64; at += 4)
+            memcpy(page + at, &i, 4);
+        queue_put(queue);
+        i++;
+    }
+    return NULL;
+}
+
+/* One puts, one takes: every page comes out whole and in its order. */
+static void test_queue_threads(void **state)
+{
+    struct queue queue;
+    pthread_t putter;
+    uint32_t next = 0;
+
+    assert_int_equal(queue_init(&queue, 64, 5 * 64), 0);
+    assert_int_equal(pthread_create(&putter, NULL, put_pages, &queue), 0);
+    while (next < THREAD_PAGES) {
+        const uint8_t *pages;
+        size_t n = queue_look(&queue, &pages);
+
+        if (n == 0)
+            sched_yield();
+        for (size_t i = 0; i < n * 64; i += 4)
+            if (memcmp(pages + i, &(uint32_t){next + (uint32_t)(i / 64)}, 4) != 0)
+                fail_msg("page %u came out as another", next + (unsigned)(i / 64));
+        queue_take(&queue, n);
+        next += (uint32_t)n;
+    }
+    pthread_join(putter, NULL);
+    assert_int_equal(queue_held(&queue), 0);
+    queue_done(&queue);
+}
+
+static void test_tracefs_page(void **state)
+{
+    const char *folder = *state;
+    struct tracefs_page page;
+    struct fault fault = {0};
+    int dir = open(folder, O_PATH | O_DIRECTORY);
+
+    assert_int_equal(tracefs_page(dir, &page, NULL), -ENOENT);
+    make_dir(folder, "events");
+    write_file(folder, "events/header_page",
+               "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+               "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+               "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+               "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n");
+    assert_int_equal(tracefs_page(dir, &page, NULL), 0);
+    assert_true(page.size == 4096 && page.data == 16 && page.commit == 8 && page.commit_size == 8);
+    /* 32 bits, larger sub-buffers. */
+    write_file(folder, "events/header_page",
+               "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+               "\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
+               "\tfield: char data;\toffset:12;\tsize:16372;\tsigned:1;\n");
+    assert_int_equal(tracefs_page(dir, &page, NULL), 0);
+    assert_true(page.size == 16384 && page.data == 12 && page.commit_size == 4);
+    write_file(folder, "events/header_page",
+               "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+               "\tfield: char data;\toffset:16;\tsize:4294967295;\tsigned:0;\n");
+    assert_int_equal(tracefs_page(dir, &page, &fault), -EBADMSG);
+    assert_string_equal(fault.path, "events/header_page");
+    write_file(folder, "events/header_page", "nonsense");
+    assert_int_equal(tracefs_page(dir, &page, NULL), -EBADMSG);
+    close(dir);
+}
+
+static void test_tracefs_files(void **state)
+{
+    const char *folder = *state;
+    struct tracefs tracefs;
+    struct fault fault = {0};
+    char *text, name[64];
+    char *large = malloc(100001);
+    uint64_t number;
+    size_t len;
+    int dir;
+
+    assert_int_equal(tracefs_open(folder, &tracefs, &fault), -ENOENT);
+    assert_non_null(strstr(fault.what, "is no tracefs"));
+    make_dir(folder, "per_cpu");
+    assert_int_equal(tracefs_open(folder, &tracefs, NULL), 0);
+    dir = tracefs.fd;
+    memset(large, 'x', 100000);
+    large[100000] = '\0';
+    write_file(folder, "large", large);
+    assert_int_equal(tracefs_read(dir, "large", 1 << 20, &text, &len), 0);
+    assert_int_equal(len, 100000);
+    assert_string_equal(text, large);
+    free(text);
+    assert_int_equal(tracefs_read(dir, "large", 99999, &text, &len), -EFBIG);
+    free(large);
+    write_file(folder, "buffer_size_kb", "7 (expanded: 1408)\n");
+    assert_int_equal(tracefs_read_number(dir, "buffer_size_kb", &number), 0);
+    assert_int_equal(number, 7);
+    write_file(folder, "number", "X\n");
+    assert_int_equal(tracefs_read_number(dir, "number", &number), -EBADMSG);
+    assert_int_equal(tracefs_write_number(dir, "number", 42), 0);
+    assert_int_equal(tracefs_append(dir, "number", "1"), 0);
+    assert_int_equal(tracefs_read_number(dir, "number", &number), 0);
+    assert_int_equal(number, 421);
+    assert_int_equal(tracefs_write(dir, "no/such", "1"), -ENOENT);
+
+    make_dir(folder, "instances");
+    assert_int_equal(tracefs_instance_open(&tracefs, "../per_cpu", &dir), -EINVAL);
+    assert_int_equal(tracefs_instance_open(&tracefs, "..", &dir), -EINVAL);
+    assert_int_equal(tracefs_instance_open(&tracefs, "", &dir), -EINVAL);
+    assert_int_equal(tracefs_instance_open(&tracefs, "none", &dir), -ENOENT);
+    assert_int_equal(tracefs_instance_make(&tracefs, name, sizeof name, &dir), 0);
+    close(dir);
+    /* Of the dead, of another that got the number, of the living, and of others. */
+    make_dir(folder, "instances/strata-agent-4194305-7-0");
+    make_dir(folder, "instances/strata-agent-1-99999999999-0");
+    make_dir(folder, "instances/strata-agent-x");
+    make_dir(folder, "instances/strata-agent-4194305-7");
+    assert_int_equal(tracefs_instance_sweep(&tracefs), 2);
+    assert_int_equal(tracefs_instance_sweep(&tracefs), 0);
+    assert_int_equal(tracefs_instance_open(&tracefs, name, &dir), 0);
+    close(dir);
+    assert_int_equal(tracefs_instance_remove(&tracefs, name), 0);
+    assert_int_equal(tracefs_instance_remove(&tracefs, name), -ENOENT);
+    assert_int_equal(tracefs_instance_remove(&tracefs, "strata-agent-x"), 0);
+    tracefs_done(&tracefs);
+}
+
+static void test_clock(void **state)
+{
+    const char *offered = "[local] global counter uptime perf mono mono_raw boot tai x86-tsc\n";
+    struct guest_clock clock = {.name = "mono", .dir = -1};
+    struct timespec before, behind;
+    uint64_t now;
+    char name[32];
+
+    assert_int_equal(guest_clock_choose(offered, "", name, sizeof name), 0);
+    assert_string_equal(name, "x86-tsc");
+    assert_int_equal(guest_clock_choose("local [global] mono_raw mono", "", name, sizeof name), 0);
+    assert_string_equal(name, "mono_raw");
+    assert_int_equal(guest_clock_choose("local [global] counter\n", "", name, sizeof name), 0);
+    assert_string_equal(name, "global");
+    assert_int_equal(guest_clock_choose(offered, "local", name, sizeof name), 0);
+    assert_string_equal(name, "local");
+    assert_int_equal(guest_clock_choose(offered, "mon", name, sizeof name), -ENOENT);
+    assert_int_equal(guest_clock_choose("local global", "", name, sizeof name), -ENOENT);
+    assert_int_equal(guest_clock_choose("", "", name, sizeof name), -ENOENT);
+    guest_clock_in_force(offered, name, sizeof name);
+    assert_string_equal(name, "local");
+
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    now = guest_clock_now(&clock);
+    clock_gettime(CLOCK_MONOTONIC, &behind);
+    assert_true(now >= (uint64_t)before.tv_sec * 1000000000 + (uint64_t)before.tv_nsec);
+    assert_true(now <= (uint64_t)behind.tv_sec * 1000000000 + (uint64_t)behind.tv_nsec);
+    assert_int_equal(guest_clock_hz(&clock), 1000000000);
+    clock = (struct guest_clock){.name = "counter", .dir = -1};
+    assert_int_equal(guest_clock_now(&clock), 0);
+    assert_int_equal(guest_clock_hz(&clock), 0);
+}
+
+/* What the kernel writes into stats. */
+static void test_stats(void **state)
+{
+    const char *folder = *state;
+    int dir = open(folder, O_PATH | O_DIRECTORY);
+    uint64_t time;
+
+    make_dir(folder, "per_cpu");
+    make_dir(folder, "per_cpu/cpu0");
+    write_file(folder, "per_cpu/cpu0/stats", "entries: 1\nnow ts: 34529.236519\nread events: 0\n");
+    assert_int_equal(reader_clock(dir, 0, &time), 0);
+    assert_int_equal(time, 34529236519000);
+    write_file(folder, "per_cpu/cpu0/stats", "entries: 1\nnow ts:     9.000001\n");
+    assert_int_equal(reader_clock(dir, 0, &time), 0);
+    assert_int_equal(time, 9000001000);
+    write_file(folder, "per_cpu/cpu0/stats", "now ts: 94585167318654\n");
+    assert_int_equal(reader_clock(dir, 0, &time), 0);
+    assert_int_equal(time, 94585167318654);
+    write_file(folder, "per_cpu/cpu0/stats", "entries: 1\n");
+    assert_int_equal(reader_clock(dir, 0, &time), -EBADMSG);
+    assert_int_equal(reader_clock(dir, 1, &time), -ENOENT);
+    close(dir);
+}
+
+static void test_endpoint(void **state)
+{
+    static const struct {
+        const char *text;
+        enum endpoint_kind kind;
+        int family; /* 0: not an address */
+        bool is_network;
+    } cases[] = {
+        {"tcp:127.0.0.1:80", ENDPOINT_LISTEN, AF_INET, true},
+        {"tcp:[::1]:80", ENDPOINT_CONNECT, AF_INET6, true},
+        {"tcp:*:80", ENDPOINT_LISTEN, AF_INET6, true},
+        {"tcp:*:80", ENDPOINT_CONNECT, 0, false},
+        {"tcp::80", ENDPOINT_LISTEN, 0, false},
+        {"tcp:host:80", ENDPOINT_LISTEN, 0, false},
+        {"tcp:1.2.3.4:0", ENDPOINT_LISTEN, 0, false},
+        {"tcp:1.2.3.4:65536", ENDPOINT_LISTEN, 0, false},
+        {"tcp:1.2.3.4:8o", ENDPOINT_LISTEN, 0, false},
+        {"unix:/tmp/x", ENDPOINT_LISTEN, AF_UNIX, false},
+        {"unix:", ENDPOINT_LISTEN, 0, false},
+        {"vsock:5", ENDPOINT_LISTEN, AF_VSOCK, false},
+        {"vsock:2:5", ENDPOINT_CONNECT, AF_VSOCK, false},
+        {"vsock:5", ENDPOINT_CONNECT, 0, false},
+        {"vsock:2:5", ENDPOINT_LISTEN, 0, false},
+        {"/tmp/x", ENDPOINT_LISTEN, 0, false},
+        {"", ENDPOINT_LISTEN, 0, false},
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct endpoint endpoint;
+        struct fault fault = {0};
+        int r = endpoint_parse(cases[i].text, cases[i].kind, &endpoint, &fault);
+
+        if (!cases[i].family) {
+            assert_int_equal(r, -EINVAL);
+            assert_non_null(strstr(fault.what, "is no address"));
+            continue;
+        }
+        assert_int_equal(r, 0);
+        assert_int_equal(endpoint.address.ss_family, cases[i].family);
+        assert_int_equal(endpoint.is_network, cases[i].is_network);
+    }
+}
+
+static void test_endpoint_unix(void **state)
+{
+    struct endpoint one, other;
+    struct fault fault = {0};
+    char address[128];
+    struct stat st;
+    int fd, accepted;
+
+    snprintf(address, sizeof address, "unix:%s/socket", (char *)*state);
+    assert_int_equal(endpoint_parse(address, ENDPOINT_LISTEN, &one, NULL), 0);
+    assert_int_equal(endpoint_open(&one, NULL), 0);
+    assert_int_equal(stat(address + 5, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(endpoint_accept(&one, &fd), -EAGAIN);
+    /* Somebody listens there. */
+    assert_int_equal(endpoint_parse(address, ENDPOINT_LISTEN, &other, NULL), 0);
+    assert_int_equal(endpoint_open(&other, &fault), -EADDRINUSE);
+    assert_int_equal(endpoint_accept(&one, &accepted), 0); /* that was a look */
+    close(accepted);
+    assert_int_equal(endpoint_parse(address, ENDPOINT_CONNECT, &other, NULL), 0);
+    assert_int_equal(endpoint_accept(&other, &fd), 0);
+    assert_int_equal(endpoint_accept(&one, &accepted), 0);
+    assert_int_equal(write(fd, "x", 1), 1);
+    close(fd);
+    close(accepted);
+    /* What one that was killed has left is no obstacle. */
+    close(one.listen_fd);
+    one.listen_fd = -1;
+    assert_int_equal(endpoint_open(&one, NULL), 0);
+    endpoint_done(&one);
+    assert_int_equal(stat(address + 5, &st), -1);
+}
+
+static void test_ports(void **state)
+{
+    const char *folder = *state;
+    char path[256], fifo[256];
+    int fd;
+
+    assert_int_equal(port_find(folder, "agent-ctl-path", path, sizeof path), -ENOENT);
+    snprintf(fifo, sizeof fifo, "%s/agent-ctl-path", folder);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(port_find(folder, "agent-ctl-path", path, sizeof path), 0);
+    assert_string_equal(path, fifo);
+    assert_int_equal(port_find(folder, "agent-ctl-path", path, 8), -ENAMETOOLONG);
+    assert_int_equal(port_open(path, &fd), 0);
+    /* Nothing blocks, also without anybody at the other end. */
+    assert_int_equal(read(fd, path, 1), -1);
+    assert_int_equal(errno, EAGAIN);
+    close(fd);
+    assert_int_equal(port_open("/nonexistent/port", &fd), -ENOENT);
+}
+
+static void test_key(void **state)
+{
+    const char *folder = *state;
+    struct fault fault = {0};
+    char path[256];
+    uint8_t *key;
+    size_t size;
+
+    snprintf(path, sizeof path, "%s/key", folder);
+    assert_int_equal(key_read(path, &key, &size, NULL), -ENOENT);
+    write_file(folder, "key", "0123456789abcdef\r\n \n");
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(key_read(path, &key, &size, &fault), -EPERM);
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(key_read(path, &key, &size, NULL), 0);
+    assert_int_equal(size, 16);
+    assert_memory_equal(key, "0123456789abcdef", 16);
+    free(key);
+    write_file(folder, "key", "0123456789abcde\n");
+    assert_int_equal(key_read(path, &key, &size, NULL), -EINVAL);
+}
+
+static void test_inbox(void **state)
+{
+    struct inbox inbox;
+    uint8_t body[1000] = {1, 2, 3};
+    struct link_frame frame = {.type = LINK_SETUP, .size = 3, .unpacked = 3, .body = body};
+    struct letter *letter;
+    unsigned n = 0;
+
+    inbox_init(&inbox);
+    assert_null(inbox_take(&inbox));
+    assert_int_equal(inbox_put(&inbox, &frame, 7), 0);
+    frame.type = LINK_HELLO;
+    assert_int_equal(inbox_put(&inbox, &frame, 8), 0);
+    assert_true(inbox_has_hello(&inbox));
+    body[0] = 9; /* a letter has its own */
+    letter = inbox_take(&inbox);
+    assert_true(letter->frame.type == LINK_SETUP && letter->connection == 7 &&
+                letter->frame.body[0] == 1);
+    free(letter);
+    assert_true(inbox_has_hello(&inbox));
+    free(inbox_take(&inbox));
+    assert_false(inbox_has_hello(&inbox));
+    assert_null(inbox_take(&inbox));
+    /* Not more than is right. */
+    frame.size = sizeof body;
+    while (inbox_put(&inbox, &frame, 1) == 0)
+        n++;
+    assert_in_range(n, 900, 1100);
+    inbox_done(&inbox);
+    inbox_done(&inbox);
+}
+
+/* All frames that FD has now. */
+static unsigned frames_of(int fd, struct link_reader *reader, uint16_t *types)
+{
+    struct link_frame frame;
+    unsigned n = 0;
+
+    for (;;) {
+        size_t size;
+        uint8_t *room = link_reader_room(reader, &size);
+        ssize_t got = recv(fd, room, size, MSG_DONTWAIT);
+
+        if (got <= 0)
+            return n;
+        link_reader_filled(reader, (size_t)got);
+        while (link_reader_next(reader, &frame) > 0) {
+            assert_int_equal(frame.sequence, reader->frames - 1);
+            types[n++] = frame.type;
+        }
+    }
+}
+
+/* Pongs go between frames, never into one. */
+static void test_wire(void **state)
+{
+    static uint8_t memory[LINK_HEADER_SIZE + 900000];
+    struct link_out out = link_begin(memory, sizeof memory);
+    struct link_ping ping = {.token = 1};
+    struct link_reader reader;
+    struct wire wire;
+    uint16_t types[64];
+    int fds[2], r;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    assert_int_equal(link_reader_init(&reader, LINK_WIRE_MAX), 0);
+    wire_init(&wire);
+    out.len = sizeof memory;
+    assert_int_equal(wire_send(&wire, &out, LINK_DATA, 0, 900000), -ENOTCONN);
+    wire_connect(&wire, fds[0], true);
+    assert_false(wire_pong(&wire, &ping, 5));
+    assert_int_equal(frames_of(fds[1], &reader, types), 1);
+    assert_int_equal(types[0], LINK_PONG);
+
+    /* Larger than the socket: it stays under way, and pongs wait for its end. */
+    assert_int_equal(wire_send(&wire, &out, LINK_DATA, 0, 900000), 0);
+    assert_int_equal(wire_send(&wire, &out, LINK_DATA, 0, 900000), -EAGAIN);
+    for (unsigned i = 0; i < WIRE_PONGS + 3; i++)
+        assert_true(wire_pong(&wire, &ping, 5));
+    do {
+        (void)frames_of(fds[1], &reader, types);
+        r = wire_pump(&wire);
+    } while (r == 0 && reader.frames < 2);
+    (void)frames_of(fds[1], &reader, types);
+    assert_int_equal(wire_pump(&wire), 1);
+    (void)frames_of(fds[1], &reader, types);
+    /* Of too many pongs the last ones. */
+    assert_int_equal(reader.frames, 1 + 1 + WIRE_PONGS);
+    assert_int_equal(reader.skipped, 0);
+
+    wire_disconnect(&wire);
+    assert_int_equal(wire_pump(&wire), -ENOTCONN);
+    close(fds[0]);
+    close(fds[1]);
+    link_reader_done(&reader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_cpus),
+        cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_queue_threads),
+        cmocka_unit_test_setup_teardown(test_tracefs_page, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_tracefs_files, make_folder, remove_folder),
+        cmocka_unit_test(test_clock),
+        cmocka_unit_test_setup_teardown(test_stats, make_folder, remove_folder),
+        cmocka_unit_test(test_endpoint),
+        cmocka_unit_test_setup_teardown(test_endpoint_unix, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_ports, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_key, make_folder, remove_folder),
+        cmocka_unit_test(test_inbox),
+        cmocka_unit_test(test_wire),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
