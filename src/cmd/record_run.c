@@ -31,8 +31,9 @@ void record_catch_signals(void)
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
         struct sigaction before;
 
-        /* nohup(1) and the like. */
-        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN)
+        /* nohup(1). A shell lets what it starts with & ignore SIGINT, whose script may well end it so. */
+        if (signals[i] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0 &&
+            before.sa_handler == SIG_IGN)
             continue;
         sigaddset(&blocked, signals[i]);
         sigaction(signals[i], &action, NULL);

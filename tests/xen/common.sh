@@ -63,5 +63,58 @@ until_true() {
 
 # Waits for a file to hold more than so many bytes: that a recorder records.
 grown() {
-    [ "$(wc -c <"$1" 2>/dev/null || echo 0)" -gt "$2" ]
+    [ -e "$1" ] && [ "$(wc -c <"$1")" -gt "$2" ]
+}
+
+# The old name of the command, beside Debian's xentrace.
+mkdir -p /ours
+ln -sf /bin/strata /ours/xentrace
+
+# What is asked of Strata goes into NAME.log, its exit status into NAME.status.
+#
+# finished NAME: of the recorder $recorder, which was told to stop or stops by itself
+finished() {
+    until_true 60 gone "$recorder" || {
+        say "FAILED: $1: does not end"
+        kill -KILL "$recorder"
+    }
+    status=0
+    wait "$recorder" || status=$?
+    echo $status >"$1.status"
+    say "$1: status $status"
+}
+
+# A child that has ended and was not waited for is a zombie, whose state is Z.
+gone() {
+    ! grep -q '^State:.[^Z]' "/proc/$1/status" 2>/dev/null
+}
+
+# start NAME COMMAND...: in the background; $recorder is its number.
+start() {
+    name=$1
+    shift
+    "$@" >"$name.log" 2>&1 &
+    recorder=$!
+}
+
+# run NAME COMMAND...: to its end, but not for ever.
+run() {
+    name=$1
+    shift
+    status=0
+    timeout 60 "$@" >"$name.log" 2>&1 || status=$?
+    echo $status >"$name.status"
+}
+
+# start_record NAME OPTION...: strata record --xen into the folder NAME, until something is in it.
+start_record() {
+    folder=$1
+    shift
+    start "$folder" strata record --xen -o "$folder" "$@"
+    until_true 20 grown "$folder/xen/trace.raw" 0 || say "FAILED: nothing is recorded into $folder: $(cat "$folder.log")"
+}
+
+# What Xen itself says its event mask is.
+mask() {
+    tbuf | cut -d' ' -f1
 }

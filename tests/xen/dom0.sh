@@ -7,7 +7,7 @@
 #
 #   xen                 the hypervisor
 #   vmlinux             dom0's kernel, unpacked: Xen would take much longer to do it under emulation
-#   initramfs.cpio.gz   dom0's file system: busybox, Xen's tools, modules, tests/xen/init
+#   initramfs.cpio.gz   dom0's file system: busybox, Xen's tools, modules, tests/xen/init, tbuf.c
 #   guest.elf, guest-hvm.elf   guests, of tests/xen/guest.S
 #   root/               what is in the packages; root/usr/bin/xenalyze runs on this machine
 #
@@ -20,7 +20,7 @@ debs=$(cd "$1" && pwd)
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
 
-inputs=$(ls "$debs" && cat "$here/dom0.sh" "$here/vmlinux.py" "$here/init" "$here/guest.S" "$here/guest.lds")
+inputs=$(ls "$debs" && cat "$here/dom0.sh" "$here/vmlinux.py" "$here/init" "$here/guest.S" "$here/guest.lds" "$here/tbuf.c")
 made=$(printf '%s' "$inputs" | cksum)
 [ "$(cat "$dir/made" 2>/dev/null)" != "$made" ] || exit 0
 
@@ -101,6 +101,7 @@ else
     done
 fi
 
+gcc -O -static -o "$dom0/bin/tbuf" "$here/tbuf.c"
 cat >"$dom0/etc/passwd" <<'END'
 root:x:0:0::/:/bin/sh
 nobody:x:65534:65534::/:/bin/sh

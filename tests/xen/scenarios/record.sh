@@ -1,0 +1,59 @@
+# Strata records, by its own options and by xentrace's, while dom0 and guests work.
+. /common.sh
+start_toolstack
+tbuf 0x0fffe000
+mask >mask.before
+
+# All classes, and a size that only the first after the boot can set.
+start_record all --buffer-size 512K
+work 10
+run_guest pvh
+kill -TERM $recorder
+finished all
+mask >mask.after-all
+
+# All that xenalyze can read.
+start_record no-guest -e 'gen,sched,dom0op,hvm,mem,pv,shadow,hw'
+work 10
+run_guest pvh
+run_guest hvm
+kill -INT $recorder
+finished no-guest
+
+# What Xen's mask can express, and what it cannot.
+start_record classes -e sched,dom0op
+run_guest pvh
+kill -HUP $recorder
+finished classes
+start subclass strata record --xen -o subclass -e 0x81000
+until_true 20 test -e subclass/xen/trace.raw
+run_guest pvh
+kill -TERM $recorder
+finished subclass
+start_record globs -e 'vmexit,csched2_*,cpuid,domain_*'
+run_guest pvh
+kill -TERM $recorder
+finished globs
+start_record cpu --cpu 1
+work 10
+kill -TERM $recorder
+finished cpu
+
+# A time limit; a memory buffer; nobody's output but a pipe; the old name.
+run seconds strata record --xen -o seconds -t 2
+start memory strata record --xen -o memory --memory 1M
+until_true 20 test -e memory/xen/trace.raw
+work 10
+run_guest pvh
+kill -TERM $recorder
+finished memory
+run old-name /ours/xentrace -D -e all -T 2 old-name.raw
+{ /ours/xentrace -D -e 0x21000 -c 0 -T 2 2>pipe.log; echo $? >pipe.status; } | cat >pipe.raw
+start old-memory /ours/xentrace --discard-buffers --evt-mask=sched --memory-buffer=1M old-memory.raw
+until_true 20 test -e old-memory.raw
+work 10
+kill -TERM $recorder
+finished old-memory
+
+mask >mask.after
+cp -r /run/strata state
