@@ -94,9 +94,11 @@ static int take_windows(struct recorder *recorder, unsigned cpu,
                         const struct strata_percpu_window *windows, unsigned n, struct fault *fault)
 {
     struct window_state *state = &recorder->states[cpu];
+    uint64_t records = state->counts.records;
     struct iovec parts[3];
     size_t used = 0;
     int damaged = 0;
+    int put_it;
 
     for (unsigned i = 0; i < n; i++) {
         const uint8_t *data = windows[i].data;
@@ -120,7 +122,10 @@ static int take_windows(struct recorder *recorder, unsigned cpu,
         n = 1;
     }
     recorder->damaged += (uint64_t)damaged;
-    return put(recorder, cpu, parts, n + 1, fault);
+    put_it = put(recorder, cpu, parts, n + 1, fault);
+    if (put_it != STREAM_WRITTEN)
+        state->counts.records = records;
+    return put_it;
 }
 
 static bool worth_it(const struct recorder *recorder, const struct strata_percpu_view *view,
@@ -253,6 +258,7 @@ struct recorder_totals recorder_totals(const struct recorder *recorder)
         totals.pending += recorder->pending[cpu];
         totals.losses += counts->losses + (recorder->pending[cpu] ? 1 : 0);
     }
+    totals.records -= recorder->memory.dropped_records;
     return totals;
 }
 

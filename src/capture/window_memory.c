@@ -26,10 +26,13 @@ void window_memory_done(struct window_memory *memory)
 /* OFFSET bytes behind the oldest one. */
 static uint32_t word_at(const struct window_memory *memory, size_t offset)
 {
+    size_t at = memory->start + offset;
     uint8_t word[4];
 
-    for (size_t i = 0; i < sizeof word; i++)
-        word[i] = memory->bytes[(memory->start + offset + i) % memory->size];
+    if (at >= memory->size)
+        at -= memory->size;
+    for (size_t i = 0; i < sizeof word; i++, at++)
+        word[i] = memory->bytes[at < memory->size ? at : at - memory->size];
     return load_u32(word);
 }
 
@@ -43,12 +46,39 @@ static size_t oldest_size(const struct window_memory *memory)
     return XENTRACE_WINDOW_HEADER_SIZE + (size_t)word_at(memory, 8);
 }
 
-static void drop_oldest(struct window_memory *memory)
+/* Of events, in the oldest window. */
+static uint64_t oldest_records(const struct window_memory *memory)
+{
+    size_t size = oldest_size(memory);
+    size_t at = XENTRACE_WINDOW_HEADER_SIZE;
+    uint64_t records = 0;
+
+    while (size - at >= 4) {
+        uint32_t header = word_at(memory, at);
+        uint32_t len = xentrace_record_size(header);
+        uint32_t event = xentrace_event(header);
+
+        if (len > size - at)
+            break;
+        records += event != XEN_LOST_RECORDS && event != XEN_WRAP_BUFFER;
+        at += len;
+    }
+    return records;
+}
+
+/* Its events will not be written. */
+static void forget_oldest(struct window_memory *memory)
 {
     size_t size = oldest_size(memory);
 
+    memory->dropped_records += oldest_records(memory);
     memory->start = (memory->start + size) % memory->size;
     memory->used -= size;
+}
+
+static void drop_oldest(struct window_memory *memory)
+{
+    forget_oldest(memory);
     memory->dropped++;
 }
 
@@ -102,8 +132,11 @@ int window_memory_write(struct window_memory *memory, struct stream *output, str
         };
         int r = stream_write(output, parts, size > first ? 2 : 1, fault);
 
-        if (r != STREAM_WRITTEN)
+        if (r != STREAM_WRITTEN) {
+            while (memory->used > 0)
+                forget_oldest(memory);
             return r;
+        }
         memory->start = (memory->start + size) % memory->size;
         memory->used -= size;
     }

@@ -11,7 +11,8 @@ struct window_memory {
     size_t size;
     size_t start; /* of the oldest window */
     size_t used;
-    uint64_t dropped; /* windows */
+    uint64_t dropped;         /* windows */
+    uint64_t dropped_records; /* of events, in them or left out at the end */
 };
 
 /* -ENOMEM. */

@@ -256,8 +256,10 @@ static void test_window_memory(void **state)
         for (uint32_t cpu = 0; cpu < 2; cpu++)
             assert_int_equal(put_window(&memory, cpu, (uint8_t)(round * 10 + cpu), 40), 0);
     assert_int_equal(memory.dropped, 4);
-    assert_int_equal(put_window(&memory, 0, 40, 88), 0); /* over the end of the circle */
+    assert_int_equal(memory.dropped_records, 10 + 10 + 5 + 5); /* by what the fill says of itself */
+    assert_int_equal(put_window(&memory, 0, 40, 88), 0);       /* over the end of the circle */
     assert_int_equal(memory.dropped, 6);
+    assert_int_equal(memory.dropped_records, 40);
     assert_int_equal(put_window(&memory, 1, 41, 88), 0); /* full to the last byte */
     assert_int_equal(memory.used, 200);
     assert_int_equal(stream_init(&stream, fd, "file", NULL), 0);
@@ -265,6 +267,14 @@ static void test_window_memory(void **state)
     read_windows(fd, text, sizeof text);
     assert_string_equal(text, "0:40:88 1:41:88 ");
     assert_int_equal(memory.used, 0);
+    assert_int_equal(memory.dropped_records, 40);
+
+    /* What a limit leaves out. */
+    assert_int_equal(put_window(&memory, 0, 10, 40), 0);
+    assert_int_equal(put_window(&memory, 1, 11, 40), 0);
+    stream.max = stream.written + 60;
+    assert_int_equal(window_memory_write(&memory, &stream, NULL), STREAM_MAX);
+    assert_int_equal(memory.dropped_records, 50);
     window_memory_done(&memory);
     close(fd);
 }

@@ -118,6 +118,11 @@ size = os.path.getsize(recorded.path)
 check.expect("memory: the last of it", 0 < size <= 1 << 20, size)
 check.expect("memory: what is missing is told", "older ones" in check.text("memory.log"), check.text("memory.log"))
 
+recorded, events, source = folder("size")
+size = os.path.getsize(recorded.path)
+check.expect("size: so much at most, and nearly as much", (1 << 18) * 0.3 < size <= 1 << 18, size)
+check.expect("size: that it ended by that is told", "larger than it may be" in check.text("size.log"), check.text("size.log"))
+
 # ---- The old name ----
 
 for name in "old-name.raw", "pipe.raw", "old-memory.raw":

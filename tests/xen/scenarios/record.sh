@@ -47,6 +47,7 @@ work 10
 run_guest pvh
 kill -TERM $recorder
 finished memory
+run size strata record --xen -o size -e sched,pv --max-size 256K
 run old-name /ours/xentrace -D -e all -T 2 old-name.raw
 { /ours/xentrace -D -e 0x21000 -c 0 -T 2 2>pipe.log; echo $? >pipe.status; } | cat >pipe.raw
 start old-memory /ours/xentrace --discard-buffers --evt-mask=sched --memory-buffer=1M old-memory.raw
