@@ -98,12 +98,11 @@ static int take_windows(struct recorder *recorder, unsigned cpu,
     struct iovec parts[3];
     size_t used = 0;
     int damaged = 0;
-    int put_it;
+    int r;
 
     for (unsigned i = 0; i < n; i++) {
         const uint8_t *data = windows[i].data;
         size_t size = windows[i].size;
-        int r;
 
         if (recorder->settings.choice) {
             size_t kept;
@@ -122,10 +121,10 @@ static int take_windows(struct recorder *recorder, unsigned cpu,
         n = 1;
     }
     recorder->damaged += (uint64_t)damaged;
-    put_it = put(recorder, cpu, parts, n + 1, fault);
-    if (put_it != STREAM_WRITTEN)
+    r = put(recorder, cpu, parts, n + 1, fault);
+    if (r != STREAM_WRITTEN)
         state->counts.records = records;
-    return put_it;
+    return r;
 }
 
 static bool worth_it(const struct recorder *recorder, const struct strata_percpu_view *view,

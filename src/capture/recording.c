@@ -13,6 +13,8 @@
 #include "base/input.h"
 
 #define PROBLEMS_MAX 16
+/* More than a manifest takes whose strings are as long as they get, and two of it. */
+#define SPARE ((off_t)256 * 1024)
 
 struct recording {
     struct arena arena; /* what lives as long as this */
@@ -21,6 +23,7 @@ struct recording {
     const char *path; /* of the records, in the folder */
     char *full;       /* and as it is opened */
     int fd;
+    int spare; /* a file without a name that keeps room on the disk for the last manifest, or -1 */
     bool made; /* the folder, by us */
     const char **events;
     unsigned n_events;
@@ -174,6 +177,22 @@ static int make_all(struct recording *recording, const char *const *tables, unsi
     return 0;
 }
 
+/* The disk may be full when all is to be told at the end. Where there cannot be such a file, it is as it
+ * is. */
+static void keep_room(struct recording *recording)
+{
+    recording->spare = open(recording->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (recording->spare >= 0)
+        (void)fallocate(recording->spare, 0, 0, SPARE);
+}
+
+static void give_room(struct recording *recording)
+{
+    if (recording->spare >= 0)
+        close(recording->spare);
+    recording->spare = -1;
+}
+
 int recording_new(const char *folder, const char *name, const char *const *tables, unsigned n,
                   struct recording **ret, struct fault *fault)
 {
@@ -183,6 +202,7 @@ int recording_new(const char *folder, const char *name, const char *const *table
     if (!recording)
         return fault_plain(fault, -ENOMEM, "", "out of memory");
     recording->fd = -1;
+    recording->spare = -1;
     recording->folder = arena_strdup(&recording->arena, folder);
     recording->name = arena_strdup(&recording->arena, name);
     if (!recording->folder || !recording->name)
@@ -195,6 +215,7 @@ int recording_new(const char *folder, const char *name, const char *const *table
         recording_free(recording);
         return r;
     }
+    keep_room(recording);
     *ret = recording;
     return 0;
 }
@@ -205,6 +226,7 @@ void recording_free(struct recording *recording)
         return;
     if (recording->fd >= 0)
         close(recording->fd);
+    give_room(recording);
     free(recording->full);
     arena_done(&recording->arena);
     free(recording);
@@ -316,6 +338,7 @@ int recording_end(struct recording *recording, struct buffers *buffers,
 {
     struct manifest_source source = source_of(recording);
 
+    give_room(recording);
     source.ended = read_moment();
     source.lost_known = true;
     source.lost = totals->lost;

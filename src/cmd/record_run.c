@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -153,11 +154,13 @@ static int loop(struct record_run *run, struct recorder *recorder, struct fault 
 
 static void tell_end(const struct record_run *run, int progress)
 {
+    char size[16];
+
     if (progress == RECORDER_FULL)
         cmd_message("strata: stopped: %s would be larger than it may be", run->output->path);
     if (progress == RECORDER_RESERVE)
-        cmd_error("stopped: less than %" PRIu64 " MB would be free on the disk of %s",
-                  run->output->reserve >> 20, run->output->path);
+        cmd_error("stopped: less than %s would be free on the disk of %s",
+                  bytes_text(size, sizeof size, run->output->reserve), run->output->path);
 }
 
 static void tell_losses(const struct record_run *run, const struct recorder *recorder,
@@ -166,8 +169,9 @@ static void tell_losses(const struct record_run *run, const struct recorder *rec
     char cpus[400];
 
     if (totals->lost)
-        cmd_error("%" PRIu64 " events were lost (%s) in %" PRIu64 " places", totals->lost,
-                  lost_text(recorder, run->buffers->n_cpus, cpus, sizeof cpus), totals->losses);
+        cmd_error("%" PRIu64 " events were lost (%s) in %" PRIu64 " place%s", totals->lost,
+                  lost_text(recorder, run->buffers->n_cpus, cpus, sizeof cpus), totals->losses,
+                  totals->losses == 1 ? "" : "s");
     if (totals->damaged)
         cmd_error("%" PRIu64 " windows did not end with a record's end", totals->damaged);
 }

@@ -19,8 +19,6 @@ int size_parse(void *member, const char *value, struct fault *fault)
         if (!unit || end[1] || __builtin_mul_overflow(v, 1ull << 10 * (unit - units + 1), &v))
             goto wrong;
     }
-    if (v == 0)
-        goto wrong;
     *(uint64_t *)member = v;
     return 0;
 

@@ -54,7 +54,8 @@ static int note_state(struct trace *trace, const char *folder, const struct mani
 {
     int r = 0;
 
-    if (!source->complete)
+    /* One that failed tells so among its problems. */
+    if (!source->complete && source->ended.realtime_ns == 0)
         r = trace_note(
             trace,
             "%s: the recording of '%s' did not come to its end: its recorder was cut off, "

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* What a recorder is told and what it finds: the first line is a choice of events, the second a list of CPUs,
+ * the rest a window of records, which must come out the same, or shorter and no less whole. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/cpu_list.h"
+#include "capture/window.h"
+#include "format/xentrace_record.h"
+
+static struct xen_table table;
+
+/* Takes a line off. */
+static char *line(const uint8_t **data, size_t *size)
+{
+    const uint8_t *end = *size ? memchr(*data, '\n', *size) : NULL;
+    size_t len = end ? (size_t)(end - *data) : *size;
+    char *text = malloc(len + 1);
+
+    if (!text)
+        abort();
+    if (len)
+        memcpy(text, *data, len);
+    text[len] = 0;
+    *data += len + (end != NULL);
+    *size -= len + (end != NULL);
+    return text;
+}
+
+static void try_window(const struct xen_choice *choice, const uint8_t *data, size_t size)
+{
+    struct window_state all = {0};
+    struct window_state some = {0};
+    struct window_state again = {0};
+    uint8_t *out = malloc(size + 8);
+    size_t kept;
+    int r, q;
+
+    if (!out)
+        abort();
+    r = window_count(&all, data, size);
+    q = window_filter(&some, choice, data, size, out, &kept);
+    if ((r < 0) != (q < 0) || kept > size + 8)
+        abort();
+    if (some.counts.records + some.counts.left_out != all.counts.records ||
+        some.counts.lost != all.counts.lost || some.counts.losses != all.counts.losses)
+        abort();
+    if (q >= 0 &&
+        (window_count(&again, out, kept) < 0 || again.counts.records != some.counts.records ||
+         again.counts.lost != all.counts.lost))
+        abort();
+    if (window_has(data, size, all.counts.records + 1))
+        abort();
+    free(out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct xen_choice choice;
+    struct cpu_list cpus;
+    struct fault fault = {0};
+    char *words, *list;
+
+    if (table.n_events == 0 && xen_table_built_in(&table, NULL) < 0)
+        abort();
+    if (xen_choice_init(&choice) < 0)
+        abort();
+    words = line(&data, &size);
+    if (xen_choice_add(&choice, &table, words, &fault) < 0 && fault.error == 0)
+        abort();
+    (void)xen_choice_is_exact(&choice);
+    free(words);
+
+    list = line(&data, &size);
+    fault_clear(&fault);
+    if (cpu_list_parse(list, 1 + (unsigned)(size % 4096), &cpus, &fault) < 0) {
+        if (fault.error == 0)
+            abort();
+    } else {
+        char text[64];
+        bool any = false;
+
+        for (unsigned cpu = 0; cpu < CPU_LIST_MAX; cpu++)
+            any |= cpu_list_has(&cpus, cpu);
+        if (!any || strlen(cpu_list_text(&cpus, CPU_LIST_MAX, text, sizeof text)) >= sizeof text)
+            abort();
+    }
+    free(list);
+
+    try_window(&choice, data, size);
+    xen_choice_done(&choice);
+    return 0;
+}
