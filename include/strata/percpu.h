@@ -360,21 +360,18 @@ void strata_percpu_emit_slow(struct strata_percpu_cpu *cpu, uint32_t header, con
 /* Interrupts put records behind the one that was just published. */
 void strata_percpu_publish(struct strata_percpu_cpu *cpu);
 
-/* A record of an event that is on. What it costs (bench/percpu): reading the counter, in whose shadow
+/* A record of an event that passes the masks. What it costs (bench/percpu): reading the counter, in whose shadow
  * all the rest is done. So nothing here may wait: no locked instruction; of lines that another CPU writes
  * only that of cons and prod, which has to be written anyway. */
-STRATA_PERCPU_INLINE void strata_percpu_emit(uint32_t event, bool cycles, unsigned n, uint32_t w0,
-                                             uint32_t w1, uint32_t w2, uint32_t w3, uint32_t w4,
-                                             uint32_t w5, uint32_t w6)
+STRATA_PERCPU_INLINE void strata_percpu_record(struct strata_percpu_cpu *cpu, uint32_t event,
+                                               bool cycles, unsigned n, uint32_t w0, uint32_t w1,
+                                               uint32_t w2, uint32_t w3, uint32_t w4, uint32_t w5,
+                                               uint32_t w6)
 {
-    struct strata_percpu_cpu *cpu = STRATA_PERCPU_SELF();
     uint32_t header = strata_percpu_header(event, cycles, n);
     uint32_t *buffer;
     strata_percpu_word *at;
     uint64_t from, end, time;
-
-    if (!strata_percpu_wanted(STRATA_PERCPU_CONTROL(), cpu->number, event))
-        return;
 
     /* The stamp is taken after `reserve` was read and before it is moved. An interrupt that emits in
      * between moves it, and the exchange fails; so who comes first in the buffer has the earlier time. */
@@ -431,10 +428,40 @@ STRATA_PERCPU_INLINE void strata_percpu_emit(uint32_t event, bool cycles, unsign
         strata_percpu_publish(cpu);
 }
 
+/* A record of an event that is on, if it passes the masks. */
+STRATA_PERCPU_INLINE void strata_percpu_emit(uint32_t event, bool cycles, unsigned n, uint32_t w0,
+                                             uint32_t w1, uint32_t w2, uint32_t w3, uint32_t w4,
+                                             uint32_t w5, uint32_t w6)
+{
+    struct strata_percpu_cpu *cpu = STRATA_PERCPU_SELF();
+
+    if (strata_percpu_wanted(STRATA_PERCPU_CONTROL(), cpu->number, event))
+        strata_percpu_record(cpu, event, cycles, n, w0, w1, w2, w3, w4, w5, w6);
+}
+
+/* Counts a record as lost that cannot be one. */
+void strata_percpu_lose(struct strata_percpu_cpu *cpu);
+
 /* The same for a payload of any length: BYTES bytes of EXTRA, filled up with zeros to whole words; more
  * than 28 are counted as a lost record. */
-void strata_percpu_emit_bytes(struct strata_percpu_cpu *cpu, uint32_t event, bool cycles,
-                              size_t bytes, const void *extra);
+static inline void strata_percpu_emit_bytes(uint32_t event, bool cycles, size_t bytes,
+                                            const void *extra)
+{
+    struct strata_percpu_cpu *cpu = STRATA_PERCPU_SELF();
+    uint32_t w[STRATA_PERCPU_WORDS_MAX] = {0, 0, 0, 0, 0, 0, 0};
+    size_t i;
+
+    if (!strata_percpu_wanted(STRATA_PERCPU_CONTROL(), cpu->number, event))
+        return;
+    if (bytes > sizeof(w)) {
+        strata_percpu_lose(cpu);
+        return;
+    }
+    for (i = 0; i < bytes; i++)
+        ((uint8_t *)w)[i] = ((const uint8_t *)extra)[i];
+    strata_percpu_record(cpu, event, cycles, (unsigned)((bytes + 3) / 4), w[0], w[1], w[2], w[3],
+                         w[4], w[5], w[6]);
+}
 
 /* ---- The macros ----
  *
@@ -472,16 +499,10 @@ void strata_percpu_emit_bytes(struct strata_percpu_cpu *cpu, uint32_t event, boo
 #define STRATA_PERCPU_TRACE(...) STRATA_PERCPU_TRACE_N(false, __VA_ARGS__)
 
 /* BYTES bytes at EXTRA. */
-#define STRATA_PERCPU_TRACE_VAR(event, cycles, bytes, extra)                                   \
-    do {                                                                                       \
-        if (strata_percpu_unlikely(strata_percpu_on())) {                                      \
-            struct strata_percpu_cpu *strata_percpu_cpu_ = STRATA_PERCPU_SELF();               \
-                                                                                               \
-            if (strata_percpu_wanted(STRATA_PERCPU_CONTROL(), strata_percpu_cpu_->number,      \
-                                     (uint32_t)(event)))                                       \
-                strata_percpu_emit_bytes(strata_percpu_cpu_, (uint32_t)(event), cycles, bytes, \
-                                         extra);                                               \
-        }                                                                                      \
+#define STRATA_PERCPU_TRACE_VAR(event, cycles, bytes, extra)                   \
+    do {                                                                       \
+        if (strata_percpu_unlikely(strata_percpu_on()))                        \
+            strata_percpu_emit_bytes((uint32_t)(event), cycles, bytes, extra); \
     } while (0)
 
 /* Xen's names, unless they are in the way. */

@@ -275,20 +275,8 @@ void strata_percpu_emit_slow(struct strata_percpu_cpu *cpu, uint32_t header, con
     }
 }
 
-void strata_percpu_emit_bytes(struct strata_percpu_cpu *cpu, uint32_t event, bool cycles,
-                              size_t bytes, const void *extra)
+void strata_percpu_lose(struct strata_percpu_cpu *cpu)
 {
-    uint32_t words[STRATA_PERCPU_WORDS_MAX] = {0};
-    const uint8_t *from = (const uint8_t *)extra;
-
-    if (cpu->size == 0)
-        return;
-    if (bytes > sizeof(words)) {
+    if (cpu->size > 0)
         drop(cpu);
-        return;
-    }
-    for (size_t i = 0; i < bytes; i++)
-        ((uint8_t *)words)[i] = from[i];
-    strata_percpu_emit_slow(cpu, strata_percpu_header(event, cycles, (unsigned)((bytes + 3) / 4)),
-                            words);
 }

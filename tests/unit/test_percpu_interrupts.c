@@ -37,9 +37,10 @@ static unsigned n_notified, n_below;
 
 static void on_notify(struct strata_percpu_cpu *cpu)
 {
-    expect(cpu == &cpus[0]);
-    __atomic_fetch_add(&n_notified, 1, __ATOMIC_RELAXED); /* it may be interrupted as well */
-    expect(n_notified <= n_below + 1);
+    /* It may be interrupted as well. */
+    unsigned n = __atomic_add_fetch(&n_notified, 1, __ATOMIC_RELAXED);
+
+    expect(cpu == &cpus[0] && n <= n_below + 1);
 }
 
 static const struct strata_percpu_hooks hooks = {.notify = on_notify};
