@@ -96,3 +96,17 @@ int cpus_bind(pid_t tid, uint32_t cpu)
     CPU_FREE(set);
     return r;
 }
+
+bool cpus_is_bound(pid_t tid, uint32_t cpu)
+{
+    cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
+    size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
+    bool is_bound;
+
+    if (!set)
+        return false;
+    is_bound = sched_getaffinity(tid, size, set) >= 0 && CPU_COUNT_S(size, set) == 1 &&
+               CPU_ISSET_S(cpu, size, set);
+    CPU_FREE(set);
+    return is_bound;
+}

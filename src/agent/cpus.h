@@ -41,3 +41,5 @@ int cpus_possible(struct cpus *ret_cpus);
 
 /* Binds the thread TID (0: the caller) to CPU. -EINVAL: it is offline, or not allowed to this process. */
 int cpus_bind(pid_t tid, uint32_t cpu);
+/* Whether it runs on that CPU only; the kernel unbinds a thread whose CPU goes offline. */
+bool cpus_is_bound(pid_t tid, uint32_t cpu);

@@ -83,15 +83,16 @@ int readers_follow(struct readers *readers)
 
     if (r < 0 && r != -ERANGE)
         return r;
-    if (memcmp(&now, &readers->online, sizeof now) == 0)
-        return 0;
+    /* A CPU may have been away and back between two looks: what tells is the thread. */
     for (unsigned i = 0; i < atomic_load(&readers->n); i++) {
         struct reader *reader = readers->list[i];
         pid_t tid = atomic_load(&reader->tid);
 
-        if (tid && cpus_has(&now, reader->cpu) && !cpus_has(&readers->online, reader->cpu))
+        if (tid && cpus_has(&now, reader->cpu) && !cpus_is_bound(tid, reader->cpu))
             cpus_bind(tid, reader->cpu);
     }
+    if (memcmp(&now, &readers->online, sizeof now) == 0)
+        return 0;
     readers->online = now;
     return 1;
 }
