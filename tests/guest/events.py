@@ -77,18 +77,20 @@ def what(event):
 
 
 def subsequence_with_losses(oracle, items, cpu):
-    """The items of CPU are its events in ORACLE from some place on, but for the losses, each exactly as long
-    as it says. Returns the number of events and of lost ones."""
+    """From the first new process on, the items of CPU are its events in ORACLE, but for the losses, each exactly
+    as long as it says. Returns the number of events and of lost ones."""
     oracle = [event for event in oracle if event.cpu == cpu]
     items = [item for item in items if item.cpu == cpu]
+    # That is an event as there is no second one.
+    while items and (isinstance(items[0], Loss) or items[0].name != "sched_process_fork"):
+        del items[0]
     seen = lost = 0
     at = None
     for item in items:
         if isinstance(item, Loss):
             expect(item.count is not None, f"CPU {cpu}: a loss without a number")
             lost += item.count
-            if at is not None:
-                at += item.count
+            at += item.count
             continue
         if at is None:
             at = next((n for n, event in enumerate(oracle) if what(event) == what(item)), None)

@@ -41,7 +41,7 @@ class Reader(threading.Thread):
 
 
 class Host:
-    """An old host: says 1 and 0, and reads pages into FOLDER/cpuN.raw."""
+    """An old host: says 1 and 0, and reads pages into FOLDER/cpuN.raw until it is gone."""
 
     def __init__(self, machine, folder):
         self.ports = machine.ports

@@ -8,11 +8,20 @@ import time
 
 CPUS = 2
 # How long anything may take that has an end, on a busy machine. No test measures time.
-PATIENCE = 60
+PATIENCE = 120
 
 
 class Failure(Exception):
     """What a scenario expected was not so."""
+
+
+class Lost(Failure):
+    """The guest does not answer any more."""
+
+
+def at_once(*commands):
+    """One command that runs several at the same time, and waits for them and nothing else."""
+    return "(" + " ".join(command + " &" for command in commands) + " wait)"
 
 
 def expect(true, *words):
@@ -108,11 +117,12 @@ class Machine:
                 return int(output[at + len(self.mark):]), bytes(output[:at])
             left = end - time.monotonic()
             if left <= 0:
-                raise Failure(f"after {patience} s no answer from the guest but: {bytes(output[-2000:])}\n{self.console()}"
-                              f"\n{self.registers()}")
+                raise Lost(f"after {patience} s no answer from the guest but: {bytes(output[-2000:])}\n{self.console()}"
+                           f"\n{self.registers()}")
             if select.select([self.shell], [], [], left)[0]:
                 got = self.shell.recv(65536)
-                expect(got, "the guest is gone; the end of its console:\n", self.console())
+                if not got:
+                    raise Lost("the guest is gone; the end of its console:\n" + self.console())
                 output += got
 
     def run(self, command, patience=PATIENCE):

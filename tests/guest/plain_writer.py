@@ -1,8 +1,7 @@
 """Without an agent: what a guest's own programs write into the ports, as pages, is what its kernel shows."""
 
 import events
-import host
-from machine import CPUS, expect
+from machine import CPUS, at_once, expect
 from tracefs import EVENTS, Tracefs
 
 
@@ -11,15 +10,14 @@ def stopped_buffers(run):
     for clock in "local", "x86-tsc":
         top = Tracefs(run.guest)
         top.reset(EVENTS, clock)
-        run.guest.run("guest-tool forks 0 200 & guest-tool forks 1 200 & guest-tool marks 0 500 100 mark 0 & wait")
+        run.guest.run(at_once("guest-tool forks 0 200", "guest-tool forks 1 200", "guest-tool marks 0 500 100 mark 0"))
         top.set("tracing_on", 0)
         folder = run.folder(f"plain-{clock}")
         expected = [events.of_guest(text) for text in top.texts(folder)]
         top.export(folder)
-        reader = host.Host(run.guest, folder)
+        reader = run.host(folder)
         reader.read()
-        run.guest.run("guest-tool pages 0 /dev/virtio-ports/trace-path-cpu0 & "
-                      "guest-tool pages 1 /dev/virtio-ports/trace-path-cpu1 & wait")
+        run.guest.run(at_once(*(f"guest-tool pages {n} /dev/virtio-ports/trace-path-cpu{n}" for n in range(CPUS))))
         reader.wait_for_quiet()
         reader.gone()
         got = events.report(run.strata, folder)

@@ -12,10 +12,13 @@ import sys
 import time
 import traceback
 
+import agent
+import host
 import machine
+import old_host
 import plain_writer
 
-SCENARIOS = plain_writer.SCENARIOS
+SCENARIOS = plain_writer.SCENARIOS + old_host.SCENARIOS
 
 
 class Run:
@@ -23,6 +26,7 @@ class Run:
 
     def __init__(self, work):
         self.work = work
+        self.hosts = []
         self.bin = os.environ["STRATA_BIN"]
         self.strata = os.path.join(self.bin, "strata")
         self.guest = machine.Machine(f"{work}/kernel", f"{work}/initramfs", self.folder("machine"))
@@ -33,6 +37,19 @@ class Run:
         shutil.rmtree(path, ignore_errors=True)
         os.makedirs(path)
         return path
+
+    def host(self, folder):
+        self.hosts.append(host.Host(self.guest, folder))
+        return self.hosts[-1]
+
+    def clean_up(self):
+        """What a scenario that failed left."""
+        for old_host in self.hosts:
+            old_host.gone()
+        self.hosts = []
+        print(self.guest.text(f"cat {agent.LOG}; >{agent.LOG}"))
+        self.guest.run("killall -q -KILL strata-agent trace-agent; sleep 1; cd /sys/kernel/tracing/instances && "
+                       "for instance in *; do [ ! -d $instance ] || rmdir $instance; done; cd /")
 
 
 def main():
@@ -54,9 +71,12 @@ def main():
                 scenario(run)
                 outcome = "ok"
             except machine.Failure as failure:
-                outcome = f"FAILED: {failure}"
+                outcome = "FAILED"
                 failed += 1
                 traceback.print_exc(file=sys.stdout)
+                if isinstance(failure, machine.Lost):
+                    sys.exit(f"{name}: the guest is lost")
+                run.clean_up()
             print(f"{name}: {time.monotonic() - began:.1f} s: {outcome}", flush=True)
         run.guest.end()
     finally:
