@@ -76,14 +76,14 @@ static inline int add_to_row(struct tally_row *row, const struct item *item)
 
 static int add_by_event(struct tally *tally, const struct item *item)
 {
-    unsigned index = item->class->index;
+    unsigned row = item->class->row;
 
-    if (unlikely(index >= tally->n_rows)) {
-        int r = make_rows(tally, index + 1);
+    if (unlikely(row >= tally->n_rows)) {
+        int r = make_rows(tally, row + 1);
         if (r < 0)
             return r;
     }
-    return add_to_row(&tally->rows[index], item);
+    return add_to_row(&tally->rows[row], item);
 }
 
 /* CPUs and tasks have the same numbers in different captures. */

@@ -120,7 +120,11 @@ struct event_class {
     const struct origin *origin;
     const struct field *fields;
     unsigned n_fields;
-    unsigned index;          /* dense, from 0, within the catalogue: for tables beside it */
+    unsigned index; /* dense, from 0, within the catalogue: for tables beside it */
+    /* Another class of the same event, whose records are laid out otherwise; NULL: none. `row` is the index
+     * of the first of these: for what counts events. */
+    const struct event_class *like;
+    unsigned row;
     uint64_t id;             /* the wire format's own number */
     const char *format;      /* printf-style, over the fields in order; NULL: none */
     const char *declared_in; /* file, NULL: built in or not known */

@@ -345,8 +345,15 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
         item->kind = ITEM_EVENT;
         item->cause = 0;
         item->reader_byte = 0;
-        if (known->tracks)
+        if (known->tracks == TRACKS_CALL) {
+            item->class = xentrace_call(&x->classes, known, load_u32(words));
+            if (unlikely(!item->class)) {
+                *ret_stop = "";
+                break;
+            }
+        } else if (known->tracks) {
             xentrace_track_vcpu(known->tracks, item, &s->vcpu);
+        }
         n++;
         p += size;
         s->next += size;

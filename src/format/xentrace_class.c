@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/macro.h"
 #include "base/number.h"
@@ -10,6 +11,7 @@
 #include "format/xentrace.h"
 #include "format/xentrace_record.h"
 
+_Static_assert(XENTRACE_KNOWN_CALLS == 1 << (32 - 24), "the hash in xentrace_call() has 8 bits");
 _Static_assert(XENTRACE_KNOWN == 1 << (32 - 20), "the hash in xentrace_class() has 12 bits");
 
 static void put_vcpu(const struct origin *origin, int32_t vcpu, struct text *text)
@@ -141,6 +143,8 @@ void xentrace_classes_done(struct xentrace_classes *classes)
 {
     xen_table_done(&classes->built_in);
     map_done(&classes->by_event);
+    map_done(&classes->by_call);
+    map_done(&classes->by_name);
 }
 
 static enum xentrace_tracks tracks_of(uint32_t event)
@@ -174,7 +178,8 @@ void xentrace_track_vcpu(enum xentrace_tracks tracks, struct item *item, int32_t
     const uint8_t *p = item->payload;
 
     switch (tracks) {
-    case TRACKS_NOTHING: break;
+    case TRACKS_NOTHING:
+    case TRACKS_CALL: break;
     case TRACKS_RUNNING:
         if (item->size >= 4)
             item->vcpu = *vcpu = xentrace_vcpu(load_u32(p));
@@ -306,6 +311,8 @@ static int add_event(struct xentrace_classes *classes, const struct xen_event *e
     if (!class.name || !fields || (event->format && !class.format) ||
         (event->file && !class.declared_in))
         return -ENOMEM;
+    /* With addresses of 32 bits and of 64, with or without what a newer version adds. */
+    class.like = map_get_str(&classes->by_name, class.name, strlen(class.name));
     if (more)
         fields[class.n_fields++] = words_field("more", event->words);
     if ((event->id == XEN_HYPERCALL_V2 || event->id == XEN_HYPERCALL_SUBCALL) &&
@@ -370,7 +377,8 @@ static const struct event_class *find_or_add(struct xentrace_classes *classes, u
     if (!event && classes->unknown)
         return classes->unknown;
     r = event ? add_event(classes, event, more, &class) : add_unknown(classes, id, &class);
-    if (r < 0)
+    if (r < 0 || (event && !class->like &&
+                  map_put_str(&classes->by_name, class->name, strlen(class->name), class) < 0))
         return NULL;
     if (!event && class->id == 0) {
         classes->unknown = class;
@@ -391,10 +399,88 @@ const struct xentrace_known *xentrace_class_slow(struct xentrace_classes *classe
         classes->version = 419;
         for (size_t i = 0; i < XENTRACE_KNOWN; i++)
             classes->known[i].key = 0;
+        for (size_t i = 0; i < XENTRACE_KNOWN_CALLS; i++)
+            classes->known_calls[i].key = 0;
     }
     class = find_or_add(classes, header);
     if (!class)
         return NULL;
     *known = (struct xentrace_known){.key = key, .tracks = tracks_of(event), .class = class};
+    if (class->put_text == put_hypercall && xentrace_words(header) > 0)
+        known->tracks = TRACKS_CALL;
     return known;
+}
+
+/* The fields of a hypercall whose first word is WORD. 0: all of its N words are not known by name, or
+ * not even how long they are. */
+static unsigned call_fields(const struct event_class *any, uint32_t word, unsigned n,
+                            struct field *fields)
+{
+    const struct xen_call *call = any->reader_data;
+    unsigned n_fields = 0;
+    unsigned at = 1;
+
+    while (call && call->op != (word & 0xfffff))
+        call = call->next;
+    fields[n_fields++] = any->fields[0];
+    for (unsigned i = 0; i < XEN_CALL_ARGUMENTS; i++) {
+        unsigned words = word >> (20 + 2 * i) & 3;
+
+        if (words == 0)
+            continue;
+        if (words == 3 || !call || !call->arguments[i].name)
+            return 0;
+        fields[n_fields++] = (struct field){
+            .name = call->arguments[i].name,
+            .c_type = words == 1 ? "uint32_t" : "uint64_t",
+            .type = FIELD_UINT,
+            .place = PLACE_FIXED,
+            .storage = STORE_SCALAR,
+            .offset = 4 * at,
+            .size = 4 * words,
+            .names = call->arguments[i].names,
+        };
+        at += words;
+    }
+    return at == n ? n_fields : 0;
+}
+
+/* Hypercalls whose arguments all have names are of classes of their own, with these as fields. There are
+ * as many of them as the table has names; all others stay of the class ANY. */
+static const struct event_class *find_or_add_call(struct xentrace_classes *classes,
+                                                  const struct event_class *any, uint32_t word,
+                                                  unsigned n)
+{
+    struct arena *arena = &classes->catalogue->arena;
+    /* Those without arguments are all alike. */
+    uint64_t key = any->id << 32 | (word >> 20 ? word : 0);
+    struct event_class *found = map_get(&classes->by_call, key);
+    struct field fields[1 + XEN_CALL_ARGUMENTS];
+    struct event_class class = *any;
+
+    class.n_fields = call_fields(any, word, n, fields);
+    if (class.n_fields == 0)
+        return any;
+    if (found)
+        return found;
+    class.fields = arena_memdup(arena, fields, class.n_fields * sizeof *fields);
+    class.put_text = NULL;
+    class.like = any;
+    if (!class.fields || catalogue_add(classes->catalogue, &class, &found) < 0 ||
+        map_put(&classes->by_call, key, found) < 0)
+        return NULL;
+    return found;
+}
+
+const struct event_class *xentrace_call_slow(struct xentrace_classes *classes,
+                                             const struct xentrace_known *known, uint32_t word)
+{
+    struct xentrace_known_call *call =
+        &classes->known_calls[(word ^ known->key) * 0x9e3779b1u >> 24];
+    const struct event_class *class =
+        find_or_add_call(classes, known->class, word, xentrace_words(known->key));
+
+    if (class)
+        *call = (struct xentrace_known_call){known->key, word, class};
+    return class;
 }

@@ -14,6 +14,7 @@ enum xentrace_tracks {
     TRACKS_LEAVING,   /* the vCPU of the payload was running until here */
     TRACKS_SWITCH,    /* {domain, vcpu} before, {domain, vcpu} from here on */
     TRACKS_CONTINUES, /* {domain, vcpu} runs on */
+    TRACKS_CALL,      /* nothing, but the first word of the payload decides over its class */
 };
 
 struct xentrace_known {
@@ -22,7 +23,15 @@ struct xentrace_known {
     const struct event_class *class;
 };
 
+/* The class of a hypercall with certain arguments. */
+struct xentrace_known_call {
+    uint32_t key; /* as above, never 0 */
+    uint32_t word;
+    const struct event_class *class;
+};
+
 #define XENTRACE_KNOWN 4096
+#define XENTRACE_KNOWN_CALLS 256
 #define XENTRACE_UNKNOWN_MAX 4096
 
 struct xentrace_classes {
@@ -33,10 +42,13 @@ struct xentrace_classes {
     xen_version version;
     enum xen_cpu cpu;
     struct xen_call *calls; /* the table's, in the catalogue's arena */
+    struct map by_call;     /* event << 32 | first word: its struct event_class */
+    struct map by_name;     /* the first struct event_class of each name */
     struct map by_event;    /* struct xen_event or id of an unknown one: its struct event_class */
     unsigned n_unknown;
     const struct event_class *unknown; /* of what comes after XENTRACE_UNKNOWN_MAX unknown ones */
     struct xentrace_known known[XENTRACE_KNOWN];
+    struct xentrace_known_call known_calls[XENTRACE_KNOWN_CALLS];
 };
 
 /* TABLE may be NULL: the built-in one. */
@@ -57,6 +69,21 @@ static inline const struct xentrace_known *xentrace_class(struct xentrace_classe
     if (likely(known->key == key))
         return known;
     return xentrace_class_slow(classes, header);
+}
+
+const struct event_class *xentrace_call_slow(struct xentrace_classes *classes,
+                                             const struct xentrace_known *known, uint32_t word);
+
+/* The class of a hypercall of KNOWN whose payload begins with WORD; NULL: memory is out. */
+static inline const struct event_class *
+xentrace_call(struct xentrace_classes *classes, const struct xentrace_known *known, uint32_t word)
+{
+    const struct xentrace_known_call *call =
+        &classes->known_calls[(word ^ known->key) * 0x9e3779b1u >> 24];
+
+    if (likely(call->word == word && call->key == known->key))
+        return call->class;
+    return xentrace_call_slow(classes, known, word);
 }
 
 /* The vCPU that a word domain << 16 | vcpu means, or VCPU_UNKNOWN. */

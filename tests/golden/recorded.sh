@@ -51,7 +51,7 @@ trace
   xen            4.17
   clock          tsc, 2400000000 ticks a second
   cpus           2
-  events         107202 of 72 classes
+  events         107202 of 71 classes
   time           16.993483687 to 21.560687203, 4.57s
   lost           248363 events were lost (CPU 0: 188650, CPU 1: 59713) in 2 places
 END

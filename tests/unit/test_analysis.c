@@ -85,7 +85,8 @@ static void test_empty_histogram(void **state)
 }
 
 static const struct origin origins[2];
-static struct event_class classes[] = {{.name = "a", .index = 0}, {.name = "b", .index = 700}};
+static struct event_class classes[] = {{.name = "a", .index = 0, .row = 0},
+                                       {.name = "b", .index = 700, .row = 700}};
 
 static struct item event(int64_t time, unsigned class, int cpu, int pid)
 {
