@@ -39,6 +39,26 @@ for verb in $verbs; do
     }
 done
 
+# The guest's agent is a program of its own.
+"$STRATA_BIN/strata-agent" --help >agent-help
+awk 'length > 80 { print FILENAME ": " $0 " is longer than a terminal"; exit 1 }' agent-help
+awk '/^  (-[a-z],|   ) --/ { sub("=.*", "="); print $1 == "--help" ? $1 : $0 }' agent-help |
+    awk '{ sub("^ *", ""); print $2 ~ /^-/ ? $1 " " $2 : $1 }' | LC_ALL=C sort >in-help
+awk '/^\.It Fl / {
+    sub("^\\.It ", ""); gsub("Fl Fl ", "--"); gsub("Fl ", "-"); sub(" , ", ", ")
+    sub(" Ns = Ns .*", "="); print
+}' "$man/strata-agent.8" | LC_ALL=C sort >in-man
+diff in-help in-man >&2 || {
+    echo "the help of strata-agent (<) and its page (>) do not have the same options" >&2
+    exit 1
+}
+[ -s in-man ]
+"$strata" agent --version | grep -q '^strata-agent [0-9]'
+status=0
+"$strata" agent --no-such 2>err || status=$?
+[ "$status" -eq 2 ]
+grep -q "^Try 'strata-agent --help'" err
+
 # The old tools' too.
 for tool in simpletrace tracetool xentrace xentrace_format; do
     "$strata" help | grep -q "^  .*$tool"

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* strata agent: the guest's agent, which is a program of its own. */
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+#define AGENT "strata-agent"
+
+static const struct option agent_option_table[] = {
+    {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
+    {OPTION_END},
+};
+
+static const struct option_group groups[] = {
+    {"Options", agent_option_table, 0},
+    {NULL},
+};
+
+const struct command agent_command = {
+    .name = "agent",
+    .summary = "trace this machine, a guest, for its host",
+    .operands = "[ARGUMENT…]",
+    .about = "Runs strata-agent with these arguments, the program that is copied into guests.\n"
+             "'strata-agent --help' and its page in section 8 of the manual tell of them.",
+    .groups = groups,
+};
+
+int cmd_agent(int argc, char **argv)
+{
+    char path[PATH_MAX];
+    char *slash;
+    ssize_t n;
+
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        options_help(&agent_command, stdout);
+        return EXIT_FINE;
+    }
+    argv[0] = (char *)AGENT;
+    n = readlink("/proc/self/exe", path, sizeof path - sizeof AGENT);
+    if (n > 0) {
+        path[n] = '\0';
+        slash = strrchr(path, '/');
+        if (slash) {
+            memcpy(slash + 1, AGENT, sizeof AGENT);
+            execv(path, argv);
+        }
+    }
+    execvp(AGENT, argv);
+    cmd_error("cannot run " AGENT ", which is neither beside strata nor in PATH: %s",
+              strerror(errno));
+    return EXIT_COULD_NOT;
+}
