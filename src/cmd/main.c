@@ -20,6 +20,7 @@ struct verb {
 static const struct verb verbs[] = {
 #if STRATA_READING
     {"agent", cmd_agent, &agent_command},
+    {"collect", cmd_collect, &collect_command},
     {"ctl", cmd_ctl, &ctl_command},
 #endif
     {"gen", cmd_gen, &gen_command},

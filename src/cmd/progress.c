@@ -83,3 +83,18 @@ void progress_erase(struct progress *progress)
         fputs("\r\033[K", stderr);
     progress->on = progress->shown = false;
 }
+
+static bool line_shown;
+
+void progress_line(const char *line)
+{
+    fprintf(stderr, "\r%s\033[K", line);
+    line_shown = true;
+}
+
+void progress_line_erase(void)
+{
+    if (line_shown)
+        fputs("\r\033[K", stderr);
+    line_shown = false;
+}

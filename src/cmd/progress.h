@@ -24,5 +24,9 @@ bool progress_is_due(struct progress *progress);
 void progress_show(struct progress *progress, uint64_t done, uint64_t total);
 void progress_erase(struct progress *progress);
 
+/* A line of the caller's own, in the place of the one before. Erases it. */
+void progress_line(const char *line);
+void progress_line_erase(void);
+
 /* "950 B", "1.2 MB"; BUF of 16 bytes or more. Returns BUF. */
 const char *bytes_text(char *buf, size_t size, uint64_t bytes);

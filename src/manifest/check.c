@@ -67,6 +67,8 @@ static int check_source(const struct manifest *manifest, unsigned i, const char 
     r = check_path(i, source->path, name, fault);
     for (unsigned j = 0; j < source->n_events && r >= 0; j++)
         r = check_path(i, source->events[j], name, fault);
+    if (r >= 0 && source->guest && source->guest->clock_pairs)
+        r = check_path(i, source->guest->clock_pairs, name, fault);
     return r;
 }
 

@@ -13,6 +13,8 @@
  *                 "cpu_vendor": "amd", "scheduler": "credit2", "cpus": [0, 1], "offline": [],
  *                 "domains": [{"id": 0, "name": "Domain-0"}]},
  *         "percpu": {"buffer": "NAME", "cpus": [0, 1]},
+ *         "guest": {"agent": "0.1.0", "release": "6.1.0-18-amd64", "machine": "x86_64",
+ *                   "boot_id": "…", "clock_pairs": "guest-web/clock-pairs"},
  *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3}, "ended": {…},
  *         "lost": 5, "lost_at_end": 2, "complete": true, "problems": ["…"]}]}
  *
@@ -68,6 +70,15 @@ struct manifest_percpu {
     unsigned n_cpus;
 };
 
+/* Of a guest's kernel. Strings that are not known are NULL. */
+struct manifest_guest {
+    const char *agent; /* its version */
+    const char *release, *machine, *boot_id;
+    /* The file with the pairs that relate its clock to the host's CLOCK_MONOTONIC (timeline/relation.h), a
+     * path like the source's. */
+    const char *clock_pairs;
+};
+
 struct manifest_source {
     const char *name;          /* unique: letters, digits, _ . - */
     const char *kind;          /* the form of what lies at `path`: "xentrace" */
@@ -79,6 +90,7 @@ struct manifest_source {
     uint64_t hz;                          /* ticks a second, 0: not known */
     const struct manifest_xen *xen;       /* or NULL */
     const struct manifest_percpu *percpu; /* or NULL */
+    const struct manifest_guest *guest;   /* or NULL */
     struct manifest_moment began;
     struct manifest_moment ended;
     bool lost_known;

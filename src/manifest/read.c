@@ -192,6 +192,24 @@ static const struct manifest_percpu *get_percpu(struct reader *reader, const jso
     return percpu;
 }
 
+static const struct manifest_guest *get_guest(struct reader *reader, const json_t *object)
+{
+    const json_t *json = get(reader, object, "guest", JSON_OBJECT, "an object");
+    struct manifest_guest *guest;
+
+    if (!json)
+        return NULL;
+    guest = arena_alloc(reader->arena, sizeof *guest);
+    if (!guest)
+        return no_memory(reader);
+    guest->agent = get_string(reader, json, "agent");
+    guest->release = get_string(reader, json, "release");
+    guest->machine = get_string(reader, json, "machine");
+    guest->boot_id = get_string(reader, json, "boot_id");
+    guest->clock_pairs = get_string(reader, json, "clock_pairs");
+    return guest;
+}
+
 static struct manifest_moment get_moment(struct reader *reader, const json_t *object,
                                          const char *key)
 {
@@ -218,6 +236,7 @@ static void get_source(struct reader *reader, const json_t *json, struct manifes
     source->hz = (uint64_t)get_number(reader, clock, "hz", INT64_MAX);
     source->xen = get_xen(reader, json);
     source->percpu = get_percpu(reader, json);
+    source->guest = get_guest(reader, json);
     source->began = get_moment(reader, json, "began");
     source->ended = get_moment(reader, json, "ended");
     source->lost_known = json_object_get(json, "lost") != NULL;

@@ -109,6 +109,18 @@ static int set_percpu(json_t *object, const struct manifest_percpu *percpu)
     return json_object_set_new(object, "percpu", json) | r;
 }
 
+static int set_guest(json_t *object, const struct manifest_guest *guest)
+{
+    json_t *json = json_object();
+    int r = set_string(json, "agent", guest->agent);
+
+    r |= set_string(json, "release", guest->release);
+    r |= set_string(json, "machine", guest->machine);
+    r |= set_string(json, "boot_id", guest->boot_id);
+    r |= set_string(json, "clock_pairs", guest->clock_pairs);
+    return json_object_set_new(object, "guest", json) | r;
+}
+
 static int set_moment(json_t *object, const char *key, const struct manifest_moment *moment)
 {
     json_t *json;
@@ -145,6 +157,8 @@ static int append_source(json_t *list, const struct manifest_source *source)
         r |= set_xen(json, source->xen);
     if (source->percpu)
         r |= set_percpu(json, source->percpu);
+    if (source->guest)
+        r |= set_guest(json, source->guest);
     r |= set_moment(json, "began", &source->began);
     r |= set_moment(json, "ended", &source->ended);
     if (source->lost_known)

@@ -133,6 +133,12 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
         put_known(facts, "buffers", source->percpu->buffer);
         put_cpus(facts, "recorded cpus", source->percpu->cpus, source->percpu->n_cpus);
     }
+    if (source->guest) {
+        put_known(facts, "release", source->guest->release);
+        put_known(facts, "machine", source->guest->machine);
+        put_known(facts, "boot id", source->guest->boot_id);
+        put_known(facts, "agent", source->guest->agent);
+    }
     put_moment(facts, "began", &source->began);
     put_moment(facts, "ended", &source->ended);
     facts->put(facts->arg, "complete", source->complete ? "yes" : "no");

@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/guests.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "capture/guests_manifest.h"
+
+#define SECOND UINT64_C(1000000000)
+#define RETRY_FIRST (SECOND / 20)
+#define RETRY_LONGEST SECOND
+/* At the end, a guest whose connection is lost is given so long to come back. */
+#define STOP_PATIENCE (5 * SECOND)
+#define PAIRS_MAX 10000000u
+#define PROBLEMS_MAX 32u
+/* Packets of one guest that are looked at before another has its turn. */
+#define PACKETS_AT_ONCE 256u
+/* What a child may have written beyond what it was allowed, when it is seen: it has not kept to it. */
+#define SIZE_SLACK (UINT64_C(64) << 20)
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+static struct manifest_moment moment(void)
+{
+    struct timespec realtime;
+
+    clock_gettime(CLOCK_REALTIME, &realtime);
+    return (struct manifest_moment){
+        .realtime_ns = (int64_t)realtime.tv_sec * (int64_t)SECOND + realtime.tv_nsec,
+        .monotonic_ns = (int64_t)now_ns(),
+    };
+}
+
+static void tell(const struct guests *guests, const struct guest *guest, const char *what)
+{
+    if (guests->tell)
+        guests->tell(guest->plan.name, what);
+}
+
+static struct guest_part *part_of(struct guest *guest)
+{
+    return &guest->parts[guest->n_parts - 1];
+}
+
+static int add_part(struct guest *guest)
+{
+    struct guest_part *bigger = realloc(guest->parts, (guest->n_parts + 1) * sizeof *guest->parts);
+
+    if (!bigger)
+        return -ENOMEM;
+    guest->parts = bigger;
+    bigger[guest->n_parts++] = (struct guest_part){
+        .began = moment(),
+        .lost_before = guest->progress.lost,
+    };
+    return 0;
+}
+
+static void add_problem(struct guest_part *part, const char *what)
+{
+    char **bigger;
+
+    if (part->n_problems >= PROBLEMS_MAX)
+        return;
+    for (unsigned i = 0; i < part->n_problems; i++)
+        if (strcmp(part->problems[i], what) == 0)
+            return;
+    bigger = realloc(part->problems, (part->n_problems + 1) * sizeof *bigger);
+    if (!bigger)
+        return;
+    part->problems = bigger;
+    bigger[part->n_problems] = strdup(what);
+    part->n_problems += bigger[part->n_problems] != NULL;
+}
+
+/* Ascending pairs alone make sense. */
+static int add_pair(struct guest *guest, const struct guest_pair *pair)
+{
+    struct guest_part *part = part_of(guest);
+
+    if (pair->guest > INT64_MAX || pair->host_ns > INT64_MAX || pair->error_ns > INT64_MAX ||
+        part->n_pairs >= PAIRS_MAX ||
+        (part->n_pairs > 0 &&
+         (pair->guest <= part->last.guest || pair->host_ns <= part->last.host_ns)))
+        return 0;
+    if (part->n_pairs == 0)
+        part->first = *pair;
+    if (part->n_pairs == 0 || pair->error_ns < part->best.error_ns)
+        part->best = *pair;
+    part->last = *pair;
+    part->n_pairs++;
+    return guest_store_pair(&guest->store, pair->host_ns, pair->guest, pair->error_ns);
+}
+
+static void add_fact(struct guests *guests, struct guest *guest, const char *name,
+                     const char *value)
+{
+    struct guest_part *part = part_of(guest);
+    const struct {
+        const char *name;
+        char *to;
+        size_t size;
+    } facts[] = {
+        {"agent", part->agent, sizeof part->agent},
+        {"release", part->release, sizeof part->release},
+        {"machine", part->machine, sizeof part->machine},
+        {"boot_id", part->boot_id, sizeof part->boot_id},
+        {"clock", part->clock, sizeof part->clock},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+        if (strcmp(facts[i].name, name) == 0)
+            snprintf(facts[i].to, facts[i].size, "%s", value);
+    if (strcmp(name, "hz") == 0) {
+        part->hz = strtoull(value, NULL, 10);
+    } else if (strcmp(name, "problem") == 0) {
+        add_problem(part, value);
+        tell(guests, guest, value);
+    }
+}
+
+/* The end of a guest's collecting. */
+static void end(struct guests *guests, struct guest *guest, int error, const char *what)
+{
+    if (guest->ended)
+        return;
+    guest->ended = true;
+    guest->error = error;
+    snprintf(guest->what, sizeof guest->what, "%s", what);
+    part_of(guest)->ended = moment();
+    part_of(guest)->lost = guest->progress.lost - part_of(guest)->lost_before;
+    if (error < 0)
+        add_problem(part_of(guest), what);
+    if (guest->progress.gaps > 0) {
+        char lost[80];
+
+        snprintf(lost, sizeof lost, "%llu pages were lost on the way from the guest",
+                 (unsigned long long)guest->progress.gaps);
+        add_problem(part_of(guest), lost);
+    }
+    if (guest->link == LINK_IS_PENDING)
+        close(guest->link_fd);
+    guest->link = LINK_IS_AWAY;
+    if (guest->channel >= 0)
+        close(guest->channel);
+    guest->channel = -1;
+    if (guest->pid > 0) {
+        int status = 0;
+
+        /* It ends by itself, or is not to be trusted. */
+        kill(guest->pid, SIGKILL);
+        while (waitpid(guest->pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        guest->pid = 0;
+    }
+    (void)guests;
+}
+
+static int give_connection(struct guest *guest, const int *fds, unsigned n)
+{
+    struct guest_packet packet = {.kind = PACKET_CONNECTION};
+    int r = guest_packet_send(guest->channel, &packet, fds, n);
+
+    for (unsigned i = 0; i < n; i++)
+        close(fds[i]);
+    guest->link = LINK_IS_GIVEN;
+    guest->waiting_told = false;
+    return r;
+}
+
+static void retry_later(struct guests *guests, struct guest *guest, int error, uint64_t now)
+{
+    char what[200];
+    uint64_t wait = RETRY_FIRST << MIN(guest->retries, 8u);
+
+    guest->link = LINK_IS_AWAY;
+    guest->retries++;
+    guest->retry_at = now + MIN(wait, RETRY_LONGEST);
+    if (guest->waiting_told)
+        return;
+    guest->waiting_told = true;
+    snprintf(what, sizeof what, "waits for %s: %s", guest->plan.place.text, strerror(-error));
+    tell(guests, guest, what);
+}
+
+static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
+{
+    bool pending;
+    int fds[2];
+    unsigned n;
+    int r = guest_place_connect(&guest->plan.place, fds, &n, &pending, NULL);
+
+    if (r < 0) {
+        retry_later(guests, guest, r, now);
+        return 0;
+    }
+    if (!pending)
+        return give_connection(guest, fds, n);
+    guest->link = LINK_IS_PENDING;
+    guest->link_fd = fds[0];
+    guest->retry_at = now + 10 * SECOND;
+    return 0;
+}
+
+static int connected(struct guests *guests, struct guest *guest, uint64_t now)
+{
+    int r = guest_place_made(guest->link_fd);
+
+    if (r == 0)
+        return give_connection(guest, &guest->link_fd, 1);
+    close(guest->link_fd);
+    retry_later(guests, guest, r, now);
+    return 0;
+}
+
+static int hand_pages(struct guest *guest, uint32_t cpu, struct fault *fault)
+{
+    struct guest_packet packet = {.kind = PACKET_FILE};
+    int fd = guest_store_pages(&guest->store, cpu, fault);
+
+    packet.error = fd < 0 ? fd : 0;
+    return guest_packet_send(guest->channel, &packet, &fd, fd < 0 ? 0 : 1);
+}
+
+static int new_part(struct guests *guests, struct guest *guest, struct fault *fault)
+{
+    int r;
+
+    part_of(guest)->ended = moment();
+    part_of(guest)->lost = guest->progress.lost - part_of(guest)->lost_before;
+    r = guest_store_part(&guest->store, fault);
+    if (r < 0)
+        return r;
+    r = add_part(guest);
+    guests->written = false;
+    tell(guests, guest, "its kernel has booted anew: what follows is a trace of its own");
+    return r;
+}
+
+static int on_progress(struct guests *guests, struct guest *guest,
+                       const struct guest_packet *packet)
+{
+    struct guest_progress progress;
+
+    if (packet->size != sizeof progress)
+        return -EBADMSG;
+    memcpy(&progress, packet->bytes, sizeof progress);
+    if (progress.state == GUEST_RUNNING && !guest->was_running) {
+        guests->written = false;
+        tell(guests, guest, guest->retries ? "is connected again" : "traces");
+        guest->was_running = true;
+        guest->retries = 0;
+    }
+    guest->progress = progress;
+    return 0;
+}
+
+static int on_packet(struct guests *guests, struct guest *guest, struct guest_packet *packet,
+                     uint64_t now, struct fault *fault)
+{
+    const char *bytes = (const char *)packet->bytes;
+    const char *value;
+    struct guest_pair pair;
+
+    switch (packet->kind) {
+    case PACKET_FILE_BEGIN:
+        return guest_store_file_begin(&guest->store, bytes, packet->size, fault);
+    case PACKET_FILE_PUT: return guest_store_file_put(&guest->store, bytes, packet->size, fault);
+    case PACKET_FILE_END: guest_store_file_end(&guest->store); return 0;
+    case PACKET_PAGES: return hand_pages(guest, packet->cpu, fault);
+    case PACKET_PART: return new_part(guests, guest, fault);
+    case PACKET_FACT:
+        value = memchr(bytes, 0, packet->size);
+        if (!value || packet->size >= sizeof packet->bytes)
+            return -EBADMSG;
+        packet->bytes[packet->size] = 0;
+        add_fact(guests, guest, bytes, value + 1);
+        return 0;
+    case PACKET_PAIR:
+        if (packet->size != sizeof pair)
+            return -EBADMSG;
+        memcpy(&pair, packet->bytes, sizeof pair);
+        return add_pair(guest, &pair);
+    case PACKET_PROGRESS: return on_progress(guests, guest, packet);
+    case PACKET_APART:
+        tell(guests, guest,
+             guest->was_running ? "the connection is lost" : "the connection is of no use");
+        guest->was_running = false;
+        guest->link = LINK_IS_AWAY;
+        guest->retries = MAX(guest->retries, 1u);
+        guest->retry_at = now + RETRY_FIRST;
+        return 0;
+    case PACKET_END:
+        packet->bytes[MIN(packet->size, sizeof packet->bytes - 1)] = 0;
+        end(guests, guest, packet->error, bytes);
+        return 0;
+    default: return -EBADMSG;
+    }
+}
+
+/* Why a child that said nothing has ended. */
+static void see_death(struct guests *guests, struct guest *guest)
+{
+    char what[200] = "its process has ended before its time";
+    int status = 0;
+
+    kill(guest->pid, SIGKILL);
+    while (waitpid(guest->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    guest->pid = 0;
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+        snprintf(what, sizeof what,
+                 "its process was ended by signal %d (%s): what the guest sends is more than "
+                 "unusual",
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+    end(guests, guest, -ECHILD, what);
+}
+
+static int listen_to(struct guests *guests, struct guest *guest, uint64_t now)
+{
+    static struct guest_packet packet; /* the collector has one thread */
+    struct fault fault = {0};
+
+    for (unsigned i = 0; i < PACKETS_AT_ONCE && !guest->ended; i++) {
+        int fds[2];
+        unsigned n = 0;
+        int r = guest_packet_receive(guest->channel, &packet, fds, &n);
+
+        while (n > 0)
+            close(fds[--n]);
+        if (r == -EAGAIN)
+            return 0;
+        if (r == 0) {
+            see_death(guests, guest);
+            return 0;
+        }
+        if (r > 0)
+            r = on_packet(guests, guest, &packet, now, &fault);
+        if (r < 0)
+            end(guests, guest, r, fault.what[0] ? fault.what : strerror(-r));
+    }
+    return 0;
+}
+
+/* That a child keeps to its limits is seen from outside. */
+static void check_sizes(struct guests *guests, uint64_t now)
+{
+    if (now < guests->sizes_next || guests->max_size == 0)
+        return;
+    guests->sizes_next = now + SECOND / 2;
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended &&
+            guest_store_size(&guests->guests[i].store) > guests->max_size + SIZE_SLACK)
+            end(guests, &guests->guests[i], -EFBIG, "it wrote more than --max-size allows");
+}
+
+static uint64_t next_retry(const struct guests *guests)
+{
+    uint64_t next = guests->stopping ? guests->stop_by : UINT64_MAX;
+
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended && guests->guests[i].link != LINK_IS_GIVEN)
+            next = MIN(next, guests->guests[i].retry_at);
+    return next;
+}
+
+static void do_links(struct guests *guests, uint64_t now)
+{
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+        int r = 0;
+
+        if (guest->ended || guest->link == LINK_IS_GIVEN)
+            continue;
+        if (guests->stopping && now >= guests->stop_by) {
+            end(guests, guest, -ENOTCONN,
+                guest->n_parts > 1 || guest->progress.bytes
+                    ? "its connection was lost, and what it had left is missing"
+                    : "nobody answered");
+            continue;
+        }
+        if (now < guest->retry_at)
+            continue;
+        if (guest->link == LINK_IS_PENDING) {
+            close(guest->link_fd);
+            retry_later(guests, guest, -ETIMEDOUT, now);
+        } else {
+            r = connect_it(guests, guest, now);
+        }
+        if (r < 0)
+            see_death(guests, guest);
+    }
+}
+
+static bool all_ended(const struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended)
+            return false;
+    return true;
+}
+
+int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault)
+{
+    _cleanup_free_ struct pollfd *fds = calloc(2 * (size_t)guests->n, sizeof *fds);
+    uint64_t now = now_ns(), next;
+    struct timespec time;
+    int r;
+
+    if (!fds)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    do_links(guests, now);
+    for (unsigned i = 0; i < guests->n; i++) {
+        const struct guest *guest = &guests->guests[i];
+
+        fds[2 * i] = (struct pollfd){guest->channel, POLLIN, 0};
+        fds[2 * i + 1] =
+            (struct pollfd){guest->link == LINK_IS_PENDING ? guest->link_fd : -1, POLLOUT, 0};
+    }
+    if (all_ended(guests))
+        return 0;
+    next = next_retry(guests);
+    sleep = MIN(sleep, next > now ? next - now : 0);
+    time = (struct timespec){.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
+    r = ppoll(fds, 2 * (nfds_t)guests->n, &time, mask);
+    if (r < 0 && errno != EINTR)
+        return fault_plain(fault, -errno, NULL, "cannot wait for the guests: %s", strerror(errno));
+    now = now_ns();
+    for (unsigned i = 0; r > 0 && i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+
+        if (fds[2 * i].revents)
+            (void)listen_to(guests, guest, now);
+        if (fds[2 * i + 1].revents && guest->link == LINK_IS_PENDING &&
+            connected(guests, guest, now) < 0)
+            see_death(guests, guest);
+    }
+    check_sizes(guests, now);
+    if (!guests->written) {
+        r = guests_write_manifest(guests, false, fault);
+        if (r < 0)
+            return r;
+        guests->written = true;
+    }
+    return !all_ended(guests);
+}
+
+void guests_stop(struct guests *guests)
+{
+    struct guest_packet packet = {.kind = PACKET_STOP};
+
+    if (guests->stopping)
+        return;
+    guests->stopping = true;
+    guests->stop_by = now_ns() + STOP_PATIENCE;
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended &&
+            guest_packet_send(guests->guests[i].channel, &packet, NULL, 0) < 0)
+            see_death(guests, &guests->guests[i]);
+}
+
+static bool is_empty(int folder)
+{
+    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *entry;
+    bool empty = true;
+
+    if (!dir)
+        return false;
+    while (empty && (entry = readdir(dir)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(dir);
+    return empty;
+}
+
+static int open_folder(const char *path, int *ret_folder, struct fault *fault)
+{
+    int folder;
+
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        return fault_plain(fault, -errno, path, "cannot make the folder: %s", strerror(errno));
+    folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return fault_plain(fault, -errno, path, "cannot open the folder: %s", strerror(errno));
+    if (!is_empty(folder)) {
+        close(folder);
+        return fault_plain(fault, -EEXIST, path,
+                           "holds something already; name a folder that is new");
+    }
+    *ret_folder = folder;
+    return 0;
+}
+
+static void free_guest(struct guest *guest)
+{
+    for (unsigned i = 0; i < guest->n_parts; i++) {
+        struct guest_part *part = &guest->parts[i];
+
+        while (part->n_problems > 0)
+            free(part->problems[--part->n_problems]);
+        free(part->problems);
+    }
+    free(guest->parts);
+    guest_store_done(&guest->store);
+}
+
+static int open_guest(struct guests *guests, const struct guest_plan *plan,
+                      const struct confine_user *user, struct fault *fault)
+{
+    struct guest *guest = &guests->guests[guests->n];
+    int r;
+
+    *guest = (struct guest){.plan = *plan, .channel = -1};
+    r = guest_store_open(guests->folder, plan->name, &guest->store, fault);
+    if (r < 0)
+        return r;
+    guests->n++;
+    r = add_part(guest);
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "out of memory");
+    return guest_child_start(&guests->wishes, user, guests->max_size, &guest->pid, &guest->channel,
+                             fault);
+}
+
+int guests_open(const char *path, const struct guest_wishes *wishes, uint64_t max_size,
+                const struct guest_plan *plans, unsigned n, struct guests *ret_guests,
+                struct fault *fault)
+{
+    struct confine_user user = confine_user();
+    struct guests guests = {.folder = -1, .wishes = *wishes, .max_size = max_size};
+    int r;
+
+    guests.wishes.max_size = max_size;
+    guests.path = strdup(path);
+    guests.guests = calloc(n, sizeof *guests.guests);
+    if (!guests.path || !guests.guests)
+        r = fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    else
+        r = open_folder(path, &guests.folder, fault);
+    for (unsigned i = 0; r >= 0 && i < n; i++)
+        r = open_guest(&guests, &plans[i], &user, fault);
+    if (r < 0) {
+        for (unsigned i = 0; i < guests.n; i++) {
+            if (guests.guests[i].n_parts)
+                end(&guests, &guests.guests[i], r, "");
+            free_guest(&guests.guests[i]);
+        }
+        if (guests.folder >= 0)
+            close(guests.folder);
+        free(guests.guests);
+        free(guests.path);
+        return r;
+    }
+    *ret_guests = guests;
+    return 0;
+}
+
+void guests_end(struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        end(guests, &guests->guests[i], -EINTR, "was ended before the guest had sent the rest");
+}
+
+int guests_close(struct guests *guests, struct fault *fault)
+{
+    struct fault unused = {0};
+    int r;
+
+    guests_end(guests);
+    for (unsigned i = 0; i < guests->n; i++) {
+        /* A folder without pages is a trace without events, not one that is damaged. */
+        (void)guest_store_pages(&guests->guests[i].store, 0, &unused);
+    }
+    r = guests_write_manifest(guests, true, fault);
+    for (unsigned i = 0; i < guests->n; i++)
+        free_guest(&guests->guests[i]);
+    close(guests->folder);
+    free(guests->guests);
+    free(guests->path);
+    *guests = (struct guests){.folder = -1};
+    return r;
+}

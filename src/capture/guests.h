@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Collects from guests: any number at once, each by a confined child of its own, into one trace folder.
+ * Connections that are lost are made again. */
+
+#include <sys/types.h>
+
+#include "capture/guest_child.h"
+#include "capture/guest_place.h"
+#include "capture/guest_store.h"
+#include "manifest/manifest.h"
+
+/* A guest as the user named it. Strings are borrowed. */
+struct guest_plan {
+    const char *name;
+    struct guest_place place;
+};
+
+/* The trace of one kernel. */
+struct guest_part {
+    char agent[64], release[128], machine[64], boot_id[64], clock[32];
+    uint64_t hz;
+    struct guest_pair first, last, best; /* of the clock's pairs; best: with the least error */
+    unsigned n_pairs;
+    struct manifest_moment began, ended;
+    uint64_t lost_before; /* of the guest's lost events, those of earlier parts */
+    uint64_t lost;
+    char **problems;
+    unsigned n_problems;
+};
+
+enum guest_link {
+    LINK_IS_AWAY,    /* to be made at retry_at */
+    LINK_IS_PENDING, /* being made */
+    LINK_IS_GIVEN,   /* the child has it */
+};
+
+struct guest {
+    struct guest_plan plan;
+    struct guest_store store;
+    pid_t pid;   /* 0: its child has ended */
+    int channel; /* -1: the same */
+    enum guest_link link;
+    int link_fd;       /* while pending */
+    uint64_t retry_at; /* ns */
+    unsigned retries;  /* since it was last connected */
+    bool waiting_told; /* that nobody is there */
+    bool was_running, ended;
+    int error; /* of its end; 0: as it should */
+    char what[400];
+    struct guest_part *parts;
+    unsigned n_parts;
+    struct guest_progress progress;
+    uint64_t bytes_shown; /* for whoever shows rates */
+};
+
+struct guests {
+    char *path; /* of the folder */
+    int folder;
+    struct guest *guests;
+    unsigned n;
+    struct guest_wishes wishes;
+    uint64_t max_size;
+    bool stopping, written;
+    uint64_t stop_by; /* when those that are not connected are given up */
+    uint64_t sizes_next;
+    /* Something that the user should know about a guest; may be NULL. */
+    void (*tell)(const char *guest, const char *what);
+};
+
+/* Makes the folder PATH (or takes an empty one) and a child for each guest. WISHES and PLANS are
+ * borrowed. MAX_SIZE: of one guest's files, 0: any. The caller has one thread. -errno with FAULT. */
+int guests_open(const char *path, const struct guest_wishes *wishes, uint64_t max_size,
+                const struct guest_plan *plans, unsigned n, struct guests *ret_guests,
+                struct fault *fault);
+/* Ends what has not ended: all that is known of the guests is final. */
+void guests_end(struct guests *guests);
+/* The same, and writes the manifest. */
+int guests_close(struct guests *guests, struct fault *fault);
+
+/* Works for SLEEP ns at most, or until one of the signals that *MASK lets through (NULL: none). 1: there is more to come; 0: all
+ * guests have ended. -errno with FAULT. */
+int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault);
+/* The tracing is to end; what is left is taken. */
+void guests_stop(struct guests *guests);

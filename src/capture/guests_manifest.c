@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/guests_manifest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+/* A source of the manifest, and what its pointers lead to. */
+struct entry {
+    char name[96], path[96], pairs[128];
+    struct manifest_guest guest;
+};
+
+static const char *known(const char *s)
+{
+    return *s ? s : NULL;
+}
+
+static void fill(const struct guest *guest, unsigned n, bool complete, struct entry *entry,
+                 struct manifest_source *source)
+{
+    const struct guest_part *part = &guest->parts[n];
+    bool last = n + 1 == guest->n_parts;
+
+    guest_store_part_name(&guest->store, n, entry->path, sizeof entry->path);
+    /* Without "guest-". */
+    memcpy(entry->name, entry->path + 6, sizeof entry->path - 6);
+    snprintf(entry->pairs, sizeof entry->pairs, "%s/" GUEST_PAIRS, entry->path);
+    entry->guest = (struct manifest_guest){
+        .agent = known(part->agent),
+        .release = known(part->release),
+        .machine = known(part->machine),
+        .boot_id = known(part->boot_id),
+        .clock_pairs = part->n_pairs ? entry->pairs : NULL,
+    };
+    *source = (struct manifest_source){
+        .name = entry->name,
+        .kind = "ftrace",
+        .layer = "guest",
+        .path = entry->path,
+        .clock = known(part->clock),
+        .hz = part->hz,
+        .guest = &entry->guest,
+        .began = part->began,
+        .ended = part->ended,
+        .lost_known = complete || !last,
+        .lost = part->lost,
+        .complete = last ? complete && guest->error == 0 : true,
+        .problems = (const char *const *)part->problems,
+        .n_problems = part->n_problems,
+    };
+}
+
+int guests_write_manifest(const struct guests *guests, bool complete, struct fault *fault)
+{
+    unsigned n = 0;
+    struct manifest manifest = {0};
+    _cleanup_free_ struct entry *entries = NULL;
+    _cleanup_free_ struct manifest_source *sources = NULL;
+
+    for (unsigned i = 0; i < guests->n; i++)
+        n += guests->guests[i].n_parts;
+    entries = calloc(n, sizeof *entries);
+    sources = calloc(n, sizeof *sources);
+    if (!entries || !sources)
+        return fault_plain(fault, -ENOMEM, guests->path, "out of memory");
+    n = 0;
+    for (unsigned i = 0; i < guests->n; i++)
+        for (unsigned j = 0; j < guests->guests[i].n_parts; j++, n++)
+            fill(&guests->guests[i], j, complete, &entries[n], &sources[n]);
+    manifest.sources = sources;
+    manifest.n_sources = n;
+    return manifest_write(guests->path, &manifest, fault);
+}

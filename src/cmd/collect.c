@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+/* strata collect: takes what the kernels of guests trace. */
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture/guests.h"
+#include "cmd/cmd.h"
+#include "cmd/collect.h"
+#include "cmd/options.h"
+#include "cmd/progress.h"
+#include "cmd/size.h"
+
+#define SECOND UINT64_C(1000000000)
+#define KEY_MAX 4096
+#define KEY_MIN 16
+#define GUESTS_MAX 64
+
+struct collect_options {
+    const char *output;
+    struct strings ports, fifos, tcps, vsocks;
+    const char *key;
+    struct strings events, filters;
+    const char *clock;
+    uint64_t buffer, queue, keep, level, max_size, seconds, cpus;
+    bool kallsyms, strict, print_qemu, print_libvirt, old;
+};
+
+#define MEMBER(m) offsetof(struct collect_options, m)
+
+static const struct option where_table[] = {
+    {OPTION_STRINGS, 0, "port", "[NAME=]PATH", "the socket that is the host's end of its port",
+     MEMBER(ports)},
+    {OPTION_STRINGS, 0, "fifo", "[NAME=]PATH", "the FIFOs PATH.in and PATH.out; made if missing",
+     MEMBER(fifos)},
+    {OPTION_STRINGS, 0, "tcp", "[NAME=]HOST:PORT", "where its agent listens; needs --key",
+     MEMBER(tcps)},
+    {OPTION_STRINGS, 0, "vsock", "[NAME=]CID:PORT", "the same by vsock", MEMBER(vsocks)},
+    {OPTION_STRING, 0, "key", "FILE", "holds the key that the agents know", MEMBER(key)},
+    {OPTION_END},
+};
+
+static const struct option what_table[] = {
+    {OPTION_STRINGS, 'e', "event", "GLOB", "events to trace, as sched:sched_*", MEMBER(events)},
+    {OPTION_STRINGS, 0, "filter", "GLOB=FILTER", "events to trace where FILTER holds",
+     MEMBER(filters)},
+    {OPTION_STRING, 0, "clock", "NAME", "the clock of the trace, as x86-tsc or mono",
+     MEMBER(clock)},
+    {OPTION_PARSED, 0, "buffer-size", "SIZE", "the kernel's buffer for each CPU", MEMBER(buffer),
+     NULL, size_parse},
+    {OPTION_PARSED, 0, "queue-size", "SIZE", "the agent's queue for each CPU (4M)", MEMBER(queue),
+     NULL, size_parse},
+    {OPTION_NUMBER, 0, "compress", "LEVEL", "by zstd, 1 to 19; 0: not", MEMBER(level)},
+    {OPTION_FLAG, 0, "kallsyms", NULL, "take the names of kernel functions, too", MEMBER(kallsyms)},
+    {OPTION_NUMBER, 0, "keep", "SECONDS", "trace on so long when cut off (60)", MEMBER(keep)},
+    {OPTION_END},
+};
+
+static const struct option how_table[] = {
+    {OPTION_STRING, 'o', "output", "FOLDER", "where the trace goes; must be given, and be new",
+     MEMBER(output)},
+    {OPTION_NUMBER, 't', "time", "SECONDS", "stop then", MEMBER(seconds)},
+    {OPTION_PARSED, 0, "max-size", "SIZE", "stop when a guest has sent so much (16G)",
+     MEMBER(max_size), NULL, size_parse},
+    {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost", MEMBER(strict)},
+    {OPTION_FLAG, 0, "print-qemu", NULL, "print the options that QEMU needs, and end",
+     MEMBER(print_qemu)},
+    {OPTION_FLAG, 0, "print-libvirt", NULL, "print the XML that libvirt needs, and end",
+     MEMBER(print_libvirt)},
+    {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
+    {OPTION_END},
+};
+
+static const struct option_group groups[] = {
+    {"Guests, any number", where_table, 0},
+    {"What to trace", what_table, 0},
+    {"Options", how_table, 0},
+    {NULL},
+};
+
+const struct command collect_command = {
+    .name = "collect",
+    .summary = "take what the kernels of guests trace",
+    .operands = "",
+    .about = "Has strata-agent, which runs in each guest, trace events there, and writes them\n"
+             "to FOLDER with all that decodes them, until SIGINT or SIGTERM. A connection that\n"
+             "is lost is made again. strata report shows the folder.",
+    .groups = groups,
+};
+
+static volatile sig_atomic_t signals;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    signals++;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* "NAME=PATH", or a name of its own. */
+static const char *split_name(const char *text, unsigned n, char *name, size_t size)
+{
+    const char *equals = strchr(text, '=');
+
+    if (equals && equals > text && (size_t)(equals - text) < size) {
+        memcpy(name, text, (size_t)(equals - text));
+        name[equals - text] = '\0';
+        if (guest_name_is_fine(name))
+            return equals + 1;
+    }
+    snprintf(name, size, n ? "%u" : "guest", n + 1);
+    if (n)
+        snprintf(name, size, "guest%u", n + 1);
+    return text;
+}
+
+struct plans {
+    struct guest_plan items[GUESTS_MAX];
+    char names[GUESTS_MAX][72];
+    unsigned n;
+};
+
+static int add_plans(struct plans *plans, const struct strings *strings, enum guest_place_kind kind)
+{
+    for (unsigned i = 0; i < strings->n; i++) {
+        struct guest_plan *plan = &plans->items[plans->n];
+        struct fault fault = {0};
+        const char *where;
+
+        if (plans->n == GUESTS_MAX)
+            return cmd_usage_error("collect", "more than %u guests", GUESTS_MAX);
+        where =
+            split_name(strings->items[i], plans->n, plans->names[plans->n], sizeof plans->names[0]);
+        plan->name = plans->names[plans->n];
+        for (unsigned j = 0; j < plans->n; j++)
+            if (strcmp(plans->names[j], plan->name) == 0)
+                return cmd_usage_error("collect",
+                                       "two guests are called %s; give them names: NAME=%s",
+                                       plan->name, where);
+        if (guest_place_parse(kind, where, &plan->place, &fault) < 0) {
+            cmd_fault(&fault);
+            return EXIT_COULD_NOT;
+        }
+        plans->n++;
+    }
+    return EXIT_FINE;
+}
+
+static int make_plans(const struct collect_options *options, struct plans *plans)
+{
+    int status = add_plans(plans, &options->ports, PLACE_PORT);
+    unsigned first = plans->n;
+
+    if (status == EXIT_FINE)
+        status = add_plans(plans, &options->fifos, PLACE_PORT);
+    for (; status == EXIT_FINE && first < plans->n; first++) {
+        struct fault fault = {0};
+
+        if (guest_place_make_fifos(plans->items[first].place.text, &fault) < 0) {
+            cmd_fault(&fault);
+            return EXIT_COULD_NOT;
+        }
+    }
+    if (status == EXIT_FINE)
+        status = add_plans(plans, &options->tcps, PLACE_TCP);
+    if (status == EXIT_FINE)
+        status = add_plans(plans, &options->vsocks, PLACE_VSOCK);
+    return status;
+}
+
+/* Spaces around a key are not part of it. -errno with FAULT. */
+static int read_key(const char *path, char *key, size_t *ret_size, struct fault *fault)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    ssize_t n;
+
+    if (fd < 0)
+        return fault_plain(fault, -errno, path, "cannot open it: %s", strerror(errno));
+    if (fstat(fd, &st) == 0 && (st.st_mode & 077) != 0 && S_ISREG(st.st_mode))
+        cmd_message("strata: %s: others can read this key: chmod 600", path);
+    n = read(fd, key, KEY_MAX);
+    close(fd);
+    if (n < 0)
+        return fault_plain(fault, -errno, path, "cannot read it: %s", strerror(errno));
+    if (n == KEY_MAX)
+        return fault_plain(fault, -EFBIG, path, "is too long for a key");
+    while (n > 0 && (key[n - 1] == '\n' || key[n - 1] == '\r' || key[n - 1] == ' '))
+        n--;
+    if (n < KEY_MIN)
+        return fault_plain(fault, -EINVAL, path, "a key has %d bytes or more", KEY_MIN);
+    *ret_size = (size_t)n;
+    return 0;
+}
+
+/* The events and filters that are asked for; the strings of the latter are cut in two. */
+static int make_events(const struct collect_options *options, struct guest_event **ret,
+                       uint32_t *ret_n)
+{
+    uint32_t n = options->events.n + options->filters.n;
+    struct guest_event *events = calloc(MAX(n, 1u), sizeof *events);
+
+    if (!events)
+        return -ENOMEM;
+    for (unsigned i = 0; i < options->events.n; i++)
+        events[i] = (struct guest_event){options->events.items[i], ""};
+    for (unsigned i = 0; i < options->filters.n; i++) {
+        char *equals = strchr(options->filters.items[i], '=');
+        struct guest_event *event = &events[options->events.n + i];
+
+        if (!equals || equals[1] == '\0') {
+            free(events);
+            return -EINVAL;
+        }
+        event->event = options->filters.items[i];
+        event->filter = equals + 1;
+        *equals = '\0';
+    }
+    *ret = events;
+    *ret_n = n;
+    return 0;
+}
+
+static void tell(const char *guest, const char *what)
+{
+    progress_line_erase();
+    cmd_message("%s: %s", guest, what);
+}
+
+static void show_progress(struct guests *guests, double seconds)
+{
+    char line[512];
+    size_t len = 0;
+
+    line[0] = '\0';
+    for (unsigned i = 0; i < guests->n && len < sizeof line - 80; i++) {
+        struct guest *guest = &guests->guests[i];
+        const struct guest_progress *progress = &guest->progress;
+        uint64_t rate = (uint64_t)((double)(progress->bytes - guest->bytes_shown) / seconds);
+        char a[16], b[16];
+        int n = snprintf(line + len, sizeof line - len, "%s%s: %s, %s/s", i ? "  " : "",
+                         guest->plan.name, bytes_text(a, sizeof a, progress->bytes),
+                         bytes_text(b, sizeof b, rate));
+
+        guest->bytes_shown = progress->bytes;
+        len += (size_t)n;
+        if (progress->lost && len < sizeof line)
+            len += (size_t)snprintf(line + len, sizeof line - len, ", %" PRIu64 " lost",
+                                    progress->lost);
+        if (progress->gaps && len < sizeof line)
+            len += (size_t)snprintf(line + len, sizeof line - len, ", %" PRIu64 " pages missing",
+                                    progress->gaps);
+    }
+    progress_line(line);
+}
+
+/* Until all have ended. The signals are let through only while it sleeps. */
+static int collect(struct guests *guests, const struct collect_options *options, bool shows,
+                   struct fault *fault)
+{
+    uint64_t until = options->seconds ? now_ns() + options->seconds * SECOND : UINT64_MAX;
+    uint64_t shown = now_ns();
+    bool given_up = false;
+    sigset_t blocked, before;
+    int r = 1;
+
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
+    sigprocmask(SIG_BLOCK, &blocked, &before);
+    while (r > 0 && !given_up) {
+        uint64_t now = now_ns();
+
+        if ((signals > 0 || now >= until) && !guests->stopping)
+            guests_stop(guests);
+        given_up = signals > 1;
+        if (shows && now - shown >= SECOND) {
+            show_progress(guests, (double)(now - shown) / (double)SECOND);
+            shown = now;
+        }
+        r = guests_step(guests, MIN(SECOND / 4, until > now ? until - now : SECOND / 4), &before,
+                        fault);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    progress_line_erase();
+    return r;
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* One guest's end. Returns the exit status. */
+static int sum_up(const struct guest *guest, const char *folder, bool strict)
+{
+    const struct guest_progress *progress = &guest->progress;
+    const struct guest_part *part = &guest->parts[guest->n_parts - 1];
+    char size[16];
+
+    printf("%s: %s of %" PRIu32 " CPU%s, %" PRIu64 " event%s written to %s/guest-%s\n",
+           guest->plan.name, bytes_text(size, sizeof size, progress->bytes), progress->n_cpus,
+           plural(progress->n_cpus), progress->events, plural(progress->events), folder,
+           guest->plan.name);
+    if (part->n_pairs)
+        printf(
+            "  its clock %s is related to the host's by %u exchange%s, the best within %.0f us\n",
+            part->clock, part->n_pairs, plural(part->n_pairs), (double)part->best.error_ns / 1000);
+    fflush(stdout);
+    if (progress->lost)
+        cmd_message("  %" PRIu64 " events were lost in the guest: its buffers were full",
+                    progress->lost);
+    if (progress->gaps)
+        cmd_message("  %" PRIu64 " pages were lost on the way", progress->gaps);
+    if (progress->full)
+        cmd_message("  it was stopped by --max-size");
+    if (guest->error < 0) {
+        cmd_message("strata: %s: %s", guest->plan.name, guest->what);
+        return EXIT_COULD_NOT;
+    }
+    return strict && (progress->lost || progress->gaps) ? EXIT_LOSSES : EXIT_FINE;
+}
+
+static int run(const struct collect_options *options, const struct guest_wishes *wishes,
+               const struct plans *plans)
+{
+    struct fault fault = {0};
+    struct guests guests;
+    int status = EXIT_FINE;
+    int r = guests_open(options->output, wishes, options->max_size, plans->items, plans->n, &guests,
+                        &fault);
+
+    if (r < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    guests.tell = tell;
+    r = collect(&guests, options, isatty(STDERR_FILENO), &fault);
+    guests_end(&guests);
+    for (unsigned i = 0; i < guests.n; i++) {
+        int one = sum_up(&guests.guests[i], options->output, options->strict);
+
+        if (status != EXIT_COULD_NOT && one != EXIT_FINE)
+            status = one;
+    }
+    if (guests_close(&guests, &fault) < 0 || r < 0) {
+        cmd_fault(&fault);
+        status = EXIT_COULD_NOT;
+    }
+    return status;
+}
+
+/* A file for each CPU of each guest. */
+static void raise_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static int print_lines(const struct collect_options *options)
+{
+    bool fifos = options->fifos.n > 0;
+    const struct strings *paths = fifos ? &options->fifos : &options->ports;
+    char name[72];
+    const char *path;
+
+    if (paths->n != 1)
+        return cmd_usage_error("collect", "for which port? give one --port=PATH or --fifo=PATH");
+    path = split_name(paths->items[0], 0, name, sizeof name);
+    if (options->print_qemu)
+        collect_print_qemu(path, fifos, false, 0);
+    if (options->print_libvirt)
+        collect_print_libvirt(path, fifos, false, 0);
+    return EXIT_FINE;
+}
+
+static int check(const struct collect_options *options, int n)
+{
+    if (n > 0)
+        return cmd_usage_error("collect", "it takes no operands; guests are given by options");
+    if (options->ports.n + options->fifos.n + options->tcps.n + options->vsocks.n == 0)
+        return cmd_usage_error("collect",
+                               "from which guest? give --port, --fifo, --tcp or --vsock");
+    if (!options->output)
+        return cmd_usage_error("collect", "where to? --output=FOLDER is missing");
+    if (options->events.n + options->filters.n == 0)
+        return cmd_usage_error("collect", "which events? give --event=GLOB, as in -e 'sched:*'");
+    if (options->tcps.n && !options->key)
+        return cmd_usage_error("collect", "--tcp needs --key=FILE");
+    if (options->level > 19)
+        return cmd_usage_error("collect", "--compress goes from 0 to 19");
+    if (options->keep > UINT32_MAX || options->buffer >> 10 > UINT32_MAX ||
+        options->queue >> 10 > UINT32_MAX)
+        return cmd_usage_error("collect", "that is more than can be asked for");
+    return EXIT_FINE;
+}
+
+int cmd_collect(int argc, char **argv)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    struct collect_options options = {.max_size = UINT64_C(16) << 30, .keep = 60};
+    struct guest_wishes wishes = {0};
+    struct guest_event *events = NULL;
+    struct plans plans = {.n = 0};
+    struct fault fault = {0};
+    char key[KEY_MAX];
+    int status = EXIT_COULD_NOT;
+    int n;
+
+    if (!options_parse(&collect_command, argc, argv, &options, &n, &status))
+        goto end;
+    if (options.print_qemu || options.print_libvirt) {
+        status = print_lines(&options);
+        goto end;
+    }
+    status = check(&options, n);
+    if (status == EXIT_FINE)
+        status = make_plans(&options, &plans);
+    if (status != EXIT_FINE)
+        goto end;
+    if (options.key && read_key(options.key, key, &wishes.key_size, &fault) < 0) {
+        cmd_fault(&fault);
+        status = EXIT_COULD_NOT;
+        goto end;
+    }
+    n = make_events(&options, &events, &wishes.n_events);
+    if (n < 0) {
+        status = n == -EINVAL ? cmd_usage_error("collect",
+                                                "--filter wants GLOB=FILTER, as in 'irq:*=irq > 8'")
+                              : EXIT_COULD_NOT;
+        goto end;
+    }
+    wishes.events = events;
+    wishes.key = options.key ? key : NULL;
+    wishes.must_prove = options.key != NULL;
+    wishes.clock = options.clock ? options.clock : "";
+    wishes.buffer_kib = (uint32_t)(options.buffer >> 10);
+    wishes.queue_kib = (uint32_t)(options.queue >> 10);
+    wishes.keep_seconds = (uint32_t)options.keep;
+    wishes.level = (uint8_t)options.level;
+    wishes.wants = LINK_WANT_CMDLINES | LINK_WANT_PRINTK_FORMATS;
+    if (options.kallsyms)
+        wishes.wants |= LINK_WANT_KALLSYMS;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    raise_files();
+    status = run(&options, &wishes, &plans);
+end:
+    free(events);
+    strings_done(&options.ports);
+    strings_done(&options.fifos);
+    strings_done(&options.tcps);
+    strings_done(&options.vsocks);
+    strings_done(&options.events);
+    strings_done(&options.filters);
+    return status;
+}

@@ -1,0 +1,189 @@
+#!/bin/sh
+# strata collect, with an agent that is none: what it takes, what becomes of lost connections, and that
+# nothing a guest sends gets it to write elsewhere, to wait for ever or to end in disorder.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
+trap 'kill $(cat "$dir"/*/pid 2>/dev/null) 2>/dev/null || :; rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+
+# start NAME BEHAVIOUR [KEY]: the agent, in a folder of its own.
+start() {
+    mkdir "$1"
+    (
+        cd "$1"
+        python3 "$here/collect_agent.py" socket "$2" ${3:+"$3"} >agent.out 2>&1 &
+        echo $! >pid
+    )
+    for _ in $(seq 200); do
+        [ ! -S "$1/socket" ] || break
+        sleep 0.05
+    done
+}
+
+# run NAME UNTIL [OPTION...]: collects until UNTIL is told ("": until it ends by itself); its output and
+# exit status are left in the folder.
+run() {
+    name=$1
+    until=$2
+    shift 2
+    (
+        cd "$name"
+        status=0
+        "$strata" collect -o out -e 'toy:*' --port=v=socket "$@" >said 2>told &
+        pid=$!
+        for _ in $(seq 600); do
+            [ -n "$until" ] || break
+            ! grep -q "$until" told || break
+            kill -0 $pid 2>/dev/null || break
+            sleep 0.1
+        done
+        [ -z "$until" ] || kill -TERM $pid 2>/dev/null || :
+        wait $pid || status=$?
+        echo $status >status
+    )
+}
+
+# beats NAME PART CPU: the numbers that the events of a CPU count.
+beats() {
+    "$strata" report "$1/out" --source="$2" --cpu="$3" -e beat 2>/dev/null |
+        sed -n 's/.*beat: count=//p'
+}
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+# ends NAME STATUS [TEXT]: how it ended, and what was told.
+ends() {
+    [ "$(cat "$1/status")" = "$2" ] || fail "$1: exit status $(cat "$1/status"): $(cat "$1/told")"
+    [ $# -lt 3 ] || grep -qF -- "$3" "$1/told" "$1/said" ||
+        fail "$1 did not tell '$3' but: $(cat "$1/told" "$1/said")"
+}
+
+printf 'a key of enough bytes\n' >key
+printf 'another key of enough bytes\n' >other-key
+chmod 600 key other-key
+
+plain='good flip colourful no-clock left-over overrun many-cpus'
+again='reconnect reboot new-agent forgets'
+bad='refuses endless-meta endless-files path-up path-absolute path-other path-dots path-pages path-empty
+    path-long two-files garbage wrong-length wrong-cpu wrong-type data-in-zstd'
+for name in $plain $again $bad silent-setup flood; do
+    start $name $name
+done
+start keyed good ../key
+start no-key good ../key
+start wrong-key good ../key
+for name in $plain; do
+    run $name 'v: traces' &
+done
+for name in $again; do
+    run $name 'v: is connected again' &
+done
+for name in $bad; do
+    run $name '' &
+done
+run silent-setup '' -t 1 &
+run flood '' --max-size=20M &
+run keyed 'v: traces' --key=../key &
+run no-key '' &
+run wrong-key '' --key=../other-key &
+wait
+
+# All that there was, in order, with what decodes it; the last page is short.
+ends good 0 'v: 41.0 kB of 2 CPUs, 907 events written to out/guest-v'
+ends good 0 'its clock mono_raw is related'
+beats good v 0 >0
+beats good v 1 >1
+seq 0 299 | cmp - 0
+seq 0 606 | cmp - 1
+"$strata" report good/out | grep -q 'heart2-42' # the names of tasks as they are at the end
+"$strata" info good/out >info
+grep -q 'complete  *yes' info
+grep -q 'boot id  *boot-1' info
+[ "$(wc -l <good/out/guest-v/clock-pairs)" -ge 1 ]
+awk '{ exit !(NF == 3 && $3 < 1e9) }' good/out/guest-v/clock-pairs
+
+# No control characters reach the terminal.
+ends colourful 0 'v: \x1b[31m red \x07'
+ends no-clock 0
+[ ! -e no-clock/out/guest-v/clock-pairs ]
+ends left-over 0
+beats left-over v 1 | cmp - 1
+ends overrun 0 '10 events were lost in the guest'
+grep -q '"lost": 10' overrun/out/trace.json
+
+# A page that is lost, by damage or with the connection, is told and stands in the trace as a loss.
+for name in flip reconnect; do
+    ends $name 0 '1 pages were lost on the way'
+    (seq 0 299; seq 400 499) >expected
+    beats $name v 0 | cmp - expected
+    "$strata" report $name/out 2>/dev/null | grep -qi 'lost' || fail "$name: the loss is not shown"
+done
+# A kernel that has booted anew has a part of its own; an agent that is another goes on in the old one.
+ends reboot 0 'booted anew'
+seq 0 299 >expected
+beats reboot v 0 | cmp - expected
+(seq 400 699) >expected
+beats reboot v.2 0 | cmp - expected
+for name in new-agent forgets; do
+    ends $name 0
+    (seq 0 299; seq 400 699) >expected
+    beats $name v 0 | cmp - expected
+done
+
+# What is not to be believed.
+ends refuses 1 'the agent: no event is called so; look into events/'
+ends silent-setup 1 'was stopped before its agent traced'
+ends endless-meta 1 'it sends files of more than'
+ends endless-files 1 'it sends more than 65536 files'
+for name in path-up path-absolute path-other path-dots path-pages path-empty path-long; do
+    ends $name 1 'it sends a file by a name that no tracing has'
+done
+ends two-files 1 'it begins a file before another has ended'
+ends garbage 1 'what it sends was damaged on the way'
+ends wrong-length 1 'it sends pages of 100 bytes, not of 4096'
+for name in wrong-cpu wrong-type data-in-zstd; do
+    ends $name 1 'it does not keep to the protocol'
+done
+find . -name '*evil*' | grep . && fail "it wrote where a guest wanted it to"
+ends many-cpus 0 'of 4096 CPUs'
+# What came before is kept.
+beats wrong-type v 0 >got
+seq 0 299 | cmp - got
+grep -q '"complete": false' wrong-type/out/trace.json
+[ "$(du -sk flood/out | cut -f 1)" -lt 25000 ] || fail "flood: $(du -sk flood/out)"
+grep -q 'stopped by --max-size' flood/told
+
+ends keyed 0
+beats keyed v 1 | cmp - 1
+ends no-key 1 'the agent wants a key'
+ends wrong-key 1 'the key is another one'
+
+# Usage.
+usage() {
+    status=0
+    "$strata" collect "$@" >out.txt 2>err.txt || status=$?
+    [ $status -eq 2 ] || fail "collect $*: $status"
+}
+usage
+usage -o x
+usage -o x --port=p
+usage -o x -e 'a:*' --tcp=localhost:1
+usage -o x -e 'a:*' --port=a=p --port=a=q
+usage -o x --filter=nothing --port=p
+status=0
+"$strata" collect -o good/out -e 'a:*' --port=p >out.txt 2>err.txt || status=$?
+[ $status -eq 1 ]
+grep -q 'holds something already' err.txt
+
+# What QEMU and libvirt need.
+"$strata" collect --print-qemu --port=/run/a,b >lines
+grep -qF "path=/run/a,,b,server=on,wait=off" lines
+grep -qF 'nr=1,' lines
+"$strata" collect --print-qemu --fifo=/run/p | grep -qF "pipe,id=strata1,path=/run/p"
+"$strata" collect --print-libvirt --port='/run/a&b' | grep -qF "path='/run/a&amp;b'"
