@@ -43,6 +43,8 @@ struct buffers_ops {
      * blocked meanwhile. -errno where the wait itself fails. */
     int (*wait)(struct buffers *buffers, uint64_t timeout, const sigset_t *mask,
                 struct fault *fault);
+    /* Whether whoever fills them is gone, so that no more will come. NULL: he does not go before us. */
+    bool (*ended)(struct buffers *buffers);
     int (*stop)(struct buffers *buffers, struct fault *fault);
     /* 1: somebody else had changed the event mask to *RET_MASK, and it is set again. 0: nobody had. Takes a few
      * microseconds; is due once a second or so. */

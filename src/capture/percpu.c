@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -26,6 +27,7 @@ struct percpu_buffers {
     char *name; /* as given */
     char *path;
     int fd;
+    int program; /* readable when it has ended; -1: that cannot be known */
     void *memory;
     size_t bytes;
     struct strata_percpu_area area;
@@ -172,6 +174,13 @@ static int check(struct buffers *buffers, uint32_t *ret_mask, struct fault *faul
     return 1;
 }
 
+static bool ended(struct buffers *buffers)
+{
+    struct pollfd p = {percpu_of(buffers)->program, POLLIN, 0};
+
+    return p.fd >= 0 && poll(&p, 1, 0) > 0;
+}
+
 static int stop(struct buffers *buffers, struct fault *fault)
 {
     struct timespec time = {.tv_nsec = EMISSION};
@@ -246,6 +255,8 @@ static void percpu_free(struct buffers *buffers)
         munmap(percpu->memory, percpu->bytes);
     if (percpu->fd >= 0)
         close(percpu->fd); /* and with it goes the lock */
+    if (percpu->program >= 0)
+        close(percpu->program);
     free(percpu->buffers.views);
     free(percpu->all_views);
     free(percpu->name);
@@ -257,6 +268,7 @@ static const struct buffers_ops ops = {
     .begin = begin,
     .wait = wait_for,
     .check = check,
+    .ended = ended,
     .stop = stop,
     .pending = pending,
     .changed = changed,
@@ -342,6 +354,20 @@ static int make_views(struct percpu_buffers *percpu, struct fault *fault)
     return 0;
 }
 
+/* To see when the program ends that made the buffers. One that is not found may be in another pid
+ * namespace: then it is as if it never did. */
+static void watch_program(struct percpu_buffers *percpu)
+{
+#ifdef SYS_pidfd_open
+    uint32_t pid = get(&percpu->area.control->pid);
+
+    if (pid > 0 && pid <= INT32_MAX)
+        percpu->program = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+#else
+    (void)percpu;
+#endif
+}
+
 static int open_all(struct percpu_buffers *percpu, const char *name, struct fault *fault)
 {
     int r;
@@ -361,6 +387,7 @@ static int open_all(struct percpu_buffers *percpu, const char *name, struct faul
     /* Acquire: what was noted was stored before. */
     if (__atomic_load_n(&percpu->area.control->is_found, __ATOMIC_ACQUIRE))
         put_back(percpu->area.control);
+    watch_program(percpu);
     return 0;
 }
 
@@ -373,6 +400,7 @@ int percpu_buffers_open(const char *name, struct buffers **ret, struct fault *fa
         return fault_plain(fault, -ENOMEM, "", "out of memory");
     percpu->buffers.ops = &ops;
     percpu->fd = -1;
+    percpu->program = -1;
     r = open_all(percpu, name, fault);
     if (r < 0) {
         percpu_free(&percpu->buffers);

@@ -23,6 +23,7 @@ struct xen_buffers {
     struct xen_facts *facts;
     int virq; /* the port, or -1 */
 
+    bool events_known; /* whether Xen tells its event mask */
     uint32_t events_found;
     uint32_t events_set;
     bool changed; /* masks or more, and not restored */
@@ -168,7 +169,7 @@ static int set_masks(struct xen_buffers *xen, const struct buffers_settings *set
 static int make_buffers(struct xen_buffers *xen, unsigned pages, struct xen_tbuf_info *info,
                         struct fault *fault)
 {
-    int r = xen_control_set_size(&xen->control, pages);
+    int r = xen_control_set_size(&xen->control, pages, info);
 
     if (r == -ENOMEM)
         return fault_plain(
@@ -180,9 +181,6 @@ static int make_buffers(struct xen_buffers *xen, unsigned pages, struct xen_tbuf
         return fault_plain(fault, r, "", "Xen refuses to make trace buffers of %u pages: %s", pages,
                            strerror(-r));
     xen->on = true;
-    r = xen_control_info(&xen->control, info);
-    if (r < 0)
-        return refused(fault, r, "tell where its trace buffers are");
     if (!info->t_info)
         return fault_plain(fault, -EPROTO, "", "Xen made trace buffers, but does not say where");
     return map_info(xen, info, fault);
@@ -219,6 +217,8 @@ static int begin(struct buffers *buffers, const struct buffers_settings *setting
 
     if (r < 0)
         return refused(fault, r, "tell of its trace buffers");
+    xen->events_known = info.events_known;
+    xen->on = info.t_info && !info.events_known; /* as libxenctrl cannot tell otherwise */
     xen->events_found = info.events;
     xen->events_set = settings->set_events ? settings->events : info.events;
     if (info.t_info) {
@@ -278,8 +278,11 @@ static int check(struct buffers *buffers, uint32_t *ret_mask, struct fault *faul
 {
     struct xen_buffers *xen = xen_of(buffers);
     struct xen_tbuf_info info;
-    int r = xen_control_info(&xen->control, &info);
+    int r;
 
+    if (!xen->events_known)
+        return 0;
+    r = xen_control_info(&xen->control, &info);
     if (r >= 0 && info.events == xen->events_set)
         return 0;
     if (r >= 0)
@@ -401,13 +404,13 @@ static int bind_virq(struct xen_buffers *xen, struct fault *fault)
                        strerror(errno));
 }
 
-static int open_all(struct xen_buffers *xen, struct fault *fault)
+static int open_all(struct xen_buffers *xen, bool xenctrl, struct fault *fault)
 {
     struct xen_physinfo physinfo;
     int r = xen_library_open(&xen->library, fault);
 
     if (r >= 0)
-        r = xen_control_init(&xen->control, &xen->library, fault);
+        r = xen_control_init(&xen->control, &xen->library, xenctrl, fault);
     if (r >= 0)
         r = xen_state_open(&xen->state, XEN_STATE_PATH, fault);
     if (r >= 0)
@@ -431,7 +434,7 @@ static int open_all(struct xen_buffers *xen, struct fault *fault)
     return r < 0 ? fault_plain(fault, r, "", "Xen does not tell of itself: %s", strerror(-r)) : 0;
 }
 
-int xen_buffers_open(struct buffers **ret, struct fault *fault)
+int xen_buffers_open(bool xenctrl, struct buffers **ret, struct fault *fault)
 {
     struct xen_buffers *xen = calloc(1, sizeof *xen);
     int r;
@@ -441,7 +444,7 @@ int xen_buffers_open(struct buffers **ret, struct fault *fault)
     xen->buffers.ops = &ops;
     xen->virq = -1;
     xen->state.fd = -1;
-    r = open_all(xen, fault);
+    r = open_all(xen, xenctrl, fault);
     if (r < 0) {
         xen_free(&xen->buffers);
         return r;

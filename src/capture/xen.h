@@ -10,6 +10,6 @@
 
 #include "capture/buffers.h"
 
-/* -ENODEV, -EPERM, -EACCES, -ELIBACC as xen_library_open(); -EBUSY: somebody else records from Xen, and
+/* XENCTRL: by libxenctrl, even where that is not needed (capture/xen_control.h). -ENODEV, -EPERM, -EACCES, -ELIBACC as xen_library_open(); -EBUSY: somebody else records from Xen, and
  * nothing was changed; -EPROTO: a Xen that is not known here. */
-int xen_buffers_open(struct buffers **ret, struct fault *fault);
+int xen_buffers_open(bool xenctrl, struct buffers **ret, struct fault *fault);

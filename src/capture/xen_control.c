@@ -87,11 +87,10 @@ static int tbuf(struct xen_control *control, struct tbuf *op)
 
 /* ---- Opening ---- */
 
-/* Xen answers a wrong version with -EACCES. Newer ones than are known are tried too: the layouts used here
- * have outlived each so far, and what comes back is checked. */
+/* Xen answers a wrong version with -EACCES. */
 static int find_version(struct xen_control *control, struct fault *fault)
 {
-    static const uint32_t versions[] = {0x15, 0x16, 0x14, 0x17, 0x18, 0x19, 0x1a};
+    static const uint32_t versions[] = {0x15, 0x16};
     struct xen_physinfo physinfo;
     int r = -EACCES;
 
@@ -100,31 +99,51 @@ static int find_version(struct xen_control *control, struct fault *fault)
         r = xen_control_physinfo(control, &physinfo);
     }
     if (r == -EACCES)
-        return fault_plain(fault, -EPROTO, "",
-                           "this Xen's sysctl interface is of a version that is not known here "
-                           "(0x14 to 0x1a are): a newer strata is needed");
-    if (r < 0)
+        control->version = 0;
+    else if (r < 0)
         return fault_plain(fault, r, "", "Xen refuses to be asked about itself: %s", strerror(-r));
-    if (physinfo.cpu_max >= CPU_LIST_MAX || physinfo.cpus_online == 0 ||
-        physinfo.cpus_online > physinfo.cpu_max + 1)
-        return fault_plain(fault, -EPROTO, "",
-                           "this Xen's answers (sysctl interface 0x%x) are not as those of 4.17 to "
-                           "4.22: a newer strata is needed",
-                           (unsigned)control->version);
     return 0;
 }
 
-int xen_control_init(struct xen_control *ret, struct xen_library *library, struct fault *fault)
+static int open_xenctrl(struct xen_control *control, struct fault *fault)
+{
+    struct fault why = {0};
+    struct xen_physinfo physinfo;
+    uint32_t version = 0;
+    int r = xen_control_version(control, &version);
+
+    if (r >= 0)
+        r = xen_xenctrl_open(&control->xenctrl, version, &why);
+    if (r >= 0)
+        r = xen_control_physinfo(control, &physinfo);
+    if (r < 0)
+        return fault_plain(
+            fault, -EPROTO, "",
+            "this Xen's control interface is newer than those known here, and its own "
+            "libxenctrl does not help: %s",
+            *why.what ? why.what : strerror(-r));
+    if (physinfo.cpu_max >= CPU_LIST_MAX || physinfo.cpus_online == 0 ||
+        physinfo.cpus_online > physinfo.cpu_max + 1)
+        return fault_plain(fault, -EPROTO, "",
+                           "this Xen's answers are not as those of 4.17 to 4.22: a newer strata is "
+                           "needed");
+    return 0;
+}
+
+int xen_control_init(struct xen_control *ret, struct xen_library *library, bool xenctrl,
+                     struct fault *fault)
 {
     struct xen_control control = {.library = library};
-    int r;
+    int r = 0;
 
     control.sysctl = library->alloc(library->call, sizeof(struct sysctl));
     control.bytes = library->alloc(library->call, XEN_CONTROL_BYTES);
     if (!control.sysctl || !control.bytes)
         r = fault_plain(fault, -ENOMEM, "", "there is no memory for hypercalls");
-    else
+    if (r >= 0 && !xenctrl)
         r = find_version(&control, fault);
+    if (r >= 0 && control.version == 0)
+        r = open_xenctrl(&control, fault);
     if (r < 0) {
         xen_control_done(&control);
         return r;
@@ -141,18 +160,36 @@ void xen_control_done(struct xen_control *control)
         library->free(library->call, control->sysctl);
     if (control->bytes)
         library->free(library->call, control->bytes);
+    xen_xenctrl_close(&control->xenctrl);
     *control = (struct xen_control){0};
 }
 
 /* ---- Trace buffers ---- */
 
+static int enable_by_xenctrl(struct xen_control *control, unsigned pages, struct xen_tbuf_info *ret)
+{
+    struct xen_tbuf_info info = {.events = XEN_CONTROL_ALL};
+    int r = xen_xenctrl_enable(&control->xenctrl, pages, &info.t_info, &info.t_info_size);
+
+    if (r >= 0)
+        *ret = info;
+    return r;
+}
+
 int xen_control_info(struct xen_control *control, struct xen_tbuf_info *ret)
 {
     struct tbuf op = {.op = TBUF_GET_INFO};
-    int r = tbuf(control, &op);
+    int r;
 
+    if (control->version == 0) {
+        if (xen_xenctrl_has_buffers(&control->xenctrl))
+            return enable_by_xenctrl(control, 0, ret);
+        *ret = (struct xen_tbuf_info){.events = XEN_CONTROL_ALL};
+        return 0;
+    }
+    r = tbuf(control, &op);
     if (r >= 0)
-        *ret = (struct xen_tbuf_info){op.event_mask, op.frame, op.size};
+        *ret = (struct xen_tbuf_info){true, op.event_mask, op.frame, op.size};
     return r;
 }
 
@@ -160,6 +197,8 @@ int xen_control_set_events(struct xen_control *control, uint32_t mask)
 {
     struct tbuf op = {.op = TBUF_SET_EVT_MASK, .event_mask = mask};
 
+    if (control->version == 0)
+        return xen_xenctrl_set_events(&control->xenctrl, mask);
     return tbuf(control, &op);
 }
 
@@ -169,6 +208,8 @@ int xen_control_set_cpus(struct xen_control *control, const struct cpu_list *cpu
                       .cpu_mask = (uint64_t)(uintptr_t)control->bytes,
                       .cpu_mask_bits = CPU_LIST_MAX};
 
+    if (control->version == 0)
+        return xen_xenctrl_set_cpus(&control->xenctrl, cpus);
     if (cpus)
         memcpy(control->bytes, cpus->bits, sizeof cpus->bits);
     else
@@ -176,25 +217,30 @@ int xen_control_set_cpus(struct xen_control *control, const struct cpu_list *cpu
     return tbuf(control, &op);
 }
 
-int xen_control_set_size(struct xen_control *control, unsigned pages)
+int xen_control_set_size(struct xen_control *control, unsigned pages, struct xen_tbuf_info *ret)
 {
     struct tbuf op = {.op = TBUF_SET_SIZE, .size = pages};
+    int r;
 
-    return tbuf(control, &op);
+    if (control->version == 0)
+        return enable_by_xenctrl(control, pages, ret);
+    r = tbuf(control, &op);
+    return r < 0 ? r : xen_control_info(control, ret);
 }
 
 int xen_control_enable(struct xen_control *control)
 {
     struct tbuf op = {.op = TBUF_ENABLE};
+    struct xen_tbuf_info info;
 
-    return tbuf(control, &op);
+    return control->version == 0 ? enable_by_xenctrl(control, 0, &info) : tbuf(control, &op);
 }
 
 int xen_control_disable(struct xen_control *control)
 {
     struct tbuf op = {.op = TBUF_DISABLE};
 
-    return tbuf(control, &op);
+    return control->version == 0 ? xen_xenctrl_disable(&control->xenctrl) : tbuf(control, &op);
 }
 
 /* ---- The host ---- */
@@ -202,11 +248,14 @@ int xen_control_disable(struct xen_control *control)
 int xen_control_physinfo(struct xen_control *control, struct xen_physinfo *ret)
 {
     struct sysctl s = {0};
-    int r = sysctl(control, SYSCTL_PHYSINFO, &s);
+    struct physinfo *physinfo = &s.u.physinfo;
+    int r = control->version == 0
+                ? xen_xenctrl_physinfo(&control->xenctrl, &physinfo->threads_per_core,
+                                       sizeof *physinfo / sizeof(uint32_t))
+                : sysctl(control, SYSCTL_PHYSINFO, &s);
 
     if (r >= 0)
-        *ret = (struct xen_physinfo){s.u.physinfo.cpus_online, s.u.physinfo.cpu_max,
-                                     s.u.physinfo.tsc_khz};
+        *ret = (struct xen_physinfo){physinfo->cpus_online, physinfo->cpu_max, physinfo->tsc_khz};
     return r;
 }
 
@@ -216,7 +265,8 @@ int xen_control_scheduler(struct xen_control *control, const char **ret)
         [4] = "sedf", [5] = "credit", [6] = "credit2", [7] = "arinc653", [8] = "rtds", [9] = "null",
     };
     struct sysctl s = {0};
-    int r = sysctl(control, SYSCTL_SCHED_ID, &s);
+    int r = control->version == 0 ? xen_xenctrl_scheduler(&control->xenctrl, &s.u.scheduler)
+                                  : sysctl(control, SYSCTL_SCHED_ID, &s);
 
     if (r >= 0)
         *ret = s.u.scheduler < ARRAY_SIZE(names) ? names[s.u.scheduler] : NULL;
@@ -230,6 +280,8 @@ int xen_control_online(struct xen_control *control, unsigned n, struct cpu_list 
     struct cpu_list online = {0};
     int r;
 
+    if (control->version == 0)
+        return -EOPNOTSUPP;
     if (n > CPU_LIST_MAX)
         return -EINVAL;
     memset(control->bytes, 0xff, n * sizeof *entries);

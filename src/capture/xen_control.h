@@ -3,9 +3,10 @@
 
 /* What is asked of Xen about its trace buffers and itself, by hypercalls.
  *
- * A sysctl carries the number of its interface's version, and Xen refuses every other than its own (0x15
- * is that of Xen 4.17 to 4.20, 0x16 of 4.21 and 4.22). The layouts used here have been the same in all of
- * them, so the number is found by trying, with the one operation that changes nothing:
+ * A sysctl carries the number of its interface's version, and Xen refuses every other than its own: 0x15
+ * is that of Xen 4.17 to 4.20, 0x16 of 4.21 and 4.22. The layouts used here are the same in all of them, so
+ * the number is found by trying, with an operation that changes nothing. A Xen that takes none of these is
+ * asked through its own libxenctrl (capture/xen_xenctrl.h).
  *
  *     offset  size  struct xen_sysctl
  *     0       4     command: 2 tbuf_op, 3 physinfo, 4 sched_id, 16 cputopoinfo
@@ -30,16 +31,19 @@
 
 #include "capture/cpu_list.h"
 #include "capture/xen_library.h"
+#include "capture/xen_xenctrl.h"
 
 struct xen_control {
     struct xen_library *library;
-    uint32_t version; /* of the sysctl interface */
-    void *sysctl;     /* memory that Xen can read and write */
-    void *bytes;      /* as much as XEN_CONTROL_BYTES of it */
+    uint32_t version;           /* of the sysctl interface; 0: what follows is used instead */
+    struct xen_xenctrl xenctrl; /* of functions that are the same in all versions */
+    void *sysctl;               /* memory that Xen can read and write */
+    void *bytes;                /* as much as XEN_CONTROL_BYTES of it */
 };
 
 struct xen_tbuf_info {
-    uint32_t events;      /* the event mask */
+    bool events_known;    /* false: by libxenctrl */
+    uint32_t events;      /* the event mask; XEN_CONTROL_ALL where it is not known */
     uint64_t t_info;      /* its first frame; 0: there are no buffers yet */
     uint32_t t_info_size; /* bytes */
 };
@@ -50,18 +54,24 @@ struct xen_physinfo {
     uint32_t tsc_khz;
 };
 
-/* LIBRARY is borrowed. -EPERM: Xen refuses us; -EPROTO: it speaks another version than is known here. */
-int xen_control_init(struct xen_control *ret, struct xen_library *library, struct fault *fault);
+/* The event mask that Xen starts with. */
+#define XEN_CONTROL_ALL UINT32_C(0x0ffff000)
+
+/* LIBRARY is borrowed. XENCTRL: the second way, even if the first one would do. -EPERM: Xen refuses us;
+ * -EPROTO: it speaks another version than is known here, and its libxenctrl is not there. */
+int xen_control_init(struct xen_control *ret, struct xen_library *library, bool xenctrl,
+                     struct fault *fault);
 void xen_control_done(struct xen_control *control);
 
 /* All of these: a negative errno as Xen gives it. */
+/* By libxenctrl it switches tracing on, where there are buffers. */
 int xen_control_info(struct xen_control *control, struct xen_tbuf_info *ret);
 int xen_control_set_events(struct xen_control *control, uint32_t mask);
 /* NULL: all CPUs, as at boot. */
 int xen_control_set_cpus(struct xen_control *control, const struct cpu_list *cpus);
 /* Once in the life of a Xen; tracing is on from then on. -EBUSY: buffers have this size; -EINVAL: they have
- * another. */
-int xen_control_set_size(struct xen_control *control, unsigned pages);
+ * another. *ret as by xen_control_info(). */
+int xen_control_set_size(struct xen_control *control, unsigned pages, struct xen_tbuf_info *ret);
 int xen_control_enable(struct xen_control *control);
 /* Forgets what was lost and is not in the records yet. */
 int xen_control_disable(struct xen_control *control);

@@ -14,7 +14,7 @@ struct record_buffers_options {
     uint64_t buffer_size; /* bytes; 0: as it is */
     uint64_t memory, max_size, reserve;
     uint64_t poll; /* ms */
-    bool backlog, leave_on;
+    bool backlog, leave_on, libxenctrl;
 };
 
 #define RECORD_BUFFERS_DEFAULT                     \

@@ -33,6 +33,7 @@ const struct option record_buffers_options[] = {
      MEMBER(reserve), NULL, size_parse},
     {OPTION_NUMBER, 0, "poll", "MS", "look into the buffers as often as that (100)", MEMBER(poll)},
     {OPTION_FLAG, 0, "backlog", NULL, "take what is in the buffers already, too", MEMBER(backlog)},
+    {OPTION_FLAG, 0, "libxenctrl", NULL, "talk to Xen by its own libxenctrl", MEMBER(libxenctrl)},
     {OPTION_FLAG, 0, "leave-on", NULL, "leave tracing on at the end, and the masks as set",
      MEMBER(leave_on)},
     {OPTION_END},
@@ -136,7 +137,7 @@ static int with_choice(const struct record_options *options, const struct xen_ch
     r.settings.pages = (unsigned)pages;
     record_catch_signals();
     if ((o->name ? percpu_buffers_open(o->name, &r.buffers, &fault)
-                 : xen_buffers_open(&r.buffers, &fault)) < 0 ||
+                 : xen_buffers_open(o->libxenctrl, &r.buffers, &fault)) < 0 ||
         (o->cpus && cpu_list_parse(o->cpus, r.buffers->n_cpus, &cpus, &fault) < 0)) {
         cmd_fault(&fault);
         buffers_free(r.buffers);

@@ -133,16 +133,18 @@ static int loop(struct record_run *run, struct recorder *recorder, struct fault 
     uint64_t until = run->seconds ? now_ns() + run->seconds * SECOND : UINT64_MAX;
     struct watch watch = {0};
     uint64_t next_check = now_ns() + SECOND;
+    bool ended = false;
     int r = RECORDER_GOES_ON;
 
     run->output->until = until;
     run->output->mask = waiting;
-    while (r == RECORDER_GOES_ON && !stopped) {
+    while (r == RECORDER_GOES_ON && !stopped && !ended) {
         uint64_t now = now_ns();
 
         if (now >= until)
             break;
-        r = recorder_step(recorder, until - now, &waiting, fault);
+        ended = run->buffers->ops->ended && run->buffers->ops->ended(run->buffers);
+        r = recorder_step(recorder, ended ? 0 : until - now, &waiting, fault);
         watch_losses(&watch, run, recorder);
         if (r == RECORDER_GOES_ON)
             r = watch_mask(&next_check, run, fault);

@@ -228,7 +228,7 @@ static int record(struct settings *s)
     int status;
 
     record_catch_signals();
-    if (xen_buffers_open(&s->run.buffers, &fault) < 0 ||
+    if (xen_buffers_open(false, &s->run.buffers, &fault) < 0 ||
         (s->cpus && cpu_list_parse(s->cpus, s->run.buffers->n_cpus, &cpus, &fault) < 0)) {
         cmd_fault(&fault);
         return EXIT_COULD_NOT;
