@@ -39,7 +39,7 @@ int session_init(struct session *session)
     struct cpus possible;
     size_t size;
 
-    tracer_init(&session->tracer, session->tracefs, session->say, session->bell);
+    tracer_init(&session->tracer, session->tracefs, session->say, session->bell, &session->ending);
     if (cpus_possible(&possible) < 0)
         possible.n = CPUS_MAX;
     /* The longest frames: pages and their number, and a status of all CPUs. A page may be longer than usual;

@@ -12,40 +12,57 @@
 /* Room for the rest of META in a frame of DATA's size. */
 #define PIECE_MAX ((size_t)60000)
 
-/* LEN bytes of TEXT as the file PATH. */
-static int put_file(struct session *session, enum link_meta kind, const char *path,
-                    const char *text, size_t len)
+static int put_piece(struct session *session, enum link_meta kind, const char *path, const void *p,
+                     size_t n, bool last)
 {
-    size_t done = 0;
+    struct link_out out = session_begin(session);
 
-    do {
-        size_t n = MIN(len - done, PIECE_MAX);
-        struct link_out out = session_begin(session);
-        int r;
-
-        if (inbox_has_hello(session->inbox) || atomic_load(&session->ending))
-            return -ECANCELED;
-        link_put_meta(&out, &(struct link_meta_piece){
-                                .kind = kind, .path = link_text(path), .last = done + n == len});
-        link_put(&out, text + done, n);
-        r = session_put(session, &out, LINK_META);
-        if (r < 0)
-            return r;
-        done += n;
-    } while (done < len);
-    return 0;
+    if (inbox_has_hello(session->inbox) || atomic_load(&session->ending))
+        return -ECANCELED;
+    link_put_meta(&out,
+                  &(struct link_meta_piece){.kind = kind, .path = link_text(path), .last = last});
+    link_put(&out, p, n);
+    return session_put(session, &out, LINK_META);
 }
 
-/* One that cannot be read is missing: what needs it is shown without. */
+/* Up to SIZE bytes, fewer only at the end. */
+static size_t read_piece(int fd, char *buf, size_t size)
+{
+    size_t len = 0;
+
+    while (len < size) {
+        ssize_t n = read(fd, buf + len, size - len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    return len;
+}
+
+/* The file FILE of the folder DIR, told as PATH, piece by piece: kallsyms is larger than all else that the
+ * agent holds. One that cannot be read is missing; what needs it is shown without. */
 static int put_file_of(struct session *session, int dir, const char *file, enum link_meta kind,
                        const char *path)
 {
-    _cleanup_free_ char *text = NULL;
-    size_t len;
+    _cleanup_free_ char *buf = malloc(PIECE_MAX);
+    int fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    size_t total = 0, n;
+    int r;
 
-    if (tracefs_read(dir, file, LINK_META_FILE_MAX, &text, &len) < 0)
+    if (fd < 0)
         return 0;
-    return put_file(session, kind, path, text, len);
+    do {
+        n = buf ? read_piece(fd, buf, PIECE_MAX) : 0;
+        total += n;
+        if (total > LINK_META_FILE_MAX)
+            n = 0; /* cut, as it would be there */
+        r = put_piece(session, kind, path, buf, n, n < PIECE_MAX);
+    } while (r >= 0 && n == PIECE_MAX);
+    close(fd);
+    return r;
 }
 
 static int put_format(struct session *session, const char *system, size_t system_len,
@@ -83,7 +100,7 @@ static int put_own_formats(struct session *session)
 
 static int put_fact(struct session *session, const char *name, const char *value)
 {
-    return put_file(session, LINK_META_FACT, name, value, strlen(value));
+    return put_piece(session, LINK_META_FACT, name, value, strlen(value), true);
 }
 
 static int put_files(struct session *session, const char *const *files, size_t n, int dir)

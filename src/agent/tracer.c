@@ -16,10 +16,14 @@
 #define REMOVE_TRIES 20
 
 void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct say *say_to,
-                 struct bell *sender)
+                 struct bell *sender, const _Atomic bool *cancel)
 {
-    *tracer = (struct tracer){
-        .tracefs = tracefs, .say = say_to, .sender = sender, .dir = -1, .clock = {.dir = -1}};
+    *tracer = (struct tracer){.tracefs = tracefs,
+                              .say = say_to,
+                              .sender = sender,
+                              .cancel = cancel,
+                              .dir = -1,
+                              .clock = {.dir = -1}};
 }
 
 void tracer_clear(struct tracer *tracer)
@@ -49,7 +53,7 @@ void tracer_clear(struct tracer *tracer)
         free(tracer->events[i].filter);
     }
     free(tracer->events);
-    tracer_init(tracer, tracer->tracefs, tracer->say, tracer->sender);
+    tracer_init(tracer, tracer->tracefs, tracer->say, tracer->sender, tracer->cancel);
 }
 
 /* All events that this kernel has. */
@@ -221,6 +225,9 @@ static int enable_events(struct tracer *tracer, struct fault *fault, const char 
 
             if (!tracer->events[i].wanted || tracer->events[i].enabled)
                 continue;
+            /* Each of thousands may take the kernel milliseconds. */
+            if (atomic_load(tracer->cancel))
+                return fault_plain(fault, -ECANCELED, "", "the agent ends");
             r = enable_event(tracer, &tracer->events[i], fault, ret_hint);
             if (r < 0)
                 return r;

@@ -22,6 +22,7 @@ struct tracer {
     const struct tracefs *tracefs;
     const struct say *say;
     struct bell *sender;
+    const _Atomic bool *cancel;  /* setting up is to stop */
     char instance[64];           /* "": there is none */
     int dir;                     /* of the instance, or -1 */
     struct tracer_event *events; /* all that the kernel has */
@@ -34,10 +35,10 @@ struct tracer {
 };
 
 void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct say *say_to,
-                 struct bell *sender);
+                 struct bell *sender, const _Atomic bool *cancel);
 
-/* Makes the instance as SETUP (decoded) asks; QUEUE_BYTES is the most that a queue may hold. On failure
- * nothing is left of it, FAULT says what went wrong and *RET_HINT what to do (""). */
+/* Makes the instance as SETUP (decoded) asks; QUEUE_BYTES is the most that a queue may hold. -ECANCELED: `cancel` became
+ * true. On failure nothing is left of it, FAULT says what went wrong and *RET_HINT what to do (""). */
 int tracer_set_up(struct tracer *tracer, struct link_setup setup, size_t queue_bytes,
                   struct fault *fault, const char **ret_hint);
 /* Removes all. Also the clock is forgotten. */

@@ -62,6 +62,29 @@ static void make_dir(const char *folder, const char *name)
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
+static void append_line(void *userdata, const char *text)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct {
+        char text[4096];
+    } *said = userdata;
+
+    pthread_mutex_lock(&lock);
+    strncat(said->text, text, sizeof said->text - strlen(said->text) - 2);
+    strcat(said->text, "\n");
+    pthread_mutex_unlock(&lock);
+}
+
+/* Waits for what another thread does. */
+#define WAIT_FOR(condition)                          \
+    do {                                             \
+        for (int i_ = 0; !(condition); i_++) {       \
+            if (i_ > 60000)                          \
+                fail_msg("in vain: %s", #condition); \
+            usleep(1000);                            \
+        }                                            \
+    } while (0)
+
 /* "1" and "0" for the commands in TEXT, fed in pieces of SIZE bytes. */
 static void commands_of(const char *text, size_t len, size_t size, char *ret)
 {
@@ -353,6 +376,104 @@ static void test_clock(void **state)
     assert_int_equal(guest_clock_hz(&clock), 0);
 }
 
+/* Writes a page with USED bytes of events into FD. */
+static void feed_page(int fd, uint64_t time, uint64_t used)
+{
+    uint8_t page[4096] = {0};
+
+    memcpy(page, &time, 8);
+    memcpy(page + 8, &used, 8);
+    assert_int_equal(write(fd, page, sizeof page), sizeof page);
+}
+
+/* A kernel of FIFOs: the CPU whose file fails does not stop the other, and goes on when it is mended. */
+static void test_readers(void **state)
+{
+    const char *folder = *state;
+    struct {
+        char text[4096];
+    } said = {""};
+    struct say say_to = {append_line, &said};
+    struct readers *readers = calloc(1, sizeof *readers);
+    struct bell bell;
+    const uint8_t *pages;
+    char path[256];
+    int dir = open(folder, O_PATH | O_DIRECTORY), fds[2];
+
+    make_dir(folder, "events");
+    write_file(folder, "events/header_page",
+               "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+               "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+               "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n");
+    write_file(folder, "buffer_size_kb", "7 (expanded: 1408)\n");
+    make_dir(folder, "per_cpu");
+    make_dir(folder, "per_cpu/cpu0");
+    make_dir(folder, "per_cpu/cpu1");
+    snprintf(path, sizeof path, "%s/per_cpu/cpu0/trace_pipe_raw", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    fds[0] = open(path, O_RDWR | O_NONBLOCK);
+
+    assert_int_equal(bell_init(&bell), 0);
+    /* Queues of 4 pages. */
+    assert_int_equal(readers_init(readers, dir, 4 * 4096, &say_to, &bell, NULL), 0);
+    assert_int_equal(readers->buffer.ring_pages, 1408 / 4 + 1);
+    assert_int_equal(readers_add(readers, 0), 0);
+    assert_int_equal(readers_add(readers, 1), 0);
+    assert_int_equal(readers_add(readers, 1), -EEXIST);
+    assert_true(readers_are_stopped(readers));
+    feed_page(fds[0], 1, 4080);
+    usleep(20000);
+    assert_int_equal(readers_held(readers), 0); /* not before it is told to */
+    readers_start(readers);
+    WAIT_FOR(readers_held(readers) == 1);
+    WAIT_FOR(atomic_load(&readers->list[1]->error) == -ENOENT);
+    assert_int_equal(atomic_load(&readers->list[0]->error), 0);
+
+    /* More than fits: what is over stays in the kernel, and comes when there is room. */
+    for (uint64_t i = 2; i <= 7; i++)
+        feed_page(fds[0], i, 4080);
+    WAIT_FOR(atomic_load(&readers->list[0]->times_full) >= 1);
+    assert_int_equal(readers_held(readers), 4);
+    for (uint64_t i = 1; i <= 7; i++) {
+        WAIT_FOR(queue_look(&readers->list[0]->queue, &pages) > 0);
+        assert_int_equal(*pages, i);
+        queue_take(&readers->list[0]->queue, 1);
+        reader_has_room(readers->list[0]);
+    }
+
+    /* The other CPU's file comes. */
+    snprintf(path, sizeof path, "%s/per_cpu/cpu1/trace_pipe_raw", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    fds[1] = open(path, O_RDWR | O_NONBLOCK);
+    feed_page(fds[1], 9, 100);
+    WAIT_FOR(queue_held(&readers->list[1]->queue) == 1);
+    WAIT_FOR(atomic_load(&readers->list[1]->error) == 0);
+
+    /* A stop takes what there is, of a partly filled page too, and then comes to rest. */
+    feed_page(fds[0], 10, 50);
+    readers_stop(readers);
+    WAIT_FOR(readers_are_stopped(readers));
+    assert_int_equal(queue_held(&readers->list[0]->queue), 1);
+    feed_page(fds[0], 11, 50);
+    readers_stop(readers);
+    usleep(20000);
+    assert_int_equal(queue_held(&readers->list[0]->queue), 1);
+    /* A start and a stop at once. */
+    readers_start(readers);
+    readers_stop(readers);
+    WAIT_FOR(readers_are_stopped(readers));
+    assert_int_equal(queue_held(&readers->list[0]->queue), 2);
+    readers_done(readers);
+    assert_non_null(strstr(said.text, "CPU 1: cannot read the trace: No such file"));
+    assert_non_null(strstr(said.text, "CPU 1: the trace can be read again"));
+    assert_null(strstr(said.text, "CPU 0"));
+    bell_done(&bell);
+    close(fds[0]);
+    close(fds[1]);
+    close(dir);
+    free(readers);
+}
+
 /* What the kernel writes into stats. */
 static void test_stats(void **state)
 {
@@ -602,6 +723,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_tracefs_page, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_tracefs_files, make_folder, remove_folder),
         cmocka_unit_test(test_clock),
+        cmocka_unit_test_setup_teardown(test_readers, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_stats, make_folder, remove_folder),
         cmocka_unit_test(test_endpoint),
         cmocka_unit_test_setup_teardown(test_endpoint_unix, make_folder, remove_folder),
