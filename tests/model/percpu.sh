@@ -1,0 +1,98 @@
+#!/bin/sh
+# Lets spin try every interleaving of the per-CPU buffers' protocol (percpu.pml), and see that it finds what is
+# wrong in protocols that are broken on purpose. With STRATA_TEST_LONG in the environment also what takes
+# minutes and some gigabytes of memory; else each search is ended after some seconds, should the machine
+# be slow: what was searched until then holds.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+for need in spin cc; do
+    command -v $need >/dev/null || {
+        echo "$need is not installed"
+        exit 77
+    }
+done
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+# search MODEL OPTION...: 0 nothing found; 1 an assertion that does not hold.
+search() {
+    model=$1
+    shift
+    spin -a "$@" "$model" >log 2>&1 || {
+        cat log >&2
+        exit 2
+    }
+    # -E: interrupts that wait for one that does not come are no deadlock.
+    cc -O1 -w -DSAFETY -DCOLLAPSE -DVECTORSZ=1024 -DMEMLIM="$memory" -o pan pan.c
+    timeout "$seconds" ./pan -E -m1000000 >log 2>&1 || [ $? -eq 124 ] || {
+        cat log >&2
+        exit 2
+    }
+    ! grep -q '^pan:[0-9]*: assertion violated' log
+}
+
+# holds OPTION...
+holds() {
+    search "$here/percpu.pml" "$@" || {
+        cat log >&2
+        echo "percpu.sh: does not hold with $*; see it by: spin -a $* percpu.pml; cc -DSAFETY pan.c; ./a.out -E; spin -t -p -g -l $* percpu.pml" >&2
+        exit 1
+    }
+    states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' log)
+    echo "holds: $* (${states:-not all} states)"
+}
+
+# broken WHAT SED OPTION...: the protocol changed so must be found out.
+broken() {
+    what=$1
+    sed "$2" "$here/percpu.pml" >broken.pml
+    ! cmp -s broken.pml "$here/percpu.pml" || {
+        echo "percpu.sh: $what: the model is not changed by $2" >&2
+        exit 1
+    }
+    shift 2
+    ! search broken.pml "$@" || {
+        echo "percpu.sh: nothing is found wrong with: $what" >&2
+        exit 1
+    }
+    echo "found: $what"
+}
+
+seconds=60 memory=1000
+broken 'space taken without a look whether an interrupt was faster' \
+    's/:: reserve == from -> reserve = end; assert/:: true -> reserve = end; assert/' -DMAIN=2 -DFIRST=1 -DSECOND=0
+broken 'who was interrupted publishes what the interrupt has published' \
+    's/:: c >= end -> break/:: c == end -> break/' -DMAIN=2 -DFIRST=2 -DSECOND=0
+broken 'what interrupts put behind a record is not published' \
+    's/:: reserve != end -> publish()/:: reserve != end -> skip/' -DMAIN=2 -DFIRST=1 -DSECOND=0
+broken 'an interrupt may publish between prod and committed' \
+    's/prod = end } \/\* \[4\] \[10\].*/committed = end }/; s/committed = end } *\/\* \[3\] \*\//prod = end }/' \
+    -DMAIN=2 -DFIRST=1 -DSECOND=0
+broken 'who was interrupted notifies again' \
+    's/:: crossed == seen -> crossed++; b = above/:: true -> crossed++; b = above/' \
+    -DX=3 -DMARK=2 -DMAIN=3 -DFIRST=1 -DSECOND=0
+broken 'the first loss is noted without a look whether an interrupt was faster' \
+    's/:: first == l -> first = time/:: true -> first = time/' \
+    -DX=3 -DMARK=2 -DMAIN=3 -DFIRST=1 -DSECOND=0
+broken 'what an interrupt lost is not told' \
+    's/:: lost == w \&\& generation == g ->$/:: true ->/' -DX=3 -DMARK=2 -DMAIN=3 -DFIRST=1 -DSECOND=0
+broken 'records written over that are not read' 's/l = k + X + 1$/l = k + X + 3/; s/end <= k + X)/end <= k + X + 2)/' \
+    -DMAIN=4 -DFIRST=0 -DSECOND=0
+broken 'the consumer sees prod before the record is whole' \
+    's/atomic { put(from + 1, id) }/prod = end; atomic { put(from + 1, id) }/' -DMAIN=2 -DFIRST=0 -DSECOND=0
+
+seconds=8
+holds -DMAIN=4 -DFIRST=0 -DSECOND=0
+holds -DX=3 -DMARK=2 -DMAIN=3 -DFIRST=1 -DSECOND=0
+holds -DMAIN=2 -DFIRST=1 -DSECOND=1
+holds -DMAIN=3 -DFIRST=1 -DSECOND=0
+holds -DMAIN=2 -DFIRST=2 -DSECOND=0 -DX=7
+
+[ "${STRATA_TEST_LONG:-}" ] || exit 0
+seconds=3600 memory=12000
+holds -DMAIN=3 -DFIRST=2 -DSECOND=0
+holds -DMAIN=5 -DFIRST=1 -DSECOND=0
+holds -DMAIN=3 -DFIRST=1 -DSECOND=1
+holds -DMAIN=2 -DFIRST=2 -DSECOND=1 -DX=7
