@@ -23,15 +23,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "strata/percpu_view.h"
+#include "strata/percpu_area.h"
 
-struct strata_percpu_cpu;
 /* As near as a kernel has what is its CPU's. */
+static _Thread_local struct strata_percpu_cpu percpu_self;
 #define STRATA_PERCPU_SELF() (&percpu_self)
-extern _Thread_local struct strata_percpu_cpu percpu_self;
 #include "strata/percpu.h"
-
-_Thread_local struct strata_percpu_cpu percpu_self;
 
 #define EVENT (STRATA_TRC_GUEST | 1)
 #define THREADS_MAX 16

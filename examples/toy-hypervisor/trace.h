@@ -6,15 +6,10 @@
 
 #include <stdint.h>
 
-#include "strata/percpu_view.h"
+#include "strata/percpu_area.h"
 
-struct strata_percpu_cpu;
-/* The calling processor's. It counts what is traced, so that the program can tell at the end; a real one
- * would have no use for that. */
-static inline struct strata_percpu_cpu *trace_self(void);
-#define STRATA_PERCPU_SELF() trace_self()
-#include "strata/percpu.h"
-
+/* What a processor traces with. It counts what it traces, so that the program can tell at the end; a real
+ * one would have no use for that. */
 struct trace_cpu {
     struct strata_percpu_cpu percpu;
     uint64_t traced[2]; /* records, by the processor and by its interrupts */
@@ -28,6 +23,9 @@ static inline struct strata_percpu_cpu *trace_self(void)
     trace_cpu.traced[trace_cpu.in_interrupt]++;
     return &trace_cpu.percpu;
 }
+
+#define STRATA_PERCPU_SELF() trace_self()
+#include "strata/percpu.h"
 
 /* Events that have Xen's numbers, with the words that Xen's have. */
 enum {

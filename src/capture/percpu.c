@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "strata/percpu.h"
+#include "strata/percpu_area.h"
 
 #define SHM "/dev/shm/"
 /* A wait is no longer than that: a signal that comes just before it begins does not end it. */

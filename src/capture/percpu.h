@@ -4,7 +4,7 @@
 /* The trace buffers of a program that traces with strata/percpu.h, in a file that both map.
  *
  * Everybody who may write the file may record, one at a time: it is locked. What is changed in the masks
- * was noted in the file before (strata/percpu.h has the table), so whoever comes after a recorder that
+ * was noted in the file before (strata/percpu_area.h has the table), so whoever comes after a recorder that
  * was killed restores them. */
 
 #include "capture/buffers.h"

@@ -5,12 +5,14 @@
 #include "percpu/buffer.h"
 
 _Static_assert(sizeof(struct strata_percpu_control) <= STRATA_PERCPU_SINGLES_OFFSET, "a page");
-_Static_assert(offsetof(struct strata_percpu_control, masks) == 128, "as in strata/percpu.h");
-_Static_assert(offsetof(struct strata_percpu_control, notify) == 192, "as in strata/percpu.h");
-_Static_assert(offsetof(struct strata_percpu_control, is_found) == 256, "as in strata/percpu.h");
-_Static_assert(offsetof(struct strata_percpu_control, cpus) == 1024, "as in strata/percpu.h");
-_Static_assert(offsetof(struct strata_percpu_control, found_cpus) == 1536, "as in strata/percpu.h");
-_Static_assert(sizeof(struct strata_percpu_state) == 64, "as in strata/percpu.h");
+_Static_assert(offsetof(struct strata_percpu_control, masks) == 128, "as in strata/percpu_area.h");
+_Static_assert(offsetof(struct strata_percpu_control, notify) == 192, "as in strata/percpu_area.h");
+_Static_assert(offsetof(struct strata_percpu_control, is_found) == 256,
+               "as in strata/percpu_area.h");
+_Static_assert(offsetof(struct strata_percpu_control, cpus) == 1024, "as in strata/percpu_area.h");
+_Static_assert(offsetof(struct strata_percpu_control, found_cpus) == 1536,
+               "as in strata/percpu_area.h");
+_Static_assert(sizeof(struct strata_percpu_state) == 64, "as in strata/percpu_area.h");
 _Static_assert(offsetof(struct strata_percpu_cpu, crossed) == 64, "one line for the ordinary case");
 
 static struct strata_percpu_control all_off;

@@ -2,7 +2,7 @@
 #pragma once
 
 /* How a CPU writes into its buffer: the protocol of strata/percpu.h (the ordinary case, inlined into the
- * macros) and percpu/emit.c (all others). The byte tables are in strata/percpu_view.h and percpu.h.
+ * macros) and percpu/emit.c (all others). The byte tables are in strata/percpu_view.h and percpu_area.h.
  *
  * Only the CPU itself writes records, so nothing needs a locked instruction. But an interrupt may come
  * between any two instructions of an emission and emit itself, and be interrupted in turn; each returns
