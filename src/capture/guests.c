@@ -369,13 +369,25 @@ static void check_sizes(struct guests *guests, uint64_t now)
             end(guests, &guests->guests[i], -EFBIG, "it wrote more than --max-size allows");
 }
 
+/* When all are stopped, one that is apart from its agent has so long to meet it again. That there is a
+ * link says nothing: a socket of QEMU's takes us whether or not an agent is behind it. */
+static bool is_too_late(const struct guests *guests, const struct guest *guest, uint64_t now)
+{
+    return guests->stopping && now >= guests->stop_by && !guest->ended && !guest->was_running;
+}
+
 static uint64_t next_retry(const struct guests *guests)
 {
-    uint64_t next = guests->stopping ? guests->stop_by : UINT64_MAX;
+    uint64_t next = UINT64_MAX;
 
-    for (unsigned i = 0; i < guests->n; i++)
-        if (!guests->guests[i].ended && guests->guests[i].link != LINK_IS_GIVEN)
-            next = MIN(next, guests->guests[i].retry_at);
+    for (unsigned i = 0; i < guests->n; i++) {
+        const struct guest *guest = &guests->guests[i];
+
+        if (is_too_late(guests, guest, guests->stop_by))
+            next = MIN(next, guests->stop_by);
+        if (!guest->ended && guest->link != LINK_IS_GIVEN)
+            next = MIN(next, guest->retry_at);
+    }
     return next;
 }
 
@@ -385,15 +397,15 @@ static void do_links(struct guests *guests, uint64_t now)
         struct guest *guest = &guests->guests[i];
         int r = 0;
 
-        if (guest->ended || guest->link == LINK_IS_GIVEN)
-            continue;
-        if (guests->stopping && now >= guests->stop_by) {
+        if (is_too_late(guests, guest, now)) {
             end(guests, guest, -ENOTCONN,
                 guest->n_parts > 1 || guest->progress.bytes
                     ? "its connection was lost, and what it had left is missing"
                     : "nobody answered");
             continue;
         }
+        if (guest->ended || guest->link == LINK_IS_GIVEN)
+            continue;
         if (now < guest->retry_at)
             continue;
         if (guest->link == LINK_IS_PENDING) {

@@ -165,26 +165,10 @@ static int set_masks(struct xen_buffers *xen, const struct buffers_settings *set
     return 0;
 }
 
-static int check_size(const struct xen_buffers *xen, const struct buffers_settings *settings,
-                      struct fault *fault)
-{
-    unsigned pages = xen->info.pages;
-
-    if (!settings->pages_exactly || settings->pages == 0 || settings->pages == pages)
-        return 0;
-    return fault_plain(
-        fault, -EBUSY, "",
-        "Xen's trace buffers have %u pages (%u KB) for each CPU already, not %u: their "
-        "size can be set once after each boot of the machine, by the first who records or "
-        "by tbuf_size= on Xen's command line; leave the size out to use them as they are",
-        pages, pages * 4, settings->pages);
-}
-
 /* The buffers are made by the first who asks, in each life of a Xen, and stay as they are. */
-static int make_buffers(struct xen_buffers *xen, const struct buffers_settings *settings,
-                        struct xen_tbuf_info *info, struct fault *fault)
+static int make_buffers(struct xen_buffers *xen, unsigned pages, struct xen_tbuf_info *info,
+                        struct fault *fault)
 {
-    unsigned pages = settings->pages ? settings->pages : BUFFERS_DEFAULT_PAGES;
     int r = xen_control_set_size(&xen->control, pages, info);
 
     if (r == -ENOMEM)
@@ -199,10 +183,22 @@ static int make_buffers(struct xen_buffers *xen, const struct buffers_settings *
     xen->on = true;
     if (!info->t_info)
         return fault_plain(fault, -EPROTO, "", "Xen made trace buffers, but does not say where");
-    r = map_info(xen, info, fault);
-    /* By libxenctrl it is not seen before whether they are there already. Else what differs is that Xen
-     * cannot make them so large, and that is how they will stay. */
-    return r < 0 || info->events_known ? r : check_size(xen, settings, fault);
+    return map_info(xen, info, fault);
+}
+
+static int check_size(const struct xen_buffers *xen, const struct buffers_settings *settings,
+                      struct fault *fault)
+{
+    unsigned pages = xen->info.pages;
+
+    if (!settings->pages_exactly || settings->pages == 0 || settings->pages == pages)
+        return 0;
+    return fault_plain(
+        fault, -EBUSY, "",
+        "Xen's trace buffers have %u pages (%u KB) for each CPU already, not %u: their "
+        "size can be set once after each boot of the machine, by the first who records or "
+        "by tbuf_size= on Xen's command line; leave the size out to use them as they are",
+        pages, pages * 4, settings->pages);
 }
 
 static void discard(struct xen_buffers *xen)
@@ -222,6 +218,7 @@ static int begin(struct buffers *buffers, const struct buffers_settings *setting
     if (r < 0)
         return refused(fault, r, "tell of its trace buffers");
     xen->events_known = info.events_known;
+    xen->on = info.t_info && !info.events_known; /* as libxenctrl cannot tell otherwise */
     xen->events_found = info.events;
     xen->events_set = settings->set_events ? settings->events : info.events;
     if (info.t_info) {
@@ -233,7 +230,8 @@ static int begin(struct buffers *buffers, const struct buffers_settings *setting
     }
     r = set_masks(xen, settings, fault);
     if (r >= 0 && !info.t_info)
-        r = make_buffers(xen, settings, &info, fault);
+        r = make_buffers(xen, settings->pages ? settings->pages : BUFFERS_DEFAULT_PAGES, &info,
+                         fault);
     if (r >= 0)
         r = map_cpus(xen, fault);
     if (r < 0)
