@@ -8,6 +8,7 @@ WORK holds `kernel` and `initramfs`, and gets all that is written. STRATA_BIN is
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 import traceback
@@ -16,9 +17,10 @@ import agent
 import host
 import machine
 import old_host
+import own_host
 import plain_writer
 
-SCENARIOS = plain_writer.SCENARIOS + old_host.SCENARIOS
+SCENARIOS = plain_writer.SCENARIOS + old_host.SCENARIOS + own_host.SCENARIOS
 
 
 class Run:
@@ -27,6 +29,7 @@ class Run:
     def __init__(self, work):
         self.work = work
         self.hosts = []
+        self.collects = []
         self.bin = os.environ["STRATA_BIN"]
         self.strata = os.path.join(self.bin, "strata")
         self.guest = machine.Machine(f"{work}/kernel", f"{work}/initramfs", self.folder("machine"))
@@ -47,6 +50,9 @@ class Run:
         for old_host in self.hosts:
             old_host.gone()
         self.hosts = []
+        for collect in self.collects[:]:
+            print(collect.says())
+            collect.kill()
         print(self.guest.text(f"cat {agent.LOG}; >{agent.LOG}"))
         self.guest.run("killall -q -KILL strata-agent trace-agent; sleep 1; cd /sys/kernel/tracing/instances && "
                        "for instance in *; do [ ! -d $instance ] || rmdir $instance; done; cd /")
@@ -70,7 +76,7 @@ def main():
             try:
                 scenario(run)
                 outcome = "ok"
-            except machine.Failure as failure:
+            except (machine.Failure, subprocess.TimeoutExpired) as failure:
                 outcome = "FAILED"
                 failed += 1
                 traceback.print_exc(file=sys.stdout)

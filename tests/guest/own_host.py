@@ -1,0 +1,150 @@
+"""Strata on both sides: `strata collect` on the host, strata-agent in the guest."""
+
+import signal
+import time
+
+import events
+from agent import Agent
+from collect import Collect
+from machine import CPUS, at_once, expect, wait_until
+from old_host import marks
+from tracefs import EVENTS, TRACEFS, Tracefs
+
+GLOBS = [f"--event={event.replace('/', ':')}" for event in EVENTS]
+
+
+def no_instance(run):
+    left = run.guest.text(f"ls {TRACEFS}/instances")
+    expect(left == "", "instances are left:", left)
+
+
+def compared(run, folder, expected):
+    """The folder holds what the guest held."""
+    got = events.report(run.strata, folder)
+    for cpu in range(CPUS):
+        seen, lost = events.subsequence_with_losses(expected, got, cpu)
+        print(f"  CPU {cpu}: {seen} events, {lost} lost")
+        deeds = [[events.what(item) for item in items
+                  if isinstance(item, events.Event) and item.cpu == cpu and item.name == "sched_process_fork" and
+                  item.text.startswith("comm=guest-tool ")] for items in (expected, got)]
+        expect(len(deeds[0]) > 100, "the guest did nothing")
+        if lost == 0:
+            events.same(*deeds)
+
+
+def collected(run):
+    """While events happen: what another buffer of the guest holds of them; plain, and compressed."""
+    oracle = Tracefs(run.guest, "oracle")
+    agent = Agent(run.guest)
+    for level in 0, 3:
+        oracle.reset(EVENTS, kilobytes=16384)
+        collect = Collect(run, run.folder(f"collected-{level}"), *GLOBS, f"--compress={level}")
+        run.guest.run(at_once("guest-tool forks 0 2000", "guest-tool forks 1 2000"))
+        folder = collect.stop()
+        oracle.set("tracing_on", 0)
+        compared(run, folder, events.of_guest(oracle.get("trace")))
+    agent.stop()
+    oracle.remove()
+    no_instance(run)
+
+
+def collected_ten_times(run):
+    """One session after the other: each takes all of its own time."""
+    agent = Agent(run.guest)
+    for n in range(10):
+        collect = Collect(run, run.folder("ten-times"), "--event=sched:sched_process_fork")
+        run.guest.run(marks(1000 + n, 100, f"session{n}", folder=collect.instance))
+        items = events.report(run.strata, collect.stop())
+        for cpu in range(CPUS):
+            expect(events.numbered(items, cpu, f"session{n}", 1000 + n) == 0, "losses")
+    agent.stop()
+    no_instance(run)
+
+
+def collector_stalls(run):
+    """The collector stands still for 10 s, of more than any queue holds, and goes on: losses are counted to the
+    event."""
+    agent = Agent(run.guest)
+    collect = Collect(run, run.folder("collector-stalls"), "--event=sched:sched_process_fork")
+    run.guest.start(marks(60000, 500, "stall", 5000, folder=collect.instance))
+    time.sleep(1)
+    collect.signal(signal.SIGSTOP)
+    time.sleep(10)
+    collect.signal(signal.SIGCONT)
+    status, output = run.guest.ended()
+    expect(status == 0, output)
+    memory = agent.memory()
+    items = events.report(run.strata, collect.stop())
+    agent.stop()
+    lost = [events.numbered(items, cpu, "stall", 60000) for cpu in range(CPUS)]
+    print(f"  lost per CPU: {lost}; the agent's memory: {memory} KiB")
+    expect(min(lost) > 1000, "no losses: the test's load is too small")
+    expect(memory < (CPUS * 4 + 4) * 1024, f"the agent held {memory} KiB")
+    no_instance(run)
+
+
+def collector_killed(run):
+    """The collector is killed; the next one gets all that happens then. What the killed one wrote can be read."""
+    agent = Agent(run.guest)
+    for n in range(3):
+        collect = Collect(run, run.folder(f"collector-killed-{n}"), "--event=sched:sched_process_fork")
+        run.guest.run(marks(5000, 200, f"session{n}", folder=collect.instance))
+        if n < 2:
+            collect.kill()
+            events.report(run.strata, collect.folder)
+    items = events.report(run.strata, collect.stop())
+    for cpu in range(CPUS):
+        expect(events.numbered(items, cpu, "session2", 5000) == 0, "losses")
+    agent.stop()
+    no_instance(run)
+
+
+def collected_agent_killed(run):
+    """The agent is killed, and started again while the collector waits: it is traced again."""
+    agent = Agent(run.guest)
+    collect = Collect(run, run.folder("collected-agent-killed"), "--event=sched:sched_process_fork")
+    run.guest.run(marks(5000, 200, "first", folder=collect.instance))
+    agent.stop("KILL")
+    agent = Agent(run.guest)
+    collect.traces(2)
+    run.guest.run(marks(5000, 200, "second", folder=collect.instance))
+    items = events.report(run.strata, "--keep-going", collect.stop(0, 1))
+    for cpu in range(CPUS):
+        expect(events.numbered([item for item in items if isinstance(item, events.Event)], cpu, "second", 5000) == 0,
+               "losses")
+    agent.stop()
+    no_instance(run)
+
+
+def collected_while_cpu_is_away(run):
+    """A CPU is taken offline and comes back while it is traced."""
+    agent = Agent(run.guest)
+    collect = Collect(run, run.folder("collected-hotplug"), "--event=sched:sched_process_fork")
+    online = "/sys/devices/system/cpu/cpu1/online"
+    run.guest.run(marks(2000, 100, "before", folder=collect.instance) + f"; echo 0 >{online}")
+    run.guest.run(marks(500, 100, "alone", cpus=[0], folder=collect.instance))
+    run.guest.run(f"echo 1 >{online}")
+    run.guest.run(marks(2000, 100, "end", folder=collect.instance))
+    items = events.report(run.strata, collect.stop())
+    for cpu in range(CPUS):
+        expect(events.numbered(items, cpu, "before", 2000) == 0, "losses")
+        expect(events.numbered(items, cpu, "end", 2000) == 0, "losses")
+    expect(events.numbered(items, 0, "alone", 500) == 0, "losses")
+    agent.stop()
+    no_instance(run)
+
+
+def agent_ends_while_collected(run):
+    """SIGTERM of the agent: what it read still comes, it takes its instance away, and the collector waits for the
+    next one until it is told to end."""
+    agent = Agent(run.guest)
+    collect = Collect(run, run.folder("agent-ends"), "--event=sched:sched_process_fork")
+    run.guest.run(marks(5000, 200, "mark", folder=collect.instance))
+    took = agent.stop()
+    print(f"  the agent ended within {took:.2f} s")
+    no_instance(run)
+    collect.stop(0, 1)
+
+
+SCENARIOS = [collected, collected_ten_times, collector_stalls, collector_killed, collected_agent_killed,
+             collected_while_cpu_is_away, agent_ends_while_collected]
