@@ -201,11 +201,18 @@ static int check_size(const struct xen_buffers *xen, const struct buffers_settin
         pages, pages * 4, settings->pages);
 }
 
-static void discard(struct xen_buffers *xen)
+/* Tracing is off meanwhile, by which Xen also forgets what was lost before: that is no loss of this
+ * recording. */
+static int discard(struct xen_buffers *xen)
 {
+    int r = xen_control_disable(&xen->control);
+
+    if (r < 0)
+        return r;
     for (unsigned cpu = 0; cpu < xen->buffers.n_cpus; cpu++)
         if (xen->buffers.views[cpu])
             (void)strata_percpu_view_reset(xen->buffers.views[cpu]);
+    return 0;
 }
 
 static int begin(struct buffers *buffers, const struct buffers_settings *settings,
@@ -236,8 +243,9 @@ static int begin(struct buffers *buffers, const struct buffers_settings *setting
         r = map_cpus(xen, fault);
     if (r < 0)
         return r;
-    if (settings->discard)
-        discard(xen);
+    r = settings->discard ? discard(xen) : 0;
+    if (r < 0)
+        return refused(fault, r, "stop tracing");
     r = settings->start_disabled ? xen_control_disable(&xen->control)
                                  : xen_control_enable(&xen->control);
     if (r < 0)

@@ -7,7 +7,7 @@
 # as working folder and tests/xen/common.sh beside it; FILEs get into dom0's /bin with the libraries
 # that they need. OUT is made anew: serial.log, what Xen and dom0 wrote, and what the scenario left.
 #
-# Environment: XEN_OPTIONS (of Xen's command line), XEN_SECONDS (240) until it is given up.
+# Environment: XEN_OPTIONS (of Xen's command line), XEN_SECONDS (480) until it is given up.
 # Exit status: that of the virtual machine's run, not of what the scenario saw.
 #
 # Software emulation, so that it runs anywhere: a machine for builds seldom has nested KVM. The CPU
@@ -42,7 +42,7 @@ truncate -s %1M "$work/in.img"
 truncate -s 512M "$work/out.img"
 
 status=0
-timeout --foreground "${XEN_SECONDS:-240}" qemu-system-x86_64 -accel tcg,thread=multi -machine pc \
+timeout --foreground "${XEN_SECONDS:-480}" qemu-system-x86_64 -accel tcg,thread=multi -machine pc \
     -cpu EPYC,-monitor,-smap -m 1280 -smp 2 \
     -kernel "$dir/xen" \
     -initrd "$dir/vmlinux console=hvc0 quiet,$dir/initramfs.cpio.gz" \

@@ -15,7 +15,7 @@ class Strata:
     def __init__(self, bin):
         self.command = os.path.join(bin, "strata")
 
-    def run(self, *arguments, status=0):
+    def run(self, *arguments, status=0, errors=False):
         done = subprocess.run(
             [self.command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -23,7 +23,7 @@ class Strata:
             raise ValueError(
                 f"strata {' '.join(arguments)}: status {done.returncode}, not {status}: {done.stderr}"
             )
-        return done.stdout
+        return done.stderr if errors else done.stdout
 
     def report(self, path, *options):
         """Its events and its losses, each in their order. Times: ticks, or nanoseconds where strata
