@@ -127,6 +127,15 @@ static int note(struct record_run *run, struct fault *fault)
     return run->recording ? recording_note(run->recording, run->buffers, fault) : 0;
 }
 
+/* Events are worth more than what is known of them so far: it is tried again at the end. */
+static void note_again(struct record_run *run)
+{
+    struct fault fault = {0};
+
+    if (note(run, &fault) < 0)
+        cmd_fault(&fault);
+}
+
 /* A recorder_progress, or a negative errno. */
 static int loop(struct record_run *run, struct recorder *recorder, struct fault *fault)
 {
@@ -149,7 +158,7 @@ static int loop(struct record_run *run, struct recorder *recorder, struct fault 
         if (r == RECORDER_GOES_ON)
             r = watch_mask(&next_check, run, fault);
         if (r == RECORDER_GOES_ON && run->recording && run->buffers->ops->changed(run->buffers))
-            r = note(run, fault);
+            note_again(run);
     }
     return r;
 }
@@ -239,10 +248,9 @@ int record_run(struct record_run *run, struct recorder_totals *ret_totals, bool 
     }
     *ret_begun = true;
     if (run->settings.pages && run->settings.pages != run->buffers->pages)
-        cmd_error(
-            "the trace buffers have %u pages for each CPU already, not %u: their size can be set "
-            "once after each boot",
-            run->buffers->pages, run->settings.pages);
+        cmd_error("the trace buffers have %u pages for each CPU, not %u: their size is limited, "
+                  "and can be set once after each boot",
+                  run->buffers->pages, run->settings.pages);
     status = begun(run, recorder, ret_totals);
     recorder_free(recorder);
     return status;
