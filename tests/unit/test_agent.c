@@ -62,17 +62,22 @@ static void make_dir(const char *folder, const char *name)
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
+/* What was told, one line behind the other. */
+struct said {
+    pthread_mutex_t lock;
+    size_t len;
+    char text[4096];
+};
+
 static void append_line(void *userdata, const char *text)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    struct {
-        char text[4096];
-    } *said = userdata;
+    struct said *said = userdata;
+    int n;
 
-    pthread_mutex_lock(&lock);
-    strncat(said->text, text, sizeof said->text - strlen(said->text) - 2);
-    strcat(said->text, "\n");
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&said->lock);
+    n = snprintf(said->text + said->len, sizeof said->text - said->len, "%s\n", text);
+    said->len = MIN(said->len + (size_t)n, sizeof said->text - 1);
+    pthread_mutex_unlock(&said->lock);
 }
 
 /* Waits for what another thread does. */
@@ -390,9 +395,7 @@ static void feed_page(int fd, uint64_t time, uint64_t used)
 static void test_readers(void **state)
 {
     const char *folder = *state;
-    struct {
-        char text[4096];
-    } said = {""};
+    struct said said = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct say say_to = {append_line, &said};
     struct readers *readers = calloc(1, sizeof *readers);
     struct bell bell;
