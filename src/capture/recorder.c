@@ -225,7 +225,7 @@ int recorder_finish(struct recorder *recorder, bool leave, struct fault *fault)
         struct timespec time = {.tv_nsec = (long)LAST_WORDS};
 
         nanosleep(&time, NULL);
-        r = take_all(recorder, true, fault);
+        (void)take_all(recorder, true, fault);
     }
     if (!leave)
         q = buffers->ops->stop(buffers, fault);

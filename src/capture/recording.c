@@ -13,8 +13,8 @@
 #include "base/input.h"
 
 #define PROBLEMS_MAX 16
-/* More than a manifest takes whose strings are as long as they get, and two of it. */
-#define SPARE ((off_t)256 * 1024)
+/* What a manifest may grow by until the end: problems, domains. */
+#define GROWTH ((off_t)16 * 1024)
 
 struct recording {
     struct arena arena; /* what lives as long as this */
@@ -177,15 +177,6 @@ static int make_all(struct recording *recording, const char *const *tables, unsi
     return 0;
 }
 
-/* The disk may be full when all is to be told at the end. Where there cannot be such a file, it is as it
- * is. */
-static void keep_room(struct recording *recording)
-{
-    recording->spare = open(recording->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (recording->spare >= 0)
-        (void)fallocate(recording->spare, 0, 0, SPARE);
-}
-
 static void give_room(struct recording *recording)
 {
     if (recording->spare >= 0)
@@ -215,7 +206,6 @@ int recording_new(const char *folder, const char *name, const char *const *table
         recording_free(recording);
         return r;
     }
-    keep_room(recording);
     *ret = recording;
     return 0;
 }
@@ -323,14 +313,32 @@ static struct manifest_source source_of(struct recording *recording)
     };
 }
 
+/* The disk may be full when all is to be told at the end, for a moment beside what is there now. Where there
+ * cannot be such a file, it is as it is. */
+static void keep_room(struct recording *recording)
+{
+    _cleanup_free_ char *path = join(recording->folder, MANIFEST_NAME);
+    struct stat st;
+
+    if (recording->spare >= 0 || !path || stat(path, &st) < 0)
+        return;
+    recording->spare = open(recording->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (recording->spare >= 0)
+        (void)fallocate(recording->spare, 0, 0, st.st_size + GROWTH);
+}
+
 int recording_note(struct recording *recording, struct buffers *buffers, struct fault *fault)
 {
     struct manifest_source source;
+    int r;
 
     if (recording->began.realtime_ns == 0)
         recording->began = read_moment();
     source = source_of(recording);
-    return write_manifest(recording, buffers, &source, fault);
+    r = write_manifest(recording, buffers, &source, fault);
+    if (r >= 0)
+        keep_room(recording);
+    return r;
 }
 
 int recording_end(struct recording *recording, struct buffers *buffers,

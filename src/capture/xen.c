@@ -165,27 +165,6 @@ static int set_masks(struct xen_buffers *xen, const struct buffers_settings *set
     return 0;
 }
 
-/* The buffers are made by the first who asks, in each life of a Xen, and stay as they are. */
-static int make_buffers(struct xen_buffers *xen, unsigned pages, struct xen_tbuf_info *info,
-                        struct fault *fault)
-{
-    int r = xen_control_set_size(&xen->control, pages, info);
-
-    if (r == -ENOMEM)
-        return fault_plain(
-            fault, r, "",
-            "Xen has no memory left for trace buffers of %u pages (%u KB) for each CPU: "
-            "ask for fewer, or give dom0 less memory (dom0_mem= on Xen's command line)",
-            pages, pages * 4);
-    if (r < 0)
-        return fault_plain(fault, r, "", "Xen refuses to make trace buffers of %u pages: %s", pages,
-                           strerror(-r));
-    xen->on = true;
-    if (!info->t_info)
-        return fault_plain(fault, -EPROTO, "", "Xen made trace buffers, but does not say where");
-    return map_info(xen, info, fault);
-}
-
 static int check_size(const struct xen_buffers *xen, const struct buffers_settings *settings,
                       struct fault *fault)
 {
@@ -201,18 +180,36 @@ static int check_size(const struct xen_buffers *xen, const struct buffers_settin
         pages, pages * 4, settings->pages);
 }
 
-/* Tracing is off meanwhile, by which Xen also forgets what was lost before: that is no loss of this
- * recording. */
-static int discard(struct xen_buffers *xen)
+/* The buffers are made by the first who asks, in each life of a Xen, and stay as they are. */
+static int make_buffers(struct xen_buffers *xen, const struct buffers_settings *settings,
+                        struct xen_tbuf_info *info, struct fault *fault)
 {
-    int r = xen_control_disable(&xen->control);
+    unsigned pages = settings->pages ? settings->pages : BUFFERS_DEFAULT_PAGES;
+    int r = xen_control_set_size(&xen->control, pages, info);
 
+    if (r == -ENOMEM)
+        return fault_plain(
+            fault, r, "",
+            "Xen has no memory left for trace buffers of %u pages (%u KB) for each CPU: "
+            "ask for fewer, or give dom0 less memory (dom0_mem= on Xen's command line)",
+            pages, pages * 4);
     if (r < 0)
-        return r;
+        return fault_plain(fault, r, "", "Xen refuses to make trace buffers of %u pages: %s", pages,
+                           strerror(-r));
+    xen->on = true;
+    if (!info->t_info)
+        return fault_plain(fault, -EPROTO, "", "Xen made trace buffers, but does not say where");
+    r = map_info(xen, info, fault);
+    /* By libxenctrl it is not seen before whether they are there already. Else what differs is that Xen
+     * cannot make them so large, and that is how they will stay. */
+    return r < 0 || info->events_known ? r : check_size(xen, settings, fault);
+}
+
+static void discard(struct xen_buffers *xen)
+{
     for (unsigned cpu = 0; cpu < xen->buffers.n_cpus; cpu++)
         if (xen->buffers.views[cpu])
             (void)strata_percpu_view_reset(xen->buffers.views[cpu]);
-    return 0;
 }
 
 static int begin(struct buffers *buffers, const struct buffers_settings *settings,
@@ -225,7 +222,6 @@ static int begin(struct buffers *buffers, const struct buffers_settings *setting
     if (r < 0)
         return refused(fault, r, "tell of its trace buffers");
     xen->events_known = info.events_known;
-    xen->on = info.t_info && !info.events_known; /* as libxenctrl cannot tell otherwise */
     xen->events_found = info.events;
     xen->events_set = settings->set_events ? settings->events : info.events;
     if (info.t_info) {
@@ -237,15 +233,13 @@ static int begin(struct buffers *buffers, const struct buffers_settings *setting
     }
     r = set_masks(xen, settings, fault);
     if (r >= 0 && !info.t_info)
-        r = make_buffers(xen, settings->pages ? settings->pages : BUFFERS_DEFAULT_PAGES, &info,
-                         fault);
+        r = make_buffers(xen, settings, &info, fault);
     if (r >= 0)
         r = map_cpus(xen, fault);
     if (r < 0)
         return r;
-    r = settings->discard ? discard(xen) : 0;
-    if (r < 0)
-        return refused(fault, r, "stop tracing");
+    if (settings->discard)
+        discard(xen);
     r = settings->start_disabled ? xen_control_disable(&xen->control)
                                  : xen_control_enable(&xen->control);
     if (r < 0)

@@ -182,8 +182,6 @@ int xen_control_info(struct xen_control *control, struct xen_tbuf_info *ret)
     int r;
 
     if (control->version == 0) {
-        if (xen_xenctrl_has_buffers(&control->xenctrl))
-            return enable_by_xenctrl(control, 0, ret);
         *ret = (struct xen_tbuf_info){.events = XEN_CONTROL_ALL};
         return 0;
     }

@@ -64,7 +64,7 @@ int xen_control_init(struct xen_control *ret, struct xen_library *library, bool 
 void xen_control_done(struct xen_control *control);
 
 /* All of these: a negative errno as Xen gives it. */
-/* By libxenctrl it switches tracing on, where there are buffers. */
+/* By libxenctrl it is as if there were no buffers, until xen_control_set_size(). */
 int xen_control_info(struct xen_control *control, struct xen_tbuf_info *ret);
 int xen_control_set_events(struct xen_control *control, uint32_t mask);
 /* NULL: all CPUs, as at boot. */

@@ -15,7 +15,6 @@ static const struct {
     {"xc_interface_close", offsetof(struct xen_xenctrl, close)},
     {"xc_tbuf_enable", offsetof(struct xen_xenctrl, enable)},
     {"xc_tbuf_disable", offsetof(struct xen_xenctrl, disable)},
-    {"xc_tbuf_get_size", offsetof(struct xen_xenctrl, get_size)},
     {"xc_tbuf_set_cpu_mask", offsetof(struct xen_xenctrl, set_cpus)},
     {"xc_tbuf_set_evt_mask", offsetof(struct xen_xenctrl, set_events)},
     {"xc_physinfo", offsetof(struct xen_xenctrl, physinfo)},
@@ -69,13 +68,6 @@ static int result(int r)
     if (r >= 0)
         return 0;
     return errno ? -errno : -EIO;
-}
-
-bool xen_xenctrl_has_buffers(struct xen_xenctrl *xenctrl)
-{
-    unsigned long pages = 0;
-
-    return xenctrl->get_size(xenctrl->xch, &pages) == 0 && pages > 0;
 }
 
 int xen_xenctrl_enable(struct xen_xenctrl *xenctrl, unsigned pages, uint64_t *ret_frame,

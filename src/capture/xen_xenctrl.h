@@ -3,8 +3,8 @@
 
 /* The trace buffers through libxenctrl of the very version that runs (libxenctrl.so.4.17, …): the second way,
  * for a Xen whose sysctl interface is newer than what capture/xen_control.h knows. Its functions have had
- * the same types since Xen 4.11. It cannot tell the event mask, nor where buffers are without switching
- * tracing on. */
+ * the same types since Xen 4.11. It cannot tell the event mask, nor whether there are buffers, nor where,
+ * without switching tracing on. */
 
 #include "capture/cpu_list.h"
 
@@ -15,7 +15,6 @@ struct xen_xenctrl {
     int (*close)(void *xch);
     int (*enable)(void *xch, unsigned long pages, unsigned long *frame, unsigned long *size);
     int (*disable)(void *xch);
-    int (*get_size)(void *xch, unsigned long *pages);
     int (*set_cpus)(void *xch, uint8_t *mask);
     int (*set_events)(void *xch, uint32_t mask);
     int (*physinfo)(void *xch, void *info);
@@ -27,8 +26,6 @@ int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct fault *fa
 void xen_xenctrl_close(struct xen_xenctrl *xenctrl);
 
 /* All: a negative errno. */
-/* Whether there are buffers. */
-bool xen_xenctrl_has_buffers(struct xen_xenctrl *xenctrl);
 /* Makes them if there are none, switches tracing on, and tells where their description is. */
 int xen_xenctrl_enable(struct xen_xenctrl *xenctrl, unsigned pages, uint64_t *ret_frame,
                        uint32_t *ret_size);
