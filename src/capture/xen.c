@@ -205,11 +205,18 @@ static int make_buffers(struct xen_buffers *xen, const struct buffers_settings *
     return r < 0 || info->events_known ? r : check_size(xen, settings, fault);
 }
 
-static void discard(struct xen_buffers *xen)
+/* Tracing is off meanwhile, by which Xen also forgets what was lost before: that is no loss of this
+ * recording. */
+static int discard(struct xen_buffers *xen)
 {
+    int r = xen_control_disable(&xen->control);
+
+    if (r < 0)
+        return r;
     for (unsigned cpu = 0; cpu < xen->buffers.n_cpus; cpu++)
         if (xen->buffers.views[cpu])
             (void)strata_percpu_view_reset(xen->buffers.views[cpu]);
+    return 0;
 }
 
 static int begin(struct buffers *buffers, const struct buffers_settings *settings,
@@ -238,8 +245,9 @@ static int begin(struct buffers *buffers, const struct buffers_settings *setting
         r = map_cpus(xen, fault);
     if (r < 0)
         return r;
-    if (settings->discard)
-        discard(xen);
+    r = settings->discard ? discard(xen) : 0;
+    if (r < 0)
+        return refused(fault, r, "stop tracing");
     r = settings->start_disabled ? xen_control_disable(&xen->control)
                                  : xen_control_enable(&xen->control);
     if (r < 0)
