@@ -85,6 +85,22 @@ STRATA_PERCPU_INLINE uint64_t strata_percpu_cycles(void)
 #endif
 }
 
+/* What the program said, in functions of their own: no name of ours gets between. */
+STRATA_PERCPU_INLINE struct strata_percpu_cpu *strata_percpu_this(void)
+{
+    return STRATA_PERCPU_SELF();
+}
+
+STRATA_PERCPU_INLINE struct strata_percpu_control *strata_percpu_switches(void)
+{
+    return STRATA_PERCPU_CONTROL();
+}
+
+STRATA_PERCPU_INLINE uint64_t strata_percpu_stamp(void)
+{
+    return STRATA_PERCPU_CYCLES();
+}
+
 /* Records are words at multiples of 4, in memory that is of no type. */
 typedef uint32_t __attribute__((may_alias)) strata_percpu_word;
 typedef uint64_t __attribute__((may_alias, aligned(4))) strata_percpu_word2;
@@ -113,7 +129,7 @@ STRATA_PERCPU_INLINE bool strata_percpu_exchange(uint64_t *at, uint64_t expected
 /* Whether tracing is on at all: all that an event costs that is off. */
 STRATA_PERCPU_INLINE bool strata_percpu_on(void)
 {
-    return __atomic_load_n(&STRATA_PERCPU_CONTROL()->masks.enabled, __ATOMIC_RELAXED);
+    return __atomic_load_n(&strata_percpu_switches()->masks.enabled, __ATOMIC_RELAXED);
 }
 
 /* Whether the masks let an event pass on a CPU. */
@@ -174,7 +190,7 @@ STRATA_PERCPU_INLINE void strata_percpu_record(struct strata_percpu_cpu *cpu, ui
      * between moves it, and the exchange fails; so who comes first in the buffer has the earlier time. */
     from = __atomic_load_n(&cpu->reserve, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    time = cycles ? STRATA_PERCPU_CYCLES() : 0;
+    time = cycles ? strata_percpu_stamp() : 0;
     end = from + 4 + (cycles ? 8 : 0) + 4 * n;
     buffer = cpu->buffer;
 
@@ -230,9 +246,9 @@ STRATA_PERCPU_INLINE void strata_percpu_emit(uint32_t event, bool cycles, unsign
                                              uint32_t w1, uint32_t w2, uint32_t w3, uint32_t w4,
                                              uint32_t w5, uint32_t w6)
 {
-    struct strata_percpu_cpu *cpu = STRATA_PERCPU_SELF();
+    struct strata_percpu_cpu *cpu = strata_percpu_this();
 
-    if (strata_percpu_wanted(STRATA_PERCPU_CONTROL(), cpu->number, event))
+    if (strata_percpu_wanted(strata_percpu_switches(), cpu->number, event))
         strata_percpu_record(cpu, event, cycles, n, w0, w1, w2, w3, w4, w5, w6);
 }
 
@@ -244,11 +260,11 @@ void strata_percpu_lose(struct strata_percpu_cpu *cpu);
 static inline void strata_percpu_emit_bytes(uint32_t event, bool cycles, size_t bytes,
                                             const void *extra)
 {
-    struct strata_percpu_cpu *cpu = STRATA_PERCPU_SELF();
+    struct strata_percpu_cpu *cpu = strata_percpu_this();
     uint32_t w[STRATA_PERCPU_WORDS_MAX] = {0, 0, 0, 0, 0, 0, 0};
     size_t i;
 
-    if (!strata_percpu_wanted(STRATA_PERCPU_CONTROL(), cpu->number, event))
+    if (!strata_percpu_wanted(strata_percpu_switches(), cpu->number, event))
         return;
     if (bytes > sizeof(w)) {
         strata_percpu_lose(cpu);
