@@ -22,7 +22,7 @@
 
 static void disconnect(struct own *own)
 {
-    atomic_store(&own->session.greeted, false);
+    atomic_store(&own->session.answers_pings, false);
     wire_disconnect(&own->wire);
     bell_ring_always(&own->sender_bell);
     if (own->fd >= 0)
@@ -41,7 +41,7 @@ static void closed(struct own *own)
     if (own->is_closed)
         return;
     own->is_closed = true;
-    atomic_store(&own->session.greeted, false);
+    atomic_store(&own->session.answers_pings, false);
     wire_disconnect(&own->wire);
     bell_ring_always(&own->sender_bell);
 }
@@ -85,7 +85,7 @@ static void take_frames(struct own *own, uint64_t came)
         int r;
 
         if (frame.type == LINK_PING && !frame.flags) {
-            if (atomic_load(&own->session.greeted) && link_get_ping(&frame, &ping) >= 0 &&
+            if (atomic_load(&own->session.answers_pings) && link_get_ping(&frame, &ping) >= 0 &&
                 wire_pong(&own->wire, &ping, came))
                 bell_ring_always(&own->sender_bell);
             continue;
@@ -146,7 +146,7 @@ static void supervise(struct own *own, int64_t now)
     if (now - own->heard >= WITHIN_MS)
         give_up_frames(own);
     if (atomic_exchange(&own->drop, false) ||
-        (own->endpoint.is_network && !atomic_load(&own->session.greeted) &&
+        (own->endpoint.is_network && !atomic_load(&own->session.answers_pings) &&
          now - own->connected >= GREET_MS))
         disconnect(own);
 }

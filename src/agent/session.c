@@ -199,7 +199,8 @@ int session_put(struct session *session, struct link_out *out, enum link_type ty
         out = &packed;
         flags = LINK_ZSTD;
     }
-    while ((r = wire_send(session->wire, out, type, flags, unpacked)) == -EAGAIN) {
+    while ((r = wire_send(session->wire, session->connection, out, type, flags, unpacked)) ==
+           -EAGAIN) {
         r = sleep_for(session, WAIT_ROOM, 1000);
         if (r < 0)
             return r;
@@ -302,7 +303,7 @@ static void look_after_connection(struct session *session)
         session->connection = connection;
         session->flowing = false;
         session->waits_for_auth = false;
-        atomic_store(&session->greeted, false);
+        session->greeted = false;
     }
     if (!apart) {
         session->apart_since = 0;
@@ -347,9 +348,11 @@ void session_run(struct session *session)
         struct letter *letter;
         int r = 0;
 
-        /* In this order: the connection of a letter is known then. */
         letter = inbox_take(session->inbox);
-        look_after_connection(session);
+        /* What was said before a connection was lost counts, a BYE above all: so its loss is seen when
+         * its letters are done with. */
+        if (!letter || letter->connection != session->connection)
+            look_after_connection(session);
         if (letter) {
             if (letter->connection == session->connection)
                 session_answer(session, letter);

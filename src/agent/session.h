@@ -58,13 +58,15 @@ struct session {
     void *userdata;
 
     /* From any thread. */
-    _Atomic bool greeted; /* who is connected may ask for more than HELLO */
+    _Atomic bool answers_pings; /* of whoever is connected */
     _Atomic bool ending;
     _Atomic int64_t deadline; /* CLOCK_MONOTONIC, ms; with `ending` */
 
     /* The sender's own. */
     struct tracer tracer;
-    bool waits_for_auth, flowing;
+    bool waits_for_auth;
+    bool greeted; /* the host may ask for more than HELLO */
+    bool flowing;
     uint64_t connection; /* that the conversation is on */
     uint8_t id[LINK_SESSION_SIZE];
     uint8_t host_nonce[LINK_NONCE_SIZE], nonce[LINK_NONCE_SIZE];

@@ -8,6 +8,13 @@
 
 #include "agent/session_send.h"
 
+/* Whether who is connected may ask for what it wants. */
+static void session_admit(struct session *session, bool admitted)
+{
+    session->greeted = admitted;
+    atomic_store(&session->answers_pings, admitted);
+}
+
 static int read_boot_id(char *ret_id, size_t size)
 {
     _cleanup_free_ char *text = NULL;
@@ -90,7 +97,7 @@ static void on_hello(struct session *session, const struct link_frame *frame)
 
     session->flowing = false;
     session->waits_for_auth = false;
-    atomic_store(&session->greeted, false);
+    session_admit(session, false);
     if (link_get_host_hello(frame, &hello) < 0)
         return;
     wire_forget_pings(session->wire);
@@ -109,7 +116,7 @@ static void on_hello(struct session *session, const struct link_frame *frame)
     }
     session->waits_for_auth = session->key != NULL;
     if (greet(session) >= 0 && !session->waits_for_auth)
-        atomic_store(&session->greeted, true);
+        session_admit(session, true);
 }
 
 static void on_auth(struct session *session, const struct link_frame *frame)
@@ -138,7 +145,7 @@ static void on_auth(struct session *session, const struct link_frame *frame)
     link_agent_proof(session->key, session->key_size, session->nonce, session->host_nonce, proof);
     link_put(&out, proof, sizeof proof);
     if (session_put(session, &out, LINK_AUTH) >= 0)
-        atomic_store(&session->greeted, true);
+        session_admit(session, true);
 }
 
 static int put_ready(struct session *session)
@@ -309,7 +316,7 @@ void session_answer(struct session *session, const struct letter *letter)
         on_auth(session, frame);
         return;
     }
-    if (!atomic_load(&session->greeted))
+    if (!session->greeted)
         return; /* of another conversation, or of one who did not prove anything */
     switch (frame->type) {
     case LINK_SETUP: on_setup(session, frame); break;
@@ -319,7 +326,7 @@ void session_answer(struct session *session, const struct letter *letter)
     case LINK_ASK_STATUS: (void)session_put_status(session); break;
     case LINK_BYE:
         session_forget(session);
-        atomic_store(&session->greeted, false);
+        session_admit(session, false);
         break;
     default: session_put_failed(session, -EPROTO, "the agent does not know this message", "");
     }

@@ -133,15 +133,15 @@ int wire_pump(struct wire *wire)
     return r;
 }
 
-int wire_send(struct wire *wire, struct link_out *out, enum link_type type, uint16_t flags,
-              uint32_t unpacked)
+int wire_send(struct wire *wire, uint64_t connection, struct link_out *out, enum link_type type,
+              uint16_t flags, uint32_t unpacked)
 {
     int r;
 
     if (out->full)
         return -E2BIG;
     pthread_mutex_lock(&wire->lock);
-    r = wire->fd < 0 ? -ENOTCONN : pump(wire);
+    r = wire->fd < 0 || wire->connection != connection ? -ENOTCONN : pump(wire);
     if (r == 0) {
         r = -EAGAIN;
     } else if (r > 0) {

@@ -52,10 +52,11 @@ void wire_set_clock(struct wire *wire, const struct guest_clock *clock);
 uint64_t wire_now(struct wire *wire);
 
 /* The sender: a frame of type TYPE in OUT, whose body is there (and UNPACKED bytes long before it was
- * compressed, with LINK_ZSTD in FLAGS). 1: it is out; 0: it is under way, and OUT must stay as it is until wire_pump()
- * returns 1; -EAGAIN: another is under way, nothing was done; -ENOTCONN; other errors of writing. */
-int wire_send(struct wire *wire, struct link_out *out, enum link_type type, uint16_t flags,
-              uint32_t unpacked);
+ * compressed, with LINK_ZSTD in FLAGS), to whoever is at connection CONNECTION. 1: it is out; 0: it is under way, and OUT must stay as it is until wire_pump()
+ * returns 1; -EAGAIN: another is under way, nothing was done; -ENOTCONN: that connection is
+ * lost; other errors of writing. */
+int wire_send(struct wire *wire, uint64_t connection, struct link_out *out, enum link_type type,
+              uint16_t flags, uint32_t unpacked);
 /* Writes what is under way, then pongs. 1: nothing is under way; 0: something is; errors as above. */
 int wire_pump(struct wire *wire);
 /* The receiver: answers PING, which came at CAME. True: it is not out yet, wake the sender, who pumps. */

@@ -275,6 +275,16 @@ def kept(tracefs, work):
     h.close()
     check(instances_of(tracefs, listening.agent), "the session did not outlive its connection")
     wait_for(lambda: not instances_of(tracefs, listening.agent), "the session to end")
+    # BYE counts, also where the connection ends right behind it.
+    for _ in range(5):
+        h = listening.connect()
+        h.hello()
+        h.setup(EVENTS)
+        h.start()
+        # While the agent has something else to do, so that it sees both at once.
+        h.socket.sendall(b"".join(host.frame(kind) for kind in [host.ASK_STATUS] * 50 + [host.BYE]))
+        h.close()
+        wait_for(lambda: not instances_of(tracefs, listening.agent), "the instance to go", 20)
     for _ in range(3):
         h = listening.connect()
         h.hello()

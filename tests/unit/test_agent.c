@@ -687,15 +687,15 @@ static void test_wire(void **state)
     assert_int_equal(link_reader_init(&reader, LINK_WIRE_MAX), 0);
     wire_init(&wire);
     out.len = sizeof memory;
-    assert_int_equal(wire_send(&wire, &out, LINK_DATA, 0, 900000), -ENOTCONN);
+    assert_int_equal(wire_send(&wire, wire.connection, &out, LINK_DATA, 0, 900000), -ENOTCONN);
     wire_connect(&wire, fds[0], true);
     assert_false(wire_pong(&wire, &ping, 5));
     assert_int_equal(frames_of(fds[1], &reader, types), 1);
     assert_int_equal(types[0], LINK_PONG);
 
     /* Larger than the socket: it stays under way, and pongs wait for its end. */
-    assert_int_equal(wire_send(&wire, &out, LINK_DATA, 0, 900000), 0);
-    assert_int_equal(wire_send(&wire, &out, LINK_DATA, 0, 900000), -EAGAIN);
+    assert_int_equal(wire_send(&wire, wire.connection, &out, LINK_DATA, 0, 900000), 0);
+    assert_int_equal(wire_send(&wire, wire.connection, &out, LINK_DATA, 0, 900000), -EAGAIN);
     for (unsigned i = 0; i < WIRE_PONGS + 3; i++)
         assert_true(wire_pong(&wire, &ping, 5));
     do {
@@ -709,6 +709,9 @@ static void test_wire(void **state)
     assert_int_equal(reader.frames, 1 + 1 + WIRE_PONGS);
     assert_int_equal(reader.skipped, 0);
 
+    /* To somebody who is gone, though somebody else is there. */
+    assert_int_equal(wire_send(&wire, wire.connection - 1, &out, LINK_DATA, 0, 900000), -ENOTCONN);
+    assert_int_equal(frames_of(fds[1], &reader, types), 0);
     wire_disconnect(&wire);
     assert_int_equal(wire_pump(&wire), -ENOTCONN);
     close(fds[0]);
