@@ -61,6 +61,10 @@ const struct option open_option_table[] = {
      "the kernel's symbols, for raw ftrace pages whose tree\n"
      "has none: a copy of /proc/kallsyms",
      MEMBER(kallsyms)},
+    {OPTION_FLAG, 0, "host-time", NULL,
+     "show times of guests that were collected as times of\n"
+     "the host's monotonic clock",
+     MEMBER(host_time)},
     {OPTION_FLAG, 'k', "keep-going", NULL, "skip what is damaged, and show it as a loss",
      MEMBER(keep_going)},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when anything was lost", MEMBER(strict)},
@@ -90,6 +94,7 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
         .xen_version = options->xen_version,
         .tracefs = options->tracefs,
         .kallsyms = options->kallsyms,
+        .host_time = options->host_time,
     };
     struct fault fault;
     struct trace *trace;

@@ -19,6 +19,7 @@ struct open_options {
     unsigned cpu_vendor; /* place in the option's choices */
     const char *tracefs;
     const char *kallsyms;
+    bool host_time;
     bool keep_going;
     bool strict;
 };

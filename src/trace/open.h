@@ -59,6 +59,15 @@ int events_files_get(struct events_files *files, const struct trace_options *opt
                      const char *path, const struct qemu_events **ret_events, struct fault *fault);
 void events_files_done(struct events_files *files);
 
+/* What relates the clock of OPENING's sources, whose origins are those from FIRST_ORIGIN on, to the host's;
+ * where the user wants it, they tell times of the host from here on. *RET_RELATION is for the part to keep
+ * (malloc; left alone where there is none), also when it fails. */
+struct relation;
+int host_time_open(struct opening *opening, unsigned first_origin, struct relation **ret_relation,
+                   struct fault *fault);
+/* Whose clocks PART's are: those of parts with other ones cannot be compared, even by the same name. */
+const char *host_time_of(const struct trace *trace, const struct trace_part *part);
+
 /* Each takes opening->input over, or leaves it to whoever closes the opening. */
 int open_simpletrace(struct opening *opening, struct fault *fault);
 int open_qemu_log(struct opening *opening, struct fault *fault);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "event/item.h"
 #include "manifest/manifest.h"
+#include "timeline/relation.h"
 #include "trace/trace.h"
 
 struct facts {
@@ -149,6 +150,29 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
     put_strings(facts, "problems", "; ", source->problems, source->n_problems);
 }
 
+/* By how much times may be wrong when they are told in the host's: in the middle between two pairs, where
+ * they are the most, at the best and at the worst. */
+static void put_relation(const struct facts *facts, struct relation *relation)
+{
+    int64_t least = INT64_MAX, most = 0;
+    char text[160];
+
+    for (unsigned i = 0; i < relation->n; i++) {
+        const struct relation_pair *pair = &relation->pairs[i];
+        int64_t error = pair->error_ns;
+
+        least = MIN(least, error);
+        if (i + 1 < relation->n)
+            (void)relation_convert(relation, pair->ticks + (pair[1].ticks - pair->ticks) / 2,
+                                   &error);
+        most = MAX(most, MAX(error, pair->error_ns));
+    }
+    snprintf(text, sizeof text,
+             "the host's monotonic clock, by %u exchanges, within %.1f to %.1f us", relation->n,
+             (double)least / 1000, (double)most / 1000);
+    facts->put(facts->arg, "related to", text);
+}
+
 void trace_part_facts(const struct trace_part *part,
                       void (*put)(void *arg, const char *key, const char *value), void *arg)
 {
@@ -157,6 +181,8 @@ void trace_part_facts(const struct trace_part *part,
 
     if (part->recorded)
         put_recorded(&facts, part->recorded);
+    if (part->relation)
+        put_relation(&facts, part->relation);
     if (source->ops->facts)
         source->ops->facts(source, put, arg);
 }

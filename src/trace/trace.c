@@ -9,6 +9,7 @@
 #include "format/ctf.h"
 #include "format/simpletrace.h"
 #include "timeline/merge.h"
+#include "timeline/relation.h"
 #include "timeline/reorder.h"
 #include "trace/open.h"
 #include "trace/recognise.h"
@@ -31,6 +32,9 @@ struct trace *trace_free(struct trace *trace)
         for (unsigned j = 0; !part->assembled && j < part->n_sources; j++)
             source_free(part->sources[j]);
         free(part->sources);
+        if (part->relation)
+            relation_done(part->relation);
+        free(part->relation);
     }
     if (trace->events) {
         events_files_done(trace->events);
@@ -187,18 +191,26 @@ static int open_part(struct opening *opening, struct fault *fault)
     struct trace_part *part = &trace->parts[trace->n_parts];
     unsigned n_origins = trace->catalogue.n_origins;
     bool streams = opening->kind == CAPTURE_SIMPLETRACE || opening->kind == CAPTURE_QEMU_LOG;
+    struct relation *relation = NULL;
     int live_fd = streams && !opening->input.seekable ? opening->input.fd : -1;
     int r;
 
     if (live_fd >= 0 && note_pipe(trace, live_fd) < 0)
         return -ENOMEM;
     r = open_kind(opening, fault);
-    if (r < 0)
+    if (r >= 0)
+        r = host_time_open(opening, n_origins, &relation, fault);
+    if (r < 0) {
+        if (relation)
+            relation_done(relation);
+        free(relation);
         return r;
+    }
     *part = (struct trace_part){.path = opening->given,
                                 .recorded = opening->recorded,
                                 .first_origin = n_origins,
-                                .live_fd = live_fd};
+                                .live_fd = live_fd,
+                                .relation = relation};
     part->sources = TAKE_PTR(opening->sources);
     part->n_sources = opening->n_sources;
     part->n_origins = trace->catalogue.n_origins - n_origins;
@@ -222,6 +234,12 @@ static int check_clocks(const struct trace *trace, struct fault *fault)
     for (unsigned i = 0; i < trace->n_parts; i++) {
         const struct trace_part *part = &trace->parts[i];
 
+        if (strcmp(host_time_of(trace, part), host_time_of(trace, &trace->parts[0])) != 0)
+            return fault_plain(fault, -EINVAL, part->path,
+                               "its clock is a guest's, which cannot be compared with that of %s; "
+                               "show all in the host's time (--host-time), or one by one "
+                               "(--source)",
+                               trace->parts[0].path);
         if (!same_clock(first, &part->origin->clock))
             return fault_plain(fault, -EINVAL, part->path,
                                "its clock (%s) is another than that of %s (%s), so the two cannot "
@@ -360,8 +378,10 @@ int trace_open(const char *const *paths, unsigned n_paths, const struct trace_op
     unsigned n = 0;
     int r = -ENOMEM;
 
-    if (trace)
+    if (trace) {
+        trace->host_time = options->host_time;
         r = expand_all(trace, paths, n_paths, options, &openings, &n, fault);
+    }
     if (r >= 0) {
         trace->parts = calloc(n, sizeof *trace->parts);
         trace->events = calloc(1, sizeof *trace->events);

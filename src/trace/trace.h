@@ -15,6 +15,7 @@
 #include "event/source.h"
 
 struct manifest_source;
+struct relation;
 
 struct trace_options {
     struct reader_options reader;
@@ -29,6 +30,7 @@ struct trace_options {
     const char *xen_version; /* of the Xen that wrote a capture, "4.17"; NULL: guessed */
     const char *cpu_vendor;  /* of the host that wrote a capture, "amd", "intel"; NULL: not known */
     const char *tracefs;     /* a copied tracefs tree, for raw pages without one; NULL: none */
+    bool host_time;          /* tell times of guests that were collected as times of the host */
     const char *kallsyms;    /* symbols for raw pages, instead of their tree's; NULL: those */
 };
 
@@ -42,9 +44,10 @@ struct trace_part {
     unsigned n_origins;
     struct source **sources; /* its readers */
     unsigned n_sources;
-    bool per_cpu;   /* each reader's items are one CPU's, in order already */
-    int live_fd;    /* a pipe that it reads from as it is written, or -1 */
-    bool assembled; /* the readers belong to the stages above them */
+    struct relation *relation; /* of its clock to the host's; NULL: none is known */
+    bool per_cpu;              /* each reader's items are one CPU's, in order already */
+    int live_fd;               /* a pipe that it reads from as it is written, or -1 */
+    bool assembled;            /* the readers belong to the stages above them */
 };
 
 struct trace {
@@ -59,6 +62,7 @@ struct trace {
     unsigned n_xen_tables;
     struct manifest *manifests; /* of recorded folders */
     unsigned n_manifests;
+    bool host_time;     /* all times are the host's */
     unsigned n_missing; /* sources of recorded folders that cannot be shown */
     const char **notes; /* what the user should know before reading; in the catalogue's arena */
     unsigned n_notes;

@@ -108,6 +108,24 @@ grep -q 'boot id  *boot-1' info
 [ "$(wc -l <good/out/guest-v/clock-pairs)" -ge 1 ]
 awk '{ exit !(NF == 3 && $3 < 1e9) }' good/out/guest-v/clock-pairs
 
+# Its clock is the host's here, so that the host's time of an event is that of its page, give or take
+# what `info` says.
+grep -q 'related to  *the host.s monotonic clock, by [0-9]* exchanges, within' info
+"$strata" report --host-time good/out >told
+[ "$(wc -l <told)" -eq 907 ]
+"$strata" info --host-time good/out | grep -q 'clock  *monotonic'
+status=0
+"$strata" report --host-time no-clock/out >told 2>err || status=$?
+[ $status -eq 1 ]
+grep -q "nothing relates its clock to the host's" err
+# Clocks of two guests are no one clock, but for the host's time.
+status=0
+"$strata" report good/out reboot/out >told 2>err || status=$?
+[ $status -eq 1 ]
+grep -q 'host-time' err
+"$strata" report --host-time good/out overrun/out >told
+[ "$(wc -l <told)" -ge 1814 ]
+
 # No control characters reach the terminal.
 ends colourful 0 'v: \x1b[31m red \x07'
 ends no-clock 0
