@@ -326,6 +326,7 @@ void session_answer(struct session *session, const struct letter *letter)
     case LINK_ASK_STATUS: (void)session_put_status(session); break;
     case LINK_BYE:
         session_forget(session);
+        (void)session_put_nothing(session, LINK_BYE);
         session_admit(session, false);
         break;
     default: session_put_failed(session, -EPROTO, "the agent does not know this message", "");

@@ -15,6 +15,7 @@
 /* … and to take for what was asked, however much it says meanwhile. */
 #define ANSWER_MAX (10 * SECOND)
 #define SETUP_MAX (120 * SECOND)
+#define BYE_MAX (2 * SECOND)
 #define STOP_MAX (60 * SECOND)
 /* HELLO is said again, to an agent that was not there yet, at growing distances. */
 #define HELLO_EVERY (SECOND / 2)
@@ -144,7 +145,7 @@ void guest_session_connected(struct guest_session *session, const uint8_t nonce[
 
 void guest_session_apart(struct guest_session *session)
 {
-    session->state = GUEST_APART;
+    session->state = session->state == GUEST_BYE ? GUEST_OVER : GUEST_APART;
     session->out_sent = session->out_filled = 0;
     session->sequence = 0;
     session->hellos = 0;
@@ -217,10 +218,8 @@ static int on_pong(struct guest_session *session, const struct link_frame *frame
 
         keep_fastest(session, &pair, now);
     }
-    if (session->pings_left > 0) {
-        session->pings_left--;
+    if (session->pings_left > 0 && --session->pings_left > 0)
         ping(session, now);
-    }
     return 0;
 }
 
@@ -281,16 +280,23 @@ static int set_up(struct guest_session *session, uint64_t now, struct fault *fau
     return r < 0 ? fault_plain(fault, r, NULL, "too many events and filters to ask for") : 0;
 }
 
+/* The agent answers when it has left tracefs as it was; one that does not is not waited for long. */
+static int over(struct guest_session *session, uint64_t now)
+{
+    flush_pair(session);
+    session->has_session = false;
+    wait_for(session, GUEST_BYE, now, BYE_MAX);
+    return say(session, LINK_BYE);
+}
+
 /* The agent is who it should be. */
 static int go_on(struct guest_session *session, uint64_t now, struct fault *fault)
 {
     if (session->has_session &&
         memcmp(session->session, session->agent_session, sizeof session->session) == 0)
         return resume(session, now);
-    if (session->stop_wanted) {
-        session->state = GUEST_OVER;
-        return say(session, LINK_BYE);
-    }
+    if (session->stop_wanted)
+        return over(session, now);
     return set_up(session, now, fault);
 }
 
@@ -491,6 +497,7 @@ static int on_ready(struct guest_session *session, const struct link_frame *fram
 static int start(struct guest_session *session, uint64_t now)
 {
     session->pings_left = 0;
+    flush_pair(session); /* one before at least, and one behind: two tell a rate */
     wait_for(session, GUEST_STARTING, now, ANSWER_MAX);
     session->start_said = now;
     return say(session, LINK_START);
@@ -586,6 +593,7 @@ static int on_stopped(struct guest_session *session, const struct link_frame *fr
     if (session->state != GUEST_STOPPING || session->in_file)
         return -EBADMSG;
     session->stopped_at = now;
+    flush_pair(session);
     session->has_session = false;
     /* Pages that the agent sent and that never came, at the very end. */
     for (uint32_t i = 0; i < session->n_cpus; i++) {
@@ -600,11 +608,12 @@ static int on_stopped(struct guest_session *session, const struct link_frame *fr
     return 0;
 }
 
-static int over(struct guest_session *session)
+static int on_bye(struct guest_session *session)
 {
-    flush_pair(session);
+    if (session->state != GUEST_BYE)
+        return -ECONNRESET;
     session->state = GUEST_OVER;
-    return say(session, LINK_BYE);
+    return 0;
 }
 
 static int on_failed(struct guest_session *session, const struct link_frame *frame, uint64_t now,
@@ -641,7 +650,7 @@ static int on_frame(struct guest_session *session, const struct link_frame *fram
     case LINK_STATUS: return on_status(session, frame);
     case LINK_PONG: return on_pong(session, frame, now);
     case LINK_FAILED: return on_failed(session, frame, now, fault);
-    case LINK_BYE: return -ECONNRESET;
+    case LINK_BYE: return on_bye(session);
     default: return -EBADMSG;
     }
 }
@@ -730,6 +739,7 @@ static int too_late(struct guest_session *session, struct fault *fault)
         return fault_plain(fault, -ETIMEDOUT, NULL,
                            "the agent did not come to an end in %u seconds",
                            (unsigned)((session->deadline - session->stop_said) / SECOND));
+    case GUEST_BYE: session->state = GUEST_OVER; return 0;
     default: return -ECONNRESET;
     }
 }
@@ -751,15 +761,18 @@ static int step(struct guest_session *session, uint64_t now, struct fault *fault
             session->state = GUEST_OVER;
         return 0;
     case GUEST_HELLO:
-        if (session->stop_wanted && !session->has_session)
-            return over(session);
+        /* Nobody is there, so nobody cleans up. */
+        if (session->stop_wanted && !session->has_session) {
+            session->state = GUEST_OVER;
+            return 0;
+        }
         if (now >= session->hello_next)
             say_hello(session, now);
         return 0;
     case GUEST_AUTH:
     case GUEST_SETUP:
         if (session->stop_wanted && !session->has_session)
-            return over(session);
+            return over(session, now);
         break;
     case GUEST_BEFORE:
         if (session->pings_left == 0 || !session->relatable || now >= session->deadline)
@@ -767,7 +780,7 @@ static int step(struct guest_session *session, uint64_t now, struct fault *fault
         return 0;
     case GUEST_AFTER:
         if (session->pings_left == 0 || !session->relatable || now >= session->deadline)
-            return over(session);
+            return over(session, now);
         return 0;
     case GUEST_RUNNING:
         if (session->stop_wanted)

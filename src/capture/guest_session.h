@@ -5,7 +5,7 @@
  * does no I/O and reads no clock: it is given what came, the time, and memory for what to send, and hands
  * on what it got by functions of its owner. So it is tested, and fuzzed, without a guest.
  *
- *   HELLO ─► (AUTH) ─► SETUP ─► pings ─► START ─► RUNNING ─► STOP ─► pings ─► BYE
+ *   HELLO ─► (AUTH) ─► SETUP ─► pings ─► START ─► RUNNING ─► STOP ─► pings ─► BYE ─► BYE
  *     │                                              ▲
  *     └─► (AUTH) ─► RESUME ──────────────────────────┘      on a connection made anew
  *
@@ -28,6 +28,7 @@ enum guest_state {
     GUEST_RUNNING,
     GUEST_STOPPING, /* takes the rest */
     GUEST_AFTER,    /* relates the clocks once more */
+    GUEST_BYE,      /* waits until the agent has cleaned up */
     GUEST_OVER,     /* came to its end */
 };
 

@@ -237,6 +237,14 @@ static int hand_pages(struct guest *guest, uint32_t cpu, struct fault *fault)
     return guest_packet_send(guest->channel, &packet, &fd, fd < 0 ? 0 : 1);
 }
 
+/* A folder without pages is a trace without events, not one that is damaged. */
+static int make_first(struct guest *guest, struct fault *fault)
+{
+    int fd = guest_store_pages(&guest->store, 0, fault);
+
+    return fd < 0 ? fd : 0;
+}
+
 static int new_part(struct guests *guests, struct guest *guest, struct fault *fault)
 {
     int r;
@@ -247,6 +255,8 @@ static int new_part(struct guests *guests, struct guest *guest, struct fault *fa
     if (r < 0)
         return r;
     r = add_part(guest);
+    if (r >= 0)
+        r = make_first(guest, fault);
     guests->written = false;
     tell(guests, guest, "its kernel has booted anew: what follows is a trace of its own");
     return r;
@@ -546,6 +556,9 @@ static int open_guest(struct guests *guests, const struct guest_plan *plan,
     r = add_part(guest);
     if (r < 0)
         return fault_plain(fault, r, NULL, "out of memory");
+    r = make_first(guest, fault);
+    if (r < 0)
+        return r;
     return guest_child_start(&guests->wishes, user, guests->max_size, &guest->pid, &guest->channel,
                              fault);
 }
@@ -591,14 +604,9 @@ void guests_end(struct guests *guests)
 
 int guests_close(struct guests *guests, struct fault *fault)
 {
-    struct fault unused = {0};
     int r;
 
     guests_end(guests);
-    for (unsigned i = 0; i < guests->n; i++) {
-        /* A folder without pages is a trace without events, not one that is damaged. */
-        (void)guest_store_pages(&guests->guests[i].store, 0, &unused);
-    }
     r = guests_write_manifest(guests, true, fault);
     for (unsigned i = 0; i < guests->n; i++)
         free_guest(&guests->guests[i]);

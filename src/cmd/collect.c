@@ -53,8 +53,8 @@ static const struct option what_table[] = {
      MEMBER(filters)},
     {OPTION_STRING, 0, "clock", "NAME", "the clock of the trace, as x86-tsc or mono",
      MEMBER(clock)},
-    {OPTION_PARSED, 0, "buffer-size", "SIZE", "the kernel's buffer for each CPU", MEMBER(buffer),
-     NULL, size_parse},
+    {OPTION_PARSED, 0, "buffer-size", "SIZE", "the kernel's buffer for each CPU (4M)",
+     MEMBER(buffer), NULL, size_parse},
     {OPTION_PARSED, 0, "queue-size", "SIZE", "the agent's queue for each CPU (4M)", MEMBER(queue),
      NULL, size_parse},
     {OPTION_NUMBER, 0, "compress", "LEVEL", "by zstd, 1 to 19; 0: not", MEMBER(level)},
@@ -416,7 +416,8 @@ static int check(const struct collect_options *options, int n)
 int cmd_collect(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_signal};
-    struct collect_options options = {.max_size = UINT64_C(16) << 30, .keep = 60};
+    struct collect_options options = {
+        .max_size = UINT64_C(16) << 30, .keep = 60, .buffer = 4 << 20};
     struct guest_wishes wishes = {0};
     struct guest_event *events = NULL;
     struct plans plans = {.n = 0};

@@ -36,8 +36,8 @@
  *   14 PONG        A  u64 token and u64 host time of the PING; u64 guest time when it came; u64 guest time
  *                     when this was sent; u64 CLOCK_MONOTONIC_RAW and u64 CLOCK_REALTIME of the guest, in ns
  *   15 FAILED      A  i32 errno (positive); text what went wrong; text what to do
- *   16 BYE         HA nothing. The session is over; the agent leaves tracefs as it found it, and waits
- *                     for another HELLO
+ *   16 BYE         HA nothing. The session is over; the agent leaves tracefs as it found it, answers BYE
+ *                     when it has, and waits for another HELLO
  *   17 RESUME      H  16 bytes session; n × {u32 CPU; u64 number of the page wanted next}. The answer is
  *                     STARTED or FAILED
  *

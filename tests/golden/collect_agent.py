@@ -274,6 +274,7 @@ class Agent:
             elif kind == RESUME:
                 self.resume(body)
             elif kind == BYE:
+                self.send(BYE)
                 return False
 
 

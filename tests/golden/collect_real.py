@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""strata collect and strata-agent on this machine's own kernel: root only."""
+import glob
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BIN = sys.argv[1]
+STRATA, AGENT = BIN + "/strata", BIN + "/strata-agent"
+processes = []
+agents = []
+
+
+def fail(what):
+    sys.exit(f"collect_real: {what}")
+
+
+def start_agent(path, *options):
+    process = subprocess.Popen([AGENT, "--listen", "unix:" + path, *options])
+    processes.append(process)
+    agents.append(process)
+    for _ in range(200):
+        if os.path.exists(path):
+            return process
+        time.sleep(0.05)
+    fail("the agent does not listen")
+
+
+class Collect:
+    """A running strata collect, in a folder that is named after the test."""
+
+    def __init__(self, name, path, *options, event="sched:sched_process_exit"):
+        self.folder = os.path.abspath(name)
+        self.told = open(name + ".told", "w+b")
+        self.process = subprocess.Popen(
+            [STRATA, "collect", "-o", self.folder, "-e", event, "--buffer-size=8M", "--port=g=" + path,
+             *options], stdout=self.told, stderr=self.told)
+        processes.append(self.process)
+
+    def text(self):
+        with open(self.told.name) as f:
+            return f.read()
+
+    def wait_for(self, what, times=1):
+        for _ in range(600):
+            if self.text().count(what) >= times:
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        fail(f"'{what}' was not told, but: {self.text()}")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(60)
+        if status != 0:
+            fail(f"it ended with {status}: {self.text()}")
+
+    def report(self, *options):
+        done = subprocess.run([STRATA, "report", *options, self.folder], capture_output=True,
+                              text=True, check=True)
+        return done.stdout.splitlines()
+
+    def info(self):
+        return subprocess.run([STRATA, "info", self.folder], capture_output=True, text=True,
+                              check=True).stdout
+
+
+def now():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def instances():
+    """Of the agent that runs; there may be others on this machine."""
+    return glob.glob(f"/sys/kernel/tracing/instances/strata-agent-{agents[-1].pid}-*")
+
+
+def mark(first, n):
+    """Writes N markers into the agent's instance; the host's times before and behind each."""
+    times = {}
+    found = instances()
+    if len(found) != 1:
+        fail(f"there are {len(found)} instances of agents")
+    with open(found[0] + "/trace_marker", "wb", buffering=0) as marker:
+        for i in range(first, first + n):
+            before = now()
+            marker.write(b"mark=%d" % i)
+            times[i] = (before, now())
+            time.sleep(0.002)
+    return times
+
+
+def marks(lines):
+    """The time in ns of each marker, by its number."""
+    found = {}
+    for line in lines:
+        match = re.match(r" *(\d+)\.(\d{9}) .*: mark=(\d+)$", line)
+        if match:
+            i = int(match[3])
+            if i in found:
+                fail(f"marker {i} is there twice")
+            found[i] = int(match[1]) * 10**9 + int(match[2])
+    return found
+
+
+def check_all_there(name, collect, times):
+    got = marks(collect.report("--host-time"))
+    if sorted(got) != sorted(times):
+        fail(f"{name}: of {len(times)} markers {len(got)} are there")
+    bound = float(re.search(r"within [\d.]+ to ([\d.]+) us", collect.info())[1]) * 1000
+    for i, time_ns in got.items():
+        before, behind = times[i]
+        if not before - bound - 200 <= time_ns <= behind + bound + 200:
+            fail(f"{name}: marker {i} was written from {before} to {behind}, and is told to be of "
+                 f"{time_ns}, within {bound}")
+
+
+def test_plain(path, name, *options):
+    """Every event that the kernel gave is there, at the time at which it was, within the bound."""
+    collect = Collect(name, path, *options)
+    collect.wait_for("g: traces")
+    times = mark(0, 300)
+    for _ in range(20):
+        subprocess.run(["true"])
+    collect.stop()
+    check_all_there(name, collect, times)
+    told = int(re.search(r"(\d+) events written", collect.text())[1])
+    shown = sum(" LOST:" not in line for line in collect.report())
+    if told != shown:
+        fail(f"{name}: {told} events were read, {shown} are shown")
+    with open(collect.folder + "/trace.json") as f:
+        source = json.load(f)["sources"][0]
+    with open("/proc/sys/kernel/random/boot_id") as f:
+        if source["guest"]["boot_id"] != f.read().strip():
+            fail(f"{name}: the boot id is another one")
+    if not source["complete"]:
+        fail(f"{name}: it is not complete")
+    for _ in range(200):
+        if not instances():
+            return collect
+        time.sleep(0.05)
+    fail(f"{name}: the agent has left {instances()}")
+
+
+def test_clock_of_the_host(path):
+    """Where both clocks are the same, each pair must say so."""
+    collect = test_plain(path, "mono", "--clock=mono")
+    with open(collect.folder + "/guest-g/clock-pairs") as f:
+        for line in f:
+            host, guest, error = map(int, line.split())
+            if abs(host - guest) > error:
+                fail(f"a pair is wrong: {line}")
+
+
+def test_killed_host(path):
+    """A host that is killed, and another one after it."""
+    first = Collect("killed", path)
+    first.wait_for("g: traces")
+    first.process.kill()
+    first.process.wait()
+    done = subprocess.run([STRATA, "report", first.folder], capture_output=True, text=True)
+    if done.returncode != 0 or "did not come to its end" not in done.stderr:
+        fail(f"the folder of a host that was killed: {done.stderr}")
+    test_plain(path, "behind-killed")
+
+
+def test_killed_agent(path, agent):
+    """An agent that is killed, and another one after it: what either sent is there."""
+    collect = Collect("agent-killed", path)
+    collect.wait_for("g: traces")
+    times = mark(0, 20)
+    # Full pages alone are sent before it stops.
+    agent.kill()
+    agent.wait()
+    os.unlink(path)
+    collect.wait_for("g: the connection is lost")
+    agent = start_agent(path)
+    collect.wait_for("g: is connected again")
+    times = mark(100, 20)
+    collect.stop()
+    got = marks(collect.report())
+    if not set(times) <= set(got):
+        fail(f"of what the second agent sent, {sorted(set(times) - set(got))} is not there: {collect.text()}")
+    return agent
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        path = folder + "/agent"
+        try:
+            agent = start_agent(path)
+            test_plain(path, "plain")
+            test_plain(path, "compressed", "--compress=3")
+            test_clock_of_the_host(path)
+            test_killed_host(path)
+            agent = test_killed_agent(path, agent)
+            agent.terminate()
+            if agent.wait(10) != 0:
+                fail("the agent did not end well")
+        finally:
+            for process in processes:
+                if process.poll() is None:
+                    process.terminate()
+                    try:
+                        process.wait(10)
+                    except subprocess.TimeoutExpired:
+                        process.kill()
+
+
+main()
