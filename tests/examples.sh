@@ -222,7 +222,6 @@ toy_hypervisor() {
         >"$dir/log" 2>"$dir/err" &
     recorder=$!
     wait $pid || fail "it failed: $(cat "$dir/err")"
-    kill -TERM $recorder
     wait $recorder || fail "it cannot be recorded: $(cat "$dir/err")"
     "$strata" report --strict "$dir/native" >"$dir/report" || fail "strata cannot read the trace"
     n=$(sed -n 's/^cpu.* \([0-9]*\) records$/\1/p' "$dir/out" | awk '{ n += $1 } END { print n }')

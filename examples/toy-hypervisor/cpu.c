@@ -164,7 +164,7 @@ void *cpu_main(void *p)
 {
     struct cpu *cpu = p;
     struct vcpu *vcpu = &cpu->vcpus[0];
-    timer_t timer;
+    timer_t timer = NULL;
 
     pin(cpu->number);
     cpu->error = trace_cpu_init(cpu->number);

@@ -45,5 +45,5 @@ struct cpu {
 /* Tells the processors to end. Async-signal-safe. */
 void cpu_stop(void);
 bool cpu_stopping(void);
-/* A thread: runs its vCPUs until they had `exits_wanted` exits together; 0: until cpu_stop(). */
-void *cpu_main(void *cpu);
+/* The thread of the struct cpu P: runs its vCPUs until they had `exits_wanted` exits together; 0: until cpu_stop(). */
+void *cpu_main(void *p);

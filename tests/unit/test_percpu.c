@@ -133,7 +133,7 @@ static bool passes_in_xen(uint32_t mask, uint32_t event)
         return false;
     if (!((mask >> 16) & (event >> 16) & 0xfff))
         return false;
-    return ((mask >> 12) & 0xf) & ((event >> 12) & 0xf);
+    return (mask >> 12) & (event >> 12) & 0xf;
 }
 
 static void masks(void **state)
@@ -226,7 +226,7 @@ static void every_size_at_every_place(void **state)
         for (uint32_t place = X - 48; place <= X; place += 4)
             for (unsigned kind = 0; kind < 16; kind++) {
                 uint32_t size = 4 + 8 * (kind & 1) + 4 * (kind / 2), left = X - place;
-                uint64_t n_records, n_fillers = reader.n_fillers;
+                uint64_t n_records, n_fillers;
 
                 go_to(&reader, (lap * X + place) % (2 * X));
                 n_records = reader.n_records;
@@ -386,6 +386,14 @@ static void expect_next(struct reader *reader, const struct seen_record *record)
     next_expected++;
 }
 
+static unsigned random_below(unsigned n)
+{
+    static uint64_t seed = 1;
+
+    seed = seed * 6364136223846793005 + 1442695040888963407;
+    return (unsigned)(seed >> 33) % n;
+}
+
 static void random_sizes_and_readers(void **state)
 {
     for (uint32_t pages = 1; pages <= 3; pages += 2) {
@@ -395,14 +403,13 @@ static void random_sizes_and_readers(void **state)
         make_area(1, pages, &hooks);
         reader = reader_of(0, expect_next);
         next_expected = 0;
-        srand(pages);
         for (unsigned i = 0; i < 100000; i++) {
-            unsigned burst = (unsigned)rand() % 100, reads = (unsigned)rand() % 120;
+            unsigned burst = random_below(100), reads = random_below(120);
 
             for (; burst > 0; burst--) {
-                unsigned words = 1 + (unsigned)rand() % 7;
+                unsigned words = 1 + random_below(7);
 
-                strata_percpu_emit(EVENT, rand() & 1, words, n, ~n + 1, ~n + 2, ~n + 3, ~n + 4,
+                strata_percpu_emit(EVENT, random_below(2), words, n, ~n + 1, ~n + 2, ~n + 3, ~n + 4,
                                    ~n + 5, ~n + 6);
                 n++;
             }
