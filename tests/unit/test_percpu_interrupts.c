@@ -335,7 +335,7 @@ static unsigned count_steps(enum situation situation)
 static unsigned stride(unsigned dimensions)
 {
 #if defined(__SANITIZE_ADDRESS__)
-    unsigned ordinary = dimensions > 1 ? 401 : 101;
+    unsigned ordinary = dimensions > 1 ? 1009 : 211;
 #else
     unsigned ordinary = dimensions > 1 ? 101 : 19;
 #endif
