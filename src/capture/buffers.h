@@ -67,7 +67,8 @@ struct buffers {
     unsigned n_cpus;
     /* Of each CPU, when begun; NULL: it is offline, and has no buffer. */
     struct strata_percpu_view **views;
-    unsigned pages; /* of each buffer, when begun */
+    unsigned pages;   /* of each buffer, when begun */
+    char notice[256]; /* what people should know once it has begun, a sentence; "": nothing */
 };
 
 /* Calls of the operations, so that NULL needs no thought. */

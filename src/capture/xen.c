@@ -219,6 +219,26 @@ static int discard(struct xen_buffers *xen)
     return 0;
 }
 
+/* Buffers are made for the CPUs that run at that moment, and no others get one later. */
+static void look_for_bufferless(struct xen_buffers *xen)
+{
+    struct cpu_list online;
+    char text[128];
+
+    if (xen_control_online(&xen->control, xen->buffers.n_cpus, &online) < 0)
+        return;
+    for (unsigned cpu = 0; cpu < xen->buffers.n_cpus; cpu++)
+        if (xen->buffers.views[cpu])
+            online.bits[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
+    cpu_list_text(&online, xen->buffers.n_cpus, text, sizeof text);
+    if (*text)
+        snprintf(
+            xen->buffers.notice, sizeof xen->buffers.notice,
+            "nothing is recorded of CPU %s: offline when Xen made its trace buffers, it has none "
+            "until the next boot",
+            text);
+}
+
 static int begin(struct buffers *buffers, const struct buffers_settings *settings,
                  struct fault *fault)
 {
@@ -253,6 +273,7 @@ static int begin(struct buffers *buffers, const struct buffers_settings *setting
     if (r < 0)
         return refused(fault, r, settings->start_disabled ? "stop tracing" : "start tracing");
     xen->on = true;
+    look_for_bufferless(xen);
     xen_facts_buffers(xen->facts, buffers);
     return 0;
 }

@@ -251,6 +251,11 @@ int record_run(struct record_run *run, struct recorder_totals *ret_totals, bool 
         cmd_error("the trace buffers have %u pages for each CPU, not %u: their size is limited, "
                   "and can be set once after each boot",
                   run->buffers->pages, run->settings.pages);
+    if (*run->buffers->notice) {
+        cmd_error("%s", run->buffers->notice);
+        if (run->recording)
+            recording_problem(run->recording, "%s", run->buffers->notice);
+    }
     status = begun(run, recorder, ret_totals);
     recorder_free(recorder);
     return status;
