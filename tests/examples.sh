@@ -211,19 +211,19 @@ tiny_vmm() {
 # Several processors with per-CPU buffers, recorded by the command that records Xen.
 toy_hypervisor() {
     binary=$dir/example/toy-hypervisor
-    rm -rf "$dir/native"
+    rm -rf "$dir/recorded"
     "$binary" -wait -buffer "strata-examples-$$" -exits 1000 -pages 512 >"$dir/out" 2>"$dir/err" &
     pid=$!
     until [ -s "$dir/out" ]; do
         kill -0 $pid || fail "it has ended: $(cat "$dir/err")"
         sleep 0.05
     done
-    "$strata" record --buffer "strata-examples-$$" --events "$dir/example/events" -o "$dir/native" \
+    "$strata" record --buffer "strata-examples-$$" --events "$dir/example/events" -o "$dir/recorded" \
         >"$dir/log" 2>"$dir/err" &
     recorder=$!
     wait $pid || fail "it failed: $(cat "$dir/err")"
     wait $recorder || fail "it cannot be recorded: $(cat "$dir/err")"
-    "$strata" report --strict "$dir/native" >"$dir/report" || fail "strata cannot read the trace"
+    "$strata" report --strict "$dir/recorded" >"$dir/report" || fail "strata cannot read the trace"
     n=$(sed -n 's/^cpu.* \([0-9]*\) records$/\1/p' "$dir/out" | awk '{ n += $1 } END { print n }')
     [ "$(wc -l <"$dir/report")" -eq "$n" ] || fail "$(wc -l <"$dir/report") records, not $n"
     [ "$(grep -c ' vmexit: reason=' "$dir/report")" -eq 2000 ] || fail "not as many exits as there were"

@@ -90,14 +90,21 @@ for line in 'buffers  *'"$name" 'recorded cpus  *0-2' 'complete  *yes' 'lost  *n
     'clock  *tsc, [0-9]* ticks'; do
     grep -q "$line" info || fail "no '$line' in: $(cat info)"
 done
-# The old tool counts the same.
+# The old tool counts the same, and knows an event of one's own by a line in its formats file.
 {
     echo '0x0001f003  skipped'
+    echo '0x0800f001  CPU%(cpu)d  %(tsc)d (+%(reltsc)8d)  toy_tick  [ cpu = %(1)d, count = %(2)d ]'
     echo '0  CPU%(cpu)d %(tsc)d %(event)x'
 } >formats
 "$STRATA_BIN/xentrace_format" formats <trace/percpu/trace.raw | grep -c '^CPU' >old || :
 fillers=$("$STRATA_BIN/xentrace_format" formats <trace/percpu/trace.raw | grep -c ' 1f002$' || :)
 [ "$(cat old)" -eq $((n + fillers)) ] || fail "xentrace_format finds $(cat old), not $n + $fillers"
+
+"$STRATA_BIN/xentrace_format" formats <trace/percpu/trace.raw |
+    sed -n 's/^CPU[0-9]* .*)  toy_tick  \[ cpu = \([0-9]*\), count = \([0-9]*\) \]$/\1 \2/p' | sort >old
+sed -n 's/.* toy_tick: cpu=\([0-9]*\) count=\([0-9]*\) .*/\1 \2/p' report | sort | cmp -s - old ||
+    fail "xentrace_format shows other ticks: $(head -n 3 old)"
+[ -s old ] || fail "no ticks"
 
 # ---- Records are lost: all are accounted for ----
 
