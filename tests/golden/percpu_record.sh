@@ -51,7 +51,7 @@ record() {
     recorder=$!
 }
 end_record() {
-    wait $toy || fail "the toy failed"
+    [ -z "$toy" ] || wait $toy || fail "the toy failed"
     toy=
     # The recorder ends with it.
     status=0
@@ -119,7 +119,14 @@ fi
 # ---- Records are lost: all are accounted for ----
 
 start_toy -wait -cpus 3 -exits 30000 -pages 1
+kill -STOP $toy
 record --poll 500
+until_true is_on
+kill -STOP $recorder # so that it cannot keep up, however slow the toy is
+kill -CONT $toy
+wait $toy || fail "the toy failed"
+toy=
+kill -CONT $recorder
 end_record
 [ $status -eq 0 ] || fail "the recorder ended with $status"
 [ "$(lost)" -gt 0 ] || fail "nothing is lost in one page"
