@@ -64,7 +64,7 @@ _strata()
     [ "$cur" = = ] && cur=
     [ "$prev" = = ] && prev=${COMP_WORDS[COMP_CWORD - 2]}
     if [ "${prev#-}" != "$prev" ]; then
-        words=$(printf '%s\n' "$help" | sed -n "s/^  .*${prev}[,=][^|]*=\([a-z]*|[a-z|]*\).*/\1/p; s/^  .*${prev}=\([a-z]*|[a-z|]*\).*/\1/p")
+        words=$(printf '%s\n' "$help" | sed -n "s/^  .*${prev}[,=][^|]*=\([a-z.]*|[a-z.|]*\).*/\1/p; s/^  .*${prev}=\([a-z.]*|[a-z.|]*\).*/\1/p")
         if [ -n "$words" ]; then
             mapfile -t COMPREPLY < <(compgen -W "${words//|/ }" -- "$cur")
             return

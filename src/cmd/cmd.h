@@ -32,11 +32,13 @@ int cmd_usage_error(const char *verb, const char *format, ...) _printf_(2, 3);
 
 /* The verbs. */
 struct command;
-extern const struct command agent_command, collect_command, ctl_command, gen_command, info_command,
-    list_command, record_command, recover_command, report_command, stat_command;
+extern const struct command agent_command, collect_command, ctl_command, export_command,
+    gen_command, info_command, list_command, record_command, recover_command, report_command,
+    stat_command;
 int cmd_agent(int argc, char **argv);
 int cmd_collect(int argc, char **argv);
 int cmd_ctl(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_list(int argc, char **argv);

@@ -141,25 +141,29 @@ static int parse_limit(void *member, const char *value, struct fault *fault)
 
 #define MEMBER(m) offsetof(struct select_options, m)
 
-const struct option select_option_table[] = {
-    {OPTION_STRINGS, 'e', "event", "GLOB",
-     "events whose name matches; GROUP:NAME looks at the\n"
-     "group too, -GLOB leaves out; the last match decides",
-     MEMBER(events), .parse = NULL},
-    {OPTION_PARSED, 0, "from", "TIME",
-     "from TIME on: seconds as printed, +SECONDS from the\n"
-     "trace's start; ticks where the rate is not known",
-     MEMBER(from), .parse = parse_time},
-    {OPTION_PARSED, 0, "to", "TIME", "up to TIME, itself included", MEMBER(to),
-     .parse = parse_time},
-    {OPTION_PARSED, 0, "cpu", "LIST", "events of these CPUs: 0,2-5", MEMBER(cpus),
-     .parse = parse_ranges},
-    {OPTION_PARSED, 0, "pid", "LIST", "events of these threads", MEMBER(pids),
-     .parse = parse_ranges},
-    {OPTION_PARSED, 'n', "limit", "N", "the first N events and no more", MEMBER(limit),
-     .parse = parse_limit},
-    {OPTION_END},
-};
+/* clang-format off */
+#define SELECT_OPTIONS(END) \
+    {OPTION_STRINGS, 'e', "event", "GLOB", \
+     "events whose name matches; GROUP:NAME looks at the\n" \
+     "group too, -GLOB leaves out; the last match decides", \
+     MEMBER(events)}, \
+    {OPTION_PARSED, 0, "from", "TIME", \
+     "from TIME on: seconds as printed, +SECONDS from the\n" \
+     "trace's start; ticks where the rate is not known", \
+     MEMBER(from), .parse = parse_time}, \
+    {OPTION_PARSED, 0, END, "TIME", "up to TIME, itself included", \
+     MEMBER(to), .parse = parse_time}, \
+    {OPTION_PARSED, 0, "cpu", "LIST", "events of these CPUs: 0,2-5", \
+     MEMBER(cpus), .parse = parse_ranges}, \
+    {OPTION_PARSED, 0, "pid", "LIST", "events of these threads", \
+     MEMBER(pids), .parse = parse_ranges}, \
+    {OPTION_PARSED, 'n', "limit", "N", "the first N events and no more", \
+     MEMBER(limit), .parse = parse_limit}, \
+    {OPTION_END}
+/* clang-format on */
+
+const struct option select_option_table[] = {SELECT_OPTIONS("to")};
+const struct option select_until_option_table[] = {SELECT_OPTIONS("until")};
 
 void select_options_done(struct select_options *options)
 {

@@ -34,6 +34,8 @@ struct select_options {
 
 /* As a group of options (cmd/options.h). */
 extern const struct option select_option_table[];
+/* The same with --until for --to, where that means something else. */
+extern const struct option select_until_option_table[];
 void select_options_done(struct select_options *options);
 
 struct selection {

@@ -131,8 +131,11 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
         if (run <= 0)
             return run;
         r = walk->put(walk->arg, items + i, (unsigned)run);
-        if (r < 0)
+        if (r < 0) {
+            if (walk->put_fault && walk->put_fault->error)
+                *fault = *walk->put_fault;
             return fault_plain(fault, r, NULL, "out of memory");
+        }
         i += (unsigned)run;
     }
     return 0;

@@ -37,9 +37,10 @@ struct walk {
     struct text *out; /* where PUT writes: flushed before anything is told, and when it waits */
     bool draws;       /* PUT writes to OUT as it goes, rather than at the end */
     struct losses *losses; /* what PUT has seen of them */
-    /* 0, -ENOMEM. */
+    /* 0, or a negative errno with *put_fault; -ENOMEM where there is none. */
     int (*put)(void *arg, const struct item *items, unsigned n);
     void *arg;
+    const struct fault *put_fault; /* NULL: memory is all that PUT can be out of */
 };
 
 /* Hands over all that is selected, and tells what goes wrong. Returns EXIT_FINE or

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* strata export: what a report shows, in the format of another tool. */
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/walk.h"
+#include "export/place.h"
+
+struct export_verb_options {
+    struct open_options open;
+    struct select_options select;
+    unsigned format; /* place in export_formats, from 1; 0: not given */
+    const char *output;
+};
+
+static int parse_format(void *member, const char *value, struct fault *fault)
+{
+    struct text names = TEXT_IN_MEMORY;
+    int r;
+
+    for (unsigned i = 0; export_names[i]; i++)
+        if (strcmp(value, export_names[i]) == 0) {
+            *(unsigned *)member = i + 1;
+            return 0;
+        }
+    for (unsigned i = 0; export_names[i]; i++) {
+        text_put_str(&names, i ? ", " : "");
+        text_put_str(&names, export_names[i]);
+    }
+    r = fault_plain(fault, -EINVAL, NULL, "is not a format; there are %.*s", (int)text_len(&names),
+                    names.start ? names.start : "");
+    text_done(&names);
+    return r;
+}
+
+#define MEMBER(m) offsetof(struct export_verb_options, m)
+
+static const struct option output_options[] = {
+    /* The names of export_formats. */
+    {OPTION_PARSED, 't', "to", "csv", "the format to write", MEMBER(format), .parse = parse_format},
+    {OPTION_STRING, 'o', "output", "PATH",
+     "the file or folder to write; standard output if not\n"
+     "given, where the format can be written to a pipe",
+     MEMBER(output)},
+    {OPTION_END},
+};
+
+static const struct option_group groups[] = {
+    {"Output", output_options, 0},
+    {"Selection", select_until_option_table, offsetof(struct export_verb_options, select)},
+    {"Reading", open_option_table, offsetof(struct export_verb_options, open)},
+    {"Help", help_option_table, 0},
+    {NULL},
+};
+
+const struct command export_command = {
+    .name = "export",
+    .summary = "write a trace in the format of another tool",
+    .operands = "PATH…",
+    .about = "Writes the events of captures, in the order of time, in a format that other\n"
+             "tools read.\n\n"
+             "PATH is a capture of any kind, seen from its content; - is standard input.",
+    .groups = groups,
+};
+
+struct exported {
+    struct export *export;
+    struct losses losses;
+};
+
+/* A signal ends the reading, not the writing: what was read so far makes a whole export. */
+static volatile sig_atomic_t stopped;
+
+static void stop(int sig)
+{
+    stopped = sig;
+}
+
+static void stop_at_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction old;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(signals); i++)
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+}
+
+static int put(void *arg, const struct item *items, unsigned n)
+{
+    struct exported *exported = arg;
+
+    if (unlikely(stopped))
+        return fault_plain(&exported->export->fault, -EINTR, NULL,
+                           "stopped by a signal; what was read up to here is exported");
+    for (unsigned i = 0; i < n; i++)
+        if (unlikely(items[i].kind != ITEM_EVENT))
+            losses_add(&exported->losses, &items[i]);
+    return export_put(exported->export, items, n);
+}
+
+static unsigned part_of(void *arg, const struct origin *origin)
+{
+    return trace_part_of(arg, origin);
+}
+
+static void tell_losses(const struct losses *losses)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    losses_put(losses, &text);
+    if (text.start && !text.error)
+        cmd_error("%.*s", (int)text_len(&text), text.start);
+    text_done(&text);
+}
+
+/* Whether the sink itself failed, so that what it wrote is no good. */
+static bool sink_failed(const struct export *export)
+{
+    return export->fault.error && export->fault.error != -EINTR;
+}
+
+static int walk_and_keep(const struct export_verb_options *options, struct walk *walk,
+                         struct exported *exported, struct export_place *place)
+{
+    struct fault fault;
+    int status = walk_through(walk);
+
+    fault_clear(&fault);
+    if (sink_failed(exported->export))
+        return EXIT_COULD_NOT;
+    if (export_finish(exported->export) < 0) {
+        cmd_fault(&exported->export->fault);
+        return EXIT_COULD_NOT;
+    }
+    if (export_place_keep(place, &fault) < 0) {
+        if (!fault.error)
+            return cmd_output_error(-EPIPE);
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    tell_losses(&exported->losses);
+    return walk_end(walk, &options->open, status);
+}
+
+static int export_trace(const struct export_verb_options *options,
+                        const struct export_format *format, struct trace *trace,
+                        struct export_place *place)
+{
+    struct export_options export_options = {
+        .out = &place->out,
+        .fd = place->fd,
+        .path = place->path,
+        .catalogue = &trace->catalogue,
+        .origin_number = trace->n_parts > 1 ? part_of : NULL,
+        .origin_arg = trace,
+    };
+    struct exported exported = {0};
+    struct selection selection;
+    struct fault fault;
+    struct walk walk = {.trace = trace,
+                        .selection = &selection,
+                        .out = &place->out,
+                        .draws = !place->wanted,
+                        .losses = &exported.losses,
+                        .put = put,
+                        .arg = &exported};
+    int status = EXIT_COULD_NOT;
+
+    fault_clear(&fault);
+    if (selection_init(&selection, &options->select) < 0) {
+        cmd_error("out of memory");
+        return EXIT_COULD_NOT;
+    }
+    if (format->open(&export_options, &exported.export, &fault) < 0) {
+        cmd_fault(&fault);
+    } else {
+        walk.put_fault = &exported.export->fault;
+        stop_at_signals();
+        status = walk_and_keep(options, &walk, &exported, place);
+    }
+    export_free(exported.export);
+    selection_done(&selection);
+    return status;
+}
+
+/* Whether what was asked for can be written where it was asked for. EXIT_FINE, EXIT_USAGE. */
+static int check(const struct export_verb_options *options, int n)
+{
+    const struct export_format *format;
+    bool to_stdout = !options->output || strcmp(options->output, "-") == 0;
+
+    if (options->format == 0)
+        return cmd_usage_error("export", "to which format? --to is missing");
+    if (n == 0)
+        return cmd_usage_error("export", "which capture? PATH is missing");
+    format = &export_formats[options->format - 1];
+    if (to_stdout && format->target != EXPORT_STREAM)
+        return cmd_usage_error(
+            "export", "%s is a %s: name it by --output", format->name,
+            format->target == EXPORT_FOLDER ? "folder" : "file that cannot be written to a pipe");
+    if (to_stdout && format->binary && isatty(STDOUT_FILENO))
+        return cmd_usage_error("export", "%s is nothing for a terminal: name a file by --output",
+                               format->name);
+    return EXIT_FINE;
+}
+
+static int open_and_export(const struct export_verb_options *options, char **paths, int n)
+{
+    const struct export_format *format = &export_formats[options->format - 1];
+    struct trace *trace = walk_open(&options->open, paths, n);
+    struct export_place place;
+    struct fault fault;
+    int status = EXIT_COULD_NOT;
+
+    fault_clear(&fault);
+    if (!trace)
+        return EXIT_COULD_NOT;
+    if (export_place_open(format->target, options->output, &place, &fault) < 0) {
+        cmd_fault(&fault);
+    } else {
+        status = export_trace(options, format, trace, &place);
+        export_place_done(&place);
+    }
+    trace_free(trace);
+    return status;
+}
+
+int cmd_export(int argc, char **argv)
+{
+    struct export_verb_options options = {0};
+    int status = EXIT_COULD_NOT;
+    int n;
+
+    if (options_parse(&export_command, argc, argv, &options, &n, &status)) {
+        status = check(&options, n);
+        if (status == EXIT_FINE)
+            status = open_and_export(&options, argv + 1, n);
+    }
+    open_options_done(&options.open);
+    select_options_done(&options.select);
+    return status;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Sinks that write the formats of other tools.
+ *
+ * A sink is opened, shown all items one run after the other, and finished; then its target is whole.
+ * It may hold memory by event class, by thread and by CPU, never by event. What a target cannot hold
+ * as it is (a float in a format without one) is written in the nearest form that it has, never left
+ * out; losses go into the target in its own way. Not thread-safe. */
+
+#include "base/fault.h"
+#include "base/text.h"
+#include "event/catalogue.h"
+#include "event/item.h"
+
+struct export;
+
+/* What a target is on disk. */
+enum export_target {
+    EXPORT_STREAM, /* bytes from first to last, a pipe will do: `out` */
+    EXPORT_FILE,   /* a file that is gone back in, `fd`, empty; or made by its name, `path` */
+    EXPORT_FOLDER, /* a folder, `path`, empty */
+};
+
+/* All of it outlives the sink. */
+struct export_options {
+    struct text *out; /* EXPORT_STREAM: its error is the caller's to look at */
+    int fd;           /* EXPORT_FILE */
+    const char *path; /* EXPORT_FILE, EXPORT_FOLDER */
+    /* Classes and origins, which grow in number while items are read. */
+    const struct catalogue *catalogue;
+    /* Where several captures are exported as one: the number that this gives to an origin. NULL: one
+     * capture. */
+    unsigned (*origin_number)(void *arg, const struct origin *origin);
+    void *origin_arg;
+};
+
+struct export_ops {
+    /* N items, in the order of time. 0, or a negative errno with `fault`. */
+    int (*put)(struct export *export, const struct item *items, unsigned n);
+    /* Behind the last item: writes what is to stand at the end. 0, or a negative errno with `fault`.
+     * Nothing but free() comes behind it. */
+    int (*finish)(struct export *export);
+    void (*free)(struct export *export);
+};
+
+struct export
+{
+    const struct export_ops *ops;
+    struct fault fault;
+};
+
+struct export_format {
+    const char *name;
+    enum export_target target;
+    bool binary; /* not for a terminal */
+    /* 0, or a negative errno with FAULT. */
+    int (*open)(const struct export_options *options, struct export **ret_export,
+                struct fault *fault);
+};
+
+/* Ended by one without a name; the names alone, in the same order, ended by NULL. */
+extern const struct export_format export_formats[];
+extern const char *const export_names[];
+
+/* The sinks, each in a file of its own that opens with what it writes. */
+int export_csv_open(const struct export_options *options, struct export **ret_export,
+                    struct fault *fault);
+
+static inline int export_put(struct export *export, const struct item *items, unsigned n)
+{
+    return export->ops->put(export, items, n);
+}
+
+static inline int export_finish(struct export *export)
+{
+    return export->ops->finish(export);
+}
+
+static inline void export_free(struct export *export)
+{
+    if (export)
+        export->ops->free(export);
+}
+
+/* The time of an item in nanoseconds of the one clock that the whole export is in (ticks where no
+ * rate is known). All sinks take their times from here, so that clocks which are related to each
+ * other can be brought to one in one place. */
+static inline int64_t export_ns(const struct item *item, int64_t time)
+{
+    return clock_to_ns(&item->origin->clock, time);
+}
+
+/* The number of the capture that ITEM is of; 0 where there is one. */
+static inline unsigned export_origin_number(const struct export_options *options,
+                                            const struct origin *origin)
+{
+    return options->origin_number ? options->origin_number(options->origin_arg, origin) : 0;
+}
+
+/* -ENOMEM, told. */
+int export_no_memory(struct fault *fault);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "export/place.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OUT_SIZE ((size_t)256 * 1024)
+
+static bool is_stdout(const char *wanted)
+{
+    return !wanted || strcmp(wanted, "-") == 0;
+}
+
+static int fail(struct fault *fault, const char *path, const char *what)
+{
+    int error = errno;
+
+    return fault_plain(fault, -error, path, "%s: %s", what, strerror(error));
+}
+
+/* Whether PATH names something that can only be written to as it is: a pipe, a device. */
+static bool is_special(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static bool is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    bool empty = dir;
+
+    while (dir && (entry = readdir(dir)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            empty = false;
+    if (dir)
+        closedir(dir);
+    return empty;
+}
+
+/* "WANTED.XXXXXX", a trailing '/' taken off. */
+static char *make_template(const char *wanted)
+{
+    size_t len = strlen(wanted);
+    char *path = malloc(len + sizeof ".XXXXXX");
+
+    while (len > 1 && wanted[len - 1] == '/')
+        len--;
+    if (path)
+        memcpy(path, wanted, len), memcpy(path + len, ".XXXXXX", sizeof ".XXXXXX");
+    return path;
+}
+
+static int open_folder(struct export_place *place, struct fault *fault)
+{
+    struct stat st;
+    mode_t mask;
+
+    if (stat(place->wanted, &st) == 0 && !(S_ISDIR(st.st_mode) && is_empty(place->wanted)))
+        return fault_plain(fault, -EEXIST, place->wanted,
+                           "is there already; name a folder that is not, or is empty");
+    if (!mkdtemp(place->path))
+        return fail(fault, place->wanted, "cannot make a folder beside it");
+    mask = umask(0);
+    umask(mask);
+    if (chmod(place->path, 0777 & ~mask) < 0)
+        return fail(fault, place->wanted, "cannot make it readable");
+    return 0;
+}
+
+static int open_file(struct export_place *place, struct fault *fault)
+{
+    struct stat st;
+    mode_t mask;
+
+    if (stat(place->wanted, &st) == 0 && S_ISDIR(st.st_mode))
+        return fault_plain(fault, -EISDIR, place->wanted, "is a folder, and this is one file");
+    place->fd = mkostemp(place->path, O_CLOEXEC);
+    if (place->fd < 0)
+        return fail(fault, place->wanted, "cannot make a file beside it");
+    mask = umask(0);
+    umask(mask);
+    if (fchmod(place->fd, 0666 & ~mask) < 0)
+        return fail(fault, place->wanted, "cannot make it readable");
+    return 0;
+}
+
+static int open_special(struct export_place *place, struct fault *fault)
+{
+    if (place->target != EXPORT_STREAM)
+        return fault_plain(fault, -EINVAL, place->wanted,
+                           "is no file, and this format cannot be written to a pipe or device");
+    place->fd = open(place->wanted, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return place->fd < 0 ? fail(fault, place->wanted, "cannot open it to write") : 0;
+}
+
+static int open_it(struct export_place *place, struct fault *fault)
+{
+    int r;
+
+    if (is_stdout(place->wanted)) {
+        place->wanted = NULL;
+        place->fd = STDOUT_FILENO;
+    } else if (is_special(place->wanted)) {
+        r = open_special(place, fault);
+        if (r < 0)
+            return r;
+    } else {
+        place->path = make_template(place->wanted);
+        if (!place->path)
+            return export_no_memory(fault);
+        r = place->target == EXPORT_FOLDER ? open_folder(place, fault) : open_file(place, fault);
+        if (r < 0) {
+            /* Nothing was made, or a failure just behind that. */
+            return r;
+        }
+    }
+    if (place->target == EXPORT_STREAM && text_open_fd(&place->out, place->fd, OUT_SIZE) < 0)
+        return export_no_memory(fault);
+    return 0;
+}
+
+int export_place_open(enum export_target target, const char *wanted, struct export_place *ret,
+                      struct fault *fault)
+{
+    struct export_place place = {
+        .target = target, .wanted = wanted, .fd = -1, .out = TEXT_IN_MEMORY};
+    int r = open_it(&place, fault);
+
+    if (r < 0) {
+        export_place_done(&place);
+        return r;
+    }
+    *ret = place;
+    return 0;
+}
+
+int export_place_keep(struct export_place *place, struct fault *fault)
+{
+    int r = place->target == EXPORT_STREAM ? text_flush(&place->out) : 0;
+
+    if (r == -EPIPE)
+        return r;
+    if (r < 0)
+        return fault_plain(fault, r, place->wanted ? place->wanted : "standard output",
+                           "cannot write: %s", strerror(-r));
+    if (!place->path)
+        return 0;
+    if (place->fd >= 0) {
+        r = close(place->fd);
+        place->fd = -1;
+        if (r < 0)
+            return fail(fault, place->wanted, "cannot write");
+    }
+    if (rename(place->path, place->wanted) < 0)
+        return fail(fault, place->wanted, "cannot give the export its name");
+    free(place->path);
+    place->path = NULL;
+    return 0;
+}
+
+/* A folder of files, no deeper. */
+static void remove_folder(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)))
+        unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    rmdir(path);
+}
+
+void export_place_done(struct export_place *place)
+{
+    if (place->path && place->target == EXPORT_FOLDER)
+        remove_folder(place->path);
+    else if (place->path)
+        unlink(place->path);
+    if (place->fd >= 0 && place->fd != STDOUT_FILENO)
+        close(place->fd);
+    text_done(&place->out);
+    free(place->path);
+    *place = (struct export_place){.fd = -1, .out = TEXT_IN_MEMORY};
+}

@@ -1,0 +1,94 @@
+#!/bin/sh
+# strata export: what all formats have in common, and CSV. Each other format has a test of its own.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+
+fail() {
+    echo "export: $*" >&2
+    exit 1
+}
+# says STATUS TEXT COMMAND...: it exits with STATUS, says TEXT and leaves no file.
+says() {
+    want=$1 text=$2
+    shift 2
+    status=0
+    ls -A >before
+    "$@" >out 2>err || status=$?
+    [ $status -eq "$want" ] || fail "$*: exit $status: $(cat err)"
+    grep -qF -- "$text" err || fail "$*: does not say '$text' but: $(cat err)"
+    ls -A | grep -vxF -f before >new || :
+    [ ! -s new ] || fail "$*: leaves $(cat new)"
+}
+touch before new out err
+
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
+tar -xf "$DATA/ctf/lttng-ust.tar.xz"
+
+# ---- csv: what the report shows ----
+"$strata" report -f csv boot.trace >report.csv
+"$strata" export --to csv boot.trace >out
+cmp report.csv out || fail "csv differs from the report's"
+"$strata" export --to csv -o file.csv boot.trace
+cmp report.csv file.csv || fail "csv in a file differs"
+[ "$(stat -c %a file.csv)" = "$(printf '%o' $((0666 & ~$(umask))))" ] || fail "rights: $(stat -c %a file.csv)"
+"$strata" export --to csv - <boot.trace | cmp report.csv - || fail "csv of standard input differs"
+"$strata" export --to=csv --output=/dev/stdout boot.trace | cmp report.csv - || fail "a device differs"
+
+# Selection.
+"$strata" report -f csv -e 'bdrv_*' --from +0.5 -n 20 boot.trace >report.csv
+"$strata" export --to csv -e 'bdrv_*' --from +0.5 -n 20 boot.trace | cmp report.csv - || fail "selection"
+"$strata" report -f csv --to 5572.2 boot.trace >report.csv
+"$strata" export --to csv --until 5572.2 boot.trace | cmp report.csv - || fail "--until"
+[ "$(wc -l <report.csv)" -gt 1 ]
+"$strata" export --to csv -e nosuchevent boot.trace >out 2>err
+grep -q "no event in the trace matches 'nosuchevent'" err || fail "$(cat err)"
+
+# Losses are told, and count for --strict.
+says 3 '1381 events were lost' "$strata" export --to csv --strict lttng-ust
+
+# ---- a file is replaced when the new one is whole, even by an export of itself ----
+cp boot.trace itself
+"$strata" report -f csv boot.trace >report.csv
+"$strata" export --to csv -o itself itself
+cmp report.csv itself || fail "an export over its own capture"
+
+# ---- damage: what was readable is exported ----
+head -c 100000 boot.trace >cut.trace
+"$strata" report -f csv cut.trace >report.csv 2>err && fail "the cut capture is not noticed"
+status=0
+"$strata" export --to csv -o cut.csv cut.trace 2>err || status=$?
+[ $status -eq 1 ] || fail "cut: exit $status"
+grep -q '^strata: cut.trace: ' err || fail "$(cat err)"
+cmp report.csv cut.csv || fail "a cut capture"
+
+# ---- a signal ends the reading, and what was read is exported ----
+mkfifo fifo
+"$strata" export --to csv -o signal.csv - <fifo 2>err &
+child=$!
+exec 9>fifo
+head -c 1000000 boot.trace >&9
+# Its temporary file says that it has begun to read.
+while [ -z "$(find . -name 'signal.csv.*' -size +0)" ] && kill -0 $child; do sleep 0.05; done
+kill -TERM $child
+tail -c +1000001 boot.trace >&9 || :
+exec 9>&-
+status=0
+wait $child || status=$?
+[ $status -eq 1 ] || fail "a signal: exit $status"
+grep -q 'stopped by a signal' err || fail "a signal: $(cat err)"
+"$strata" report -f csv boot.trace >report.csv
+head -c "$(stat -c %s signal.csv)" report.csv | cmp - signal.csv || fail "what a signal leaves is no beginning"
+[ -z "$(find . -name 'signal.csv.*')" ] || fail "a signal leaves $(ls)"
+
+# ---- errors ----
+says 2 'to which format? --to is missing' "$strata" export boot.trace
+says 2 'which capture? PATH is missing' "$strata" export --to csv
+says 2 'is not a format; there are ' "$strata" export --to word boot.trace
+says 1 'cannot make a file beside it' "$strata" export --to csv -o no/such/folder.csv boot.trace
+says 1 'is a folder' "$strata" export --to csv -o / boot.trace
+[ ! -w /dev/full ] || says 1 'No space left' "$strata" export --to csv -o /dev/full boot.trace
+says 1 'nosuch' "$strata" export --to csv -o new.csv nosuch
