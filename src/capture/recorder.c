@@ -232,10 +232,13 @@ int recorder_finish(struct recorder *recorder, bool leave, struct fault *fault)
     r = take_all(recorder, true, fault);
     if (!leave)
         ask_pending(recorder);
-    if (r == RECORDER_GOES_ON && recorder->memory.bytes) {
-        r = window_memory_write(&recorder->memory, recorder->output, fault);
-        if (r > 0)
-            r = r == STREAM_MAX ? RECORDER_FULL : RECORDER_RESERVE;
+    if (recorder->memory.bytes) {
+        /* Also when taking more has failed: what came before is what one wants to see. */
+        int written = window_memory_write(&recorder->memory, recorder->output, fault);
+
+        if (written > 0)
+            written = written == STREAM_MAX ? RECORDER_FULL : RECORDER_RESERVE;
+        r = r < 0 ? r : written;
     }
     return r < 0 || q >= 0 ? r : q;
 }

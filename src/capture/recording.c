@@ -23,8 +23,9 @@ struct recording {
     const char *path; /* of the records, in the folder */
     char *full;       /* and as it is opened */
     int fd;
-    int spare; /* a file without a name that keeps room on the disk for the last manifest, or -1 */
-    bool made; /* the folder, by us */
+    int spare;  /* a file without a name that keeps room on the disk for the last manifest, or -1 */
+    bool taken; /* the folder is ours: what is in it was made by us … */
+    bool made;  /* … and so was it */
     const char **events;
     unsigned n_events;
     const char *problems[PROBLEMS_MAX];
@@ -157,6 +158,7 @@ static int make_all(struct recording *recording, const char *const *tables, unsi
 
     if (r < 0)
         return r;
+    recording->taken = true;
     snprintf(path, sizeof path, "%s/trace.raw", recording->name);
     sub = join(recording->folder, recording->name);
     recording->path = arena_strdup(&recording->arena, path);
@@ -201,7 +203,7 @@ int recording_new(const char *folder, const char *name, const char *const *table
     else
         r = make_all(recording, tables, n, fault);
     if (r < 0) {
-        if (r != -EEXIST && recording->folder && recording->name)
+        if (recording->taken && r != -EEXIST) /* which is of somebody else, who began just now */
             recording_remove(recording);
         recording_free(recording);
         return r;

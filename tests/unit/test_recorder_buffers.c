@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "capture/percpu.h"
@@ -236,6 +237,16 @@ static void test_memory(void **state)
     assert_int_equal(content.events[0], content.events[1]);
     assert_true(recorder_totals(p.recorder).dropped + content.windows >= 200);
     end(&p);
+
+    /* What was kept is written, too, when no more can be taken. */
+    start(&p, &(struct buffers_settings){0}, &settings);
+    emit(&p, 0, EVENT, 20);
+    assert_int_equal(step(&p), RECORDER_GOES_ON);
+    p.buffers->views[0]->buffer[0] = 1;
+    assert_int_equal(step(&p), -EBADMSG);
+    assert_int_equal(finish(&p), -EBADMSG);
+    assert_int_equal(read_stream(&p).events[0], 20);
+    end(&p);
 }
 
 /* After what could not be written, nothing is: no gap but at the end. */
@@ -301,7 +312,9 @@ static void test_recording(void **state)
     struct recording *recording, *second;
     struct manifest manifest = {0};
     struct fault fault = {0};
+    struct rlimit files;
     struct program p;
+    int fd;
 
     start(&p, &(struct buffers_settings){0}, &plain);
     assert_non_null(mkdtemp(folder));
@@ -315,6 +328,14 @@ static void test_recording(void **state)
     assert_true(manifest.sources[0].began.realtime_ns > 0);
     assert_int_equal(manifest.sources[0].percpu->n_cpus, 2);
     manifest_done(&manifest);
+    /* A folder that cannot be looked into is somebody else's, and stays as it is. */
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    fd = dup(0);
+    close(fd);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)fd, files.rlim_max}), 0);
+    assert_int_equal(recording_new(folder, "percpu", NULL, 0, &second, NULL), -EMFILE);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    assert_true(manifest_probe(folder));
     assert_int_equal(recording_problem(recording, "it was %s", "late"), 0);
     assert_int_equal(recording_end(recording, p.buffers, &totals, true, NULL), 0);
     memset(&manifest, 0, sizeof manifest);
