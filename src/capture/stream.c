@@ -144,10 +144,12 @@ int stream_write(struct stream *output, struct iovec *parts, unsigned n, struct 
         return STREAM_MAX;
     if (output->reserve && output->regular) {
         struct statvfs st;
+        uint64_t room;
 
         if (fstatvfs(output->fd, &st) < 0)
             return failed(output, -errno, fault);
-        if ((uint64_t)st.f_bavail * st.f_frsize < output->reserve + size)
+        room = (uint64_t)st.f_bavail * st.f_frsize;
+        if (room < size || room - size < output->reserve)
             return STREAM_RESERVE;
     }
     if (output->regular) {

@@ -110,7 +110,7 @@ static int run(const struct record_options *options, struct record_run *run,
 static int with_choice(const struct record_options *options, const struct xen_choice *choice)
 {
     const struct record_buffers_options *o = &options->buffers;
-    uint64_t pages = (o->buffer_size + 4095) / 4096;
+    uint64_t pages = o->buffer_size / 4096 + (o->buffer_size % 4096 != 0);
     struct record_run r = {
         .settings = {.set_events = true,
                      .events = choice->mask,

@@ -74,6 +74,8 @@ run 2 "$strata" record --xen -o trace --poll 0
 says '--poll is 1 to'
 run 2 "$strata" record --xen -o trace --buffer-size 1G
 says '--buffer-size is'
+run 2 "$strata" record --xen -o trace --buffer-size 18446744073709551615
+says '--buffer-size is'
 run 2 "$strata" record --xen -o trace --events missing
 says 'missing: '
 # Events of one's own are known by name, in either language.

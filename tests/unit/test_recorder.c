@@ -302,7 +302,7 @@ static void test_stream_limits(void **state)
     assert_int_equal(write_bytes(&stream, 400, &fault), STREAM_WRITTEN);
     assert_int_equal(lseek(fd, 0, SEEK_END), 1000);
     stream.max = 0;
-    stream.reserve = UINT64_MAX / 2;
+    stream.reserve = UINT64_MAX;
     assert_int_equal(write_bytes(&stream, 1, &fault), STREAM_RESERVE);
     assert_int_equal(lseek(fd, 0, SEEK_END), 1000);
     close(fd);
