@@ -189,8 +189,9 @@ struct strata_percpu_hooks {
     void (*notify)(struct strata_percpu_cpu *cpu);
 };
 
-/* Gives CPU the buffer of number NUMBER, once per area. HOOKS may be NULL. -EINVAL: no such CPU;
- * -ENODEV: it is offline. */
+/* Gives CPU the buffer of number NUMBER, once per area. Where that is, it takes from the area: to be done
+ * before consumers that nobody trusts can write there. HOOKS may be NULL. -EINVAL: no such CPU; -ENODEV:
+ * it is offline; -EBUSY: its buffer is in use. */
 int strata_percpu_cpu_init(struct strata_percpu_cpu *cpu, struct strata_percpu_control *control,
                            uint32_t number, const struct strata_percpu_hooks *hooks);
 
