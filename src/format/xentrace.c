@@ -50,6 +50,7 @@ struct cpu_source {
     int64_t time;      /* of the last record with a cycle count, or TIME_UNKNOWN */
     uint64_t timeless; /* up to here in the file no record has one */
     int32_t vcpu;
+    bool follows;      /* the trace has records that tell which vCPU runs */
     bool loss_pending; /* to be lent before the next record */
     int32_t loss_cpu;
     uint64_t loss_skipped;
@@ -250,7 +251,8 @@ static void put_loss(struct cpu_source *s, const uint8_t *p, unsigned words, str
     if (words >= 4 && s->time != TIME_UNKNOWN && load_u64(p + 8) <= (uint64_t)s->time)
         item->since = (int64_t)load_u64(p + 8);
     s->vcpu = VCPU_UNKNOWN;
-    if (words >= 2)
+    /* Where no other record tells, nothing would say when that vCPU stops running. */
+    if (words >= 2 && s->follows)
         s->vcpu = xentrace_vcpu(load_u32(p + 4) << 16 | load_u32(p + 4) >> 16);
 }
 
@@ -352,6 +354,7 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
                 break;
             }
         } else if (known->tracks) {
+            s->follows = true;
             xentrace_track_vcpu(known->tracks, item, &s->vcpu);
         }
         n++;
