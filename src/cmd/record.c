@@ -249,6 +249,7 @@ int cmd_record(int argc, char **argv)
 
     if (!options_parse(&record_command, argc, argv, &options, &n, &status))
         return status;
+    options.seconds = MIN(options.seconds, UINT32_MAX); /* so that nanoseconds have room */
     wanted = options.attach + options.xen + (options.buffers.name != NULL);
     if (wanted != 1)
         status = cmd_usage_error("record", wanted ? "--attach, --xen or --buffer, one at a time"

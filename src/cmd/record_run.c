@@ -39,7 +39,9 @@ void record_catch_signals(void)
         sigaddset(&blocked, signals[i]);
         sigaction(signals[i], &action, NULL);
     }
+    /* What they tell of is told by write() as well, and then there is an end in order. */
     sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);
     sigprocmask(SIG_BLOCK, &blocked, &waiting);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         sigdelset(&waiting, signals[i]);

@@ -145,7 +145,7 @@ until_true is_on
 grep -q 'somebody else records from these buffers' record2.err || fail "second: $(cat record2.err)"
 [ ! -e second ] || fail "the second left a folder"
 [ "$(word 132)" = 00081000 ] || fail "the second changed the mask to $(word 132)"
-sleep 0.2
+until_true test -s trace/percpu/trace.raw
 kill -TERM $recorder
 wait $recorder || fail "the recorder ended with $?"
 ! is_on || fail "tracing is on"
@@ -169,6 +169,21 @@ is_on || fail "this cannot be"
 ! is_on || fail "tracing is on after all"
 [ "$(word 132)" = 0ffff000 ] || fail "the event mask is not restored but $(word 132)"
 [ "$(word 1024)" = 00000003 ] || fail "the mask of CPUs is not restored but $(word 1024)"
+
+# More than a file may have by the shell's limit: an end like that by a full disk.
+status=0
+(ulimit -f 64 && exec "$strata" record --buffer "$name" -o limited -t 30 >record.out 2>record.err) || status=$?
+[ $status -eq 1 ] || fail "the recorder ended with $status at the limit of files"
+grep -q 'cannot be written: File too large' record.err || fail "limited: $(cat record.err)"
+! is_on || fail "tracing is on after the limit"
+"$strata" report limited >/dev/null 2>&1 || fail "what is there cannot be read"
+# For ever, nearly.
+"$strata" record --buffer "$name" -o long -t 18446744074 -e guest >record.out 2>record.err &
+recorder=$!
+until_true test -s long/percpu/trace.raw
+sleep 0.5
+kill -TERM $recorder 2>/dev/null || fail "a long time has ended"
+wait $recorder || fail "long ended with $?"
 
 # Left on; somebody else changes the mask; a size that it is not.
 "$strata" record --buffer "$name" -o fourth -t 1 --leave-on -e guest >record.out 2>record.err || fail "fourth"
