@@ -337,7 +337,7 @@ static unsigned stride(unsigned dimensions)
 #if defined(__SANITIZE_ADDRESS__)
     unsigned ordinary = dimensions > 1 ? 1009 : 211;
 #else
-    unsigned ordinary = dimensions > 1 ? 101 : 19;
+    unsigned ordinary = dimensions > 1 ? 211 : 37;
 #endif
 
     return getenv("STRATA_TEST_LONG") ? 1 : ordinary;
