@@ -7,11 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/tracefs.h"
 
 #define PREFIX "strata-agent-"
+/* How often and how far apart an instance is tried to be removed that somebody still holds. */
+#define REMOVE_TRIES 30
+#define REMOVE_WAIT_US 10000
 
 /* When process PID began: field 22 of its stat file, counted behind the name in brackets, which may
  * hold anything. -ENOENT: it does not live. Source: proc(5). */
@@ -97,6 +102,54 @@ int tracefs_instance_remove(const struct tracefs *tracefs, const char *name)
     if (r < 0)
         return r;
     return unlinkat(tracefs->fd, path, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+/* Only what is safe in a child of a process with threads. It must hold nothing that the next agent wants:
+ * ports can be opened once, addresses be listened at once, and somebody may wait for the end of our output. */
+static _Noreturn void remove_in_child(int fd, const char *path)
+{
+    if (dup2(fd, 0) < 0)
+        _exit(errno);
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, 1, ~0u, 0) < 0)
+#endif
+        for (int i = 1; i < 1024; i++)
+            close(i);
+    for (int i = 0; i < REMOVE_TRIES; i++) {
+        if (unlinkat(0, path, AT_REMOVEDIR) == 0)
+            _exit(0);
+        if (errno != EBUSY)
+            break;
+        usleep(REMOVE_WAIT_US); /* who still holds it is closing */
+    }
+    _exit(MIN(errno, 255));
+}
+
+int tracefs_instance_remove_by(const struct tracefs *tracefs, const char *name,
+                               const _Atomic bool *ending, unsigned ms)
+{
+    char path[300];
+    int r = path_of(name, path, sizeof path);
+    int status;
+    pid_t child;
+
+    if (r < 0)
+        return r;
+    child = fork();
+    if (child < 0)
+        return tracefs_instance_remove(tracefs, name);
+    if (child == 0)
+        remove_in_child(tracefs->fd, path);
+    for (unsigned waited = 0; waited <= ms; waited += atomic_load(ending)) {
+        pid_t done = waitpid(child, &status, WNOHANG);
+
+        if (done < 0 && errno != EINTR)
+            return -errno;
+        if (done == child)
+            return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+        usleep(1000);
+    }
+    return -EINPROGRESS;
 }
 
 int tracefs_instance_sweep(const struct tracefs *tracefs)

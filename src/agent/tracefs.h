@@ -8,6 +8,8 @@
  * whether it is mounted anywhere at all. Source of paths and meanings: Linux
  * Documentation/trace/ftrace.rst. */
 
+#include <stdatomic.h>
+
 #include "base/fault.h"
 #include "base/macro.h"
 
@@ -50,5 +52,10 @@ int tracefs_instance_open(const struct tracefs *tracefs, const char *name, int *
 int tracefs_instance_make(const struct tracefs *tracefs, char *ret_name, size_t size, int *ret_fd);
 /* -EBUSY: somebody has it open, or a tracer runs in it. */
 int tracefs_instance_remove(const struct tracefs *tracefs, const char *name);
+/* The same by a child process, since with a thousand events enabled the kernel takes seconds for it, and
+ * nothing cuts that short. Once *ENDING is true it is waited for at most MS more. -EINPROGRESS: it goes
+ * on. */
+int tracefs_instance_remove_by(const struct tracefs *tracefs, const char *name,
+                               const _Atomic bool *ending, unsigned ms);
 /* Removes those whose maker is dead. Returns how many. Without /proc nobody is known to be dead. */
 int tracefs_instance_sweep(const struct tracefs *tracefs);

@@ -12,8 +12,8 @@
 /* The kernel's ring is filled to this share when a reader is woken, so that there is time to read it
  * before it is full. */
 #define WATERMARK_PERCENT 25
-/* How long an instance is tried to be removed that somebody still holds. */
-#define REMOVE_TRIES 20
+/* How long the end of the agent may wait for the kernel to remove an instance. */
+#define REMOVE_MS 500
 
 void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct say *say_to,
                  struct bell *sender, const _Atomic bool *cancel)
@@ -37,14 +37,13 @@ void tracer_clear(struct tracer *tracer)
     if (tracer->dir >= 0)
         close(tracer->dir);
     if (*tracer->instance) {
-        int r = -EBUSY;
+        int r = tracefs_instance_remove_by(tracer->tracefs, tracer->instance, tracer->cancel,
+                                           REMOVE_MS);
 
-        for (int i = 0; i < REMOVE_TRIES && r == -EBUSY; i++) {
-            if (i > 0)
-                usleep(10000);
-            r = tracefs_instance_remove(tracer->tracefs, tracer->instance);
-        }
-        if (r < 0)
+        if (r == -EINPROGRESS)
+            say(tracer->say, "the kernel goes on removing %s/instances/%s", tracer->tracefs->path,
+                tracer->instance);
+        else if (r < 0)
             say(tracer->say, "%s/instances/%s cannot be removed: %s", tracer->tracefs->path,
                 tracer->instance, strerror(-r));
     }

@@ -41,7 +41,8 @@ void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const str
  * true. On failure nothing is left of it, FAULT says what went wrong and *RET_HINT what to do (""). */
 int tracer_set_up(struct tracer *tracer, struct link_setup setup, size_t queue_bytes,
                   struct fault *fault, const char **ret_hint);
-/* Removes all. Also the clock is forgotten. */
+/* Removes all. Also the clock is forgotten. When `cancel` is true the kernel is not waited for longer than
+ * a moment; it finishes what is left behind our back. */
 void tracer_clear(struct tracer *tracer);
 
 static inline bool tracer_is_set_up(const struct tracer *tracer)

@@ -293,6 +293,7 @@ static void test_tracefs_page(void **state)
 static void test_tracefs_files(void **state)
 {
     const char *folder = *state;
+    static const _Atomic bool ending;
     struct tracefs tracefs;
     struct fault fault = {0};
     char *text, name[64];
@@ -344,6 +345,11 @@ static void test_tracefs_files(void **state)
     close(dir);
     assert_int_equal(tracefs_instance_remove(&tracefs, name), 0);
     assert_int_equal(tracefs_instance_remove(&tracefs, name), -ENOENT);
+    assert_int_equal(tracefs_instance_make(&tracefs, name, sizeof name, &dir), 0);
+    close(dir);
+    assert_int_equal(tracefs_instance_remove_by(&tracefs, name, &ending, 10), 0);
+    assert_int_equal(tracefs_instance_remove_by(&tracefs, name, &ending, 10), -ENOENT);
+    assert_int_equal(tracefs_instance_remove_by(&tracefs, "..", &ending, 10), -EINVAL);
     assert_int_equal(tracefs_instance_remove(&tracefs, "strata-agent-x"), 0);
     tracefs_done(&tracefs);
 }
