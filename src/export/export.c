@@ -2,7 +2,12 @@
 #include "export/export.h"
 
 /* One line a format: its name here, and again in the list that options are made of. */
-#define FORMATS(F) F("csv", EXPORT_STREAM, false, export_csv_open)
+/* clang-format off */
+#define FORMATS(F) \
+    F("csv", EXPORT_STREAM, false, export_csv_open) \
+    F("simpletrace", EXPORT_STREAM, true, export_simpletrace_open) \
+    F("trace-events", EXPORT_STREAM, false, export_trace_events_open)
+/* clang-format on */
 
 #define FORMAT(name, target, binary, open) {name, target, binary, open},
 const struct export_format export_formats[] = {FORMATS(FORMAT){NULL}};

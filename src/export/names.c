@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "export/names.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+/* What stands for a name that no class has: taken all the same. */
+static const struct event_class reserved;
+
+int export_names_reserve(struct export_names *names, const char *name)
+{
+    return map_put_str(&names->taken, name, strlen(name), (void *)&reserved);
+}
+
+static bool same_fields(const struct event_class *a, const struct event_class *b)
+{
+    if (strcmp(a->name, b->name) != 0 || a->n_fields != b->n_fields)
+        return false;
+    for (unsigned i = 0; i < a->n_fields; i++) {
+        const struct field *x = &a->fields[i];
+        const struct field *y = &b->fields[i];
+
+        if (strcmp(x->name, y->name) != 0 || strcmp(x->c_type, y->c_type) != 0 ||
+            x->type != y->type)
+            return false;
+    }
+    return true;
+}
+
+static void put_identifier(char *to, const char *name)
+{
+    if (!isalpha((unsigned char)*name))
+        *to++ = '_';
+    for (; *name; name++)
+        *to++ = isalnum((unsigned char)*name) ? *name : '_';
+    *to = '\0';
+}
+
+static _cold_ const char *make(struct export_names *names, const struct event_class *class,
+                               bool *ret_new)
+{
+    size_t size = strlen(class->name) + 16;
+    _cleanup_free_ char *plain = malloc(size);
+    char *name = arena_alloc(&names->arena, size + 16);
+
+    if (!plain || !name)
+        return NULL;
+    put_identifier(plain, class->name);
+    for (unsigned i = 1;; i++) {
+        const struct event_class *other;
+
+        if (i == 1)
+            snprintf(name, size + 16, "%s", plain);
+        else
+            snprintf(name, size + 16, "%s_%u", plain, i);
+        other = map_get_str(&names->taken, name, strlen(name));
+        if (!other)
+            break;
+        if (names->share && other != &reserved && same_fields(other, class))
+            return name;
+    }
+    if (map_put_str(&names->taken, name, strlen(name), (void *)class) < 0)
+        return NULL;
+    *ret_new = true;
+    return name;
+}
+
+const char *export_names_get(struct export_names *names, const struct event_class *class,
+                             bool *ret_new)
+{
+    bool is_new = false;
+
+    if (class->index >= names->n) {
+        unsigned n = MAX(class->index + 1, names->n * 2);
+        const char **bigger = realloc(names->names, n * sizeof *bigger);
+
+        if (!bigger)
+            return NULL;
+        memset(bigger + names->n, 0, (n - names->n) * sizeof *bigger);
+        names->names = bigger;
+        names->n = n;
+    }
+    if (!names->names[class->index])
+        names->names[class->index] = make(names, class, &is_new);
+    if (ret_new)
+        *ret_new = is_new;
+    return names->names[class->index];
+}
+
+void export_names_done(struct export_names *names)
+{
+    free(names->names);
+    map_done(&names->taken);
+    arena_done(&names->arena);
+    *names = (struct export_names){0};
+}
