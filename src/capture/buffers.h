@@ -45,6 +45,9 @@ struct buffers_ops {
                 struct fault *fault);
     /* Whether whoever fills them is gone, so that no more will come. NULL: he does not go before us. */
     bool (*ended)(struct buffers *buffers);
+    /* An errno with FAULT: the buffers' memory was taken away, and what the views show now is nothing that was
+     * ever traced. Is asked of what was looked at, before it is believed. NULL: it stays. */
+    int (*gone)(struct buffers *buffers, struct fault *fault);
     int (*stop)(struct buffers *buffers, struct fault *fault);
     /* 1: somebody else had changed the event mask to *RET_MASK, and it is set again. 0: nobody had. Takes a few
      * microseconds; is due once a second or so. */

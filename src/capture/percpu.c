@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/foreign_file.h"
 #include "strata/percpu_area.h"
 
 #define SHM "/dev/shm/"
@@ -32,7 +32,8 @@ struct percpu_buffers {
     size_t bytes;
     struct strata_percpu_area area;
     struct strata_percpu_view *all_views; /* of every CPU, online or not */
-    uint32_t notified;                    /* `notify` when it was last looked at */
+    uint64_t hz;
+    uint32_t notified; /* `notify` when it was last looked at */
     uint32_t events_set;
     bool changed; /* masks, and not restored */
 };
@@ -181,6 +182,16 @@ static bool ended(struct buffers *buffers)
     return p.fd >= 0 && poll(&p, 1, 0) > 0;
 }
 
+static int gone(struct buffers *buffers, struct fault *fault)
+{
+    if (!foreign_file_gone())
+        return 0;
+    return fault_plain(
+        fault, -EIO, percpu_of(buffers)->path,
+        "somebody made the file smaller: what was in the trace buffers and not taken "
+        "yet is lost");
+}
+
 static int stop(struct buffers *buffers, struct fault *fault)
 {
     struct timespec time = {.tv_nsec = EMISSION};
@@ -223,8 +234,7 @@ static int describe(struct buffers *buffers, struct arena *arena, struct manifes
     ret->kind = "xentrace";
     ret->layer = "hypervisor";
     ret->clock = "tsc";
-    ret->hz =
-        MIN(__atomic_load_n(&percpu->area.control->tsc_hz, __ATOMIC_RELAXED), (uint64_t)INT64_MAX);
+    ret->hz = percpu->hz;
     ret->percpu = about;
     return 0;
 }
@@ -252,7 +262,7 @@ static void percpu_free(struct buffers *buffers)
 
     (void)restore(buffers, false, NULL);
     if (percpu->memory)
-        munmap(percpu->memory, percpu->bytes);
+        foreign_file_unmap();
     if (percpu->fd >= 0)
         close(percpu->fd); /* and with it goes the lock */
     if (percpu->program >= 0)
@@ -269,6 +279,7 @@ static const struct buffers_ops ops = {
     .wait = wait_for,
     .check = check,
     .ended = ended,
+    .gone = gone,
     .stop = stop,
     .pending = pending,
     .changed = changed,
@@ -282,6 +293,7 @@ static const struct buffers_ops ops = {
 static int map_file(struct percpu_buffers *percpu, struct fault *fault)
 {
     struct stat st;
+    int r;
 
     percpu->fd = open(percpu->path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (percpu->fd < 0 && errno == ENOENT)
@@ -303,11 +315,9 @@ static int map_file(struct percpu_buffers *percpu, struct fault *fault)
         return fault_plain(fault, -EINVAL, percpu->path,
                            "is no file of trace buffers, or not yet: it has %zu bytes",
                            percpu->bytes);
-    percpu->memory = mmap(NULL, percpu->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, percpu->fd, 0);
-    if (percpu->memory == MAP_FAILED) {
-        percpu->memory = NULL;
-        return fault_plain(fault, -errno, percpu->path, "cannot be mapped: %s", strerror(errno));
-    }
+    r = foreign_file_map(percpu->fd, percpu->bytes, &percpu->memory);
+    if (r < 0)
+        return fault_plain(fault, r, percpu->path, "cannot be mapped: %s", strerror(-r));
     return 0;
 }
 
@@ -387,6 +397,8 @@ static int open_all(struct percpu_buffers *percpu, const char *name, struct faul
     /* Acquire: what was noted was stored before. */
     if (__atomic_load_n(&percpu->area.control->is_found, __ATOMIC_ACQUIRE))
         put_back(percpu->area.control);
+    percpu->hz =
+        MIN(__atomic_load_n(&percpu->area.control->tsc_hz, __ATOMIC_RELAXED), (uint64_t)INT64_MAX);
     watch_program(percpu);
     return 0;
 }

@@ -72,6 +72,13 @@ void recorder_free(struct recorder *recorder)
     free(recorder);
 }
 
+static int are_gone(const struct recorder *recorder, struct fault *fault)
+{
+    struct buffers *buffers = recorder->buffers;
+
+    return buffers->ops->gone ? buffers->ops->gone(buffers, fault) : 0;
+}
+
 /* ---- A window ---- */
 
 static int put(struct recorder *recorder, unsigned cpu, struct iovec *parts, unsigned n,
@@ -121,7 +128,9 @@ static int take_windows(struct recorder *recorder, unsigned cpu,
         n = 1;
     }
     recorder->damaged += (uint64_t)damaged;
-    r = put(recorder, cpu, parts, n + 1, fault);
+    r = are_gone(recorder, fault);
+    if (r >= 0)
+        r = put(recorder, cpu, parts, n + 1, fault);
     if (r != STREAM_WRITTEN)
         state->counts.records = records;
     return r;
@@ -182,6 +191,8 @@ static int take_cpu(struct recorder *recorder, unsigned cpu, bool all, struct fa
 static int take_all(struct recorder *recorder, bool all, struct fault *fault)
 {
     recorder->was_full = false;
+    if (!recorder->end)
+        recorder->end = are_gone(recorder, fault);
     for (unsigned cpu = 0; cpu < recorder->buffers->n_cpus && !recorder->end; cpu++)
         if (recorder->buffers->views[cpu])
             recorder->end = take_cpu(recorder, cpu, all, fault);

@@ -303,6 +303,43 @@ static void test_disorder(void **state)
     end(&p);
 }
 
+/* Somebody makes the file smaller under the recorder, who may be about to look into it. */
+static void test_gone(void **state)
+{
+    struct program p;
+    struct manifest_source source = {0};
+    struct arena arena = {0};
+    struct fault fault = {0};
+    struct strata_percpu_window windows[2];
+
+    start(&p, &(struct buffers_settings){0}, &plain);
+    emit(&p, 0, EVENT, 5);
+    assert_int_equal(step(&p), RECORDER_GOES_ON);
+    emit(&p, 0, EVENT, 100);
+    emit(&p, 1, EVENT, 7);
+    assert_int_equal(strata_percpu_view_windows(p.buffers->views[0], windows), 1);
+    assert_int_equal(windows[0].size, 2000);
+    assert_int_equal(truncate(p.path, 4096), 0);
+    assert_int_equal(windows[0].data[0], 0);
+    assert_int_equal(step(&p), -EIO);
+    assert_int_equal(recorder_finish(p.recorder, false, &fault), -EIO);
+    assert_int_equal(p.buffers->ops->describe(p.buffers, &arena, &source), 0);
+    assert_int_equal(source.percpu->n_cpus, 2);
+    assert_int_equal(p.buffers->ops->restore(p.buffers, false, &fault), 0);
+    assert_int_equal(read_stream(&p).events[0], 5);
+    assert_int_equal(recorder_totals(p.recorder).records, 5);
+    arena_done(&arena);
+    end(&p);
+
+    /* Between the look at cons and prod and that at the records: what is not there is made up by nobody. */
+    start(&p, &(struct buffers_settings){0}, &plain);
+    emit(&p, 1, EVENT, 300); /* into the second page */
+    assert_int_equal(truncate(p.path, (off_t)p.size - 4096), 0);
+    assert_int_equal(step(&p), -EIO);
+    assert_int_equal(p.stream.written, 0);
+    end(&p);
+}
+
 /* The folder of a recording: what is said of it at the start and at the end. */
 static void test_recording(void **state)
 {
@@ -360,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_choice),   cmocka_unit_test(test_memory),
         cmocka_unit_test(test_full),     cmocka_unit_test(test_threshold),
         cmocka_unit_test(test_disorder), cmocka_unit_test(test_recording),
+        cmocka_unit_test(test_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
