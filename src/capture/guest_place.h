@@ -11,6 +11,7 @@ enum guest_place_kind {
     PLACE_PORT,  /* the host's end of a virtio-serial port: a socket, or PATH.in and PATH.out */
     PLACE_TCP,   /* HOST:PORT, [HOST]:PORT */
     PLACE_VSOCK, /* CID or CID:PORT */
+    PLACE_OLD,   /* a folder: capture/guest_old.h */
 };
 
 /* The port on which the agent listens where none is given, of TCP and vsock. */

@@ -429,6 +429,25 @@ static void do_links(struct guests *guests, uint64_t now)
     }
 }
 
+/* An agent of the old protocol: bytes as they come, no counts, and no end but that nothing comes. */
+static void step_old(struct guests *guests, struct guest *guest, const struct pollfd *fds,
+                     uint64_t now)
+{
+    struct fault fault = {0};
+    int r = old_guest_take(&guest->old, fds, &guest->store, now, &fault);
+
+    guest->progress.bytes = guest->old.bytes;
+    guest->progress.full = guest->old.full;
+    guest->progress.n_cpus = guest->old.n;
+    if (guest->old.full)
+        old_guest_stop(&guest->old, now);
+    if (r < 0)
+        end(guests, guest, r, fault.what);
+    else if (old_guest_is_over(&guest->old, now))
+        end(guests, guest, guest->old.stopped ? 0 : -ENOTCONN,
+            guest->old.stopped ? "" : "all its ports were closed");
+}
+
 static bool all_ended(const struct guests *guests)
 {
     for (unsigned i = 0; i < guests->n; i++)
@@ -437,41 +456,77 @@ static bool all_ended(const struct guests *guests)
     return true;
 }
 
-int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault)
+/* What all guests wait for: two of each, and behind these the ports of the old ones. */
+static unsigned fill_poll(const struct guests *guests, struct pollfd *fds)
 {
-    _cleanup_free_ struct pollfd *fds = calloc(2 * (size_t)guests->n, sizeof *fds);
-    uint64_t now = now_ns(), next;
-    struct timespec time;
-    int r;
+    unsigned n = 2 * guests->n;
 
-    if (!fds)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    do_links(guests, now);
     for (unsigned i = 0; i < guests->n; i++) {
         const struct guest *guest = &guests->guests[i];
 
         fds[2 * i] = (struct pollfd){guest->channel, POLLIN, 0};
         fds[2 * i + 1] =
             (struct pollfd){guest->link == LINK_IS_PENDING ? guest->link_fd : -1, POLLOUT, 0};
+        if (guest->plan.old && !guest->ended) {
+            old_guest_poll(&guest->old, &fds[n]);
+            n += guest->old.n + 1;
+        }
     }
-    if (all_ended(guests))
-        return 0;
-    next = next_retry(guests);
-    sleep = MIN(sleep, next > now ? next - now : 0);
-    time = (struct timespec){.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
-    r = ppoll(fds, 2 * (nfds_t)guests->n, &time, mask);
-    if (r < 0 && errno != EINTR)
-        return fault_plain(fault, -errno, NULL, "cannot wait for the guests: %s", strerror(errno));
-    now = now_ns();
-    for (unsigned i = 0; r > 0 && i < guests->n; i++) {
+    return n;
+}
+
+static void serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
+{
+    const struct pollfd *ports = fds + 2 * (size_t)guests->n;
+
+    for (unsigned i = 0; i < guests->n; i++) {
         struct guest *guest = &guests->guests[i];
 
+        if (guest->plan.old) {
+            unsigned n = guest->ended ? 0 : guest->old.n + 1;
+
+            if (n > 0)
+                step_old(guests, guest, ports, now);
+            ports += n;
+            continue;
+        }
         if (fds[2 * i].revents)
             (void)listen_to(guests, guest, now);
         if (fds[2 * i + 1].revents && guest->link == LINK_IS_PENDING &&
             connected(guests, guest, now) < 0)
             see_death(guests, guest);
     }
+}
+
+int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault)
+{
+    size_t n_fds = 2 * (size_t)guests->n;
+    _cleanup_free_ struct pollfd *fds = NULL;
+    uint64_t now = now_ns(), next;
+    struct timespec time;
+    unsigned n;
+    int r;
+
+    for (unsigned i = 0; i < guests->n; i++)
+        if (guests->guests[i].plan.old)
+            n_fds += guests->guests[i].old.n + 1;
+    fds = calloc(n_fds, sizeof *fds);
+    if (!fds)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    do_links(guests, now);
+    n = fill_poll(guests, fds);
+    if (all_ended(guests))
+        return 0;
+    next = next_retry(guests);
+    sleep = MIN(sleep, next > now ? next - now : 0);
+    time = (struct timespec){.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
+    r = ppoll(fds, n, &time, mask);
+    if (r < 0 && errno != EINTR)
+        return fault_plain(fault, -errno, NULL, "cannot wait for the guests: %s", strerror(errno));
+    now = now_ns();
+    if (r < 0)
+        memset(fds, 0, n_fds * sizeof *fds);
+    serve(guests, fds, now);
     check_sizes(guests, now);
     if (!guests->written) {
         r = guests_write_manifest(guests, false, fault);
@@ -485,15 +540,20 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
 void guests_stop(struct guests *guests)
 {
     struct guest_packet packet = {.kind = PACKET_STOP};
+    uint64_t now = now_ns();
 
     if (guests->stopping)
         return;
     guests->stopping = true;
-    guests->stop_by = now_ns() + STOP_PATIENCE;
-    for (unsigned i = 0; i < guests->n; i++)
-        if (!guests->guests[i].ended &&
-            guest_packet_send(guests->guests[i].channel, &packet, NULL, 0) < 0)
-            see_death(guests, &guests->guests[i]);
+    guests->stop_by = now + STOP_PATIENCE;
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+
+        if (guest->plan.old)
+            old_guest_stop(&guest->old, now);
+        else if (!guest->ended && guest_packet_send(guest->channel, &packet, NULL, 0) < 0)
+            see_death(guests, guest);
+    }
 }
 
 static bool is_empty(int folder)
@@ -539,7 +599,24 @@ static void free_guest(struct guest *guest)
         free(part->problems);
     }
     free(guest->parts);
+    if (guest->plan.old)
+        old_guest_done(&guest->old);
     guest_store_done(&guest->store);
+}
+
+static int open_old(struct guests *guests, struct guest *guest, struct fault *fault)
+{
+    int r = 0;
+
+    if (guest->plan.tree)
+        r = old_guest_copy_tree(guest->plan.tree, &guest->store, fault);
+    if (r >= 0)
+        r = old_guest_open(guest->plan.old, guest->plan.cpus, guests->max_size, &guest->old, fault);
+    if (r >= 0) {
+        guest->was_running = true;
+        guest->link = LINK_IS_GIVEN;
+    }
+    return r;
 }
 
 static int open_guest(struct guests *guests, const struct guest_plan *plan,
@@ -548,7 +625,7 @@ static int open_guest(struct guests *guests, const struct guest_plan *plan,
     struct guest *guest = &guests->guests[guests->n];
     int r;
 
-    *guest = (struct guest){.plan = *plan, .channel = -1};
+    *guest = (struct guest){.plan = *plan, .channel = -1, .old.control = {.in = -1, .out = -1}};
     r = guest_store_open(guests->folder, plan->name, &guest->store, fault);
     if (r < 0)
         return r;
@@ -559,6 +636,8 @@ static int open_guest(struct guests *guests, const struct guest_plan *plan,
     r = make_first(guest, fault);
     if (r < 0)
         return r;
+    if (plan->old)
+        return open_old(guests, guest, fault);
     return guest_child_start(&guests->wishes, user, guests->max_size, &guest->pid, &guest->channel,
                              fault);
 }

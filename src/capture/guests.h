@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "capture/guest_child.h"
+#include "capture/guest_old.h"
 #include "capture/guest_place.h"
 #include "capture/guest_store.h"
 #include "manifest/manifest.h"
@@ -15,6 +16,9 @@
 struct guest_plan {
     const char *name;
     struct guest_place place;
+    const char *old; /* the folder with the ports of an agent that speaks the old protocol alone */
+    unsigned cpus;   /* of it; 0: as many as there are */
+    const char *tree;
 };
 
 /* The trace of one kernel. */
@@ -39,8 +43,9 @@ enum guest_link {
 struct guest {
     struct guest_plan plan;
     struct guest_store store;
-    pid_t pid;   /* 0: its child has ended */
-    int channel; /* -1: the same */
+    struct old_guest old; /* where the plan says so: then there is no child */
+    pid_t pid;            /* 0: its child has ended */
+    int channel;          /* -1: the same */
     enum guest_link link;
     int link_fd;       /* while pending */
     uint64_t retry_at; /* ns */

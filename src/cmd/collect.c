@@ -25,12 +25,13 @@
 
 struct collect_options {
     const char *output;
-    struct strings ports, fifos, tcps, vsocks;
+    struct strings ports, fifos, tcps, vsocks, olds;
     const char *key;
     struct strings events, filters;
     const char *clock;
     uint64_t buffer, queue, keep, level, max_size, seconds, cpus;
-    bool kallsyms, strict, print_qemu, print_libvirt, old;
+    const char *tracefs;
+    bool kallsyms, strict, print_qemu, print_libvirt;
 };
 
 #define MEMBER(m) offsetof(struct collect_options, m)
@@ -43,6 +44,10 @@ static const struct option where_table[] = {
     {OPTION_STRINGS, 0, "tcp", "[NAME=]HOST:PORT", "where its agent listens; needs --key",
      MEMBER(tcps)},
     {OPTION_STRINGS, 0, "vsock", "[NAME=]CID:PORT", "the same by vsock", MEMBER(vsocks)},
+    {OPTION_STRINGS, 0, "old", "[NAME=]DIR", "FIFOs or sockets of an old agent's ports",
+     MEMBER(olds)},
+    {OPTION_NUMBER, 0, "cpus", "N", "of an old agent: make FIFOs for so many", MEMBER(cpus)},
+    {OPTION_STRING, 0, "tracefs", "DIR", "of an old agent: a copy of its tracefs", MEMBER(tracefs)},
     {OPTION_STRING, 0, "key", "FILE", "holds the key that the agents know", MEMBER(key)},
     {OPTION_END},
 };
@@ -151,10 +156,11 @@ static int add_plans(struct plans *plans, const struct strings *strings, enum gu
                 return cmd_usage_error("collect",
                                        "two guests are called %s; give them names: NAME=%s",
                                        plan->name, where);
-        if (guest_place_parse(kind, where, &plan->place, &fault) < 0) {
+        if (kind != PLACE_OLD && guest_place_parse(kind, where, &plan->place, &fault) < 0) {
             cmd_fault(&fault);
             return EXIT_COULD_NOT;
         }
+        plan->place.text = where;
         plans->n++;
     }
     return EXIT_FINE;
@@ -179,6 +185,14 @@ static int make_plans(const struct collect_options *options, struct plans *plans
         status = add_plans(plans, &options->tcps, PLACE_TCP);
     if (status == EXIT_FINE)
         status = add_plans(plans, &options->vsocks, PLACE_VSOCK);
+    first = plans->n;
+    if (status == EXIT_FINE)
+        status = add_plans(plans, &options->olds, PLACE_OLD);
+    for (; first < plans->n; first++) {
+        plans->items[first].old = plans->items[first].place.text;
+        plans->items[first].tree = options->tracefs;
+        plans->items[first].cpus = (unsigned)options->cpus;
+    }
     return status;
 }
 
@@ -312,10 +326,12 @@ static int sum_up(const struct guest *guest, const char *folder, bool strict)
     const struct guest_part *part = &guest->parts[guest->n_parts - 1];
     char size[16];
 
-    printf("%s: %s of %" PRIu32 " CPU%s, %" PRIu64 " event%s written to %s/guest-%s\n",
-           guest->plan.name, bytes_text(size, sizeof size, progress->bytes), progress->n_cpus,
-           plural(progress->n_cpus), progress->events, plural(progress->events), folder,
-           guest->plan.name);
+    bytes_text(size, sizeof size, progress->bytes);
+    printf("%s: %s of %" PRIu32 " CPU%s, ", guest->plan.name, size, progress->n_cpus,
+           plural(progress->n_cpus));
+    if (!guest->plan.old) /* an old agent counts nothing */
+        printf("%" PRIu64 " event%s ", progress->events, plural(progress->events));
+    printf("written to %s/guest-%s\n", folder, guest->plan.name);
     if (part->n_pairs)
         printf(
             "  its clock %s is related to the host's by %u exchange%s, the best within %.0f us\n",
@@ -377,31 +393,39 @@ static void raise_files(void)
 
 static int print_lines(const struct collect_options *options)
 {
-    bool fifos = options->fifos.n > 0;
-    const struct strings *paths = fifos ? &options->fifos : &options->ports;
+    bool fifos = options->fifos.n > 0, old = options->olds.n > 0;
+    const struct strings *paths = old ? &options->olds : fifos ? &options->fifos : &options->ports;
+    unsigned cpus = (unsigned)options->cpus;
     char name[72];
     const char *path;
 
     if (paths->n != 1)
-        return cmd_usage_error("collect", "for which port? give one --port=PATH or --fifo=PATH");
+        return cmd_usage_error("collect", "for which port? give one --port=PATH or --fifo=PATH, or "
+                                          "--old=DIR and --cpus=N");
+    if (old && (cpus == 0 || cpus > LINK_CPUS_MAX))
+        return cmd_usage_error("collect", "for how many CPUs? --cpus=N");
     path = split_name(paths->items[0], 0, name, sizeof name);
     if (options->print_qemu)
-        collect_print_qemu(path, fifos, false, 0);
+        collect_print_qemu(path, fifos, old, cpus);
     if (options->print_libvirt)
-        collect_print_libvirt(path, fifos, false, 0);
+        collect_print_libvirt(path, fifos, old, cpus);
     return EXIT_FINE;
 }
 
 static int check(const struct collect_options *options, int n)
 {
+    unsigned guests = options->ports.n + options->fifos.n + options->tcps.n + options->vsocks.n;
+
     if (n > 0)
         return cmd_usage_error("collect", "it takes no operands; guests are given by options");
-    if (options->ports.n + options->fifos.n + options->tcps.n + options->vsocks.n == 0)
+    if (guests + options->olds.n == 0)
         return cmd_usage_error("collect",
-                               "from which guest? give --port, --fifo, --tcp or --vsock");
+                               "from which guest? give --port, --fifo, --tcp, --vsock or --old");
     if (!options->output)
         return cmd_usage_error("collect", "where to? --output=FOLDER is missing");
-    if (options->events.n + options->filters.n == 0)
+    if (options->cpus > LINK_CPUS_MAX)
+        return cmd_usage_error("collect", "--cpus goes up to %u", LINK_CPUS_MAX);
+    if (guests > 0 && options->events.n + options->filters.n == 0)
         return cmd_usage_error("collect", "which events? give --event=GLOB, as in -e 'sched:*'");
     if (options->tcps.n && !options->key)
         return cmd_usage_error("collect", "--tcp needs --key=FILE");
@@ -471,6 +495,7 @@ end:
     strings_done(&options.fifos);
     strings_done(&options.tcps);
     strings_done(&options.vsocks);
+    strings_done(&options.olds);
     strings_done(&options.events);
     strings_done(&options.filters);
     return status;

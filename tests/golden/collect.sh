@@ -182,6 +182,37 @@ beats keyed v 1 | cmp - 1
 ends no-key 1 'the agent wants a key'
 ends wrong-key 1 'the key is another one'
 
+# The old protocol, with what decodes the pages from elsewhere.
+mkdir old
+"$strata" collect -o old/out --old=v=old --cpus=2 --tracefs=good/out/guest-v >old/said 2>old/told &
+pid=$!
+for _ in $(seq 200); do
+    [ ! -p old/agent-ctl-path.in ] || break
+    sleep 0.05
+done
+python3 "$here/collect_agent.py" old old >old/agent.out 2>&1 &
+echo $! >old/pid
+for _ in $(seq 200); do
+    [ "$(cat old/out/guest-v/cpu1.raw 2>/dev/null | wc -c)" -ne 20480 ] || break
+    sleep 0.05
+done
+kill -TERM $pid
+wait $pid || fail "old: $(cat old/told)"
+beats old v 0 >0
+seq 0 499 | cmp - 0
+beats old v 1 >1
+seq 1000 1506 | cmp - 1
+grep -q '45.1 kB of 2 CPUs, written to' old/said
+[ ! -s old/agent.out ] || fail "$(cat old/agent.out)"
+status=0
+"$strata" collect -o x --old=good >out.txt 2>err.txt || status=$?
+[ $status -eq 1 ]
+grep -q 'there are no FIFOs or sockets' err.txt
+"$strata" collect --print-qemu --old=/run/o --cpus=40 >lines
+grep -qF 'max_ports=42' lines
+grep -qF "pipe,id=strata41,path=/run/o/trace-path-cpu39'" lines
+grep -qF 'nr=41,chardev=strata41,name=trace-path-cpu39' lines
+
 # Usage.
 usage() {
     status=0

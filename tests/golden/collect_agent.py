@@ -4,6 +4,7 @@
 (strata-agent-protocol(5)), and behaves or misbehaves as it is told.
 
     collect_agent.py SOCKET BEHAVIOUR [KEYFILE]
+    collect_agent.py FOLDER old             by the old protocol
 """
 import hmac
 import os
@@ -278,8 +279,26 @@ class Agent:
                 return False
 
 
+def old(folder):
+    """Writes pages by the old protocol into the FIFOs of FOLDER, in pieces of any size."""
+    control = open(folder + "/agent-ctl-path.in", "rb", buffering=0)
+    while control.read(2) != b"1\n":
+        pass
+    ports = [open(f"{folder}/trace-path-cpu{cpu}.out", "wb", buffering=0) for cpu in range(2)]
+    for cpu, port in enumerate(ports):
+        pages = b"".join(page(cpu * 1000 + i * PER_PAGE) for i in range(5))
+        for at in range(0, len(pages), 999):
+            port.write(pages[at:at + 999])
+    if control.read(2) != b"0\n":
+        sys.exit("it was not stopped")
+    ports[1].write(page(1000 + 5 * PER_PAGE, 7))
+
+
 def main():
     path, behaviour = sys.argv[1:3]
+    if behaviour == "old":
+        old(path)
+        return
     key = open(sys.argv[3], "rb").read().strip() if len(sys.argv) > 3 else None
     agent = Agent(path, behaviour, key)
     for _ in range(40):
