@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "capture/guest_session.h"
+#include "capture/guest_store.h"
+
+/* The host's session with a guest that says anything. The first byte is what is asked of it; then come
+ * steps:
+ *
+ *   0…17  a frame of that type, rightly sealed: u16 length, body
+ *   18    a packed frame: u8 type, u16 length, u16 unpacked, body
+ *   19    bytes as they are: u16 length, bytes
+ *   20    time passes: u8, of 64 ms
+ *   21    the connection is lost, and made again
+ *   22    it is to stop
+ *   23    nothing that the host says is taken any more
+ */
+
+struct seen {
+    struct guest_session session;
+    bool in_file;
+    uint64_t bytes;
+    uint64_t max_size;
+};
+
+static int file_begin(void *owner, const char *path, struct fault *fault)
+{
+    struct seen *seen = owner;
+
+    (void)fault;
+    (void)guest_store_takes(path, strlen(path));
+    seen->in_file = true;
+    return 0;
+}
+
+static int file_put(void *owner, const void *p, size_t size, struct fault *fault)
+{
+    const struct seen *seen = owner;
+
+    (void)fault;
+    if (!seen->in_file || size == 0)
+        abort();
+    free(memcpy(malloc(size), p, size));
+    return 0;
+}
+
+static int file_end(void *owner, struct fault *fault)
+{
+    struct seen *seen = owner;
+
+    (void)fault;
+    if (!seen->in_file)
+        abort();
+    seen->in_file = false;
+    return 0;
+}
+
+static int pages(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint32_t page_size,
+                 bool missed, struct fault *fault)
+{
+    struct seen *seen = owner;
+
+    (void)fault;
+    if (cpu >= LINK_CPUS_MAX || size == 0 || size % page_size != 0 || page_size < 64)
+        abort();
+    seen->bytes += size;
+    if (seen->max_size && seen->bytes > seen->max_size)
+        abort();
+    memcpy(seen->session.scratch, p, page_size);
+    if (missed)
+        guest_page_mark_missed(seen->session.scratch, seen->session.big_endian,
+                               seen->session.long_size);
+    return 0;
+}
+
+static void fact(void *owner, const char *name, const char *value)
+{
+    (void)owner;
+    if (strlen(name) >= 512 || strlen(value) >= 256)
+        abort();
+}
+
+static void pair(void *owner, const struct guest_pair *made)
+{
+    (void)owner;
+    if (made->error_ns > UINT64_C(60000000000))
+        abort();
+}
+
+static int part(void *owner, struct fault *fault)
+{
+    (void)owner;
+    (void)fault;
+    return 0;
+}
+
+static const struct guest_ops ops = {file_begin, file_put, file_end, pages, fact, pair, part};
+
+struct bytes {
+    const uint8_t *next, *end;
+};
+
+static unsigned take(struct bytes *bytes, unsigned n)
+{
+    unsigned v = 0;
+
+    while (n-- > 0)
+        v = v << 8 | (bytes->next < bytes->end ? *bytes->next++ : 0u);
+    return v;
+}
+
+static int receive(struct seen *seen, const uint8_t *p, size_t size, uint64_t now)
+{
+    int r = 0;
+
+    while (size > 0 && r == 0) {
+        size_t room;
+        uint8_t *to = guest_session_room(&seen->session, &room);
+
+        if (room == 0)
+            abort();
+        room = MIN(room, size);
+        memcpy(to, p, room);
+        p += room;
+        size -= room;
+        r = guest_session_received(&seen->session, room, now, NULL);
+    }
+    return r;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct guest_event event = {"a:*", ""};
+    static uint8_t frame[LINK_HEADER_SIZE + 65536];
+    const uint8_t nonce[LINK_NONCE_SIZE] = {1};
+    struct bytes bytes = {data, data + size};
+    unsigned how = take(&bytes, 1);
+    struct guest_wishes wishes = {.events = &event,
+                                  .n_events = 1,
+                                  .clock = "",
+                                  .key = how & 1 ? "key" : NULL,
+                                  .key_size = 3,
+                                  .max_size = how & 2 ? 1000 : 0};
+    struct seen seen = {.max_size = wishes.max_size};
+    uint64_t now = UINT64_C(1000000000), number = 0, next = 0;
+    bool deaf = false;
+    int r = 0;
+
+    if (guest_session_init(&seen.session, &wishes, &ops, &seen) < 0)
+        abort();
+    guest_session_connected(&seen.session, nonce, now);
+    while (bytes.next < bytes.end && seen.session.state != GUEST_OVER) {
+        unsigned op = take(&bytes, 1) % 24;
+        unsigned type = op == 18 ? take(&bytes, 1) : op;
+        unsigned length = op <= 19 ? take(&bytes, 2) : 0;
+        unsigned unpacked = op == 18 ? take(&bytes, 2) : length;
+        uint8_t *body = frame + LINK_HEADER_SIZE;
+
+        length = (unsigned)MIN((size_t)length, (size_t)(bytes.end - bytes.next));
+        if (op != 18)
+            unpacked = length;
+        memcpy(body, bytes.next, length);
+        bytes.next += length;
+        /* What only chance would find. */
+        if (op == LINK_HELLO && length >= 2 + LINK_NONCE_SIZE)
+            memcpy(body + 2, seen.session.nonce, LINK_NONCE_SIZE);
+        if (op == LINK_PONG && length >= 16) {
+            store_le64(body, seen.session.token);
+            store_le64(body + 8, seen.session.ping_sent);
+        }
+        if (op == LINK_AUTH && wishes.key && length == SHA256_SIZE && body[0] & 1)
+            link_agent_proof(wishes.key, wishes.key_size, seen.session.agent_nonce,
+                             seen.session.nonce, body);
+        if (op <= 18) {
+            link_frame_seal(frame, (uint16_t)type, op == 18 ? LINK_ZSTD : 0, length, unpacked,
+                            number++);
+            r = receive(&seen, frame, LINK_HEADER_SIZE + length, now);
+        } else if (op == 19) {
+            r = receive(&seen, body, length, now);
+        } else if (op == 20) {
+            now += (uint64_t)take(&bytes, 1) << 26;
+        } else if (op == 21) {
+            guest_session_apart(&seen.session);
+            seen.in_file = false;
+            guest_session_connected(&seen.session, nonce, now);
+        } else if (op == 22) {
+            guest_session_stop(&seen.session);
+        } else {
+            deaf = true;
+        }
+        if (r == 0)
+            r = guest_session_tick(&seen.session, now, &next, NULL);
+        if (r == -ESTALE || r == -ECONNRESET) {
+            guest_session_apart(&seen.session);
+            seen.in_file = false;
+            guest_session_connected(&seen.session, nonce, now);
+            r = 0;
+        }
+        if (r < 0)
+            break;
+        if (!deaf) {
+            size_t pending;
+
+            (void)guest_session_pending(&seen.session, &pending);
+            guest_session_sent(&seen.session, pending);
+        }
+    }
+    /* However it goes on, a session that is to stop comes to an end; but for one that looks for its agent:
+     * that is given up by whoever owns it. */
+    guest_session_stop(&seen.session);
+    for (unsigned i = 0; r == 0 && seen.session.state != GUEST_OVER; i++) {
+        r = guest_session_tick(&seen.session, now, &next, NULL);
+        if (seen.session.state == GUEST_APART ||
+            (seen.session.state == GUEST_HELLO && seen.session.has_session))
+            break;
+        if (i > 10000)
+            abort();
+        now += UINT64_C(100000000);
+    }
+    guest_session_done(&seen.session);
+    return 0;
+}
