@@ -208,8 +208,6 @@ int xen_store_open(struct xen_store **ret)
     if (fd < 0)
         fd = connect_socket("/var/run/xenstored/socket");
     if (fd < 0)
-        fd = open("/dev/xen/xenbus", O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
         return -ENOENT;
     store = calloc(1, sizeof *store);
     if (!store) {

@@ -19,8 +19,9 @@
 
 struct xen_store;
 
-/* Connects to xenstored's socket, or to the device that leads to one in another domain. -ENOENT: neither
- * is there. */
+/* Connects to xenstored's socket. -ENOENT: there is none. The device that leads to an xenstored in another
+ * domain, /dev/xen/xenbus, is not tried: while none answers, Linux holds whoever writes there where no signal
+ * reaches him. */
 int xen_store_open(struct xen_store **ret);
 void xen_store_free(struct xen_store *store);
 

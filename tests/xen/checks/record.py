@@ -44,7 +44,8 @@ def folder(name):
 recorded, events, source = folder("all")
 console = check.text("serial.log")
 xen = source["xen"]
-check.expect("Xen's version", f"Xen version {xen['version']} " in console, xen["version"])
+version = xen["version"] + xen.get("extra", "")
+check.expect("Xen's version", f"Xen version {version} " in console, version)
 check.equal("the processor's vendor", xen["cpu_vendor"], "amd")
 check.equal("the scheduler", xen["scheduler"], "credit2")
 check.equal("the CPUs", (xen["cpus"], xen["offline"]), ([0, 1], []))
@@ -105,6 +106,11 @@ check.expect(
 )
 check.equal("globs: all of the guest's cpuids", sum(e.name == "cpuid" and e.fields["leaf"] == 0x40000001 for e in events), guest.ROUNDS)
 check.expect("globs: what was left out is told", "were left out" in check.text("globs.log"))
+recorded, events, source = folder("own")
+check.equal("own: all of them, and nothing else, by name and with their fields",
+    [(e.name, e.fields) for e in events],
+    [("my_event", {"magic": 0xDECAFBAD, "one": 1, "round": n}) for n in range(guest.ROUNDS)],
+)
 recorded, events, source = folder("cpu")
 check.equal("cpu: that one", {e.cpu for e in events}, {1})
 

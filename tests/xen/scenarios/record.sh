@@ -34,6 +34,16 @@ start_record globs -e 'vmexit,csched2_*,cpuid,domain_*'
 run_guest pvh
 kill -TERM $recorder
 finished globs
+# Events of the guest's own, as xentrace_format's files declare them, and kept with the trace.
+cat >own.formats <<'END'
+# The guest says hello.
+0x0800f123  CPU%(cpu)d  %(tsc)d (+%(reltsc)8d)  my_event  [ magic = 0x%(1)08x, one = %(2)d, round = %(3)d ]
+END
+start own strata record --xen -o own --events own.formats -e my_event
+until_true 20 test -e own/xen/trace.raw
+run_guest pvh
+kill -TERM $recorder
+finished own
 start_record cpu --cpu 1
 work 10
 kill -TERM $recorder
