@@ -365,14 +365,21 @@ static int make_views(struct percpu_buffers *percpu, struct fault *fault)
 }
 
 /* To see when the program ends that made the buffers. One that is not found may be in another pid
- * namespace: then it is as if it never did. */
+ * namespace: then it is as if it never did, and that is told. */
 static void watch_program(struct percpu_buffers *percpu)
 {
 #ifdef SYS_pidfd_open
     uint32_t pid = get(&percpu->area.control->pid);
 
-    if (pid > 0 && pid <= INT32_MAX)
-        percpu->program = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    if (pid == 0 || pid > INT32_MAX)
+        return;
+    percpu->program = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    if (percpu->program < 0 && errno == ESRCH)
+        snprintf(
+            percpu->buffers.notice, sizeof percpu->buffers.notice,
+            "process %u, which made these buffers, has ended, or runs in another container: its "
+            "end cannot be waited for",
+            (unsigned)pid);
 #else
     (void)percpu;
 #endif

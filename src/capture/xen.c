@@ -456,6 +456,10 @@ static int open_all(struct xen_buffers *xen, bool xenctrl, struct fault *fault)
     r = xen_control_physinfo(&xen->control, &physinfo);
     if (r < 0)
         return refused(fault, r, "tell how many CPUs there are");
+    if (physinfo.cpu_max >= CPU_LIST_MAX)
+        return fault_plain(fault, -EPROTO, "",
+                           "this Xen has CPUs up to %u, more than the %u known here",
+                           (unsigned)physinfo.cpu_max, CPU_LIST_MAX);
     xen->buffers.n_cpus = physinfo.cpu_max + 1;
     xen->buffers.views = calloc(xen->buffers.n_cpus, sizeof *xen->buffers.views);
     xen->all_views = calloc(xen->buffers.n_cpus, sizeof *xen->all_views);

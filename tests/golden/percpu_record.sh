@@ -228,6 +228,20 @@ wrong 'what it says of its sizes cannot be' ./damaged
 
 # A cons that cannot be, in a file of a program that has long ended: what is there is dropped.
 cp whole damaged
+# number BYTES OFFSET: in the damaged file
+number() {
+    od -A n -t "u$1" -j "$2" -N "$1" damaged | tr -d ' \n'
+}
+info=$(number 4 40)
+buffer=$(($(number 4 $((info + 4 * $(number 2 $((info + 2)))))) * 4096))
+printf '\001' | dd of=damaged bs=1 seek=$buffer conv=notrunc 2>/dev/null
+[ "$(number 4 $buffer)" -ne "$(number 4 $((buffer + 4)))" ] || fail "this cannot be"
 "$strata" record --buffer ./damaged -o sixth -t 1 >record.out 2>record.err || fail "a file of no program: $(cat record.err)"
+grep -q '^strata: process [0-9]*, which made these buffers, has ended' record.err || fail "no program: $(cat record.err)"
+[ "$(number 4 $buffer)" -eq "$(number 4 $((buffer + 4)))" ] || fail "cons is left in disorder"
+cp whole damaged
+printf '\001' | dd of=damaged bs=1 seek=$buffer conv=notrunc 2>/dev/null
+! "$strata" record --buffer ./damaged -o seventh --backlog -t 1 2>record.err || fail "a backlog of disorder"
+grep -q 'the trace buffer of CPU 0 is damaged' record.err || fail "$(cat record.err)"
 ! "$strata" record --buffer a --xen -o never 2>err || fail "--buffer and --xen"
 grep -q 'one at a time' err || fail "$(cat err)"
