@@ -54,7 +54,7 @@ run no-cpu strata record --xen -o no-cpu --cpu 7 -t 1
 run exists strata record --xen -o same-size -t 1
 mask >mask.wrong
 
-# A disk that gets full (a recorder keeps half of it free for the trace's description), by itself and with a reserve.
+# A disk that gets full (a recorder keeps a little of it free for the trace's description), by itself and with a reserve.
 mkdir /small
 mount -t tmpfs -o size=512k small /small
 start disk-full strata record --xen -o /small/trace --reserve 0
