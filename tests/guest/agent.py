@@ -15,8 +15,10 @@ class Agent:
         self.pid = int(machine.text(f"{command} 2>>{LOG} >{output} & echo $!"))
 
     def is_running(self):
-        # A zombie has no command line; the shell that started it does not always ask for it.
-        return self.machine.text(f"cat /proc/{self.pid}/cmdline 2>/dev/null || :") != ""
+        """Whether any of its threads has not closed its files yet. A zombie has; the shell that started it does not
+        always ask for it."""
+        states = self.machine.text(f"sed 's/.*) \\(.\\).*/\\1/' /proc/{self.pid}/task/*/stat 2>/dev/null || :")
+        return bool(set(states.split()) - {"Z", "X"})
 
     def signal(self, name):
         self.machine.run(f"kill -{name} {self.pid}")

@@ -11,7 +11,7 @@ from tracefs import TRACEFS
 class Collect:
     """One that was started, and is ended by stop(). FOLDER/trace is what it writes."""
 
-    def __init__(self, run, folder, *options, port=None):
+    def __init__(self, run, folder, *options, port=None, quiet=False):
         self.run = run
         self.folder = f"{folder}/trace"
         self.log = f"{folder}/collect.log"
@@ -21,17 +21,23 @@ class Collect:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True)
         run.collects.append(self)
+        self.quiet = quiet
         self.traces(1)
+        self.look_for_instance()
 
     def traces(self, times):
-        """Waits until it says for the TIMES-th time that the guest is traced. `instance` is where, in the guest."""
+        """Waits until it says for the TIMES-th time that the guest is traced."""
         def says_so():
             expect(self.process.poll() is None, "strata collect ended:", self.says())
             return self.says().count("guest: traces") + self.says().count("guest: is connected again") >= times
         try:
             wait_until(says_so, "nothing is traced")
         finally:
-            print("".join("  " + line for line in self.says().splitlines(True)), end="")
+            if not self.quiet:
+                print("".join("  " + line for line in self.says().splitlines(True)), end="")
+
+    def look_for_instance(self):
+        """`instance` is the folder in the guest's tracefs."""
         self.instance = self.run.guest.text(f"echo {TRACEFS}/instances/strata-*")
 
     def says(self):

@@ -1,7 +1,9 @@
-"""The host's ends of the old agents' ports: FIFOs, as virtio-trace's own instructions make them."""
+"""The host's ends of the guest's ports: FIFOs, as virtio-trace's own instructions make them, and a wire that can
+be cut."""
 
 import os
 import select
+import socket
 import threading
 
 from machine import CPUS, wait_until
@@ -17,25 +19,25 @@ class Reader(threading.Thread):
         super().__init__(daemon=True)
         self.fifo = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
         self.wake, self.stop_end = os.pipe()
-        self.path = path
+        self.file = open(path, "ab", buffering=0)
         self.size = 0
         self.start()
 
     def run(self):
-        with open(self.path, "ab", buffering=0) as file:
-            while True:
-                ready = select.select([self.fifo, self.wake], [], [])[0]
-                if self.fifo in ready:
-                    data = os.read(self.fifo, 1 << 20)
-                    file.write(data)
-                    self.size += len(data)
-                elif self.wake in ready:
-                    break
+        while True:
+            ready = select.select([self.fifo, self.wake], [], [])[0]
+            if self.fifo in ready:
+                data = os.read(self.fifo, 1 << 20)
+                self.file.write(data)
+                self.size += len(data)
+            elif self.wake in ready:
+                break
 
     def stop(self):
         """Takes what is there, and no more."""
         os.write(self.stop_end, b"x")
         self.join()
+        self.file.close()
         for fd in self.fifo, self.wake, self.stop_end:
             os.close(fd)
 
@@ -75,3 +77,53 @@ class Host:
                 last[:] = [self.sizes(), time.monotonic()]
             return time.monotonic() - last[1] > seconds
         wait_until(quiet, "data still comes")
+
+
+class Wire(threading.Thread):
+    """A socket PATH that leads to the socket TARGET, until it is cut; then it can be connected again."""
+
+    def __init__(self, path, target):
+        super().__init__(daemon=True)
+        self.path, self.target = path, target
+        self.listening = socket.socket(socket.AF_UNIX)
+        self.listening.bind(path)
+        # Who was let in by a listening socket need not be root.
+        os.chmod(path, 0o666)
+        self.listening.listen()
+        self.ends = []
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                here = self.listening.accept()[0]
+            except OSError:
+                return
+            there = socket.socket(socket.AF_UNIX)
+            there.connect(self.target)
+            self.ends = [here, there]
+            for a, b in (here, there), (there, here):
+                threading.Thread(target=self._carry, args=(a, b), daemon=True).start()
+
+    @staticmethod
+    def _carry(a, b):
+        try:
+            while data := a.recv(65536):
+                b.sendall(data)
+        except OSError:
+            pass
+        for end in a, b:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def cut(self):
+        """What is on its way is lost."""
+        for end in self.ends:
+            end.shutdown(socket.SHUT_RDWR)
+
+    def gone(self):
+        self.listening.close()
+        for end in self.ends:
+            end.close()

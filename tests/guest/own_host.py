@@ -6,6 +6,7 @@ import time
 import events
 from agent import Agent
 from collect import Collect
+from host import Wire
 from machine import CPUS, at_once, expect, wait_until
 from old_host import marks
 from tracefs import EVENTS, TRACEFS, Tracefs
@@ -62,21 +63,21 @@ def collected_ten_times(run):
 
 
 def collector_stalls(run):
-    """The collector stands still for 10 s, of more than any queue holds, and goes on: losses are counted to the
-    event."""
+    """The collector stands still for 10 s, in which more happens than any queue holds: the guest goes on, and what it
+    lost is counted to the event. Then the collector goes on."""
     agent = Agent(run.guest)
     collect = Collect(run, run.folder("collector-stalls"), "--event=sched:sched_process_fork")
-    run.guest.start(marks(60000, 500, "stall", 5000, folder=collect.instance))
-    time.sleep(1)
+    run.guest.run(marks(5000, 500, "stall", folder=collect.instance))
     collect.signal(signal.SIGSTOP)
-    time.sleep(10)
+    back = time.monotonic() + 10
+    run.guest.run(marks(30000, 500, "stall", folder=collect.instance, first=5000))
+    time.sleep(max(0, back - time.monotonic()))
     collect.signal(signal.SIGCONT)
-    status, output = run.guest.ended()
-    expect(status == 0, output)
+    run.guest.run(marks(5000, 500, "stall", folder=collect.instance, first=35000))
     memory = agent.memory()
     items = events.report(run.strata, collect.stop())
     agent.stop()
-    lost = [events.numbered(items, cpu, "stall", 60000) for cpu in range(CPUS)]
+    lost = [events.numbered(items, cpu, "stall", 40000) for cpu in range(CPUS)]
     print(f"  lost per CPU: {lost}; the agent's memory: {memory} KiB")
     expect(min(lost) > 1000, "no losses: the test's load is too small")
     expect(memory < (CPUS * 4 + 4) * 1024, f"the agent held {memory} KiB")
@@ -107,6 +108,7 @@ def collected_agent_killed(run):
     agent.stop("KILL")
     agent = Agent(run.guest)
     collect.traces(2)
+    collect.look_for_instance()
     run.guest.run(marks(5000, 200, "second", folder=collect.instance))
     items = events.report(run.strata, "--keep-going", collect.stop(0, 1))
     for cpu in range(CPUS):
@@ -146,5 +148,40 @@ def agent_ends_while_collected(run):
     collect.stop(0, 1)
 
 
+def connection_cut(run):
+    """The connection is cut again and again: the collector makes it again, the agent goes on where it was, and where
+    pages were lost on their way a loss is shown."""
+    folder = run.folder("connection-cut")
+    wire = Wire(f"{folder}/wire", f"{run.guest.folder}/agent")
+    agent = Agent(run.guest)
+    collect = Collect(run, folder, "--event=sched:sched_process_fork", port=wire.path)
+    run.guest.start(marks(20000, 500, "cut", 5000, folder=collect.instance))
+    for n in range(3):
+        time.sleep(0.7)
+        wire.cut()
+        collect.traces(n + 2)
+    status, output = run.guest.ended()
+    expect(status == 0, output)
+    items = events.report(run.strata, collect.stop())
+    agent.stop()
+    wire.gone()
+    lost = [events.numbered(items, cpu, "cut", 20000, on_the_way=True) for cpu in range(CPUS)]
+    print(f"  lost per CPU: {lost}")
+    expect(max(lost) < 10000, "the agent did not go on where it was")
+    no_instance(run)
+
+
+def filtered(run):
+    """Only what a filter of the kernel's lets through, and a glob means."""
+    agent = Agent(run.guest)
+    collect = Collect(run, run.folder("filtered"), "--event=task:*", "--filter=sched:sched_process_fork=parent_comm == 'nobody'")
+    run.guest.run("guest-tool forks 0 100")
+    names = {item.name for item in events.report(run.strata, collect.stop())}
+    expect("task_newtask" in names and "sched_process_fork" not in names, names)
+    agent.stop()
+    no_instance(run)
+
+
 SCENARIOS = [collected, collected_ten_times, collector_stalls, collector_killed, collected_agent_killed,
-             collected_while_cpu_is_away, agent_ends_while_collected]
+             collected_while_cpu_is_away, agent_ends_while_collected,
+             connection_cut, filtered]

@@ -2,7 +2,7 @@
 
 import events
 from machine import CPUS, at_once, expect
-from tracefs import EVENTS, Tracefs
+from tracefs import EVENTS, TRACEFS, Tracefs
 
 
 def stopped_buffers(run):
@@ -10,7 +10,7 @@ def stopped_buffers(run):
     for clock in "local", "x86-tsc":
         top = Tracefs(run.guest)
         top.reset(EVENTS, clock)
-        run.guest.run(at_once("guest-tool forks 0 200", "guest-tool forks 1 200", "guest-tool marks 0 500 100 mark 0"))
+        run.guest.run(at_once("guest-tool forks 0 200", "guest-tool forks 1 200", f"guest-tool marks 0 0 500 100 mark 0 {TRACEFS}"))
         top.set("tracing_on", 0)
         folder = run.folder(f"plain-{clock}")
         expected = [events.of_guest(text) for text in top.texts(folder)]

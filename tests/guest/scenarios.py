@@ -8,19 +8,19 @@ WORK holds `kernel` and `initramfs`, and gets all that is written. STRATA_BIN is
 
 import os
 import shutil
-import subprocess
 import sys
 import time
 import traceback
 
 import agent
+import clock
 import host
 import machine
 import old_host
 import own_host
 import plain_writer
 
-SCENARIOS = plain_writer.SCENARIOS + old_host.SCENARIOS + own_host.SCENARIOS
+SCENARIOS = plain_writer.SCENARIOS + old_host.SCENARIOS + own_host.SCENARIOS + clock.SCENARIOS
 
 
 class Run:
@@ -76,7 +76,7 @@ def main():
             try:
                 scenario(run)
                 outcome = "ok"
-            except (machine.Failure, subprocess.TimeoutExpired) as failure:
+            except Exception as failure:
                 outcome = "FAILED"
                 failed += 1
                 traceback.print_exc(file=sys.stdout)
@@ -90,4 +90,5 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,14 +2,14 @@
 //
 // What the tests need within the guest and a shell cannot do well there. Statically linked.
 //
-//     tool marks CPU COUNT SIZE NAME PER_SECOND [FOLDER]
-//         From CPU writes COUNT lines "NAME <number> xxx…" of SIZE bytes into the trace_marker, as
-//         fast as it can where PER_SECOND is 0. FOLDER is that of a tracefs instance.
+//     tool marks CPU FIRST COUNT SIZE NAME PER_SECOND FOLDER
+//         From CPU writes COUNT lines "NAME <number> xxx…" of SIZE bytes, numbered from FIRST, into the
+//         trace_marker in FOLDER; as fast as it can where PER_SECOND is 0.
 //     tool forks CPU COUNT
 //         From CPU makes COUNT processes, one after the other, that end at once.
-//     tool bell PORT
+//     tool bell PORT FOLDER
 //         Answers each byte on the virtio port PORT: writes the line "bell <number>" into the
-//         trace_marker, then the number, as a line, into PORT. Ends at 'q'.
+//         trace_marker in FOLDER, then the number, as a line, into PORT. Ends at 'q'.
 //     tool pages CPU PORT
 //         What any program can do that knows of the old protocol nothing but that its data ports carry
 //         pages: reads the pages of the top-level buffer, whole or not, until there are no more, and
@@ -91,7 +91,7 @@ static void wait_for_turn(const struct timespec *start, long count, long per_sec
         ;
 }
 
-static void marks(long cpu, long count, long size, const char *name, long per_second,
+static void marks(long cpu, long first, long count, long size, const char *name, long per_second,
                   const char *folder)
 {
     char line[4096];
@@ -101,7 +101,7 @@ static void marks(long cpu, long count, long size, const char *name, long per_se
     int fd = open_marker(folder);
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (long i = 0; i < count; i++) {
-        int n = snprintf(line, sizeof(line), "%s %ld ", name, i);
+        int n = snprintf(line, sizeof(line), "%s %ld ", name, first + i);
         size_t length = (size_t)n;
         while (length < (size_t)size && length < sizeof(line))
             line[length++] = 'x';
@@ -126,14 +126,14 @@ static void forks(long cpu, long count)
     }
 }
 
-static void bell(const char *path)
+static void bell(const char *path, const char *folder)
 {
     char line[64], byte;
 
     int port = open(path, O_RDWR | O_CLOEXEC);
     if (port < 0)
         err(1, "%s", path);
-    int marker = open_marker(TRACEFS);
+    int marker = open_marker(folder);
     for (long i = 0;; i++) {
         ssize_t n = read(port, &byte, 1);
         if (n < 0)
@@ -236,13 +236,13 @@ static void export_tree(const char *root)
 
 int main(int argc, char **argv)
 {
-    if ((argc == 7 || argc == 8) && strcmp(argv[1], "marks") == 0)
-        marks(number(argv[2]), number(argv[3]), number(argv[4]), argv[5], number(argv[6]),
-              argc == 8 ? argv[7] : TRACEFS);
+    if (argc == 9 && strcmp(argv[1], "marks") == 0)
+        marks(number(argv[2]), number(argv[3]), number(argv[4]), number(argv[5]), argv[6],
+              number(argv[7]), argv[8]);
     else if (argc == 4 && strcmp(argv[1], "forks") == 0)
         forks(number(argv[2]), number(argv[3]));
-    else if (argc == 3 && strcmp(argv[1], "bell") == 0)
-        bell(argv[2]);
+    else if (argc == 4 && strcmp(argv[1], "bell") == 0)
+        bell(argv[2], argv[3]);
     else if (argc == 4 && strcmp(argv[1], "pages") == 0)
         pages(number(argv[2]), argv[3]);
     else if (argc == 3 && strcmp(argv[1], "export") == 0)
