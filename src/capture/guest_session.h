@@ -86,6 +86,18 @@ struct guest_cpu {
 
 struct guest_session {
     enum guest_state state;
+    bool big_endian; /* the agent's machine … */
+    uint8_t long_size;
+    bool has_session; /* the agent has set up one for us */
+    bool parted;      /* pages of its boot came before */
+    bool resumes;     /* RESUME, not SETUP, is what STARTED answers */
+    bool relatable;   /* guest time can be read */
+    bool stop_wanted;
+    bool full;     /* max_size is reached */
+    bool ping_out; /* a ping is under way */
+    bool has_best; /* `best` holds a pair */
+    bool in_file;  /* a file is under way */
+    bool doubtful; /* pieces of a file may have been lost: the next one's beginning is not known */
     const struct guest_wishes *wishes;
     const struct guest_ops *ops;
     void *owner;
@@ -99,35 +111,24 @@ struct guest_session {
 
     /* What the agent is. */
     uint8_t nonce[LINK_NONCE_SIZE], agent_nonce[LINK_NONCE_SIZE];
-    bool has_session; /* it has set up one for us */
     uint8_t session[LINK_SESSION_SIZE], agent_session[LINK_SESSION_SIZE];
     char boot_id[64];
-    bool big_endian;
-    uint8_t long_size;
-    bool parted;  /* pages of another boot came before */
-    bool resumes; /* RESUME, not SETUP, is what STARTED answers */
     uint32_t page_size;
-    bool relatable;  /* guest time can be read */
     unsigned hellos; /* said on this connection */
 
     /* Waits. */
     uint64_t deadline;   /* of the state's answer, however much comes meanwhile */
     uint64_t heard;      /* when something came last */
     uint64_t hello_next; /* when HELLO is said again */
-    bool stop_wanted;
-    unsigned damages; /* of all connections */
+    unsigned damages;    /* of all connections */
 
     /* Pings: one under way at a time. */
     uint64_t token, ping_sent, ping_next;
-    bool ping_out;
     unsigned pings_left; /* of the state */
     struct guest_pair best;
-    bool has_best;
     uint64_t best_since;
 
     /* The file that is under way. */
-    bool in_file;
-    bool doubtful; /* pieces of a file may have been lost: the next one's beginning is not known */
     enum link_meta file_kind;
     char file_path[512];
     uint64_t file_size, meta_total;
@@ -138,7 +139,6 @@ struct guest_session {
     struct guest_cpu *cpus; /* by number, LINK_CPUS_MAX of them */
     uint32_t n_cpus;        /* the highest known, and one */
     uint64_t bytes;         /* of pages that were handed on */
-    bool full;              /* max_size is reached */
     uint32_t n_events;      /* that were enabled */
     uint64_t start_said, started_at, stop_said, stopped_at;
     uint64_t skipped;      /* bytes that were no frames, of all connections */

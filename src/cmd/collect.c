@@ -336,6 +336,10 @@ static int sum_up(const struct guest *guest, const char *folder, bool strict)
         printf(
             "  its clock %s is related to the host's by %u exchange%s, the best within %.0f us\n",
             part->clock, part->n_pairs, plural(part->n_pairs), (double)part->best.error_ns / 1000);
+    if (progress->waited_ns && progress->stopped_ns)
+        printf("  its first page came %.1f ms after it was started, its last %.0f ms after it was "
+               "stopped\n",
+               (double)progress->waited_ns / 1e6, (double)progress->stopped_ns / 1e6);
     fflush(stdout);
     if (progress->lost)
         cmd_message("  %" PRIu64 " events were lost in the guest: its buffers were full",

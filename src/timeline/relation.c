@@ -111,6 +111,21 @@ static bool get_pair(const char *p, const char *end, struct relation_pair *ret)
     return p == end;
 }
 
+static int add_pair(struct relation *relation, unsigned *capacity, const struct relation_pair *pair)
+{
+    if (!relation->pairs || relation->n == *capacity) {
+        unsigned more = MAX(*capacity * 2, 64u);
+        struct relation_pair *bigger = realloc(relation->pairs, more * sizeof *bigger);
+
+        if (!bigger)
+            return -ENOMEM;
+        relation->pairs = bigger;
+        *capacity = more;
+    }
+    relation->pairs[relation->n++] = *pair;
+    return 0;
+}
+
 int relation_parse(const char *text, size_t len, const char *name, uint64_t hz,
                    struct relation *ret_relation, struct fault *fault)
 {
@@ -138,18 +153,8 @@ int relation_parse(const char *text, size_t len, const char *name, uint64_t hz,
             r = fault_line(fault, -EINVAL, name, line, "the clocks step back");
         else if (relation.n == PAIRS_MAX)
             r = fault_line(fault, -EFBIG, name, line, "more pairs than can be");
-        if (r == 0 && relation.n == capacity) {
-            struct relation_pair *bigger;
-
-            capacity = MAX(capacity * 2, 64u);
-            bigger = realloc(relation.pairs, capacity * sizeof *bigger);
-            if (bigger)
-                relation.pairs = bigger;
-            else
-                r = fault_plain(fault, -ENOMEM, name, "out of memory");
-        }
-        if (r == 0)
-            relation.pairs[relation.n++] = pair;
+        if (r == 0 && add_pair(&relation, &capacity, &pair) < 0)
+            r = fault_plain(fault, -ENOMEM, name, "out of memory");
         text = stop + 1;
     }
     if (r == 0)
