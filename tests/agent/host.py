@@ -8,7 +8,7 @@ import socket
 import struct
 import time
 
-from tracefs import check
+from tracefs import check, wait_for
 
 (HELLO, AUTH, SETUP, META, READY, START, STARTED, STOP, STOPPED, DATA, STATUS, ASK_STATUS, PING, PONG, FAILED, BYE,
  RESUME) = range(1, 18)
@@ -257,6 +257,18 @@ class Host:
 
 
 def connect(path):
-    s = socket.socket(socket.AF_UNIX)
-    s.connect(path)
-    return Host(s)
+    """Where an agent listens, or is about to."""
+    connected = []
+
+    def attempt():
+        s = socket.socket(socket.AF_UNIX)
+        try:
+            s.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            s.close()
+            return False
+        connected.append(s)
+        return True
+
+    wait_for(attempt, f"somebody to listen at {path}")
+    return Host(connected[0])

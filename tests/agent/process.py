@@ -2,6 +2,7 @@
 import re
 import signal
 import subprocess
+import sys
 import time
 
 from tracefs import check
@@ -40,3 +41,5 @@ def all_ended():
         if process.poll() is None:
             process.kill()
             process.wait()
+        if not process.stderr.closed:
+            print(f"an agent ended with {process.returncode}: {process.stderr.read().decode()}", file=sys.stderr)
