@@ -19,12 +19,12 @@ static struct strata_percpu_cpu *self;
 
 #define PAGES 2u
 #define EVENT (STRATA_TRC_GUEST | 0x123)
-#define OTHER (STRATA_TRC_HVM & 0x82fff) + 1
+#define OTHER ((STRATA_TRC_HVM & 0x82fff) + 1)
 
 struct program {
-    char path[64];
-    struct strata_percpu_control *control;
     struct strata_percpu_cpu cpus[2];
+    struct strata_percpu_control *control;
+    char path[64];
     size_t size;
     uint64_t emitted;
     /* And who records from it. */
