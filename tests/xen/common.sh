@@ -39,7 +39,7 @@ END
 
 # run_guest KIND: pvh or hvm; until it has powered itself off and is gone.
 run_guest() {
-    timeout 120 xl create -F "/$1.cfg" >>"guest-$1.log" 2>&1 || say "FAILED: guest $1: status $?"
+    timeout 300 xl create -F "/$1.cfg" >>"guest-$1.log" 2>&1 || say "FAILED: guest $1: status $?"
 }
 
 # Work of dom0's own: system calls, page faults, processes.

@@ -258,7 +258,9 @@ b_loop:
 	xsetbv
 9:	/* timer + halt */
 #ifdef HVM
-	/* PIT channel 0: alternate one-shot and periodic */
+	/* Seldom enough that a busy machine, which emulates all this, gets done with one interrupt before
+	 * the next: else the guest does nothing but take them. */
+	/* PIT channel 0: alternate one-shot and periodic, 34 ms */
 	movb $0x30, %al
 	testl $1, %ebp
 	jz 23f
@@ -266,12 +268,12 @@ b_loop:
 23:	outb %al, $0x43
 	movb $0x9c, %al
 	outb %al, $0x40
-	movb $0x2e, %al
+	movb $0x9c, %al
 	outb %al, $0x40
-	/* RTC periodic on, then off again next time */
+	/* RTC periodic on, 31 ms, then off again next time */
 	movb $0x0a, %al
 	outb %al, $0x70
-	movb $0x26, %al
+	movb $0x2b, %al
 	outb %al, $0x71
 	movb $0x0b, %al
 	outb %al, $0x70
