@@ -241,7 +241,7 @@ grep -q '^strata: process [0-9]*, which made these buffers, has ended' record.er
 [ "$(number 4 $buffer)" -eq "$(number 4 $((buffer + 4)))" ] || fail "cons is left in disorder"
 cp whole damaged
 printf '\001' | dd of=damaged bs=1 seek=$buffer conv=notrunc 2>/dev/null
-! "$strata" record --buffer ./damaged -o seventh --backlog -t 1 2>record.err || fail "a backlog of disorder"
+! "$strata" record --buffer ./damaged -o seventh --backlog -t 1 >record.out 2>record.err || fail "a backlog of disorder"
 grep -q 'the trace buffer of CPU 0 is damaged' record.err || fail "$(cat record.err)"
 ! "$strata" record --buffer a --xen -o never 2>err || fail "--buffer and --xen"
 grep -q 'one at a time' err || fail "$(cat err)"
