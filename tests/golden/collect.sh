@@ -88,6 +88,21 @@ for name in $bad; do
     run $name '' &
 done
 run silent-setup '' -t 1 &
+start second good
+start third overrun
+(
+    cd second
+    "$strata" collect -o out -e 'toy:*' --port=v=socket --port=w=../third/socket >said 2>told &
+    pid=$!
+    for _ in $(seq 600); do
+        [ "$(grep -c ': traces' told)" -ne 2 ] || break
+        sleep 0.1
+    done
+    kill -TERM $pid
+    status=0
+    wait $pid || status=$?
+    echo $status >status
+) &
 run flood '' --max-size=20M &
 run keyed 'v: traces' --key=../key &
 run no-key '' &
@@ -134,6 +149,14 @@ ends left-over 0
 beats left-over v 1 | cmp - 1
 ends overrun 0 '10 events were lost in the guest'
 grep -q '"lost": 10' overrun/out/trace.json
+
+# Two guests at once, in one folder.
+ends second 0 'w: 41.0 kB of 2 CPUs, 907 events written to out/guest-w'
+for name in v w; do
+    beats second $name 1 | cmp - 1
+done
+"$strata" report --host-time second/out >told
+[ "$(grep -c 'beat: count=606' told)" -eq 2 ]
 
 # A page that is lost, by damage or with the connection, is told and stands in the trace as a loss.
 for name in flip reconnect; do

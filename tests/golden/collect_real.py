@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -148,6 +149,36 @@ def test_plain(path, name, *options):
     fail(f"{name}: the agent has left {instances()}")
 
 
+def test_tcp():
+    """Over TCP, with a key that both know, and with one that the host alone knows."""
+    with open("key", "w", opener=lambda name, flags: os.open(name, flags, 0o600)) as f:
+        f.write("a key that both of them know\n")
+    with open("wrong", "w", opener=lambda name, flags: os.open(name, flags, 0o600)) as f:
+        f.write("a key that nobody else knows\n")
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    agent = subprocess.Popen([AGENT, "--listen", f"tcp:127.0.0.1:{port}", "--key=key"])
+    processes.append(agent)
+    done = subprocess.run([STRATA, "collect", "-o", "wrong-key", "-e", "sched:sched_process_exit",
+                           f"--tcp=g=127.0.0.1:{port}", "--key=wrong"], capture_output=True,
+                          text=True)
+    if done.returncode != 1:
+        fail(f"with a wrong key it ended with {done.returncode}: {done.stderr}")
+    right = subprocess.Popen([STRATA, "collect", "-o", "right-key", "-e",
+                              "sched:sched_process_exit", f"--tcp=g=127.0.0.1:{port}",
+                              "--key=key"], stderr=subprocess.PIPE, text=True)
+    processes.append(right)
+    if right.stderr.readline() != "g: traces\n":
+        right.terminate()
+        fail("with the right key it does not trace")
+    right.terminate()
+    if right.wait(60) != 0:
+        fail("with the right key it did not end well")
+    agent.terminate()
+    agent.wait(10)
+
+
 def test_clock_of_the_host(path):
     """Where both clocks are the same, each pair must say so."""
     collect = test_plain(path, "mono", "--clock=mono")
@@ -199,6 +230,7 @@ def main():
             test_plain(path, "plain")
             test_plain(path, "compressed", "--compress=3")
             test_clock_of_the_host(path)
+            test_tcp()
             test_killed_host(path)
             agent = test_killed_agent(path, agent)
             agent.terminate()
