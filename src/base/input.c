@@ -134,6 +134,27 @@ int input_refill(struct input *in, struct fault *fault)
     return input_buffered(in) > 0;
 }
 
+int input_open_whole(struct input *ret, const char *path, size_t max, const char *wanted,
+                     struct fault *fault)
+{
+    struct input in;
+    int r = input_open(&in, path, max, fault);
+
+    if (r < 0)
+        return r;
+    do
+        r = input_refill(&in, fault);
+    while (r > 0 && !in.ended && input_buffered(&in) < max);
+    if (r >= 0 && input_buffered(&in) == max)
+        r = fault_plain(fault, -EFBIG, path, "is larger than %zu MB: not %s", max >> 20, wanted);
+    if (r < 0) {
+        input_done(&in);
+        return r;
+    }
+    *ret = in;
+    return 0;
+}
+
 int input_seek(struct input *in, uint64_t offset, struct fault *fault)
 {
     if (offset >= in->offset && offset - in->offset <= in->filled) {

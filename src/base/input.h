@@ -35,6 +35,10 @@ int input_open(struct input *in, const char *path, size_t capacity, struct fault
 int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, struct fault *fault);
 /* Reads from memory that outlives the input; for tests and fuzzing. */
 int input_open_memory(struct input *in, const void *p, size_t size, const char *name);
+/* Opens, and reads all of it: less than MAX bytes, a number of megabytes. -EFBIG: it has more, so that it is
+ * not WANTED ("a table of events"). RET is untouched on failure. */
+int input_open_whole(struct input *ret, const char *path, size_t max, const char *wanted,
+                     struct fault *fault);
 void input_done(struct input *in);
 
 /* Unread bytes that are in memory. */

@@ -292,17 +292,11 @@ int xen_custom_parse(struct xen_table *table, const char *file, const char *text
 int xen_custom_read(struct xen_table *table, const char *path, struct fault *fault)
 {
     struct input in;
-    int r = input_open(&in, path, FILE_MAX, fault);
+    int r = input_open_whole(&in, path, FILE_MAX, "a table of events", fault);
 
     if (r < 0)
         return r;
-    do
-        r = input_refill(&in, fault);
-    while (r > 0 && !in.ended && input_buffered(&in) < FILE_MAX);
-    if (r >= 0 && input_buffered(&in) == FILE_MAX)
-        r = fault_plain(fault, -EFBIG, path, "is larger than 4 MB: not a table of events");
-    if (r >= 0)
-        r = xen_custom_parse(table, path, (const char *)input_at(&in), input_buffered(&in), fault);
+    r = xen_custom_parse(table, path, (const char *)input_at(&in), input_buffered(&in), fault);
     input_done(&in);
     return r;
 }

@@ -166,18 +166,11 @@ int xen_formats_parse(struct xen_formats *formats, const char *name, const char 
 int xen_formats_read(struct xen_formats *formats, const char *path, struct fault *fault)
 {
     struct input in;
-    int r = input_open(&in, path, FILE_MAX, fault);
+    int r = input_open_whole(&in, path, FILE_MAX, "a file of formats", fault);
 
     if (r < 0)
         return r;
-    do
-        r = input_refill(&in, fault);
-    while (r > 0 && !in.ended && input_buffered(&in) < FILE_MAX);
-    if (r >= 0 && input_buffered(&in) == FILE_MAX)
-        r = fault_plain(fault, -EFBIG, path, "is larger than 1 MB: not a file of formats");
-    if (r >= 0)
-        r = xen_formats_parse(formats, path, (const char *)input_at(&in), input_buffered(&in),
-                              fault);
+    r = xen_formats_parse(formats, path, (const char *)input_at(&in), input_buffered(&in), fault);
     input_done(&in);
     return r;
 }

@@ -254,6 +254,17 @@ static void inputs_read_files_pipes_and_memory(void **state)
     assert_int_equal(input_need(&in, 16, &fault), 1);
     assert_int_equal(input_at(&in)[0], (uint8_t)(500 * 7));
     input_done(&in);
+
+    assert_int_equal(input_open_whole(&in, path, 1 << 20, "a list", &fault), 0);
+    assert_int_equal(input_buffered(&in), sizeof bytes);
+    assert_memory_equal(input_at(&in), bytes, sizeof bytes);
+    input_done(&in);
+    assert_int_equal(truncate(path, (1 << 20) - 1), 0);
+    assert_int_equal(input_open_whole(&in, path, 1 << 20, "a list", &fault), 0);
+    input_done(&in);
+    assert_int_equal(truncate(path, 1 << 20), 0);
+    assert_int_equal(input_open_whole(&in, path, 1 << 20, "a list", &fault), -EFBIG);
+    assert_string_equal(fault.what, "is larger than 1 MB: not a list");
     unlink(path);
 
     assert_int_equal(pipe(fds), 0);
