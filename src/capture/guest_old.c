@@ -247,6 +247,7 @@ static int copy_file(const char *tree, const char *path, struct guest_store *sto
 {
     _cleanup_free_ char *full = NULL;
     char buf[4096];
+    struct stat st;
     size_t total = 0;
     int fd, r;
 
@@ -254,9 +255,16 @@ static int copy_file(const char *tree, const char *path, struct guest_store *sto
         full = NULL;
         return fault_plain(fault, -ENOMEM, tree, "out of memory");
     }
-    fd = open(full, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    /* The tree comes from a guest: a link in it would lead to a file of the host's. */
+    fd = open(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 && errno != ELOOP)
         return needed ? fault_plain(fault, -errno, full, "cannot open it: %s", strerror(errno)) : 0;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        if (fd >= 0)
+            close(fd);
+        return fault_plain(fault, -EINVAL, full,
+                           "is no plain file, as those of a tracefs are: copy it anew");
+    }
     r = guest_store_file_begin(store, path, strlen(path), fault);
     while (r >= 0) {
         ssize_t n = read(fd, buf, sizeof buf);

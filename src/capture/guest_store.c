@@ -31,10 +31,18 @@ void guest_store_part_name(const struct guest_store *store, unsigned part, char 
         snprintf(buf, size, "guest-%s.%u", store->name, part + 1);
 }
 
+static uint64_t size_of(int fd)
+{
+    struct stat st;
+
+    return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
 static void close_part(struct guest_store *store)
 {
     guest_store_file_end(store);
     for (uint32_t i = 0; store->pages && i < LINK_CPUS_MAX; i++) {
+        store->parts_size += size_of(store->pages[i]);
         if (store->pages[i] >= 0)
             close(store->pages[i]);
         store->pages[i] = -1;
@@ -233,13 +241,9 @@ int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest
 
 uint64_t guest_store_size(const struct guest_store *store)
 {
-    uint64_t size = store->files_size;
+    uint64_t size = store->files_size + store->parts_size;
 
-    for (uint32_t i = 0; i < LINK_CPUS_MAX; i++) {
-        struct stat st;
-
-        if (store->pages[i] >= 0 && fstat(store->pages[i], &st) == 0)
-            size += (uint64_t)st.st_size;
-    }
+    for (uint32_t i = 0; i < LINK_CPUS_MAX; i++)
+        size += size_of(store->pages[i]);
     return size;
 }

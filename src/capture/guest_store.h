@@ -17,6 +17,7 @@ struct guest_store {
     int pairs;           /* the file of clock pairs; -1: none yet */
     char path[600];      /* of FILE */
     uint64_t files_size; /* of the tree's files, written so far */
+    uint64_t parts_size; /* of the pages of earlier parts */
     unsigned n_files;
 };
 
@@ -48,7 +49,7 @@ int guest_store_pages(struct guest_store *store, uint32_t cpu, struct fault *fau
 int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest,
                      uint64_t error_ns);
 #define GUEST_PAIRS "clock-pairs"
-/* Bytes of all files. */
+/* Bytes of all files, in all parts. */
 uint64_t guest_store_size(const struct guest_store *store);
 
 /* Whether a guest can be called so. */

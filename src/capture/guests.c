@@ -20,6 +20,8 @@
 #define RETRY_LONGEST SECOND
 /* At the end, a guest whose connection is lost is given so long to come back. */
 #define STOP_PATIENCE (5 * SECOND)
+/* … and one whose child says that it goes on, so long: the child itself gives up before. */
+#define STOP_LONGEST (90 * SECOND)
 #define PAIRS_MAX 10000000u
 #define PROBLEMS_MAX 32u
 /* Packets of one guest that are looked at before another has its turn. */
@@ -275,6 +277,12 @@ static int on_progress(struct guests *guests, struct guest *guest,
         tell(guests, guest, guest->retries ? "is connected again" : "traces");
         guest->was_running = true;
         guest->retries = 0;
+    } else if (progress.state != GUEST_APART && progress.state < GUEST_RUNNING &&
+               guest->was_running) {
+        /* On the same connection, so that nothing else tells. */
+        tell(guests, guest, "what it sends was damaged on the way: it is asked to begin anew");
+        guest->was_running = false;
+        guest->retries = MAX(guest->retries, 1u);
     }
     guest->progress = progress;
     return 0;
@@ -383,7 +391,8 @@ static void check_sizes(struct guests *guests, uint64_t now)
  * link says nothing: a socket of QEMU's takes us whether or not an agent is behind it. */
 static bool is_too_late(const struct guests *guests, const struct guest *guest, uint64_t now)
 {
-    return guests->stopping && now >= guests->stop_by && !guest->ended && !guest->was_running;
+    return guests->stopping && !guest->ended &&
+           now >= guests->stop_by + (guest->was_running ? STOP_LONGEST : 0);
 }
 
 static uint64_t next_retry(const struct guests *guests)
@@ -409,7 +418,8 @@ static void do_links(struct guests *guests, uint64_t now)
 
         if (is_too_late(guests, guest, now)) {
             end(guests, guest, -ENOTCONN,
-                guest->n_parts > 1 || guest->progress.bytes
+                guest->was_running ? "it did not come to its end"
+                : guest->n_parts > 1 || guest->progress.bytes
                     ? "its connection was lost, and what it had left is missing"
                     : "nobody answered");
             continue;

@@ -72,7 +72,7 @@ plain='good flip colourful no-clock left-over overrun many-cpus'
 again='reconnect reboot new-agent forgets'
 bad='refuses endless-meta endless-files path-up path-absolute path-other path-dots path-pages path-empty
     path-long two-files garbage wrong-length wrong-cpu wrong-type data-in-zstd'
-for name in $plain $again $bad silent-setup flood; do
+for name in $plain $again $bad silent-setup flood torn; do
     start $name $name
 done
 start keyed good ../key
@@ -103,6 +103,7 @@ start third overrun
     wait $pid || status=$?
     echo $status >status
 ) &
+run torn 'v: what it sends was damaged' &
 run flood '' --max-size=20M &
 run keyed 'v: traces' --key=../key &
 run no-key '' &
@@ -161,6 +162,7 @@ done
 # A page that is lost, by damage or with the connection, is told and stands in the trace as a loss.
 for name in flip reconnect; do
     ends $name 0 '1 pages were lost on the way'
+    ! grep -q 'begin anew' $name/told || fail "$name: $(cat $name/told)"
     (seq 0 299; seq 400 499) >expected
     beats $name v 0 | cmp - expected
     "$strata" report $name/out 2>/dev/null | grep -qi 'lost' || fail "$name: the loss is not shown"
@@ -180,6 +182,7 @@ done
 # What is not to be believed.
 ends refuses 1 'the agent: no event is called so; look into events/'
 ends silent-setup 1 'was stopped before its agent traced'
+ends torn 1 'its connection was lost, and what it had left is missing'
 ends endless-meta 1 'it sends files of more than'
 ends endless-files 1 'it sends more than 65536 files'
 for name in path-up path-absolute path-other path-dots path-pages path-empty path-long; do
@@ -227,6 +230,20 @@ beats old v 1 >1
 seq 1000 1506 | cmp - 1
 grep -q '45.1 kB of 2 CPUs, written to' old/said
 [ ! -s old/agent.out ] || fail "$(cat old/agent.out)"
+# Nothing but files is taken from a tree that came from a guest: a link would lead into the host.
+for kind in link fifo; do
+    cp -r good/out/guest-v $kind
+    rm $kind/saved_cmdlines
+done
+ln -s "$dir/key" link/saved_cmdlines
+mkfifo fifo/saved_cmdlines
+for kind in link fifo; do
+    status=0
+    "$strata" collect -o $kind-out --old=v=old --cpus=2 --tracefs=$kind -t 1 >out.txt 2>err.txt || status=$?
+    [ $status -eq 1 ] || fail "$kind: $status"
+    grep -q "$kind/saved_cmdlines: is no plain file" err.txt
+done
+! grep -rqs 'enough bytes' link-out || fail 'a link was followed'
 status=0
 "$strata" collect -o x --old=good >out.txt 2>err.txt || status=$?
 [ $status -eq 1 ]

@@ -224,6 +224,16 @@ class Agent:
             raise EOFError
         if b == "mute":
             time.sleep(100)
+        if b == "torn":
+            # Once it is known to trace: a file is begun, then nothing makes sense, then nothing comes.
+            while "v: traces" not in open("told").read():
+                ping = self.receive(0.1)
+                if ping:
+                    self.ping(ping[1])
+            self.send(META, struct.pack("<H", 1) + text("saved_cmdlines") + b"\0half")
+            self.stream.sendall(b"x" * 100)
+            while True:
+                self.receive()
 
     def stop(self):
         b = self.behaviour

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmocka_all.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include "base/macro.h"
@@ -793,6 +795,38 @@ static void only_names_of_a_tracefs_are_taken(void **state)
     assert_false(guest_store_takes(nul, sizeof nul - 1));
 }
 
+static void a_store_counts_the_pages_of_all_parts(void **state)
+{
+    char path[] = "/tmp/strata-store-XXXXXX", part[300] = "";
+    struct guest_store store;
+    int parent;
+
+    (void)state;
+    assert_non_null(mkdtemp(path));
+    parent = open(path, O_RDONLY | O_DIRECTORY);
+    assert_true(parent >= 0);
+    assert_int_equal(guest_store_open(parent, "v", &store, NULL), 0);
+    for (unsigned i = 1; i <= 3; i++) {
+        int fd = guest_store_pages(&store, 0, NULL);
+
+        assert_int_equal(write(fd, part, 100), 100);
+        assert_int_equal(guest_store_size(&store), 100 * i);
+        if (i < 3)
+            assert_int_equal(guest_store_part(&store, NULL), 0);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        char name[100];
+
+        guest_store_part_name(&store, i, name, sizeof name);
+        snprintf(part, sizeof part, "%s/cpu0.raw", name);
+        assert_int_equal(unlinkat(parent, part, 0), 0);
+        assert_int_equal(unlinkat(parent, name, AT_REMOVEDIR), 0);
+    }
+    guest_store_done(&store);
+    close(parent);
+    assert_int_equal(rmdir(path), 0);
+}
+
 static void missed_pages_are_marked_as_the_kernel_marks_them(void **state)
 {
     uint8_t page[16] = {0};
@@ -825,6 +859,7 @@ int main(void)
         cmocka_unit_test(keys_are_proved_by_both),
         cmocka_unit_test(what_comes_at_the_wrong_time_is_refused),
         cmocka_unit_test(only_names_of_a_tracefs_are_taken),
+        cmocka_unit_test(a_store_counts_the_pages_of_all_parts),
         cmocka_unit_test(missed_pages_are_marked_as_the_kernel_marks_them),
     };
 
