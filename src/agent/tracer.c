@@ -106,7 +106,13 @@ static bool matches(const struct tracer_event *event, const char *pattern)
 
 static char *text_dup(const struct link_text *text)
 {
-    return strndup(text->p, text->len);
+    char *copy = malloc((size_t)text->len + 1);
+
+    if (!copy)
+        return NULL;
+    memcpy(copy, text->p, text->len);
+    copy[text->len] = '\0';
+    return copy;
 }
 
 /* Marks the events that are asked for. */
