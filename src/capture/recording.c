@@ -116,6 +116,7 @@ static int copy_table(struct recording *recording, const char *table, struct fau
     char name[128];
     _cleanup_free_ char *to = NULL;
     struct input in;
+    ssize_t n;
     int r, fd;
 
     if (recording->n_events == 0)
@@ -137,11 +138,13 @@ static int copy_table(struct recording *recording, const char *table, struct fau
         r = input_refill(&in, fault);
         if (r < 0 || input_buffered(&in) == 0)
             break;
-        if (write(fd, input_at(&in), input_buffered(&in)) != (ssize_t)input_buffered(&in))
-            r = fault_plain(fault, errno ? -errno : -ENOSPC, to, "cannot be written: %s",
-                            strerror(errno ? errno : ENOSPC));
-        else
+        n = write(fd, input_at(&in), input_buffered(&in));
+        if (n != (ssize_t)input_buffered(&in)) {
+            r = n < 0 ? -errno : -ENOSPC;
+            fault_plain(fault, r, to, "cannot be written: %s", strerror(-r));
+        } else {
             input_skip(&in, input_buffered(&in));
+        }
     }
     if (fd >= 0)
         close(fd);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "capture/percpu.h"
 #include "capture/xen.h"
@@ -41,6 +42,17 @@ const struct option record_buffers_options[] = {
 
 /* ---- Which events ---- */
 
+/* Of a pipe, nothing would be left to be copied into the trace. */
+static int read_table(struct xen_table *table, const char *path, struct fault *fault)
+{
+    struct stat st;
+
+    if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+        return fault_plain(fault, -EINVAL, path,
+                           "must be a file: it is read, and then copied into the trace");
+    return xen_custom_read(table, path, fault);
+}
+
 static int choose(const struct record_buffers_options *options, struct xen_choice *choice,
                   struct fault *fault)
 {
@@ -48,7 +60,7 @@ static int choose(const struct record_buffers_options *options, struct xen_choic
     int r = xen_table_built_in(&table, fault);
 
     for (unsigned i = 0; r >= 0 && i < options->tables.n; i++)
-        r = xen_custom_read(&table, options->tables.items[i], fault);
+        r = read_table(&table, options->tables.items[i], fault);
     for (unsigned i = 0; r >= 0 && i < options->events.n; i++)
         r = xen_choice_add(choice, &table, options->events.items[i], fault);
     if (r >= 0 && options->events.n == 0)

@@ -78,6 +78,10 @@ run 2 "$strata" record --xen -o trace --buffer-size 18446744073709551615
 says '--buffer-size is'
 run 2 "$strata" record --xen -o trace --events missing
 says 'missing: '
+for table in - /dev/stdin; do
+    run 2 "$strata" record --xen -o trace --events $table
+    says "$table: must be a file"
+done
 # Events of one's own are known by name, in either language.
 echo '0x0800f123 my_probe a:u32' >events
 no_xen "$strata" record --xen -o trace --events events -e my_probe
