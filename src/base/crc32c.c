@@ -2,6 +2,9 @@
 #include "base/crc32c.h"
 
 #include <pthread.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "base/bytes.h"
 #include "base/macro.h"
@@ -29,7 +32,12 @@ static void make_table(void)
 }
 
 #if defined(__x86_64__)
-/* The processor's own instruction, where there is one: six times as fast. */
+/* "TCGTCGTCGTCG", in three registers. */
+#define TCGT UINT32_C(0x54474354)
+#define CGTC UINT32_C(0x43544743)
+#define GTCG UINT32_C(0x47435447)
+
+/* The processor's own instruction, where there is a real one: six times as fast. */
 __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t v, const uint8_t *p,
                                                                  size_t size)
 {
@@ -41,6 +49,23 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t v, con
     for (; size > 0; size--)
         v = __builtin_ia32_crc32qi(v, *p++);
     return v;
+}
+
+static pthread_once_t looked = PTHREAD_ONCE_INIT;
+static bool has_instruction;
+
+/* QEMU's software emulation does the instruction bit by bit: the table is four times as fast
+ * there. A guest sees where it is by leaf 0x40000000 of CPUID, which hypervisors sign. */
+static void look(void)
+{
+    unsigned a, b, c, d;
+
+    has_instruction = __builtin_cpu_supports("sse4.2");
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 31))
+        return;
+    __cpuid(0x40000000, a, b, c, d);
+    if (b == TCGT && c == CGTC && d == GTCG)
+        has_instruction = false;
 }
 #endif
 
@@ -71,7 +96,8 @@ uint32_t crc32c_by_table(uint32_t before, const void *p, size_t size)
 uint32_t crc32c(uint32_t before, const void *p, size_t size)
 {
 #if defined(__x86_64__)
-    if (likely(__builtin_cpu_supports("sse4.2")))
+    pthread_once(&looked, look);
+    if (likely(has_instruction))
         return ~by_instruction(~before, p, size);
 #endif
     return crc32c_by_table(before, p, size);
