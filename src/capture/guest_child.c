@@ -288,6 +288,8 @@ static int mend(struct child *child, int r, uint64_t now)
     if (r == -ECONNRESET) {
         disconnect(child);
         guest_session_apart(&child->session);
+        if (child->session.state == GUEST_OVER)
+            return 0; /* it closed right behind its BYE */
         tell_progress(child, now);
         say(child, PACKET_APART, NULL, 0);
         return 0;

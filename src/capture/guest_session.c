@@ -145,7 +145,7 @@ void guest_session_connected(struct guest_session *session, const uint8_t nonce[
 
 void guest_session_apart(struct guest_session *session)
 {
-    session->state = session->state == GUEST_BYE ? GUEST_OVER : GUEST_APART;
+    session->state = session->state >= GUEST_BYE ? GUEST_OVER : GUEST_APART;
     session->out_sent = session->out_filled = 0;
     session->sequence = 0;
     session->hellos = 0;

@@ -113,6 +113,7 @@ wait
 # All that there was, in order, with what decodes it; the last page is short.
 ends good 0 'v: 41.0 kB of 2 CPUs, 907 events written to out/guest-v'
 ends good 0 'its clock mono_raw is related'
+! grep -q 'connection is lost' good/told || fail "good: $(cat good/told)"
 beats good v 0 >0
 beats good v 1 >1
 seq 0 299 | cmp - 0

@@ -394,6 +394,8 @@ static void a_session_from_hello_to_bye(void **state)
     assert_int_equal(p->session.state, GUEST_BYE);
     assert_int_equal(say_nothing(p, LINK_BYE), 0);
     assert_int_equal(p->session.state, GUEST_OVER);
+    guest_session_apart(&p->session);
+    assert_int_equal(p->session.state, GUEST_OVER);
     assert_int_equal(guest_session_lost(&p->session), 4);
     assert_int_equal(guest_session_gaps(&p->session), 0);
     assert_int_equal(guest_session_events(&p->session), 7);
