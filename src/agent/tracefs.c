@@ -99,6 +99,7 @@ int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct fault *fa
 {
     static const char *const usual[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
     struct tracefs found = {.fd = -1};
+    const char *shut = NULL;
     int r = -ENOENT;
 
     if (path) {
@@ -119,6 +120,8 @@ int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct fault *fa
         r = open_if_tracefs(usual[i]);
         if (r >= 0)
             snprintf(found.path, sizeof found.path, "%s", usual[i]);
+        if (r == -EACCES && !shut)
+            shut = usual[i];
     }
     if (r < 0)
         r = find_mounted(found.path, sizeof found.path);
@@ -129,6 +132,9 @@ int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct fault *fa
             r = mount_private(usual[0]);
         else
             r = error;
+        if (r < 0 && shut)
+            return fault_plain(fault, -EACCES, shut,
+                               "may not be entered; run as root, or let this user read tracefs");
         if (r < 0)
             return fault_plain(
                 fault, r, "",

@@ -90,12 +90,12 @@ static void add_problem(struct guest_part *part, const char *what)
     part->n_problems += bigger[part->n_problems] != NULL;
 }
 
-/* Ascending pairs alone make sense. */
+/* Ascending pairs alone make sense, and what timeline/relation.c reads. */
 static int add_pair(struct guest *guest, const struct guest_pair *pair)
 {
     struct guest_part *part = part_of(guest);
 
-    if (pair->guest > INT64_MAX || pair->host_ns > INT64_MAX || pair->error_ns > INT64_MAX ||
+    if (MAX(MAX(pair->guest, pair->host_ns), pair->error_ns) > INT64_MAX / 2 ||
         part->n_pairs >= PAIRS_MAX ||
         (part->n_pairs > 0 &&
          (pair->guest <= part->last.guest || pair->host_ns <= part->last.host_ns)))

@@ -242,6 +242,18 @@ def standard_output(tracefs, work):
     print("standard_output: fine")
 
 
+def nobody(work):
+    """Who may not enter tracefs is told so, and not that it is not mounted."""
+    with open(f"{BIN}/strata-agent", "rb") as f:
+        agent = os.memfd_create("agent", 0)
+        os.write(agent, f.read())
+    # The file may be where this user may not go.
+    done = subprocess.run([f"/proc/self/fd/{agent}", "-o"], pass_fds=[agent], capture_output=True,
+                          text=True, cwd="/", user=65534, group=65534, extra_groups=[])
+    os.close(agent)
+    check(done.returncode == 1 and "run as root, or let this user read tracefs" in done.stderr, done)
+
+
 def without_a_port(tracefs, work):
     """A CPU without a port does not stop the others, and gets its port when it appears; no ports at all is told."""
     done = subprocess.run([f"{BIN}/strata-agent", "-p", work, "-w", "0"], capture_output=True, text=True)
@@ -249,6 +261,7 @@ def without_a_port(tracefs, work):
     done = subprocess.run([f"{BIN}/strata-agent", "-p", work, "-w", "0", "-i", "no-such-instance"],
                           capture_output=True, text=True)
     check(done.returncode == 1 and "there is no instance 'no-such-instance'" in done.stderr, done)
+    nobody(work)
     if len(CPUS) < 2:
         return
     instance = tracefs.instance("noport")
