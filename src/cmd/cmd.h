@@ -30,6 +30,9 @@ int cmd_output_error(int error);
 /* "strata VERB: TEXT", and where to find help; returns EXIT_USAGE. */
 int cmd_usage_error(const char *verb, const char *format, ...) _printf_(2, 3);
 
+/* Lets the process have as many open files as it may. */
+void cmd_raise_files(void);
+
 /* The verbs. */
 struct command;
 extern const struct command agent_command, collect_command, ctl_command, export_command,

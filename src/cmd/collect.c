@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -384,17 +383,6 @@ static int run(const struct collect_options *options, const struct guest_wishes 
     return status;
 }
 
-/* A file for each CPU of each guest. */
-static void raise_files(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 static int print_lines(const struct collect_options *options)
 {
     bool fifos = options->fifos.n > 0, old = options->olds.n > 0;
@@ -491,7 +479,7 @@ int cmd_collect(int argc, char **argv)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    raise_files();
+    cmd_raise_files(); /* a file for each CPU of each guest */
     status = run(&options, &wishes, &plans);
 end:
     free(events);

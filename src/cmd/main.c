@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -104,6 +105,16 @@ int cmd_usage_error(const char *verb, const char *format, ...)
     va_end(args);
     fprintf(stderr, "\nTry 'strata %s --help'.\n", verb);
     return EXIT_USAGE;
+}
+
+void cmd_raise_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
 }
 
 static const struct verb *find_verb(const char *name)

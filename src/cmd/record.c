@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -214,17 +213,6 @@ static int record(const struct record_options *options, const char *path)
     return status;
 }
 
-/* A file for each ring. */
-static void raise_files(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 static int record_attached(const struct record_options *options, int n, char **operands)
 {
     struct sigaction action = {.sa_handler = on_signal};
@@ -237,7 +225,7 @@ static int record_attached(const struct record_options *options, int n, char **o
         return EXIT_COULD_NOT;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    raise_files();
+    cmd_raise_files(); /* a file for each ring */
     return record(options, path);
 }
 
