@@ -7,7 +7,6 @@
     F("csv", EXPORT_STREAM, false, export_csv_open) \
     F("ctf", EXPORT_FOLDER, true, export_ctf_open) \
     F("simpletrace", EXPORT_STREAM, true, export_simpletrace_open) \
-    F("sqlite", EXPORT_FILE, true, export_sqlite_open) \
     F("trace-events", EXPORT_STREAM, false, export_trace_events_open)
 /* clang-format on */
 

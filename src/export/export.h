@@ -70,8 +70,6 @@ int export_ctf_open(const struct export_options *options, struct export **ret_ex
                     struct fault *fault);
 int export_simpletrace_open(const struct export_options *options, struct export **ret_export,
                             struct fault *fault);
-int export_sqlite_open(const struct export_options *options, struct export **ret_export,
-                       struct fault *fault);
 int export_trace_events_open(const struct export_options *options, struct export **ret_export,
                              struct fault *fault);
 

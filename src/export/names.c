@@ -39,24 +39,14 @@ static void put_identifier(char *to, const char *name)
     *to = '\0';
 }
 
-/* What NAME is known by among those taken; KEY is as long, or the same. */
-static void fold(const struct export_names *names, char *key, const char *name)
-{
-    for (; names->fold && *name; name++)
-        *key++ = (char)tolower((unsigned char)*name);
-    if (names->fold)
-        *key = '\0';
-}
-
 static _cold_ const char *make(struct export_names *names, const struct event_class *class,
                                bool *ret_new)
 {
     size_t size = strlen(class->name) + 16;
     _cleanup_free_ char *plain = malloc(size);
     char *name = arena_alloc(&names->arena, size + 16);
-    char *key = names->fold ? arena_alloc(&names->arena, size + 16) : name;
 
-    if (!plain || !name || !key)
+    if (!plain || !name)
         return NULL;
     put_identifier(plain, class->name);
     for (unsigned i = 1;; i++) {
@@ -66,14 +56,13 @@ static _cold_ const char *make(struct export_names *names, const struct event_cl
             snprintf(name, size + 16, "%s", plain);
         else
             snprintf(name, size + 16, "%s_%u", plain, i);
-        fold(names, key, name);
-        other = map_get_str(&names->taken, key, strlen(key));
+        other = map_get_str(&names->taken, name, strlen(name));
         if (!other)
             break;
         if (names->share && other != &reserved && same_fields(other, class))
             return name;
     }
-    if (map_put_str(&names->taken, key, strlen(key), (void *)class) < 0)
+    if (map_put_str(&names->taken, name, strlen(name), (void *)class) < 0)
         return NULL;
     *ret_new = true;
     return name;

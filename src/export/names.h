@@ -11,7 +11,6 @@
 struct export_names {
     /* Whether classes of the same name and the same fields have one name in common. */
     bool share;
-    bool fold; /* names that differ by upper and lower case alone are the same */
     struct arena arena;
     struct map taken;   /* name: the first class that has it */
     const char **names; /* by class->index */
