@@ -632,8 +632,8 @@ static int on_failed(struct guest_session *session, const struct link_frame *fra
     }
     copy_text(what, sizeof what, &failed.what);
     copy_text(hint, sizeof hint, &failed.hint);
-    return fault_plain(fault, failed.error ? -failed.error : -EIO, NULL, "the agent: %s%s%s", what,
-                       *hint ? "; " : "", hint);
+    /* Its number is not ours: some of ours say what is to be done next. */
+    return fault_plain(fault, -EREMOTEIO, NULL, "the agent: %s%s%s", what, *hint ? "; " : "", hint);
 }
 
 static int on_frame(struct guest_session *session, const struct link_frame *frame, uint64_t now,

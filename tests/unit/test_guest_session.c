@@ -730,6 +730,23 @@ static void keys_are_proved_by_both(void **state)
     play_end(p);
 }
 
+static void no_number_of_the_agent_says_what_is_done_next(void **state)
+{
+    /* The session's own for "begin anew" and "connect anew": so it would go on for ever. */
+    static const int numbers[] = {0, ESTALE, ECONNRESET, EBADMSG, 4095};
+
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        struct played *p = running();
+        struct link_out out = begin(p);
+
+        link_put_failed(&out, &(struct link_failed){numbers[i], link_text("no"), link_text("")});
+        assert_int_equal(say(p, &out, LINK_FAILED), -EREMOTEIO);
+        assert_string_equal(p->fault.what, "the agent: no");
+        play_end(p);
+    }
+    (void)state;
+}
+
 static void what_comes_at_the_wrong_time_is_refused(void **state)
 {
     for (unsigned type = LINK_AUTH; type <= LINK_RESUME + 1; type++) {
@@ -859,6 +876,7 @@ int main(void)
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(packed_frames_are_unpacked),
         cmocka_unit_test(keys_are_proved_by_both),
+        cmocka_unit_test(no_number_of_the_agent_says_what_is_done_next),
         cmocka_unit_test(what_comes_at_the_wrong_time_is_refused),
         cmocka_unit_test(only_names_of_a_tracefs_are_taken),
         cmocka_unit_test(a_store_counts_the_pages_of_all_parts),
