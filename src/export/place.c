@@ -57,7 +57,8 @@ static char *make_template(const char *wanted)
     return path;
 }
 
-static int open_folder(struct export_place *place, struct fault *fault)
+/* Makes the folder by TEMPLATE, which becomes place->path once it is there. */
+static int open_folder(struct export_place *place, char *template, struct fault *fault)
 {
     struct stat st;
     mode_t mask;
@@ -65,25 +66,27 @@ static int open_folder(struct export_place *place, struct fault *fault)
     if (stat(place->wanted, &st) == 0 && !(S_ISDIR(st.st_mode) && is_empty(place->wanted)))
         return fault_plain(fault, -EEXIST, place->wanted,
                            "is there already; name a folder that is not, or is empty");
-    if (!mkdtemp(place->path))
+    if (!mkdtemp(template))
         return fail(fault, place->wanted, "cannot make a folder beside it");
+    place->path = template;
     mask = umask(0);
     umask(mask);
-    if (chmod(place->path, 0777 & ~mask) < 0)
+    if (chmod(template, 0777 & ~mask) < 0)
         return fail(fault, place->wanted, "cannot make it readable");
     return 0;
 }
 
-static int open_file(struct export_place *place, struct fault *fault)
+static int open_file(struct export_place *place, char *template, struct fault *fault)
 {
     struct stat st;
     mode_t mask;
 
     if (stat(place->wanted, &st) == 0 && S_ISDIR(st.st_mode))
         return fault_plain(fault, -EISDIR, place->wanted, "is a folder, and this is one file");
-    place->fd = mkostemp(place->path, O_CLOEXEC);
+    place->fd = mkostemp(template, O_CLOEXEC);
     if (place->fd < 0)
         return fail(fault, place->wanted, "cannot make a file beside it");
+    place->path = template;
     mask = umask(0);
     umask(mask);
     if (fchmod(place->fd, 0666 & ~mask) < 0)
@@ -112,14 +115,16 @@ static int open_it(struct export_place *place, struct fault *fault)
         if (r < 0)
             return r;
     } else {
-        place->path = make_template(place->wanted);
-        if (!place->path)
+        char *template = make_template(place->wanted);
+
+        if (!template)
             return export_no_memory(fault);
-        r = place->target == EXPORT_FOLDER ? open_folder(place, fault) : open_file(place, fault);
-        if (r < 0) {
-            /* Nothing was made, or a failure just behind that. */
+        r = place->target == EXPORT_FOLDER ? open_folder(place, template, fault)
+                                           : open_file(place, template, fault);
+        if (!place->path)
+            free(template);
+        if (r < 0)
             return r;
-        }
     }
     if (place->target == EXPORT_STREAM && text_open_fd(&place->out, place->fd, OUT_SIZE) < 0)
         return export_no_memory(fault);

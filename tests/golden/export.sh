@@ -84,6 +84,25 @@ grep -q 'stopped by a signal' err || fail "a signal: $(cat err)"
 head -c "$(stat -c %s signal.csv)" report.csv | cmp - signal.csv || fail "what a signal leaves is no beginning"
 [ -z "$(find . -name 'signal.csv.*')" ] || fail "a signal leaves $(ls)"
 
+# ---- memory does not grow with the trace; a sanitised program needs more ----
+if [ -n "${LIBSTRATA:-}" ]; then
+    python3 - <<'END'
+import struct
+with open("long.trace", "wb") as f:
+    f.write(struct.pack("=QQQQQI", 2**64 - 1, 0xF2B177CB0AA429B4, 4, 0, 0, 4) + b"long")
+    for n in range(0, 3000000, 10000):
+        f.write(b"".join(struct.pack("=QQQIIQ", 1, 0, 10**9 + i, 32, 7, i) for i in range(n, n + 10000)))
+END
+    echo 'long(uint64_t n) "%" PRIu64' >long.events
+    # 120 MB of events in 64 MB of address space.
+    for format in csv ctf simpletrace trace-events; do
+        (ulimit -v 65536 && exec "$strata" export --to $format -o long.$format --events long.events long.trace) ||
+            fail "$format needs more memory for a long trace"
+        rm -r long.$format
+    done
+    rm long.trace
+fi
+
 # ---- errors ----
 says 2 'to which format? --to is missing' "$strata" export boot.trace
 says 2 'which capture? PATH is missing' "$strata" export --to csv
