@@ -9,6 +9,10 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$1
 shift
+if [ -n "${SANITIZED:-}" ]; then
+    echo "NOT TESTED ON A REAL GUEST: programs with sanitisers are not made for it" >&2
+    exit 77
+fi
 if ! [ -e "$dir/debs/complete" ]; then
     echo "NOT TESTED ON A REAL GUEST: its packages are not in $dir/debs; fetch them: tools/packages fetch guest $dir/debs" >&2
     exit 77
