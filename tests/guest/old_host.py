@@ -60,7 +60,7 @@ def to_standard_output(run):
     folder = run.folder("standard-output")
     expected = [event for text in top.texts(folder) for event in events.of_guest(text)]
     top.export(folder)
-    run.guest.run("ln -sf strata-agent /bin/trace-agent")
+    run.guest.run("ln -sf strata-agent /bin/trace-agent; >/tmp/pages")
     agent = Agent(run.guest, "trace-agent -o", "/tmp/pages")
     run.host(folder).command("1")
     wait_until(lambda: int(run.guest.text("wc -c </tmp/pages")) >= PAGE, "no pages")
