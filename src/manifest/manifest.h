@@ -80,12 +80,14 @@ struct manifest_guest {
 };
 
 struct manifest_source {
-    const char *name;          /* unique: letters, digits, _ . - */
-    const char *kind;          /* the form of what lies at `path`: "xentrace" */
-    const char *layer;         /* "hypervisor", … as layer_name() has them */
-    const char *path;          /* in the folder, with '/', no ".." */
-    const char *const *events; /* what declares its events, paths like `path` */
+    const char *name;            /* unique: letters, digits, _ . - */
+    const char *kind;            /* the form of what lies at `path`: "xentrace" */
+    const char *layer;           /* "hypervisor", … as layer_name() has them */
+    const char *path;            /* in the folder, with '/', no ".." */
+    const char *const *events;   /* what declares its events, paths like `path` */
+    const char *const *problems; /* what a reader should know, a sentence each */
     unsigned n_events;
+    unsigned n_problems;
     const char *clock;                    /* its name, or NULL */
     uint64_t hz;                          /* ticks a second, 0: not known */
     const struct manifest_xen *xen;       /* or NULL */
@@ -93,12 +95,10 @@ struct manifest_source {
     const struct manifest_guest *guest;   /* or NULL */
     struct manifest_moment began;
     struct manifest_moment ended;
+    uint64_t lost;        /* events in all, as the records say and at the end */
+    uint64_t lost_at_end; /* of those, behind the last record, so that none says so */
     bool lost_known;
-    uint64_t lost;               /* events in all, as the records say and at the end */
-    uint64_t lost_at_end;        /* of those, behind the last record, so that none says so */
-    bool complete;               /* the recorder came to its end */
-    const char *const *problems; /* what a reader should know, a sentence each */
-    unsigned n_problems;
+    bool complete; /* the recorder came to its end */
 };
 
 /* Zeroed, it is an empty one. Strings and arrays are borrowed from whoever fills it in; what

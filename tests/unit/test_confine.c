@@ -168,9 +168,12 @@ static void what_it_was_given_stays(void **state)
         memset(p, 1, 10000000);
         free(p);
         /* No file grows beyond what was said. */
-        if (write(fd, bytes, sizeof bytes) != 600 || write(fd, bytes, sizeof bytes) != 400 ||
-            write(fd, bytes, sizeof bytes) >= 0 || errno != EFBIG)
+        if (write(fd, bytes, sizeof bytes) != 600)
             _exit(4);
+        if (write(fd, bytes, sizeof bytes) != 400)
+            _exit(5);
+        if (write(fd, bytes, sizeof bytes) >= 0 || errno != EFBIG)
+            _exit(6);
         _exit(0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
