@@ -123,13 +123,16 @@ static int with_choice(const struct record_options *options, const struct xen_ch
 {
     const struct record_buffers_options *o = &options->buffers;
     uint64_t pages = o->buffer_size / 4096 + (o->buffer_size % 4096 != 0);
+    /* Records of percpu/ are stamped as their program wants. */
+    uint32_t mask = o->name ? choice->mask : xen_choice_stamped_mask(choice);
+    bool exact = mask == choice->mask && xen_choice_is_exact(choice);
     struct record_run r = {
         .settings = {.set_events = true,
-                     .events = choice->mask,
+                     .events = mask,
                      .pages_exactly = true,
                      .discard = !o->backlog},
         .recorder = {.poll = o->poll * 1000000,
-                     .choice = xen_choice_is_exact(choice) ? NULL : choice,
+                     .choice = exact ? NULL : choice,
                      .memory = o->memory},
         .seconds = options->seconds,
         .leave = o->leave_on,

@@ -108,6 +108,23 @@ bool xen_choice_is_exact(const struct xen_choice *choice)
     return true;
 }
 
+uint32_t xen_choice_stamped_mask(const struct xen_choice *choice)
+{
+    const uint32_t unstamped = 0x0800 << 16 | 0x0040 << 16 | 0x0010 << 16; /* guest, shadow, mem */
+    const uint32_t hvm = 0x0008 << 16, entry_exit = 0x1000, handlers = 0x2000;
+    const uint32_t sched = 0x0002 << 16, sched_min = 0x1000;
+    uint32_t mask = choice->mask;
+
+    if (mask & CLASS_BITS & ~unstamped & ~hvm)
+        return mask;
+    if (mask & hvm)
+        return mask & SUBCLASS_BITS & ~handlers ? mask : mask | entry_exit;
+    /* All of these classes' events have all of the subclass bits, so that one of them is enough. */
+    if ((mask & SUBCLASS_BITS) == SUBCLASS_BITS)
+        mask &= ~SUBCLASS_BITS;
+    return mask | sched | sched_min;
+}
+
 int xen_choice_add_mask(struct xen_choice *choice, uint32_t mask, struct fault *fault)
 {
     if ((mask & CLASS_BITS) == 0 || (mask & SUBCLASS_BITS) == 0)

@@ -46,5 +46,9 @@ int xen_choice_add_mask(struct xen_choice *choice, uint32_t mask, struct fault *
 bool xen_choice_has(const struct xen_choice *choice, uint32_t event);
 /* Whether the mask lets through what is chosen and nothing else. */
 bool xen_choice_is_exact(const struct xen_choice *choice);
+/* The mask to record with, so that what is chosen has times: Xen stamps no handlers of hvm exits, and nothing
+ * of guest, shadow and most of mem; a reader takes the time of the last stamped record of the CPU. Where none
+ * of the mask is stamped, this is it with hvm_entryexit, or else sched_min, besides. */
+uint32_t xen_choice_stamped_mask(const struct xen_choice *choice);
 /* Whether MASK lets EVENT through: Xen's test. */
 bool xen_mask_passes(uint32_t mask, uint32_t event);

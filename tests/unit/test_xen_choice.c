@@ -43,6 +43,44 @@ static void check(const char *text, uint32_t mask, bool exact)
         fail_msg("%s: exact %d", text, is_exact);
 }
 
+/* The mask for what TEXT says that has times; all that is chosen passes it. */
+static uint32_t stamped(const char *text)
+{
+    struct xen_choice choice;
+    uint32_t mask;
+    size_t iter = 0;
+    uint64_t id;
+    void *event;
+
+    assert_int_equal(xen_choice_init(&choice), 0);
+    assert_int_equal(xen_choice_add(&choice, &table, text, NULL), 0);
+    mask = xen_choice_stamped_mask(&choice);
+    while (map_next(&table.events, &iter, &id, &event))
+        if (xen_choice_has(&choice, (uint32_t)id))
+            assert_true(xen_mask_passes(mask, (uint32_t)id));
+    xen_choice_done(&choice);
+    return mask;
+}
+
+static void test_stamped(void **state)
+{
+    assert_int_equal(stamped("all"), 0x0ffff000);
+    assert_int_equal(stamped("sched"), 0x0002f000);
+    assert_int_equal(stamped("guest,sched_min"), 0x0802f000);
+    assert_int_equal(stamped("hvm"), 0x0008f000);
+    assert_int_equal(stamped("vmexit"), 0x00081000);
+    /* Exits come before what handles them. */
+    assert_int_equal(stamped("cpuid"), 0x00083000);
+    assert_int_equal(stamped("cpuid,guest"), 0x0808f000);
+    /* Run states, which are stamped. */
+    assert_int_equal(stamped("guest"), 0x08021000);
+    assert_int_equal(stamped("0x800f123"), 0x08021000);
+    assert_int_equal(stamped("set_p2m_entry"), 0x00121000);
+    assert_int_equal(stamped("shadow,guest"), 0x08421000);
+    assert_int_equal(stamped("0x8001000"), 0x08021000);
+    assert_int_equal(stamped("0x8002000"), 0x08023000);
+}
+
 static void test_masks(void **state)
 {
     check("all", 0x0ffff000, true);
@@ -151,9 +189,8 @@ static void test_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_has),
-        cmocka_unit_test(test_mask_and_set_agree),
+        cmocka_unit_test(test_masks), cmocka_unit_test(test_stamped),
+        cmocka_unit_test(test_has),   cmocka_unit_test(test_mask_and_set_agree),
         cmocka_unit_test(test_wrong),
     };
 
