@@ -52,7 +52,7 @@ static const struct option where_table[] = {
 };
 
 static const struct option what_table[] = {
-    {OPTION_STRINGS, 'e', "event", "GLOB", "events to trace, as sched:sched_*", MEMBER(events)},
+    {OPTION_LIST, 'e', "event", "GLOB", "events to trace, as sched:sched_*,irq:*", MEMBER(events)},
     {OPTION_STRINGS, 0, "filter", "GLOB=FILTER", "events to trace where FILTER holds",
      MEMBER(filters)},
     {OPTION_STRING, 0, "clock", "NAME", "the clock of the trace, as x86-tsc or mono",

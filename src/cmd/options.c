@@ -27,6 +27,23 @@ static int strings_add(struct strings *strings, const char *s)
     return 0;
 }
 
+/* Cuts VALUE, a word of argv, at its commas. */
+static int strings_add_list(struct strings *strings, char *value, struct fault *fault)
+{
+    char *comma;
+    int r = 0;
+
+    if (*value == ',' || strstr(value, ",,") || (*value && value[strlen(value) - 1] == ','))
+        return fault_plain(fault, -EINVAL, NULL, "has nothing before or behind a comma");
+    for (; value && r >= 0; value = comma) {
+        comma = strchr(value, ',');
+        if (comma)
+            *comma++ = '\0';
+        r = strings_add(strings, value);
+    }
+    return r;
+}
+
 struct found {
     const struct option *option;
     char *group; /* the structure of its group */
@@ -111,6 +128,7 @@ static int set(const struct found *found, const char *value, struct fault *fault
     case OPTION_FLAG: *(bool *)member = true; return 0;
     case OPTION_STRING: *(const char **)member = value; return 0;
     case OPTION_STRINGS: return strings_add(member, value);
+    case OPTION_LIST: return strings_add_list(member, (char *)(uintptr_t)value, fault);
     case OPTION_NUMBER: return parse_number(member, value, fault);
     case OPTION_CHOICE: return parse_choice(option, member, value, fault);
     case OPTION_PARSED: return option->parse(member, value, fault);

@@ -14,6 +14,7 @@ enum option_kind {
     OPTION_FLAG,    /* bool */
     OPTION_STRING,  /* const char * */
     OPTION_STRINGS, /* struct strings; may be given several times */
+    OPTION_LIST,    /* struct strings; the same, and several at once with commas between */
     OPTION_NUMBER,  /* uint64_t */
     OPTION_CHOICE,  /* unsigned, an index into `choices` */
     OPTION_PARSED,  /* whatever `parse` makes of it */

@@ -143,9 +143,10 @@ static int parse_limit(void *member, const char *value, struct fault *fault)
 
 /* clang-format off */
 #define SELECT_OPTIONS(END) \
-    {OPTION_STRINGS, 'e', "event", "GLOB", \
+    {OPTION_LIST, 'e', "event", "GLOB", \
      "events whose name matches; GROUP:NAME looks at the\n" \
-     "group too, -GLOB leaves out; the last match decides", \
+     "group too, -GLOB leaves out; the last match decides;\n" \
+     "several with commas between, or the option again", \
      MEMBER(events)}, \
     {OPTION_PARSED, 0, "from", "TIME", \
      "from TIME on: seconds as printed, +SECONDS from the\n" \

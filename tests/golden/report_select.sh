@@ -35,6 +35,7 @@ same '$4 == "LOST:" || $4 !~ /^sys_/' --event '-sys_*'
 same '$4 == "LOST:" || $4 ~ /^sys_(enter|exit)_/' -e 'syscalls:*'
 same '$4 == "LOST:" || $4 ~ /^(sys_enter|sys_exit):$/' -e 'raw_syscalls:*'
 same '$4 == "LOST:" || $4 ~ /^sched_wak/ || $4 ~ /^irq/' -e 'sched:sched_wak*' -eirq*
+same '$4 == "LOST:" || ($4 ~ /^sys_/ && $4 !~ /write/) || $4 ~ /^irq/' -e 'sys_*,-*write*,irq*'
 same '$2 == "[000]"' --cpu 0
 same '$2 == "[001]"' --cpu=1-7,9
 same '$4 == "LOST:" || $3 ~ /-(157|161)$/' --pid 157,161
@@ -80,6 +81,9 @@ usage "--limit '-1' is not a whole number" --limit -1
 usage "--format 'xml' is not one of text, json or csv" --format=xml
 usage "there is no option '--evnt'; did you mean '--event'?" --evnt x
 usage "-e wants GLOB behind it" -e
+for list in ,irq irq, irq,,sched ,; do
+    usage "-e '$list' has nothing before or behind a comma" -e "$list"
+done
 
 # Ticks want whole numbers.
 xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
