@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/record_run.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,6 +46,21 @@ void record_catch_signals(void)
     sigprocmask(SIG_BLOCK, &blocked, &waiting);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         sigdelset(&waiting, signals[i]);
+}
+
+int record_open(const char *file)
+{
+    sigset_t blocked;
+    int fd = -1;
+
+    sigprocmask(SIG_SETMASK, &waiting, &blocked);
+    errno = EINTR;
+    if (!stopped)
+        fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0)
+        fd = -errno;
+    sigprocmask(SIG_SETMASK, &blocked, NULL);
+    return fd;
 }
 
 static uint64_t now_ns(void)

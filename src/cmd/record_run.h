@@ -20,6 +20,9 @@ struct record_run {
 
 /* Blocks and catches the signals that end it; before the buffers are opened. */
 void record_catch_signals(void);
+/* Opens the file FILE to write, behind record_catch_signals(): one of them ends the wait for a FIFO's reader.
+ * Negative errno; -EINTR: a signal came. */
+int record_open(const char *file);
 
 /* From begin() to restore(). An exit status: EXIT_COULD_NOT, and why was told; EXIT_FINE. *ret_begun: there
  * is something in the output. */

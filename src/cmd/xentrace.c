@@ -4,7 +4,6 @@
  * -e knows all classes and single events, somebody else's recording is not disturbed, and the event mask
  * that was found is restored. */
 
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -203,11 +202,13 @@ static int open_output(const struct settings *s, struct stream *ret)
     int fd = STDOUT_FILENO;
 
     if (s->file) {
-        fd = open(s->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-        if (fd < 0) {
-            cmd_error("%s: cannot be written: %s", s->file, strerror(errno));
-            return -errno;
-        }
+        fd = record_open(s->file);
+        if (fd == -EINTR)
+            cmd_error("%s: nobody opened it to read", s->file);
+        else if (fd < 0)
+            cmd_error("%s: cannot be written: %s", s->file, strerror(-fd));
+        if (fd < 0)
+            return fd;
     }
     if (stream_init(ret, fd, s->file ? s->file : "standard output", &fault) < 0) {
         cmd_fault(&fault);

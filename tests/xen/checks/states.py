@@ -71,6 +71,11 @@ check.expect("changed: in the trace, too", "0x0020f000" in " ".join(source.get("
 mask("set-again", "0x0002f000")
 mask("changed")
 
+# ---- Nobody reads ----
+
+refused("fifo-unread", "fifo", "nobody opened it to read")
+mask("fifo-unread")
+
 # ---- What cannot be had ----
 
 refused("other-size", "4 pages (16 KB)", "not 256", "once after each boot")

@@ -76,6 +76,14 @@ work 10
 finished old-disk-full
 mask >mask.old-disk-full
 cp /small/trace.raw old-disk-full.raw
+# A FIFO that nobody reads.
+mkfifo fifo
+start fifo-unread /ours/xentrace -D -e sched fifo
+work 2
+kill -TERM $recorder
+finished fifo-unread
+mask >mask.fifo-unread
+rm fifo
 run no-folder strata record --xen -o /no/such/folder -t 1
 
 # Not root.
