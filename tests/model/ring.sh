@@ -5,60 +5,8 @@
 # be slow: what was searched until then holds.
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-for need in spin cc; do
-    command -v $need >/dev/null || {
-        echo "$need is not installed"
-        exit 77
-    }
-done
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
-
-# search MODEL OPTION...: 0 nothing found; 1 an assertion that does not hold.
-search() {
-    model=$1
-    shift
-    spin -a "$@" "$model" >log 2>&1 || {
-        cat log >&2
-        exit 2
-    }
-    # -E: handlers that wait for an interrupt that does not come are no deadlock.
-    cc -O1 -w -DSAFETY -DCOLLAPSE -DVECTORSZ=1024 -DMEMLIM="$memory" -o pan pan.c
-    timeout "$seconds" ./pan -E -m1000000 >log 2>&1 || [ $? -eq 124 ] || {
-        cat log >&2
-        exit 2
-    }
-    ! grep -q '^pan:[0-9]*: assertion violated' log
-}
-
-# holds OPTION...
-holds() {
-    search "$here/ring.pml" "$@" || {
-        cat log >&2
-        echo "ring.sh: does not hold with $*; see it by: spin -a $* ring.pml; cc -DSAFETY pan.c; ./a.out -E; spin -t -p -g -l $* ring.pml" >&2
-        exit 1
-    }
-    states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' log)
-    echo "holds: $* (${states:-not all} states)"
-}
-
-# broken WHAT SED OPTION...: the protocol changed so must be found out.
-broken() {
-    what=$1
-    sed "$2" "$here/ring.pml" >broken.pml
-    ! cmp -s broken.pml "$here/ring.pml" || {
-        echo "ring.sh: $what: the model is not changed by $2" >&2
-        exit 1
-    }
-    shift 2
-    ! search broken.pml "$@" || {
-        echo "ring.sh: nothing is found wrong with: $what" >&2
-        exit 1
-    }
-    echo "found: $what"
-}
+model=ring.pml
+. "$(dirname "$0")/spin.sh"
 
 seconds=6 memory=1000
 broken 'space taken without a look whether a handler was faster' \
