@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/ports.h"
+#include "base/clock_ns.h"
 
 /* A write of this much: a virtio-serial port takes 32 KiB at a time, and larger ones gain nothing. */
 #define SEND_MAX ((size_t)64 * 1024)
@@ -19,10 +19,7 @@
 
 int64_t outlet_now(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)(clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 static int reopen(struct outlet *outlet)

@@ -4,12 +4,12 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "agent/outlet.h"
 #include "agent/session_send.h"
+#include "base/clock_ns.h"
 
 #define FOLLOW_MS 500
 #define STATUS_MS 1000
@@ -17,7 +17,6 @@
 int session_random(void *p, size_t size, bool good)
 {
     uint8_t *bytes = p;
-    struct timespec now;
     uint64_t mixed;
 
     if (getrandom(p, size, GRND_NONBLOCK) == (ssize_t)size)
@@ -25,8 +24,7 @@ int session_random(void *p, size_t size, bool good)
     if (good)
         return -EAGAIN;
     /* What differs from one process of one boot to the next. */
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    mixed = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec + ((uint64_t)getpid() << 40);
+    mixed = clock_ns(CLOCK_MONOTONIC_RAW) + ((uint64_t)getpid() << 40);
     for (size_t i = 0; i < size; i++) {
         mixed = mixed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         bytes[i] = (uint8_t)(mixed >> 56);

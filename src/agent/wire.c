@@ -3,8 +3,9 @@
 
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock_ns.h"
 
 void wire_init(struct wire *wire)
 {
@@ -64,14 +65,6 @@ uint64_t wire_now(struct wire *wire)
     return now;
 }
 
-static uint64_t posix_now(clockid_t id)
-{
-    struct timespec now;
-
-    clock_gettime(id, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Below, the lock is held. */
 
 static int write_pending(struct wire *wire)
@@ -113,8 +106,8 @@ static int pump(struct wire *wire)
 
         wire->n_pongs--;
         memmove(wire->pongs, wire->pongs + 1, wire->n_pongs * sizeof wire->pongs[0]);
-        pong.monotonic_raw = posix_now(CLOCK_MONOTONIC_RAW);
-        pong.realtime = posix_now(CLOCK_REALTIME);
+        pong.monotonic_raw = clock_ns(CLOCK_MONOTONIC_RAW);
+        pong.realtime = clock_ns(CLOCK_REALTIME);
         pong.sent = wire_now(wire);
         link_put_pong(&out, &pong);
         seal(wire, &out, LINK_PONG, 0, (uint32_t)(out.len - LINK_HEADER_SIZE));

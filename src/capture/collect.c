@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "capture/recover.h"
 
 #define MILLISECOND UINT64_C(1000000)
@@ -17,14 +17,6 @@
 #define SLEEP_MAX (2 * MILLISECOND)
 /* What lies in open packets is written as often as this. */
 #define FLUSH (100 * MILLISECOND)
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 * MILLISECOND + (uint64_t)now.tv_nsec;
-}
 
 /* ---- Taking over ---- */
 
@@ -161,7 +153,7 @@ int collector_step(struct collector *collector, uint64_t *ret_sleep, struct faul
 {
     /* Asked before the rings are looked at: what was committed until then, is seen. */
     bool ended = has_ended(collector);
-    uint64_t now = now_ns();
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
     int r;
 
     if (ended)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/clock_ns.h"
 #include "base/macro.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -28,14 +29,6 @@ struct child {
     uint64_t progress_next;
     uint64_t stop_at, first_page; /* ns */
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
 
 /* Without the collector there is nothing to do, and nobody to tell. */
 static void say(struct child *child, enum guest_packet_kind kind, const void *p, size_t size)
@@ -109,7 +102,7 @@ static int listen_to(struct child *child, bool wanted, struct fault *fault)
         switch (packet.kind) {
         case PACKET_CONNECTION:
             if (n > 0)
-                connect_to(child, fds, n, now_ns());
+                connect_to(child, fds, n, clock_ns(CLOCK_MONOTONIC));
             break;
         case PACKET_STOP: guest_session_stop(&child->session); break;
         case PACKET_FILE:
@@ -203,7 +196,7 @@ static int pages(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint3
     int r = 0;
 
     if (child->first_page == 0)
-        child->first_page = now_ns();
+        child->first_page = clock_ns(CLOCK_MONOTONIC);
     if (child->pages[cpu] < 0) {
         child->packet.cpu = cpu;
         say(child, PACKET_PAGES, NULL, 0);
@@ -252,7 +245,7 @@ static int take(struct child *child, struct fault *fault)
             return 0;
         if (n <= 0)
             return -ECONNRESET;
-        r = guest_session_received(&child->session, (size_t)n, now_ns(), fault);
+        r = guest_session_received(&child->session, (size_t)n, clock_ns(CLOCK_MONOTONIC), fault);
         if (r < 0)
             return r;
     }
@@ -300,7 +293,7 @@ static int mend(struct child *child, int r, uint64_t now)
 static int wait_and_work(struct child *child, uint64_t next, struct fault *fault)
 {
     size_t pending = 0;
-    uint64_t now = now_ns();
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
     uint64_t sleep = MIN(MAX(MIN(next, child->progress_next), now) - now, SECOND);
     struct timespec time = {.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
     struct pollfd fds[3] = {{child->channel, POLLIN, 0}, {child->in, POLLIN, 0}, {-1, POLLOUT, 0}};
@@ -322,9 +315,9 @@ static int wait_and_work(struct child *child, uint64_t next, struct fault *fault
 
 static void say_goodbye(struct child *child)
 {
-    uint64_t until = now_ns() + FAREWELL;
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + FAREWELL;
 
-    while (child->out >= 0 && now_ns() < until) {
+    while (child->out >= 0 && clock_ns(CLOCK_MONOTONIC) < until) {
         struct pollfd fd = {child->out, POLLOUT, 0};
         struct timespec time = {.tv_nsec = 10000000};
         size_t left;
@@ -343,7 +336,7 @@ static int work(struct child *child, struct fault *fault)
     int r = 0;
 
     while (child->session.state != GUEST_OVER) {
-        uint64_t now = now_ns();
+        uint64_t now = clock_ns(CLOCK_MONOTONIC);
         uint64_t next = UINT64_MAX;
 
         r = guest_session_tick(&child->session, now, &next, fault);
@@ -355,7 +348,7 @@ static int work(struct child *child, struct fault *fault)
                 tell_progress(child, now);
             r = wait_and_work(child, next, fault);
         }
-        r = mend(child, r, now_ns());
+        r = mend(child, r, clock_ns(CLOCK_MONOTONIC));
         if (r < 0)
             return r;
     }
@@ -387,7 +380,7 @@ static void run(int channel, const struct guest_wishes *wishes, const struct con
         r = fault_plain(&fault, -ECANCELED, NULL, "%s",
                         *child->session.boot_id ? "was stopped before its agent traced"
                                                 : "no agent has answered");
-    tell_progress(child, now_ns());
+    tell_progress(child, clock_ns(CLOCK_MONOTONIC));
     child->packet.error = r;
     if (r < 0 && !fault.what[0])
         fault_plain(&fault, r, NULL, "%s", strerror(-r));

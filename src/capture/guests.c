@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/macro.h"
 #include "capture/guests_manifest.h"
 
@@ -29,22 +30,11 @@
 /* What a child may have written beyond what it was allowed, when it is seen: it has not kept to it. */
 #define SIZE_SLACK (UINT64_C(64) << 20)
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
-
 static struct manifest_moment moment(void)
 {
-    struct timespec realtime;
-
-    clock_gettime(CLOCK_REALTIME, &realtime);
     return (struct manifest_moment){
-        .realtime_ns = (int64_t)realtime.tv_sec * (int64_t)SECOND + realtime.tv_nsec,
-        .monotonic_ns = (int64_t)now_ns(),
+        .realtime_ns = (int64_t)clock_ns(CLOCK_REALTIME),
+        .monotonic_ns = (int64_t)clock_ns(CLOCK_MONOTONIC),
     };
 }
 
@@ -512,7 +502,7 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
 {
     size_t n_fds = 2 * (size_t)guests->n;
     _cleanup_free_ struct pollfd *fds = NULL;
-    uint64_t now = now_ns(), next;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), next;
     struct timespec time;
     unsigned n;
     int r;
@@ -533,7 +523,7 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
     r = ppoll(fds, n, &time, mask);
     if (r < 0 && errno != EINTR)
         return fault_plain(fault, -errno, NULL, "cannot wait for the guests: %s", strerror(errno));
-    now = now_ns();
+    now = clock_ns(CLOCK_MONOTONIC);
     if (r < 0)
         memset(fds, 0, n_fds * sizeof *fds);
     serve(guests, fds, now);
@@ -550,7 +540,7 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
 void guests_stop(struct guests *guests)
 {
     struct guest_packet packet = {.kind = PACKET_STOP};
-    uint64_t now = now_ns();
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
     if (guests->stopping)
         return;

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/input.h"
 
 #define PROBLEMS_MAX 16
@@ -35,14 +35,6 @@ struct recording {
 
 /* ---- Clocks ---- */
 
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static uint64_t tsc(void)
 {
 #if defined(__x86_64__)
@@ -65,8 +57,8 @@ static struct manifest_moment read_moment(void)
 
     for (int i = 0; i < 8; i++) {
         uint64_t before = tsc();
-        int64_t realtime = clock_ns(CLOCK_REALTIME);
-        int64_t monotonic = clock_ns(CLOCK_MONOTONIC);
+        int64_t realtime = (int64_t)clock_ns(CLOCK_REALTIME);
+        int64_t monotonic = (int64_t)clock_ns(CLOCK_MONOTONIC);
         uint64_t took = tsc() - before;
 
         if (took < best_took || best_took == UINT64_MAX) {

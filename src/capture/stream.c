@@ -9,16 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
+
 /* A pipe that can be written at all takes as much without making the writer wait. */
 #define PIPE_PIECE 4096
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 int stream_init(struct stream *ret, int fd, const char *path, struct fault *fault)
 {
@@ -34,7 +28,7 @@ int stream_init(struct stream *ret, int fd, const char *path, struct fault *faul
 
 void stream_hurry(struct stream *output)
 {
-    output->until = MIN(output->until, now_ns());
+    output->until = MIN(output->until, clock_ns(CLOCK_MONOTONIC));
 }
 
 static int failed(const struct stream *output, int error, struct fault *fault)
@@ -67,7 +61,7 @@ static int wait_writable(struct stream *output)
             return -errno;
         if (r < 0)
             stream_hurry(output);
-        now = now_ns();
+        now = clock_ns(CLOCK_MONOTONIC);
         if (now < output->until)
             continue;
         if (patience == 0)

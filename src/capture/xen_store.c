@@ -7,8 +7,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock_ns.h"
 
 #define PAYLOAD_MAX 4096
 #define PATIENCE_MS 1000
@@ -41,10 +42,7 @@ struct xen_store {
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)(clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 static int failed(struct xen_store *store, int error)

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "capture/guests.h"
 #include "cmd/cmd.h"
 #include "cmd/collect.h"
@@ -105,14 +105,6 @@ static void on_signal(int signal)
 {
     (void)signal;
     signals++;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
 /* "NAME=PATH", or a name of its own. */
@@ -285,8 +277,9 @@ static void show_progress(struct guests *guests, double seconds)
 static int collect(struct guests *guests, const struct collect_options *options, bool shows,
                    struct fault *fault)
 {
-    uint64_t until = options->seconds ? now_ns() + options->seconds * SECOND : UINT64_MAX;
-    uint64_t shown = now_ns();
+    uint64_t until =
+        options->seconds ? clock_ns(CLOCK_MONOTONIC) + options->seconds * SECOND : UINT64_MAX;
+    uint64_t shown = clock_ns(CLOCK_MONOTONIC);
     bool given_up = false;
     sigset_t blocked, before;
     int r = 1;
@@ -296,7 +289,7 @@ static int collect(struct guests *guests, const struct collect_options *options,
     sigaddset(&blocked, SIGTERM);
     sigprocmask(SIG_BLOCK, &blocked, &before);
     while (r > 0 && !given_up) {
-        uint64_t now = now_ns();
+        uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
         if ((signals > 0 || now >= until) && !guests->stopping)
             guests_stop(guests);

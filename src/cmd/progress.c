@@ -2,26 +2,18 @@
 #include "cmd/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock_ns.h"
 #include "base/macro.h"
 
 #define SECOND 1000000000u
 #define CALLS_BETWEEN_LOOKS 16
 
-static uint64_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
 void progress_start(struct progress *progress, bool on)
 {
     *progress = (struct progress){.on = on};
     if (on) {
-        progress->start = now();
+        progress->start = clock_ns(CLOCK_MONOTONIC);
         progress->next = progress->start + SECOND;
     }
 }
@@ -33,7 +25,7 @@ bool progress_is_due(struct progress *progress)
     if (!progress->on || progress->skip-- > 0)
         return false;
     progress->skip = CALLS_BETWEEN_LOOKS;
-    t = now();
+    t = clock_ns(CLOCK_MONOTONIC);
     if (t < progress->next)
         return false;
     progress->next = t + SECOND / 5;
@@ -58,7 +50,7 @@ const char *bytes_text(char *buf, size_t size, uint64_t bytes)
 
 void progress_show(struct progress *progress, uint64_t done, uint64_t total)
 {
-    double seconds = (double)(now() - progress->start) / SECOND;
+    double seconds = (double)(clock_ns(CLOCK_MONOTONIC) - progress->start) / SECOND;
     double rate = (double)done / seconds;
     char a[16];
     char b[16];

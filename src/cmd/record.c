@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "capture/collect.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -77,20 +78,13 @@ static void on_signal(int signal)
     stop = 1;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
-
 /* Until the program ends, the time is up, or a signal comes. The signals are blocked but while it
  * sleeps, so that none is missed. */
 static int collect(struct collector *collector, const struct record_options *options,
                    bool *ret_ended, struct fault *fault)
 {
-    uint64_t until = options->seconds ? now_ns() + options->seconds * SECOND : UINT64_MAX;
+    uint64_t until =
+        options->seconds ? clock_ns(CLOCK_MONOTONIC) + options->seconds * SECOND : UINT64_MAX;
     sigset_t blocked, before;
     int r = 1;
 
@@ -98,7 +92,7 @@ static int collect(struct collector *collector, const struct record_options *opt
     sigaddset(&blocked, SIGINT);
     sigaddset(&blocked, SIGTERM);
     sigprocmask(SIG_BLOCK, &blocked, &before);
-    while (!stop && now_ns() < until) {
+    while (!stop && clock_ns(CLOCK_MONOTONIC) < until) {
         struct pollfd end = {collector->pidfd, POLLIN, 0};
         uint64_t sleep = 0;
         struct timespec time;

@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock_ns.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 
@@ -63,14 +63,6 @@ int record_open(const char *file)
     return fd;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
-
 /* "CPU 0: 12, CPU 3: 5" */
 static const char *lost_text(const struct recorder *recorder, unsigned n_cpus, char *buf,
                              size_t size)
@@ -98,7 +90,7 @@ static void watch_losses(struct watch *watch, const struct record_run *run,
                          const struct recorder *recorder)
 {
     uint64_t lost = recorder_totals(recorder).lost;
-    uint64_t now = now_ns();
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
     char cpus[400];
 
     if (lost == watch->told || now < watch->next_at)
@@ -119,7 +111,7 @@ static void watch_losses(struct watch *watch, const struct record_run *run,
 static int watch_mask(uint64_t *next_at, struct record_run *run, struct fault *fault)
 {
     struct buffers *buffers = run->buffers;
-    uint64_t now = now_ns();
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
     uint32_t mask;
     int r;
 
@@ -157,16 +149,16 @@ static void note_again(struct record_run *run)
 /* A recorder_progress, or a negative errno. */
 static int loop(struct record_run *run, struct recorder *recorder, struct fault *fault)
 {
-    uint64_t until = run->seconds ? now_ns() + run->seconds * SECOND : UINT64_MAX;
+    uint64_t until = run->seconds ? clock_ns(CLOCK_MONOTONIC) + run->seconds * SECOND : UINT64_MAX;
     struct watch watch = {0};
-    uint64_t next_check = now_ns() + SECOND;
+    uint64_t next_check = clock_ns(CLOCK_MONOTONIC) + SECOND;
     bool ended = false;
     int r = RECORDER_GOES_ON;
 
     run->output->until = until;
     run->output->mask = waiting;
     while (r == RECORDER_GOES_ON && !stopped && !ended) {
-        uint64_t now = now_ns();
+        uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
         if (now >= until)
             break;
