@@ -19,13 +19,13 @@
 /* Two pairs tell a rate when they are this far apart: an error of 100 ns is then 10 ppm. */
 #define RATE_NS_MIN (10 * 1000 * 1000LL)
 
-static int64_t read_ns(clockid_t id)
+uint64_t trace_clock_ns(clockid_t id)
 {
     struct timespec ts;
 
     if (clock_gettime(id, &ts) < 0)
         return 0;
-    return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+    return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
 #if defined(__x86_64__)
@@ -96,7 +96,7 @@ uint64_t trace_clock_ticks(void)
         return ticks;
     }
 #endif
-    return (uint64_t)read_ns(CLOCK_MONOTONIC);
+    return trace_clock_ns(CLOCK_MONOTONIC);
 }
 
 struct clock_pair trace_clock_pair(uint32_t *ret_error)
@@ -107,10 +107,10 @@ struct clock_pair trace_clock_pair(uint32_t *ret_error)
 
     for (unsigned i = 0; i < 8; i++) {
         uint64_t t0 = trace_clock_ticks();
-        int64_t m0 = read_ns(CLOCK_MONOTONIC);
+        int64_t m0 = (int64_t)trace_clock_ns(CLOCK_MONOTONIC);
         uint64_t t1 = trace_clock_ticks();
-        int64_t real = read_ns(CLOCK_REALTIME);
-        int64_t m1 = read_ns(CLOCK_MONOTONIC);
+        int64_t real = (int64_t)trace_clock_ns(CLOCK_REALTIME);
+        int64_t m1 = (int64_t)trace_clock_ns(CLOCK_MONOTONIC);
         uint64_t t2 = trace_clock_ticks();
 
         /* Every reading lies between t0 and t2; the middle of the three calls is nearest to t1. */

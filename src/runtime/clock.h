@@ -6,6 +6,7 @@
  * pairs of readings taken together, over the time of the trace. */
 
 #include <stdint.h>
+#include <time.h>
 
 enum clock_kind {
     CLOCK_KIND_MONOTONIC = 0, /* ticks are ns of CLOCK_MONOTONIC */
@@ -24,6 +25,8 @@ struct clock_pair {
  * signal handlers too. */
 enum clock_kind trace_clock_kind(void);
 uint64_t trace_clock_ticks(void);
+/* What a clock of clock_gettime() shows, in ns; 0: there is no such clock. Any thread, signal handlers too. */
+uint64_t trace_clock_ns(clockid_t id);
 
 /* Reads the three as close together as can be: of several tries the one that took the least time.
  * *ret_error is by how many ns they can be apart at most. May be NULL. Any thread, signal handlers too. */

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/clock.h"
 #include "runtime/macro.h"
 #include "runtime/thread.h"
 
@@ -70,10 +71,7 @@ static struct {
 
 static uint64_t now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return trace_clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 static void nap(unsigned ms)

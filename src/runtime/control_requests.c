@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "runtime/clock.h"
 #include "runtime/control.h"
 #include "runtime/events.h"
 #include "runtime/message.h"
@@ -20,10 +20,7 @@ static uint64_t began; /* ns since 1970 */
 
 void control_requests_begin(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    began = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    began = trace_clock_ns(CLOCK_REALTIME);
 }
 
 /* A reply consists of lines: what would end one is written as \xNN, as is a backslash. */

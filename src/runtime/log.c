@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "runtime/clock.h"
 #include "runtime/counts.h"
 #include "runtime/macro.h"
 #include "strata/trace.h"
@@ -110,13 +110,8 @@ void strata_log(const char *format, ...)
     struct line line = {text, text + sizeof(text) - STRATA_LOG_TAIL, false};
     va_list args;
 
-    if (log_stamps()) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_REALTIME, &now);
-        line_put_stamp(&line, thread_number(),
-                       (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
-    }
+    if (log_stamps())
+        line_put_stamp(&line, thread_number(), trace_clock_ns(CLOCK_REALTIME));
     errno = saved_errno; /* for %m */
     va_start(args, format);
     line_vprintf(&line, format, args);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/clock.h"
 #include "runtime/control.h"
 #include "runtime/counts.h"
 #include "runtime/events.h"
@@ -78,23 +79,15 @@ static struct {
         },
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
-
 /* The pass lock, if it is to be had in NS. 0, or a positive errno. */
 static int lock_within(uint64_t ns)
 {
-    struct timespec time;
-    uint64_t until;
+    uint64_t until = trace_clock_ns(CLOCK_REALTIME) + ns;
+    struct timespec time = {
+        .tv_sec = (time_t)(until / SECOND),
+        .tv_nsec = (long)(until % SECOND),
+    };
 
-    clock_gettime(CLOCK_REALTIME, &time);
-    until = (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec + ns;
-    time = (struct timespec){.tv_sec = (time_t)(until / SECOND), .tv_nsec = (long)(until % SECOND)};
     return pthread_mutex_timedlock(&writer.lock, &time);
 }
 
@@ -279,7 +272,7 @@ static void make_pass(enum pass_kind kind)
 {
     bool packets = false;
     bool records = false;
-    uint64_t now = now_ns();
+    uint64_t now = trace_clock_ns(CLOCK_MONOTONIC);
 
     if (writer.forbidden || (ring_count() == 0 && kind != PASS_LAST))
         return;
@@ -324,7 +317,7 @@ static uint64_t next_sleep(uint64_t sleep, double full)
 
 static void sleep_for(uint64_t ns)
 {
-    uint64_t until = now_ns() + ns;
+    uint64_t until = trace_clock_ns(CLOCK_MONOTONIC) + ns;
     struct timespec time = {.tv_sec = (time_t)(until / SECOND), .tv_nsec = (long)(until % SECOND)};
 
     sem_clockwait(&writer.wake, CLOCK_MONOTONIC, &time);
@@ -431,7 +424,7 @@ static int sink_on(enum sink_number number, const char *path, bool now, bool pau
     if (now && !sink->paused && !writer.forbidden) {
         r = sink->ops->open(sink);
         sink->is_open = r >= 0;
-        sink->retry_at = now_ns() + RETRY_OPEN;
+        sink->retry_at = trace_clock_ns(CLOCK_MONOTONIC) + RETRY_OPEN;
         sink->paused = r < 0 && pause;
     }
     start_thread();
