@@ -58,13 +58,10 @@ static int open_native(struct process *process, const char *path, struct native 
 
 static int check(const struct process *process, struct fault *fault)
 {
-    int alive = process_is_alive(process);
+    int alive = process_is_alive(process, fault);
 
     if (alive < 0)
-        return fault_plain(fault, alive, process->path,
-                           "is of another pid namespace: whether process %u lives cannot be seen "
-                           "from here",
-                           process->pid);
+        return alive;
     if (alive == 0)
         return fault_plain(fault, -ESRCH, process->path,
                            "process %u (%s) has ended; 'strata recover' saves what it left",
@@ -95,7 +92,7 @@ int collector_init(struct collector *ret, struct process *process, const char *p
     }
 #ifdef SYS_pidfd_open
     collector.pidfd = (int)syscall(SYS_pidfd_open, (pid_t)process->pid, 0);
-    if (collector.pidfd >= 0 && process_is_alive(process) <= 0) {
+    if (collector.pidfd >= 0 && process_is_alive(process, NULL) <= 0) {
         close(collector.pidfd); /* it may be another's */
         collector.pidfd = -1;
     }
@@ -120,7 +117,7 @@ static bool has_ended(const struct collector *collector)
     struct pollfd end = {collector->pidfd, POLLIN, 0};
 
     if (collector->pidfd < 0)
-        return process_is_alive(collector->process) == 0;
+        return process_is_alive(collector->process, NULL) == 0;
     return poll(&end, 1, 0) > 0;
 }
 

@@ -199,7 +199,7 @@ static bool same_boot(const struct process *process)
     return true;
 }
 
-int process_is_alive(const struct process *process)
+int process_is_alive(const struct process *process, struct fault *fault)
 {
     const struct process_file *file = process->file;
     struct stat st;
@@ -210,7 +210,10 @@ int process_is_alive(const struct process *process)
         return 0;
     if (file->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
         st.st_ino != file->pid_namespace)
-        return -EXDEV;
+        return fault_plain(fault, -EXDEV, process->path,
+                           "is of another pid namespace: whether process %u lives cannot be seen "
+                           "from here",
+                           process->pid);
     if (process->pid == 0 || process->pid > INT32_MAX ||
         process_state(process->pid, &start, &state) < 0)
         return 0;
@@ -230,14 +233,7 @@ const struct process_trace *process_trace(const struct process *process)
 
 void process_note_trace(struct process *process, const char *path, const uint8_t uuid[16])
 {
-    uint32_t next = process->file->trace == 1 ? 1 : 0;
-    struct process_trace *trace = &process->file->traces[next];
-
-    if (strlen(path) >= sizeof(trace->path))
-        return;
-    memcpy(trace->path, path, strlen(path) + 1);
-    memcpy(trace->uuid, uuid, sizeof(trace->uuid));
-    __atomic_store_n(&process->file->trace, next + 1, __ATOMIC_RELEASE);
+    process_file_put_trace(process->file->traces, &process->file->trace, path, uuid);
 }
 
 uint64_t process_clock_hz(const struct process *process, uint64_t hint)

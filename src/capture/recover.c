@@ -7,13 +7,10 @@
 
 static int check_dead(const struct process *process, struct fault *fault)
 {
-    int alive = process_is_alive(process);
+    int alive = process_is_alive(process, fault);
 
     if (alive < 0)
-        return fault_plain(fault, alive, process->path,
-                           "is of another pid namespace: whether process %u lives cannot be seen "
-                           "from here",
-                           process->pid);
+        return alive;
     if (alive > 0)
         return fault_plain(fault, -EBUSY, process->path,
                            "process %u (%s) lives, there is nothing to recover; 'strata record "

@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/record.h"
+#include "cmd/taken.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -130,28 +131,25 @@ static int find_one(const char *path, void *userdata)
 /* The folder of the rings that the operand means; NULL, and a message: there is none. */
 static char *find(const char *operand)
 {
-    char *end;
-    unsigned long pid = strtoul(operand, &end, 10);
     struct {
         uint32_t pid;
         char *path;
-    } wanted = {(uint32_t)pid, NULL};
+    } wanted = {taken_pid(operand), NULL};
 
-    if (*operand < '0' || *operand > '9' || *end || pid == 0 || pid > INT32_MAX)
+    if (!wanted.pid)
         return strdup(operand);
     (void)process_foreach(NULL, find_one, &wanted);
     if (!wanted.path)
-        cmd_error("process %lu has no rings in " RINGS_PARENT "%u: it is not traced, or has had no "
+        cmd_error("process %" PRIu32 " has no rings in " RINGS_PARENT
+                  "%u: it is not traced, or has had no "
                   "event yet, or they lie elsewhere (rings=)",
-                  pid, (unsigned)geteuid());
+                  wanted.pid, (unsigned)geteuid());
     return wanted.path;
 }
 
 static int tell(const struct process *process, const struct native *native,
                 const struct taken *taken, const struct record_options *options)
 {
-    uint64_t lost = taken->discarded + taken->homeless + taken->unwritten;
-
     printf("%s (process %" PRIu32 "): %" PRIu64 " events written to %s\n", process->program,
            process->pid, taken->events, native->path);
     fflush(stdout);
@@ -164,16 +162,10 @@ static int tell(const struct process *process, const struct native *native,
     if (taken->unwritten)
         cmd_message("  %" PRIu64 " events were lost: they could not be written: %s",
                     taken->unwritten, strerror(-taken->error));
-    if (taken->undescribed)
-        cmd_message("  %" PRIu64 " bytes of records cannot be told: their events were never "
-                    "described",
-                    taken->undescribed);
-    if (taken->damaged)
-        cmd_message("  %u rings are damaged and were passed over", taken->damaged);
+    taken_tell_unreadable(taken);
     if (taken->unwritten)
         return EXIT_COULD_NOT;
-    return options->strict && (lost || taken->undescribed || taken->damaged) ? EXIT_LOSSES
-                                                                             : EXIT_FINE;
+    return options->strict && !taken_is_whole(taken) ? EXIT_LOSSES : EXIT_FINE;
 }
 
 static int record(const struct record_options *options, const char *path)

@@ -12,6 +12,7 @@
 #include "capture/recover.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/taken.h"
 #include "event/program.h"
 
 struct recover_options {
@@ -78,7 +79,7 @@ static int found_add(const char *path, void *userdata)
     if (found->pid || found->only_dead) {
         if (process_open(path, false, &process, NULL) >= 0) {
             wanted = !found->pid || process->pid == found->pid;
-            if (wanted && found->only_dead && process_is_alive(process) != 0) {
+            if (wanted && found->only_dead && process_is_alive(process, NULL) != 0) {
                 wanted = false;
                 found->n_skipped++;
             }
@@ -100,19 +101,18 @@ static int found_add(const char *path, void *userdata)
 /* A PID, the folder of a process, or a folder of such. */
 static int find(const char *operand, struct found *found)
 {
-    char *end;
-    unsigned long pid = strtoul(operand, &end, 10);
+    uint32_t pid = taken_pid(operand);
     _cleanup_free_ char *inside = NULL;
     unsigned before = found->n;
     struct stat st;
     int r;
 
-    if (*operand >= '0' && *operand <= '9' && !*end && pid > 0 && pid <= INT32_MAX) {
-        found->pid = (uint32_t)pid;
+    if (pid) {
+        found->pid = pid;
         r = process_foreach(NULL, found_add, found);
         found->pid = 0;
         if (r >= 0 && found->n == before) {
-            cmd_error("a process %lu has left nothing in " RINGS_PARENT "%u", pid,
+            cmd_error("a process %" PRIu32 " has left nothing in " RINGS_PARENT "%u", pid,
                       (unsigned)geteuid());
             return -ENOENT;
         }
@@ -194,12 +194,7 @@ static void tell_losses(const struct taken *taken)
     if (taken->unwritten)
         cmd_message("  %" PRIu64 " events were lost while it ran: they could not be written",
                     taken->unwritten);
-    if (taken->undescribed)
-        cmd_message("  %" PRIu64 " bytes of records cannot be told: their events were never "
-                    "described",
-                    taken->undescribed);
-    if (taken->damaged)
-        cmd_message("  %u rings are damaged and were passed over", taken->damaged);
+    taken_tell_unreadable(taken);
 }
 
 static void report(const struct process *process, const struct recovered *recovered)
@@ -211,12 +206,6 @@ static void report(const struct process *process, const struct recovered *recove
                recovered->path);
     putchar('\n');
     fflush(stdout);
-}
-
-static bool has_losses(const struct taken *taken)
-{
-    return taken->discarded || taken->homeless || taken->unwritten || taken->undescribed ||
-           taken->damaged;
 }
 
 static int recover_one(const struct recover_options *options, const char *path)
@@ -238,7 +227,7 @@ static int recover_one(const struct recover_options *options, const char *path)
                 cmd_message("  its rings stay in %s", process->path);
             else if (!options->keep)
                 r = process_remove(process, &fault);
-            if (options->strict && has_losses(&recovered.taken))
+            if (options->strict && !taken_is_whole(&recovered.taken))
                 status = EXIT_LOSSES;
         }
         recovered_done(&recovered);

@@ -440,15 +440,9 @@ void folder_set_writes(bool writes)
 static void put_trace(struct process_trace traces[2], uint32_t *trace, const char *path,
                       const uint8_t uuid[16])
 {
-    uint32_t next = *trace == 1 ? 1 : 0;
-    size_t len = strlen(path);
-
-    if (len >= PROCESS_PATH_SIZE || (*trace && strcmp(traces[*trace - 1].path, path) == 0 &&
-                                     memcmp(traces[*trace - 1].uuid, uuid, 16) == 0))
-        return;
-    memcpy(traces[next].path, path, len + 1);
-    memcpy(traces[next].uuid, uuid, sizeof(traces[next].uuid));
-    __atomic_store_n(trace, next + 1, __ATOMIC_RELEASE);
+    if (!*trace || strcmp(traces[*trace - 1].path, path) != 0 ||
+        memcmp(traces[*trace - 1].uuid, uuid, 16) != 0)
+        process_file_put_trace(traces, trace, path, uuid);
 }
 
 void folder_plan_trace(const char *path)

@@ -47,6 +47,7 @@
  */
 
 #include <stdint.h>
+#include <string.h>
 
 #include "runtime/clock.h"
 
@@ -85,6 +86,21 @@ struct process_file {
 };
 
 _Static_assert(sizeof(struct process_file) == 12288, "as documented");
+
+/* Puts a trace into the one of the two that does not hold, and lets that hold. Nothing, where PATH is too
+ * long. */
+static inline void process_file_put_trace(struct process_trace traces[2], uint32_t *trace,
+                                          const char *path, const uint8_t uuid[16])
+{
+    uint32_t next = *trace == 1 ? 1 : 0;
+    size_t len = strlen(path);
+
+    if (len >= sizeof(traces[next].path))
+        return;
+    memcpy(traces[next].path, path, len + 1);
+    memcpy(traces[next].uuid, uuid, sizeof(traces[next].uuid));
+    __atomic_store_n(trace, next + 1, __ATOMIC_RELEASE);
+}
 
 struct class_description {
     uint32_t size;
