@@ -27,3 +27,10 @@ void losses_add(struct losses *losses, const struct item *loss)
         losses->n_cpus = MAX(losses->n_cpus, loss->cpu + 1);
     }
 }
+
+void losses_add_all(struct losses *losses, const struct item *items, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (unlikely(items[i].kind != ITEM_EVENT))
+            losses_add(losses, &items[i]);
+}

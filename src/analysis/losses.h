@@ -19,3 +19,5 @@ struct losses {
 };
 
 void losses_add(struct losses *losses, const struct item *loss);
+/* Those among N items. */
+void losses_add_all(struct losses *losses, const struct item *items, unsigned n);

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/glob.h"
@@ -14,6 +13,7 @@
 #include "client/client.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
+#include "cmd/duration.h"
 #include "cmd/options.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -386,9 +386,7 @@ static int info(void *p, unsigned n, char **arguments)
     struct target *target = p;
     struct client_program program;
     struct fault fault = {0};
-    char since[64];
-    struct tm tm;
-    time_t seconds;
+    char since[32];
     int r;
 
     (void)n;
@@ -396,13 +394,10 @@ static int info(void *p, unsigned n, char **arguments)
     r = client_hello(target->client, &program, &fault);
     if (r < 0)
         return tell(r, NULL, &fault);
-    seconds = (time_t)(program.since / 1000000000);
-    if (!localtime_r(&seconds, &tm) || strftime(since, sizeof since, "%Y-%m-%d %H:%M:%S", &tm) == 0)
-        since[0] = '\0';
     put_row(&target->out, "program", "%s", program.name);
     put_row(&target->out, "pid", "%ld", (long)program.pid);
     put_row(&target->out, "libstrata", "%s", program.version);
-    put_row(&target->out, "since", "%s", since);
+    put_row(&target->out, "since", "%s", date_text(since, sizeof since, (int64_t)program.since));
     put_row(&target->out, "events", "%" PRIu64 " of %" PRIu64 " are on", program.events_on,
             program.events);
     put_row(&target->out, "rings", "%" PRIu64 " of %" PRIu64 " bytes together, %s", program.rings,

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/macro.h"
 
@@ -29,5 +30,15 @@ const char *duration_text(char *buf, size_t size, const struct clock *clock, uin
     for (; unit + 1 < ARRAY_SIZE(units) && v >= 999.5; unit++)
         v /= 1000;
     snprintf(buf, size, "%.*f%s", v < 9.995 ? 2 : (v < 99.95 ? 1 : 0), v, units[unit]);
+    return buf;
+}
+
+const char *date_text(char *buf, size_t size, int64_t ns)
+{
+    time_t seconds = (time_t)(ns / 1000000000);
+    struct tm tm;
+
+    if (!localtime_r(&seconds, &tm) || strftime(buf, size, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+        buf[0] = '\0';
     return buf;
 }

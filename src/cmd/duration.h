@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Spans of time for people. */
+/* Times and spans of time for people. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +11,10 @@
 /* TICKS of CLOCK with three significant digits, "12.3ms", "1.50us", "340ns", or the ticks themselves
  * where the rate is not known. BUF of 24 bytes or more. Returns BUF. */
 const char *duration_text(char *buf, size_t size, const struct clock *clock, uint64_t ticks);
+
+/* NS since 1970 as "YYYY-MM-DD HH:MM:SS", local time; "" where it cannot be told. BUF of 32 bytes or more.
+ * Returns BUF. */
+const char *date_text(char *buf, size_t size, int64_t ns);
 
 /* TICKS as nanoseconds, or as they are; at most INT64_MAX. */
 int64_t duration_ns(const struct clock *clock, uint64_t ticks);

@@ -98,15 +98,8 @@ static int put(void *arg, const struct item *items, unsigned n)
     if (unlikely(stopped))
         return fault_plain(&exported->export->fault, -EINTR, NULL,
                            "stopped by a signal; what was read up to here is exported");
-    for (unsigned i = 0; i < n; i++)
-        if (unlikely(items[i].kind != ITEM_EVENT))
-            losses_add(&exported->losses, &items[i]);
+    losses_add_all(&exported->losses, items, n);
     return export_put(exported->export, items, n);
-}
-
-static unsigned part_of(void *arg, const struct origin *origin)
-{
-    return trace_part_of(arg, origin);
 }
 
 static void tell_losses(const struct losses *losses)
@@ -157,7 +150,7 @@ static int export_trace(const struct export_verb_options *options,
         .fd = place->fd,
         .path = place->path,
         .catalogue = &trace->catalogue,
-        .origin_number = trace->n_parts > 1 ? part_of : NULL,
+        .origin_number = trace->n_parts > 1 ? walk_part_of : NULL,
         .origin_arg = trace,
     };
     struct exported exported = {0};

@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "client/client.h"
 #include "cmd/cmd.h"
+#include "cmd/duration.h"
 #include "cmd/options.h"
 #include "view/json.h"
 
@@ -41,27 +41,16 @@ const struct command list_command = {
     .groups = groups,
 };
 
-static void put_time(struct text *out, uint64_t ns, const char *format)
-{
-    time_t seconds = (time_t)(ns / 1000000000);
-    char time[64];
-    struct tm tm;
-
-    if (!localtime_r(&seconds, &tm) || strftime(time, sizeof time, format, &tm) == 0)
-        time[0] = '\0';
-    text_put_str(out, time);
-}
-
 static void put_row(struct text *out, const struct client_program *program)
 {
-    char events[48];
+    char events[48], since[32];
 
     text_printf(out, "%7ld  ", (long)program->pid);
     if (!program->name) {
         text_put_literal(out, "(does not answer)\n");
         return;
     }
-    put_time(out, program->since, "%Y-%m-%d %H:%M:%S");
+    text_put_str(out, date_text(since, sizeof since, (int64_t)program->since));
     snprintf(events, sizeof events, "%" PRIu64 "/%" PRIu64, program->events_on, program->events);
     text_printf(out, "  %11s %12" PRIu64 "  %s", events, program->dropped + program->unwritten,
                 program->name);

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "capture/recover.h"
 #include "cmd/cmd.h"
+#include "cmd/duration.h"
 #include "cmd/options.h"
 #include "cmd/taken.h"
 #include "event/program.h"
@@ -130,22 +130,13 @@ static int find(const char *operand, struct found *found)
     return process_foreach(operand, found_add, found);
 }
 
-static void put_date(struct text *out, int64_t ns)
-{
-    time_t s = (time_t)(ns / 1000000000);
-    char text[32];
-    struct tm tm;
-
-    if (localtime_r(&s, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
-        text_put_str(out, text);
-}
-
 /* A line of the list. */
 static int show(const char *path, struct text *out)
 {
     struct process *process;
     struct taken taken = {0};
     struct fault fault = {0};
+    char since[32];
     int r = process_open(path, false, &process, &fault);
 
     if (r >= 0)
@@ -155,7 +146,7 @@ static int show(const char *path, struct text *out)
         return r;
     }
     text_printf(out, "%10" PRIu32 "  %-16s  ", process->pid, process->program);
-    put_date(out, process->file->clock_pair.realtime);
+    text_put_str(out, date_text(since, sizeof(since), process->file->clock_pair.realtime));
     text_printf(out, "  %10" PRIu64 "  ", taken.events);
     text_put_safe(out, process->path, strlen(process->path));
     text_put_char(out, '\n');

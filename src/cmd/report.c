@@ -59,15 +59,8 @@ static int put(void *arg, const struct item *items, unsigned n)
 {
     struct shown *shown = arg;
 
-    for (unsigned i = 0; i < n; i++)
-        if (unlikely(items[i].kind != ITEM_EVENT))
-            losses_add(&shown->losses, &items[i]);
+    losses_add_all(&shown->losses, items, n);
     return view_put(shown->view, items, n);
-}
-
-static unsigned part_of(void *arg, const struct origin *origin)
-{
-    return trace_part_of(arg, origin);
 }
 
 static int open_view(const struct report_options *options, struct trace *trace, struct text *out,
@@ -75,7 +68,7 @@ static int open_view(const struct report_options *options, struct trace *trace, 
 {
     struct view_options view_options = {
         .color = options->format == FORMAT_TEXT && wants_color(STDOUT_FILENO),
-        .origin_number = trace->n_parts > 1 ? part_of : NULL,
+        .origin_number = trace->n_parts > 1 ? walk_part_of : NULL,
         .origin_arg = trace,
     };
 

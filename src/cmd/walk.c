@@ -141,6 +141,11 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
     return 0;
 }
 
+unsigned walk_part_of(void *arg, const struct origin *origin)
+{
+    return trace_part_of(arg, origin);
+}
+
 int walk_through(struct walk *walk)
 {
     struct trace *trace = walk->trace;

@@ -31,6 +31,9 @@ void open_options_done(struct open_options *options);
 /* Opens, or tells why not. NULL: it was told. */
 struct trace *walk_open(const struct open_options *options, char **paths, int n);
 
+/* trace_part_of() of the struct trace that ARG is, for those who know of none. */
+unsigned walk_part_of(void *arg, const struct origin *origin);
+
 struct walk {
     struct trace *trace;
     struct selection *selection;
