@@ -134,6 +134,29 @@ int input_refill(struct input *in, struct fault *fault)
     return input_buffered(in) > 0;
 }
 
+int input_read_file(int fd, size_t size, const char *path, char **ret, size_t *ret_len,
+                    struct fault *fault)
+{
+    _cleanup_free_ char *bytes = malloc(size + 1);
+    size_t len = 0;
+
+    if (!bytes)
+        return fault_plain(fault, -ENOMEM, path, "out of memory");
+    while (len < size) {
+        ssize_t n = read(fd, bytes + len, size - len);
+
+        if (n == 0)
+            break;
+        if (n > 0)
+            len += (size_t)n;
+        else if (errno != EINTR)
+            return fault_plain(fault, -errno, path, "cannot read it: %s", strerror(errno));
+    }
+    *ret = TAKE_PTR(bytes);
+    *ret_len = len;
+    return 0;
+}
+
 int input_open_whole(struct input *ret, const char *path, size_t max, const char *wanted,
                      struct fault *fault)
 {

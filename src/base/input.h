@@ -35,6 +35,10 @@ int input_open(struct input *in, const char *path, size_t capacity, struct fault
 int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, struct fault *fault);
 /* Reads from memory that outlives the input; for tests and fuzzing. */
 int input_open_memory(struct input *in, const void *p, size_t size, const char *name);
+/* Reads FD, a regular file of SIZE bytes, from where it stands into *RET (malloc, with room for one byte more):
+ * as many bytes as there are up to SIZE, *RET_LEN. PATH is for messages; FD stays the caller's. */
+int input_read_file(int fd, size_t size, const char *path, char **ret, size_t *ret_len,
+                    struct fault *fault);
 /* Opens, and reads all of it: less than MAX bytes, a number of megabytes. -EFBIG: it has more, so that it is
  * not WANTED ("a table of events"). RET is untouched on failure. */
 int input_open_whole(struct input *ret, const char *path, size_t max, const char *wanted,

@@ -31,6 +31,7 @@
 #include "event/value.h"
 #include "export/export.h"
 #include "export/tsdl.h"
+#include "export/words.h"
 
 #define MAGIC UINT32_C(0xc1fc1fc1)
 #define PACKET_ENOUGH ((size_t)64 * 1024)
@@ -101,18 +102,6 @@ static int write_to(struct ctf *ctf, const char *name, const struct text *head,
     if (close(fd) < 0 && !error)
         error = -errno;
     return error ? write_failed(ctf, error) : 0;
-}
-
-static void put_u32(struct text *text, uint32_t v)
-{
-    store_u32(text_room(text, sizeof v), v);
-    text->next += sizeof v;
-}
-
-static void put_u64(struct text *text, uint64_t v)
-{
-    store_u64(text_room(text, sizeof v), v);
-    text->next += sizeof v;
 }
 
 static unsigned stream_class_id(const struct stream *stream)

@@ -23,6 +23,7 @@
 #include "event/program.h"
 #include "export/export.h"
 #include "export/names.h"
+#include "export/words.h"
 
 #define HEADER_ID UINT64_C(0xffffffffffffffff)
 #define HEADER_MAGIC UINT64_C(0xf2b177cb0aa429b4)
@@ -56,18 +57,6 @@ struct simpletrace {
     struct text arguments;
     struct text scratch;
 };
-
-static void put_u32(struct text *text, uint32_t v)
-{
-    store_u32(text_room(text, sizeof v), v);
-    text->next += sizeof v;
-}
-
-static void put_u64(struct text *text, uint64_t v)
-{
-    store_u64(text_room(text, sizeof v), v);
-    text->next += sizeof v;
-}
 
 static _cold_ struct simpletrace_class *make_class(struct simpletrace *st,
                                                    const struct event_class *class)

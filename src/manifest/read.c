@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/input.h"
 #include "manifest/check.h"
 
 #define FILE_MAX ((size_t)16 << 20)
@@ -318,10 +319,8 @@ static int read_all(const char *path, char **ret, size_t *ret_len, struct fault 
 {
     /* Whatever it is, opening it must not wait. */
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    _cleanup_free_ char *buf = NULL;
-    size_t len = 0;
     struct stat st;
-    int r = 0;
+    int r;
 
     if (fd < 0)
         return fault_plain(fault, -errno, path, "cannot open it: %s", strerror(errno));
@@ -331,27 +330,10 @@ static int read_all(const char *path, char **ret, size_t *ret_len, struct fault 
         r = fault_plain(fault, -EINVAL, path, "is not a regular file");
     else if ((uint64_t)st.st_size > FILE_MAX)
         r = fault_plain(fault, -EFBIG, path, "is larger than 16 MB: not a trace's manifest");
-    if (r == 0) {
-        buf = malloc((size_t)st.st_size + 1);
-        if (!buf)
-            r = fault_plain(fault, -ENOMEM, path, "out of memory");
-    }
-    while (r == 0 && len < (size_t)st.st_size) {
-        ssize_t n = read(fd, buf + len, (size_t)st.st_size - len);
-
-        if (n == 0)
-            break;
-        if (n > 0)
-            len += (size_t)n;
-        else if (errno != EINTR)
-            r = fault_plain(fault, -errno, path, "cannot read it: %s", strerror(errno));
-    }
+    else
+        r = input_read_file(fd, (size_t)st.st_size, path, ret, ret_len, fault);
     close(fd);
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(buf);
-    *ret_len = len;
-    return 0;
+    return r;
 }
 
 static char *path_in(const char *folder)

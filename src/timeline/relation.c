@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/input.h"
 #include "base/macro.h"
 
 /* Ten hours of pairs are 2 MB. */
@@ -173,7 +174,7 @@ int relation_read(const char *path, uint64_t hz, struct relation *ret_relation, 
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
     struct stat st;
-    int r = 0;
+    int r;
 
     if (fd < 0)
         return fault_plain(fault, -errno, path, "cannot open it: %s", strerror(errno));
@@ -181,21 +182,8 @@ int relation_read(const char *path, uint64_t hz, struct relation *ret_relation, 
         r = fault_plain(fault, -errno, path, "%s", strerror(errno));
     else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > FILE_MAX)
         r = fault_plain(fault, -EINVAL, path, "is not a file of pairs of clocks");
-    if (r == 0) {
-        text = malloc((size_t)st.st_size + 1);
-        if (!text)
-            r = fault_plain(fault, -ENOMEM, path, "out of memory");
-    }
-    while (r == 0 && len < (size_t)st.st_size) {
-        ssize_t n = read(fd, text + len, (size_t)st.st_size - len);
-
-        if (n == 0)
-            break;
-        if (n > 0)
-            len += (size_t)n;
-        else if (errno != EINTR)
-            r = fault_plain(fault, -errno, path, "cannot read it: %s", strerror(errno));
-    }
+    else
+        r = input_read_file(fd, (size_t)st.st_size, path, &text, &len, fault);
     close(fd);
     return r < 0 ? r : relation_parse(text, len, path, hz, ret_relation, fault);
 }

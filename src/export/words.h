@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Binary numbers, in the machine's own order, behind what a text holds. */
+
+#include "base/bytes.h"
+#include "base/text.h"
+
+static inline void put_u32(struct text *text, uint32_t v)
+{
+    store_u32(text_room(text, sizeof v), v);
+    text->next += sizeof v;
+}
+
+static inline void put_u64(struct text *text, uint64_t v)
+{
+    store_u64(text_room(text, sizeof v), v);
+    text->next += sizeof v;
+}
