@@ -111,14 +111,21 @@ void reader_has_room(struct reader *r)
         bell_ring(&r->bell);
 }
 
-/* Takes a page. 1: it is in the queue, with *RET_USED bytes of events; 0: the ring is empty; -ENOBUFS:
- * the queue is full. */
+/* Takes a page, from a pipe that it opens if need be. 1: it is in the queue, with *RET_USED bytes of events;
+ * 0: the ring is empty; -ENOBUFS: the queue is full. */
 static int take(struct reader *r, size_t *ret_used, uint64_t *ret_time)
 {
     const struct tracefs_page *page = &r->buffer->page;
-    uint8_t *p = queue_free_page(&r->queue);
+    uint8_t *p;
     ssize_t n;
 
+    if (r->fd < 0) {
+        int e = open_pipe(r);
+
+        if (e < 0)
+            return e;
+    }
+    p = queue_free_page(&r->queue);
     if (!p)
         return -ENOBUFS;
     do
@@ -156,10 +163,8 @@ static void drain(struct reader *r)
     while (left > 0 && atomic_load(&r->state) == READER_DRAINING) {
         uint64_t time = 0;
         size_t used;
-        int n = r->fd < 0 ? open_pipe(r) : 0;
+        int n = take(r, &used, &time);
 
-        if (n >= 0)
-            n = take(r, &used, &time);
         if (n == -ENOBUFS) {
             wait_for_room(r);
             continue;
@@ -197,10 +202,8 @@ static void run(struct reader *r)
         while (!caught_up && atomic_load(&r->state) == READER_RUNNING) {
             uint64_t time;
             size_t used = 0;
-            int n = r->fd < 0 ? open_pipe(r) : 0;
+            int n = take(r, &used, &time);
 
-            if (n >= 0)
-                n = take(r, &used, &time);
             if (n == -ENOBUFS) {
                 wait_for_room(r);
                 continue;
