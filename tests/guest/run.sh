@@ -24,5 +24,5 @@ for tool in qemu-system-x86_64 cpio python3; do
     }
 done
 
-"$here/initramfs.sh" "$dir/debs" "$dir" "$GUEST_TOOL" "$STRATA_BIN/strata-agent"
+"$here/../../tools/guest-image" "$dir/debs" "$dir" "$here/init" "$GUEST_TOOL" "$STRATA_BIN/strata-agent"
 PYTHONDONTWRITEBYTECODE=1 exec python3 "$here/scenarios.py" "$dir" "$@"

@@ -10,6 +10,9 @@
 //     tool bell PORT FOLDER
 //         Answers each byte on the virtio port PORT: writes the line "bell <number>" into the
 //         trace_marker in FOLDER, then the number, as a line, into PORT. Ends at 'q'.
+//     tool outs CPU FIRST COUNT PORT PER_SECOND FOLDER
+//         From CPU writes COUNT times the line "out <number>" into the trace_marker in FOLDER, then the number, in
+//         32 bits, to the I/O port PORT, then the line "done <number>" into the trace_marker.
 //     tool pages CPU PORT
 //         What any program can do that knows of the old protocol nothing but that its data ports carry
 //         pages: reads the pages of the top-level buffer, whole or not, until there are no more, and
@@ -28,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/io.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -147,6 +151,32 @@ static void bell(const char *path, const char *folder)
     }
 }
 
+static void mark_number(int marker, const char *what, long number)
+{
+    char line[64];
+    int n = snprintf(line, sizeof(line), "%s %ld", what, number);
+
+    write_all(marker, line, (size_t)n);
+}
+
+static void outs(long cpu, long first, long count, long port, long per_second, const char *folder)
+{
+    struct timespec start;
+
+    bind_to(cpu);
+    int marker = open_marker(folder);
+    if (ioperm((unsigned long)port, 4, 1) < 0)
+        err(1, "port %ld", port);
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (long i = 0; i < count; i++) {
+        wait_for_turn(&start, i, per_second);
+        mark_number(marker, "out", first + i);
+        outl((unsigned)(first + i), (unsigned short)port);
+        mark_number(marker, "done", first + i);
+    }
+    close(marker);
+}
+
 static void pages(long cpu, const char *path)
 {
     char page[4096], from[256];
@@ -243,6 +273,9 @@ int main(int argc, char **argv)
         forks(number(argv[2]), number(argv[3]));
     else if (argc == 4 && strcmp(argv[1], "bell") == 0)
         bell(argv[2], argv[3]);
+    else if (argc == 8 && strcmp(argv[1], "outs") == 0)
+        outs(number(argv[2]), number(argv[3]), number(argv[4]), number(argv[5]), number(argv[6]),
+             argv[7]);
     else if (argc == 4 && strcmp(argv[1], "pages") == 0)
         pages(number(argv[2]), argv[3]);
     else if (argc == 3 && strcmp(argv[1], "export") == 0)
