@@ -15,6 +15,7 @@
 #include "base/clock_ns.h"
 #include "base/macro.h"
 #include "capture/guests_manifest.h"
+#include "capture/host.h"
 
 #define SECOND UINT64_C(1000000000)
 #define RETRY_FIRST (SECOND / 20)
@@ -29,14 +30,6 @@
 #define PACKETS_AT_ONCE 256u
 /* What a child may have written beyond what it was allowed, when it is seen: it has not kept to it. */
 #define SIZE_SLACK (UINT64_C(64) << 20)
-
-static struct manifest_moment moment(void)
-{
-    return (struct manifest_moment){
-        .realtime_ns = (int64_t)clock_ns(CLOCK_REALTIME),
-        .monotonic_ns = (int64_t)clock_ns(CLOCK_MONOTONIC),
-    };
-}
 
 static void tell(const struct guests *guests, const struct guest *guest, const char *what)
 {
@@ -57,7 +50,7 @@ static int add_part(struct guest *guest)
         return -ENOMEM;
     guest->parts = bigger;
     bigger[guest->n_parts++] = (struct guest_part){
-        .began = moment(),
+        .began = host_moment(),
         .lost_before = guest->progress.lost,
     };
     return 0;
@@ -134,7 +127,7 @@ static void end(struct guests *guests, struct guest *guest, int error, const cha
     guest->ended = true;
     guest->error = error;
     snprintf(guest->what, sizeof guest->what, "%s", what);
-    part_of(guest)->ended = moment();
+    part_of(guest)->ended = host_moment();
     part_of(guest)->lost = guest->progress.lost - part_of(guest)->lost_before;
     if (error < 0)
         add_problem(part_of(guest), what);
@@ -241,7 +234,7 @@ static int new_part(struct guests *guests, struct guest *guest, struct fault *fa
 {
     int r;
 
-    part_of(guest)->ended = moment();
+    part_of(guest)->ended = host_moment();
     part_of(guest)->lost = guest->progress.lost - part_of(guest)->lost_before;
     r = guest_store_part(&guest->store, fault);
     if (r < 0)

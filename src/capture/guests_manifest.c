@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "capture/host.h"
 
 /* A source of the manifest, and what its pointers lead to. */
 struct entry {
@@ -32,15 +33,16 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
         .release = known(part->release),
         .machine = known(part->machine),
         .boot_id = known(part->boot_id),
-        .clock_pairs = part->n_pairs ? entry->pairs : NULL,
     };
     *source = (struct manifest_source){
         .name = entry->name,
         .kind = "ftrace",
         .layer = "guest",
         .path = entry->path,
-        .clock = known(part->clock),
-        .hz = part->hz,
+        .clock = {.name = known(part->clock),
+                  .hz = part->hz,
+                  .pairs = part->n_pairs ? entry->pairs : NULL},
+        .host = host_here(),
         .guest = guest->plan.old ? NULL : &entry->guest,
         .began = part->began,
         .ended = part->ended,

@@ -233,8 +233,8 @@ static int describe(struct buffers *buffers, struct arena *arena, struct manifes
     about->cpus = cpus;
     ret->kind = "xentrace";
     ret->layer = "hypervisor";
-    ret->clock = "tsc";
-    ret->hz = percpu->hz;
+    ret->clock.name = "tsc";
+    ret->clock.hz = percpu->hz;
     ret->percpu = about;
     return 0;
 }

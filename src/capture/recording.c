@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock_ns.h"
 #include "base/input.h"
+#include "capture/host.h"
 
 #define PROBLEMS_MAX 16
 /* What a manifest may grow by until the end: problems, domains. */
@@ -32,42 +32,6 @@ struct recording {
     unsigned n_problems;
     struct manifest_moment began;
 };
-
-/* ---- Clocks ---- */
-
-static uint64_t tsc(void)
-{
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t v;
-
-    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(v));
-    return v;
-#else
-    return 0;
-#endif
-}
-
-/* The clocks as near to each other as a few attempts get them. */
-static struct manifest_moment read_moment(void)
-{
-    struct manifest_moment best = {0};
-    uint64_t best_took = UINT64_MAX;
-
-    for (int i = 0; i < 8; i++) {
-        uint64_t before = tsc();
-        int64_t realtime = (int64_t)clock_ns(CLOCK_REALTIME);
-        int64_t monotonic = (int64_t)clock_ns(CLOCK_MONOTONIC);
-        uint64_t took = tsc() - before;
-
-        if (took < best_took || best_took == UINT64_MAX) {
-            best_took = took;
-            best = (struct manifest_moment){realtime, monotonic, before + took / 2};
-        }
-    }
-    return best;
-}
 
 /* ---- The folder ---- */
 
@@ -306,6 +270,7 @@ static struct manifest_source source_of(struct recording *recording)
         .path = recording->path,
         .events = recording->events,
         .n_events = recording->n_events,
+        .host = host_here(),
         .began = recording->began,
     };
 }
@@ -330,7 +295,7 @@ int recording_note(struct recording *recording, struct buffers *buffers, struct 
     int r;
 
     if (recording->began.realtime_ns == 0)
-        recording->began = read_moment();
+        recording->began = host_moment();
     source = source_of(recording);
     r = write_manifest(recording, buffers, &source, fault);
     if (r >= 0)
@@ -344,7 +309,7 @@ int recording_end(struct recording *recording, struct buffers *buffers,
     struct manifest_source source = source_of(recording);
 
     give_room(recording);
-    source.ended = read_moment();
+    source.ended = host_moment();
     source.lost_known = true;
     source.lost = totals->lost;
     source.lost_at_end = totals->pending;

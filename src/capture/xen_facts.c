@@ -253,8 +253,8 @@ int xen_facts_describe(struct xen_facts *facts, struct arena *arena, struct mani
         return r;
     ret->kind = "xentrace";
     ret->layer = "hypervisor";
-    ret->clock = "tsc";
-    ret->hz = facts->tsc_hz;
+    ret->clock.name = "tsc";
+    ret->clock.hz = facts->tsc_hz;
     ret->xen = xen;
     if (facts->store_failed) {
         static const char *const problem[] = {

@@ -223,6 +223,7 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
         item->kind = ITEM_EVENT;
         item->cause = 0;
         item->reader_byte = 0;
+        item->error_ns = 0;
     }
 
     if (item > cpu->items + cpu->n_items && item[-1].kind == ITEM_EVENT)

@@ -347,6 +347,7 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
         item->kind = ITEM_EVENT;
         item->cause = 0;
         item->reader_byte = 0;
+        item->error_ns = 0;
         if (known->tracks == TRACKS_CALL) {
             item->class = xentrace_call(&x->classes, known, load_u32(words));
             if (unlikely(!item->class)) {

@@ -67,8 +67,16 @@ static int check_source(const struct manifest *manifest, unsigned i, const char 
     r = check_path(i, source->path, name, fault);
     for (unsigned j = 0; j < source->n_events && r >= 0; j++)
         r = check_path(i, source->events[j], name, fault);
-    if (r >= 0 && source->guest && source->guest->clock_pairs)
-        r = check_path(i, source->guest->clock_pairs, name, fault);
+    if (r >= 0 && source->clock.pairs)
+        r = check_path(i, source->clock.pairs, name, fault);
+    if (r >= 0 && source->clock.pairs && source->clock.host)
+        r = fault_plain(fault, -EINVAL, name,
+                        "sources[%u]: its clock is either the host's own or related to that by "
+                        "pairs, not both",
+                        i);
+    if (r >= 0 && source->clock.host && source->clock.hz != 0 && source->clock.hz != 1000000000)
+        r = fault_plain(fault, -EINVAL, name,
+                        "sources[%u]: the host's own clock has 1000000000 ticks a second", i);
     return r;
 }
 

@@ -9,14 +9,26 @@
  *        {"name": "xen", "kind": "xentrace", "layer": "hypervisor",
  *         "path": "xen/trace.raw", "events": ["xen/events"],
  *         "clock": {"name": "tsc", "hz": 2400000000},
+ *         "host": {"boot_id": "…", "name": "build7"},
  *         "xen": {"version": "4.17.7", "extra": "-debian", "caps": "…", "commandline": "…",
  *                 "cpu_vendor": "amd", "scheduler": "credit2", "cpus": [0, 1], "offline": [],
  *                 "domains": [{"id": 0, "name": "Domain-0"}]},
  *         "percpu": {"buffer": "NAME", "cpus": [0, 1]},
  *         "guest": {"agent": "0.1.0", "release": "6.1.0-18-amd64", "machine": "x86_64",
- *                   "boot_id": "…", "clock_pairs": "guest-web/clock-pairs"},
- *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3}, "ended": {…},
+ *                   "boot_id": "…"},
+ *         "vmm": {"pid": 4711, "program": "/usr/bin/qemu-system-x86_64", "version": "7.2.22",
+ *                 "accelerator": "tcg", "command": ["qemu-system-x86_64", "-m", "256"],
+ *                 "threads": [{"id": 4713, "name": "CPU 0/TCG", "vcpu": 0}],
+ *                 "exit": "status 0", "qmp": "/run/user/0/…/qmp"},
+ *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3, "error_ns": 4}, "ended": {…},
  *         "lost": 5, "lost_at_end": 2, "complete": true, "problems": ["…"]}]}
+ *
+ * The times of all sources become those of one timeline, the CLOCK_MONOTONIC of the host, where each tells
+ * how its clock relates to that, in one of three ways:
+ *  - "clock": {…, "pairs": "guest-web/clock-pairs"}: a file of pairs of both (timeline/relation.h);
+ *  - "clock": {…, "host": true, "error_ns": 0}: the times are that clock's;
+ *  - moments of "began" and "ended" with "tsc" and "error_ns", where the clock is "tsc".
+ * And where "host" says of each that it is the same.
  *
  * `name`, `kind`, `layer` and `path` are in every source, the rest only where it is known. A source
  * is written once when its recording begins, with "complete": false, and again when it has ended, so
@@ -39,7 +51,27 @@
 struct manifest_moment {
     int64_t realtime_ns;
     int64_t monotonic_ns;
-    uint64_t tsc; /* at most INT64_MAX, as all numbers of JSON here */
+    uint64_t tsc;     /* at most INT64_MAX, as all numbers of JSON here */
+    int64_t error_ns; /* by how much the others may lie apart at most; 0: not known */
+};
+
+/* The clock that stamped a source's events. */
+struct manifest_clock {
+    const char *name; /* or NULL */
+    uint64_t hz;      /* ticks a second, 0: not known */
+    /* The file with the pairs that relate it to the host's CLOCK_MONOTONIC (timeline/relation.h), a path
+     * like the source's; or NULL. */
+    const char *pairs;
+    /* It is the host's CLOCK_MONOTONIC, in ns; without `pairs` */
+    bool host;
+    int64_t error_ns; /* … by which times of it may be wrong at most, where that is not nothing */
+};
+
+/* Whose CLOCK_MONOTONIC a source's clock is related to: mostly the machine that recorded it. Sources are on
+ * one timeline where the boot id is the same; those of one folder also where it is not known. */
+struct manifest_host {
+    const char *boot_id; /* as in /proc/sys/kernel/random/boot_id; or NULL */
+    const char *name;    /* of the host; for people; or NULL */
 };
 
 struct manifest_domain {
@@ -74,9 +106,29 @@ struct manifest_percpu {
 struct manifest_guest {
     const char *agent; /* its version */
     const char *release, *machine, *boot_id;
-    /* The file with the pairs that relate its clock to the host's CLOCK_MONOTONIC (timeline/relation.h), a
-     * path like the source's. */
-    const char *clock_pairs;
+};
+
+/* A thread of a virtual machine monitor. One that is listed more than once, with other vCPUs (QEMU's
+ * emulation of several vCPUs by one thread), stands for none. */
+struct manifest_thread {
+    int32_t id;
+    const char *name; /* or NULL */
+    int32_t vcpu;     /* that it runs, at most MANIFEST_CPUS_MAX - 1; -1: none */
+};
+
+/* Of a virtual machine monitor, of the layer vmm. Its threads tell which vCPU did what is traced in the layers
+ * vmm and host of the same host. Strings that are not known are NULL. */
+struct manifest_vmm {
+    int32_t pid; /* 0: not known */
+    const char *program, *version;
+    const char *accelerator;    /* "kvm", "tcg" */
+    const char *const *command; /* as it was started */
+    unsigned n_command;
+    const struct manifest_thread *threads;
+    unsigned n_threads;
+    const char
+        *exit; /* how it ended: "status 1", "killed by signal 9"; NULL: not, as far as was seen */
+    const char *qmp; /* while it is recorded, the path of a socket for its monitor */
 };
 
 struct manifest_source {
@@ -88,11 +140,12 @@ struct manifest_source {
     const char *const *problems; /* what a reader should know, a sentence each */
     unsigned n_events;
     unsigned n_problems;
-    const char *clock;                    /* its name, or NULL */
-    uint64_t hz;                          /* ticks a second, 0: not known */
+    struct manifest_clock clock;
+    const struct manifest_host *host;     /* or NULL */
     const struct manifest_xen *xen;       /* or NULL */
     const struct manifest_percpu *percpu; /* or NULL */
     const struct manifest_guest *guest;   /* or NULL */
+    const struct manifest_vmm *vmm;       /* or NULL */
     struct manifest_moment began;
     struct manifest_moment ended;
     uint64_t lost;        /* events in all, as the records say and at the end */

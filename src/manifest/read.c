@@ -207,8 +207,87 @@ static const struct manifest_guest *get_guest(struct reader *reader, const json_
     guest->release = get_string(reader, json, "release");
     guest->machine = get_string(reader, json, "machine");
     guest->boot_id = get_string(reader, json, "boot_id");
-    guest->clock_pairs = get_string(reader, json, "clock_pairs");
     return guest;
+}
+
+static const struct manifest_thread *get_threads(struct reader *reader, const json_t *object,
+                                                 unsigned *ret_n)
+{
+    const json_t *list = get_list(reader, object, "threads", ret_n);
+    struct manifest_thread *threads = arena_alloc(reader->arena, (*ret_n + 1) * sizeof *threads);
+
+    if (!threads)
+        return no_memory(reader);
+    for (unsigned i = 0; i < *ret_n && !reader->error; i++) {
+        const json_t *value = json_array_get(list, i);
+
+        if (!json_is_integer(json_object_get(value, "id")))
+            complain(reader, "threads", "a list of objects with an id each");
+        threads[i].id = (int32_t)get_number(reader, value, "id", INT32_MAX);
+        threads[i].name = get_string(reader, value, "name");
+        threads[i].vcpu = json_object_get(value, "vcpu")
+                              ? (int32_t)get_number(reader, value, "vcpu", MANIFEST_CPUS_MAX - 1)
+                              : -1;
+    }
+    return threads;
+}
+
+static const struct manifest_vmm *get_vmm(struct reader *reader, const json_t *object)
+{
+    const json_t *json = get(reader, object, "vmm", JSON_OBJECT, "an object");
+    struct manifest_vmm *vmm;
+
+    if (!json)
+        return NULL;
+    vmm = arena_alloc(reader->arena, sizeof *vmm);
+    if (!vmm)
+        return no_memory(reader);
+    vmm->pid = (int32_t)get_number(reader, json, "pid", INT32_MAX);
+    vmm->program = get_string(reader, json, "program");
+    vmm->version = get_string(reader, json, "version");
+    vmm->accelerator = get_string(reader, json, "accelerator");
+    vmm->command = get_strings(reader, json, "command", &vmm->n_command);
+    vmm->threads = get_threads(reader, json, &vmm->n_threads);
+    vmm->exit = get_string(reader, json, "exit");
+    vmm->qmp = get_string(reader, json, "qmp");
+    return vmm;
+}
+
+static const struct manifest_host *get_host(struct reader *reader, const json_t *object)
+{
+    const json_t *json = get(reader, object, "host", JSON_OBJECT, "an object");
+    struct manifest_host *host;
+
+    if (!json)
+        return NULL;
+    host = arena_alloc(reader->arena, sizeof *host);
+    if (!host)
+        return no_memory(reader);
+    host->boot_id = get_string(reader, json, "boot_id");
+    host->name = get_string(reader, json, "name");
+    return host;
+}
+
+static bool get_bool(struct reader *reader, const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (value && !json_is_boolean(value))
+        complain(reader, key, "true or false");
+    return json_is_true(value);
+}
+
+static struct manifest_clock get_clock(struct reader *reader, const json_t *object)
+{
+    const json_t *json = get(reader, object, "clock", JSON_OBJECT, "an object");
+
+    return (struct manifest_clock){
+        .name = get_string(reader, json, "name"),
+        .hz = (uint64_t)get_number(reader, json, "hz", INT64_MAX),
+        .pairs = get_string(reader, json, "pairs"),
+        .host = get_bool(reader, json, "host"),
+        .error_ns = get_number(reader, json, "error_ns", INT64_MAX),
+    };
 }
 
 static struct manifest_moment get_moment(struct reader *reader, const json_t *object,
@@ -220,32 +299,29 @@ static struct manifest_moment get_moment(struct reader *reader, const json_t *ob
         .realtime_ns = get_number(reader, json, "realtime_ns", INT64_MAX),
         .monotonic_ns = get_number(reader, json, "monotonic_ns", INT64_MAX),
         .tsc = (uint64_t)get_number(reader, json, "tsc", INT64_MAX),
+        .error_ns = get_number(reader, json, "error_ns", INT64_MAX),
     };
 }
 
 static void get_source(struct reader *reader, const json_t *json, struct manifest_source *source)
 {
-    const json_t *clock = get(reader, json, "clock", JSON_OBJECT, "an object");
-    const json_t *complete = json_object_get(json, "complete");
-
     source->name = get_string(reader, json, "name");
     source->kind = get_string(reader, json, "kind");
     source->layer = get_string(reader, json, "layer");
     source->path = get_string(reader, json, "path");
     source->events = get_strings(reader, json, "events", &source->n_events);
-    source->clock = get_string(reader, clock, "name");
-    source->hz = (uint64_t)get_number(reader, clock, "hz", INT64_MAX);
+    source->clock = get_clock(reader, json);
+    source->host = get_host(reader, json);
     source->xen = get_xen(reader, json);
     source->percpu = get_percpu(reader, json);
     source->guest = get_guest(reader, json);
+    source->vmm = get_vmm(reader, json);
     source->began = get_moment(reader, json, "began");
     source->ended = get_moment(reader, json, "ended");
     source->lost_known = json_object_get(json, "lost") != NULL;
     source->lost = (uint64_t)get_number(reader, json, "lost", INT64_MAX);
     source->lost_at_end = (uint64_t)get_number(reader, json, "lost_at_end", INT64_MAX);
-    if (complete && !json_is_boolean(complete))
-        complain(reader, "complete", "true or false");
-    source->complete = json_is_true(complete);
+    source->complete = get_bool(reader, json, "complete");
     source->problems = get_strings(reader, json, "problems", &source->n_problems);
 }
 

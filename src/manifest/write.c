@@ -117,8 +117,68 @@ static int set_guest(json_t *object, const struct manifest_guest *guest)
     r |= set_string(json, "release", guest->release);
     r |= set_string(json, "machine", guest->machine);
     r |= set_string(json, "boot_id", guest->boot_id);
-    r |= set_string(json, "clock_pairs", guest->clock_pairs);
     return json_object_set_new(object, "guest", json) | r;
+}
+
+static int set_threads(json_t *object, const struct manifest_thread *threads, unsigned n)
+{
+    json_t *list = json_array();
+    int r = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        json_t *thread = json_object();
+
+        r |= json_object_set_new(thread, "id", json_integer(threads[i].id));
+        r |= set_string(thread, "name", threads[i].name);
+        if (threads[i].vcpu >= 0)
+            r |= json_object_set_new(thread, "vcpu", json_integer(threads[i].vcpu));
+        r |= json_array_append_new(list, thread);
+    }
+    return json_object_set_new(object, "threads", list) | r;
+}
+
+static int set_vmm(json_t *object, const struct manifest_vmm *vmm)
+{
+    json_t *json = json_object();
+    int r = set_number(json, "pid", vmm->pid);
+
+    r |= set_string(json, "program", vmm->program);
+    r |= set_string(json, "version", vmm->version);
+    r |= set_string(json, "accelerator", vmm->accelerator);
+    if (vmm->n_command)
+        r |= set_strings(json, "command", vmm->command, vmm->n_command);
+    if (vmm->n_threads)
+        r |= set_threads(json, vmm->threads, vmm->n_threads);
+    r |= set_string(json, "exit", vmm->exit);
+    r |= set_string(json, "qmp", vmm->qmp);
+    return json_object_set_new(object, "vmm", json) | r;
+}
+
+static int set_host(json_t *object, const struct manifest_host *host)
+{
+    json_t *json = json_object();
+    int r = set_string(json, "boot_id", host->boot_id);
+
+    r |= set_string(json, "name", host->name);
+    return json_object_set_new(object, "host", json) | r;
+}
+
+static int set_clock(json_t *object, const struct manifest_clock *clock)
+{
+    json_t *json;
+    int r;
+
+    if (!clock->name && clock->hz == 0 && !clock->pairs && !clock->host)
+        return 0;
+    json = json_object();
+    r = set_string(json, "name", clock->name);
+    r |= set_number(json, "hz", (int64_t)MIN(clock->hz, (uint64_t)INT64_MAX));
+    r |= set_string(json, "pairs", clock->pairs);
+    if (clock->host) {
+        r |= json_object_set_new(json, "host", json_true());
+        r |= set_number(json, "error_ns", clock->error_ns);
+    }
+    return json_object_set_new(object, "clock", json) | r;
 }
 
 static int set_moment(json_t *object, const char *key, const struct manifest_moment *moment)
@@ -126,12 +186,14 @@ static int set_moment(json_t *object, const char *key, const struct manifest_mom
     json_t *json;
     int r;
 
-    if (moment->realtime_ns == 0 && moment->monotonic_ns == 0 && moment->tsc == 0)
+    if (moment->realtime_ns == 0 && moment->monotonic_ns == 0 && moment->tsc == 0 &&
+        moment->error_ns == 0)
         return 0;
     json = json_object();
     r = set_number(json, "realtime_ns", moment->realtime_ns);
     r |= set_number(json, "monotonic_ns", moment->monotonic_ns);
     r |= set_number(json, "tsc", (int64_t)MIN(moment->tsc, (uint64_t)INT64_MAX));
+    r |= set_number(json, "error_ns", moment->error_ns);
     return json_object_set_new(object, key, json) | r;
 }
 
@@ -146,19 +208,17 @@ static int append_source(json_t *list, const struct manifest_source *source)
     r |= set_string(json, "path", source->path);
     if (source->n_events)
         r |= set_strings(json, "events", source->events, source->n_events);
-    if (source->clock) {
-        json_t *clock = json_object();
-
-        r |= set_string(clock, "name", source->clock);
-        r |= set_number(clock, "hz", (int64_t)MIN(source->hz, (uint64_t)INT64_MAX));
-        r |= json_object_set_new(json, "clock", clock);
-    }
+    r |= set_clock(json, &source->clock);
+    if (source->host)
+        r |= set_host(json, source->host);
     if (source->xen)
         r |= set_xen(json, source->xen);
     if (source->percpu)
         r |= set_percpu(json, source->percpu);
     if (source->guest)
         r |= set_guest(json, source->guest);
+    if (source->vmm)
+        r |= set_vmm(json, source->vmm);
     r |= set_moment(json, "began", &source->began);
     r |= set_moment(json, "ended", &source->ended);
     if (source->lost_known)

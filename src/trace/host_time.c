@@ -9,19 +9,19 @@
 static int read_pairs(const struct opening *opening, uint64_t hz, struct relation **ret,
                       struct fault *fault)
 {
-    const struct manifest_guest *guest = opening->recorded ? opening->recorded->guest : NULL;
+    const char *pairs = opening->recorded ? opening->recorded->clock.pairs : NULL;
     _cleanup_free_ struct relation *relation = NULL;
     _cleanup_free_ char *path = NULL;
     int r;
 
-    if (!guest || !guest->clock_pairs)
+    if (!pairs)
         return fault_plain(fault, -ENODATA, opening->given,
                            "nothing relates its clock to the host's; --host-time is for traces "
                            "that 'strata collect' made of guests whose clock could be read");
     relation = calloc(1, sizeof *relation);
     if (!relation)
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    r = manifest_resolve(opening->given, guest->clock_pairs, &path, fault);
+    r = manifest_resolve(opening->given, pairs, &path, fault);
     if (r >= 0)
         r = relation_read(path, hz, relation, fault);
     if (r < 0)
@@ -45,7 +45,7 @@ int host_time_open(struct opening *opening, unsigned first_origin, struct relati
         /* The host's own traces are in its time already. */
         if (!wanted || is_host)
             return 0;
-    } else if (!wanted && !opening->recorded->guest->clock_pairs) {
+    } else if (!wanted && !opening->recorded->clock.pairs) {
         return 0;
     }
     r = read_pairs(opening, catalogue->origins[first_origin]->clock.hz, &relation, fault);

@@ -83,7 +83,7 @@ static int get_host(const struct opening *opening, struct xentrace_options *xen,
     const struct manifest_xen *host = recorded ? recorded->xen : NULL;
     const char *vendor = options->cpu_vendor;
 
-    xen->cpu_hz = options->cpu_hz ? options->cpu_hz : recorded ? recorded->hz : 0;
+    xen->cpu_hz = options->cpu_hz ? options->cpu_hz : recorded ? recorded->clock.hz : 0;
     if (!vendor && host)
         vendor = host->cpu_vendor;
     if (vendor)

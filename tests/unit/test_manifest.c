@@ -61,6 +61,7 @@ static struct manifest_source full_source(void)
         .domains = domains,
         .n_domains = 3,
     };
+    static const struct manifest_host host = {.boot_id = "b-1", .name = "build7"};
     static const char *const events[] = {"xen/events", "xen/events2"};
     static const char *const problems[] = {"the disk was full"};
 
@@ -71,11 +72,11 @@ static struct manifest_source full_source(void)
         .path = "xen/trace.raw",
         .events = events,
         .n_events = 2,
-        .clock = "tsc",
-        .hz = 2400000000,
+        .clock = {.name = "tsc", .hz = 2400000000},
+        .host = &host,
         .xen = &xen,
-        .began = {1, 2, 3},
-        .ended = {4, 5, INT64_MAX},
+        .began = {1, 2, 3, 11},
+        .ended = {4, 5, INT64_MAX, 0},
         .lost_known = true,
         .lost = 9,
         .lost_at_end = 4,
@@ -88,11 +89,37 @@ static struct manifest_source full_source(void)
 static void test_round_trip(void **state)
 {
     static const struct manifest_percpu percpu = {.buffer = "toy"};
+    static const char *const command[] = {"qemu", "-m", ""};
+    static const struct manifest_thread threads[] = {
+        {12, "CPU 0/TCG", 0}, {13, NULL, -1}, {14, "CPU 4095/TCG", 4095}};
+    static const struct manifest_vmm vmm = {
+        .pid = 11,
+        .program = "/usr/bin/qemu",
+        .version = "7.2.22",
+        .accelerator = "tcg",
+        .command = command,
+        .n_command = 3,
+        .threads = threads,
+        .n_threads = 3,
+        .exit = "status 1",
+        .qmp = "/run/qmp",
+    };
     struct manifest_source sources[] = {
         full_source(),
         {.name = "toy", .kind = "xentrace", .layer = "hypervisor", .path = "t", .percpu = &percpu},
+        {.name = "qemu",
+         .kind = "qemu-log",
+         .layer = "vmm",
+         .path = "vmm/trace.log",
+         .clock = {.name = "realtime", .pairs = "vmm/clock-pairs"},
+         .vmm = &vmm},
+        {.name = "kernel",
+         .kind = "ftrace",
+         .layer = "host",
+         .path = "host",
+         .clock = {.name = "mono", .hz = 1000000000, .host = true, .error_ns = 5}},
     };
-    struct manifest manifest = {.sources = sources, .n_sources = 2};
+    struct manifest manifest = {.sources = sources, .n_sources = 4};
     const struct manifest_source *source;
     struct fault fault = {0};
     struct manifest back;
@@ -104,7 +131,7 @@ static void test_round_trip(void **state)
     assert_true(manifest_probe(folder));
     assert_int_not_equal(access(in_folder("." MANIFEST_NAME ".new"), F_OK), 0);
     assert_int_equal(manifest_read(folder, &back, &fault), 0);
-    assert_int_equal(back.n_sources, 2);
+    assert_int_equal(back.n_sources, 4);
 
     source = &back.sources[0];
     assert_string_equal(source->name, "xen");
@@ -113,8 +140,13 @@ static void test_round_trip(void **state)
     assert_string_equal(source->path, "xen/trace.raw");
     assert_int_equal(source->n_events, 2);
     assert_string_equal(source->events[1], "xen/events2");
-    assert_string_equal(source->clock, "tsc");
-    assert_int_equal(source->hz, 2400000000);
+    assert_string_equal(source->clock.name, "tsc");
+    assert_int_equal(source->clock.hz, 2400000000);
+    assert_null(source->clock.pairs);
+    assert_false(source->clock.host);
+    assert_string_equal(source->host->boot_id, "b-1");
+    assert_string_equal(source->host->name, "build7");
+    assert_null(source->vmm);
     assert_string_equal(source->xen->version, "4.17.7");
     assert_string_equal(source->xen->extra, "-debian");
     assert_string_equal(source->xen->caps, "xen-3.0-x86_64");
@@ -133,6 +165,7 @@ static void test_round_trip(void **state)
     assert_int_equal(source->began.realtime_ns, 1);
     assert_int_equal(source->began.monotonic_ns, 2);
     assert_int_equal(source->began.tsc, 3);
+    assert_int_equal(source->began.error_ns, 11);
     assert_int_equal(source->ended.tsc, INT64_MAX);
     assert_true(source->lost_known);
     assert_int_equal(source->lost, 9);
@@ -144,10 +177,34 @@ static void test_round_trip(void **state)
 
     source = &back.sources[1];
     assert_null(source->xen);
-    assert_null(source->clock);
+    assert_null(source->clock.name);
+    assert_null(source->host);
     assert_string_equal(source->percpu->buffer, "toy");
     assert_false(source->lost_known);
     assert_false(source->complete);
+
+    source = &back.sources[2];
+    assert_string_equal(source->clock.pairs, "vmm/clock-pairs");
+    assert_int_equal(source->vmm->pid, 11);
+    assert_string_equal(source->vmm->program, "/usr/bin/qemu");
+    assert_string_equal(source->vmm->version, "7.2.22");
+    assert_string_equal(source->vmm->accelerator, "tcg");
+    assert_int_equal(source->vmm->n_command, 3);
+    assert_string_equal(source->vmm->command[2], "");
+    assert_int_equal(source->vmm->n_threads, 3);
+    assert_int_equal(source->vmm->threads[0].id, 12);
+    assert_string_equal(source->vmm->threads[0].name, "CPU 0/TCG");
+    assert_int_equal(source->vmm->threads[0].vcpu, 0);
+    assert_null(source->vmm->threads[1].name);
+    assert_int_equal(source->vmm->threads[1].vcpu, -1);
+    assert_int_equal(source->vmm->threads[2].vcpu, 4095);
+    assert_string_equal(source->vmm->exit, "status 1");
+    assert_string_equal(source->vmm->qmp, "/run/qmp");
+
+    source = &back.sources[3];
+    assert_true(source->clock.host);
+    assert_int_equal(source->clock.error_ns, 5);
+    assert_null(source->clock.pairs);
     manifest_done(&back);
 
     /* A second writing takes the place of the first. */
@@ -177,6 +234,19 @@ static void test_wrong_to_write(void **state)
     assert_int_equal(manifest_write(folder, &manifest, &fault), -EINVAL);
     assert_false(manifest_probe(folder));
     sources[0].path = "ok";
+    sources[0].clock.pairs = "a/../../b";
+    fault_clear(&fault);
+    assert_int_equal(manifest_write(folder, &manifest, &fault), -EINVAL);
+    assert_non_null(strstr(fault.what, "does not stay"));
+    sources[0].clock = (struct manifest_clock){.pairs = "p", .host = true};
+    fault_clear(&fault);
+    assert_int_equal(manifest_write(folder, &manifest, &fault), -EINVAL);
+    assert_non_null(strstr(fault.what, "not both"));
+    sources[0].clock = (struct manifest_clock){.hz = 1000000, .host = true};
+    fault_clear(&fault);
+    assert_int_equal(manifest_write(folder, &manifest, &fault), -EINVAL);
+    assert_non_null(strstr(fault.what, "1000000000 ticks"));
+    sources[0].clock = (struct manifest_clock){0};
     fault_clear(&fault);
     assert_int_equal(manifest_write("/nonexistent/folder", &manifest, &fault), -ENOENT);
     assert_non_null(strstr(fault.what, "trace.json"));
@@ -215,6 +285,19 @@ static void test_hostile(void **state)
         {BEGIN SOURCE ",\"clock\":7}]}", "sources[0].clock should be an object"},
         {BEGIN SOURCE ",\"clock\":{\"hz\":-1}}]}", "sources[0].hz should be from 0"},
         {BEGIN SOURCE ",\"clock\":{\"hz\":1.5}}]}", "sources[0].hz should be a whole number"},
+        {BEGIN SOURCE ",\"clock\":{\"pairs\":\"/p\"}}]}", "does not stay"},
+        {BEGIN SOURCE ",\"clock\":{\"host\":1}}]}", "sources[0].host should be true or false"},
+        {BEGIN SOURCE ",\"clock\":{\"host\":true,\"hz\":1000}}]}", "1000000000 ticks"},
+        {BEGIN SOURCE ",\"clock\":{\"host\":true,\"error_ns\":-1}}]}",
+         "sources[0].error_ns should be from 0"},
+        {BEGIN SOURCE ",\"host\":\"b\"}]}", "sources[0].host should be an object"},
+        {BEGIN SOURCE ",\"host\":{\"boot_id\":7}}]}", "sources[0].boot_id should be a string"},
+        {BEGIN SOURCE ",\"vmm\":{\"pid\":-1}}]}", "sources[0].pid should be from 0"},
+        {BEGIN SOURCE ",\"vmm\":{\"threads\":[7]}}]}",
+         "sources[0].threads should be a list of objects with an id each"},
+        {BEGIN SOURCE ",\"vmm\":{\"threads\":[{\"id\":1,\"vcpu\":4096}]}}]}",
+         "sources[0].vcpu should be from 0 to 4095"},
+        {BEGIN SOURCE ",\"vmm\":{\"command\":\"qemu\"}}]}", "sources[0].command should be a list"},
         {BEGIN SOURCE ",\"lost\":-1}]}", "sources[0].lost should be from 0"},
         {BEGIN SOURCE ",\"lost_at_end\":\"1\"}]}",
          "sources[0].lost_at_end should be a whole number"},

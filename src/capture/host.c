@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/host.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/macro.h"
+
+#define ATTEMPTS 8
+
+/* The first line of a small file, "" where there is none. */
+static void read_line(const char *path, char *ret, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, ret, size - 1);
+
+    if (fd >= 0)
+        close(fd);
+    ret[MAX(n, 0)] = '\0';
+    ret[strcspn(ret, "\n")] = '\0';
+}
+
+const struct manifest_host *host_here(void)
+{
+    static struct manifest_host host;
+    static struct utsname system;
+    static char boot_id[64];
+
+    if (host.boot_id || host.name)
+        return &host;
+    read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
+    host.boot_id = *boot_id ? boot_id : NULL;
+    if (uname(&system) == 0 && *system.nodename)
+        host.name = system.nodename;
+    return &host;
+}
+
+static uint64_t tsc(void)
+{
+#if defined(__x86_64__)
+    uint32_t low, high;
+
+    /* Neither before the clock that was read before it, nor behind the one that is read next. */
+    __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high)::"memory");
+    return (uint64_t)high << 32 | low;
+#elif defined(__aarch64__)
+    uint64_t v;
+
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(v));
+    return v;
+#else
+    return 0;
+#endif
+}
+
+struct manifest_moment host_moment(void)
+{
+    struct manifest_moment best = {0};
+    int64_t best_took = INT64_MAX;
+
+    for (unsigned i = 0; i < ATTEMPTS; i++) {
+        int64_t before = (int64_t)clock_ns(CLOCK_MONOTONIC);
+        int64_t realtime = (int64_t)clock_ns(CLOCK_REALTIME);
+        uint64_t ticks = tsc();
+        int64_t took = (int64_t)clock_ns(CLOCK_MONOTONIC) - before;
+
+        if (took >= best_took)
+            continue;
+        best_took = took;
+        best = (struct manifest_moment){
+            .realtime_ns = realtime,
+            .monotonic_ns = before + took / 2,
+            .tsc = MIN(ticks, (uint64_t)INT64_MAX),
+            /* Half of the way, and what was rounded off. */
+            .error_ns = took / 2 + 2,
+        };
+    }
+    return best;
+}
