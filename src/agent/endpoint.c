@@ -2,6 +2,7 @@
 #include "agent/endpoint.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/vm_sockets.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -136,6 +137,22 @@ void endpoint_port(const char *folder, const char *name, struct endpoint *ret_en
     snprintf(ret_endpoint->name, sizeof ret_endpoint->name, "%s", name);
 }
 
+int endpoint_fd(int fd, struct endpoint *ret_endpoint, struct fault *fault)
+{
+    struct endpoint endpoint = {.kind = ENDPOINT_FD, .listen_fd = -1, .given_fd = fd};
+    struct stat st;
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))
+        return fault_plain(fault, -EBADF, "", "descriptor %d is no connection: %s", fd,
+                           flags < 0 ? strerror(errno) : "it is no socket");
+    if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+        return fault_plain(fault, -errno, "", "descriptor %d: %s", fd, strerror(errno));
+    snprintf(endpoint.name, sizeof endpoint.name, "descriptor %d", fd);
+    *ret_endpoint = endpoint;
+    return 0;
+}
+
 static int listen_at(struct endpoint *endpoint)
 {
     const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)&endpoint->address;
@@ -195,6 +212,9 @@ void endpoint_done(struct endpoint *endpoint)
 {
     const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)&endpoint->address;
 
+    if (endpoint->kind == ENDPOINT_FD && endpoint->given_fd >= 0)
+        close(endpoint->given_fd);
+    endpoint->given_fd = -1;
     if (endpoint->listen_fd < 0)
         return;
     close(endpoint->listen_fd);
@@ -252,6 +272,12 @@ int endpoint_accept(struct endpoint *endpoint, int *ret_fd)
     case ENDPOINT_PORT:
         r = port_find(endpoint->folder, endpoint->name, path, sizeof path);
         return r < 0 ? r : port_open(path, ret_fd);
+    case ENDPOINT_FD:
+        if (endpoint->given_fd < 0)
+            return -ENOTCONN;
+        *ret_fd = endpoint->given_fd;
+        endpoint->given_fd = -1;
+        return 0;
     case ENDPOINT_CONNECT:
         r = connect_to(endpoint, &fd);
         if (r < 0)

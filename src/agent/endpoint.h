@@ -18,6 +18,7 @@ enum endpoint_kind {
     ENDPOINT_PORT,
     ENDPOINT_LISTEN,
     ENDPOINT_CONNECT,
+    ENDPOINT_FD, /* a connection that whoever started us has made: the only one there will be */
 };
 
 struct endpoint {
@@ -28,6 +29,7 @@ struct endpoint {
     struct sockaddr_storage address;
     socklen_t address_size;
     int listen_fd; /* -1: not listening */
+    int given_fd;  /* of ENDPOINT_FD; -1: it was taken */
 };
 
 /* The address TEXT, to be listened at or connected to. */
@@ -36,9 +38,13 @@ int endpoint_parse(const char *text, enum endpoint_kind kind, struct endpoint *r
 /* The port NAME. */
 void endpoint_port(const char *folder, const char *name, struct endpoint *ret_endpoint);
 
+/* The connection FD, which is taken over. -EBADF with FAULT: it is none. */
+int endpoint_fd(int fd, struct endpoint *ret_endpoint, struct fault *fault);
+
 /* Makes it ready: begins to listen; finds out whether the port exists (-ENOENT: it does not). */
 int endpoint_open(struct endpoint *endpoint, struct fault *fault);
 void endpoint_done(struct endpoint *endpoint);
 
-/* A connection: a descriptor on which nothing blocks. -EAGAIN: not yet; with ENDPOINT_LISTEN poll(2) tells when. */
+/* A connection: a descriptor on which nothing blocks. -EAGAIN: not yet; with ENDPOINT_LISTEN poll(2) tells when.
+ * -ENOTCONN: there will be none any more. */
 int endpoint_accept(struct endpoint *endpoint, int *ret_fd);

@@ -3,6 +3,7 @@
  * process. */
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ static const char help[] =
     "                          unix:PATH\n"
     "  -k, --key=FILE          who wants to trace has to know this key; over TCP\n"
     "                          there has to be one\n"
+    "      --fd=N              this descriptor, a socket; the agent ends with it\n"
     "  -p, --ports=FOLDER      where the ports are, instead of /dev/virtio-ports:\n"
     "                          FIFOs or listening sockets of their names\n"
     "  -w, --wait=SECONDS      how long to wait for ports to appear (10)\n"
@@ -52,6 +54,8 @@ static const char help[] =
     "                          of the top-level one\n"
     "\n"
     "Options:\n"
+    "      --pid=PID           trace only what happens while threads of this process,\n"
+    "                          and of its children, run\n"
     "  -q, --queue-size=SIZE   hold at most so much per CPU (4M)\n"
     "  -t, --tracefs=FOLDER    where tracefs is, instead of looking for it\n"
     "      --version           show the version\n"
@@ -65,6 +69,8 @@ struct options {
     size_t key_size;
     const char *instance;
     const char *tracefs;
+    int fd;    /* -1: none */
+    pid_t pid; /* 0: all */
     unsigned wait_seconds;
 };
 
@@ -146,6 +152,8 @@ static int parse_options(int argc, char **argv, struct options *options)
         {"listen", required_argument, NULL, 'l'},
         {"connect", required_argument, NULL, 'c'},
         {"key", required_argument, NULL, 'k'},
+        {"fd", required_argument, NULL, 'F'},
+        {"pid", required_argument, NULL, 'P'},
         {"stdout", no_argument, NULL, 'o'},
         {"instance", required_argument, NULL, 'i'},
         {"queue-size", required_argument, NULL, 'q'},
@@ -180,6 +188,16 @@ static int parse_options(int argc, char **argv, struct options *options)
                 return usage_error("this is no number of seconds:", optarg);
             options->wait_seconds = (unsigned)number;
             break;
+        case 'F':
+            if (!parse_size(optarg, &number) || number > INT_MAX)
+                return usage_error("this is no descriptor:", optarg);
+            options->fd = (int)number;
+            break;
+        case 'P':
+            if (!parse_size(optarg, &number) || number == 0 || number > INT_MAX)
+                return usage_error("this is no process's number:", optarg);
+            options->pid = (pid_t)number;
+            break;
         case 'V': puts("strata-agent " STRATA_VERSION); return -1;
         case 'h': fputs(help, stdout); return -1;
         default: fprintf(stderr, "Try '%s --help'.\n", called); return EXIT_USAGE;
@@ -189,6 +207,11 @@ static int parse_options(int argc, char **argv, struct options *options)
         return usage_error("there is no use for", argv[optind]);
     if (options->listen && options->connect)
         return usage_error("it listens or connects, not both:", options->connect);
+    if (options->fd >= 0 && (options->listen || options->connect || options->old.to_stdout))
+        return usage_error("with --fd there is nothing else it could do:",
+                           options->listen    ? options->listen
+                           : options->connect ? options->connect
+                                              : "--stdout");
     return EXIT_FINE;
 }
 
@@ -217,13 +240,15 @@ struct servers {
 };
 
 static int start_own(const struct options *options, const struct tracefs *tracefs,
-                     struct servers *servers, struct fault *fault)
+                     struct bell *over, struct servers *servers, struct fault *fault)
 {
     const char *address = options->listen ? options->listen : options->connect;
     struct endpoint endpoint;
     int r = 0;
 
-    if (address)
+    if (options->fd >= 0)
+        r = endpoint_fd(options->fd, &endpoint, fault);
+    else if (address)
         r = endpoint_parse(address, options->listen ? ENDPOINT_LISTEN : ENDPOINT_CONNECT, &endpoint,
                            fault);
     else
@@ -237,8 +262,8 @@ static int start_own(const struct options *options, const struct tracefs *tracef
     r = endpoint_open(&endpoint, fault);
     if (r < 0)
         return r;
-    r = own_new(&endpoint, tracefs, options->old.queue_bytes, options->key, options->key_size,
-                &say_to, &servers->own, fault);
+    r = own_new(&endpoint, tracefs, options->old.queue_bytes, options->pid, options->key,
+                options->key_size, &say_to, over, &servers->own, fault);
     if (r < 0)
         endpoint_done(&endpoint);
     return r;
@@ -249,11 +274,11 @@ static int start(const struct options *options, const struct tracefs *tracefs, i
                  struct bell *died, struct servers *servers, struct fault *fault)
 {
     bool only_old = options->old.to_stdout || options->instance || !options->port;
-    bool only_own = options->listen || options->connect;
+    bool only_own = options->listen || options->connect || options->fd >= 0;
     int r = -ENOENT;
 
     if (!only_old && !servers->own) {
-        r = start_own(options, tracefs, servers, fault);
+        r = start_own(options, tracefs, died, servers, fault);
         if (r < 0 && r != -ENOENT)
             return r;
     }
@@ -338,7 +363,7 @@ static int read_key(struct options *options)
 int main(int argc, char **argv)
 {
     struct options options = {
-        .old.queue_bytes = (size_t)4 << 20, .wait_seconds = 10, .port = LINK_PORT};
+        .old.queue_bytes = (size_t)4 << 20, .wait_seconds = 10, .port = LINK_PORT, .fd = -1};
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     struct fault fault = {0};
     struct tracefs tracefs;

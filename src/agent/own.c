@@ -63,6 +63,12 @@ static void try_to_connect(struct own *own)
     int fd;
     int r = endpoint_accept(&own->endpoint, &fd);
 
+    if (r == -ENOTCONN) {
+        if (!own->is_over)
+            bell_ring_always(own->over);
+        own->is_over = true;
+        return;
+    }
     if (r < 0) {
         if (r != -EAGAIN && r != -ECONNREFUSED && r != own->last_error) {
             say(own->say, "%s: %s; it is tried again", own->endpoint.name, strerror(-r));
@@ -247,8 +253,8 @@ static int start_threads(struct own *own)
 }
 
 int own_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size_t queue_bytes,
-            const uint8_t *key, size_t key_size, const struct say *say_to, struct own **ret_own,
-            struct fault *fault)
+            pid_t pid, const uint8_t *key, size_t key_size, const struct say *say_to,
+            struct bell *over, struct own **ret_own, struct fault *fault)
 {
     struct own *own = calloc(1, sizeof *own);
     uint64_t left;
@@ -258,7 +264,8 @@ int own_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size
         return fault_plain(fault, -ENOMEM, "", "out of memory");
     own->say = say_to;
     own->endpoint = *endpoint;
-    own->endpoint.listen_fd = -1; /* until all else is there */
+    own->endpoint.listen_fd = own->endpoint.given_fd = -1; /* until all else is there */
+    own->over = over;
     own->fd = own->sender_bell.fd = own->receiver_bell.fd = -1;
     wire_init(&own->wire);
     inbox_init(&own->inbox);
@@ -268,6 +275,7 @@ int own_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size
     own->session.inbox = &own->inbox;
     own->session.bell = &own->sender_bell;
     own->session.queue_bytes = queue_bytes;
+    own->session.pid = pid;
     own->session.key = key;
     own->session.key_size = key_size;
     own->session.drop = on_drop;
@@ -280,10 +288,10 @@ int own_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size
     if (r >= 0)
         r = link_reader_init(&own->reader, LINK_HOST_BODY_MAX);
     if (r >= 0) {
-        own->endpoint.listen_fd = endpoint->listen_fd;
+        own->endpoint = *endpoint;
         r = start_threads(own);
         if (r < 0)
-            own->endpoint.listen_fd = -1;
+            own->endpoint.listen_fd = own->endpoint.given_fd = -1;
     }
     if (r < 0) {
         own_free(own, 0, &left);
@@ -314,8 +322,7 @@ void own_free(struct own *own, int64_t deadline, uint64_t *ret_left)
     session_done(&own->session);
     if (own->fd >= 0)
         close(own->fd);
-    if (own->endpoint.listen_fd >= 0)
-        endpoint_done(&own->endpoint);
+    endpoint_done(&own->endpoint);
     inbox_done(&own->inbox);
     link_reader_done(&own->reader);
     bell_done(&own->sender_bell);

@@ -52,6 +52,7 @@ struct session {
     struct inbox *inbox;
     struct bell *bell; /* the sender's */
     size_t queue_bytes;
+    pid_t pid;          /* for tracer_set_up() */
     const uint8_t *key; /* NULL: none is needed */
     size_t key_size;
     void (*drop)(void *userdata); /* the connection is to be closed */

@@ -197,7 +197,7 @@ static void on_setup(struct session *session, const struct link_frame *frame)
         return;
     }
     session_clear(session);
-    r = tracer_set_up(&session->tracer, setup, session->queue_bytes, &fault, &hint);
+    r = tracer_set_up(&session->tracer, setup, session->queue_bytes, session->pid, &fault, &hint);
     if (r >= 0) {
         r = reach_page_size(session);
         if (r < 0)

@@ -7,6 +7,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "agent/only.h"
 #include "base/glob.h"
 
 /* The kernel's ring is filled to this share when a reader is woken, so that there is time to read it
@@ -292,7 +293,7 @@ static int set_buffers(struct tracer *tracer, uint32_t kib, struct fault *fault,
                  : 0;
 }
 
-static int make(struct tracer *tracer, struct link_setup *setup, size_t queue_bytes,
+static int make(struct tracer *tracer, struct link_setup *setup, size_t queue_bytes, pid_t pid,
                 struct fault *fault, const char **ret_hint)
 {
     size_t asked = (size_t)setup->queue_kib * 1024;
@@ -311,6 +312,8 @@ static int make(struct tracer *tracer, struct link_setup *setup, size_t queue_by
     r = set_buffers(tracer, setup->buffer_kib, fault, ret_hint);
     if (r >= 0)
         r = set_clock(tracer, setup, fault, ret_hint);
+    if (r >= 0 && pid)
+        r = only_threads_of(tracer->dir, pid, fault);
     if (r < 0)
         return r;
     r = list_events(tracer);
@@ -336,14 +339,14 @@ static int make(struct tracer *tracer, struct link_setup *setup, size_t queue_by
     return 0;
 }
 
-int tracer_set_up(struct tracer *tracer, struct link_setup setup, size_t queue_bytes,
+int tracer_set_up(struct tracer *tracer, struct link_setup setup, size_t queue_bytes, pid_t pid,
                   struct fault *fault, const char **ret_hint)
 {
     int r;
 
     tracer_clear(tracer);
     *ret_hint = "";
-    r = make(tracer, &setup, queue_bytes, fault, ret_hint);
+    r = make(tracer, &setup, queue_bytes, pid, fault, ret_hint);
     if (r < 0)
         tracer_clear(tracer);
     return r;

@@ -37,9 +37,10 @@ struct tracer {
 void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct say *say_to,
                  struct bell *sender, const _Atomic bool *cancel);
 
-/* Makes the instance as SETUP (decoded) asks; QUEUE_BYTES is the most that a queue may hold. -ECANCELED: `cancel` became
+/* Makes the instance as SETUP (decoded) asks; QUEUE_BYTES is the most that a queue may hold. PID: only what
+ * happens in the threads of that process is recorded; 0: all. -ECANCELED: `cancel` became
  * true. On failure nothing is left of it, FAULT says what went wrong and *RET_HINT what to do (""). */
-int tracer_set_up(struct tracer *tracer, struct link_setup setup, size_t queue_bytes,
+int tracer_set_up(struct tracer *tracer, struct link_setup setup, size_t queue_bytes, pid_t pid,
                   struct fault *fault, const char **ret_hint);
 /* Removes all. Also the clock is forgotten. When `cancel` is true the kernel is not waited for longer than
  * a moment; it finishes what is left behind our back. */

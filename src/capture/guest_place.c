@@ -140,7 +140,7 @@ static bool has_fifos(const char *path)
     return is_fifo(name);
 }
 
-int guest_place_connect(const struct guest_place *place, int ret_fds[2], unsigned *ret_n,
+int guest_place_connect(struct guest_place *place, int ret_fds[2], unsigned *ret_n,
                         bool *ret_pending, struct fault *fault)
 {
     int r = 0;
@@ -155,6 +155,18 @@ int guest_place_connect(const struct guest_place *place, int ret_fds[2], unsigne
         ret_fds[0] = fds[0];
         ret_fds[1] = fds[1];
         *ret_n = 2;
+        *ret_pending = false;
+        return 0;
+    }
+    if (place->kind == PLACE_FD) {
+        if (place->fd < 0)
+            return fault_plain(fault, -ENOTCONN, place->text, "its connection is over");
+        if (fcntl(place->fd, F_SETFL, O_NONBLOCK) < 0)
+            return fault_plain(fault, -errno, place->text, "cannot take the connection: %s",
+                               strerror(errno));
+        ret_fds[0] = place->fd;
+        place->fd = -1;
+        *ret_n = 1;
         *ret_pending = false;
         return 0;
     }

@@ -12,6 +12,7 @@ enum guest_place_kind {
     PLACE_TCP,   /* HOST:PORT, [HOST]:PORT */
     PLACE_VSOCK, /* CID or CID:PORT */
     PLACE_OLD,   /* a folder: capture/guest_old.h */
+    PLACE_FD,    /* a connection that is there, the only one */
 };
 
 /* The port on which the agent listens where none is given, of TCP and vsock. */
@@ -22,16 +23,18 @@ struct guest_place {
     const char *text; /* as the user gave it, without the name; borrowed */
     struct sockaddr_storage address;
     socklen_t address_len; /* 0: not looked up yet */
+    int fd;                /* of PLACE_FD, a socket; -1: it was handed out */
 };
 
-/* -EINVAL with FAULT. TCP looks the host up, which may take a while. */
+/* Not of PLACE_OLD and PLACE_FD. -EINVAL with FAULT. TCP looks the host up, which may take a while. */
 int guest_place_parse(enum guest_place_kind kind, const char *text, struct guest_place *ret_place,
                       struct fault *fault);
 
 /* A connection that is made, or is being made: then *RET_PENDING, and ret_fds[0] becomes writable, and
  * guest_place_made() tells how it went. *RET_N descriptors, which do not block: one for both ways, or one to
- * read from and one to write to. -ENOENT, -ECONNREFUSED: nobody is there (yet). */
-int guest_place_connect(const struct guest_place *place, int ret_fds[2], unsigned *ret_n,
+ * read from and one to write to. -ENOENT, -ECONNREFUSED: nobody is there (yet).
+ * -ENOTCONN: of PLACE_FD, nobody will be there any more. */
+int guest_place_connect(struct guest_place *place, int ret_fds[2], unsigned *ret_n,
                         bool *ret_pending, struct fault *fault);
 /* 0, -errno. */
 int guest_place_made(int fd);

@@ -26,9 +26,9 @@ bool guest_name_is_fine(const char *name)
 void guest_store_part_name(const struct guest_store *store, unsigned part, char *buf, size_t size)
 {
     if (part == 0)
-        snprintf(buf, size, "guest-%s", store->name);
+        snprintf(buf, size, "%s", store->name);
     else
-        snprintf(buf, size, "guest-%s.%u", store->name, part + 1);
+        snprintf(buf, size, "%s.%u", store->name, part + 1);
 }
 
 static uint64_t size_of(int fd)
@@ -72,13 +72,13 @@ int guest_store_part(struct guest_store *store, struct fault *fault)
     return 0;
 }
 
-int guest_store_open(int parent, const char *name, struct guest_store *ret_store,
-                     struct fault *fault)
+int guest_store_open(int parent, const char *prefix, const char *name,
+                     struct guest_store *ret_store, struct fault *fault)
 {
     struct guest_store store = {.parent = parent, .folder = -1, .file = -1, .pairs = -1};
     int r;
 
-    snprintf(store.name, sizeof store.name, "%s", name);
+    snprintf(store.name, sizeof store.name, "%s%s", prefix, name);
     store.pages = malloc(LINK_CPUS_MAX * sizeof *store.pages);
     if (!store.pages)
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");

@@ -8,9 +8,9 @@
 #include "base/fault.h"
 
 struct guest_store {
-    int parent; /* the trace's folder; borrowed */
-    char name[80];
-    unsigned n_parts; /* "guest-NAME", "guest-NAME.2", … */
+    int parent;       /* the trace's folder; borrowed */
+    char name[80];    /* "guest-NAME" */
+    unsigned n_parts; /* in folders of that name, and "guest-NAME.2", … */
     int folder;
     int *pages;          /* by CPU; -1: no file */
     int file;            /* of the tree, under way; -1 */
@@ -21,11 +21,12 @@ struct guest_store {
     unsigned n_files;
 };
 
+#define GUEST_PREFIX "guest-"
 #define GUEST_PARTS_MAX 64u
 
-/* NAME: letters, digits, '-', '_', '.'. -EEXIST and its like with FAULT. */
-int guest_store_open(int parent, const char *name, struct guest_store *ret_store,
-                     struct fault *fault);
+/* PREFIX stands before NAME in the folder's name. Both: letters, digits, '-', '_', '.'. -EEXIST and its like with FAULT. */
+int guest_store_open(int parent, const char *prefix, const char *name,
+                     struct guest_store *ret_store, struct fault *fault);
 void guest_store_done(struct guest_store *store);
 /* A new folder beside the first: for another kernel. */
 int guest_store_part(struct guest_store *store, struct fault *fault);

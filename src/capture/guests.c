@@ -141,6 +141,9 @@ static void end(struct guests *guests, struct guest *guest, int error, const cha
     if (guest->link == LINK_IS_PENDING)
         close(guest->link_fd);
     guest->link = LINK_IS_AWAY;
+    if (guest->plan.place.kind == PLACE_FD && guest->plan.place.fd >= 0)
+        close(guest->plan.place.fd);
+    guest->plan.place.fd = -1;
     if (guest->channel >= 0)
         close(guest->channel);
     guest->channel = -1;
@@ -190,6 +193,10 @@ static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
     unsigned n;
     int r = guest_place_connect(&guest->plan.place, fds, &n, &pending, NULL);
 
+    if (r == -ENOTCONN) {
+        end(guests, guest, r, "its agent ended before its time");
+        return 0;
+    }
     if (r < 0) {
         retry_later(guests, guest, r, now);
         return 0;
@@ -619,7 +626,10 @@ static int open_guest(struct guests *guests, const struct guest_plan *plan,
     int r;
 
     *guest = (struct guest){.plan = *plan, .channel = -1, .old.control = {.in = -1, .out = -1}};
-    r = guest_store_open(guests->folder, plan->name, &guest->store, fault);
+    guest->wishes = plan->wishes ? *plan->wishes : guests->wishes;
+    guest->wishes.max_size = guests->max_size;
+    r = guest_store_open(guests->folder, plan->is_host ? "" : GUEST_PREFIX, plan->name,
+                         &guest->store, fault);
     if (r < 0)
         return r;
     guests->n++;
@@ -631,7 +641,7 @@ static int open_guest(struct guests *guests, const struct guest_plan *plan,
         return r;
     if (plan->old)
         return open_old(guests, guest, fault);
-    return guest_child_start(&guests->wishes, user, guests->max_size, &guest->pid, &guest->channel,
+    return guest_child_start(&guest->wishes, user, guests->max_size, &guest->pid, &guest->channel,
                              fault);
 }
 
@@ -643,7 +653,6 @@ int guests_open(const char *path, const struct guest_wishes *wishes, uint64_t ma
     struct guests guests = {.folder = -1, .wishes = *wishes, .max_size = max_size};
     int r;
 
-    guests.wishes.max_size = max_size;
     guests.path = strdup(path);
     guests.guests = calloc(n, sizeof *guests.guests);
     if (!guests.path || !guests.guests)

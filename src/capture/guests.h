@@ -12,10 +12,13 @@
 #include "capture/guest_store.h"
 #include "manifest/manifest.h"
 
-/* A guest as the user named it. Strings are borrowed. */
+/* A guest as the user named it, or the host's own kernel, which is taken as one. Strings are borrowed. */
 struct guest_plan {
     const char *name;
-    struct guest_place place;
+    struct guest_place place;          /* of PLACE_FD: its descriptor is taken over */
+    const struct guest_wishes *wishes; /* NULL: those of all; borrowed */
+    bool
+        is_host; /* its folder is called NAME, its layer host, and its clock has to be the host's own */
     const char *old; /* the folder with the ports of an agent that speaks the old protocol alone */
     unsigned cpus;   /* of it; 0: as many as there are */
     const char *tree;
@@ -42,6 +45,7 @@ enum guest_link {
 
 struct guest {
     struct guest_plan plan;
+    struct guest_wishes wishes;
     struct guest_store store;
     struct old_guest old; /* where the plan says so: then there is no child */
     pid_t pid;            /* 0: its child has ended */
@@ -65,7 +69,7 @@ struct guests {
     int folder;
     struct guest *guests;
     unsigned n;
-    struct guest_wishes wishes;
+    struct guest_wishes wishes; /* of those whose plan has none */
     uint64_t max_size;
     bool stopping, written;
     uint64_t stop_by; /* when those that are not connected are given up */

@@ -7,6 +7,8 @@
 #include "base/macro.h"
 #include "capture/host.h"
 
+#define MONO_ERROR_NS 100
+
 /* A source of the manifest, and what its pointers lead to. */
 struct entry {
     char name[96], path[96], pairs[128];
@@ -18,6 +20,22 @@ static const char *known(const char *s)
     return *s ? s : NULL;
 }
 
+/* Of the host's own kernel, "mono" is what CLOCK_MONOTONIC is, but for what a reading in the midst of the
+ * clock's adjustment may be off. Source: ktime_get_mono_fast_ns() in Linux's documentation of time. */
+static struct manifest_clock clock_of(const struct guest *guest, const struct guest_part *part,
+                                      const struct entry *entry)
+{
+    bool host = guest->plan.is_host && strcmp(part->clock, "mono") == 0;
+
+    return (struct manifest_clock){
+        .name = known(part->clock),
+        .hz = part->hz,
+        .pairs = part->n_pairs && !host ? entry->pairs : NULL,
+        .host = host,
+        .error_ns = host ? MONO_ERROR_NS : 0,
+    };
+}
+
 static void fill(const struct guest *guest, unsigned n, bool complete, struct entry *entry,
                  struct manifest_source *source)
 {
@@ -25,8 +43,8 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
     bool last = n + 1 == guest->n_parts;
 
     guest_store_part_name(&guest->store, n, entry->path, sizeof entry->path);
-    /* Without "guest-". */
-    memcpy(entry->name, entry->path + 6, sizeof entry->path - 6);
+    snprintf(entry->name, sizeof entry->name, "%s",
+             entry->path + (guest->plan.is_host ? 0 : strlen(GUEST_PREFIX)));
     snprintf(entry->pairs, sizeof entry->pairs, "%s/" GUEST_PAIRS, entry->path);
     entry->guest = (struct manifest_guest){
         .agent = known(part->agent),
@@ -37,11 +55,9 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
     *source = (struct manifest_source){
         .name = entry->name,
         .kind = "ftrace",
-        .layer = "guest",
+        .layer = guest->plan.is_host ? "host" : "guest",
         .path = entry->path,
-        .clock = {.name = known(part->clock),
-                  .hz = part->hz,
-                  .pairs = part->n_pairs ? entry->pairs : NULL},
+        .clock = clock_of(guest, part, entry),
         .host = host_here(),
         .guest = guest->plan.old ? NULL : &entry->guest,
         .began = part->began,

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The agent by its own protocol, on this machine's own kernel, over sockets, with a host of these tests' own."""
+import collections
 import errno
+import json
 import os
 import socket
 import struct
@@ -433,12 +435,55 @@ def tcp(tracefs, work):
     print("tcp: fine")
 
 
+def given(tracefs, work):
+    """A connection that was made beforehand: the agent ends with it, also when its host is killed; and records the threads of one process."""
+    for pid in [None, os.getpid()]:
+        ours, its = socket.socketpair()
+        words = [f"--pid={pid}"] if pid else []
+        other = subprocess.Popen(["python3", "-c", "import os\ninput()\nfor _ in range(7): os.getppid()"], stdin=subprocess.PIPE)
+        agent = Process([f"{BIN}/strata-agent", f"--fd={its.fileno()}", *words], pass_fds=[its.fileno()])
+        its.close()
+        h = Host(ours)
+        h.hello()
+        h.setup([("syscalls:sys_enter_getppid", "")], clock="mono")
+        instance = instance_of(tracefs, agent)
+        pids = {int(p) for p in instance.read("set_event_pid").split() if p.isdigit()}
+        check(pids == ({int(t) for t in os.listdir("/proc/self/task")} if pid else set()), f"it records the threads {pids}")
+        h.start()
+        instance.leave()
+        other.communicate(b"\n")
+        for _ in range(5):
+            os.getppid()
+        child = subprocess.Popen(["python3", "-c", "import os\nfor _ in range(3): os.getppid()"])
+        child.wait()
+        h.stop()
+        found = collections.Counter()
+        done = subprocess.run([STRATA, "report", "--format=json", "-e", "sys_enter_getppid", write_folder(work, h)],
+                              capture_output=True, text=True, check=True)
+        for line in done.stdout.splitlines():
+            found[json.loads(line).get("pid")] += 1
+        check(found[os.getpid()] == 5 and found[child.pid] == 3, f"of 5 and 3 events came {found[os.getpid()]} and {found[child.pid]}")
+        check(found[other.pid] == (0 if pid else 7), f"of another process came {found[other.pid]} events")
+        h.close()
+        agent.process.wait(20)
+        check(agent.process.returncode == 0, f"it ended with {agent.process.returncode}")
+        agent.process.stderr.close()
+        wait_for(lambda: not instances_of(tracefs, agent), "its instance to be removed")
+    # What is no connection.
+    agent = Process([f"{BIN}/strata-agent", "--fd=0"], stdin=subprocess.DEVNULL)
+    agent.process.wait(20)
+    said = agent.process.stderr.read()
+    agent.process.stderr.close()
+    check(agent.process.returncode == 1 and b"is no socket" in said, f"with --fd=0 it says {said}")
+    print("given: fine")
+
+
 def main():
     only = sys.argv[2:]
     with tempfile.TemporaryDirectory() as work:
         tracefs = Tracefs(work)
         try:
-            for scenario in [conversation, start_stop, stalled, resumed, kept, killed, wrong, tcp]:
+            for scenario in [conversation, start_stop, stalled, resumed, kept, killed, wrong, tcp, given]:
                 if not only or scenario.__name__ in only:
                     scenario(tracefs, work)
         finally:

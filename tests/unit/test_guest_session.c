@@ -824,7 +824,7 @@ static void a_store_counts_the_pages_of_all_parts(void **state)
     assert_non_null(mkdtemp(path));
     parent = open(path, O_RDONLY | O_DIRECTORY);
     assert_true(parent >= 0);
-    assert_int_equal(guest_store_open(parent, "v", &store, NULL), 0);
+    assert_int_equal(guest_store_open(parent, "", "v", &store, NULL), 0);
     for (unsigned i = 1; i <= 3; i++) {
         int fd = guest_store_pages(&store, 0, NULL);
 
