@@ -2,94 +2,72 @@
 #include "timeline/relate.h"
 
 #include "base/macro.h"
+#include "timeline/each.h"
 
 struct relate {
-    struct source source;
-    struct source *inner;
-    struct relation *relation;
+    struct each each;
+    const struct relation *relation;
+    struct relation_piece piece; /* that the last time was in; mostly the next is, too */
+    uint32_t error_ns;           /* without a relation */
 };
 
-static struct relate *relate_of(const struct source *source)
+static inline int64_t convert(struct relate *relate, int64_t ticks, int64_t *ret_error)
 {
-    return container_of(source, struct relate, source);
+    if (unlikely(!relation_piece_holds(&relate->piece, ticks)))
+        relation_find(relate->relation, ticks, &relate->piece);
+    return relation_piece_convert(&relate->piece, ticks, ret_error);
 }
 
-static int relate_next(struct source *source, const struct item **ret_items)
+static void relate_times(struct each *each, struct item *items, unsigned n)
 {
-    struct relate *relate = relate_of(source);
-    const struct item *lent;
-    struct item *items;
-    int n = source_next(relate->inner, &lent);
+    struct relate *relate = container_of(each, struct relate, each);
 
-    if (n < 0)
-        source->fault = relate->inner->fault;
-    if (n <= 0)
-        return n;
-    items = (struct item *)(uintptr_t)lent; /* S6 */
-    for (int i = 0; i < n; i++) {
-        if (items[i].time != TIME_UNKNOWN)
-            items[i].time = relation_convert(relate->relation, items[i].time, NULL);
-        if (items[i].kind == ITEM_LOSS && items[i].since != TIME_UNKNOWN)
-            items[i].since = relation_convert(relate->relation, items[i].since, NULL);
+    for (unsigned i = 0; i < n; i++) {
+        int64_t error = 0;
+
+        if (likely(items[i].time != TIME_UNKNOWN))
+            items[i].time = convert(relate, items[i].time, &error);
+        items[i].error_ns = (uint32_t)MIN(error, (int64_t)UINT32_MAX);
+        if (unlikely(items[i].kind == ITEM_LOSS && items[i].since != TIME_UNKNOWN))
+            items[i].since = convert(relate, items[i].since, &error);
     }
-    *ret_items = items;
-    return n;
 }
 
-static void relate_free(struct source *source)
+static void relate_error(struct each *each, struct item *items, unsigned n)
 {
-    struct relate *relate = relate_of(source);
+    const struct relate *relate = container_of(each, struct relate, each);
 
-    source_free(relate->inner);
-    free(relate);
+    for (unsigned i = 0; i < n; i++)
+        items[i].error_ns = relate->error_ns;
 }
 
-static void relate_facts(const struct source *source,
-                         void (*put)(void *arg, const char *key, const char *value), void *arg)
+static void relate_free(struct each *each)
 {
-    const struct source *inner = relate_of(source)->inner;
-
-    if (inner->ops->facts)
-        inner->ops->facts(inner, put, arg);
+    free(container_of(each, struct relate, each));
 }
 
-static void relate_progress(const struct source *source, uint64_t *ret_done, uint64_t *ret_total)
+static int open_stage(struct source *source, const struct relate *as, struct source **ret_source)
 {
-    const struct source *inner = relate_of(source)->inner;
-
-    *ret_done = *ret_total = 0;
-    if (inner->ops->progress)
-        inner->ops->progress(inner, ret_done, ret_total);
-}
-
-static const char *relate_hint(const struct source *source)
-{
-    const struct source *inner = relate_of(source)->inner;
-
-    return inner->ops->hint ? inner->ops->hint(inner) : NULL;
-}
-
-static const struct source_ops relate_ops = {
-    .next = relate_next,
-    .free = relate_free,
-    .facts = relate_facts,
-    .progress = relate_progress,
-    .hint = relate_hint,
-};
-
-int relate_open(struct source *source, struct relation *relation, struct source **ret_source)
-{
-    struct relate *relate = calloc(1, sizeof *relate);
+    struct relate *relate = malloc(sizeof *relate);
 
     if (!relate) {
         source_free(source);
         return -ENOMEM;
     }
-    relate->source.ops = &relate_ops;
-    relate->source.ordered = source->ordered;
-    relate->source.one_buffer = source->one_buffer;
-    relate->inner = source;
-    relate->relation = relation;
-    *ret_source = &relate->source;
-    return 0;
+    *relate = *as;
+    return each_open(source, &relate->each, ret_source);
+}
+
+int relate_open(struct source *source, const struct relation *relation, struct source **ret_source)
+{
+    const struct relate relate = {.each = {relate_times, relate_free}, .relation = relation};
+
+    return open_stage(source, &relate, ret_source);
+}
+
+int relate_error_open(struct source *source, uint32_t error_ns, struct source **ret_source)
+{
+    const struct relate relate = {.each = {relate_error, relate_free}, .error_ns = error_ns};
+
+    return open_stage(source, &relate, ret_source);
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A stage that tells times in another clock, by how the two relate. */
+/* A stage that tells times in another clock, by how the two relate, and by how much they may be wrong. */
 
 #include "event/source.h"
 #include "timeline/relation.h"
 
-/* Takes SOURCE over, also when it fails (-ENOMEM); RELATION is borrowed, and not shared with another thread. The
- * order of items stays. Whoever opens it changes the clocks of the origins. */
-int relate_open(struct source *source, struct relation *relation, struct source **ret_source);
+/* Takes SOURCE over, also when it fails (-ENOMEM); RELATION is borrowed. Times, and since when losses are, become
+ * the host's; each item's `error_ns` is set. The order of items stays. Whoever opens it changes the clocks of the
+ * origins. */
+int relate_open(struct source *source, const struct relation *relation, struct source **ret_source);
+
+/* The same for times that are the host's as they are, but may be wrong by ERROR_NS. */
+int relate_error_open(struct source *source, uint32_t error_ns, struct source **ret_source);

@@ -18,6 +18,13 @@
 /* Products of two such, and of a time and one, fit in 128 bits. */
 #define NUMBER_MAX_VALUE (INT64_MAX / 2)
 
+/* What times told by a piece may be too small by: the start of the piece and the time in it are rounded down,
+ * and so is its rate. */
+#define ROUNDED 4
+/* Bounds beyond this, of 73 years, are told as endless. */
+#define ERROR_MAX ((int64_t)1 << 61)
+#define MILLION 1000000
+
 __extension__ typedef __int128 wide;
 
 static int64_t narrow(wide v)
@@ -30,10 +37,16 @@ static int64_t narrow(wide v)
 /* V of a million, rounded up. */
 static wide ppm(wide v, int64_t parts)
 {
-    return (v * parts + 999999) / 1000000;
+    return (v * parts + MILLION - 1) / MILLION;
 }
 
-/* The time at TICKS, from A to B, and its bound. */
+static wide distance(wide a, wide b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* The time at TICKS, from A to B, rounded down; by how much it may be wrong, rounded up: the wander is told of
+ * the way to the farther of the two ends that are equally far. */
 static int64_t between(const struct relation_pair *a, const struct relation_pair *b, int64_t ticks,
                        int64_t *ret_error)
 {
@@ -42,11 +55,13 @@ static int64_t between(const struct relation_pair *a, const struct relation_pair
     wide ns = (wide)b->host_ns - a->host_ns;
     wide since = done * ns / span;
     wide error = ((wide)a->error_ns * (span - done) + (wide)b->error_ns * done + span - 1) / span;
+    wide nearer = done * 2 < span ? since + 1 : ns - since;
 
-    /* 1: what rounding adds. */
-    *ret_error = narrow(error + ppm(MIN(since, ns - since), RELATION_WANDER_PPM) + 1);
+    *ret_error = narrow(error + ppm(nearer, RELATION_WANDER_PPM) + a->jump_ns + ROUNDED);
     return narrow(a->host_ns + since);
 }
+
+/* ---- From pairs to a relation ---- */
 
 /* Leaves out pairs that those around them tell better. */
 static void choose(struct relation *relation)
@@ -67,23 +82,115 @@ static void choose(struct relation *relation)
     relation->n = kept;
 }
 
-/* The ends are where times outside are told from: the better ones near them make better ends. */
+/* What two pairs tell of the rate. */
+struct slope {
+    double rate; /* ns a tick */
+    double ticks;
+    unsigned first; /* of the pairs */
+};
+
+static int compare_slopes(const void *a, const void *b)
+{
+    const struct slope *x = a, *y = b;
+
+    return (x->rate > y->rate) - (x->rate < y->rate);
+}
+
+static void set_rate(struct relation *relation, const struct relation_pair *a,
+                     const struct relation_pair *b)
+{
+    relation->rate_ns = b->host_ns - a->host_ns;
+    relation->rate_ticks = b->ticks - a->ticks;
+    relation->rate_error_ns = a->error_ns + b->error_ns;
+    relation->rate_ppm = RELATION_WANDER_PPM;
+}
+
+/* By how much more or less the clocks came apart from A to B than they do at the usual rate; 0: no more than the
+ * pairs may be wrong by, and the clocks wander. */
+static int64_t jump(const struct relation *relation, const struct relation_pair *a,
+                    const struct relation_pair *b)
+{
+    wide ticks = (wide)b->ticks - a->ticks;
+    wide ns = (wide)b->host_ns - a->host_ns;
+    wide usual = narrow(ticks * relation->rate_ns / relation->rate_ticks);
+    wide off = distance(ns, usual);
+    wide most = (wide)a->error_ns + b->error_ns + ppm(MAX(ns, usual), (int64_t)relation->rate_ppm) +
+                ticks * relation->rate_error_ns / relation->rate_ticks + ROUNDED;
+
+    return off > most ? narrow(off) : 0;
+}
+
+/* The rate that half of the time had less than, and half more. */
+static int find_usual_rate(struct relation *relation)
+{
+    const struct relation_pair *pairs = relation->pairs;
+    unsigned n = relation->n - 1;
+    struct slope *slopes = malloc(n * sizeof *slopes);
+    double half = 0;
+    unsigned i;
+
+    if (!slopes)
+        return -ENOMEM;
+    for (i = 0; i < n; i++) {
+        double ticks = (double)(pairs[i + 1].ticks - pairs[i].ticks);
+
+        slopes[i] = (struct slope){
+            .rate = (double)(pairs[i + 1].host_ns - pairs[i].host_ns) / ticks,
+            .ticks = ticks,
+            .first = i,
+        };
+        half += ticks / 2;
+    }
+    qsort(slopes, n, sizeof *slopes, compare_slopes);
+    for (i = 0; i + 1 < n && half > slopes[i].ticks; i++)
+        half -= slopes[i].ticks;
+    set_rate(relation, &pairs[slopes[i].first], &pairs[slopes[i].first + 1]);
+    free(slopes);
+    return 0;
+}
+
+/* Where no clock stood still or was set, the ends tell the rate best. */
+static int find_rate(struct relation *relation)
+{
+    struct relation_pair *pairs = relation->pairs;
+    unsigned last = relation->n - 1;
+    bool even = true;
+    int r = find_usual_rate(relation);
+
+    if (r < 0)
+        return r;
+    for (unsigned i = 0; i < last; i++) {
+        pairs[i].jump_ns = jump(relation, &pairs[i], &pairs[i + 1]);
+        even = even && pairs[i].jump_ns == 0;
+    }
+    if (even)
+        set_rate(relation, &pairs[0], &pairs[last]);
+    return 0;
+}
+
 static int finish(struct relation *relation, const char *name, uint64_t hz, struct fault *fault)
 {
-    const struct relation_pair *first = relation->pairs;
-    const struct relation_pair *last;
-
     if (relation->n == 0)
         return fault_plain(fault, -EINVAL, name, "holds no pairs: nothing relates the clocks");
+    for (unsigned i = 0; i < relation->n; i++)
+        relation->pairs[i].jump_ns = 0;
     choose(relation);
-    last = &relation->pairs[relation->n - 1];
     relation->hz = hz;
-    if (relation->n > 1)
-        relation->hz = (uint64_t)narrow(((wide)last->ticks - first->ticks) * SECOND /
-                                        ((wide)last->host_ns - first->host_ns));
+    if (relation->n > 1) {
+        if (find_rate(relation) < 0)
+            return fault_plain(fault, -ENOMEM, name, "out of memory");
+        relation->hz =
+            (uint64_t)narrow((wide)relation->rate_ticks * SECOND / (wide)relation->rate_ns);
+    } else {
+        relation->rate_ns = SECOND;
+        relation->rate_ticks = narrow(hz);
+        relation->rate_ppm = RELATION_DRIFT_PPM;
+    }
     if (relation->hz == 0)
         return fault_plain(fault, -EINVAL, name,
-                           "holds a single pair, which tells no rate, and no other is known");
+                           relation->n > 1
+                               ? "the clocks run apart at a rate that no clocks do"
+                               : "holds a single pair, which tells no rate, and no other is known");
     return 0;
 }
 
@@ -168,6 +275,32 @@ int relation_parse(const char *text, size_t len, const char *name, uint64_t hz,
     return 0;
 }
 
+int relation_of_pairs(const struct relation_pair *pairs, unsigned n, const char *name, uint64_t hz,
+                      struct relation *ret_relation, struct fault *fault)
+{
+    struct relation relation = {.n = n, .pairs = calloc(n + 1, sizeof *pairs)};
+    int r = 0;
+
+    if (!relation.pairs)
+        return fault_plain(fault, -ENOMEM, name, "out of memory");
+    for (unsigned i = 0; i < n && r == 0; i++) {
+        relation.pairs[i] = pairs[i];
+        if (MAX(MAX(pairs[i].host_ns, pairs[i].ticks), pairs[i].error_ns) > NUMBER_MAX_VALUE ||
+            MIN(MIN(pairs[i].host_ns, pairs[i].ticks), pairs[i].error_ns) < 0)
+            r = fault_plain(fault, -EINVAL, name, "the clocks are out of range");
+        else if (i > 0 &&
+                 (pairs[i].ticks <= pairs[i - 1].ticks || pairs[i].host_ns <= pairs[i - 1].host_ns))
+            r = fault_plain(fault, -EINVAL, name, "the clocks step back");
+    }
+    if (r == 0)
+        r = finish(&relation, name, hz, fault);
+    if (r < 0)
+        relation_done(&relation);
+    else
+        *ret_relation = relation;
+    return r;
+}
+
 int relation_read(const char *path, uint64_t hz, struct relation *ret_relation, struct fault *fault)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -194,58 +327,135 @@ void relation_done(struct relation *relation)
     *relation = (struct relation){0};
 }
 
-/* From the pair EDGE out, AWAY ticks. */
+/* ---- From a relation to times ---- */
+
+/* From the pair EDGE out, at the usual rate: the time rounded down. */
 static int64_t outside(const struct relation *relation, const struct relation_pair *edge,
                        int64_t ticks, int64_t *ret_error)
 {
-    const struct relation_pair *first = relation->pairs;
-    const struct relation_pair *last = &relation->pairs[relation->n - 1];
     wide away = (wide)ticks - edge->ticks;
     wide far = away < 0 ? -away : away;
-    wide ns, error;
+    wide ns = far * relation->rate_ns / relation->rate_ticks;
+    wide error = far * relation->rate_error_ns / relation->rate_ticks +
+                 ppm(narrow(ns + 1), (int64_t)relation->rate_ppm);
 
-    if (relation->n == 1) {
-        ns = away * SECOND / (wide)relation->hz;
-        error = ppm(far * SECOND / (wide)relation->hz, RELATION_DRIFT_PPM);
-    } else {
-        wide span = (wide)last->ticks - first->ticks;
-
-        ns = away * ((wide)last->host_ns - first->host_ns) / span;
-        error = far * ((wide)first->error_ns + last->error_ns) / span +
-                ppm(narrow(ns < 0 ? -ns : ns), RELATION_WANDER_PPM);
-    }
-    *ret_error = narrow(error + edge->error_ns + 2);
-    return narrow(edge->host_ns + ns);
+    *ret_error = narrow(error + edge->error_ns + ROUNDED);
+    if (*ret_error > ERROR_MAX)
+        *ret_error = INT64_MAX;
+    return narrow(away < 0 ? edge->host_ns - ns - 1 : edge->host_ns + ns);
 }
 
-int64_t relation_convert(struct relation *relation, int64_t ticks, int64_t *ret_error_ns)
+/* The rate A / B, times two to the *RET_SHIFT, which is as large as can be. */
+static uint64_t make_rate(wide a, wide b, bool up, uint8_t *ret_shift)
+{
+    uint64_t rate = (uint64_t)narrow(a / b);
+    wide left = a % b;
+    uint8_t shift = 0;
+
+    while (rate < (uint64_t)1 << 61 && shift < 62) {
+        left *= 2;
+        rate = rate * 2 + (left >= b);
+        left -= left >= b ? b : 0;
+        shift++;
+    }
+    *ret_shift = shift;
+    return rate + (up && left > 0);
+}
+
+/* The bound's line in PIECE, which begins with what it is there: by SLOPE / (SPAN * a million) a tick. */
+static void set_error(struct relation_piece *piece, wide slope, wide span)
+{
+    wide most;
+
+    piece->error_falls = slope < 0;
+    piece->error_rate =
+        make_rate(slope < 0 ? -slope : slope, span * MILLION, slope >= 0, &piece->error_shift);
+    most = piece->error_ns;
+    if (!piece->error_falls)
+        most += (wide)((unsigned __int128)piece->len * piece->error_rate >> piece->error_shift);
+    if (most > ERROR_MAX) {
+        piece->error_ns = INT64_MAX;
+        piece->error_rate = 0;
+    }
+}
+
+/* The half of the way from A to B in which TICKS are: up to the middle the bound's wander grows, from there on it
+ * shrinks. */
+static void find_between(const struct relation_pair *a, const struct relation_pair *b,
+                         int64_t ticks, struct relation_piece *piece)
+{
+    wide span = (wide)b->ticks - a->ticks;
+    wide ns = (wide)b->host_ns - a->host_ns;
+    int64_t middle = (int64_t)(a->ticks + (span + 1) / 2);
+    bool second = ticks >= middle;
+
+    piece->from = second ? middle : a->ticks;
+    piece->len = (uint64_t)((second ? b->ticks : middle) - piece->from);
+    piece->host_ns = between(a, b, piece->from, &piece->error_ns);
+    piece->rate = make_rate(ns, span, false, &piece->shift);
+    set_error(piece,
+              ((wide)b->error_ns - a->error_ns) * MILLION +
+                  (second ? -1 : 1) * ns * RELATION_WANDER_PPM,
+              span);
+}
+
+/* As far out as the numbers reach, which nearly always is far enough. */
+static void find_outside(const struct relation *relation, bool behind, int64_t ticks,
+                         struct relation_piece *piece)
+{
+    const struct relation_pair *edge = &relation->pairs[behind ? relation->n - 1 : 0];
+    wide slope =
+        (wide)relation->rate_error_ns * MILLION + (wide)relation->rate_ns * relation->rate_ppm;
+
+    piece->rate = make_rate(relation->rate_ns, relation->rate_ticks, false, &piece->shift);
+    piece->len = (uint64_t)1 << MIN(piece->shift, 61);
+    for (; piece->len > 1; piece->len /= 2) {
+        int64_t error;
+
+        (void)outside(
+            relation, edge,
+            behind ? edge->ticks + (int64_t)piece->len : edge->ticks - (int64_t)piece->len, &error);
+        if (error <= ERROR_MAX)
+            break;
+    }
+    piece->from = behind ? edge->ticks : edge->ticks - (int64_t)piece->len;
+    if (!relation_piece_holds(piece, ticks)) {
+        piece->from = ticks;
+        piece->len = 1;
+    }
+    piece->host_ns = outside(relation, edge, piece->from, &piece->error_ns);
+    set_error(piece, behind ? slope : -slope, relation->rate_ticks);
+}
+
+void relation_find(const struct relation *relation, int64_t ticks, struct relation_piece *ret_piece)
 {
     const struct relation_pair *pairs = relation->pairs;
-    unsigned i = relation->latest;
-    int64_t unused;
+    unsigned low = 0, high = relation->n - 1;
 
-    if (!ret_error_ns)
-        ret_error_ns = &unused;
-    if (ticks <= pairs[0].ticks)
-        return outside(relation, &pairs[0], ticks, ret_error_ns);
-    if (ticks >= pairs[relation->n - 1].ticks)
-        return outside(relation, &pairs[relation->n - 1], ticks, ret_error_ns);
-    if (ticks < pairs[i].ticks || ticks >= pairs[i + 1].ticks) {
-        unsigned low = 0, high = relation->n - 1;
-
-        if (i + 2 < relation->n && ticks >= pairs[i + 1].ticks && ticks < pairs[i + 2].ticks) {
-            low = i + 1;
-        } else {
-            while (high - low > 1) {
-                unsigned middle = low + (high - low) / 2;
-
-                if (pairs[middle].ticks <= ticks)
-                    low = middle;
-                else
-                    high = middle;
-            }
-        }
-        relation->latest = i = low;
+    if (ticks < pairs[0].ticks || ticks >= pairs[high].ticks) {
+        find_outside(relation, ticks >= pairs[high].ticks, ticks, ret_piece);
+        return;
     }
-    return between(&pairs[i], &pairs[i + 1], ticks, ret_error_ns);
+    while (high - low > 1) {
+        unsigned middle = low + (high - low) / 2;
+
+        if (pairs[middle].ticks <= ticks)
+            low = middle;
+        else
+            high = middle;
+    }
+    find_between(&pairs[low], &pairs[low + 1], ticks, ret_piece);
+}
+
+int64_t relation_convert(const struct relation *relation, int64_t ticks, int64_t *ret_error_ns)
+{
+    struct relation_piece piece;
+    int64_t error;
+    int64_t time;
+
+    relation_find(relation, ticks, &piece);
+    time = relation_piece_convert(&piece, ticks, &error);
+    if (ret_error_ns)
+        *ret_error_ns = error;
+    return time;
 }

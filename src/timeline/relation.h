@@ -11,9 +11,15 @@
  * Between two pairs the clocks run apart at the rate that the pairs tell, give or take RELATION_WANDER: that
  * is assumed, and holds for clocks that are not being set. (Crystals wander by less than a millionth within
  * seconds; what adjusts a clock to network time is as slow, once it has settled.) So the bound at a time
- * between is that of the pairs, each weighed by how near it is, and the wander since the nearer one. A pair
- * that its neighbours tell better than it does itself is left out. Before the first pair and behind the last
- * one the rate of all is taken, with what its ends may be wrong by. */
+ * between is that of the pairs, each weighed by how near it is, and the wander since the nearer one. Where two
+ * pairs tell another rate than most do, by more than they can be wrong, one of the clocks stood still or was
+ * set somewhere between them, nobody knows where: the bound between these two is wider by as much. A pair that
+ * its neighbours tell better than it does itself is left out. Before the first pair and behind the last one the
+ * rate of all is taken (where clocks stood still or were set: the most usual one), with what its ends may be
+ * wrong by.
+ *
+ * A relation consists of pieces in which both time and bound change evenly: what converts many times keeps the
+ * piece that the last one was in, and pays two multiplications for the next. */
 
 #include "base/fault.h"
 
@@ -25,13 +31,29 @@ struct relation_pair {
     int64_t host_ns;
     int64_t ticks;
     int64_t error_ns;
+    int64_t
+        jump_ns; /* set by whoever makes a relation: what the bound is wider by up to the next pair */
 };
 
 struct relation {
     struct relation_pair *pairs; /* ascending in both; malloc */
     unsigned n;
-    uint64_t hz;     /* ticks a second, by the pairs; else as was told; 0: not known */
-    unsigned latest; /* where the last conversion was: they mostly ascend */
+    uint64_t hz; /* ticks a second, by the pairs; else as was told */
+    /* The usual rate: so many ns, wrong by so many at most, in so many ticks; beyond that it wanders. */
+    int64_t rate_ns, rate_error_ns, rate_ticks;
+    unsigned rate_ppm;
+};
+
+/* From `from` on, `len` ticks in which times and their bounds are on straight lines. */
+struct relation_piece {
+    int64_t from;
+    uint64_t len; /* 0: none, as of a piece that is zeroed */
+    int64_t host_ns;
+    uint64_t rate; /* ns a tick, times 2^shift */
+    int64_t error_ns;
+    uint64_t error_rate; /* ns of the bound a tick, times 2^error_shift */
+    uint8_t shift, error_shift;
+    bool error_falls;
 };
 
 /* HZ: the rate, where it is known otherwise; 0: not. -EINVAL with FAULT: no such file, no pairs, or no rate;
@@ -41,8 +63,32 @@ int relation_read(const char *path, uint64_t hz, struct relation *ret_relation,
 /* The same of LEN bytes; NAME is for messages. */
 int relation_parse(const char *text, size_t len, const char *name, uint64_t hz,
                    struct relation *ret_relation, struct fault *fault);
+/* The same of N pairs, ascending in both, numbers from 0 to INT64_MAX / 2, which are copied. -EINVAL with FAULT:
+ * they are not, or there is no rate. */
+int relation_of_pairs(const struct relation_pair *pairs, unsigned n, const char *name, uint64_t hz,
+                      struct relation *ret_relation, struct fault *fault);
 void relation_done(struct relation *relation);
 
-/* TICKS as nanoseconds of the host's clock, and by how many they may be wrong at most (may be NULL).
- * Saturates. */
-int64_t relation_convert(struct relation *relation, int64_t ticks, int64_t *ret_error_ns);
+/* The piece that TICKS are in; any ticks are in one. */
+void relation_find(const struct relation *relation, int64_t ticks,
+                   struct relation_piece *ret_piece);
+
+static inline bool relation_piece_holds(const struct relation_piece *piece, int64_t ticks)
+{
+    return (uint64_t)ticks - (uint64_t)piece->from < piece->len;
+}
+
+/* TICKS, which PIECE holds, as nanoseconds of the host's clock, and by how many they may be wrong at most. Never
+ * a time before that of fewer ticks, whatever piece tells it. */
+static inline int64_t relation_piece_convert(const struct relation_piece *piece, int64_t ticks,
+                                             int64_t *ret_error_ns)
+{
+    uint64_t done = (uint64_t)ticks - (uint64_t)piece->from;
+    int64_t error = (int64_t)((unsigned __int128)done * piece->error_rate >> piece->error_shift);
+
+    *ret_error_ns = piece->error_ns + (piece->error_falls ? -error : error);
+    return piece->host_ns + (int64_t)((unsigned __int128)done * piece->rate >> piece->shift);
+}
+
+/* The same of any TICKS. RET_ERROR_NS may be NULL. Saturates. */
+int64_t relation_convert(const struct relation *relation, int64_t ticks, int64_t *ret_error_ns);
