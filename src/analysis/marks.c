@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/marks.h"
+
+#include <string.h>
+
+#include "base/glob.h"
+#include "event/program.h"
+
+#define GROUPS_MAX 8
+#define SEPARATOR '\x1f'
+#define STEP_MAX INT64_C(1000000)
+/* By class. */
+enum {
+    CLASS_NEW,
+    CLASS_OTHER,
+    CLASS_MATCHES,
+};
+
+/* The operator: the first with blanks around it, so that a TEXT may have the like; else the only one. */
+static const char *find_operator(const char *given)
+{
+    const char *only = NULL;
+
+    for (const char *p = given; *p; p++)
+        if ((*p == '=' || *p == '<') && p > given && p[-1] == ' ' && p[1] == ' ')
+            return p;
+    only = strpbrk(given, "=<");
+    return only && !strpbrk(only + 1, "=<") ? only : NULL;
+}
+
+/* A copy of the LEN bytes at S without the blanks around them. */
+static char *trimmed(const char *s, size_t len)
+{
+    while (len > 0 && *s == ' ') {
+        s++;
+        len--;
+    }
+    while (len > 0 && s[len - 1] == ' ')
+        len--;
+    return strndup(s, len);
+}
+
+/* PATTERN as regcomp() takes it: \d is not of POSIX, and what everybody writes. */
+static char *posix_pattern(const char *pattern)
+{
+    struct text text = TEXT_IN_MEMORY;
+    bool in_brackets = false;
+
+    for (const char *p = pattern; *p; p++) {
+        if (p[0] == '[')
+            in_brackets = true;
+        else if (p[0] == ']')
+            in_brackets = false;
+        if (p[0] == '\\' && p[1] == 'd') {
+            text_put_str(&text, in_brackets ? "0-9" : "[0-9]");
+            p++;
+        } else if (p[0] == '\\' && p[1]) {
+            text_put(&text, p++, 2);
+        } else {
+            text_put_char(&text, *p);
+        }
+    }
+    text_put_char(&text, '\0');
+    if (text.error) {
+        text_done(&text);
+        return NULL;
+    }
+    return text.start;
+}
+
+static int compile(struct marks_side *side, struct fault *fault)
+{
+    _cleanup_free_ char *pattern = posix_pattern(side->text);
+    char why[128];
+    int r;
+
+    if (!pattern)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    r = regcomp(&side->regex, pattern, REG_EXTENDED);
+    if (r != 0) {
+        regerror(r, &side->regex, why, sizeof why);
+        return fault_plain(fault, r == REG_ESPACE ? -ENOMEM : -EINVAL, NULL,
+                           "'%.100s' is not a regular expression: %s", side->text, why);
+    }
+    side->n_groups = side->regex.re_nsub;
+    if (side->n_groups > GROUPS_MAX) {
+        regfree(&side->regex);
+        return fault_plain(fault, -EINVAL, NULL, "more than %d parentheses in '%.100s'", GROUPS_MAX,
+                           side->text);
+    }
+    return 0;
+}
+
+static void side_done(struct marks_side *side)
+{
+    if (side->text)
+        regfree(&side->regex);
+    free(side->text);
+    free(side->event);
+    *side = (struct marks_side){0};
+}
+
+static int parse_side(const char *s, size_t len, struct marks_side *ret_side, struct fault *fault)
+{
+    const char *tilde = memchr(s, '~', len);
+    struct marks_side side = {.event = trimmed(s, tilde ? (size_t)(tilde - s) : len)};
+    int r = 0;
+
+    if (!side.event)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    if (side.event[0] == '\0' || side.event[strlen(side.event) - 1] == ':') {
+        free(side.event);
+        return fault_plain(fault, -EINVAL, NULL, "a side names no event");
+    }
+    if (tilde) {
+        side.text = trimmed(tilde + 1, (size_t)(s + len - tilde - 1));
+        r = side.text ? compile(&side, fault) : -ENOMEM;
+        if (r < 0) {
+            free(side.text);
+            free(side.event);
+            return fault_plain(fault, r, NULL, "out of memory");
+        }
+    }
+    *ret_side = side;
+    return 0;
+}
+
+int marks_sync_parse(const char *given, struct marks_sync *ret_sync, struct fault *fault)
+{
+    const char *operator= find_operator(given);
+    struct marks_sync sync = {.given = given};
+    int r;
+
+    if (!operator)
+        return fault_plain(fault, -EINVAL, NULL,
+                           "wants 'A-EVENT[~TEXT] = B-EVENT[~TEXT]', or ' < ' where A is before B");
+    sync.ordered = *operator== '<';
+    r = parse_side(given, (size_t)(operator- given), &sync.a, fault);
+    if (r >= 0)
+        r = parse_side(operator+ 1, strlen(operator+ 1), &sync.b, fault);
+    if (r >= 0 && (sync.a.n_groups > 0) != (sync.b.n_groups > 0))
+        r = fault_plain(fault, -EINVAL, NULL,
+                        "has parentheses in the TEXT of one side alone; what tells one mark from "
+                        "another must be in both");
+    if (r >= 0 && sync.a.n_groups != sync.b.n_groups)
+        r = fault_plain(fault, -EINVAL, NULL,
+                        "has %zu parentheses in one TEXT and %zu in the other", sync.a.n_groups,
+                        sync.b.n_groups);
+    if (r < 0) {
+        marks_sync_done(&sync);
+        return r;
+    }
+    *ret_sync = sync;
+    return 0;
+}
+
+void marks_sync_done(struct marks_sync *sync)
+{
+    side_done(&sync->a);
+    side_done(&sync->b);
+}
+
+enum match_texts marks_texts(const struct marks_sync *sync)
+{
+    return sync->a.n_groups ? MATCH_BY_TEXTS : MATCH_TEXTS_EQUAL;
+}
+
+void marks_init(struct marks *marks, const struct marks_side *side, const char *event)
+{
+    *marks = (struct marks){.side = side, .event = event, .step = STEP_MAX, .text = TEXT_IN_MEMORY};
+}
+
+void marks_done(struct marks *marks)
+{
+    free(marks->items);
+    free(marks->classes);
+    arena_done(&marks->arena);
+    text_done(&marks->text);
+    *marks = (struct marks){0};
+}
+
+static bool is_named(const char *pattern, const struct event_class *class)
+{
+    const char *colon = strchr(pattern, ':');
+    char group[128];
+
+    if (glob_match(pattern, class->name))
+        return true;
+    if (!colon || !class->group || (size_t)(colon - pattern) >= sizeof group)
+        return false;
+    memcpy(group, pattern, (size_t)(colon - pattern));
+    group[colon - pattern] = '\0';
+    return glob_match(group, class->group) && glob_match(colon + 1, class->name);
+}
+
+/* 1: it matches; 0; -ENOMEM. */
+static int look_at_class(struct marks *marks, const struct event_class *class)
+{
+    if (class->index >= marks->n_classes) {
+        unsigned n = MAX(class->index + 1, marks->n_classes * 2);
+        uint8_t *bigger = realloc(marks->classes, n);
+
+        if (!bigger)
+            return -ENOMEM;
+        memset(bigger + marks->n_classes, CLASS_NEW, n - marks->n_classes);
+        marks->classes = bigger;
+        marks->n_classes = n;
+    }
+    if (marks->classes[class->index] == CLASS_NEW)
+        marks->classes[class->index] = is_named(marks->event, class) ? CLASS_MATCHES : CLASS_OTHER;
+    return marks->classes[class->index] == CLASS_MATCHES;
+}
+
+/* Whether all of it is a number, in decimal or with 0x. */
+static bool is_number(const char *s, size_t len, uint64_t *ret)
+{
+    char copy[24];
+    char *end;
+    size_t digits = len > 2 && s[0] == '0' && (s[1] | 0x20) == 'x' ? 2 : 0;
+
+    if (len == 0 || len >= sizeof copy)
+        return false;
+    memcpy(copy, s, len);
+    copy[len] = '\0';
+    if (strspn(copy + digits, digits ? "0123456789abcdefABCDEF" : "0123456789") != len - digits)
+        return false;
+    errno = 0;
+    *ret = strtoull(copy + digits, &end, digits ? 16 : 10);
+    return errno == 0 && *end == '\0';
+}
+
+/* What is in the parentheses, as it is compared. */
+static int put_groups(struct marks *marks, const char *text, const regmatch_t *groups,
+                      struct occurrence *occurrence)
+{
+    struct text key = TEXT_IN_MEMORY;
+    int r = -ENOMEM;
+
+    for (size_t i = 1; i <= marks->side->n_groups; i++) {
+        const char *s = groups[i].rm_so >= 0 ? text + groups[i].rm_so : "";
+        size_t len = groups[i].rm_so >= 0 ? (size_t)(groups[i].rm_eo - groups[i].rm_so) : 0;
+        uint64_t v;
+
+        if (i > 1)
+            text_put_char(&key, SEPARATOR);
+        if (is_number(s, len, &v))
+            text_put_u64(&key, v);
+        else
+            text_put(&key, s, len);
+    }
+    if (!key.error) {
+        occurrence->len = (uint32_t)text_len(&key);
+        occurrence->text =
+            arena_strndup(&marks->arena, key.start ? key.start : "", occurrence->len);
+        r = occurrence->text ? 0 : -ENOMEM;
+    }
+    text_done(&key);
+    return r;
+}
+
+/* 1: the text is one that is looked for, and OCCURRENCE gets it; 0; -ENOMEM. */
+static int look_at_text(struct marks *marks, const struct item *item, struct occurrence *occurrence)
+{
+    regmatch_t groups[GROUPS_MAX + 1] = {{0}};
+    struct text *text = &marks->text;
+    size_t from = 0, len;
+
+    text->next = text->start;
+    item_put_text(item, text);
+    text_put_char(text, '\0');
+    if (text->error)
+        return text->error;
+    len = text_len(text) - 1;
+    if (marks->side->text) {
+        if (regexec(&marks->side->regex, text->start, marks->side->n_groups + 1, groups, 0) != 0)
+            return 0;
+        if (marks->side->n_groups)
+            return put_groups(marks, text->start, groups, occurrence) < 0 ? -ENOMEM : 1;
+        from = (size_t)groups[0].rm_so;
+        len = (size_t)(groups[0].rm_eo - groups[0].rm_so);
+    }
+    occurrence->text = arena_strndup(&marks->arena, text->start + from, len);
+    occurrence->len = (uint32_t)len;
+    return occurrence->text ? 1 : -ENOMEM;
+}
+
+static int add(struct marks *marks, const struct occurrence *occurrence)
+{
+    if (marks->n == marks->capacity) {
+        size_t more = MAX(marks->capacity * 2, (size_t)64);
+        struct occurrence *bigger = realloc(marks->items, more * sizeof *bigger);
+
+        if (!bigger)
+            return -ENOMEM;
+        marks->items = bigger;
+        marks->capacity = more;
+    }
+    marks->items[marks->n++] = *occurrence;
+    while (marks->step > 1 && occurrence->time % marks->step != 0)
+        marks->step /= 10;
+    return 0;
+}
+
+int marks_look(struct marks *marks, const struct item *items, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct occurrence occurrence = {.time = items[i].time};
+        int r;
+
+        if (items[i].kind != ITEM_EVENT || items[i].time == TIME_UNKNOWN)
+            continue;
+        r = look_at_class(marks, items[i].class);
+        if (r > 0)
+            r = look_at_text(marks, &items[i], &occurrence);
+        if (r > 0 && marks->n == MATCH_MAX)
+            return -E2BIG;
+        if (r > 0)
+            r = add(marks, &occurrence);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

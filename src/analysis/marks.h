@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Things that two captures saw, by which their clocks are related: what the user says of them, and where they
+ * are in a capture.
+ *
+ *     SYNC  := SIDE " = " SIDE       the same thing, seen by two
+ *            | SIDE " < " SIDE       the first was before the second
+ *     SIDE  := [SOURCE ":"] EVENT ["~" TEXT]
+ *
+ * EVENT is a pattern for names of events, as -e takes it; TEXT is an extended regular expression of POSIX (with
+ * \d for a digit), which somewhere matches what a report shows of the event behind its name. What is in
+ * parentheses in it tells one mark from another: numbers by their value, however they are written. */
+
+#include <regex.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "event/item.h"
+#include "timeline/match.h"
+
+struct marks_side {
+    char *event; /* with "SOURCE:" or "GROUP:" in front, as it was given */
+    char *text;  /* NULL: any */
+    regex_t regex;
+    size_t n_groups; /* in parentheses */
+};
+
+struct marks_sync {
+    const char *given; /* borrowed */
+    struct marks_side a, b;
+    bool ordered; /* a was before b */
+};
+
+/* GIVEN must outlive it. -EINVAL with FAULT: what is wrong about GIVEN; -ENOMEM. */
+int marks_sync_parse(const char *given, struct marks_sync *ret_sync, struct fault *fault);
+void marks_sync_done(struct marks_sync *sync);
+
+/* How texts of both sides are to be compared. */
+enum match_texts marks_texts(const struct marks_sync *sync);
+
+/* Where the events of a side are in a capture. */
+struct marks {
+    const struct marks_side *side;
+    const char *event; /* without the source */
+    struct occurrence *items;
+    size_t n;
+    size_t capacity;
+    int64_t step; /* all times are whole multiples of it, a power of ten up to 1,000,000 */
+    uint8_t *classes;
+    unsigned n_classes;
+    struct arena arena; /* texts */
+    struct text text;
+};
+
+/* EVENT is that of the side, or what is behind its source; both must outlive MARKS. */
+void marks_init(struct marks *marks, const struct marks_side *side, const char *event);
+/* Looks at N items of a capture, in order. -ENOMEM; -E2BIG: more than MATCH_MAX match. */
+int marks_look(struct marks *marks, const struct item *items, unsigned n);
+void marks_done(struct marks *marks);
