@@ -16,6 +16,7 @@ BEGIN {
     for (i = 1; i <= n; i++)
         libc[names[i] ".h"] = 1
     library["jansson.h"] = "jansson"
+    library["sqlite3.h"] = "sqlite3"
     library["zlib.h"] = "zlib"
     library["zstd.h"] = "zstd"
     library["zstd_errors.h"] = "zstd"

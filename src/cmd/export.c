@@ -40,7 +40,7 @@ static int parse_format(void *member, const char *value, struct fault *fault)
 
 static const struct option output_options[] = {
     /* The names of export_formats. */
-    {OPTION_PARSED, 't', "to", "csv|ctf|simpletrace|trace-events", "the format to write",
+    {OPTION_PARSED, 't', "to", "csv|ctf|simpletrace|sqlite|trace-events", "the format to write",
      MEMBER(format), .parse = parse_format},
     {OPTION_STRING, 'o', "output", "PATH",
      "the file or folder to write; standard output if not\n"
@@ -102,6 +102,35 @@ static int put(void *arg, const struct item *items, unsigned n)
     return export_put(exported->export, items, n);
 }
 
+/* What the trace tells of itself, for the sink. */
+struct about {
+    struct export_about about;
+    const struct trace *trace;
+    const struct walk *walk;
+};
+
+static void put_facts(const struct export_about *base, const struct origin *origin,
+                      void (*put_fact)(void *arg, const char *key, const char *value), void *arg)
+{
+    const struct about *about = container_of(base, const struct about, about);
+
+    trace_part_facts(&about->trace->parts[trace_part_of(about->trace, origin)], put_fact, arg);
+}
+
+static void put_problems(const struct export_about *base,
+                         void (*put_problem)(void *arg, const char *text), void *arg)
+{
+    const struct about *about = container_of(base, const struct about, about);
+    char text[sizeof(struct fault) + 64];
+
+    for (unsigned i = 0; i < about->trace->n_notes; i++)
+        put_problem(arg, about->trace->notes[i]);
+    if (about->walk->fault.error) {
+        fault_print(&about->walk->fault, text, sizeof text);
+        put_problem(arg, text);
+    }
+}
+
 static void tell_losses(const struct losses *losses)
 {
     struct text text = TEXT_IN_MEMORY;
@@ -145,13 +174,16 @@ static int export_trace(const struct export_verb_options *options,
                         const struct export_format *format, struct trace *trace,
                         struct export_place *place)
 {
+    struct about about = {.about = {.facts = put_facts, .problems = put_problems}, .trace = trace};
     struct export_options export_options = {
         .out = &place->out,
         .fd = place->fd,
         .path = place->path,
+        .name = place->wanted,
         .catalogue = &trace->catalogue,
         .origin_number = trace->n_parts > 1 ? walk_part_of : NULL,
         .origin_arg = trace,
+        .about = &about.about,
     };
     struct exported exported = {0};
     struct selection selection;
@@ -165,6 +197,7 @@ static int export_trace(const struct export_verb_options *options,
                         .arg = &exported};
     int status = EXIT_COULD_NOT;
 
+    about.walk = &walk;
     fault_clear(&fault);
     if (selection_init(&selection, &options->select) < 0) {
         cmd_error("out of memory");

@@ -177,7 +177,8 @@ int walk_through(struct walk *walk)
     trace_hints(trace, tell_hint);
     if (r < 0) {
         text_flush(walk->out);
-        cmd_fault(fault.error ? &fault : &trace->source->fault);
+        walk->fault = fault.error ? fault : trace->source->fault;
+        cmd_fault(&walk->fault);
         return EXIT_COULD_NOT;
     }
     if (!selection_is_over(walk->selection))

@@ -44,6 +44,7 @@ struct walk {
     int (*put)(void *arg, const struct item *items, unsigned n);
     void *arg;
     const struct fault *put_fault; /* NULL: memory is all that PUT can be out of */
+    struct fault fault;            /* what ended it before the end; error 0: nothing */
 };
 
 /* Hands over all that is selected, and tells what goes wrong. Returns EXIT_FINE or

@@ -74,7 +74,7 @@ struct ctf {
 
 static int write_failed(struct ctf *ctf, int error)
 {
-    return fault_plain(&ctf->export.fault, error, ctf->options->path, "cannot write: %s",
+    return fault_plain(&ctf->export.fault, error, ctf->options->name, "cannot write: %s",
                        strerror(-error));
 }
 
@@ -435,7 +435,7 @@ int export_ctf_open(const struct export_options *options, struct export **ret_ex
         int r = -errno;
 
         free(ctf);
-        return fault_plain(fault, r, options->path, "cannot open it: %s", strerror(-r));
+        return fault_plain(fault, r, options->name, "cannot open it: %s", strerror(-r));
     }
     *ret_export = &ctf->export;
     return 0;

@@ -27,12 +27,25 @@ struct export_options {
     struct text *out; /* EXPORT_STREAM: its error is the caller's to look at */
     int fd;           /* EXPORT_FILE */
     const char *path; /* EXPORT_FILE, EXPORT_FOLDER */
+    const char *name; /* what messages call it: the name that it gets when it is whole */
     /* Classes and origins, which grow in number while items are read. */
     const struct catalogue *catalogue;
     /* Where several captures are exported as one: the number that this gives to an origin. NULL: one
      * capture. */
     unsigned (*origin_number)(void *arg, const struct origin *origin);
     void *origin_arg;
+    /* What is told of the captures, for formats that have a place for it; asked for while the export is
+     * finished. NULL: nothing is told. */
+    const struct export_about *about;
+};
+
+struct export_about {
+    /* Calls PUT for each thing known of the capture that ORIGIN is of ("version", "4"). */
+    void (*facts)(const struct export_about *about, const struct origin *origin,
+                  void (*put)(void *arg, const char *key, const char *value), void *arg);
+    /* Calls PUT for each thing that kept something of the captures from being exported. */
+    void (*problems)(const struct export_about *about, void (*put)(void *arg, const char *text),
+                     void *arg);
 };
 
 struct export_ops {
@@ -70,6 +83,8 @@ int export_ctf_open(const struct export_options *options, struct export **ret_ex
                     struct fault *fault);
 int export_simpletrace_open(const struct export_options *options, struct export **ret_export,
                             struct fault *fault);
+int export_sqlite_open(const struct export_options *options, struct export **ret_export,
+                       struct fault *fault);
 int export_trace_events_open(const struct export_options *options, struct export **ret_export,
                              struct fault *fault);
 

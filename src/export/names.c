@@ -39,16 +39,28 @@ static void put_identifier(char *to, const char *name)
     *to = '\0';
 }
 
-static _cold_ const char *make(struct export_names *names, const struct event_class *class,
-                               bool *ret_new)
+/* What NAME is known by among those taken; KEY has room for as much. */
+static void fold(const struct export_names *names, char *key, const char *name)
 {
-    size_t size = strlen(class->name) + 16;
+    size_t i = 0;
+
+    for (; name[i]; i++)
+        key[i] = names->fold ? (char)tolower((unsigned char)name[i]) : name[i];
+    key[i] = '\0';
+}
+
+/* CLASS NULL: a name for something else, made of WANTED. */
+static _cold_ const char *make(struct export_names *names, const char *wanted,
+                               const struct event_class *class, bool *ret_new)
+{
+    size_t size = strlen(wanted) + 16;
     _cleanup_free_ char *plain = malloc(size);
     char *name = arena_alloc(&names->arena, size + 16);
+    char *key = arena_alloc(&names->arena, size + 16);
 
-    if (!plain || !name)
+    if (!plain || !name || !key)
         return NULL;
-    put_identifier(plain, class->name);
+    put_identifier(plain, wanted);
     for (unsigned i = 1;; i++) {
         const struct event_class *other;
 
@@ -56,13 +68,14 @@ static _cold_ const char *make(struct export_names *names, const struct event_cl
             snprintf(name, size + 16, "%s", plain);
         else
             snprintf(name, size + 16, "%s_%u", plain, i);
-        other = map_get_str(&names->taken, name, strlen(name));
+        fold(names, key, name);
+        other = map_get_str(&names->taken, key, strlen(key));
         if (!other)
             break;
-        if (names->share && other != &reserved && same_fields(other, class))
+        if (names->share && class && other != &reserved && same_fields(other, class))
             return name;
     }
-    if (map_put_str(&names->taken, name, strlen(name), (void *)class) < 0)
+    if (map_put_str(&names->taken, key, strlen(key), (void *)(class ? class : &reserved)) < 0)
         return NULL;
     *ret_new = true;
     return name;
@@ -84,10 +97,17 @@ const char *export_names_get(struct export_names *names, const struct event_clas
         names->n = n;
     }
     if (!names->names[class->index])
-        names->names[class->index] = make(names, class, &is_new);
+        names->names[class->index] = make(names, class->name, class, &is_new);
     if (ret_new)
         *ret_new = is_new;
     return names->names[class->index];
+}
+
+const char *export_names_fresh(struct export_names *names, const char *wanted)
+{
+    bool is_new;
+
+    return make(names, wanted, NULL, &is_new);
 }
 
 void export_names_done(struct export_names *names)

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Events on their way into a database: copied and kept until there are many, then shown to SQLite as a
+ * virtual table of one class's events at a time, so that one `INSERT … SELECT` takes them all. That
+ * costs half of what a statement for each event does. Not thread-safe. */
+
+#include <sqlite3.h>
+
+#include "base/text.h"
+#include "event/item.h"
+#include "event/value.h"
+
+/* The virtual table, its columns `c0`, `c1`, …: first what all events have, in this order, then the
+ * fields. */
+#define SQLITE_BATCH_TABLE "strata_batch"
+
+enum sqlite_batch_column {
+    COLUMN_ID,
+    COLUMN_TIME,
+    COLUMN_SOURCE,
+    COLUMN_CPU,
+    COLUMN_PID,
+    COLUMN_VCPU,
+    COLUMN_FIELDS,
+};
+
+#define SQLITE_BATCH_COLUMNS (COLUMN_FIELDS + FIELDS_MAX)
+
+/* The events of one class. */
+struct sqlite_chain {
+    uint32_t first, last; /* in the batch; SQLITE_BATCH_NONE: empty */
+};
+
+#define SQLITE_BATCH_NONE UINT32_MAX
+
+struct sqlite_batch_row;
+
+struct sqlite_batch {
+    struct sqlite_batch_row *rows;
+    uint32_t n;
+    uint8_t *payloads;
+    size_t n_payloads;
+    uint32_t next;                   /* the first row that the next scan of the table shows */
+    struct value values[FIELDS_MAX]; /* of the row that it is at */
+    struct text vcpu;                /* its vCPU's name */
+};
+
+/* -ENOMEM. */
+int sqlite_batch_init(struct sqlite_batch *batch);
+void sqlite_batch_done(struct sqlite_batch *batch);
+
+/* Makes the virtual table known to DB, which BATCH outlives. A result code of SQLite. */
+int sqlite_batch_register(struct sqlite_batch *batch, sqlite3 *db);
+
+/* Whether an event with SIZE bytes of payload can be added before the batch is emptied. One that is
+ * larger than any batch can be added to an empty one: it is then lent, not copied. */
+bool sqlite_batch_has_room(const struct sqlite_batch *batch, uint32_t size);
+/* Adds ITEM at the end of CHAIN. True: it was lent, so that the batch has to be emptied before ITEM goes. */
+bool sqlite_batch_add(struct sqlite_batch *batch, struct sqlite_chain *chain, int64_t id,
+                      unsigned source, const struct item *item);
+
+/* The next scan of the virtual table shows the events of CHAIN. */
+static inline void sqlite_batch_show(struct sqlite_batch *batch, const struct sqlite_chain *chain)
+{
+    batch->next = chain->first;
+}
+
+/* Forgets all events; chains are the caller's to empty. */
+static inline void sqlite_batch_clear(struct sqlite_batch *batch)
+{
+    batch->n = 0;
+    batch->n_payloads = 0;
+}

@@ -1,0 +1,116 @@
+#!/bin/sh
+# strata export --to sqlite: event by event as SQLite shows it.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+
+fail() {
+    echo "export_sqlite: $*" >&2
+    exit 1
+}
+
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
+tar -xf "$DATA/ctf/lttng-ust.tar.xz"
+mkdir guest
+tar -C guest -xf "$DATA/ftrace/guest-local-clock/guest.tar.xz"
+for cpu in 0 1; do
+    xz -dc "$DATA/ftrace/guest-local-clock/cpu$cpu.raw.xz" >guest/cpu$cpu.raw
+done
+
+# compare CAPTURE... [OPTION...]: exported and reported with the same.
+compare() {
+    "$strata" export --to sqlite -o export.db "$@" 2>err || [ ! -s export.db ] || :
+    "$strata" report -f json "$@" >report 2>err || :
+    python3 "$here/export_sqlite.py" report export.db || fail "$* differs"
+}
+compare boot.trace
+compare lttng-ust
+compare guest
+compare xen.raw -n 30000
+compare xen.raw --cpu 1 -n 5000 --cpu-hz 2.4G
+cp boot.trace again.trace
+compare boot.trace again.trace -n 2000
+
+# The command reads it, and may write to it.
+"$strata" export --to sqlite -o export.db guest 2>err
+[ "$(sqlite3 export.db "SELECT count(*) FROM events WHERE layer = 'guest' AND event = 'sys_exit'")" -eq \
+    "$("$strata" report -e sys_exit guest 2>err | grep -vc LOST)" ] || fail "the command counts otherwise"
+sqlite3 export.db 'CREATE INDEX t ON sys_exit(time_ns); DELETE FROM sys_exit WHERE id % 3 = 0; VACUUM; PRAGMA integrity_check' >out
+[ "$(cat out)" = ok ] || fail "after changes: $(cat out)"
+
+# Names of values.
+"$strata" export --to sqlite -o export.db -n 5000 xen.raw 2>err
+[ "$(sqlite3 export.db "SELECT v.name FROM hypercall h JOIN class c ON c.table_name = 'hypercall'
+    JOIN field f ON f.class = c.id AND f.column_name = 'op'
+    JOIN value_name v ON v.class = c.id AND v.field = f.number AND v.value = h.op ORDER BY h.id LIMIT 1")" = \
+    set_segment_base ] || fail "names of values"
+
+# What is known of a capture, and what could not be read.
+head -c 100009 boot.trace >cut.trace
+"$strata" export --to sqlite -o export.db cut.trace 2>err && fail "the cut capture is not noticed"
+[ "strata: $(sqlite3 export.db 'SELECT text FROM problem')" = "$(cat err)" ] || fail "problems: $(cat err)"
+[ "$(sqlite3 export.db "SELECT value FROM fact WHERE key = 'version'; SELECT path FROM source")" = "4
+cut.trace" ] || fail "facts: $(sqlite3 export.db 'SELECT * FROM fact')"
+
+# Texts of all lengths, around those at which a row no longer fits a page, and longer than what is kept
+# before it is inserted; names that SQL, SQLite or the tables have themselves; more events than a compound
+# SELECT or a function takes.
+python3 - <<'END'
+import random, struct
+random.seed(7)
+names = [b"select", b"Events", b"events", b"a_text", b"sqlite_master", b"many"] + [b"c%d" % i for i in range(900)]
+texts = len(names) - 901
+with open("made.trace", "wb") as f, open("made.events", "w") as declared:
+    for name in names[:5]:
+        print(name.decode() + '(int64_t Time_NS, const char *id, int64_t field_id, int64_t ID) "%" PRId64 " %s %" PRId64 " %" PRId64',
+              file=declared)
+    print("many(" + ", ".join(f"uint64_t f{i}" for i in range(9)) + ')' + ' "' + '%" PRIu64 "' * 9 + '"', file=declared)
+    for name in names[6:]:
+        print(name.decode() + '(uint64_t n) "%" PRIu64', file=declared)
+    f.write(struct.pack("=QQQ", 2**64 - 1, 0xF2B177CB0AA429B4, 4))
+    for i, name in enumerate(names):
+        f.write(struct.pack("=QQI", 0, i, len(name)) + name)
+
+    def event(number, args):
+        event.time += 1
+        f.write(struct.pack("=QQQII", 1, number, event.time, 24 + len(args), 77) + args)
+    event.time = 10**9
+    for n in range(6, len(names)):
+        event(n, struct.pack("=Q", 2**64 - n))
+    for length in list(range(3990, 4110)) + list(range(8100, 8200)) + [random.randrange(60000) for _ in range(300)] + [250000, 0]:
+        text = bytes(random.choices(b"abcdefgh '\"", k=length))
+        event(event.time % 5, struct.pack("=qI", -event.time, length) + text + struct.pack("=qq", 4, -5))
+        event(5, struct.pack("=9Q", *range(2**63 - 4, 2**63 + 5)))
+END
+compare --events made.events made.trace
+sqlite3 export.db .schema >schema
+grep -q 'CREATE TABLE.* "[eE]vents_2"(id .*"field_Time_NS" INTEGER, "field_id" TEXT, "field_id_2" INTEGER, "field_ID_3" INTEGER)' schema ||
+    fail "columns: $(grep -i '"events_2"' schema)"
+grep -qi '"events_3"' schema && grep -q '"event_sqlite_master"' schema || fail "names: $(grep -i -e events -e master schema)"
+
+# Nothing selected, and what cannot be.
+"$strata" export --to sqlite -o none.db -e nosuch boot.trace 2>err
+[ "$(sqlite3 none.db 'PRAGMA integrity_check; SELECT count(*) FROM events; SELECT count(*) FROM events_json')" = "ok
+0
+0" ] || fail "nothing selected"
+status=0
+"$strata" export --to sqlite boot.trace >out 2>err || status=$?
+[ $status -eq 2 ] && grep -q 'name it by --output' err || fail "standard output: $(cat err)"
+status=0
+"$strata" export --to sqlite -o /dev/null boot.trace 2>err || status=$?
+[ $status -eq 1 ] && grep -q 'cannot be written to a pipe or device' err || fail "a device: $(cat err)"
+
+# No room: told, and nothing is left.
+mkdir small
+(
+    trap '' XFSZ
+    ulimit -f 1000
+    exec "$strata" export --to sqlite -o small/export.db boot.trace 2>err
+) && fail "a file larger than is allowed"
+grep -q '^strata: small/export.db: cannot write: File too large' err || fail "no room: $(cat err)"
+[ -z "$(ls small)" ] || fail "no room: leaves $(ls small)"
