@@ -528,13 +528,21 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
         memset(fds, 0, n_fds * sizeof *fds);
     serve(guests, fds, now);
     check_sizes(guests, now);
-    if (!guests->written) {
+    if (!guests->written && !guests->is_part) {
         r = guests_write_manifest(guests, false, fault);
         if (r < 0)
             return r;
         guests->written = true;
     }
     return !all_ended(guests);
+}
+
+bool guests_are_connected(const struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended && guests->guests[i].link == LINK_IS_GIVEN)
+            return true;
+    return false;
 }
 
 void guests_stop(struct guests *guests)
@@ -645,19 +653,21 @@ static int open_guest(struct guests *guests, const struct guest_plan *plan,
                              fault);
 }
 
-int guests_open(const char *path, const struct guest_wishes *wishes, uint64_t max_size,
-                const struct guest_plan *plans, unsigned n, struct guests *ret_guests,
-                struct fault *fault)
+/* FOLDER -1: PATH is made, and is theirs. */
+static int open_all(int folder, const char *path, const struct guest_wishes *wishes,
+                    uint64_t max_size, const struct guest_plan *plans, unsigned n,
+                    struct guests *ret_guests, struct fault *fault)
 {
     struct confine_user user = confine_user();
-    struct guests guests = {.folder = -1, .wishes = *wishes, .max_size = max_size};
-    int r;
+    struct guests guests = {
+        .folder = folder, .is_part = folder >= 0, .wishes = *wishes, .max_size = max_size};
+    int r = 0;
 
     guests.path = strdup(path);
     guests.guests = calloc(n, sizeof *guests.guests);
     if (!guests.path || !guests.guests)
         r = fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    else
+    else if (!guests.is_part)
         r = open_folder(path, &guests.folder, fault);
     for (unsigned i = 0; r >= 0 && i < n; i++)
         r = open_guest(&guests, &plans[i], &user, fault);
@@ -667,7 +677,7 @@ int guests_open(const char *path, const struct guest_wishes *wishes, uint64_t ma
                 end(&guests, &guests.guests[i], r, "");
             free_guest(&guests.guests[i]);
         }
-        if (guests.folder >= 0)
+        if (guests.folder >= 0 && !guests.is_part)
             close(guests.folder);
         free(guests.guests);
         free(guests.path);
@@ -677,21 +687,47 @@ int guests_open(const char *path, const struct guest_wishes *wishes, uint64_t ma
     return 0;
 }
 
-void guests_end(struct guests *guests)
+int guests_open(const char *path, const struct guest_wishes *wishes, uint64_t max_size,
+                const struct guest_plan *plans, unsigned n, struct guests *ret_guests,
+                struct fault *fault)
 {
-    for (unsigned i = 0; i < guests->n; i++)
-        end(guests, &guests->guests[i], -EINTR, "was ended before the guest had sent the rest");
+    return open_all(-1, path, wishes, max_size, plans, n, ret_guests, fault);
 }
 
+int guests_join(int folder, const char *path, const struct guest_wishes *wishes, uint64_t max_size,
+                const struct guest_plan *plans, unsigned n, struct guests *ret_guests,
+                struct fault *fault)
+{
+    return open_all(folder, path, wishes, max_size, plans, n, ret_guests, fault);
+}
+
+void guests_end_because(struct guests *guests, const char *traced, const char *silent)
+{
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+        bool spoke = guest->n_parts > 1 || guest->was_running || guest->progress.bytes;
+
+        end(guests, guest, spoke ? -EINTR : -ENOTCONN, spoke ? traced : silent);
+    }
+}
+
+void guests_end(struct guests *guests)
+{
+    const char *what = "was ended before the guest had sent the rest";
+
+    guests_end_because(guests, what, what);
+}
 int guests_close(struct guests *guests, struct fault *fault)
 {
-    int r;
+    int r = 0;
 
     guests_end(guests);
-    r = guests_write_manifest(guests, true, fault);
+    if (!guests->is_part)
+        r = guests_write_manifest(guests, true, fault);
     for (unsigned i = 0; i < guests->n; i++)
         free_guest(&guests->guests[i]);
-    close(guests->folder);
+    if (!guests->is_part)
+        close(guests->folder);
     free(guests->guests);
     free(guests->path);
     *guests = (struct guests){.folder = -1};

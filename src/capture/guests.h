@@ -71,7 +71,9 @@ struct guests {
     unsigned n;
     struct guest_wishes wishes; /* of those whose plan has none */
     uint64_t max_size;
-    bool stopping, written;
+    bool stopping;
+    bool written;     /* the manifest tells how things are */
+    bool is_part;     /* of a bigger recording, whose manifest is the caller's */
     uint64_t stop_by; /* when those that are not connected are given up */
     uint64_t sizes_next;
     /* Something that the user should know about a guest; may be NULL. */
@@ -83,13 +85,23 @@ struct guests {
 int guests_open(const char *path, const struct guest_wishes *wishes, uint64_t max_size,
                 const struct guest_plan *plans, unsigned n, struct guests *ret_guests,
                 struct fault *fault);
+/* The same in FOLDER (borrowed), open, of a recording of which they are a part; PATH is for messages. The caller
+ * writes the manifest whenever `written` is false, and says so there. */
+int guests_join(int folder, const char *path, const struct guest_wishes *wishes, uint64_t max_size,
+                const struct guest_plan *plans, unsigned n, struct guests *ret_guests,
+                struct fault *fault);
 /* Ends what has not ended: all that is known of the guests is final. */
 void guests_end(struct guests *guests);
-/* The same, and writes the manifest. */
+/* The same, where that is for a reason that whoever reads the trace should know: what to say of one that was
+ * traced, and of one from whose agent nothing came. */
+void guests_end_because(struct guests *guests, const char *traced, const char *silent);
+/* The same as guests_end(), and writes the manifest, but of a part. */
 int guests_close(struct guests *guests, struct fault *fault);
 
 /* Works for SLEEP ns at most, or until one of the signals that *MASK lets through (NULL: none). 1: there is more to come; 0: all
  * guests have ended. -errno with FAULT. */
 int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault);
+/* Whether one has a connection to its agent, or to what stands between. */
+bool guests_are_connected(const struct guests *guests);
 /* The tracing is to end; what is left is taken. */
 void guests_stop(struct guests *guests);

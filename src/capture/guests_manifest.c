@@ -70,24 +70,40 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
     };
 }
 
-int guests_write_manifest(const struct guests *guests, bool complete, struct fault *fault)
+int guests_put_sources(const struct guests *guests, bool complete, struct arena *arena,
+                       struct manifest_source **ret, unsigned *ret_n)
 {
+    struct manifest_source *sources;
+    struct entry *entries;
     unsigned n = 0;
-    struct manifest manifest = {0};
-    _cleanup_free_ struct entry *entries = NULL;
-    _cleanup_free_ struct manifest_source *sources = NULL;
 
     for (unsigned i = 0; i < guests->n; i++)
         n += guests->guests[i].n_parts;
-    entries = calloc(n, sizeof *entries);
-    sources = calloc(n, sizeof *sources);
+    entries = arena_alloc(arena, (n + 1) * sizeof *entries);
+    sources = arena_alloc(arena, (n + 1) * sizeof *sources);
     if (!entries || !sources)
-        return fault_plain(fault, -ENOMEM, guests->path, "out of memory");
+        return -ENOMEM;
+    *ret_n = n;
+    *ret = sources;
     n = 0;
     for (unsigned i = 0; i < guests->n; i++)
         for (unsigned j = 0; j < guests->guests[i].n_parts; j++, n++)
             fill(&guests->guests[i], j, complete, &entries[n], &sources[n]);
-    manifest.sources = sources;
-    manifest.n_sources = n;
-    return manifest_write(guests->path, &manifest, fault);
+    return 0;
+}
+
+int guests_write_manifest(const struct guests *guests, bool complete, struct fault *fault)
+{
+    struct manifest manifest = {0};
+    struct manifest_source *sources;
+    int r = guests_put_sources(guests, complete, &manifest.arena, &sources, &manifest.n_sources);
+
+    if (r < 0) {
+        fault_plain(fault, -ENOMEM, guests->path, "out of memory");
+    } else {
+        manifest.sources = sources;
+        r = manifest_write(guests->path, &manifest, fault);
+    }
+    manifest_done(&manifest);
+    return r;
 }

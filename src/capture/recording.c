@@ -11,10 +11,9 @@
 
 #include "base/input.h"
 #include "capture/host.h"
+#include "capture/spare.h"
 
 #define PROBLEMS_MAX 16
-/* What a manifest may grow by until the end: problems, domains. */
-#define GROWTH ((off_t)16 * 1024)
 
 struct recording {
     struct arena arena; /* what lives as long as this */
@@ -138,13 +137,6 @@ static int make_all(struct recording *recording, const char *const *tables, unsi
     return 0;
 }
 
-static void give_room(struct recording *recording)
-{
-    if (recording->spare >= 0)
-        close(recording->spare);
-    recording->spare = -1;
-}
-
 int recording_new(const char *folder, const char *name, const char *const *tables, unsigned n,
                   struct recording **ret, struct fault *fault)
 {
@@ -177,7 +169,7 @@ void recording_free(struct recording *recording)
         return;
     if (recording->fd >= 0)
         close(recording->fd);
-    give_room(recording);
+    spare_give(&recording->spare);
     free(recording->full);
     arena_done(&recording->arena);
     free(recording);
@@ -275,20 +267,6 @@ static struct manifest_source source_of(struct recording *recording)
     };
 }
 
-/* The disk may be full when all is to be told at the end, for a moment beside what is there now. Where there
- * cannot be such a file, it is as it is. */
-static void keep_room(struct recording *recording)
-{
-    _cleanup_free_ char *path = join(recording->folder, MANIFEST_NAME);
-    struct stat st;
-
-    if (recording->spare >= 0 || !path || stat(path, &st) < 0)
-        return;
-    recording->spare = open(recording->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (recording->spare >= 0)
-        (void)fallocate(recording->spare, 0, 0, st.st_size + GROWTH);
-}
-
 int recording_note(struct recording *recording, struct buffers *buffers, struct fault *fault)
 {
     struct manifest_source source;
@@ -299,7 +277,7 @@ int recording_note(struct recording *recording, struct buffers *buffers, struct 
     source = source_of(recording);
     r = write_manifest(recording, buffers, &source, fault);
     if (r >= 0)
-        keep_room(recording);
+        spare_keep(recording->folder, &recording->spare);
     return r;
 }
 
@@ -308,7 +286,7 @@ int recording_end(struct recording *recording, struct buffers *buffers,
 {
     struct manifest_source source = source_of(recording);
 
-    give_room(recording);
+    spare_give(&recording->spare);
     source.ended = host_moment();
     source.lost_known = true;
     source.lost = totals->lost;

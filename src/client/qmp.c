@@ -60,8 +60,8 @@ static int connection_fault(struct qmp *qmp, int r, struct fault *fault)
     return fault_plain(fault, r, qmp->path, "%s", strerror(-r));
 }
 
-/* The next line, ended by a NUL; good until the next call. */
-static int read_line(struct qmp *qmp, char **ret)
+/* The next line, ended by a NUL; good until the next call. FLAGS as of recv(). */
+static int read_line(struct qmp *qmp, int flags, char **ret)
 {
     char *newline;
 
@@ -82,7 +82,7 @@ static int read_line(struct qmp *qmp, char **ret)
             qmp->size = size;
         }
         do
-            n = recv(qmp->fd, qmp->buffer + qmp->end, qmp->size - qmp->end, 0);
+            n = recv(qmp->fd, qmp->buffer + qmp->end, qmp->size - qmp->end, flags);
         while (n < 0 && errno == EINTR);
         if (n <= 0)
             return n < 0 ? -errno : -ECONNRESET;
@@ -94,26 +94,41 @@ static int read_line(struct qmp *qmp, char **ret)
     return 0;
 }
 
+/* The next object. -EAGAIN: with the FLAGS of recv() there is none yet. */
+static int read_any(struct qmp *qmp, int flags, json_t **ret, struct fault *fault)
+{
+    json_error_t error;
+    json_t *object;
+    char *line;
+    int r;
+
+    do {
+        line = NULL;
+        r = read_line(qmp, flags, &line);
+        if (r == -EAGAIN && flags)
+            return r;
+        if (r < 0)
+            return connection_fault(qmp, r, fault);
+    } while (line[strspn(line, " \t\r")] == '\0');
+    object = json_loads(line, 0, &error);
+    if (!json_is_object(object)) {
+        json_decref(object);
+        return fault_plain(fault, -EPROTO, qmp->path,
+                           "does not speak QMP; is it the socket of another protocol?");
+    }
+    *ret = object;
+    return 0;
+}
+
 /* The next object that is no event: those come whenever something happens. */
 static int read_object(struct qmp *qmp, json_t **ret, struct fault *fault)
 {
     for (;;) {
-        json_error_t error;
-        json_t *object;
-        char *line = NULL;
-        int r;
+        json_t *object = NULL;
+        int r = read_any(qmp, 0, &object, fault);
 
-        r = read_line(qmp, &line);
         if (r < 0)
-            return connection_fault(qmp, r, fault);
-        if (line[strspn(line, " \t\r")] == '\0')
-            continue;
-        object = json_loads(line, 0, &error);
-        if (!json_is_object(object)) {
-            json_decref(object);
-            return fault_plain(fault, -EPROTO, qmp->path,
-                               "does not speak QMP; is it the socket of another protocol?");
-        }
+            return r;
         if (!json_object_get(object, "event")) {
             *ret = object;
             return 0;
@@ -170,6 +185,20 @@ static int greet(struct qmp *qmp, struct fault *fault)
     return r == -EREMOTE ? -EPROTO : r;
 }
 
+int qmp_adopt(int fd, const char *name, struct qmp **ret, struct fault *fault)
+{
+    struct qmp *qmp = calloc(1, sizeof *qmp);
+
+    if (!qmp) {
+        close(fd);
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    }
+    qmp->fd = fd;
+    snprintf(qmp->path, sizeof qmp->path, "%s", name);
+    *ret = qmp;
+    return 0;
+}
+
 int qmp_open(const char *path, struct qmp **ret, struct fault *fault)
 {
     _cleanup_(qmp_freep) struct qmp *qmp = NULL;
@@ -178,13 +207,9 @@ int qmp_open(const char *path, struct qmp **ret, struct fault *fault)
     fd = connect_to(path, fault);
     if (fd < 0)
         return fd;
-    qmp = calloc(1, sizeof *qmp);
-    if (!qmp) {
-        close(fd);
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    }
-    qmp->fd = fd;
-    memcpy(qmp->path, path, strlen(path) + 1);
+    r = qmp_adopt(fd, path, &qmp, fault);
+    if (r < 0)
+        return r;
     r = greet(qmp, fault);
     if (r < 0)
         return r;
@@ -206,21 +231,44 @@ const char *qmp_version(const struct qmp *qmp)
     return qmp->version;
 }
 
-int qmp_execute(struct qmp *qmp, const char *command, json_t *arguments, json_t **ret,
-                struct fault *fault)
+int qmp_fd(const struct qmp *qmp)
 {
-    _cleanup_(json_decrefp) json_t *request = NULL, *reply = NULL;
-    json_t *value;
-    int r;
+    return qmp->fd;
+}
 
-    request = json_pack("{s:s}", "execute", command);
+int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, struct fault *fault)
+{
+    _cleanup_(json_decrefp) json_t *request = json_pack("{s:s}", "execute", command);
+
     if (!request) {
         json_decref(arguments);
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
     }
     if (arguments && json_object_set_new(request, "arguments", arguments) < 0)
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    r = send_object(qmp, request, fault);
+    return send_object(qmp, request, fault);
+}
+
+int qmp_receive(struct qmp *qmp, json_t **ret, struct fault *fault)
+{
+    int r = read_any(qmp, MSG_DONTWAIT, ret, fault);
+
+    if (r == -EAGAIN)
+        return 0;
+    if (r < 0)
+        return r;
+    if (json_object_get(*ret, "QMP"))
+        note_version(qmp, *ret);
+    return 1;
+}
+
+int qmp_execute(struct qmp *qmp, const char *command, json_t *arguments, json_t **ret,
+                struct fault *fault)
+{
+    _cleanup_(json_decrefp) json_t *reply = NULL;
+    json_t *value;
+    int r = qmp_send(qmp, command, arguments, fault);
+
     if (r >= 0)
         r = read_object(qmp, &reply, fault);
     if (r < 0)

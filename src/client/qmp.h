@@ -26,5 +26,22 @@ const char *qmp_version(const struct qmp *qmp);
 int qmp_execute(struct qmp *qmp, const char *command, json_t *arguments, json_t **ret,
                 struct fault *fault);
 
+/* ---- Without waiting ----
+ * For one who has other things to do meanwhile: replies come in the order of the commands, and between
+ * them events. Not to be mixed with qmp_execute(). */
+
+/* Takes over FD, a connected stream socket, also on failure. The greeting is the first that comes. NAME is
+ * for messages. */
+int qmp_adopt(int fd, const char *name, struct qmp **ret, struct fault *fault);
+/* To be polled for reading. */
+int qmp_fd(const struct qmp *qmp);
+/* ARGUMENTS as of qmp_execute(). */
+int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, struct fault *fault);
+/* 1: *ret is the next object that came, a new reference; 0: there is none yet; negative errno: of the
+ * connection. A greeting is noted for qmp_version(). */
+int qmp_receive(struct qmp *qmp, json_t **ret, struct fault *fault);
+
+/* ---- The human monitor ---- */
+
 /* A command of the human monitor; *ret is what it prints, allocated. */
 int qmp_human(struct qmp *qmp, const char *line, char **ret, struct fault *fault);

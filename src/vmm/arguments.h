@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* QEMU's command line: what its user asked for, and the same with what recording needs besides. */
+
+#include "base/arena.h"
+#include "base/fault.h"
+
+/* What of a user's command matters here. Strings lie in it. */
+struct vmm_arguments {
+    const char *const *argv; /* argv[0] is QEMU */
+    unsigned n;
+    const char *log;     /* of -D; NULL: standard error */
+    bool logs;           /* -d or -trace: something goes there */
+    const char *message; /* of -msg */
+    const char *machine; /* the type, of -M or -machine: not ended where a comma follows */
+    size_t machine_len;
+    bool daemonize;
+    bool names_threads; /* -name … debug-threads= says whether */
+};
+
+/* Only looks. */
+void vmm_arguments_read(const char *const *argv, unsigned n, struct vmm_arguments *ret);
+
+/* What is added. NULL, or 0: not that. */
+struct vmm_additions {
+    const char *const *events; /* patterns to be switched on */
+    unsigned n_events;
+    const char *log;     /* the log goes there, with times; simpletrace not */
+    const char *simple;  /* … or simpletrace goes there */
+    const char *config;  /* a file for -readconfig, with monitors, and what is below */
+    int monitor;         /* a socket, inherited, that QMP is spoken on */
+    const char *control; /* the name of another one, to be listened on */
+    const char *port;    /* the name of the socket of the guest's port */
+};
+
+/* The command line with the additions behind the user's own: NULL-ended, in ARENA, with *ret_n words, and
+ * additions->config written. -EINVAL with FAULT: they do not go together. */
+int vmm_arguments_build(const struct vmm_arguments *arguments,
+                        const struct vmm_additions *additions, struct arena *arena,
+                        char ***ret_argv, unsigned *ret_n, struct fault *fault);
+
+/* The virtio-serial device that the machine has a place for; NULL: none. */
+const char *vmm_serial_device(const struct vmm_arguments *arguments);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "vmm/child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+
+extern char **environ;
+
+static _Noreturn void fail(int errors)
+{
+    int error = errno;
+
+    (void)!write(errors, &error, sizeof error);
+    _exit(127);
+}
+
+/* Signals that were ignored or caught here for our own sake. */
+static void reset_signals(const sigset_t *mask)
+{
+    static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGCHLD};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+        signal(ours[i], SIG_DFL);
+    if (mask)
+        sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+static void place(int fd, int target, int errors)
+{
+    if (fd >= 0 && dup2(fd, target) < 0)
+        fail(errors);
+}
+
+static _Noreturn void run(const struct child_how *how, pid_t parent, int errors)
+{
+    if (how->end_signal && prctl(PR_SET_PDEATHSIG, how->end_signal) < 0)
+        fail(errors);
+    if (how->end_signal && getppid() != parent) /* it died before that */
+        _exit(127);
+    place(how->in, 0, errors);
+    place(how->out, 1, errors);
+    place(how->err, 2, errors);
+    for (unsigned i = 0; i < how->n_keep; i++)
+        if (fcntl(how->keep[i], F_SETFD, 0) < 0)
+            fail(errors);
+    reset_signals(how->mask);
+    if (how->environment)
+        environ = (char **)how->environment;
+    if (how->program)
+        execv(how->program, (char *const *)how->argv);
+    else
+        execvp(how->argv[0], (char *const *)how->argv);
+    fail(errors);
+}
+
+int child_start(const struct child_how *how, struct child *ret, struct fault *fault)
+{
+    struct child child = {.end = -1};
+    pid_t parent = getpid();
+    int errors[2], error = 0;
+    ssize_t n;
+
+    if (pipe2(errors, O_CLOEXEC) < 0)
+        return fault_plain(fault, -errno, NULL, "cannot make a pipe: %s", strerror(errno));
+    child.pid = fork();
+    if (child.pid < 0) {
+        error = errno;
+        close(errors[0]);
+        close(errors[1]);
+        return fault_plain(fault, -error, how->argv[0], "cannot make a process: %s",
+                           strerror(error));
+    }
+    if (child.pid == 0)
+        run(how, parent, errors[1]);
+    close(errors[1]);
+    /* It ends when the program is executed. */
+    do
+        n = read(errors[0], &error, sizeof error);
+    while (n < 0 && errno == EINTR);
+    close(errors[0]);
+    if (n == (ssize_t)sizeof error) {
+        while (waitpid(child.pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        return fault_plain(fault, -error, how->program ? how->program : how->argv[0],
+                           "cannot be run: %s", strerror(error));
+    }
+#ifdef SYS_pidfd_open
+    child.end = (int)syscall(SYS_pidfd_open, child.pid, 0);
+#endif
+    *ret = child;
+    return 0;
+}
+
+bool child_has_ended(struct child *child)
+{
+    if (child->pid > 0 && !child->ended &&
+        waitpid(child->pid, &child->status, WNOHANG) == child->pid)
+        child->ended = true;
+    return child->ended || child->pid == 0;
+}
+
+bool child_wait(struct child *child, uint64_t ns)
+{
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
+    uint64_t now;
+
+    while (!child_has_ended(child) && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
+        struct pollfd end = {child->end, POLLIN, 0};
+        uint64_t ms = (until - now) / 1000000 + 1;
+
+        (void)poll(&end, 1, (int)MIN(ms, child->end < 0 ? 5u : 1000u));
+    }
+    return child_has_ended(child);
+}
+
+void child_signal(const struct child *child, int signal)
+{
+    if (child->pid > 0 && !child->ended)
+        kill(child->pid, signal);
+}
+
+void child_done(struct child *child)
+{
+    if (child->pid > 0 && !child_has_ended(child)) {
+        kill(child->pid, SIGKILL);
+        while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
+            ;
+        child->ended = true;
+    }
+    if (child->end >= 0)
+        close(child->end);
+    *child = (struct child){.end = -1};
+}
+
+int child_exit_status(const struct child *child)
+{
+    return WIFSIGNALED(child->status) ? 128 + WTERMSIG(child->status) : WEXITSTATUS(child->status);
+}
+
+const char *child_end_text(const struct child *child, char *buf, size_t size)
+{
+    if (WIFSIGNALED(child->status))
+        snprintf(buf, size, "killed by signal %d (%s)", WTERMSIG(child->status),
+                 strsignal(WTERMSIG(child->status)));
+    else
+        snprintf(buf, size, "status %d", WEXITSTATUS(child->status));
+    return buf;
+}

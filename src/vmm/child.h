@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A program that is run as a child: with our terminal, and ended when we are. */
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "base/fault.h"
+
+struct child {
+    pid_t pid; /* 0: none */
+    int end;   /* readable when it has ended (a pidfd); -1: that is not to be had */
+    bool ended;
+    int status; /* as of waitpid(), when it has ended */
+};
+
+struct child_how {
+    const char *program; /* a path; NULL: argv[0], looked for in $PATH */
+    const char *const *argv;
+    const char *const *environment; /* NULL: ours */
+    const int *keep;                /* descriptors that it inherits besides 0, 1 and 2 */
+    unsigned n_keep;
+    int in, out, err;     /* -1: ours; else what becomes 0, 1, 2 */
+    const sigset_t *mask; /* its blocked signals; NULL: ours */
+    int end_signal;       /* it gets this one when we die before it; 0: none */
+};
+
+/* Signals that we ignore or catch are as by default in it. The caller has one thread. -errno: it cannot be
+ * executed, and FAULT says why. */
+int child_start(const struct child_how *how, struct child *ret, struct fault *fault);
+/* Whether it has ended; does not wait. */
+bool child_has_ended(struct child *child);
+/* Waits for its end, NS at most. */
+bool child_wait(struct child *child, uint64_t ns);
+/* To it, while it runs. */
+void child_signal(const struct child *child, int signal);
+/* Ends it if it runs (SIGKILL), and forgets it. */
+void child_done(struct child *child);
+
+/* What a shell would say: its exit status, or 128 and the signal. */
+int child_exit_status(const struct child *child);
+/* "status 1", "killed by signal 9 (Killed)" */
+const char *child_end_text(const struct child *child, char *buf, size_t size);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "vmm/log.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* As large as anybody may make a pipe by default. */
+#define FIFO_SIZE (1 << 20)
+#define BUFFER_SIZE ((size_t)256 * 1024)
+/* A FIFO of 1 MB is full in the longer at 100 MB/s, which is more than QEMU can log; and an idle
+ * machine costs 100 looks a second. */
+#define SLEEP_MIN UINT64_C(2000000)
+#define SLEEP_MAX UINT64_C(10000000)
+
+int vmm_log_open(const char *fifo, const char *path, uint64_t max_size, int copy, bool copies_rest,
+                 struct vmm_log *ret, struct fault *fault)
+{
+    struct vmm_log log = {.fifo = -1,
+                          .file = -1,
+                          .copy = copy,
+                          .copies_rest = copies_rest,
+                          .max_size = max_size,
+                          .buffer = malloc(BUFFER_SIZE)};
+    int r = 0;
+
+    if (!log.buffer)
+        r = fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    else if (mkfifo(fifo, 0600) < 0)
+        r = fault_plain(fault, -errno, fifo, "cannot be made: %s", strerror(errno));
+    if (r >= 0)
+        log.fifo = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (r >= 0 && log.fifo < 0)
+        r = fault_plain(fault, -errno, fifo, "cannot be opened: %s", strerror(errno));
+    if (r >= 0)
+        log.file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (r >= 0 && log.file < 0)
+        r = fault_plain(fault, -errno, path, "cannot be made: %s", strerror(errno));
+    if (r < 0) {
+        vmm_log_done(&log);
+        return r;
+    }
+    (void)fcntl(log.fifo, F_SETPIPE_SZ, FIFO_SIZE); /* or what it has */
+    r = fcntl(log.fifo, F_GETPIPE_SZ);
+    log.room = r > 0 ? (size_t)r : 65536;
+    *ret = log;
+    return 0;
+}
+
+/* All of it, or as much as goes. */
+static size_t write_some(int fd, const char *p, size_t n, int *ret_error)
+{
+    size_t at = 0;
+
+    while (at < n) {
+        ssize_t w = write(fd, p + at, n - at);
+
+        if (w > 0) {
+            at += (size_t)w;
+        } else if (w == 0 || errno != EINTR) {
+            *ret_error = w == 0 ? -ENOSPC : -errno;
+            break;
+        }
+    }
+    return at;
+}
+
+static uint64_t count_lines(const char *p, size_t n)
+{
+    uint64_t lines = 0;
+
+    for (size_t i = 0; i < n; i++)
+        lines += p[i] == '\n';
+    return lines;
+}
+
+/* "PID@": what events begin with. */
+static bool begins_event(const char *p, const char *end)
+{
+    const char *digit = p;
+
+    while (digit < end && *digit >= '0' && *digit <= '9')
+        digit++;
+    return digit > p && digit < end && *digit == '@';
+}
+
+/* What is no event belongs where QEMU would have written it. A line that is cut by the end of the buffer
+ * behind its first few bytes is told by those. */
+static void copy_rest(struct vmm_log *log, const char *p, const char *end)
+{
+    int error;
+
+    while (p < end) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        const char *next = newline ? newline + 1 : end;
+
+        if (!log->torn)
+            log->in_event = begins_event(p, end);
+        if (!log->in_event)
+            (void)write_some(log->copy, p, (size_t)(next - p), &error);
+        log->torn = !newline;
+        p = next;
+    }
+}
+
+/* The file ends behind the last line that is whole, and stays so: what came behind it is lost. */
+static void give_up(struct vmm_log *log, int error)
+{
+    uint64_t torn = log->bytes - log->whole;
+
+    log->error = error;
+    if (ftruncate(log->file, (off_t)log->whole) == 0) {
+        log->bytes = log->whole;
+        log->lost_bytes += torn;
+    }
+}
+
+static void put(struct vmm_log *log, const char *p, size_t n)
+{
+    const char *last;
+    size_t fits = n, done = 0;
+    int error = 0;
+
+    if (log->error == 0) {
+        if (log->max_size && n > log->max_size - log->bytes) {
+            fits = (size_t)(log->max_size - log->bytes);
+            error = -EFBIG;
+        }
+        done = write_some(log->file, p, fits, &error);
+        log->bytes += done;
+        log->lines += count_lines(p, done);
+        last = done ? memrchr(p, '\n', done) : NULL;
+        if (last)
+            log->whole = log->bytes - done + (size_t)(last - p) + 1;
+        if (error)
+            give_up(log, error);
+    }
+    log->lost_bytes += n - done;
+    log->lost_lines += count_lines(p + done, n - done);
+    if (log->copy >= 0 && log->copies_rest)
+        copy_rest(log, p, p + n);
+    else if (log->copy >= 0)
+        (void)write_some(log->copy, p, n, &error);
+}
+
+int vmm_log_take(struct vmm_log *log, uint64_t *ret_sleep)
+{
+    size_t taken = 0;
+    int r = 1;
+
+    /* No more than it holds, so that a monitor that logs without end leaves time for the rest. */
+    while (taken < log->room) {
+        ssize_t n = read(log->fifo, log->buffer, BUFFER_SIZE);
+
+        if (n > 0) {
+            put(log, log->buffer, (size_t)n);
+            taken += (size_t)n;
+        } else if (n == 0) {
+            r = 0;
+            break;
+        } else if (errno != EINTR) {
+            break;
+        }
+    }
+    *ret_sleep = taken > log->room / 2   ? 0
+                 : taken > log->room / 8 ? SLEEP_MIN
+                 : taken > 0             ? 2 * SLEEP_MIN
+                                         : SLEEP_MAX;
+    return r;
+}
+
+void vmm_log_finish(struct vmm_log *log)
+{
+    uint64_t before;
+
+    do {
+        uint64_t sleep;
+
+        before = log->bytes + log->lost_bytes;
+        if (vmm_log_take(log, &sleep) == 0)
+            break;
+    } while (log->bytes + log->lost_bytes > before);
+    if (log->error == 0 && log->bytes > log->whole &&
+        ftruncate(log->file, (off_t)log->whole) == 0) {
+        log->lost_bytes += log->bytes - log->whole;
+        log->bytes = log->whole;
+    }
+}
+
+void vmm_log_done(struct vmm_log *log)
+{
+    if (log->fifo >= 0)
+        close(log->fifo);
+    if (log->file >= 0)
+        close(log->file);
+    if (log->copy >= 0)
+        close(log->copy);
+    free(log->buffer);
+    *log = (struct vmm_log){.fifo = -1, .file = -1, .copy = -1};
+}

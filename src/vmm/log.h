@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Takes what QEMU logs out of a FIFO, as it comes, to a file of the trace.
+ *
+ * QEMU writes a line at a time and waits when the FIFO is full, so it is emptied often enough, and whatever
+ * becomes of the file: what the disk has no room for is counted instead. The FIFO has room for what comes in
+ * some milliseconds, and nobody sleeps on it: QEMU's writing wakes no one up, and costs it no more than
+ * writing to a file. */
+
+#include "base/fault.h"
+
+struct vmm_log {
+    int fifo; /* the end to read from, which does not block */
+    int file;
+    int copy;         /* another file that gets all as well; -1: none */
+    bool copies_rest; /* … that gets only the lines that are no events */
+    size_t room;      /* of the FIFO, bytes */
+    char *buffer;
+    uint64_t max_size;               /* of the file; 0: any */
+    uint64_t bytes, lines;           /* written */
+    uint64_t lost_bytes, lost_lines; /* not, as … */
+    int error;                       /* … said here; -EFBIG: because of max_size */
+    uint64_t whole;                  /* bytes of the file up to its last newline */
+    bool torn;                       /* the last that came was no newline */
+    bool in_event;                   /* for copies_rest: of the line under way */
+};
+
+/* Makes FIFO, opens it and makes the file PATH. COPY is taken over. -errno with FAULT. */
+int vmm_log_open(const char *fifo, const char *path, uint64_t max_size, int copy, bool copies_rest,
+                 struct vmm_log *ret, struct fault *fault);
+/* Takes what there is. *RET_SLEEP: for how many ns it may be left alone. 1: there may be more; 0: nobody has
+ * it open for writing. */
+int vmm_log_take(struct vmm_log *log, uint64_t *ret_sleep);
+/* Takes all that is left, and cuts off what is no whole line. */
+void vmm_log_finish(struct vmm_log *log);
+void vmm_log_done(struct vmm_log *log);

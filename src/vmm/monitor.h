@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* QEMU's monitor while it is recorded: which of its threads run which vCPUs, and why it ends. Nothing here
+ * waits for QEMU, which may itself be waiting for whoever takes its log. */
+
+#include "base/fault.h"
+#include "manifest/manifest.h"
+
+struct qmp;
+
+struct vmm_monitor {
+    struct qmp *qmp; /* NULL: the connection is over */
+    int pid;
+    enum {
+        MONITOR_NEW,    /* no greeting yet */
+        MONITOR_IDLE,   /* has answered all */
+        MONITOR_ENTERS, /* qmp_capabilities is asked for */
+        MONITOR_ASKS,   /* query-cpus-fast is asked for */
+    } state;
+    bool wants_cpus;                 /* to be asked for when it is idle */
+    struct manifest_thread *threads; /* all that were seen */
+    unsigned n_threads, room;
+    char version[128];
+    char shutdown[64]; /* the reason, of the event SHUTDOWN */
+    unsigned resets;   /* of the machine, since it began */
+    uint64_t next;     /* when to look at its threads again */
+    bool changed;      /* of the above something, since the caller cleared this */
+};
+
+/* Takes over FD, a socket that the monitor of process PID speaks QMP on, also on failure. */
+int vmm_monitor_open(int fd, int pid, struct vmm_monitor *ret, struct fault *fault);
+/* Takes what came. *RET_SLEEP: until it wants to be called again, ns. */
+void vmm_monitor_step(struct vmm_monitor *monitor, uint64_t now, uint64_t *ret_sleep);
+/* To be polled for reading; -1: no more. */
+int vmm_monitor_fd(const struct vmm_monitor *monitor);
+/* Looks at the threads once more, while the process is there. */
+void vmm_monitor_look(struct vmm_monitor *monitor);
+void vmm_monitor_done(struct vmm_monitor *monitor);

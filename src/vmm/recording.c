@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: MIT */
+#include "vmm/recording.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/input.h"
+#include "capture/guests_manifest.h"
+#include "capture/host.h"
+#include "capture/spare.h"
+#include "vmm/sources.h"
+
+#define SECOND UINT64_C(1000000000)
+#define MILLISECOND UINT64_C(1000000)
+/* With guests, nothing but time tells of the rest. */
+#define SLEEP_MAX (20 * MILLISECOND)
+/* When all is to end, the guest has so long to send the rest; and so long is waited for what is on its way
+ * when QEMU has ended. */
+#define STOP_PATIENCE (5 * SECOND)
+#define END_PATIENCE (2 * SECOND)
+
+/* ---- Beginning ---- */
+
+static int take_folder(struct vmm_recording *recording, struct fault *fault)
+{
+    const char *path = recording->settings.folder;
+    const struct dirent *entry;
+    bool empty = true;
+    DIR *dir;
+    int copy;
+
+    if (mkdir(path, 0777) == 0)
+        recording->made = true;
+    else if (errno != EEXIST)
+        return fault_plain(fault, -errno, path, "cannot be made: %s", strerror(errno));
+    recording->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    copy = recording->folder < 0 ? -1 : openat(recording->folder, ".", O_RDONLY | O_CLOEXEC);
+    dir = copy < 0 ? NULL : fdopendir(copy);
+    if (!dir)
+        return fault_plain(fault, -errno, path, "cannot be opened: %s", strerror(errno));
+    while (empty && (entry = readdir(dir)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(dir);
+    if (!empty)
+        return fault_plain(fault, -EEXIST, path,
+                           "there is something in this folder already: name another, or a new one");
+    recording->path = realpath(path, NULL);
+    return recording->path ? 0 : fault_plain(fault, -errno, path, "%s", strerror(errno));
+}
+
+/* PATH/NAME in the recording's arena. */
+static const char *inside(struct vmm_recording *recording, const char *name)
+{
+    size_t size = strlen(recording->path) + strlen(name) + 2;
+    char *path = arena_alloc(&recording->arena, size);
+
+    if (path)
+        snprintf(path, size, "%s/%s", recording->path, name);
+    return path;
+}
+
+/* So that the trace is read by these wherever it is taken. */
+static int copy_declarations(struct vmm_recording *recording, struct fault *fault)
+{
+    const char *from = recording->settings.probe->declarations;
+    const char *to = inside(recording, VMM_DECLARATIONS);
+    struct input in;
+    int r, fd;
+
+    if (!from)
+        return 0;
+    if (!to)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    r = input_open(&in, from, INPUT_BUFFER_SIZE, fault);
+    if (r < 0)
+        return r;
+    fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        r = fault_plain(fault, -errno, to, "cannot be made: %s", strerror(errno));
+    while (r >= 0) {
+        ssize_t n;
+
+        r = input_refill(&in, fault);
+        if (r <= 0)
+            break;
+        n = write(fd, input_at(&in), input_buffered(&in));
+        if (n > 0)
+            input_skip(&in, (size_t)n);
+        else
+            r = fault_plain(fault, n < 0 ? -errno : -ENOSPC, to, "cannot be written: %s",
+                            strerror(n < 0 ? errno : ENOSPC));
+    }
+    if (fd >= 0)
+        close(fd);
+    input_done(&in);
+    recording->has_declarations = r >= 0;
+    return r;
+}
+
+/* The file that the user wants QEMU's log in, as QEMU opens it; "%d" is QEMU's number, which is not known yet.
+ * -1: standard error, where it is for what is no event. */
+static int open_copy(const struct vmm_arguments *arguments, bool *ret_rest, int *ret_fd,
+                     struct fault *fault)
+{
+    *ret_rest = !arguments->log;
+    *ret_fd = -1;
+    if (!arguments->log) {
+        *ret_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+        return 0;
+    }
+    if (strchr(arguments->log, '%'))
+        return fault_plain(fault, -EINVAL, arguments->log,
+                           "a log by the number of the process cannot be had while it is recorded: "
+                           "give -D another name");
+    *ret_fd = open(arguments->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return *ret_fd < 0 ? fault_plain(fault, -errno, arguments->log, "cannot be written: %s",
+                                     strerror(errno))
+                       : 0;
+}
+
+/* What takes the events, and where QEMU is to put them. */
+static int open_sink(struct vmm_recording *recording, const struct vmm_arguments *arguments,
+                     struct vmm_additions *additions, struct fault *fault)
+{
+    char fifo[VMM_RUNTIME_NAME_MAX];
+    const char *path, *pairs;
+    bool rest;
+    int copy;
+    int r;
+
+    if (recording->settings.probe->backend == VMM_BACKEND_SIMPLE) {
+        additions->simple = inside(recording, VMM_SIMPLE);
+        return additions->simple ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    }
+    if (recording->settings.probe->backend != VMM_BACKEND_LOG)
+        return 0;
+    path = inside(recording, VMM_LOG);
+    pairs = inside(recording, VMM_PAIRS);
+    vmm_runtime_name(&recording->runtime, "log", fifo);
+    additions->log = arena_strdup(&recording->arena, fifo);
+    if (!path || !pairs || !additions->log)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    r = open_copy(arguments, &rest, &copy, fault);
+    if (r >= 0)
+        r = vmm_log_open(fifo, path, recording->settings.max_size, copy, rest, &recording->log,
+                         fault);
+    if (r >= 0)
+        r = vmm_clock_open(pairs, &recording->clock, fault);
+    return r;
+}
+
+static const char *name_in_runtime(struct vmm_recording *recording, const char *name)
+{
+    char buf[VMM_RUNTIME_NAME_MAX];
+
+    return arena_strdup(&recording->arena, vmm_runtime_name(&recording->runtime, name, buf));
+}
+
+/* QEMU, and the connection to its monitor. */
+static int start(struct vmm_recording *recording, const struct vmm_arguments *arguments,
+                 struct vmm_additions *additions, struct fault *fault)
+{
+    struct child_how how = {
+        .in = -1,
+        .out = -1,
+        .err = -1,
+        .mask = recording->settings.mask,
+        /* As if its user had said so: it shuts down in order, so that its disks are as they should be. */
+        .end_signal = SIGTERM,
+    };
+    int sockets[2];
+    char **argv;
+    unsigned n;
+    int r;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+        return fault_plain(fault, -errno, NULL, "cannot make a socket: %s", strerror(errno));
+    additions->monitor = sockets[1];
+    r = vmm_arguments_build(arguments, additions, &recording->arena, &argv, &n, fault);
+    if (r >= 0) {
+        how.program = recording->settings.program;
+        how.argv = (const char *const *)argv;
+        how.keep = &sockets[1];
+        how.n_keep = 1;
+        r = child_start(&how, &recording->child, fault);
+    }
+    close(sockets[1]);
+    if (r < 0)
+        close(sockets[0]);
+    else
+        r = vmm_monitor_open(sockets[0], recording->child.pid, &recording->monitor, fault);
+    return r;
+}
+
+/* The kernels that are taken. */
+static int join_kernels(struct vmm_recording *recording, const struct vmm_additions *additions,
+                        struct fault *fault)
+{
+    const struct vmm_settings *settings = &recording->settings;
+    struct guest_plan plans[2] = {{0}};
+    unsigned n = 0;
+    int r = 0;
+
+    if (settings->guest) {
+        plans[n].name = "guest";
+        plans[n].wishes = settings->guest;
+        r = guest_place_parse(PLACE_PORT, additions->port, &plans[n].place, fault);
+        plans[n].place.text = additions->port;
+        n++;
+    }
+    if (r >= 0 && settings->host) {
+        struct fault why = {0};
+
+        plans[n].name = "host";
+        plans[n].is_host = true;
+        plans[n].wishes = settings->host;
+        plans[n].place.kind = PLACE_FD;
+        /* The rest is worth having without it. */
+        if (host_agent_start(settings->agent, 0, &recording->agent, &plans[n].place.fd, &why) < 0)
+            vmm_recording_problem(recording, "the host's kernel is not recorded: %s", why.what);
+        else
+            n++;
+    }
+    if (r >= 0 && n > 0)
+        r = guests_join(recording->folder, recording->path,
+                        settings->guest ? settings->guest : settings->host, settings->max_size,
+                        plans, n, &recording->guests, fault);
+    return r;
+}
+
+static int begin(struct vmm_recording *recording, struct fault *fault)
+{
+    const struct vmm_settings *settings = &recording->settings;
+    struct vmm_additions additions = {
+        .events = settings->events, .n_events = settings->n_events, .monitor = -1};
+    struct vmm_arguments arguments;
+    int r = take_folder(recording, fault);
+
+    if (r < 0)
+        return r;
+    vmm_arguments_read(settings->command, settings->n_command, &arguments);
+    if (mkdirat(recording->folder, VMM_FOLDER, 0777) < 0)
+        return fault_plain(fault, -errno, recording->path, "cannot make a folder in it: %s",
+                           strerror(errno));
+    r = vmm_runtime_open(settings->runtime, &recording->runtime, fault);
+    if (r >= 0)
+        r = copy_declarations(recording, fault);
+    if (r >= 0)
+        r = open_sink(recording, &arguments, &additions, fault);
+    if (r < 0)
+        return r;
+    recording->control = name_in_runtime(recording, "qmp");
+    additions.control = recording->control;
+    additions.config = name_in_runtime(recording, "config");
+    additions.port = settings->guest ? name_in_runtime(recording, "agent") : NULL;
+    if (!additions.control || !additions.config || (settings->guest && !additions.port))
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    recording->began = host_moment();
+    /* Before QEMU runs: a trace whose recorder is killed at once opens, too. */
+    r = vmm_sources_write(recording, false, fault);
+    if (r < 0)
+        return r;
+    spare_keep(recording->path, &recording->spare);
+    r = start(recording, &arguments, &additions, fault);
+    if (r >= 0)
+        r = join_kernels(recording, &additions, fault);
+    return r;
+}
+
+/* What there is of a recording that has not begun. */
+static void remove_folder(struct vmm_recording *recording)
+{
+    static const char *const files[] = {VMM_LOG, VMM_PAIRS, VMM_DECLARATIONS, MANIFEST_NAME};
+
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+        (void)unlinkat(recording->folder, files[i], 0);
+    (void)unlinkat(recording->folder, VMM_FOLDER, AT_REMOVEDIR);
+    if (recording->made)
+        (void)rmdir(recording->path);
+}
+
+int vmm_recording_begin(const struct vmm_settings *settings, struct vmm_recording *ret,
+                        struct fault *fault)
+{
+    struct vmm_recording recording = {
+        .settings = *settings,
+        .folder = -1,
+        .runtime = {.lock = -1},
+        .log = {.fifo = -1, .file = -1, .copy = -1},
+        .clock = {.file = -1},
+        .child = {.end = -1},
+        .agent = {.said = -1},
+        .spare = -1,
+    };
+    int r = begin(&recording, fault);
+
+    if (r < 0) {
+        child_done(&recording.child);
+        if (recording.path && r != -EEXIST)
+            remove_folder(&recording);
+        vmm_recording_done(&recording);
+        return r;
+    }
+    *ret = recording;
+    return 0;
+}
+
+void vmm_recording_problem(struct vmm_recording *recording, const char *format, ...)
+{
+    char what[400];
+    const char *copy;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    copy = arena_strdup(&recording->arena, what);
+    if (copy && recording->n_problems < VMM_PROBLEMS_MAX)
+        recording->problems[recording->n_problems++] = copy;
+}
+
+/* ---- While it runs ---- */
+
+static void sleep_for(struct vmm_recording *recording, uint64_t ns, const sigset_t *mask)
+{
+    struct pollfd fds[] = {
+        {recording->child.end, POLLIN, 0},
+        {vmm_monitor_fd(&recording->monitor), POLLIN, 0},
+    };
+    struct timespec time = {.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
+
+    (void)ppoll(fds, ARRAY_SIZE(fds), &time, mask);
+}
+
+static void hear_agent(struct vmm_recording *recording)
+{
+    char line[256];
+
+    while (recording->agent.said >= 0 && host_agent_hear(&recording->agent, line, sizeof line) > 0)
+        vmm_recording_problem(recording, "the agent on the host said: %s", line);
+}
+
+static bool has_changed(const struct vmm_recording *recording)
+{
+    return recording->monitor.changed || (recording->guests.n > 0 && !recording->guests.written);
+}
+
+/* All but the sleeping. *RET_SLEEP: for how long there need not be another call, ns. */
+static int work(struct vmm_recording *recording, uint64_t *ret_sleep, struct fault *fault)
+{
+    uint64_t sleep = SECOND, wish;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    int r = 0;
+
+    if (recording->log.fifo >= 0) {
+        (void)vmm_log_take(&recording->log, &wish);
+        sleep = MIN(sleep, wish);
+        vmm_clock_step(&recording->clock, now, &wish);
+        sleep = MIN(sleep, wish);
+    }
+    vmm_monitor_step(&recording->monitor, now, &wish);
+    hear_agent(recording);
+    if (has_changed(recording)) {
+        r = vmm_sources_write(recording, false, fault);
+        /* A full disk ends no machine: the end will tell. */
+        if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG || r == -EIO) {
+            fault_clear(fault);
+            r = 0;
+        }
+        recording->monitor.changed = false;
+        recording->guests.written = true;
+    }
+    *ret_sleep = MIN(sleep, wish);
+    return r;
+}
+
+int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, struct fault *fault)
+{
+    bool ended = child_has_ended(&recording->child);
+    uint64_t sleep;
+    int r = work(recording, &sleep, fault);
+
+    if (r < 0 || ended)
+        return r;
+    if (recording->guests.n > 0) {
+        r = guests_step(&recording->guests, MIN(sleep, SLEEP_MAX), mask, fault);
+        if (r < 0)
+            return r;
+        if (r == 0) /* they have ended: QEMU has not */
+            sleep_for(recording, sleep, mask);
+    } else {
+        sleep_for(recording, sleep, mask);
+    }
+    if (recording->stopping && (r == 0 || clock_ns(CLOCK_MONOTONIC) >= recording->stop_by)) {
+        child_signal(&recording->child, SIGTERM);
+        recording->stop_by = UINT64_MAX;
+    }
+    return 1;
+}
+
+void vmm_recording_stop(struct vmm_recording *recording)
+{
+    bool waits = recording->stopping && recording->stop_by != UINT64_MAX;
+
+    if (recording->stopping) {
+        child_signal(&recording->child, waits ? SIGTERM : SIGKILL);
+        recording->stop_by = UINT64_MAX;
+        return;
+    }
+    recording->stopping = true;
+    recording->stop_by = clock_ns(CLOCK_MONOTONIC);
+    for (unsigned i = 0; i < recording->guests.n; i++)
+        if (recording->guests.guests[i].was_running)
+            recording->stop_by = clock_ns(CLOCK_MONOTONIC) + STOP_PATIENCE;
+    if (recording->guests.n > 0)
+        guests_stop(&recording->guests);
+}
+
+/* ---- Its end ---- */
+
+/* What was on its way when QEMU ended. */
+static void end_kernels(struct vmm_recording *recording)
+{
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + END_PATIENCE;
+    struct fault fault = {0};
+
+    if (recording->guests.n == 0)
+        return;
+    guests_stop(&recording->guests);
+    while (guests_are_connected(&recording->guests) && clock_ns(CLOCK_MONOTONIC) < until &&
+           guests_step(&recording->guests, SLEEP_MAX, NULL, &fault) > 0)
+        ;
+    guests_end_because(
+        &recording->guests, "the virtual machine ended before the guest's agent had sent the rest",
+        "the guest has no agent: nobody answered on its port org.strata.agent; start strata-agent "
+        "in the guest, best at boot (man 8 strata-agent)");
+}
+
+static void tell_problems(struct vmm_recording *recording)
+{
+    const struct vmm_log *log = &recording->log;
+    double seconds =
+        (double)(recording->ended.monotonic_ns - recording->began.monotonic_ns) / (double)SECOND;
+    char end[64];
+
+    if (!recording->child.ended)
+        vmm_recording_problem(recording, "QEMU was killed, as it did not end");
+    else if (recording->child.status != 0)
+        vmm_recording_problem(recording, "QEMU ended with %s, %.1f seconds after it was started",
+                              child_end_text(&recording->child, end, sizeof end), seconds);
+    if (recording->settings.probe->backend == VMM_BACKEND_NONE)
+        vmm_recording_problem(recording, "this QEMU was built without a trace backend that can be "
+                                         "recorded (log, simple)");
+    if (!recording->has_declarations && recording->settings.n_events > 0)
+        vmm_recording_problem(recording, "QEMU's declarations of its events (trace-events-all) "
+                                         "were not found beside it: give them by --events");
+    if (log->error < 0)
+        vmm_recording_problem(recording,
+                              "the log of QEMU was cut off after %llu bytes: %s; the %llu lines "
+                              "behind that are lost",
+                              (unsigned long long)log->bytes,
+                              log->error == -EFBIG
+                                  ? "--max-size, or a limit for files, allows no more"
+                                  : strerror(-log->error),
+                              (unsigned long long)log->lost_lines);
+    if (recording->clock.stepped)
+        vmm_recording_problem(
+            recording,
+            "the real time, by which QEMU stamps its log, was set by %.3f seconds "
+            "meanwhile: times within a second of that may be wrong by as much",
+            (double)recording->clock.stepped / (double)SECOND);
+    if (recording->clock.error < 0)
+        vmm_recording_problem(recording, "the clock's pairs could not all be written: %s",
+                              strerror(-recording->clock.error));
+}
+
+int vmm_recording_end(struct vmm_recording *recording, struct fault *fault)
+{
+    struct stat st;
+    int r;
+
+    if (!child_has_ended(&recording->child))
+        child_signal(&recording->child, SIGKILL);
+    (void)child_wait(&recording->child, 5 * SECOND);
+    recording->ended = host_moment();
+    if (recording->log.fifo >= 0)
+        vmm_log_finish(&recording->log);
+    if (recording->clock.file >= 0)
+        vmm_clock_done(&recording->clock);
+    end_kernels(recording);
+    hear_agent(recording);
+    if (fstatat(recording->folder, VMM_SIMPLE, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        recording->simple_size = (uint64_t)st.st_size;
+    tell_problems(recording);
+    spare_give(&recording->spare);
+    r = vmm_sources_write(recording, true, fault);
+    vmm_runtime_done(&recording->runtime);
+    return r;
+}
+
+void vmm_recording_done(struct vmm_recording *recording)
+{
+    struct fault fault = {0};
+
+    child_done(&recording->child);
+    if (recording->guests.n > 0)
+        (void)guests_close(&recording->guests, &fault);
+    if (recording->agent.said >= 0)
+        host_agent_wait(&recording->agent);
+    host_agent_done(&recording->agent);
+    vmm_monitor_done(&recording->monitor);
+    vmm_log_done(&recording->log);
+    if (recording->clock.file >= 0)
+        close(recording->clock.file);
+    spare_give(&recording->spare);
+    vmm_runtime_done(&recording->runtime);
+    if (recording->folder >= 0)
+        close(recording->folder);
+    free(recording->path);
+    arena_done(&recording->arena);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The recording of a virtual machine, from before its monitor is started until behind its end: all sources at
+ * once, into one folder.
+ *
+ *     FOLDER/trace.json
+ *     FOLDER/vmm/trace.log      what QEMU logs; or trace.simple
+ *     FOLDER/vmm/clock-pairs    how the times of the log relate to the host's clock
+ *     FOLDER/vmm/trace-events   the declarations of QEMU's events
+ *     FOLDER/guest-guest/       the guest's kernel (capture/guests.h)
+ *     FOLDER/host/              the host's kernel
+ *
+ * One thread, one loop: vmm_recording_step() until it says that QEMU has ended. The caller sees to signals. */
+
+#include <signal.h>
+
+#include "capture/guests.h"
+#include "capture/host_agent.h"
+#include "vmm/arguments.h"
+#include "vmm/child.h"
+#include "vmm/clock.h"
+#include "vmm/log.h"
+#include "vmm/monitor.h"
+#include "vmm/probe.h"
+#include "vmm/runtime.h"
+
+/* All borrowed, for as long as the recording is there. */
+struct vmm_settings {
+    const char *folder;
+    const char *const *command; /* QEMU's, as its user would give it */
+    unsigned n_command;
+    const char *program; /* what command[0] is */
+    const struct vmm_probe *probe;
+    const char *const *events; /* patterns of QEMU's */
+    unsigned n_events;
+    const struct guest_wishes *guest; /* of the guest's kernel; NULL: is not recorded */
+    const struct guest_wishes *host;  /* of this machine's */
+    const char *agent;                /* the program strata-agent, for the latter */
+    uint64_t max_size;                /* of each source, bytes; 0: any */
+    const char *runtime;              /* $XDG_RUNTIME_DIR or NULL */
+    const sigset_t *mask;             /* QEMU's blocked signals */
+};
+
+#define VMM_PROBLEMS_MAX 16u
+
+struct vmm_recording {
+    struct vmm_settings settings;
+    struct arena arena;
+    char *path; /* of the folder, absolute */
+    int folder;
+    bool made; /* … by us */
+    struct vmm_runtime runtime;
+    struct vmm_log log;     /* where the backend is that */
+    struct vmm_clock clock; /* the same */
+    struct vmm_monitor monitor;
+    struct child child;
+    struct guests guests; /* n 0: none */
+    struct host_agent agent;
+    const char *control; /* the name of the socket for others */
+    const char *accelerator;
+    struct manifest_moment began, ended;
+    int spare;
+    bool has_declarations;
+    bool stopping;        /* QEMU is to be ended when the guests have sent the rest, … */
+    uint64_t stop_by;     /* … or then */
+    uint64_t simple_size; /* of trace.simple, at the end */
+    const char *problems[VMM_PROBLEMS_MAX];
+    unsigned n_problems;
+};
+
+/* Makes the folder and starts QEMU. -errno with FAULT: nothing is left of it. */
+int vmm_recording_begin(const struct vmm_settings *settings, struct vmm_recording *ret,
+                        struct fault *fault);
+/* Works, and sleeps for some milliseconds or until one of the signals that MASK lets through. 1; 0: QEMU has
+ * ended. -errno with FAULT: the recording cannot go on; QEMU does. */
+int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, struct fault *fault);
+/* Has the guest send the rest, and then ends QEMU in order (SIGTERM). Again: at once. A third time: by force. */
+void vmm_recording_stop(struct vmm_recording *recording);
+/* Takes what is left, when QEMU has ended (else it is killed), and closes the folder: all that is known is
+ * final. -errno with FAULT: its manifest could not be written. */
+int vmm_recording_end(struct vmm_recording *recording, struct fault *fault);
+/* Frees all; QEMU is killed if it runs. */
+void vmm_recording_done(struct vmm_recording *recording);

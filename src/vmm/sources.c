@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "vmm/sources.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "capture/guests_manifest.h"
+#include "capture/host.h"
+
+/* How it ended, and why as far as it told. */
+static const char *exit_text(const struct vmm_recording *recording, char *buf, size_t size)
+{
+    char end[64];
+
+    if (!recording->child.ended)
+        return NULL;
+    child_end_text(&recording->child, end, sizeof end);
+    if (recording->monitor.shutdown[0])
+        snprintf(buf, size, "%s (%s)", end, recording->monitor.shutdown);
+    else
+        snprintf(buf, size, "%s", end);
+    return buf;
+}
+
+/* That of the threads of vCPUs: "CPU 0/KVM". */
+static const char *accelerator(const struct vmm_monitor *monitor)
+{
+    for (unsigned i = 0; i < monitor->n_threads; i++) {
+        const char *name = monitor->threads[i].name;
+        const char *slash = name && strncmp(name, "CPU ", 4) == 0 ? strchr(name, '/') : NULL;
+
+        if (name && strncmp(name, "ALL CPUs/", 9) == 0)
+            slash = name + 8;
+        if (slash && strcmp(slash, "/TCG") == 0)
+            return "tcg";
+        if (slash && strcmp(slash, "/KVM") == 0)
+            return "kvm";
+    }
+    return NULL;
+}
+
+static const char *version(const struct vmm_recording *recording)
+{
+    const char *version = recording->monitor.version;
+
+    return version[0] == '\0'                  ? recording->settings.probe->version
+           : strncmp(version, "QEMU ", 5) == 0 ? version + 5
+                                               : version;
+}
+
+static void put_vmm(const struct vmm_recording *recording, bool final, char *buf, size_t size,
+                    struct manifest_vmm *vmm)
+{
+    *vmm = (struct manifest_vmm){
+        .pid = recording->child.pid,
+        .program = recording->settings.program,
+        .version = version(recording),
+        .accelerator = accelerator(&recording->monitor),
+        .command = recording->settings.command,
+        .n_command = recording->settings.n_command,
+        .threads = recording->monitor.threads,
+        .n_threads = recording->monitor.n_threads,
+        .exit = exit_text(recording, buf, size),
+        .qmp = final ? NULL : recording->control,
+    };
+}
+
+static void put_source(const struct vmm_recording *recording, bool final,
+                       const struct manifest_vmm *vmm, struct manifest_source *source)
+{
+    static const char *const declarations[] = {VMM_DECLARATIONS};
+    const struct vmm_log *log = &recording->log;
+
+    *source = (struct manifest_source){
+        .name = "vmm",
+        .layer = "vmm",
+        .host = host_here(),
+        .vmm = vmm,
+        .began = recording->began,
+        .ended = recording->ended,
+        .complete = final,
+        .problems = recording->problems,
+        .n_problems = recording->n_problems,
+    };
+    if (recording->has_declarations) {
+        source->events = declarations;
+        source->n_events = ARRAY_SIZE(declarations);
+    }
+    if (recording->settings.probe->backend == VMM_BACKEND_SIMPLE) {
+        source->kind = "simpletrace";
+        source->path = VMM_SIMPLE;
+        source->clock =
+            (struct manifest_clock){.name = "monotonic", .hz = 1000000000, .host = true};
+    } else {
+        source->kind = "qemu-log";
+        source->path = VMM_LOG;
+        source->clock =
+            (struct manifest_clock){.name = "realtime", .hz = 1000000000, .pairs = VMM_PAIRS};
+        source->lost_known = final;
+        source->lost = log->lost_lines;
+        source->lost_at_end = log->lost_lines;
+    }
+}
+
+int vmm_sources_write(const struct vmm_recording *recording, bool final, struct fault *fault)
+{
+    struct manifest manifest = {0};
+    struct manifest_source *sources, *kernels = NULL;
+    struct manifest_vmm vmm;
+    char end[160];
+    unsigned n = 0;
+    int r = 0;
+
+    if (recording->guests.n > 0)
+        r = guests_put_sources(&recording->guests, final, &manifest.arena, &kernels, &n);
+    sources = r < 0 ? NULL : arena_alloc(&manifest.arena, (n + 1) * sizeof *sources);
+    if (!sources) {
+        manifest_done(&manifest);
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    }
+    put_vmm(recording, final, end, sizeof end, &vmm);
+    put_source(recording, final, &vmm, &sources[0]);
+    if (n > 0)
+        memcpy(&sources[1], kernels, n * sizeof *sources);
+    manifest.sources = sources;
+    manifest.n_sources = n + 1;
+    r = manifest_write(recording->path, &manifest, fault);
+    manifest_done(&manifest);
+    return r;
+}

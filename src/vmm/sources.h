@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The manifest of a virtual machine's recording. */
+
+#include "vmm/recording.h"
+
+#define VMM_FOLDER "vmm"
+#define VMM_LOG "vmm/trace.log"
+#define VMM_SIMPLE "vmm/trace.simple"
+#define VMM_PAIRS "vmm/clock-pairs"
+#define VMM_DECLARATIONS "vmm/trace-events"
+
+/* FINAL: all is known. -errno with FAULT. */
+int vmm_sources_write(const struct vmm_recording *recording, bool final, struct fault *fault);
+
+/* A sentence for whoever reads the trace. */
+void vmm_recording_problem(struct vmm_recording *recording, const char *format, ...) _printf_(2, 3);
