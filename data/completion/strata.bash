@@ -45,7 +45,7 @@ _strata()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
     local strata=${COMP_WORDS[0]} verb=${COMP_WORDS[1]}
-    local help words
+    local help words i
 
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
@@ -59,6 +59,20 @@ _strata()
         return
     fi
     help=$("$strata" "$verb" --help 2>/dev/null)
+
+    # strata record … -- COMMAND…
+    if [ "$verb" = record ]; then
+        for ((i = 2; i < COMP_CWORD; i++)); do
+            [ "${COMP_WORDS[i]}" = -- ] || continue
+            if [ $((i + 1)) -eq "$COMP_CWORD" ]; then
+                mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+            else
+                mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            fi
+            compopt -o filenames 2>/dev/null
+            return
+        done
+    fi
 
     # --format=text|json|csv: bash splits words at the "=".
     [ "$cur" = = ] && cur=

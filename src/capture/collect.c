@@ -56,13 +56,13 @@ static int open_native(struct process *process, const char *path, struct native 
     return 0;
 }
 
-static int check(const struct process *process, struct fault *fault)
+static int check(const struct process *process, bool dead_too, struct fault *fault)
 {
     int alive = process_is_alive(process, fault);
 
     if (alive < 0)
         return alive;
-    if (alive == 0)
+    if (alive == 0 && !dead_too)
         return fault_plain(fault, -ESRCH, process->path,
                            "process %u (%s) has ended; 'strata recover' saves what it left",
                            process->pid, process->program);
@@ -74,11 +74,11 @@ static int check(const struct process *process, struct fault *fault)
     return 0;
 }
 
-int collector_init(struct collector *ret, struct process *process, const char *path,
+int collector_init(struct collector *ret, struct process *process, const char *path, bool dead_too,
                    struct fault *fault)
 {
     struct collector collector = {.process = process, .pidfd = -1, .sleep = SLEEP_MIN};
-    int r = check(process, fault);
+    int r = check(process, dead_too, fault);
 
     if (r >= 0)
         r = process_lock(process, fault);

@@ -15,9 +15,10 @@ struct collector {
 };
 
 /* The trace goes into the folder PATH: a new one, or that which another collector was writing for the
- * same process. -EBUSY: the program writes by itself, or somebody else is at it; -ESRCH: it is dead.
+ * same process. -EBUSY: the program writes by itself, or somebody else is at it; -ESRCH: it is dead, and
+ * not DEAD_TOO; where it is dead the first step takes all, and is the last.
  * PROCESS is borrowed, and was opened to write. */
-int collector_init(struct collector *ret, struct process *process, const char *path,
+int collector_init(struct collector *ret, struct process *process, const char *path, bool dead_too,
                    struct fault *fault);
 void collector_done(struct collector *collector);
 

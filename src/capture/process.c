@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture/rings_folder.h"
 #include "runtime/describe.h"
 
 #define LENGTH_MAX (sizeof(struct process_file) + DESCRIPTIONS_MAX + (1U << 20))
@@ -303,17 +304,13 @@ static void remove_unfinished(const char *folder, const char *file, uint32_t pid
     (void)rmdir(folder);
 }
 
-int process_foreach(const char *parent, int (*function)(const char *path, void *userdata),
-                    void *userdata)
+/* RECORDINGS: in the folders of recordings, too (capture/rings_folder.h). */
+static int foreach_in(const char *parent, bool recordings,
+                      int (*function)(const char *path, void *userdata), void *userdata)
 {
-    char fallback[64];
     struct dirent **entries = NULL;
     int n, r = 0;
 
-    if (!parent) {
-        snprintf(fallback, sizeof(fallback), RINGS_PARENT "%u", (unsigned)geteuid());
-        parent = fallback;
-    }
     n = scandir(parent, &entries, NULL, versionsort);
     if (n < 0)
         return errno == ENOENT ? 0 : -errno;
@@ -332,11 +329,26 @@ int process_foreach(const char *parent, int (*function)(const char *path, void *
                 r = function(path, userdata);
             else
                 remove_unfinished(path, file, pid, start);
+        } else if (r == 0 && recordings &&
+                   strncmp(name, RINGS_FOLDER_PREFIX, strlen(RINGS_FOLDER_PREFIX)) == 0) {
+            if (asprintf(&path, "%s/%s", parent, name) < 0)
+                r = -ENOMEM;
+            else
+                r = foreach_in(path, false, function, userdata);
         }
         free(entries[i]);
     }
     free(entries);
     return r;
+}
+
+int process_foreach(const char *parent, int (*function)(const char *path, void *userdata),
+                    void *userdata)
+{
+    char fallback[64];
+
+    snprintf(fallback, sizeof(fallback), RINGS_PARENT "%u", (unsigned)geteuid());
+    return foreach_in(parent ? parent : fallback, !parent, function, userdata);
 }
 
 /* The N of "ring-N", -1: it is another name. */

@@ -34,7 +34,7 @@ struct recording {
 
 /* ---- The folder ---- */
 
-static int make_folder(const char *folder, bool *ret_made, struct fault *fault)
+int recording_make_folder(const char *folder, bool *ret_made, struct fault *fault)
 {
     DIR *dir;
     struct dirent *entry;
@@ -112,7 +112,7 @@ static int make_all(struct recording *recording, const char *const *tables, unsi
 {
     _cleanup_free_ char *sub = NULL;
     char path[128];
-    int r = make_folder(recording->folder, &recording->made, fault);
+    int r = recording_make_folder(recording->folder, &recording->made, fault);
 
     if (r < 0)
         return r;

@@ -8,6 +8,10 @@
 
 struct recording;
 
+/* Makes FOLDER for a trace, or takes it if it is empty; *ret_made, whether it was made, is left alone where it
+ * was there. -EEXIST: there is something in it; an errno; with FAULT. */
+int recording_make_folder(const char *folder, bool *ret_made, struct fault *fault);
+
 /* Makes FOLDER, or takes it if it is empty; -EEXIST: there is something in it. NAME is the source's, as of
  * manifest.h. TABLES, N of them, are files that declare events of the user's own; they are copied. */
 int recording_new(const char *folder, const char *name, const char *const *tables, unsigned n,

@@ -30,8 +30,10 @@ static const struct option where[] = {
 };
 
 static const struct option record_option_table[] = {
-    {OPTION_STRING, 'o', "output", "FOLDER", "where the trace goes; must be given",
+    {OPTION_STRING, 'o', "output", "FOLDER", "where the trace goes",
      offsetof(struct record_options, output)},
+    {OPTION_STRINGS, 'e', "event", "EVENTS", "these alone: names with * and ?; of Xen also classes",
+     offsetof(struct record_options, events)},
     {OPTION_NUMBER, 't', "time", "SECONDS", "stop then", offsetof(struct record_options, seconds)},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost",
      offsetof(struct record_options, strict)},
@@ -56,8 +58,10 @@ static const struct option_group groups[] = {
 const struct command record_command = {
     .name = "record",
     .summary = "take what is traced, while it runs: programs, or Xen",
-    .operands = "[PID|RINGS]",
-    .about = "With --xen, writes what Xen's trace buffers get, and with it all that decoding\n"
+    .operands = "[PID|RINGS|-- COMMAND…]",
+    .about = "Runs COMMAND, a program that links libstrata, and writes what it traces, and\n"
+             "what those trace that it starts, until they have ended.\n\n"
+             "With --xen, writes what Xen's trace buffers get, and with it all that decoding\n"
              "needs: Xen's version, its clock's rate, the names of domains. Ends by --time or\n"
              "by SIGINT, SIGTERM or SIGHUP, and leaves Xen's event mask as it was. With\n"
              "--buffer, the same from a program that traces as Xen does (strata-percpu(7)):\n"
@@ -182,7 +186,7 @@ static int record(const struct record_options *options, const char *path)
         cmd_fault(&fault);
         return EXIT_COULD_NOT;
     }
-    r = collector_init(&collector, process, options->output, &fault);
+    r = collector_init(&collector, process, options->output, false, &fault);
     if (r >= 0) {
         r = collect(&collector, options, &ended, &fault);
         taken = taker_taken(collector.taker, NULL);
@@ -215,26 +219,66 @@ static int record_attached(const struct record_options *options, int n, char **o
     return record(options, path);
 }
 
+const char *record_output(const struct record_options *options, char *buf, size_t size)
+{
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (options->output)
+        return options->output;
+    if (!localtime_r(&now, &tm) || strftime(buf, size, "strata-%Y%m%d-%H%M%S", &tm) == 0)
+        snprintf(buf, size, "strata-%ld", (long)getpid());
+    return buf;
+}
+
+/* How many words stand behind "--"; -1: it is not there. */
+static int count_command(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0)
+            return argc - i - 1;
+    return -1;
+}
+
+/* One of those that stand in `where`, or a command. */
+static int dispatch(const struct record_options *options, int n_command, int n, char **operands)
+{
+    int wanted = options->attach + options->xen + (options->buffers.name != NULL);
+    char **command = n_command < 0 ? NULL : operands + n;
+
+    if (command && (wanted || n > 0))
+        return cmd_usage_error("record", "a command behind --, and %s, are two things to record",
+                               n > 0 ? operands[0] : "--attach, --xen or --buffer");
+    if (command && !*command)
+        return cmd_usage_error("record", "there is no command behind --");
+    if (command)
+        return record_program(options, command);
+    if (wanted == 0 && n > 0)
+        return cmd_usage_error("record", "what is '%s'? A command stands behind --", operands[0]);
+    if (wanted != 1)
+        return cmd_usage_error("record",
+                               wanted ? "--attach, --xen or --buffer, one at a time"
+                                      : "what? -- COMMAND, --attach, --xen or --buffer is missing");
+    if (!options->output)
+        return cmd_usage_error("record", "where to? --output=FOLDER is missing");
+    if (options->attach)
+        return record_attached(options, n, operands);
+    return record_buffers(options, n, operands);
+}
+
 int cmd_record(int argc, char **argv)
 {
+    int n_command = count_command(argc, argv);
     struct record_options options = {.buffers = RECORD_BUFFERS_DEFAULT};
     int status = EXIT_COULD_NOT;
-    int n, wanted;
+    int n;
 
     if (!options_parse(&record_command, argc, argv, &options, &n, &status))
         return status;
     options.seconds = MIN(options.seconds, UINT32_MAX); /* so that nanoseconds have room */
-    wanted = options.attach + options.xen + (options.buffers.name != NULL);
-    if (wanted != 1)
-        status = cmd_usage_error("record", wanted ? "--attach, --xen or --buffer, one at a time"
-                                                  : "what? --attach, --xen or --buffer is missing");
-    else if (!options.output)
-        status = cmd_usage_error("record", "where to? --output=FOLDER is missing");
-    else if (options.attach)
-        status = record_attached(&options, n, argv + 1);
-    else
-        status = record_buffers(&options, n, argv + 1);
+    argv[1 + n] = NULL;                                 /* behind the command */
+    status = dispatch(&options, n_command, n - MAX(n_command, 0), argv + 1);
     strings_done(&options.buffers.tables);
-    strings_done(&options.buffers.events);
+    strings_done(&options.events);
     return status;
 }

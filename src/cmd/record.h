@@ -8,7 +8,6 @@
 /* Of recording from per-CPU trace buffers. */
 struct record_buffers_options {
     const char *name;      /* of a file of them; NULL: those of Xen */
-    struct strings events; /* words of declare/xen_choice.h; none: all */
     struct strings tables; /* files that declare events */
     const char *cpus;
     uint64_t buffer_size; /* bytes; 0: as it is */
@@ -25,11 +24,18 @@ struct record_buffers_options {
 extern const struct option record_buffers_options[];
 
 struct record_options {
-    const char *output;
+    const char *output; /* NULL, of what is run: record_output() */
     uint64_t seconds;
     bool attach, xen, keep, strict;
+    /* Of Xen words of declare/xen_choice.h, of programs and virtual machine monitors what switches their events
+     * on; none: all, or what is usual there. */
+    struct strings events;
     struct record_buffers_options buffers;
 };
 
-/* An exit status. */
+/* Where the trace goes: what was given, or a name made of this moment, into BUF. */
+const char *record_output(const struct record_options *options, char *buf, size_t size);
+
+/* Each returns an exit status. COMMAND is ended by NULL. */
+int record_program(const struct record_options *options, char **command);
 int record_buffers(const struct record_options *options, int n, char **operands);

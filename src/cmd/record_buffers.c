@@ -19,8 +19,6 @@
 #define MEMBER(m) offsetof(struct record_buffers_options, m)
 
 const struct option record_buffers_options[] = {
-    {OPTION_STRINGS, 'e', "event", "EVENTS", "these alone: classes, names with * and ?, masks",
-     MEMBER(events)},
     {OPTION_STRINGS, 0, "events", "FILE", "declares events of your own; goes into the trace",
      MEMBER(tables)},
     {OPTION_STRING, 0, "cpu", "LIST", "of these CPUs: 0,2-5,7-", MEMBER(cpus)},
@@ -53,17 +51,17 @@ static int read_table(struct xen_table *table, const char *path, struct fault *f
     return xen_custom_read(table, path, fault);
 }
 
-static int choose(const struct record_buffers_options *options, struct xen_choice *choice,
-                  struct fault *fault)
+static int choose(const struct record_buffers_options *options, const struct strings *events,
+                  struct xen_choice *choice, struct fault *fault)
 {
     struct xen_table table = {0};
     int r = xen_table_built_in(&table, fault);
 
     for (unsigned i = 0; r >= 0 && i < options->tables.n; i++)
         r = read_table(&table, options->tables.items[i], fault);
-    for (unsigned i = 0; r >= 0 && i < options->events.n; i++)
-        r = xen_choice_add(choice, &table, options->events.items[i], fault);
-    if (r >= 0 && options->events.n == 0)
+    for (unsigned i = 0; r >= 0 && i < events->n; i++)
+        r = xen_choice_add(choice, &table, events->items[i], fault);
+    if (r >= 0 && events->n == 0)
         r = xen_choice_add_mask(choice, XEN_MASK_ALL, fault);
     xen_table_done(&table);
     return r;
@@ -181,7 +179,7 @@ int record_buffers(const struct record_options *options, int n, char **operands)
         cmd_error("out of memory");
         return EXIT_COULD_NOT;
     }
-    if (choose(&options->buffers, &choice, &fault) < 0) {
+    if (choose(&options->buffers, &options->events, &choice, &fault) < 0) {
         cmd_fault(&fault);
         status = EXIT_USAGE;
     } else {

@@ -32,7 +32,7 @@ for verb in $verbs; do
     awk '/^\.It Fl / {
         sub("^\\.It ", ""); gsub("Fl Fl ", "--"); gsub("Fl ", "-"); sub(" , ", ", ")
         sub(" Ns = Ns .*", "="); print
-    }' "$man/strata-$verb.1" | LC_ALL=C sort >in-man
+    }' "$man/strata-$verb.1" | LC_ALL=C sort -u >in-man
     diff in-help in-man >&2 || {
         echo "the help of strata $verb (<) and its page (>) do not have the same options" >&2
         exit 1

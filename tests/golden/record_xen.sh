@@ -57,7 +57,7 @@ rm raw
 run 2 "$strata" record --xen
 says 'where to? --output=FOLDER is missing'
 run 2 "$strata" record -o trace
-says 'what? --attach'
+says 'what? -- COMMAND, --attach'
 run 2 "$strata" record --xen --attach -o trace
 says 'one at a time'
 run 2 "$strata" record --xen -o trace 17

@@ -1,0 +1,200 @@
+#!/bin/sh
+# strata record -- PROGRAM: what a program, and what it starts, emits arrives, once, in its order, however they
+# end and however the recorder does. $EMIT, $VICTIM: tests/runtime.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+pid= mounted=
+ended() {
+    [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
+    [ -z "$mounted" ] || umount "$mounted"
+    rm -rf "$work"
+}
+trap ended EXIT
+cd "$work"
+unset STRATA_TRACE
+strata=$STRATA_BIN/strata
+rings=/dev/shm/strata-$(id -u)
+
+fail() {
+    echo "record_program: $case: $*" >&2
+    exit 1
+}
+
+wait_for() {
+    n=0
+    until eval "$1"; do
+        n=$((n + 1))
+        [ $n -lt 1200 ] || fail "waited in vain for: $1"
+        sleep 0.05
+    done
+}
+
+# No rings are left whose trace is one of ours.
+nothing_left() {
+    for process in "$rings"/record-*/*/process; do
+        [ ! -e "$process" ] || ! grep -q -F "$work" "$process" || fail "left: $process"
+    done
+}
+
+# STATUS WORDS…: runs and compares the exit status.
+expect() {
+    wanted=$1
+    shift
+    status=0
+    "$@" >out 2>told || status=$?
+    [ $status -eq "$wanted" ] || fail "$*: exit status $status: $(cat out told)"
+}
+
+case=whole
+expect 0 "$strata" record -o trace -- "$EMIT" 3000 2
+mv out emitted
+grep -q ': 6000 events written to trace/program$' told || fail "$(cat told)"
+"$strata" report --format json trace >shown
+python3 "$here/../runtime/compare.py" strata emitted shown || fail compare.py
+grep -q '"complete": true' trace/trace.json || fail "$(cat trace/trace.json)"
+grep -q '"exit": "status 0"' trace/trace.json || fail "$(cat trace/trace.json)"
+"$strata" info trace | grep -q '^  complete  *yes' || fail "$("$strata" info trace)"
+nothing_left
+
+# Times are the host's, within what the trace says, of its clock as of others.
+case=clock
+python3 - trace/trace.json <<'EOF' || fail "the clock"
+import json, sys
+clock = json.load(open(sys.argv[1]))["sources"][0]["clock"]
+assert clock["host"] and clock["name"] == "monotonic" and clock["hz"] == 1000000000, clock
+# A machine that is busy may take us off the CPU within a reading, but hardly within eight.
+assert clock.get("error_ns", 0) < 1000000, clock
+EOF
+before=$(python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC))')
+expect 0 "$strata" record -o clock -- "$EMIT" 10 1
+after=$(python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC))')
+"$strata" report --format json clock | sed 's/.*"time_ns":\([0-9]*\).*/\1/' >times
+[ "$(wc -l <times)" -eq 10 ] || fail "$(wc -l <times) events"
+while read -r t; do
+    [ "$t" -ge "$before" ] && [ "$t" -le "$after" ] || fail "$t is not between $before and $after"
+done <times
+
+# Which events: those of -e, and what STRATA_TRACE says.
+case=events
+expect 0 "$strata" record -o words -e emit_words -- "$EMIT" 600 1
+[ "$("$strata" report words | grep -vc ' emit_words: ')" -eq 0 ] || fail "others than emit_words"
+[ "$("$strata" report words | wc -l)" -gt 0 ] || fail "no events"
+expect 0 env STRATA_TRACE=emit_text "$strata" record -o text -- "$EMIT" 600 1
+[ "$("$strata" report text | grep -vc ' emit_text: ')" -eq 0 ] || fail "others than emit_text"
+expect 0 "$strata" record -o several -e 'emit_words,emit_m*' -e emit_text -- "$EMIT" 600 1
+[ "$("$strata" report several | grep -vcE ' emit_(words|mixed|text): ')" -eq 0 ] || fail "others than these"
+[ "$("$strata" report several | grep -cE ' emit_(mixed|text): ')" -gt 0 ] || fail "not all of these"
+
+# Its exit status is ours; its standard output has nothing of us.
+case=status
+expect 7 "$strata" record -o status -- sh -c "'$EMIT' 60 1 >emitted; echo said; exit 7"
+[ "$(cat out)" = said ] || fail "$(cat out)"
+grep -q 'status 7' told || fail "$(cat told)"
+
+# Children, also those that live longer than it, and a program that it becomes.
+case=children
+expect 0 "$strata" record -o children -- sh -c "'$EMIT' 600 1 >/dev/null & '$EMIT' 600 1 >/dev/null; exec '$EMIT' 300 1"
+[ "$("$strata" report children | wc -l)" -eq 1500 ] || fail "$("$strata" report children | wc -l) events: $(cat told)"
+[ "$(ls -d children/program children/program-* | wc -l)" -eq 3 ] || fail "$(ls children)"
+nothing_left
+
+# Nothing to record.
+case=nothing
+expect 1 "$strata" record -o none -- true
+grep -q 'nothing was recorded: no process had a ring' told || fail "$(cat told)"
+[ ! -e none ] || fail "it made a folder"
+expect 127 "$strata" record -o none -- ./no-such-program
+grep -q 'no-such-program.*No such file' told || fail "$(cat told)"
+[ ! -e none ] || fail "it made a folder"
+expect 126 "$strata" record -o none -- /dev/null
+expect 1 "$strata" record -o trace -- "$EMIT" 3 1
+grep -q 'there is something in this folder' told || fail "$(cat told)"
+expect 2 "$strata" record -o none --
+expect 2 "$strata" record -o none --xen -- true
+expect 2 "$strata" record -o none true
+nothing_left
+
+# Without a name, one is made.
+case=name
+mkdir unnamed
+(cd unnamed && "$strata" record -- "$EMIT" 60 1 >/dev/null 2>told && rm told && [ -e strata-*/trace.json ]) || fail "$(ls unnamed)"
+
+# Killed: every event that it had committed is there.
+case=killed
+rm -rf trace
+"$strata" record -o trace -- "$VICTIM" run counters 2 1 500 >out 2>told &
+pid=$!
+wait_for '[ -s trace/program/stream-1 ]'
+kill -KILL "$(cat /proc/$pid/task/$pid/children)"
+status=0
+wait $pid || status=$?
+pid=
+[ $status -eq 137 ] || fail "exit status $status: $(cat told)"
+grep -q 'killed by signal 9' told || fail "$(cat told)"
+"$VICTIM" check counters trace/program >checked 2>&1 || fail "$(cat checked told)"
+nothing_left
+
+# Told to end: it tells the program.
+for signal in TERM INT HUP; do
+    case=SIG$signal
+    rm -rf trace
+    # (A shell lets what it puts behind it ignore SIGINT.)
+    python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$strata" record -o trace -- "$VICTIM" run counters 2 0 500 >out 2>told &
+    pid=$!
+    wait_for '[ -s trace/program/stream-1 ]'
+    kill -$signal $pid
+    status=0
+    wait $pid || status=$?
+    pid=
+    [ $status -gt 128 ] || fail "exit status $status: $(cat told)"
+    "$VICTIM" check counters trace/program >checked 2>&1 || fail "$(cat checked told)"
+done
+case=time
+rm -rf trace
+expect 143 "$strata" record -o trace -t 1 -- "$VICTIM" run counters 1 0 500
+"$VICTIM" check counters trace/program >checked 2>&1 || fail "$(cat checked told)"
+nothing_left
+
+# The recorder is killed: its trace opens, the program goes on, and what it leaves is found.
+case=abandoned
+rm -rf trace
+"$strata" record -o trace -- "$VICTIM" run counters 1 0 500 >out 2>told &
+pid=$!
+wait_for '[ -s trace/program/stream-0 ] && [ -e trace/trace.json ]'
+child=$(tr -d " " </proc/$pid/task/$pid/children)
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+pid=$child
+"$strata" report trace >shown 2>told || fail "$(cat told)"
+[ -s shown ] || fail "no events"
+grep -q 'did not come to its end' told || fail "$(cat told)"
+kill -KILL $pid
+wait_for "! kill -0 $pid 2>/dev/null"
+"$strata" recover "$pid" >told 2>&1 || fail "$(cat told)"
+grep -q 'recovered into its trace' told || fail "$(cat told)"
+pid=
+"$VICTIM" check counters trace/program >checked 2>&1 || fail "$(cat checked told)"
+expect 0 "$strata" record -o next -- "$EMIT" 6 1
+nothing_left
+
+# The disk is full: the program does not notice, and all is counted.
+case=full
+mkdir small
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=256k none small 2>/dev/null; then
+    mounted=$work/small
+    expect 1 "$strata" record -o small/trace -- "$EMIT" 20000 1
+    grep -q '^  [1-9][0-9]* events were lost: they could not be written: No space left' told || fail "$(cat told)"
+    [ "$(wc -l <out)" -eq 20000 ] || fail "the program did not come to its end"
+    "$strata" report small/trace >shown 2>told.shown || true
+    written=$(sed -n 's/.*: \([0-9]*\) events written to.*/\1/p' told)
+    [ "$(grep -vc LOST shown)" -eq "$written" ] || fail "$(grep -vc LOST shown) events are shown, $written were written"
+    umount small
+    mounted=
+    nothing_left
+else
+    echo "record_program: SKIPPED in part: no small file system can be mounted" >&2
+fi
