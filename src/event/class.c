@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "event/class.h"
 
+#include <errno.h>
+#include <string.h>
+
 const char *value_name_more(const struct value_names *names, uint64_t v)
 {
     uint32_t low = 0;
@@ -27,4 +30,15 @@ const char *layer_name(enum layer layer)
     case LAYER_PROGRAM: break;
     }
     return "program";
+}
+
+int layer_by_name(const char *name, enum layer *ret_layer)
+{
+    for (unsigned i = 0; i < LAYERS; i++) {
+        if (strcmp(name, layer_name((enum layer)i)) == 0) {
+            *ret_layer = (enum layer)i;
+            return 0;
+        }
+    }
+    return -EINVAL;
 }

@@ -100,6 +100,9 @@ enum layer {
 
 /* "vmm", "hypervisor", "guest", "host", "program". */
 const char *layer_name(enum layer layer);
+#define LAYERS 5
+/* The one that is called NAME; -EINVAL: none is. */
+int layer_by_name(const char *name, enum layer *ret_layer);
 
 /* One capture of one tracer: what its events have in common. */
 struct origin {

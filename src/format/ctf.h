@@ -19,6 +19,9 @@ struct ctf_trace;
 int ctf_trace_new(const char *path, const char *metadata_path, const char *text, size_t len,
                   struct catalogue *catalogue, struct ctf_trace **ret, struct fault *fault);
 
+/* When events of ORIGIN, a trace in CTF, are told to be whose clock showed TICKS. */
+int64_t ctf_time_of(const struct origin *origin, int64_t ticks);
+
 /* Takes IN over, also when it fails. A source of the events of one stream. -ENOMEM. */
 int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct reader_options *options,
                     struct source **ret_source, struct fault *fault);

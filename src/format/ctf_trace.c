@@ -131,3 +131,8 @@ int ctf_trace_new(const char *path, const char *metadata_path, const char *text,
     *ret = trace;
     return 0;
 }
+
+int64_t ctf_time_of(const struct origin *origin, int64_t ticks)
+{
+    return ctf_to_ns(container_of(origin, const struct ctf_trace, origin), (uint64_t)ticks);
+}

@@ -41,28 +41,37 @@ static bool find_file(char *buf)
     return false;
 }
 
+int events_files_add(struct events_files *files, const char *path, struct fault *fault)
+{
+    /* Reading needs no types but strings; old trees have types of their own. */
+    files->declarations.rules = DECLARE_ANY_TYPE;
+    return declarations_read(&files->declarations, path, NULL, NULL, fault);
+}
+
+int events_files_finish(struct events_files *files, struct fault *fault)
+{
+    int r = qemu_events_init(&files->declarations, &files->events);
+
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "out of memory");
+    files->found = true;
+    return 0;
+}
+
 static int read_files(struct events_files *files, const struct trace_options *options,
                       struct fault *fault)
 {
     char path[PATH_ROOM];
     int r = 0;
 
-    /* Reading needs no types but strings; old trees have types of their own. */
-    files->declarations.rules = DECLARE_ANY_TYPE;
     if (options->n_events == 0) {
         if (!find_file(path))
             return 0;
-        r = declarations_read(&files->declarations, path, NULL, NULL, fault);
+        r = events_files_add(files, path, fault);
     }
     for (unsigned i = 0; i < options->n_events && r >= 0; i++)
-        r = declarations_read(&files->declarations, options->events[i], NULL, NULL, fault);
-    if (r < 0)
-        return r;
-    r = qemu_events_init(&files->declarations, &files->events);
-    if (r < 0)
-        return fault_plain(fault, r, NULL, "out of memory");
-    files->found = true;
-    return 0;
+        r = events_files_add(files, options->events[i], fault);
+    return r < 0 ? r : events_files_finish(files, fault);
 }
 
 int events_files_get(struct events_files *files, const struct trace_options *options, bool needed,

@@ -1,86 +1,319 @@
 /* SPDX-License-Identifier: MIT */
-/* Guests' clocks, and how they relate to the host's. */
+/* The clocks of captures, and the one timeline that they are put on: the host's CLOCK_MONOTONIC. */
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "format/ctf.h"
 #include "timeline/relate.h"
 #include "trace/open.h"
 
-static int read_pairs(const struct opening *opening, uint64_t hz, struct relation **ret,
-                      struct fault *fault)
+/* ---- How one clock relates to its host's ---- */
+
+/* Keeps a printf-like reason why PART has no place on a timeline. -ENOMEM. */
+_printf_(3, 4) static int unrelated(struct trace *trace, struct trace_part *part,
+                                    const char *format, ...)
 {
-    const char *pairs = opening->recorded ? opening->recorded->clock.pairs : NULL;
-    _cleanup_free_ struct relation *relation = NULL;
-    _cleanup_free_ char *path = NULL;
+    char why[1200];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    part->unrelated = arena_strdup(&trace->catalogue.arena, why);
+    return part->unrelated ? 0 : -ENOMEM;
+}
+
+/* What tells the host of a recorded source from others: its boot id; where that is not known, the one of others in
+ * its folder, or else the folder. */
+static const char *find_host(const struct trace_part *part)
+{
+    const struct manifest *manifest = part->manifest;
+
+    if (part->recorded->host && part->recorded->host->boot_id)
+        return part->recorded->host->boot_id;
+    for (unsigned i = 0; i < manifest->n_sources; i++)
+        if (manifest->sources[i].host && manifest->sources[i].host->boot_id)
+            return manifest->sources[i].host->boot_id;
+    return part->path;
+}
+
+/* The pairs of a trace in CTF are of its clock's ticks, but its reader tells times in ns. */
+static int convert_pairs(const struct trace_part *part, struct relation *relation,
+                         struct fault *fault)
+{
+    struct relation of_ns;
     int r;
 
-    if (!pairs)
-        return fault_plain(fault, -ENODATA, opening->given,
-                           "nothing relates its clock to the host's; --host-time is for traces "
-                           "that 'strata collect' made of guests whose clock could be read");
-    relation = calloc(1, sizeof *relation);
-    if (!relation)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    r = manifest_resolve(opening->given, pairs, &path, fault);
-    if (r >= 0)
-        r = relation_read(path, hz, relation, fault);
+    for (unsigned i = 0; i < relation->n; i++)
+        relation->pairs[i].ticks = ctf_time_of(part->origin, relation->pairs[i].ticks);
+    r = relation_of_pairs(relation->pairs, relation->n, part->path, NANOSECONDS, &of_ns, fault);
     if (r < 0)
         return r;
-    *ret = TAKE_PTR(relation);
+    relation_done(relation);
+    *relation = of_ns;
     return 0;
 }
 
-int host_time_open(struct opening *opening, unsigned first_origin, struct relation **ret_relation,
-                   struct fault *fault)
+static int read_pairs(const struct trace_part *part, struct relation *ret, struct fault *fault)
 {
-    struct catalogue *catalogue = &opening->trace->catalogue;
-    bool wanted = opening->options->host_time;
-    bool is_host = true;
-    struct relation *relation = NULL;
+    _cleanup_free_ char *path = NULL;
+    uint64_t hz = part->origin->clock.hz;
+    int r = manifest_resolve(part->path, part->recorded->clock.pairs, &path, fault);
+
+    if (r >= 0)
+        r = relation_read(path, hz ? hz : part->recorded->clock.hz, ret, fault);
+    if (r >= 0 && strcmp(part->origin->format, "ctf") == 0) {
+        r = convert_pairs(part, ret, fault);
+        if (r < 0)
+            relation_done(ret);
+    }
+    return r;
+}
+
+/* The moments at which the recording began and ended are pairs of the time stamp counter and the host's clock. */
+static int take_moments(const struct trace_part *part, struct relation *ret, struct fault *fault)
+{
+    const struct manifest_moment *moments[] = {&part->recorded->began, &part->recorded->ended};
+    struct relation_pair pairs[ARRAY_SIZE(moments)];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(moments); i++)
+        if (moments[i]->tsc && moments[i]->error_ns)
+            pairs[n++] = (struct relation_pair){.host_ns = moments[i]->monotonic_ns,
+                                                .ticks = (int64_t)moments[i]->tsc,
+                                                .error_ns = moments[i]->error_ns};
+    return relation_of_pairs(pairs, n, part->path, part->origin->clock.hz, ret, fault);
+}
+
+/* All buffers of a part are stamped by one clock, or nothing can be told of them together. */
+static bool has_one_clock(const struct trace *trace, const struct trace_part *part)
+{
+    for (unsigned i = 1; i < part->n_origins; i++) {
+        const struct clock *clock = &trace->catalogue.origins[part->first_origin + i]->clock;
+
+        if (strcmp(clock->name, part->origin->clock.name) != 0 ||
+            clock->hz != part->origin->clock.hz)
+            return false;
+    }
+    return true;
+}
+
+static int find_relation(struct trace *trace, struct trace_part *part)
+{
+    const struct manifest_clock *clock = &part->recorded->clock;
+    bool by_moments = !clock->pairs && strcmp(part->origin->clock.name, "tsc") == 0 &&
+                      part->recorded->began.tsc && part->recorded->began.error_ns;
+    struct relation relation;
+    struct fault fault;
+    char why[1024];
     int r;
 
-    for (unsigned i = first_origin; i < catalogue->n_origins; i++)
-        is_host = is_host && strcmp(catalogue->origins[i]->clock.name, "monotonic") == 0;
-    if (!opening->recorded || !opening->recorded->guest) {
-        /* The host's own traces are in its time already. */
-        if (!wanted || is_host)
-            return 0;
-    } else if (!wanted && !opening->recorded->clock.pairs) {
-        return 0;
-    }
-    r = read_pairs(opening, catalogue->origins[first_origin]->clock.hz, &relation, fault);
-    if (r < 0) {
-        /* Who does not want the host's time can do without. */
-        if (!wanted && r != -ENOMEM) {
-            fault_clear(fault);
-            return 0;
-        }
+    fault_clear(&fault);
+    if (!clock->pairs && !by_moments)
+        return unrelated(trace, part,
+                         "the recording does not tell how its clock relates to the host's");
+    r = by_moments ? take_moments(part, &relation, &fault) : read_pairs(part, &relation, &fault);
+    if (r == -ENOMEM)
         return r;
+    if (r < 0) {
+        fault_print(&fault, why, sizeof why);
+        return unrelated(trace, part, "%s", why);
     }
-    *ret_relation = relation;
-    for (unsigned i = first_origin; i < catalogue->n_origins; i++) {
-        struct clock *clock = &catalogue->origins[i]->clock;
-
-        if (wanted)
-            *clock = (struct clock){"monotonic", NANOSECONDS};
-        else if (clock->hz == 0)
-            clock->hz = relation->hz;
+    part->relation = malloc(sizeof *part->relation);
+    if (!part->relation) {
+        relation_done(&relation);
+        return -ENOMEM;
     }
-    for (unsigned i = 0; wanted && i < opening->n_sources; i++) {
-        struct source *source = opening->sources[i];
+    *part->relation = relation;
+    /* What counts cycles at an unknown rate: this is one. */
+    for (unsigned i = 0; i < part->n_origins; i++) {
+        struct clock *own = &trace->catalogue.origins[part->first_origin + i]->clock;
 
-        opening->sources[i] = NULL;
-        if (relate_open(source, relation, &opening->sources[i]) < 0)
-            return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        if (own->hz == 0 && clock->pairs)
+            own->hz = relation.hz;
     }
     return 0;
 }
 
-const char *host_time_of(const struct trace *trace, const struct trace_part *part)
+int host_time_find(struct trace *trace, struct trace_part *part)
 {
-    if (trace->host_time)
-        return "host";
-    return part->recorded && part->recorded->guest && part->recorded->guest->boot_id
-               ? part->recorded->guest->boot_id
-               : "";
+    const struct clock *clock = &part->origin->clock;
+    struct stat st;
+
+    if (!has_one_clock(trace, part))
+        return unrelated(trace, part, "its buffers have different clocks");
+    if (!part->recorded)
+        return unrelated(trace, part, "nothing tells on which host it was recorded");
+    part->host = find_host(part);
+    /* Of a log that is empty nothing is known, and nothing need be. */
+    if (strcmp(clock->name, "line") == 0 && (stat(part->origin->path, &st) < 0 || st.st_size > 0))
+        return unrelated(trace, part, "its lines have no times");
+    if (!part->recorded->clock.host)
+        return find_relation(trace, part);
+    if (clock->hz != NANOSECONDS)
+        return unrelated(trace, part,
+                         "it is said to have the host's clock, but does not count nanoseconds");
+    part->on_host_clock = true;
+    part->host_error_ns = (uint32_t)MIN(part->recorded->clock.error_ns, (int64_t)UINT32_MAX);
+    return 0;
+}
+
+/* ---- One timeline ---- */
+
+/* Guests boot by themselves: their clocks have nothing in common, even by the same name. */
+static const char *machine_of(const struct trace_part *part)
+{
+    const struct manifest_guest *guest = part->recorded ? part->recorded->guest : NULL;
+
+    return guest && guest->boot_id ? guest->boot_id : "";
+}
+
+static bool same_host(const struct trace_part *a, const struct trace_part *b)
+{
+    return !a->host || !b->host || strcmp(a->host, b->host) == 0;
+}
+
+static bool same_clock(const struct trace_part *a, const struct trace_part *b)
+{
+    return strcmp(a->origin->clock.name, b->origin->clock.name) == 0 &&
+           a->origin->clock.hz == b->origin->clock.hz && strcmp(machine_of(a), machine_of(b)) == 0;
+}
+
+/* Whether all is of one clock as it is. */
+static bool is_one_clock(const struct trace *trace)
+{
+    const struct trace_part *parts = trace->parts;
+
+    for (unsigned i = 0; i < trace->n_parts; i++)
+        if (!has_one_clock(trace, &parts[i]) || !same_clock(&parts[0], &parts[i]) ||
+            (trace->n_parts > 1 && !same_host(&parts[0], &parts[i])))
+            return false;
+    return true;
+}
+
+/* "trace", or "the source 'qemu' of trace". */
+static const char *name_of(const struct trace_part *part, char *buf, size_t size)
+{
+    if (!part->recorded)
+        return part->path;
+    snprintf(buf, size, "the source '%s' of %s", part->recorded->name, part->path);
+    return buf;
+}
+
+/* PART and OTHER cannot be put on one timeline, because of WHY. */
+static int refuse(const struct trace_part *part, const struct trace_part *other, const char *why,
+                  struct fault *fault)
+{
+    char a[512], b[512];
+
+    if (part == other)
+        return fault_plain(fault, -EINVAL, part->path, "cannot be put in one order: %s", why);
+    return fault_plain(
+        fault, -EINVAL, part->path,
+        "the clock (%s) of %s is another than that (%s) of %s, so the two cannot be "
+        "put in one order: %s; 'strata merge' relates captures that were taken apart, "
+        "or show them one by one%s",
+        part->origin->clock.name, name_of(part, a, sizeof a), other->origin->clock.name,
+        name_of(other, b, sizeof b), why, part->recorded || other->recorded ? " (--source)" : "");
+}
+
+/* What the user says to be the host's clock, though nothing in it does. */
+static bool may_be_host_clock(const struct trace_part *part)
+{
+    return (!part->recorded || !part->recorded->guest) &&
+           strcmp(part->origin->clock.name, "monotonic") == 0 &&
+           part->origin->clock.hz == NANOSECONDS;
+}
+
+/* Whether PART can be put on the timeline; else a reason. */
+static bool is_related(const struct trace_part *part, bool wanted)
+{
+    return !part->unrelated || (wanted && may_be_host_clock(part));
+}
+
+static const char *another_host(const struct trace_part *a, const struct trace_part *b, char *buf,
+                                size_t size)
+{
+    const struct manifest_host *x = a->recorded->host, *y = b->recorded->host;
+
+    if (x && y && x->name && y->name && strcmp(x->name, y->name) != 0)
+        snprintf(buf, size, "they were recorded on different hosts (%s, %s)", x->name, y->name);
+    else if (x && y && x->boot_id && y->boot_id)
+        snprintf(buf, size,
+                 "they were recorded on different hosts, or their host was started anew "
+                 "between them");
+    else
+        snprintf(buf, size, "nothing tells that they were recorded on the same host");
+    return buf;
+}
+
+/* Whether all can be put on one timeline. */
+static int check(const struct trace *trace, bool wanted, struct fault *fault)
+{
+    const struct trace_part *parts = trace->parts;
+    const struct trace_part *known = NULL;
+    char why[600];
+
+    for (unsigned i = 0; i < trace->n_parts; i++) {
+        const struct trace_part *part = &parts[i];
+
+        if (!is_related(part, wanted)) {
+            /* The one that it differs from is the first, or, if it is that, any other. */
+            const struct trace_part *other = &parts[0];
+
+            for (unsigned j = 1; j < trace->n_parts && (other == part || same_clock(part, other));
+                 j++)
+                other = &parts[j];
+            if (wanted)
+                return fault_plain(fault, -EINVAL, part->path,
+                                   "nothing relates its clock to the host's: %s", part->unrelated);
+            if (!part->recorded && may_be_host_clock(part)) {
+                snprintf(why, sizeof why, "%s (if it was on the same, --host-time says so)",
+                         part->unrelated);
+                return refuse(part, other, why, fault);
+            }
+            return refuse(part, other, part->unrelated, fault);
+        }
+        if (part->host && known && !same_host(known, part))
+            return refuse(part, known, another_host(known, part, why, sizeof why), fault);
+        if (part->host && !known)
+            known = part;
+    }
+    return 0;
+}
+
+static int put_on_timeline(struct trace *trace, struct trace_part *part)
+{
+    for (unsigned i = 0; i < part->n_origins; i++)
+        trace->catalogue.origins[part->first_origin + i]->clock =
+            (struct clock){"monotonic", NANOSECONDS};
+    if (!part->relation && part->host_error_ns == 0)
+        return 0;
+    for (unsigned i = 0; i < part->n_sources; i++) {
+        struct source *source = part->sources[i];
+        int r;
+
+        part->sources[i] = NULL;
+        r = part->relation ? relate_open(source, part->relation, &part->sources[i])
+                           : relate_error_open(source, part->host_error_ns, &part->sources[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int host_time_settle(struct trace *trace, bool wanted, struct fault *fault)
+{
+    int r;
+
+    if (!wanted && is_one_clock(trace))
+        return 0;
+    r = check(trace, wanted, fault);
+    for (unsigned i = 0; i < trace->n_parts && r >= 0; i++)
+        r = put_on_timeline(trace, &trace->parts[i]);
+    trace->host_time = r >= 0;
+    return r;
 }

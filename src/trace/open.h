@@ -11,6 +11,7 @@
 
 /* The trace-events declarations, read when the first capture wants them. */
 struct events_files {
+    struct events_files *next; /* of the same trace */
     bool tried;
     bool found;
     struct declarations declarations;
@@ -24,9 +25,12 @@ struct opening {
     const char *path;  /* of the capture */
     const char *given; /* by the user: the same, or the recorded folder that it lies in */
     const struct manifest_source *recorded; /* what the folder tells, or NULL */
+    const struct manifest *manifest;        /* the folder's, or NULL */
     enum capture_kind kind;
-    struct input input;     /* at its beginning; a folder has none (fd -1) */
-    bool done;              /* part of a capture that an opening before it made */
+    struct input input; /* at its beginning; a folder has none (fd -1) */
+    bool done;          /* part of a capture that an opening before it made */
+    /* As the user said, and that what the recorder left unfinished ends somewhere is no damage. */
+    struct reader_options reader;
     struct opening *others; /* those behind this one */
     unsigned n_others;
     struct source **sources; /* owned */
@@ -57,16 +61,20 @@ void opening_set(struct opening *opening, struct source **sources, unsigned n);
  * without, *ret_events is then NULL. */
 int events_files_get(struct events_files *files, const struct trace_options *options, bool needed,
                      const char *path, const struct qemu_events **ret_events, struct fault *fault);
+/* The same by hand: adds what the file PATH declares, and, when all is added, makes it of use. */
+int events_files_add(struct events_files *files, const char *path, struct fault *fault);
+int events_files_finish(struct events_files *files, struct fault *fault);
 void events_files_done(struct events_files *files);
 
-/* What relates the clock of OPENING's sources, whose origins are those from FIRST_ORIGIN on, to the host's;
- * where the user wants it, they tell times of the host from here on. *RET_RELATION is for the part to keep
- * (malloc; left alone where there is none), also when it fails. */
-struct relation;
-int host_time_open(struct opening *opening, unsigned first_origin, struct relation **ret_relation,
-                   struct fault *fault);
-/* Whose clocks PART's are: those of parts with other ones cannot be compared, even by the same name. */
-const char *host_time_of(const struct trace *trace, const struct trace_part *part);
+/* Finds out how the clock of PART, which is open, relates to its host's. -ENOMEM. */
+int host_time_find(struct trace *trace, struct trace_part *part);
+/* When all parts are open: sees whether their clocks are one, and if they are not, or with WANTED, makes all times
+ * the host's. -EINVAL with FAULT: they cannot be put on one timeline; -ENOMEM. */
+int host_time_settle(struct trace *trace, bool wanted, struct fault *fault);
+
+/* Puts vCPUs into the events of PART that are of a thread that runs one, as the manifest of its folder tells.
+ * -ENOMEM. */
+int vcpus_identify(struct trace *trace, struct trace_part *part);
 
 /* Each takes opening->input over, or leaves it to whoever closes the opening. */
 int open_simpletrace(struct opening *opening, struct fault *fault);

@@ -10,8 +10,8 @@ int open_ctf_folder(struct opening *opening, struct fault *fault)
     unsigned n;
     int r;
 
-    r = ctf_open_folder(opening->path, &opening->trace->catalogue, &opening->options->reader,
-                        &sources, &n, fault);
+    r = ctf_open_folder(opening->path, &opening->trace->catalogue, &opening->reader, &sources, &n,
+                        fault);
     if (r < 0)
         return r;
     opening_set(opening, sources, n);

@@ -1,15 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 /* What QEMU's trace backends wrote. */
 
+#include <string.h>
+
 #include "format/qemu_log.h"
 #include "format/simpletrace.h"
 #include "trace/open.h"
+
+/* The declarations that were recorded with OPENING, or left alone: there are none, or they cannot be read, which
+ * is noted. Those that the user names go before them. */
+static int get_recorded(const struct opening *opening, const struct qemu_events **ret_events)
+{
+    const struct manifest_source *recorded = opening->recorded;
+    struct trace *trace = opening->trace;
+    struct events_files *files;
+    struct fault fault;
+    char why[1024];
+    int r = 0;
+
+    if (!recorded || recorded->n_events == 0 || opening->options->n_events > 0)
+        return 0;
+    files = calloc(1, sizeof *files);
+    if (!files)
+        return -ENOMEM;
+    fault_clear(&fault);
+    for (unsigned i = 0; i < recorded->n_events && r >= 0; i++) {
+        _cleanup_free_ char *path = NULL;
+
+        r = manifest_resolve(opening->given, recorded->events[i], &path, &fault);
+        if (r >= 0)
+            r = events_files_add(files, path, &fault);
+    }
+    if (r >= 0)
+        r = events_files_finish(files, &fault);
+    if (r < 0) {
+        events_files_done(files);
+        free(files);
+        if (r == -ENOMEM)
+            return r;
+        trace->n_missing++;
+        fault_print(&fault, why, sizeof why);
+        return trace_note(trace, "what declares the events of '%s' is left out: %s", recorded->name,
+                          why);
+    }
+    files->next = trace->events->next;
+    trace->events->next = files;
+    *ret_events = &files->events;
+    return 0;
+}
+
+/* The declarations for OPENING. */
+static int get_events(const struct opening *opening, bool needed,
+                      const struct qemu_events **ret_events, struct fault *fault)
+{
+    const struct qemu_events *events = NULL;
+    int r = get_recorded(opening, &events);
+
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "out of memory");
+    if (!events)
+        return events_files_get(opening->trace->events, opening->options, needed, opening->path,
+                                ret_events, fault);
+    *ret_events = events;
+    return 0;
+}
 
 int open_simpletrace(struct opening *opening, struct fault *fault)
 {
     struct trace *trace = opening->trace;
     struct simpletrace_options options = {.no_header = opening->options->no_header,
-                                          .reader = opening->options->reader};
+                                          .reader = opening->reader};
     const struct input *in = &opening->input;
     struct source *source;
     bool needed;
@@ -17,8 +77,7 @@ int open_simpletrace(struct opening *opening, struct fault *fault)
 
     /* Version 4 says which event has which number; the older ones have only the number. */
     needed = options.no_header || simpletrace_is_old(input_at(in), input_buffered(in));
-    r = events_files_get(trace->events, opening->options, needed, opening->path, &options.events,
-                         fault);
+    r = get_events(opening, needed, &options.events, fault);
     if (r < 0)
         return r;
     if (!options.events)
@@ -35,7 +94,7 @@ int open_qemu_log(struct opening *opening, struct fault *fault)
     struct source *source;
     int r;
 
-    r = events_files_get(trace->events, opening->options, false, opening->path, &events, fault);
+    r = get_events(opening, false, &events, fault);
     if (r < 0)
         return r;
     if (!events)

@@ -152,7 +152,7 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
 
 /* By how much times may be wrong when they are told in the host's: in the middle between two pairs, where
  * they are the most, at the best and at the worst. */
-static void put_relation(const struct facts *facts, struct relation *relation)
+static void put_relation(const struct facts *facts, const struct relation *relation)
 {
     int64_t least = INT64_MAX, most = 0;
     char text[160];

@@ -66,10 +66,11 @@ static int note_state(struct trace *trace, const char *folder, const struct mani
     return r;
 }
 
-static int add_source(struct trace *trace, const char *folder, const struct manifest_source *source,
-                      struct opening **openings, unsigned *n, struct fault *fault)
+static int add_source(struct trace *trace, const char *folder, const struct manifest *manifest,
+                      const struct manifest_source *source, struct opening **openings, unsigned *n,
+                      struct fault *fault)
 {
-    struct opening opening = {.given = folder, .recorded = source};
+    struct opening opening = {.given = folder, .recorded = source, .manifest = manifest};
     _cleanup_free_ char *path = NULL;
     int r = manifest_resolve(folder, source->path, &path, fault);
 
@@ -99,7 +100,7 @@ static int add_sources(struct trace *trace, const struct manifest *manifest,
             continue;
         wanted++;
         fault_clear(&missing);
-        r = add_source(trace, folder, source, openings, n, &missing);
+        r = add_source(trace, folder, manifest, source, openings, n, &missing);
         if (r >= 0)
             continue;
         if (r == -ENOMEM)

@@ -36,9 +36,12 @@ struct trace *trace_free(struct trace *trace)
             relation_done(part->relation);
         free(part->relation);
     }
-    if (trace->events) {
+    while (trace->events) {
+        struct events_files *next = trace->events->next;
+
         events_files_done(trace->events);
         free(trace->events);
+        trace->events = next;
     }
     for (unsigned i = 0; i < trace->n_xen_tables; i++) {
         xen_table_done(trace->xen_tables[i]);
@@ -136,6 +139,8 @@ static int look_at(struct opening *opening, struct fault *fault)
     /* One that was just begun holds nothing to be known by. */
     if (opening->recorded && strcmp(opening->recorded->kind, "xentrace") == 0)
         opening->kind = CAPTURE_XENTRACE;
+    if (opening->recorded && strcmp(opening->recorded->kind, "qemu-log") == 0)
+        opening->kind = CAPTURE_QEMU_LOG;
     /* A simpletrace without its header has nothing to be known by. */
     if (opening->kind == CAPTURE_UNKNOWN && opening->options->no_header)
         opening->kind = CAPTURE_SIMPLETRACE;
@@ -191,26 +196,23 @@ static int open_part(struct opening *opening, struct fault *fault)
     struct trace_part *part = &trace->parts[trace->n_parts];
     unsigned n_origins = trace->catalogue.n_origins;
     bool streams = opening->kind == CAPTURE_SIMPLETRACE || opening->kind == CAPTURE_QEMU_LOG;
-    struct relation *relation = NULL;
+    enum layer layer;
     int live_fd = streams && !opening->input.seekable ? opening->input.fd : -1;
     int r;
 
     if (live_fd >= 0 && note_pipe(trace, live_fd) < 0)
         return -ENOMEM;
     r = open_kind(opening, fault);
-    if (r >= 0)
-        r = host_time_open(opening, n_origins, &relation, fault);
-    if (r < 0) {
-        if (relation)
-            relation_done(relation);
-        free(relation);
+    if (r < 0)
         return r;
-    }
+    if (opening->recorded && layer_by_name(opening->recorded->layer, &layer) >= 0)
+        for (unsigned i = n_origins; i < trace->catalogue.n_origins; i++)
+            trace->catalogue.origins[i]->layer = layer;
     *part = (struct trace_part){.path = opening->given,
                                 .recorded = opening->recorded,
+                                .manifest = opening->manifest,
                                 .first_origin = n_origins,
-                                .live_fd = live_fd,
-                                .relation = relation};
+                                .live_fd = live_fd};
     part->sources = TAKE_PTR(opening->sources);
     part->n_sources = opening->n_sources;
     part->n_origins = trace->catalogue.n_origins - n_origins;
@@ -218,45 +220,8 @@ static int open_part(struct opening *opening, struct fault *fault)
     part->per_cpu = opening->per_cpu;
     opening->n_sources = 0;
     trace->n_parts++;
-    return 0;
-}
-
-static bool same_clock(const struct clock *a, const struct clock *b)
-{
-    return strcmp(a->name, b->name) == 0 && a->hz == b->hz;
-}
-
-/* Sources that are to be merged must have one clock. */
-static int check_clocks(const struct trace *trace, struct fault *fault)
-{
-    const struct clock *first = &trace->parts[0].origin->clock;
-
-    for (unsigned i = 0; i < trace->n_parts; i++) {
-        const struct trace_part *part = &trace->parts[i];
-
-        if (strcmp(host_time_of(trace, part), host_time_of(trace, &trace->parts[0])) != 0)
-            return fault_plain(fault, -EINVAL, part->path,
-                               "its clock is a guest's, which cannot be compared with that of %s; "
-                               "show all in the host's time (--host-time), or one by one "
-                               "(--source)",
-                               trace->parts[0].path);
-        if (!same_clock(first, &part->origin->clock))
-            return fault_plain(fault, -EINVAL, part->path,
-                               "its clock (%s) is another than that of %s (%s), so the two cannot "
-                               "be put in one order; show them one by one%s",
-                               part->origin->clock.name, trace->parts[0].path, first->name,
-                               part->recorded ? " (--source)" : "");
-        for (unsigned j = 1; j < part->n_origins; j++) {
-            const struct origin *other = trace->catalogue.origins[part->first_origin + j];
-
-            if (!same_clock(first, &other->clock))
-                return fault_plain(fault, -EINVAL, other->path,
-                                   "its clock (%s) is another than that of the buffer before it "
-                                   "(%s), so the two cannot be put in one order",
-                                   other->clock.name, first->name);
-        }
-    }
-    return 0;
+    r = host_time_find(trace, part);
+    return r < 0 ? r : vcpus_identify(trace, part);
 }
 
 /* Puts the stages on top of the readers. */
@@ -338,7 +303,7 @@ static int open_all(struct trace *trace, struct opening *openings, unsigned n, s
             *fault = first;
         return r;
     }
-    r = check_clocks(trace, fault);
+    r = host_time_settle(trace, openings[0].options->host_time, fault);
     return r < 0 ? r : assemble(trace);
 }
 
@@ -361,6 +326,9 @@ static int expand_all(struct trace *trace, const char *const *paths, unsigned n_
     for (unsigned i = 0; i < n; i++) {
         openings[i].trace = trace;
         openings[i].options = options;
+        openings[i].reader = options->reader;
+        if (openings[i].recorded && !openings[i].recorded->complete)
+            openings[i].reader.keep_going = true;
         openings[i].input.fd = -1;
         openings[i].others = openings + i + 1;
         openings[i].n_others = n - i - 1;
@@ -378,10 +346,8 @@ int trace_open(const char *const *paths, unsigned n_paths, const struct trace_op
     unsigned n = 0;
     int r = -ENOMEM;
 
-    if (trace) {
-        trace->host_time = options->host_time;
+    if (trace)
         r = expand_all(trace, paths, n_paths, options, &openings, &n, fault);
-    }
     if (r >= 0) {
         trace->parts = calloc(n, sizeof *trace->parts);
         trace->events = calloc(1, sizeof *trace->events);

@@ -5,8 +5,10 @@
  *
  * What a file is is seen from its content, never from its name. A source that can step backwards is
  * put in order (timeline/reorder.h); several are merged (timeline/merge.h), which wants them to be
- * of one clock: captures whose clocks differ by name or rate are refused, since nothing here knows
- * how the clocks relate.
+ * of one clock. Where their clocks differ, all times become those of the host's CLOCK_MONOTONIC, in ns, with
+ * a bound on what they may be wrong by (the items' `error_ns`), if all tell how they relate to that, and to that
+ * of one and the same host, which only sources of recorded folders do; else they are refused, and the fault
+ * says which one it is and why.
  *
  * A folder with a manifest (manifest/manifest.h) is opened by what that tells: each of its sources is a
  * part. One whose bytes are missing is told in the notes, and the others are opened. */
@@ -30,24 +32,34 @@ struct trace_options {
     const char *xen_version; /* of the Xen that wrote a capture, "4.17"; NULL: guessed */
     const char *cpu_vendor;  /* of the host that wrote a capture, "amd", "intel"; NULL: not known */
     const char *tracefs;     /* a copied tracefs tree, for raw pages without one; NULL: none */
-    bool host_time;          /* tell times of guests that were collected as times of the host */
-    const char *kallsyms;    /* symbols for raw pages, instead of their tree's; NULL: those */
+    /* Tell all times as the host's, also where one clock is all there is; and take it from the user that
+     * captures in files of their own with a clock called "monotonic" were stamped by that host. */
+    bool host_time;
+    const char *kallsyms; /* symbols for raw pages, instead of their tree's; NULL: those */
 };
 
 /* One capture as the user gave it, or one source of a recorded folder. */
 struct trace_part {
     const char *path; /* as given: the folder's */
     const struct manifest_source
-        *recorded;               /* manifest/manifest.h; NULL: not of a recorded folder */
-    const struct origin *origin; /* its first */
-    unsigned first_origin;       /* its origins in the catalogue */
+        *recorded;                   /* manifest/manifest.h; NULL: not of a recorded folder */
+    const struct manifest *manifest; /* of that folder; NULL: the same */
+    const struct origin *origin;     /* its first */
+    unsigned first_origin;           /* its origins in the catalogue */
     unsigned n_origins;
     struct source **sources; /* its readers */
     unsigned n_sources;
-    struct relation *relation; /* of its clock to the host's; NULL: none is known */
-    bool per_cpu;              /* each reader's items are one CPU's, in order already */
-    int live_fd;               /* a pipe that it reads from as it is written, or -1 */
-    bool assembled;            /* the readers belong to the stages above them */
+    /* How its clock relates to its host's: by a relation, or it is that, wrong by `host_error_ns` at most.
+     * Else the reason why it does not, a sentence that says "it". */
+    struct relation *relation;
+    bool on_host_clock;
+    uint32_t host_error_ns;
+    const char *unrelated;
+    const char
+        *host;      /* equal ones are of one host; NULL: a file by itself, of which nobody knows */
+    bool per_cpu;   /* each reader's items are one CPU's, in order already */
+    int live_fd;    /* a pipe that it reads from as it is written, or -1 */
+    bool assembled; /* the readers belong to the stages above them */
 };
 
 struct trace {
@@ -62,7 +74,7 @@ struct trace {
     unsigned n_xen_tables;
     struct manifest *manifests; /* of recorded folders */
     unsigned n_manifests;
-    bool host_time;     /* all times are the host's */
+    bool host_time;     /* all times are the host's, and the origins' clocks say so */
     unsigned n_missing; /* sources of recorded folders that cannot be shown */
     const char **notes; /* what the user should know before reading; in the catalogue's arena */
     unsigned n_notes;

@@ -135,11 +135,9 @@ status=0
 "$strata" report --host-time no-clock/out >told 2>err || status=$?
 [ $status -eq 1 ]
 grep -q "nothing relates its clock to the host's" err
-# Clocks of two guests are no one clock, but for the host's time.
-status=0
-"$strata" report good/out reboot/out >told 2>err || status=$?
-[ $status -eq 1 ]
-grep -q 'host-time' err
+# Clocks of two guests are no one clock, but in the host's time.
+"$strata" report good/out reboot/out >told 2>err
+[ "$(grep -c 'beat: count=606' told)" -ge 1 ]
 "$strata" report --host-time good/out overrun/out >told
 [ "$(wc -l <told)" -ge 1814 ]
 

@@ -1,0 +1,146 @@
+#!/bin/sh
+# Sources with different clocks on one timeline: a VMM's log, a guest's kernel and the host's, as a recorder of
+# all of them leaves them.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+mkdir -p trace/vmm
+for layer in guest-local-clock:guest-guest guest-tsc-clock:host; do
+    to=trace/${layer##*:}
+    mkdir "$to"
+    for cpu in 0 1; do
+        xz -dc "$DATA/ftrace/${layer%%:*}/cpu$cpu.raw.xz" >"$to/cpu$cpu.raw"
+    done
+    tar -C "$to" -xJf "$DATA/ftrace/${layer%%:*}/guest.tar.xz"
+done
+
+# The guest's clock was 0 at 995.4 s, the host's counter runs at 2.7 GHz, the VMM has the time of day.
+cat >trace/guest-guest/clock-pairs <<'END'
+# host ns, ticks, error ns
+1000000000000 4600000000 40000
+1000050000000 4650000000 62000
+1000100000000 4700000000 40000
+END
+cat >trace/host/clock-pairs <<'END'
+999990000000 22000000000 500
+1000112222222 22330000000 500
+END
+cat >trace/vmm/clock-pairs <<'END'
+999000000000 1699999999000000000 1200
+1000200000000 1700000000200000000 1200
+END
+echo 'disk_read(uint64_t sector, int n) "sector %"PRIu64" n %d"' >trace/vmm/trace-events
+cat >trace/vmm/trace.log <<'END'
+4713@1700000000.020000:disk_read sector 7 n 8
+4714@1700000000.040001:disk_read sector 8 n 8
+4715@1700000000.050000:disk_read sector 9 n 8
+4711@1700000000.070000:disk_read sector 10 n 8
+END
+manifest() { # QEMU'S CLOCK, GUEST'S CLOCK, HOST'S CLOCK, BOOT ID OF THE LAST
+    cat >trace/trace.json <<END
+{"format": "strata-trace", "version": 1, "sources": [
+ {"name": "qemu", "kind": "qemu-log", "layer": "vmm", "path": "vmm/trace.log", "events": ["vmm/trace-events"],
+  "clock": {"name": "realtime", "hz": 1000000000$1}, "host": {"boot_id": "b1", "name": "build7"},
+  "vmm": {"pid": 4711, "program": "qemu",
+          "threads": [{"id": 4711, "name": "qemu"}, {"id": 4713, "name": "CPU 0/TCG", "vcpu": 0},
+                      {"id": 4714, "name": "CPU 1/TCG", "vcpu": 1},
+                      {"id": 4715, "vcpu": 1}, {"id": 4715, "vcpu": 2}, {"id": 150, "vcpu": 1}]},
+  "complete": true},
+ {"name": "guest", "kind": "ftrace", "layer": "guest", "path": "guest-guest",
+  "clock": {"name": "local", "hz": 1000000000$2}, "host": {"boot_id": "b1"},
+  "guest": {"boot_id": "g1"}, "complete": true},
+ {"name": "host", "kind": "ftrace", "layer": "host", "path": "host",
+  "clock": {"name": "x86-tsc"$3}, "host": {"boot_id": "$4"}, "complete": true}]}
+END
+}
+all() {
+    manifest ', "pairs": "vmm/clock-pairs"' ', "pairs": "guest-guest/clock-pairs"' ', "pairs": "host/clock-pairs"' b1
+}
+all
+
+# ---- In the order of the host's time ----
+
+"$strata" report --format json trace >told
+python3 - told <<'END'
+import json, sys
+
+events = [json.loads(line) for line in open(sys.argv[1])]
+times = [event["time_ns"] for event in events]
+assert times == sorted(times), "out of order"
+layers = {}
+for event in events:
+    layers.setdefault(event["layer"], []).append(event)
+assert sorted(layers) == ["guest", "host", "vmm"], layers.keys()
+assert {layer: sum("event" in e for e in found) for layer, found in layers.items()} == \
+    {"guest": 14396, "host": 14429, "vmm": 4}
+# All losses of all layers are there.
+assert sum(e.get("lost") or 0 for e in events) == 90735 + 75157
+assert sum("lost" in e for e in events) == 4
+
+# The first of the guest is at 4.607817784, and the host's at 22038468548 ticks.
+assert layers["guest"][0]["time_ns"] == 1000007817784
+assert layers["host"][0]["time_ns"] == 999990000000 + 38468548 * 122222222 // 330000000
+assert [e["time_ns"] for e in layers["vmm"]] == [1000020000000, 1000040001000, 1000050000000, 1000070000000]
+assert layers["vmm"][3]["fields"] == {"sector": 10, "n": 8}
+
+# By its thread, which runs one vCPU; of a guest's kernel, the CPU.
+assert [e.get("vcpu") for e in layers["vmm"]] == [0, 1, None, None]
+assert all(e["vcpu"] == e["cpu"] for e in layers["guest"])
+assert {e.get("vcpu") for e in layers["host"] if e.get("pid") == 150} == {1}
+assert {e.get("vcpu") for e in layers["host"] if e.get("pid") != 150} == {None}
+END
+
+# One source alone keeps its own clock; in the host's time it is as it is with the others.
+"$strata" report --source guest --limit 1 trace 2>/dev/null | head -n 1 | grep -q '^4\.607817784 \[001\]'
+"$strata" report --source guest --host-time --limit 1 trace 2>/dev/null | head -n 1 | grep -q '^1000\.007817784 \[001\]'
+
+# ---- What cannot be related ----
+
+refused() { # WHAT IS TOLD
+    if "$strata" report trace >told 2>err; then fail "related: $1"; fi
+    grep -qF "$1" err || fail "not '$1' but $(cat err)"
+    grep -q 'strata merge' err || fail "no remedy: $(cat err)"
+}
+manifest '' ', "pairs": "guest-guest/clock-pairs"' ', "pairs": "host/clock-pairs"' b1
+refused "the clock (realtime) of the source 'qemu' of trace"
+refused 'does not tell how its clock relates'
+manifest ', "pairs": "vmm/clock-pairs"' ', "pairs": "guest-guest/clock-pairs"' ', "pairs": "host/clock-pairs"' b2
+refused 'they were recorded on different hosts, or their host was started anew'
+manifest ', "pairs": "vmm/clock-pairs"' ', "pairs": "guest-guest/none"' ', "pairs": "host/clock-pairs"' b1
+refused 'guest-guest/none: is missing'
+manifest ', "pairs": "vmm/clock-pairs"' ', "host": true' ', "host": true' b1
+refused 'does not count nanoseconds'
+all
+# A capture by itself does not tell its host, whatever its clock is called.
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >bare.simpletrace
+if "$strata" report --source guest trace bare.simpletrace >told 2>err; then fail 'a bare file was related'; fi
+grep -q "nothing tells on which host it was recorded (if it was on the same, --host-time says so); 'strata merge'" err
+"$strata" report --host-time -e disk_read -e blk_root_attach trace bare.simpletrace >told
+grep -q 'blk_root_attach' told
+grep -q 'disk_read' told
+
+# ---- A clock that is the host's, wrong by a little ----
+
+manifest ', "pairs": "vmm/clock-pairs"' ', "host": true, "error_ns": 2500' ', "pairs": "host/clock-pairs"' b1
+"$strata" report --format json -e sys_exit trace >told
+grep -q '^{"time":4.607845506,"time_ns":4607845506,.*"layer":"guest"' told
+
+# ---- What was recorded, but came to nothing ----
+
+: >trace/vmm/trace.log
+all
+"$strata" report --limit 1 trace >told
+rm trace/vmm/trace-events
+echo '4713@1700000000.020000:disk_read sector 7 n 8' >trace/vmm/trace.log
+if "$strata" report -e disk_read trace >told 2>err; then fail 'missing declarations went unnoticed'; fi
+grep -q '1000.020000000' told
+grep -q "what declares the events of 'qemu' is left out: trace/vmm/trace-events: is missing" err
