@@ -226,6 +226,14 @@ void qmp_free(struct qmp *qmp)
     free(qmp);
 }
 
+pid_t qmp_peer(const struct qmp *qmp)
+{
+    struct ucred peer = {0};
+    socklen_t len = sizeof peer;
+
+    return getsockopt(qmp->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? peer.pid : 0;
+}
+
 const char *qmp_version(const struct qmp *qmp)
 {
     return qmp->version;

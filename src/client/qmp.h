@@ -4,6 +4,7 @@
 /* Talks to a virtual machine monitor by QMP: JSON, an object a line, on a UNIX socket. */
 
 #include <jansson.h>
+#include <sys/types.h>
 
 #include "base/fault.h"
 
@@ -19,6 +20,9 @@ static inline void qmp_freep(struct qmp **qmp)
 
 /* The greeting's version, as "QEMU 7.2.22", or "" where it tells none. Good as long as QMP. */
 const char *qmp_version(const struct qmp *qmp);
+
+/* The process that has made the socket, mostly the monitor itself; 0: it cannot be seen. */
+pid_t qmp_peer(const struct qmp *qmp);
 
 /* Executes COMMAND with ARGUMENTS, which are taken over; NULL: none. *ret is what it returns, a new
  * reference. -EREMOTE: it is an error, and FAULT has its text as it came; other errors are of the

@@ -27,9 +27,10 @@ static const struct option_group groups[] = {
 
 const struct command ctl_command = {
     .name = "ctl",
-    .summary = "control a traced program while it runs",
-    .operands = "PID|NAME COMMAND [ARGUMENT…]",
-    .about = "Controls a traced program, which 'strata list' shows; with --qmp a QEMU:\n"
+    .summary = "control a traced program, or what is recorded",
+    .operands = "PID|NAME|FOLDER COMMAND [ARGUMENT…]",
+    .about = "Controls a traced program, which 'strata list' shows, or a QEMU that listens for\n"
+             "QMP; or what is being recorded into FOLDER, either of these:\n"
              "\n"
              "    list [PATTERN]              which events there are, and whether they are on\n"
              "    on PATTERN…, off PATTERN…   switch them\n"
@@ -45,7 +46,11 @@ const struct command ctl_command = {
              "\n"
              "or, where it is a QEMU,\n"
              "\n"
-             "    monitor LINE                a command of its human monitor",
+             "    monitor LINE                a command of its human monitor\n"
+             "\n"
+             "or, with FOLDER,\n"
+             "\n"
+             "    status                      what is recorded so far",
     .groups = groups,
 };
 
@@ -116,5 +121,5 @@ int cmd_ctl(int argc, char **argv)
         return cmd_usage_error(ctl_command.name, "which program? 'strata list' shows them");
     if (n < 2)
         return cmd_usage_error(ctl_command.name, "which command? list, for one");
-    return ctl_process(argv[1], (unsigned)n - 1, argv + 2);
+    return ctl_any(argv[1], (unsigned)n - 1, argv + 2);
 }

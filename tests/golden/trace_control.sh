@@ -128,7 +128,7 @@ if command -v bash >/dev/null; then
             printf "%s\n" "${COMPREPLY[@]}"' "$here/../../data/completion/strata.bash" "$@" | tr '\n' ' '
     }
     offers strata ctl '' | grep -qw "$pid" || fail "$(offers strata ctl '')"
-    [ "$(offers strata ctl "$pid" s)" = 'set snapshot stats ' ] || fail "$(offers strata ctl "$pid" s)"
+    [ "$(offers strata ctl "$pid" s)" = 'set snapshot stats status ' ] || fail "$(offers strata ctl "$pid" s)"
     [ "$(offers strata ctl "$pid" o)" = 'on off ' ] || fail "$(offers strata ctl "$pid" o)"
     [ "$(offers strata ctl "$pid" on clock_ti)" = 'clock_tick ' ] || fail "$(offers strata ctl "$pid" on clock_ti)"
 fi

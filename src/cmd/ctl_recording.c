@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* strata ctl FOLDER: what is recorded into that folder, while it is; and strata ctl PID, where that is a QEMU. */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client/client.h"
+#include "cmd/cmd.h"
+#include "cmd/ctl.h"
+#include "cmd/progress.h"
+#include "manifest/manifest.h"
+#include "vmm/running.h"
+
+#define OUT_SIZE ((size_t)64 * 1024)
+
+/* ---- A recording ---- */
+
+static bool is_socket(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+static bool has_ended(const struct manifest_source *source)
+{
+    return source->complete || source->ended.realtime_ns != 0;
+}
+
+/* Whether it can be controlled, so that *RET_PID, or its socket, is where. */
+static bool is_controllable(const struct manifest_source *source)
+{
+    if (!source->vmm || has_ended(source))
+        return false;
+    return source->vmm->qmp ? is_socket(source->vmm->qmp)
+                            : source->vmm->pid > 0 && strcmp(source->kind, "ctf") == 0;
+}
+
+/* Of all files below FD, which is closed; not deeper than a source's folders are. */
+static uint64_t size_below(int fd, unsigned depth)
+{
+    DIR *dir = fdopendir(fd);
+    const struct dirent *entry;
+    uint64_t size = 0;
+
+    if (!dir) {
+        close(fd);
+        return 0;
+    }
+    while ((entry = readdir(dir))) {
+        struct stat st;
+        int sub;
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        if (S_ISREG(st.st_mode))
+            size += (uint64_t)st.st_size;
+        if (!S_ISDIR(st.st_mode) || depth == 0)
+            continue;
+        sub = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (sub >= 0)
+            size += size_below(sub, depth - 1);
+    }
+    closedir(dir);
+    return size;
+}
+
+static uint64_t size_of(const char *folder, const char *path)
+{
+    _cleanup_free_ char *full = NULL;
+    struct stat st;
+    int fd;
+
+    if (manifest_resolve(folder, path, &full, NULL) < 0 || stat(full, &st) < 0)
+        return 0;
+    if (!S_ISDIR(st.st_mode))
+        return (uint64_t)st.st_size;
+    fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? 0 : size_below(fd, 4);
+}
+
+static int status(const char *folder, const struct manifest *manifest)
+{
+    struct text out;
+
+    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {
+        cmd_error("out of memory");
+        return EXIT_COULD_NOT;
+    }
+    text_put_literal(&out, "SOURCE            LAYER             SIZE  STATE\n");
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        const struct manifest_source *source = &manifest->sources[i];
+        char size[16];
+
+        bytes_text(size, sizeof size, size_of(folder, source->path));
+        text_printf(&out, "%-16s  %-10s  %10s  %s\n", source->name, source->layer, size,
+                    has_ended(source) ? "has ended" : "is recorded");
+        for (unsigned j = 0; j < source->n_problems; j++)
+            text_printf(&out, "  %s\n", source->problems[j]);
+    }
+    return ctl_end(&out, EXIT_FINE);
+}
+
+static int in_recording(const char *folder, const struct manifest *manifest, unsigned n,
+                        char **words)
+{
+    const struct manifest_source *found = NULL;
+    char pid[16];
+
+    if (strcmp(words[0], "status") == 0 && n == 1)
+        return status(folder, manifest);
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        const struct manifest_source *source = &manifest->sources[i];
+
+        /* The monitor above all. */
+        if (is_controllable(source) && (!found || (source->vmm->qmp && !found->vmm->qmp)))
+            found = source;
+    }
+    if (!found) {
+        cmd_error("%s: nothing of it can be controlled: the recording has ended, or no QEMU or "
+                  "program that links libstrata is recorded",
+                  folder);
+        return EXIT_COULD_NOT;
+    }
+    if (found->vmm->qmp)
+        return ctl_qmp(found->vmm->qmp, n, words);
+    snprintf(pid, sizeof pid, "%d", (int)found->vmm->pid);
+    return ctl_process(pid, n, words);
+}
+
+/* ---- A QEMU ---- */
+
+static bool has_control_socket(pid_t pid)
+{
+    _cleanup_(client_freep) struct client *client = NULL;
+
+    return client_open(getenv("XDG_RUNTIME_DIR"), pid, &client, NULL) >= 0;
+}
+
+static int in_qemu(const struct vmm_running *running, unsigned n, char **words)
+{
+    if (running->n_qmp > 0)
+        return ctl_qmp(running->qmp[0], n, words);
+    cmd_error("process %ld is a QEMU that does not listen for QMP on a socket%s: it needs "
+              "-qmp unix:PATH,server=on,wait=off, or to be recorded",
+              (long)running->pid,
+              running->qmp_elsewhere ? " with a path (somebody else, like libvirt, controls it)"
+                                     : "");
+    return EXIT_COULD_NOT;
+}
+
+/* ---- Which ---- */
+
+int ctl_any(const char *which, unsigned n, char **words)
+{
+    struct fault fault = {0};
+    struct vmm_running running;
+    struct manifest manifest;
+    char *end;
+    unsigned long pid = strtoul(which, &end, 10);
+    int r;
+
+    if (manifest_probe(which)) {
+        if (manifest_read(which, &manifest, &fault) < 0) {
+            cmd_fault(&fault);
+            return EXIT_COULD_NOT;
+        }
+        r = in_recording(which, &manifest, n, words);
+        manifest_done(&manifest);
+        return r;
+    }
+    if (strchr(which, '/') && is_socket(which))
+        return ctl_qmp(which, n, words);
+    if (*which >= '1' && *which <= '9' && !*end && pid <= INT_MAX &&
+        vmm_running_open((pid_t)pid, &running, NULL) >= 0) {
+        r = has_control_socket((pid_t)pid) ? ctl_process(which, n, words)
+                                           : in_qemu(&running, n, words);
+        vmm_running_done(&running);
+        return r;
+    }
+    return ctl_process(which, n, words);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A QEMU that runs, as its command line tells of it (/proc/PID/cmdline, and the files of its -readconfig): where its
+ * monitor can be reached, where its log goes, whether its guest has a port for the agent. */
+
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/fault.h"
+
+struct vmm_running {
+    struct arena arena; /* of all that is pointed to */
+    pid_t pid;
+    uint64_t start;          /* of the process, as in /proc/PID/stat: pids come again */
+    const char *program;     /* the file that it executes */
+    const char *const *argv; /* NULL-ended */
+    unsigned n;
+    const char *name;       /* of the machine, by -name; NULL */
+    const char *const *qmp; /* sockets on which it speaks QMP, best first */
+    unsigned n_qmp;
+    const char *qmp_elsewhere; /* where else it does: a descriptor, TCP; NULL: nowhere */
+    const char *port;          /* the socket of the port org.strata.agent; NULL */
+    const char *log;           /* of -D; NULL: standard error */
+    bool has_times;            /* lines of the log have them: -msg timestamp=on */
+};
+
+/* -ESRCH: there is no such process; -ENOEXEC: it is no QEMU; -EACCES: of another user; with FAULT. */
+int vmm_running_open(pid_t pid, struct vmm_running *ret, struct fault *fault);
+void vmm_running_done(struct vmm_running *running);
+/* Whether it is there still. */
+bool vmm_running_lives(const struct vmm_running *running);
+
+/* The same from words of a command line (`argv`, `n`) of PID: for tests. -ENOMEM. */
+int vmm_running_parse(struct vmm_running *running);

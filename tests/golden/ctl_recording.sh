@@ -1,0 +1,74 @@
+#!/bin/sh
+# strata ctl on what is recorded, by the recording's folder, and on a QEMU by its process. $VICTIM: tests/runtime.
+set -eu
+
+work=$(mktemp -d)
+pid= qemu=
+ended() {
+    [ -z "$pid" ] || kill -TERM $pid 2>/dev/null || true
+    [ -z "$qemu" ] || kill $qemu 2>/dev/null || true
+    wait
+    rm -rf "$work"
+}
+trap ended EXIT
+cd "$work"
+unset STRATA_TRACE
+strata=$STRATA_BIN/strata
+
+fail() {
+    echo "ctl_recording: $case: $*" >&2
+    exit 1
+}
+wait_for() {
+    n=0
+    until eval "$1"; do
+        n=$((n + 1))
+        [ $n -lt 1200 ] || fail "waited in vain for: $1"
+        sleep 0.05
+    done
+}
+refused() {
+    want=$1
+    shift
+    status=0
+    "$strata" ctl "$@" >out 2>err || status=$?
+    [ $status -eq 1 ] || fail "$*: exit status $status"
+    grep -qF -- "$want" err || fail "$*: $(cat err)"
+}
+
+# A program: its events are off and on, and its trace tells when.
+case=program
+"$strata" record -o trace -e victim_tick -- "$VICTIM" run counters 1 0 500 2>told &
+pid=$!
+wait_for '[ -e trace/trace.json ] && [ -s trace/program/stream-0 ]'
+"$strata" ctl trace list >listed || fail list
+grep -q '^on  *victim_tick' listed && grep -q '^off  *victim_text' listed || fail "$(cat listed)"
+"$strata" ctl trace off victim_tick || fail off
+"$strata" ctl trace list victim_tick | grep -q '^off  *victim_tick' || fail "it is on"
+"$strata" ctl trace on victim_text || fail on
+"$strata" ctl trace status >status || fail status
+grep -q '^program  *vmm  *[0-9].* is recorded' status || fail "$(cat status)"
+wait_for '"$strata" report trace 2>/dev/null | grep -q " victim_text: "'
+kill -TERM $pid
+wait $pid || true
+pid=
+refused 'nothing of it can be controlled' trace list
+"$strata" ctl trace status | grep -q '^program .*has ended' || fail "$("$strata" ctl trace status)"
+
+command -v qemu-system-x86_64 >/dev/null || {
+    echo "ctl_recording: SKIPPED in part: qemu-system-x86_64 is not installed" >&2
+    exit 0
+}
+case=qemu
+qemu-system-x86_64 -S -display none -machine none -D log -qmp unix:socket,server=on,wait=off 2>errors &
+qemu=$!
+wait_for '[ -S socket ]'
+"$strata" ctl $qemu list qmp_enter_query_version >one || fail "by its process"
+[ "$(cat one)" = 'off         qmp_enter_query_version' ] || fail "$(cat one)"
+"$strata" ctl ./socket list qmp_enter_query_version >one || fail "by its socket"
+[ "$(cat one)" = 'off         qmp_enter_query_version' ] || fail "$(cat one)"
+kill $qemu
+wait $qemu || true
+qemu-system-x86_64 -S -display none -machine none -monitor none 2>errors &
+qemu=$!
+wait_for '"$strata" ctl '$qemu' list 2>&1 | grep -q "is a QEMU that does not listen"'
