@@ -16,6 +16,7 @@ BEGIN {
     for (i = 1; i <= n; i++)
         libc[names[i] ".h"] = 1
     library["jansson.h"] = "jansson"
+    library["protobuf-c/protobuf-c.h"] = "protobuf-c"
     library["sqlite3.h"] = "sqlite3"
     library["zlib.h"] = "zlib"
     library["zstd.h"] = "zstd"
@@ -70,7 +71,7 @@ FNR == 1 {
             fail(layer " may not use the public headers")
         next
     }
-    if (target !~ /^[a-z_]+\/[a-z0-9_]+\.(h|inc)$/) {
+    if (target !~ /^[a-z_]+\/[a-z0-9_]+(\.pb-c)?\.(h|inc)$/) { # .pb-c.h: what protoc-c makes
         fail("\"" target "\": name it from src/, as \"layer/file.h\"")
         next
     }

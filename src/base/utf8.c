@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/macro.h"
+#include "base/text.h"
 
 size_t utf8_decode(const char *p, size_t left, uint32_t *ret_character)
 {
@@ -65,4 +66,19 @@ const char *utf8_find_wrong(const char *p, size_t len)
         p += n;
     }
     return NULL;
+}
+
+void utf8_put(struct text *text, const char *s, size_t len)
+{
+    while (len > 0) {
+        const char *wrong = utf8_find_wrong(s, len);
+        size_t n = wrong ? (size_t)(wrong - s) : len;
+
+        text_put(text, s, n);
+        if (!wrong)
+            break;
+        text_put_literal(text, "\xef\xbf\xbd");
+        s = wrong + 1;
+        len -= n + 1;
+    }
 }

@@ -15,3 +15,8 @@ size_t utf8_encode(uint32_t character, char *buf);
 
 /* The first byte of P that belongs to no character, or NULL. */
 const char *utf8_find_wrong(const char *p, size_t len);
+
+struct text;
+
+/* Writes LEN bytes at S; for each that belongs to no character, U+FFFD. */
+void utf8_put(struct text *text, const char *s, size_t len);

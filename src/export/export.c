@@ -4,8 +4,10 @@
 /* One line a format, by name: its name here, and again in the list that options are made of. */
 /* clang-format off */
 #define FORMATS(F) \
+    F("chrome", EXPORT_STREAM, false, export_chrome_open) \
     F("csv", EXPORT_STREAM, false, export_csv_open) \
     F("ctf", EXPORT_FOLDER, true, export_ctf_open) \
+    F("perfetto", EXPORT_STREAM, true, export_perfetto_open) \
     F("simpletrace", EXPORT_STREAM, true, export_simpletrace_open) \
     F("sqlite", EXPORT_FILE, true, export_sqlite_open) \
     F("trace-events", EXPORT_STREAM, false, export_trace_events_open)

@@ -77,10 +77,14 @@ extern const struct export_format export_formats[];
 extern const char *const export_names[];
 
 /* The sinks, each in a file of its own that opens with what it writes. */
+int export_chrome_open(const struct export_options *options, struct export **ret_export,
+                       struct fault *fault);
 int export_csv_open(const struct export_options *options, struct export **ret_export,
                     struct fault *fault);
 int export_ctf_open(const struct export_options *options, struct export **ret_export,
                     struct fault *fault);
+int export_perfetto_open(const struct export_options *options, struct export **ret_export,
+                         struct fault *fault);
 int export_simpletrace_open(const struct export_options *options, struct export **ret_export,
                             struct fault *fault);
 int export_sqlite_open(const struct export_options *options, struct export **ret_export,

@@ -171,3 +171,41 @@ void json_put_fields(struct text *text, const struct item *item)
     }
     text_put_char(text, '}');
 }
+
+void json_piece_put(struct text *text, struct text *piece)
+{
+    uint32_t len = (uint32_t)text_len(piece);
+
+    text_put(text, (const char *)&len, sizeof len);
+    text_put(text, piece->start, len);
+    if (piece->error)
+        text->error = piece->error;
+    piece->next = piece->start;
+}
+
+void json_fields_make(const struct event_class *class, struct text *text)
+{
+    struct text piece = TEXT_IN_MEMORY;
+
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        if (i)
+            text_put_char(&piece, ',');
+        json_put_str(&piece, class->fields[i].name);
+        text_put_char(&piece, ':');
+        json_piece_put(text, &piece);
+    }
+    text_done(&piece);
+}
+
+void json_fields_put(struct text *text, const struct item *item, const char *pieces)
+{
+    const struct event_class *class = item->class;
+    struct value values[FIELDS_MAX];
+
+    item_values(item, values);
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        json_piece_copy(text, pieces);
+        json_put_value(text, &class->fields[i], &values[i]);
+        pieces = json_piece_next(pieces);
+    }
+}

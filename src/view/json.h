@@ -18,3 +18,29 @@ void json_put_value(struct text *text, const struct field *field, const struct v
 
 /* All fields of an event as one object. */
 void json_put_fields(struct text *text, const struct item *item);
+
+/* What is made once per class and then copied: pieces, each with its length in front. */
+
+/* Moves what PIECE holds to TEXT, as a piece. */
+void json_piece_put(struct text *text, struct text *piece);
+
+static inline const char *json_piece_next(const char *piece)
+{
+    uint32_t len;
+
+    memcpy(&len, piece, sizeof len);
+    return piece + sizeof len + len;
+}
+
+static inline void json_piece_copy(struct text *text, const char *piece)
+{
+    uint32_t len;
+
+    memcpy(&len, piece, sizeof len);
+    text_put(text, piece + sizeof len, len);
+}
+
+/* For each field of CLASS a piece: `"first":`, `,"second":`. */
+void json_fields_make(const struct event_class *class, struct text *text);
+/* The fields of an event of the class that PIECES are of: `"first":1,"second":2`. */
+void json_fields_put(struct text *text, const struct item *item, const char *pieces);

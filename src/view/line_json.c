@@ -9,50 +9,24 @@ struct line_json {
     struct view view;
     struct view_options options;
     struct time_column time;
-    /* `,"group":"sched","event":"sched_switch","fields":{`, then for each field `,"name":`, each with
-     * its length in front (piece_length). */
+    /* `,"group":"sched","event":"sched_switch","fields":{`, then what json_fields_make() makes. */
     struct class_table classes;
 };
-
-typedef uint32_t piece_length;
-
-static void put_key(struct text *text, const char *before, const char *key)
-{
-    text_put_str(text, before);
-    json_put_str(text, key);
-    text_put_char(text, ':');
-}
-
-/* Moves what PIECE holds to TEXT, its length in front. */
-static void put_piece(struct text *text, struct text *piece)
-{
-    piece_length len = (piece_length)text_len(piece);
-
-    text_put(text, (const char *)&len, sizeof len);
-    text_put(text, piece->start, len);
-    if (piece->error)
-        text->error = piece->error;
-    piece->next = piece->start;
-}
 
 static void make_class(const struct event_class *class, struct text *text)
 {
     struct text piece = TEXT_IN_MEMORY;
 
     if (class->group && *class->group) {
-        put_key(&piece, ",", "group");
+        text_put_literal(&piece, ",\"group\":");
         json_put_str(&piece, class->group);
     }
-    put_key(&piece, ",", "event");
+    text_put_literal(&piece, ",\"event\":");
     json_put_str(&piece, class->name);
-    put_key(&piece, ",", "fields");
-    text_put_char(&piece, '{');
-    put_piece(text, &piece);
-    for (unsigned i = 0; i < class->n_fields; i++) {
-        put_key(&piece, i ? "," : "", class->fields[i].name);
-        put_piece(text, &piece);
-    }
+    text_put_literal(&piece, ",\"fields\":{");
+    json_piece_put(text, &piece);
     text_done(&piece);
+    json_fields_make(class, text);
 }
 
 /* `"KEY":12.000000000,"KEY_ns":12000000000`. */
@@ -165,27 +139,13 @@ static void put_common(struct line_json *line, struct text *out, const struct it
 static int put_event(struct line_json *line, const struct item *item)
 {
     struct text *out = line->view.out;
-    const struct event_class *class = item->class;
-    const struct class_piece *piece = class_table_get(&line->classes, class);
-    struct value values[FIELDS_MAX];
-    const char *p;
+    const struct class_piece *piece = class_table_get(&line->classes, item->class);
 
     if (unlikely(!piece))
         return -ENOMEM;
     put_common(line, out, item);
-    item_values(item, values);
-    p = piece->text;
-    for (unsigned i = 0;; i++) {
-        piece_length len;
-
-        memcpy(&len, p, sizeof len);
-        text_put(out, p + sizeof len, len);
-        p += sizeof len + len;
-        if (i > 0)
-            json_put_value(out, &class->fields[i - 1], &values[i - 1]);
-        if (i == class->n_fields)
-            break;
-    }
+    json_piece_copy(out, piece->text);
+    json_fields_put(out, item, json_piece_next(piece->text));
     text_put_literal(out, "}}\n");
     return 0;
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Events as they are drawn: marks on tracks. What a pair of events encloses is a slice, of which they are
+ * begin and end (export/pairs.h); all others are instants. Every event is in just one mark, with its fields.
+ *
+ * Nothing is made up. A slice whose end is not in the trace is cut, and says why: where events were lost, as
+ * its end may have been among them; where the same begins once more; where something around it ends. Slices
+ * that are open at the end of the trace stay open. An end whose begin is not there is an instant.
+ *
+ * Within a track slices nest, and do not step back in time. */
+
+#include "base/text.h"
+#include "export/export.h"
+#include "export/flows.h"
+#include "export/tracks.h"
+
+enum mark_kind {
+    MARK_INSTANT,
+    MARK_BEGIN,
+    MARK_END,
+    MARK_COUNTER,
+};
+
+struct mark {
+    enum mark_kind kind;
+    const struct track *track;
+    int64_t ns;
+    const struct item *item; /* whose fields go along; NULL: none */
+    const char *name;        /* of a slice that begins; UTF-8, borrowed */
+    size_t name_len;
+    const char
+        *cut;      /* why a slice ends that no event ends; NULL: an event does, or the next slice */
+    uint64_t flow; /* a slice that begins: what it has in common with another; 0: nothing */
+    bool flow_joins; /* the other has been seen */
+    int64_t value;   /* MARK_COUNTER */
+};
+
+struct marks;
+
+struct marks_ops {
+    /* A track, before anything is on it. 0, or a negative errno. */
+    int (*track)(struct marks *marks, const struct track *track);
+    void (*mark)(struct marks *marks, const struct mark *mark);
+};
+
+struct plan;
+
+struct marks {
+    const struct marks_ops *ops;
+    const struct export_options *options;
+    struct tracks tracks;
+    struct flows flows;
+    bool has_flows;     /* there are layers that may have some in common */
+    struct plan *plans; /* by class->index */
+    unsigned n_plans;
+    struct text name;
+    int64_t last_ns; /* of the last item that has a time */
+};
+
+void marks_init(struct marks *marks, const struct export_options *options,
+                const struct marks_ops *ops);
+/* 0, -ENOMEM. */
+int marks_put(struct marks *marks, const struct item *items, unsigned n);
+void marks_done(struct marks *marks);
+
+/* What is told of an event beside its fields has names that begin so: no field's do. */
+#define MARK_OWN "strata."
+
+/* What an item tells that the track of its mark does not. */
+static inline bool mark_tells_cpu(const struct mark *mark)
+{
+    return mark->item->cpu != CPU_UNKNOWN && mark->item->cpu != mark->track->cpu;
+}
+
+static inline bool mark_tells_pid(const struct mark *mark)
+{
+    return mark->item->pid != PID_UNKNOWN && mark->item->pid != mark->track->pid;
+}
+
+static inline bool mark_tells_vcpu(const struct mark *mark)
+{
+    return mark->item->vcpu != VCPU_UNKNOWN && mark->item->vcpu != mark->track->vcpu;
+}

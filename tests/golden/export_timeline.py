@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compares what strata exported as a timeline with what it reports.
+
+    export_timeline.py perfetto DECODED REPORT    DECODED: protoc --decode of the trace
+    export_timeline.py chrome TRACE REPORT        REPORT: strata report --format json of the same
+
+Every event and loss of the report is in the timeline once, in the same order, with its time, fields, CPU, thread and
+vCPU; slices nest, on tracks that are declared before; nothing else is there. Prints what it saw, as JSON."""
+
+import json
+import re
+import sys
+
+OWN = "strata."
+
+
+class Mark:
+    """An event on a track, of either format. ARGS have all names."""
+
+    def __init__(self, kind, track, ns, name, args, flow=None):
+        self.kind, self.track, self.ns, self.name, self.args, self.flow = kind, track, ns, name, args, flow
+
+
+# ---- Perfetto ----
+
+ESCAPES = re.compile(rb"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)")
+PLAIN = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+
+
+def unescape(text):
+    def one(match):
+        what = match.group(1)
+        if what[0:1] == b"x":
+            return bytes([int(what[1:], 16)])
+        if what[0:1].isdigit():
+            return bytes([int(what, 8)])
+        return PLAIN.get(what, what)
+
+    return ESCAPES.sub(one, text.encode("utf-8", "surrogateescape")).decode("utf-8")
+
+
+def parse(lines):
+    """The messages of protoc's text, one after the other: lists of (name, value)."""
+    stack = []
+    for line in lines:
+        line = line.strip()
+        if line.endswith(" {"):
+            stack.append((line[:-2], []))
+        elif line == "}":
+            name, fields = stack.pop()
+            if stack:
+                stack[-1][1].append((name, fields))
+            else:
+                yield name, fields
+        else:
+            name, value = line.split(": ", 1)
+            if name.isdigit():
+                sys.exit(f"a field that the schema does not know: {line}")
+            stack[-1][1].append((name, unescape(value[1:-1]) if value[0] == '"' else value))
+
+
+def typed(annotation, names):
+    """Name and value of an annotation."""
+    name = value = None
+    for key, v in annotation:
+        if key == "name_iid":
+            name = names["debug_annotation_names"][int(v)]
+        elif key == "bool_value":
+            value = v == "true"
+        elif key in ("uint_value", "int_value", "pointer_value"):
+            value = int(v)
+        elif key == "double_value":
+            value = float(v)
+        elif key == "string_value":
+            value = v
+        elif key == "string_value_iid":
+            value = names["debug_annotation_string_values"][int(v)]
+        elif key == "array_values":
+            value = (value or []) + [typed(v, names)[1]]
+    return name, [] if value is None else value
+
+
+TYPES = {"1": "B", "2": "E", "3": "i", "4": "C"}
+
+
+def perfetto(path):
+    names = {}
+    tracks = {}
+    with open(path, encoding="utf-8", errors="surrogateescape") as f:
+        for _, packet in parse(f):
+            fields = dict(packet)
+            assert fields["trusted_packet_sequence_id"] == "1"
+            for kind, entry in fields.get("interned_data", []):
+                entry = dict(entry)
+                known = names.setdefault(kind, {})
+                assert int(entry["iid"]) not in known, f"{kind} {entry} twice"
+                known[int(entry["iid"])] = entry.get("name", entry.get("str"))
+            if "track_descriptor" in fields:
+                track = dict(fields["track_descriptor"])
+                parent = track.get("parent_uuid")
+                assert track["uuid"] not in tracks, f"track {track} twice"
+                assert parent is None or parent in tracks, f"track {track} before its parent"
+                tracks[track["uuid"]] = [track["name"]] + (tracks[parent] if parent else [])
+            if "track_event" not in fields:
+                continue
+            event = fields["track_event"]
+            plain = dict(event)
+            kind = TYPES[plain["type"]]
+            ns = int(fields["timestamp"])
+            if kind == "C":
+                yield Mark(kind, tracks[plain["track_uuid"]], ns, None, {"value": int(plain["counter_value"])})
+                continue
+            args = {}
+            for key, value in event:
+                if key == "debug_annotations":
+                    name, value = typed(value, names)
+                    assert name not in args or name.startswith("__") or value == args[name], f"{name} twice"
+                    args[name] = value
+            name = plain.get("name")
+            if "name_iid" in plain:
+                name = names["event_names"][int(plain["name_iid"])]
+            flow = plain.get("flow_ids", plain.get("terminating_flow_ids"))
+            if flow:
+                flow = ("f" if "terminating_flow_ids" in plain else "s", flow)
+            ns = ns - 2**64 if ns >= 2**63 else ns
+            yield Mark(kind, tracks[plain["track_uuid"]], ns, name, args, flow)
+
+
+# ---- Chrome ----
+
+
+def chrome(path):
+    with open(path, encoding="utf-8") as f:
+        trace = json.load(f)
+    processes = {}
+    threads = {}
+    last = None
+    for event in trace["traceEvents"]:
+        kind = event["ph"]
+        if kind == "M":
+            if event["name"] == "process_name":
+                processes[event["pid"]] = event["args"]["name"]
+            elif event["name"] == "thread_name":
+                threads[event["pid"], event["tid"]] = [event["args"]["name"], processes[event["pid"]]]
+            continue
+        if last is not None and kind not in ("s", "f"):
+            yield last
+            last = None
+        track = threads[event["pid"], event["tid"]]
+        whole, part = str(event["ts"]).split(".")
+        ns = int(whole) * 1000 + int(part.ljust(3, "0"))
+        args = event.get("args", {})
+        if kind in ("s", "f"):
+            last.flow = (kind, str(event["id"]))
+        elif kind == "C":
+            yield Mark(kind, track, ns, None, {"value": next(iter(args.values()))})
+        else:
+            last = Mark(kind, track, ns, event.get("name"), args)
+    if last is not None:
+        yield last
+
+
+# ---- both ----
+
+
+def of_track(track, pattern):
+    for name in track:
+        match = re.fullmatch(pattern, name)
+        if match:
+            return match.group(1)
+    return None
+
+
+def of_thread(track):
+    if track[0].startswith("idle thread of CPU "):
+        return 0
+    match = re.search(r" (\d+)$", track[0])
+    return int(match.group(1)) if match else None
+
+
+def number(text):
+    return None if text is None else int(text)
+
+
+def check_slices(marks):
+    """Slices nest on their tracks. Yields the marks; counts."""
+    open_slices = {}
+    seen = {"slices": 0, "cut": {}, "open": 0, "instants": 0, "counters": 0, "flows": {}}
+    last = {}
+    kept = []
+    for mark in marks:
+        key = tuple(mark.track)
+        if mark.kind == "C":
+            seen["counters"] += 1
+            continue
+        if mark.flow:
+            seen["flows"].setdefault(mark.flow[1], []).append((mark.flow[0], mark.track[-1]))
+        if mark.kind == "i":
+            seen["instants"] += 1
+        else:
+            assert mark.ns >= last.get(key, mark.ns), f"{key} steps back to {mark.ns}"
+            last[key] = mark.ns
+            if mark.kind == "B":
+                open_slices[key] = open_slices.get(key, 0) + 1
+                seen["slices"] += 1
+            else:
+                assert open_slices.get(key, 0) > 0, f"{key}: an end without a begin at {mark.ns}"
+                open_slices[key] -= 1
+                why = mark.args.get(OWN + "cut")
+                if why:
+                    seen["cut"][why] = seen["cut"].get(why, 0) + 1
+        kept.append(mark)
+    seen["open"] = sum(open_slices.values())
+    return kept, seen
+
+
+def events_of(marks):
+    """What the report tells, as far as it is in the timeline."""
+    for mark in marks:
+        own = {k[len(OWN):]: v for k, v in mark.args.items() if k.startswith(OWN)}
+        fields = {k: v for k, v in mark.args.items() if not k.startswith(OWN)}
+        if mark.name == "lost" and "cause" in fields:
+            since = mark.ns if mark.kind == "B" else None
+            yield {"lost": fields.get("lost"), "since_ns": since, "cause": fields["cause"]}
+            continue
+        if mark.kind == "i":
+            name = mark.name
+        elif mark.kind == "B":
+            name = own.pop("begin")
+        elif "end" in own:
+            name = own.pop("end")
+        else:
+            continue
+        yield {
+            "time_ns": mark.ns,
+            "event": name,
+            "fields": fields,
+            "cpu": own.get("cpu", number(of_track(mark.track, r"CPU (\d+)( interrupts| events)?"))),
+            "pid": own.get("pid", of_thread(mark.track)),
+            "comm": own.get("comm"),
+            "vcpu": own.get("vcpu", of_track(mark.track, r"vCPU (\w+)( events)?")),
+        }
+
+
+def same_value(a, b):
+    if isinstance(a, float) or isinstance(b, float):
+        return a == b or abs(a - b) <= 1e-15 * max(abs(a), abs(b))
+    return a == b
+
+
+def compare(mine, theirs, kind):
+    if "lost" in theirs or "lost" in mine:
+        if mine.get("lost") != theirs.get("lost") or mine.get("cause") != theirs.get("cause"):
+            return "the loss"
+        return None
+    for key in ("time_ns", "event"):
+        if mine[key] != theirs.get(key, theirs.get("ticks")):
+            return key
+    fields = {k: v for k, v in theirs["fields"].items() if v is not None or kind == "chrome"}
+    if set(mine["fields"]) != set(fields):
+        return "names of fields"
+    for key, value in fields.items():
+        if not same_value(mine["fields"][key], value):
+            return f"field {key}"
+    for key in ("cpu", "pid", "vcpu"):
+        if theirs.get(key) is not None and mine[key] != theirs[key]:
+            return key
+    if mine["comm"] is not None and mine["comm"] != theirs.get("comm"):
+        return "comm"
+    return None
+
+
+def main():
+    kind, path, report = sys.argv[1:]
+    marks, seen = check_slices({"perfetto": perfetto, "chrome": chrome}[kind](path))
+    n = 0
+    mine = events_of(marks)
+    with open(report, encoding="utf-8") as f:
+        for line in f:
+            theirs = json.loads(line)
+            one = next(mine, None)
+            wrong = "it is missing" if one is None else compare(one, theirs, kind)
+            if wrong:
+                sys.exit(f"event {n}: {wrong}:\n  report:   {theirs}\n  timeline: {one}")
+            n += 1
+    more = next(mine, None)
+    if more:
+        sys.exit(f"the timeline has more than the report: {more}")
+    seen["events"] = n
+    print(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main()

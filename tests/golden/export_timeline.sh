@@ -1,0 +1,80 @@
+#!/bin/sh
+# strata export --to perfetto, --to chrome: event by event what strata reports, by protoc and a JSON parser.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+schema=$here/../../src/export
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+
+fail() {
+    echo "export_timeline: $*" >&2
+    exit 1
+}
+
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
+tar -xf "$DATA/ctf/lttng-ust.tar.xz"
+for guest in local tsc; do
+    mkdir $guest
+    tar -C $guest -xf "$DATA/ftrace/guest-$guest-clock/guest.tar.xz"
+    for cpu in 0 1; do
+        xz -dc "$DATA/ftrace/guest-$guest-clock/cpu$cpu.raw.xz" >$guest/cpu$cpu.raw
+    done
+done
+
+# compare CAPTURE... [OPTION...]: exported and reported with the same. What was seen is in perfetto.seen and
+# chrome.seen.
+compare() {
+    "$strata" report -f json "$@" >report 2>err || :
+    "$strata" export --to perfetto -o trace.perfetto "$@" 2>err || :
+    "$strata" export --to chrome -o trace.json "$@" 2>err || :
+    protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" <trace.perfetto >decoded 2>err ||
+        fail "$*: $(cat err)"
+    python3 "$here/export_timeline.py" perfetto decoded report >perfetto.seen || fail "perfetto: $* differs"
+    python3 "$here/export_timeline.py" chrome trace.json report >chrome.seen || fail "chrome: $* differs"
+    cmp perfetto.seen chrome.seen || fail "$*: the two differ"
+}
+# seen FILTER: what was seen is as the filter says.
+seen() {
+    jq -e "$1" perfetto.seen >out || fail "not $1: $(cat perfetto.seen)"
+}
+
+compare boot.trace -n 3000
+seen '.slices == 2 and .open == 0 and .cut == {}'
+# What runs, interrupts, system calls, with losses.
+compare local
+seen '.slices > 5000 and .cut["the thread ends"] > 0 and .cut["events were lost"] > 0'
+compare tsc -e 'sys_enter*'
+# Nothing ends them: but for the first of each thread, which could not be known, they are events.
+seen '.instants > 100 * .slices and .cut["no end was seen"] == .slices - .open'
+compare xen.raw -n 20000 --cpu-hz 2.4G
+seen '.slices > 50 and .counters > 100 and .cut == {}'
+compare lttng-ust
+# Strings that are no UTF-8, large and empty payloads, arrays, floats, requests.
+python3 "$here/export_timeline_made.py"
+compare --events made.events made.trace
+seen '.cut == {"no end was seen": 1, "events were lost": 1} and .slices == 9'
+# What has no event at all is a trace all the same.
+compare boot.trace -e nosuchevent
+seen '.events == 0'
+
+# Damage, and the end of what can be written.
+head -c 100000 boot.trace >cut.trace
+compare cut.trace
+"$strata" export --to chrome boot.trace | jq -c '.otherData' >out
+[ "$(cat out)" = '{"clock":"monotonic"}' ] || fail "$(cat out)"
+"$strata" export --to perfetto boot.trace >piped
+"$strata" export --to perfetto -o named boot.trace
+cmp piped named || fail "a pipe differs"
+
+# The clock is one that Perfetto knows, and where it is not one, none is told.
+protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" <named | sed 20q | tr -d ' \n' >out
+grep -qF 'clock_snapshot{clocks{clock_id:3timestamp:5572089026368}primary_trace_clock:3}' out || fail "$(cat out)"
+grep -qF 'trace_packet_defaults{timestamp_clock_id:3}' out || fail "$(cat out)"
+"$strata" export --to perfetto local 2>err |
+    protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" | grep -q clock_id &&
+    fail "a guest's local clock is told as one of Perfetto's"
+exit 0
