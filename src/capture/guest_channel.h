@@ -27,6 +27,11 @@ enum guest_packet_kind {
 
 #define GUEST_PACKET_MAX 32768u
 
+/* What is said of a guest that was never heard of. */
+#define GUEST_NO_AGENT                                                                   \
+    "no agent has answered: start strata-agent in the guest, best when it boots (man 8 " \
+    "strata-agent)"
+
 struct guest_packet {
     uint32_t kind;
     int32_t error;

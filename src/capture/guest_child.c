@@ -379,7 +379,7 @@ static void run(int channel, const struct guest_wishes *wishes, const struct con
     if (r >= 0 && child->session.started_at == 0)
         r = fault_plain(&fault, -ECANCELED, NULL, "%s",
                         *child->session.boot_id ? "was stopped before its agent traced"
-                                                : "no agent has answered");
+                                                : GUEST_NO_AGENT);
     tell_progress(child, clock_ns(CLOCK_MONOTONIC));
     child->packet.error = r;
     if (r < 0 && !fault.what[0])

@@ -100,6 +100,16 @@ void guest_store_done(struct guest_store *store)
     store->pages = NULL;
 }
 
+void guest_store_remove(const struct guest_store *store)
+{
+    char name[128];
+
+    guest_store_part_name(store, 0, name, sizeof name);
+    (void)unlinkat(store->folder, "cpu0.raw", 0);
+    (void)unlinkat(store->folder, GUEST_PAIRS, 0);
+    (void)unlinkat(store->parent, name, AT_REMOVEDIR);
+}
+
 /* The name of a system or an event: what the kernel makes them of. */
 static bool is_plain(const char *p, size_t len)
 {

@@ -28,6 +28,8 @@ struct guest_store {
 int guest_store_open(int parent, const char *prefix, const char *name,
                      struct guest_store *ret_store, struct fault *fault);
 void guest_store_done(struct guest_store *store);
+/* Removes the first folder, into which nothing came. */
+void guest_store_remove(const struct guest_store *store);
 /* A new folder beside the first: for another kernel. */
 int guest_store_part(struct guest_store *store, struct fault *fault);
 /* The folder's name below the parent. */

@@ -411,7 +411,7 @@ static void do_links(struct guests *guests, uint64_t now)
                 guest->was_running ? "it did not come to its end"
                 : guest->n_parts > 1 || guest->progress.bytes
                     ? "its connection was lost, and what it had left is missing"
-                    : "nobody answered");
+                    : GUEST_NO_AGENT);
             continue;
         }
         if (guest->ended || guest->link == LINK_IS_GIVEN)
@@ -701,11 +701,24 @@ int guests_join(int folder, const char *path, const struct guest_wishes *wishes,
     return open_all(folder, path, wishes, max_size, plans, n, ret_guests, fault);
 }
 
+bool guest_is_silent(const struct guest *guest)
+{
+    return guest->n_parts == 1 && !guest->was_running && guest->progress.bytes == 0 &&
+           guest->store.n_files == 0;
+}
+
+void guests_remove_silent(struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        if (guest_is_silent(&guests->guests[i]))
+            guest_store_remove(&guests->guests[i].store);
+}
+
 void guests_end_because(struct guests *guests, const char *traced, const char *silent)
 {
     for (unsigned i = 0; i < guests->n; i++) {
         struct guest *guest = &guests->guests[i];
-        bool spoke = guest->n_parts > 1 || guest->was_running || guest->progress.bytes;
+        bool spoke = !guest_is_silent(guest);
 
         end(guests, guest, spoke ? -EINTR : -ENOTCONN, spoke ? traced : silent);
     }

@@ -90,6 +90,10 @@ int guests_open(const char *path, const struct guest_wishes *wishes, uint64_t ma
 int guests_join(int folder, const char *path, const struct guest_wishes *wishes, uint64_t max_size,
                 const struct guest_plan *plans, unsigned n, struct guests *ret_guests,
                 struct fault *fault);
+/* Whether nothing ever came from GUEST, so that there is nothing to be shown of it. */
+bool guest_is_silent(const struct guest *guest);
+/* Removes the folders of those that are silent: of a part, when all have ended. */
+void guests_remove_silent(struct guests *guests);
 /* Ends what has not ended: all that is known of the guests is final. */
 void guests_end(struct guests *guests);
 /* The same, where that is for a reason that whoever reads the trace should know: what to say of one that was

@@ -70,7 +70,7 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
     };
 }
 
-int guests_put_sources(const struct guests *guests, bool complete, struct arena *arena,
+static int put_sources(const struct guests *guests, bool complete, bool silent, struct arena *arena,
                        struct manifest_source **ret, unsigned *ret_n)
 {
     struct manifest_source *sources;
@@ -83,20 +83,31 @@ int guests_put_sources(const struct guests *guests, bool complete, struct arena 
     sources = arena_alloc(arena, (n + 1) * sizeof *sources);
     if (!entries || !sources)
         return -ENOMEM;
-    *ret_n = n;
-    *ret = sources;
     n = 0;
-    for (unsigned i = 0; i < guests->n; i++)
-        for (unsigned j = 0; j < guests->guests[i].n_parts; j++, n++)
-            fill(&guests->guests[i], j, complete, &entries[n], &sources[n]);
+    for (unsigned i = 0; i < guests->n; i++) {
+        const struct guest *guest = &guests->guests[i];
+
+        if (!silent && guest_is_silent(guest))
+            continue;
+        for (unsigned j = 0; j < guest->n_parts; j++, n++)
+            fill(guest, j, complete, &entries[n], &sources[n]);
+    }
+    *ret = sources;
+    *ret_n = n;
     return 0;
+}
+
+int guests_put_sources(const struct guests *guests, bool complete, struct arena *arena,
+                       struct manifest_source **ret, unsigned *ret_n)
+{
+    return put_sources(guests, complete, false, arena, ret, ret_n);
 }
 
 int guests_write_manifest(const struct guests *guests, bool complete, struct fault *fault)
 {
     struct manifest manifest = {0};
     struct manifest_source *sources;
-    int r = guests_put_sources(guests, complete, &manifest.arena, &sources, &manifest.n_sources);
+    int r = put_sources(guests, complete, true, &manifest.arena, &sources, &manifest.n_sources);
 
     if (r < 0) {
         fault_plain(fault, -ENOMEM, guests->path, "out of memory");

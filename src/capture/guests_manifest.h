@@ -5,8 +5,8 @@
 
 #include "capture/guests.h"
 
-/* Their sources, for a manifest: *ret_n of them, in ARENA; what they point to is that, and GUESTS. COMPLETE: it
- * is the last time. -ENOMEM. */
+/* Their sources, for a manifest: *ret_n of them, in ARENA; what they point to is that, and GUESTS. Those
+ * that are silent are left out. COMPLETE: it is the last time. -ENOMEM. */
 int guests_put_sources(const struct guests *guests, bool complete, struct arena *arena,
                        struct manifest_source **ret, unsigned *ret_n);
 

@@ -14,7 +14,7 @@ void strings_done(struct strings *strings)
     *strings = (struct strings){0};
 }
 
-static int strings_add(struct strings *strings, const char *s)
+int strings_add(struct strings *strings, const char *s)
 {
     if ((strings->n & (strings->n - 1)) == 0) { /* a power of two: the array is full */
         size_t capacity = strings->n ? (size_t)strings->n * 2 : 1;
@@ -27,8 +27,7 @@ static int strings_add(struct strings *strings, const char *s)
     return 0;
 }
 
-/* Cuts VALUE, a word of argv, at its commas. */
-static int strings_add_list(struct strings *strings, char *value, struct fault *fault)
+int strings_split(struct strings *strings, char *value, struct fault *fault)
 {
     char *comma;
     int r = 0;
@@ -126,9 +125,10 @@ static int set(const struct found *found, const char *value, struct fault *fault
 
     switch (option->kind) {
     case OPTION_FLAG: *(bool *)member = true; return 0;
-    case OPTION_STRING: *(const char **)member = value; return 0;
+    case OPTION_STRING:
+    case OPTION_MAYBE: *(const char **)member = value; return 0;
     case OPTION_STRINGS: return strings_add(member, value);
-    case OPTION_LIST: return strings_add_list(member, (char *)(uintptr_t)value, fault);
+    case OPTION_LIST: return strings_split(member, (char *)(uintptr_t)value, fault);
     case OPTION_NUMBER: return parse_number(member, value, fault);
     case OPTION_CHOICE: return parse_choice(option, member, value, fault);
     case OPTION_PARSED: return option->parse(member, value, fault);
@@ -148,6 +148,13 @@ struct walk {
     int status;
 };
 
+/* Not an option, a number or a path: the argument of an option that can be without. */
+static bool could_be_words(const char *word)
+{
+    return word[0] != '-' && word[0] != '\0' && !strchr(word, '/') &&
+           word[strspn(word, "0123456789")] != '\0';
+}
+
 /* Sets an option whose argument is VALUE (NULL: the next word, if it takes one). False: done. */
 static bool take(struct walk *walk, const struct found *found, const char *shown, const char *value)
 {
@@ -159,6 +166,11 @@ static bool take(struct walk *walk, const struct found *found, const char *shown
         options_help(walk->command, stdout);
         walk->status = EXIT_FINE;
         return false;
+    }
+    if (option->kind == OPTION_MAYBE && !value) {
+        const char *next = walk->next < walk->argc ? walk->argv[walk->next] : "-";
+
+        value = could_be_words(next) ? walk->argv[walk->next++] : "";
     }
     if (option->argument && !value) {
         if (walk->next >= walk->argc) {
@@ -257,9 +269,12 @@ static void help_option(const struct option *option, FILE *out)
     char left[96];
     int n;
 
-    n = snprintf(left, sizeof left, "  %c%c%s--%s%s%s", option->letter ? '-' : ' ',
+    n = snprintf(left, sizeof left, "  %c%c%s--%s%s%s%s", option->letter ? '-' : ' ',
                  option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
-                 option->argument ? "=" : "", option->argument ? option->argument : "");
+                 !option->argument              ? ""
+                 : option->kind == OPTION_MAYBE ? "[="
+                                                : "=",
+                 option->argument ? option->argument : "", option->kind == OPTION_MAYBE ? "]" : "");
     if (n >= HELP_COLUMN)
         fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
     else

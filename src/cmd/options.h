@@ -15,6 +15,7 @@ enum option_kind {
     OPTION_STRING,  /* const char * */
     OPTION_STRINGS, /* struct strings; may be given several times */
     OPTION_LIST,    /* struct strings; the same, and several at once with commas between */
+    OPTION_MAYBE,   /* const char *; "" where nothing stands behind it that could be its argument */
     OPTION_NUMBER,  /* uint64_t */
     OPTION_CHOICE,  /* unsigned, an index into `choices` */
     OPTION_PARSED,  /* whatever `parse` makes of it */
@@ -28,6 +29,10 @@ struct strings {
 };
 
 void strings_done(struct strings *strings);
+/* S and what it points to is borrowed. -ENOMEM. */
+int strings_add(struct strings *strings, const char *s);
+/* Adds the pieces of VALUE, which is cut at its commas. -EINVAL with FAULT->what; -ENOMEM. */
+int strings_split(struct strings *strings, char *value, struct fault *fault);
 
 struct option {
     enum option_kind kind;

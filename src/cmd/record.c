@@ -15,7 +15,9 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/record.h"
+#include "cmd/size.h"
 #include "cmd/taken.h"
+#include "vmm/probe.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -35,9 +37,19 @@ static const struct option record_option_table[] = {
     {OPTION_STRINGS, 'e', "event", "EVENTS", "these alone: names with * and ?; of Xen also classes",
      offsetof(struct record_options, events)},
     {OPTION_NUMBER, 't', "time", "SECONDS", "stop then", offsetof(struct record_options, seconds)},
+    {OPTION_PARSED, 0, "max-size", "SIZE", "write no more; of a machine, the rest is lost",
+     offsetof(struct record_options, max_size), NULL, size_parse},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost",
      offsetof(struct record_options, strict)},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
+    {OPTION_END},
+};
+
+static const struct option vm_options[] = {
+    {OPTION_MAYBE, 0, "guest", "EVENTS", "of the guest's kernel, too, by its strata-agent",
+     offsetof(struct record_options, guest)},
+    {OPTION_MAYBE, 0, "host", "EVENTS", "of this machine's kernel, too",
+     offsetof(struct record_options, host)},
     {OPTION_END},
 };
 
@@ -50,6 +62,7 @@ static const struct option attach_options[] = {
 static const struct option_group groups[] = {
     {"What is recorded, one of", where, 0},
     {"Options", record_option_table, 0},
+    {"With QEMU behind --", vm_options, 0},
     {"With --xen and --buffer", record_buffers_options, offsetof(struct record_options, buffers)},
     {"With --attach", attach_options, 0},
     {NULL},
@@ -57,10 +70,12 @@ static const struct option_group groups[] = {
 
 const struct command record_command = {
     .name = "record",
-    .summary = "take what is traced, while it runs: programs, or Xen",
+    .summary = "take what is traced, while it runs: machines, programs, or Xen",
     .operands = "[PID|RINGS|-- COMMAND…]",
-    .about = "Runs COMMAND, a program that links libstrata, and writes what it traces, and\n"
-             "what those trace that it starts, until they have ended.\n\n"
+    .about = "Runs COMMAND, a QEMU of any make, with what tracing it needs added, and writes\n"
+             "what all layers of the machine trace until it ends: QEMU, and the kernels of\n"
+             "guest and host where that is asked for. Or a program that links libstrata: what\n"
+             "it traces, and those that it starts, until they have ended.\n\n"
              "With --xen, writes what Xen's trace buffers get, and with it all that decoding\n"
              "needs: Xen's version, its clock's rate, the names of domains. Ends by --time or\n"
              "by SIGINT, SIGTERM or SIGHUP, and leaves Xen's event mask as it was. With\n"
@@ -240,6 +255,19 @@ static int count_command(int argc, char **argv)
     return -1;
 }
 
+/* A virtual machine monitor, or a program. */
+static int record_command_line(const struct record_options *options, char **command)
+{
+    _cleanup_free_ char *program = NULL;
+
+    /* Of one that is not there, the other tells. */
+    if (vmm_find_program(command[0], getenv("PATH"), &program, NULL) >= 0 && vmm_is_qemu(program))
+        return record_vm(options, program, command);
+    if (options->guest)
+        return cmd_usage_error("record", "--guest is of QEMU, which %s is not", command[0]);
+    return record_program(options, command);
+}
+
 /* One of those that stand in `where`, or a command. */
 static int dispatch(const struct record_options *options, int n_command, int n, char **operands)
 {
@@ -252,7 +280,7 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
     if (command && !*command)
         return cmd_usage_error("record", "there is no command behind --");
     if (command)
-        return record_program(options, command);
+        return record_command_line(options, command);
     if (wanted == 0 && n > 0)
         return cmd_usage_error("record", "what is '%s'? A command stands behind --", operands[0]);
     if (wanted != 1)

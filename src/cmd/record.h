@@ -11,7 +11,7 @@ struct record_buffers_options {
     struct strings tables; /* files that declare events */
     const char *cpus;
     uint64_t buffer_size; /* bytes; 0: as it is */
-    uint64_t memory, max_size, reserve;
+    uint64_t memory, reserve;
     uint64_t poll; /* ms */
     bool backlog, leave_on, libxenctrl;
 };
@@ -26,7 +26,10 @@ extern const struct option record_buffers_options[];
 struct record_options {
     const char *output; /* NULL, of what is run: record_output() */
     uint64_t seconds;
+    uint64_t max_size; /* bytes; 0: any */
     bool attach, xen, keep, strict;
+    /* Events of the kernels of guest and host, with commas between; "": what is usual; NULL: none. */
+    const char *guest, *host;
     /* Of Xen words of declare/xen_choice.h, of programs and virtual machine monitors what switches their events
      * on; none: all, or what is usual there. */
     struct strings events;
@@ -38,4 +41,6 @@ const char *record_output(const struct record_options *options, char *buf, size_
 
 /* Each returns an exit status. COMMAND is ended by NULL. */
 int record_program(const struct record_options *options, char **command);
+/* PROGRAM is the file that command[0] means. */
+int record_vm(const struct record_options *options, const char *program, char **command);
 int record_buffers(const struct record_options *options, int n, char **operands);

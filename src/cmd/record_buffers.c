@@ -26,8 +26,6 @@ const struct option record_buffers_options[] = {
      MEMBER(buffer_size), NULL, size_parse},
     {OPTION_PARSED, 0, "memory", "SIZE", "keep the last SIZE in memory, write it at the end",
      MEMBER(memory), NULL, size_parse},
-    {OPTION_PARSED, 0, "max-size", "SIZE", "stop when so much is written", MEMBER(max_size), NULL,
-     size_parse},
     {OPTION_PARSED, 0, "reserve", "SIZE", "stop when less would be free on the disk (64M)",
      MEMBER(reserve), NULL, size_parse},
     {OPTION_NUMBER, 0, "poll", "MS", "look into the buffers as often as that (100)", MEMBER(poll)},
@@ -104,7 +102,7 @@ static int run(const struct record_options *options, struct record_run *run,
     if (r < 0) {
         cmd_fault(&fault);
     } else {
-        output.max = options->buffers.max_size;
+        output.max = options->max_size;
         output.reserve = options->buffers.reserve;
         run->output = &output;
         status = record_run(run, ret_totals, &begun);

@@ -14,6 +14,7 @@
 #include "capture/recording.h"
 #include "cmd/cmd.h"
 #include "cmd/record.h"
+#include "cmd/run_signals.h"
 #include "cmd/taken.h"
 #include "vmm/child.h"
 
@@ -38,49 +39,17 @@ struct run {
 
 /* ---- Signals ---- */
 
-static volatile sig_atomic_t n_signals, last_signal, last_is_ours;
-
-/* One that a terminal sends has reached the program as well. */
-static void on_signal(int number, siginfo_t *info, void *context)
-{
-    (void)context;
-    n_signals++;
-    last_signal = number;
-    last_is_ours =
-        info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
-}
-
-static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-
-/* They are blocked but where we wait. One that is ignored (nohup, a shell's &) stays so here. */
-static void catch_signals(sigset_t *ret_waiting)
-{
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
-    sigset_t blocked;
-
-    sigemptyset(&blocked);
-    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-        struct sigaction before;
-
-        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN)
-            continue;
-        sigaddset(&blocked, signals[i]);
-        sigaction(signals[i], &action, NULL);
-    }
-    sigprocmask(SIG_BLOCK, &blocked, ret_waiting);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
-}
-
 /* The first is the program's, which then ends as it likes; with the second it has no choice. */
 static void hear_signals(struct run *run, uint64_t now)
 {
-    unsigned n = (unsigned)n_signals;
+    bool alone;
+    int signal;
+    unsigned n = run_signals_count(&signal, &alone);
 
     if (n == run->heard)
         return;
-    if (run->heard == 0 && last_is_ours)
-        child_signal(&run->child, last_signal);
+    if (run->heard == 0 && alone)
+        child_signal(&run->child, signal);
     if (n > 1) {
         run->hurries = true;
         if (run->killed == 0) {
@@ -278,7 +247,7 @@ static int in_folder(struct run *run, char **command)
         return EXIT_COULD_NOT;
     }
     run->programs.main_command = (const char *const *)command;
-    catch_signals(&waiting);
+    run_signals_catch(&waiting);
     r = start(run, command, &waiting, &fault);
     if (r < 0) {
         cmd_fault(&fault);

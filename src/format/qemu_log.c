@@ -58,6 +58,7 @@ struct qemu_log {
     uint64_t n_other;
     uint8_t *payloads;
     size_t used;
+    uint64_t lost_at_end; /* to be lent as the last one */
     struct item items[RUN_MAX];
 };
 
@@ -313,7 +314,7 @@ static void put_message(struct qemu_log *log, struct item *item, const struct ev
     start_item(log, item, class, pid, (uint32_t)len + 4);
 }
 
-static void put_loss(struct qemu_log *log, struct item *item)
+static void put_loss(struct qemu_log *log, struct item *item, enum loss_cause cause, uint64_t lost)
 {
     int64_t time = log->timed ? log->time : (int64_t)log->line;
 
@@ -321,13 +322,13 @@ static void put_loss(struct qemu_log *log, struct item *item)
         .time = time,
         .since = time,
         .origin = log->origin,
-        .lost = LOST_UNKNOWN,
+        .lost = lost,
         .cpu = CPU_UNKNOWN,
         .pid = PID_UNKNOWN,
         .vcpu = VCPU_UNKNOWN,
-        .skipped = (uint32_t)MIN(log->skipped, UINT32_MAX),
+        .skipped = cause == LOSS_UNREADABLE ? (uint32_t)MIN(log->skipped, UINT32_MAX) : 0,
         .kind = ITEM_LOSS,
-        .cause = LOSS_UNREADABLE,
+        .cause = (uint8_t)cause,
     };
 }
 
@@ -476,7 +477,7 @@ static void skip_line(struct qemu_log *log, struct item *item)
         }
         log->skipped += n;
     }
-    put_loss(log, item);
+    put_loss(log, item, LOSS_UNREADABLE, LOST_UNKNOWN);
     log->line++;
 }
 
@@ -504,6 +505,10 @@ static int log_next(struct source *source, const struct item **ret_items)
             break;
         }
         n++;
+    }
+    if (n == 0 && log->error == 0 && log->lost_at_end > 0) {
+        put_loss(log, &log->items[n++], LOSS_DROPPED, log->lost_at_end);
+        log->lost_at_end = 0;
     }
     *ret_items = log->items;
     return n > 0 ? n : log->error;
@@ -604,6 +609,11 @@ static int add_origin(struct qemu_log *log)
         return -ENOMEM;
     log->origin = catalogue_add_origin(log->catalogue, &origin);
     return log->origin ? 0 : -ENOMEM;
+}
+
+void qemu_log_set_lost(struct source *source, uint64_t lost)
+{
+    container_of(source, struct qemu_log, source)->lost_at_end = lost;
 }
 
 int qemu_log_open(struct input *in, struct catalogue *catalogue, const struct qemu_events *events,

@@ -102,5 +102,9 @@ int open_qemu_log(struct opening *opening, struct fault *fault)
                       "their text; give the trace-events-all of the QEMU that wrote the log by "
                       "--events";
     r = qemu_log_open(&opening->input, &trace->catalogue, events, &source, fault);
-    return r < 0 ? r : opening_add(opening, source);
+    if (r < 0)
+        return r;
+    if (opening->recorded)
+        qemu_log_set_lost(source, opening->recorded->lost_at_end);
+    return opening_add(opening, source);
 }

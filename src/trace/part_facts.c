@@ -121,6 +121,41 @@ static void put_xen(const struct facts *facts, const struct manifest_xen *xen)
     put_domains(facts, xen);
 }
 
+/* "0 by 4713, 1 by 4714" */
+static void put_vcpus(const struct facts *facts, const struct manifest_vmm *vmm)
+{
+    struct text text = TEXT_IN_MEMORY;
+    bool any = false;
+
+    for (unsigned i = 0; i < vmm->n_threads; i++) {
+        if (vmm->threads[i].vcpu < 0)
+            continue;
+        text_printf(&text, "%s%d by thread %d", any ? ", " : "", (int)vmm->threads[i].vcpu,
+                    (int)vmm->threads[i].id);
+        any = true;
+    }
+    if (any)
+        put_text(facts, "vcpus", &text);
+    else
+        text_done(&text);
+}
+
+static void put_vmm(const struct facts *facts, const struct manifest_vmm *vmm)
+{
+    char number[16];
+
+    put_known(facts, "monitor", vmm->program);
+    put_known(facts, "monitor version", vmm->version);
+    put_strings(facts, "command", " ", vmm->command, vmm->n_command);
+    put_known(facts, "accelerator", vmm->accelerator);
+    if (vmm->pid) {
+        snprintf(number, sizeof number, "%d", (int)vmm->pid);
+        facts->put(facts->arg, "process", number);
+    }
+    put_vcpus(facts, vmm);
+    put_known(facts, "exit", vmm->exit);
+}
+
 static void put_recorded(const struct facts *facts, const struct manifest_source *source)
 {
     char number[32];
@@ -140,6 +175,8 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
         put_known(facts, "boot id", source->guest->boot_id);
         put_known(facts, "agent", source->guest->agent);
     }
+    if (source->vmm)
+        put_vmm(facts, source->vmm);
     put_moment(facts, "began", &source->began);
     put_moment(facts, "ended", &source->ended);
     facts->put(facts->arg, "complete", source->complete ? "yes" : "no");

@@ -21,9 +21,12 @@ int vmm_monitor_open(int fd, int pid, struct vmm_monitor *ret, struct fault *fau
     struct vmm_monitor monitor = {.pid = pid, .state = MONITOR_NEW};
     int r = qmp_adopt(fd, "the monitor", &monitor.qmp, fault);
 
-    if (r >= 0)
-        *ret = monitor;
-    return r;
+    if (r < 0)
+        return r;
+    /* Before it greets: events come from then on. */
+    (void)qmp_send(monitor.qmp, "qmp_capabilities", NULL, NULL);
+    *ret = monitor;
+    return 0;
 }
 
 /* ---- Threads ---- */
@@ -183,8 +186,7 @@ static void take(struct vmm_monitor *monitor, const json_t *object)
     switch (monitor->state) {
     case MONITOR_NEW:
         snprintf(monitor->version, sizeof monitor->version, "%s", qmp_version(monitor->qmp));
-        if (qmp_send(monitor->qmp, "qmp_capabilities", NULL, NULL) >= 0)
-            monitor->state = MONITOR_ENTERS;
+        monitor->state = MONITOR_ENTERS;
         break;
     case MONITOR_ENTERS:
         monitor->state = MONITOR_IDLE;

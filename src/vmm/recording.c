@@ -439,10 +439,21 @@ static void end_kernels(struct vmm_recording *recording)
     while (guests_are_connected(&recording->guests) && clock_ns(CLOCK_MONOTONIC) < until &&
            guests_step(&recording->guests, SLEEP_MAX, NULL, &fault) > 0)
         ;
-    guests_end_because(
-        &recording->guests, "the virtual machine ended before the guest's agent had sent the rest",
-        "the guest has no agent: nobody answered on its port org.strata.agent; start strata-agent "
-        "in the guest, best at boot (man 8 strata-agent)");
+    guests_end_because(&recording->guests,
+                       "the virtual machine ended before the guest's agent had sent the rest",
+                       GUEST_NO_AGENT);
+}
+
+/* Of what nothing came, the trace has no source that could tell. */
+static void tell_silence(struct vmm_recording *recording)
+{
+    for (unsigned i = 0; i < recording->guests.n; i++) {
+        const struct guest *guest = &recording->guests.guests[i];
+
+        if (guest_is_silent(guest))
+            vmm_recording_problem(recording, "there is nothing of the %s: %s", guest->plan.name,
+                                  guest->what);
+    }
 }
 
 static void tell_problems(struct vmm_recording *recording)
@@ -485,6 +496,7 @@ static void tell_problems(struct vmm_recording *recording)
 
 int vmm_recording_end(struct vmm_recording *recording, struct fault *fault)
 {
+    uint64_t unused;
     struct stat st;
     int r;
 
@@ -492,6 +504,7 @@ int vmm_recording_end(struct vmm_recording *recording, struct fault *fault)
         child_signal(&recording->child, SIGKILL);
     (void)child_wait(&recording->child, 5 * SECOND);
     recording->ended = host_moment();
+    vmm_monitor_step(&recording->monitor, (uint64_t)recording->ended.monotonic_ns, &unused);
     if (recording->log.fifo >= 0)
         vmm_log_finish(&recording->log);
     if (recording->clock.file >= 0)
@@ -501,6 +514,8 @@ int vmm_recording_end(struct vmm_recording *recording, struct fault *fault)
     if (fstatat(recording->folder, VMM_SIMPLE, &st, AT_SYMLINK_NOFOLLOW) == 0)
         recording->simple_size = (uint64_t)st.st_size;
     tell_problems(recording);
+    tell_silence(recording);
+    guests_remove_silent(&recording->guests);
     spare_give(&recording->spare);
     r = vmm_sources_write(recording, true, fault);
     vmm_runtime_done(&recording->runtime);

@@ -31,7 +31,7 @@ for verb in $verbs; do
         awk '{ sub("^ *", ""); print $2 ~ /^-/ ? $1 " " $2 : $1 }' | LC_ALL=C sort >in-help
     awk '/^\.It Fl / {
         sub("^\\.It ", ""); gsub("Fl Fl ", "--"); gsub("Fl ", "-"); sub(" , ", ", ")
-        sub(" Ns = Ns .*", "="); print
+        sub(" Ns = Ns .*", "="); sub(" Op Ar .*", "[="); print
     }' "$man/strata-$verb.1" | LC_ALL=C sort -u >in-man
     diff in-help in-man >&2 || {
         echo "the help of strata $verb (<) and its page (>) do not have the same options" >&2

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* strata record -- QEMU: a virtual machine, from its start to its end, at every layer that can be reached. */
+
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/near.h"
+#include "cmd/cmd.h"
+#include "cmd/progress.h"
+#include "cmd/record.h"
+#include "cmd/run_signals.h"
+#include "link/message.h"
+#include "vmm/recording.h"
+
+#define SECOND UINT64_C(1000000000)
+/* What is told to end because its time is up, and does not, is made to. */
+#define PATIENCE (20 * SECOND)
+
+/* What tells how a machine fares, and costs next to nothing. A QEMU may lack some. */
+static const char *const usual_events[] = {
+    "runstate_set",          "vm_state_notify",   "qemu_system_*",
+    "system_wakeup_request", "virtio_set_status", "virtio_queue_notify",
+    "virtio_notify",         "blk_co_preadv",     "blk_co_pwritev",
+};
+static const char *const usual_guest_events[] = {
+    "sched:sched_switch",
+    "sched:sched_wakeup",
+    "irq:*",
+    "timer:hrtimer_*",
+};
+static const char *const usual_host_events[] = {
+    "kvm:*",
+    "sched:sched_switch",
+    "sched:sched_wakeup",
+    "irq:*",
+};
+
+struct events {
+    struct guest_event *items;
+    struct strings words;
+};
+
+static void events_done(struct events *events)
+{
+    free(events->items);
+    strings_done(&events->words);
+}
+
+/* ---- What is asked for ---- */
+
+/* Of a kernel: what was given, "" for what is usual. False: out of memory. */
+static bool choose_kernel(const char *given, const char *const *usual, unsigned n_usual,
+                          struct events *events, struct guest_wishes *wishes)
+{
+    struct fault fault = {0};
+
+    if (*given && strings_split(&events->words, (char *)(uintptr_t)given, &fault) < 0)
+        return false;
+    wishes->n_events = *given ? events->words.n : n_usual;
+    events->items = calloc(wishes->n_events, sizeof *events->items);
+    if (!events->items)
+        return false;
+    for (unsigned i = 0; i < wishes->n_events; i++)
+        events->items[i] = (struct guest_event){*given ? events->words.items[i] : usual[i], ""};
+    wishes->events = events->items;
+    wishes->clock = "";
+    wishes->keep_seconds = 60;
+    wishes->buffer_kib = 4096;
+    wishes->wants = LINK_WANT_CMDLINES | LINK_WANT_PRINTK_FORMATS;
+    return true;
+}
+
+/* That QEMU has each of the events. What switches off is taken as it is. */
+static int check_events(const struct vmm_probe *probe, const struct strings *events)
+{
+    if (events->n > 0 && probe->backend == VMM_BACKEND_NONE) {
+        cmd_error("this QEMU was built without a trace backend that can be recorded (log, simple): "
+                  "leave --event out");
+        return EXIT_COULD_NOT;
+    }
+    for (unsigned i = 0; i < events->n; i++) {
+        const char *pattern = events->items[i];
+        const char *near;
+
+        if (pattern[0] == '-' || vmm_probe_count(probe, pattern) > 0)
+            continue;
+        near = near_find(pattern, strlen(pattern), (const char *const *)probe->events);
+        cmd_error("QEMU %s has no event that matches '%s'%s%s%s; 'QEMU -trace help' lists them",
+                  probe->version, pattern, near ? "; did you mean '" : "", near ? near : "",
+                  near ? "'?" : "");
+        return EXIT_COULD_NOT;
+    }
+    return EXIT_FINE;
+}
+
+/* -e as it was given, a list in each; else what is usual and there. */
+static int choose_events(const struct record_options *options, const struct vmm_probe *probe,
+                         struct strings *ret)
+{
+    struct fault fault = {0};
+    int r = 0;
+
+    for (unsigned i = 0; r >= 0 && i < options->events.n; i++)
+        r = strings_split(ret, (char *)(uintptr_t)options->events.items[i], &fault);
+    if (r == -EINVAL)
+        return cmd_usage_error("record", "--event '%s' %s", options->events.items[ret->n],
+                               fault.what);
+    for (size_t i = 0; r >= 0 && options->events.n == 0 && i < ARRAY_SIZE(usual_events); i++)
+        if (vmm_probe_count(probe, usual_events[i]) > 0)
+            r = strings_add(ret, usual_events[i]);
+    if (r < 0) {
+        cmd_error("out of memory");
+        return EXIT_COULD_NOT;
+    }
+    return check_events(probe, ret);
+}
+
+/* ---- The course ---- */
+
+/* Until QEMU has ended. False: the recording could not go on. */
+static bool run(struct vmm_recording *recording, uint64_t seconds, const sigset_t *waiting)
+{
+    uint64_t until = seconds ? clock_ns(CLOCK_MONOTONIC) + seconds * SECOND : UINT64_MAX;
+    struct fault fault = {0};
+    unsigned heard = 0;
+    int r;
+
+    while ((r = vmm_recording_step(recording, waiting, &fault)) > 0) {
+        bool alone;
+        int signal;
+        unsigned n = run_signals_count(&signal, &alone);
+
+        if (n > heard) {
+            /* What a terminal sends has reached QEMU as well, which ends by it. */
+            if (alone || heard > 0)
+                vmm_recording_stop(recording);
+            heard = n;
+        }
+        if (clock_ns(CLOCK_MONOTONIC) >= until) {
+            vmm_recording_stop(recording);
+            until = clock_ns(CLOCK_MONOTONIC) + PATIENCE;
+        }
+    }
+    if (r < 0)
+        cmd_fault(&fault);
+    return r >= 0;
+}
+
+/* ---- What came of it ---- */
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static bool tell_vmm(const struct vmm_recording *recording)
+{
+    const struct vmm_probe *probe = recording->settings.probe;
+    char size[16];
+
+    if (probe->backend == VMM_BACKEND_SIMPLE) {
+        cmd_message("  vmm    %s of events, by the host's clock; QEMU %s",
+                    bytes_text(size, sizeof size, recording->simple_size), probe->version);
+        return true;
+    }
+    cmd_message("  vmm    %" PRIu64 " line%s of events, %" PRIu64
+                " lost, times within %.1f us; QEMU %s",
+                recording->log.lines, plural(recording->log.lines), recording->log.lost_lines,
+                (double)recording->clock.worst / 1000, probe->version);
+    return recording->log.lost_lines == 0;
+}
+
+static bool tell_kernel(const struct guest *guest)
+{
+    const struct guest_progress *progress = &guest->progress;
+    const struct guest_part *part = &guest->parts[guest->n_parts - 1];
+
+    if (guest_is_silent(guest)) {
+        cmd_message("  %-6s nothing", guest->plan.name);
+        return true;
+    }
+    if (part->n_pairs && !guest->plan.is_host)
+        cmd_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %.0f us; Linux %s",
+                    guest->plan.name, progress->events, plural(progress->events), progress->lost,
+                    (double)part->best.error_ns / 1000, part->release);
+    else
+        cmd_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->plan.name,
+                    progress->events, plural(progress->events), progress->lost, part->release);
+    return progress->lost == 0 && progress->gaps == 0;
+}
+
+/* Whether nothing was lost. */
+static bool tell(const struct vmm_recording *recording)
+{
+    double seconds =
+        (double)(recording->ended.monotonic_ns - recording->began.monotonic_ns) / (double)SECOND;
+    const char *folder = recording->settings.folder;
+    bool whole;
+
+    cmd_message("strata: %.1f seconds were recorded into %s", seconds, folder);
+    whole = tell_vmm(recording);
+    for (unsigned i = 0; i < recording->guests.n; i++)
+        whole &= tell_kernel(&recording->guests.guests[i]);
+    for (unsigned i = 0; i < recording->n_problems; i++)
+        cmd_message("  %s", recording->problems[i]);
+    for (unsigned i = 0; i < recording->guests.n; i++) {
+        const struct guest *guest = &recording->guests.guests[i];
+        const struct guest_part *part = &guest->parts[guest->n_parts - 1];
+
+        for (unsigned j = 0; !guest_is_silent(guest) && j < part->n_problems; j++)
+            cmd_message("  %s: %s", guest->plan.name, part->problems[j]);
+    }
+    cmd_message("  strata report %s", folder);
+    return whole;
+}
+
+static int record(const struct record_options *options, const struct vmm_settings *settings,
+                  const sigset_t *waiting)
+{
+    struct vmm_recording recording;
+    struct termios terminal;
+    bool has_terminal = tcgetattr(STDIN_FILENO, &terminal) == 0;
+    struct fault fault = {0};
+    bool fine, whole;
+    int status;
+
+    if (vmm_recording_begin(settings, &recording, &fault) < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    fine = run(&recording, options->seconds, waiting);
+    if (vmm_recording_end(&recording, &fault) < 0) {
+        cmd_fault(&fault);
+        fine = false;
+    }
+    /* One that was killed leaves the terminal as it had made it. */
+    if (has_terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
+        (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
+    whole = tell(&recording);
+    status = child_exit_status(&recording.child);
+    if (status == EXIT_FINE && (!fine || recording.log.error < 0))
+        status = EXIT_COULD_NOT;
+    else if (status == EXIT_FINE && options->strict && !whole)
+        status = EXIT_LOSSES;
+    vmm_recording_done(&recording);
+    return status;
+}
+
+/* The agent of the host's own kernel: beside strata, or to be found in PATH. */
+static const char *find_agent(char *buf, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", buf, size - sizeof "strata-agent");
+    char *slash;
+
+    buf[MAX(n, 0)] = '\0';
+    slash = strrchr(buf, '/');
+    if (slash) {
+        memcpy(slash + 1, "strata-agent", sizeof "strata-agent");
+        if (access(buf, X_OK) == 0)
+            return buf;
+    }
+    return "strata-agent";
+}
+
+int record_vm(const struct record_options *options, const char *program, char **command)
+{
+    char name[64], agent[PATH_MAX];
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    struct events guest_events = {0}, host_events = {0};
+    struct guest_wishes guest = {0}, host = {0};
+    struct strings events = {0};
+    struct vmm_probe probe;
+    struct vmm_settings settings = {
+        .folder = record_output(options, name, sizeof name),
+        .command = (const char *const *)command,
+        .program = program,
+        .probe = &probe,
+        .agent = find_agent(agent, sizeof agent),
+        .max_size = options->max_size,
+        .runtime = runtime,
+    };
+    struct fault fault = {0};
+    sigset_t waiting;
+    int status = EXIT_FINE;
+
+    while (command[settings.n_command])
+        settings.n_command++;
+    cmd_raise_files(); /* a file for each CPU of a guest */
+    run_signals_catch(&waiting);
+    settings.mask = &waiting;
+    if (vmm_probe(program, runtime, &probe, &fault) < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    if ((options->guest && !choose_kernel(options->guest, usual_guest_events,
+                                          ARRAY_SIZE(usual_guest_events), &guest_events, &guest)) ||
+        (options->host && !choose_kernel(options->host, usual_host_events,
+                                         ARRAY_SIZE(usual_host_events), &host_events, &host))) {
+        cmd_error("out of memory");
+        status = EXIT_COULD_NOT;
+    }
+    settings.guest = options->guest ? &guest : NULL;
+    settings.host = options->host ? &host : NULL;
+    if (status == EXIT_FINE)
+        status = choose_events(options, &probe, &events);
+    settings.events = events.items;
+    settings.n_events = events.n;
+    if (status == EXIT_FINE)
+        status = record(options, &settings, &waiting);
+    events_done(&guest_events);
+    events_done(&host_events);
+    strings_done(&events);
+    vmm_probe_done(&probe);
+    return status;
+}

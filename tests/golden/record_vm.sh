@@ -1,0 +1,201 @@
+#!/bin/sh
+# strata record -- QEMU, with a real one that has no guest but its firmware, or no machine at all: what it traces
+# is recorded, it behaves as without, and whatever happens, the trace opens and nothing is left behind.
+set -eu
+
+qemu=$(command -v qemu-system-x86_64) || {
+    echo "qemu-system-x86_64 is not installed"
+    exit 77
+}
+work=$(mktemp -d /tmp/strata-vm.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+strata=$STRATA_BIN/strata
+XDG_RUNTIME_DIR=$work/run
+export XDG_RUNTIME_DIR
+mkdir -m 700 run
+
+fail() {
+    echo "record_vm: $case: $*" >&2
+    cat err >&2 || :
+    exit 1
+}
+# record STATUS [OPTION...] -- COMMAND: its exit status must be STATUS.
+record() {
+    want=$1
+    shift
+    status=0
+    "$strata" record "$@" >out 2>err || status=$?
+    [ $status -eq "$want" ] || fail "exit status $status, not $want"
+}
+says() {
+    grep -qF -- "$1" err || fail "does not say '$1'"
+}
+# The trace FOLDER opens and tells PATTERN.
+tells() {
+    "$strata" info "$1" >info 2>&1 || fail "info: $(cat info)"
+    grep -qF -- "$2" info || fail "info does not tell '$2': $(cat info)"
+}
+# Nothing is left but what is named: no runtime folder, no QEMU that works here.
+nothing_left() {
+    [ -z "$(ls run)" ] || fail "left behind: $(ls -R run)"
+    for p in /proc/[0-9]*; do
+        [ "$(readlink "$p/cwd" 2>/dev/null)" != "$work" ] || case $(tr '\0' ' ' <"$p/cmdline" 2>/dev/null) in
+        *qemu-system*) fail "it still runs: $(tr '\0' ' ' <"$p/cmdline")" ;;
+        esac
+    done
+}
+until_true() {
+    n=0
+    until "$@"; do
+        n=$((n + 1))
+        [ $n -lt 1200 ] || fail "never: $*"
+        sleep 0.05
+    done
+}
+quit='{"execute":"qmp_capabilities"}
+{"execute":"quit"}'
+none="$qemu -machine none -nodefaults -display none"
+
+case=events
+record 0 -o events -t 1 -e 'pic_set_irq,runstate_set' -e 'pci_*' -- "$qemu" -M pc -nodefaults -display none -m 32 \
+    -smp 2 -name 'a machine'
+nothing_left
+grep -q '^[0-9]*@[0-9.]*:pic_set_irq ' events/vmm/trace.log || fail "no event: $(head events/vmm/trace.log)"
+"$strata" report -e runstate_set --limit 1 --format json events >json
+grep -q '"layer":"vmm".*"event":"runstate_set","fields":{.*"new_state":9' json || fail "report: $(cat json)"
+[ "$(wc -l <events/vmm/clock-pairs)" -ge 2 ] || fail "$(cat events/vmm/clock-pairs)"
+jq -e '.sources[0] | .kind == "qemu-log" and .complete and .lost == 0 and .clock.pairs == "vmm/clock-pairs"
+    and .vmm.version and .vmm.exit and .vmm.accelerator == "tcg" and (.vmm.qmp | not)
+    and ([.vmm.threads[] | select(.vcpu != null) | .vcpu] | sort) == [0, 1]
+    and (.vmm.command | index("a machine"))' events/trace.json >/dev/null || fail "$(cat events/trace.json)"
+says "lines of events, 0 lost"
+
+# What its user said stays: the monitor on the terminal that there is by default, its log file, -msg, -d.
+case=behaves
+{
+    sleep 0.5
+    printf '\001c'
+    until grep -q 'QEMU.*monitor' out; do sleep 0.05; done
+    printf 'quit\n'
+} | timeout 60 "$strata" record -o behaves -e runstate_set -- "$qemu" -M pc -m 32 -nographic -net none -msg guest-name=on \
+    -d guest_errors,trace:vm_state_notify -D own.log >out 2>err || fail "exit status $?"
+grep -q 'vm_state_notify' own.log || fail "its own log file: $(cat own.log)"
+cmp own.log behaves/vmm/trace.log || fail "its own log file is another"
+nothing_left
+
+case='exits early'
+{ sleep 1 && echo "$quit"; } | record 0 -o early -- $none -qmp stdio
+grep -q '"return"' out || fail "its own monitor: $(cat out)"
+tells early host-qmp-quit
+nothing_left
+
+case='another status'
+record 1 -o option -- $none -nosuch
+says 'invalid option'
+tells option 'QEMU ended with status 1'
+"$strata" report option >/dev/null 2>&1 || fail "report"
+nothing_left
+
+case='no such program'
+record 127 -o nope -- qemu-system-nope
+says 'cannot be run: No such file'
+[ ! -e nope ] || fail "a folder is left"
+
+case='no such event'
+record 1 -o nope -e 'pci_cfg_red' -- $none
+says "did you mean 'pci_cfg_read'"
+[ ! -e nope ] || fail "a folder is left"
+
+case='its folder exists'
+record 1 -o events -- $none
+says 'there is something in this folder already'
+[ -s events/vmm/trace.log ] || fail "what was there is gone"
+
+case=daemonize
+record 1 -o nope -- $none -daemonize
+says '-daemonize'
+[ ! -e nope ] || fail "a folder is left"
+nothing_left
+
+case='no place for a port'
+record 1 -o nope --guest -- $none
+says 'no place for a virtio-serial device'
+[ ! -e nope ] || fail "a folder is left"
+
+case='no agent'
+record 0 -o agent -t 1 --guest -e runstate_set -- "$qemu" -M pc -m 32 -nodefaults -display none
+says 'no agent has answered: start strata-agent'
+tells agent 'no agent has answered: start strata-agent'
+"$strata" report agent >report 2>&1 || fail "report: $(cat report)"
+grep -q runstate_set report || fail "report: $(cat report)"
+nothing_left
+
+case='QEMU is killed'
+"$strata" record -o killed -e runstate_set -- $none >out 2>err &
+recorder=$!
+until_true grep -qs runstate_set killed/vmm/trace.log
+until_true grep -qs '"pid"' killed/trace.json
+kill -9 "$(jq '.sources[0].vmm.pid' killed/trace.json)"
+status=0
+wait $recorder || status=$?
+[ $status -eq 137 ] || fail "exit status $status"
+tells killed 'killed by signal 9'
+nothing_left
+
+case='the recorder is killed'
+"$strata" record -o orphan -e runstate_set -- $none >out 2>err &
+recorder=$!
+until_true grep -qs runstate_set orphan/vmm/trace.log
+until_true grep -qs '"qmp"' orphan/trace.json
+pid=$(jq '.sources[0].vmm.pid' orphan/trace.json)
+kill -9 $recorder
+wait $recorder 2>/dev/null || :
+ended() { [ ! -e "/proc/$pid" ] || grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null; }
+until_true ended
+tells orphan 'cut off'
+"$strata" report orphan >report 2>&1 || fail "report: $(cat report)"
+grep -q runstate_set report || fail "report: $(cat report)"
+[ -n "$(ls run)" ] || fail "nothing was left behind: this tests nothing"
+# What it left goes with the next one.
+echo "$quit" | record 0 -o after -- $none -qmp stdio
+nothing_left
+
+case='two at once'
+"$strata" record -o one -t 1 -e runstate_set -- $none >out1 2>err1 &
+recorder=$!
+record 0 -o two -t 1 -e runstate_set -- $none
+wait $recorder || fail "the other: $(cat err1)"
+"$strata" report one two >report 2>err || fail "report"
+[ "$(grep -c 'new_state 9' report)" -eq 2 ] || fail "$(cat report)"
+nothing_left
+
+case='no room for the log'
+status=0
+(
+    ulimit -f 1200
+    "$strata" record -o full -t 2 -e '*' -- "$qemu" -M pc -nodefaults -display none -m 32
+) >out 2>err || status=$?
+[ $status -eq 1 ] || fail "exit status $status"
+says 'lines behind that are lost'
+tells full 'are lost'
+"$strata" report full 2>report.err | tail -n 1 >last || fail "report: $(cat report.err)"
+grep -q LOST last || fail "its last item: $(cat last)"
+nothing_left
+
+case='max-size'
+record 1 -o small -t 1 --max-size 4K -e '*' -- $none
+says '--max-size'
+[ "$(stat -c %s small/vmm/trace.log)" -le 4096 ] || fail "$(ls -l small/vmm)"
+nothing_left
+
+case='at any moment'
+for delay in 0.01 0.03 0.06 0.1 0.15 0.2 0.3; do
+    rm -rf any
+    status=0
+    timeout --foreground -s INT $delay "$strata" record -o any --guest -e runstate_set -- "$qemu" -M pc -m 32 \
+        -nodefaults -display none >out 2>err || status=$?
+    [ $status -eq 124 ] || fail "after $delay: exit status $status"
+    [ ! -e any ] || "$strata" info any >info 2>&1 || fail "after $delay: $(cat info)"
+    nothing_left
+done
