@@ -34,3 +34,10 @@ void losses_add_all(struct losses *losses, const struct item *items, unsigned n)
         if (unlikely(items[i].kind != ITEM_EVENT))
             losses_add(losses, &items[i]);
 }
+
+void layer_losses_add_all(struct layer_losses *losses, const struct item *items, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (unlikely(items[i].kind != ITEM_EVENT))
+            losses_add(&losses->losses[items[i].origin->layer], &items[i]);
+}

@@ -18,6 +18,12 @@ struct losses {
     int n_cpus; /* the highest CPU with a loss, and one */
 };
 
+/* The same of each layer by itself. */
+struct layer_losses {
+    struct losses losses[LAYERS];
+};
+
 void losses_add(struct losses *losses, const struct item *loss);
 /* Those among N items. */
 void losses_add_all(struct losses *losses, const struct item *items, unsigned n);
+void layer_losses_add_all(struct layer_losses *losses, const struct item *items, unsigned n);

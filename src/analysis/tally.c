@@ -93,6 +93,10 @@ static uint64_t key_of(const struct tally *tally, const struct item *item)
 
     if (tally->by == TALLY_BY_CPU)
         return origin | (uint32_t)item->cpu;
+    if (tally->by == TALLY_BY_LAYER)
+        return item->origin->layer;
+    if (tally->by == TALLY_BY_VCPU)
+        return origin | (uint32_t)item->vcpu;
     if (item->pid == PID_UNKNOWN)
         return origin | (uint64_t)1 << 32 | (uint32_t)item->vcpu;
     return origin | (uint32_t)item->pid;

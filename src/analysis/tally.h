@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Counts of events and how far apart they come, by what they have in common: their class, CPU or
- * task. What `strata stat` and `strata info` show.
+/* Counts of events and how far apart they come, by what they have in common: their class, CPU,
+ * task, layer or vCPU. What `strata stat` and `strata info` show.
  *
  * Times are added up as the ticks that they are, and converted when they are told: that is why a
  * tally holds events of one clock only. */
@@ -15,6 +15,8 @@ enum tally_by {
     TALLY_BY_EVENT,
     TALLY_BY_CPU,
     TALLY_BY_TASK, /* pid, or vCPU where there is none */
+    TALLY_BY_LAYER,
+    TALLY_BY_VCPU, /* of a layer; those of no vCPU that is known are one */
 };
 
 struct tally_row {

@@ -183,6 +183,7 @@ static int export_trace(const struct export_verb_options *options,
         .catalogue = &trace->catalogue,
         .origin_number = trace->n_parts > 1 ? walk_part_of : NULL,
         .origin_arg = trace,
+        .errors = trace_has_errors(trace),
         .about = &about.about,
     };
     struct exported exported = {0};

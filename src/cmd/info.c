@@ -21,9 +21,16 @@ enum format {
     FORMAT_JSON,
 };
 
+/* All sources of a folder in the host's time, as far as they have been told. */
+struct timeline {
+    unsigned n;
+    struct trace_host_times times;
+};
+
 struct info_options {
     struct open_options open;
-    unsigned format; /* enum format */
+    unsigned format;           /* enum format */
+    struct timeline *timeline; /* to add what is told to; NULL: nothing */
 };
 
 static const char *const formats[] = {"text", "json", NULL};
@@ -169,8 +176,42 @@ static void put_times(const struct info *info, const struct lines *lines)
                 clock->hz ? "" : " ticks");
 }
 
+/* The same in the host's time, where its clock is another, and related to the host's. */
+static bool host_times(const struct info *info, struct trace_host_times *ret)
+{
+    const struct trace_part *part = &info->trace->parts[0];
+
+    return !info->trace->host_time && info->tally.first != TIME_UNKNOWN &&
+           trace_part_host_times(part, info->tally.first, info->tally.last, ret);
+}
+
+/* With three digits at the most, as duration_text() has them, and never less than it is. */
+static uint64_t round_up(int64_t error_ns)
+{
+    uint64_t error = (uint64_t)error_ns;
+    uint64_t step = 1;
+
+    while (error / step > 999)
+        step *= 10;
+    return step > UINT64_MAX - error ? error : (error + step - 1) / step * step;
+}
+
+static void put_host_times(const struct lines *lines, const struct trace_host_times *times)
+{
+    static const struct clock host = {"monotonic", NANOSECONDS};
+    char buf[32];
+
+    put_key(lines, "host's time");
+    clock_put_time(&host, times->first, lines->out);
+    text_put_literal(lines->out, " to ");
+    clock_put_time(&host, times->last, lines->out);
+    text_printf(lines->out, ", within %s\n",
+                duration_text(buf, sizeof buf, &host, round_up(times->error_ns)));
+}
+
 static void put_text(const struct info *info)
 {
+    struct trace_host_times times;
     const struct trace_part *part = &info->trace->parts[0];
     const struct tally *tally = &info->tally;
     struct text *out = info->out;
@@ -190,6 +231,8 @@ static void put_text(const struct info *info)
     text_printf(out, "%" PRIu64 " of %u classes\n", tally->count, classes_seen(info));
     if (tally->count)
         put_times(info, &lines);
+    if (host_times(info, &times))
+        put_host_times(&lines, &times);
     if (trace_late(info->trace)) {
         put_key(&lines, "out of order");
         text_printf(out, "%" PRIu64 " events, by too much to be put in place\n",
@@ -236,6 +279,7 @@ static void put_json(const struct info *info)
     const struct origin *origin = info->origin;
     struct text *out = info->out;
     struct json_facts facts = {out, ""};
+    struct trace_host_times times;
 
     text_put_literal(out, "{\"path\":");
     json_put_str(out, path_of(info));
@@ -254,9 +298,71 @@ static void put_json(const struct info *info)
                 info->tally.count, classes_seen(info));
     if (info->tally.count)
         put_json_times(info);
+    if (host_times(info, &times))
+        text_printf(out,
+                    ",\"host_time\":{\"first_ns\":%" PRId64 ",\"last_ns\":%" PRId64
+                    ",\"error_ns\":%" PRId64 "}",
+                    times.first, times.last, times.error_ns);
     text_printf(out, ",\"out_of_order\":%" PRIu64 ",", trace_late(info->trace));
     losses_put_json(&info->tally.losses, out);
     text_put_literal(out, "}\n");
+}
+
+static void add_to_timeline(struct timeline *timeline, const struct info *info)
+{
+    struct trace_host_times *all = &timeline->times;
+    struct trace_host_times times;
+
+    if (!host_times(info, &times))
+        return;
+    all->first = timeline->n ? MIN(all->first, times.first) : times.first;
+    all->last = timeline->n ? MAX(all->last, times.last) : times.last;
+    all->error_ns = MAX(all->error_ns, times.error_ns);
+    timeline->n++;
+}
+
+/* What all sources of the folder are together. */
+static void tell_timeline(const struct info_options *options, const struct manifest *manifest,
+                          const char *path)
+{
+    const struct trace_options trace_options = {.reader = {.keep_going = options->open.keep_going},
+                                                .cpu_hz = options->open.cpu_hz};
+    struct trace *trace = NULL;
+    struct fault fault;
+    struct text out;
+    struct lines lines = {&out, strlen("out of order")};
+    char why[1200];
+
+    fault_clear(&fault);
+    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0)
+        return;
+    if (trace_open(&path, 1, &trace_options, &trace, &fault) < 0) {
+        fault_print(&fault, why, sizeof why);
+    } else {
+        snprintf(why, sizeof why, "the sources are of one clock");
+    }
+    text_put_safe(&out, path, strlen(path));
+    text_printf(&out, ", %u sources\n", manifest->n_sources);
+    put_key(&lines, "timeline");
+    if (trace && trace->host_time) {
+        const struct manifest_host *host = trace->parts[0].recorded->host;
+
+        text_put_literal(&out, "the host's monotonic clock");
+        if (host && host->name) {
+            text_put_literal(&out, ", of ");
+            text_put_safe(&out, host->name, strlen(host->name));
+        }
+        text_put_char(&out, '\n');
+        if (options->timeline->n)
+            put_host_times(&lines, &options->timeline->times);
+    } else {
+        text_put_str(&out, trace ? "" : "none: ");
+        text_put_safe(&out, why, strlen(why));
+        text_put_char(&out, '\n');
+    }
+    trace_free(trace);
+    text_flush(&out);
+    text_done(&out);
 }
 
 static int tell(const struct info_options *options, struct trace *trace)
@@ -286,6 +392,8 @@ static int tell(const struct info_options *options, struct trace *trace)
             put_json(&info);
         else
             put_text(&info);
+        if (options->timeline)
+            add_to_timeline(options->timeline, &info);
         status = walk_end(&walk, &options->open, status);
     }
     tally_done(&info.tally);
@@ -311,6 +419,7 @@ static int tell_one(const struct info_options *options, char *path)
 /* A capture, or each source of a recorded folder. */
 static int tell_path(const struct info_options *options, char *path)
 {
+    struct timeline timeline = {0};
     struct info_options one = *options;
     struct manifest manifest;
     int status = EXIT_FINE;
@@ -318,10 +427,13 @@ static int tell_path(const struct info_options *options, char *path)
     if (options->open.source || !manifest_probe(path) || manifest_read(path, &manifest, NULL) < 0 ||
         manifest.n_sources == 0)
         return tell_one(options, path);
+    one.timeline = &timeline;
     for (unsigned i = 0; i < manifest.n_sources; i++) {
         one.open.source = manifest.sources[i].name;
         status = worse(status, tell_one(&one, path));
     }
+    if (manifest.n_sources > 1 && options->format == FORMAT_TEXT && !options->open.host_time)
+        tell_timeline(&one, &manifest, path);
     manifest_done(&manifest);
     return status;
 }

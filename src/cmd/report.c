@@ -46,6 +46,8 @@ const struct command report_command = {
     .operands = "PATH…",
     .about = "Shows the events of captures, in the order of time, one a line:\n\n"
              "    TIME [CPU] TASK NAME: TEXT\n\n"
+             "and where a recording has several layers, in the host's time:\n\n"
+             "    TIME ±ERROR LAYER [CPU] VCPU TASK NAME: TEXT\n\n"
              "PATH is a capture of any kind, seen from its content; - is standard input.",
     .groups = groups,
 };
@@ -53,6 +55,7 @@ const struct command report_command = {
 struct shown {
     struct view *view;
     struct losses losses;
+    struct layer_losses layers;
 };
 
 static int put(void *arg, const struct item *items, unsigned n)
@@ -60,6 +63,7 @@ static int put(void *arg, const struct item *items, unsigned n)
     struct shown *shown = arg;
 
     losses_add_all(&shown->losses, items, n);
+    layer_losses_add_all(&shown->layers, items, n);
     return view_put(shown->view, items, n);
 }
 
@@ -68,8 +72,10 @@ static int open_view(const struct report_options *options, struct trace *trace, 
 {
     struct view_options view_options = {
         .color = options->format == FORMAT_TEXT && wants_color(STDOUT_FILENO),
-        .origin_number = trace->n_parts > 1 ? walk_part_of : NULL,
+        .origin_number = trace_needs_numbers(trace) ? walk_part_of : NULL,
         .origin_arg = trace,
+        .errors = trace_has_errors(trace),
+        .layers = trace_layers(trace),
     };
 
     switch (options->format) {
@@ -79,14 +85,24 @@ static int open_view(const struct report_options *options, struct trace *trace, 
     }
 }
 
-static void tell_losses(const struct losses *losses)
+static void tell_losses(const struct losses *losses, const char *layer)
 {
     struct text text = TEXT_IN_MEMORY;
 
     losses_put(losses, &text);
     if (text.start && !text.error)
-        cmd_error("%.*s", (int)text_len(&text), text.start);
+        cmd_error("%s%s%.*s", layer, *layer ? ": " : "", (int)text_len(&text), text.start);
     text_done(&text);
+}
+
+/* CPUs of different layers are different ones. */
+static void tell_all_losses(const struct shown *shown, unsigned layers)
+{
+    if (layers == 0)
+        tell_losses(&shown->losses, "");
+    for (unsigned i = 0; i < LAYERS; i++)
+        if (layers >> i & 1)
+            tell_losses(&shown->layers.losses[i], layer_name((enum layer)i));
 }
 
 static int report(const struct report_options *options, struct trace *trace)
@@ -115,7 +131,7 @@ static int report(const struct report_options *options, struct trace *trace)
         status = walk_through(&walk);
         text_flush(&out);
         if (!out.error)
-            tell_losses(&shown.losses);
+            tell_all_losses(&shown, trace_layers(trace));
         status = walk_end(&walk, &options->open, status);
     }
     view_free(shown.view);

@@ -126,6 +126,27 @@ static int parse_ranges(void *member, const char *value, struct fault *fault)
     return 0;
 }
 
+static int parse_layers(void *member, const char *value, struct fault *fault)
+{
+    unsigned *layers = member;
+    char name[16];
+
+    for (;;) {
+        size_t len = strcspn(value, ",");
+        enum layer layer;
+
+        memcpy(name, value, MIN(len, sizeof name - 1));
+        name[MIN(len, sizeof name - 1)] = '\0';
+        if (layer_by_name(name, &layer) < 0)
+            return fault_plain(fault, -EINVAL, NULL,
+                               "is not a list of layers: vmm, hypervisor, guest, host, program");
+        *layers |= 1u << layer;
+        if (value[len] == '\0')
+            return 0;
+        value += len + 1;
+    }
+}
+
 static int parse_limit(void *member, const char *value, struct fault *fault)
 {
     struct select_options *options = container_of((uint64_t *)member, struct select_options, limit);
@@ -145,8 +166,9 @@ static int parse_limit(void *member, const char *value, struct fault *fault)
 #define SELECT_OPTIONS(END) \
     {OPTION_LIST, 'e', "event", "GLOB", \
      "events whose name matches; GROUP:NAME looks at the\n" \
-     "group too, -GLOB leaves out; the last match decides;\n" \
-     "several with commas between, or the option again", \
+     "group too, LAYER:NAME at the layer; -GLOB leaves out;\n" \
+     "the last match decides; several with commas between,\n" \
+     "or the option again", \
      MEMBER(events)}, \
     {OPTION_PARSED, 0, "from", "TIME", \
      "from TIME on: seconds as printed, +SECONDS from the\n" \
@@ -158,6 +180,10 @@ static int parse_limit(void *member, const char *value, struct fault *fault)
      MEMBER(cpus), .parse = parse_ranges}, \
     {OPTION_PARSED, 0, "pid", "LIST", "events of these threads", \
      MEMBER(pids), .parse = parse_ranges}, \
+    {OPTION_PARSED, 0, "vcpu", "LIST", "events of these vCPUs; of Xen, of any domain", \
+     MEMBER(vcpus), .parse = parse_ranges}, \
+    {OPTION_PARSED, 0, "layer", "LIST", "events of these layers: guest,vmm", \
+     MEMBER(layers), .parse = parse_layers}, \
     {OPTION_PARSED, 'n', "limit", "N", "the first N events and no more", \
      MEMBER(limit), .parse = parse_limit}, \
     {OPTION_END}
@@ -171,6 +197,7 @@ void select_options_done(struct select_options *options)
     strings_done(&options->events);
     free(options->cpus.items);
     free(options->pids.items);
+    free(options->vcpus.items);
     *options = (struct select_options){0};
 }
 
@@ -181,7 +208,8 @@ int selection_init(struct selection *selection, const struct select_options *opt
     if (options->limited)
         s.left = options->limit;
     s.all = options->events.n == 0 && !options->from.given && !options->to.given &&
-            options->cpus.n == 0 && options->pids.n == 0 && !options->limited;
+            options->cpus.n == 0 && options->pids.n == 0 && options->vcpus.n == 0 &&
+            options->layers == 0 && !options->limited;
     s.matched = calloc(options->events.n + 1, sizeof *s.matched);
     if (!s.matched)
         return -ENOMEM;
@@ -196,13 +224,18 @@ void selection_done(struct selection *selection)
     *selection = (struct selection){0};
 }
 
-/* PATTERN without its '-'. With a colon, the part before it is the group's. */
+/* PATTERN without its '-'. With a colon, the part before it is the group's, or a layer's name; with two, the
+ * layer's and the group's. */
 static bool matches(const char *pattern, const struct event_class *class)
 {
     const char *colon = strchr(pattern, ':');
+    const char *layer = layer_name(class->origin->layer);
     char group[128];
 
     if (glob_match(pattern, class->name))
+        return true;
+    if (colon && (size_t)(colon - pattern) == strlen(layer) &&
+        memcmp(pattern, layer, strlen(layer)) == 0 && matches(colon + 1, class))
         return true;
     if (!colon || !class->group || (size_t)(colon - pattern) >= sizeof group)
         return false;
@@ -319,12 +352,20 @@ static inline bool is_behind(const struct selection *selection, const struct ite
     return item->time >= selection->to && selection->options->to.given;
 }
 
+/* Where a vCPU has a name (format/xentrace.h), its number within its domain is the lower half. */
+static int32_t vcpu_number(const struct item *item)
+{
+    return item->vcpu != VCPU_UNKNOWN && item->origin->put_vcpu ? item->vcpu & 0xffff : item->vcpu;
+}
+
 /* 1: it is selected. */
 static inline int test(struct selection *selection, const struct item *item)
 {
     const struct select_options *options = selection->options;
     bool is_event = item->kind == ITEM_EVENT;
 
+    if (options->layers && !(options->layers >> item->origin->layer & 1))
+        return 0;
     if (unlikely(!selection->started || item->time == TIME_UNKNOWN))
         return 1; /* a loss that nobody timed */
     if (item->time < selection->from)
@@ -332,6 +373,9 @@ static inline int test(struct selection *selection, const struct item *item)
     if (is_behind(selection, item))
         return 0;
     if (options->cpus.n && (is_event || item->cpu >= 0) && !in_ranges(&options->cpus, item->cpu))
+        return 0;
+    if (options->vcpus.n && (is_event || item->vcpu >= 0) &&
+        !in_ranges(&options->vcpus, vcpu_number(item)))
         return 0;
     if (!is_event)
         return 1; /* what was lost may have been of any class or thread */

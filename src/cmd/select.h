@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which items of a trace a verb is to show: -e, --from, --to, --cpu, --pid, --limit. */
+/* Which items of a trace a verb is to show: -e, --from, --to, --cpu, --pid, --vcpu, --layer, --limit. */
 
 #include "cmd/options.h"
 #include "event/item.h"
@@ -27,7 +27,8 @@ struct ranges {
 struct select_options {
     struct strings events; /* patterns in order; the last that matches decides */
     struct time_limit from, to;
-    struct ranges cpus, pids;
+    struct ranges cpus, pids, vcpus;
+    unsigned layers; /* a bit for each, 1 << enum layer; 0: all */
     uint64_t limit;
     bool limited;
 };

@@ -27,14 +27,15 @@ struct stat_options {
 };
 
 static const char *const formats[] = {"text", "json", NULL};
-static const char *const kinds[] = {"event", "cpu", "task", NULL};
+static const char *const kinds[] = {"event", "cpu", "task", "layer", "vcpu", NULL};
 
 static const struct option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json", "a table (the default), or one JSON object",
      offsetof(struct stat_options, format), .choices = formats},
-    {OPTION_CHOICE, 'b', "by", "event|cpu|task",
-     "a row for each event class (the default), CPU, or task", offsetof(struct stat_options, by),
-     .choices = kinds},
+    {OPTION_CHOICE, 'b', "by", "event|cpu|task|layer|vcpu",
+     "a row for each event class (the default), CPU, task,\n"
+     "layer or vCPU",
+     offsetof(struct stat_options, by), .choices = kinds},
     {OPTION_END},
 };
 
@@ -50,10 +51,10 @@ const struct command stat_command = {
     .name = "stat",
     .summary = "count the events of a trace, and how far apart they come",
     .operands = "PATH…",
-    .about = "Counts the events of captures by class, CPU or task, the most frequent first:\n"
-             "how many, how many a second, which share of all, and the time from each to\n"
-             "the next: what half, 90 % and 99 % do not exceed (within 1.6 %), and the\n"
-             "longest.\n\n"
+    .about = "Counts the events of captures by class, CPU, task, layer or vCPU, the most\n"
+             "frequent first: how many, how many a second, which share of all, and the time\n"
+             "from each to the next: what half, 90 % and 99 % do not exceed (within 1.6 %),\n"
+             "and the longest.\n\n"
              "PATH is a capture of any kind, seen from its content; - is standard input.",
     .groups = groups,
 };
@@ -62,13 +63,17 @@ struct stat {
     const struct stat_options *options;
     const struct trace *trace;
     struct tally tally;
+    struct layer_losses losses;
     struct clock clock;
     struct text *out;
 };
 
 static int put(void *arg, const struct item *items, unsigned n)
 {
-    return tally_add(arg, items, n);
+    struct stat *stat = arg;
+
+    layer_losses_add_all(&stat->losses, items, n);
+    return tally_add(&stat->tally, items, n);
 }
 
 static double seconds(const struct stat *stat)
@@ -111,7 +116,12 @@ static void put_what(const struct stat *stat, const struct tally_row *row, struc
 {
     const char *name;
 
-    if (stat->trace->n_parts > 1)
+    if (stat->tally.by == TALLY_BY_LAYER || trace_layers(stat->trace))
+        text_printf(out, "%s%s", layer_name(row->origin->layer),
+                    stat->tally.by == TALLY_BY_LAYER ? "" : " ");
+    if (stat->tally.by == TALLY_BY_LAYER)
+        return;
+    if (trace_needs_numbers(stat->trace))
         text_printf(out, "#%u ", trace_part_of(stat->trace, row->origin));
     switch (stat->tally.by) {
     case TALLY_BY_EVENT: text_put_safe(out, row->class->name, strlen(row->class->name)); return;
@@ -121,7 +131,14 @@ static void put_what(const struct stat *stat, const struct tally_row *row, struc
         else
             text_printf(out, "[%03d]", row->cpu);
         return;
-    case TALLY_BY_TASK: break;
+    case TALLY_BY_VCPU:
+        if (row->vcpu == VCPU_UNKNOWN)
+            text_put_char(out, '-');
+        else
+            put_vcpu(row, out);
+        return;
+    case TALLY_BY_TASK:
+    case TALLY_BY_LAYER: break;
     }
     if (row->pid == PID_UNKNOWN && row->vcpu == VCPU_UNKNOWN) {
         text_put_char(out, '-');
@@ -172,9 +189,28 @@ static void put_row(const struct stat *stat, const struct tally_row *row)
     text_put_char(out, '\n');
 }
 
+/* CPUs of different layers are different ones, so that each layer has a line. */
+static void put_losses(const struct stat *stat)
+{
+    unsigned layers = trace_layers(stat->trace);
+    const char *behind = ": all of this is without them\n";
+
+    if (layers == 0 && stat->tally.losses.n) {
+        losses_put(&stat->tally.losses, stat->out);
+        text_put_str(stat->out, behind);
+    }
+    for (unsigned i = 0; i < LAYERS; i++) {
+        if (!(layers >> i & 1) || stat->losses.losses[i].n == 0)
+            continue;
+        text_printf(stat->out, "%s: ", layer_name((enum layer)i));
+        losses_put(&stat->losses.losses[i], stat->out);
+        text_put_str(stat->out, behind);
+    }
+}
+
 static void put_table(const struct stat *stat, const struct tally_row *const *rows, unsigned n)
 {
-    static const char *const heads[] = {"EVENT", "CPU", "TASK"};
+    static const char *const heads[] = {"EVENT", "CPU", "TASK", "LAYER", "VCPU"};
     struct text *out = stat->out;
     const struct tally *tally = &stat->tally;
     char buf[32];
@@ -189,10 +225,7 @@ static void put_table(const struct stat *stat, const struct tally_row *const *ro
                     duration_text(buf, sizeof buf, &stat->clock, tally_duration(tally)),
                     stat->clock.hz ? "" : " ticks (the clock's rate is not known)");
     text_put_char(out, '\n');
-    if (tally->losses.n) {
-        losses_put(&tally->losses, out);
-        text_put_literal(out, ": all of this is without them\n");
-    }
+    put_losses(stat);
 }
 
 static void put_json_time(const struct stat *stat, const char *key, uint64_t ticks)
@@ -201,12 +234,30 @@ static void put_json_time(const struct stat *stat, const char *key, uint64_t tic
                 stat->clock.hz ? duration_ns(&stat->clock, ticks) : (int64_t)ticks);
 }
 
+static void put_json_vcpu(const struct stat *stat, const struct tally_row *row)
+{
+    struct text *out = stat->out;
+    struct text vcpu = TEXT_IN_MEMORY;
+    const char *name = domain_name(stat, row);
+
+    put_vcpu(row, &vcpu);
+    text_put_literal(out, ",\"vcpu\":");
+    json_put_string(out, vcpu.start ? vcpu.start : "", text_len(&vcpu));
+    text_done(&vcpu);
+    if (name) {
+        text_put_literal(out, ",\"domain\":");
+        json_put_str(out, name);
+    }
+}
+
 static void put_json_what(const struct stat *stat, const struct tally_row *row)
 {
     struct text *out = stat->out;
     const char *name;
 
     text_printf(out, "{\"layer\":\"%s\"", layer_name(row->origin->layer));
+    if (stat->tally.by == TALLY_BY_LAYER)
+        return;
     if (stat->trace->n_parts > 1)
         text_printf(out, ",\"source\":%u", trace_part_of(stat->trace, row->origin));
     switch (stat->tally.by) {
@@ -222,7 +273,12 @@ static void put_json_what(const struct stat *stat, const struct tally_row *row)
         if (row->cpu >= 0)
             text_printf(out, ",\"cpu\":%d", row->cpu);
         return;
-    case TALLY_BY_TASK: break;
+    case TALLY_BY_VCPU:
+        if (row->vcpu != VCPU_UNKNOWN)
+            put_json_vcpu(stat, row);
+        return;
+    case TALLY_BY_TASK:
+    case TALLY_BY_LAYER: break;
     }
     name = task_name(row);
     if (row->pid != PID_UNKNOWN)
@@ -231,19 +287,8 @@ static void put_json_what(const struct stat *stat, const struct tally_row *row)
         text_put_literal(out, ",\"comm\":");
         json_put_str(out, name);
     }
-    if (row->pid == PID_UNKNOWN && row->vcpu != VCPU_UNKNOWN) {
-        struct text vcpu = TEXT_IN_MEMORY;
-
-        put_vcpu(row, &vcpu);
-        text_put_literal(out, ",\"vcpu\":");
-        json_put_string(out, vcpu.start ? vcpu.start : "", text_len(&vcpu));
-        text_done(&vcpu);
-        name = domain_name(stat, row);
-        if (name) {
-            text_put_literal(out, ",\"domain\":");
-            json_put_str(out, name);
-        }
-    }
+    if (row->pid == PID_UNKNOWN && row->vcpu != VCPU_UNKNOWN)
+        put_json_vcpu(stat, row);
 }
 
 static void put_json_row(const struct stat *stat, const struct tally_row *row)
@@ -273,6 +318,23 @@ static void put_json_row(const struct stat *stat, const struct tally_row *row)
     text_put_char(out, '}');
 }
 
+static void put_json_layer_losses(const struct stat *stat)
+{
+    unsigned layers = trace_layers(stat->trace);
+    const char *before = ",\"layers\":{";
+
+    for (unsigned i = 0; i < LAYERS; i++) {
+        if (!(layers >> i & 1))
+            continue;
+        text_printf(stat->out, "%s\"%s\":{", before, layer_name((enum layer)i));
+        losses_put_json(&stat->losses.losses[i], stat->out);
+        text_put_char(stat->out, '}');
+        before = ",";
+    }
+    if (layers)
+        text_put_char(stat->out, '}');
+}
+
 static void put_json(const struct stat *stat, const struct tally_row *const *rows, unsigned n)
 {
     struct text *out = stat->out;
@@ -286,6 +348,7 @@ static void put_json(const struct stat *stat, const struct tally_row *const *row
         text_put_char(out, ',');
     }
     losses_put_json(&tally->losses, out);
+    put_json_layer_losses(stat);
     text_put_literal(out, ",\"rows\":[");
     for (unsigned i = 0; i < n; i++) {
         if (i)
@@ -322,7 +385,7 @@ static int count(const struct stat_options *options, struct trace *trace)
                         .out = &out,
                         .losses = &stat.tally.losses,
                         .put = put,
-                        .arg = &stat.tally};
+                        .arg = &stat};
     int status = EXIT_COULD_NOT;
 
     if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {

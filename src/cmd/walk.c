@@ -61,9 +61,7 @@ const struct option open_option_table[] = {
      "the kernel's symbols, for raw ftrace pages whose tree\n"
      "has none: a copy of /proc/kallsyms",
      MEMBER(kallsyms)},
-    {OPTION_FLAG, 0, "host-time", NULL,
-     "show times of guests that were collected as times of\n"
-     "the host's monotonic clock",
+    {OPTION_FLAG, 0, "host-time", NULL, "show all times as those of the host's monotonic clock",
      MEMBER(host_time)},
     {OPTION_FLAG, 'k', "keep-going", NULL, "skip what is damaged, and show it as a loss",
      MEMBER(keep_going)},

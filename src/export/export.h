@@ -34,6 +34,8 @@ struct export_options {
      * capture. */
     unsigned (*origin_number)(void *arg, const struct origin *origin);
     void *origin_arg;
+    /* Clocks that were related to each other are exported as one: the items' error_ns count. */
+    bool errors;
     /* What is told of the captures, for formats that have a place for it; asked for while the export is
      * finished. NULL: nothing is told. */
     const struct export_about *about;

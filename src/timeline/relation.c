@@ -459,3 +459,28 @@ int64_t relation_convert(const struct relation *relation, int64_t ticks, int64_t
         *ret_error_ns = error;
     return time;
 }
+
+/* Bounds are the widest at pairs, in the middle between two, and where the ticks end. */
+int64_t relation_bound(const struct relation *relation, int64_t from, int64_t to)
+{
+    int64_t most, error;
+
+    (void)relation_convert(relation, from, &most);
+    (void)relation_convert(relation, to, &error);
+    most = MAX(most, error);
+    for (unsigned i = 0; i < relation->n; i++) {
+        const struct relation_pair *pair = &relation->pairs[i];
+        int64_t middle =
+            i + 1 < relation->n ? pair->ticks + (pair[1].ticks - pair->ticks + 1) / 2 : from;
+
+        if (pair->ticks >= from && pair->ticks <= to) {
+            (void)relation_convert(relation, pair->ticks, &error);
+            most = MAX(most, error);
+        }
+        if (middle >= from && middle <= to) {
+            (void)relation_convert(relation, middle, &error);
+            most = MAX(most, error);
+        }
+    }
+    return most;
+}

@@ -92,3 +92,6 @@ static inline int64_t relation_piece_convert(const struct relation_piece *piece,
 
 /* The same of any TICKS. RET_ERROR_NS may be NULL. Saturates. */
 int64_t relation_convert(const struct relation *relation, int64_t ticks, int64_t *ret_error_ns);
+
+/* The largest bound of any ticks from FROM to TO. */
+int64_t relation_bound(const struct relation *relation, int64_t from, int64_t to);

@@ -194,6 +194,15 @@ static bool is_one_clock(const struct trace *trace)
     return true;
 }
 
+/* Several sources of which each says that its clock is the host's. */
+static bool is_on_timeline(const struct trace *trace)
+{
+    for (unsigned i = 0; i < trace->n_parts; i++)
+        if (!trace->parts[i].on_host_clock)
+            return false;
+    return trace->n_parts > 1;
+}
+
 /* "trace", or "the source 'qemu' of trace". */
 static const char *name_of(const struct trace_part *part, char *buf, size_t size)
 {
@@ -309,7 +318,7 @@ int host_time_settle(struct trace *trace, bool wanted, struct fault *fault)
 {
     int r;
 
-    if (!wanted && is_one_clock(trace))
+    if (!wanted && is_one_clock(trace) && !is_on_timeline(trace))
         return 0;
     r = check(trace, wanted, fault);
     for (unsigned i = 0; i < trace->n_parts && r >= 0; i++)

@@ -177,6 +177,8 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
     }
     if (source->vmm)
         put_vmm(facts, source->vmm);
+    if (source->host)
+        put_known(facts, "host", source->host->name);
     put_moment(facts, "began", &source->began);
     put_moment(facts, "ended", &source->ended);
     facts->put(facts->arg, "complete", source->complete ? "yes" : "no");
@@ -187,27 +189,43 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
     put_strings(facts, "problems", "; ", source->problems, source->n_problems);
 }
 
-/* By how much times may be wrong when they are told in the host's: in the middle between two pairs, where
- * they are the most, at the best and at the worst. */
-static void put_relation(const struct facts *facts, const struct relation *relation)
+static void put_relation(const struct facts *facts, const struct trace_part *part)
 {
-    int64_t least = INT64_MAX, most = 0;
+    const struct relation *relation = part->relation;
+    int64_t least = INT64_MAX, most;
     char text[160];
 
-    for (unsigned i = 0; i < relation->n; i++) {
-        const struct relation_pair *pair = &relation->pairs[i];
-        int64_t error = pair->error_ns;
-
-        least = MIN(least, error);
-        if (i + 1 < relation->n)
-            (void)relation_convert(relation, pair->ticks + (pair[1].ticks - pair->ticks) / 2,
-                                   &error);
-        most = MAX(most, MAX(error, pair->error_ns));
+    if (part->on_host_clock && part->host_error_ns > 0) {
+        snprintf(text, sizeof text, "the host's monotonic clock: it is that, within %.1f us",
+                 (double)part->host_error_ns / 1000);
+        facts->put(facts->arg, "related to", text);
+    } else if (part->on_host_clock) {
+        facts->put(facts->arg, "related to", "the host's monotonic clock: it is that");
     }
+    if (!relation)
+        return;
+    for (unsigned i = 0; i < relation->n; i++)
+        least = MIN(least, relation->pairs[i].error_ns);
+    most =
+        relation_bound(relation, relation->pairs[0].ticks, relation->pairs[relation->n - 1].ticks);
     snprintf(text, sizeof text,
-             "the host's monotonic clock, by %u exchanges, within %.1f to %.1f us", relation->n,
-             (double)least / 1000, (double)most / 1000);
+             "the host's monotonic clock, by %u exchange%s, within %.1f to %.1f us", relation->n,
+             relation->n == 1 ? "" : "s", (double)least / 1000, (double)most / 1000);
     facts->put(facts->arg, "related to", text);
+}
+
+bool trace_part_host_times(const struct trace_part *part, int64_t first, int64_t last,
+                           struct trace_host_times *ret)
+{
+    if (part->on_host_clock)
+        *ret = (struct trace_host_times){first, last, part->host_error_ns};
+    else if (part->relation)
+        *ret = (struct trace_host_times){
+            relation_convert(part->relation, first, NULL),
+            relation_convert(part->relation, last, NULL),
+            relation_bound(part->relation, first, last),
+        };
+    return part->on_host_clock || part->relation;
 }
 
 void trace_part_facts(const struct trace_part *part,
@@ -218,8 +236,7 @@ void trace_part_facts(const struct trace_part *part,
 
     if (part->recorded)
         put_recorded(&facts, part->recorded);
-    if (part->relation)
-        put_relation(&facts, part->relation);
+    put_relation(&facts, part);
     if (source->ops->facts)
         source->ops->facts(source, put, arg);
 }

@@ -373,6 +373,31 @@ unsigned trace_part_of(const struct trace *trace, const struct origin *origin)
     return 0;
 }
 
+unsigned trace_layers(const struct trace *trace)
+{
+    unsigned layers = 0;
+
+    for (unsigned i = 0; i < trace->n_parts; i++)
+        layers |= 1u << trace->parts[i].origin->layer;
+    return trace->host_time && (layers & (layers - 1)) ? layers : 0;
+}
+
+bool trace_needs_numbers(const struct trace *trace)
+{
+    unsigned seen = 0;
+
+    if (trace_layers(trace) == 0)
+        return trace->n_parts > 1;
+    for (unsigned i = 0; i < trace->n_parts; i++) {
+        unsigned layer = 1u << trace->parts[i].origin->layer;
+
+        if (seen & layer)
+            return true;
+        seen |= layer;
+    }
+    return false;
+}
+
 bool trace_would_wait(const struct trace *trace)
 {
     for (unsigned i = 0; i < trace->n_pipes; i++) {

@@ -94,6 +94,14 @@ struct trace *trace_free(struct trace *trace);
 void trace_part_facts(const struct trace_part *part,
                       void (*put)(void *arg, const char *key, const char *value), void *arg);
 
+/* Items of PART from FIRST to LAST, by its own clock, in the host's time, and by how much these may be wrong at
+ * most. False: nothing relates the two clocks. For a trace that is not in the host's time already. */
+struct trace_host_times {
+    int64_t first, last, error_ns;
+};
+bool trace_part_host_times(const struct trace_part *part, int64_t first, int64_t last,
+                           struct trace_host_times *ret);
+
 /* The name of the domain of a vCPU, as recorded with PART; NULL: not known. */
 const char *trace_part_domain(const struct trace_part *part, int32_t vcpu);
 
@@ -105,6 +113,17 @@ static inline int trace_next(struct trace *trace, const struct item **ret_items)
 
 /* Which part ORIGIN is, from 0. */
 unsigned trace_part_of(const struct trace *trace, const struct origin *origin);
+
+/* The layers that TRACE shows on one timeline, a bit for each, 1 << enum layer; 0: it is of one layer, or of one
+ * clock as it came. */
+unsigned trace_layers(const struct trace *trace);
+/* Whether parts need their numbers to be told apart: layers do not. */
+bool trace_needs_numbers(const struct trace *trace);
+/* Whether items tell by how much their times may be wrong, as several clocks were made one. */
+static inline bool trace_has_errors(const struct trace *trace)
+{
+    return trace->host_time && trace->n_parts > 1;
+}
 
 /* Whether asking for more may wait for a writer: a pipe has nothing to read. */
 bool trace_would_wait(const struct trace *trace);

@@ -81,6 +81,10 @@ static void put_common(struct line_csv *line, const struct item *item)
         out->next = time_column_put(&line->time, &origin->clock, text_room(out, TIME_COLUMN_MAX),
                                     item->time);
     text_put_char(out, ',');
+    if (line->options.errors) {
+        text_put_u64(out, item->error_ns);
+        text_put_char(out, ',');
+    }
     if (item->cpu != CPU_UNKNOWN)
         text_put_i64(out, item->cpu);
     text_put_char(out, ',');
@@ -138,8 +142,11 @@ static void put_loss(struct line_csv *line, const struct item *item)
 
 static void line_csv_begin(struct view *view)
 {
-    text_put_literal(view->out,
-                     "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n");
+    const struct line_csv *line = container_of(view, struct line_csv, view);
+
+    text_put_literal(view->out, "time,");
+    text_put_str(view->out, line->options.errors ? "error_ns," : "");
+    text_put_literal(view->out, "cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n");
 }
 
 static int line_csv_put(struct view *view, const struct item *items, unsigned n)

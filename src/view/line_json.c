@@ -115,6 +115,11 @@ static void put_common(struct line_json *line, struct text *out, const struct it
         put_time(line, out, item);
         text_put_char(out, ',');
     }
+    if (line->options.errors || item->error_ns) {
+        text_put_literal(out, "\"error_ns\":");
+        text_put_u64(out, item->error_ns);
+        text_put_char(out, ',');
+    }
     text_put_literal(out, "\"layer\":\"");
     text_put_str(out, layer_name(origin->layer));
     text_put_char(out, '"');

@@ -23,8 +23,10 @@ struct task_cell {
 #define TASK_TEXT_MAX 72
 #define NAMED_TASK_WIDTH 20
 #define TASK_WIDTH 8
+#define VCPU_WIDTH 6
+#define ERROR_WIDTH 6 /* "±999us" */
 /* Bytes of a line up to the event's name. */
-#define COLUMNS_MAX (TIME_COLUMN_MAX + 2 * NUMBER_MAX + sizeof(struct task_cell) + 32)
+#define COLUMNS_MAX (TIME_COLUMN_MAX + 2 * NUMBER_MAX + 2 * sizeof(struct task_cell) + 64)
 #define NAME_MAX_AT_ONCE 512
 _Static_assert(COLUMNS_MAX + NAME_MAX_AT_ONCE < TEXT_ROOM_MAX / 2, "a line's head fits, and more");
 
@@ -35,6 +37,7 @@ struct line_text {
     struct class_table names; /* "NAME:" */
     struct task_cell tasks[TASK_CELLS];
     struct task_cell vcpus[TASK_CELLS];
+    size_t layer_width; /* of the longest name of a layer; 0: no such column */
 };
 
 static void put_name(const struct event_class *class, struct text *text)
@@ -74,8 +77,13 @@ static void fill_cell(struct task_cell *cell, const char *word, size_t len, size
     cell->len = (uint32_t)(blanks + len + 1);
 }
 
-static const struct task_cell *make_task(struct task_cell *cell, const struct origin *origin,
-                                         int32_t pid, const char *name)
+static size_t task_width(const struct line_text *line, const struct origin *origin)
+{
+    return line->layer_width > 0 || origin->task_name ? NAMED_TASK_WIDTH : TASK_WIDTH;
+}
+
+static const struct task_cell *make_task(const struct line_text *line, struct task_cell *cell,
+                                         const struct origin *origin, int32_t pid, const char *name)
 {
     char word[TASK_TEXT_MAX + NUMBER_MAX];
     char *p = word;
@@ -85,15 +93,15 @@ static const struct task_cell *make_task(struct task_cell *cell, const struct or
         *p++ = '-';
     }
     p = number_sdec(p, pid);
-    fill_cell(cell, word, (size_t)(p - word), origin->task_name ? NAMED_TASK_WIDTH : TASK_WIDTH);
+    fill_cell(cell, word, (size_t)(p - word), task_width(line, origin));
     cell->origin = origin;
     cell->name = name;
     cell->number = pid;
     return cell;
 }
 
-static const struct task_cell *make_vcpu(struct task_cell *cell, const struct origin *origin,
-                                         int32_t vcpu)
+static const struct task_cell *make_vcpu(const struct line_text *line, struct task_cell *cell,
+                                         const struct origin *origin, int32_t vcpu)
 {
     struct text text = TEXT_IN_MEMORY;
 
@@ -102,11 +110,20 @@ static const struct task_cell *make_vcpu(struct task_cell *cell, const struct or
     else
         text_printf(&text, "vcpu%d", vcpu);
     fill_cell(cell, text.start ? text.start : "", MIN(text_len(&text), (size_t)TASK_TEXT_MAX),
-              TASK_WIDTH);
+              line->layer_width > 0 ? VCPU_WIDTH : TASK_WIDTH);
     text_done(&text);
     cell->origin = origin;
     cell->number = vcpu;
     return cell;
+}
+
+static const struct task_cell *get_vcpu(struct line_text *line, const struct item *item)
+{
+    struct task_cell *cell = &line->vcpus[(uint32_t)item->vcpu % TASK_CELLS];
+
+    if (likely(cell->origin == item->origin && cell->number == item->vcpu))
+        return cell;
+    return make_vcpu(line, cell, item->origin, item->vcpu);
 }
 
 static const struct task_cell *get_task(struct line_text *line, const struct item *item)
@@ -120,15 +137,10 @@ static const struct task_cell *get_task(struct line_text *line, const struct ite
         name = origin->task_name ? origin->task_name(origin, item->pid) : NULL;
         if (likely(cell->origin == origin && cell->number == item->pid && cell->name == name))
             return cell;
-        return make_task(cell, origin, item->pid, name);
+        return make_task(line, cell, origin, item->pid, name);
     }
-    if (item->vcpu != VCPU_UNKNOWN) {
-        cell = &line->vcpus[(uint32_t)item->vcpu % TASK_CELLS];
-        if (likely(cell->origin == origin && cell->number == item->vcpu))
-            return cell;
-        return make_vcpu(cell, origin, item->vcpu);
-    }
-    return NULL;
+    /* Which has a column of its own where there are layers. */
+    return item->vcpu != VCPU_UNKNOWN && line->layer_width == 0 ? get_vcpu(line, item) : NULL;
 }
 
 static inline char *put_literal(char *p, const char *s, size_t len)
@@ -148,6 +160,45 @@ static char *put_cpu(char *p, int32_t cpu)
     return p;
 }
 
+/* What a time may be wrong by, in a column. */
+static char *put_error(char *p, uint32_t ns)
+{
+    static const struct {
+        const char *name;
+        uint32_t ns;
+    } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+    char word[NUMBER_MAX];
+    size_t len = 0, unit = 0;
+
+    if (ns == UINT32_MAX) {
+        len = (size_t)(PUT(word, ">4s") - word);
+    } else if (ns == 0) {
+        word[len++] = '0';
+    } else {
+        while (unit + 1 < ARRAY_SIZE(units) &&
+               ((uint64_t)ns + units[unit].ns - 1) / units[unit].ns > 999)
+            unit++;
+        len =
+            (size_t)(number_dec(word, ((uint64_t)ns + units[unit].ns - 1) / units[unit].ns) - word);
+        for (const char *name = units[unit].name; *name; name++)
+            word[len++] = *name;
+    }
+    memset(p, ' ', ERROR_WIDTH);
+    p += ERROR_WIDTH - len - (ns != UINT32_MAX);
+    if (ns != UINT32_MAX)
+        p = PUT(p, "\xc2\xb1");
+    return put_literal(p, word, len);
+}
+
+static char *put_padded(char *p, const char *s, size_t width)
+{
+    size_t len = strlen(s);
+
+    memset(p, ' ', width);
+    memcpy(p, s, len);
+    return p + width;
+}
+
 /* All columns before the name. */
 static char *put_columns(struct line_text *line, char *p, const struct item *item)
 {
@@ -162,16 +213,32 @@ static char *put_columns(struct line_text *line, char *p, const struct item *ite
     if (line->options.color)
         p = PUT(p, PLAIN);
 
+    if (line->options.errors) {
+        *p++ = ' ';
+        p = put_error(p, item->error_ns);
+    }
+    if (line->layer_width > 0) {
+        *p++ = ' ';
+        p = put_padded(p, layer_name(item->origin->layer), line->layer_width);
+    }
     if (line->options.origin_number) {
         p = PUT(p, " #");
         p = number_dec(p, line->options.origin_number(line->options.origin_arg, item->origin));
     }
     p = put_cpu(p, item->cpu);
+    if (line->layer_width > 0) {
+        if (item->vcpu != VCPU_UNKNOWN) {
+            const struct task_cell *vcpu = get_vcpu(line, item);
+
+            p = put_literal(p, vcpu->text, vcpu->len - 1);
+        } else {
+            p = PUT(p, "      -");
+        }
+    }
     task = get_task(line, item);
     if (task)
         return put_literal(p, task->text, task->len);
-    p = put_literal(p, "                    ",
-                    item->origin->task_name ? NAMED_TASK_WIDTH : TASK_WIDTH);
+    p = put_literal(p, "                    ", task_width(line, item->origin));
     return PUT(p, "- ");
 }
 
@@ -263,6 +330,9 @@ int line_text_open(const struct view_options *options, struct text *out, struct 
     line->view = (struct view){.ops = &ops, .out = out};
     line->options = *options;
     line->names.make = put_name;
+    for (unsigned i = 0; i < LAYERS; i++)
+        if (options->layers >> i & 1)
+            line->layer_width = MAX(line->layer_width, strlen(layer_name((enum layer)i)));
     *ret_view = &line->view;
     return 0;
 }

@@ -27,6 +27,11 @@ struct view_options {
      * this gives to an origin. NULL: one capture. */
     unsigned (*origin_number)(void *arg, const struct origin *origin);
     void *origin_arg;
+    /* Clocks that were related to each other are shown as one: by how much times may be wrong is told. */
+    bool errors;
+    /* Where several layers are shown as one, each line says which one it is from: a bit for each, 1 << enum
+     * layer. 0: one layer. */
+    unsigned layers;
 };
 
 /* `TIME [CPU] TASK NAME: TEXT`.
@@ -34,19 +39,27 @@ struct view_options {
  *  [CPU] three digits or more; [---] where it is not known
  *  TASK  COMM-PID, or PID, or the vCPU, or - ; blanks in a name are written as \x20, so that the
  *        columns stay where they are
- * Where there are several captures, a column #N behind TIME. A loss has the name LOST. */
+ * Where there are several captures, a column #N behind TIME. A loss has the name LOST.
+ *
+ * Where several layers are shown, `TIME ±ERROR LAYER [CPU] VCPU TASK NAME: TEXT`:
+ *  ±ERROR  what TIME may be wrong by at most, rounded up to a whole number of at most three digits of ns, us, ms
+ *          or s (±62us); ±0 where the event's own clock is shown; >4s beyond what can be told
+ *  LAYER   as layer_name() has it
+ *  VCPU    vcpuN, or as the layer calls it (d0v1); - where it is not known
+ * and #N, if there is such a column, behind LAYER. */
 int line_text_open(const struct view_options *options, struct text *out, struct view **ret_view);
 
 /* One JSON object a line; what is not known is left out.
- *  event: {"time":S.N,"time_ns":N,"cpu":N,"pid":N,"comm":S,"vcpu":S,"layer":S,"source":N,"group":S,
- *          "event":S,"fields":{…}}
+ *  event: {"time":S.N,"time_ns":N,"error_ns":N,"cpu":N,"pid":N,"comm":S,"vcpu":S,"layer":S,"source":N,
+ *          "group":S,"event":S,"fields":{…}}
  *  loss:  {"time":…,…,"layer":S,"lost":N|null,"since":S.N,"since_ns":N,"cause":S,
  *          "skipped_bytes":N}
- * Where the clock's rate is not known, "ticks" and "since_ticks" stand for the times. */
+ * Where the clock's rate is not known, "ticks" and "since_ticks" stand for the times. "error_ns", what the time
+ * may be wrong by, is there where clocks were related to each other. */
 int line_json_open(const struct view_options *options, struct text *out, struct view **ret_view);
 
 /* RFC 4180, with a header line. The columns: time,cpu,pid,comm,vcpu,layer,source,group,event,lost,
- * text,fields ; `fields` is a JSON object. A loss has no event and its number in `lost` ("unknown"
+ * text,fields ; `fields` is a JSON object. Where clocks were related to each other, error_ns behind time. A loss has no event and its number in `lost` ("unknown"
  * where nobody counted). */
 int line_csv_open(const struct view_options *options, struct text *out, struct view **ret_view);
 

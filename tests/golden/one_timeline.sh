@@ -103,6 +103,62 @@ END
 "$strata" report --source guest --limit 1 trace 2>/dev/null | head -n 1 | grep -q '^4\.607817784 \[001\]'
 "$strata" report --source guest --host-time --limit 1 trace 2>/dev/null | head -n 1 | grep -q '^1000\.007817784 \[001\]'
 
+# ---- As text, and counted ----
+
+"$strata" report -e disk_read -e guest:sched:sched_switch -e host:sched_switch --from 1000.0169 --to 1000.0205 \
+    trace 2>err | sed 's/ prev_comm=.*//' >told
+cat >expected <<'END'
+1000.016939217   ±2us host  [001]      -       rcu_preempt-15 sched_switch:
+1000.017478177  ±41us guest [001]  vcpu1               sh-121 sched_switch:
+1000.020000000   ±5us vmm   [---]  vcpu0                 4713 disk_read: sector 7 n 8
+END
+cmp told expected
+"$strata" report trace 2>err >/dev/null
+cat >expected <<'END'
+strata: guest: 90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places
+strata: host: 75157 events were lost (CPU 0: 75157) in 1 place, and an unknown number in 1 place
+END
+cmp err expected
+"$strata" report --from +0.0040 --limit 20000 trace >told 2>err
+[ "$(awk '{ print $3 }' told | sort -u | tr '\n' ' ')" = 'guest host vmm ' ]
+
+"$strata" report --format csv --layer vmm trace >told
+tr -d '\r' <told >lines
+cat >expected <<'END'
+time,error_ns,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields
+1000.020000000,4805,,4713,,0,vmm,,,disk_read,,sector 7 n 8,"{""sector"":7,""n"":8}"
+1000.040001000,4404,,4714,,1,vmm,,,disk_read,,sector 8 n 8,"{""sector"":8,""n"":8}"
+1000.050000000,4205,,4715,,,vmm,,,disk_read,,sector 9 n 8,"{""sector"":9,""n"":8}"
+1000.070000000,3805,,4711,,,vmm,,,disk_read,,sector 10 n 8,"{""sector"":10,""n"":8}"
+END
+cmp lines expected
+
+"$strata" stat --by layer trace | awk 'NR > 1 && NF == 8 { print $8, $1 }' >told
+printf '%s\n' 'host 14429' 'guest 14396' 'vmm 4' | cmp - told
+"$strata" stat --by vcpu --layer vmm,guest trace | awk 'NR > 1 && $9 { print $8, $9, $1 }' | grep '^[gv].* [0-9]*$' >told
+printf '%s\n' 'guest vcpu0 7206' 'guest vcpu1 7190' 'vmm - 2' 'vmm vcpu0 1' 'vmm vcpu1 1' >expected
+LC_ALL=C sort told | cmp - expected
+"$strata" stat --by layer --format json trace | python3 -c '
+import json, sys
+told = json.load(sys.stdin)
+assert told["layers"]["guest"]["lost"]["events"] == 90735
+assert told["layers"]["vmm"]["lost"]["places"] == 0
+assert [(row["layer"], row["count"]) for row in told["rows"]] == [("host", 14429), ("guest", 14396), ("vmm", 4)]'
+
+"$strata" info trace >told
+grep -q "^  related to  *the host's monotonic clock, by 2 exchanges, within 40.0 to 41.0 us" told
+grep -q '^  vcpus  *0 by thread 4713, 1 by thread 4714, ' told
+cat >expected <<'END'
+trace, 3 sources
+  timeline      the host's monotonic clock, of build7
+  host's time   1000.004247610 to 1000.105355395, within 41.1us
+END
+tail -n 3 told | cmp - expected
+"$strata" info --format json --source guest trace | python3 -c '
+import json, sys
+assert json.load(sys.stdin)["host_time"] == {
+    "first_ns": 1000007817784, "last_ns": 1000078155423, "error_ns": 41004}'
+
 # ---- What cannot be related ----
 
 refused() { # WHAT IS TOLD

@@ -7,12 +7,14 @@
 #include "cmd/select.h"
 #include "timeline/reorder.h"
 
-static struct origin origin = {.path = "test", .clock = {"monotonic", NANOSECONDS}};
+static struct origin origin = {
+    .layer = LAYER_GUEST, .path = "test", .clock = {"monotonic", NANOSECONDS}};
+static struct origin qemu = {.path = "qemu", .clock = {"monotonic", NANOSECONDS}};
 static struct event_class classes[] = {
-    {.name = "sched_switch", .group = "sched", .index = 0},
-    {.name = "sched_wakeup", .group = "sched", .index = 1},
-    {.name = "irq_handler_entry", .group = "irq", .index = 2},
-    {.name = "bdrv_open", .index = 300},
+    {.name = "sched_switch", .group = "sched", .index = 0, .origin = &origin},
+    {.name = "sched_wakeup", .group = "sched", .index = 1, .origin = &origin},
+    {.name = "irq_handler_entry", .group = "irq", .index = 2, .origin = &origin},
+    {.name = "bdrv_open", .index = 300, .origin = &qemu},
 };
 
 static struct item event(int64_t time, unsigned class, int cpu, int pid)
@@ -102,6 +104,55 @@ static void test_events(void **state)
     assert_int_equal(BY("irq:sched*"), 0x10);
     assert_int_equal(BY("-irq:*"), 0x1b);
     assert_int_equal(BY("nothing"), 0x10);
+    assert_int_equal(BY("guest:sched_*"), 0x13);
+    assert_int_equal(BY("guest:sched:*switch"), 0x11);
+    assert_int_equal(BY("guest:*", "-guest:irq:*"), 0x13);
+    assert_int_equal(BY("vmm:*"), 0x18);
+    assert_int_equal(BY("vmm:sched_*"), 0x10);
+    assert_int_equal(BY("gues*:sched_*"), 0x10); /* layers have no patterns */
+}
+
+static void put_domain(const struct origin *of, int32_t vcpu, struct text *text)
+{
+}
+
+static void test_layers_and_vcpus(void **state)
+{
+    static struct origin xen = {.layer = LAYER_HYPERVISOR, .path = "xen", .put_vcpu = put_domain};
+    struct item items[] = {event(1, 0, 0, 1), event(2, 0, 1, 1), event(3, 3, CPU_UNKNOWN, 7),
+                           event(4, 3, 0, 8), loss(5, 0),        loss(6, 1)};
+    struct select_options options = {0};
+
+    items[0].vcpu = 0;
+    items[1].vcpu = 1;
+    items[3].vcpu = 1;
+    items[5].vcpu = 1;
+    items[2].origin = items[3].origin = &qemu;
+    must_set(&options, "layer", "vmm");
+    assert_int_equal(chosen(&options, items, 6, 6), 0x0c);
+    must_set(&options, "layer", "hypervisor,guest");
+    assert_int_equal(chosen(&options, items, 6, 2), 0x3f);
+    select_options_done(&options);
+
+    /* A loss of which no vCPU is known may have been of this one. */
+    must_set(&options, "vcpu", "1,5");
+    assert_int_equal(chosen(&options, items, 6, 6), 0x3a);
+    must_set(&options, "layer", "guest");
+    assert_int_equal(chosen(&options, items, 6, 6), 0x32);
+    select_options_done(&options);
+
+    /* Xen's vCPU 1 of domain 7. */
+    items[0].origin = &xen;
+    items[0].vcpu = 7 << 16 | 1;
+    items[1].vcpu = 7 << 16 | 1;
+    must_set(&options, "vcpu", "1");
+    assert_int_equal(chosen(&options, items, 6, 6), 0x39);
+    select_options_done(&options);
+
+    assert_int_equal(set(&options, "layer", "", NULL), -EINVAL);
+    assert_int_equal(set(&options, "layer", "guest,", NULL), -EINVAL);
+    assert_int_equal(set(&options, "layer", "guest,kernelkernelkernel", NULL), -EINVAL);
+    assert_int_equal(set(&options, "vcpu", "a", NULL), -EINVAL);
 }
 
 static void test_numbers(void **state)
@@ -305,7 +356,7 @@ int main(void)
         cmocka_unit_test(test_times),     cmocka_unit_test(test_printed_times),
         cmocka_unit_test(test_ticks),     cmocka_unit_test(test_untimed_loss),
         cmocka_unit_test(test_limit),     cmocka_unit_test(test_end),
-        cmocka_unit_test(test_unmatched),
+        cmocka_unit_test(test_unmatched), cmocka_unit_test(test_layers_and_vcpus),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmocka_all.h"
 
+#include <stdio.h>
+
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -323,6 +325,66 @@ static void test_line_text(void **state)
                "\033[31mLOST: 1 event, since 1.500000000\033[0m\n");
 }
 
+/* Of several layers on one timeline. */
+static void test_line_text_layers(void **state)
+{
+    const unsigned layers = 1u << LAYER_VMM | 1u << LAYER_HYPERVISOR | 1u << LAYER_GUEST;
+    const struct view_options errors = {.errors = true}, all = {.errors = true, .layers = layers},
+                              narrow = {.errors = true,
+                                        .layers = 1u << LAYER_VMM | 1u << LAYER_GUEST,
+                                        .origin_number = number};
+    static const struct {
+        uint32_t ns;
+        const char *text;
+    } bounds[] = {
+        {0, "    \xc2\xb1"
+            "0"},
+        {1, "  \xc2\xb1"
+            "1ns"},
+        {999, "\xc2\xb1"
+              "999ns"},
+        {1000, "  \xc2\xb1"
+               "1us"},
+        {61001, " \xc2\xb1"
+                "62us"},
+        {999000, "\xc2\xb1"
+                 "999us"},
+        {999001, "  \xc2\xb1"
+                 "1ms"},
+        {4294000000u, "   \xc2\xb1"
+                      "5s"},
+        {UINT32_MAX, "   >4s"},
+    };
+    struct item four[4];
+
+    memcpy(four, items, sizeof four);
+    four[0].vcpu = 1;
+    four[0].error_ns = 61001;
+    four[2].vcpu = 11;
+    check_view(line_text_open, &all, four, 4,
+               "1.000000001  \xc2\xb1"
+               "62us guest      [001]  vcpu1       a\\x20b\\x0a\xc3\xa4-7 two: "
+               "n=18446744073709551615 s=x,\"\\x0a\n"
+               "999     \xc2\xb1"
+               "0 hypervisor [1234]   d1v2                    - none:\n"
+               "-0.000000001     \xc2\xb1"
+               "0 vmm        [---] vcpu11                 4711 odd\\x0a: n=18446744073709551615\n"
+               "2.000000000     \xc2\xb1"
+               "0 guest      [000]      -                    - LOST: 1 event, since 1.500000000\n");
+    check_view(line_text_open, &narrow, four + 3, 1,
+               "2.000000000     \xc2\xb1"
+               "0 guest #0 [000]      -                    - LOST: 1 event, since 1.500000000\n");
+    for (unsigned i = 0; i < ARRAY_SIZE(bounds); i++) {
+        char expected[128];
+
+        four[3].error_ns = bounds[i].ns;
+        snprintf(expected, sizeof expected,
+                 "2.000000000 %s [000]                    - LOST: 1 event, since 1.500000000\n",
+                 bounds[i].text);
+        check_view(line_text_open, &errors, four + 3, 1, expected);
+    }
+}
+
 static void test_line_json(void **state)
 {
     const struct view_options plain = {0}, all = {.origin_number = number};
@@ -377,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_json_at_the_end_of_a_buffer),
         cmocka_unit_test(test_time_column),
         cmocka_unit_test(test_line_text),
+        cmocka_unit_test(test_line_text_layers),
         cmocka_unit_test(test_line_json),
         cmocka_unit_test(test_line_csv),
     };
