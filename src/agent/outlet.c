@@ -103,7 +103,7 @@ static void park(struct outlet *outlet, int error, const struct say *say_to, int
 int outlet_send(struct outlet *outlet, struct reader *reader, const struct say *say_to, int64_t now)
 {
     size_t page_size = reader->queue.page_size;
-    const uint8_t *p;
+    uint8_t *p;
     size_t n_pages, len, moved;
     ssize_t n;
     int r;

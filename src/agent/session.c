@@ -11,6 +11,8 @@
 #include "agent/session_send.h"
 #include "base/clock_ns.h"
 
+_Static_assert(QUEUE_ROOM >= LINK_DATA_ROOM, "a frame of pages is made where they are");
+
 #define FOLLOW_MS 500
 #define STATUS_MS 1000
 
@@ -40,8 +42,8 @@ int session_init(struct session *session)
     tracer_init(&session->tracer, session->tracefs, session->say, session->bell, &session->ending);
     if (cpus_possible(&possible) < 0)
         possible.n = CPUS_MAX;
-    /* The longest frames: pages and their number, and a status of all CPUs. A page may be longer than usual;
-     * see session_put_pages(). */
+    /* The longest frames: pieces of files, and a status of all CPUs. Those of pages are made where the pages
+     * are. */
     size = LINK_HEADER_SIZE + 64 + MAX((size_t)LINK_DATA_MAX, (size_t)possible.n * 96);
     session->plain = malloc(size);
     session->plain_size = size;
@@ -167,10 +169,12 @@ static int compress(struct session *session, const struct link_out *out, struct 
 
     if (!session->zstd)
         session->zstd = ZSTD_createCCtx();
-    if (session->packed_size < session->plain_size) {
+    if (session->packed_size < out->len) {
+        session->packed_size = MAX(out->len, session->plain_size);
         free(session->packed);
-        session->packed = malloc(session->plain_size);
-        session->packed_size = session->packed ? session->plain_size : 0;
+        session->packed = malloc(session->packed_size);
+        if (!session->packed)
+            session->packed_size = 0;
     }
     if (!session->zstd || !session->packed)
         return 0;
@@ -263,8 +267,9 @@ int session_put_pages(struct session *session)
         size_t page_size = reader->queue.page_size;
         struct link_data data = {.cpu = reader->cpu};
         struct link_out out;
-        size_t most = MAX(LINK_DATA_MAX / page_size, (size_t)1);
-        size_t held = queue_look(&reader->queue, &data.pages);
+        size_t most = MAX((LINK_DATA_MAX - LINK_DATA_ROOM) / page_size, (size_t)1);
+        uint8_t *pages;
+        size_t held = queue_look(&reader->queue, &pages);
         int r;
 
         if (held == 0)
@@ -272,9 +277,7 @@ int session_put_pages(struct session *session)
         data.n_pages = (uint32_t)MIN(held, most);
         data.size = data.n_pages * page_size;
         data.first = atomic_load(&reader->queue.tail);
-        out = session_begin(session);
-        link_put_data(&out, &data);
-        link_put(&out, data.pages, data.size);
+        out = link_data_around(pages, &data);
         r = session_put(session, &out, LINK_DATA);
         if (r < 0)
             return r;

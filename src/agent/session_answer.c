@@ -169,22 +169,6 @@ static int put_ready(struct session *session)
     return session_put(session, &out, LINK_READY);
 }
 
-/* A frame of DATA with a page in it must fit. */
-static int reach_page_size(struct session *session)
-{
-    size_t size = LINK_HEADER_SIZE + 64 + session->tracer.readers->buffer.page.size;
-    uint8_t *bigger;
-
-    if (size <= session->plain_size)
-        return 0;
-    bigger = realloc(session->plain, size);
-    if (!bigger)
-        return -ENOMEM;
-    session->plain = bigger;
-    session->plain_size = size;
-    return 0;
-}
-
 static void on_setup(struct session *session, const struct link_frame *frame)
 {
     struct link_setup setup;
@@ -198,11 +182,6 @@ static void on_setup(struct session *session, const struct link_frame *frame)
     }
     session_clear(session);
     r = tracer_set_up(&session->tracer, setup, session->queue_bytes, session->pid, &fault, &hint);
-    if (r >= 0) {
-        r = reach_page_size(session);
-        if (r < 0)
-            fault_plain(&fault, r, "", "out of memory");
-    }
     if (r < 0) {
         char text[sizeof fault.path + sizeof fault.what + 64];
 

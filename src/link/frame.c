@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
 #include "base/macro.h"
+#include "link/check.h"
 
 static const uint8_t magic[4] = {'S', 'G', 'L', '1'};
 
@@ -21,8 +21,8 @@ void link_frame_seal(uint8_t *header, uint16_t type, uint16_t flags, uint32_t si
     store_le32(header + 8, size);
     store_le32(header + 12, unpacked);
     store_le64(header + 16, sequence);
-    store_le32(header + 24, crc32c(0, header + LINK_HEADER_SIZE, size));
-    store_le32(header + 28, crc32c(0, header, 28));
+    store_le32(header + 24, link_check(header + LINK_HEADER_SIZE, size));
+    store_le32(header + 28, link_check(header, 28));
 }
 
 int link_reader_init(struct link_reader *reader, size_t body_max)
@@ -94,7 +94,7 @@ static bool header_is_right(const struct link_reader *reader, const uint8_t *p)
     uint32_t size = load_le32(p + 8);
     uint32_t unpacked = load_le32(p + 12);
 
-    return memcmp(p, magic, sizeof magic) == 0 && load_le32(p + 28) == crc32c(0, p, 28) &&
+    return memcmp(p, magic, sizeof magic) == 0 && load_le32(p + 28) == link_check(p, 28) &&
            size <= LINK_WIRE_MAX && size <= reader->body_max && unpacked <= LINK_BODY_MAX &&
            (flags == LINK_ZSTD || (flags == 0 && size == unpacked));
 }
@@ -121,7 +121,7 @@ int link_reader_next(struct link_reader *reader, struct link_frame *ret_frame)
         size = load_le32(p + 8);
         if (left - LINK_HEADER_SIZE < size)
             return 0;
-        if (load_le32(p + 24) != crc32c(0, p + LINK_HEADER_SIZE, size)) {
+        if (load_le32(p + 24) != link_check(p + LINK_HEADER_SIZE, size)) {
             skip(reader, sizeof magic);
             continue;
         }

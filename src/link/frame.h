@@ -11,8 +11,8 @@
  *   8       4      length of the body as it stands on the wire, at most LINK_WIRE_MAX
  *   12      4      length of the body unpacked, at most LINK_BODY_MAX; of a plain body the same
  *   16      8      number of the frame, from 0 per connection and direction
- *   24      4      CRC-32C of the body as it stands on the wire
- *   28      4      CRC-32C of the bytes 0 to 27 of the header
+ *   24      4      checksum of the body as it stands on the wire (link/check.h)
+ *   28      4      checksum of the bytes 0 to 27 of the header
  *
  * A reader that is not at a header (it came into the middle of a stream, or bytes were lost) looks for
  * the next one that is whole and right, and counts what it passed over. What the lost bytes said is not

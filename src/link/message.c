@@ -304,6 +304,15 @@ void link_put_data(struct link_out *out, const struct link_data *data)
     link_put_u64(out, data->first);
 }
 
+struct link_out link_data_around(uint8_t *pages, const struct link_data *data)
+{
+    struct link_out out = link_begin(pages - LINK_DATA_ROOM, LINK_DATA_ROOM + data->size);
+
+    link_put_data(&out, data);
+    out.len += data->size;
+    return out;
+}
+
 int link_get_data(const struct link_frame *frame, struct link_data *ret)
 {
     struct link_body body = body_of(frame);

@@ -52,9 +52,11 @@
 #define LINK_SESSION_SIZE 16
 #define LINK_CPUS_MAX 4096u
 #define LINK_EVENTS_MAX 4096u
-/* A DATA frame holds no more pages than fit in this, but for one page that is larger; so a PONG never
- * waits for long. */
+/* A DATA frame is no longer than this, but for one whose only page is; so a PONG never waits for long. A
+ * virtio-serial port takes 32 KiB at a time, so it is two writes. */
 #define LINK_DATA_MAX 65536u
+/* What stands in it before its pages. */
+#define LINK_DATA_ROOM (LINK_HEADER_SIZE + 16u)
 /* Longest body of what the host says. */
 #define LINK_HOST_BODY_MAX 262144u
 #define LINK_META_FILE_MAX (UINT32_C(16) << 20)
@@ -206,6 +208,9 @@ struct link_data {
     size_t size;          /* n_pages times as many bytes */
 };
 void link_put_data(struct link_out *out, const struct link_data *data);
+/* The frame around pages that lie at PAGES (data->size bytes), without copying them: what stands before them in
+ * it is written into the LINK_DATA_ROOM bytes before PAGES, and its header goes there too. */
+struct link_out link_data_around(uint8_t *pages, const struct link_data *data);
 /* Only what the length tells is checked: that it is a multiple of the number of pages. */
 int link_get_data(const struct link_frame *frame, struct link_data *ret);
 

@@ -16,18 +16,20 @@ import time
 HELLO, AUTH, SETUP, META, READY, START, STARTED, STOP, STOPPED, DATA, STATUS, ASK_STATUS, PING, \
     PONG, FAILED, BYE, RESUME = range(1, 18)
 
-TABLE = []
-for n in range(256):
-    for _ in range(8):
-        n = n >> 1 ^ (0x82F63B78 if n & 1 else 0)
-    TABLE.append(n)
+
+def mix(h, word):
+    h = (h ^ word) * 0x9e3779b97f4a7c15 & 0xffffffffffffffff
+    return h ^ h >> 32
 
 
-def crc32c(data):
-    v = 0xFFFFFFFF
-    for b in data:
-        v = v >> 8 ^ TABLE[(v ^ b) & 255]
-    return v ^ 0xFFFFFFFF
+def checksum(data):
+    lanes = [1, 2, 3, 4]
+    for i, (word,) in enumerate(struct.iter_unpack("<Q", data + bytes(-len(data) % 8))):
+        lanes[i % 4] = mix(lanes[i % 4], word)
+    total = len(data)
+    for lane in lanes:
+        total = mix(total, lane)
+    return total & 0xffffffff
 
 
 def text(s):
@@ -85,9 +87,9 @@ class Agent:
     def send(self, kind, body=b"", flags=0, unpacked=None):
         head = b"SGL1" + struct.pack("<HHIIQI", kind, flags, len(body),
                                      len(body) if unpacked is None else unpacked, self.number,
-                                     crc32c(body))
+                                     checksum(body))
         self.number += 1
-        self.stream.sendall(head + struct.pack("<I", crc32c(head)) + body)
+        self.stream.sendall(head + struct.pack("<I", checksum(head)) + body)
 
     def receive(self, wait=None):
         """The next frame, or None when WAIT seconds have passed; EOFError at the end."""
@@ -105,7 +107,7 @@ class Agent:
             self.stream.settimeout(None)
         kind, _, size = struct.unpack_from("<HHI", self.buffer, 4)
         assert self.buffer[:4] == b"SGL1"
-        assert struct.unpack_from("<I", self.buffer, 28)[0] == crc32c(self.buffer[:28])
+        assert struct.unpack_from("<I", self.buffer, 28)[0] == checksum(self.buffer[:28])
         body, self.buffer = self.buffer[32:32 + size], self.buffer[32 + size:]
         return kind, body
 
@@ -213,7 +215,7 @@ class Agent:
             # A frame with a page that is damaged on the way.
             self.number += 1
             head = b"SGL1" + struct.pack("<HHIIQI", DATA, 0, 4112, 4112, 7, 0)
-            self.stream.sendall(head + struct.pack("<I", crc32c(head)) + b"\0" * 4112)
+            self.stream.sendall(head + struct.pack("<I", checksum(head)) + b"\0" * 4112)
             self.pages[0] += 1
             self.beats[0] += PER_PAGE
             self.data(0)

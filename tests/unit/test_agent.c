@@ -175,7 +175,7 @@ static void test_cpus(void **state)
 static void test_queue(void **state)
 {
     struct queue queue;
-    const uint8_t *pages;
+    uint8_t *pages, *first;
 
     assert_int_equal(queue_init(&queue, 64, 0), 0);
     assert_int_equal(queue.n_pages, 2); /* the least */
@@ -196,17 +196,35 @@ static void test_queue(void **state)
     assert_int_equal(queue_look(&queue, &pages), 3);
     assert_int_equal(pages[64], 1);
     queue_take(&queue, 2);
-    memset(queue_free_page(&queue), 3, 64);
-    queue_put(&queue);
-    /* Only up to the ring's end, then from its beginning. */
-    assert_int_equal(queue_held(&queue), 2);
+    for (int i = 3; i < 5; i++) {
+        uint8_t *page = queue_free_page(&queue);
+
+        assert_non_null(page);
+        memset(page, i, 64);
+        queue_put(&queue);
+    }
+    assert_null(queue_free_page(&queue));
+    /* Only up to the ring's end, then from its beginning. What is before them may be written over, here and … */
+    assert_int_equal(queue_held(&queue), 3);
+    assert_int_equal(queue_look(&queue, &pages), 2);
+    memset(pages - QUEUE_ROOM, 0xff, QUEUE_ROOM);
+    assert_int_equal(pages[0], 2);
+    assert_int_equal(pages[64], 3);
+    queue_take(&queue, 2);
     assert_int_equal(queue_look(&queue, &pages), 1);
-    assert_int_equal(*pages, 2);
-    queue_take(&queue, 1);
-    assert_int_equal(queue_look(&queue, &pages), 1);
-    assert_int_equal(*pages, 3);
+    memset(pages - QUEUE_ROOM, 0xff, QUEUE_ROOM); /* … there. */
+    assert_int_equal(*pages, 4);
     queue_take(&queue, 1);
     assert_int_equal(queue_look(&queue, &pages), 0);
+    /* Emptied, it begins anew with the memory that was used. */
+    first = queue_free_page(&queue);
+    for (int i = 0; i < 5; i++) {
+        assert_ptr_equal(queue_free_page(&queue), first);
+        queue_put(&queue);
+        assert_int_equal(queue_look(&queue, &pages), 1);
+        assert_ptr_equal(pages, first);
+        queue_take(&queue, 1);
+    }
     queue_done(&queue);
 }
 
@@ -241,7 +259,7 @@ static void test_queue_threads(void **state)
     assert_int_equal(queue_init(&queue, 64, 5 * 64), 0);
     assert_int_equal(pthread_create(&putter, NULL, put_pages, &queue), 0);
     while (next < THREAD_PAGES) {
-        const uint8_t *pages;
+        uint8_t *pages;
         size_t n = queue_look(&queue, &pages);
 
         if (n == 0)
@@ -249,6 +267,8 @@ static void test_queue_threads(void **state)
         for (size_t i = 0; i < n * 64; i += 4)
             if (memcmp(pages + i, &(uint32_t){next + (uint32_t)(i / 64)}, 4) != 0)
                 fail_msg("page %u came out as another", next + (unsigned)(i / 64));
+        if (n > 0)
+            memset(pages - QUEUE_ROOM, 0xff, QUEUE_ROOM);
         queue_take(&queue, n);
         next += (uint32_t)n;
     }
@@ -405,7 +425,7 @@ static void test_readers(void **state)
     struct say say_to = {append_line, &said};
     struct readers *readers = calloc(1, sizeof *readers);
     struct bell bell;
-    const uint8_t *pages;
+    uint8_t *pages;
     char path[256];
     int dir = open(folder, O_PATH | O_DIRECTORY), fds[2];
 

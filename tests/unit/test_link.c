@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/crc32c.h"
 #include "base/macro.h"
 #include "base/sha256.h"
+#include "link/check.h"
 #include "link/message.h"
-
-uint32_t crc32c_by_table(uint32_t before, const void *p, size_t size);
 
 static const char *hex(const uint8_t *p, size_t n)
 {
@@ -21,34 +19,40 @@ static const char *hex(const uint8_t *p, size_t n)
     return text;
 }
 
-static void checksums_are_those_of_the_rfc(void **state)
+/* The values are those of another implementation, by numbers of any size. */
+static void checksums_are_as_documented(void **state)
 {
-    uint8_t bytes[32];
+    uint8_t bytes[1000] = {0};
 
-    memset(bytes, 0, sizeof bytes);
-    assert_int_equal(crc32c(0, bytes, 32), 0x8a9136aa);
-    memset(bytes, 0xff, sizeof bytes);
-    assert_int_equal(crc32c(0, bytes, 32), 0x62a8ab43);
-    for (unsigned i = 0; i < 32; i++)
-        bytes[i] = (uint8_t)i;
-    assert_int_equal(crc32c(0, bytes, 32), 0x46dd794e);
-    for (unsigned i = 0; i < 32; i++)
-        bytes[i] = (uint8_t)(31 - i);
-    assert_int_equal(crc32c(0, bytes, 32), 0x113fdb5c);
-    assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283);
-}
-
-static void checksums_go_on_and_are_the_same_by_either_way(void **state)
-{
-    uint8_t bytes[1000];
-
+    assert_int_equal(link_check("", 0), 0x1f06a6e9);
+    assert_int_equal(link_check("1", 1), 0x9ed1c144);
+    assert_int_equal(link_check("123456789", 9), 0xf19ccced);
+    assert_int_equal(link_check(bytes, 32), 0x7f4f8768);
     for (unsigned i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * 37 + (i >> 3));
-    for (size_t n = 0; n < sizeof bytes; n += 7) {
-        uint32_t all = crc32c(0, bytes, n);
+    assert_int_equal(link_check(bytes, 40), 0xada523d4);
+    assert_int_equal(link_check(bytes, 1000), 0x6a1ffab9);
+    /* Wherever they lie. */
+    for (unsigned i = 0; i < 8; i++) {
+        memmove(bytes + i + 1, bytes + i, 40);
+        assert_int_equal(link_check(bytes + i + 1, 40), 0xada523d4);
+    }
+}
 
-        assert_int_equal(all, crc32c_by_table(0, bytes, n));
-        assert_int_equal(all, crc32c(crc32c(0, bytes, n / 3), bytes + n / 3, n - n / 3));
+static void checksums_tell_each_bit_and_each_length(void **state)
+{
+    uint8_t bytes[100];
+
+    memset(bytes, 0x55, sizeof bytes);
+    for (size_t n = 1; n <= sizeof bytes; n++) {
+        uint32_t sum = link_check(bytes, n);
+
+        assert_int_not_equal(sum, link_check(bytes, n - 1));
+        for (size_t bit = 0; bit < 8 * n; bit++) {
+            bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            assert_int_not_equal(sum, link_check(bytes, n));
+            bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
     }
 }
 
@@ -691,8 +695,8 @@ static void proofs_depend_on_all_that_goes_into_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checksums_are_those_of_the_rfc),
-        cmocka_unit_test(checksums_go_on_and_are_the_same_by_either_way),
+        cmocka_unit_test(checksums_are_as_documented),
+        cmocka_unit_test(checksums_tell_each_bit_and_each_length),
         cmocka_unit_test(digests_are_those_of_the_standard),
         cmocka_unit_test(keyed_digests_are_those_of_the_rfc),
         cmocka_unit_test(frames_come_in_pieces_of_any_size),
