@@ -21,8 +21,9 @@
 
 #define SECOND UINT64_C(1000000000)
 #define MILLISECOND UINT64_C(1000000)
-/* With guests, nothing but time tells of the rest. */
-#define SLEEP_MAX (20 * MILLISECOND)
+/* With guests, nothing but time tells of the rest; and of signals and times of the caller's, never. */
+#define SLEEP_WITH_GUESTS (20 * MILLISECOND)
+#define SLEEP_MAX (100 * MILLISECOND)
 /* When all is to end, the guest has so long to send the rest; and so long is waited for what is on its way
  * when QEMU has ended. */
 #define STOP_PATIENCE (5 * SECOND)
@@ -357,7 +358,7 @@ static bool has_changed(const struct vmm_recording *recording)
 /* All but the sleeping. *RET_SLEEP: for how long there need not be another call, ns. */
 static int work(struct vmm_recording *recording, uint64_t *ret_sleep, struct fault *fault)
 {
-    uint64_t sleep = SECOND, wish;
+    uint64_t sleep = SLEEP_MAX, wish;
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
     int r = 0;
 
@@ -392,7 +393,7 @@ int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, st
     if (r < 0 || ended)
         return r;
     if (recording->guests.n > 0) {
-        r = guests_step(&recording->guests, MIN(sleep, SLEEP_MAX), mask, fault);
+        r = guests_step(&recording->guests, MIN(sleep, SLEEP_WITH_GUESTS), mask, fault);
         if (r < 0)
             return r;
         if (r == 0) /* they have ended: QEMU has not */
@@ -437,7 +438,7 @@ static void end_kernels(struct vmm_recording *recording)
         return;
     guests_stop(&recording->guests);
     while (guests_are_connected(&recording->guests) && clock_ns(CLOCK_MONOTONIC) < until &&
-           guests_step(&recording->guests, SLEEP_MAX, NULL, &fault) > 0)
+           guests_step(&recording->guests, SLEEP_WITH_GUESTS, NULL, &fault) > 0)
         ;
     guests_end_because(&recording->guests,
                        "the virtual machine ended before the guest's agent had sent the rest",
