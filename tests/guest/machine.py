@@ -44,15 +44,16 @@ class Machine:
     """The running guest.
 
     Its ports of Strata's are FIFOs (those of the old agents' protocol) and a socket (strata-agent's
-    own protocol) in FOLDER; the ports of the tests are on a second controller, which no test stalls.
+    own protocol, with HAS_AGENT) in FOLDER; the ports of the tests are on a second controller, which no test
+    stalls. PREFIX stands before QEMU in the command.
     """
 
-    def __init__(self, kernel, initramfs, folder):
+    def __init__(self, kernel, initramfs, folder, prefix=(), has_agent=True):
         self.folder = folder
         self.ports = os.path.join(folder, "ports")
         os.makedirs(self.ports)
         command = [
-            "qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
+            *prefix, "qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
             "-smp", str(CPUS), "-m", "512", "-nodefaults", "-display", "none", "-no-reboot",
             "-kernel", kernel, "-initrd", initramfs,
             # Without tsc=reliable the kernel distrusts the emulated TSC and reads a slow timer instead.
@@ -66,8 +67,8 @@ class Machine:
             os.mkfifo(path + ".out")
             command += ["-chardev", f"pipe,id=fifo{number},path={path}",
                         "-device", f"virtserialport,bus=strata.0,nr={number},chardev=fifo{number},name={name}"]
-        number += 1
-        command += self._socket("agent", "org.strata.agent", "strata", number)
+        if has_agent:
+            command += self._socket("agent", "org.strata.agent", "strata", number + 1)
         command += ["-device", "virtio-serial-pci,id=tests"]
         command += self._socket("shell", "org.strata.test.shell", "tests", 1)
         command += self._socket("bell", "org.strata.test.bell", "tests", 2)

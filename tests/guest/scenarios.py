@@ -19,8 +19,9 @@ import machine
 import old_host
 import own_host
 import plain_writer
+import record
 
-SCENARIOS = plain_writer.SCENARIOS + old_host.SCENARIOS + own_host.SCENARIOS + clock.SCENARIOS
+SCENARIOS = plain_writer.SCENARIOS + old_host.SCENARIOS + own_host.SCENARIOS + clock.SCENARIOS + record.SCENARIOS
 
 
 class Run:

@@ -1,0 +1,79 @@
+"""A virtual machine that `strata record` starts: its monitor and its kernel on one timeline."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+
+from agent import Agent
+from machine import Machine, expect, wait_until
+
+MARKS = 50
+
+
+def sources(folder):
+    try:
+        with open(f"{folder}/trace.json") as manifest:
+            return {source["name"]: source for source in json.load(manifest)["sources"]}
+    except FileNotFoundError:
+        return {}
+
+
+def record_vm(run):
+    out = os.path.join(run.folder("record"), "trace")
+    runtime = tempfile.mkdtemp(prefix="strata-record-")
+    os.environ["XDG_RUNTIME_DIR"] = runtime
+    guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("record-machine"), has_agent=False, prefix=[
+        run.strata, "record", "-o", out, "-e", "virtio_console_*,runstate_set", "--guest", "sched:*,irq:*", "--"])
+    try:
+        # The agent may come at any time.
+        expect("guest" not in sources(out), "there is an agent before it is started")
+        agent = Agent(guest)
+        wait_until(lambda: "guest" in sources(out), "the guest is not recorded")
+        instance = "/sys/kernel/tracing/instances/$(ls /sys/kernel/tracing/instances)"
+        for n in range(MARKS):
+            # QEMU sees the port on which the answer comes, behind the mark.
+            expect(guest.text(f"echo mark {n} >{instance}/trace_marker; echo {n}") == str(n), "the guest answers")
+        expect(agent.is_running(), "the agent ended:", agent.log())
+        # In order: the guest sends what is left, then QEMU ends.
+        guest.qemu.send_signal(signal.SIGTERM)
+        status = guest.qemu.wait(60)
+        with open(f"{guest.folder}/qemu.log") as log:
+            said = log.read()
+        expect(status == 0, "strata record ended with", status, said)
+    finally:
+        guest.kill()
+        del os.environ["XDG_RUNTIME_DIR"]
+    left = os.listdir(runtime)
+    os.rmdir(runtime) if not left else None
+    expect(not left, "left behind:", left)
+
+    recorded = sources(out)
+    expect(set(recorded) == {"vmm", "guest"}, "recorded are", set(recorded))
+    for name, source in recorded.items():
+        expect(source["complete"] and not source.get("problems") and source["lost"] == 0, name, source)
+    vcpus = {thread["vcpu"] for thread in recorded["vmm"]["vmm"]["threads"] if "vcpu" in thread}
+    expect(vcpus == {0, 1}, "vCPUs", vcpus)
+
+    report = subprocess.run([run.strata, "report", "--format", "json", out], stdout=subprocess.PIPE, check=True, text=True)
+    items = [json.loads(line) for line in report.stdout.splitlines()]
+    times = [item["time_ns"] for item in items]
+    expect(times == sorted(times), "the times step back")
+    layers = {item["layer"] for item in items}
+    expect(layers == {"vmm", "guest"}, "layers", layers)
+    marks = [item for item in items if item["layer"] == "guest" and item["event"] == "print"
+             and "mark " in str(item["fields"])]
+    expect(len(marks) == MARKS, len(marks), "marks")
+    expect(all(0 < item["error_ns"] < 10_000_000 for item in marks), "the error of marks:",
+           sorted({item.get("error_ns") for item in marks}))
+    # Between a mark and the next one the guest has taken a command, and answered: QEMU passed both on.
+    passed = [item["time_ns"] for item in items if item["layer"] == "vmm" and item["event"] == "virtio_console_flush_buf"]
+    for one, two in zip(marks, marks[1:]):
+        slack = one["error_ns"] + two["error_ns"]
+        expect(any(one["time_ns"] - slack <= time <= two["time_ns"] + slack for time in passed),
+               "nothing passes between", one, two)
+    expect({item.get("vcpu") for item in items if item["layer"] == "vmm"} & {0, 1}, "no vCPU did anything in QEMU")
+
+
+SCENARIOS = [record_vm]
