@@ -227,7 +227,7 @@ int vmm_arguments_build(const struct vmm_arguments *arguments,
                         const struct vmm_additions *additions, struct arena *arena,
                         char ***ret_argv, unsigned *ret_n, struct fault *fault)
 {
-    struct build build = {.arena = arena, .room = arguments->n + 2 * additions->n_events + 16};
+    struct build build = {.arena = arena, .room = arguments->n + 2 * additions->n_events + 20};
     const char *serial = vmm_serial_device(arguments);
     int r = 0;
 
@@ -250,7 +250,8 @@ int vmm_arguments_build(const struct vmm_arguments *arguments,
     if (additions->log) {
         add_option(&build, "-D", "%s", additions->log);
         add_message(&build, arguments->message);
-    } else if (additions->simple) {
+    }
+    if (additions->simple) {
         const char *file = doubled(arena, additions->simple);
 
         add_option(&build, "-trace", "file=%s", file ? file : "");

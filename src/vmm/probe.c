@@ -327,7 +327,8 @@ int vmm_probe(const char *program, const char *runtime, struct vmm_probe *ret, s
         return fault_plain(fault, -errno, NULL, "cannot make a file in memory: %s",
                            strerror(errno));
     r = talk(&probing, runtime, &probe, fault);
-    if (r >= 0 && probe.backend == VMM_BACKEND_NONE && logs_events(&probing))
+    probe.logs = r >= 0 && logs_events(&probing);
+    if (probe.logs && probe.backend == VMM_BACKEND_NONE)
         probe.backend = VMM_BACKEND_LOG;
     if (r >= 0)
         r = find_declarations(program, &probe.declarations);

@@ -16,6 +16,7 @@ enum vmm_backend {
 struct vmm_probe {
     char version[128]; /* "7.2.22" */
     enum vmm_backend backend;
+    bool logs;     /* the backend log is built in */
     char **events; /* names of those that can be switched on; sorted */
     unsigned n_events;
     char *declarations; /* the file that declares them, trace-events-all; NULL: not found */

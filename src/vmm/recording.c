@@ -17,6 +17,7 @@
 #include "capture/guests_manifest.h"
 #include "capture/host.h"
 #include "capture/spare.h"
+#include "vmm/running.h"
 #include "vmm/sources.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -140,6 +141,9 @@ static int open_sink(struct vmm_recording *recording, const struct vmm_arguments
 
     if (recording->settings.probe->backend == VMM_BACKEND_SIMPLE) {
         additions->simple = inside(recording, VMM_SIMPLE);
+        /* One that has both would write all to standard error besides. */
+        if (recording->settings.probe->logs && !arguments->log && !arguments->logs)
+            additions->log = "/dev/null";
         return additions->simple ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
     }
     if (recording->settings.probe->backend != VMM_BACKEND_LOG)
@@ -157,6 +161,22 @@ static int open_sink(struct vmm_recording *recording, const struct vmm_arguments
     if (r >= 0)
         r = vmm_clock_open(pairs, &recording->clock, fault);
     return r;
+}
+
+/* The socket of the port that the command itself has for the agent: there can be no other one of that name.
+ * *RET is left alone where there is none. */
+static int find_port(struct vmm_recording *recording, const char **ret, struct fault *fault)
+{
+    struct vmm_running running = {.argv = recording->settings.command,
+                                  .n = recording->settings.n_command};
+    int r = vmm_running_parse(&running);
+
+    if (r >= 0 && running.port) {
+        *ret = arena_strdup(&recording->arena, running.port);
+        r = *ret ? 0 : -ENOMEM;
+    }
+    vmm_running_done(&running);
+    return r < 0 ? fault_plain(fault, r, NULL, "out of memory") : 0;
 }
 
 static const char *name_in_runtime(struct vmm_recording *recording, const char *name)
@@ -202,9 +222,8 @@ static int start(struct vmm_recording *recording, const struct vmm_arguments *ar
     return r;
 }
 
-/* The kernels that are taken. */
-static int join_kernels(struct vmm_recording *recording, const struct vmm_additions *additions,
-                        struct fault *fault)
+/* The kernels that are taken; the guest's by the socket PORT. */
+static int join_kernels(struct vmm_recording *recording, const char *port, struct fault *fault)
 {
     const struct vmm_settings *settings = &recording->settings;
     struct guest_plan plans[2] = {{0}};
@@ -214,8 +233,8 @@ static int join_kernels(struct vmm_recording *recording, const struct vmm_additi
     if (settings->guest) {
         plans[n].name = "guest";
         plans[n].wishes = settings->guest;
-        r = guest_place_parse(PLACE_PORT, additions->port, &plans[n].place, fault);
-        plans[n].place.text = additions->port;
+        r = guest_place_parse(PLACE_PORT, port, &plans[n].place, fault);
+        plans[n].place.text = port;
         n++;
     }
     if (r >= 0 && settings->host) {
@@ -244,6 +263,7 @@ static int begin(struct vmm_recording *recording, struct fault *fault)
     struct vmm_additions additions = {
         .events = settings->events, .n_events = settings->n_events, .monitor = -1};
     struct vmm_arguments arguments;
+    const char *port = NULL;
     int r = take_folder(recording, fault);
 
     if (r < 0)
@@ -262,8 +282,13 @@ static int begin(struct vmm_recording *recording, struct fault *fault)
     recording->control = name_in_runtime(recording, "qmp");
     additions.control = recording->control;
     additions.config = name_in_runtime(recording, "config");
-    additions.port = settings->guest ? name_in_runtime(recording, "agent") : NULL;
-    if (!additions.control || !additions.config || (settings->guest && !additions.port))
+    if (settings->guest)
+        r = find_port(recording, &port, fault);
+    if (r < 0)
+        return r;
+    if (settings->guest && !port)
+        port = additions.port = name_in_runtime(recording, "agent");
+    if (!additions.control || !additions.config || (settings->guest && !port))
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
     recording->began = host_moment();
     /* Before QEMU runs: a trace whose recorder is killed at once opens, too. */
@@ -273,7 +298,7 @@ static int begin(struct vmm_recording *recording, struct fault *fault)
     spare_keep(recording->path, &recording->spare);
     r = start(recording, &arguments, &additions, fault);
     if (r >= 0)
-        r = join_kernels(recording, &additions, fault);
+        r = join_kernels(recording, port, fault);
     return r;
 }
 

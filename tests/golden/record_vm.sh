@@ -131,6 +131,14 @@ tells agent 'no agent has answered: start strata-agent'
 grep -q runstate_set report || fail "report: $(cat report)"
 nothing_left
 
+# There can be only one port of that name: one that the command has is used.
+case='a port of its own'
+record 0 -o port -t 1 --guest -- "$qemu" -M pc -m 32 -nodefaults -display none -device virtio-serial-pci \
+    -chardev socket,id=own,path=own.port,server=on,wait=off \
+    -device virtserialport,chardev=own,name=org.strata.agent
+says 'no agent has answered'
+nothing_left
+
 case='QEMU is killed'
 "$strata" record -o killed -e runstate_set -- $none >out 2>err &
 recorder=$!
