@@ -47,8 +47,8 @@ static wide distance(wide a, wide b)
 
 /* The time at TICKS, from A to B, rounded down; by how much it may be wrong, rounded up: the wander is told of
  * the way to the farther of the two ends that are equally far. */
-static int64_t between(const struct relation_pair *a, const struct relation_pair *b, int64_t ticks,
-                       int64_t *ret_error)
+static int64_t between(const struct relation *relation, const struct relation_pair *a,
+                       const struct relation_pair *b, int64_t ticks, int64_t *ret_error)
 {
     wide span = (wide)b->ticks - a->ticks;
     wide done = (wide)ticks - a->ticks;
@@ -57,7 +57,7 @@ static int64_t between(const struct relation_pair *a, const struct relation_pair
     wide error = ((wide)a->error_ns * (span - done) + (wide)b->error_ns * done + span - 1) / span;
     wide nearer = done * 2 < span ? since + 1 : ns - since;
 
-    *ret_error = narrow(error + ppm(nearer, RELATION_WANDER_PPM) + a->jump_ns + ROUNDED);
+    *ret_error = narrow(error + ppm(nearer, (int64_t)relation->wander_ppm) + a->jump_ns + ROUNDED);
     return narrow(a->host_ns + since);
 }
 
@@ -73,7 +73,7 @@ static void choose(struct relation *relation)
         int64_t error;
 
         if (kept > 0 && i + 1 < relation->n) {
-            (void)between(&pairs[kept - 1], &pairs[i + 1], pairs[i].ticks, &error);
+            (void)between(relation, &pairs[kept - 1], &pairs[i + 1], pairs[i].ticks, &error);
             if (error < pairs[i].error_ns)
                 continue;
         }
@@ -102,7 +102,7 @@ static void set_rate(struct relation *relation, const struct relation_pair *a,
     relation->rate_ns = b->host_ns - a->host_ns;
     relation->rate_ticks = b->ticks - a->ticks;
     relation->rate_error_ns = a->error_ns + b->error_ns;
-    relation->rate_ppm = RELATION_WANDER_PPM;
+    relation->rate_ppm = relation->wander_ppm;
 }
 
 /* By how much more or less the clocks came apart from A to B than they do at the usual rate; 0: no more than the
@@ -174,6 +174,7 @@ static int finish(struct relation *relation, const char *name, uint64_t hz, stru
         return fault_plain(fault, -EINVAL, name, "holds no pairs: nothing relates the clocks");
     for (unsigned i = 0; i < relation->n; i++)
         relation->pairs[i].jump_ns = 0;
+    relation->wander_ppm = RELATION_WANDER_PPM;
     choose(relation);
     relation->hz = hz;
     if (relation->n > 1) {
@@ -321,6 +322,15 @@ int relation_read(const char *path, uint64_t hz, struct relation *ret_relation, 
     return r < 0 ? r : relation_parse(text, len, path, hz, ret_relation, fault);
 }
 
+int relation_set_steady(struct relation *relation)
+{
+    relation->wander_ppm = 0;
+    if (relation->n > 1)
+        return find_rate(relation);
+    relation->rate_ppm = 0;
+    return 0;
+}
+
 void relation_done(struct relation *relation)
 {
     free(relation->pairs);
@@ -381,8 +391,8 @@ static void set_error(struct relation_piece *piece, wide slope, wide span)
 
 /* The half of the way from A to B in which TICKS are: up to the middle the bound's wander grows, from there on it
  * shrinks. */
-static void find_between(const struct relation_pair *a, const struct relation_pair *b,
-                         int64_t ticks, struct relation_piece *piece)
+static void find_between(const struct relation *relation, const struct relation_pair *a,
+                         const struct relation_pair *b, int64_t ticks, struct relation_piece *piece)
 {
     wide span = (wide)b->ticks - a->ticks;
     wide ns = (wide)b->host_ns - a->host_ns;
@@ -391,11 +401,11 @@ static void find_between(const struct relation_pair *a, const struct relation_pa
 
     piece->from = second ? middle : a->ticks;
     piece->len = (uint64_t)((second ? b->ticks : middle) - piece->from);
-    piece->host_ns = between(a, b, piece->from, &piece->error_ns);
+    piece->host_ns = between(relation, a, b, piece->from, &piece->error_ns);
     piece->rate = make_rate(ns, span, false, &piece->shift);
     set_error(piece,
               ((wide)b->error_ns - a->error_ns) * MILLION +
-                  (second ? -1 : 1) * ns * RELATION_WANDER_PPM,
+                  (second ? -1 : 1) * ns * relation->wander_ppm,
               span);
 }
 
@@ -444,7 +454,7 @@ void relation_find(const struct relation *relation, int64_t ticks, struct relati
         else
             high = middle;
     }
-    find_between(&pairs[low], &pairs[low + 1], ticks, ret_piece);
+    find_between(relation, &pairs[low], &pairs[low + 1], ticks, ret_piece);
 }
 
 int64_t relation_convert(const struct relation *relation, int64_t ticks, int64_t *ret_error_ns)

@@ -42,6 +42,7 @@ struct relation {
     /* The usual rate: so many ns, wrong by so many at most, in so many ticks; beyond that it wanders. */
     int64_t rate_ns, rate_error_ns, rate_ticks;
     unsigned rate_ppm;
+    unsigned wander_ppm; /* RELATION_WANDER_PPM, unless somebody knows better */
 };
 
 /* From `from` on, `len` ticks in which times and their bounds are on straight lines. */
@@ -67,6 +68,9 @@ int relation_parse(const char *text, size_t len, const char *name, uint64_t hz,
  * they are not, or there is no rate. */
 int relation_of_pairs(const struct relation_pair *pairs, unsigned n, const char *name, uint64_t hz,
                       struct relation *ret_relation, struct fault *fault);
+/* The two clocks run at one rate, whatever adjusts it, until one of them is set: so do the host's CLOCK_REALTIME
+ * and CLOCK_MONOTONIC. -ENOMEM. */
+int relation_set_steady(struct relation *relation);
 void relation_done(struct relation *relation);
 
 /* The piece that TICKS are in; any ticks are in one. */

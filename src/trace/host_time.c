@@ -65,6 +65,8 @@ static int read_pairs(const struct trace_part *part, struct relation *ret, struc
 
     if (r >= 0)
         r = relation_read(path, hz ? hz : part->recorded->clock.hz, ret, fault);
+    if (r >= 0 && strcmp(part->origin->clock.name, "realtime") == 0)
+        r = relation_set_steady(ret);
     if (r >= 0 && strcmp(part->origin->format, "ctf") == 0) {
         r = convert_pairs(part, ret, fault);
         if (r < 0)

@@ -237,8 +237,8 @@ struct exact {
     wide of;
 };
 
-static struct exact exact_between(const struct relation_pair *a, const struct relation_pair *b,
-                                  int64_t ticks)
+static struct exact exact_between(const struct relation *relation, const struct relation_pair *a,
+                                  const struct relation_pair *b, int64_t ticks)
 {
     wide span = b->ticks - a->ticks, done = ticks - a->ticks, ns = b->host_ns - a->host_ns;
     wide near = MIN(done, span - done);
@@ -247,7 +247,7 @@ static struct exact exact_between(const struct relation_pair *a, const struct re
         .of = span * 1000000,
         .time = (a->host_ns * span + ns * done) * 1000000,
         .error = (a->error_ns * (span - done) + b->error_ns * done + a->jump_ns * span) * 1000000 +
-                 near * ns * RELATION_WANDER_PPM,
+                 near * ns * relation->wander_ppm,
     };
 }
 
@@ -275,7 +275,7 @@ static struct exact exact(const struct relation *relation, int64_t ticks)
         i++;
     if (i + 1 == relation->n)
         return exact_outside(relation, &relation->pairs[i], ticks);
-    return exact_between(&relation->pairs[i], &relation->pairs[i + 1], ticks);
+    return exact_between(relation, &relation->pairs[i], &relation->pairs[i + 1], ticks);
 }
 
 /* Told times are at most a few ns from the exact ones, their bounds hold that, and are no wider than needed. */
@@ -314,6 +314,8 @@ static void told_times_are_the_exact_ones(void **state)
             host += 1 + stop + (int64_t)((double)step * ratio);
         }
         assert_int_equal(relation_of_pairs(pairs, n, "p", 1000000000, &relation, NULL), 0);
+        if (run % 5 == 0)
+            assert_int_equal(relation_set_steady(&relation), 0);
         ticks = pairs[0].ticks - (int64_t)(5e9 / ratio) - 10;
         while (ticks < pairs[n - 1].ticks + (int64_t)(5e9 / ratio) + 10) {
             int64_t error, error_too;
@@ -334,6 +336,40 @@ static void told_times_are_the_exact_ones(void **state)
         }
         relation_done(&relation);
     }
+}
+
+/* The time of day, which somebody sets by a millisecond. */
+static void clocks_of_one_rate_have_the_bounds_of_their_pairs(void **state)
+{
+    struct relation_pair pairs[30];
+    struct relation relation;
+    int64_t error;
+
+    for (unsigned i = 0; i < 30; i++)
+        pairs[i] = (struct relation_pair){
+            .host_ns = (int64_t)i * 1000040000,
+            .ticks =
+                INT64_C(1700000000000000000) + (int64_t)i * 1000040000 + (i > 20 ? 1000000 : 0),
+            .error_ns = 1000 + i % 3,
+        };
+    assert_int_equal(relation_of_pairs(pairs, 30, "p", 1000000000, &relation, NULL), 0);
+    (void)relation_convert(&relation, pairs[3].ticks + 500000000, &error);
+    assert_in_range(error, 11000, 11010);
+    assert_int_equal(relation_set_steady(&relation), 0);
+    for (int64_t ticks = pairs[0].ticks - 700000000; ticks < pairs[29].ticks + 700000000;
+         ticks += 9999991) {
+        int64_t told = relation_convert(&relation, ticks, &error);
+        int64_t before = ticks - pairs[0].ticks, after = before - 1000000;
+
+        if (ticks > pairs[20].ticks && ticks < pairs[21].ticks) {
+            assert_true(llabs(told - before) <= error);
+            assert_true(llabs(told - after) <= error);
+        } else {
+            assert_true(llabs(told - (ticks > pairs[20].ticks ? after : before)) <= error);
+            assert_true(error < 3100);
+        }
+    }
+    relation_done(&relation);
 }
 
 /* A clock that stands still while the virtual machine is stopped, or that somebody sets. */
@@ -384,6 +420,7 @@ int main(void)
         cmocka_unit_test(what_is_no_file_of_pairs_is_refused),
         cmocka_unit_test(far_times_do_not_overflow),
         cmocka_unit_test(told_times_are_the_exact_ones),
+        cmocka_unit_test(clocks_of_one_rate_have_the_bounds_of_their_pairs),
         cmocka_unit_test(a_clock_that_stood_still_has_a_wide_bound_there),
     };
 
