@@ -11,6 +11,13 @@ import subprocess
 import tarfile
 
 EVENTS = "/usr/share/qemu/trace-events-all"
+TIMELINE = """{"format": "strata-trace", "version": 1, "sources": [
+ {"name": "qemu", "kind": "simpletrace", "layer": "vmm", "path": "vmm/trace",
+  "clock": {"name": "monotonic", "hz": 1000000000, "host": true}, "host": {"boot_id": "b"}, "complete": true},
+ {"name": "guest", "kind": "ftrace", "layer": "guest", "path": "guest",
+  "clock": {"name": "local", "hz": 1000000000, "pairs": "guest/clock-pairs"}, "host": {"boot_id": "b"},
+  "complete": true}]}
+"""
 
 
 class Missing(Exception):
@@ -100,6 +107,26 @@ class Inputs:
                 careful = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
                 tar.extractall(folder, **careful)
         return folder, self.made(os.path.basename(folder), "ftrace", times, 4096, *pairs)
+
+    def timeline(self, times):
+        """A recorded folder with the events of simpletrace(times), whose clock is the host's, and of
+        ftrace(times), whose pages are spread over the same time by pairs of clocks: (folder, events of
+        the one, of the other)."""
+        folder = self.path(f"timeline-{times}")
+        qemu, qemu_events = self.simpletrace(times)
+        pages, guest_events = self.ftrace(times)
+        if not os.path.exists(os.path.join(folder, "trace.json")):
+            shutil.rmtree(folder, ignore_errors=True)
+            os.makedirs(os.path.join(folder, "vmm"))
+            os.link(qemu, os.path.join(folder, "vmm", "trace"))
+            shutil.copytree(pages, os.path.join(folder, "guest"), copy_function=os.link)
+            with open(os.path.join(folder, "guest", "clock-pairs"), "w", encoding="ascii") as f:
+                # From the first event of the one capture to its last round, and so for the other.
+                for i in range(times + 1):
+                    f.write(f"{5572000000000 + i * 24900000000} {4600000000 + i * 75000000} 40000\n")
+            with open(os.path.join(folder, "trace.json"), "w", encoding="ascii") as f:
+                f.write(TIMELINE)
+        return folder, qemu_events, guest_events
 
     def trace_dat(self, folder, trace_cmd):
         """The same pages as a trace.dat, by trace-cmd itself."""
