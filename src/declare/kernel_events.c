@@ -17,6 +17,9 @@ static pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
 
 /* Tasks looked up lately. */
 #define RECENT_TASKS 256
+/* Of those that are learned meanwhile. */
+#define TASKS_MAX 65536
+#define TASK_NAME_MAX 64
 
 struct kernel_events {
     struct kernel_classes known; /* must stand first: kernel_events_class() */
@@ -35,7 +38,10 @@ struct kernel_events {
         int32_t pid;
         const char *name;
     } recent[RECENT_TASKS];
-    struct map packed; /* format strings of trace_printk(): struct packed by address */
+    struct map packed;  /* format strings of trace_printk(): struct packed by address */
+    struct map learned; /* of kernel_events_learn_cmdlines(): names by thread */
+    struct map names;   /* the names themselves, each once */
+    struct arena names_arena;
 };
 
 struct packed {
@@ -91,6 +97,9 @@ void kernel_events_unref(struct kernel_events *events)
     kernel_strings_done(&events->cmdlines);
     kernel_symbols_free(events->symbols);
     map_done(&events->packed);
+    map_done(&events->learned);
+    map_done(&events->names);
+    arena_done(&events->names_arena);
     free(events->known.classes);
     free(events);
 }
@@ -147,18 +156,59 @@ int kernel_events_read_cmdlines(struct kernel_events *events, char *text, size_t
     return kernel_strings_read_cmdlines(text, len, &events->cmdlines);
 }
 
+/* NAME, once and for all; NULL: memory or room is out. */
+static char *keep_name(struct kernel_events *events, const struct kernel_string *name)
+{
+    char *kept = map_get_str(&events->names, name->s, name->len);
+
+    if (kept || events->names.used >= TASKS_MAX || name->len > TASK_NAME_MAX)
+        return kept;
+    kept = arena_strndup(&events->names_arena, name->s, name->len);
+    if (kept && map_put_str(&events->names, kept, name->len, kept) < 0)
+        return NULL;
+    return kept;
+}
+
+int kernel_events_learn_cmdlines(struct kernel_events *events, const char *text, size_t len)
+{
+    struct kernel_strings strings;
+    char *copy = strndup(text, len);
+    int r = copy ? kernel_strings_read_cmdlines(copy, strlen(copy), &strings) : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < strings.n_entries && r == 0; i++) {
+        const struct kernel_string *entry = &strings.entries[i];
+        char *name = keep_name(events, entry);
+
+        if (name && (events->learned.used < TASKS_MAX || map_get(&events->learned, entry->key)))
+            r = map_put(&events->learned, entry->key, name);
+    }
+    kernel_strings_done(&strings);
+    memset(events->recent, 0, sizeof events->recent);
+    return r;
+}
+
+static const char *find_task(const struct kernel_events *events, int32_t pid)
+{
+    const char *learned = map_get(&events->learned, (uint64_t)pid);
+    const struct kernel_string *found;
+
+    if (learned)
+        return learned;
+    found = kernel_strings_find(&events->cmdlines, (uint64_t)pid);
+    return found ? found->s : NULL;
+}
+
 const char *kernel_events_task(struct kernel_events *events, int32_t pid)
 {
     struct recent_task *recent = &events->recent[(uint32_t)pid % RECENT_TASKS];
-    const struct kernel_string *found;
 
     if (pid <= 0)
         return pid == 0 ? "<idle>" : NULL;
     /* At first all are of the thread 0. */
-    if (recent->pid != pid) {
-        found = kernel_strings_find(&events->cmdlines, (uint64_t)pid);
-        *recent = (struct recent_task){.pid = pid, .name = found ? found->s : NULL};
-    }
+    if (recent->pid != pid)
+        *recent = (struct recent_task){.pid = pid, .name = find_task(events, pid)};
     return recent->name;
 }
 

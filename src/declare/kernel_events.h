@@ -67,6 +67,10 @@ const struct kernel_common *kernel_events_common(const struct kernel_events *eve
 /* Both take over TEXT (from malloc, with a NUL behind). -ENOMEM. */
 int kernel_events_read_printk(struct kernel_events *events, char *text, size_t len);
 int kernel_events_read_cmdlines(struct kernel_events *events, char *text, size_t len);
+/* The same text once more, while events are being shown: what it says is added to what is known, or takes its
+ * place. A name that was given out stays where it is, so that another pointer means another name. TEXT stays the
+ * caller's. Names are not kept without end; those beyond 65536 are not learned. -ENOMEM. */
+int kernel_events_learn_cmdlines(struct kernel_events *events, const char *text, size_t len);
 
 /* The name of a task; "<idle>" for 0; NULL: not known. */
 const char *kernel_events_task(struct kernel_events *events, int32_t pid);

@@ -18,6 +18,7 @@ struct ftrace_cpu {
     int cpu;
     int result; /* what next() returns once there is nothing more: 0 or the error */
     bool finished;
+    bool dry;       /* no page is there yet */
     bool lost_sync; /* the next page is to be looked for, from `damage` bytes on */
     size_t damage;
     uint64_t sync_time; /* of the last page but garbled ones; 0: none yet */
@@ -159,6 +160,10 @@ static void next_page(struct ftrace_cpu *cpu)
 
     r = cpu->feed->next(cpu->feed, &cpu->page_start, &cpu->page_size, &cpu->page_offset,
                         &cpu->source.fault);
+    if (r == -EAGAIN) {
+        cpu->dry = true;
+        return;
+    }
     if (r <= 0) {
         cpu->finished = true;
         cpu->result = r;
@@ -251,10 +256,13 @@ static int cpu_next(struct source *source, const struct item **ret_items)
     struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
 
     cpu->n_items = 0;
+    cpu->dry = false;
     /* What is lent points into one page, so a run ends with its page. */
     while (cpu->n_items == 0) {
         if (cpu->finished)
             return cpu->result;
+        if (cpu->dry)
+            return -EAGAIN;
         if (cpu->lost_sync)
             find_sync(cpu);
         else if (!cpu->in_page)

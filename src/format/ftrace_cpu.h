@@ -31,7 +31,8 @@ void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrac
 /* Where pages come from. */
 struct page_feed {
     /* The next page. 1: SIZE bytes at PAGE, which stand at OFFSET of the file and are valid until the
-     * next call; fewer than the layout's size only at the end of the file. 0: no more. */
+     * next call; fewer than the layout's size only at the end of the file. 0: no more. -EAGAIN: no more
+     * for now; the source's next() returns that as well, and may be called again. */
     int (*next)(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,
                 uint64_t *ret_offset, struct fault *fault);
     /* Looks for the next place where a page seems to begin, not older than AFTER (0: of any time), FROM
