@@ -364,6 +364,8 @@ void session_run(struct session *session)
             session->next_status = outlet_now() + STATUS_MS;
             if (session->tracer.started)
                 r = session_put_status(session);
+            if (session->tracer.started && r >= 0 && session->wants & LINK_WANT_LIVE)
+                r = session_put_cmdlines(session);
         }
         if (session->flowing && r >= 0)
             r = session_put_pages(session);

@@ -112,11 +112,17 @@ static int put_files(struct session *session, const char *const *files, size_t n
     return r;
 }
 
+int session_put_cmdlines(struct session *session)
+{
+    static const char *const cmdlines[] = {"saved_cmdlines"};
+
+    return put_files(session, cmdlines, ARRAY_SIZE(cmdlines), session->tracefs->fd);
+}
+
 int session_put_metadata(struct session *session, bool changed)
 {
     static const char *const of_buffer[] = {"events/header_page", "events/header_event",
                                             "trace_clock"};
-    static const char *const cmdlines[] = {"saved_cmdlines"};
     static const char *const printk[] = {"printk_formats"};
     struct tracer *tracer = &session->tracer;
     int all = session->tracefs->fd;
@@ -132,7 +138,7 @@ int session_put_metadata(struct session *session, bool changed)
     if (r >= 0 && !changed)
         r = put_files(session, of_buffer, ARRAY_SIZE(of_buffer), tracer->dir);
     if (r >= 0 && session->wants & LINK_WANT_CMDLINES)
-        r = put_files(session, cmdlines, ARRAY_SIZE(cmdlines), all);
+        r = session_put_cmdlines(session);
     if (r >= 0 && session->wants & LINK_WANT_PRINTK_FORMATS)
         r = put_files(session, printk, ARRAY_SIZE(printk), all);
     if (changed)

@@ -30,6 +30,8 @@ void session_tick(struct session *session);
 /* Everything that decodes the trace (session_meta.c), or with CHANGED what may have changed since.
  * -ECANCELED also when another HELLO has come. */
 int session_put_metadata(struct session *session, bool changed);
+/* The names of tasks alone. */
+int session_put_cmdlines(struct session *session);
 /* Answers one message (session_answer.c). */
 void session_answer(struct session *session, const struct letter *letter);
 /* Sends pages of one CPU. 1: some; 0: there are none; errors as of session_put(). */

@@ -48,6 +48,7 @@ struct guest_progress {
     uint64_t bytes, events, lost, gaps, skipped;
     uint64_t waited_ns;  /* from START to the first page, or 0 */
     uint64_t stopped_ns; /* from STOP to STOPPED, or 0 */
+    uint64_t unshown;    /* bytes of pages that who shows them had no time for */
     bool full;
 };
 

@@ -13,11 +13,14 @@
 #include "base/bytes.h"
 #include "base/clock_ns.h"
 #include "base/macro.h"
+#include "capture/live_out.h"
 
 #define SECOND UINT64_C(1000000000)
 #define PROGRESS_EVERY (SECOND / 5)
 /* What is left to say at the end, to an agent that does not listen. */
 #define FAREWELL SECOND
+/* Who shows what it sent is given so long at the end, as long as that takes nothing. */
+#define SHOW_PATIENCE_MS 2000
 
 struct child {
     struct guest_session session;
@@ -25,6 +28,9 @@ struct child {
     int channel;
     int in, out; /* the connection; may be the same; -1: none */
     int *pages;  /* by CPU; -1: none yet */
+    bool keeps;  /* … are there at all */
+    bool sent[LINK_CPUS_MAX];
+    struct live_out live;
     unsigned measures;
     uint64_t progress_next;
     uint64_t stop_at, first_page; /* ns */
@@ -66,7 +72,8 @@ static void tell_progress(struct child *child, uint64_t now)
     };
 
     for (uint32_t i = 0; i < LINK_CPUS_MAX; i++)
-        progress.n_cpus += child->pages[i] >= 0;
+        progress.n_cpus += child->sent[i];
+    progress.unshown = child->live.unshown;
     if (child->first_page && session->started_at)
         progress.waited_ns = child->first_page - session->start_said;
     if (session->stopped_at && session->stop_said)
@@ -120,44 +127,57 @@ static int listen_to(struct child *child, bool wanted, struct fault *fault)
 
 static int file_begin(void *owner, const char *path, struct fault *fault)
 {
+    struct child *child = owner;
+
     (void)fault;
-    say(owner, PACKET_FILE_BEGIN, path, strlen(path));
+    say(child, PACKET_FILE_BEGIN, path, strlen(path));
+    live_out_put(&child->live, LIVE_FILE_BEGIN, path, strlen(path));
     return 0;
 }
 
 static int file_put(void *owner, const void *p, size_t size, struct fault *fault)
 {
+    struct child *child = owner;
     const uint8_t *bytes = p;
 
     (void)fault;
-    for (size_t at = 0, n; at < size; at += n) {
+    for (size_t at = 0, n; child->keeps && at < size; at += n) {
         n = MIN(size - at, (size_t)GUEST_PACKET_MAX);
-        say(owner, PACKET_FILE_PUT, bytes + at, n);
+        say(child, PACKET_FILE_PUT, bytes + at, n);
     }
+    live_out_put(&child->live, LIVE_FILE_PUT, p, size);
     return 0;
 }
 
 static int file_end(void *owner, struct fault *fault)
 {
+    struct child *child = owner;
+
     (void)fault;
-    say(owner, PACKET_FILE_END, NULL, 0);
+    say(child, PACKET_FILE_END, NULL, 0);
+    live_out_put(&child->live, LIVE_FILE_END, NULL, 0);
     return 0;
 }
 
 static void fact(void *owner, const char *name, const char *value)
 {
+    struct child *child = owner;
     char both[1024];
     size_t n = strnlen(name, 255), m = strnlen(value, 255);
 
     memcpy(both, name, n);
     both[n] = '\0';
     memcpy(both + n + 1, value, m);
-    say(owner, PACKET_FACT, both, n + 1 + m);
+    say(child, PACKET_FACT, both, n + 1 + m);
+    live_out_put(&child->live, LIVE_FACT, both, n + 1 + m);
 }
 
 static void pair(void *owner, const struct guest_pair *pair)
 {
-    say(owner, PACKET_PAIR, pair, sizeof *pair);
+    struct child *child = owner;
+
+    say(child, PACKET_PAIR, pair, sizeof *pair);
+    live_out_put(&child->live, LIVE_PAIR, pair, sizeof *pair);
 }
 
 static int part(void *owner, struct fault *fault)
@@ -171,6 +191,7 @@ static int part(void *owner, struct fault *fault)
         child->pages[i] = -1;
     }
     say(child, PACKET_PART, NULL, 0);
+    live_out_part(&child->live);
     return 0;
 }
 
@@ -189,6 +210,28 @@ static int write_all(int fd, const uint8_t *p, size_t size)
     return 0;
 }
 
+/* Whole pages of a CPU to where they are to go: into its file, and to who shows them. */
+static int put_pages(struct child *child, uint32_t cpu, const uint8_t *p, size_t size,
+                     struct fault *fault)
+{
+    int r = 0;
+
+    if (child->keeps && child->pages[cpu] < 0) {
+        child->packet.cpu = cpu;
+        say(child, PACKET_PAGES, NULL, 0);
+        r = listen_to(child, true, fault);
+        if (r < 0)
+            return r;
+        child->pages[cpu] = r;
+    }
+    if (child->keeps)
+        r = write_all(child->pages[cpu], p, size);
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "cannot write its pages: %s", strerror(-r));
+    live_out_pages(&child->live, cpu, p, size);
+    return 0;
+}
+
 static int pages(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint32_t page_size,
                  bool missed, struct fault *fault)
 {
@@ -197,26 +240,17 @@ static int pages(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint3
 
     if (child->first_page == 0)
         child->first_page = clock_ns(CLOCK_MONOTONIC);
-    if (child->pages[cpu] < 0) {
-        child->packet.cpu = cpu;
-        say(child, PACKET_PAGES, NULL, 0);
-        r = listen_to(child, true, fault);
-        if (r < 0)
-            return r;
-        child->pages[cpu] = r;
-    }
+    child->sent[cpu] = true;
     if (missed) {
         uint8_t *page = child->session.scratch;
 
         memcpy(page, p, page_size);
         guest_page_mark_missed(page, child->session.big_endian, child->session.long_size);
-        r = write_all(child->pages[cpu], page, page_size);
+        r = put_pages(child, cpu, page, page_size, fault);
         p += page_size;
         size -= page_size;
     }
-    if (r >= 0)
-        r = write_all(child->pages[cpu], p, size);
-    return r < 0 ? fault_plain(fault, r, NULL, "cannot write its pages: %s", strerror(-r)) : 0;
+    return r < 0 || size == 0 ? r : put_pages(child, cpu, p, size, fault);
 }
 
 static const struct guest_ops ops = {
@@ -296,14 +330,19 @@ static int wait_and_work(struct child *child, uint64_t next, struct fault *fault
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
     uint64_t sleep = MIN(MAX(MIN(next, child->progress_next), now) - now, SECOND);
     struct timespec time = {.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
-    struct pollfd fds[3] = {{child->channel, POLLIN, 0}, {child->in, POLLIN, 0}, {-1, POLLOUT, 0}};
+    struct pollfd fds[4] = {{child->channel, POLLIN, 0},
+                            {child->in, POLLIN, 0},
+                            {-1, POLLOUT, 0},
+                            {live_out_waits(&child->live) ? child->live.fd : -1, POLLOUT, 0}};
     int r = 0;
 
     (void)guest_session_pending(&child->session, &pending);
     if (pending > 0)
         fds[2].fd = child->out;
-    if (ppoll(fds, 3, &time, NULL) < 0)
+    if (ppoll(fds, ARRAY_SIZE(fds), &time, NULL) < 0)
         return errno == EINTR ? 0 : -errno;
+    if (fds[3].revents)
+        live_out_pump(&child->live);
     if (fds[0].revents)
         return listen_to(child, false, fault);
     if (fds[2].revents)
@@ -356,8 +395,7 @@ static int work(struct child *child, struct fault *fault)
     return 0;
 }
 
-static void run(int channel, const struct guest_wishes *wishes, const struct confine_user *user,
-                uint64_t max_file)
+static void run(int channel, const struct guest_child_options *options)
 {
     struct child *child = calloc(1, sizeof *child);
     struct fault fault = {0};
@@ -367,19 +405,22 @@ static void run(int channel, const struct guest_wishes *wishes, const struct con
     if (!child)
         _exit(1);
     child->channel = channel;
+    child->keeps = options->keeps;
     child->in = child->out = -1;
     child->pages = malloc(LINK_CPUS_MAX * sizeof *child->pages);
-    if (!child->pages || guest_session_init(&child->session, wishes, &ops, child) < 0)
+    if (!child->pages || live_out_init(&child->live, options->live) < 0 ||
+        guest_session_init(&child->session, options->wishes, &ops, child) < 0)
         _exit(1);
     for (uint32_t i = 0; i < LINK_CPUS_MAX; i++)
         child->pages[i] = -1;
-    r = confine(user, max_file, &child->measures, &fault);
+    r = confine(&options->user, options->max_file, &child->measures, &fault);
     if (r >= 0)
         r = work(child, &fault);
     if (r >= 0 && child->session.started_at == 0)
         r = fault_plain(&fault, -ECANCELED, NULL, "%s",
                         *child->session.boot_id ? "was stopped before its agent traced"
                                                 : GUEST_NO_AGENT);
+    live_out_drain(&child->live, SHOW_PATIENCE_MS);
     tell_progress(child, clock_ns(CLOCK_MONOTONIC));
     child->packet.error = r;
     if (r < 0 && !fault.what[0])
@@ -389,8 +430,8 @@ static void run(int channel, const struct guest_wishes *wishes, const struct con
     _exit(0);
 }
 
-int guest_child_start(const struct guest_wishes *wishes, const struct confine_user *user,
-                      uint64_t max_file, pid_t *ret_pid, int *ret_channel, struct fault *fault)
+int guest_child_start(const struct guest_child_options *options, pid_t *ret_pid, int *ret_channel,
+                      struct fault *fault)
 {
     int ends[2];
     pid_t pid;
@@ -412,9 +453,9 @@ int guest_child_start(const struct guest_wishes *wishes, const struct confine_us
         signal(SIGHUP, SIG_IGN);
         signal(SIGPIPE, SIG_IGN);
         signal(SIGXFSZ, SIG_IGN);
-        if (confine_descriptors(&ends[1], 1) < 0)
+        if (confine_descriptors((int[]){ends[1], options->live}, options->live < 0 ? 1 : 2) < 0)
             _exit(1);
-        run(ends[1], wishes, user, max_file);
+        run(ends[1], options);
     }
     close(ends[1]);
     (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);

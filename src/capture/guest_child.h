@@ -9,7 +9,14 @@
 #include "capture/confine.h"
 #include "capture/guest_channel.h"
 
-/* Forks it. *RET_CHANNEL: the collector's end, which does not block. MAX_FILE: bytes that no file of
- * pages may exceed, 0: any. The caller has one thread. -errno with FAULT. */
-int guest_child_start(const struct guest_wishes *wishes, const struct confine_user *user,
-                      uint64_t max_file, pid_t *ret_pid, int *ret_channel, struct fault *fault);
+struct guest_child_options {
+    const struct guest_wishes *wishes; /* borrowed */
+    struct confine_user user;
+    uint64_t max_file; /* bytes that no file of pages may exceed, 0: any */
+    bool keeps;        /* what it takes goes into files */
+    int live; /* an end of capture/live_out.h's, by which it is shown, too; -1: it is not. Borrowed */
+};
+
+/* Forks it. *RET_CHANNEL: the collector's end, which does not block. The caller has one thread. -errno with FAULT. */
+int guest_child_start(const struct guest_child_options *options, pid_t *ret_pid, int *ret_channel,
+                      struct fault *fault);

@@ -152,28 +152,13 @@ void old_guest_poll(const struct old_guest *old, struct pollfd *fds)
         fds[i + 1] = (struct pollfd){old->ports[i].in, POLLIN, 0};
 }
 
-static int write_all(int fd, const uint8_t *p, size_t size, struct fault *fault)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, p, size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fault_plain(fault, -errno, NULL, "cannot write its pages: %s", strerror(errno));
-        p += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
-
 static int take_port(struct old_guest *old, struct old_port *port, struct guest_store *store,
                      uint64_t now, struct fault *fault)
 {
     /* Each port has its turn. */
     for (unsigned i = 0; i < 8; i++) {
         ssize_t n = read(port->in, old->buf, BUF_SIZE);
-        int fd;
+        int r;
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -191,12 +176,9 @@ static int take_port(struct old_guest *old, struct old_port *port, struct guest_
             continue;
         }
         old->bytes += (uint64_t)n;
-        fd = guest_store_pages(store, port->cpu, fault);
-        if (fd < 0)
-            return fd;
-        fd = write_all(fd, old->buf, (size_t)n, fault);
-        if (fd < 0)
-            return fd;
+        r = guest_store_put_pages(store, port->cpu, old->buf, (size_t)n, fault);
+        if (r < 0)
+            return r;
     }
     return 0;
 }

@@ -400,7 +400,8 @@ static int file_begin(struct guest_session *session, const struct link_meta_piec
     session->file_kind = meta->kind;
     session->file_size = 0;
     session->fact_len = 0;
-    if (++session->n_files > FILES_MAX)
+    /* Those that come again while it traces take the place of what was there, which the store sees to. */
+    if (session->state == GUEST_SETUP && ++session->n_files > FILES_MAX)
         return fault_plain(fault, -E2BIG, NULL, "it sends more than %u files", FILES_MAX);
     if (meta->kind == LINK_META_FILE)
         return session->ops->file_begin(session->owner, session->file_path, fault);
@@ -434,7 +435,7 @@ static int on_meta(struct guest_session *session, const struct link_frame *frame
         return fault_plain(fault, -EBADMSG, NULL, "it begins a file before another has ended");
     }
     session->file_size += meta.size;
-    session->meta_total += meta.size;
+    session->meta_total += session->state == GUEST_SETUP ? meta.size : 0;
     if (session->file_size > LINK_META_FILE_MAX || session->meta_total > LINK_META_MAX)
         return fault_plain(fault, -E2BIG, NULL, "it sends files of more than %u MiB (%u in all)",
                            LINK_META_FILE_MAX >> 20, LINK_META_MAX >> 20);
@@ -825,11 +826,11 @@ void guest_session_stop(struct guest_session *session)
 
 void guest_page_mark_missed(uint8_t *page, bool big_endian, uint8_t long_size)
 {
-    /* Bit 31 of the low half of `commit`, which is behind the u64 time. */
-    if (!big_endian)
-        page[11] |= 0x80;
-    else
-        page[long_size == 8 ? 12 : 8] |= 0x80;
+    /* Bit 31 of the low half of `commit`, which is behind the u64 time; and not bit 30, by which the kernel
+     * says that it counted them: it did not count these. */
+    uint8_t *top = page + (!big_endian ? 11 : long_size == 8 ? 12 : 8);
+
+    *top = (uint8_t)((*top | 0x80) & ~0x40);
 }
 
 uint64_t guest_session_lost(const struct guest_session *session)

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "link/message.h"
 
 #define FILES_MAX 65536u
 #define NAME_PART_MAX 128
@@ -62,6 +61,10 @@ int guest_store_part(struct guest_store *store, struct fault *fault)
         return fault_plain(fault, -E2BIG, NULL, "its kernel was another one %u times",
                            GUEST_PARTS_MAX);
     close_part(store);
+    if (store->parent < 0) {
+        store->n_parts++;
+        return 0;
+    }
     guest_store_part_name(store, store->n_parts, name, sizeof name);
     if (mkdirat(store->parent, name, 0755) < 0)
         return fault_plain(fault, -errno, name, "cannot make the folder: %s", strerror(errno));
@@ -166,6 +169,22 @@ static int make_folders(struct guest_store *store, char *path)
     return 0;
 }
 
+/* The file that is under way: a new one, or in the place of what the guest sent before. */
+static int open_file(struct guest_store *store)
+{
+    const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
+
+    store->file = openat(store->folder, store->path, flags | O_CREAT | O_EXCL, 0644);
+    if (store->file >= 0)
+        return ++store->n_files > FILES_MAX ? -E2BIG : 0;
+    if (errno == EEXIST)
+        store->file = openat(store->folder, store->path, flags);
+    if (store->file < 0)
+        return -errno;
+    store->files_size -= MIN(size_of(store->file), store->files_size);
+    return ftruncate(store->file, 0) < 0 ? -errno : 0;
+}
+
 int guest_store_file_begin(struct guest_store *store, const char *path, size_t len,
                            struct fault *fault)
 {
@@ -176,42 +195,57 @@ int guest_store_file_begin(struct guest_store *store, const char *path, size_t l
         return fault_plain(fault, -EPERM, NULL,
                            "it sends a file by a name that no tracing has: \"%.*s\"",
                            (int)MIN(len, (size_t)100), path);
-    if (++store->n_files > FILES_MAX)
-        return fault_plain(fault, -E2BIG, NULL, "it sends more than %u files", FILES_MAX);
     memcpy(store->path, path, len);
     store->path[len] = '\0';
+    if (store->live)
+        live_out_put(store->live, LIVE_FILE_BEGIN, path, len);
+    store->is_open = true;
+    if (store->parent < 0)
+        return 0;
     r = make_folders(store, store->path);
-    if (r == 0) {
-        store->file = openat(store->folder, store->path,
-                             O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-        if (store->file < 0)
-            r = -errno;
-    }
+    if (r == 0)
+        r = open_file(store);
+    if (r == -E2BIG)
+        return fault_plain(fault, r, NULL, "it sends more than %u files", FILES_MAX);
     return r < 0 ? fault_plain(fault, r, store->path, "cannot make the file: %s", strerror(-r)) : 0;
 }
 
-int guest_store_file_put(struct guest_store *store, const void *p, size_t size, struct fault *fault)
+static int write_all(int fd, const uint8_t *bytes, size_t size, const char *path,
+                     struct fault *fault)
 {
-    const char *bytes = p;
-
-    if (store->file < 0)
-        return fault_plain(fault, -EBADMSG, NULL, "it sends bytes of no file");
-    store->files_size += size;
     while (size > 0) {
-        ssize_t n = write(store->file, bytes, size);
+        ssize_t n = write(fd, bytes, size);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return fault_plain(fault, -errno, store->path, "cannot write it: %s", strerror(errno));
+            return fault_plain(fault, -errno, path, "cannot write it: %s", strerror(errno));
         bytes += n;
         size -= (size_t)n;
     }
     return 0;
 }
 
+int guest_store_file_put(struct guest_store *store, const void *p, size_t size, struct fault *fault)
+{
+    if (!store->is_open)
+        return fault_plain(fault, -EBADMSG, NULL, "it sends bytes of no file");
+    if (store->live)
+        live_out_put(store->live, LIVE_FILE_PUT, p, size);
+    if (store->parent < 0)
+        return 0;
+    if (store->files_size + size > GUEST_FILES_SIZE_MAX)
+        return fault_plain(fault, -E2BIG, NULL, "it sends files of more than %u MiB",
+                           (unsigned)(GUEST_FILES_SIZE_MAX >> 20));
+    store->files_size += size;
+    return write_all(store->file, p, size, store->path, fault);
+}
+
 void guest_store_file_end(struct guest_store *store)
 {
+    if (store->is_open && store->live)
+        live_out_put(store->live, LIVE_FILE_END, NULL, 0);
+    store->is_open = false;
     if (store->file >= 0)
         close(store->file);
     store->file = -1;
@@ -223,6 +257,8 @@ int guest_store_pages(struct guest_store *store, uint32_t cpu, struct fault *fau
 
     if (cpu >= LINK_CPUS_MAX)
         return fault_plain(fault, -EBADMSG, NULL, "there is no CPU %" PRIu32, cpu);
+    if (store->parent < 0)
+        return -ENODATA;
     if (store->pages[cpu] >= 0)
         return store->pages[cpu];
     snprintf(name, sizeof name, "cpu%" PRIu32 ".raw", cpu);
@@ -233,12 +269,26 @@ int guest_store_pages(struct guest_store *store, uint32_t cpu, struct fault *fau
     return store->pages[cpu];
 }
 
+int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p, size_t size,
+                          struct fault *fault)
+{
+    int fd = guest_store_pages(store, cpu, fault);
+
+    if (fd < 0 && fd != -ENODATA)
+        return fd;
+    if (store->live)
+        live_out_pages(store->live, cpu, p, size);
+    return fd < 0 ? 0 : write_all(fd, p, size, "its pages", fault);
+}
+
 int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest, uint64_t error_ns)
 {
     char line[96];
     int n = snprintf(line, sizeof line, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", host_ns, guest,
                      error_ns);
 
+    if (store->parent < 0)
+        return 0;
     if (store->pairs < 0)
         store->pairs =
             openat(store->folder, GUEST_PAIRS,

@@ -25,6 +25,8 @@
 /* … and one whose child says that it goes on, so long: the child itself gives up before. */
 #define STOP_LONGEST (90 * SECOND)
 #define PAIRS_MAX 10000000u
+/* Who shows what an old guest sent is given so long at its end. */
+#define SHOW_PATIENCE_MS 500
 #define PROBLEMS_MAX 32u
 /* Packets of one guest that are looked at before another has its turn. */
 #define PACKETS_AT_ONCE 256u
@@ -144,6 +146,9 @@ static void end(struct guests *guests, struct guest *guest, int error, const cha
     if (guest->plan.place.kind == PLACE_FD && guest->plan.place.fd >= 0)
         close(guest->plan.place.fd);
     guest->plan.place.fd = -1;
+    live_out_drain(&guest->live, SHOW_PATIENCE_MS);
+    guest->progress.unshown += guest->live.unshown;
+    live_out_done(&guest->live);
     if (guest->channel >= 0)
         close(guest->channel);
     guest->channel = -1;
@@ -234,7 +239,7 @@ static int make_first(struct guest *guest, struct fault *fault)
 {
     int fd = guest_store_pages(&guest->store, 0, fault);
 
-    return fd < 0 ? fd : 0;
+    return fd < 0 && fd != -ENODATA ? fd : 0;
 }
 
 static int new_part(struct guests *guests, struct guest *guest, struct fault *fault)
@@ -439,6 +444,7 @@ static void step_old(struct guests *guests, struct guest *guest, const struct po
     guest->progress.bytes = guest->old.bytes;
     guest->progress.full = guest->old.full;
     guest->progress.n_cpus = guest->old.n;
+    live_out_pump(&guest->live);
     if (guest->old.full)
         old_guest_stop(&guest->old, now);
     if (r < 0)
@@ -528,7 +534,7 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
         memset(fds, 0, n_fds * sizeof *fds);
     serve(guests, fds, now);
     check_sizes(guests, now);
-    if (!guests->written && !guests->is_part) {
+    if (!guests->written && !guests->is_part && guests->path) {
         r = guests_write_manifest(guests, false, fault);
         if (r < 0)
             return r;
@@ -609,13 +615,17 @@ static void free_guest(struct guest *guest)
     free(guest->parts);
     if (guest->plan.old)
         old_guest_done(&guest->old);
+    live_out_done(&guest->live);
     guest_store_done(&guest->store);
 }
 
 static int open_old(struct guests *guests, struct guest *guest, struct fault *fault)
 {
-    int r = 0;
+    int r = live_out_init(&guest->live, guest->plan.live ? *guest->plan.live : -1);
 
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "out of memory");
+    guest->store.live = &guest->live;
     if (guest->plan.tree)
         r = old_guest_copy_tree(guest->plan.tree, &guest->store, fault);
     if (r >= 0)
@@ -631,11 +641,19 @@ static int open_guest(struct guests *guests, const struct guest_plan *plan,
                       const struct confine_user *user, struct fault *fault)
 {
     struct guest *guest = &guests->guests[guests->n];
+    struct guest_child_options options = {
+        .user = *user,
+        .max_file = guests->max_size,
+        .keeps = guests->path != NULL,
+        .live = plan->live ? *plan->live : -1,
+    };
     int r;
 
-    *guest = (struct guest){.plan = *plan, .channel = -1, .old.control = {.in = -1, .out = -1}};
+    *guest = (struct guest){
+        .plan = *plan, .channel = -1, .live.fd = -1, .old.control = {.in = -1, .out = -1}};
     guest->wishes = plan->wishes ? *plan->wishes : guests->wishes;
     guest->wishes.max_size = guests->max_size;
+    options.wishes = &guest->wishes;
     r = guest_store_open(guests->folder, plan->is_host ? "" : GUEST_PREFIX, plan->name,
                          &guest->store, fault);
     if (r < 0)
@@ -649,8 +667,10 @@ static int open_guest(struct guests *guests, const struct guest_plan *plan,
         return r;
     if (plan->old)
         return open_old(guests, guest, fault);
-    return guest_child_start(&guest->wishes, user, guests->max_size, &guest->pid, &guest->channel,
-                             fault);
+    r = guest_child_start(&options, &guest->pid, &guest->channel, fault);
+    if (plan->live)
+        close(*plan->live);
+    return r;
 }
 
 /* FOLDER -1: PATH is made, and is theirs. */
@@ -663,11 +683,11 @@ static int open_all(int folder, const char *path, const struct guest_wishes *wis
         .folder = folder, .is_part = folder >= 0, .wishes = *wishes, .max_size = max_size};
     int r = 0;
 
-    guests.path = strdup(path);
+    guests.path = path ? strdup(path) : NULL;
     guests.guests = calloc(n, sizeof *guests.guests);
-    if (!guests.path || !guests.guests)
+    if ((path && !guests.path) || !guests.guests)
         r = fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    else if (!guests.is_part)
+    else if (!guests.is_part && path)
         r = open_folder(path, &guests.folder, fault);
     for (unsigned i = 0; r >= 0 && i < n; i++)
         r = open_guest(&guests, &plans[i], &user, fault);
@@ -735,11 +755,11 @@ int guests_close(struct guests *guests, struct fault *fault)
     int r = 0;
 
     guests_end(guests);
-    if (!guests->is_part)
+    if (!guests->is_part && guests->path)
         r = guests_write_manifest(guests, true, fault);
     for (unsigned i = 0; i < guests->n; i++)
         free_guest(&guests->guests[i]);
-    if (!guests->is_part)
+    if (!guests->is_part && guests->folder >= 0)
         close(guests->folder);
     free(guests->guests);
     free(guests->path);

@@ -22,6 +22,8 @@ struct guest_plan {
     const char *old; /* the folder with the ports of an agent that speaks the old protocol alone */
     unsigned cpus;   /* of it; 0: as many as there are */
     const char *tree;
+    /* An end of capture/live_out.h's, by which what it sends is shown while it is taken; taken over. NULL: it is not. */
+    const int *live;
 };
 
 /* The trace of one kernel. */
@@ -61,6 +63,7 @@ struct guest {
     struct guest_part *parts;
     unsigned n_parts;
     struct guest_progress progress;
+    struct live_out live; /* of an old guest */
     uint64_t bytes_shown; /* for whoever shows rates */
 };
 
@@ -80,8 +83,8 @@ struct guests {
     void (*tell)(const char *guest, const char *what);
 };
 
-/* Makes the folder PATH (or takes an empty one) and a child for each guest. WISHES and PLANS are
- * borrowed. MAX_SIZE: of one guest's files, 0: any. The caller has one thread. -errno with FAULT. */
+/* Makes the folder PATH (or takes an empty one; NULL: nothing is kept) and a child for each guest. WISHES and
+ * PLANS are borrowed. MAX_SIZE: of one guest's files, 0: any. The caller has one thread. -errno with FAULT. */
 int guests_open(const char *path, const struct guest_wishes *wishes, uint64_t max_size,
                 const struct guest_plan *plans, unsigned n, struct guests *ret_guests,
                 struct fault *fault);

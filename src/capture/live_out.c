@@ -38,7 +38,8 @@ int live_out_init(struct live_out *out, int fd)
     if (fd < 0)
         return 0;
     out->offsets = calloc(LINK_CPUS_MAX, sizeof *out->offsets);
-    return out->offsets ? 0 : -ENOMEM;
+    out->gaps = calloc(LINK_CPUS_MAX, sizeof *out->gaps);
+    return out->offsets && out->gaps ? 0 : -ENOMEM;
 }
 
 /* Takes the first message off the queue. */
@@ -57,8 +58,10 @@ static void drop_first(struct live_out *out)
 static void drop_all(struct live_out *out)
 {
     while (out->first) {
-        if (out->first->head.kind == LIVE_PAGES)
+        if (out->first->head.kind == LIVE_PAGES) {
             out->unshown += out->first->size;
+            out->gaps[out->first->head.cpu] = true;
+        }
         drop_first(out);
     }
 }
@@ -75,6 +78,7 @@ void live_out_done(struct live_out *out)
 {
     hang_up(out);
     free(TAKE_PTR(out->offsets));
+    free(TAKE_PTR(out->gaps));
 }
 
 /* 1: it is sent; 0: the socket is full; -1: nobody is there. */
@@ -140,14 +144,19 @@ static void put(struct live_out *out, const struct live_head *head, const void *
         if (r < 0)
             hang_up(out);
     }
-    if (r > 0 || out->fd < 0)
+    if (out->fd < 0)
         return;
-    if (queue(out, head, p, size))
+    if (r > 0 || queue(out, head, p, size)) {
+        if (head->kind == LIVE_PAGES)
+            out->gaps[head->cpu] = false;
         return;
-    if (head->kind == LIVE_PAGES)
+    }
+    if (head->kind == LIVE_PAGES) {
         out->unshown += size;
-    else
+        out->gaps[head->cpu] = true;
+    } else {
         hang_up(out); /* without it what follows would be shown wrongly */
+    }
 }
 
 void live_out_put(struct live_out *out, enum live_kind kind, const void *p, size_t size)
@@ -186,6 +195,7 @@ void live_out_part(struct live_out *out)
     if (out->fd < 0)
         return;
     memset(out->offsets, 0, LINK_CPUS_MAX * sizeof *out->offsets);
+    memset(out->gaps, 0, LINK_CPUS_MAX * sizeof *out->gaps);
     live_out_put(out, LIVE_PART, NULL, 0);
 }
 
@@ -200,4 +210,10 @@ void live_out_drain(struct live_out *out, unsigned ms)
         live_out_pump(out);
     }
     drop_all(out);
+    for (uint32_t cpu = 0; out->fd >= 0 && cpu < LINK_CPUS_MAX; cpu++) {
+        struct live_head head = {LIVE_PAGES, cpu, out->offsets[cpu]};
+
+        if (out->gaps[cpu] && try_send(out, &head, NULL, 0) <= 0)
+            break;
+    }
 }

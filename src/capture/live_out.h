@@ -11,7 +11,7 @@
  *   LIVE_FACT        name, NUL, value
  *   LIVE_PAIR        struct guest_pair
  *   LIVE_PART        another kernel: what follows is of that
- *   LIVE_PAGES       of `cpu`, at `offset` of all the bytes of its pages
+ *   LIVE_PAGES       of `cpu`, at `offset` of all the bytes of its pages; without bytes: what was before it never came
  *
  * Who shows may be slow, as a terminal is, and nobody waits for that: what the socket does not take is queued up to
  * LIVE_QUEUE_MAX bytes, and pages that have no room there are left out and counted; the next ones tell by their
@@ -46,8 +46,9 @@ struct live_out {
     int fd; /* -1: nothing is shown, or nobody is there any more */
     struct live_message *first, *last;
     size_t queued;     /* bytes */
-    uint64_t *offsets; /* by CPU */
-    uint64_t unshown;  /* bytes of pages that were left out */
+    uint64_t *offsets; /* by CPU: of what comes next … */
+    bool *gaps; /* … and whether something before that was left out, and nothing is behind it yet */
+    uint64_t unshown; /* bytes of pages that were left out */
 };
 
 /* The two ends of such a pair, both not blocking: to send on, to receive from. -errno. */
@@ -68,5 +69,5 @@ static inline bool live_out_waits(const struct live_out *out)
     return out->fd >= 0 && out->first;
 }
 void live_out_pump(struct live_out *out);
-/* Waits until all is sent, or nothing could be for MS; what is left then counts as unshown. */
+/* The end: waits until all is sent, or nothing could be for MS. What is left then counts as unshown. */
 void live_out_drain(struct live_out *out, unsigned ms);

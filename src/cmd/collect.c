@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
 #include "capture/guests.h"
 #include "cmd/cmd.h"
 #include "cmd/collect.h"
+#include "cmd/collect_live.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
 #include "cmd/size.h"
@@ -30,7 +32,8 @@ struct collect_options {
     const char *clock;
     uint64_t buffer, queue, keep, level, max_size, seconds, cpus;
     const char *tracefs;
-    bool kallsyms, strict, print_qemu, print_libvirt;
+    unsigned format; /* enum collect_format */
+    bool kallsyms, strict, live, print_qemu, print_libvirt;
 };
 
 #define MEMBER(m) offsetof(struct collect_options, m)
@@ -67,9 +70,15 @@ static const struct option what_table[] = {
     {OPTION_END},
 };
 
+static const char *const formats[] = {"text", "json", "csv", NULL};
+
 static const struct option how_table[] = {
-    {OPTION_STRING, 'o', "output", "FOLDER", "where the trace goes; must be given, and be new",
+    {OPTION_STRING, 'o', "output", "FOLDER", "where the trace goes: a folder that is new",
      MEMBER(output)},
+    {OPTION_FLAG, 'l', "live", NULL, "show the events as they come, as strata report does",
+     MEMBER(live)},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "of --live: how each line looks (text)",
+     MEMBER(format), .choices = formats},
     {OPTION_NUMBER, 't', "time", "SECONDS", "stop then", MEMBER(seconds)},
     {OPTION_PARSED, 0, "max-size", "SIZE", "stop when a guest has sent so much (16G)",
      MEMBER(max_size), NULL, size_parse},
@@ -95,7 +104,8 @@ const struct command collect_command = {
     .operands = "",
     .about = "Has strata-agent, which runs in each guest, trace events there, and writes them\n"
              "to FOLDER with all that decodes them, until SIGINT or SIGTERM. A connection that\n"
-             "is lost is made again. strata report shows the folder.",
+             "is lost is made again. strata report shows the folder; --live shows the events as\n"
+             "they come, and then there need be no folder.",
     .groups = groups,
 };
 
@@ -275,7 +285,7 @@ static void show_progress(struct guests *guests, double seconds)
 
 /* Until all have ended. The signals are let through only while it sleeps. */
 static int collect(struct guests *guests, const struct collect_options *options, bool shows,
-                   struct fault *fault)
+                   struct collect_live *live, enum collect_live_end *ret_end, struct fault *fault)
 {
     uint64_t until =
         options->seconds ? clock_ns(CLOCK_MONOTONIC) + options->seconds * SECOND : UINT64_MAX;
@@ -291,7 +301,11 @@ static int collect(struct guests *guests, const struct collect_options *options,
     while (r > 0 && !given_up) {
         uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-        if ((signals > 0 || now >= until) && !guests->stopping)
+        if (*ret_end == LIVE_GOES_ON)
+            *ret_end = collect_live_look(live);
+        /* Without a folder there is nothing to go on for. */
+        if (signals > 0 || now >= until || *ret_end == LIVE_IS_UNREAD ||
+            (*ret_end != LIVE_GOES_ON && options->live && !options->output))
             guests_stop(guests);
         given_up = signals > 1;
         if (shows && now - shown >= SECOND) {
@@ -311,28 +325,46 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
+/* What is told at the end goes where events do not. */
+static FILE *summary_file(const struct collect_options *options)
+{
+    return options->live ? stderr : stdout;
+}
+
 /* One guest's end. Returns the exit status. */
-static int sum_up(const struct guest *guest, const char *folder, bool strict)
+static int sum_up(const struct guest *guest, const struct collect_options *options)
 {
     const struct guest_progress *progress = &guest->progress;
     const struct guest_part *part = &guest->parts[guest->n_parts - 1];
+    FILE *out = summary_file(options);
     char size[16];
 
     bytes_text(size, sizeof size, progress->bytes);
-    printf("%s: %s of %" PRIu32 " CPU%s, ", guest->plan.name, size, progress->n_cpus,
-           plural(progress->n_cpus));
+    fprintf(out, "%s: %s of %" PRIu32 " CPU%s", guest->plan.name, size, progress->n_cpus,
+            plural(progress->n_cpus));
     if (!guest->plan.old) /* an old agent counts nothing */
-        printf("%" PRIu64 " event%s ", progress->events, plural(progress->events));
-    printf("written to %s/guest-%s\n", folder, guest->plan.name);
+        fprintf(out, ", %" PRIu64 " event%s", progress->events, plural(progress->events));
+    if (options->output)
+        fprintf(out, "%s written to %s/guest-%s", guest->plan.old ? "," : "", options->output,
+                guest->plan.name);
+    fputc('\n', out);
     if (part->n_pairs)
-        printf(
-            "  its clock %s is related to the host's by %u exchange%s, the best within %.0f us\n",
-            part->clock, part->n_pairs, plural(part->n_pairs), (double)part->best.error_ns / 1000);
+        fprintf(out,
+                "  its clock %s is related to the host's by %u exchange%s, the best within %.0f "
+                "us\n",
+                part->clock, part->n_pairs, plural(part->n_pairs),
+                (double)part->best.error_ns / 1000);
     if (progress->waited_ns && progress->stopped_ns)
-        printf("  its first page came %.1f ms after it was started, its last %.0f ms after it was "
-               "stopped\n",
-               (double)progress->waited_ns / 1e6, (double)progress->stopped_ns / 1e6);
-    fflush(stdout);
+        fprintf(out,
+                "  its first page came %.1f ms after it was started, its last %.0f ms after it was "
+                "stopped\n",
+                (double)progress->waited_ns / 1e6, (double)progress->stopped_ns / 1e6);
+    fflush(out);
+    if (progress->unshown) {
+        bytes_text(size, sizeof size, progress->unshown);
+        cmd_message("  %s of it were not shown: the output was not taken fast enough%s", size,
+                    options->output ? "; the folder has them" : "");
+    }
     if (progress->lost)
         cmd_message("  %" PRIu64 " events were lost in the guest: its buffers were full",
                     progress->lost);
@@ -344,36 +376,94 @@ static int sum_up(const struct guest *guest, const char *folder, bool strict)
         cmd_message("strata: %s: %s", guest->plan.name, guest->what);
         return EXIT_COULD_NOT;
     }
-    return strict && (progress->lost || progress->gaps) ? EXIT_LOSSES : EXIT_FINE;
+    return options->strict &&
+                   (progress->lost || progress->gaps || (progress->unshown && !options->output))
+               ? EXIT_LOSSES
+               : EXIT_FINE;
+}
+
+/* The process that shows events, which the plans get their ends of. */
+static int start_live(const struct collect_options *options, struct plans *plans,
+                      struct collect_live *live, int *ends)
+{
+    const char *names[GUESTS_MAX];
+    struct fault fault = {0};
+
+    for (unsigned i = 0; i < plans->n; i++)
+        names[i] = plans->items[i].name;
+    if (collect_live_start(names, plans->n, (enum collect_format)options->format, live, ends,
+                           &fault) < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    for (unsigned i = 0; i < plans->n; i++) {
+        plans->items[i].live = &ends[i];
+        if (plans->n > 1)
+            cmd_message("#%u is %s", i, names[i]);
+    }
+    return EXIT_FINE;
+}
+
+/* What came is shown to its end, unless the user has enough of it. */
+static enum collect_live_end wait_for_live(struct collect_live *live)
+{
+    sig_atomic_t before = signals;
+    enum collect_live_end end;
+
+    while ((end = collect_live_look(live)) == LIVE_GOES_ON) {
+        struct timespec time = {.tv_nsec = 10000000};
+
+        if (before > 1 || signals != before) {
+            collect_live_kill(live);
+            return LIVE_IS_DONE;
+        }
+        nanosleep(&time, NULL);
+    }
+    return end;
 }
 
 static int run(const struct collect_options *options, const struct guest_wishes *wishes,
-               const struct plans *plans)
+               struct plans *plans)
 {
+    struct collect_live live = {0};
+    enum collect_live_end live_end = LIVE_GOES_ON;
+    int ends[GUESTS_MAX];
     struct fault fault = {0};
     struct guests guests;
     int status = EXIT_FINE;
-    int r = guests_open(options->output, wishes, options->max_size, plans->items, plans->n, &guests,
-                        &fault);
+    int r;
 
+    if (options->live && start_live(options, plans, &live, ends) != EXIT_FINE)
+        return EXIT_COULD_NOT;
+    r = guests_open(options->output, wishes, options->max_size, plans->items, plans->n, &guests,
+                    &fault);
     if (r < 0) {
+        collect_live_kill(&live);
         cmd_fault(&fault);
         return EXIT_COULD_NOT;
     }
     guests.tell = tell;
-    r = collect(&guests, options, isatty(STDERR_FILENO), &fault);
+    if (!options->live)
+        live_end = LIVE_IS_DONE;
+    r = collect(&guests, options,
+                isatty(STDERR_FILENO) && !(options->live && isatty(STDOUT_FILENO)), &live,
+                &live_end, &fault);
     guests_end(&guests);
-    for (unsigned i = 0; i < guests.n; i++) {
-        int one = sum_up(&guests.guests[i], options->output, options->strict);
+    if (live_end == LIVE_GOES_ON)
+        live_end = wait_for_live(&live);
+    for (unsigned i = 0; i < guests.n && live_end != LIVE_IS_UNREAD; i++) {
+        int one = sum_up(&guests.guests[i], options);
 
         if (status != EXIT_COULD_NOT && one != EXIT_FINE)
             status = one;
     }
     if (guests_close(&guests, &fault) < 0 || r < 0) {
         cmd_fault(&fault);
-        status = EXIT_COULD_NOT;
+        return EXIT_COULD_NOT;
     }
-    return status;
+    if (live_end == LIVE_IS_UNREAD)
+        return cmd_output_error(-EPIPE);
+    return live_end == LIVE_FAILED ? EXIT_COULD_NOT : status;
 }
 
 static int print_lines(const struct collect_options *options)
@@ -406,8 +496,10 @@ static int check(const struct collect_options *options, int n)
     if (guests + options->olds.n == 0)
         return cmd_usage_error("collect",
                                "from which guest? give --port, --fifo, --tcp, --vsock or --old");
-    if (!options->output)
-        return cmd_usage_error("collect", "where to? --output=FOLDER is missing");
+    if (!options->output && !options->live)
+        return cmd_usage_error("collect", "where to? give --output=FOLDER, or --live, or both");
+    if (options->format && !options->live)
+        return cmd_usage_error("collect", "--format is for --live");
     if (options->cpus > LINK_CPUS_MAX)
         return cmd_usage_error("collect", "--cpus goes up to %u", LINK_CPUS_MAX);
     if (guests > 0 && options->events.n + options->filters.n == 0)
@@ -425,8 +517,7 @@ static int check(const struct collect_options *options, int n)
 int cmd_collect(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_signal};
-    struct collect_options options = {
-        .max_size = UINT64_C(16) << 30, .keep = 60, .buffer = 4 << 20};
+    struct collect_options options = {.keep = 60, .buffer = 4 << 20};
     struct guest_wishes wishes = {0};
     struct guest_event *events = NULL;
     struct plans plans = {.n = 0};
@@ -458,6 +549,8 @@ int cmd_collect(int argc, char **argv)
                               : EXIT_COULD_NOT;
         goto end;
     }
+    if (options.max_size == 0 && options.output)
+        options.max_size = UINT64_C(16) << 30;
     wishes.events = events;
     wishes.key = options.key ? key : NULL;
     wishes.must_prove = options.key != NULL;
@@ -467,6 +560,8 @@ int cmd_collect(int argc, char **argv)
     wishes.keep_seconds = (uint32_t)options.keep;
     wishes.level = (uint8_t)options.level;
     wishes.wants = LINK_WANT_CMDLINES | LINK_WANT_PRINTK_FORMATS;
+    if (options.live)
+        wishes.wants |= LINK_WANT_LIVE;
     if (options.kallsyms)
         wishes.wants |= LINK_WANT_KALLSYMS;
     sigaction(SIGINT, &action, NULL);

@@ -52,6 +52,7 @@ struct live_cpu {
     struct source *source;
     const struct item *items;
     int n_items, at;
+    int64_t last_time; /* of the items so far */
 };
 
 struct ftrace_live {
@@ -67,6 +68,7 @@ struct ftrace_live {
     struct live_cpu *cpus[FTRACE_LIVE_CPUS_MAX];
     unsigned *busy; /* the CPUs with items or pages */
     unsigned n_busy;
+    bool ended;
     int looked_at;  /* place in `busy`, or -1 */
     size_t held;    /* bytes of pages that wait … */
     size_t filling; /* … and of those that are not whole yet */
@@ -372,6 +374,27 @@ static void mark_missed(const struct ftrace_layout *layout, uint8_t *page)
     commit[top] = (uint8_t)((commit[top] | 0x80) & ~0x40);
 }
 
+/* A page without events that says that some are missing, behind all that came. */
+static struct live_page *make_last(struct live_cpu *cpu)
+{
+    const struct ftrace_layout *layout = &cpu->live->layout;
+    struct live_page *page;
+
+    if (!cpu->live->ended || !cpu->missed)
+        return NULL;
+    cpu->missed = false;
+    page = calloc(1, sizeof *page + layout->size);
+    if (!page)
+        return NULL;
+    page->filled = layout->size;
+    for (unsigned i = 0; i < 8; i++)
+        page->bytes[layout->big_endian ? 7 - i : i] =
+            (uint8_t)((uint64_t)cpu->last_time >> (8 * i));
+    mark_missed(layout, page->bytes);
+    cpu->live->held += layout->size;
+    return page;
+}
+
 static int feed_next(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,
                      uint64_t *ret_offset, struct fault *fault)
 {
@@ -380,6 +403,8 @@ static int feed_next(struct page_feed *feed, const uint8_t **ret_page, size_t *r
 
     (void)fault;
     free(TAKE_PTR(cpu->lent));
+    if (!page)
+        page = make_last(cpu);
     if (!page)
         return -EAGAIN;
     cpu->first = page->next;
@@ -436,15 +461,20 @@ static void see_gap(struct live_cpu *cpu, uint64_t offset)
     cpu->offset = offset;
 }
 
+static void make_busy(struct ftrace_live *live, struct live_cpu *cpu)
+{
+    if (!cpu->is_busy)
+        live->busy[live->n_busy++] = cpu->number;
+    cpu->is_busy = true;
+}
+
 static void finish_page(struct ftrace_live *live, struct live_cpu *cpu)
 {
     struct live_page *page = TAKE_PTR(cpu->filling);
 
     if (page->missed && ftrace_page_is_plausible(&live->layout, page->bytes, page->filled))
         mark_missed(&live->layout, page->bytes);
-    if (!cpu->is_busy)
-        live->busy[live->n_busy++] = cpu->number;
-    cpu->is_busy = true;
+    make_busy(live, cpu);
     live->filling -= live->layout.size;
     if (cpu->last)
         cpu->last->next = page;
@@ -506,6 +536,8 @@ int ftrace_live_pages(struct ftrace_live *live, uint32_t number, uint64_t offset
         return fault_plain(fault, -EBADMSG, live->name, "there is no CPU %" PRIu32, number);
     if (!live->formats)
         return fault_plain(fault, -EBADMSG, live->name, "its pages cannot be read");
+    if (!live->capture && size == 0)
+        return 0;
     if (!live->capture) {
         r = open_it(live, p, size, fault);
         if (r < 0)
@@ -516,6 +548,20 @@ int ftrace_live_pages(struct ftrace_live *live, uint32_t number, uint64_t offset
         return r;
     see_gap(cpu, offset);
     return put_bytes(live, cpu, p, size, came);
+}
+
+void ftrace_live_end(struct ftrace_live *live)
+{
+    live->ended = true;
+    for (unsigned i = 0; live->capture && i < FTRACE_LIVE_CPUS_MAX; i++) {
+        struct live_cpu *cpu = live->cpus[i];
+
+        if (!cpu)
+            continue;
+        cpu->missed = cpu->missed || cpu->filling;
+        if (cpu->missed)
+            make_busy(live, cpu);
+    }
 }
 
 size_t ftrace_live_held(const struct ftrace_live *live)
@@ -532,8 +578,10 @@ static bool has_item(struct live_cpu *cpu)
         return true;
     cpu->at = 0;
     cpu->n_items = source_next(cpu->source, &cpu->items);
-    if (cpu->n_items > 0)
+    if (cpu->n_items > 0) {
+        cpu->last_time = cpu->items[cpu->n_items - 1].time;
         return true;
+    }
     /* Nothing more for now; or it is finished, by want of memory. */
     cpu->n_items = 0;
     return false;

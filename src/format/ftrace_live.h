@@ -35,6 +35,8 @@ void ftrace_live_set_hz(struct ftrace_live *live, uint64_t hz);
  * this cannot be read at all (what a page looks like is not told, or there is no such CPU); -ENOMEM. */
 int ftrace_live_pages(struct ftrace_live *live, uint32_t cpu, uint64_t offset, const void *p,
                       size_t size, uint64_t came, struct fault *fault);
+/* Nothing more comes: where the last bytes of a CPU did not, a loss is its last item. */
+void ftrace_live_end(struct ftrace_live *live);
 /* Bytes of pages that wait. */
 size_t ftrace_live_held(const struct ftrace_live *live);
 /* Its origin; NULL before the first page. The clock may be changed by a caller that changes the times. */

@@ -94,6 +94,8 @@ enum link_wants {
     LINK_WANT_KALLSYMS = 1,
     LINK_WANT_PRINTK_FORMATS = 2,
     LINK_WANT_CMDLINES = 4,
+    /* Somebody looks on: also while it traces, the names of tasks every second. */
+    LINK_WANT_LIVE = 8,
 };
 
 /* "META" or NULL. */

@@ -26,10 +26,33 @@ def checksum(data):
     lanes = [1, 2, 3, 4]
     for i, (word,) in enumerate(struct.iter_unpack("<Q", data + bytes(-len(data) % 8))):
         lanes[i % 4] = mix(lanes[i % 4], word)
-    total = len(data)
+    return sum_up(len(data), lanes)
+
+
+def sum_up(total, lanes):
     for lane in lanes:
         total = mix(total, lane)
     return total & 0xffffffff
+
+
+class Repeated:
+    """Bytes that are sent again and again behind 16 others, of which the last 8 change: so does one lane of the
+    checksum."""
+
+    def __init__(self, head, data):
+        self.data = data
+        words = [word for word, in struct.iter_unpack("<Q", head + data)]
+        self.size = 8 * len(words)
+        self.lanes = [1, 2, 3, 4]
+        for i, word in enumerate(words):
+            self.lanes[i % 4] = mix(self.lanes[i % 4], word)
+        self.words = words[5::4]
+
+    def checksum_behind(self, head):
+        lane = mix(2, struct.unpack("<QQ", head)[1])
+        for word in self.words:
+            lane = mix(lane, word)
+        return sum_up(self.size, [self.lanes[0], lane, *self.lanes[2:]])
 
 
 def text(s):
@@ -84,10 +107,10 @@ class Agent:
         self.pages = [0, 0]
         self.connections = 0
 
-    def send(self, kind, body=b"", flags=0, unpacked=None):
+    def send(self, kind, body=b"", flags=0, unpacked=None, sum_of_body=None):
         head = b"SGL1" + struct.pack("<HHIIQI", kind, flags, len(body),
                                      len(body) if unpacked is None else unpacked, self.number,
-                                     checksum(body))
+                                     checksum(body) if sum_of_body is None else sum_of_body)
         self.number += 1
         self.stream.sendall(head + struct.pack("<I", checksum(head)) + body)
 
@@ -205,12 +228,14 @@ class Agent:
             for cpu in range(4096):
                 self.send(DATA, struct.pack("<IIQ", cpu, 1, self.pages[cpu] if cpu < 2 else 0) +
                           page(0))
-        if b == "flood":
-            body = struct.pack("<IIQ", 0, 15, 3) + page(0) * 15
+        if b in ("flood", "much"):
             number = 3
-            while True:
-                self.send(DATA, struct.pack("<IIQ", 0, 15, number) + body[16:])
+            pages = Repeated(struct.pack("<IIQ", 0, 15, 0), page(0) * 15)
+            while b == "flood" or number < 15000:
+                head = struct.pack("<IIQ", 0, 15, number)
+                self.send(DATA, head + pages.data, sum_of_body=pages.checksum_behind(head))
                 number += 15
+            self.pages[0] = number
         if b == "flip":
             # A frame with a page that is damaged on the way.
             self.number += 1

@@ -1,0 +1,179 @@
+#!/bin/sh
+# strata collect --live, with an agent that is none: what is shown is what strata report shows of the folder, it ends when
+# nobody reads it, and nobody waits for who reads slowly.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
+trap 'kill $(cat "$dir"/*/pid 2>/dev/null) 2>/dev/null || :; rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+# start NAME BEHAVIOUR: the agent, in a folder of its own.
+start() {
+    mkdir "$1"
+    (
+        cd "$1"
+        python3 "$here/collect_agent.py" socket "$2" >agent.out 2>&1 &
+        echo $! >pid
+    )
+    for _ in $(seq 200); do
+        [ ! -S "$1/socket" ] || break
+        sleep 0.05
+    done
+}
+
+# wait_for FILE TEXT [PID]: until the file has it, or the process has ended.
+wait_for() {
+    for _ in $(seq 600); do
+        ! grep -q -- "$2" "$1" 2>/dev/null || return 0
+        [ $# -lt 3 ] || kill -0 "$3" 2>/dev/null || return 0
+        sleep 0.05
+    done
+    fail "$1 does not tell '$2' but: $(cat "$1")"
+}
+
+# live NAME UNTIL [OPTION...]: collects, shows, and is stopped when UNTIL is told, or ends by itself ("").
+live() {
+    name=$1
+    until=$2
+    shift 2
+    status=0
+    "$strata" collect --live -e 'toy:*' --port=v="$name/socket" "$@" >"$name/shown" 2>"$name/told" &
+    pid=$!
+    [ -z "$until" ] || wait_for "$name/told" "$until" $pid
+    [ -z "$until" ] || kill -INT $pid 2>/dev/null || :
+    wait $pid || status=$?
+    echo $status >"$name/status"
+}
+
+# ends NAME STATUS [TEXT]
+ends() {
+    [ "$(cat "$1/status")" = "$2" ] || fail "$1: exit status $(cat "$1/status"): $(cat "$1/told")"
+    [ $# -lt 3 ] || grep -qF -- "$3" "$1/told" || fail "$1 did not tell '$3' but: $(cat "$1/told")"
+}
+
+# With a folder: the same lines. The names of tasks come at the end here, when most has been shown; and on a busy
+# machine a page may come later than others are waited for.
+start good good
+live good 'v: traces' -o good/out
+ends good 0 'v: 41.0 kB of 2 CPUs, 907 events written to good/out/guest-v'
+"$strata" report good/out 2>err | sed 's/ *[a-z0-9]*-*42 / 42 /' | sort >expected
+sed 's/ *[a-z0-9]*-*42 / 42 /' good/shown | sort | cmp - expected
+[ "$(wc -l <expected)" -eq 907 ]
+
+# Without one: nothing is written anywhere.
+for format in json csv; do
+    start plain-$format good
+    live plain-$format 'v: traces' --format=$format
+    ends plain-$format 0 'v: 41.0 kB of 2 CPUs, 907 events'
+    ! grep -q written plain-$format/told || fail "$(cat plain-$format/told)"
+    ls plain-$format >files
+    printf '%s\n' agent.out pid shown socket status told | cmp - files
+done
+grep -c '"event":"beat","fields":{"count":' plain-json/shown | grep -qx 907
+[ "$(wc -l <plain-csv/shown)" -eq 908 ]
+
+# A loss has a line where it is; what follows on another connection, after another boot, is shown, too.
+start reconnect reconnect
+live reconnect 'v: is connected again'
+ends reconnect 0 '1 pages were lost on the way'
+sed -n '/\[000\]/{ s/.*beat: count=//p; s/.*LOST.*/LOST/p; }' reconnect/shown | sed -n '300,302p' | tr '\n' ' ' >got
+[ "$(cat got)" = '299 LOST 400 ' ] || fail "reconnect: $(cat got)"
+start reboot reboot
+live reboot 'v: is connected again'
+ends reboot 0 'booted anew'
+sed -n 's/.*beat: count=//p' reboot/shown >got
+[ "$(sort -nu <got | wc -l)" -ge 600 ]
+
+# Several guests, each named by its number, in the order of the host's time.
+start one good
+start two good
+"$strata" collect --live -e 'toy:*' --port=v=one/socket --port=w=two/socket >shown 2>told &
+pid=$!
+for _ in $(seq 600); do
+    [ "$(grep -c ': traces' told)" -ne 2 ] || break
+    sleep 0.05
+done
+kill -INT $pid
+wait $pid || fail "$(cat told)"
+grep -q '^#1 is w' told
+[ "$(grep -c ' #0 .*beat: count=' shown)" -eq 907 ]
+[ "$(grep -c ' #1 .*beat: count=' shown)" -eq 907 ]
+
+# Nobody reads it any more: it ends, as other programs do then, and says nothing.
+start head good
+{
+    status=0
+    "$strata" collect --live -e 'toy:*' --port=v=head/socket 2>head/told || status=$?
+    echo $status >head/status
+} | head -n 3 >head/shown
+[ "$(wc -l <head/shown)" -eq 3 ]
+ends head 141
+! grep -v ': traces' head/told || fail "head: $(cat head/told)"
+
+# Who reads slowly, or not at all, holds nobody up: the guest is taken to its end, and what was not shown is
+# told. The pipe is read when nearly everything has come.
+start much much
+mkfifo much/fifo
+(
+    while [ ! -e much/read-on ]; do
+        sleep 0.05
+    done
+    exec cat >much/shown
+) <much/fifo &
+reader=$!
+status=0
+"$strata" collect --live -o much/out -e 'toy:*' --port=v=much/socket >much/fifo 2>much/told &
+pid=$!
+for _ in $(seq 1200); do
+    [ "$(du -sm much/out 2>/dev/null | cut -f 1)" -lt 55 ] 2>/dev/null || break
+    kill -0 $pid 2>/dev/null || break
+    sleep 0.05
+done
+kill -TERM $pid
+:>much/read-on
+wait $pid || status=$?
+wait $reader
+[ $status -eq 0 ] || fail "much: $status: $(cat much/told)"
+grep -q 'of it were not shown: the output was not taken fast enough; the folder has them' much/told ||
+    fail "much: $(cat much/told)"
+grep -q LOST much/shown || fail 'the loss is not shown'
+
+# No control characters reach the terminal, whatever a guest sends; what it sends of no use is told once.
+start colourful colourful
+live colourful 'v: traces'
+ends colourful 0
+! LC_ALL=C grep -q "$(printf '\033')" colourful/shown || fail 'it colours the terminal'
+start silent silent-setup
+live silent '' -t 1
+ends silent 1 'was stopped before its agent traced'
+
+# By the old protocol, with what decodes the pages from elsewhere.
+mkdir old
+"$strata" collect --live --old=v=old --cpus=2 --tracefs=good/out/guest-v >old/shown 2>old/told &
+pid=$!
+for _ in $(seq 200); do
+    [ ! -p old/agent-ctl-path.in ] || break
+    sleep 0.05
+done
+python3 "$here/collect_agent.py" old old >old/agent.out 2>&1 &
+echo $! >old/pid
+wait_for old/shown 'count=1499'
+kill -TERM $pid
+wait $pid || fail "old: $(cat old/told)"
+sed -n 's/.*beat: count=//p' old/shown | sort -n >got
+(seq 0 499; seq 1000 1506) | cmp - got
+
+# Usage.
+for options in '-e a:* --port=p' '--format=json -o x -e a:* --port=p'; do
+    status=0
+    # shellcheck disable=SC2086 # words
+    "$strata" collect $options >out.txt 2>err.txt || status=$?
+    [ $status -eq 2 ] || fail "collect $options: $status"
+done
