@@ -54,7 +54,7 @@ struct shown_guest {
         rate_by; /* so long its items wait for the rate of its clock, which two pairs tell; 0: they do not */
     /* The item to be shown next. */
     struct item *item;
-    int64_t key;
+    int64_t key, error_ns;
     uint64_t came;
 };
 
@@ -274,7 +274,7 @@ static bool look(struct shown_guest *guest)
     }
     guest->key = guest->item->time;
     if (guest->in_host_time && guest->key != TIME_UNKNOWN)
-        guest->key = relation_convert(&guest->relation, guest->key, NULL);
+        guest->key = relation_convert(&guest->relation, guest->key, &guest->error_ns);
     else if (!guest->in_host_time)
         guest->key = (int64_t)guest->came;
     return true;
@@ -287,6 +287,7 @@ static int show_item(struct shower *shower, struct shown_guest *guest)
 
     if (guest->in_host_time) {
         item.time = guest->key;
+        item.error_ns = (uint32_t)MIN(MAX(guest->error_ns, 0), (int64_t)UINT32_MAX);
         if (item.kind == ITEM_LOSS && item.since != TIME_UNKNOWN)
             item.since = relation_convert(&guest->relation, item.since, NULL);
     }
@@ -392,6 +393,7 @@ static int open_view(struct shower *shower, enum collect_format format)
         .color = format == COLLECT_TEXT && wants_color(STDOUT_FILENO),
         .origin_number = shower->n > 1 ? number_of : NULL,
         .origin_arg = shower,
+        .errors = shower->n > 1,
     };
 
     switch (format) {
