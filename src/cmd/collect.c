@@ -104,8 +104,8 @@ const struct command collect_command = {
     .operands = "",
     .about = "Has strata-agent, which runs in each guest, trace events there, and writes them\n"
              "to FOLDER with all that decodes them, until SIGINT or SIGTERM. A connection that\n"
-             "is lost is made again. strata report shows the folder; --live shows the events as\n"
-             "they come, and then there need be no folder.",
+             "is lost is made again. strata report shows the folder; --live shows the events\n"
+             "as they come, and then there need be no folder.",
     .groups = groups,
 };
 

@@ -132,7 +132,8 @@ status=0
 "$strata" collect --live -o much/out -e 'toy:*' --port=v=much/socket >much/fifo 2>much/told &
 pid=$!
 for _ in $(seq 1200); do
-    [ "$(du -sm much/out 2>/dev/null | cut -f 1)" -lt 55 ] 2>/dev/null || break
+    size=$(du -sm much/out 2>/dev/null | cut -f 1)
+    [ "${size:-0}" -lt 55 ] || break
     kill -0 $pid 2>/dev/null || break
     sleep 0.05
 done
