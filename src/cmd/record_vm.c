@@ -159,6 +159,22 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
+/* Of a QEMU that links libstrata, and whatever it started that does. */
+static bool tell_rings(const struct vmm_recording *recording)
+{
+    uint64_t events = 0, lost = 0;
+
+    for (unsigned i = 0; i < recording->programs.n; i++) {
+        const struct taken *taken = &recording->programs.items[i]->taken;
+
+        events += taken->events;
+        lost += taken->discarded + taken->homeless + taken->unwritten;
+    }
+    cmd_message("  vmm    %" PRIu64 " event%s, %" PRIu64 " lost, of libstrata's rings; QEMU %s",
+                events, plural(events), lost, recording->settings.probe->version);
+    return lost == 0;
+}
+
 static bool tell_vmm(const struct vmm_recording *recording)
 {
     const struct vmm_probe *probe = recording->settings.probe;
@@ -169,6 +185,8 @@ static bool tell_vmm(const struct vmm_recording *recording)
                     bytes_text(size, sizeof size, recording->simple_size), probe->version);
         return true;
     }
+    if (probe->backend == VMM_BACKEND_RING)
+        return tell_rings(recording);
     cmd_message("  vmm    %" PRIu64 " line%s of events, %" PRIu64
                 " lost, times within %.1f us; QEMU %s",
                 recording->log.lines, plural(recording->log.lines), recording->log.lost_lines,
@@ -284,6 +302,7 @@ int record_vm(const struct record_options *options, const char *program, char **
         .agent = find_agent(agent, sizeof agent),
         .max_size = options->max_size,
         .runtime = runtime,
+        .trace = getenv("STRATA_TRACE"),
     };
     struct fault fault = {0};
     sigset_t waiting;

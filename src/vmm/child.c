@@ -54,6 +54,8 @@ static _Noreturn void run(const struct child_how *how, pid_t parent, int errors)
     reset_signals(how->mask);
     if (how->environment)
         environ = (char **)how->environment;
+    if (how->variable && putenv((char *)(uintptr_t)how->variable) < 0)
+        fail(errors);
     if (how->program)
         execv(how->program, (char *const *)how->argv);
     else

@@ -19,6 +19,7 @@ struct child_how {
     const char *program; /* a path; NULL: argv[0], looked for in $PATH */
     const char *const *argv;
     const char *const *environment; /* NULL: ours */
+    const char *variable;           /* "NAME=VALUE", set in it besides; NULL: none */
     const int *keep;                /* descriptors that it inherits besides 0, 1 and 2 */
     unsigned n_keep;
     int in, out, err;     /* -1: ours; else what becomes 0, 1, 2 */

@@ -78,7 +78,8 @@ static int copy_declarations(struct vmm_recording *recording, struct fault *faul
     struct input in;
     int r, fd;
 
-    if (!from)
+    /* The native trace tells what its events are. */
+    if (!from || recording->settings.probe->backend == VMM_BACKEND_RING)
         return 0;
     if (!to)
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
@@ -129,25 +130,64 @@ static int open_copy(const struct vmm_arguments *arguments, bool *ret_rest, int 
                        : 0;
 }
 
+/* The rings of a QEMU that links libstrata: it is told by its environment where to have them. */
+static int open_rings(struct vmm_recording *recording, struct fault *fault)
+{
+    _cleanup_free_ char *value = NULL;
+    size_t size;
+    int r = programs_open(recording->path, &recording->programs, fault);
+
+    if (r < 0)
+        return r;
+    recording->takes_rings = true;
+    value = programs_environment(&recording->programs, recording->settings.trace,
+                                 recording->settings.events, recording->settings.n_events);
+    size = (value ? strlen(value) : 0) + sizeof "STRATA_TRACE=";
+    recording->variable = arena_alloc(&recording->arena, size);
+    if (!value || !recording->variable)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    snprintf(recording->variable, size, "STRATA_TRACE=%s", value);
+    return 0;
+}
+
+/* So that there is something to be opened when nothing comes. */
+static int make_empty(struct vmm_recording *recording, struct fault *fault)
+{
+    int fd = openat(recording->folder, VMM_LOG, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+    if (fd < 0)
+        return fault_plain(fault, -errno, recording->path, "cannot make a file in it: %s",
+                           strerror(errno));
+    close(fd);
+    return 0;
+}
+
 /* What takes the events, and where QEMU is to put them. */
 static int open_sink(struct vmm_recording *recording, const struct vmm_arguments *arguments,
                      struct vmm_additions *additions, struct fault *fault)
 {
+    enum vmm_backend backend = recording->settings.probe->backend;
     char fifo[VMM_RUNTIME_NAME_MAX];
     const char *path, *pairs;
     bool rest;
     int copy;
     int r;
 
-    if (recording->settings.probe->backend == VMM_BACKEND_SIMPLE) {
+    /* One that has several backends would write all to standard error besides. */
+    if (backend != VMM_BACKEND_LOG && recording->settings.probe->logs && !arguments->log &&
+        !arguments->logs)
+        additions->log = "/dev/null";
+    if (backend == VMM_BACKEND_SIMPLE) {
         additions->simple = inside(recording, VMM_SIMPLE);
-        /* One that has both would write all to standard error besides. */
-        if (recording->settings.probe->logs && !arguments->log && !arguments->logs)
-            additions->log = "/dev/null";
         return additions->simple ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
     }
-    if (recording->settings.probe->backend != VMM_BACKEND_LOG)
-        return 0;
+    if (backend == VMM_BACKEND_RING) {
+        r = open_rings(recording, fault);
+        if (r < 0)
+            return r;
+    }
+    if (backend != VMM_BACKEND_LOG)
+        return make_empty(recording, fault);
     path = inside(recording, VMM_LOG);
     pairs = inside(recording, VMM_PAIRS);
     vmm_runtime_name(&recording->runtime, "log", fifo);
@@ -210,9 +250,11 @@ static int start(struct vmm_recording *recording, const struct vmm_arguments *ar
     if (r >= 0) {
         how.program = recording->settings.program;
         how.argv = (const char *const *)argv;
+        how.variable = recording->variable;
         how.keep = &sockets[1];
         how.n_keep = 1;
         r = child_start(&how, &recording->child, fault);
+        recording->programs.main_pid = (uint32_t)recording->child.pid;
     }
     close(sockets[1]);
     if (r < 0)
@@ -361,6 +403,7 @@ static void sleep_for(struct vmm_recording *recording, uint64_t ns, const sigset
     struct pollfd fds[] = {
         {recording->child.end, POLLIN, 0},
         {vmm_monitor_fd(&recording->monitor), POLLIN, 0},
+        {recording->takes_rings ? recording->programs.watch : -1, POLLIN, 0},
     };
     struct timespec time = {.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
 
@@ -377,7 +420,8 @@ static void hear_agent(struct vmm_recording *recording)
 
 static bool has_changed(const struct vmm_recording *recording)
 {
-    return recording->monitor.changed || (recording->guests.n > 0 && !recording->guests.written);
+    return recording->monitor.changed || recording->programs.changed ||
+           (recording->guests.n > 0 && !recording->guests.written);
 }
 
 /* All but the sleeping. *RET_SLEEP: for how long there need not be another call, ns. */
@@ -393,6 +437,10 @@ static int work(struct vmm_recording *recording, uint64_t *ret_sleep, struct fau
         vmm_clock_step(&recording->clock, now, &wish);
         sleep = MIN(sleep, wish);
     }
+    if (recording->takes_rings) {
+        (void)programs_step(&recording->programs, &wish);
+        sleep = MIN(sleep, wish);
+    }
     vmm_monitor_step(&recording->monitor, now, &wish);
     hear_agent(recording);
     if (has_changed(recording)) {
@@ -403,6 +451,7 @@ static int work(struct vmm_recording *recording, uint64_t *ret_sleep, struct fau
             r = 0;
         }
         recording->monitor.changed = false;
+        recording->programs.changed = false;
         recording->guests.written = true;
     }
     *ret_sleep = MIN(sleep, wish);
@@ -497,7 +546,8 @@ static void tell_problems(struct vmm_recording *recording)
     if (recording->settings.probe->backend == VMM_BACKEND_NONE)
         vmm_recording_problem(recording, "this QEMU was built without a trace backend that can be "
                                          "recorded (log, simple)");
-    if (!recording->has_declarations && recording->settings.n_events > 0)
+    if (!recording->settings.probe->declarations && !recording->takes_rings &&
+        recording->settings.n_events > 0)
         vmm_recording_problem(recording, "QEMU's declarations of its events (trace-events-all) "
                                          "were not found beside it: give them by --events");
     if (log->error < 0)
@@ -535,6 +585,11 @@ int vmm_recording_end(struct vmm_recording *recording, struct fault *fault)
         vmm_log_finish(&recording->log);
     if (recording->clock.file >= 0)
         vmm_clock_done(&recording->clock);
+    if (recording->takes_rings) {
+        programs_finish(&recording->programs);
+        if (recording->programs.n > 0)
+            (void)unlinkat(recording->folder, VMM_LOG, 0);
+    }
     end_kernels(recording);
     hear_agent(recording);
     if (fstatat(recording->folder, VMM_SIMPLE, &st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -558,6 +613,8 @@ void vmm_recording_done(struct vmm_recording *recording)
     if (recording->agent.said >= 0)
         host_agent_wait(&recording->agent);
     host_agent_done(&recording->agent);
+    if (recording->takes_rings)
+        programs_close(&recording->programs);
     vmm_monitor_done(&recording->monitor);
     vmm_log_done(&recording->log);
     if (recording->clock.file >= 0)

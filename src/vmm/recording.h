@@ -5,7 +5,8 @@
  * once, into one folder.
  *
  *     FOLDER/trace.json
- *     FOLDER/vmm/trace.log      what QEMU logs; or trace.simple
+ *     FOLDER/vmm/trace.log      what QEMU logs; or trace.simple; or
+ *     FOLDER/program/           the native trace of one that links libstrata (capture/programs.h)
  *     FOLDER/vmm/clock-pairs    how the times of the log relate to the host's clock
  *     FOLDER/vmm/trace-events   the declarations of QEMU's events
  *     FOLDER/guest-guest/       the guest's kernel (capture/guests.h)
@@ -17,6 +18,7 @@
 
 #include "capture/guests.h"
 #include "capture/host_agent.h"
+#include "capture/programs.h"
 #include "vmm/arguments.h"
 #include "vmm/child.h"
 #include "vmm/clock.h"
@@ -39,6 +41,7 @@ struct vmm_settings {
     const char *agent;                /* the program strata-agent, for the latter */
     uint64_t max_size;                /* of each source, bytes; 0: any */
     const char *runtime;              /* $XDG_RUNTIME_DIR or NULL */
+    const char *trace;                /* $STRATA_TRACE or NULL */
     const sigset_t *mask;             /* QEMU's blocked signals */
 };
 
@@ -51,8 +54,11 @@ struct vmm_recording {
     int folder;
     bool made; /* … by us */
     struct vmm_runtime runtime;
-    struct vmm_log log;     /* where the backend is that */
-    struct vmm_clock clock; /* the same */
+    struct vmm_log log;       /* where the backend is that */
+    struct vmm_clock clock;   /* the same */
+    bool takes_rings;         /* the backend is libstrata's: … */
+    struct programs programs; /* … these; there are others where QEMU starts what links it, too */
+    char *variable;           /* … and what its environment has to say */
     struct vmm_monitor monitor;
     struct child child;
     struct guests guests; /* n 0: none */

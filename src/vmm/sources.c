@@ -94,36 +94,71 @@ static void put_source(const struct vmm_recording *recording, bool final,
     } else {
         source->kind = "qemu-log";
         source->path = VMM_LOG;
-        source->clock =
-            (struct manifest_clock){.name = "realtime", .hz = 1000000000, .pairs = VMM_PAIRS};
+        if (recording->settings.probe->backend == VMM_BACKEND_LOG)
+            source->clock =
+                (struct manifest_clock){.name = "realtime", .hz = 1000000000, .pairs = VMM_PAIRS};
         source->lost_known = final;
         source->lost = log->lost_lines;
         source->lost_at_end = log->lost_lines;
     }
 }
 
+/* What QEMU itself, and what it started, had in rings: QEMU's own tells of it as a whole. */
+static int put_rings(const struct vmm_recording *recording, bool final,
+                     const struct manifest_vmm *vmm, struct arena *arena,
+                     struct manifest_source **ret, unsigned *ret_n)
+{
+    int r = programs_put_sources(&recording->programs, final, arena, ret, ret_n);
+
+    for (unsigned i = 0; r >= 0 && i < *ret_n; i++) {
+        struct manifest_source *source = &(*ret)[i];
+        const char **problems;
+
+        if (source->vmm->pid != recording->child.pid)
+            continue;
+        problems =
+            arena_alloc(arena, (source->n_problems + recording->n_problems + 1) * sizeof *problems);
+        if (!problems)
+            return -ENOMEM;
+        for (unsigned j = 0; j < source->n_problems; j++)
+            problems[j] = source->problems[j];
+        for (unsigned j = 0; j < recording->n_problems; j++)
+            problems[source->n_problems + j] = recording->problems[j];
+        source->problems = problems;
+        source->n_problems += recording->n_problems;
+        source->vmm = vmm;
+    }
+    return r;
+}
+
 int vmm_sources_write(const struct vmm_recording *recording, bool final, struct fault *fault)
 {
     struct manifest manifest = {0};
-    struct manifest_source *sources, *kernels = NULL;
+    struct manifest_source *sources, *kernels = NULL, *rings = NULL;
+    unsigned n_kernels = 0, n_rings = 0, n = 0;
     struct manifest_vmm vmm;
     char end[160];
-    unsigned n = 0;
     int r = 0;
 
+    put_vmm(recording, final, end, sizeof end, &vmm);
     if (recording->guests.n > 0)
-        r = guests_put_sources(&recording->guests, final, &manifest.arena, &kernels, &n);
-    sources = r < 0 ? NULL : arena_alloc(&manifest.arena, (n + 1) * sizeof *sources);
+        r = guests_put_sources(&recording->guests, final, &manifest.arena, &kernels, &n_kernels);
+    if (r >= 0 && recording->takes_rings)
+        r = put_rings(recording, final, &vmm, &manifest.arena, &rings, &n_rings);
+    sources =
+        r < 0 ? NULL : arena_alloc(&manifest.arena, (n_kernels + n_rings + 1) * sizeof *sources);
     if (!sources) {
         manifest_done(&manifest);
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
     }
-    put_vmm(recording, final, end, sizeof end, &vmm);
-    put_source(recording, final, &vmm, &sources[0]);
-    if (n > 0)
-        memcpy(&sources[1], kernels, n * sizeof *sources);
+    if (n_rings == 0)
+        put_source(recording, final, &vmm, &sources[n++]);
+    for (unsigned i = 0; i < n_rings; i++)
+        sources[n++] = rings[i];
+    for (unsigned i = 0; i < n_kernels; i++)
+        sources[n++] = kernels[i];
     manifest.sources = sources;
-    manifest.n_sources = n + 1;
+    manifest.n_sources = n;
     r = manifest_write(recording->path, &manifest, fault);
     manifest_done(&manifest);
     return r;
