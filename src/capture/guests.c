@@ -543,6 +543,25 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
     return !all_ended(guests);
 }
 
+int guests_await(struct guests *guests, const char *name, uint64_t ns, struct fault *fault)
+{
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
+    uint64_t now;
+    int r = 1;
+
+    while (r > 0 && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
+        bool waits = false;
+
+        for (unsigned i = 0; i < guests->n; i++)
+            waits |= strcmp(guests->guests[i].plan.name, name) == 0 &&
+                     !guests->guests[i].was_running && !guests->guests[i].ended;
+        if (!waits)
+            break;
+        r = guests_step(guests, until - now, NULL, fault);
+    }
+    return MIN(r, 0);
+}
+
 bool guests_are_connected(const struct guests *guests)
 {
     for (unsigned i = 0; i < guests->n; i++)
@@ -654,6 +673,10 @@ static int open_guest(struct guests *guests, const struct guest_plan *plan,
     guest->wishes = plan->wishes ? *plan->wishes : guests->wishes;
     guest->wishes.max_size = guests->max_size;
     options.wishes = &guest->wishes;
+    if (plan->is_host) {
+        guest->wishes.clock = "mono";
+        guest->wishes.keep_seconds = 0; /* there will be no other connection */
+    }
     r = guest_store_open(guests->folder, plan->is_host ? "" : GUEST_PREFIX, plan->name,
                          &guest->store, fault);
     if (r < 0)

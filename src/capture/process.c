@@ -248,6 +248,9 @@ uint64_t process_clock_hz(const struct process *process, uint64_t hint)
     if (kind == trace_clock_kind() && same_boot(process)) {
         now = trace_clock_pair(NULL);
         hz = clock_rate(&process->file->clock_pair, &now);
+        /* Too short a time ago. Ours is the same clock. */
+        if (!hz && !hint)
+            hz = trace_clock_hz();
     }
     if (!hz)
         hz = hint;

@@ -42,7 +42,8 @@ int process_is_alive(const struct process *process, struct fault *fault);
 const struct process_trace *process_trace(const struct process *process);
 void process_note_trace(struct process *process, const char *path, const uint8_t uuid[16]);
 
-/* Ticks a second of its clock: as it can be measured from here, else HINT, which a ring knows. */
+/* Ticks a second of its clock: as it can be measured from here (which waits up to 10 ms where it has just
+ * begun, and HINT is 0), else HINT, which a ring knows. */
 uint64_t process_clock_hz(const struct process *process, uint64_t hint);
 
 /* ---- Finding them ---- */

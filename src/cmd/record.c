@@ -62,7 +62,7 @@ static const struct option attach_options[] = {
 static const struct option_group groups[] = {
     {"What is recorded, one of", where, 0},
     {"Options", record_option_table, 0},
-    {"With QEMU behind --", vm_options, 0},
+    {"With a command behind -- (a guest has QEMU alone)", vm_options, 0},
     {"With --xen and --buffer", record_buffers_options, offsetof(struct record_options, buffers)},
     {"With --attach", attach_options, 0},
     {NULL},

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* strata record -- PROGRAM: what a program that links libstrata traces, from its start to its end. */
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,10 +12,13 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "capture/guests_manifest.h"
+#include "capture/host_agent.h"
 #include "capture/programs.h"
 #include "capture/recording.h"
 #include "cmd/cmd.h"
 #include "cmd/record.h"
+#include "cmd/record_kernel.h"
 #include "cmd/run_signals.h"
 #include "cmd/taken.h"
 #include "vmm/child.h"
@@ -21,14 +26,26 @@
 #define SECOND UINT64_C(1000000000)
 /* What is told to end, and does not, is made to. */
 #define PATIENCE (5 * SECOND)
+/* So long the program's start waits for the kernel's tracing, and its end for what that has left. */
+#define HOST_PATIENCE (3 * SECOND)
+/* While the kernel is traced, nothing but time tells of what the program has emitted. */
+#define SLEEP_MAX (2 * SECOND / 1000)
+#define HOST_PROBLEMS_MAX 8u
 
 extern char **environ;
 
 struct run {
     const struct record_options *options;
     const char *folder;
+    int fd; /* of the folder */
     struct programs programs;
     struct child child;
+    /* This machine's kernel, where it is wished for. */
+    struct record_kernel kernel;
+    struct guests guests; /* n 0: none */
+    struct host_agent agent;
+    char host_problems[HOST_PROBLEMS_MAX][480];
+    unsigned n_host_problems;
     uint64_t until;  /* ns: when --time is up */
     uint64_t killed; /* when it is made to end; 0: it is not told to yet */
     unsigned heard;  /* signals that were dealt with */
@@ -77,28 +94,132 @@ static void watch_time(struct run *run, uint64_t now)
 
 /* ---- The folder ---- */
 
+/* What went wrong with the host's kernel stands with the program, as there may be no source of it. */
+static int put_host_problems(const struct run *run, struct arena *arena,
+                             struct manifest_source *source)
+{
+    unsigned n = source->n_problems;
+    const char **problems;
+
+    if (run->n_host_problems == 0)
+        return 0;
+    problems = arena_alloc(arena, (n + run->n_host_problems) * sizeof *problems);
+    if (!problems)
+        return -ENOMEM;
+    if (n > 0)
+        memcpy(problems, source->problems, n * sizeof *problems);
+    for (unsigned i = 0; i < run->n_host_problems; i++)
+        problems[n++] = run->host_problems[i];
+    source->problems = problems;
+    source->n_problems = n;
+    return 0;
+}
+
+static int put_sources(const struct run *run, bool complete, struct manifest *manifest)
+{
+    struct manifest_source *sources, *programs, *kernels = NULL;
+    unsigned n_programs, n_kernels = 0;
+    int r =
+        programs_put_sources(&run->programs, complete, &manifest->arena, &programs, &n_programs);
+
+    if (r >= 0 && run->guests.n > 0)
+        r = guests_put_sources(&run->guests, complete, &manifest->arena, &kernels, &n_kernels);
+    if (r < 0)
+        return r;
+    sources = arena_alloc(&manifest->arena, (n_programs + n_kernels + 1) * sizeof *sources);
+    if (!sources)
+        return -ENOMEM;
+    memcpy(sources, programs, n_programs * sizeof *sources);
+    if (n_programs > 0 && put_host_problems(run, &manifest->arena, &sources[0]) < 0)
+        return -ENOMEM;
+    if (n_kernels > 0)
+        memcpy(sources + n_programs, kernels, n_kernels * sizeof *sources);
+    manifest->sources = sources;
+    manifest->n_sources = n_programs + n_kernels;
+    return 0;
+}
+
 static int write_manifest(struct run *run, bool complete, struct fault *fault)
 {
     struct manifest manifest = {0};
-    struct manifest_source *sources;
-    int r = programs_put_sources(&run->programs, complete, &manifest.arena, &sources,
-                                 &manifest.n_sources);
+    int r = put_sources(run, complete, &manifest);
 
-    manifest.sources = sources;
     if (r < 0)
         fault_plain(fault, r, run->folder, "out of memory");
     else if (manifest.n_sources > 0)
         r = manifest_write(run->folder, &manifest, fault);
     manifest_done(&manifest);
     run->programs.changed = false;
+    run->guests.written = true;
     return r;
 }
 
 /* It is tried again at the end, and told then. */
 static void note(struct run *run)
 {
-    if (run->programs.changed)
+    if (run->programs.changed || (run->guests.n > 0 && !run->guests.written))
         (void)write_manifest(run, false, NULL);
+}
+
+/* ---- This machine's kernel ---- */
+
+static void host_problem(struct run *run, const char *what, const char *why)
+{
+    cmd_error("%s: %s", what, why);
+    if (run->n_host_problems < HOST_PROBLEMS_MAX)
+        (void)snprintf(run->host_problems[run->n_host_problems++], sizeof run->host_problems[0],
+                       "%s: %s", what, why);
+}
+
+static void hear_agent(struct run *run)
+{
+    char line[256];
+
+    while (run->agent.said >= 0 && host_agent_hear(&run->agent, line, sizeof line) > 0)
+        host_problem(run, "the host's kernel", line);
+}
+
+/* Without it the program is worth recording, too. */
+static int begin_host(struct run *run, struct fault *fault)
+{
+    struct guest_plan plan = {
+        .name = "host", .is_host = true, .place = {.kind = PLACE_FD, .text = "the host's kernel"}};
+    char agent[PATH_MAX];
+    struct fault why = {0};
+    int r;
+
+    if (!run->options->host)
+        return 0;
+    r = record_kernel_choose((char *)(uintptr_t)run->options->host, true, &run->kernel, fault);
+    if (r < 0)
+        return r;
+    plan.wishes = &run->kernel.wishes;
+    r = host_agent_start(record_kernel_agent(agent, sizeof agent), 0, &run->agent, &plan.place.fd,
+                         &why);
+    if (r < 0) {
+        host_problem(run, "the host's kernel is not recorded", why.what);
+        return 0;
+    }
+    r = guests_join(run->fd, run->folder, plan.wishes, run->options->max_size, &plan, 1,
+                    &run->guests, fault);
+    if (r >= 0)
+        r = guests_await(&run->guests, "host", HOST_PATIENCE, fault);
+    return r;
+}
+
+/* Takes what is left. */
+static void end_host(struct run *run)
+{
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + HOST_PATIENCE;
+
+    if (run->guests.n == 0)
+        return;
+    guests_stop(&run->guests);
+    while (clock_ns(CLOCK_MONOTONIC) < until &&
+           guests_step(&run->guests, SLEEP_MAX, NULL, NULL) > 0)
+        ;
+    guests_end(&run->guests);
+    hear_agent(run);
 }
 
 /* ---- The course ---- */
@@ -111,6 +232,13 @@ static void wait_for_something(struct run *run, uint64_t sleep, const sigset_t *
     };
     struct timespec time = {.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
 
+    if (run->guests.n > 0) {
+        hear_agent(run);
+        sleep = MIN(sleep, SLEEP_MAX);
+        if (guests_step(&run->guests, sleep, waiting, NULL) > 0)
+            return;
+        time = (struct timespec){.tv_nsec = (long)sleep};
+    }
     (void)ppoll(fds, ARRAY_SIZE(fds), &time, waiting);
 }
 
@@ -152,6 +280,7 @@ static void loop(struct run *run, const sigset_t *waiting)
         wait_for_something(run, sleep, waiting);
     }
     programs_finish(&run->programs);
+    end_host(run);
 }
 
 /* ---- The end ---- */
@@ -199,13 +328,17 @@ static int sum_up(struct run *run)
     if (run->child.status != 0)
         cmd_message("%s: %s", run->programs.main_command[0], run->exit);
     if (run->programs.n == 0)
-        return tell_nothing(run);
+        status = tell_nothing(run);
     for (unsigned i = 0; i < run->programs.n; i++) {
         int one = tell(run, run->programs.items[i]);
 
         if (status != EXIT_COULD_NOT && one != EXIT_FINE)
             status = one;
     }
+    for (unsigned i = 0; i < run->guests.n; i++)
+        if (!record_kernel_tell(&run->guests.guests[i]) && run->options->strict &&
+            status == EXIT_FINE)
+            status = EXIT_LOSSES;
     if (write_manifest(run, true, &fault) < 0) {
         cmd_fault(&fault);
         status = EXIT_COULD_NOT;
@@ -248,9 +381,15 @@ static int in_folder(struct run *run, char **command)
     }
     run->programs.main_command = (const char *const *)command;
     run_signals_catch(&waiting);
+    r = begin_host(run, &fault);
+    if (r < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
     r = start(run, command, &waiting, &fault);
     if (r < 0) {
         cmd_fault(&fault);
+        end_host(run);
         /* As a shell has it. */
         status = r == -ENOENT ? 127 : 126;
     } else {
@@ -271,6 +410,7 @@ int record_program(const struct record_options *options, char **command)
         .options = options,
         .folder = record_output(options, name, sizeof name),
         .child.end = -1,
+        .agent.said = -1,
         .until =
             options->seconds ? clock_ns(CLOCK_MONOTONIC) + options->seconds * SECOND : UINT64_MAX,
     };
@@ -282,10 +422,22 @@ int record_program(const struct record_options *options, char **command)
         cmd_fault(&fault);
         return EXIT_COULD_NOT;
     }
+    run.fd = open(run.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (run.fd < 0) {
+        cmd_error("%s: %s", run.folder, strerror(errno));
+        return EXIT_COULD_NOT;
+    }
     cmd_raise_files(); /* a file for each ring */
     status = in_folder(&run, command);
     empty = run.programs.n == 0;
     programs_close(&run.programs);
+    if (run.guests.n > 0) {
+        guests_remove_silent(&run.guests);
+        (void)guests_close(&run.guests, NULL);
+    }
+    host_agent_done(&run.agent);
+    record_kernel_done(&run.kernel);
+    close(run.fd);
     if (empty && made)
         (void)rmdir(run.folder);
     return status;

@@ -14,8 +14,8 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "cmd/record.h"
+#include "cmd/record_kernel.h"
 #include "cmd/run_signals.h"
-#include "link/message.h"
 #include "vmm/recording.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -28,53 +28,7 @@ static const char *const usual_events[] = {
     "system_wakeup_request", "virtio_set_status", "virtio_queue_notify",
     "virtio_notify",         "blk_co_preadv",     "blk_co_pwritev",
 };
-static const char *const usual_guest_events[] = {
-    "sched:sched_switch",
-    "sched:sched_wakeup",
-    "irq:*",
-    "timer:hrtimer_*",
-};
-static const char *const usual_host_events[] = {
-    "kvm:*",
-    "sched:sched_switch",
-    "sched:sched_wakeup",
-    "irq:*",
-};
-
-struct events {
-    struct guest_event *items;
-    struct strings words;
-};
-
-static void events_done(struct events *events)
-{
-    free(events->items);
-    strings_done(&events->words);
-}
-
 /* ---- What is asked for ---- */
-
-/* Of a kernel: what was given, "" for what is usual. False: out of memory. */
-static bool choose_kernel(const char *given, const char *const *usual, unsigned n_usual,
-                          struct events *events, struct guest_wishes *wishes)
-{
-    struct fault fault = {0};
-
-    if (*given && strings_split(&events->words, (char *)(uintptr_t)given, &fault) < 0)
-        return false;
-    wishes->n_events = *given ? events->words.n : n_usual;
-    events->items = calloc(wishes->n_events, sizeof *events->items);
-    if (!events->items)
-        return false;
-    for (unsigned i = 0; i < wishes->n_events; i++)
-        events->items[i] = (struct guest_event){*given ? events->words.items[i] : usual[i], ""};
-    wishes->events = events->items;
-    wishes->clock = "";
-    wishes->keep_seconds = 60;
-    wishes->buffer_kib = 4096;
-    wishes->wants = LINK_WANT_CMDLINES | LINK_WANT_PRINTK_FORMATS;
-    return true;
-}
 
 /* That QEMU has each of the events. What switches off is taken as it is. */
 static int check_events(const struct vmm_probe *probe, const struct strings *events)
@@ -194,25 +148,6 @@ static bool tell_vmm(const struct vmm_recording *recording)
     return recording->log.lost_lines == 0;
 }
 
-static bool tell_kernel(const struct guest *guest)
-{
-    const struct guest_progress *progress = &guest->progress;
-    const struct guest_part *part = &guest->parts[guest->n_parts - 1];
-
-    if (guest_is_silent(guest)) {
-        cmd_message("  %-6s nothing", guest->plan.name);
-        return true;
-    }
-    if (part->n_pairs && !guest->plan.is_host)
-        cmd_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %.0f us; Linux %s",
-                    guest->plan.name, progress->events, plural(progress->events), progress->lost,
-                    (double)part->best.error_ns / 1000, part->release);
-    else
-        cmd_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->plan.name,
-                    progress->events, plural(progress->events), progress->lost, part->release);
-    return progress->lost == 0 && progress->gaps == 0;
-}
-
 /* Whether nothing was lost. */
 static bool tell(const struct vmm_recording *recording)
 {
@@ -224,7 +159,7 @@ static bool tell(const struct vmm_recording *recording)
     cmd_message("strata: %.1f seconds were recorded into %s", seconds, folder);
     whole = tell_vmm(recording);
     for (unsigned i = 0; i < recording->guests.n; i++)
-        whole &= tell_kernel(&recording->guests.guests[i]);
+        whole &= record_kernel_tell(&recording->guests.guests[i]);
     for (unsigned i = 0; i < recording->n_problems; i++)
         cmd_message("  %s", recording->problems[i]);
     for (unsigned i = 0; i < recording->guests.n; i++) {
@@ -270,28 +205,29 @@ static int record(const struct record_options *options, const struct vmm_setting
     return status;
 }
 
-/* The agent of the host's own kernel: beside strata, or to be found in PATH. */
-static const char *find_agent(char *buf, size_t size)
+/* Of a kernel that is wished for. */
+static int choose_kernel(const char *given, bool is_host, struct record_kernel *kernel,
+                         const struct guest_wishes **ret)
 {
-    ssize_t n = readlink("/proc/self/exe", buf, size - sizeof "strata-agent");
-    char *slash;
+    struct fault fault = {0};
+    int r = given ? record_kernel_choose((char *)(uintptr_t)given, is_host, kernel, &fault) : 0;
 
-    buf[MAX(n, 0)] = '\0';
-    slash = strrchr(buf, '/');
-    if (slash) {
-        memcpy(slash + 1, "strata-agent", sizeof "strata-agent");
-        if (access(buf, X_OK) == 0)
-            return buf;
+    if (r == -EINVAL)
+        return cmd_usage_error("record", "--%s '%s' %s", is_host ? "host" : "guest", given,
+                               fault.what);
+    if (r < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
     }
-    return "strata-agent";
+    *ret = given ? &kernel->wishes : NULL;
+    return EXIT_FINE;
 }
 
 int record_vm(const struct record_options *options, const char *program, char **command)
 {
     char name[64], agent[PATH_MAX];
     const char *runtime = getenv("XDG_RUNTIME_DIR");
-    struct events guest_events = {0}, host_events = {0};
-    struct guest_wishes guest = {0}, host = {0};
+    struct record_kernel guest = {0}, host = {0};
     struct strings events = {0};
     struct vmm_probe probe;
     struct vmm_settings settings = {
@@ -299,7 +235,7 @@ int record_vm(const struct record_options *options, const char *program, char **
         .command = (const char *const *)command,
         .program = program,
         .probe = &probe,
-        .agent = find_agent(agent, sizeof agent),
+        .agent = record_kernel_agent(agent, sizeof agent),
         .max_size = options->max_size,
         .runtime = runtime,
         .trace = getenv("STRATA_TRACE"),
@@ -317,23 +253,17 @@ int record_vm(const struct record_options *options, const char *program, char **
         cmd_fault(&fault);
         return EXIT_COULD_NOT;
     }
-    if ((options->guest && !choose_kernel(options->guest, usual_guest_events,
-                                          ARRAY_SIZE(usual_guest_events), &guest_events, &guest)) ||
-        (options->host && !choose_kernel(options->host, usual_host_events,
-                                         ARRAY_SIZE(usual_host_events), &host_events, &host))) {
-        cmd_error("out of memory");
-        status = EXIT_COULD_NOT;
-    }
-    settings.guest = options->guest ? &guest : NULL;
-    settings.host = options->host ? &host : NULL;
+    status = choose_kernel(options->guest, false, &guest, &settings.guest);
+    if (status == EXIT_FINE)
+        status = choose_kernel(options->host, true, &host, &settings.host);
     if (status == EXIT_FINE)
         status = choose_events(options, &probe, &events);
     settings.events = events.items;
     settings.n_events = events.n;
     if (status == EXIT_FINE)
         status = record(options, &settings, &waiting);
-    events_done(&guest_events);
-    events_done(&host_events);
+    record_kernel_done(&guest);
+    record_kernel_done(&host);
     strings_done(&events);
     vmm_probe_done(&probe);
     return status;

@@ -101,8 +101,27 @@ int child_start(const struct child_how *how, struct child *ret, struct fault *fa
     return 0;
 }
 
+int child_adopt(pid_t pid, struct child *ret)
+{
+    struct child child = {.pid = pid, .end = -1, .foreign = true};
+
+#ifdef SYS_pidfd_open
+    child.end = (int)syscall(SYS_pidfd_open, pid, 0);
+#endif
+    if (child.end < 0)
+        return -ESRCH;
+    *ret = child;
+    return 0;
+}
+
 bool child_has_ended(struct child *child)
 {
+    if (child->foreign && !child->ended) {
+        struct pollfd end = {child->end, POLLIN, 0};
+
+        child->ended = poll(&end, 1, 0) > 0;
+        return child->ended;
+    }
     if (child->pid > 0 && !child->ended &&
         waitpid(child->pid, &child->status, WNOHANG) == child->pid)
         child->ended = true;
@@ -125,13 +144,13 @@ bool child_wait(struct child *child, uint64_t ns)
 
 void child_signal(const struct child *child, int signal)
 {
-    if (child->pid > 0 && !child->ended)
+    if (child->pid > 0 && !child->ended && !child->foreign)
         kill(child->pid, signal);
 }
 
 void child_done(struct child *child)
 {
-    if (child->pid > 0 && !child_has_ended(child)) {
+    if (child->pid > 0 && !child->foreign && !child_has_ended(child)) {
         kill(child->pid, SIGKILL);
         while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
             ;

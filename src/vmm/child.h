@@ -12,7 +12,8 @@ struct child {
     pid_t pid; /* 0: none */
     int end;   /* readable when it has ended (a pidfd); -1: that is not to be had */
     bool ended;
-    int status; /* as of waitpid(), when it has ended */
+    int status;   /* as of waitpid(), when it has ended */
+    bool foreign; /* not ours: it is only watched, and how it ends is not known */
 };
 
 struct child_how {
@@ -30,6 +31,8 @@ struct child_how {
 /* Signals that we ignore or catch are as by default in it. The caller has one thread. -errno: it cannot be
  * executed, and FAULT says why. */
 int child_start(const struct child_how *how, struct child *ret, struct fault *fault);
+/* A process that is no child: it is watched, and never ended by us. -ESRCH: there is none, or it cannot be watched. */
+int child_adopt(pid_t pid, struct child *ret);
 /* Whether it has ended; does not wait. */
 bool child_has_ended(struct child *child);
 /* Waits for its end, NS at most. */

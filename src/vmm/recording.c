@@ -29,6 +29,8 @@
  * when QEMU has ended. */
 #define STOP_PATIENCE (5 * SECOND)
 #define END_PATIENCE (2 * SECOND)
+/* So long QEMU's start waits for the host's kernel. */
+#define HOST_PATIENCE (3 * SECOND)
 
 /* ---- Beginning ---- */
 
@@ -226,44 +228,6 @@ static const char *name_in_runtime(struct vmm_recording *recording, const char *
     return arena_strdup(&recording->arena, vmm_runtime_name(&recording->runtime, name, buf));
 }
 
-/* QEMU, and the connection to its monitor. */
-static int start(struct vmm_recording *recording, const struct vmm_arguments *arguments,
-                 struct vmm_additions *additions, struct fault *fault)
-{
-    struct child_how how = {
-        .in = -1,
-        .out = -1,
-        .err = -1,
-        .mask = recording->settings.mask,
-        /* As if its user had said so: it shuts down in order, so that its disks are as they should be. */
-        .end_signal = SIGTERM,
-    };
-    int sockets[2];
-    char **argv;
-    unsigned n;
-    int r;
-
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
-        return fault_plain(fault, -errno, NULL, "cannot make a socket: %s", strerror(errno));
-    additions->monitor = sockets[1];
-    r = vmm_arguments_build(arguments, additions, &recording->arena, &argv, &n, fault);
-    if (r >= 0) {
-        how.program = recording->settings.program;
-        how.argv = (const char *const *)argv;
-        how.variable = recording->variable;
-        how.keep = &sockets[1];
-        how.n_keep = 1;
-        r = child_start(&how, &recording->child, fault);
-        recording->programs.main_pid = (uint32_t)recording->child.pid;
-    }
-    close(sockets[1]);
-    if (r < 0)
-        close(sockets[0]);
-    else
-        r = vmm_monitor_open(sockets[0], recording->child.pid, &recording->monitor, fault);
-    return r;
-}
-
 /* The kernels that are taken; the guest's by the socket PORT. */
 static int join_kernels(struct vmm_recording *recording, const char *port, struct fault *fault)
 {
@@ -296,6 +260,49 @@ static int join_kernels(struct vmm_recording *recording, const char *port, struc
         r = guests_join(recording->folder, recording->path,
                         settings->guest ? settings->guest : settings->host, settings->max_size,
                         plans, n, &recording->guests, fault);
+    /* So that what QEMU does first is in it. */
+    if (r >= 0 && recording->agent.pid)
+        r = guests_await(&recording->guests, "host", HOST_PATIENCE, fault);
+    return r;
+}
+
+/* QEMU, and the connection to its monitor; the kernels when nothing but running it is left to be done. */
+static int start(struct vmm_recording *recording, const struct vmm_arguments *arguments,
+                 struct vmm_additions *additions, const char *port, struct fault *fault)
+{
+    struct child_how how = {
+        .in = -1,
+        .out = -1,
+        .err = -1,
+        .mask = recording->settings.mask,
+        /* As if its user had said so: it shuts down in order, so that its disks are as they should be. */
+        .end_signal = SIGTERM,
+    };
+    int sockets[2];
+    char **argv;
+    unsigned n;
+    int r;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+        return fault_plain(fault, -errno, NULL, "cannot make a socket: %s", strerror(errno));
+    additions->monitor = sockets[1];
+    r = vmm_arguments_build(arguments, additions, &recording->arena, &argv, &n, fault);
+    if (r >= 0)
+        r = join_kernels(recording, port, fault);
+    if (r >= 0) {
+        how.program = recording->settings.program;
+        how.argv = (const char *const *)argv;
+        how.variable = recording->variable;
+        how.keep = &sockets[1];
+        how.n_keep = 1;
+        r = child_start(&how, &recording->child, fault);
+        recording->programs.main_pid = (uint32_t)recording->child.pid;
+    }
+    close(sockets[1]);
+    if (r < 0)
+        close(sockets[0]);
+    else
+        r = vmm_monitor_open(sockets[0], recording->child.pid, &recording->monitor, fault);
     return r;
 }
 
@@ -338,10 +345,7 @@ static int begin(struct vmm_recording *recording, struct fault *fault)
     if (r < 0)
         return r;
     spare_keep(recording->path, &recording->spare);
-    r = start(recording, &arguments, &additions, fault);
-    if (r >= 0)
-        r = join_kernels(recording, port, fault);
-    return r;
+    return start(recording, &arguments, &additions, port, fault);
 }
 
 /* What there is of a recording that has not begun. */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The kernels that `strata record` takes besides what it runs: a guest's, this machine's. */
+
+#include "capture/guests.h"
+#include "cmd/options.h"
+
+struct record_kernel {
+    struct guest_event *items;
+    struct strings words;
+    struct guest_wishes wishes; /* points into the above */
+};
+
+/* What is wished for: GIVEN, names of events with commas between, which is cut up; "": what is usual, and there.
+ * IS_HOST: of this machine's. -ENOMEM; -EINVAL with FAULT. */
+int record_kernel_choose(char *given, bool is_host, struct record_kernel *ret, struct fault *fault);
+void record_kernel_done(struct record_kernel *kernel);
+
+/* The program strata-agent, for this machine's: beside strata, or to be found in PATH. Returns BUF, or a
+ * constant. */
+const char *record_kernel_agent(char *buf, size_t size);
+
+/* Tells what came of it. Whether nothing was lost. */
+bool record_kernel_tell(const struct guest *guest);

@@ -1,0 +1,107 @@
+#!/bin/sh
+# strata record --host: this machine's own kernel beside a program, on one timeline, and without leaving anything in
+# tracefs, however the recorder ends. $EMIT, $VICTIM: tests/runtime.
+set -eu
+
+work=$(mktemp -d)
+pid=
+ended() {
+    [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
+    rm -rf "$work"
+}
+trap ended EXIT
+cd "$work"
+unset STRATA_TRACE
+strata=$STRATA_BIN/strata
+instances=/sys/kernel/tracing/instances
+
+fail() {
+    echo "record_host: $case: $*" >&2
+    exit 1
+}
+wait_for() {
+    n=0
+    until eval "$1"; do
+        n=$((n + 1))
+        [ $n -lt 1200 ] || fail "waited in vain for: $1"
+        sleep 0.05
+    done
+}
+
+# Whoever may not trace the kernel gets the rest, and is told.
+case=forbidden
+if [ "$(id -u)" -eq 0 ]; then
+    chmod 777 .
+    as_nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'
+else
+    as_nobody=
+fi
+if [ -z "$as_nobody" ] || $as_nobody test -x "$strata"; then
+    $as_nobody "$strata" record -o forbidden --host=sched -- "$EMIT" 60 1 >out 2>told ||
+        fail "$(cat told)"
+    grep -q "the host's kernel: .*tracefs" told || fail "$(cat told)"
+    "$strata" report forbidden >shown 2>told.shown || fail "$(cat told.shown)"
+    [ "$(wc -l <shown)" -eq 60 ] || fail "$(wc -l <shown) events"
+    grep -q "the host's kernel: .*tracefs" told.shown || fail "$(cat told.shown)"
+fi
+
+if [ "$(id -u)" -ne 0 ] || [ ! -d $instances ]; then
+    echo "record_host: SKIPPED in part: only root may trace this machine's kernel, where tracefs is mounted" >&2
+    exit 77
+fi
+
+# The kernel sees the program begin before its first event and end behind its last, within what is said.
+case=timeline
+"$strata" record -o trace --host=sched:sched_process_exec,sched:sched_process_exit -- "$EMIT" 600 1 >out 2>told ||
+    fail "$(cat told)"
+grep -q '^  host  *[1-9][0-9]* events, 0 lost' told || fail "$(cat told)"
+"$strata" report --format json trace >shown || fail report
+python3 - trace/trace.json shown <<'EOF' || fail "the timeline: $(cat told)"
+import json, sys
+sources = {s["name"]: s for s in json.load(open(sys.argv[1]))["sources"]}
+assert sources["host"]["layer"] == "host" and sources["host"]["clock"]["host"], sources["host"]
+pid = sources["program"]["vmm"]["pid"]
+assert sources["host"]["complete"] and sources["program"]["complete"]
+events = [json.loads(line) for line in open(sys.argv[2])]
+emitted = [e for e in events if e["layer"] == "vmm"]
+assert len(emitted) == 600, len(emitted)
+# (Its first thread ends the process: with its own exit, behind that of its others.)
+begin = [e for e in events if e["event"] == "sched_process_exec" and e["fields"]["pid"] == pid]
+end = [e for e in events if e["event"] == "sched_process_exit" and e["fields"]["pid"] == pid]
+assert len(begin) == 1 and len(end) == 1, (begin, end)
+error = sum(s["clock"].get("error_ns", 0) for s in sources.values())
+assert begin[0]["time_ns"] - error < emitted[0]["time_ns"], (begin, emitted[0])
+assert emitted[-1]["time_ns"] < end[0]["time_ns"] + error, (emitted[-1], end)
+EOF
+
+# The kernel's share is not had, the program's is.
+case=nosuch
+"$strata" record -o nosuch --host=nosuch -- "$EMIT" 60 1 >out 2>told || fail "$(cat told)"
+grep -q "the kernel has no event 'nosuch'" told || fail "$(cat told)"
+grep -q "the kernel has no event 'nosuch'" nosuch/trace.json || fail "$(cat nosuch/trace.json)"
+[ ! -e nosuch/host ] || fail "an empty folder is left"
+
+# However it ends, the instance is gone.
+for signal in TERM KILL; do
+    case=SIG$signal
+    rm -rf trace
+    "$strata" record -o trace --host=sched:sched_process_fork -- "$VICTIM" run counters 1 0 500 >out 2>told &
+    pid=$!
+    wait_for '[ -s trace/program/stream-0 ]'
+    agent=
+    for child in $(cat /proc/$pid/task/$pid/children); do
+        [ "$(cat /proc/$child/comm)" != strata-agent ] || agent=$child
+    done
+    [ -n "$agent" ] || fail "there is no agent"
+    ls $instances | grep -q "^strata-agent-$agent-" || fail "there is no instance"
+    victim=$(grep -o '"pid": [0-9]*' trace/trace.json | head -n 1 | tr -dc 0-9)
+    kill -$signal $pid
+    wait $pid 2>/dev/null || true
+    pid=
+    wait_for "! ls $instances | grep -q '^strata-agent-$agent-'"
+    wait_for "! kill -0 $agent 2>/dev/null"
+    kill -KILL "$victim" 2>/dev/null || true
+    "$strata" report trace >/dev/null 2>told || fail "$(cat told)"
+done
+wait_for "! kill -0 $victim 2>/dev/null"
+"$strata" recover "$victim" >told 2>&1 || fail "$(cat told)"
