@@ -89,7 +89,7 @@ class Table:
             cells[3] = f"{events / cost.cpu / 1e6:.2f} M" if cost.cpu > 0 else ""
             cells[4] = f"{cost.memory:.0f}"
         if ratio is not None:
-            cells[5] = f"{ratio:.1f} x"
+            cells[5] = f"{ratio:.1f} x" if ratio >= 1 else f"{ratio:.2f} x"
         self.rows.append(cells)
 
     def note(self, text):

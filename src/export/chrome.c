@@ -11,11 +11,13 @@
  *   C        a value of a counter
  *   s, f     a flow from the slice before it, or to it
  *
- * "args" has the event's fields, as in strata report's JSON, and what strata tells beside them. */
+ * "args" has the event's fields, as in strata report's JSON but that addresses, and integers that a double cannot
+ * hold, are text, and what strata tells beside them. */
 
 #include <string.h>
 
 #include "base/number.h"
+#include "event/program.h"
 #include "event/value.h"
 #include "export/marks.h"
 #include "view/class_table.h"
@@ -25,8 +27,13 @@ struct chrome {
     struct export export;
     struct marks marks;
     struct text *out;
-    /* `"name":"sched_switch",`, `"cat":"sched","args":{`, then what json_fields_make() makes. */
+    /* `,"name":"sched_switch","cat":"sched","args":{`, the same without the name, then what
+     * json_fields_make() makes. */
     struct class_table classes;
+    /* What stands before the time of an instant on this track. */
+    const struct track *head_track;
+    char head[2 * NUMBER_MAX + 64];
+    size_t head_len;
     bool started;
     int error;
 };
@@ -38,26 +45,39 @@ static struct chrome *chrome_of(struct marks *marks)
 
 static void make_class(const struct event_class *class, struct text *text)
 {
+    static const char padding[TEXT_UNIT];
     const char *category =
         class->group && *class->group ? class->group : layer_name(class->origin->layer);
     struct text piece = TEXT_IN_MEMORY;
 
-    text_put_literal(&piece, ",\"name\":");
-    json_put_str(&piece, class->name);
-    json_piece_put(text, &piece);
-    text_put_literal(&piece, ",\"cat\":");
-    json_put_str(&piece, category);
-    json_piece_put(text, &piece);
+    for (unsigned i = 0; i < 2; i++) {
+        if (i == 0) {
+            text_put_literal(&piece, ",\"name\":");
+            json_put_str(&piece, class->name);
+        }
+        text_put_literal(&piece, ",\"cat\":");
+        json_put_str(&piece, category);
+        text_put_literal(&piece, ",\"args\":{");
+        json_piece_put(text, &piece);
+    }
     text_done(&piece);
     json_fields_make(class, text);
+    /* Pieces are copied in whole units. */
+    text_put(text, padding, sizeof padding);
 }
 
-/* `{"ph":"B","pid":1,"tid":2,"ts":3.456` */
-static void begin(struct text *out, char kind, const struct track *track, int64_t ns)
+/* PIECE at P, where its length and TEXT_UNIT are free. */
+static char *copy_piece(char *p, const char *piece)
 {
-    char *p = text_room(out, 5 * NUMBER_MAX + 64);
-    uint64_t v = (uint64_t)ns;
+    uint32_t len;
 
+    memcpy(&len, piece, sizeof len);
+    return text_copy_units(p, piece + sizeof len, len);
+}
+
+/* `{"ph":"B","pid":1,"tid":2,"ts":` */
+static char *put_head(char *p, char kind, const struct track *track)
+{
     memcpy(p, ",\n{\"ph\":\"", 9);
     p[9] = kind;
     memcpy(p + 10, "\",\"pid\":", 8);
@@ -65,14 +85,31 @@ static void begin(struct text *out, char kind, const struct track *track, int64_
     memcpy(p, ",\"tid\":", 7);
     p = number_dec(p + 7, track->number);
     memcpy(p, ",\"ts\":", 6);
-    p += 6;
+    return p + 6;
+}
+
+/* Microseconds. */
+static char *put_time(char *p, int64_t ns)
+{
+    uint64_t v = (uint64_t)ns;
+
     if (unlikely(ns < 0)) {
         *p++ = '-';
         v = -v;
     }
     p = number_dec(p, v / 1000);
     *p++ = '.';
-    out->next = number_dec_fixed(p, v % 1000, 3);
+    return number_dec_fixed(p, v % 1000, 3);
+}
+
+#define BEGIN_MAX (5 * NUMBER_MAX + 64)
+
+/* `{"ph":"B","pid":1,"tid":2,"ts":3.456` */
+static void begin(struct text *out, char kind, const struct track *track, int64_t ns)
+{
+    char *p = text_room(out, BEGIN_MAX);
+
+    out->next = put_time(put_head(p, kind, track), ns);
 }
 
 static void put_own_number(struct text *out, const char *key, size_t len, int64_t v)
@@ -139,14 +176,115 @@ static void put_loss(struct text *out, const struct item *item)
     put_beside(out, &(struct mark){.item = item, .track = &(struct track){.cpu = item->cpu}}, ",");
 }
 
-/* `,"args":{…}` of an event. */
-static void put_event_args(struct text *out, const struct mark *mark, const char *pieces)
+/* A viewer's numbers are floats: integers beyond this, and addresses, are text. */
+#define EXACT_MAX ((int64_t)1 << 53)
+
+static void put_value(struct text *out, const struct field *field, const struct value *value)
+{
+    bool is_signed = field->type == FIELD_INT;
+    bool is_integer = is_signed || field->type == FIELD_UINT;
+
+    if (field->type == FIELD_POINTER && value->present) {
+        text_put_literal(out, "\"0x");
+        text_put_hex(out, value->u);
+        text_put_char(out, '"');
+    } else if (is_integer && value->present &&
+               (is_signed ? value->i > EXACT_MAX || value->i < -EXACT_MAX
+                          : value->u > (uint64_t)EXACT_MAX)) {
+        text_put_char(out, '"');
+        json_put_value(out, field, value);
+        text_put_char(out, '"');
+    } else {
+        json_put_value(out, field, value);
+    }
+}
+
+static void name_values(struct text *out, const struct event_class *class,
+                        const struct value *values)
+{
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        struct text name = TEXT_IN_MEMORY;
+        struct text key = TEXT_IN_MEMORY;
+
+        if (likely(!class->fields[i].names) || !values[i].present)
+            continue;
+        if (value_put_named(class->fields[i].names, values[i].u, &name)) {
+            text_put_literal(&key, MARK_OWN "name.");
+            text_put_str(&key, class->fields[i].name);
+            text_put_char(out, ',');
+            json_put_string(out, key.start, text_len(&key));
+            text_put_char(out, ':');
+            json_put_string(out, name.start, text_len(&name));
+        }
+        text_done(&key);
+        text_done(&name);
+    }
+}
+
+/* The fields of an event; ROOM is enough for all keys, and for values that are numbers. */
+static void put_fields(struct text *out, const struct item *item, const char *pieces, size_t room)
+{
+    const struct event_class *class = item->class;
+    struct value values[FIELDS_MAX];
+    bool named = false;
+    char *p;
+
+    if (class->n_fields == 0)
+        return;
+    item_values(item, values);
+    p = text_room(out, room);
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        const struct field *field = &class->fields[i];
+        const struct value *value = &values[i];
+
+        p = copy_piece(p, pieces);
+        pieces = json_piece_next(pieces);
+        named = named || field->names;
+        if (likely(value->present && field->type == FIELD_UINT &&
+                   value->u <= (uint64_t)EXACT_MAX)) {
+            p = number_dec(p, value->u);
+        } else if (value->present && field->type == FIELD_POINTER) {
+            memcpy(p, "\"0x", 3);
+            p = number_hex(p + 3, value->u);
+            *p++ = '"';
+        } else {
+            out->next = p;
+            put_value(out, field, value);
+            p = text_room(out, room);
+        }
+    }
+    out->next = p;
+    if (unlikely(named))
+        name_values(out, class, values);
+}
+
+/* The same where keys are longer than there is room for at once. */
+static void put_long_fields(struct text *out, const struct item *item, const char *pieces)
+{
+    const struct event_class *class = item->class;
+    struct value values[FIELDS_MAX];
+
+    item_values(item, values);
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        json_piece_copy(out, pieces);
+        pieces = json_piece_next(pieces);
+        put_value(out, &class->fields[i], &values[i]);
+    }
+    name_values(out, class, values);
+}
+
+/* What is within the args of an event. */
+static void put_args(struct text *out, const struct mark *mark, const struct class_piece *piece,
+                     const char *fields)
 {
     const struct item *item = mark->item;
     const char *between = item->class->n_fields ? "," : "";
+    size_t room = piece->len + item->class->n_fields * (NUMBER_MAX + TEXT_UNIT);
 
-    text_put_literal(out, ",\"args\":{");
-    json_fields_put(out, item, pieces);
+    if (likely(room <= TEXT_ROOM_MAX))
+        put_fields(out, item, fields, room);
+    else
+        put_long_fields(out, item, fields);
     if (mark->kind != MARK_INSTANT) {
         text_put_str(out, between);
         if (mark->kind == MARK_BEGIN)
@@ -157,7 +295,6 @@ static void put_event_args(struct text *out, const struct mark *mark, const char
         between = ",";
     }
     put_beside(out, mark, between);
-    text_put_char(out, '}');
 }
 
 static void put_flow(struct text *out, const struct mark *mark)
@@ -180,46 +317,15 @@ static void put_counter(struct text *out, const struct mark *mark)
     text_put_literal(out, "}}");
 }
 
-static void chrome_mark(struct marks *marks, const struct mark *mark)
+/* A loss, or the end of a slice that no event ends. */
+static void put_other(struct text *out, const struct mark *mark)
 {
     static const char kinds[] = {[MARK_INSTANT] = 'i', [MARK_BEGIN] = 'B', [MARK_END] = 'E'};
-    struct chrome *chrome = chrome_of(marks);
-    struct text *out = chrome->out;
-    const struct class_piece *piece = NULL;
-    const char *name = NULL;
-    const char *category = NULL;
-    const char *fields = NULL;
 
-    if (mark->kind == MARK_COUNTER) {
-        put_counter(out, mark);
-        return;
-    }
-    if (mark->item && mark->item->kind == ITEM_EVENT) {
-        piece = class_table_get(&chrome->classes, mark->item->class);
-        if (unlikely(!piece)) {
-            chrome->error = -ENOMEM;
-            return;
-        }
-        name = piece->text;
-        category = json_piece_next(name);
-        fields = json_piece_next(category);
-    }
     begin(out, kinds[mark->kind], mark->track, mark->ns);
-    if (mark->kind == MARK_BEGIN) {
-        text_put_literal(out, ",\"name\":");
-        json_put_string(out, mark->name, mark->name_len);
-    } else if (mark->kind == MARK_INSTANT) {
-        text_put_literal(out, ",\"s\":\"t\"");
-        if (name)
-            json_piece_copy(out, name);
-        else
-            text_put_literal(out, ",\"name\":\"lost\"");
-    }
-    if (category && mark->kind != MARK_END)
-        json_piece_copy(out, category);
-    if (fields) {
-        put_event_args(out, mark, fields);
-    } else if (mark->item) {
+    if (mark->kind != MARK_END)
+        text_put_literal(out, ",\"name\":\"lost\",\"cat\":\"strata\"");
+    if (mark->item) {
         text_put_literal(out, ",\"args\":{");
         put_loss(out, mark->item);
         text_put_char(out, '}');
@@ -229,6 +335,57 @@ static void chrome_mark(struct marks *marks, const struct mark *mark)
         text_put_char(out, '}');
     }
     text_put_char(out, '}');
+}
+
+/* The head of an instant: mostly one of the track before. */
+static void put_instant_head(struct chrome *chrome, const struct mark *mark)
+{
+    char *p = text_room(chrome->out, BEGIN_MAX);
+
+    if (unlikely(chrome->head_track != mark->track)) {
+        chrome->head_len = (size_t)(put_head(chrome->head, 'i', mark->track) - chrome->head);
+        chrome->head_track = mark->track;
+    }
+    p = text_copy_units(p, chrome->head, chrome->head_len);
+    chrome->out->next = put_time(p, mark->ns);
+}
+
+static void chrome_mark(struct marks *marks, const struct mark *mark)
+{
+    struct chrome *chrome = chrome_of(marks);
+    struct text *out = chrome->out;
+    const struct class_piece *piece;
+    const char *category;
+
+    if (mark->kind == MARK_COUNTER) {
+        put_counter(out, mark);
+        return;
+    }
+    if (!mark->item || mark->item->kind != ITEM_EVENT) {
+        put_other(out, mark);
+        return;
+    }
+    piece = class_table_get(&chrome->classes, mark->item->class);
+    if (unlikely(!piece)) {
+        chrome->error = -ENOMEM;
+        return;
+    }
+    category = json_piece_next(piece->text);
+    if (likely(mark->kind == MARK_INSTANT)) {
+        put_instant_head(chrome, mark);
+        json_piece_copy(out, piece->text);
+    } else {
+        begin(out, mark->kind == MARK_BEGIN ? 'B' : 'E', mark->track, mark->ns);
+        if (mark->kind == MARK_BEGIN) {
+            text_put_literal(out, ",\"name\":");
+            json_put_string(out, mark->name, mark->name_len);
+            json_piece_copy(out, category);
+        } else {
+            text_put_literal(out, ",\"args\":{");
+        }
+    }
+    put_args(out, mark, piece, json_piece_next(category));
+    text_put_literal(out, "}}");
     if (unlikely(mark->flow != 0))
         put_flow(out, mark);
 }

@@ -240,6 +240,8 @@ static void put_field_value(struct text *text, const struct item *item, int numb
     const struct field *field = &item->class->fields[number];
     struct value value = item_value(item, (unsigned)number);
 
+    if (value.present && field->names && value_put_named(field->names, value.u, text))
+        return;
     if (!value.present)
         text_put_char(text, '?');
     else if (field->type == FIELD_STRING)
@@ -328,12 +330,9 @@ static int open_slice(struct marks *marks, struct track *track, const struct pla
     struct mark mark = {.kind = MARK_BEGIN, .track = track, .item = item};
     struct open_slice *open;
 
-    if (!track->open) {
-        track->open = arena_alloc(&marks->tracks.arena, OPEN_MAX * sizeof *track->open);
-        if (!track->open)
-            return -ENOMEM;
-    }
-    open = &track->open[track->n_open++];
+    open = track_open(&marks->tracks, track);
+    if (!open)
+        return -ENOMEM;
     *open = (struct open_slice){.rule = plan->match.rule, .pair = plan->pair};
     memcpy(open->id, ids, sizeof open->id);
     open->flow = begin_flow(marks, plan, item, &mark);

@@ -21,7 +21,7 @@ static const struct pair_rule rules[] = {
     {XEN, NULL, "switch_infnext", NULL, "running", "d{dom}v{unit}", .idle = "dom",
      .idle_value = XEN_IDLE_DOMAIN, .place = ON_CPU},
     {XEN, NULL, "vmentry", NULL, "mode", "guest", .place = ON_VCPU},
-    {XEN, NULL, "vmexit", NULL, "mode", "hypervisor", .place = ON_VCPU},
+    {XEN, NULL, "vmexit", NULL, "mode", "hypervisor: {reason}", .place = ON_VCPU},
     {KERNEL, "kvm", "kvm_entry", "kvm_exit", "kvm", "in the guest", .place = ON_THREAD},
 
     /* Interrupts, and what runs in them. */

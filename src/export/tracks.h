@@ -50,8 +50,8 @@ struct track {
     int32_t pid;          /* or PID_UNKNOWN */
     int32_t vcpu;         /* or VCPU_UNKNOWN */
     int64_t last;         /* when a slice last began or ended here, ns */
-    unsigned n_open;
-    struct open_slice *open; /* room for OPEN_MAX, from the first one on; innermost last */
+    unsigned n_open, open_room;
+    struct open_slice *open; /* innermost last; track_open() */
     struct track *next;      /* of the same group */
 };
 
@@ -74,6 +74,7 @@ struct group {
     unsigned n_cpus;
     struct map vcpus;
     struct map threads; /* by pid; those of pid 0 by CPU */
+    unsigned n_vcpus, n_threads, n_counters;
     struct map counters;
     struct map pairs; /* by name */
     struct track *events, *lost, *threads_parent;
@@ -97,7 +98,10 @@ struct tracks {
     void *made_arg;
 };
 
-/* All return NULL when memory is out or MADE failed. */
+/* As many of a kind have tracks of their own in a group: a damaged or hostile capture can have any number. */
+#define TRACKS_MAX 65536
+
+/* All return NULL when memory is out or MADE failed; what has no track of its own is on that of the group's events. */
 struct group *tracks_group_slow(struct tracks *tracks, const struct origin *origin);
 
 static inline struct group *tracks_group(struct tracks *tracks, const struct origin *origin)
@@ -123,5 +127,8 @@ struct pair *tracks_pair(struct tracks *tracks, struct group *group, const char 
 /* A lane of PAIR with nothing open; it is made if there is none. -ENOBUFS: there are LANES_MAX; -ENOMEM. */
 int tracks_lane(struct tracks *tracks, struct group *group, struct pair *pair, const char *name,
                 struct track **ret_track);
+
+/* Room for one more open slice on TRACK, which has fewer than OPEN_MAX. NULL when memory is out. */
+struct open_slice *track_open(struct tracks *tracks, struct track *track);
 
 void tracks_done(struct tracks *tracks);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Compares what strata exported as a timeline with what it reports.
 
-    export_timeline.py perfetto DECODED REPORT    DECODED: protoc --decode of the trace
-    export_timeline.py chrome TRACE REPORT        REPORT: strata report --format json of the same
+    export_timeline.py perfetto DECODED REPORT TEXT    DECODED: protoc --decode of the trace
+    export_timeline.py chrome TRACE REPORT TEXT        REPORT, TEXT: strata report of the same, in JSON and plain
 
 Every event and loss of the report is in the timeline once, in the same order, with its time, fields, CPU, thread and
 vCPU; slices nest, on tracks that are declared before; nothing else is there. Prints what it saw, as JSON."""
@@ -183,6 +183,13 @@ def number(text):
     return None if text is None else int(text)
 
 
+def check_names(mine, text):
+    """What values are called is what the report says as text: TEXT has a line for each event, with these names."""
+    for field, name in mine.get("names", {}).items():
+        if f"{field}={name}" not in text:
+            sys.exit(f"{field} is called {name}, but the report says: {text}")
+
+
 def check_slices(marks):
     """Slices nest on their tracks. Yields the marks; counts."""
     open_slices = {}
@@ -219,6 +226,7 @@ def events_of(marks):
     """What the report tells, as far as it is in the timeline."""
     for mark in marks:
         own = {k[len(OWN):]: v for k, v in mark.args.items() if k.startswith(OWN)}
+        names = {k[len("name."):]: own.pop(k) for k in list(own) if k.startswith("name.")}
         fields = {k: v for k, v in mark.args.items() if not k.startswith(OWN)}
         if mark.name == "lost" and "cause" in fields:
             since = mark.ns if mark.kind == "B" else None
@@ -239,11 +247,16 @@ def events_of(marks):
             "cpu": own.get("cpu", number(of_track(mark.track, r"CPU (\d+)( interrupts| events)?"))),
             "pid": own.get("pid", of_thread(mark.track)),
             "comm": own.get("comm"),
+            "names": names,
             "vcpu": own.get("vcpu", of_track(mark.track, r"vCPU (\w+)( events)?")),
         }
 
 
 def same_value(a, b):
+    if isinstance(a, str) and isinstance(b, int):
+        # Text where a viewer's numbers would not do.
+        assert a.startswith("0x") or abs(b) > 2**53, f"{b} is text"
+        return int(a, 0) == b
     if isinstance(a, float) or isinstance(b, float):
         return a == b or abs(a - b) <= 1e-15 * max(abs(a), abs(b))
     return a == b
@@ -272,17 +285,18 @@ def compare(mine, theirs, kind):
 
 
 def main():
-    kind, path, report = sys.argv[1:]
+    kind, path, report, text = sys.argv[1:]
     marks, seen = check_slices({"perfetto": perfetto, "chrome": chrome}[kind](path))
     n = 0
     mine = events_of(marks)
-    with open(report, encoding="utf-8") as f:
-        for line in f:
+    with open(report, encoding="utf-8") as f, open(text, encoding="utf-8", errors="replace") as texts:
+        for line, text_line in zip(f, texts, strict=True):
             theirs = json.loads(line)
             one = next(mine, None)
             wrong = "it is missing" if one is None else compare(one, theirs, kind)
             if wrong:
                 sys.exit(f"event {n}: {wrong}:\n  report:   {theirs}\n  timeline: {one}")
+            check_names(one, text_line)
             n += 1
     more = next(mine, None)
     if more:

@@ -29,12 +29,13 @@ done
 # chrome.seen.
 compare() {
     "$strata" report -f json "$@" >report 2>err || :
+    "$strata" report "$@" >text 2>err || :
     "$strata" export --to perfetto -o trace.perfetto "$@" 2>err || :
     "$strata" export --to chrome -o trace.json "$@" 2>err || :
     protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" <trace.perfetto >decoded 2>err ||
         fail "$*: $(cat err)"
-    python3 "$here/export_timeline.py" perfetto decoded report >perfetto.seen || fail "perfetto: $* differs"
-    python3 "$here/export_timeline.py" chrome trace.json report >chrome.seen || fail "chrome: $* differs"
+    python3 "$here/export_timeline.py" perfetto decoded report text >perfetto.seen || fail "perfetto: $* differs"
+    python3 "$here/export_timeline.py" chrome trace.json report text >chrome.seen || fail "chrome: $* differs"
     cmp perfetto.seen chrome.seen || fail "$*: the two differ"
 }
 # seen FILTER: what was seen is as the filter says.
