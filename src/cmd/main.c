@@ -29,6 +29,7 @@ static const struct verb verbs[] = {
 #if STRATA_READING
     {"info", cmd_info, &info_command},
     {"list", cmd_list, &list_command},
+    {"merge", cmd_merge, &merge_command},
     {"record", cmd_record, &record_command},
     {"recover", cmd_recover, &recover_command},
     {"report", cmd_report, &report_command},

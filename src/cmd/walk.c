@@ -74,6 +74,11 @@ const struct option help_option_table[] = {
     {OPTION_END},
 };
 
+const char *open_options_cpu_vendor(const struct open_options *options)
+{
+    return options->cpu_vendor ? cpu_vendors[options->cpu_vendor] : NULL;
+}
+
 void open_options_done(struct open_options *options)
 {
     strings_done(&options->events);
@@ -88,7 +93,7 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
         .no_header = options->no_header,
         .source = options->source,
         .cpu_hz = options->cpu_hz,
-        .cpu_vendor = options->cpu_vendor ? cpu_vendors[options->cpu_vendor] : NULL,
+        .cpu_vendor = open_options_cpu_vendor(options),
         .xen_version = options->xen_version,
         .tracefs = options->tracefs,
         .kallsyms = options->kallsyms,

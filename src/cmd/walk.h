@@ -26,6 +26,8 @@ struct open_options {
 
 extern const struct option open_option_table[];
 extern const struct option help_option_table[];
+/* "amd", "intel" or NULL: as it was given. */
+const char *open_options_cpu_vendor(const struct open_options *options);
 void open_options_done(struct open_options *options);
 
 /* Opens, or tells why not. NULL: it was told. */

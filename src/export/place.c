@@ -170,23 +170,30 @@ int export_place_keep(struct export_place *place, struct fault *fault)
     return 0;
 }
 
-/* A folder of files, no deeper. */
-static void remove_folder(const char *path)
+/* The folder NAME in DIR, and what is in it. */
+static void remove_folder(int dir, const char *name)
 {
-    DIR *dir = opendir(path);
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry;
 
-    while (dir && (entry = readdir(dir)))
-        unlinkat(dirfd(dir), entry->d_name, 0);
-    if (dir)
-        closedir(dir);
-    rmdir(path);
+    if (fd >= 0 && !entries)
+        close(fd);
+    while (entries && (entry = readdir(entries))) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (unlinkat(dirfd(entries), entry->d_name, 0) < 0 && errno == EISDIR)
+            remove_folder(dirfd(entries), entry->d_name);
+    }
+    if (entries)
+        closedir(entries);
+    unlinkat(dir, name, AT_REMOVEDIR);
 }
 
 void export_place_done(struct export_place *place)
 {
     if (place->path && place->target == EXPORT_FOLDER)
-        remove_folder(place->path);
+        remove_folder(AT_FDCWD, place->path);
     else if (place->path)
         unlink(place->path);
     if (place->fd >= 0 && place->fd != STDOUT_FILENO)

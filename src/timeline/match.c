@@ -130,6 +130,33 @@ static int match_texts(const struct texts *texts, const struct occurrences *a,
     return 0;
 }
 
+static bool equal_texts(const struct occurrence *a, const struct occurrence *b)
+{
+    return a->len == b->len && (a->len == 0 || memcmp(a->text, b->text, a->len) == 0);
+}
+
+/* Those between two that belong together, where they are as many on both sides, with the same texts. */
+static int match_between(const struct occurrences *a, const struct occurrences *b,
+                         struct matches *matches)
+{
+    size_t capacity = MIN(a->n, b->n);
+    size_t n = matches->n;
+
+    for (size_t i = 0; i + 1 < n; i++) {
+        const struct match from = matches->items[i], to = matches->items[i + 1];
+        uint32_t between = to.a - from.a - 1;
+        bool equal = to.b > from.b && to.b - from.b - 1 == between;
+
+        for (uint32_t k = 1; k <= between && equal; k++)
+            equal = equal_texts(&a->items[from.a + k], &b->items[from.b + k]);
+        for (uint32_t k = 1; k <= between && equal; k++)
+            if (add_match(matches, capacity, from.a + k, from.b + k) < 0)
+                return -ENOMEM;
+    }
+    qsort(matches->items, matches->n, sizeof *matches->items, compare_matches);
+    return 0;
+}
+
 static bool any_common(const struct texts *texts)
 {
     for (size_t i = 0; i < texts->n; i++)
@@ -194,10 +221,7 @@ struct search {
 
 static bool same_text(const struct search *search, size_t few, size_t many)
 {
-    const struct occurrence *a = &search->few->items[few], *b = &search->many->items[many];
-
-    return !search->texts ||
-           (a->len == b->len && (a->len == 0 || memcmp(a->text, b->text, a->len) == 0));
+    return !search->texts || equal_texts(&search->few->items[few], &search->many->items[many]);
 }
 
 /* How many of the row of N from FROM on have somebody on the other side, when its times are OFF later; it
@@ -328,8 +352,9 @@ static int match_intervals(const struct occurrences *a, const struct occurrences
     if (found <= 0)
         return fault_plain(
             fault, -EINVAL, NULL,
-            several ? "%zu and %zu events match, and come so regularly that they fit together in "
-                      "several ways: put what tells them apart in parentheses in both TEXTs"
+            several ? "%zu and %zu events match, and come so regularly, or vary so much on the "
+                      "way, that they fit together in several ways: put what tells them apart "
+                      "in parentheses in both TEXTs"
                     : "%zu and %zu events match, and the times between them are others on both "
                       "sides: they do not belong together",
             a->n, b->n);
@@ -387,6 +412,8 @@ static int choose(const struct occurrences *a, const struct occurrences *b, enum
                                (int)MIN(a->items[0].len, 80u), a->items[0].text,
                                (int)MIN(b->items[0].len, 80u), b->items[0].text);
         r = match_texts(texts, a, b, matches);
+        if (r >= 0)
+            r = match_between(a, b, matches);
         /* Texts that come again, and not as often on both sides. */
         if (r >= 0 && matches->n == 0)
             r = match_intervals(a, b, true, matches, fault);

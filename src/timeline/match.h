@@ -46,6 +46,6 @@ struct matches {
 
 /* -EINVAL with FAULT, whose text wants the names of both sides in front: nothing fits, or it could be one way
  * as well as another. -ENOMEM. */
-int match(const struct occurrences *a, const struct occurrences *b, enum match_texts texts,
+int match(const struct occurrences *a, const struct occurrences *b, enum match_texts how,
           struct matches *ret_matches, struct fault *fault);
 void matches_done(struct matches *matches);

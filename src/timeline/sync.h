@@ -50,13 +50,14 @@ struct sync {
     struct relation_pair *pairs; /* ascending in both; malloc */
     unsigned n_pairs;
     size_t n_marks;
-    size_t n_outside;   /* marks that were left out */
+    size_t n_outside;   /* marks that were left out: the line is told without them */
     int64_t outside_ns; /* how far the worst of these lies outside */
     int64_t from, to;   /* ticks of the first mark and the last */
     double ns_per_tick; /* over all */
     bool rate_measured; /* by the marks, else as it was known */
     double
         drift_ppm; /* rate_measured, and known otherwise, too: by how much faster the reference runs */
+    double drift_error_ppm;    /* … by which that is wrong at most; 0: not known */
     enum sync_error kind;      /* of … */
     int64_t least_ns, most_ns; /* … the errors of the pairs */
 };

@@ -13,18 +13,15 @@ static const char *const installed[] = {
     "/usr/local/share/qemu/trace-events-all",
 };
 
-#define PATH_ROOM 4096
-
-/* The first file that can be read among those of $STRATA_EVENTS (with colons between) and the
- * installed ones, into BUF. */
-static bool find_file(char *buf)
+/* The first that can be read among those of $STRATA_EVENTS (with colons between) and the installed ones. */
+bool trace_find_events(char buf[TRACE_EVENTS_PATH_SIZE])
 {
     const char *list = getenv("STRATA_EVENTS");
 
     while (list && *list) {
         size_t len = strcspn(list, ":");
 
-        if (len > 0 && len < PATH_ROOM) {
+        if (len > 0 && len < TRACE_EVENTS_PATH_SIZE) {
             memcpy(buf, list, len);
             buf[len] = '\0';
             if (access(buf, R_OK) == 0)
@@ -34,7 +31,7 @@ static bool find_file(char *buf)
     }
     for (size_t i = 0; i < ARRAY_SIZE(installed); i++) {
         if (access(installed[i], R_OK) == 0) {
-            snprintf(buf, PATH_ROOM, "%s", installed[i]);
+            snprintf(buf, TRACE_EVENTS_PATH_SIZE, "%s", installed[i]);
             return true;
         }
     }
@@ -61,11 +58,11 @@ int events_files_finish(struct events_files *files, struct fault *fault)
 static int read_files(struct events_files *files, const struct trace_options *options,
                       struct fault *fault)
 {
-    char path[PATH_ROOM];
+    char path[TRACE_EVENTS_PATH_SIZE];
     int r = 0;
 
     if (options->n_events == 0) {
-        if (!find_file(path))
+        if (!trace_find_events(path))
             return 0;
         r = events_files_add(files, path, fault);
     }

@@ -178,8 +178,17 @@ static bool same_host(const struct trace_part *a, const struct trace_part *b)
     return !a->host || !b->host || strcmp(a->host, b->host) == 0;
 }
 
+/* Whether pairs relate its clock, and nothing tells whose it is: that of another part of the same name may be
+ * another machine's, as pairs alone can tell. */
+static bool is_by_itself(const struct trace_part *part)
+{
+    return part->relation && part->recorded->clock.pairs && machine_of(part)[0] == '\0';
+}
+
 static bool same_clock(const struct trace_part *a, const struct trace_part *b)
 {
+    if (a != b && (is_by_itself(a) || is_by_itself(b)))
+        return false;
     return strcmp(a->origin->clock.name, b->origin->clock.name) == 0 &&
            a->origin->clock.hz == b->origin->clock.hz && strcmp(machine_of(a), machine_of(b)) == 0;
 }

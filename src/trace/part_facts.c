@@ -189,18 +189,27 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
     put_strings(facts, "problems", "; ", source->problems, source->n_problems);
 }
 
+/* Whether its timeline is one that strata merge made, of which no host is known (cmd/merge_relate.c). */
+static bool is_merged(const struct trace_part *part)
+{
+    return part->host && strncmp(part->host, "merge:", 6) == 0;
+}
+
 static void put_relation(const struct facts *facts, const struct trace_part *part)
 {
     const struct relation *relation = part->relation;
+    bool merged = is_merged(part);
+    const char *timeline = merged ? "the timeline of strata merge" : "the host's monotonic clock";
     int64_t least = INT64_MAX, most;
     char text[160];
 
     if (part->on_host_clock && part->host_error_ns > 0) {
-        snprintf(text, sizeof text, "the host's monotonic clock: it is that, within %.1f us",
+        snprintf(text, sizeof text, "%s: it is that, within %.1f us", timeline,
                  (double)part->host_error_ns / 1000);
         facts->put(facts->arg, "related to", text);
     } else if (part->on_host_clock) {
-        facts->put(facts->arg, "related to", "the host's monotonic clock: it is that");
+        snprintf(text, sizeof text, "%s: it is that", timeline);
+        facts->put(facts->arg, "related to", text);
     }
     if (!relation)
         return;
@@ -208,9 +217,9 @@ static void put_relation(const struct facts *facts, const struct trace_part *par
         least = MIN(least, relation->pairs[i].error_ns);
     most =
         relation_bound(relation, relation->pairs[0].ticks, relation->pairs[relation->n - 1].ticks);
-    snprintf(text, sizeof text,
-             "the host's monotonic clock, by %u exchange%s, within %.1f to %.1f us", relation->n,
-             relation->n == 1 ? "" : "s", (double)least / 1000, (double)most / 1000);
+    snprintf(text, sizeof text, "%s, by %u %s%s, within %.1f to %.1f us", timeline, relation->n,
+             merged ? "pair" : "exchange", relation->n == 1 ? "" : "s", (double)least / 1000,
+             (double)most / 1000);
     facts->put(facts->arg, "related to", text);
 }
 

@@ -134,5 +134,10 @@ void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret
 /* Calls PUT with what the user could do to see more of a part, as is known when it has been read. */
 void trace_hints(const struct trace *trace, void (*put)(const char *path, const char *hint));
 
+/* The trace-events file that declares events where none is given or was recorded; its path into BUF. False: there is
+ * none. */
+#define TRACE_EVENTS_PATH_SIZE 4096
+bool trace_find_events(char buf[TRACE_EVENTS_PATH_SIZE]);
+
 /* Items so far that came too late to be put in order. */
 uint64_t trace_late(const struct trace *trace);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/marks.h"
+#include "analysis/common_events.h"
 
 #include <string.h>
 
@@ -68,7 +68,7 @@ static char *posix_pattern(const char *pattern)
     return text.start;
 }
 
-static int compile(struct marks_side *side, struct fault *fault)
+static int compile(struct common_side *side, struct fault *fault)
 {
     _cleanup_free_ char *pattern = posix_pattern(side->text);
     char why[128];
@@ -91,19 +91,19 @@ static int compile(struct marks_side *side, struct fault *fault)
     return 0;
 }
 
-static void side_done(struct marks_side *side)
+static void side_done(struct common_side *side)
 {
     if (side->text)
         regfree(&side->regex);
     free(side->text);
     free(side->event);
-    *side = (struct marks_side){0};
+    *side = (struct common_side){0};
 }
 
-static int parse_side(const char *s, size_t len, struct marks_side *ret_side, struct fault *fault)
+static int parse_side(const char *s, size_t len, struct common_side *ret_side, struct fault *fault)
 {
     const char *tilde = memchr(s, '~', len);
-    struct marks_side side = {.event = trimmed(s, tilde ? (size_t)(tilde - s) : len)};
+    struct common_side side = {.event = trimmed(s, tilde ? (size_t)(tilde - s) : len)};
     int r = 0;
 
     if (!side.event)
@@ -125,10 +125,10 @@ static int parse_side(const char *s, size_t len, struct marks_side *ret_side, st
     return 0;
 }
 
-int marks_sync_parse(const char *given, struct marks_sync *ret_sync, struct fault *fault)
+int common_sync_parse(const char *given, struct common_sync *ret_sync, struct fault *fault)
 {
     const char *operator= find_operator(given);
-    struct marks_sync sync = {.given = given};
+    struct common_sync sync = {.given = given};
     int r;
 
     if (!operator)
@@ -147,36 +147,37 @@ int marks_sync_parse(const char *given, struct marks_sync *ret_sync, struct faul
                         "has %zu parentheses in one TEXT and %zu in the other", sync.a.n_groups,
                         sync.b.n_groups);
     if (r < 0) {
-        marks_sync_done(&sync);
+        common_sync_done(&sync);
         return r;
     }
     *ret_sync = sync;
     return 0;
 }
 
-void marks_sync_done(struct marks_sync *sync)
+void common_sync_done(struct common_sync *sync)
 {
     side_done(&sync->a);
     side_done(&sync->b);
 }
 
-enum match_texts marks_texts(const struct marks_sync *sync)
+enum match_texts common_texts(const struct common_sync *sync)
 {
     return sync->a.n_groups ? MATCH_BY_TEXTS : MATCH_TEXTS_EQUAL;
 }
 
-void marks_init(struct marks *marks, const struct marks_side *side, const char *event)
+void common_init(struct common_events *marks, const struct common_side *side, const char *event)
 {
-    *marks = (struct marks){.side = side, .event = event, .step = STEP_MAX, .text = TEXT_IN_MEMORY};
+    *marks = (struct common_events){
+        .side = side, .event = event, .step = STEP_MAX, .text = TEXT_IN_MEMORY};
 }
 
-void marks_done(struct marks *marks)
+void common_done(struct common_events *marks)
 {
     free(marks->items);
     free(marks->classes);
     arena_done(&marks->arena);
     text_done(&marks->text);
-    *marks = (struct marks){0};
+    *marks = (struct common_events){0};
 }
 
 static bool is_named(const char *pattern, const struct event_class *class)
@@ -194,7 +195,7 @@ static bool is_named(const char *pattern, const struct event_class *class)
 }
 
 /* 1: it matches; 0; -ENOMEM. */
-static int look_at_class(struct marks *marks, const struct event_class *class)
+static int look_at_class(struct common_events *marks, const struct event_class *class)
 {
     if (class->index >= marks->n_classes) {
         unsigned n = MAX(class->index + 1, marks->n_classes * 2);
@@ -230,7 +231,7 @@ static bool is_number(const char *s, size_t len, uint64_t *ret)
 }
 
 /* What is in the parentheses, as it is compared. */
-static int put_groups(struct marks *marks, const char *text, const regmatch_t *groups,
+static int put_groups(struct common_events *marks, const char *text, const regmatch_t *groups,
                       struct occurrence *occurrence)
 {
     struct text key = TEXT_IN_MEMORY;
@@ -259,7 +260,8 @@ static int put_groups(struct marks *marks, const char *text, const regmatch_t *g
 }
 
 /* 1: the text is one that is looked for, and OCCURRENCE gets it; 0; -ENOMEM. */
-static int look_at_text(struct marks *marks, const struct item *item, struct occurrence *occurrence)
+static int look_at_text(struct common_events *marks, const struct item *item,
+                        struct occurrence *occurrence)
 {
     regmatch_t groups[GROUPS_MAX + 1] = {{0}};
     struct text *text = &marks->text;
@@ -284,7 +286,7 @@ static int look_at_text(struct marks *marks, const struct item *item, struct occ
     return occurrence->text ? 1 : -ENOMEM;
 }
 
-static int add(struct marks *marks, const struct occurrence *occurrence)
+static int add(struct common_events *marks, const struct occurrence *occurrence)
 {
     if (marks->n == marks->capacity) {
         size_t more = MAX(marks->capacity * 2, (size_t)64);
@@ -301,7 +303,7 @@ static int add(struct marks *marks, const struct occurrence *occurrence)
     return 0;
 }
 
-int marks_look(struct marks *marks, const struct item *items, unsigned n)
+int common_look(struct common_events *marks, const struct item *items, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         struct occurrence occurrence = {.time = items[i].time};

@@ -19,29 +19,29 @@
 #include "event/item.h"
 #include "timeline/match.h"
 
-struct marks_side {
+struct common_side {
     char *event; /* with "SOURCE:" or "GROUP:" in front, as it was given */
     char *text;  /* NULL: any */
     regex_t regex;
     size_t n_groups; /* in parentheses */
 };
 
-struct marks_sync {
+struct common_sync {
     const char *given; /* borrowed */
-    struct marks_side a, b;
+    struct common_side a, b;
     bool ordered; /* a was before b */
 };
 
 /* GIVEN must outlive it. -EINVAL with FAULT: what is wrong about GIVEN; -ENOMEM. */
-int marks_sync_parse(const char *given, struct marks_sync *ret_sync, struct fault *fault);
-void marks_sync_done(struct marks_sync *sync);
+int common_sync_parse(const char *given, struct common_sync *ret_sync, struct fault *fault);
+void common_sync_done(struct common_sync *sync);
 
 /* How texts of both sides are to be compared. */
-enum match_texts marks_texts(const struct marks_sync *sync);
+enum match_texts common_texts(const struct common_sync *sync);
 
 /* Where the events of a side are in a capture. */
-struct marks {
-    const struct marks_side *side;
+struct common_events {
+    const struct common_side *side;
     const char *event; /* without the source */
     struct occurrence *items;
     size_t n;
@@ -54,7 +54,7 @@ struct marks {
 };
 
 /* EVENT is that of the side, or what is behind its source; both must outlive MARKS. */
-void marks_init(struct marks *marks, const struct marks_side *side, const char *event);
+void common_init(struct common_events *marks, const struct common_side *side, const char *event);
 /* Looks at N items of a capture, in order. -ENOMEM; -E2BIG: more than MATCH_MAX match. */
-int marks_look(struct marks *marks, const struct item *items, unsigned n);
-void marks_done(struct marks *marks);
+int common_look(struct common_events *marks, const struct item *items, unsigned n);
+void common_done(struct common_events *marks);

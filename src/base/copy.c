@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/copy.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+
+#define CHUNK ((size_t)1 << 30)
+#define BUFFER ((size_t)64 * 1024)
+
+static void closep(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static void closedirp(DIR **dir)
+{
+    if (*dir)
+        closedir(*dir);
+}
+
+static int fail(struct fault *fault, const char *path, const char *what)
+{
+    int error = errno;
+
+    return fault_plain(fault, -error, path, "%s: %s", what, strerror(error));
+}
+
+static int write_all(int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, p, n);
+
+        if (done < 0 && errno != EINTR)
+            return -errno;
+        if (done > 0) {
+            p += done;
+            n -= (size_t)done;
+        }
+    }
+    return 0;
+}
+
+/* From where IN is to its end. */
+static int read_and_write(int in, int out)
+{
+    _cleanup_free_ char *buffer = malloc(BUFFER);
+
+    if (!buffer)
+        return -ENOMEM;
+    for (;;) {
+        ssize_t n = read(in, buffer, BUFFER);
+        int r;
+
+        if (n == 0)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        r = n > 0 ? write_all(out, buffer, (size_t)n) : 0;
+        if (r < 0)
+            return r;
+    }
+}
+
+/* The kernel copies, or shares blocks, where it can; what it leaves is read and written. */
+static int copy_bytes(int in, int out)
+{
+    ssize_t n;
+
+    do
+        n = copy_file_range(in, NULL, out, NULL, CHUNK, 0);
+    while (n > 0 || (n < 0 && errno == EINTR));
+    if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+        return -errno;
+    return read_and_write(in, out);
+}
+
+int copy_file(const char *from, const char *to, const struct copy_options *options,
+              struct fault *fault)
+{
+    _cleanup_(closep) int in = -1;
+    _cleanup_(closep) int out = -1;
+    struct stat st;
+    int r;
+
+    /* Whatever it is, opening it must not wait. */
+    in = open(from, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (options->follow ? 0 : O_NOFOLLOW));
+    if (in < 0 || fstat(in, &st) < 0)
+        return fail(fault, from, "cannot open it");
+    if (!S_ISREG(st.st_mode))
+        return fault_plain(fault, -EINVAL, from, "is not a regular file, and cannot be copied");
+    if (options->link &&
+        linkat(AT_FDCWD, from, AT_FDCWD, to, options->follow ? AT_SYMLINK_FOLLOW : 0) == 0)
+        return 0;
+    out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (out < 0)
+        return fail(fault, to, "cannot make the file");
+    r = copy_bytes(in, out);
+    if (r < 0)
+        return fault_plain(fault, r, to, "cannot copy %.200s: %s", from, strerror(-r));
+    return 0;
+}
+
+/* Where the walk is: paths that grow and shrink. */
+struct walk {
+    const struct copy_options *options;
+    struct fault *fault;
+    char from[4096], to[4096];
+    size_t from_len, to_len, top_len; /* top_len: of the folder that was asked for */
+};
+
+static int make_folder(const char *path, struct fault *fault)
+{
+    return mkdir(path, 0777) < 0 && errno != EEXIST ? fail(fault, path, "cannot make the folder")
+                                                    : 0;
+}
+
+/* The folders above the file at walk->to, down from the one that was asked for. */
+static int make_folders(struct walk *walk, size_t top)
+{
+    int r = 0;
+
+    for (char *slash = strchr(walk->to + top, '/'); slash && r >= 0;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        r = make_folder(walk->to, walk->fault);
+        *slash = '/';
+    }
+    return r;
+}
+
+static int copy_entry(struct walk *walk, size_t to_top)
+{
+    const char *path = walk->from + walk->top_len + 1;
+    int r;
+
+    if (walk->options->takes && !walk->options->takes(path, strlen(path)))
+        return 0;
+    r = make_folders(walk, to_top + 1);
+    return r < 0 ? r : copy_file(walk->from, walk->to, walk->options, walk->fault);
+}
+
+/* "/NAME" behind both paths. False: they would be too long. */
+static bool enter(struct walk *walk, const char *name)
+{
+    size_t room_from = sizeof walk->from - walk->from_len;
+    size_t room_to = sizeof walk->to - walk->to_len;
+    int in_from = snprintf(walk->from + walk->from_len, room_from, "/%s", name);
+    int in_to = snprintf(walk->to + walk->to_len, room_to, "/%s", name);
+
+    if (in_from < 0 || (size_t)in_from >= room_from || in_to < 0 || (size_t)in_to >= room_to)
+        return false;
+    walk->from_len += (size_t)in_from;
+    walk->to_len += (size_t)in_to;
+    return true;
+}
+
+static int copy_level(struct walk *walk, unsigned depth, size_t to_top);
+
+static int copy_one(struct walk *walk, const char *name, unsigned depth, size_t to_top)
+{
+    size_t from_len = walk->from_len, to_len = walk->to_len;
+    struct stat st;
+    int r = 0;
+
+    if (!enter(walk, name))
+        return fault_plain(walk->fault, -ENAMETOOLONG, walk->from, "the path is too long");
+    if ((walk->options->follow ? stat : lstat)(walk->from, &st) < 0)
+        r = errno == ENOENT ? 0 : fail(walk->fault, walk->from, "cannot look at it");
+    else if (S_ISDIR(st.st_mode) && depth < COPY_DEPTH_MAX)
+        r = copy_level(walk, depth + 1, to_top);
+    else if (S_ISREG(st.st_mode))
+        r = copy_entry(walk, to_top);
+    walk->from_len = from_len;
+    walk->to_len = to_len;
+    walk->from[from_len] = walk->to[to_len] = '\0';
+    return r;
+}
+
+static int copy_level(struct walk *walk, unsigned depth, size_t to_top)
+{
+    _cleanup_(closedirp) DIR *dir = opendir(walk->from);
+    struct dirent *entry;
+    int r = 0;
+
+    if (!dir)
+        return fail(walk->fault, walk->from, "cannot open the folder");
+    while (r >= 0 && (entry = readdir(dir)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            r = copy_one(walk, entry->d_name, depth, to_top);
+    return r;
+}
+
+int copy_folder(const char *from, const char *to, const struct copy_options *options,
+                struct fault *fault)
+{
+    struct walk walk = {.options = options, .fault = fault};
+    int from_len = snprintf(walk.from, sizeof walk.from, "%s", from);
+    int to_len = snprintf(walk.to, sizeof walk.to, "%s", to);
+    int r;
+
+    if (from_len < 0 || (size_t)from_len >= sizeof walk.from || to_len < 0 ||
+        (size_t)to_len >= sizeof walk.to)
+        return fault_plain(fault, -ENAMETOOLONG, from, "the path is too long");
+    walk.from_len = walk.top_len = (size_t)from_len;
+    walk.to_len = (size_t)to_len;
+    r = make_folder(to, fault);
+    return r < 0 ? r : copy_level(&walk, 0, walk.to_len);
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/* strata merge: the folder that is made of all sources, whose bytes stay as they are. */
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/copy.h"
+#include "capture/guest_store.h"
+#include "cmd/cmd.h"
+#include "cmd/merge.h"
+#include "export/place.h"
+#include "format/ctf.h"
+#include "format/ftrace.h"
+
+#define PAIRS_NAME "clock-pairs"
+/* A clock that relates to the timeline by its rate alone is told by pairs so far apart, that what relation.h
+ * takes clocks to wander in between is nothing; but no more of them than that. */
+#define EVEN_PAIRS_NS INT64_C(10000000)
+#define EVEN_PAIRS_MAX 200000
+#define NUMBER_MAX_VALUE (INT64_MAX / 2)
+
+__extension__ typedef __int128 wide;
+
+struct folder {
+    struct merge *merge;
+    const char *path; /* where it grows */
+    struct fault fault;
+};
+
+static int no_memory(struct folder *folder)
+{
+    return fault_plain(&folder->fault, -ENOMEM, NULL, "out of memory");
+}
+
+/* "DIR/NAME" in the arena, or NULL. */
+static const char *join(struct merge *merge, const char *dir, const char *name)
+{
+    size_t size = strlen(dir) + strlen(name) + 2;
+    char *path = arena_alloc(&merge->arena, size);
+
+    if (path)
+        snprintf(path, size, "%s/%s", dir, name);
+    return path;
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Copies the file FROM to NAME in the source's folder; *RET gets its path in the result. */
+static int copy_to(struct folder *folder, const char *from, const char *source, const char *name,
+                   bool follow, const char **ret)
+{
+    struct copy_options options = {.link = folder->merge->options->link, .follow = follow};
+    const char *path = join(folder->merge, source, name);
+    const char *to = path ? join(folder->merge, folder->path, path) : NULL;
+
+    if (!to)
+        return no_memory(folder);
+    *ret = path;
+    return copy_file(from, to, &options, &folder->fault);
+}
+
+/* Another one that declares events, under its own name, or with a number where that is taken. */
+static int copy_events_file(struct folder *folder, const char *from,
+                            const struct merge_source *source, bool follow,
+                            struct manifest_source *out, const char **events)
+{
+    char name[64];
+    char place[4096];
+
+    snprintf(name, sizeof name, "%.40s", base_of(from));
+    snprintf(place, sizeof place, "%s/%s/%s", folder->path, source->name, name);
+    if (access(place, F_OK) == 0)
+        snprintf(name, sizeof name, "%.40s-%u", base_of(from), out->n_events + 2);
+    return copy_to(folder, from, source->name, name, follow, &events[out->n_events++]);
+}
+
+/* The files that declare events: of the folder that it comes from, those of --events, or those installed. */
+static int copy_events(struct folder *folder, const struct merge_source *source,
+                       struct manifest_source *out)
+{
+    const struct strings *given = &source->events;
+    const struct manifest_source *recorded = source->recorded;
+    char installed[TRACE_EVENTS_PATH_SIZE];
+    bool qemu =
+        strcmp(source->format, "simpletrace") == 0 || strcmp(source->format, "qemu-log") == 0;
+    bool takes = qemu || strcmp(source->format, "xentrace") == 0;
+    unsigned n = (recorded ? recorded->n_events : 0) + given->n + 1;
+    const char **events = arena_alloc(&folder->merge->arena, n * sizeof *events);
+    int r = 0;
+
+    if (!events)
+        return no_memory(folder);
+    out->events = events;
+    out->n_events = 0;
+    for (unsigned i = 0; recorded && i < recorded->n_events && r >= 0; i++) {
+        _cleanup_free_ char *from = NULL;
+
+        r = manifest_resolve(source->path, recorded->events[i], &from, &folder->fault);
+        if (r >= 0)
+            r = copy_events_file(folder, from, source, false, out, events);
+    }
+    for (unsigned i = 0; takes && i < given->n && r >= 0; i++)
+        r = copy_events_file(folder, given->items[i], source, true, out, events);
+    if (r >= 0 && qemu && out->n_events == 0 && trace_find_events(installed))
+        r = copy_events_file(folder, installed, source, true, out, events);
+    return r;
+}
+
+/* The pages and what decodes them, out of whatever they lie in. */
+static int copy_ftrace(struct folder *folder, const struct merge_source *source, const char *to)
+{
+    const struct open_options *open = &folder->merge->options->open;
+    struct copy_options options = {
+        .link = folder->merge->options->link, .follow = true, .takes = guest_store_takes};
+    _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
+    const char *tree, *symbols;
+    int r = ftrace_find(source->path, &files, &folder->fault);
+
+    if (r < 0 && open->tracefs) {
+        fault_clear(&folder->fault);
+        r = ftrace_files_add(&files, source->path, ftrace_cpu_of_path(source->path));
+    }
+    if (r < 0)
+        return fault_plain(&folder->fault, r, source->path, "cannot find its files");
+    tree = open->tracefs ? open->tracefs : files.tree;
+    symbols = open->kallsyms ? open->kallsyms : files.kallsyms;
+    r = copy_folder(tree, to, &options, &folder->fault);
+    options.takes = NULL;
+    for (unsigned i = 0; i < files.n_raws && r >= 0; i++) {
+        const char *ignored;
+        char name[32];
+
+        snprintf(name, sizeof name, "cpu%d.raw", MAX(files.raws[i].cpu, 0));
+        r = copy_to(folder, files.raws[i].path, source->name, name, true, &ignored);
+    }
+    if (r >= 0 && symbols) {
+        const char *place = join(folder->merge, to, "kallsyms");
+
+        if (!place)
+            return no_memory(folder);
+        if (open->kallsyms)
+            (void)unlink(place);
+        if (access(place, F_OK) < 0)
+            r = copy_file(symbols, place, &options, &folder->fault);
+    }
+    return r;
+}
+
+/* A capture by itself. */
+static int copy_bare(struct folder *folder, const struct merge_source *source,
+                     struct manifest_source *out)
+{
+    static const struct {
+        const char *format, *name;
+    } names[] = {{"simpletrace", "trace.simple"},
+                 {"qemu-log", "trace.log"},
+                 {"xentrace", "trace.raw"},
+                 {"trace.dat", "trace.dat"}};
+    struct copy_options options = {.link = folder->merge->options->link, .follow = true};
+    const char *to = join(folder->merge, folder->path, source->name);
+
+    if (!to)
+        return no_memory(folder);
+    out->kind = source->format;
+    out->path = source->name;
+    if (strcmp(source->format, "ftrace") == 0)
+        return copy_ftrace(folder, source, to);
+    if (is_folder(source->path))
+        return copy_folder(source->path, to, &options, &folder->fault);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(source->format, names[i].format) == 0)
+            return copy_to(folder, source->path, source->name, names[i].name, true, &out->path);
+    return copy_to(folder, source->path, source->name, "trace", true, &out->path);
+}
+
+/* What lies at the source's path, a file or a folder. */
+static int copy_recorded(struct folder *folder, const struct merge_source *source,
+                         struct manifest_source *out)
+{
+    struct copy_options options = {.link = folder->merge->options->link};
+    const char *to = join(folder->merge, folder->path, source->name);
+    _cleanup_free_ char *from = NULL;
+    int r = manifest_resolve(source->path, source->recorded->path, &from, &folder->fault);
+
+    if (r < 0)
+        return r;
+    if (!to)
+        return no_memory(folder);
+    if (!is_folder(from))
+        return copy_to(folder, from, source->name, base_of(source->recorded->path), false,
+                       &out->path);
+    out->path = source->name;
+    return copy_folder(from, to, &options, &folder->fault);
+}
+
+static bool put_pair(struct text *text, const struct relation_pair *pair,
+                     struct relation_pair *last)
+{
+    if (pair->host_ns < 0 || pair->ticks < 0 || pair->error_ns < 0 ||
+        pair->host_ns > NUMBER_MAX_VALUE || pair->ticks > NUMBER_MAX_VALUE ||
+        pair->error_ns > NUMBER_MAX_VALUE)
+        return false;
+    if (last->ticks >= 0 && (pair->host_ns <= last->host_ns || pair->ticks <= last->ticks))
+        return false;
+    text_printf(text, "%" PRId64 " %" PRId64 " %" PRId64 "\n", pair->host_ns, pair->ticks,
+                pair->error_ns);
+    *last = *pair;
+    return true;
+}
+
+/* The ticks of SOURCE at a time of its domain. */
+static int64_t ticks_at(const struct merge_source *source, int64_t time)
+{
+    const struct merge_counter *counter = &source->counter;
+    int64_t low = 0, high = NUMBER_MAX_VALUE;
+    int64_t ignored;
+
+    if (source->own.n == 0) {
+        wide ticks = (wide)time * (wide)counter->times / (wide)counter->by + counter->offset;
+
+        return ticks < 0 || ticks > NUMBER_MAX_VALUE ? -1 : (int64_t)ticks;
+    }
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (merge_domain_time(source, middle, &ignored) < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int compare_ticks(const void *pa, const void *pb)
+{
+    const int64_t *a = pa, *b = pb;
+
+    return (*a > *b) - (*a < *b);
+}
+
+/* At which ticks pairs of SOURCE and the timeline are told: where either of the two relations on the way bends;
+ * where there is none, evenly. */
+static int64_t *places(const struct merge *merge, const struct merge_source *source, size_t *ret_n)
+{
+    const struct relation *map = &merge->domains[source->domain].map;
+    bool even = source->own.n == 0 && map->n == 0;
+    int64_t first = source->first == TIME_UNKNOWN ? 0 : source->first;
+    int64_t last = source->last == TIME_UNKNOWN ? 0 : source->last;
+    uint64_t hz = source->clock.hz ? source->clock.hz : merge->domains[source->domain].hz;
+    int64_t step = MAX((int64_t)((wide)EVEN_PAIRS_NS * (wide)hz / NANOSECONDS), (int64_t)1);
+    size_t n = (size_t)source->own.n + map->n;
+    int64_t *ticks;
+    size_t done = 0;
+
+    if (even) {
+        /* A step more on either side; times are not below nothing. */
+        first = MAX(first - step, (int64_t)0);
+        last = MIN(last, NUMBER_MAX_VALUE - 2 * step) + 2 * step;
+        step = MAX(step, (last - first) / EVEN_PAIRS_MAX);
+        n = (size_t)((last - first) / step) + 1;
+    }
+    ticks = calloc(n, sizeof *ticks);
+    if (!ticks)
+        return NULL;
+    for (size_t i = 0; even && i < n; i++)
+        ticks[done++] = first + (int64_t)i * step;
+    for (unsigned i = 0; i < source->own.n; i++)
+        ticks[done++] = source->own.pairs[i].ticks;
+    for (unsigned i = 0; i < map->n; i++)
+        ticks[done++] = ticks_at(source, map->pairs[i].ticks);
+    qsort(ticks, n, sizeof *ticks, compare_ticks);
+    *ret_n = n;
+    return ticks;
+}
+
+/* A trace in CTF is read in ns, but its pairs are of what its clock counts (trace/host_time.c): that which is read
+ * as *TICKS, or the next, whose time *TICKS becomes. */
+static int64_t counted_ticks(const struct merge_source *source, int64_t *ticks)
+{
+    const struct origin *origin = source->trace->parts[0].origin;
+    int64_t low = 0, high = 1;
+
+    if (strcmp(source->format, "ctf") != 0)
+        return *ticks;
+    while (high < NUMBER_MAX_VALUE && ctf_time_of(origin, high) < *ticks) {
+        low = high;
+        high *= 2;
+    }
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (ctf_time_of(origin, middle) < *ticks)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *ticks = ctf_time_of(origin, low);
+    return low;
+}
+
+/* The file that relates SOURCE to the timeline. */
+static int write_pairs(struct folder *folder, const struct merge_source *source,
+                       struct manifest_source *out)
+{
+    struct merge *merge = folder->merge;
+    const struct merge_domain *domain = &merge->domains[source->domain];
+    const char *path = join(merge, source->name, PAIRS_NAME);
+    const char *to = path ? join(merge, folder->path, path) : NULL;
+    struct relation_pair last = {.ticks = -1};
+    _cleanup_free_ int64_t *ticks = NULL;
+    struct text text;
+    size_t n = 0, put = 0;
+    int fd, r;
+
+    if (!to)
+        return no_memory(folder);
+    ticks = places(merge, source, &n);
+    if (!ticks)
+        return no_memory(folder);
+    /* That of the folder it comes from, maybe by another name. */
+    (void)unlink(to);
+    fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return fault_plain(&folder->fault, -errno, to, "cannot make the file: %s", strerror(errno));
+    if (text_open_fd(&text, fd, (size_t)64 * 1024) < 0) {
+        close(fd);
+        return no_memory(folder);
+    }
+    if (domain->how) {
+        text_put_literal(&text, "# strata merge: by ");
+        text_put_str(&text, domain->how);
+        text_put_char(&text, '\n');
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct relation_pair pair;
+
+        if (ticks[i] < 0)
+            continue;
+        pair.ticks = counted_ticks(source, &ticks[i]);
+        pair.host_ns = merge_time(merge, source, ticks[i], &pair.error_ns);
+        if (source->own.n == 0 && domain->map.n == 0)
+            pair.error_ns = 1;
+        put += put_pair(&text, &pair, &last);
+    }
+    r = text_flush(&text);
+    text_done(&text);
+    if (close(fd) < 0 && r >= 0)
+        r = -errno;
+    if (r < 0)
+        return fault_plain(&folder->fault, r, to, "cannot write it: %s", strerror(-r));
+    if (put == 0)
+        return fault_plain(&folder->fault, -ERANGE, source->name,
+                           "its times cannot be told on the timeline: they would be before its "
+                           "beginning; take another --reference");
+    out->clock.pairs = path;
+    return 0;
+}
+
+/* How its clock relates to the timeline. */
+static int put_clock(struct folder *folder, const struct merge_source *source,
+                     struct manifest_source *out)
+{
+    const struct merge_domain *domain = &folder->merge->domains[source->domain];
+    bool same = domain->map.n == 0 && !domain->scaled && source->own.n == 0 &&
+                source->counter.offset == 0 && source->counter.times == source->counter.by;
+
+    out->clock = (struct manifest_clock){.name = source->clock.name, .hz = source->clock.hz};
+    if (!same)
+        return write_pairs(folder, source, out);
+    out->clock.host = true;
+    out->clock.hz = NANOSECONDS;
+    out->clock.error_ns = source->error_ns;
+    return 0;
+}
+
+/* What the user told of a Xen that no folder tells of. */
+static int put_xen(struct folder *folder, const struct merge_source *source,
+                   struct manifest_source *out)
+{
+    const struct open_options *open = &folder->merge->options->open;
+    struct manifest_xen *xen;
+
+    if (strcmp(source->format, "xentrace") != 0 || (!open->xen_version && !open->cpu_vendor))
+        return 0;
+    xen = arena_alloc(&folder->merge->arena, sizeof *xen);
+    if (!xen)
+        return no_memory(folder);
+    if (out->xen)
+        *xen = *out->xen;
+    if (open->xen_version)
+        xen->version = open->xen_version;
+    if (open->cpu_vendor)
+        xen->cpu_vendor = open_options_cpu_vendor(open);
+    out->xen = xen;
+    return 0;
+}
+
+static int put_source(struct folder *folder, const struct merge_source *source,
+                      const struct manifest_host *host, struct manifest_source *out)
+{
+    const char *to = join(folder->merge, folder->path, source->name);
+    int r;
+
+    if (!to)
+        return no_memory(folder);
+    if (source->recorded)
+        *out = *source->recorded;
+    else
+        *out = (struct manifest_source){.complete = true};
+    out->name = source->name;
+    out->layer = layer_name(source->layer);
+    out->host = host;
+    if (mkdir(to, 0777) < 0)
+        return fault_plain(&folder->fault, -errno, to, "cannot make the folder: %s",
+                           strerror(errno));
+    r = source->recorded ? copy_recorded(folder, source, out) : copy_bare(folder, source, out);
+    if (r >= 0)
+        r = copy_events(folder, source, out);
+    if (r >= 0)
+        r = put_xen(folder, source, out);
+    return r < 0 ? r : put_clock(folder, source, out);
+}
+
+static int fill(struct folder *folder)
+{
+    struct merge *merge = folder->merge;
+    const struct merge_domain *domain = &merge->domains[merge->sources[merge->reference].domain];
+    struct manifest_host host = {.boot_id = merge->boot_id, .name = domain->host};
+    struct manifest_source *sources = calloc(merge->n_sources, sizeof *sources);
+    struct manifest manifest = {.sources = sources, .n_sources = merge->n_sources};
+    int r = 0;
+
+    if (!sources)
+        return no_memory(folder);
+    for (unsigned i = 0; i < merge->n_sources && r >= 0; i++)
+        r = put_source(folder, &merge->sources[i], &host, &sources[i]);
+    if (r >= 0)
+        r = manifest_write(folder->path, &manifest, &folder->fault);
+    free(sources);
+    return r;
+}
+
+int merge_write(struct merge *merge)
+{
+    struct folder folder = {.merge = merge};
+    struct export_place place;
+    int r = export_place_open(EXPORT_FOLDER, merge->options->output, &place, &folder.fault);
+
+    if (r >= 0) {
+        folder.path = place.path;
+        r = fill(&folder);
+        if (r >= 0)
+            r = export_place_keep(&place, &folder.fault);
+        export_place_done(&place);
+    }
+    if (r < 0) {
+        fault_plain(&folder.fault, r, merge->options->output, "%s", strerror(-r));
+        cmd_fault(&folder.fault);
+    }
+    return r;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The inside of timeline/sync.c: the marks while they are looked at. */
+
+#include "timeline/sync.h"
+
+#define SYNC_PPM 1e-6
+
+/* A mark that is left out, and one that says less than most, which is no reason to do so. */
+#define SYNC_OUTSIDE 1
+#define SYNC_LATE 2
+
+/* Marks in their order by ticks, as distances from the first: doubles hold 104 days of ns exactly. */
+struct sync_work {
+    const struct sync_mark *marks;
+    size_t n;
+    double *x; /* ticks */
+    double *y; /* ns */
+    double *scratch;
+    uint8_t *outside; /* SYNC_OUTSIDE, SYNC_LATE */
+    double slope;     /* ns a tick */
+    double nominal;   /* the same as it is known, or 0 */
+    bool measured;
+};
+
+static inline double sync_span(const struct sync_work *work)
+{
+    return work->x[work->n - 1];
+}
+
+/* Adds the pair at X, of an offset NS from the first mark, wrong by ERROR at most, where relation.h takes it: pairs
+ * ascend. There is room for it. */
+void sync_put_pair(const struct sync_work *work, struct sync *sync, double x, double ns,
+                   double error);
+
+/* Whether marks that are not left out are in both orders. */
+bool sync_has_both_orders(const struct sync_work *work);
+
+/* Relates by what marks in both orders say: the offset lies between. 1; 0: at an unknown rate they are too few for
+ * a bound; -EINVAL with FAULT: they contradict each other; -ENOMEM. */
+int sync_bound(struct sync_work *work, struct sync *sync, struct fault *fault);

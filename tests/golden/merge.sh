@@ -1,0 +1,258 @@
+#!/bin/sh
+# strata merge: captures taken apart, by events that both saw, by their counter, by their host; what is told of
+# that is true, and the folder that is made shows it.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+# refused STATUS TEXT ARGUMENT...: how it ends, and what is told.
+refused() {
+    status=0
+    want=$1
+    text=$2
+    shift 2
+    "$strata" merge "$@" >out 2>err || status=$?
+    [ "$status" -eq "$want" ] || fail "$*: status $status: $(cat err)"
+    grep -qF -- "$text" err || fail "$*: no '$text' in: $(cat err)"
+}
+
+# tells TEXT ARGUMENT...: what is told where it ends well.
+tells() {
+    text=$1
+    shift
+    "$strata" merge "$@" >told 2>err || fail "$*: $(cat err)"
+    grep -q -- "$text" told || fail "$*: no '$text' in: $(cat told)"
+}
+
+ftrace() { # NAME FOLDER
+    mkdir "$2"
+    for cpu in 0 1; do
+        xz -dc "$DATA/ftrace/$1/cpu$cpu.raw.xz" >"$2/cpu$cpu.raw"
+    done
+    tar -C "$2" -xJf "$DATA/ftrace/$1/guest.tar.xz"
+}
+ftrace guest-local-clock guest
+ftrace guest-tsc-clock tsc
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
+
+# A VMM's log of what a real guest did: its clock ran faster by 25 ppm, and each saw what the other did some
+# microseconds later.
+cat >trace-events <<'END'
+marker(int n, int count) "n %d count %d"
+poke(int n) "n %d"
+END
+cat >make.py <<'END'
+import json, random, sys
+
+random.seed(7)
+T0, G0, RATE = 1795246302000000000, 4600000000, 1 + 25e-6
+lines = []
+n = {"sys_enter_write": 0, "sys_exit_read": 0}
+for line in sys.stdin:
+    event = json.loads(line)
+    name = event.get("event")
+    if name not in n:
+        continue
+    at = T0 + (event["time_ns"] - G0) * RATE
+    way = 3000 + random.expovariate(1 / 5000)
+    if name == "sys_enter_write":
+        lines.append((int(at + way), "marker n %d count %d" % (n[name], event["fields"]["count"])))
+    else:
+        lines.append((int(at - way), "poke n %d" % n[name]))
+    n[name] += 1
+for at, text in lines:
+    print("4711@%d.%06d:%s" % (at // 10**9, at % 10**9 // 1000, text))
+END
+"$strata" report -f json guest 2>err | python3 make.py >vm.log
+[ "$(grep -c marker vm.log)" -eq 1371 ]
+
+# ---- Events in both orders: a bound that holds ----
+
+tells 'by events in both orders' --events trace-events vm.log guest -o both \
+    -s 'guest:sys_enter_write < vm:marker' -s 'vm:poke < guest:sys_exit_read'
+cat >check.py <<'END'
+import json, re, sys
+
+def ns(text):
+    number, unit = re.match(r"([\d.]+)(ns|us|ms|s)$", text).groups()
+    return float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+
+told, before, after = (open(name).read() for name in sys.argv[1:4])
+least, most = re.search(r"error at most (\S+) to (\S+), by events in both orders", told).groups()
+drift, around = map(float, re.search(r"drift ([-+][\d.]+) ppm, give or take ([\d.]+)", told).groups())
+assert abs(drift - 25) <= around < 500, drift
+assert ns(least) < 15000, least
+# The clocks may wander by 20 ppm of 70 ms besides.
+bound = ns(most) * 1.01 + 1500
+before = [json.loads(line) for line in before.splitlines()]
+after = [json.loads(line) for line in after.splitlines()]
+times = [event["time_ns"] for event in after]
+assert times == sorted(times)
+after = [event for event in after if event["layer"] == "guest" and "event" in event]
+before = [event for event in before if "event" in event]
+assert len(before) == len(after) == 14396
+for a, b in zip(before, after):
+    assert a["event"] == b["event"]
+    truth = 1795246302000000000 + (a["time_ns"] - 4600000000) * (1 + 25e-6)
+    assert abs(b["time_ns"] - truth) <= bound, (a, b, truth)
+END
+"$strata" report -f json guest 2>err >before
+"$strata" report -f json both 2>err >after
+python3 check.py told before after
+# What declares the events went with it.
+"$strata" report -e marker -n 1 both 2>err | grep -q 'marker: n 0 count 63'
+"$strata" info both 2>err | grep -q 'related to .* the timeline of strata merge, by .* pairs'
+grep -q '^# strata merge: by ' both/guest/clock-pairs
+
+# ---- Events in one order, in none; told, not made ----
+
+tells 'the fastest, which is taken to have taken no time' --events trace-events vm.log guest \
+    -s 'guest:sys_enter_write < vm:marker'
+tells '^G  by 1371 common events of V, matched in their order' --events trace-events V=vm.log G=guest \
+    -s 'sys_enter_write = marker'
+grep -q 'a delay that all of them have in common cannot be seen' told
+# The one that is named is the timeline.
+tells '^guest  the reference: the timeline is its clock, local' --events trace-events vm.log guest -r guest \
+    -s 'guest:sys_enter_write = vmm:marker'
+
+# Some are missing on one side, and a text tells which.
+awk '!/marker/ || NR % 7' vm.log >fewer.log
+tells 'common events of vm, matched by their text' --events trace-events vm.log fewer.log \
+    -s 'vm:marker~n (\d+) = fewer:marker~n (\w+) count'
+grep -q 'offset +0.000000000 s, drift +0.000 ppm' told
+# Times between them do, too, where they are exact and come irregularly.
+tells 'matched by the times between them' --events trace-events vm.log fewer.log \
+    -s 'vm:marker~n = fewer:marker~n'
+grep -q 'offset +0.000000000 s' told
+
+# ---- A clock whose rate nobody knows ----
+
+"$strata" report -f json -e vmexit xen.raw 2>err | python3 -c '
+import json, sys
+for line in sys.stdin:
+    event = json.loads(line)
+    if "event" in event:
+        ns = 1795246302000000000 + (event["ticks"] - 40000000000) * 10 // 24
+        print("1@%d.%06d:poke n 1" % (ns // 10**9, ns % 10**9 // 1000))' >xen.log
+tells '^xen .*matched in their order' --events log=trace-events log=xen.log xen.raw -s 'vmexit = poke' -o rates
+grep -Eq '2(400000[0-9]{3}|399999[0-9]{3})\.[0-9]* ticks a second' told || fail "$(cat told)"
+"$strata" report -e vmexit -e poke rates 2>err | grep -v LOST | head -n 2 >first
+grep -q vmexit first && grep -q poke first || fail "$(cat first)"
+
+# ---- One counter ----
+
+refused 1 'give --cpu-hz' xen.raw tsc --tsc xen,tsc
+tells '^tsc  by the same clock as xen' --cpu-hz 2.4G xen.raw tsc --tsc 'xen,tsc=-1000000000*1/2' --xen 4.17 \
+    --cpu-vendor amd -o counter
+"$strata" report -f json tsc 2>err >before
+"$strata" report -f json counter 2>err >after
+python3 - before after <<'END'
+import json, sys
+
+before, after = ([json.loads(line) for line in open(name)] for name in sys.argv[1:])
+after = [event for event in after if event["layer"] == "guest"]
+assert len(after) == len(before) > 14000
+for a, b in zip(before, after):
+    truth = (a["ticks"] + 1000000000) * 2 / 2.4
+    assert abs(b["time_ns"] - truth) < 300, (a, b, truth)
+END
+"$strata" report -e vmexit counter 2>err | grep -v LOST | head -n 1 | grep -q 'reason=ioio'
+refused 1 'no time stamp counter' --cpu-hz 2.4G xen.raw guest --tsc xen,guest
+refused 1 'wants NAME[=OFFSET[*RATIO]]' --cpu-hz 2.4G xen.raw tsc --tsc 'xen,tsc=1*x'
+refused 1 'names one source alone' --cpu-hz 2.4G xen.raw tsc --tsc xen
+
+# ---- One host ----
+
+folder() { # NAME BOOT_ID
+    mkdir -p "$1/vmm"
+    cp vm.log "$1/vmm/trace.log"
+    cp trace-events "$1/vmm/trace-events"
+    # The host's clock was 5000 s at T0.
+    echo '5000000000000 1795246302000000000 1000' >"$1/vmm/clock-pairs"
+    echo '6000000000000 1795247302000000000 1000' >>"$1/vmm/clock-pairs"
+    cat >"$1/trace.json" <<END
+{"format": "strata-trace", "version": 1, "sources": [
+ {"name": "qemu", "kind": "qemu-log", "layer": "vmm", "path": "vmm/trace.log", "events": ["vmm/trace-events"],
+  "clock": {"name": "realtime", "hz": 1000000000, "pairs": "vmm/clock-pairs"},
+  "host": {"boot_id": "$2", "name": "build7"}, "complete": true}]}
+END
+}
+folder one b1
+folder two b1
+folder three b2
+tells '^qemu-2  of the same host as qemu' one two -o same
+[ "$("$strata" report -e marker -n 2 same | grep -c '^5000\.0078')" -eq 2 ]
+[ "$(grep -c '"boot_id": "b1"' same/trace.json)" -eq 2 ]
+refused 1 'nothing relates its clock' one three
+refused 1 'another host' one three --same-host qemu,qemu-2
+
+# Two hosts: one event that both saw brings all of the other host's along.
+tells '^two    by 1371 common events of qemu' one two=three guest -o hosts --link \
+    -s 'qemu:marker~n (\d+) = two:marker~n (\d+)' -s 'sys_enter_write = two:marker'
+[ "$("$strata" report -e marker -n 4 hosts 2>err | grep -c '^5000\.0078.*marker')" -eq 2 ]
+"$strata" report -e sys_enter_write hosts 2>err | grep -v LOST | head -n 1 | grep -q '^5000\.0078'
+# What is said although all is related already is checked.
+tells '^1371 common events (.*): those of qemu-2 are 0.0 to 0.0 us later than those of qemu$' one two \
+    -s 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)'
+
+# A capture that does not tell of its host: the user does.
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >disk.trace
+refused 1 '--same-host=qemu,disk' one disk.trace
+tells '^disk  of the same host as qemu' one disk.trace --same-host qemu,disk -o one-host
+"$strata" report -n 1 one-host | grep -q '^5000\.00'
+
+# A trace that was merged is one as any other.
+tells '^again-guest  of the same host as vm' both again=both -o twice --link
+
+# ---- Files ----
+
+tells common --events trace-events vm.log guest -s 'guest:sys_enter_write = vm:marker' --link -o linked
+[ "$(stat -c %i vm.log)" = "$(stat -c %i linked/vm/trace.log)" ]
+before=$(cksum <three/vmm/clock-pairs)
+tells common one three --link -s 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)' -o linked2
+[ "$(cksum <three/vmm/clock-pairs)" = "$before" ]
+refused 1 'is there already' --events trace-events vm.log guest -s 'guest:sys_enter_write = vm:marker' -o linked
+[ "$(find . -name 'linked.*')" = "" ]
+# Nothing is left of one that failed.
+tells host one two -o fine
+chmod a-r two/vmm/trace-events
+cp -r one broken
+rm broken/vmm/trace-events
+status=0
+"$strata" merge broken two -o never >out 2>err || status=$?
+[ "$status" -eq 1 ]
+[ "$(find . -name 'never*')" = "" ]
+
+# ---- What is wrong ----
+
+refused 2 'PATH is missing'
+refused 1 'cannot be merged' - guest
+refused 1 'nothing relates its clock (local) to that of vm' vm.log guest
+refused 1 "no event 'nothing' in guest" vm.log guest -s 'guest:nothing = vm:marker'
+refused 1 "no event 'marker' matches 'x'" --events trace-events vm.log guest -s 'guest:sys_enter = vm:marker~x'
+refused 1 "'marker' is in several sources, vm, fewer" --events trace-events vm.log fewer.log guest \
+    -s 'guest:sys_enter = marker'
+refused 1 'both sides are of vm' --events trace-events vm.log -s 'vm:marker = vm:poke'
+refused 1 'no source of the layer hypervisor' vm.log guest -s 'hypervisor:a = vm:b'
+refused 1 'wants '"'A-EVENT[~TEXT] = B-EVENT[~TEXT]'" vm.log guest -s 'guest:a'
+refused 1 'is not a regular expression' vm.log guest -s 'guest:a~( = vm:b'
+refused 1 'parentheses in the TEXT of one side alone' vm.log guest -s 'guest:a~(x) = vm:b'
+refused 1 'names no event' vm.log guest -s 'guest: = vm:b'
+refused 1 'there is no source' vm.log guest -r nobody
+refused 1 'there is no source' vm.log guest --same-host nobody
+refused 1 'wants NAME=LAYER' vm.log guest -l guest=cellar
+refused 1 'a name consists of' 'v m=vm.log' guest
+refused 1 'they do not belong together' --events trace-events vm.log guest -s 'guest:sched_switch = vm:poke'
+# One event tells an offset, and no drift.
+grep -m 1 marker vm.log >single.log
+tells 'drift not known: taken to be within 500 ppm' --events trace-events single.log vm.log \
+    -s 'single:marker~n (\d+) = vm:marker~n (\d+)'
+grep -q 'error not known: there is one event' told
