@@ -65,6 +65,11 @@ static inline int64_t sign_extend(uint64_t v, unsigned size)
     return (int64_t)(v << unused) >> unused;
 }
 
+static inline void store_u16(void *p, uint16_t v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
 static inline void store_u32(void *p, uint32_t v)
 {
     memcpy(p, &v, sizeof v);

@@ -40,7 +40,7 @@ static int parse_format(void *member, const char *value, struct fault *fault)
 
 static const struct option output_options[] = {
     /* The names of export_formats. */
-    {OPTION_PARSED, 't', "to", "chrome|csv|ctf|perfetto|simpletrace|sqlite|trace-events",
+    {OPTION_PARSED, 't', "to", "chrome|csv|ctf|perfetto|simpletrace|sqlite|trace.dat|trace-events",
      "the format to write", MEMBER(format), .parse = parse_format},
     {OPTION_STRING, 'o', "output", "PATH",
      "the file or folder to write; standard output if not\n"

@@ -252,6 +252,38 @@ const char *kernel_events_printk(const struct kernel_events *events, uint64_t ad
     return found->s;
 }
 
+int kernel_events_format(struct kernel_events *events, uint16_t id, char **ret_text,
+                         size_t *ret_len)
+{
+    struct kernel_format format;
+    char *text;
+    int r = events->formats->format(events->formats, id, &format);
+
+    if (r < 0)
+        return r;
+    text = malloc(format.len + 1);
+    if (!text)
+        return -ENOMEM;
+    memcpy(text, format.text, format.len + 1);
+    *ret_text = text;
+    *ret_len = format.len;
+    return 0;
+}
+
+int kernel_events_kallsyms(struct kernel_events *events, char **ret_text, size_t *ret_len)
+{
+    return events->formats->kallsyms(events->formats, ret_text, ret_len);
+}
+
+void kernel_events_each_printk(const struct kernel_events *events,
+                               void (*put)(void *arg, uint64_t address, const char *s, size_t len),
+                               void *arg)
+{
+    for (size_t i = 0; i < events->printk.n_entries; i++)
+        put(arg, events->printk.entries[i].key, events->printk.entries[i].s,
+            events->printk.entries[i].len);
+}
+
 const struct kernel_text *kernel_events_packed(struct kernel_events *events, uint64_t address)
 {
     const struct packed *known = map_get(&events->packed, address);

@@ -96,6 +96,15 @@ static inline const struct event_class *kernel_events_class(struct kernel_events
     return kernel_events_make(events, id);
 }
 
+/* The texts themselves, from malloc with a NUL behind: an event's format, symbols. -ENOENT. */
+int kernel_events_format(struct kernel_events *events, uint16_t id, char **ret_text,
+                         size_t *ret_len);
+int kernel_events_kallsyms(struct kernel_events *events, char **ret_text, size_t *ret_len);
+/* Calls PUT for all that kernel_events_printk() knows, ascending by address. */
+void kernel_events_each_printk(const struct kernel_events *events,
+                               void (*put)(void *arg, uint64_t address, const char *s, size_t len),
+                               void *arg);
+
 /* For kernel text (declare/kernel_text.c): the symbol at an address; see kernel_symbols_find(). */
 const char *kernel_events_symbol(struct kernel_events *events, uint64_t address, size_t *ret_len,
                                  uint64_t *ret_start);

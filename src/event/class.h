@@ -13,6 +13,7 @@
 #include "event/clock.h"
 
 struct item;
+struct origin_kernel;
 struct text;
 struct text_program;
 
@@ -115,6 +116,7 @@ struct origin {
     const char *(*task_name)(const struct origin *origin, int32_t pid);
     /* Writes the name of the vCPU of an event ("d0v1"); NULL: plain number. */
     void (*put_vcpu)(const struct origin *origin, int32_t vcpu, struct text *text);
+    const struct origin_kernel *kernel; /* event/kernel.h; NULL: not of a Linux kernel */
 };
 
 struct event_class {

@@ -10,6 +10,7 @@
     F("perfetto", EXPORT_STREAM, true, export_perfetto_open) \
     F("simpletrace", EXPORT_STREAM, true, export_simpletrace_open) \
     F("sqlite", EXPORT_FILE, true, export_sqlite_open) \
+    F("trace.dat", EXPORT_FILE, true, export_trace_dat_open) \
     F("trace-events", EXPORT_STREAM, false, export_trace_events_open)
 /* clang-format on */
 

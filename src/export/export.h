@@ -91,6 +91,8 @@ int export_simpletrace_open(const struct export_options *options, struct export 
                             struct fault *fault);
 int export_sqlite_open(const struct export_options *options, struct export **ret_export,
                        struct fault *fault);
+int export_trace_dat_open(const struct export_options *options, struct export **ret_export,
+                          struct fault *fault);
 int export_trace_events_open(const struct export_options *options, struct export **ret_export,
                              struct fault *fault);
 

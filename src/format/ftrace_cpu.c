@@ -3,11 +3,14 @@
 
 #include <stdio.h>
 
+#include "event/kernel.h"
+
 /* Items per run: a page of 4 KB holds at most 340 of the shortest real events. */
 #define RUN_MAX 384
 
 struct ftrace_origin {
     struct origin origin;
+    struct origin_kernel kernel;
     struct kernel_events *events;
 };
 
@@ -32,9 +35,31 @@ struct ftrace_cpu {
     struct item items[RUN_MAX];
 };
 
+static struct kernel_events *events_of(const struct origin *origin)
+{
+    return container_of(origin, struct ftrace_origin, origin)->events;
+}
+
 static const char *task_name(const struct origin *origin, int32_t pid)
 {
-    return kernel_events_task(container_of(origin, struct ftrace_origin, origin)->events, pid);
+    return kernel_events_task(events_of(origin), pid);
+}
+
+static int get_format(const struct origin *origin, uint16_t id, char **ret_text, size_t *ret_len)
+{
+    return kernel_events_format(events_of(origin), id, ret_text, ret_len);
+}
+
+static int get_kallsyms(const struct origin *origin, char **ret_text, size_t *ret_len)
+{
+    return kernel_events_kallsyms(events_of(origin), ret_text, ret_len);
+}
+
+static void each_string(const struct origin *origin,
+                        void (*put)(void *arg, uint64_t address, const char *s, size_t len),
+                        void *arg)
+{
+    kernel_events_each_printk(events_of(origin), put, arg);
 }
 
 int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
@@ -51,6 +76,15 @@ int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
     }
     copy->origin = *origin;
     copy->origin.task_name = task_name;
+    copy->origin.kernel = &copy->kernel;
+    copy->kernel = (struct origin_kernel){
+        .big_endian = layout->big_endian,
+        .long_size = layout->long_size,
+        .type_offset = kernel_events_common(events)->type_offset,
+        .format = get_format,
+        .kallsyms = get_kallsyms,
+        .strings = each_string,
+    };
     copy->events = events;
     kernel_events_set_origin(events, &copy->origin);
     *capture = (struct ftrace_capture){

@@ -1,0 +1,142 @@
+#!/bin/sh
+# strata export --to trace.dat: event by event as trace-cmd shows it, and as strata reads it.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+command -v trace-cmd >/dev/null || exit 77
+
+fail() {
+    echo "export_trace_dat: $*" >&2
+    exit 1
+}
+
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
+tar -xf "$DATA/ctf/lttng-ust.tar.xz"
+for clock in local tsc; do
+    mkdir $clock
+    tar -C $clock -xf "$DATA/ftrace/guest-$clock-clock/guest.tar.xz"
+    for cpu in 0 1; do
+        xz -dc "$DATA/ftrace/guest-$clock-clock/cpu$cpu.raw.xz" >$clock/cpu$cpu.raw
+    done
+done
+
+# ---- a kernel's trace: trace-cmd and strata show the same of the pages and of what was exported ----
+# The second guest ran the same kernel at the same addresses; its own table was not saved.
+cp local/guest/proc/kallsyms tsc/guest/proc/
+# What `trace-cmd restore` makes does not say that times are ticks.
+words() { sed -E 's/(\] +[0-9]+)\.([0-9]{9}:)/\1\2/' "$1" | tr -s ' '; }
+for clock in local tsc; do
+    trace-cmd restore -c -t $clock/guest -k $clock/guest/proc/kallsyms -o head.dat >out 2>&1
+    trace-cmd restore -i head.dat -o pages.dat $clock/cpu0.raw $clock/cpu1.raw >out 2>&1
+    trace-cmd report -t pages.dat 2>err >restored
+    words restored >expected
+    "$strata" export --to trace.dat -o export.dat $clock 2>err
+    trace-cmd report -t export.dat 2>err >exported
+    [ $clock = tsc ] || cmp restored exported || fail "trace-cmd shows another trace"
+    words exported >shown
+    [ "$(wc -l <expected)" -gt 10000 ] && cmp expected shown || fail "trace-cmd shows another trace of $clock"
+    "$strata" report $clock >expected 2>err
+    "$strata" report export.dat >shown 2>err
+    cmp expected shown || fail "strata shows another trace of $clock"
+    # Again, as a trace.dat.
+    "$strata" export --to trace.dat -o again.dat export.dat 2>err
+    cmp export.dat again.dat || fail "an export of an export differs"
+done
+"$strata" report -e 'sched:*' --cpu 1 --from +0.02 local >expected 2>err
+"$strata" export --to trace.dat -e 'sched:*' --cpu 1 --from +0.02 -o export.dat local 2>err
+"$strata" report export.dat >shown 2>err
+[ -s expected ] && cmp expected shown || fail "selection"
+
+# Two kernels: a number that is another event in the second one, a thread that is another one.
+cp -r local other
+sed -i 's/==>/=>/' other/guest/events/sched/sched_switch/format
+sed -i 's/^157 .*/157 other/' other/guest/saved_cmdlines
+for event in sched_switch sched_waking; do
+    for kernel in local other; do
+        "$strata" report -e $event $kernel 2>err | sed -n 's/.*: prev_comm/prev_comm/p; s/.*: comm/comm/p'
+    done | sort
+done >expected
+"$strata" export --to trace.dat -o export.dat local other -e sched_switch,sched_waking 2>err
+# The buffer's name stands before what was dropped, where something was.
+trace-cmd report -N export.dat 2>err | sed '/DROPPED]$/{N;s/CPU.*\n//;}' >report
+sed -n 's/.*sched_[a-z]*: *//p' report >texts
+for event in prev_comm comm; do
+    grep "^$event" texts | sort
+done | cmp expected - || fail "two kernels' events"
+grep -q '^guest: .*\[00[01]\].* => ' report && grep -q '^guest: *ls|other-157 ' report && ! grep '^ .* => ' report ||
+    fail "two kernels' buffers"
+
+# ---- all others ----
+# compare CAPTURE... [OPTION...]: exported and reported with the same.
+compare() {
+    "$strata" export --to trace.dat -o export.dat "$@" 2>err
+    "$strata" report -f json "$@" >report 2>err
+    "$strata" report -f json export.dat >again 2>err
+    trace-cmd report -R -t export.dat >shown 2>err || fail "$*: $(cat err)"
+    python3 "$here/export_trace_dat.py" report shown again || fail "$* differs"
+}
+compare boot.trace
+compare lttng-ust
+compare xen.raw -n 30000
+compare xen.raw --cpu 1 -n 5000 --cpu-hz 2.4G
+cp boot.trace again.trace
+compare boot.trace again.trace -n 2000
+trace-cmd report export.dat 2>err | grep -q '^vmm: ' || fail "the second source is no buffer of its own"
+
+# The text of QEMU's events is QEMU's.
+"$strata" report boot.trace | sed 's/ \[---\] *[0-9]* / /' >expected
+"$strata" export --to trace.dat -o export.dat boot.trace
+trace-cmd report -t export.dat 2>err | sed -n 's/^.*\] *\([0-9.]*: [a-z]\)/\1/p' | sed -E 's/: (\w+): */ \1: /' >shown
+tr -s ' ' <expected | sed 's/ $//' >expected.words
+tr -s ' ' <shown | sed 's/ $//' | cmp expected.words - || fail "trace-cmd shows other texts"
+
+# Long texts, times far apart and before 0, threads, strange names: a simpletrace file of all.
+python3 - <<'END'
+import random, struct
+random.seed(7)
+names = [b"a_text", b"common_pid", b"numbers", b"nothing"]
+with open("made.events", "w") as declared:
+    print('a_text(int64_t n, const char *s, int32_t common_pid) "%" PRId64 " 100%% of \\"%s\\" %d"', file=declared)
+    print('common_pid(uint8_t a, uint16_t b, uint32_t c, uint64_t d) "%02x %04x %#x %20" PRIu64 "|"', file=declared)
+    print('numbers(int8_t a, int16_t b, int32_t c, void *d) "%d %5d %-8d| %p"', file=declared)
+    print('nothing(void) ""', file=declared)
+with open("made.trace", "wb") as f:
+    f.write(struct.pack("=QQQ", 2**64 - 1, 0xF2B177CB0AA429B4, 4))
+    for i, name in enumerate(names):
+        f.write(struct.pack("=QQI", 0, i, len(name)) + name)
+    time = 5
+    for i in range(3000):
+        kind = random.randrange(4)
+        args = [lambda: struct.pack("=qI", -i, n) + bytes(random.choices(b"abc %", k=n)) + struct.pack("=q", i),
+                lambda: struct.pack("=4Q", i % 256, 65535 - i, 2**32 - 1 - i, 2**64 - 1 - i),
+                lambda: struct.pack("=4q", i % 256 - 128, -i, i - 2**31, -i),
+                lambda: b""]
+        n = random.choice([0, 1, 100, 111, 112, 113, random.randrange(9000), 30000 if i % 500 == 0 else 3])
+        time += random.choice([0, 1, 1000, 2**27 - 1, 2**27, 2**40, 2**59 // 3000])
+        args = args[kind]()
+        f.write(struct.pack("=QQQII", 1, kind, time, 24 + len(args), random.randrange(5)) + args)
+END
+compare --events made.events made.trace
+
+# Nothing selected, and what cannot be.
+"$strata" export --to trace.dat -o none.dat -e nosuch boot.trace 2>err
+[ -z "$(trace-cmd report none.dat 2>/dev/null | grep -v '^cpus=1$\|^CPU 0 is empty$')" ] || fail "nothing selected"
+[ -z "$("$strata" report none.dat)" ] || fail "nothing selected, as strata reads it"
+status=0
+"$strata" export --to trace.dat boot.trace >out 2>err || status=$?
+[ $status -eq 2 ] && grep -q 'name it by --output' err || fail "standard output: $(cat err)"
+
+# No room: told, and nothing is left.
+mkdir small
+(
+    trap '' XFSZ
+    ulimit -f 1000
+    exec "$strata" export --to trace.dat -o small/export.dat boot.trace 2>err
+) && fail "a file larger than is allowed"
+grep -q '^strata: small/export.dat: cannot write: File too large' err || fail "no room: $(cat err)"
+[ -z "$(ls -A small)" ] || fail "no room: leaves $(ls -A small)"
