@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/* What records a virtual machine monitor, piece by piece; with a real one: tests/golden/record_vm.sh. */
+#include "cmocka_all.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+#include "vmm/arguments.h"
+#include "vmm/child.h"
+#include "vmm/log.h"
+#include "vmm/monitor.h"
+#include "vmm/probe.h"
+#include "vmm/runtime.h"
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/strata-vmm-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    char command[128];
+
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static const char *in_folder(const char *name, char buf[128])
+{
+    snprintf(buf, 128, "%s/%s", folder, name);
+    return buf;
+}
+
+/* What is in the file NAME of the folder, into BUF. */
+static const char *content(const char *name, char *buf, size_t size)
+{
+    char path[128];
+    int fd = open(in_folder(name, path), O_RDONLY);
+    ssize_t n = read(fd, buf, size - 1);
+
+    assert_true(fd >= 0 && n >= 0);
+    close(fd);
+    buf[n] = '\0';
+    return buf;
+}
+
+/* ---- The command line ---- */
+
+#define ARGUMENTS(...)                                          \
+    const char *argv[] = {"qemu-system-x86_64", ##__VA_ARGS__}; \
+    struct vmm_arguments arguments;                             \
+    vmm_arguments_read(argv, (unsigned)ARRAY_SIZE(argv), &arguments)
+
+static void arguments_are_read(void **state)
+{
+    ARGUMENTS("-machine", "accel=tcg,type=q35", "--daemonize", "-D", "my.log", "-msg",
+              "guest-name=on,timestamp=off", "-d", "in_asm", "-name", "x,debug-threads=off");
+    assert_true(arguments.daemonize);
+    assert_string_equal(arguments.log, "my.log");
+    assert_string_equal(arguments.message, "guest-name=on,timestamp=off");
+    assert_true(arguments.logs);
+    assert_true(arguments.names_threads);
+    assert_int_equal(arguments.machine_len, 3);
+    assert_memory_equal(arguments.machine, "q35", 3);
+}
+
+/* What follows an option that takes text is none. */
+static void words_of_a_guest_are_no_options(void **state)
+{
+    ARGUMENTS("-append", "-daemonize", "-nographic", "-kernel", "-D", "disk", "-trace", "-qmp_*",
+              "-S", "-D");
+    assert_false(arguments.daemonize);
+    assert_null(arguments.log);
+    assert_true(arguments.logs);
+}
+
+static void serial_device_is_of_the_machine(void **state)
+{
+    {
+        ARGUMENTS("-M", "q35");
+        assert_string_equal(vmm_serial_device(&arguments), "virtio-serial-pci");
+    }
+    {
+        ARGUMENTS("-M", "microvm,rtc=on");
+        assert_string_equal(vmm_serial_device(&arguments), "virtio-serial-device");
+    }
+    {
+        ARGUMENTS("-machine", "none");
+        assert_null(vmm_serial_device(&arguments));
+    }
+    {
+        ARGUMENTS("-m", "64");
+        argv[0] = "/usr/bin/qemu-system-s390x";
+        assert_string_equal(vmm_serial_device(&arguments), "virtio-serial-ccw");
+    }
+}
+
+/* The words, with spaces between. */
+static char *built(const struct vmm_arguments *arguments, const struct vmm_additions *additions,
+                   struct arena *arena)
+{
+    struct text text = TEXT_IN_MEMORY;
+    struct fault fault = {0};
+    char **argv;
+    unsigned n;
+
+    assert_int_equal(vmm_arguments_build(arguments, additions, arena, &argv, &n, &fault), 0);
+    assert_null(argv[n]);
+    for (unsigned i = 0; i < n; i++)
+        text_printf(&text, "%s%s", i ? " " : "", argv[i]);
+    text_put_char(&text, '\0');
+    assert_int_equal(text.error, 0);
+    return text.start;
+}
+
+static void command_line_is_added_to(void **state)
+{
+    static const char *const events[] = {"pci_*", "-pci_cfg_*"};
+    struct arena arena = {0};
+    ARGUMENTS("-msg", "timestamp=off,guest-name=on", "disk");
+    struct vmm_additions additions = {
+        .events = events, .n_events = 2, .log = "/run/log", .monitor = -1};
+    char *line = built(&arguments, &additions, &arena);
+
+    /* -msg forgets what the one before said. */
+    assert_string_equal(line, "qemu-system-x86_64 -msg timestamp=off,guest-name=on disk "
+                              "-trace enable=pci_* -trace enable=-pci_cfg_* -D /run/log "
+                              "-msg timestamp=on,guest-name=on -name debug-threads=on");
+    free(line);
+    additions = (struct vmm_additions){.simple = "/a,b/trace", .monitor = -1};
+    line = built(&arguments, &additions, &arena);
+    assert_non_null(strstr(line, " -trace file=/a,,b/trace"));
+    free(line);
+    arena_done(&arena);
+}
+
+static void config_has_monitors_and_port(void **state)
+{
+    struct arena arena = {0};
+    char path[128], text[2048];
+    ARGUMENTS("-M", "microvm");
+    struct vmm_additions additions = {.config = in_folder("config", path),
+                                      .monitor = 7,
+                                      .control = "/run/qmp",
+                                      .port = "/run/agent"};
+    char *line = built(&arguments, &additions, &arena);
+
+    assert_non_null(strstr(line, " -readconfig /tmp/"));
+    content("config", text, sizeof text);
+    assert_non_null(strstr(text, "fd = \"7\""));
+    assert_non_null(strstr(text, "path = \"/run/qmp\""));
+    assert_non_null(strstr(text, "driver = \"virtio-serial-device\""));
+    assert_non_null(strstr(text, "name = \"org.strata.agent\""));
+    free(line);
+    unlink(path);
+    arena_done(&arena);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    struct arena arena = {0};
+    struct vmm_additions additions = {.monitor = -1, .port = "/run/agent"};
+    struct fault fault = {0};
+    char **argv_built;
+    unsigned n;
+
+    {
+        ARGUMENTS("-daemonize");
+        assert_int_equal(
+            vmm_arguments_build(&arguments, &additions, &arena, &argv_built, &n, &fault), -EINVAL);
+        assert_non_null(strstr(fault.what, "-daemonize"));
+    }
+    fault_clear(&fault);
+    {
+        ARGUMENTS("-M", "isapc");
+        assert_int_equal(
+            vmm_arguments_build(&arguments, &additions, &arena, &argv_built, &n, &fault), -EINVAL);
+        assert_non_null(strstr(fault.what, "virtio-serial"));
+    }
+    arena_done(&arena);
+}
+
+static void qemu_is_known_by_its_words(void **state)
+{
+    char path[128];
+    static const char words[] = "\x7f"
+                                "ELF....QEMU emulator version 7";
+    int fd = open(in_folder("renamed", path), O_WRONLY | O_CREAT, 0700);
+
+    assert_int_equal(write(fd, words, sizeof words), sizeof words);
+    close(fd);
+    assert_true(vmm_is_qemu(path));
+    assert_true(vmm_is_qemu("/opt/bin/qemu-system-riscv64"));
+    assert_false(vmm_is_qemu("/bin/sh"));
+    assert_false(vmm_is_qemu("/usr/bin/qemu-img-no-such"));
+    unlink(path);
+}
+
+/* ---- The log ---- */
+
+struct logging {
+    struct vmm_log log;
+    int writer;
+};
+
+static void open_log(struct logging *logging, uint64_t max_size, bool copies_rest)
+{
+    char fifo[128], file[128], copy[128];
+    int fd = open(in_folder("copy", copy), O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+    assert_int_equal(vmm_log_open(in_folder("fifo", fifo), in_folder("log", file), max_size, fd,
+                                  copies_rest, &logging->log, NULL),
+                     0);
+    logging->writer = open(fifo, O_WRONLY | O_NONBLOCK);
+    assert_true(logging->writer >= 0);
+}
+
+static void put(const struct logging *logging, const char *s)
+{
+    assert_int_equal(write(logging->writer, s, strlen(s)), strlen(s));
+}
+
+static void close_log(struct logging *logging)
+{
+    char path[128];
+
+    vmm_log_done(&logging->log);
+    if (logging->writer >= 0)
+        close(logging->writer);
+    unlink(in_folder("fifo", path));
+    unlink(in_folder("log", path));
+    unlink(in_folder("copy", path));
+}
+
+static void log_is_taken(void **state)
+{
+    struct logging logging;
+    uint64_t sleep;
+    char text[4096];
+
+    open_log(&logging, 0, true);
+    assert_int_equal(vmm_log_take(&logging.log, &sleep), 1);
+    assert_true(sleep > 0);
+    put(&logging, "1@2.000003:a x\n0x123: nop\n1@2.0000");
+    assert_int_equal(vmm_log_take(&logging.log, &sleep), 1);
+    /* A line that comes in pieces is told by its first one. */
+    put(&logging, "04:b\nguest er");
+    assert_int_equal(vmm_log_take(&logging.log, &sleep), 1);
+    put(&logging, "ror\n77@5");
+    close(logging.writer);
+    logging.writer = -1;
+    vmm_log_finish(&logging.log);
+    /* What is no whole line is of no use. */
+    assert_string_equal(content("log", text, sizeof text),
+                        "1@2.000003:a x\n0x123: nop\n1@2.000004:b\nguest error\n");
+    assert_int_equal(logging.log.lines, 4);
+    assert_int_equal(logging.log.lost_lines, 0);
+    assert_string_equal(content("copy", text, sizeof text), "0x123: nop\nguest error\n");
+    close_log(&logging);
+}
+
+/* The file ends with a whole line, and what comes behind that is counted; the copy has all. */
+static void log_is_cut_off(void **state)
+{
+    struct logging logging;
+    uint64_t sleep;
+    char text[4096];
+
+    open_log(&logging, 20, false);
+    put(&logging, "1@2.000003:a\n1@2.000003:b\n1@2.000003:c\n");
+    assert_int_equal(vmm_log_take(&logging.log, &sleep), 1);
+    put(&logging, "1@2.000003:d\n");
+    close(logging.writer);
+    logging.writer = -1;
+    vmm_log_finish(&logging.log);
+    assert_int_equal(logging.log.error, -EFBIG);
+    assert_string_equal(content("log", text, sizeof text), "1@2.000003:a\n");
+    assert_int_equal(logging.log.lines, 1);
+    assert_int_equal(logging.log.lost_lines, 3);
+    assert_int_equal(logging.log.bytes, 13);
+    assert_int_equal(logging.log.lost_bytes, 39);
+    assert_string_equal(content("copy", text, sizeof text),
+                        "1@2.000003:a\n1@2.000003:b\n1@2.000003:c\n1@2.000003:d\n");
+    close_log(&logging);
+}
+
+/* ---- The folder for what does not stay ---- */
+
+static void dead_recorders_folder_is_removed(void **state)
+{
+    struct vmm_runtime dead, other, runtime;
+    char name[VMM_RUNTIME_NAME_MAX];
+    int fd;
+
+    assert_int_equal(vmm_runtime_open(folder, &dead, NULL), 0);
+    assert_int_equal(strncmp(dead.path, folder, strlen(folder)), 0);
+    fd = open(vmm_runtime_name(&dead, "left", name), O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(vmm_runtime_open(folder, &other, NULL), 0);
+    /* It is in use. */
+    assert_int_equal(access(name, F_OK), 0);
+    close(dead.lock); /* as the end of its recorder does */
+    assert_int_equal(vmm_runtime_open(folder, &runtime, NULL), 0);
+    assert_int_equal(access(dead.path, F_OK), -1);
+    assert_int_equal(access(other.path, F_OK), 0);
+    vmm_runtime_done(&other);
+    vmm_runtime_done(&runtime);
+    assert_int_equal(access(runtime.path, F_OK), -1);
+}
+
+/* ---- The monitor ---- */
+
+static void say(int fd, const char *s)
+{
+    assert_int_equal(write(fd, s, strlen(s)), strlen(s));
+}
+
+static void monitor_tells_of_threads_and_end(void **state)
+{
+    struct vmm_monitor monitor;
+    char text[1024], reply[256];
+    uint64_t sleep;
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    assert_int_equal(vmm_monitor_open(fds[0], getpid(), &monitor, NULL), 0);
+    vmm_monitor_step(&monitor, 1, &sleep); /* nothing came: it does not wait */
+    say(fds[1], "{\"QMP\": {\"version\": {\"qemu\": {\"major\": 7, \"minor\": 2, \"micro\": 1}, "
+                "\"package\": \"\"}, \"capabilities\": []}}\r\n{\"return\": {}}\r\n");
+    vmm_monitor_step(&monitor, 2, &sleep);
+    assert_string_equal(monitor.version, "QEMU 7.2.1");
+    text[read(fds[1], text, sizeof text - 1)] = '\0';
+    assert_non_null(strstr(text, "qmp_capabilities"));
+    assert_non_null(strstr(text, "query-cpus-fast"));
+    snprintf(reply, sizeof reply,
+             "{\"event\": \"RESET\", \"data\": {}}\n{\"return\": [{\"thread-id\": %d, "
+             "\"cpu-index\": 0}, {\"thread-id\": %d, \"cpu-index\": 1}, {\"cpu-index\": 2}]}\n",
+             (int)getpid(), (int)getpid());
+    say(fds[1], reply);
+    vmm_monitor_step(&monitor, 3, &sleep);
+    assert_int_equal(monitor.resets, 1);
+    assert_true(monitor.changed);
+    /* One thread that runs two vCPUs is there with each. */
+    assert_int_equal(monitor.n_threads, 2);
+    assert_int_equal(monitor.threads[0].vcpu + monitor.threads[1].vcpu, 1);
+    assert_string_equal(monitor.threads[0].name, "test_vmm");
+    say(fds[1], "{\"event\": \"SHUTDOWN\", \"data\": {\"reason\": \"guest-shutdown\"}}\n");
+    close(fds[1]);
+    vmm_monitor_step(&monitor, 4, &sleep);
+    assert_string_equal(monitor.shutdown, "guest-shutdown");
+    vmm_monitor_step(&monitor, 5, &sleep);
+    assert_int_equal(vmm_monitor_fd(&monitor), -1);
+    vmm_monitor_done(&monitor);
+}
+
+/* ---- Children ---- */
+
+static void children_end(void **state)
+{
+    static const char *const fails[] = {"sh", "-c", "exit 3", NULL};
+    static const char *const killed[] = {"sh", "-c", "kill -9 $$", NULL};
+    static const char *const variable[] = {"sh", "-c", "test \"$STRATA_X\" = 'a b'", NULL};
+    static const char *const missing[] = {"/no/such/program", NULL};
+    struct child_how how = {.argv = fails, .in = -1, .out = -1, .err = -1};
+    struct fault fault = {0};
+    struct child child;
+    char text[64];
+
+    assert_int_equal(child_start(&how, &child, NULL), 0);
+    assert_true(child_wait(&child, UINT64_C(60000000000)));
+    assert_int_equal(child_exit_status(&child), 3);
+    assert_string_equal(child_end_text(&child, text, sizeof text), "status 3");
+    child_done(&child);
+    how.argv = killed;
+    assert_int_equal(child_start(&how, &child, NULL), 0);
+    assert_true(child_wait(&child, UINT64_C(60000000000)));
+    assert_int_equal(child_exit_status(&child), 137);
+    assert_string_equal(child_end_text(&child, text, sizeof text), "killed by signal 9 (Killed)");
+    child_done(&child);
+    how.argv = variable;
+    how.variable = "STRATA_X=a b";
+    assert_int_equal(child_start(&how, &child, NULL), 0);
+    assert_true(child_wait(&child, UINT64_C(60000000000)));
+    assert_int_equal(child_exit_status(&child), 0);
+    child_done(&child);
+    how.argv = missing;
+    assert_int_equal(child_start(&how, &child, &fault), -ENOENT);
+    assert_string_equal(fault.path, "/no/such/program");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arguments_are_read),
+        cmocka_unit_test(words_of_a_guest_are_no_options),
+        cmocka_unit_test(serial_device_is_of_the_machine),
+        cmocka_unit_test(command_line_is_added_to),
+        cmocka_unit_test(config_has_monitors_and_port),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(qemu_is_known_by_its_words),
+        cmocka_unit_test(log_is_taken),
+        cmocka_unit_test(log_is_cut_off),
+        cmocka_unit_test(dead_recorders_folder_is_removed),
+        cmocka_unit_test(monitor_tells_of_threads_and_end),
+        cmocka_unit_test(children_end),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
