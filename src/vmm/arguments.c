@@ -71,7 +71,7 @@ void vmm_arguments_read(const char *const *argv, unsigned n, struct vmm_argument
         const char *option = argv[i];
         const char *value = i + 1 < n ? argv[i + 1] : NULL;
 
-        if (option[0] != '-' || option[1] == '\0')
+        if (!option || option[0] != '-' || option[1] == '\0')
             continue; /* a disk, or a value of the option before */
         option += 1 + (option[1] == '-');
         if (value && value[0] == '-' && value[1] != '\0' && !takes_anything(option))

@@ -12,8 +12,6 @@
 
 #include "base/clock_ns.h"
 
-extern char **environ;
-
 static _Noreturn void fail(int errors)
 {
     int error = errno;

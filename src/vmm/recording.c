@@ -29,6 +29,7 @@
  * when QEMU has ended. */
 #define STOP_PATIENCE (5 * SECOND)
 #define END_PATIENCE (2 * SECOND)
+#define END_LONGEST (10 * SECOND)
 /* So long QEMU's start waits for the host's kernel. */
 #define HOST_PATIENCE (3 * SECOND)
 
@@ -429,11 +430,10 @@ static bool has_changed(const struct vmm_recording *recording)
 }
 
 /* All but the sleeping. *RET_SLEEP: for how long there need not be another call, ns. */
-static int work(struct vmm_recording *recording, uint64_t *ret_sleep, struct fault *fault)
+static void work(struct vmm_recording *recording, uint64_t *ret_sleep)
 {
     uint64_t sleep = SLEEP_MAX, wish;
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    int r = 0;
 
     if (recording->log.fifo >= 0) {
         (void)vmm_log_take(&recording->log, &wish);
@@ -448,28 +448,24 @@ static int work(struct vmm_recording *recording, uint64_t *ret_sleep, struct fau
     vmm_monitor_step(&recording->monitor, now, &wish);
     hear_agent(recording);
     if (has_changed(recording)) {
-        r = vmm_sources_write(recording, false, fault);
-        /* A full disk ends no machine: the end will tell. */
-        if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG || r == -EIO) {
-            fault_clear(fault);
-            r = 0;
-        }
+        /* Whatever is in its way, a full disk or a folder that was removed, ends no machine: the end will tell. */
+        (void)vmm_sources_write(recording, false, NULL);
         recording->monitor.changed = false;
         recording->programs.changed = false;
         recording->guests.written = true;
     }
     *ret_sleep = MIN(sleep, wish);
-    return r;
 }
 
 int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, struct fault *fault)
 {
     bool ended = child_has_ended(&recording->child);
     uint64_t sleep;
-    int r = work(recording, &sleep, fault);
+    int r = 1;
 
-    if (r < 0 || ended)
-        return r;
+    work(recording, &sleep);
+    if (ended)
+        return 0;
     if (recording->guests.n > 0) {
         r = guests_step(&recording->guests, MIN(sleep, SLEEP_WITH_GUESTS), mask, fault);
         if (r < 0)
@@ -574,15 +570,28 @@ static void tell_problems(struct vmm_recording *recording)
                               strerror(-recording->clock.error));
 }
 
+/* Where the recording could not go on: in order, while its log is emptied, which it may wait for. */
+static void end_qemu(struct vmm_recording *recording)
+{
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + END_LONGEST;
+    uint64_t sleep;
+
+    child_signal(&recording->child, SIGTERM);
+    while (!child_has_ended(&recording->child) && clock_ns(CLOCK_MONOTONIC) < until) {
+        work(recording, &sleep);
+        sleep_for(recording, MIN(sleep, SLEEP_WITH_GUESTS), NULL);
+    }
+    child_signal(&recording->child, SIGKILL);
+    (void)child_wait(&recording->child, END_PATIENCE);
+}
+
 int vmm_recording_end(struct vmm_recording *recording, struct fault *fault)
 {
     uint64_t unused;
     struct stat st;
     int r;
 
-    if (!child_has_ended(&recording->child))
-        child_signal(&recording->child, SIGKILL);
-    (void)child_wait(&recording->child, 5 * SECOND);
+    end_qemu(recording);
     recording->ended = host_moment();
     vmm_monitor_step(&recording->monitor, (uint64_t)recording->ended.monotonic_ns, &unused);
     if (recording->log.fifo >= 0)

@@ -83,7 +83,7 @@ int vmm_recording_begin(const struct vmm_settings *settings, struct vmm_recordin
 int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, struct fault *fault);
 /* Has the guest send the rest, and then ends QEMU in order (SIGTERM). Again: at once. A third time: by force. */
 void vmm_recording_stop(struct vmm_recording *recording);
-/* Takes what is left, when QEMU has ended (else it is killed), and closes the folder: all that is known is
+/* Takes what is left, when QEMU has ended (else it is ended), and closes the folder: all that is known is
  * final. -errno with FAULT: its manifest could not be written. */
 int vmm_recording_end(struct vmm_recording *recording, struct fault *fault);
 /* Frees all; QEMU is killed if it runs. */

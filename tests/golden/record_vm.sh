@@ -197,6 +197,18 @@ says '--max-size'
 [ "$(stat -c %s small/vmm/trace.log)" -le 4096 ] || fail "$(ls -l small/vmm)"
 nothing_left
 
+case='its folder goes away'
+"$strata" record -o away -t 3 -e runstate_set -- $none >out 2>err &
+recorder=$!
+until_true grep -qs runstate_set away/vmm/trace.log
+until_true grep -qs '"qmp"' away/trace.json
+rm -r away
+status=0
+wait $recorder || status=$?
+[ $status -eq 1 ] || fail "exit status $status"
+says 'away'
+nothing_left
+
 case='at any moment'
 for delay in 0.01 0.03 0.06 0.1 0.15 0.2 0.3; do
     rm -rf any
