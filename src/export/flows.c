@@ -24,6 +24,20 @@ static struct flow *find_partner(struct flows *flows, const struct flow *mine)
     return found;
 }
 
+static void forget(struct flows *flows, int place)
+{
+    flows->flows[place].id = 0;
+    while (flows->n > 0 && flows->flows[flows->n - 1].id == 0)
+        flows->n--;
+}
+
+static void forget_those_before(struct flows *flows, int64_t time)
+{
+    for (unsigned i = flows->n; i-- > 0;)
+        if (i < flows->n && flows->flows[i].id != 0 && flows->flows[i].until < time)
+            forget(flows, (int)i);
+}
+
 static int find_place(struct flows *flows)
 {
     for (unsigned i = 0; i < flows->n; i++)
@@ -33,15 +47,18 @@ static int find_place(struct flows *flows)
 }
 
 int flows_begin(struct flows *flows, enum layer layer, const uint64_t words[static FLOW_WORDS],
-                uint64_t *ret_id, bool *ret_joins)
+                int64_t earliest, uint64_t *ret_id, bool *ret_joins)
 {
-    int place = find_place(flows);
-    struct flow *flow = place < 0 ? NULL : &flows->flows[place];
     struct flow *partner;
+    struct flow *flow;
+    int place;
 
-    if (!flow)
+    forget_those_before(flows, earliest);
+    place = find_place(flows);
+    if (place < 0)
         return -1;
-    *flow = (struct flow){.layer = layer};
+    flow = &flows->flows[place];
+    *flow = (struct flow){.layer = layer, .until = INT64_MAX};
     memcpy(flow->words, words, sizeof flow->words);
     partner = find_partner(flows, flow);
     flow->id = partner ? partner->id : ++flows->last_id;
@@ -52,11 +69,11 @@ int flows_begin(struct flows *flows, enum layer layer, const uint64_t words[stat
     return place;
 }
 
-void flows_end(struct flows *flows, int place)
+void flows_end(struct flows *flows, int place, int64_t latest)
 {
     if (place < 0)
         return;
-    flows->flows[place].id = 0;
-    while (flows->n > 0 && flows->flows[flows->n - 1].id == 0)
-        flows->n--;
+    flows->flows[place].until = latest;
+    if (flows->flows[place].joined || latest == INT64_MIN)
+        forget(flows, place);
 }

@@ -23,6 +23,7 @@ struct plan {
     bool made;
     bool ends_thread;
     bool on_thread;     /* where it is an instant */
+    int task, comm;     /* fields that tell a thread's name; -1: none */
     unsigned n_classes; /* that there were when it was made */
     struct pair_match match;
     struct name_piece name[NAME_PIECES];
@@ -115,7 +116,12 @@ static _cold_ int make_plan(struct marks *marks, struct group *group,
         plan.counter_value = class_field(class, plan.counter->value);
         plan.counter_id = class_field(class, plan.counter->id);
     }
+    plan.task = plan.comm = -1;
     if (KERNEL_LAYER(class->origin->layer)) {
+        plan.task = class_field(class, "next_pid");
+        plan.comm = class_field(class, "next_comm");
+        if (plan.comm >= 0 && class->fields[plan.comm].type != FIELD_STRING)
+            plan.comm = -1;
         plan.ends_thread = strcmp(class->name, "sched_process_exit") == 0;
         /* What programs write into their kernel's trace. */
         plan.on_thread = plan.on_thread || strcmp(class->name, "print") == 0;
@@ -160,7 +166,8 @@ static void end_top(struct marks *marks, struct track *track, int64_t ns, const 
     struct mark mark = {.kind = MARK_END, .track = track, .item = item, .cut = cut};
 
     track->n_open--;
-    flows_end(&marks->flows, track->open[track->n_open].flow);
+    flows_end(&marks->flows, track->open[track->n_open].flow,
+              item && !cut ? ns + item->error_ns : INT64_MIN);
     mark.ns = step(track, ns);
     put(marks, &mark);
 }
@@ -309,7 +316,7 @@ static char flow_kind(const struct plan *plan, const struct item *item)
 
 /* Enters a request among the flows. Returns its place or -1. */
 static int begin_flow(struct marks *marks, const struct plan *plan, const struct item *item,
-                      struct mark *mark)
+                      int64_t ns, struct mark *mark)
 {
     uint64_t words[FLOW_WORDS];
 
@@ -321,7 +328,8 @@ static int begin_flow(struct marks *marks, const struct plan *plan, const struct
     /* A flush has no length, and so nothing to be known by. */
     if (words[1] == 0 || words[2] == 0)
         return -1;
-    return flows_begin(&marks->flows, item->origin->layer, words, &mark->flow, &mark->flow_joins);
+    return flows_begin(&marks->flows, item->origin->layer, words, ns - item->error_ns, &mark->flow,
+                       &mark->flow_joins);
 }
 
 static int open_slice(struct marks *marks, struct track *track, const struct plan *plan,
@@ -335,7 +343,7 @@ static int open_slice(struct marks *marks, struct track *track, const struct pla
         return -ENOMEM;
     *open = (struct open_slice){.rule = plan->match.rule, .pair = plan->pair};
     memcpy(open->id, ids, sizeof open->id);
-    open->flow = begin_flow(marks, plan, item, &mark);
+    open->flow = begin_flow(marks, plan, item, ns, &mark);
     make_name(marks, plan, item, &mark);
     mark.ns = step(track, ns);
     put(marks, &mark);
@@ -420,6 +428,20 @@ static int end_slice(struct marks *marks, struct group *group, const struct plan
 
 /* ---- instants, curves, losses ---- */
 
+/* Where a capture has no list of its threads, its events tell what they are called. */
+static int learn_name(struct marks *marks, struct group *group, const struct plan *plan,
+                      const struct item *item)
+{
+    const struct origin *origin = item->origin;
+    int32_t pid = (int32_t)number_of(item, plan->task);
+    struct value comm;
+
+    if (pid == 0 || (origin->task_name && origin->task_name(origin, pid)))
+        return 0;
+    comm = item_value(item, (unsigned)plan->comm);
+    return comm.present ? tracks_name_thread(&marks->tracks, group, pid, comm.s, comm.len) : 0;
+}
+
 static struct track *instant_track(struct marks *marks, struct group *group, bool on_thread,
                                    const struct item *item)
 {
@@ -461,6 +483,10 @@ static int put_event(struct marks *marks, const struct item *item)
     if (unlikely(!plan))
         return -ENOMEM;
     marks->last_ns = ns;
+    if (unlikely(plan->task >= 0 && plan->comm >= 0))
+        r = learn_name(marks, group, plan, item);
+    if (unlikely(r < 0))
+        return r;
     if (plan->match.role == PAIR_BEGINS)
         r = begin_slice(marks, group, plan, item, ns);
     else if (plan->match.role == PAIR_ENDS)

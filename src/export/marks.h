@@ -80,5 +80,9 @@ static inline bool mark_tells_pid(const struct mark *mark)
 
 static inline bool mark_tells_vcpu(const struct mark *mark)
 {
-    return mark->item->vcpu != VCPU_UNKNOWN && mark->item->vcpu != mark->track->vcpu;
+    const struct item *item = mark->item;
+
+    /* A guest's CPUs are the vCPUs. */
+    return item->vcpu != VCPU_UNKNOWN && item->vcpu != mark->track->vcpu &&
+           !(item->origin->layer == LAYER_GUEST && item->vcpu == item->cpu);
 }

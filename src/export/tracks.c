@@ -221,6 +221,7 @@ static _cold_ struct track *make_thread(struct tracks *tracks, struct group *gro
 {
     const struct origin *origin = item->origin;
     const char *task = origin->task_name ? origin->task_name(origin, item->pid) : NULL;
+    const char *learnt = map_get(&group->names, (uint32_t)item->pid);
     struct track like = {.kind = TRACK_THREAD, NOWHERE};
     char name[NAME_MAX_LEN];
     struct track *track;
@@ -238,16 +239,31 @@ static _cold_ struct track *make_thread(struct tracks *tracks, struct group *gro
     like.parent = group->threads_parent;
     like.rank = item->pid;
     like.pid = item->pid;
+    if (!task || !*task)
+        task = learnt;
     if (item->pid == 0 && item->cpu != CPU_UNKNOWN)
         snprintf(name, sizeof name, "idle thread of CPU %" PRId32, item->cpu);
     else if (task && *task)
         snprintf(name, sizeof name, "%s %" PRId32, task, item->pid);
-    else if (item->vcpu != VCPU_UNKNOWN)
+    else if (item->vcpu != VCPU_UNKNOWN && group->layer != LAYER_GUEST)
         snprintf(name, sizeof name, "vCPU %" PRId32 ", thread %" PRId32, item->vcpu, item->pid);
     else
         snprintf(name, sizeof name, "thread %" PRId32, item->pid);
     track = make(tracks, group, &like, name);
     return track && map_put(&group->threads, key, track) == 0 ? track : NULL;
+}
+
+int tracks_name_thread(struct tracks *tracks, struct group *group, int32_t pid, const char *name,
+                       size_t len)
+{
+    char *copy;
+
+    if (map_get(&group->names, (uint32_t)pid) || map_get(&group->threads, (uint32_t)pid) ||
+        group->n_names >= TRACKS_MAX)
+        return 0;
+    group->n_names++;
+    copy = arena_strndup(&tracks->arena, name, MIN(len, (size_t)NAME_MAX_LEN));
+    return copy ? map_put(&group->names, (uint32_t)pid, copy) : -ENOMEM;
 }
 
 struct track *tracks_thread(struct tracks *tracks, struct group *group, const struct item *item)
@@ -370,6 +386,7 @@ void tracks_done(struct tracks *tracks)
         free(group->cpus);
         map_done(&group->vcpus);
         map_done(&group->threads);
+        map_done(&group->names);
         map_done(&group->counters);
         map_done(&group->pairs);
         free(group);

@@ -74,7 +74,8 @@ struct group {
     unsigned n_cpus;
     struct map vcpus;
     struct map threads; /* by pid; those of pid 0 by CPU */
-    unsigned n_vcpus, n_threads, n_counters;
+    struct map names;   /* of threads that have no track yet, by pid */
+    unsigned n_vcpus, n_threads, n_names, n_counters;
     struct map counters;
     struct map pairs; /* by name */
     struct track *events, *lost, *threads_parent;
@@ -119,6 +120,9 @@ struct track *tracks_vcpu(struct tracks *tracks, struct group *group, const stru
                           enum track_kind kind);
 /* The item's thread is known. */
 struct track *tracks_thread(struct tracks *tracks, struct group *group, const struct item *item);
+/* What the thread PID is called, if it gets a track. 0, -ENOMEM. */
+int tracks_name_thread(struct tracks *tracks, struct group *group, int32_t pid, const char *name,
+                       size_t len);
 /* KIND: TRACK_EVENTS, TRACK_LOST. */
 struct track *tracks_single(struct tracks *tracks, struct group *group, enum track_kind kind);
 struct track *tracks_counter(struct tracks *tracks, struct group *group,

@@ -276,6 +276,8 @@ def compare(mine, theirs, kind):
     for key, value in fields.items():
         if not same_value(mine["fields"][key], value):
             return f"field {key}"
+    if theirs["layer"] == "guest" and theirs.get("vcpu") == theirs.get("cpu"):
+        theirs.pop("vcpu", None)
     for key in ("cpu", "pid", "vcpu"):
         if theirs.get(key) is not None and mine[key] != theirs[key]:
             return key

@@ -152,9 +152,9 @@ static int teardown(void **state)
     return 0;
 }
 
-/* An event of CLASS with these payload words. */
-static void emit(struct world *w, const struct event_class *class, int64_t time, int cpu, int pid,
-                 const uint64_t words[4])
+/* An event of CLASS with these payload words, whose time may be wrong by ERROR. */
+static void emit_about(struct world *w, const struct event_class *class, int64_t time, int cpu,
+                       int pid, const uint64_t words[4], uint32_t error)
 {
     struct item item = {.time = time,
                         .origin = class->origin,
@@ -163,9 +163,16 @@ static void emit(struct world *w, const struct event_class *class, int64_t time,
                         .size = 32,
                         .cpu = cpu,
                         .pid = pid,
-                        .vcpu = VCPU_UNKNOWN};
+                        .vcpu = VCPU_UNKNOWN,
+                        .error_ns = error};
 
     assert_int_equal(marks_put(&w->record.marks, &item, 1), 0);
+}
+
+static void emit(struct world *w, const struct event_class *class, int64_t time, int cpu, int pid,
+                 const uint64_t words[4])
+{
+    emit_about(w, class, time, cpu, pid, words, 0);
 }
 #define WORDS(...) ((uint64_t[4]){__VA_ARGS__})
 
@@ -233,6 +240,40 @@ static void test_flows(void **state)
               "B virtio_blk 2 14 write ->7\n");
 }
 
+/* A request that has ended may be open still, within the error of its time. */
+static void test_flows_within_errors(void **state)
+{
+    struct world *w = *state;
+    uint64_t writes = letters("WS");
+
+    emit_about(w, w->issue, 100, 0, 5, WORDS(8, 1, 16, writes), 20);
+    emit_about(w, w->complete, 110, 0, 5, WORDS(8, 1, 16, writes), 20);
+    emit_about(w, w->write, 135, CPU_UNKNOWN, 9, WORDS(1, 0xa, 1, 16), 5);
+    emit_about(w, w->done, 136, CPU_UNKNOWN, 9, WORDS(1, 0xa), 5);
+    /* Too late to be that one's. */
+    emit_about(w, w->issue, 200, 0, 5, WORDS(8, 2, 16, writes), 20);
+    emit_about(w, w->complete, 210, 0, 5, WORDS(8, 2, 16, writes), 20);
+    emit_about(w, w->write, 236, CPU_UNKNOWN, 9, WORDS(1, 0xa, 2, 16), 5);
+    emit_about(w, w->done, 237, CPU_UNKNOWN, 9, WORDS(1, 0xa), 5);
+    /* One of two. */
+    emit_about(w, w->issue, 300, 0, 5, WORDS(8, 3, 16, writes), 20);
+    emit_about(w, w->complete, 301, 0, 5, WORDS(8, 3, 16, writes), 20);
+    emit_about(w, w->issue, 302, 0, 5, WORDS(8, 3, 16, writes), 20);
+    emit_about(w, w->write, 303, CPU_UNKNOWN, 9, WORDS(1, 0xa, 3, 16), 5);
+    expect(w, "B block 1 100 block WS ->1\n"
+              "E block 1 110\n"
+              "B virtio_blk 1 135 write <-1\n"
+              "E virtio_blk 1 136\n"
+              "B block 1 200 block WS ->2\n"
+              "E block 1 210\n"
+              "B virtio_blk 1 236 write ->3\n"
+              "E virtio_blk 1 237\n"
+              "B block 1 300 block WS ->4\n"
+              "E block 1 301\n"
+              "B block 1 302 block WS ->5\n"
+              "B virtio_blk 1 303 write ->6\n");
+}
+
 /* A loss cuts what may have ended in it: what runs on its CPU, and what threads do. */
 static void test_losses(void **state)
 {
@@ -250,13 +291,13 @@ static void test_losses(void **state)
     lose(w, TIME_UNKNOWN, 20, CPU_UNKNOWN);
     expect(w, "B CPU 0 1 a\n"
               "B CPU 1 2 b\xef\xbf\xbd\n"
-              "B thread 7 3 read\n"
+              "B a 7 3 read\n"
               "B CPU 1 interrupts 4 timer\n"
-              "E thread 7 5 (events were lost)\n"
+              "E a 7 5 (events were lost)\n"
               "E CPU 0 5 (events were lost)\n"
               "B CPU 0 lost 5 lost\n"
               "E CPU 0 lost 9\n"
-              "i thread 7 10\n"
+              "i a 7 10\n"
               "E CPU 1 interrupts 11\n"
               "E CPU 1 12\n"
               "B CPU 0 13 c\n"
@@ -394,8 +435,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_flows),   TEST(test_losses), TEST(test_threads),
-        TEST(test_no_ends), TEST(test_depth),  cmocka_unit_test(test_numbers_of_fields),
+        TEST(test_flows),
+        TEST(test_flows_within_errors),
+        TEST(test_losses),
+        TEST(test_threads),
+        TEST(test_no_ends),
+        TEST(test_depth),
+        cmocka_unit_test(test_numbers_of_fields),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
