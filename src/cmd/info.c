@@ -347,7 +347,7 @@ static void tell_timeline(const struct info_options *options, const struct manif
     if (trace && trace->host_time) {
         const struct manifest_host *host = trace->parts[0].recorded->host;
 
-        text_put_literal(&out, "the host's monotonic clock");
+        text_put_str(&out, trace_part_timeline(&trace->parts[0]));
         if (host && host->name) {
             text_put_literal(&out, ", of ");
             text_put_safe(&out, host->name, strlen(host->name));

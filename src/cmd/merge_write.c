@@ -162,6 +162,19 @@ static int copy_ftrace(struct folder *folder, const struct merge_source *source,
     return r;
 }
 
+/* All of FROM. One in CTF gets a folder of its own: any file in it is taken for a stream. */
+static int copy_whole_folder(struct folder *folder, const char *from,
+                             const struct merge_source *source, const struct copy_options *options,
+                             struct manifest_source *out)
+{
+    const char *to;
+
+    out->path = strcmp(source->format, "ctf") == 0 ? join(folder->merge, source->name, "trace")
+                                                   : source->name;
+    to = out->path ? join(folder->merge, folder->path, out->path) : NULL;
+    return to ? copy_folder(from, to, options, &folder->fault) : no_memory(folder);
+}
+
 /* A capture by itself. */
 static int copy_bare(struct folder *folder, const struct merge_source *source,
                      struct manifest_source *out)
@@ -182,7 +195,7 @@ static int copy_bare(struct folder *folder, const struct merge_source *source,
     if (strcmp(source->format, "ftrace") == 0)
         return copy_ftrace(folder, source, to);
     if (is_folder(source->path))
-        return copy_folder(source->path, to, &options, &folder->fault);
+        return copy_whole_folder(folder, source->path, source, &options, out);
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strcmp(source->format, names[i].format) == 0)
             return copy_to(folder, source->path, source->name, names[i].name, true, &out->path);
@@ -194,19 +207,15 @@ static int copy_recorded(struct folder *folder, const struct merge_source *sourc
                          struct manifest_source *out)
 {
     struct copy_options options = {.link = folder->merge->options->link};
-    const char *to = join(folder->merge, folder->path, source->name);
     _cleanup_free_ char *from = NULL;
     int r = manifest_resolve(source->path, source->recorded->path, &from, &folder->fault);
 
     if (r < 0)
         return r;
-    if (!to)
-        return no_memory(folder);
     if (!is_folder(from))
         return copy_to(folder, from, source->name, base_of(source->recorded->path), false,
                        &out->path);
-    out->path = source->name;
-    return copy_folder(from, to, &options, &folder->fault);
+    return copy_whole_folder(folder, from, source, &options, out);
 }
 
 static bool put_pair(struct text *text, const struct relation_pair *pair,

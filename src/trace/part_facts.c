@@ -195,11 +195,16 @@ static bool is_merged(const struct trace_part *part)
     return part->host && strncmp(part->host, "merge:", 6) == 0;
 }
 
+const char *trace_part_timeline(const struct trace_part *part)
+{
+    return is_merged(part) ? "the timeline of strata merge" : "the host's monotonic clock";
+}
+
 static void put_relation(const struct facts *facts, const struct trace_part *part)
 {
     const struct relation *relation = part->relation;
     bool merged = is_merged(part);
-    const char *timeline = merged ? "the timeline of strata merge" : "the host's monotonic clock";
+    const char *timeline = trace_part_timeline(part);
     int64_t least = INT64_MAX, most;
     char text[160];
 

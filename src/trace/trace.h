@@ -102,6 +102,9 @@ struct trace_host_times {
 bool trace_part_host_times(const struct trace_part *part, int64_t first, int64_t last,
                            struct trace_host_times *ret);
 
+/* What the timeline is that PART can be put on, in words. */
+const char *trace_part_timeline(const struct trace_part *part);
+
 /* The name of the domain of a vCPU, as recorded with PART; NULL: not known. */
 const char *trace_part_domain(const struct trace_part *part, int32_t vcpu);
 

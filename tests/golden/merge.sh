@@ -133,6 +133,46 @@ tells 'matched by the times between them' --events trace-events vm.log fewer.log
     -s 'vm:marker~n = fewer:marker~n'
 grep -q 'offset +0.000000000 s' told
 
+# ---- A real guest, and a real QEMU's log of it ----
+
+# For each byte that came through a port, a program in the guest made a mark and answered by the port. The guest's
+# clock was compared with the host's meanwhile, and the host's two clocks at the beginning.
+mkdir real
+tar -C real -xJf "$DATA/merge/guest.tar.xz"
+xz -dc "$DATA/merge/qemu.log.xz" >real/qemu.log
+cat >real/trace-events <<'END'
+virtio_console_flush_buf(unsigned int port, size_t len, ssize_t ret) "port %u, in_len %zu, out_len %zd"
+virtio_console_chr_read(unsigned int port, int size) "port %u, size %d"
+END
+tells 'by events in both orders' --events qemu=real/trace-events real/qemu.log bells=real/guest/guest-guest \
+    --cpu-hz 2596103999 -o bells -s 'qemu:virtio_console_chr_read < bells:print~bell' \
+    -s 'bells:print~bell < qemu:virtio_console_flush_buf'
+grep -q '1000 common events\|9[0-9][0-9] common events' told
+"$strata" report -f json bells >after
+"$strata" report -f json --host-time real/guest >before
+cat >real.py <<'END'
+import json, sys
+
+# CLOCK_REALTIME was ahead of CLOCK_MONOTONIC by that, as trace.json says.
+AHEAD = 1795298959382532680 - 49079139807667
+after, before = ([json.loads(line) for line in open(name)] for name in sys.argv[1:])
+bells = [event for event in after if event["event"] == "print"]
+known = [event for event in before if event["event"] == "print"]
+assert len(bells) == len(known) == 1000
+worst = max(event["error_ns"] for event in bells)
+assert worst < 200000, worst
+for bell, truth in zip(bells, known):
+    off = bell["time_ns"] - (truth["time_ns"] + AHEAD)
+    assert abs(off) <= bell["error_ns"] + truth["error_ns"] + 5000, (bell, truth)
+# Each comes behind what made the program ring, and before its answer, give or take the error.
+asked = [event["time_ns"] for event in after if event["event"] == "virtio_console_chr_read"]
+answered = [event["time_ns"] for event in after if event["event"] == "virtio_console_flush_buf"]
+assert len(asked) == 1001
+for i, bell in enumerate(bells):
+    assert asked[i] - bell["error_ns"] <= bell["time_ns"] <= answered[2 * i + 1] + bell["error_ns"] + 1000, bell
+END
+python3 real.py after before
+
 # ---- A clock whose rate nobody knows ----
 
 "$strata" report -f json -e vmexit xen.raw 2>err | python3 -c '
@@ -146,6 +186,31 @@ tells '^xen .*matched in their order' --events log=trace-events log=xen.log xen.
 grep -Eq '2(400000[0-9]{3}|399999[0-9]{3})\.[0-9]* ticks a second' told || fail "$(cat told)"
 "$strata" report -e vmexit -e poke rates 2>err | grep -v LOST | head -n 2 >first
 grep -q vmexit first && grep -q poke first || fail "$(cat first)"
+
+# ---- A trace in CTF, whose pairs are of what its clock counts ----
+
+mkdir ctf
+tar -C ctf -xJf "$DATA/ctf/lttng-ust.tar.xz"
+"$strata" report -f json ctf/lttng-ust 2>err >before
+python3 -c '
+import json, sys
+for line in open("before"):
+    event = json.loads(line)
+    if "event" in event:
+        ns = event["time_ns"] * 1.00001 + 7e9
+        print("1@%d.%06d:poke n 1" % (ns // 10**9, ns % 10**9 // 1000))' >ctf.log
+tells '^lttng-ust  by 219 common events' --events ctf=trace-events ctf.log ctf/lttng-ust -r ctf -o from-ctf \
+    -s 'lttng-ust:* = ctf:poke'
+"$strata" report -f json from-ctf 2>err >after
+python3 - before after <<'END'
+import json, sys
+
+before, after = ([event for event in map(json.loads, open(name)) if "event" in event] for name in sys.argv[1:])
+after = [event for event in after if event["event"] != "poke"]
+assert len(after) == len(before) == 219
+for a, b in zip(before, after):
+    assert abs(b["time_ns"] - (a["time_ns"] * 1.00001 + 7e9)) <= b["error_ns"] + 1000, (a, b)
+END
 
 # ---- One counter ----
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What the user says of common events (analysis/common_events.h). */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/common_events.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct common_sync sync;
+    struct fault fault = {0};
+    char *given;
+
+    /* Counts in braces make regcomp() ask for memory without end; nobody but the user writes them. */
+    if (size > 4096 || memchr(data, '{', size) || memchr(data, '\0', size))
+        return 0;
+    given = strndup((const char *)data, size);
+    if (given && common_sync_parse(given, &sync, &fault) == 0) {
+        if (sync.a.event[0] == '\0' || sync.b.event[0] == '\0' ||
+            sync.a.n_groups != sync.b.n_groups)
+            abort();
+        common_sync_done(&sync);
+    } else if (given && fault.what[0] == '\0') {
+        abort();
+    }
+    free(given);
+    return 0;
+}
