@@ -200,3 +200,33 @@ echo '4713@1700000000.020000:disk_read sector 7 n 8' >trace/vmm/trace.log
 if "$strata" report -e disk_read trace >told 2>err; then fail 'missing declarations went unnoticed'; fi
 grep -q '1000.020000000' told
 grep -q "what declares the events of 'qemu' is left out: trace/vmm/trace-events: is missing" err
+
+# ---- A hypervisor, related by the moments at which its recording began and ended ----
+
+mkdir -p xen/xen xen/vmm
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen/xen/trace.raw
+echo '4713@1700000000.020000:disk_read sector 7 n 8' >xen/vmm/trace.log
+printf '%s\n' '999000000000 1699999999000000000 1200' '1000200000000 1700000000200000000 1200' >xen/vmm/clock-pairs
+xen_manifest() { # MORE OF THE LAST MOMENT
+    cat >xen/trace.json <<END
+{"format": "strata-trace", "version": 1, "sources": [
+ {"name": "xen", "kind": "xentrace", "layer": "hypervisor", "path": "xen/trace.raw",
+  "clock": {"name": "tsc", "hz": 2400000000}, "xen": {"version": "4.17.7", "cpu_vendor": "amd"},
+  "began": {"realtime_ns": 1, "monotonic_ns": 999000000000, "tsc": 40000000000$1},
+  "ended": {"realtime_ns": 2, "monotonic_ns": 1004000000000, "tsc": 52000000000$1}, "complete": true},
+ {"name": "qemu", "kind": "qemu-log", "layer": "vmm", "path": "vmm/trace.log",
+  "clock": {"name": "realtime", "hz": 1000000000, "pairs": "vmm/clock-pairs"}, "complete": true}]}
+END
+}
+xen_manifest ', "error_ns": 60'
+# (40784360850 - 40000000000) / 2.4e9 s behind the beginning; 6.6 us are 20 millionths of that, and the moment's.
+"$strata" report --source xen --host-time --format json xen >told 2>err
+grep -m 1 '"event"' told | grep -q '^{"time":999\.326817020,"time_ns":999326817020,"error_ns":66[0-9]*,'
+"$strata" report -e disk_read -e page_fault --from 1000.019 --to 1000.04 xen >told 2>err
+grep -q '^1000\.020000000   ±2us vmm        \[---\]      -                 4713 disk_read' told
+grep -Eq '^1000\.0[0-9]*  ±2[0-9]us hypervisor \[00[01]\]   d0v[01]                    - page_fault: rip' told
+"$strata" stat --by vcpu --layer hypervisor xen | grep -q ' hypervisor d0v1$'
+# Moments of which nobody said how exactly they were read are none.
+xen_manifest ''
+if "$strata" report --host-time xen >told 2>err; then fail 'moments without a bound were used'; fi
+grep -q 'does not tell how its clock relates' err
