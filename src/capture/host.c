@@ -10,6 +10,10 @@
 #include "base/macro.h"
 
 #define ATTEMPTS 8
+/* The longest step of a clock that is waited for, and how: so many looks, then a pause, ns. */
+#define STEP_MAX 20000000
+#define STEP_PAUSE 100000
+#define STEP_READS 1000
 
 /* The first line of a small file, "" where there is none. */
 static void read_line(const char *path, char *ret, size_t size)
@@ -56,6 +60,33 @@ static uint64_t tsc(void)
 #endif
 }
 
+/* The moment of the next step of a clock that goes in steps. */
+static struct manifest_moment wait_for_step(void)
+{
+    uint64_t first = clock_ns(CLOCK_MONOTONIC);
+    uint64_t now = first;
+    uint64_t realtime = 0;
+    uint64_t ticks = 0;
+    struct timespec pause = {.tv_nsec = STEP_PAUSE};
+
+    for (unsigned i = 0; i < STEP_MAX / STEP_PAUSE && now == first; i++) {
+        /* Mostly it steps at once. */
+        if (i > 0)
+            nanosleep(&pause, NULL);
+        for (unsigned j = 0; j < STEP_READS && now == first; j++) {
+            realtime = clock_ns(CLOCK_REALTIME);
+            ticks = tsc();
+            now = clock_ns(CLOCK_MONOTONIC);
+        }
+    }
+    return (struct manifest_moment){
+        .realtime_ns = (int64_t)realtime,
+        .monotonic_ns = (int64_t)now,
+        .tsc = MIN(ticks, (uint64_t)INT64_MAX),
+        .error_ns = (int64_t)(now > first ? now - first : STEP_MAX) + 2,
+    };
+}
+
 struct manifest_moment host_moment(void)
 {
     struct manifest_moment best = {0};
@@ -67,6 +98,9 @@ struct manifest_moment host_moment(void)
         uint64_t ticks = tsc();
         int64_t took = (int64_t)clock_ns(CLOCK_MONOTONIC) - before;
 
+        /* Nothing takes no time: the clock stood, and may do so for long. */
+        if (took == 0)
+            return wait_for_step();
         if (took >= best_took)
             continue;
         best_took = took;

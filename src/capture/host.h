@@ -11,5 +11,6 @@ const struct manifest_host *host_here(void);
 
 /* All clocks of the host at one moment, as near to each other as a few attempts get them: each was read within
  * `error_ns` of `monotonic_ns`. So realtime_ns, or tsc, and monotonic_ns are a pair of clocks as of
- * timeline/relation.h. Takes a microsecond; of any thread. */
+ * timeline/relation.h. Takes a microsecond; where CLOCK_MONOTONIC goes in steps (as it may in a virtual machine),
+ * until the next one, 20 ms at most, and the step is in the error. Of any thread. */
 struct manifest_moment host_moment(void);

@@ -3,17 +3,20 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/input.h"
 #include "capture/host.h"
 #include "capture/spare.h"
 
 #define PROBLEMS_MAX 16
+#define PAIRS_EVERY INT64_C(1000000000) /* ns */
 
 struct recording {
     struct arena arena; /* what lives as long as this */
@@ -22,6 +25,10 @@ struct recording {
     const char *path; /* of the records, in the folder */
     char *full;       /* and as it is opened */
     int fd;
+    const char *pairs; /* of clocks, in the folder … */
+    char *pairs_full;
+    int pairs_fd;      /* -1: there are none any more */
+    int64_t last_pair; /* ns of CLOCK_MONOTONIC; 0: there is none */
     int spare;  /* a file without a name that keeps room on the disk for the last manifest, or -1 */
     bool taken; /* the folder is ours: what is in it was made by us … */
     bool made;  /* … and so was it */
@@ -121,8 +128,12 @@ static int make_all(struct recording *recording, const char *const *tables, unsi
     sub = join(recording->folder, recording->name);
     recording->path = arena_strdup(&recording->arena, path);
     recording->full = join(recording->folder, path);
+    snprintf(path, sizeof path, "%s/clock-pairs", recording->name);
+    recording->pairs = arena_strdup(&recording->arena, path);
+    recording->pairs_full = join(recording->folder, path);
     recording->events = arena_alloc(&recording->arena, (n + 1) * sizeof *recording->events);
-    if (!sub || !recording->path || !recording->full || !recording->events)
+    if (!sub || !recording->path || !recording->full || !recording->pairs ||
+        !recording->pairs_full || !recording->events)
         return fault_plain(fault, -ENOMEM, "", "out of memory");
     if (mkdir(sub, 0777) < 0)
         return fault_plain(fault, -errno, sub, "cannot be made: %s", strerror(errno));
@@ -134,6 +145,11 @@ static int make_all(struct recording *recording, const char *const *tables, unsi
     recording->fd = open(recording->full, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (recording->fd < 0)
         return fault_plain(fault, -errno, recording->full, "cannot be made: %s", strerror(errno));
+    recording->pairs_fd =
+        open(recording->pairs_full, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (recording->pairs_fd < 0)
+        return fault_plain(fault, -errno, recording->pairs_full, "cannot be made: %s",
+                           strerror(errno));
     return 0;
 }
 
@@ -146,6 +162,7 @@ int recording_new(const char *folder, const char *name, const char *const *table
     if (!recording)
         return fault_plain(fault, -ENOMEM, "", "out of memory");
     recording->fd = -1;
+    recording->pairs_fd = -1;
     recording->spare = -1;
     recording->folder = arena_strdup(&recording->arena, folder);
     recording->name = arena_strdup(&recording->arena, name);
@@ -170,7 +187,10 @@ void recording_free(struct recording *recording)
     if (recording->fd >= 0)
         close(recording->fd);
     spare_give(&recording->spare);
+    if (recording->pairs_fd >= 0)
+        close(recording->pairs_fd);
     free(recording->full);
+    free(recording->pairs_full);
     arena_done(&recording->arena);
     free(recording);
 }
@@ -188,6 +208,8 @@ void recording_remove(struct recording *recording)
     }
     if (recording->full)
         unlink(recording->full);
+    if (recording->pairs_full)
+        unlink(recording->pairs_full);
     if (manifest)
         unlink(manifest);
     if (sub)
@@ -206,7 +228,7 @@ const char *recording_path(const struct recording *recording)
     return recording->full;
 }
 
-/* ---- The manifest ---- */
+/* ---- Problems ---- */
 
 int recording_problem(struct recording *recording, const char *format, ...)
 {
@@ -226,6 +248,39 @@ int recording_problem(struct recording *recording, const char *format, ...)
     return 0;
 }
 
+/* ---- Clocks ---- */
+
+/* A line of timeline/relation.h. Without the rest of them the trace is still worth having. */
+static void put_pair(struct recording *recording, const struct manifest_moment *moment)
+{
+    char line[80];
+    int n = snprintf(line, sizeof line, "%" PRId64 " %" PRIu64 " %" PRId64 "\n",
+                     moment->monotonic_ns, moment->tsc, moment->error_ns);
+
+    if (recording->pairs_fd < 0 || moment->tsc == 0)
+        return;
+    if (write(recording->pairs_fd, line, (size_t)n) == n) {
+        recording->last_pair = moment->monotonic_ns;
+        return;
+    }
+    recording_problem(recording, "how the clocks relate was not written to the end: %s",
+                      strerror(errno));
+    close(recording->pairs_fd);
+    recording->pairs_fd = -1;
+}
+
+void recording_relate_clocks(struct recording *recording)
+{
+    struct manifest_moment moment;
+
+    if ((int64_t)clock_ns(CLOCK_MONOTONIC) < recording->last_pair + PAIRS_EVERY)
+        return;
+    moment = host_moment();
+    put_pair(recording, &moment);
+}
+
+/* ---- The manifest ---- */
+
 static int write_manifest(struct recording *recording, struct buffers *buffers,
                           struct manifest_source *source, struct fault *fault)
 {
@@ -234,6 +289,8 @@ static int write_manifest(struct recording *recording, struct buffers *buffers,
     int r = buffers->ops->describe(buffers, &manifest.arena, source);
 
     if (r >= 0) {
+        if (recording->last_pair)
+            source->clock.pairs = recording->pairs;
         problems = arena_alloc(&manifest.arena,
                                (source->n_problems + recording->n_problems + 1) * sizeof *problems);
         if (problems) {
@@ -272,8 +329,10 @@ int recording_note(struct recording *recording, struct buffers *buffers, struct 
     struct manifest_source source;
     int r;
 
-    if (recording->began.realtime_ns == 0)
+    if (recording->began.realtime_ns == 0) {
         recording->began = host_moment();
+        put_pair(recording, &recording->began);
+    }
     source = source_of(recording);
     r = write_manifest(recording, buffers, &source, fault);
     if (r >= 0)
@@ -288,6 +347,7 @@ int recording_end(struct recording *recording, struct buffers *buffers,
 
     spare_give(&recording->spare);
     source.ended = host_moment();
+    put_pair(recording, &source.ended);
     source.lost_known = true;
     source.lost = totals->lost;
     source.lost_at_end = totals->pending;

@@ -2,7 +2,8 @@
 #pragma once
 
 /* The folder of a recorded trace, while it is made: FOLDER/trace.json, which tells from the first moment
- * what is being recorded, and FOLDER/NAME/trace.raw, the records. Not thread-safe. */
+ * what is being recorded, FOLDER/NAME/trace.raw, the records, and FOLDER/NAME/clock-pairs, how the time stamp
+ * counter relates to the host's clock (timeline/relation.h). Not thread-safe. */
 
 #include "capture/recorder.h"
 
@@ -26,6 +27,8 @@ const char *recording_path(const struct recording *recording);
 
 /* Writes the manifest: at the start, and when what BUFFERS tell has changed. */
 int recording_note(struct recording *recording, struct buffers *buffers, struct fault *fault);
+/* Now and then while it goes on: once a second it reads the host's clocks, and notes how they relate. */
+void recording_relate_clocks(struct recording *recording);
 /* Something that whoever reads the trace should know, a sentence. */
 int recording_problem(struct recording *recording, const char *format, ...) _printf_(2, 3);
 /* Writes the manifest for the last time: COMPLETE, whether it came to an end in order. */

@@ -165,6 +165,8 @@ static int loop(struct record_run *run, struct recorder *recorder, struct fault 
         ended = run->buffers->ops->ended && run->buffers->ops->ended(run->buffers);
         r = recorder_step(recorder, ended ? 0 : until - now, &waiting, fault);
         watch_losses(&watch, run, recorder);
+        if (run->recording)
+            recording_relate_clocks(run->recording);
         if (r == RECORDER_GOES_ON)
             r = watch_mask(&next_check, run, fault);
         if (r == RECORDER_GOES_ON && run->recording && run->buffers->ops->changed(run->buffers))

@@ -120,21 +120,40 @@ static int64_t jump(const struct relation *relation, const struct relation_pair 
     return off > most ? narrow(off) : 0;
 }
 
-/* The rate that half of the time had less than, and half more. */
-static int find_usual_rate(struct relation *relation)
+/* By how much more or less the clocks came apart from A to B than they do at the rate that was told, HZ; 0: no
+ * more than clocks do. */
+static int64_t off_told(const struct relation_pair *a, const struct relation_pair *b, uint64_t hz)
+{
+    wide ns = (wide)b->host_ns - a->host_ns;
+    wide told = narrow(((wide)b->ticks - a->ticks) * SECOND / narrow((wide)hz));
+    wide off = distance(ns, told);
+
+    return off > (wide)a->error_ns + b->error_ns + ppm(MAX(ns, told), RELATION_DRIFT_PPM)
+               ? narrow(off)
+               : 0;
+}
+
+/* The rate that half of the time had less than, and half more. Where a rate was told, and clocks mostly are as
+ * that says, only of the times when they were. */
+static int find_usual_rate(struct relation *relation, uint64_t hz)
 {
     const struct relation_pair *pairs = relation->pairs;
-    unsigned n = relation->n - 1;
-    struct slope *slopes = malloc(n * sizeof *slopes);
+    unsigned last = relation->n - 1;
+    struct slope *slopes = malloc(last * sizeof *slopes);
+    bool as_told = false;
     double half = 0;
-    unsigned i;
+    unsigned i, n = 0;
 
     if (!slopes)
         return -ENOMEM;
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < last && hz != 0 && !as_told; i++)
+        as_told = off_told(&pairs[i], &pairs[i + 1], hz) == 0;
+    for (i = 0; i < last; i++) {
         double ticks = (double)(pairs[i + 1].ticks - pairs[i].ticks);
 
-        slopes[i] = (struct slope){
+        if (as_told && off_told(&pairs[i], &pairs[i + 1], hz) != 0)
+            continue;
+        slopes[n++] = (struct slope){
             .rate = (double)(pairs[i + 1].host_ns - pairs[i].host_ns) / ticks,
             .ticks = ticks,
             .first = i,
@@ -150,18 +169,24 @@ static int find_usual_rate(struct relation *relation)
 }
 
 /* Where no clock stood still or was set, the ends tell the rate best. */
-static int find_rate(struct relation *relation)
+static int find_rate(struct relation *relation, uint64_t hz)
 {
     struct relation_pair *pairs = relation->pairs;
     unsigned last = relation->n - 1;
     bool even = true;
-    int r = find_usual_rate(relation);
+    int r = find_usual_rate(relation, hz);
 
     if (r < 0)
         return r;
+    relation->told_hz = hz;
     for (unsigned i = 0; i < last; i++) {
-        pairs[i].jump_ns = jump(relation, &pairs[i], &pairs[i + 1]);
-        even = even && pairs[i].jump_ns == 0;
+        int64_t off = jump(relation, &pairs[i], &pairs[i + 1]);
+
+        /* Two pairs alone cannot tell that a clock jumped, or was read badly, but what is told can. */
+        if (last == 1 && hz != 0)
+            off = off_told(&pairs[i], &pairs[i + 1], hz);
+        even = even && off == 0;
+        pairs[i].jump_ns = narrow((wide)off + relation->set_back_ns);
     }
     if (even)
         set_rate(relation, &pairs[0], &pairs[last]);
@@ -178,7 +203,7 @@ static int finish(struct relation *relation, const char *name, uint64_t hz, stru
     choose(relation);
     relation->hz = hz;
     if (relation->n > 1) {
-        if (find_rate(relation) < 0)
+        if (find_rate(relation, hz) < 0)
             return fault_plain(fault, -ENOMEM, name, "out of memory");
         relation->hz =
             (uint64_t)narrow((wide)relation->rate_ticks * SECOND / (wide)relation->rate_ns);
@@ -235,18 +260,35 @@ static int add_pair(struct relation *relation, unsigned *capacity, const struct 
     return 0;
 }
 
+/* PAIR tells ticks that there were before: at the host's time of the last pair with fewer, or later. Up to PAIR's
+ * time they may mean any of both. */
+static void note_set_back(struct relation *relation, const struct relation_pair *pair)
+{
+    const struct relation_pair *before = relation->pairs;
+
+    for (unsigned i = relation->n; i-- > 0;) {
+        if (relation->pairs[i].ticks <= pair->ticks) {
+            before = &relation->pairs[i];
+            break;
+        }
+    }
+    relation->set_back_ns =
+        MAX(relation->set_back_ns, narrow((wide)pair->host_ns + pair->error_ns - before->host_ns));
+}
+
 int relation_parse(const char *text, size_t len, const char *name, uint64_t hz,
                    struct relation *ret_relation, struct fault *fault)
 {
     struct relation relation = {0};
     const char *end = text + len;
+    int64_t last = 0; /* of the host's times */
     unsigned capacity = 0;
     uint32_t line = 0;
     int r = 0;
 
     while (text < end && r == 0) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
-        struct relation_pair pair;
+        struct relation_pair pair = {0};
 
         line++;
         if (!stop)
@@ -257,13 +299,15 @@ int relation_parse(const char *text, size_t len, const char *name, uint64_t hz,
         }
         if (!get_pair(text, stop, &pair))
             r = fault_line(fault, -EINVAL, name, line, "is not a pair of clocks: three numbers");
-        else if (relation.n > 0 && (pair.ticks <= relation.pairs[relation.n - 1].ticks ||
-                                    pair.host_ns <= relation.pairs[relation.n - 1].host_ns))
-            r = fault_line(fault, -EINVAL, name, line, "the clocks step back");
+        else if (relation.n > 0 && pair.host_ns <= last)
+            r = fault_line(fault, -EINVAL, name, line, "the host's clock steps back");
         else if (relation.n == PAIRS_MAX)
             r = fault_line(fault, -EFBIG, name, line, "more pairs than can be");
-        if (r == 0 && add_pair(&relation, &capacity, &pair) < 0)
+        else if (relation.n > 0 && pair.ticks <= relation.pairs[relation.n - 1].ticks)
+            note_set_back(&relation, &pair);
+        else if (add_pair(&relation, &capacity, &pair) < 0)
             r = fault_plain(fault, -ENOMEM, name, "out of memory");
+        last = pair.host_ns;
         text = stop + 1;
     }
     if (r == 0)
@@ -326,7 +370,7 @@ int relation_set_steady(struct relation *relation)
 {
     relation->wander_ppm = 0;
     if (relation->n > 1)
-        return find_rate(relation);
+        return find_rate(relation, relation->told_hz);
     relation->rate_ppm = 0;
     return 0;
 }
@@ -349,7 +393,7 @@ static int64_t outside(const struct relation *relation, const struct relation_pa
     wide error = far * relation->rate_error_ns / relation->rate_ticks +
                  ppm(narrow(ns + 1), (int64_t)relation->rate_ppm);
 
-    *ret_error = narrow(error + edge->error_ns + ROUNDED);
+    *ret_error = narrow(error + edge->error_ns + relation->set_back_ns + ROUNDED);
     if (*ret_error > ERROR_MAX)
         *ret_error = INT64_MAX;
     return narrow(away < 0 ? edge->host_ns - ns - 1 : edge->host_ns + ns);

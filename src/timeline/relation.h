@@ -5,14 +5,15 @@
  * time of the one as a time of the other, with a bound again.
  *
  * In a file, a pair is a line of three numbers: nanoseconds of the host's clock, ticks of the other, and by
- * how many ns the former may be wrong at most. Ticks ascend. Lines that begin with '#' are passed over, and
- * so is the last one where it was cut off.
+ * how many ns the former may be wrong at most. Lines that begin with '#' are passed over, and so is the last
+ * one where it was cut off. The host's times ascend, and so do ticks: where they do not, somebody set the
+ * clock back, and it showed the same ticks twice; all bounds are then wide enough for both.
  *
  * Between two pairs the clocks run apart at the rate that the pairs tell, give or take RELATION_WANDER: that
  * is assumed, and holds for clocks that are not being set. (Crystals wander by less than a millionth within
  * seconds; what adjusts a clock to network time is as slow, once it has settled.) So the bound at a time
  * between is that of the pairs, each weighed by how near it is, and the wander since the nearer one. Where two
- * pairs tell another rate than most do, by more than they can be wrong, one of the clocks stood still or was
+ * pairs tell another rate than most do (or two alone, than was told otherwise), by more than they can be wrong, one of the clocks stood still or was
  * set somewhere between them, nobody knows where: the bound between these two is wider by as much. A pair that
  * its neighbours tell better than it does itself is left out. Before the first pair and behind the last one the
  * rate of all is taken (where clocks stood still or were set: the most usual one), with what its ends may be
@@ -38,11 +39,13 @@ struct relation_pair {
 struct relation {
     struct relation_pair *pairs; /* ascending in both; malloc */
     unsigned n;
-    uint64_t hz; /* ticks a second, by the pairs; else as was told */
+    uint64_t hz;      /* ticks a second, by the pairs; else as was told */
+    uint64_t told_hz; /* 0: it was not */
     /* The usual rate: so many ns, wrong by so many at most, in so many ticks; beyond that it wanders. */
     int64_t rate_ns, rate_error_ns, rate_ticks;
     unsigned rate_ppm;
     unsigned wander_ppm; /* RELATION_WANDER_PPM, unless somebody knows better */
+    int64_t set_back_ns; /* what all bounds are wider by, as the clock was set back */
 };
 
 /* From `from` on, `len` ticks in which times and their bounds are on straight lines. */

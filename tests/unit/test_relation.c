@@ -189,7 +189,7 @@ static void what_is_no_file_of_pairs_is_refused(void **state)
         "-1 2 3\n",
         "1 2 99999999999999999999\n",
         "2 2 1\n1 3 1\n",
-        "1 3 1\n2 3 1\n",
+        "1 3 1\n2 4 1\n2 5 1\n",
         "5 5 5", /* cut off */
     };
     struct relation relation;
@@ -372,6 +372,30 @@ static void clocks_of_one_rate_have_the_bounds_of_their_pairs(void **state)
     relation_done(&relation);
 }
 
+static void ticks_that_come_twice_may_be_either(void **state)
+{
+    /* At 15 s somebody sets the clock back by 8 s. */
+    const char *text = "10000000000 110000000000 100\n"
+                       "11000000000 111000000000 100\n"
+                       "14000000000 114000000000 100\n"
+                       "16000000000 108000000000 100\n"
+                       "20000000000 112000000000 100\n"
+                       "30000000000 122000000000 100\n";
+    struct relation relation;
+    int64_t error;
+
+    assert_int_equal(relation_parse(text, strlen(text), "p", 1000000000, &relation, NULL), 0);
+    for (int64_t ticks = INT64_C(107000000000); ticks < INT64_C(125000000000); ticks += 33333333) {
+        int64_t told = relation_convert(&relation, ticks, &error);
+
+        if (ticks < INT64_C(115000000000))
+            assert_true(llabs(told - (ticks - INT64_C(100000000000))) <= error);
+        if (ticks > INT64_C(107000000000))
+            assert_true(llabs(told - (ticks - INT64_C(92000000000))) <= error);
+    }
+    relation_done(&relation);
+}
+
 /* A clock that stands still while the virtual machine is stopped, or that somebody sets. */
 static void a_clock_that_stood_still_has_a_wide_bound_there(void **state)
 {
@@ -421,6 +445,7 @@ int main(void)
         cmocka_unit_test(far_times_do_not_overflow),
         cmocka_unit_test(told_times_are_the_exact_ones),
         cmocka_unit_test(clocks_of_one_rate_have_the_bounds_of_their_pairs),
+        cmocka_unit_test(ticks_that_come_twice_may_be_either),
         cmocka_unit_test(a_clock_that_stood_still_has_a_wide_bound_there),
     };
 
