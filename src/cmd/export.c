@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/walk.h"
 #include "export/place.h"
+#include "manifest/manifest.h"
 
 struct export_verb_options {
     struct open_options open;
@@ -170,6 +171,26 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
     return walk_end(walk, &options->open, status);
 }
 
+/* When the recording began and ended, where times are of the host's clock. */
+static void find_moments(const struct trace *trace, struct export_options *export_options)
+{
+    for (unsigned i = 0; i < trace->n_parts; i++) {
+        const struct manifest_source *recorded = trace->parts[i].recorded;
+        const struct manifest_moment *moments[EXPORT_MOMENTS];
+
+        if (!recorded || !(trace->host_time || recorded->clock.host))
+            continue;
+        moments[0] = &recorded->began;
+        moments[1] = &recorded->ended;
+        for (unsigned k = 0; k < EXPORT_MOMENTS; k++)
+            if (moments[k]->monotonic_ns && moments[k]->realtime_ns)
+                export_options->moments[export_options->n_moments++] =
+                    (struct export_moment){moments[k]->monotonic_ns, moments[k]->realtime_ns};
+        if (export_options->n_moments > 0)
+            return;
+    }
+}
+
 static int export_trace(const struct export_verb_options *options,
                         const struct export_format *format, struct trace *trace,
                         struct export_place *place)
@@ -199,6 +220,7 @@ static int export_trace(const struct export_verb_options *options,
     int status = EXIT_COULD_NOT;
 
     about.walk = &walk;
+    find_moments(trace, &export_options);
     fault_clear(&fault);
     if (selection_init(&selection, &options->select) < 0) {
         cmd_error("out of memory");

@@ -22,6 +22,13 @@ enum export_target {
     EXPORT_FOLDER, /* a folder, `path`, empty */
 };
 
+/* What the time of day was at a time of the export's clock. */
+struct export_moment {
+    int64_t ns;
+    int64_t realtime_ns;
+};
+#define EXPORT_MOMENTS 2
+
 /* All of it outlives the sink. */
 struct export_options {
     struct text *out; /* EXPORT_STREAM: its error is the caller's to look at */
@@ -34,6 +41,8 @@ struct export_options {
      * capture. */
     unsigned (*origin_number)(void *arg, const struct origin *origin);
     void *origin_arg;
+    struct export_moment moments[EXPORT_MOMENTS]; /* ascending */
+    unsigned n_moments;
     /* Clocks that were related to each other are exported as one: the items' error_ns count. */
     bool errors;
     /* What is told of the captures, for formats that have a place for it; asked for while the export is

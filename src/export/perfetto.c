@@ -635,7 +635,8 @@ static int perfetto_track(struct marks *marks, const struct track *track)
 
 static int start(struct perfetto *perfetto, const struct clock *clock, int64_t ns)
 {
-    int r = perfetto_put_start(perfetto->out, clock, ns);
+    int r = perfetto_put_start(perfetto->out, clock, ns, perfetto->marks.options->moments,
+                               perfetto->marks.options->n_moments);
 
     if (r < 0)
         return r;

@@ -17,12 +17,14 @@ typedef Perfetto__Protos__InternedData InternedData;
 #define ORDERING_EXPLICIT 3
 #define MERGE_NONE 2
 
+#define REALTIME 1
+
 /* Clocks by their names here; the numbers are Perfetto's. */
 static const struct {
     const char *name;
     uint32_t id;
 } clocks[] = {
-    {"realtime", 1},
+    {"realtime", REALTIME},
     {"monotonic", 3},
     {"mono_raw", 5},
     {"boot", 6},
@@ -49,35 +51,59 @@ static int put_packet(struct text *out, Packet *packet)
     return 0;
 }
 
-int perfetto_put_start(struct text *out, const struct clock *clock, int64_t ns)
+/* The number of CLOCK, 0: Perfetto has none. */
+static uint32_t clock_id(const struct clock *clock)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(clocks); i++)
+        if (strcmp(clocks[i].name, clock->name) == 0)
+            return clocks[i].id;
+    return 0;
+}
+
+/* That the clock ID shows NS when the time of day is REALTIME_NS (0: not known). */
+static int put_snapshot(struct text *out, uint32_t id, int64_t ns, int64_t realtime_ns)
 {
     Packet packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
     ClockSnapshot snapshot = PERFETTO__PROTOS__CLOCK_SNAPSHOT__INIT;
-    Perfetto__Protos__TracePacketDefaults defaults = PERFETTO__PROTOS__TRACE_PACKET_DEFAULTS__INIT;
     Clock one = PERFETTO__PROTOS__CLOCK_SNAPSHOT__CLOCK__INIT;
-    Clock *all[] = {&one};
+    Clock other = one;
+    Clock *all[] = {&one, &other};
+
+    one.has_clock_id = other.has_clock_id = true;
+    one.has_timestamp = other.has_timestamp = true;
+    one.clock_id = id;
+    one.timestamp = (uint64_t)ns;
+    other.clock_id = REALTIME;
+    other.timestamp = (uint64_t)realtime_ns;
+    snapshot.clocks = all;
+    snapshot.n_clocks = realtime_ns && id != REALTIME ? 2 : 1;
+    snapshot.has_primary_trace_clock = true;
+    snapshot.primary_trace_clock = id;
+    packet.clock_snapshot = &snapshot;
+    return put_packet(out, &packet);
+}
+
+int perfetto_put_start(struct text *out, const struct clock *clock, int64_t ns,
+                       const struct export_moment *moments, unsigned n)
+{
+    Packet packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+    Perfetto__Protos__TracePacketDefaults defaults = PERFETTO__PROTOS__TRACE_PACKET_DEFAULTS__INIT;
+    uint32_t id = clock_id(clock);
     int r;
 
-    for (unsigned i = 0; i < ARRAY_SIZE(clocks); i++) {
-        if (strcmp(clocks[i].name, clock->name) != 0)
-            continue;
-        one.has_clock_id = true;
-        one.clock_id = clocks[i].id;
-        one.has_timestamp = true;
-        one.timestamp = (uint64_t)ns;
-        snapshot.clocks = all;
-        snapshot.n_clocks = ARRAY_SIZE(all);
-        snapshot.has_primary_trace_clock = true;
-        snapshot.primary_trace_clock = clocks[i].id;
+    if (id) {
         defaults.has_timestamp_clock_id = true;
-        defaults.timestamp_clock_id = clocks[i].id;
-        packet.clock_snapshot = &snapshot;
+        defaults.timestamp_clock_id = id;
     }
     packet.sequence_flags = PERFETTO_STATE_CLEARED;
     packet.has_first_packet_on_sequence = true;
     packet.first_packet_on_sequence = true;
     packet.trace_packet_defaults = &defaults;
     r = put_packet(out, &packet);
+    if (id && n == 0 && r >= 0)
+        r = put_snapshot(out, id, ns, 0);
+    for (unsigned i = 0; id && i < n && r >= 0; i++)
+        r = put_snapshot(out, id, moments[i].ns, moments[i].realtime_ns);
     return r;
 }
 

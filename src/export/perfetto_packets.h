@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "event/clock.h"
+#include "export/export.h"
 #include "export/tracks.h"
 
 /* All packets are of one sequence, which is what names and their numbers belong to. */
@@ -23,8 +24,10 @@ enum perfetto_names {
     PERFETTO_NAMES,
 };
 
-/* What stands first: the clock, where it is one that Perfetto knows, which shows NS of it. */
-int perfetto_put_start(struct text *out, const struct clock *clock, int64_t ns);
+/* What stands first: the clock, where it is one that Perfetto knows, as it shows NS; and what the time of day was at
+ * N moments of it. */
+int perfetto_put_start(struct text *out, const struct clock *clock, int64_t ns,
+                       const struct export_moment *moments, unsigned n);
 int perfetto_put_track(struct text *out, const struct track *track);
 /* That NUMBER is the name S. */
 int perfetto_put_name(struct text *out, enum perfetto_names names, unsigned number, const char *s,

@@ -248,6 +248,7 @@ def events_of(marks):
             "pid": own.get("pid", of_thread(mark.track)),
             "comm": own.get("comm"),
             "names": names,
+            "error_ns": own.get("error_ns"),
             "vcpu": own.get("vcpu", of_track(mark.track, r"vCPU (\w+)( events)?")),
         }
 
@@ -278,7 +279,9 @@ def compare(mine, theirs, kind):
             return f"field {key}"
     if theirs["layer"] == "guest" and theirs.get("vcpu") == theirs.get("cpu"):
         theirs.pop("vcpu", None)
-    for key in ("cpu", "pid", "vcpu"):
+    if not theirs.get("error_ns"):
+        theirs.pop("error_ns", None)
+    for key in ("cpu", "pid", "vcpu", "error_ns"):
         if theirs.get(key) is not None and mine[key] != theirs[key]:
             return key
     if mine["comm"] is not None and mine["comm"] != theirs.get("comm"):

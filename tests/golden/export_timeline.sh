@@ -58,6 +58,31 @@ compare lttng-ust
 python3 "$here/export_timeline_made.py"
 compare --events made.events made.trace
 seen '.cut == {"no end was seen": 1, "events were lost": 1} and .slices == 9'
+# Several layers on the host's timeline, with the errors of their times, and what the time of day was.
+mkdir -p trace/vmm
+cp made.trace trace/vmm/trace.simple
+cp made.events trace/vmm/trace-events
+cp -r local trace/guest
+printf '5000 4600000000 40\n100005000 4700000000 40\n' >trace/guest/clock-pairs
+cat >trace/trace.json <<'END'
+{"format": "strata-trace", "version": 1, "sources": [
+ {"name": "vmm", "kind": "simpletrace", "layer": "vmm", "path": "vmm/trace.simple", "events": ["vmm/trace-events"],
+  "clock": {"name": "monotonic", "hz": 1000000000, "host": true}, "host": {"boot_id": "b1"},
+  "began": {"realtime_ns": 1700000000000001000, "monotonic_ns": 1000},
+  "ended": {"realtime_ns": 1700000000000099000, "monotonic_ns": 99000}, "complete": true},
+ {"name": "guest", "kind": "ftrace", "layer": "guest", "path": "guest",
+  "clock": {"name": "local", "hz": 1000000000, "pairs": "guest/clock-pairs"}, "host": {"boot_id": "b1"},
+  "guest": {"boot_id": "g1"}, "complete": true}]}
+END
+compare trace
+seen '.slices > 5000 and .cut["no end was seen"] > 0'
+grep -q strata.error_ns trace.json || fail "no errors of times"
+tr -d ' \n' <decoded >out
+grep -qF 'clocks{clock_id:3timestamp:1000}clocks{clock_id:1timestamp:1700000000000001000}primary_trace_clock:3' out ||
+    fail "not when it began"
+grep -qF 'clocks{clock_id:3timestamp:99000}clocks{clock_id:1timestamp:1700000000000099000}' out ||
+    fail "not when it ended"
+
 # What has no event at all is a trace all the same.
 compare boot.trace -e nosuchevent
 seen '.events == 0'
