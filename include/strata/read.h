@@ -58,8 +58,9 @@ STRATA_API void strata_reader_free(strata_reader *reader);
  * they return -EBUSY. Strings are copied. -ENOMEM. */
 
 /* Adds a capture: a file, a folder that holds one or was recorded by strata, or "-" for standard input. What it is is seen from
- * its content. With several captures the items of all come merged by time, for which their clocks
- * must be the same. */
+ * its content. With several captures, or a recorded folder with several sources, the items of all come merged by
+ * time. Where their clocks differ, times become those of the recording host's CLOCK_MONOTONIC, if all were recorded
+ * on one host and tell how their clocks relate to that; else it is an error. */
 STRATA_API int strata_reader_add(strata_reader *reader, const char *path);
 /* Adds a file of event declarations for captures that do not carry them (QEMU `trace-events` files,
  * Xen event tables). Without one QEMU's are looked for where QEMU installs them. */
@@ -78,6 +79,8 @@ STRATA_API int strata_reader_set_cpu_vendor(strata_reader *reader, const char *v
 STRATA_API int strata_reader_set_tracefs(strata_reader *reader, const char *path);
 /* A copy of /proc/kallsyms, for raw ftrace pages whose tracefs has none beside it. */
 STRATA_API int strata_reader_set_kallsyms(strata_reader *reader, const char *path);
+/* HOST_TIME other than 0: times are those of the host's CLOCK_MONOTONIC also where one clock is all there is. */
+STRATA_API int strata_reader_set_host_time(strata_reader *reader, int host_time);
 /* NO_HEADER other than 0: event numbers of simpletrace files are places in the declarations, whatever
  * the capture says. */
 STRATA_API int strata_reader_set_no_header(strata_reader *reader, int no_header);
@@ -108,6 +111,9 @@ STRATA_API const char *strata_reader_error(const strata_reader *reader);
 
 /* When, in ticks of the clock that stamped it; a loss: when it ended. STRATA_TIME_UNKNOWN. */
 STRATA_API int64_t strata_reader_time(const strata_reader *reader);
+/* By how many ns the time may be wrong at most, where it was told in another clock than stamped it (UINT32_MAX: by
+ * that or more); 0: it is of its own clock. */
+STRATA_API uint32_t strata_reader_error_ns(const strata_reader *reader);
 /* Ticks a second; 1000000000 where times are nanoseconds; 0: not known. */
 STRATA_API uint64_t strata_reader_clock_hz(const strata_reader *reader);
 /* "monotonic", "realtime", "local", "x86-tsc", …; times of different clocks are not comparable. "". */
@@ -120,7 +126,8 @@ STRATA_API const char *strata_reader_format(const strata_reader *reader);
 /* The capture it came from, as it was added. "". */
 STRATA_API const char *strata_reader_path(const strata_reader *reader);
 
-/* The CPU, the thread, the virtual CPU; -1: the format does not tell. */
+/* The CPU, the thread, the virtual CPU; -1: it is not known. Of Xen, a virtual CPU is that of a domain: 65536 times
+ * the domain's number and its own. */
 STRATA_API int32_t strata_reader_cpu(const strata_reader *reader);
 STRATA_API int32_t strata_reader_pid(const strata_reader *reader);
 STRATA_API int32_t strata_reader_vcpu(const strata_reader *reader);

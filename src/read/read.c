@@ -162,6 +162,15 @@ int strata_reader_set_kallsyms(strata_reader *reader, const char *path)
     return set_name(reader, &reader->kallsyms, path);
 }
 
+int strata_reader_set_host_time(strata_reader *reader, int host_time)
+{
+    int r = may_set(reader);
+
+    if (r == 0)
+        reader->options.host_time = host_time != 0;
+    return r;
+}
+
 int strata_reader_set_no_header(strata_reader *reader, int no_header)
 {
     int r = may_set(reader);
@@ -327,6 +336,11 @@ int32_t strata_reader_cpu(const strata_reader *reader)
 int32_t strata_reader_pid(const strata_reader *reader)
 {
     return reader->item ? reader->item->pid : PID_UNKNOWN;
+}
+
+uint32_t strata_reader_error_ns(const strata_reader *reader)
+{
+    return reader->item ? reader->item->error_ns : 0;
 }
 
 int32_t strata_reader_vcpu(const strata_reader *reader)

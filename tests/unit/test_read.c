@@ -96,6 +96,15 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
 static strata_reader *open_reader(const char *path)
 {
     strata_reader *reader = strata_reader_new();
@@ -122,6 +131,7 @@ static void test_items(void **state)
     assert_int_equal(strata_reader_pid(reader), 4711);
     assert_int_equal(strata_reader_cpu(reader), -1);
     assert_int_equal(strata_reader_vcpu(reader), -1);
+    assert_int_equal(strata_reader_error_ns(reader), 0);
     assert_string_equal(strata_reader_name(reader), "numbers_seen");
     assert_int_equal(strata_reader_lost(reader), 0);
 
@@ -327,13 +337,49 @@ static void test_threads(void **state)
     }
 }
 
+/* A recorded folder: its clock is related to the host's, and the thread runs a vCPU. */
+static void test_host_time(void **state)
+{
+    char pairs[80], manifest[80];
+    strata_reader *reader;
+
+    snprintf(pairs, sizeof pairs, "%s/pairs", folder);
+    snprintf(manifest, sizeof manifest, "%s/trace.json", folder);
+    write_text(pairs, "50000000000 0 900\n60000000000 10000000000 900\n");
+    write_text(
+        manifest,
+        "{\"format\": \"strata-trace\", \"version\": 1, \"sources\": [{\"name\": \"qemu\","
+        "\"kind\": \"simpletrace\", \"layer\": \"vmm\", \"path\": \"capture\","
+        "\"events\": [\"trace-events\"], \"clock\": {\"name\": \"other\", \"pairs\": \"pairs\"},"
+        "\"vmm\": {\"threads\": [{\"id\": 4711, \"vcpu\": 3}]}, \"complete\": true}]}");
+    reader = open_reader(folder);
+    assert_int_equal(strata_reader_next(reader), STRATA_EVENT);
+    assert_int_equal(strata_reader_time(reader), 1000); /* one clock, as it is */
+    assert_int_equal(strata_reader_error_ns(reader), 0);
+    assert_int_equal(strata_reader_vcpu(reader), 3);
+    assert_int_equal(strata_reader_set_host_time(reader, 1), -EBUSY);
+    strata_reader_free(reader);
+
+    reader = open_reader(folder);
+    assert_int_equal(strata_reader_set_host_time(reader, 1), 0);
+    assert_int_equal(strata_reader_next(reader), STRATA_EVENT);
+    assert_int_equal(strata_reader_time(reader), 50000001000);
+    assert_in_range(strata_reader_error_ns(reader), 900, 910);
+    assert_string_equal(strata_reader_clock(reader), "monotonic");
+    assert_int_equal(strata_reader_next(reader), STRATA_LOSS);
+    assert_int_equal(strata_reader_time(reader), 50000001500);
+    strata_reader_free(reader);
+    unlink(pairs);
+    unlink(manifest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_items),   cmocka_unit_test(test_before_the_first_item),
         cmocka_unit_test(test_damage),  cmocka_unit_test(test_no_header),
         cmocka_unit_test(test_misuse),  cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_host_time),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
