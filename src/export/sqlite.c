@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A database of SQLite 3, written by SQLite's own library.
  *
- *   NAME         a table for each event class: id INTEGER PRIMARY KEY, time_ns, source, cpu, pid, vcpu,
+ *   NAME         a table for each event class: id INTEGER PRIMARY KEY, time_ns, error_ns, source, cpu, pid, vcpu,
  *                and a column for each field. Ids number all events and losses in the order of time
- *   events       a view of all events: id, time_ns, layer, source, cpu, pid, comm, vcpu, event_group,
+ *   events       a view of all events: id, time_ns, error_ns, layer, source, cpu, pid, comm, vcpu, event_group,
  *                event; events_json has `fields` besides, an object of JSON
- *   loss         id, time_ns, since_ns, source, cpu, lost, cause, skipped_bytes
+ *   loss         id, time_ns, since_ns, error_ns, source, cpu, lost, cause, skipped_bytes
  *   source       id, capture, layer, format, path, clock, hz
  *   class        id, layer, event_group, event, table_name, events, format
  *   field        class, number, name, column_name, c_type, is_hex
@@ -274,11 +274,12 @@ static int put_loss(struct sqlite *db, const struct item *item)
                 item->time != TIME_UNKNOWN);
     bind_number(loss, 3, item->since == TIME_UNKNOWN ? 0 : export_ns(item, item->since),
                 item->since != TIME_UNKNOWN);
-    sqlite3_bind_int64(loss, 4, source_of(db, item->origin));
-    bind_number(loss, 5, item->cpu, item->cpu != CPU_UNKNOWN);
-    bind_number(loss, 6, (int64_t)item->lost, item->lost != LOST_UNKNOWN);
-    bind_text(loss, 7, item->cause == LOSS_UNREADABLE ? "unreadable" : "dropped");
-    sqlite3_bind_int64(loss, 8, item->skipped);
+    bind_number(loss, 4, item->error_ns, db->options->errors);
+    sqlite3_bind_int64(loss, 5, source_of(db, item->origin));
+    bind_number(loss, 6, item->cpu, item->cpu != CPU_UNKNOWN);
+    bind_number(loss, 7, (int64_t)item->lost, item->lost != LOST_UNKNOWN);
+    bind_text(loss, 8, item->cause == LOSS_UNREADABLE ? "unreadable" : "dropped");
+    sqlite3_bind_int64(loss, 9, item->skipped);
     return run(db, loss);
 }
 
@@ -612,7 +613,7 @@ static int open_database(struct sqlite *db)
     }
     if (r == 0)
         r = execute(db, sqlite_schema_tables);
-    return r < 0 ? r : prepare(db, "INSERT INTO loss VALUES(?, ?, ?, ?, ?, ?, ?, ?)", &db->loss);
+    return r < 0 ? r : prepare(db, "INSERT INTO loss VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", &db->loss);
 }
 
 int export_sqlite_open(const struct export_options *options, struct export **ret_export,
@@ -630,6 +631,7 @@ int export_sqlite_open(const struct export_options *options, struct export **ret
     db->names.fold = true;
     db->recent_thread = UINT64_MAX;
     r = sqlite_batch_init(&db->batch);
+    db->batch.errors = options->errors;
     for (unsigned i = 0; sqlite_schema_names[i] && r == 0; i++)
         r = export_names_reserve(&db->names, sqlite_schema_names[i]);
     if (r < 0)

@@ -176,6 +176,10 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         if (item->time != TIME_UNKNOWN)
             sqlite3_result_int64(context, export_ns(item, item->time));
         break;
+    case COLUMN_ERROR:
+        if (cursor->batch->errors)
+            sqlite3_result_int64(context, item->error_ns);
+        break;
     case COLUMN_SOURCE: sqlite3_result_int64(context, cursor->row->source); break;
     case COLUMN_CPU:
         if (item->cpu != CPU_UNKNOWN)

@@ -18,6 +18,7 @@
 enum sqlite_batch_column {
     COLUMN_ID,
     COLUMN_TIME,
+    COLUMN_ERROR,
     COLUMN_SOURCE,
     COLUMN_CPU,
     COLUMN_PID,
@@ -44,6 +45,7 @@ struct sqlite_batch {
     uint32_t next;                   /* the first row that the next scan of the table shows */
     struct value values[FIELDS_MAX]; /* of the row that it is at */
     struct text vcpu;                /* its vCPU's name */
+    bool errors;                     /* times have bounds */
 };
 
 /* -ENOMEM. */

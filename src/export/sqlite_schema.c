@@ -22,8 +22,9 @@ const char sqlite_schema_tables[] =
     " name TEXT);"
     "CREATE TABLE thread(source INTEGER, pid INTEGER, comm TEXT, PRIMARY KEY(source, pid))"
     " WITHOUT ROWID;"
-    "CREATE TABLE loss(id INTEGER PRIMARY KEY, time_ns INTEGER, since_ns INTEGER, source INTEGER,"
-    " cpu INTEGER, lost INTEGER, cause TEXT, skipped_bytes INTEGER);";
+    "CREATE TABLE loss(id INTEGER PRIMARY KEY, time_ns INTEGER, since_ns INTEGER,"
+    " error_ns INTEGER, source INTEGER, cpu INTEGER, lost INTEGER, cause TEXT, skipped_bytes "
+    "INTEGER);";
 
 const char *const sqlite_schema_names[] = {"class",  "events", "events_json", "fact",
                                            "field",  "loss",   "meta",        "problem",
@@ -32,9 +33,13 @@ const char *const sqlite_schema_names[] = {"class",  "events", "events_json", "f
 static const struct common_column {
     const char *name, *type;
 } common[COLUMN_FIELDS] = {
-    [COLUMN_ID] = {"id", " INTEGER PRIMARY KEY"}, [COLUMN_TIME] = {"time_ns", " INTEGER"},
-    [COLUMN_SOURCE] = {"source", " INTEGER"},     [COLUMN_CPU] = {"cpu", " INTEGER"},
-    [COLUMN_PID] = {"pid", " INTEGER"},           [COLUMN_VCPU] = {"vcpu", ""},
+    [COLUMN_ID] = {"id", " INTEGER PRIMARY KEY"},
+    [COLUMN_TIME] = {"time_ns", " INTEGER"},
+    [COLUMN_ERROR] = {"error_ns", " INTEGER"},
+    [COLUMN_SOURCE] = {"source", " INTEGER"},
+    [COLUMN_CPU] = {"cpu", " INTEGER"},
+    [COLUMN_PID] = {"pid", " INTEGER"},
+    [COLUMN_VCPU] = {"vcpu", ""},
 };
 
 /* A function of SQL takes 127 arguments in older versions. */
@@ -193,13 +198,15 @@ static void put_json(struct text *sql, const struct sqlite_table *table)
 void sqlite_schema_put_select(struct text *sql, const struct sqlite_table *table, bool fields)
 {
     if (!table) {
-        text_put_literal(sql, "SELECT NULL AS id, NULL AS time_ns, NULL AS source, NULL AS cpu, "
-                              "NULL AS pid, NULL AS vcpu, NULL AS layer, NULL AS event_group, "
-                              "NULL AS event");
+        text_put_literal(
+            sql,
+            "SELECT NULL AS id, NULL AS time_ns, NULL AS error_ns, NULL AS source, NULL AS cpu, "
+            "NULL AS pid, NULL AS vcpu, NULL AS layer, NULL AS event_group, "
+            "NULL AS event");
         text_put_str(sql, fields ? ", NULL AS fields WHERE 0" : " WHERE 0");
         return;
     }
-    text_put_literal(sql, "SELECT id, time_ns, source, cpu, pid, vcpu, ");
+    text_put_literal(sql, "SELECT id, time_ns, error_ns, source, cpu, pid, vcpu, ");
     put_string(sql, layer_name(table->class->origin->layer));
     text_put_literal(sql, " AS layer, ");
     put_string(sql, table->class->group);
@@ -219,8 +226,9 @@ void sqlite_schema_put_view(struct text *sql, const char *from, bool fields)
 {
     text_put_literal(sql, "CREATE VIEW ");
     text_put_str(sql, fields ? "events_json" : "events");
-    text_put_literal(sql, " AS SELECT e.id, e.time_ns, e.layer, e.source, e.cpu, e.pid, t.comm, "
-                          "e.vcpu, e.event_group, e.event");
+    text_put_literal(
+        sql, " AS SELECT e.id, e.time_ns, e.error_ns, e.layer, e.source, e.cpu, e.pid, t.comm, "
+             "e.vcpu, e.event_group, e.event");
     text_put_str(sql, fields ? ", e.fields FROM (" : " FROM (");
     text_put_str(sql, from);
     text_put_literal(sql, ") e LEFT JOIN thread t ON t.source = e.source AND t.pid = e.pid");

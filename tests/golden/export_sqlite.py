@@ -38,7 +38,7 @@ db = sqlite3.connect(sys.argv[2])
 db.text_factory = lambda raw: raw.decode("utf-8", "replace")
 if db.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
     sys.exit(f"integrity: {db.execute('PRAGMA integrity_check').fetchall()[:5]}")
-COMMON = "id, time_ns, layer, source, cpu, pid, comm, vcpu, event_group, event"
+COMMON = "id, time_ns, error_ns, layer, source, cpu, pid, comm, vcpu, event_group, event"
 common = {row[0]: row[1:] for row in db.execute(f"SELECT {COMMON} FROM events")}
 with_fields = {row[0]: row[1:] for row in db.execute(f"SELECT {COMMON}, fields FROM events_json")}
 tables = {name: (layer, group, event, n) for name, layer, group, event, n in db.execute(
@@ -49,14 +49,14 @@ for table, facts in tables.items():
     n = 0
     columns = [name for name, in db.execute(
         "SELECT column_name FROM field JOIN class ON id = class WHERE table_name = ? ORDER BY number", (table,))]
-    if [row[1] for row in db.execute(f'PRAGMA table_info("{table}")')][6:] != columns:
+    if [row[1] for row in db.execute(f'PRAGMA table_info("{table}")')][7:] != columns:
         sys.exit(f"the columns of {table} are not those of its fields, {columns}")
     for row in db.execute(f'SELECT * FROM "{table}"'):
         rows[row[0]] = (table, row[1:])
         n += 1
     if n != facts[3]:
         sys.exit(f"{table} has {n} events and says {facts[3]}")
-losses = {row[0]: row[1:] for row in db.execute("SELECT id, time_ns, since_ns, cpu, lost, cause FROM loss")}
+losses = {row[0]: row[1:] for row in db.execute("SELECT id, time_ns, since_ns, error_ns, cpu, lost, cause FROM loss")}
 meta = dict(db.execute("SELECT key, value FROM meta"))
 if meta["events"] != len(common) or meta["losses"] != len(losses):
     sys.exit(f"{len(common)} events, {len(losses)} losses: {meta}")
@@ -66,26 +66,26 @@ for n, item in enumerate(items, 1):
     time = item.get("time_ns", item.get("ticks"))
     if "lost" in item:
         since = item.get("since_ns", item.get("since_ticks"))
-        if losses[n] != (time, since, item.get("cpu"), item["lost"], item["cause"]):
+        if losses[n] != (time, since, item.get("error_ns"), item.get("cpu"), item["lost"], item["cause"]):
             sys.exit(f"a loss differs: {show(item)}\n{losses[n]}")
         continue
     *facts, event = common[n]
-    source = facts[2]
+    source = facts[3]
     # The name of a thread is the one known at the end.
-    expected = [time, item["layer"], source, item.get("cpu"), item.get("pid"),
-                facts[5] if item.get("comm") else None, item.get("vcpu"), item.get("group")]
-    if item.get("comm") and not facts[5]:
+    expected = [time, item.get("error_ns"), item["layer"], source, item.get("cpu"), item.get("pid"),
+                facts[6] if item.get("comm") else None, item.get("vcpu"), item.get("group")]
+    if item.get("comm") and not facts[6]:
         sys.exit(f"has no name: {show(item)}\n{facts}")
     table, row = rows[n]
-    if facts != expected or event != item["event"] or captures[source] != item.get("source", 0):
+    if facts != expected or event != item["event"] or captures[source] != item.get("source", captures[source]):
         sys.exit(f"differs: {show(item)}\n{facts} {event}")
     if tables[table][:3] != (item["layer"], item.get("group"), event) or not re.fullmatch(
             "(event_)?" + re.sub(r"\W", "_", event) + r"(_\d+)?", table):
         sys.exit(f"is in the table {table}: {show(item)}\n{tables[table]}")
-    if row[:5] != (time, source, item.get("cpu"), item.get("pid"), item.get("vcpu")):
+    if row[:6] != (time, item.get("error_ns"), source, item.get("cpu"), item.get("pid"), item.get("vcpu")):
         sys.exit(f"differs in its own table: {show(item)}\n{show(row)}")
     fields = list(item["fields"].values())
-    if len(fields) != len(row) - 5 or not all(map(same, fields, row[5:])):
+    if len(fields) != len(row) - 6 or not all(map(same, fields, row[6:])):
         sys.exit(f"fields differ: {show(item)}\n{show(row)}")
     *again, text = with_fields[n]
     found = json.loads(text)

@@ -28,13 +28,20 @@ compare() {
     "$strata" report -f json "$@" >report 2>err || :
     python3 "$here/export_sqlite.py" report export.db || fail "$* differs"
 }
-compare boot.trace
+compare boot.trace -n 20000
 compare lttng-ust
 compare guest
-compare xen.raw -n 30000
+compare xen.raw -n 12000
 compare xen.raw --cpu 1 -n 5000 --cpu-hz 2.4G
 cp boot.trace again.trace
 compare boot.trace again.trace -n 2000
+
+# Several layers on one timeline, with bounds.
+. "$here/three_layers.sh"
+compare trace
+[ "$(sqlite3 export.db "SELECT layer, max(error_ns), count(*) FROM events GROUP BY 1")" = "guest|41004|14396
+host|1727|14429
+vmm|1204|4" ] || fail "layers: $(sqlite3 export.db "SELECT layer, max(error_ns), count(*) FROM events GROUP BY 1")"
 
 # The command reads it, and may write to it.
 "$strata" export --to sqlite -o export.db guest 2>err

@@ -80,13 +80,21 @@ compare() {
     trace-cmd report -R -t export.dat >shown 2>err || fail "$*: $(cat err)"
     python3 "$here/export_trace_dat.py" report shown again || fail "$* differs"
 }
-compare boot.trace
+compare boot.trace -n 20000
 compare lttng-ust
-compare xen.raw -n 30000
+compare xen.raw -n 12000
 compare xen.raw --cpu 1 -n 5000 --cpu-hz 2.4G
 cp boot.trace again.trace
 compare boot.trace again.trace -n 2000
 trace-cmd report export.dat 2>err | grep -q '^vmm: ' || fail "the second source is no buffer of its own"
+
+# Several layers on one timeline; those of a VMM's thread stand on the row of its vCPU.
+. "$here/three_layers.sh"
+compare trace
+[ "$(sed -n 's/^ *vmm: .*-\([0-9]*\) *\[\(...\)\].*/\1 \2/p' shown)" = "4713 000
+4714 001
+4715 002
+4711 002" ] || fail "rows of the VMM"
 
 # The text of QEMU's events is QEMU's.
 "$strata" report boot.trace | sed 's/ \[---\] *[0-9]* / /' >expected
