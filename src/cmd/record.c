@@ -22,7 +22,7 @@
 #define SECOND UINT64_C(1000000000)
 
 static const struct option where[] = {
-    {OPTION_FLAG, 'a', "attach", NULL, "a program that was started with writer=none",
+    {OPTION_FLAG, 'a', "attach", NULL, "a QEMU that runs, or a program with writer=none",
      offsetof(struct record_options, attach)},
     {OPTION_FLAG, 0, "xen", NULL, "the Xen that this runs on, as root in dom0",
      offsetof(struct record_options, xen)},
@@ -218,6 +218,37 @@ static int record(const struct record_options *options, const char *path)
     return status;
 }
 
+static bool is_socket(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+static int has_free_rings(const char *path, void *userdata)
+{
+    const uint32_t *pid = userdata;
+    struct process *process;
+    bool has;
+
+    if (process_open(path, false, &process, NULL) < 0)
+        return 0;
+    has = process->pid == *pid && !(process->file->flags & PROCESS_WRITES);
+    process_free(process);
+    return has;
+}
+
+/* Whether the operand is the process of a QEMU, and not one that links libstrata and was started to be recorded
+ * as a program is. */
+static bool is_machine(const char *operand)
+{
+    uint32_t pid = taken_pid(operand);
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
+    return pid && vmm_is_qemu(path) && process_foreach(NULL, has_free_rings, &pid) == 0;
+}
+
 static int record_attached(const struct record_options *options, int n, char **operands)
 {
     struct sigaction action = {.sa_handler = on_signal};
@@ -225,6 +256,12 @@ static int record_attached(const struct record_options *options, int n, char **o
 
     if (n != 1)
         return cmd_usage_error("record", n ? "one process at a time" : "which process?");
+    if (is_socket(operands[0]))
+        return record_vm_attached(options, 0, operands[0]);
+    if (is_machine(operands[0]))
+        return record_vm_attached(options, (pid_t)taken_pid(operands[0]), NULL);
+    if (!options->output)
+        return cmd_usage_error("record", "where to? --output=FOLDER is missing");
     path = find(operands[0]);
     if (!path)
         return EXIT_COULD_NOT;
@@ -287,10 +324,10 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
         return cmd_usage_error("record",
                                wanted ? "--attach, --xen or --buffer, one at a time"
                                       : "what? -- COMMAND, --attach, --xen or --buffer is missing");
-    if (!options->output)
-        return cmd_usage_error("record", "where to? --output=FOLDER is missing");
     if (options->attach)
         return record_attached(options, n, operands);
+    if (!options->output)
+        return cmd_usage_error("record", "where to? --output=FOLDER is missing");
     return record_buffers(options, n, operands);
 }
 

@@ -43,4 +43,6 @@ const char *record_output(const struct record_options *options, char *buf, size_
 int record_program(const struct record_options *options, char **command);
 /* PROGRAM is the file that command[0] means. */
 int record_vm(const struct record_options *options, const char *program, char **command);
+/* The QEMU that is process PID, or that serves QMP on SOCKET (then PID does not matter; NULL: it is looked for). */
+int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket);
 int record_buffers(const struct record_options *options, int n, char **operands);

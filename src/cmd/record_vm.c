@@ -11,6 +11,7 @@
 
 #include "base/clock_ns.h"
 #include "base/near.h"
+#include "client/qmp.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "cmd/record.h"
@@ -91,8 +92,8 @@ static bool run(struct vmm_recording *recording, uint64_t seconds, const sigset_
         unsigned n = run_signals_count(&signal, &alone);
 
         if (n > heard) {
-            /* What a terminal sends has reached QEMU as well, which ends by it. */
-            if (alone || heard > 0)
+            /* What a terminal sends has reached QEMU as well, which ends by it, if it is our child. */
+            if (alone || heard > 0 || recording->settings.running)
                 vmm_recording_stop(recording);
             heard = n;
         }
@@ -178,7 +179,7 @@ static int record(const struct record_options *options, const struct vmm_setting
 {
     struct vmm_recording recording;
     struct termios terminal;
-    bool has_terminal = tcgetattr(STDIN_FILENO, &terminal) == 0;
+    bool has_terminal = !settings->running && tcgetattr(STDIN_FILENO, &terminal) == 0;
     struct fault fault = {0};
     bool fine, whole;
     int status;
@@ -223,48 +224,114 @@ static int choose_kernel(const char *given, bool is_host, struct record_kernel *
     return EXIT_FINE;
 }
 
-int record_vm(const struct record_options *options, const char *program, char **command)
+/* SETTINGS has what is to be recorded. */
+static int record_machine(const struct record_options *options, struct vmm_settings *settings)
 {
     char name[64], agent[PATH_MAX];
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
     struct record_kernel guest = {0}, host = {0};
     struct strings events = {0};
     struct vmm_probe probe;
-    struct vmm_settings settings = {
-        .folder = record_output(options, name, sizeof name),
-        .command = (const char *const *)command,
-        .program = program,
-        .probe = &probe,
-        .agent = record_kernel_agent(agent, sizeof agent),
-        .max_size = options->max_size,
-        .runtime = runtime,
-        .trace = getenv("STRATA_TRACE"),
-    };
     struct fault fault = {0};
     sigset_t waiting;
-    int status = EXIT_FINE;
+    int status;
 
-    while (command[settings.n_command])
-        settings.n_command++;
+    settings->folder = record_output(options, name, sizeof name);
+    settings->probe = &probe;
+    settings->agent = record_kernel_agent(agent, sizeof agent);
+    settings->max_size = options->max_size;
+    settings->runtime = getenv("XDG_RUNTIME_DIR");
+    settings->trace = getenv("STRATA_TRACE");
+    settings->mask = &waiting;
+    while (settings->command[settings->n_command])
+        settings->n_command++;
     cmd_raise_files(); /* a file for each CPU of a guest */
     run_signals_catch(&waiting);
-    settings.mask = &waiting;
-    if (vmm_probe(program, runtime, &probe, &fault) < 0) {
+    if (vmm_probe(settings->program, settings->runtime, &probe, &fault) < 0) {
         cmd_fault(&fault);
         return EXIT_COULD_NOT;
     }
-    status = choose_kernel(options->guest, false, &guest, &settings.guest);
+    status = choose_kernel(options->guest, false, &guest, &settings->guest);
     if (status == EXIT_FINE)
-        status = choose_kernel(options->host, true, &host, &settings.host);
+        status = choose_kernel(options->host, true, &host, &settings->host);
     if (status == EXIT_FINE)
         status = choose_events(options, &probe, &events);
-    settings.events = events.items;
-    settings.n_events = events.n;
+    settings->events = events.items;
+    settings->n_events = events.n;
     if (status == EXIT_FINE)
-        status = record(options, &settings, &waiting);
+        status = record(options, settings, &waiting);
     record_kernel_done(&guest);
     record_kernel_done(&host);
     strings_done(&events);
     vmm_probe_done(&probe);
+    return status;
+}
+
+int record_vm(const struct record_options *options, const char *program, char **command)
+{
+    struct vmm_settings settings = {
+        .command = (const char *const *)command,
+        .program = program,
+    };
+
+    return record_machine(options, &settings);
+}
+
+/* ---- One that runs ---- */
+
+/* Who serves the socket. */
+static int find_peer(const char *socket, pid_t *ret)
+{
+    _cleanup_(qmp_freep) struct qmp *qmp = NULL;
+    struct fault fault = {0};
+
+    if (qmp_open(socket, &qmp, &fault) < 0) {
+        cmd_fault(&fault);
+        return -ENOENT;
+    }
+    *ret = qmp_peer(qmp);
+    return 0;
+}
+
+int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket)
+{
+    struct vmm_settings settings = {0};
+    struct vmm_running running;
+    struct fault fault = {0};
+    char program[64];
+    int status;
+
+    if (socket && find_peer(socket, &pid) < 0)
+        return EXIT_COULD_NOT;
+    if (vmm_running_open(pid, &running, &fault) < 0) {
+        if (socket)
+            cmd_error(
+                "%s: which QEMU serves this socket cannot be told (%s): give the number of its "
+                "process",
+                socket, fault.what);
+        else
+            cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    settings.running = &running;
+    settings.command = running.argv;
+    settings.qmp = socket ? socket : running.n_qmp > 0 ? running.qmp[0] : NULL;
+    /* What it executes may have been replaced since, by another version. */
+    settings.program = running.program;
+    snprintf(program, sizeof program, "/proc/%ld/exe", (long)pid);
+    if (access(running.program, X_OK) < 0)
+        settings.program = program;
+    if (!settings.qmp) {
+        cmd_error("process %ld is a QEMU that does not listen for QMP on a socket%s%s: it needs "
+                  "-qmp unix:PATH,server=on,wait=off",
+                  (long)pid,
+                  running.qmp_elsewhere
+                      ? " with a path; somebody else, like libvirt, has its monitor"
+                      : "",
+                  running.name && running.qmp_elsewhere ? " (virsh qemu-monitor-command)" : "");
+        status = EXIT_COULD_NOT;
+    } else {
+        status = record_machine(options, &settings);
+    }
+    vmm_running_done(&running);
     return status;
 }

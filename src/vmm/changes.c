@@ -130,25 +130,22 @@ int vmm_changes_events(struct vmm_changes *changes, struct qmp *qmp, const char 
     return r;
 }
 
-/* Also what others have switched meanwhile. Events are always told in the same order. */
+/* Also what others have switched meanwhile. To ask for the states again would leave all of them in the trace,
+ * where the monitor is traced. */
 static void restore_events(struct vmm_changes *changes, struct qmp *qmp, struct fault *fault)
 {
-    _cleanup_(json_decrefp) json_t *states = NULL;
     const json_t *event;
     size_t i;
 
-    if (!changes->states || get_states(qmp, &states, fault) < 0)
+    if (!changes->states || switch_events(qmp, "*", false, fault) < 0)
         return;
-    json_array_foreach(states, i, event)
+    json_array_foreach(changes->states, i, event)
     {
-        const json_t *before = json_array_get(changes->states, i);
         const char *name = json_string_value(json_object_get(event, "name"));
-        const char *was = json_string_value(json_object_get(before, "state"));
+        const char *state = json_string_value(json_object_get(event, "state"));
 
-        if (!name || !was || json_equal(event, before) ||
-            !json_equal(json_object_get(event, "name"), json_object_get(before, "name")))
-            continue;
-        (void)switch_events(qmp, name, strcmp(was, "enabled") == 0, fault);
+        if (name && state && strcmp(state, "enabled") == 0)
+            (void)switch_events(qmp, name, true, fault);
     }
     json_decref(changes->states);
     changes->states = NULL;
@@ -213,15 +210,30 @@ static int remove_device(struct qmp *qmp, const char *id, struct fault *fault)
     return r < 0 ? r : fault_plain(fault, -EBUSY, NULL, "the guest does not let go of %s", id);
 }
 
+static int remove_chardev(struct qmp *qmp, struct fault *fault)
+{
+    int r = -EREMOTE;
+
+    for (unsigned i = 0; i < REMOVE_TRIES && r == -EREMOTE; i++) {
+        struct fault why = {0};
+
+        if (i > 0)
+            (void)poll(NULL, 0, REMOVE_WAIT_MS);
+        r = execute(qmp, "chardev-remove", json_pack("{s:s}", "id", CHARDEV), &why);
+        if (r < 0 && (r != -EREMOTE || i + 1 == REMOVE_TRIES) && !fault->error)
+            *fault = why;
+    }
+    return r;
+}
+
 static void remove_port(struct vmm_changes *changes, struct qmp *qmp, struct fault *fault)
 {
     if (changes->port && remove_device(qmp, PORT, fault) >= 0)
         changes->port = false;
     if (changes->serial && remove_device(qmp, SERIAL, fault) >= 0)
         changes->serial = false;
-    /* It is in use as long as the port is there. */
-    if (changes->chardev && !changes->port &&
-        execute(qmp, "chardev-remove", json_pack("{s:s}", "id", CHARDEV), fault) >= 0)
+    /* It is in use as long as the port is there, and a moment longer. */
+    if (changes->chardev && !changes->port && remove_chardev(qmp, fault) >= 0)
         changes->chardev = false;
 }
 

@@ -15,9 +15,9 @@
 #define STEP_PPM 1000
 #define STEP_MIN INT64_C(100000)
 
-int vmm_clock_open(const char *path, struct vmm_clock *ret, struct fault *fault)
+int vmm_clock_open(const char *path, uint64_t extra, struct vmm_clock *ret, struct fault *fault)
 {
-    struct vmm_clock clock = {0};
+    struct vmm_clock clock = {.extra = (int64_t)extra};
 
     clock.file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (clock.file < 0)
@@ -46,7 +46,7 @@ void vmm_clock_take(struct vmm_clock *clock)
 {
     struct manifest_moment moment = host_moment();
     int64_t offset = moment.realtime_ns - moment.monotonic_ns;
-    int64_t error = moment.error_ns + VMM_CLOCK_TRUNCATION;
+    int64_t error = moment.error_ns + VMM_CLOCK_TRUNCATION + clock->extra;
     char line[80];
     int n;
 

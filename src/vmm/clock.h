@@ -11,6 +11,7 @@ struct vmm_clock {
     uint64_t next;             /* when the next pair is due, CLOCK_MONOTONIC */
     int64_t offset, monotonic; /* of the last pair: real time less monotonic, and when */
     unsigned n;
+    int64_t extra;   /* of the error of each pair, ns */
     int64_t worst;   /* the largest error of a pair, ns */
     int64_t stepped; /* by how much the real time was set at most, ns; 0: it was not */
     int error;       /* of writing them */
@@ -19,8 +20,8 @@ struct vmm_clock {
 /* QEMU cuts its times down to microseconds. */
 #define VMM_CLOCK_TRUNCATION 1000
 
-/* Makes the file PATH, and takes the first pair. -errno with FAULT. */
-int vmm_clock_open(const char *path, struct vmm_clock *ret, struct fault *fault);
+/* Makes the file PATH, and takes the first pair. EXTRA: by how many ns the times in the log are wrong besides. -errno with FAULT. */
+int vmm_clock_open(const char *path, uint64_t extra, struct vmm_clock *ret, struct fault *fault);
 /* Takes a pair now. */
 void vmm_clock_take(struct vmm_clock *clock);
 /* Takes one if it is due. *RET_SLEEP: until the next one is, ns. */

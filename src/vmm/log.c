@@ -2,9 +2,15 @@
 #include "vmm/log.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/macro.h"
 
 /* As large as anybody may make a pipe by default. */
 #define FIFO_SIZE (1 << 20)
@@ -138,10 +144,70 @@ static void put(struct vmm_log *log, const char *p, size_t n)
     }
     log->lost_bytes += n - done;
     log->lost_lines += count_lines(p + done, n - done);
-    if (log->copy >= 0 && log->copies_rest)
+    if (log->copy < 0 || log->stamps)
+        return;
+    if (log->copies_rest)
         copy_rest(log, p, p + n);
-    else if (log->copy >= 0)
+    else
         (void)write_some(log->copy, p, n, &error);
+}
+
+/* ---- Times ---- */
+
+#define STAMP_MAX 48u
+#define STAMPED_SIZE ((size_t)64 * 1024)
+/* So that what comes has not waited long. */
+#define STAMP_SLEEP UINT64_C(1000000)
+
+int vmm_log_stamp(struct vmm_log *log, struct fault *fault)
+{
+    log->stamped = malloc(STAMPED_SIZE);
+    if (!log->stamped)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    log->stamps = true;
+    log->empty_at = clock_ns(CLOCK_MONOTONIC);
+    /* Nobody can tell what is no event. */
+    if (log->copies_rest && log->copy >= 0) {
+        close(log->copy);
+        log->copy = -1;
+    }
+    return 0;
+}
+
+/* What came since the FIFO was empty, was written since then. */
+static void put_stamped(struct vmm_log *log, const char *p, const char *end)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), waited = (now - log->empty_at) / 2;
+    uint64_t real = clock_ns(CLOCK_REALTIME) - waited;
+    char stamp[STAMP_MAX];
+    size_t n = 0;
+    int error;
+    size_t len = (size_t)snprintf(stamp, sizeof stamp, "0@%" PRIu64 ".%06" PRIu64 ":",
+                                  real / 1000000000, real % 1000000000 / 1000);
+
+    log->stamp_worst = MAX(log->stamp_worst, waited);
+    if (log->copy >= 0)
+        (void)write_some(log->copy, p, (size_t)(end - p), &error);
+    while (p < end) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        const char *next = newline ? newline + 1 : end;
+        size_t size = MIN((size_t)(next - p), STAMPED_SIZE - STAMP_MAX);
+
+        if (n + STAMP_MAX + size > STAMPED_SIZE) {
+            put(log, log->stamped, n);
+            n = 0;
+        }
+        if (!log->stamp_torn) {
+            memcpy(log->stamped + n, stamp, len);
+            n += len;
+            log->stamps_late += waited > VMM_LOG_STAMP_ERROR;
+        }
+        memcpy(log->stamped + n, p, size);
+        n += size;
+        p += size;
+        log->stamp_torn = p[-1] != '\n';
+    }
+    put(log, log->stamped, n);
 }
 
 int vmm_log_take(struct vmm_log *log, uint64_t *ret_sleep)
@@ -151,15 +217,21 @@ int vmm_log_take(struct vmm_log *log, uint64_t *ret_sleep)
 
     /* No more than it holds, so that a monitor that logs without end leaves time for the rest. */
     while (taken < log->room) {
+        uint64_t asked = log->stamps ? clock_ns(CLOCK_MONOTONIC) : 0;
         ssize_t n = read(log->fifo, log->buffer, BUFFER_SIZE);
 
         if (n > 0) {
-            put(log, log->buffer, (size_t)n);
+            if (log->stamps)
+                put_stamped(log, log->buffer, log->buffer + n);
+            else
+                put(log, log->buffer, (size_t)n);
             taken += (size_t)n;
         } else if (n == 0) {
+            log->empty_at = asked;
             r = 0;
             break;
         } else if (errno != EINTR) {
+            log->empty_at = asked;
             break;
         }
     }
@@ -167,6 +239,8 @@ int vmm_log_take(struct vmm_log *log, uint64_t *ret_sleep)
                  : taken > log->room / 8 ? SLEEP_MIN
                  : taken > 0             ? 2 * SLEEP_MIN
                                          : SLEEP_MAX;
+    if (log->stamps)
+        *ret_sleep = MIN(*ret_sleep, STAMP_SLEEP);
     return r;
 }
 
@@ -197,5 +271,6 @@ void vmm_log_done(struct vmm_log *log)
     if (log->copy >= 0)
         close(log->copy);
     free(log->buffer);
+    free(log->stamped);
     *log = (struct vmm_log){.fifo = -1, .file = -1, .copy = -1};
 }

@@ -24,11 +24,24 @@ struct vmm_log {
     uint64_t whole;                  /* bytes of the file up to its last newline */
     bool torn;                       /* the last that came was no newline */
     bool in_event;                   /* for copies_rest: of the line under way */
+    /* Lines that come without times get those at which they are taken. */
+    bool stamps;
+    bool stamp_torn;      /* the line under way has its time */
+    uint64_t empty_at;    /* ns of CLOCK_MONOTONIC: when nothing was left to be taken */
+    uint64_t stamp_worst; /* by how much one of the times may be wrong at most */
+    uint64_t stamps_late; /* how many by more than VMM_LOG_STAMP_ERROR */
+    char *stamped;        /* a chunk with its times */
 };
+
+/* By how much such times are wrong, ns, when we come in time. */
+#define VMM_LOG_STAMP_ERROR UINT64_C(2000000)
 
 /* Makes FIFO, opens it and makes the file PATH. COPY is taken over. -errno with FAULT. */
 int vmm_log_open(const char *fifo, const char *path, uint64_t max_size, int copy, bool copies_rest,
                  struct vmm_log *ret, struct fault *fault);
+/* The lines come without times: they get them here, as "0@SECONDS.MICROSECONDS:", the middle of the time since
+ * the FIFO was last seen empty. */
+int vmm_log_stamp(struct vmm_log *log, struct fault *fault);
 /* Takes what there is. *RET_SLEEP: for how many ns it may be left alone. 1: there may be more; 0: nobody has
  * it open for writing. */
 int vmm_log_take(struct vmm_log *log, uint64_t *ret_sleep);

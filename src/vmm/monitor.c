@@ -163,6 +163,18 @@ static void note_cpus(struct vmm_monitor *monitor, const json_t *list)
 
 /* ---- What it says ---- */
 
+void vmm_monitor_watch(int pid, struct vmm_monitor *ret)
+{
+    *ret = (struct vmm_monitor){.pid = pid, .state = MONITOR_IDLE};
+}
+
+void vmm_monitor_note(struct vmm_monitor *monitor, const char *version, const json_t *list)
+{
+    snprintf(monitor->version, sizeof monitor->version, "%s", version);
+    note_cpus(monitor, list);
+    vmm_monitor_look(monitor);
+}
+
 static void note_event(struct vmm_monitor *monitor, const char *event, const json_t *data)
 {
     const char *reason;

@@ -4,6 +4,8 @@
 /* QEMU's monitor while it is recorded: which of its threads run which vCPUs, and why it ends. Nothing here
  * waits for QEMU, which may itself be waiting for whoever takes its log. */
 
+#include <jansson.h>
+
 #include "base/fault.h"
 #include "manifest/manifest.h"
 
@@ -30,6 +32,10 @@ struct vmm_monitor {
 
 /* Takes over FD, a socket that the monitor of process PID speaks QMP on, also on failure. */
 int vmm_monitor_open(int fd, int pid, struct vmm_monitor *ret, struct fault *fault);
+/* Without a connection: of process PID, what others find out. */
+void vmm_monitor_watch(int pid, struct vmm_monitor *ret);
+/* VERSION and LIST are what the monitor of that said: "QEMU 7.2.22", and what query-cpus-fast returned. */
+void vmm_monitor_note(struct vmm_monitor *monitor, const char *version, const json_t *list);
 /* Takes what came. *RET_SLEEP: until it wants to be called again, ns. */
 void vmm_monitor_step(struct vmm_monitor *monitor, uint64_t now, uint64_t *ret_sleep);
 /* To be polled for reading; -1: no more. */

@@ -17,6 +17,7 @@
 #include "capture/guests_manifest.h"
 #include "capture/host.h"
 #include "capture/spare.h"
+#include "vmm/attach.h"
 #include "vmm/running.h"
 #include "vmm/sources.h"
 
@@ -114,11 +115,15 @@ static int copy_declarations(struct vmm_recording *recording, struct fault *faul
 
 /* The file that the user wants QEMU's log in, as QEMU opens it; "%d" is QEMU's number, which is not known yet.
  * -1: standard error, where it is for what is no event. */
-static int open_copy(const struct vmm_arguments *arguments, bool *ret_rest, int *ret_fd,
-                     struct fault *fault)
+static int open_copy(const struct vmm_running *running, const struct vmm_arguments *arguments,
+                     bool *ret_rest, int *ret_fd, struct fault *fault)
 {
     *ret_rest = !arguments->log;
     *ret_fd = -1;
+    if (running) {
+        *ret_fd = vmm_attach_log(running);
+        return 0;
+    }
     if (!arguments->log) {
         *ret_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
         return 0;
@@ -178,12 +183,17 @@ static int open_sink(struct vmm_recording *recording, const struct vmm_arguments
 
     /* One that has several backends would write all to standard error besides. */
     if (backend != VMM_BACKEND_LOG && recording->settings.probe->logs && !arguments->log &&
-        !arguments->logs)
+        !arguments->logs && !recording->settings.running)
         additions->log = "/dev/null";
     if (backend == VMM_BACKEND_SIMPLE) {
         additions->simple = inside(recording, VMM_SIMPLE);
         return additions->simple ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
     }
+    if (backend == VMM_BACKEND_RING && recording->settings.running)
+        return fault_plain(fault, -EBUSY, NULL,
+                           "this QEMU links libstrata, and writes its trace by itself: 'strata ctl "
+                           "%ld' switches its events, and tells where they go",
+                           (long)recording->settings.running->pid);
     if (backend == VMM_BACKEND_RING) {
         r = open_rings(recording, fault);
         if (r < 0)
@@ -197,12 +207,15 @@ static int open_sink(struct vmm_recording *recording, const struct vmm_arguments
     additions->log = arena_strdup(&recording->arena, fifo);
     if (!path || !pairs || !additions->log)
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    r = open_copy(arguments, &rest, &copy, fault);
+    r = open_copy(recording->settings.running, arguments, &rest, &copy, fault);
     if (r >= 0)
         r = vmm_log_open(fifo, path, recording->settings.max_size, copy, rest, &recording->log,
                          fault);
+    if (r >= 0 && recording->settings.running && !recording->settings.running->has_times)
+        r = vmm_log_stamp(&recording->log, fault);
     if (r >= 0)
-        r = vmm_clock_open(pairs, &recording->clock, fault);
+        r = vmm_clock_open(pairs, recording->log.stamps ? VMM_LOG_STAMP_ERROR : 0,
+                           &recording->clock, fault);
     return r;
 }
 
@@ -237,7 +250,7 @@ static int join_kernels(struct vmm_recording *recording, const char *port, struc
     unsigned n = 0;
     int r = 0;
 
-    if (settings->guest) {
+    if (settings->guest && port) {
         plans[n].name = "guest";
         plans[n].wishes = settings->guest;
         r = guest_place_parse(PLACE_PORT, port, &plans[n].place, fault);
@@ -298,12 +311,37 @@ static int start(struct vmm_recording *recording, const struct vmm_arguments *ar
         how.n_keep = 1;
         r = child_start(&how, &recording->child, fault);
         recording->programs.main_pid = (uint32_t)recording->child.pid;
+        /* Nobody else can have it: it has just come. */
+        if (r >= 0)
+            (void)vmm_running_claim(recording->child.pid, &recording->claim, NULL);
     }
     close(sockets[1]);
     if (r < 0)
         close(sockets[0]);
     else
         r = vmm_monitor_open(sockets[0], recording->child.pid, &recording->monitor, fault);
+    return r;
+}
+
+/* The same of one that runs. */
+static int attach(struct vmm_recording *recording, const struct vmm_additions *additions,
+                  const char *port, struct fault *fault)
+{
+    pid_t pid = recording->settings.running->pid;
+    int r = vmm_running_claim(pid, &recording->claim, fault);
+
+    if (r < 0)
+        return r;
+    r = child_adopt(pid, &recording->child);
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "process %ld cannot be watched; has it ended?",
+                           (long)pid);
+    r = vmm_attach_give(recording, fault);
+    if (r >= 0)
+        r = vmm_attach(recording, recording->log.fifo >= 0 ? additions->log : NULL,
+                       additions->simple, &port, additions->port != NULL, fault);
+    if (r >= 0)
+        r = join_kernels(recording, port, fault);
     return r;
 }
 
@@ -329,10 +367,13 @@ static int begin(struct vmm_recording *recording, struct fault *fault)
         r = open_sink(recording, &arguments, &additions, fault);
     if (r < 0)
         return r;
-    recording->control = name_in_runtime(recording, "qmp");
+    recording->control = settings->running ? arena_strdup(&recording->arena, settings->qmp)
+                                           : name_in_runtime(recording, "qmp");
     additions.control = recording->control;
     additions.config = name_in_runtime(recording, "config");
-    if (settings->guest)
+    if (settings->running)
+        port = settings->running->port;
+    else if (settings->guest)
         r = find_port(recording, &port, fault);
     if (r < 0)
         return r;
@@ -346,6 +387,8 @@ static int begin(struct vmm_recording *recording, struct fault *fault)
     if (r < 0)
         return r;
     spare_keep(recording->path, &recording->spare);
+    if (settings->running)
+        return attach(recording, &additions, port, fault);
     return start(recording, &arguments, &additions, port, fault);
 }
 
@@ -373,10 +416,13 @@ int vmm_recording_begin(const struct vmm_settings *settings, struct vmm_recordin
         .child = {.end = -1},
         .agent = {.said = -1},
         .spare = -1,
+        .claim = -1,
     };
     int r = begin(&recording, fault);
 
     if (r < 0) {
+        if (settings->running && recording.child.pid)
+            vmm_detach(&recording);
         child_done(&recording.child);
         if (recording.path && r != -EEXIST)
             remove_folder(&recording);
@@ -476,6 +522,8 @@ int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, st
         sleep_for(recording, sleep, mask);
     }
     if (recording->stopping && (r == 0 || clock_ns(CLOCK_MONOTONIC) >= recording->stop_by)) {
+        if (recording->settings.running)
+            return 0;
         child_signal(&recording->child, SIGTERM);
         recording->stop_by = UINT64_MAX;
     }
@@ -488,7 +536,7 @@ void vmm_recording_stop(struct vmm_recording *recording)
 
     if (recording->stopping) {
         child_signal(&recording->child, waits ? SIGTERM : SIGKILL);
-        recording->stop_by = UINT64_MAX;
+        recording->stop_by = recording->settings.running ? 0 : UINT64_MAX;
         return;
     }
     recording->stopping = true;
@@ -515,7 +563,9 @@ static void end_kernels(struct vmm_recording *recording)
            guests_step(&recording->guests, SLEEP_WITH_GUESTS, NULL, &fault) > 0)
         ;
     guests_end_because(&recording->guests,
-                       "the virtual machine ended before the guest's agent had sent the rest",
+                       recording->child.ended
+                           ? "the virtual machine ended before the guest's agent had sent the rest"
+                           : "the guest's agent did not send the rest in time",
                        GUEST_NO_AGENT);
 }
 
@@ -538,7 +588,7 @@ static void tell_problems(struct vmm_recording *recording)
         (double)(recording->ended.monotonic_ns - recording->began.monotonic_ns) / (double)SECOND;
     char end[64];
 
-    if (!recording->child.ended)
+    if (!recording->child.ended && !recording->child.foreign)
         vmm_recording_problem(recording, "QEMU was killed, as it did not end");
     else if (recording->child.status != 0)
         vmm_recording_problem(recording, "QEMU ended with %s, %.1f seconds after it was started",
@@ -559,6 +609,18 @@ static void tell_problems(struct vmm_recording *recording)
                                   ? "--max-size, or a limit for files, allows no more"
                                   : strerror(-log->error),
                               (unsigned long long)log->lost_lines);
+    if (log->stamps)
+        vmm_recording_problem(
+            recording,
+            "QEMU's log has no times, as it was started without -msg timestamp=on: its lines "
+            "have those at which they were taken%s, and no threads",
+            log->stamp_worst > VMM_LOG_STAMP_ERROR ? "" : ", within 2 ms");
+    if (log->stamps && log->stamp_worst > VMM_LOG_STAMP_ERROR)
+        vmm_recording_problem(
+            recording,
+            "%llu of these times may be wrong by more than is said, by %.1f ms at "
+            "most: the recorder came late",
+            (unsigned long long)log->stamps_late, (double)log->stamp_worst / 1e6);
     if (recording->clock.stepped)
         vmm_recording_problem(
             recording,
@@ -591,7 +653,12 @@ int vmm_recording_end(struct vmm_recording *recording, struct fault *fault)
     struct stat st;
     int r;
 
-    end_qemu(recording);
+    if (recording->settings.running) {
+        end_kernels(recording); /* before its port goes */
+        vmm_detach(recording);
+    } else {
+        end_qemu(recording);
+    }
     recording->ended = host_moment();
     vmm_monitor_step(&recording->monitor, (uint64_t)recording->ended.monotonic_ns, &unused);
     if (recording->log.fifo >= 0)
@@ -634,6 +701,8 @@ void vmm_recording_done(struct vmm_recording *recording)
         close(recording->clock.file);
     spare_give(&recording->spare);
     vmm_runtime_done(&recording->runtime);
+    if (recording->claim >= 0)
+        close(recording->claim);
     if (recording->folder >= 0)
         close(recording->folder);
     free(recording->path);

@@ -20,11 +20,13 @@
 #include "capture/host_agent.h"
 #include "capture/programs.h"
 #include "vmm/arguments.h"
+#include "vmm/changes.h"
 #include "vmm/child.h"
 #include "vmm/clock.h"
 #include "vmm/log.h"
 #include "vmm/monitor.h"
 #include "vmm/probe.h"
+#include "vmm/running.h"
 #include "vmm/runtime.h"
 
 /* All borrowed, for as long as the recording is there. */
@@ -33,6 +35,9 @@ struct vmm_settings {
     const char *const *command; /* QEMU's, as its user would give it */
     unsigned n_command;
     const char *program; /* what command[0] is */
+    /* One that runs already is to be recorded, whose command that is; NULL: it is started. */
+    const struct vmm_running *running;
+    const char *qmp; /* of that, the socket for its monitor */
     const struct vmm_probe *probe;
     const char *const *events; /* patterns of QEMU's */
     unsigned n_events;
@@ -60,6 +65,7 @@ struct vmm_recording {
     struct programs programs; /* … these; there are others where QEMU starts what links it, too */
     char *variable;           /* … and what its environment has to say */
     struct vmm_monitor monitor;
+    struct vmm_changes changes; /* where it ran already */
     struct child child;
     struct guests guests; /* n 0: none */
     struct host_agent agent;
@@ -67,6 +73,7 @@ struct vmm_recording {
     const char *accelerator;
     struct manifest_moment began, ended;
     int spare;
+    int claim; /* of vmm_running_claim() */
     bool has_declarations;
     bool stopping;        /* QEMU is to be ended when the guests have sent the rest, … */
     uint64_t stop_by;     /* … or then */

@@ -5,6 +5,8 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/input.h"
@@ -457,4 +459,28 @@ void vmm_running_done(struct vmm_running *running)
 bool vmm_running_lives(const struct vmm_running *running)
 {
     return start_of(running->pid) == running->start;
+}
+
+/* A socket without a file: it goes with its last descriptor, whatever ends its process. */
+int vmm_running_claim(pid_t pid, int *ret_fd, struct fault *fault)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int n, r;
+
+    if (fd < 0)
+        return fault_plain(fault, -errno, NULL, "cannot make a socket: %s", strerror(errno));
+    n = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "strata-records-%ld",
+                 (long)pid);
+    if (bind(fd, (const struct sockaddr *)&address,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) < 0) {
+        r = errno == EADDRINUSE ? -EBUSY : -errno;
+        close(fd);
+        return fault_plain(fault, r, NULL,
+                           r == -EBUSY ? "process %ld is being recorded already"
+                                       : "process %ld cannot be claimed",
+                           (long)pid);
+    }
+    *ret_fd = fd;
+    return 0;
 }

@@ -31,5 +31,9 @@ void vmm_running_done(struct vmm_running *running);
 /* Whether it is there still. */
 bool vmm_running_lives(const struct vmm_running *running);
 
+/* For whoever records process PID: *RET_FD is to be closed at the end, and is when he ends. -EBUSY with FAULT:
+ * somebody does already. */
+int vmm_running_claim(pid_t pid, int *ret_fd, struct fault *fault);
+
 /* The same from words of a command line (`argv`, `n`) of PID: for tests. -ENOMEM. */
 int vmm_running_parse(struct vmm_running *running);

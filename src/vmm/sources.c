@@ -12,7 +12,7 @@ static const char *exit_text(const struct vmm_recording *recording, char *buf, s
 {
     char end[64];
 
-    if (!recording->child.ended)
+    if (!recording->child.ended || recording->child.foreign)
         return NULL;
     child_end_text(&recording->child, end, sizeof end);
     if (recording->monitor.shutdown[0])

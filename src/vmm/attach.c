@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "vmm/attach.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/qmp.h"
+#include "link/message.h"
+#include "vmm/sources.h"
+
+#define TAKE_EVERY 1000000L /* ns */
+
+/* ---- Beside the taking ---- */
+
+struct talk {
+    struct vmm_recording *recording;
+    int (*talk)(struct talk *talk, struct qmp *qmp);
+    struct fault fault;
+    atomic_bool done;
+    int r;
+    /* Of the beginning. */
+    const char *log, *simple;
+    const char **port;
+    bool adds;
+    struct fault port_fault, sink_fault;
+    json_t *cpus;
+    char version[128];
+};
+
+static void *talk_main(void *userdata)
+{
+    struct talk *talk = userdata;
+    _cleanup_(qmp_freep) struct qmp *qmp = NULL;
+
+    talk->r = qmp_open(talk->recording->settings.qmp, &qmp, &talk->fault);
+    if (talk->r >= 0)
+        talk->r = talk->talk(talk, qmp);
+    if (talk->r >= 0) {
+        snprintf(talk->version, sizeof talk->version, "%s", qmp_version(qmp));
+        (void)qmp_execute(qmp, "query-cpus-fast", NULL, &talk->cpus, NULL);
+    }
+    atomic_store(&talk->done, true);
+    return NULL;
+}
+
+static int run(struct talk *talk)
+{
+    struct vmm_recording *recording = talk->recording;
+    sigset_t all, before;
+    pthread_t thread;
+    int r;
+
+    /* Signals are ours. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = -pthread_create(&thread, NULL, talk_main, talk);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r < 0)
+        return fault_plain(&talk->fault, r, NULL, "cannot start a thread: %s", strerror(-r));
+    while (!atomic_load(&talk->done)) {
+        uint64_t unused;
+
+        if (recording->log.fifo >= 0)
+            (void)vmm_log_take(&recording->log, &unused);
+        nanosleep(&(struct timespec){.tv_nsec = TAKE_EVERY}, NULL);
+    }
+    pthread_join(thread, NULL);
+    if (talk->cpus)
+        vmm_monitor_note(&recording->monitor, talk->version, talk->cpus);
+    json_decref(talk->cpus);
+    return talk->r;
+}
+
+/* ---- The beginning ---- */
+
+/* Events last: from then on there is something to be taken. */
+static int change(struct talk *talk, struct qmp *qmp)
+{
+    struct vmm_changes *changes = &talk->recording->changes;
+    const struct vmm_settings *settings = &talk->recording->settings;
+    int r = 0;
+
+    if (talk->adds && vmm_changes_port(changes, qmp, LINK_PORT, *talk->port, &talk->port_fault) < 0)
+        *talk->port = NULL;
+    if (talk->log)
+        r = vmm_changes_log(changes, qmp, talk->log, settings->running->log, &talk->sink_fault);
+    else if (talk->simple)
+        r = vmm_changes_simple(changes, qmp, talk->simple, &talk->sink_fault);
+    if (r < 0 || (!talk->log && !talk->simple))
+        return 0;
+    return vmm_changes_events(changes, qmp, settings->events, settings->n_events, &talk->fault);
+}
+
+int vmm_attach(struct vmm_recording *recording, const char *log, const char *simple,
+               const char **port, bool adds, struct fault *fault)
+{
+    struct talk talk = {
+        .recording = recording,
+        .talk = change,
+        .log = log,
+        .simple = simple,
+        .port = port,
+        .adds = adds,
+    };
+    int r;
+
+    vmm_monitor_watch(recording->child.pid, &recording->monitor);
+    r = run(&talk);
+    if (talk.port_fault.error)
+        vmm_recording_problem(
+            recording,
+            "the guest's kernel is not recorded: QEMU cannot add a port for its agent "
+            "while it runs: %s; start it with the options that 'strata collect "
+            "--print-qemu' shows",
+            talk.port_fault.what);
+    if (talk.sink_fault.error)
+        vmm_recording_problem(recording, "QEMU's events are not recorded: %s",
+                              talk.sink_fault.what);
+    if (r < 0)
+        *fault = talk.fault;
+    return r;
+}
+
+/* ---- The end ---- */
+
+static int undo(struct talk *talk, struct qmp *qmp)
+{
+    return vmm_changes_undo(&talk->recording->changes, qmp, &talk->fault);
+}
+
+void vmm_detach(struct vmm_recording *recording)
+{
+    struct talk talk = {.recording = recording, .talk = undo};
+
+    if (!child_has_ended(&recording->child) && run(&talk) < 0 &&
+        !child_has_ended(&recording->child))
+        vmm_recording_problem(
+            recording, "QEMU is not as it was: %s%s%s", talk.fault.what,
+            recording->changes.log ? "; its log goes nowhere (HMP: logfile FILE)" : "",
+            recording->changes.states ? "; events that were switched on are on" : "");
+    vmm_changes_done(&recording->changes);
+}
+
+/* ---- Files ---- */
+
+int vmm_attach_give(struct vmm_recording *recording, struct fault *fault)
+{
+    char path[64], fifo[VMM_RUNTIME_NAME_MAX];
+    struct stat st;
+
+    snprintf(path, sizeof path, "/proc/%ld", (long)recording->settings.running->pid);
+    if (stat(path, &st) < 0 || st.st_uid == geteuid())
+        return 0;
+    vmm_runtime_name(&recording->runtime, "log", fifo);
+    if (chown(recording->runtime.path, st.st_uid, st.st_gid) < 0 ||
+        (recording->log.fifo >= 0 && chown(fifo, st.st_uid, st.st_gid) < 0) ||
+        fchownat(recording->folder, VMM_FOLDER, st.st_uid, st.st_gid, 0) < 0)
+        return fault_plain(fault, -errno, recording->runtime.path,
+                           "cannot be given to QEMU's user %u: %s", (unsigned)st.st_uid,
+                           strerror(errno));
+    return 0;
+}
+
+int vmm_attach_log(const struct vmm_running *running)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)running->pid);
+    return open(running->log ? running->log : path,
+                O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+}

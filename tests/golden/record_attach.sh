@@ -1,0 +1,159 @@
+#!/bin/sh
+# strata record --attach on a real QEMU that runs: what is asked of it arrives, and it is as it was before.
+set -eu
+
+command -v qemu-system-x86_64 >/dev/null || {
+    echo "qemu-system-x86_64 is not installed"
+    exit 77
+}
+work=$(mktemp -d)
+qemu= pid=
+ended() {
+    [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
+    [ -z "$qemu" ] || kill $qemu 2>/dev/null || true
+    wait
+    rm -rf "$work"
+}
+trap ended EXIT
+cd "$work"
+mkdir run
+XDG_RUNTIME_DIR=$work/run
+export XDG_RUNTIME_DIR
+strata=$STRATA_BIN/strata
+
+fail() {
+    echo "record_attach: $case: $*" >&2
+    exit 1
+}
+wait_for() {
+    n=0
+    until eval "$1"; do
+        n=$((n + 1))
+        [ $n -lt 1200 ] || fail "waited in vain for: $1"
+        sleep 0.05
+    done
+}
+# OPTIONS…: a QEMU that runs, as $qemu, with its monitor at ./socket.
+start() {
+    rm -rf socket trace
+    qemu-system-x86_64 -M pc -m 64 -display none -nodefaults "$@" \
+        -qmp unix:socket,server=on,wait=off 2>errors &
+    qemu=$!
+    wait_for '[ -S socket ]'
+}
+stop() {
+    kill $qemu
+    wait $qemu || fail "QEMU: $(cat errors)"
+    qemu=
+}
+begin() {
+    rm -rf trace
+    "$strata" record --attach -o trace "$@" >out 2>told &
+    pid=$!
+    wait_for '[ -e trace/trace.json ] && grep -q qmp trace/trace.json && "$strata" ctl trace list qmp_enter_query_name >now 2>/dev/null && grep -q ^on now || ! kill -0 $pid'
+    kill -0 $pid || fail "$(cat told)"
+}
+# What is asked of the monitor is traced: N times.
+ask() {
+    for i in $(seq "$1"); do
+        "$strata" ctl trace monitor info name >/dev/null || fail "monitor"
+    done
+}
+end() {
+    kill -TERM $pid
+    wait $pid || fail "exit status $?: $(cat told)"
+    pid=
+}
+states() {
+    "$strata" ctl $qemu list | grep '^on' || true
+}
+nothing_left() {
+    [ -z "$(ls run)" ] || fail "left: $(ls -R run)"
+}
+
+case=times
+start -msg timestamp=on
+"$strata" ctl $qemu on qmp_exit_query_version
+states >before
+begin -e qmp_enter_query_name,qmp_enter_human_monitor_command $qemu
+ask 5
+"$strata" ctl trace on qmp_enter_query_status
+end
+[ "$("$strata" report -e qmp_enter_human_monitor_command trace 2>told.shown | wc -l)" -eq 5 ] ||
+    fail "$("$strata" report trace)"
+[ ! -s told.shown ] || fail "$(cat told.shown)"
+grep -q '"complete": true' trace/trace.json || fail "$(cat trace/trace.json)"
+"$strata" info trace | grep -q "^  vcpus  *0 by thread " || fail "$("$strata" info trace)"
+"$strata" info trace | grep -q '^  related to  *the host.s monotonic clock' || fail "$("$strata" info trace)"
+# It is as it was: its events, and its log, which is where it was.
+states | diff before - >&2 || fail "its events"
+"$strata" ctl $qemu info >/dev/null
+tail -n 3 errors | grep -q '@.*:qmp_exit_query_version' || fail "its log: $(tail -n 3 errors)"
+nothing_left
+
+# While it is recorded nobody else may do that.
+case=twice
+begin -e qmp_enter_query_name $qemu
+status=0
+"$strata" record --attach -o other $qemu >out 2>told.other || status=$?
+[ $status -eq 1 ] && grep -q 'is being recorded already' told.other || fail "$(cat told.other)"
+[ ! -e other ] || fail "a folder is left"
+end
+stop
+
+# Killed, the recorder leaves QEMU running; the next removes what it left.
+case=killed
+start -msg timestamp=on
+begin -e qmp_enter_query_name $qemu
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+pid=
+"$strata" report trace >/dev/null 2>told || fail "$(cat told)"
+grep -q 'did not come to its end' told || fail "$(cat told)"
+rm -rf trace
+begin -e qmp_enter_query_name $qemu
+end
+nothing_left
+stop
+
+# QEMU ends first.
+case=ends
+start -msg timestamp=on
+begin -e 'qmp_*,runstate_set' $qemu
+kill $qemu
+wait $qemu || true
+qemu=
+wait $pid || fail "exit status $?: $(cat told)"
+pid=
+"$strata" report trace >shown 2>told.shown || fail "$(cat told.shown)"
+grep -q 'runstate_set: .*(shutdown)' shown || fail "$(tail -n 3 shown)"
+nothing_left
+
+# By its socket; a log of its own, whose lines have no times; a port for the agent, on a device that is there.
+case=socket
+start -D log -device virtio-serial-pci
+begin -e qmp_enter_query_name,qmp_enter_human_monitor_command --guest ./socket
+"$strata" ctl trace monitor info chardev | grep -q '^strata-agent: ' || fail "no port is there"
+ask 3
+end
+grep -q 'has no times' told && grep -q 'nothing of the guest: no agent' told || fail "$(cat told)"
+[ "$("$strata" report -e qmp_enter_human_monitor_command trace 2>told.shown | wc -l)" -eq 4 ] ||
+    fail "$("$strata" report trace)"
+[ "$(grep -c '^qmp_enter_human_monitor_command' log)" -ge 4 ] || fail "its log: $(cat log)"
+"$strata" ctl $qemu monitor info chardev >chardevs
+! grep -q strata chardevs || fail "a port is left: $(cat chardevs told)"
+nothing_left
+stop
+
+case=refused
+status=0
+"$strata" record --attach -o none $$ >out 2>told || status=$?
+[ $status -eq 1 ] && grep -q 'has no rings' told || fail "$(cat told)"
+qemu-system-x86_64 -M none -display none -monitor none 2>errors &
+qemu=$!
+wait_for '[ "$(cat /proc/$qemu/comm)" != sh ]'
+status=0
+"$strata" record --attach -o none $qemu >out 2>told || status=$?
+[ $status -eq 1 ] && grep -q 'does not listen for QMP' told || fail "$(cat told)"
+[ ! -e none ] || fail "a folder is left"
+nothing_left
