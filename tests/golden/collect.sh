@@ -103,6 +103,19 @@ start third overrun
     wait $pid || status=$?
     echo $status >status
 ) &
+# One that is killed outright.
+start killed good
+(
+    cd killed
+    "$strata" collect -o out -e 'toy:*' --port=v=socket >said 2>told &
+    pid=$!
+    for _ in $(seq 600); do
+        ! [ -s out/guest-v/clock-pairs ] || ! grep -q 'v: traces' told || break
+        sleep 0.1
+    done
+    kill -KILL $pid
+    wait $pid || :
+) &
 run torn 'v: what it sends was damaged' &
 run flood '' --max-size=20M &
 run keyed 'v: traces' --key=../key &
@@ -140,6 +153,11 @@ grep -q "nothing relates its clock to the host's" err
 [ "$(grep -c 'beat: count=606' told)" -ge 1 ]
 "$strata" report --host-time good/out overrun/out >told
 [ "$(wc -l <told)" -ge 1814 ]
+
+# What was known when the collector was killed relates the clocks.
+"$strata" report --host-time killed/out >told 2>err || fail "killed: $(cat err)"
+grep -q 'beat: count=0' told
+grep -q 'did not come to its end' err
 
 # No control characters reach the terminal.
 ends colourful 0 'v: \x1b[31m red \x07'
