@@ -101,6 +101,8 @@ static bool parse_vsock(const char *text, struct endpoint *endpoint)
     vm->svm_cid = cid;
     vm->svm_port = port;
     endpoint->address_size = sizeof *vm;
+    /* Any program of the host can connect to it, and with vsock's loopback any of the guest. */
+    endpoint->is_network = true;
     return true;
 }
 
@@ -228,7 +230,7 @@ static void watch_over(const struct endpoint *endpoint, int fd)
 {
     int on = 1, idle = 5, interval = 2, count = 3;
 
-    if (!endpoint->is_network)
+    if (!endpoint->is_network || endpoint->address.ss_family == AF_VSOCK)
         return;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);

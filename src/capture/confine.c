@@ -9,6 +9,7 @@
 #include <linux/seccomp.h>
 #include <pwd.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -42,6 +43,17 @@ struct confine_user confine_user(void)
         user.gid = nobody->pw_gid;
     }
     return user;
+}
+
+void confine_names(unsigned measures, char *buf, size_t size)
+{
+    static const char *const names[] = {"user", "landlock", "seccomp"};
+    size_t len = 0;
+
+    *buf = '\0';
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+        if (measures & 1u << i && len < size)
+            len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? ", " : "", names[i]);
 }
 
 static bool is_kept(int fd, const int *keep, unsigned n)

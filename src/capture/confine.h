@@ -30,6 +30,9 @@ enum {
     CONFINE_SECCOMP = 4,
 };
 
+/* Their names, "user, landlock, seccomp". */
+void confine_names(unsigned measures, char *buf, size_t size);
+
 /* Closes all descriptors but the N in KEEP; 0, 1 and 2 lead to /dev/null. -errno. */
 int confine_descriptors(const int *keep, unsigned n);
 

@@ -391,7 +391,6 @@ static int work(struct child *child, struct fault *fault)
         if (r < 0)
             return r;
     }
-    say_goodbye(child);
     return 0;
 }
 
@@ -414,8 +413,12 @@ static void run(int channel, const struct guest_child_options *options)
     for (uint32_t i = 0; i < LINK_CPUS_MAX; i++)
         child->pages[i] = -1;
     r = confine(&options->user, options->max_file, &child->measures, &fault);
-    if (r >= 0)
+    if (r >= 0) {
         r = work(child, &fault);
+        if (r < 0)
+            guest_session_give_up(&child->session);
+        say_goodbye(child);
+    }
     if (r >= 0 && child->session.started_at == 0)
         r = fault_plain(&fault, -ECANCELED, NULL, "%s",
                         *child->session.boot_id ? "was stopped before its agent traced"

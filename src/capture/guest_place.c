@@ -195,6 +195,16 @@ int guest_place_made(int fd)
     return -error;
 }
 
+pid_t guest_place_peer(const struct guest_place *place, int fd)
+{
+    struct ucred peer = {0};
+    socklen_t len = sizeof peer;
+
+    if (place->kind != PLACE_PORT || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+        return 0;
+    return MAX(peer.pid, 0);
+}
+
 int guest_place_make_fifos(const char *path, struct fault *fault)
 {
     static const char *const ends[] = {"in", "out"};

@@ -4,6 +4,7 @@
 /* Where the agent of a guest is reached, and connections to there. None of it waits. */
 
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include "base/fault.h"
 
@@ -38,6 +39,9 @@ int guest_place_connect(struct guest_place *place, int ret_fds[2], unsigned *ret
                         bool *ret_pending, struct fault *fault);
 /* 0, -errno. */
 int guest_place_made(int fd);
+
+/* Whose socket it is that a port led to: QEMU's own, unless somebody else made it for QEMU. 0: not known. */
+pid_t guest_place_peer(const struct guest_place *place, int fd);
 
 /* Makes the FIFOs PATH.in and PATH.out where they are missing. */
 int guest_place_make_fifos(const char *path, struct fault *fault);

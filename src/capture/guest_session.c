@@ -640,6 +640,9 @@ static int on_failed(struct guest_session *session, const struct link_frame *fra
 static int on_frame(struct guest_session *session, const struct link_frame *frame, uint64_t now,
                     struct fault *fault)
 {
+    /* What it was about to say when it was told that all is over. */
+    if (session->state == GUEST_BYE && frame->type != LINK_BYE)
+        return 0;
     switch (frame->type) {
     case LINK_HELLO: return on_hello(session, frame, now, fault);
     case LINK_AUTH: return on_auth(session, frame, now, fault);
@@ -822,6 +825,12 @@ int guest_session_tick(struct guest_session *session, uint64_t now, uint64_t *re
 void guest_session_stop(struct guest_session *session)
 {
     session->stop_wanted = true;
+}
+
+void guest_session_give_up(struct guest_session *session)
+{
+    if (session->state >= GUEST_SETUP && session->state < GUEST_BYE)
+        (void)say(session, LINK_BYE);
 }
 
 void guest_page_mark_missed(uint8_t *page, bool big_endian, uint8_t long_size)

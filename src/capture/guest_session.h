@@ -182,6 +182,10 @@ void guest_session_sent(struct guest_session *session, size_t size);
 /* The tracing is to end, and the rest to be taken; it is over in state GUEST_OVER. */
 void guest_session_stop(struct guest_session *session);
 
+/* The session has failed: the agent is told that nobody goes on with it, so that it need not keep what it traces. There
+ * is nothing more to call but guest_session_pending() and guest_session_done(). */
+void guest_session_give_up(struct guest_session *session);
+
 /* Marks a ring-buffer page, as the kernel itself does, as one before which events were missed whose number
  * is not known (format/ftrace_page.h has the table). */
 void guest_page_mark_missed(uint8_t *page, bool big_endian, uint8_t long_size);

@@ -14,6 +14,7 @@
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
+#include "capture/guests_clock.h"
 #include "capture/guests_manifest.h"
 #include "capture/host.h"
 
@@ -94,6 +95,24 @@ static int add_pair(struct guest *guest, const struct guest_pair *pair)
     return guest_store_pair(&guest->store, pair->host_ns, pair->guest, pair->error_ns);
 }
 
+/* What the user should know, and whoever reads the trace. */
+static void warn(const struct guests *guests, struct guest *guest, const char *what)
+{
+    if (!*what)
+        return;
+    add_problem(part_of(guest), what);
+    tell(guests, guest, what);
+}
+
+static int on_pair(const struct guests *guests, struct guest *guest, const struct guest_pair *pair)
+{
+    char what[200];
+    int r = guests_clock_pair(guest, pair, add_pair, what, sizeof what);
+
+    warn(guests, guest, what);
+    return r;
+}
+
 static void add_fact(struct guests *guests, struct guest *guest, const char *name,
                      const char *value)
 {
@@ -113,11 +132,15 @@ static void add_fact(struct guests *guests, struct guest *guest, const char *nam
     for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
         if (strcmp(facts[i].name, name) == 0)
             snprintf(facts[i].to, facts[i].size, "%s", value);
-    if (strcmp(name, "hz") == 0) {
+    if (strcmp(name, "clock") == 0) {
+        char what[400];
+
+        guests_clock_begin(guest, what, sizeof what);
+        warn(guests, guest, what);
+    } else if (strcmp(name, "hz") == 0) {
         part->hz = strtoull(value, NULL, 10);
     } else if (strcmp(name, "problem") == 0) {
-        add_problem(part, value);
-        tell(guests, guest, value);
+        warn(guests, guest, value);
     }
 }
 
@@ -198,6 +221,7 @@ static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
     unsigned n;
     int r = guest_place_connect(&guest->plan.place, fds, &n, &pending, NULL);
 
+    guest->peer = r < 0 ? 0 : guest_place_peer(&guest->plan.place, fds[0]);
     if (r == -ENOTCONN) {
         end(guests, guest, r, "its agent ended before its time");
         return 0;
@@ -259,6 +283,26 @@ static int new_part(struct guests *guests, struct guest *guest, struct fault *fa
     return r;
 }
 
+/* What this kernel has no way to forbid the guest's process is worth a word, once. */
+static void see_measures(struct guests *guests, struct guest *guest)
+{
+    unsigned missing = (CONFINE_LANDLOCK | CONFINE_SECCOMP) & ~guest->progress.measures;
+    char names[64], what[200];
+
+    if (guest->measures_seen)
+        return;
+    guest->measures_seen = true;
+    guests->written = false;
+    if (missing == 0)
+        return;
+    confine_names(missing, names, sizeof names);
+    snprintf(what, sizeof what,
+             "what it sends is taken apart with less protection: this kernel has not all of what "
+             "confines that process (%s)",
+             names);
+    warn(guests, guest, what);
+}
+
 static int on_progress(struct guests *guests, struct guest *guest,
                        const struct guest_packet *packet)
 {
@@ -280,6 +324,7 @@ static int on_progress(struct guests *guests, struct guest *guest,
         guest->retries = MAX(guest->retries, 1u);
     }
     guest->progress = progress;
+    see_measures(guests, guest);
     return 0;
 }
 
@@ -308,7 +353,7 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
         if (packet->size != sizeof pair)
             return -EBADMSG;
         memcpy(&pair, packet->bytes, sizeof pair);
-        return add_pair(guest, &pair);
+        return on_pair(guests, guest, &pair);
     case PACKET_PROGRESS: return on_progress(guests, guest, packet);
     case PACKET_APART:
         tell(guests, guest,
@@ -635,6 +680,7 @@ static void free_guest(struct guest *guest)
     if (guest->plan.old)
         old_guest_done(&guest->old);
     live_out_done(&guest->live);
+    guests_clock_done(guest);
     guest_store_done(&guest->store);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "capture/guest_child.h"
+#include "capture/guest_kvm.h"
 #include "capture/guest_old.h"
 #include "capture/guest_place.h"
 #include "capture/guest_store.h"
@@ -22,6 +23,9 @@ struct guest_plan {
     const char *old; /* the folder with the ports of an agent that speaks the old protocol alone */
     unsigned cpus;   /* of it; 0: as many as there are */
     const char *tree;
+    pid_t
+        vmm; /* whose virtual machine it is, for what KVM tells of its clock; 0: whose socket its port is */
+    const char *kvm_root; /* where KVM tells it; NULL: GUEST_KVM_ROOT */
     /* An end of capture/live_out.h's, by which what it sends is shown while it is taken; taken over. NULL: it is not. */
     const int *live;
 };
@@ -32,6 +36,7 @@ struct guest_part {
     uint64_t hz;
     struct guest_pair first, last, best; /* of the clock's pairs; best: with the least error */
     unsigned n_pairs;
+    bool by_kvm; /* all of them are of KVM's files */
     struct manifest_moment began, ended;
     uint64_t lost_before; /* of the guest's lost events, those of earlier parts */
     uint64_t lost;
@@ -58,12 +63,20 @@ struct guest {
     unsigned retries;  /* since it was last connected */
     bool waiting_told; /* that nobody is there */
     bool was_running, ended;
-    int error; /* of its end; 0: as it should */
+    bool measures_seen; /* by what its child is confined */
+    int error;          /* of its end; 0: as it should */
     char what[400];
     struct guest_part *parts;
     unsigned n_parts;
     struct guest_progress progress;
     struct live_out live; /* of an old guest */
+    pid_t peer;           /* at the other end of its port's socket; 0: not known */
+    struct guest_clock {  /* capture/guests_clock.h */
+        char *kvm;        /* the folder in which KVM tells of its TSC; NULL: it does not */
+        struct guest_tsc tsc;
+        struct guest_pair before; /* the latest pair by that */
+        bool before_kept;
+    } clock;
     uint64_t bytes_shown; /* for whoever shows rates */
 };
 

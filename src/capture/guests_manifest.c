@@ -11,7 +11,7 @@
 
 /* A source of the manifest, and what its pointers lead to. */
 struct entry {
-    char name[96], path[96], pairs[128];
+    char name[96], path[96], pairs[128], confined[64];
     struct manifest_guest guest;
 };
 
@@ -45,12 +45,15 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
     guest_store_part_name(&guest->store, n, entry->path, sizeof entry->path);
     snprintf(entry->name, sizeof entry->name, "%s",
              entry->path + (guest->plan.is_host ? 0 : strlen(GUEST_PREFIX)));
+    confine_names(guest->progress.measures, entry->confined, sizeof entry->confined);
     snprintf(entry->pairs, sizeof entry->pairs, "%s/" GUEST_PAIRS, entry->path);
     entry->guest = (struct manifest_guest){
         .agent = known(part->agent),
         .release = known(part->release),
         .machine = known(part->machine),
         .boot_id = known(part->boot_id),
+        .kvm = part->by_kvm && part->n_pairs > 0,
+        .confined = known(entry->confined),
     };
     *source = (struct manifest_source){
         .name = entry->name,

@@ -27,7 +27,8 @@
 struct collect_options {
     const char *output;
     struct strings ports, fifos, tcps, vsocks, olds;
-    const char *key;
+    struct strings kvms;
+    const char *key, *kvm_files;
     struct strings events, filters;
     const char *clock;
     uint64_t buffer, queue, keep, level, max_size, seconds, cpus;
@@ -45,11 +46,16 @@ static const struct option where_table[] = {
      MEMBER(fifos)},
     {OPTION_STRINGS, 0, "tcp", "[NAME=]HOST:PORT", "where its agent listens; needs --key",
      MEMBER(tcps)},
-    {OPTION_STRINGS, 0, "vsock", "[NAME=]CID:PORT", "the same by vsock", MEMBER(vsocks)},
+    {OPTION_STRINGS, 0, "vsock", "[NAME=]CID:PORT", "the same by vsock; needs --key, too",
+     MEMBER(vsocks)},
     {OPTION_STRINGS, 0, "old", "[NAME=]DIR", "FIFOs or sockets of an old agent's ports",
      MEMBER(olds)},
     {OPTION_NUMBER, 0, "cpus", "N", "of an old agent: make FIFOs for so many", MEMBER(cpus)},
     {OPTION_STRING, 0, "tracefs", "DIR", "of an old agent: a copy of its tracefs", MEMBER(tracefs)},
+    {OPTION_STRINGS, 0, "kvm", "[NAME=]PID", "QEMU's process, where KVM tells of its guest's clock",
+     MEMBER(kvms)},
+    {OPTION_STRING, 0, "kvm-files", "DIR", "where KVM tells it (" GUEST_KVM_ROOT ")",
+     MEMBER(kvm_files)},
     {OPTION_STRING, 0, "key", "FILE", "holds the key that the agents know", MEMBER(key)},
     {OPTION_END},
 };
@@ -195,6 +201,31 @@ static int make_plans(const struct collect_options *options, struct plans *plans
         plans->items[first].cpus = (unsigned)options->cpus;
     }
     return status;
+}
+
+/* --kvm: of the guest of that name, or of the first one. */
+static int set_vmms(const struct collect_options *options, struct plans *plans)
+{
+    for (unsigned i = 0; i < plans->n; i++)
+        plans->items[i].kvm_root = options->kvm_files;
+    for (unsigned i = 0; i < options->kvms.n; i++) {
+        const char *text = options->kvms.items[i];
+        const char *equals = strchr(text, '=');
+        size_t len = equals ? (size_t)(equals - text) : 0;
+        struct guest_plan *plan = equals ? NULL : &plans->items[0];
+        char *end;
+        long pid = strtol(equals ? equals + 1 : text, &end, 10);
+
+        for (unsigned j = 0; equals && j < plans->n; j++)
+            if (strlen(plans->names[j]) == len && memcmp(plans->names[j], text, len) == 0)
+                plan = &plans->items[j];
+        if (!plan)
+            return cmd_usage_error("collect", "--kvm=%s: there is no guest of that name", text);
+        if (*end || pid <= 0 || pid > INT32_MAX)
+            return cmd_usage_error("collect", "--kvm=%s: that is no process", text);
+        plan->vmm = (pid_t)pid;
+    }
+    return EXIT_FINE;
 }
 
 /* Spaces around a key are not part of it. -errno with FAULT. */
@@ -350,10 +381,10 @@ static int sum_up(const struct guest *guest, const struct collect_options *optio
     fputc('\n', out);
     if (part->n_pairs)
         fprintf(out,
-                "  its clock %s is related to the host's by %u exchange%s, the best within %.0f "
-                "us\n",
-                part->clock, part->n_pairs, plural(part->n_pairs),
-                (double)part->best.error_ns / 1000);
+                "  its clock %s is related to the host's by %u %s%s%s, the best within %.*f us\n",
+                part->clock, part->n_pairs, part->by_kvm ? "reading" : "exchange",
+                plural(part->n_pairs), part->by_kvm ? " of what KVM tells" : "",
+                part->best.error_ns < 10000, (double)part->best.error_ns / 1000);
     if (progress->waited_ns && progress->stopped_ns)
         fprintf(out,
                 "  its first page came %.1f ms after it was started, its last %.0f ms after it was "
@@ -504,8 +535,8 @@ static int check(const struct collect_options *options, int n)
         return cmd_usage_error("collect", "--cpus goes up to %u", LINK_CPUS_MAX);
     if (guests > 0 && options->events.n + options->filters.n == 0)
         return cmd_usage_error("collect", "which events? give --event=GLOB, as in -e 'sched:*'");
-    if (options->tcps.n && !options->key)
-        return cmd_usage_error("collect", "--tcp needs --key=FILE");
+    if ((options->tcps.n || options->vsocks.n) && !options->key)
+        return cmd_usage_error("collect", "--tcp and --vsock need --key=FILE");
     if (options->level > 19)
         return cmd_usage_error("collect", "--compress goes from 0 to 19");
     if (options->keep > UINT32_MAX || options->buffer >> 10 > UINT32_MAX ||
@@ -535,6 +566,8 @@ int cmd_collect(int argc, char **argv)
     status = check(&options, n);
     if (status == EXIT_FINE)
         status = make_plans(&options, &plans);
+    if (status == EXIT_FINE)
+        status = set_vmms(&options, &plans);
     if (status != EXIT_FINE)
         goto end;
     if (options.key && read_key(options.key, key, &wishes.key_size, &fault) < 0) {
@@ -576,6 +609,7 @@ end:
     strings_done(&options.tcps);
     strings_done(&options.vsocks);
     strings_done(&options.olds);
+    strings_done(&options.kvms);
     strings_done(&options.events);
     strings_done(&options.filters);
     return status;

@@ -46,7 +46,7 @@ struct shown_guest {
     size_t len, capacity;
     /* Its clock. */
     uint64_t hz;
-    struct guest_pair pairs[PAIRS_KEPT];
+    struct relation_pair pairs[PAIRS_KEPT];
     unsigned n_pairs;
     struct relation relation;
     bool in_host_time; /* since its first page */
@@ -119,24 +119,21 @@ static void fact(struct shown_guest *guest, const char *bytes, size_t size)
 /* Later times are told by the latest pairs. */
 static void add_pair(struct shown_guest *guest, const struct guest_pair *pair)
 {
-    const struct guest_pair *last = &guest->pairs[guest->n_pairs - 1];
-    char text[PAIRS_KEPT * 64];
+    const struct relation_pair *last = &guest->pairs[guest->n_pairs - 1];
+    struct relation_pair added = {(int64_t)pair->host_ns, (int64_t)pair->guest,
+                                  (int64_t)pair->error_ns};
     struct relation relation;
-    size_t len = 0;
 
     if (MAX(MAX(pair->guest, pair->host_ns), pair->error_ns) > INT64_MAX / 2 ||
-        (guest->n_pairs > 0 && (pair->guest <= last->guest || pair->host_ns <= last->host_ns)))
+        (guest->n_pairs > 0 && (added.ticks <= last->ticks || added.host_ns <= last->host_ns)))
         return;
     if (guest->n_pairs == PAIRS_KEPT) {
-        memmove(guest->pairs, guest->pairs + 1, (PAIRS_KEPT - 1) * sizeof *pair);
+        memmove(guest->pairs, guest->pairs + 1, (PAIRS_KEPT - 1) * sizeof *guest->pairs);
         guest->n_pairs--;
     }
-    guest->pairs[guest->n_pairs++] = *pair;
-    for (unsigned i = 0; i < guest->n_pairs; i++)
-        len += (size_t)snprintf(text + len, sizeof text - len,
-                                "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", guest->pairs[i].host_ns,
-                                guest->pairs[i].guest, guest->pairs[i].error_ns);
-    if (relation_parse(text, len, guest->name, guest->hz, &relation, NULL) < 0)
+    guest->pairs[guest->n_pairs++] = added;
+    if (relation_of_pairs(guest->pairs, guest->n_pairs, guest->name, guest->hz, &relation, NULL) <
+        0)
         return;
     relation_done(&guest->relation);
     guest->relation = relation;

@@ -15,7 +15,7 @@
  *                 "domains": [{"id": 0, "name": "Domain-0"}]},
  *         "percpu": {"buffer": "NAME", "cpus": [0, 1]},
  *         "guest": {"agent": "0.1.0", "release": "6.1.0-18-amd64", "machine": "x86_64",
- *                   "boot_id": "…"},
+ *                   "boot_id": "…", "kvm": true, "confined": "user, landlock, seccomp"},
  *         "vmm": {"pid": 4711, "program": "/usr/bin/qemu-system-x86_64", "version": "7.2.22",
  *                 "accelerator": "tcg", "command": ["qemu-system-x86_64", "-m", "256"],
  *                 "threads": [{"id": 4713, "name": "CPU 0/TCG", "vcpu": 0}],
@@ -106,6 +106,9 @@ struct manifest_percpu {
 struct manifest_guest {
     const char *agent; /* its version */
     const char *release, *machine, *boot_id;
+    bool kvm; /* the pairs of its clock are of what KVM tells, not of exchanges */
+    const char *
+        confined; /* by what its process was, that took apart what it sent: "user, landlock, seccomp" */
 };
 
 /* A thread of a virtual machine monitor. One that is listed more than once, with other vCPUs (QEMU's

@@ -207,6 +207,8 @@ static const struct manifest_guest *get_guest(struct reader *reader, const json_
     guest->release = get_string(reader, json, "release");
     guest->machine = get_string(reader, json, "machine");
     guest->boot_id = get_string(reader, json, "boot_id");
+    guest->confined = get_string(reader, json, "confined");
+    guest->kvm = json_is_true(json_object_get(json, "kvm"));
     return guest;
 }
 

@@ -117,6 +117,9 @@ static int set_guest(json_t *object, const struct manifest_guest *guest)
     r |= set_string(json, "release", guest->release);
     r |= set_string(json, "machine", guest->machine);
     r |= set_string(json, "boot_id", guest->boot_id);
+    r |= set_string(json, "confined", guest->confined);
+    if (guest->kvm)
+        r |= json_object_set_new(json, "kvm", json_true());
     return json_object_set_new(object, "guest", json) | r;
 }
 

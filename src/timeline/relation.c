@@ -199,6 +199,7 @@ static int finish(struct relation *relation, const char *name, uint64_t hz, stru
         return fault_plain(fault, -EINVAL, name, "holds no pairs: nothing relates the clocks");
     for (unsigned i = 0; i < relation->n; i++)
         relation->pairs[i].jump_ns = 0;
+    relation->n_told = relation->n;
     relation->wander_ppm = RELATION_WANDER_PPM;
     choose(relation);
     relation->hz = hz;

@@ -39,6 +39,7 @@ struct relation_pair {
 struct relation {
     struct relation_pair *pairs; /* ascending in both; malloc */
     unsigned n;
+    unsigned n_told;  /* of them, before those were left out that others tell better */
     uint64_t hz;      /* ticks a second, by the pairs; else as was told */
     uint64_t told_hz; /* 0: it was not */
     /* The usual rate: so many ns, wrong by so many at most, in so many ticks; beyond that it wanders. */

@@ -174,6 +174,7 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
         put_known(facts, "machine", source->guest->machine);
         put_known(facts, "boot id", source->guest->boot_id);
         put_known(facts, "agent", source->guest->agent);
+        put_known(facts, "confined by", source->guest->confined);
     }
     if (source->vmm)
         put_vmm(facts, source->vmm);
@@ -204,6 +205,7 @@ static void put_relation(const struct facts *facts, const struct trace_part *par
 {
     const struct relation *relation = part->relation;
     bool merged = is_merged(part);
+    bool by_kvm = !merged && part->recorded && part->recorded->guest && part->recorded->guest->kvm;
     const char *timeline = trace_part_timeline(part);
     int64_t least = INT64_MAX, most;
     char text[160];
@@ -222,9 +224,13 @@ static void put_relation(const struct facts *facts, const struct trace_part *par
         least = MIN(least, relation->pairs[i].error_ns);
     most =
         relation_bound(relation, relation->pairs[0].ticks, relation->pairs[relation->n - 1].ticks);
-    snprintf(text, sizeof text, "%s, by %u %s%s, within %.1f to %.1f us", timeline, relation->n,
-             merged ? "pair" : "exchange", relation->n == 1 ? "" : "s", (double)least / 1000,
-             (double)most / 1000);
+    snprintf(text, sizeof text, "%s, by %u %s%s%s, within %.1f to %.1f us", timeline,
+             relation->n_told,
+             merged   ? "pair"
+             : by_kvm ? "reading"
+                      : "exchange",
+             relation->n_told == 1 ? "" : "s", by_kvm ? " of what KVM tells" : "",
+             (double)least / 1000, (double)most / 1000);
     facts->put(facts->arg, "related to", text);
 }
 

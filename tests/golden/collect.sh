@@ -122,6 +122,30 @@ run keyed 'v: traces' --key=../key &
 run no-key '' &
 run wrong-key '' --key=../other-key &
 wait
+# As an ordinary user, where that one may run it.
+ordinary=
+if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups "$strata" --version >version 2>&1; then
+    ordinary=yes
+    start ordinary good
+    chown -R 65534 ordinary
+    chmod 755 .
+    (
+        cd ordinary
+        setpriv --reuid=65534 --clear-groups "$strata" collect -o out -e 'toy:*' --port=v=socket >said 2>told &
+        pid=$!
+        for _ in $(seq 600); do
+            ! grep -q 'v: traces' told || break
+            sleep 0.1
+        done
+        # It is nobody's to read or write any more but its parent's.
+        child=$(tr -d " " </proc/$pid/task/$pid/children)
+        [ "$(sed -n 's/^Seccomp:[^0-9]*//p' /proc/"$child"/status)" = 2 ] || fail 'no seccomp'
+        [ "$(sed -n 's/^NoNewPrivs:[^0-9]*//p' /proc/"$child"/status)" = 1 ] || fail 'new privileges'
+        kill -TERM $pid
+        wait $pid
+    )
+    "$strata" info ordinary/out >ordinary.info
+fi
 
 # All that there was, in order, with what decodes it; the last page is short.
 ends good 0 'v: 41.0 kB of 2 CPUs, 907 events written to out/guest-v'
@@ -137,6 +161,14 @@ grep -q 'complete  *yes' info
 grep -q 'boot id  *boot-1' info
 [ "$(wc -l <good/out/guest-v/clock-pairs)" -ge 1 ]
 awk '{ exit !(NF == 3 && $3 < 1e9) }' good/out/guest-v/clock-pairs
+
+# By what its process was confined; who is not root has the rest of it.
+if [ "$(id -u)" -eq 0 ]; then
+    grep -q 'confined by  *user, landlock, seccomp' info || grep -q 'less protection' good/told
+    [ -z "$ordinary" ] || grep -q 'confined by  *landlock, seccomp' ordinary.info || grep -q 'less protection' ordinary/told
+else
+    grep -q 'confined by  *landlock, seccomp' info || grep -q 'less protection' good/told
+fi
 
 # Its clock is the host's here, so that the host's time of an event is that of its page, give or take
 # what `info` says.
@@ -280,6 +312,9 @@ usage
 usage -o x
 usage -o x --port=p
 usage -o x -e 'a:*' --tcp=localhost:1
+usage -o x -e 'a:*' --vsock=3:1
+usage -o x -e 'a:*' --port=p --kvm=other=1
+usage -o x -e 'a:*' --port=p --kvm=none
 usage -o x -e 'a:*' --port=a=p --port=a=q
 usage -o x --filter=nothing --port=p
 status=0

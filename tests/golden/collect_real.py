@@ -189,6 +189,68 @@ def test_clock_of_the_host(path):
                 fail(f"a pair is wrong: {line}")
 
 
+def test_kvm(path):
+    """What KVM would tell of a guest whose counter is the host's own, as that of this kernel is."""
+    machine = f"kvm/{agents[-1].pid}-11"
+    for vcpu in range(2):
+        os.makedirs(f"{machine}/vcpu{vcpu}")
+        for name, value in ("tsc-offset", 0), ("tsc-scaling-ratio", 1 << 48), \
+                ("tsc-scaling-ratio-frac-bits", 48):
+            with open(f"{machine}/vcpu{vcpu}/{name}", "w") as f:
+                f.write(f"{value}\n")
+    with open("/sys/kernel/tracing/trace_clock") as f:
+        if "x86-tsc" not in f.read():
+            return
+    collect = test_plain(path, "kvm-told", "--clock=x86-tsc", "--kvm-files=kvm")
+    if "of what KVM tells" not in collect.text() or "of what KVM tells" not in collect.info():
+        fail(f"KVM's files are not used: {collect.text()}")
+    with open(collect.folder + "/guest-g/clock-pairs") as f:
+        best = min(int(line.split()[2]) for line in f)
+    exchanged = test_plain(path, "kvm-without", "--clock=x86-tsc", "--kvm-files=none")
+    with open(exchanged.folder + "/guest-g/clock-pairs") as f:
+        if best >= min(int(line.split()[2]) for line in f):
+            fail("KVM's files are no better than exchanges")
+    # Of another machine, an hour away.
+    for vcpu in range(2):
+        with open(f"{machine}/vcpu{vcpu}/tsc-offset", "w") as f:
+            f.write(f"{10**13}\n")
+    collect = test_plain(path, "kvm-other", "--clock=x86-tsc", "--kvm-files=kvm")
+    if "does not fit what its agent shows" not in collect.text():
+        fail(f"another machine's offset is believed: {collect.text()}")
+
+
+def test_live(path):
+    """What is shown live is what is written."""
+    shown = open("shown", "w+")
+    process = subprocess.Popen(
+        [STRATA, "collect", "--live", "--output=live", "--event=sched:sched_process_*", "--clock=mono",
+         "--port=g=" + path], stdout=shown, stderr=subprocess.PIPE, text=True)
+    processes.append(process)
+    if process.stderr.readline() != "g: traces\n":
+        fail("it does not trace")
+    times = mark(0, 200)
+    for _ in range(600):
+        if "mark=199" in open("shown").read():
+            break
+        time.sleep(0.05)
+    else:
+        fail("what was traced is not shown before it ends")
+    process.terminate()
+    if process.wait(60) != 0:
+        fail(f"--live ended with {process.returncode}: {process.stderr.read()}")
+    got = marks(open("shown").read().splitlines())
+    for i, (before, behind) in times.items():
+        if i not in got or not before - 1000 <= got[i] <= behind + 1000:
+            fail(f"marker {i} was written from {before} to {behind}, and is shown as {got.get(i)}")
+    lines = subprocess.run([STRATA, "report", "live"], capture_output=True, text=True,
+                           check=True).stdout.splitlines()
+    # The names of tasks may be known better at the end.
+    strip = re.compile(r"^(\S+ \[\d+\]) +\S*?(\d+ )")
+    if sorted(strip.sub(r"\1 \2", line) for line in lines) != \
+            sorted(strip.sub(r"\1 \2", line) for line in open("shown").read().splitlines()):
+        fail("what is shown live is not what is written")
+
+
 def test_killed_host(path):
     """A host that is killed, and another one after it."""
     first = Collect("killed", path)
@@ -230,6 +292,8 @@ def main():
             test_plain(path, "plain")
             test_plain(path, "compressed", "--compress=3")
             test_clock_of_the_host(path)
+            test_kvm(path)
+            test_live(path)
             test_tcp()
             test_killed_host(path)
             agent = test_killed_agent(path, agent)

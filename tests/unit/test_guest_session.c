@@ -846,6 +846,89 @@ static void a_store_counts_the_pages_of_all_parts(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+static void files_that_come_again_take_no_more_room(void **state)
+{
+    char path[] = "/tmp/strata-store-XXXXXX";
+    struct guest_store store;
+    int parent;
+
+    (void)state;
+    assert_non_null(mkdtemp(path));
+    parent = open(path, O_RDONLY | O_DIRECTORY);
+    assert_true(parent >= 0);
+    assert_int_equal(guest_store_open(parent, "", "v", &store, NULL), 0);
+    for (unsigned i = 1; i <= 5; i++) {
+        static const char bytes[1000];
+
+        assert_int_equal(guest_store_file_begin(&store, "saved_cmdlines", 14, NULL), 0);
+        assert_int_equal(guest_store_file_put(&store, bytes, 100 * i, NULL), 0);
+        guest_store_file_end(&store);
+        assert_int_equal(guest_store_size(&store), 100 * i);
+        assert_int_equal(store.n_files, 1);
+    }
+    /* All files together, however often it begins anew. */
+    store.files_size = GUEST_FILES_SIZE_MAX - 500;
+    assert_int_equal(guest_store_file_begin(&store, "trace_clock", 11, NULL), 0);
+    assert_int_equal(guest_store_file_put(&store, path, 10, NULL), 0);
+    store.files_size = GUEST_FILES_SIZE_MAX;
+    assert_int_equal(guest_store_file_put(&store, path, 1, NULL), -E2BIG);
+    guest_store_file_end(&store);
+    assert_int_equal(unlinkat(parent, "v/saved_cmdlines", 0), 0);
+    assert_int_equal(unlinkat(parent, "v/trace_clock", 0), 0);
+    assert_int_equal(unlinkat(parent, "v", AT_REMOVEDIR), 0);
+    guest_store_done(&store);
+    close(parent);
+    assert_int_equal(rmdir(path), 0);
+
+    /* One that keeps nothing still looks at names. */
+    assert_int_equal(guest_store_open(-1, "", "v", &store, NULL), 0);
+    assert_int_equal(guest_store_file_begin(&store, "../x", 4, NULL), -EPERM);
+    assert_int_equal(guest_store_file_put(&store, path, 10, NULL), -EBADMSG);
+    assert_int_equal(guest_store_file_begin(&store, "trace_clock", 11, NULL), 0);
+    assert_int_equal(guest_store_file_put(&store, path, 10, NULL), 0);
+    guest_store_file_end(&store);
+    assert_int_equal(guest_store_pages(&store, 0, NULL), -ENODATA);
+    assert_int_equal(guest_store_part(&store, NULL), 0);
+    assert_int_equal(guest_store_size(&store), 0);
+    guest_store_done(&store);
+}
+
+static void who_is_stopped_in_its_midst_may_finish_its_sentence(void **state)
+{
+    struct played *p = play();
+
+    (void)state;
+    join(p);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "one", "boot"), 0);
+    assert_int_equal(heard(p), LINK_SETUP);
+    assert_int_equal(say_file(p, "a", "b", true), 0);
+    guest_session_stop(&p->session);
+    assert_int_equal(heard(p), LINK_BYE);
+    assert_int_equal(say_file(p, "c", "d", true), 0);
+    assert_int_equal(say_ready(p), 0);
+    assert_int_equal(say_nothing(p, LINK_BYE), 0);
+    assert_int_equal(p->session.state, GUEST_OVER);
+    play_end(p);
+}
+
+static void an_agent_is_told_that_its_session_has_failed(void **state)
+{
+    struct played *p = running();
+
+    (void)state;
+    guest_session_give_up(&p->session);
+    hear_until(p, LINK_BYE);
+    play_end(p);
+    /* One with which there is no session need not be. */
+    p = play();
+    join(p);
+    expect_hello(p);
+    guest_session_give_up(&p->session);
+    assert_int_equal(heard(p), 0);
+    play_end(p);
+}
+
 static void missed_pages_are_marked_as_the_kernel_marks_them(void **state)
 {
     uint8_t page[16] = {0};
@@ -858,6 +941,10 @@ static void missed_pages_are_marked_as_the_kernel_marks_them(void **state)
     memset(page, 0, sizeof page);
     guest_page_mark_missed(page, true, 4);
     assert_int_equal(page[8], 0x80);
+    /* What the kernel counted is not all then. */
+    memset(page, 0xff, sizeof page);
+    guest_page_mark_missed(page, false, 8);
+    assert_true(load_le64(page + 8) == UINT64_C(0xffffffffbfffffff));
 }
 
 int main(void)
@@ -880,6 +967,9 @@ int main(void)
         cmocka_unit_test(what_comes_at_the_wrong_time_is_refused),
         cmocka_unit_test(only_names_of_a_tracefs_are_taken),
         cmocka_unit_test(a_store_counts_the_pages_of_all_parts),
+        cmocka_unit_test(files_that_come_again_take_no_more_room),
+        cmocka_unit_test(who_is_stopped_in_its_midst_may_finish_its_sentence),
+        cmocka_unit_test(an_agent_is_told_that_its_session_has_failed),
         cmocka_unit_test(missed_pages_are_marked_as_the_kernel_marks_them),
     };
 
