@@ -95,7 +95,7 @@ assert told["layers"]["vmm"]["lost"]["places"] == 0
 assert [(row["layer"], row["count"]) for row in told["rows"]] == [("host", 14429), ("guest", 14396), ("vmm", 4)]'
 
 "$strata" info trace >told
-grep -q "^  related to  *the host's monotonic clock, by 2 exchanges, within 40.0 to 41.0 us" told
+grep -q "^  related to  *the host's monotonic clock, by 3 exchanges, within 40.0 to 41.0 us" told
 grep -q '^  vcpus  *0 by thread 4713, 1 by thread 4714, ' told
 cat >expected <<'END'
 trace, 3 sources
