@@ -130,11 +130,56 @@ static int unknown_name(const char *option, const char *name)
     return -EINVAL;
 }
 
+static bool is_tsc(const struct clock *clock)
+{
+    return strcmp(clock->name, "tsc") == 0 || strcmp(clock->name, "x86-tsc") == 0;
+}
+
+/* What the host's own clock showed when CLOCK stood where MOMENT has it. */
+static bool pair_of_moment(const struct clock *clock, const struct manifest_moment *moment,
+                           struct relation_pair *ret)
+{
+    int64_t ticks = strcmp(clock->name, "realtime") == 0 ? moment->realtime_ns
+                    : is_tsc(clock)                      ? (int64_t)moment->tsc
+                                                         : 0;
+
+    *ret = (struct relation_pair){
+        .host_ns = moment->monotonic_ns, .ticks = ticks, .error_ns = moment->error_ns};
+    return ticks > 0 && moment->monotonic_ns > 0 && moment->error_ns > 0;
+}
+
+/* Relates SOURCE, of which nothing is known but that it was taken on one host with others, by the moments at which
+ * a recording of one of these began and ended: the host's clocks were read together then. */
+static int relate_by_moments(struct merge *merge, struct merge_source *source)
+{
+    const struct strings *names = &merge->options->same_host;
+    struct fault fault = {0};
+
+    for (unsigned i = 0; i < names->n && source->own.n == 0; i++) {
+        int at = merge_find_source(merge, names->items[i], strlen(names->items[i]));
+        const struct merge_source *other = at < 0 ? NULL : &merge->sources[at];
+        struct relation_pair pairs[2];
+        unsigned n = 0;
+
+        if (!other || !other->recorded || !is_of_host(other))
+            continue;
+        n += pair_of_moment(&source->clock, &other->recorded->began, &pairs[n]);
+        n += pair_of_moment(&source->clock, &other->recorded->ended, &pairs[n]);
+        if (n > 0 &&
+            relation_of_pairs(pairs, n, source->name, source->clock.hz, &source->own, &fault) < 0)
+            return fault.error == -ENOMEM ? no_memory() : 0;
+        if (n > 0)
+            source->domain = other->domain;
+    }
+    return 0;
+}
+
 /* --same-host: clocks of one name are one clock, and the monotonic one is the host's. */
 static int join_host(struct merge *merge)
 {
     const struct strings *names = &merge->options->same_host;
     int host = -1;
+    int r;
 
     for (unsigned i = 0; i < names->n; i++) {
         int at = merge_find_source(merge, names->items[i], strlen(names->items[i]));
@@ -144,6 +189,9 @@ static int join_host(struct merge *merge)
         if (at < 0)
             return unknown_name("--same-host", names->items[i]);
         source = &merge->sources[at];
+        r = is_of_host(source) ? 0 : relate_by_moments(merge, source);
+        if (r < 0)
+            return r;
         domain = &merge->domains[source->domain];
         if (domain->is_host && host >= 0 && merge->domains[host].boot_id && domain->boot_id &&
             !same_string(merge->domains[host].boot_id, domain->boot_id)) {
@@ -237,11 +285,6 @@ static int parse_tsc(struct merge *merge, const char *given, unsigned *ret)
     return -EINVAL;
 }
 
-static bool counts_tsc(const struct merge_source *source)
-{
-    return strcmp(source->clock.name, "tsc") == 0 || strcmp(source->clock.name, "x86-tsc") == 0;
-}
-
 /* Pairs of a host's time and COUNTER's ticks, from those of the very counter and of KNOWN's. */
 static int counter_pairs(const struct merge_source *known, struct merge_source *source)
 {
@@ -291,7 +334,7 @@ static int join_tsc(struct merge *merge)
     }
     for (unsigned i = 0; i < given->n && r >= 0; i++) {
         r = parse_tsc(merge, given->items[i], &at[i]);
-        if (r >= 0 && !counts_tsc(&merge->sources[at[i]])) {
+        if (r >= 0 && !is_tsc(&merge->sources[at[i]].clock)) {
             cmd_error("--tsc: the clock of %s is %s, no time stamp counter",
                       merge->sources[at[i]].name, merge->sources[at[i]].clock.name);
             r = -EINVAL;
@@ -536,7 +579,8 @@ static int not_related(const struct merge *merge, const struct merge_source *sou
         cmd_error("%s: nothing relates its clock (%s) to that of %s; name events that both saw, as "
                   "in --sync='%s:EVENT~TEXT = %s:EVENT'%s",
                   source->name, source->clock.name, reference, reference, source->name,
-                  counts_tsc(source) ? ", or, where both count one time stamp counter, --tsc" : "");
+                  is_tsc(&source->clock) ? ", or, where both count one time stamp counter, --tsc"
+                                         : "");
     return -EINVAL;
 }
 
