@@ -168,28 +168,41 @@ static int find_usual_rate(struct relation *relation, uint64_t hz)
     return 0;
 }
 
-/* Where no clock stood still or was set, the ends tell the rate best. */
-static int find_rate(struct relation *relation, uint64_t hz)
+/* Notes where the clocks jumped, as far as is seen by the usual rate, and takes for that the one over the longest
+ * time in which they did not. */
+static void note_jumps(struct relation *relation, uint64_t hz)
 {
     struct relation_pair *pairs = relation->pairs;
     unsigned last = relation->n - 1;
-    bool even = true;
-    int r = find_usual_rate(relation, hz);
+    unsigned begin = 0, best_begin = 0, best_end = 0;
 
-    if (r < 0)
-        return r;
-    relation->told_hz = hz;
     for (unsigned i = 0; i < last; i++) {
         int64_t off = jump(relation, &pairs[i], &pairs[i + 1]);
 
         /* Two pairs alone cannot tell that a clock jumped, or was read badly, but what is told can. */
         if (last == 1 && hz != 0)
             off = off_told(&pairs[i], &pairs[i + 1], hz);
-        even = even && off == 0;
         pairs[i].jump_ns = narrow((wide)off + relation->set_back_ns);
+        if (off != 0)
+            begin = i + 1;
+        else if (pairs[i + 1].ticks - pairs[begin].ticks >
+                 pairs[best_end].ticks - pairs[best_begin].ticks)
+            best_begin = begin, best_end = i + 1;
     }
-    if (even)
-        set_rate(relation, &pairs[0], &pairs[last]);
+    if (best_end > best_begin)
+        set_rate(relation, &pairs[best_begin], &pairs[best_end]);
+}
+
+static int find_rate(struct relation *relation, uint64_t hz)
+{
+    int r = find_usual_rate(relation, hz);
+
+    if (r < 0)
+        return r;
+    relation->told_hz = hz;
+    /* The first time by what two pairs next to each other tell; then smaller jumps are seen. */
+    note_jumps(relation, hz);
+    note_jumps(relation, hz);
     return 0;
 }
 

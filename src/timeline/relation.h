@@ -16,7 +16,7 @@
  * pairs tell another rate than most do (or two alone, than was told otherwise), by more than they can be wrong, one of the clocks stood still or was
  * set somewhere between them, nobody knows where: the bound between these two is wider by as much. A pair that
  * its neighbours tell better than it does itself is left out. Before the first pair and behind the last one the
- * rate of all is taken (where clocks stood still or were set: the most usual one), with what its ends may be
+ * rate of all is taken (where clocks stood still or were set: that of the longest time in which they did not), with what its ends may be
  * wrong by.
  *
  * A relation consists of pieces in which both time and bound change evenly: what converts many times keeps the

@@ -434,6 +434,27 @@ static void a_clock_that_stood_still_has_a_wide_bound_there(void **state)
     relation_done(&relation);
 }
 
+/* By pairs of half a second that may be wrong by 100 us, 250 us are nothing; by a rate of 20 s they are. */
+static void small_jumps_are_seen_by_a_long_rate(void **state)
+{
+    struct relation_pair pairs[40];
+    struct relation relation;
+    int64_t error;
+
+    for (unsigned i = 0; i < 40; i++)
+        pairs[i] = (struct relation_pair){
+            .host_ns = (int64_t)i * 500000000 + (i > 30 ? 250000 : 0),
+            .ticks = (int64_t)i * 500000000,
+            .error_ns = 100000,
+        };
+    assert_int_equal(relation_of_pairs(pairs, 40, "p", 1000000000, &relation, NULL), 0);
+    (void)relation_convert(&relation, pairs[30].ticks + 1000, &error);
+    assert_true(error >= 250000);
+    (void)relation_convert(&relation, pairs[29].ticks + 1000, &error);
+    assert_true(error < 120000);
+    relation_done(&relation);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +466,7 @@ int main(void)
         cmocka_unit_test(far_times_do_not_overflow),
         cmocka_unit_test(told_times_are_the_exact_ones),
         cmocka_unit_test(clocks_of_one_rate_have_the_bounds_of_their_pairs),
+        cmocka_unit_test(small_jumps_are_seen_by_a_long_rate),
         cmocka_unit_test(ticks_that_come_twice_may_be_either),
         cmocka_unit_test(a_clock_that_stood_still_has_a_wide_bound_there),
     };
