@@ -12,12 +12,15 @@
  * Between two pairs the clocks run apart at the rate that the pairs tell, give or take RELATION_WANDER: that
  * is assumed, and holds for clocks that are not being set. (Crystals wander by less than a millionth within
  * seconds; what adjusts a clock to network time is as slow, once it has settled.) So the bound at a time
- * between is that of the pairs, each weighed by how near it is, and the wander since the nearer one. Where two
- * pairs tell another rate than most do (or two alone, than was told otherwise), by more than they can be wrong, one of the clocks stood still or was
- * set somewhere between them, nobody knows where: the bound between these two is wider by as much. A pair that
- * its neighbours tell better than it does itself is left out. Before the first pair and behind the last one the
- * rate of all is taken (where clocks stood still or were set: that of the longest time in which they did not), with what its ends may be
- * wrong by.
+ * between is that of the pairs, each weighed by how near it is, and the wander since the nearer one. A pair
+ * that its neighbours tell better than it does itself is left out.
+ *
+ * Where two pairs tell another rate than most do (two alone: than was told otherwise), by more than they can be
+ * wrong, one of the clocks stood still or was set somewhere between them, nobody knows where: the bound
+ * between these two is wider by as much.
+ *
+ * Before the first pair and behind the last one the rate of all is taken (where clocks stood still or were
+ * set: that of the longest time in which they did not), with what its ends may be wrong by.
  *
  * A relation consists of pieces in which both time and bound change evenly: what converts many times keeps the
  * piece that the last one was in, and pays two multiplications for the next. */
