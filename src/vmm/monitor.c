@@ -204,7 +204,7 @@ static void take(struct vmm_monitor *monitor, const json_t *object)
         monitor->state = MONITOR_IDLE;
         monitor->wants_cpus = true;
         break;
-    case MONITOR_ASKS:
+    case MONITOR_ASKS: /* what is no list of them tells nothing */
         monitor->state = MONITOR_IDLE;
         note_cpus(monitor, json_object_get(object, "return"));
         vmm_monitor_look(monitor);
@@ -239,9 +239,15 @@ void vmm_monitor_step(struct vmm_monitor *monitor, uint64_t now, uint64_t *ret_s
         vmm_monitor_look(monitor);
         monitor->next = now + SECOND;
     }
-    if (monitor->qmp && monitor->wants_cpus && monitor->state == MONITOR_IDLE &&
-        qmp_send(monitor->qmp, "query-cpus-fast", NULL, NULL) >= 0) {
+    if (!monitor->qmp || monitor->state != MONITOR_IDLE)
+        return;
+    if (monitor->wants_cpus && qmp_send(monitor->qmp, "query-cpus-fast", NULL, NULL) >= 0) {
         monitor->wants_cpus = false;
+        monitor->state = MONITOR_ASKS;
+    } else if (monitor->wants_silence &&
+               qmp_send(monitor->qmp, "human-monitor-command",
+                        json_pack("{s:s}", "command-line", "trace-file off"), NULL) >= 0) {
+        monitor->wants_silence = false;
         monitor->state = MONITOR_ASKS;
     }
 }

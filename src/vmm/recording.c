@@ -475,6 +475,26 @@ static bool has_changed(const struct vmm_recording *recording)
            (recording->guests.n > 0 && !recording->guests.written);
 }
 
+/* QEMU itself writes simpletrace: that it has written enough is seen from outside. */
+static void watch_simple(struct vmm_recording *recording, uint64_t now)
+{
+    struct stat st;
+
+    if (recording->settings.probe->backend != VMM_BACKEND_SIMPLE ||
+        recording->settings.max_size == 0 || recording->simple_is_full ||
+        now < recording->simple_next)
+        return;
+    recording->simple_next = now + SECOND / 4;
+    if (fstatat(recording->folder, VMM_SIMPLE, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        (uint64_t)st.st_size < recording->settings.max_size)
+        return;
+    recording->simple_is_full = true;
+    recording->monitor.wants_silence = true;
+    vmm_recording_problem(recording,
+                          "QEMU's trace was ended by --max-size: what came behind it is missing, "
+                          "and not counted");
+}
+
 /* All but the sleeping. *RET_SLEEP: for how long there need not be another call, ns. */
 static void work(struct vmm_recording *recording, uint64_t *ret_sleep)
 {
@@ -491,6 +511,7 @@ static void work(struct vmm_recording *recording, uint64_t *ret_sleep)
         (void)programs_step(&recording->programs, &wish);
         sleep = MIN(sleep, wish);
     }
+    watch_simple(recording, now);
     vmm_monitor_step(&recording->monitor, now, &wish);
     hear_agent(recording);
     if (has_changed(recording)) {

@@ -78,6 +78,8 @@ struct vmm_recording {
     bool stopping;        /* QEMU is to be ended when the guests have sent the rest, … */
     uint64_t stop_by;     /* … or then */
     uint64_t simple_size; /* of trace.simple, at the end */
+    uint64_t simple_next; /* when it is looked at again, … */
+    bool simple_is_full;  /* … unless it has had its max_size */
     const char *problems[VMM_PROBLEMS_MAX];
     unsigned n_problems;
 };
