@@ -14,6 +14,8 @@
 #define FOLLOW_MS 500
 /* How often a control port is looked at whose other end is closed. */
 #define CLOSED_MS 100
+/* Of 64 KiB at most, that a reader does before it looks at its ring again. */
+#define CARRY_WRITES 4
 #define STACK_SIZE ((size_t)256 * 1024)
 
 static struct outlet *outlet_of(struct old *old, unsigned i)
@@ -35,20 +37,63 @@ static bool send_all(struct old *old)
     unsigned n = atomic_load(&old->readers->n);
     int64_t now = outlet_now();
     bool progress = false;
+    int dead;
 
     for (unsigned i = 0; i < n; i++) {
         struct reader *reader = old->readers->list[i];
         struct outlet *outlet = outlet_of(old, i);
 
+        pthread_mutex_lock(&outlet->lock);
         /* A page that was begun goes first. */
-        if (outlet->offset && outlet->current != reader)
-            continue;
-        if (queue_held(&reader->queue))
+        if ((!outlet->offset || outlet->current == reader) && queue_held(&reader->queue))
             progress |= outlet_send(outlet, reader, old->say, now) > 0;
-        if (outlet->dead)
-            die(old, outlet->dead);
+        dead = outlet->dead;
+        pthread_mutex_unlock(&outlet->lock);
+        if (dead)
+            die(old, dead);
     }
     return progress;
+}
+
+/* A reader sends to its own port (reader_buffer.carry). */
+static bool carry(void *carrier, struct reader *reader)
+{
+    struct old *old = carrier;
+    struct outlet *outlet = outlet_of(old, reader->index);
+    int64_t now = outlet_now();
+    bool all;
+
+    pthread_mutex_lock(&outlet->lock);
+    for (int i = 0; i < CARRY_WRITES && outlet_send(outlet, reader, old->say, now) > 0; i++)
+        ;
+    all = queue_held(&reader->queue) == 0;
+    pthread_mutex_unlock(&outlet->lock);
+    return all;
+}
+
+static bool splices(void *carrier, struct reader *reader)
+{
+    struct old *old = carrier;
+    struct outlet *outlet = outlet_of(old, reader->index);
+    bool does;
+
+    pthread_mutex_lock(&outlet->lock);
+    does = outlet->suits && !outlet->is_full && !outlet->offset;
+    pthread_mutex_unlock(&outlet->lock);
+    return does;
+}
+
+static bool pass(void *carrier, struct reader *reader, unsigned n_pages)
+{
+    struct old *old = carrier;
+    struct outlet *outlet = outlet_of(old, reader->index);
+    int64_t now = outlet_now();
+    bool done;
+
+    pthread_mutex_lock(&outlet->lock);
+    done = outlet_pass(outlet, reader, n_pages, now);
+    pthread_mutex_unlock(&outlet->lock);
+    return done;
 }
 
 /* Sleeps until there are pages, or a port takes more. */
@@ -63,19 +108,28 @@ static void sleep_for_work(struct old *old, struct pollfd *fds)
     fds[0] = (struct pollfd){.fd = old->sender_bell.fd, .events = POLLIN};
     for (unsigned i = 0; i < n; i++) {
         struct outlet *outlet = outlet_of(old, i);
+        bool came = false;
 
         if (!queue_held(&old->readers->list[i]->queue))
             continue;
+        pthread_mutex_lock(&outlet->lock);
         if (outlet->parked_until > now)
             until = MIN(until, outlet->parked_until);
-        else if (!outlet->is_full && !outlet->dead) {
+        else
+            came = !outlet->is_full && !outlet->dead; /* meanwhile */
+        pthread_mutex_unlock(&outlet->lock);
+        if (came) {
             bell_disarm(&old->sender_bell);
-            return; /* came meanwhile */
+            return;
         }
     }
-    for (unsigned i = 0; i < n_outlets; i++)
-        fds[n_fds++] = (struct pollfd){.fd = old->outlets[i].is_full ? old->outlets[i].fd : -1,
-                                       .events = POLLOUT};
+    for (unsigned i = 0; i < n_outlets; i++) {
+        struct outlet *outlet = &old->outlets[i];
+
+        pthread_mutex_lock(&outlet->lock);
+        fds[n_fds++] = (struct pollfd){.fd = outlet->is_full ? outlet->fd : -1, .events = POLLOUT};
+        pthread_mutex_unlock(&outlet->lock);
+    }
     if (atomic_load(&old->closing)) {
         if (readers_are_stopped(old->readers) && readers_held(old->readers) == 0) {
             bell_disarm(&old->sender_bell);
@@ -87,8 +141,13 @@ static void sleep_for_work(struct old *old, struct pollfd *fds)
     bell_disarm(&old->sender_bell);
     now = outlet_now();
     for (unsigned i = 0; i < n_outlets; i++)
-        if (fds[i + 1].revents)
-            outlet_polled(&old->outlets[i], fds[i + 1].revents, old->say, now);
+        if (fds[i + 1].revents) {
+            pthread_mutex_lock(&old->outlets[i].lock);
+            if (old->outlets[i].fd ==
+                fds[i + 1].fd) /* else a reader has seen it, and opened it anew */
+                outlet_polled(&old->outlets[i], fds[i + 1].revents, old->say, now);
+            pthread_mutex_unlock(&old->outlets[i].lock);
+        }
 }
 
 static void *sender_main(void *userdata)
@@ -282,6 +341,13 @@ static int set_up(struct old *old, int dir, struct fault *fault)
                      fault);
     if (r < 0)
         return r;
+    /* Standard output is one for all: the sender's. */
+    if (!old->options.to_stdout) {
+        old->readers->buffer.carry = carry;
+        old->readers->buffer.splices = splices;
+        old->readers->buffer.pass = pass;
+        old->readers->buffer.carrier = old;
+    }
     old->outlets = calloc(old->options.to_stdout ? 1 : CPUS_MAX, sizeof *old->outlets);
     if (!old->outlets)
         return fault_plain(fault, -ENOMEM, "", "out of memory");
@@ -327,6 +393,8 @@ int old_new(int dir, const struct old_options *options, const struct say *say_to
 
 void old_free(struct old *old, int64_t deadline, uint64_t *ret_left)
 {
+    unsigned n;
+
     *ret_left = 0;
     if (!old)
         return;
@@ -344,9 +412,10 @@ void old_free(struct old *old, int64_t deadline, uint64_t *ret_left)
         pthread_join(old->sender, NULL);
     }
     *ret_left = readers_held(old->readers);
-    for (unsigned i = 0; old->outlets && i < atomic_load(&old->readers->n); i++)
+    n = atomic_load(&old->readers->n);
+    readers_done(old->readers); /* they send, too */
+    for (unsigned i = 0; old->outlets && i < n; i++)
         outlet_done(outlet_of(old, i));
-    readers_done(old->readers);
     free(old->readers);
     free(old->outlets);
     if (old->control_fd >= 0)

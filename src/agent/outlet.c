@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/ports.h"
+#include "agent/splice.h"
 #include "base/clock_ns.h"
 
 /* A write of this much: a virtio-serial port takes 32 KiB at a time, and larger ones gain nothing. */
@@ -36,12 +37,13 @@ static int reopen(struct outlet *outlet)
     outlet->is_socket = fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
     outlet->fd = fd;
     outlet->is_full = false;
+    outlet->suits = splice_suits(fd);
     return 0;
 }
 
 int outlet_open_port(struct outlet *outlet, const char *folder, const char *name)
 {
-    *outlet = (struct outlet){.folder = folder, .fd = -1};
+    *outlet = (struct outlet){.lock = PTHREAD_MUTEX_INITIALIZER, .folder = folder, .fd = -1};
     snprintf(outlet->name, sizeof outlet->name, "%s", name);
     return reopen(outlet);
 }
@@ -51,7 +53,8 @@ int outlet_open_stdout(struct outlet *outlet)
     struct stat st;
     int fd;
 
-    *outlet = (struct outlet){.name = "standard output", .fd = -1, .is_stdout = true};
+    *outlet = (struct outlet){
+        .lock = PTHREAD_MUTEX_INITIALIZER, .name = "standard output", .fd = -1, .is_stdout = true};
     if (fstat(STDOUT_FILENO, &st) < 0)
         return -errno;
     outlet->is_socket = S_ISSOCK(st.st_mode);
@@ -155,6 +158,44 @@ int outlet_send(struct outlet *outlet, struct reader *reader, const struct say *
         reader_has_room(reader);
     }
     return 1;
+}
+
+bool outlet_pass(struct outlet *outlet, struct reader *reader, unsigned n_pages, int64_t now)
+{
+    size_t page_size = reader->queue.page_size, size = n_pages * page_size, sent;
+    uint8_t *pages;
+    uint64_t time = 0;
+    int r;
+
+    if (!outlet->suits || outlet->fd < 0 || outlet->parked_until > now || outlet->is_full ||
+        outlet->offset > 0 || queue_held(&reader->queue) > 0)
+        return false;
+    r = splice_out(reader->pipe[0], outlet->fd, size, &sent);
+    if (r == 1) {
+        queue_pass(&reader->queue, n_pages);
+        outlet->pages_sent += n_pages;
+        return true;
+    }
+    outlet->is_full = r == 0;
+    if (sent == 0 && r != -ENOBUFS)
+        return false; /* what is wrong shows when they are written */
+    pages = queue_free_pages(&reader->queue, n_pages);
+    if (!pages)
+        return false;
+    if (r == -ENOBUFS) {
+        outlet->suits = false;
+        (void)reader_clock(reader->buffer->dir, reader->cpu, &time);
+        splice_blank(&reader->buffer->page, pages, n_pages, time);
+    } else if (splice_read(reader->pipe[0], pages + sent, size - sent) < 0) {
+        return false;
+    }
+    for (unsigned i = 0; i < n_pages; i++)
+        queue_put(&reader->queue);
+    queue_take(&reader->queue, sent / page_size);
+    outlet->pages_sent += sent / page_size;
+    outlet->current = reader;
+    outlet->offset = sent % page_size;
+    return true;
 }
 
 void outlet_polled(struct outlet *outlet, short revents, const struct say *say_to, int64_t now)

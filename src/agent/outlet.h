@@ -10,7 +10,9 @@
 
 #include "agent/reader.h"
 
+/* The sender uses it, and the reader of a CPU for its own pages: each holds `lock` meanwhile. */
 struct outlet {
+    pthread_mutex_t lock;
     char name[64];      /* of the port; for messages too */
     const char *folder; /* of ports, as for port_find() */
     int fd;             /* -1: not open now */
@@ -18,6 +20,7 @@ struct outlet {
     bool is_socket;
     bool is_careful; /* writes may block: only PIPE_BUF bytes, and only when poll(2) says so */
     bool is_full;    /* until poll(2) says otherwise */
+    bool suits;      /* pages may be spliced there (agent/splice.h) */
     bool was_told;
     int dead;               /* standard output: why nothing can be written any more; 0: fine */
     int64_t parked_until;   /* CLOCK_MONOTONIC, ms: the host's end is closed, look again then */
@@ -35,6 +38,9 @@ void outlet_done(struct outlet *outlet);
  * called for another reader in the midst of a page (`offset`). 1: something was written; 0: nothing
  * was, `is_full` or `parked_until` say why. */
 int outlet_send(struct outlet *outlet, struct reader *reader, const struct say *say, int64_t now);
+/* Splices N_PAGES, which are all that is in READER's pipe; the queue of READER is empty. True: they are out, or the rest of them
+ * is in the queue. False: they are in the pipe. */
+bool outlet_pass(struct outlet *outlet, struct reader *reader, unsigned n_pages, int64_t now);
 /* What poll(2) said about the descriptor. */
 void outlet_polled(struct outlet *outlet, short revents, const struct say *say, int64_t now);
 

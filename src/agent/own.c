@@ -323,6 +323,7 @@ void own_free(struct own *own, int64_t deadline, uint64_t *ret_left)
     if (own->fd >= 0)
         close(own->fd);
     endpoint_done(&own->endpoint);
+    wire_done(&own->wire);
     inbox_done(&own->inbox);
     link_reader_done(&own->reader);
     bell_done(&own->sender_bell);

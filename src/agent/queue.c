@@ -47,6 +47,20 @@ uint8_t *queue_free_page(struct queue *queue)
     return slot_at(queue, head);
 }
 
+uint8_t *queue_free_pages(struct queue *queue, size_t n)
+{
+    return n <= queue->n_pages ? queue_free_page(queue) : NULL;
+}
+
+void queue_pass(struct queue *queue, size_t n)
+{
+    uint64_t head = atomic_load_explicit(&queue->head, memory_order_relaxed);
+
+    /* Head first: see queue_held(). */
+    atomic_store_explicit(&queue->head, head + n, memory_order_release);
+    atomic_store_explicit(&queue->tail, head + n, memory_order_release);
+}
+
 void queue_put(struct queue *queue)
 {
     uint64_t head = atomic_load_explicit(&queue->head, memory_order_relaxed); /* own */

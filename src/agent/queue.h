@@ -45,6 +45,11 @@ void queue_done(struct queue *queue);
 uint8_t *queue_free_page(struct queue *queue);
 void queue_put(struct queue *queue);
 
+/* The putter, of a queue that is empty: where the next N pages go, in one piece; NULL when it does not hold so many. */
+uint8_t *queue_free_pages(struct queue *queue, size_t n);
+/* The taker, of a queue that is empty and whose putter waits for it: N pages went by it. */
+void queue_pass(struct queue *queue, size_t n);
+
 /* The taker: how many pages lie at *RET_PAGES, one behind the other (there may be more behind the
  * ring's end), of which it may write over the QUEUE_ROOM bytes before them; then that the first N of them are done
  * with. */

@@ -10,13 +10,18 @@
 #include <unistd.h>
 
 #include "agent/cpus.h"
+#include "agent/splice.h"
 #include "base/bytes.h"
 
-/* Pages after which a sender that sleeps is woken: one large write costs less than many small ones. */
-#define NOTIFY_PAGES 16
+/* Pages after which they are sent, or a sender that sleeps is woken: one large write costs less than many small
+ * ones. As many as a frame holds. */
+#define NOTIFY_PAGES 15
 /* The bits of a page's commit that count bytes (format/ftrace_page.h has the whole of it). */
 #define COMMIT_BYTES 0x7ffffffu
 #define RETRY_MS 1000
+/* So long behind a start, and so often, the first page is looked for. */
+#define FIRST_MS 2000
+#define FIRST_PERIOD_MS 20
 #define STACK_SIZE ((size_t)128 * 1024)
 
 /* The field `now ts:` of stats: "34753.811268" seconds for clocks that count nanoseconds, else a number
@@ -51,19 +56,33 @@ static int open_pipe(struct reader *r)
     return r->fd < 0 ? -errno : 0;
 }
 
+static void hand_over(struct reader *r)
+{
+    r->unnotified = 0;
+    if (!r->buffer->carry || !r->buffer->carry(r->buffer->carrier, r))
+        bell_ring(r->buffer->sender);
+}
+
 /* Sleeps until the bell rings, FD (or -1) is readable, or MS have passed. True: FD is readable. */
 static bool wait_for(struct reader *r, int fd, int ms)
 {
     struct pollfd fds[2] = {{.fd = r->bell.fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
     int n;
 
-    if (r->unnotified) {
-        r->unnotified = 0;
-        bell_ring(r->buffer->sender);
-    }
+    if (r->unnotified)
+        hand_over(r);
     n = poll(fds, 2, ms);
     bell_disarm(&r->bell);
     return n > 0 && fds[1].revents & POLLIN;
+}
+
+static void close_pipe(struct reader *r)
+{
+    if (r->pipe[0] < 0)
+        return;
+    close(r->pipe[0]);
+    close(r->pipe[1]);
+    r->pipe[0] = r->pipe[1] = -1;
 }
 
 /* An error of this CPU: told when it changes, tried again later, and nobody else's business. */
@@ -77,6 +96,7 @@ static void trouble(struct reader *r, int error)
     if (r->fd >= 0)
         close(r->fd);
     r->fd = -1;
+    close_pipe(r);
 }
 
 static void recovered(struct reader *r)
@@ -111,8 +131,61 @@ void reader_has_room(struct reader *r)
         bell_ring(&r->bell);
 }
 
-/* Takes a page, from a pipe that it opens if need be. 1: it is in the queue, with *RET_USED bytes of events;
- * 0: the ring is empty; -ENOBUFS: the queue is full. */
+/* What could not be sent on from the pipe. */
+static int unload(struct reader *r, unsigned n)
+{
+    uint8_t *p = queue_free_pages(&r->queue, n);
+    int e = p ? splice_read(r->pipe[0], p, n * r->queue.page_size) : -ENOBUFS;
+
+    if (e < 0)
+        return e;
+    for (unsigned i = 0; i < n; i++)
+        queue_put(&r->queue);
+    r->unnotified += n;
+    return 0;
+}
+
+/* Sends whole pages on without looking at them, while nothing is before them. How many; 0: it may not, or there is
+ * none. */
+static int pass(struct reader *r)
+{
+    const struct reader_buffer *buffer = r->buffer;
+    unsigned most = (unsigned)MIN(r->queue.n_pages, (uint64_t)SPLICE_PAGES);
+    ssize_t n;
+    int e;
+
+    if (!buffer->splices || r->no_splice || queue_held(&r->queue) > 0 ||
+        !buffer->splices(buffer->carrier, r))
+        return 0;
+    if (r->pipe[0] < 0 && (buffer->page.size != (size_t)sysconf(_SC_PAGESIZE) ||
+                           pipe2(r->pipe, O_NONBLOCK | O_CLOEXEC) < 0)) {
+        r->no_splice = true;
+        return 0;
+    }
+    n = splice(r->fd, NULL, r->pipe[1], NULL, most * buffer->page.size,
+               SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    if (n <= 0) {
+        /* Where splicing is not possible, reading may be. */
+        r->no_splice = n < 0 && errno != EAGAIN && errno != EINTR;
+        return 0;
+    }
+    if ((size_t)n % buffer->page.size != 0)
+        return -EBADMSG;
+    most = (unsigned)((size_t)n / buffer->page.size);
+    atomic_fetch_add_explicit(&r->pages_read, most, memory_order_relaxed);
+    if (!buffer->pass(buffer->carrier, r, most)) {
+        e = unload(r, most);
+        if (e < 0)
+            return e;
+        hand_over(r);
+    } else if (queue_held(&r->queue) > 0) {
+        bell_ring(buffer->sender); /* some went out, and the others wait for room */
+    }
+    return (int)most;
+}
+
+/* Takes a page, or more that are whole, from a pipe that it opens if need be. How many are in the queue or sent,
+ * with *RET_USED bytes of events in the last one; 0: the ring is empty; -ENOBUFS: the queue is full. */
 static int take(struct reader *r, size_t *ret_used, uint64_t *ret_time)
 {
     const struct tracefs_page *page = &r->buffer->page;
@@ -124,6 +197,12 @@ static int take(struct reader *r, size_t *ret_used, uint64_t *ret_time)
 
         if (e < 0)
             return e;
+    }
+    n = pass(r);
+    if (n != 0) {
+        *ret_used = page->size - page->data;
+        *ret_time = 0;
+        return (int)n;
     }
     p = queue_free_page(&r->queue);
     if (!p)
@@ -143,10 +222,8 @@ static int take(struct reader *r, size_t *ret_used, uint64_t *ret_time)
     *ret_time = load_u64(p);
     queue_put(&r->queue);
     atomic_fetch_add_explicit(&r->pages_read, 1, memory_order_relaxed);
-    if (++r->unnotified >= NOTIFY_PAGES) {
-        r->unnotified = 0;
-        bell_ring(r->buffer->sender);
-    }
+    if (++r->unnotified >= NOTIFY_PAGES)
+        hand_over(r);
     return 1;
 }
 
@@ -177,12 +254,12 @@ static void drain(struct reader *r)
         if (n == 0 || time > until)
             break;
         if (!r->buffer->is_still)
-            left--;
+            left -= MIN(left, (uint64_t)n);
     }
-    if (atomic_compare_exchange_strong(&r->state, &none, READER_STOPPED)) { /* R2 */
-        r->unnotified = 0;
+    if (r->unnotified)
+        hand_over(r);
+    if (atomic_compare_exchange_strong(&r->state, &none, READER_STOPPED)) /* R2 */
         bell_ring_always(r->buffer->sender);
-    }
 }
 
 static void run(struct reader *r)
@@ -192,7 +269,8 @@ static void run(struct reader *r)
     const int nap = (int)MIN(r->buffer->ring_pages * r->buffer->page.size / 200000, (uint64_t)40);
     uint64_t burst =
         0; /* pages that are taken without asking whether the kernel was caught up with */
-    int period = 5;
+    int period = 5, waited = 0;
+    bool came = false;
 
     while (atomic_load(&r->state) == READER_RUNNING) {
         uint64_t taken = 0;
@@ -223,7 +301,10 @@ static void run(struct reader *r)
         if (burst)
             r->wakes_early = taken * 16 < r->buffer->ring_pages;
         /* At the start, look often; then the first bytes are not late. */
-        period = taken ? READER_PERIOD_MS : MIN(period * 2, READER_PERIOD_MS);
+        came |= taken > 0;
+        waited += period;
+        period = came ? READER_PERIOD_MS
+                      : MIN(period * 2, waited < FIRST_MS ? FIRST_PERIOD_MS : READER_PERIOD_MS);
         bell_arm(&r->bell);
         if (atomic_load(&r->state) != READER_RUNNING)
             break;
@@ -269,7 +350,7 @@ int reader_new(struct reader_buffer *buffer, uint32_t cpu, struct reader **ret_r
         return -ENOMEM;
     r->buffer = buffer;
     r->cpu = cpu;
-    r->fd = -1;
+    r->fd = r->pipe[0] = r->pipe[1] = -1;
     r->bell.fd = -1;
     error = queue_init(&r->queue, buffer->page.size, buffer->queue_bytes);
     if (error >= 0)
@@ -299,6 +380,7 @@ void reader_free(struct reader *r)
     pthread_join(r->thread, NULL);
     if (r->fd >= 0)
         close(r->fd);
+    close_pipe(r);
     bell_done(&r->bell);
     queue_done(&r->queue);
     free(r);

@@ -12,7 +12,8 @@
  * or READER_PERIOD_MS have passed, and then takes partial pages too, so that nothing waits longer than
  * that. Draining (what a stop asks for) takes all that was in the ring when it began.
  *
- *   R1  Only the reader puts into its queue, only the sender takes from it (agent/queue.h).
+ *   R1  Only the reader puts into its queue. Who takes from it (agent/queue.h) is one at a time: the sender, or the
+ *       reader itself through `carry`, under a lock that is theirs.
  *   R2  `state` is set to STOPPED by the reader only from DRAINING, by a compare-exchange, so that a
  *       start that comes meanwhile is not lost.
  *   R3  Whoever waits says so before it looks again: the reader sets `wants_room`, then looks at its
@@ -44,6 +45,8 @@ void bell_arm(struct bell *bell);
 /* … and behind its sleep. */
 void bell_disarm(struct bell *bell);
 
+struct reader;
+
 enum reader_state {
     READER_STOPPED,
     READER_RUNNING,
@@ -60,14 +63,26 @@ struct reader_buffer {
     bool is_still;       /* nothing is written while it drains: it drains until the ring is empty */
     const struct say *say;
     struct bell *sender; /* rung when there are pages, and when draining is done */
+    /* What a reader calls in its own thread when it has some pages, and before it sleeps: sends them, if nobody
+     * else is sending, and never waits. A switch of threads for each few pages costs more than sending them.
+     * True: the queue is empty. False, or NULL: the sender is rung. */
+    bool (*carry)(void *carrier, struct reader *reader);
+    /* Whether whole pages may go there by a pipe now (agent/splice.h); then a reader whose queue is empty calls `pass` for N_PAGES
+     * that are in its pipe. True: they are out, or in the queue; the pipe is empty. False: they are still in
+     * the pipe. NULL: never. */
+    bool (*splices)(void *carrier, struct reader *reader);
+    bool (*pass)(void *carrier, struct reader *reader, unsigned n_pages);
+    void *carrier;
 };
 
 struct reader {
     struct reader_buffer *buffer;
     uint32_t cpu;
+    unsigned index; /* in its set (agent/readers.h) */
     pthread_t thread;
     _Atomic int tid;
-    int fd; /* trace_pipe_raw; -1: could not be opened (it is tried again) */
+    int fd;      /* trace_pipe_raw; -1: could not be opened (it is tried again) */
+    int pipe[2]; /* for pages that are spliced; -1: not made yet */
     struct queue queue;
     struct bell bell;
     _Atomic int state;
@@ -80,7 +95,8 @@ struct reader {
 
     /* The thread's own. */
     int last_told;
-    unsigned unnotified; /* pages that the sender was not told of */
+    unsigned unnotified; /* pages that nobody was told of */
+    bool no_splice;      /* tracefs does not splice, or there are no pipes */
     bool wakes_early;    /* poll(2) knows no watermark (before Linux 6.1), or it is very low */
 };
 

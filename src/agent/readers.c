@@ -69,6 +69,7 @@ int readers_add(struct readers *readers, uint32_t cpu)
     if (r < 0)
         return r;
     cpus_add(&readers->have, cpu);
+    reader->index = n;
     readers->list[n] = reader;
     atomic_store(&readers->n, n + 1);
     if (readers->running)

@@ -11,8 +11,6 @@
 #include "agent/session_send.h"
 #include "base/clock_ns.h"
 
-_Static_assert(QUEUE_ROOM >= LINK_DATA_ROOM, "a frame of pages is made where they are");
-
 #define FOLLOW_MS 500
 #define STATUS_MS 1000
 
@@ -40,6 +38,10 @@ int session_init(struct session *session)
     size_t size;
 
     tracer_init(&session->tracer, session->tracefs, session->say, session->bell, &session->ending);
+    session->tracer.carry = wire_carry_pages;
+    session->tracer.splices = wire_splices;
+    session->tracer.pass = wire_pass_pages;
+    session->tracer.carrier = session->wire;
     if (cpus_possible(&possible) < 0)
         possible.n = CPUS_MAX;
     /* The longest frames: pieces of files, and a status of all CPUs. Those of pages are made where the pages
@@ -66,7 +68,8 @@ void session_clear(struct session *session)
 {
     static const struct guest_clock none = {.dir = -1};
 
-    session->flowing = false;
+    session_flow(session, false);
+    wire_give_back(session->wire);
     wire_set_clock(session->wire, &none); /* its folder is going to be closed */
     tracer_clear(&session->tracer);
 }
@@ -157,7 +160,7 @@ int session_wait(struct session *session, enum session_wait what, int ms)
     int r = wire_pump(session->wire); /* pongs that wait */
 
     if (r < 0 && r != -ENOTCONN)
-        session->flowing = false;
+        session_flow(session, false);
     return sleep_for(session, what, ms);
 }
 
@@ -257,6 +260,54 @@ int session_put_status(struct session *session)
     return session_put(session, &out, LINK_STATUS);
 }
 
+void session_flow(struct session *session, bool flowing)
+{
+    session->flowing = flowing;
+    /* Compressing takes long, and has memory that is the sender's. */
+    wire_carry(session->wire, session->connection, flowing && session->level == 0,
+               session->wants & LINK_WANT_UNCHECKED);
+}
+
+/* Pages of READER in a frame of the session's own memory, compressed. 1: they are out; 0: there are none. */
+static int put_packed(struct session *session, struct reader *reader)
+{
+    size_t page_size = reader->queue.page_size;
+    size_t most = MAX((LINK_DATA_MAX - LINK_DATA_ROOM) / page_size, (size_t)1);
+    struct link_data data = {.cpu = reader->cpu};
+    struct link_out out;
+    uint8_t *pages;
+    size_t held = queue_look(&reader->queue, &pages);
+    int r;
+
+    if (held == 0)
+        return 0;
+    data.n_pages = (uint32_t)MIN(held, most);
+    data.size = data.n_pages * page_size;
+    data.first = atomic_load(&reader->queue.tail);
+    out = link_data_around(pages, &data);
+    r = session_put(session, &out, LINK_DATA);
+    if (r < 0)
+        return r;
+    /* Not before it is out: a host that is lost meanwhile gets them again. */
+    queue_take(&reader->queue, data.n_pages);
+    reader_has_room(reader);
+    return 1;
+}
+
+static int put_plain(struct session *session, struct reader *reader)
+{
+    int r = wire_send_pages(session->wire, session->connection, reader, 1);
+
+    while (r == -EAGAIN) {
+        r = sleep_for(session, WAIT_ROOM, 1000);
+        if (r < 0)
+            return r;
+        r = wire_pump(session->wire);
+        r = r == 0 ? -EAGAIN : r;
+    }
+    return r;
+}
+
 int session_put_pages(struct session *session)
 {
     struct readers *readers = session->tracer.readers;
@@ -264,26 +315,14 @@ int session_put_pages(struct session *session)
 
     for (unsigned i = 0; i < n; i++) {
         struct reader *reader = readers->list[(session->next_reader + i) % n];
-        size_t page_size = reader->queue.page_size;
-        struct link_data data = {.cpu = reader->cpu};
-        struct link_out out;
-        size_t most = MAX((LINK_DATA_MAX - LINK_DATA_ROOM) / page_size, (size_t)1);
-        uint8_t *pages;
-        size_t held = queue_look(&reader->queue, &pages);
-        int r;
+        int r = 0;
 
-        if (held == 0)
-            continue;
-        data.n_pages = (uint32_t)MIN(held, most);
-        data.size = data.n_pages * page_size;
-        data.first = atomic_load(&reader->queue.tail);
-        out = link_data_around(pages, &data);
-        r = session_put(session, &out, LINK_DATA);
+        if (queue_held(&reader->queue) > 0)
+            r = session->level > 0 ? put_packed(session, reader) : put_plain(session, reader);
         if (r < 0)
             return r;
-        /* Not before it is out: a host that is lost meanwhile gets them again. */
-        queue_take(&reader->queue, data.n_pages);
-        reader_has_room(reader);
+        if (r == 0)
+            continue;
         session->next_reader = (session->next_reader + i + 1) % n;
         return 1;
     }
@@ -302,7 +341,7 @@ static void look_after_connection(struct session *session)
     pthread_mutex_unlock(&session->wire->lock);
     if (connection != session->connection) {
         session->connection = connection;
-        session->flowing = false;
+        session_flow(session, false);
         session->waits_for_auth = false;
         session->greeted = false;
     }
@@ -370,7 +409,7 @@ void session_run(struct session *session)
         if (session->flowing && r >= 0)
             r = session_put_pages(session);
         if (r < 0)
-            session->flowing = false; /* until the host begins anew, or is back */
+            session_flow(session, false); /* until the host begins anew, or is back */
         if (r <= 0)
             session_wait(session, WAIT_WORK, session->flowing ? STATUS_MS : FOLLOW_MS);
     }

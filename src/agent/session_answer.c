@@ -95,7 +95,7 @@ static void on_hello(struct session *session, const struct link_frame *frame)
 {
     struct link_host_hello hello;
 
-    session->flowing = false;
+    session_flow(session, false);
     session->waits_for_auth = false;
     session_admit(session, false);
     if (link_get_host_hello(frame, &hello) < 0)
@@ -213,7 +213,7 @@ static void on_start(struct session *session)
         return;
     }
     if (session_put_time(session, LINK_STARTED) >= 0)
-        session->flowing = true;
+        session_flow(session, true);
 }
 
 static void on_resume(struct session *session, const struct link_frame *frame)
@@ -243,7 +243,7 @@ static void on_resume(struct session *session, const struct link_frame *frame)
             }
     }
     if (session_put_time(session, LINK_STARTED) >= 0)
-        session->flowing = true;
+        session_flow(session, true);
 }
 
 /* All that was recorded goes out before STOPPED does. */
@@ -276,7 +276,7 @@ static void on_stop(struct session *session)
         r = session_put_status(session);
     if (r >= 0)
         (void)session_put_time(session, LINK_STOPPED);
-    session->flowing = false;
+    session_flow(session, false);
 }
 
 void session_answer(struct session *session, const struct letter *letter)

@@ -39,6 +39,8 @@ int session_put_pages(struct session *session);
 /* SIZE random bytes. GOOD: that nobody can foresee, or -EAGAIN: the kernel has none yet, early in the boot; otherwise
  * the best there are. Never blocks. */
 int session_random(void *p, size_t size, bool good);
+/* Whether pages go out, and readers may send them. */
+void session_flow(struct session *session, bool flowing);
 /* Throws away what was set up, for another … */
 void session_clear(struct session *session);
 /* … or for good: it cannot be resumed. */

@@ -53,7 +53,16 @@ void tracer_clear(struct tracer *tracer)
         free(tracer->events[i].filter);
     }
     free(tracer->events);
-    tracer_init(tracer, tracer->tracefs, tracer->say, tracer->sender, tracer->cancel);
+    *tracer = (struct tracer){.tracefs = tracer->tracefs,
+                              .say = tracer->say,
+                              .sender = tracer->sender,
+                              .carry = tracer->carry,
+                              .splices = tracer->splices,
+                              .pass = tracer->pass,
+                              .carrier = tracer->carrier,
+                              .cancel = tracer->cancel,
+                              .dir = -1,
+                              .clock = {.dir = -1}};
 }
 
 /* All events that this kernel has. */
@@ -333,6 +342,10 @@ static int make(struct tracer *tracer, struct link_setup *setup, size_t queue_by
     if (r < 0)
         return r;
     tracer->readers->buffer.is_still = true;
+    tracer->readers->buffer.carry = tracer->carry;
+    tracer->readers->buffer.splices = tracer->splices;
+    tracer->readers->buffer.pass = tracer->pass;
+    tracer->readers->buffer.carrier = tracer->carrier;
     tracer_follow(tracer);
     if (atomic_load(&tracer->readers->n) == 0)
         return fault_plain(fault, -ENOMEM, "", "no thread can be started");

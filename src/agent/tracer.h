@@ -22,6 +22,11 @@ struct tracer {
     const struct tracefs *tracefs;
     const struct say *say;
     struct bell *sender;
+    /* Of its readers, see there; set behind tracer_init(). */
+    bool (*carry)(void *carrier, struct reader *reader);
+    bool (*splices)(void *carrier, struct reader *reader);
+    bool (*pass)(void *carrier, struct reader *reader, unsigned n_pages);
+    void *carrier;
     const _Atomic bool *cancel;  /* setting up is to stop */
     char instance[64];           /* "": there is none */
     int dir;                     /* of the instance, or -1 */

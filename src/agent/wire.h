@@ -4,17 +4,21 @@
 /* The outgoing half of a connection to a host: whole frames, one behind the other, by writes that never
  * block.
  *
- * Two threads send. The sender has frames of any size, one under way at a time; the receiver answers
- * pings. A PONG goes out at once when no frame is half written, else as soon as that one is out, before
- * anything else; it is made, and its second time read, when its turn has come.
+ * One frame is under way at a time. The sender has frames of any kind; readers send their own pages while
+ * pages flow and nothing is in their way; the receiver answers pings. A PONG goes out at once when no frame is half written,
+ * else as soon as that one is out, before anything else; it is made, and its second time read, when its turn
+ * has come.
  *
  *   W1  A frame that was begun is written to its end, unless the connection is lost.
  *   W2  Numbers of frames are given in the order of the bytes: both under `lock`.
- *   W3  `lock` is never held in poll(2). */
+ *   W3  `lock` is never held in poll(2).
+ *   W4  Pages go out from where they lie in their queue, and are taken from it under `lock`, when the last of their
+ *       frame is out: a connection that is lost before leaves them there for the next. */
 
 #include <pthread.h>
 
 #include "agent/guest_clock.h"
+#include "agent/reader.h"
 #include "link/message.h"
 
 #define WIRE_PONGS 8
@@ -32,6 +36,12 @@ struct wire {
     uint64_t sequence;
     const uint8_t *pending; /* what is left of the frame under way */
     size_t pending_size;
+    struct reader *lent; /* whose pages are in it; NULL: none */
+    uint32_t lent_pages;
+    uint8_t *kept;        /* the frame under way, when its memory is given back before it is out */
+    bool carries;         /* readers may send */
+    bool suits;           /* pages may be spliced to `fd`, as far as it goes */
+    _Atomic bool splices; /* … and the host takes them so, and readers may send */
     uint8_t small[128];
     struct wire_pong pongs[WIRE_PONGS]; /* not answered yet */
     unsigned n_pongs;
@@ -40,6 +50,7 @@ struct wire {
 };
 
 void wire_init(struct wire *wire);
+void wire_done(struct wire *wire);
 
 /* A connection is there: FD, which stays the caller's. */
 void wire_connect(struct wire *wire, int fd, bool is_socket);
@@ -57,6 +68,20 @@ uint64_t wire_now(struct wire *wire);
  * lost; other errors of writing. */
 int wire_send(struct wire *wire, uint64_t connection, struct link_out *out, enum link_type type,
               uint16_t flags, uint32_t unpacked);
+/* Whether readers may send, uncompressed, on connection CONNECTION, and whether the host takes pages without a
+ * checksum. They may not before STARTED is out. */
+void wire_carry(struct wire *wire, uint64_t connection, bool carries, bool takes_unchecked);
+/* Sends pages of READER, in up to FRAMES frames; from any thread. 1: some are out; 0: there are none; -EAGAIN: a
+ * frame is under way, wire_pump() goes on with it; errors as above. */
+int wire_send_pages(struct wire *wire, uint64_t connection, struct reader *reader, unsigned frames);
+/* The same, from READER's own thread, as far as it may (reader_buffer.carry). True: its queue is empty. */
+bool wire_carry_pages(void *wire, struct reader *reader);
+/* … and what is in its pipe (reader_buffer.splices and .pass). */
+bool wire_splices(void *wire, struct reader *reader);
+bool wire_pass_pages(void *wire, struct reader *reader, unsigned n_pages);
+/* Queues are going to end: no reader sends any more, and what is under way is copied. */
+void wire_give_back(struct wire *wire);
+
 /* Writes what is under way, then pongs. 1: nothing is under way; 0: something is; errors as above. */
 int wire_pump(struct wire *wire);
 /* The receiver: answers PING, which came at CAME. True: it is not out yet, wake the sender, who pumps. */

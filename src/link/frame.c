@@ -21,7 +21,8 @@ void link_frame_seal(uint8_t *header, uint16_t type, uint16_t flags, uint32_t si
     store_le32(header + 8, size);
     store_le32(header + 12, unpacked);
     store_le64(header + 16, sequence);
-    store_le32(header + 24, link_check(header + LINK_HEADER_SIZE, size));
+    store_le32(header + 24,
+               flags & LINK_UNCHECKED ? 0 : link_check(header + LINK_HEADER_SIZE, size));
     store_le32(header + 28, link_check(header, 28));
 }
 
@@ -96,7 +97,7 @@ static bool header_is_right(const struct link_reader *reader, const uint8_t *p)
 
     return memcmp(p, magic, sizeof magic) == 0 && load_le32(p + 28) == link_check(p, 28) &&
            size <= LINK_WIRE_MAX && size <= reader->body_max && unpacked <= LINK_BODY_MAX &&
-           (flags == LINK_ZSTD || (flags == 0 && size == unpacked));
+           (flags == LINK_ZSTD || ((flags == 0 || flags == LINK_UNCHECKED) && size == unpacked));
 }
 
 int link_reader_next(struct link_reader *reader, struct link_frame *ret_frame)
@@ -121,7 +122,8 @@ int link_reader_next(struct link_reader *reader, struct link_frame *ret_frame)
         size = load_le32(p + 8);
         if (left - LINK_HEADER_SIZE < size)
             return 0;
-        if (load_le32(p + 24) != link_check(p + LINK_HEADER_SIZE, size)) {
+        if (!(load_le16(p + 6) & LINK_UNCHECKED) &&
+            load_le32(p + 24) != link_check(p + LINK_HEADER_SIZE, size)) {
             skip(reader, sizeof magic);
             continue;
         }

@@ -7,11 +7,11 @@
  *   offset  bytes  header
  *   0       4      "SGL1"
  *   4       2      type: enum link_type (link/message.h)
- *   6       2      flags; bit 0: the body is one zstd frame. Others are 0
+ *   6       2      flags; bit 0: the body is one zstd frame; bit 1: the body has no checksum. Others are 0
  *   8       4      length of the body as it stands on the wire, at most LINK_WIRE_MAX
  *   12      4      length of the body unpacked, at most LINK_BODY_MAX; of a plain body the same
  *   16      8      number of the frame, from 0 per connection and direction
- *   24      4      checksum of the body as it stands on the wire (link/check.h)
+ *   24      4      checksum of the body as it stands on the wire (link/check.h); 0 where it has none
  *   28      4      checksum of the bytes 0 to 27 of the header
  *
  * A reader that is not at a header (it came into the middle of a stream, or bytes were lost) looks for
@@ -31,6 +31,7 @@
 
 enum link_flags {
     LINK_ZSTD = 1,
+    LINK_UNCHECKED = 2, /* who sent it has not seen it. Only DATA, to who asked for it */
 };
 
 struct link_frame {
@@ -42,7 +43,8 @@ struct link_frame {
     const uint8_t *body;
 };
 
-/* Makes the header of a frame whose SIZE bytes of body stand behind it, at HEADER + LINK_HEADER_SIZE. */
+/* Makes the header of a frame whose SIZE bytes of body stand behind it, at HEADER + LINK_HEADER_SIZE; with
+ * LINK_UNCHECKED they need not. */
 void link_frame_seal(uint8_t *header, uint16_t type, uint16_t flags, uint32_t size,
                      uint32_t unpacked, uint64_t sequence);
 

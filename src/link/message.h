@@ -96,6 +96,7 @@ enum link_wants {
     LINK_WANT_CMDLINES = 4,
     /* Somebody looks on: also while it traces, the names of tasks every second. */
     LINK_WANT_LIVE = 8,
+    LINK_WANT_UNCHECKED = 16, /* the host takes DATA with LINK_UNCHECKED */
 };
 
 /* "META" or NULL. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The guest's agent, piece by piece; tests/agent/ has it as a whole, on a real kernel. */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -15,6 +17,7 @@
 #include "agent/endpoint.h"
 #include "agent/guest_clock.h"
 #include "agent/key.h"
+#include "agent/outlet.h"
 #include "agent/ports.h"
 #include "agent/queue.h"
 #include "agent/readers.h"
@@ -745,6 +748,264 @@ static void test_wire(void **state)
     link_reader_done(&reader);
 }
 
+/* Pages on their way through a wire: number N is filled with N. */
+struct passage {
+    struct reader_buffer buffer;
+    struct reader reader;
+    struct wire wire;
+    struct link_reader in;
+    int out[2];          /* a pipe for a port */
+    uint64_t next, made; /* pages that came, and that were made */
+    unsigned unchecked, pongs;
+};
+
+static struct passage *passage(int capacity)
+{
+    struct passage *p = calloc(1, sizeof *p);
+
+    p->buffer.page = (struct tracefs_page){4096, 16, 8, 8};
+    p->buffer.dir = -1;
+    p->reader.buffer = &p->buffer;
+    p->reader.cpu = 5;
+    assert_int_equal(queue_init(&p->reader.queue, 4096, (size_t)20 * 4096), 0);
+    assert_int_equal(pipe2(p->reader.pipe, O_NONBLOCK), 0);
+    assert_int_equal(pipe2(p->out, O_NONBLOCK), 0);
+    assert_true(fcntl(p->out[1], F_SETPIPE_SZ, capacity) >= 0);
+    assert_int_equal(link_reader_init(&p->in, LINK_WIRE_MAX), 0);
+    wire_init(&p->wire);
+    wire_connect(&p->wire, p->out[1], false);
+    assert_false(p->wire.suits); /* it is no port */
+    p->wire.suits = true;
+    return p;
+}
+
+static void passage_end(struct passage *p)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        close(p->out[i]);
+        close(p->reader.pipe[i]);
+    }
+    queue_done(&p->reader.queue);
+    link_reader_done(&p->in);
+    wire_done(&p->wire);
+    free(p);
+}
+
+static void make_page(struct passage *p, uint8_t page[4096])
+{
+    memset(page, (int)++p->made, 4096);
+}
+
+static void into_pipe(struct passage *p, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint8_t page[4096];
+
+        make_page(p, page);
+        assert_int_equal(write(p->reader.pipe[1], page, 4096), 4096);
+    }
+}
+
+static void into_queue(struct passage *p, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        make_page(p, queue_free_page(&p->reader.queue));
+        queue_put(&p->reader.queue);
+    }
+}
+
+static void page_came(struct passage *p, const uint8_t *page)
+{
+    static const uint8_t blank[4080];
+
+    p->next++;
+    /* One that was lost says so, and holds nothing. */
+    if (load_u64(page + 8) == 0x80000000)
+        assert_memory_equal(page + 16, blank, sizeof blank);
+    else
+        for (unsigned i = 0; i < 4096; i++)
+            assert_int_equal(page[i], (uint8_t)p->next);
+}
+
+/* Takes what is there. */
+static void listen_to(struct passage *p)
+{
+    struct link_frame frame;
+    struct link_data data;
+    size_t size;
+    uint8_t *room = link_reader_room(&p->in, &size);
+    ssize_t n = read(p->out[0], room, size);
+
+    if (n <= 0)
+        return;
+    link_reader_filled(&p->in, (size_t)n);
+    while (link_reader_next(&p->in, &frame) > 0) {
+        if (frame.type == LINK_PONG) {
+            p->pongs++;
+            continue;
+        }
+        assert_int_equal(frame.type, LINK_DATA);
+        p->unchecked += frame.flags == LINK_UNCHECKED;
+        assert_int_equal(link_get_data(&frame, &data), 0);
+        assert_int_equal(data.cpu, 5);
+        assert_int_equal(data.first, p->next);
+        for (unsigned i = 0; i < data.n_pages; i++)
+            page_came(p, data.pages + (size_t)i * 4096);
+    }
+    assert_int_equal(p->in.skipped, 0);
+}
+
+static void listen_to_all(struct passage *p)
+{
+    int r;
+
+    do {
+        listen_to(p);
+        r = wire_pump(&p->wire);
+        assert_true(r >= 0);
+    } while (r == 0);
+    listen_to(p);
+    assert_int_equal(p->next, p->made);
+    assert_false(link_reader_is_within(&p->in));
+}
+
+/* Readers send by themselves, from the queue and by the pipe, in order. */
+static void test_wire_pages(void **state)
+{
+    struct passage *p = passage(1 << 20);
+    uint64_t connection = p->wire.connection;
+
+    into_queue(p, 3);
+    assert_false(wire_carry_pages(&p->wire, &p->reader)); /* not before STARTED */
+    wire_carry(&p->wire, connection - 1, true, true);
+    assert_false(wire_carry_pages(&p->wire, &p->reader)); /* not what another host was promised */
+    wire_carry(&p->wire, connection, true, false);
+    assert_false(wire_splices(&p->wire, &p->reader)); /* the host did not say that it takes them */
+    assert_true(wire_carry_pages(&p->wire, &p->reader));
+    listen_to_all(p);
+    assert_int_equal(p->unchecked, 0);
+
+    wire_carry(&p->wire, connection, true, true);
+    assert_true(wire_splices(&p->wire, &p->reader));
+    into_pipe(p, 2);
+    assert_true(wire_pass_pages(&p->wire, &p->reader, 2));
+    into_pipe(p, 15);
+    assert_true(wire_pass_pages(&p->wire, &p->reader, 15));
+    into_queue(p, 17); /* more than a frame holds */
+    assert_int_equal(wire_send_pages(&p->wire, connection, &p->reader, 1), 1);
+    assert_int_equal(queue_held(&p->reader.queue), 2);
+    assert_int_equal(wire_send_pages(&p->wire, connection, &p->reader, 5), 1);
+    assert_int_equal(wire_send_pages(&p->wire, connection, &p->reader, 5), 0);
+    assert_int_equal(wire_send_pages(&p->wire, connection - 1, &p->reader, 5), -ENOTCONN);
+    listen_to_all(p);
+    assert_int_equal(p->unchecked, 2);
+    assert_int_equal(queue_held(&p->reader.queue), 0);
+
+    wire_disconnect(&p->wire);
+    assert_false(wire_splices(&p->wire, &p->reader));
+    into_pipe(p, 1);
+    assert_false(wire_pass_pages(&p->wire, &p->reader, 1));
+    passage_end(p);
+}
+
+/* A port that takes a page and no more: what does not fit goes on from the queue, and keeps its place. */
+static void test_wire_pages_that_do_not_fit(void **state)
+{
+    struct link_ping ping = {.token = 1};
+    struct passage *p = passage(4096);
+    uint8_t full[4096] = {0};
+    int left;
+
+    wire_carry(&p->wire, p->wire.connection, true, true);
+    into_pipe(p, 3);
+    assert_true(wire_pass_pages(&p->wire, &p->reader, 3)); /* the frame has begun */
+    assert_int_equal(queue_held(&p->reader.queue), 3);
+    assert_int_equal(wire_pump(&p->wire), 0);
+    assert_true(wire_pong(&p->wire, &ping, 1)); /* waits */
+    /* Another one's must stay where they are. */
+    into_pipe(p, 1);
+    assert_false(wire_pass_pages(&p->wire, &p->reader, 1));
+    assert_int_equal(ioctl(p->reader.pipe[0], FIONREAD, &left), 0);
+    assert_int_equal(left, 4096);
+    p->made--;
+    listen_to_all(p);
+    assert_int_equal(p->pongs, 1);
+    assert_int_equal(queue_held(&p->reader.queue), 0);
+    p->made++;
+    assert_true(wire_pass_pages(&p->wire, &p->reader, 1));
+    listen_to_all(p);
+    assert_int_equal(p->unchecked, 2);
+
+    /* Not even its header fits: nothing has begun. */
+    assert_int_equal(write(p->out[1], full, sizeof full), sizeof full);
+    into_pipe(p, 2);
+    assert_false(wire_pass_pages(&p->wire, &p->reader, 2));
+    assert_int_equal(read(p->out[0], full, sizeof full), sizeof full);
+    assert_true(wire_pass_pages(&p->wire, &p->reader, 2));
+
+    /* The queue ends before the frame does. */
+    wire_give_back(&p->wire);
+    queue_done(&p->reader.queue);
+    assert_false(wire_splices(&p->wire, &p->reader));
+    listen_to_all(p);
+    passage_end(p);
+}
+
+/* What a port took and has lost is made up for by as many pages that say so; then there is no more of that. */
+static void test_wire_pages_that_are_lost(void **state)
+{
+    struct passage *p = passage(1 << 20);
+
+    wire_carry(&p->wire, p->wire.connection, true, true);
+    into_pipe(p, 2);
+    p->made += 2;
+    assert_true(wire_pass_pages(&p->wire, &p->reader, 4));
+    listen_to_all(p);
+    assert_int_equal(p->next, 4);
+    assert_false(wire_splices(&p->wire, &p->reader));
+    into_pipe(p, 1);
+    assert_false(wire_pass_pages(&p->wire, &p->reader, 1));
+    passage_end(p);
+}
+
+/* The same by the old protocol, where nothing is around pages. */
+static void test_outlet_pages(void **state)
+{
+    struct passage *p = passage(4096);
+    struct outlet outlet = {.name = "port", .fd = p->out[1], .suits = true};
+    struct say say_to = {NULL, NULL};
+    uint8_t pages[8 * 4096];
+    size_t got = 0;
+
+    into_pipe(p, 5);
+    assert_true(outlet_pass(&outlet, &p->reader, 5, 1)); /* the first one fits */
+    assert_true(outlet.is_full);
+    assert_int_equal(queue_held(&p->reader.queue), 4);
+    into_pipe(p, 1);
+    assert_false(outlet_pass(&outlet, &p->reader, 1, 1));
+    while (got < (size_t)5 * 4096) {
+        ssize_t n = read(p->out[0], pages + got, sizeof pages - got);
+
+        if (n > 0)
+            got += (size_t)n;
+        outlet_polled(&outlet, POLLOUT, &say_to, 1);
+        outlet_send(&outlet, &p->reader, &say_to, 1);
+    }
+    assert_int_equal(got, 5 * 4096);
+    assert_true(outlet_pass(&outlet, &p->reader, 1, 1));
+    assert_int_equal(read(p->out[0], pages + got, 4096), 4096);
+    for (unsigned i = 0; i < 6; i++)
+        page_came(p, pages + (size_t)i * 4096);
+    assert_int_equal(outlet.pages_sent, 6);
+
+    /* Lost: a page that says so is all that remains, and no more are spliced. */
+    into_pipe(p, 1);
+    assert_true(outlet_pass(&outlet, &p->reader, 2, 1));
+    assert_false(outlet.suits);
+    assert_int_equal(queue_held(&p->reader.queue), 1);
+    passage_end(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -763,6 +1024,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_key, make_folder, remove_folder),
         cmocka_unit_test(test_inbox),
         cmocka_unit_test(test_wire),
+        cmocka_unit_test(test_wire_pages),
+        cmocka_unit_test(test_wire_pages_that_do_not_fit),
+        cmocka_unit_test(test_wire_pages_that_are_lost),
+        cmocka_unit_test(test_outlet_pages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

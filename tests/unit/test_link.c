@@ -335,6 +335,36 @@ static void frames_of_the_longest_body_pass(void **state)
     free(bytes);
 }
 
+/* Who has not seen a body says so, and its header is all that is held to. */
+static void unchecked_frames_pass(void **state)
+{
+    uint8_t bytes[LINK_HEADER_SIZE + 100] = {0};
+    struct link_reader reader;
+    struct link_frame frame;
+    size_t room;
+
+    link_frame_seal(bytes, LINK_DATA, LINK_UNCHECKED, 100, 100, 7);
+    memset(bytes + LINK_HEADER_SIZE, 0x55, 100);
+    assert_int_equal(link_reader_init(&reader, LINK_WIRE_MAX), 0);
+    memcpy(link_reader_room(&reader, &room), bytes, sizeof bytes);
+    link_reader_filled(&reader, sizeof bytes);
+    assert_int_equal(link_reader_next(&reader, &frame), 1);
+    assert_int_equal(frame.flags, LINK_UNCHECKED);
+    assert_int_equal(frame.size, 100);
+    /* Not packed as well, and not of another length. */
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t before = reader.skipped;
+
+        link_frame_seal(bytes, LINK_DATA, i ? LINK_UNCHECKED : LINK_UNCHECKED | LINK_ZSTD, 100,
+                        i ? 101 : 100, 8);
+        memcpy(link_reader_room(&reader, &room), bytes, sizeof bytes);
+        link_reader_filled(&reader, sizeof bytes);
+        assert_int_equal(link_reader_next(&reader, &frame), 0);
+        assert_int_equal(reader.skipped - before, sizeof bytes);
+    }
+    link_reader_done(&reader);
+}
+
 /* One message goes out and comes in: FRAME is what came. */
 static struct wire *exchange(struct wire *wire, struct link_out *out, enum link_type type,
                              struct link_frame *ret_frame)
@@ -705,6 +735,7 @@ int main(void)
         cmocka_unit_test(a_frame_whose_end_does_not_come_can_be_given_up),
         cmocka_unit_test(long_bodies_are_not_believed),
         cmocka_unit_test(frames_of_the_longest_body_pass),
+        cmocka_unit_test(unchecked_frames_pass),
         cmocka_unit_test(hellos_are_read_as_they_were_put),
         cmocka_unit_test(hellos_that_make_no_sense_are_refused),
         cmocka_unit_test(setups_are_read_as_they_were_put),
