@@ -28,6 +28,10 @@
 #define PING_LOST (2 * SECOND)
 /* Of the exchanges in so much time the fastest is kept. */
 #define PAIR_EVERY (SECOND / 2)
+/* While that is slower than this, they follow closely, up to a number: on a busy machine few are fast. */
+#define PAIR_GOOD 80000 /* ns that it may be wrong by */
+#define PING_SOON (4 * MS)
+#define PINGS_SOON 32
 
 #define FILES_MAX 65536
 #define DAMAGES_MAX 16u
@@ -187,6 +191,7 @@ static void keep_fastest(struct guest_session *session, const struct guest_pair 
         flush_pair(session);
     if (!session->has_best) {
         session->best_since = now;
+        session->pings_soon = PINGS_SOON;
         session->best = *pair;
         session->has_best = true;
     } else if (pair->error_ns < session->best.error_ns) {
@@ -217,6 +222,11 @@ static int on_pong(struct guest_session *session, const struct link_frame *frame
         };
 
         keep_fastest(session, &pair, now);
+    }
+    if (session->has_best && session->best.error_ns > PAIR_GOOD && session->pings_soon > 0) {
+        session->pings_soon--;
+        session->ping_next = MIN(session->ping_next, now + PING_SOON);
+        session->pings_left = MAX(session->pings_left, 2u * (session->pings_left > 0));
     }
     if (session->pings_left > 0 && --session->pings_left > 0)
         ping(session, now);
@@ -261,7 +271,7 @@ static int set_up(struct guest_session *session, uint64_t now, struct fault *fau
         .keep_seconds = wishes->keep_seconds,
         .clock = link_text(wishes->clock),
         .level = wishes->level,
-        .wants = wishes->wants,
+        .wants = (uint8_t)(wishes->wants | LINK_WANT_UNCHECKED),
         .n_events = wishes->n_events,
     };
     int r;
@@ -718,7 +728,8 @@ int guest_session_received(struct guest_session *session, size_t size, uint64_t 
         session->heard = now;
         if (is_from_before(session, &frame))
             continue;
-        r = unpack(session, &frame);
+        r = frame.flags & LINK_UNCHECKED && frame.type != LINK_DATA ? -EBADMSG
+                                                                    : unpack(session, &frame);
         if (r == 0)
             r = on_frame(session, &frame, now, fault);
         if (r == -EBADMSG) {

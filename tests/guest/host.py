@@ -64,7 +64,9 @@ class Host:
         self.readers = []
 
     def sizes(self):
-        return [os.path.getsize(f"{self.folder}/cpu{n}.raw") for n in range(CPUS)]
+        """Of files that whoever was started to write them may not have made yet."""
+        paths = [f"{self.folder}/cpu{n}.raw" for n in range(CPUS)]
+        return [os.path.getsize(path) if os.path.exists(path) else 0 for path in paths]
 
     def wait_for_quiet(self, seconds=1.0):
         """Until nothing has come for so long. What comes later is missed, so this is for ends that the
