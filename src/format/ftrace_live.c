@@ -526,14 +526,14 @@ static int put_bytes(struct ftrace_live *live, struct live_cpu *cpu, const uint8
     return 0;
 }
 
-int ftrace_live_pages(struct ftrace_live *live, uint32_t number, uint64_t offset, const void *p,
+int ftrace_live_pages(struct ftrace_live *live, uint32_t cpu, uint64_t offset, const void *p,
                       size_t size, uint64_t came, struct fault *fault)
 {
-    struct live_cpu *cpu;
+    struct live_cpu *known;
     int r;
 
-    if (number >= FTRACE_LIVE_CPUS_MAX || offset > UINT64_MAX / 2)
-        return fault_plain(fault, -EBADMSG, live->name, "there is no CPU %" PRIu32, number);
+    if (cpu >= FTRACE_LIVE_CPUS_MAX || offset > UINT64_MAX / 2)
+        return fault_plain(fault, -EBADMSG, live->name, "there is no CPU %" PRIu32, cpu);
     if (!live->formats)
         return fault_plain(fault, -EBADMSG, live->name, "its pages cannot be read");
     if (!live->capture && size == 0)
@@ -543,11 +543,11 @@ int ftrace_live_pages(struct ftrace_live *live, uint32_t number, uint64_t offset
         if (r < 0)
             return r;
     }
-    r = get_cpu(live, number, &cpu);
+    r = get_cpu(live, cpu, &known);
     if (r < 0)
         return r;
-    see_gap(cpu, offset);
-    return put_bytes(live, cpu, p, size, came);
+    see_gap(known, offset);
+    return put_bytes(live, known, p, size, came);
 }
 
 void ftrace_live_end(struct ftrace_live *live)

@@ -49,6 +49,29 @@ def collected(run):
     no_instance(run)
 
 
+def shown_live(run):
+    """What is shown while it happens is what is written, within a second, and while the guest is at work."""
+    agent = Agent(run.guest)
+    collect = Collect(run, run.folder("shown-live"), "--event=sched:sched_process_fork", "--live", "--clock=mono")
+    run.guest.run(marks(2000, 400, "live", folder=collect.instance))
+
+    def shown():
+        return [line for line in collect.says().splitlines() if " [0" in line]
+
+    wait_until(lambda: sum(" live 1999" in line for line in shown()) == CPUS, "it is not shown before it ends", 10)
+    folder = collect.stop()
+    agent.stop()
+    written = events.report(run.strata, folder)
+    live = events.of_report(shown())
+    for cpu in range(CPUS):
+        expect(events.numbered(live, cpu, "live", 2000) == 0, "losses")
+        # The names of tasks may be known later than they are shown.
+        events.same([(item.time, item.name, item.text) for item in written if item.cpu == cpu],
+                    [(item.time, item.name, item.text) for item in live if item.cpu == cpu])
+    print(f"  {len(live)} lines are shown as they are written")
+    no_instance(run)
+
+
 def collected_ten_times(run):
     """One session after the other: each takes all of its own time."""
     agent = Agent(run.guest)
@@ -182,6 +205,6 @@ def filtered(run):
     no_instance(run)
 
 
-SCENARIOS = [collected, collected_ten_times, collector_stalls, collector_killed, collected_agent_killed,
+SCENARIOS = [collected, shown_live, collected_ten_times, collector_stalls, collector_killed, collected_agent_killed,
              collected_while_cpu_is_away, agent_ends_while_collected,
              connection_cut, filtered]
