@@ -22,7 +22,7 @@ def sources(folder):
 
 def record_vm(run):
     out = os.path.join(run.folder("record"), "trace")
-    runtime = tempfile.mkdtemp(prefix="strata-record-")
+    runtime = tempfile.mkdtemp(prefix="strata-test-")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("record-machine"), has_agent=False, prefix=[
         run.strata, "record", "-o", out, "-e", "virtio_console_*,runstate_set", "--guest", "sched:*,irq:*", "--"])
