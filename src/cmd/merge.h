@@ -44,6 +44,7 @@ struct merge_source {
     unsigned domain;
     /* To the time of its domain: by pairs (n > 0), or as it counts. */
     struct relation own;
+    bool own_file; /* that is what its folder has in a file */
     struct merge_counter counter;
     bool on_host_clock; /* that is it */
     int64_t error_ns;   /* … of it */

@@ -204,12 +204,23 @@ static struct trace *open_source(const struct merge *merge, const struct merge_s
     return walk_open(&options, &path, 1);
 }
 
+/* As it is: made anew of its pairs, it would be another one, as a relation leaves out what it needs not. */
+static int copy_relation(const struct relation *relation, struct relation *ret)
+{
+    struct relation copy = *relation;
+
+    copy.pairs = malloc(relation->n * sizeof *copy.pairs);
+    if (!copy.pairs)
+        return -ENOMEM;
+    memcpy(copy.pairs, relation->pairs, relation->n * sizeof *copy.pairs);
+    *ret = copy;
+    return 0;
+}
+
 /* What is known of a source before it is read. */
 static int look_at(struct merge *merge, struct merge_source *source)
 {
     const struct trace_part *part;
-    struct fault fault = {0};
-    int r = 0;
 
     source->trace = open_source(merge, source);
     if (!source->trace)
@@ -225,17 +236,15 @@ static int look_at(struct merge *merge, struct merge_source *source)
     source->clock.hz = part->origin->clock.hz;
     if (!source->format || !source->clock.name || (part->host && !source->host))
         return no_memory();
-    if (part->relation)
-        r = relation_of_pairs(part->relation->pairs, part->relation->n, source->path,
-                              source->clock.hz, &source->own, &fault);
-    if (r < 0 && fault.error)
-        cmd_fault(&fault);
-    if (r >= 0 && strcmp(source->clock.name, "line") == 0) {
+    if (part->relation && copy_relation(part->relation, &source->own) < 0)
+        return no_memory();
+    source->own_file = part->relation && source->recorded && source->recorded->clock.pairs;
+    if (strcmp(source->clock.name, "line") == 0) {
         cmd_error("%s: its events have no times, so nothing can put them among others",
                   source->path);
-        r = -EINVAL;
+        return -EINVAL;
     }
-    return r;
+    return 0;
 }
 
 /* The files of --events for SOURCE: those that are given for all, and those for it by name, NAME=FILE. */

@@ -348,6 +348,7 @@ static int join_tsc(struct merge *merge)
 
         if (known >= 0 && (int)at[i] != known) {
             relation_done(&source->own);
+            source->own_file = false;
             r = counter_pairs(&merge->sources[known], source);
         }
         join(merge, source->domain, into);

@@ -381,6 +381,22 @@ static int write_pairs(struct folder *folder, const struct merge_source *source,
     return 0;
 }
 
+/* The file of its own folder, as it is, where that says all. */
+static int copy_pairs(struct folder *folder, const struct merge_source *source,
+                      struct manifest_source *out)
+{
+    const char *path = join(folder->merge, source->name, PAIRS_NAME);
+    const char *to = path ? join(folder->merge, folder->path, path) : NULL;
+    _cleanup_free_ char *from = NULL;
+    int r;
+
+    if (!to)
+        return no_memory(folder);
+    (void)unlink(to);
+    r = manifest_resolve(source->path, source->recorded->clock.pairs, &from, &folder->fault);
+    return r < 0 ? r : copy_to(folder, from, source->name, PAIRS_NAME, false, &out->clock.pairs);
+}
+
 /* How its clock relates to the timeline. */
 static int put_clock(struct folder *folder, const struct merge_source *source,
                      struct manifest_source *out)
@@ -390,6 +406,8 @@ static int put_clock(struct folder *folder, const struct merge_source *source,
                 source->counter.offset == 0 && source->counter.times == source->counter.by;
 
     out->clock = (struct manifest_clock){.name = source->clock.name, .hz = source->clock.hz};
+    if (source->own_file && domain->map.n == 0)
+        return copy_pairs(folder, source, out);
     if (!same)
         return write_pairs(folder, source, out);
     out->clock.host = true;

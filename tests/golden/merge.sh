@@ -336,3 +336,7 @@ grep -m 1 marker vm.log >single.log
 tells 'drift not known: taken to be within 500 ppm' --events trace-events single.log vm.log \
     -s 'single:marker~n (\d+) = vm:marker~n (\d+)'
 grep -q 'error not known: there is one event' told
+
+# ---- What a folder says of its clocks goes along as it is ----
+
+cmp real/guest/guest-guest/clock-pairs moments/guest/clock-pairs

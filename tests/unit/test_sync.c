@@ -115,6 +115,9 @@ static void bounds_hold(void **state)
             struct sync sync;
 
             make_marks(&clocks[c], marks, n, seconds, 5000, true, SYNC_ANY_ORDER);
+            /* Some belong to something else: they claim a lot, and wrongly. */
+            for (size_t i = 0; n >= 100 && round >= 6 && i < 6; i++)
+                marks[i * 11].ns += (i % 2 ? 1 : -1) * (int64_t)(3e7 * (double)(i + 1));
             if (sync_relate(marks, n, known ? (uint64_t)clocks[c].hz : 0, &sync, &fault) < 0)
                 fail_msg("%zu %u: %s", c, round, fault.what);
             if (known)
