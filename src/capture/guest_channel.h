@@ -50,6 +50,7 @@ struct guest_progress {
     uint64_t stopped_ns; /* from STOP to STOPPED, or 0 */
     uint64_t unshown;    /* bytes of pages that who shows them had no time for */
     bool full;
+    bool said_bye; /* all came, as the agent ended by itself */
 };
 
 /* Sends PACKET with N descriptors (0 to 2). -EAGAIN where SOCKET does not block; -errno. */

@@ -69,6 +69,7 @@ static void tell_progress(struct child *child, uint64_t now)
         .gaps = guest_session_gaps(session),
         .skipped = session->skipped + session->reader.skipped,
         .full = session->full,
+        .said_bye = session->said_bye,
     };
 
     for (uint32_t i = 0; i < LINK_CPUS_MAX; i++)

@@ -524,6 +524,7 @@ static int on_started(struct guest_session *session, const struct link_frame *fr
     if (session->state != GUEST_STARTING)
         return -EBADMSG;
     session->has_session = true;
+    session->said_bye = false;
     session->parted = true;
     memcpy(session->session, session->agent_session, sizeof session->session);
     wait_for(session, GUEST_RUNNING, now, UINT64_MAX / 2);
@@ -594,16 +595,9 @@ static int on_status(struct guest_session *session, const struct link_frame *fra
     return r;
 }
 
-static int on_stopped(struct guest_session *session, const struct link_frame *frame, uint64_t now)
+/* All that the agent had came, or never will. */
+static void end_pages(struct guest_session *session)
 {
-    uint64_t time;
-    int r = link_get_time(frame, &time);
-
-    if (r < 0)
-        return r;
-    if (session->state != GUEST_STOPPING || session->in_file)
-        return -EBADMSG;
-    session->stopped_at = now;
     flush_pair(session);
     session->has_session = false;
     /* Pages that the agent sent and that never came, at the very end. */
@@ -615,12 +609,31 @@ static int on_stopped(struct guest_session *session, const struct link_frame *fr
             cpu->next_page = cpu->status.pages_sent;
         }
     }
+}
+
+static int on_stopped(struct guest_session *session, const struct link_frame *frame, uint64_t now)
+{
+    uint64_t time;
+    int r = link_get_time(frame, &time);
+
+    if (r < 0)
+        return r;
+    if (session->state != GUEST_STOPPING || session->in_file)
+        return -EBADMSG;
+    session->stopped_at = now;
+    end_pages(session);
     ping_some(session, GUEST_AFTER, PINGS_AFTER, now);
     return 0;
 }
 
 static int on_bye(struct guest_session *session)
 {
+    /* The agent ends before it was asked to, as when its guest shuts down: it sends what is left, then this.
+     * Another one may come. */
+    if (session->state == GUEST_RUNNING && session->has_session) {
+        end_pages(session);
+        session->said_bye = true;
+    }
     if (session->state != GUEST_BYE)
         return -ECONNRESET;
     session->state = GUEST_OVER;

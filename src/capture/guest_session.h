@@ -92,6 +92,7 @@ struct guest_session {
     bool parted;      /* pages of its boot came before */
     bool resumes;     /* RESUME, not SETUP, is what STARTED answers */
     bool relatable;   /* guest time can be read */
+    bool said_bye;    /* the agent ended the session, and has sent all */
     bool stop_wanted;
     bool full;     /* max_size is reached */
     bool ping_out; /* a ping is under way */

@@ -357,7 +357,9 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
     case PACKET_PROGRESS: return on_progress(guests, guest, packet);
     case PACKET_APART:
         tell(guests, guest,
-             guest->was_running ? "the connection is lost" : "the connection is of no use");
+             guest->progress.said_bye ? "its agent has ended, and sent all that it had"
+             : guest->was_running     ? "the connection is lost"
+                                      : "the connection is of no use");
         guest->was_running = false;
         guest->link = LINK_IS_AWAY;
         guest->retries = MAX(guest->retries, 1u);
@@ -431,7 +433,7 @@ static void check_sizes(struct guests *guests, uint64_t now)
  * link says nothing: a socket of QEMU's takes us whether or not an agent is behind it. */
 static bool is_too_late(const struct guests *guests, const struct guest *guest, uint64_t now)
 {
-    return guests->stopping && !guest->ended &&
+    return guests->stopping && !guest->ended && !guest->progress.said_bye &&
            now >= guests->stop_by + (guest->was_running ? STOP_LONGEST : 0);
 }
 
@@ -456,6 +458,8 @@ static void do_links(struct guests *guests, uint64_t now)
         struct guest *guest = &guests->guests[i];
         int r = 0;
 
+        if (guests->stopping && guest->progress.said_bye)
+            end(guests, guest, 0, "");
         if (is_too_late(guests, guest, now)) {
             end(guests, guest, -ENOTCONN,
                 guest->was_running ? "it did not come to its end"
@@ -809,7 +813,10 @@ void guests_end_because(struct guests *guests, const char *traced, const char *s
         struct guest *guest = &guests->guests[i];
         bool spoke = !guest_is_silent(guest);
 
-        end(guests, guest, spoke ? -EINTR : -ENOTCONN, spoke ? traced : silent);
+        if (guest->progress.said_bye)
+            end(guests, guest, 0, "");
+        else
+            end(guests, guest, spoke ? -EINTR : -ENOTCONN, spoke ? traced : silent);
     }
 }
 

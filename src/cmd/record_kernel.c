@@ -2,12 +2,14 @@
 #include "cmd/record_kernel.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "link/message.h"
+#include "timeline/relation.h"
 
 #define AGENT "strata-agent"
 
@@ -83,20 +85,42 @@ const char *record_kernel_agent(char *buf, size_t size)
     return AGENT;
 }
 
-bool record_kernel_tell(const struct guest *guest)
+/* By how many ns any of its times may be wrong on the host's timeline, between the first and the last pair; -1: not
+ * known. */
+static int64_t worst_error(const char *folder, const struct guest *guest)
+{
+    const struct guest_part *part = &guest->parts[guest->n_parts - 1];
+    struct relation relation;
+    char name[96], path[PATH_MAX];
+    int64_t worst;
+
+    guest_store_part_name(&guest->store, guest->n_parts - 1, name, sizeof name);
+    snprintf(path, sizeof path, "%s/%s/" GUEST_PAIRS, folder, name);
+    if (relation_read(path, part->hz, &relation, NULL) < 0)
+        return -1;
+    worst =
+        relation_bound(&relation, relation.pairs[0].ticks, relation.pairs[relation.n - 1].ticks);
+    relation_done(&relation);
+    return worst;
+}
+
+bool record_kernel_tell(const char *folder, const struct guest *guest)
 {
     const struct guest_progress *progress = &guest->progress;
     const struct guest_part *part = &guest->parts[guest->n_parts - 1];
     const char *plural = progress->events == 1 ? "" : "s";
+    int64_t worst = -1;
 
     if (guest_is_silent(guest)) {
         cmd_message("  %-6s nothing", guest->plan.name);
         return true;
     }
-    if (part->n_pairs && !guest->plan.is_host)
+    if (!guest->plan.is_host)
+        worst = worst_error(folder, guest);
+    if (worst >= 0)
         cmd_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %.0f us; Linux %s",
                     guest->plan.name, progress->events, plural, progress->lost,
-                    (double)part->best.error_ns / 1000, part->release);
+                    (double)worst / 1000, part->release);
     else
         cmd_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->plan.name,
                     progress->events, plural, progress->lost, part->release);

@@ -21,5 +21,5 @@ void record_kernel_done(struct record_kernel *kernel);
  * constant. */
 const char *record_kernel_agent(char *buf, size_t size);
 
-/* Tells what came of it. Whether nothing was lost. */
-bool record_kernel_tell(const struct guest *guest);
+/* Tells what came of it into FOLDER. Whether nothing was lost. */
+bool record_kernel_tell(const char *folder, const struct guest *guest);

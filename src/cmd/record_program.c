@@ -336,7 +336,7 @@ static int sum_up(struct run *run)
             status = one;
     }
     for (unsigned i = 0; i < run->guests.n; i++)
-        if (!record_kernel_tell(&run->guests.guests[i]) && run->options->strict &&
+        if (!record_kernel_tell(run->folder, &run->guests.guests[i]) && run->options->strict &&
             status == EXIT_FINE)
             status = EXIT_LOSSES;
     if (write_manifest(run, true, &fault) < 0) {

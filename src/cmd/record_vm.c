@@ -160,7 +160,7 @@ static bool tell(const struct vmm_recording *recording)
     cmd_message("strata: %.1f seconds were recorded into %s", seconds, folder);
     whole = tell_vmm(recording);
     for (unsigned i = 0; i < recording->guests.n; i++)
-        whole &= record_kernel_tell(&recording->guests.guests[i]);
+        whole &= record_kernel_tell(folder, &recording->guests.guests[i]);
     for (unsigned i = 0; i < recording->n_problems; i++)
         cmd_message("  %s", recording->problems[i]);
     for (unsigned i = 0; i < recording->guests.n; i++) {

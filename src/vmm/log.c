@@ -91,8 +91,26 @@ static bool begins_event(const char *p, const char *end)
     return digit > p && digit < end && *digit == '@';
 }
 
-/* What is no event belongs where QEMU would have written it. A line that is cut by the end of the buffer
- * behind its first few bytes is told by those. */
+/* Takes from P what tells what the line is. Returns whether it is told. */
+static bool take_head(struct vmm_log *log, const char *p, const char *next, bool whole)
+{
+    size_t n = MIN((size_t)(next - p), sizeof log->head - log->head_len);
+    int error;
+
+    memcpy(log->head + log->head_len, p, n);
+    if (!whole && log->head_len + n < sizeof log->head) {
+        log->head_len += n;
+        return false;
+    }
+    log->in_event = begins_event(log->head, log->head + log->head_len + n);
+    if (!log->in_event && log->head_len > 0)
+        (void)write_some(log->copy, log->head, log->head_len, &error);
+    log->head_len = 0;
+    return true;
+}
+
+/* What is no event belongs where QEMU would have written it. A line may be cut anywhere by the end of the
+ * buffer. */
 static void copy_rest(struct vmm_log *log, const char *p, const char *end)
 {
     int error;
@@ -100,10 +118,9 @@ static void copy_rest(struct vmm_log *log, const char *p, const char *end)
     while (p < end) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
         const char *next = newline ? newline + 1 : end;
+        bool told = (log->torn && log->head_len == 0) || take_head(log, p, next, newline != NULL);
 
-        if (!log->torn)
-            log->in_event = begins_event(p, end);
-        if (!log->in_event)
+        if (told && !log->in_event)
             (void)write_some(log->copy, p, (size_t)(next - p), &error);
         log->torn = !newline;
         p = next;
@@ -255,6 +272,9 @@ void vmm_log_finish(struct vmm_log *log)
         if (vmm_log_take(log, &sleep) == 0)
             break;
     } while (log->bytes + log->lost_bytes > before);
+    if (log->head_len > 0 && !begins_event(log->head, log->head + log->head_len))
+        (void)write_some(log->copy, log->head, log->head_len, &(int){0});
+    log->head_len = 0;
     if (log->error == 0 && log->bytes > log->whole &&
         ftruncate(log->file, (off_t)log->whole) == 0) {
         log->lost_bytes += log->bytes - log->whole;

@@ -24,6 +24,9 @@ struct vmm_log {
     uint64_t whole;                  /* bytes of the file up to its last newline */
     bool torn;                       /* the last that came was no newline */
     bool in_event;                   /* for copies_rest: of the line under way */
+    /* Of a line that came so far only, which does not tell yet whether it is an event. */
+    char head[16];
+    size_t head_len;
     /* Lines that come without times get those at which they are taken. */
     bool stamps;
     bool stamp_torn;      /* the line under way has its time */
