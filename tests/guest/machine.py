@@ -45,10 +45,10 @@ class Machine:
 
     Its ports of Strata's are FIFOs (those of the old agents' protocol) and a socket (strata-agent's
     own protocol, with HAS_AGENT) in FOLDER; the ports of the tests are on a second controller, which no test
-    stalls. PREFIX stands before QEMU in the command.
+    stalls. PREFIX stands before QEMU in the command, OPTIONS behind its own.
     """
 
-    def __init__(self, kernel, initramfs, folder, prefix=(), has_agent=True):
+    def __init__(self, kernel, initramfs, folder, prefix=(), has_agent=True, options=()):
         self.folder = folder
         self.ports = os.path.join(folder, "ports")
         os.makedirs(self.ports)
@@ -72,6 +72,7 @@ class Machine:
         command += ["-device", "virtio-serial-pci,id=tests"]
         command += self._socket("shell", "org.strata.test.shell", "tests", 1)
         command += self._socket("bell", "org.strata.test.bell", "tests", 2)
+        command += options
         with open(os.path.join(folder, "qemu.log"), "wb") as log:
             self.qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:

@@ -1,0 +1,91 @@
+"""One timeline: a guest that `strata record` starts and records, at the layers of its kernel and of QEMU.
+
+The guest writes a mark into its trace, a number to an I/O port, and another mark. QEMU traces the port. On the
+timeline, QEMU's event must lie between the two marks, give or take the errors that the events state: for each of
+the numbers."""
+
+import json
+import os
+import subprocess
+
+import machine
+from agent import Agent
+from machine import expect, wait_until
+from record import sources
+from tracefs import TRACEFS
+
+NUMBERS = 1000
+PER_SECOND = 100
+PORT = 0xe0  # of QEMU's device pc-testdev
+
+
+def record(run):
+    """The folder of the recording."""
+    trace = os.path.join(run.folder("timeline"), "trace")
+    before = [run.strata, "record", "-o", trace, "-e", "memory_region_ops_write", "--guest=sched:sched_process_fork", "--"]
+    guest = machine.Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("timeline-machine"), before,
+                            has_agent=False, options=["-device", "pc-testdev"])
+    try:
+        agent = Agent(guest)
+        wait_until(lambda: "guest" in sources(trace), "the guest is not recorded")
+        instance = guest.text(f"ls -d {TRACEFS}/instances/strata-*")
+        for cpu in range(machine.CPUS):
+            half = NUMBERS // machine.CPUS
+            guest.run(f"sleep 1; guest-tool outs {cpu} {cpu * half} {half} {PORT} {PER_SECOND} {instance}")
+        guest.run("sleep 1")
+        agent.stop()
+        guest.end()
+    except BaseException:
+        guest.kill()
+        raise
+    with open(f"{guest.folder}/qemu.log", errors="replace") as log:
+        said = log.read()
+    print("".join("  " + line for line in said.splitlines(True)), end="")
+    expect(guest.qemu.returncode == 0, "strata record: exit status", guest.qemu.returncode)
+    # The agent ended before QEMU did, and said that it had sent all.
+    for source in sources(trace).values():
+        expect(source["complete"] and not source.get("problems") and source["lost"] == 0, source)
+    return trace
+
+
+def events(strata, trace, *options):
+    said = subprocess.run([strata, "report", "--format=json", *options, trace], stdout=subprocess.PIPE, check=True)
+    return [json.loads(line) for line in said.stdout.splitlines()]
+
+
+def compare(strata, trace):
+    seen = {"out": {}, "done": {}, "vmm": {}}
+    vcpus = {}
+    for event in events(strata, trace, "-e", "print", "-e", "memory_region_ops_write"):
+        if event["layer"] == "guest":
+            what, number = event["fields"]["buf"].split()
+            seen[what][int(number)] = event
+        elif event["fields"]["addr"] == PORT and event["fields"]["name"] == "pc-testdev-ioport":
+            seen["vmm"][event["fields"]["value"]] = event
+    for what, found in seen.items():
+        expect(sorted(found) == list(range(NUMBERS)), f"{what}: {len(found)} of {NUMBERS}")
+
+    outside, errors, gaps = [], [], []
+    for number in range(NUMBERS):
+        out, vmm, done = (seen[what][number] for what in ("out", "vmm", "done"))
+        error = out["error_ns"] + vmm["error_ns"]
+        errors.append(error)
+        gaps.append(abs(vmm["time_ns"] - out["time_ns"]))
+        if not out["time_ns"] - error <= vmm["time_ns"] <= done["time_ns"] + done["error_ns"] + vmm["error_ns"]:
+            outside.append((number, out["time_ns"], vmm["time_ns"], done["time_ns"], error))
+        vcpus.setdefault(vmm.get("vcpu"), set()).add(out["cpu"])
+    expect(not outside, f"{len(outside)} of {NUMBERS} are outside of the stated error, as", outside[:3])
+    # Each of the guest's CPUs is one vCPU of QEMU's, and no other's.
+    expect(len(vcpus) == machine.CPUS and all(len(cpus) == 1 for cpus in vcpus.values()), "vCPUs are mixed up:", vcpus)
+    errors.sort()
+    gaps.sort()
+    print(f"  {NUMBERS} numbers are where they belong; stated error {errors[0] / 1000:.0f} to {errors[-1] / 1000:.0f} us, half"
+          f" below {errors[NUMBERS // 2] / 1000:.0f}; from mark to port {gaps[NUMBERS // 2] / 1000:.0f} us at half of them,"
+          f" {gaps[-1] / 1000:.0f} at most")
+
+
+def timeline(run):
+    compare(run.strata, record(run))
+
+
+SCENARIOS = [timeline]
