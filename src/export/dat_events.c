@@ -17,7 +17,7 @@ void dat_events_init(struct dat_events *events, const struct origin_kernel *kern
         .big_endian = kernel ? kernel->big_endian : big,
         .long_size = kernel ? kernel->long_size : sizeof(long),
         .names = {.share = true},
-        .next_id = UINT16_MAX,
+        .next_id = INT16_MAX, /* KernelShark keeps numbers in 16 bits with a sign */
     };
     events->swap = events->big_endian != big;
 }

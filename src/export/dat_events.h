@@ -44,7 +44,7 @@ struct dat_events {
 void dat_events_init(struct dat_events *events, const struct origin_kernel *kernel);
 void dat_events_done(struct dat_events *events);
 
-/* NULL: memory is out, or there are 65,535 events already. */
+/* NULL: memory is out, or there are 32,767 events already. */
 const struct dat_class *dat_events_make(struct dat_events *events, const struct event_class *class);
 
 static inline const struct dat_class *dat_events_get(struct dat_events *events,
