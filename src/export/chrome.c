@@ -45,7 +45,6 @@ static struct chrome *chrome_of(struct marks *marks)
 
 static void make_class(const struct event_class *class, struct text *text)
 {
-    static const char padding[TEXT_UNIT];
     const char *category =
         class->group && *class->group ? class->group : layer_name(class->origin->layer);
     struct text piece = TEXT_IN_MEMORY;
@@ -62,17 +61,7 @@ static void make_class(const struct event_class *class, struct text *text)
     }
     text_done(&piece);
     json_fields_make(class, text);
-    /* Pieces are copied in whole units. */
-    text_put(text, padding, sizeof padding);
-}
-
-/* PIECE at P, where its length and TEXT_UNIT are free. */
-static char *copy_piece(char *p, const char *piece)
-{
-    uint32_t len;
-
-    memcpy(&len, piece, sizeof len);
-    return text_copy_units(p, piece + sizeof len, len);
+    json_pieces_end(text);
 }
 
 /* `{"ph":"B","pid":1,"tid":2,"ts":` */
@@ -237,7 +226,7 @@ static void put_fields(struct text *out, const struct item *item, const char *pi
         const struct field *field = &class->fields[i];
         const struct value *value = &values[i];
 
-        p = copy_piece(p, pieces);
+        p = json_piece_copy_units(p, pieces);
         pieces = json_piece_next(pieces);
         named = named || field->names;
         if (likely(value->present && field->type == FIELD_UINT &&

@@ -183,6 +183,13 @@ void json_piece_put(struct text *text, struct text *piece)
     piece->next = piece->start;
 }
 
+void json_pieces_end(struct text *text)
+{
+    static const char padding[TEXT_UNIT];
+
+    text_put(text, padding, sizeof padding);
+}
+
 void json_fields_make(const struct event_class *class, struct text *text)
 {
     struct text piece = TEXT_IN_MEMORY;

@@ -40,6 +40,17 @@ static inline void json_piece_copy(struct text *text, const char *piece)
     text_put(text, piece + sizeof len, len);
 }
 
+/* The same at P, where its length and TEXT_UNIT are free; returns the place behind it. PIECE is of what ends with
+ * json_pieces_end(). */
+static inline char *json_piece_copy_units(char *p, const char *piece)
+{
+    uint32_t len;
+
+    memcpy(&len, piece, sizeof len);
+    return text_copy_units(p, piece + sizeof len, len);
+}
+void json_pieces_end(struct text *text);
+
 /* For each field of CLASS a piece: `"first":`, `,"second":`. */
 void json_fields_make(const struct event_class *class, struct text *text);
 /* The fields of an event of the class that PIECES are of: `"first":1,"second":2`. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/bytes.h"
 #include "event/program.h"
 #include "view/class_table.h"
 #include "view/json.h"
@@ -9,30 +10,46 @@ struct line_csv {
     struct view view;
     struct view_options options;
     struct time_column time;
-    struct class_table classes; /* `GROUP,EVENT,,` */
-    struct text cell;           /* in memory: what may need quotes */
+    /* `GROUP,EVENT,,`, then for each field its key as it stands in a cell with quotes: `,""name"":`,
+     * behind `,"{` the first. */
+    struct class_table classes;
+    struct text cell; /* in memory: what may need quotes */
 };
 
-/* Whether a cell must stand in quotes. */
 static bool is_special(char c)
 {
     return c == ',' || c == '"' || c == '\n' || c == '\r';
 }
 
+/* Not 0: one of the eight bytes of V is C. */
+static inline uint64_t has_byte(uint64_t v, char c)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+
+    v ^= ones * (uint8_t)c;
+    return (v - ones) & ~v & (ones << 7);
+}
+
+/* Whether a cell must stand in quotes. */
+static bool wants_quotes(const char *s, size_t len)
+{
+    for (; len >= 8; s += 8, len -= 8) {
+        uint64_t v = load_u64(s);
+
+        if (has_byte(v, ',') | has_byte(v, '"') | has_byte(v, '\n') | has_byte(v, '\r'))
+            return true;
+    }
+    for (; len > 0; s++, len--)
+        if (is_special(*s))
+            return true;
+    return false;
+}
+
 #define PIECE_MAX (TEXT_ROOM_MAX / 2)
 
-/* A cell: in quotes where it holds a comma, a quote or a line end, with quotes doubled. */
-static void put_cell(struct text *out, const char *s, size_t len)
+/* What is within quotes: with quotes doubled. */
+static void put_quoted(struct text *out, const char *s, size_t len)
 {
-    size_t plain = 0;
-
-    while (plain < len && !is_special(s[plain]))
-        plain++;
-    if (plain == len) {
-        text_put(out, s, len);
-        return;
-    }
-    text_put_char(out, '"');
     while (len > 0) {
         size_t n = MIN(len, (size_t)PIECE_MAX);
         char *p = text_room(out, 2 * n);
@@ -46,6 +63,17 @@ static void put_cell(struct text *out, const char *s, size_t len)
         s += n;
         len -= n;
     }
+}
+
+/* A cell: in quotes where it holds a comma, a quote or a line end. */
+static void put_cell(struct text *out, const char *s, size_t len)
+{
+    if (likely(!wants_quotes(s, len))) {
+        text_put(out, s, len);
+        return;
+    }
+    text_put_char(out, '"');
+    put_quoted(out, s, len);
     text_put_char(out, '"');
 }
 
@@ -57,10 +85,27 @@ static void put_str(struct text *out, const char *s)
 
 static void make_class(const struct event_class *class, struct text *text)
 {
-    put_str(text, class->group);
-    text_put_char(text, ',');
-    put_str(text, class->name);
-    text_put_literal(text, ",,");
+    struct text piece = TEXT_IN_MEMORY;
+    struct text key = TEXT_IN_MEMORY;
+
+    put_str(&piece, class->group);
+    text_put_char(&piece, ',');
+    put_str(&piece, class->name);
+    text_put_literal(&piece, ",,");
+    json_piece_put(text, &piece);
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        json_put_str(&key, class->fields[i].name);
+        text_put_str(&piece, i ? "," : ",\"{");
+        put_quoted(&piece, key.start, text_len(&key));
+        text_put_char(&piece, ':');
+        json_piece_put(text, &piece);
+        key.next = key.start;
+    }
+    if (key.error)
+        text->error = key.error;
+    json_pieces_end(text);
+    text_done(&key);
+    text_done(&piece);
 }
 
 /* Puts what was written to the line's scratch cell, and empties that. */
@@ -72,41 +117,104 @@ static void put_scratch(struct line_csv *line)
     cell->next = cell->start;
 }
 
+/* What is short, and has room at once. */
+#define COLUMNS_MAX (TIME_COLUMN_MAX + 3 * NUMBER_MAX + 16)
+
+static void put_vcpu(struct line_csv *line, const struct item *item)
+{
+    if (item->origin->put_vcpu)
+        item->origin->put_vcpu(item->origin, item->vcpu, &line->cell);
+    else
+        text_put_i64(&line->cell, item->vcpu);
+    put_scratch(line);
+}
+
+/* TIME,ERROR,CPU,PID,COMM,VCPU,LAYER,SOURCE, */
 static void put_common(struct line_csv *line, const struct item *item)
 {
     struct text *out = line->view.out;
     const struct origin *origin = item->origin;
+    const char *layer = layer_name(origin->layer);
+    size_t layer_len = strlen(layer);
+    char *p = text_room(out, COLUMNS_MAX);
 
-    if (item->time != TIME_UNKNOWN)
-        out->next = time_column_put(&line->time, &origin->clock, text_room(out, TIME_COLUMN_MAX),
-                                    item->time);
-    text_put_char(out, ',');
+    if (likely(item->time != TIME_UNKNOWN))
+        p = time_column_put(&line->time, &origin->clock, p, item->time);
+    *p++ = ',';
     if (line->options.errors) {
-        text_put_u64(out, item->error_ns);
-        text_put_char(out, ',');
+        p = number_dec(p, item->error_ns);
+        *p++ = ',';
     }
     if (item->cpu != CPU_UNKNOWN)
-        text_put_i64(out, item->cpu);
-    text_put_char(out, ',');
+        p = number_sdec(p, item->cpu);
+    *p++ = ',';
     if (item->pid != PID_UNKNOWN)
-        text_put_i64(out, item->pid);
-    text_put_char(out, ',');
-    if (item->pid != PID_UNKNOWN && origin->task_name)
+        p = number_sdec(p, item->pid);
+    *p++ = ',';
+    if (item->pid != PID_UNKNOWN && origin->task_name) {
+        out->next = p;
         put_str(out, origin->task_name(origin, item->pid));
-    text_put_char(out, ',');
-    if (item->vcpu != VCPU_UNKNOWN) {
-        if (origin->put_vcpu)
-            origin->put_vcpu(origin, item->vcpu, &line->cell);
-        else
-            text_put_i64(&line->cell, item->vcpu);
-        put_scratch(line);
+        p = text_room(out, COLUMNS_MAX);
     }
-    text_put_char(out, ',');
-    text_put_str(out, layer_name(origin->layer));
-    text_put_char(out, ',');
+    *p++ = ',';
+    if (unlikely(item->vcpu != VCPU_UNKNOWN)) {
+        out->next = p;
+        put_vcpu(line, item);
+        p = text_room(out, COLUMNS_MAX);
+    }
+    *p++ = ',';
+    memcpy(p, layer, layer_len);
+    p += layer_len;
+    *p++ = ',';
     if (line->options.origin_number)
-        text_put_u64(out, line->options.origin_number(line->options.origin_arg, origin));
-    text_put_char(out, ',');
+        p = number_dec(p, line->options.origin_number(line->options.origin_arg, origin));
+    *p++ = ',';
+    out->next = p;
+}
+
+static void put_field(struct line_csv *line, const struct field *field, const struct value *value)
+{
+    struct text *out = line->view.out;
+    struct text *cell = &line->cell;
+
+    if (field->type != FIELD_STRING && field->type != FIELD_BYTES) {
+        json_put_value(out, field, value);
+        return;
+    }
+    json_put_value(cell, field, value);
+    put_quoted(out, cell->start, text_len(cell));
+    cell->next = cell->start;
+}
+
+/* The fields, as json_put_fields() writes them, in a cell; and the end of the line. */
+static void put_fields(struct line_csv *line, const struct item *item,
+                       const struct class_piece *all)
+{
+    struct text *out = line->view.out;
+    const struct event_class *class = item->class;
+    const char *pieces = json_piece_next(all->text);
+    /* Of all keys, and one number. */
+    size_t room = all->len + TEXT_UNIT + NUMBER_MAX;
+    struct value values[FIELDS_MAX];
+
+    if (class->n_fields == 0) {
+        text_put_literal(out, ",{}\r\n");
+        return;
+    }
+    item_values(item, values);
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        if (likely(room <= TEXT_ROOM_MAX && class->fields[i].type == FIELD_UINT &&
+                   values[i].present)) {
+            char *p = json_piece_copy_units(text_room(out, room), pieces);
+
+            out->next = number_dec(p, values[i].u);
+        } else {
+            json_piece_copy(out, pieces);
+            put_field(line, &class->fields[i], &values[i]);
+        }
+        pieces = json_piece_next(pieces);
+    }
+    text_put_literal(out, "}\"\r\n");
 }
 
 static int put_event(struct line_csv *line, const struct item *item)
@@ -117,13 +225,10 @@ static int put_event(struct line_csv *line, const struct item *item)
     if (unlikely(!piece))
         return -ENOMEM;
     put_common(line, item);
-    text_put(out, piece->text, piece->len);
+    json_piece_copy(out, piece->text);
     item_put_text(item, &line->cell);
     put_scratch(line);
-    text_put_char(out, ',');
-    json_put_fields(&line->cell, item);
-    put_scratch(line);
-    text_put_literal(out, "\r\n");
+    put_fields(line, item, piece);
     return line->cell.error;
 }
 
