@@ -174,6 +174,10 @@ static const int allowed[] = {
     SYS_rt_sigaction,
     SYS_prctl,
     SYS_openat, /* /proc/self/maps, for a report; landlock denies it where there is one */
+#ifdef SYS_open
+    SYS_open,
+#endif
+    SYS_ioctl, /* whether standard error is a terminal, for a report, too */
     SYS_readlink,
     SYS_getuid,
     SYS_tgkill,

@@ -119,7 +119,7 @@ static void fact(struct shown_guest *guest, const char *bytes, size_t size)
 /* Later times are told by the latest pairs. */
 static void add_pair(struct shown_guest *guest, const struct guest_pair *pair)
 {
-    const struct relation_pair *last = &guest->pairs[guest->n_pairs - 1];
+    const struct relation_pair *last = &guest->pairs[guest->n_pairs ? guest->n_pairs - 1 : 0];
     struct relation_pair added = {(int64_t)pair->host_ns, (int64_t)pair->guest,
                                   (int64_t)pair->error_ns};
     struct relation relation;
