@@ -12,6 +12,9 @@
 #define OUTSIDE_NS 1000
 /* No way takes less than no time: short ones lie close together. */
 #define EARLY_FACTOR 3
+/* So few marks that each is compared with each; and such of which none can be told to be wrong. */
+#define FEW 64
+#define TOO_FEW 5
 /* Where clocks' rates drift, a line in pieces follows them: of so many marks and ns at least. */
 #define PIECE_MARKS 32
 #define PIECE_NS 1e9
@@ -108,39 +111,77 @@ static enum sync_order most_common(const struct sync_work *work, size_t *ret_n)
     return most;
 }
 
-/* A slope that a quarter of the marks cannot turn, however wrong they are: each mark and the one that is half
- * of all marks later tell one. 0: there is none. */
-static double tell_slope(const struct sync_work *work)
-{
-    size_t n = 0, k = 0;
-    enum sync_order order = most_common(work, &n);
-    _cleanup_free_ size_t *of_order = calloc(n, sizeof *of_order);
+/* What two marks tell of the slope; those far apart tell it better. */
+struct slope {
+    double slope, weight;
+};
 
-    if (!of_order)
-        return 0;
+static int compare_slopes(const void *pa, const void *pb)
+{
+    const struct slope *a = pa, *b = pb;
+
+    return (a->slope > b->slope) - (a->slope < b->slope);
+}
+
+/* The slope that half of the weight is below. */
+static double middle_slope(struct slope *slopes, size_t n)
+{
+    double half = 0;
+    size_t i;
+
+    qsort(slopes, n, sizeof *slopes, compare_slopes);
+    for (i = 0; i < n; i++)
+        half += slopes[i].weight / 2;
+    for (i = 0; i + 1 < n && half > slopes[i].weight; i++)
+        half -= slopes[i].weight;
+    return slopes[i].slope;
+}
+
+/* The slope that marks of the most common order tell, which a quarter of them cannot turn, however wrong they are.
+ * Each tells one with that which is half of all marks later; where they are few, with every other. 0: there is
+ * none. -ENOMEM. */
+static int tell_slope(const struct sync_work *work, double *ret)
+{
+    size_t n = 0, k = 0, room;
+    enum sync_order order = most_common(work, &n);
+    _cleanup_free_ size_t *marks = calloc(n + 1, sizeof *marks);
+    _cleanup_free_ struct slope *slopes = NULL;
+
+    room = n <= FEW ? n * n / 2 : n;
+    slopes = calloc(room + 1, sizeof *slopes);
+    if (!marks || !slopes)
+        return -ENOMEM;
     for (size_t i = 0; i < work->n; i++)
         if (work->marks[i].order == order)
-            of_order[k++] = i;
+            marks[k++] = i;
     k = 0;
-    for (size_t i = 0; i + n / 2 < n && n > 1; i++) {
-        size_t a = of_order[i], b = of_order[i + n / 2];
+    for (size_t i = 0; i < n; i++) {
+        size_t step = n <= FEW ? 1 : n - n / 2;
 
-        if (work->x[b] > work->x[a])
-            work->scratch[k++] = (work->y[b] - work->y[a]) / (work->x[b] - work->x[a]);
+        for (size_t j = n <= FEW ? i + 1 : i + n / 2; j < n; j += step) {
+            double ticks = work->x[marks[j]] - work->x[marks[i]];
+
+            if (ticks > 0)
+                slopes[k++] =
+                    (struct slope){(work->y[marks[j]] - work->y[marks[i]]) / ticks, ticks};
+        }
     }
-    return k ? median(work->scratch, k) : 0;
+    *ret = k ? middle_slope(slopes, k) : 0;
+    return 0;
 }
 
 /* Takes the rate that the marks tell, or that which is known where they are too close together to tell it
  * better. */
 static int choose_slope(struct sync_work *work, struct fault *fault)
 {
-    double told = tell_slope(work);
+    double told = 0;
     struct around around = {0};
     double drift, doubt;
     size_t n;
     enum sync_order order = most_common(work, &n);
 
+    if (tell_slope(work, &told) < 0)
+        return -ENOMEM;
     if (work->nominal == 0) {
         if (work->n < 2 || sync_span(work) <= 0)
             return fault_plain(fault, -EINVAL, NULL,
@@ -184,7 +225,7 @@ static int leave_out(struct sync_work *work, struct sync *sync, struct fault *fa
     for (enum sync_order order = SYNC_ANY_ORDER; order <= SYNC_REFERENCE_LAST; order++) {
         struct around around = {0};
 
-        if (look(work, work->slope, order, &around) == 0)
+        if (look(work, work->slope, order, &around) < TOO_FEW)
             continue;
         for (size_t i = 0; i < work->n; i++) {
             const struct sync_mark *mark = &work->marks[i];

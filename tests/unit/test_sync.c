@@ -189,6 +189,9 @@ static void few_marks(void **state)
     struct sync_mark one = {.ns = BASE, .ticks = 1000};
     struct sync_mark two[] = {{.ns = BASE, .ticks = 1000},
                               {.ns = BASE + 1000010, .ticks = 1001000}};
+    struct sync_mark three[] = {{.ns = BASE, .ticks = 1000},
+                                {.ns = BASE + 50020000, .ticks = 50001000},
+                                {.ns = BASE + 20000000000, .ticks = 20000001000}};
     struct fault fault = {0};
     struct sync sync;
 
@@ -207,6 +210,13 @@ static void few_marks(void **state)
     sync_done(&sync);
     assert_int_equal(sync_relate(two, 2, 0, &sync, &fault), 0);
     assert_true(fabs(sync.ns_per_tick - 1.00001) < 1e-9);
+    sync_done(&sync);
+    /* The far one tells the rate, and near ones no nonsense of it. */
+    assert_int_equal(sync_relate(three, 3, 1000000000, &sync, &fault), 0);
+    assert_int_equal(sync.n_outside, 0);
+    assert_int_equal(sync.kind, SYNC_ERROR_SPREAD);
+    assert_true(sync.rate_measured && fabs(sync.drift_ppm) < 5);
+    assert_true(sync.most_ns < 30000);
     sync_done(&sync);
     assert_int_equal(sync_relate(NULL, 0, 0, &sync, &fault), -EINVAL);
 }
