@@ -53,13 +53,27 @@ until_true() {
         sleep 0.05
     done
 }
+# seen FOLDER PATTERN [OPTION...] -- COMMAND: records until the log has PATTERN and what is $known, and ends it.
+known='"threads"'
+seen() {
+    into=$1 pattern=$2
+    shift 2
+    "$strata" record -o "$into" "$@" >out 2>err &
+    recorder=$!
+    until_true grep -qs -- "$pattern" "$into/vmm/trace.log"
+    until_true grep -qs "$known" "$into/trace.json"
+    kill -TERM $recorder
+    wait $recorder || fail "exit status $?"
+}
 quit='{"execute":"qmp_capabilities"}
 {"execute":"quit"}'
 none="$qemu -machine none -nodefaults -display none"
 
 case=events
-record 0 -o events -t 1 -e 'pic_set_irq,runstate_set' -e 'pci_*' -- "$qemu" -M pc -nodefaults -display none -m 32 \
+known='"vcpu": 1'
+seen events pic_set_irq -e 'pic_set_irq,runstate_set' -e 'pci_*' -- "$qemu" -M pc -nodefaults -display none -m 32 \
     -smp 2 -name 'a machine'
+known='"threads"'
 nothing_left
 grep -q '^[0-9]*@[0-9.]*:pic_set_irq ' events/vmm/trace.log || fail "no event: $(head events/vmm/trace.log)"
 "$strata" report -e runstate_set --limit 1 --format json events >json
@@ -85,7 +99,7 @@ cmp own.log behaves/vmm/trace.log || fail "its own log file is another"
 nothing_left
 
 case='exits early'
-{ sleep 1 && echo "$quit"; } | record 0 -o early -- $none -qmp stdio
+{ until_true grep -qs mon_iothread early/trace.json && echo "$quit"; } | record 0 -o early -- $none -qmp stdio
 grep -q '"return"' out || fail "its own monitor: $(cat out)"
 tells early host-qmp-quit
 nothing_left
@@ -124,7 +138,7 @@ says 'no place for a virtio-serial device'
 [ ! -e nope ] || fail "a folder is left"
 
 case='no agent'
-record 0 -o agent -t 1 --guest -e runstate_set -- "$qemu" -M pc -m 32 -nodefaults -display none
+seen agent runstate_set --guest -e runstate_set -- "$qemu" -M pc -m 32 -nodefaults -display none
 says 'no agent has answered: start strata-agent'
 tells agent 'no agent has answered: start strata-agent'
 "$strata" report agent >report 2>&1 || fail "report: $(cat report)"
@@ -133,7 +147,7 @@ nothing_left
 
 # There can be only one port of that name: one that the command has is used.
 case='a port of its own'
-record 0 -o port -t 1 --guest -- "$qemu" -M pc -m 32 -nodefaults -display none -device virtio-serial-pci \
+seen port runstate_set --guest -e runstate_set -- "$qemu" -M pc -m 32 -nodefaults -display none -device virtio-serial-pci \
     -chardev socket,id=own,path=own.port,server=on,wait=off \
     -device virtserialport,chardev=own,name=org.strata.agent
 says 'no agent has answered'
@@ -170,10 +184,12 @@ echo "$quit" | record 0 -o after -- $none -qmp stdio
 nothing_left
 
 case='two at once'
-"$strata" record -o one -t 1 -e runstate_set -- $none >out1 2>err1 &
-recorder=$!
-record 0 -o two -t 1 -e runstate_set -- $none
-wait $recorder || fail "the other: $(cat err1)"
+"$strata" record -o one -e runstate_set -- $none >out1 2>err1 &
+other=$!
+until_true grep -qs 'new_state 9' one/vmm/trace.log
+seen two 'new_state 9' -e runstate_set -- $none
+kill -TERM $other
+wait $other || fail "the other: $(cat err1)"
 "$strata" report one two >report 2>err || fail "report"
 [ "$(grep -c 'new_state 9' report)" -eq 2 ] || fail "$(cat report)"
 nothing_left
@@ -198,11 +214,12 @@ says '--max-size'
 nothing_left
 
 case='its folder goes away'
-"$strata" record -o away -t 3 -e runstate_set -- $none >out 2>err &
+"$strata" record -o away -e runstate_set -- $none >out 2>err &
 recorder=$!
 until_true grep -qs runstate_set away/vmm/trace.log
 until_true grep -qs '"qmp"' away/trace.json
 rm -r away
+kill -TERM $recorder
 status=0
 wait $recorder || status=$?
 [ $status -eq 1 ] || fail "exit status $status"
