@@ -417,6 +417,14 @@ static int listen_to(struct guests *guests, struct guest *guest, uint64_t now)
     return 0;
 }
 
+/* Nothing can be sent to the child: it has ended, and may have said why, which is still to be heard. */
+static void hear_last(struct guests *guests, struct guest *guest)
+{
+    (void)listen_to(guests, guest, clock_ns(CLOCK_MONOTONIC));
+    if (!guest->ended)
+        see_death(guests, guest);
+}
+
 /* That a child keeps to its limits is seen from outside. */
 static void check_sizes(struct guests *guests, uint64_t now)
 {
@@ -479,7 +487,7 @@ static void do_links(struct guests *guests, uint64_t now)
             r = connect_it(guests, guest, now);
         }
         if (r < 0)
-            see_death(guests, guest);
+            hear_last(guests, guest);
     }
 }
 
@@ -549,7 +557,7 @@ static void serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
             (void)listen_to(guests, guest, now);
         if (fds[2 * i + 1].revents && guest->link == LINK_IS_PENDING &&
             connected(guests, guest, now) < 0)
-            see_death(guests, guest);
+            hear_last(guests, guest);
     }
 }
 
@@ -634,7 +642,7 @@ void guests_stop(struct guests *guests)
         if (guest->plan.old)
             old_guest_stop(&guest->old, now);
         else if (!guest->ended && guest_packet_send(guest->channel, &packet, NULL, 0) < 0)
-            see_death(guests, guest);
+            hear_last(guests, guest);
     }
 }
 
