@@ -29,8 +29,9 @@
 /* Who shows what an old guest sent is given so long at its end. */
 #define SHOW_PATIENCE_MS 500
 #define PROBLEMS_MAX 32u
-/* Packets of one guest that are looked at before another has its turn. */
-#define PACKETS_AT_ONCE 256u
+/* Packets of one guest that are looked at before others, and whoever calls us, have their turn: each may be a
+ * file to be made. */
+#define PACKETS_AT_ONCE 16u
 /* What a child may have written beyond what it was allowed, when it is seen: it has not kept to it. */
 #define SIZE_SLACK (UINT64_C(64) << 20)
 

@@ -309,15 +309,15 @@ static int record_command_line(const struct record_options *options, char **comm
 static int dispatch(const struct record_options *options, int n_command, int n, char **operands)
 {
     int wanted = options->attach + options->xen + (options->buffers.name != NULL);
-    char **command = n_command < 0 ? NULL : operands + n;
+    bool runs = n_command >= 0; /* what stands at operands[n] */
 
-    if (command && (wanted || n > 0))
+    if (runs && (wanted || n > 0))
         return cmd_usage_error("record", "a command behind --, and %s, are two things to record",
                                n > 0 ? operands[0] : "--attach, --xen or --buffer");
-    if (command && !*command)
+    if (runs && n_command == 0)
         return cmd_usage_error("record", "there is no command behind --");
-    if (command)
-        return record_command_line(options, command);
+    if (runs)
+        return record_command_line(options, operands + n);
     if (wanted == 0 && n > 0)
         return cmd_usage_error("record", "what is '%s'? A command stands behind --", operands[0]);
     if (wanted != 1)

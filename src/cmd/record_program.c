@@ -32,8 +32,6 @@
 #define SLEEP_MAX (2 * SECOND / 1000)
 #define HOST_PROBLEMS_MAX 8u
 
-extern char **environ;
-
 struct run {
     const struct record_options *options;
     const char *folder;

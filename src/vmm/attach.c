@@ -28,7 +28,7 @@ struct talk {
     const char *log, *simple;
     const char **port;
     bool adds;
-    struct fault port_fault, sink_fault;
+    struct fault refused; /* what QEMU does not do */
     json_t *cpus;
     char version[128];
 };
@@ -79,49 +79,61 @@ static int run(struct talk *talk)
 
 /* ---- The beginning ---- */
 
-/* Events last: from then on there is something to be taken. */
-static int change(struct talk *talk, struct qmp *qmp)
+static int add_port(struct talk *talk, struct qmp *qmp)
+{
+    if (talk->adds && vmm_changes_port(&talk->recording->changes, qmp, LINK_PORT, *talk->port,
+                                       &talk->refused) < 0)
+        *talk->port = NULL;
+    return 0;
+}
+
+int vmm_attach(struct vmm_recording *recording, const char **port, bool adds, struct fault *fault)
+{
+    struct talk talk = {.recording = recording, .talk = add_port, .port = port, .adds = adds};
+    int r;
+
+    vmm_monitor_watch(recording->child.pid, &recording->monitor);
+    r = run(&talk);
+    if (talk.refused.error)
+        vmm_recording_problem(
+            recording,
+            "the guest's kernel is not recorded: QEMU cannot add a port for its agent while it "
+            "runs: "
+            "%s; start it with the options that 'strata collect --print-qemu' shows",
+            talk.refused.what);
+    if (r < 0)
+        *fault = talk.fault;
+    return r;
+}
+
+static int switch_on(struct talk *talk, struct qmp *qmp)
 {
     struct vmm_changes *changes = &talk->recording->changes;
     const struct vmm_settings *settings = &talk->recording->settings;
     int r = 0;
 
-    if (talk->adds && vmm_changes_port(changes, qmp, LINK_PORT, *talk->port, &talk->port_fault) < 0)
-        *talk->port = NULL;
     if (talk->log)
-        r = vmm_changes_log(changes, qmp, talk->log, settings->running->log, &talk->sink_fault);
+        r = vmm_changes_log(changes, qmp, talk->log, settings->running->log, &talk->refused);
     else if (talk->simple)
-        r = vmm_changes_simple(changes, qmp, talk->simple, &talk->sink_fault);
+        r = vmm_changes_simple(changes, qmp, talk->simple, &talk->refused);
     if (r < 0 || (!talk->log && !talk->simple))
         return 0;
     return vmm_changes_events(changes, qmp, settings->events, settings->n_events, &talk->fault);
 }
 
-int vmm_attach(struct vmm_recording *recording, const char *log, const char *simple,
-               const char **port, bool adds, struct fault *fault)
+int vmm_attach_events(struct vmm_recording *recording, const char *log, const char *simple,
+                      struct fault *fault)
 {
     struct talk talk = {
         .recording = recording,
-        .talk = change,
+        .talk = switch_on,
         .log = log,
         .simple = simple,
-        .port = port,
-        .adds = adds,
     };
-    int r;
+    int r = run(&talk);
 
-    vmm_monitor_watch(recording->child.pid, &recording->monitor);
-    r = run(&talk);
-    if (talk.port_fault.error)
-        vmm_recording_problem(
-            recording,
-            "the guest's kernel is not recorded: QEMU cannot add a port for its agent "
-            "while it runs: %s; start it with the options that 'strata collect "
-            "--print-qemu' shows",
-            talk.port_fault.what);
-    if (talk.sink_fault.error)
-        vmm_recording_problem(recording, "QEMU's events are not recorded: %s",
-                              talk.sink_fault.what);
+    if (talk.refused.error)
+        vmm_recording_problem(recording, "QEMU's events are not recorded: %s", talk.refused.what);
     if (r < 0)
         *fault = talk.fault;
     return r;

@@ -10,11 +10,14 @@
 
 #include "vmm/recording.h"
 
-/* LOG or SIMPLE, where events are to go (both NULL: nowhere), and *PORT, the socket of the guest's port: of one that
- * is there, or (ADDS) that of one to be added. *PORT becomes NULL where it cannot be. What QEMU does not do is
- * noted as a problem; -errno with FAULT: nothing can be done with its monitor. */
-int vmm_attach(struct vmm_recording *recording, const char *log, const char *simple,
-               const char **port, bool adds, struct fault *fault);
+/* Sees that its monitor answers, and who runs its vCPUs. *PORT is the socket of the guest's port, NULL: there is none;
+ * with ADDS one is to be added by that name, and *PORT becomes NULL where it cannot be, which is noted as a
+ * problem. -errno with FAULT: nothing can be done with its monitor. */
+int vmm_attach(struct vmm_recording *recording, const char **port, bool adds, struct fault *fault);
+/* Switches the events on, which go to LOG, or SIMPLE (both NULL: nowhere, and none are). What QEMU does not do is noted
+ * as a problem. */
+int vmm_attach_events(struct vmm_recording *recording, const char *log, const char *simple,
+                      struct fault *fault);
 /* Puts back what was changed; as a problem is noted what could not be. */
 void vmm_detach(struct vmm_recording *recording);
 

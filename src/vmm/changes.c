@@ -35,7 +35,7 @@ static int human_path(struct qmp *qmp, const char *command, const char *path, st
     r = line.error ? fault_plain(fault, -ENOMEM, NULL, "out of memory")
                    : qmp_human(qmp, line.start, &said, fault);
     text_done(&line);
-    if (r >= 0 && said[0]) {
+    if (r >= 0 && said && said[0]) {
         said[strcspn(said, "\r\n")] = '\0';
         r = fault_plain(fault, -EREMOTE, NULL, "%s", said);
     }
@@ -47,7 +47,7 @@ static int human(struct qmp *qmp, const char *line, struct fault *fault)
     _cleanup_free_ char *said = NULL;
     int r = qmp_human(qmp, line, &said, fault);
 
-    if (r >= 0 && said[0]) {
+    if (r >= 0 && said && said[0]) {
         said[strcspn(said, "\r\n")] = '\0';
         r = fault_plain(fault, -EREMOTE, NULL, "%s", said);
     }

@@ -338,10 +338,13 @@ static int attach(struct vmm_recording *recording, const struct vmm_additions *a
                            (long)pid);
     r = vmm_attach_give(recording, fault);
     if (r >= 0)
-        r = vmm_attach(recording, recording->log.fifo >= 0 ? additions->log : NULL,
-                       additions->simple, &port, additions->port != NULL, fault);
+        r = vmm_attach(recording, &port, additions->port != NULL, fault);
     if (r >= 0)
         r = join_kernels(recording, port, fault);
+    /* Last: from then on the log is to be taken in time. */
+    if (r >= 0)
+        r = vmm_attach_events(recording, recording->log.fifo >= 0 ? additions->log : NULL,
+                              additions->simple, fault);
     return r;
 }
 

@@ -59,7 +59,7 @@ class Machine:
             # Without tsc=reliable the kernel distrusts the emulated TSC and reads a slow timer instead.
             "-append", "console=ttyS0 quiet nokaslr mitigations=off tsc=reliable panic=-1",
             "-serial", f"file:{folder}/console.log", "-monitor", f"unix:{folder}/monitor,server=on,wait=off",
-            "-device", "virtio-serial-pci,id=strata",
+            "-qmp", f"unix:{folder}/qmp,server=on,wait=off", "-device", "virtio-serial-pci,id=strata",
         ]
         for number, name in enumerate(["agent-ctl-path"] + [f"trace-path-cpu{n}" for n in range(CPUS)], 1):
             path = os.path.join(self.ports, name)

@@ -1,4 +1,4 @@
-"""A virtual machine that `strata record` starts: its monitor and its kernel on one timeline."""
+"""Virtual machines that `strata record` starts, or attaches to: monitor and kernel on one timeline."""
 
 import json
 import os
@@ -76,4 +76,50 @@ def record_vm(run):
     expect({item.get("vcpu") for item in items if item["layer"] == "vmm"} & {0, 1}, "no vCPU did anything in QEMU")
 
 
-SCENARIOS = [record_vm]
+def record_attached(run):
+    """A machine that runs, whose command line has a port for the agent, and no times for QEMU's log."""
+    guest = run.guest
+    out = os.path.join(run.folder("attached"), "trace")
+    runtime = tempfile.mkdtemp(prefix="strata-record-")
+    with open(os.path.join(run.folder("attached-said"), "said"), "w+b") as said:
+        recorder = subprocess.Popen(
+            [run.strata, "record", "--attach", "-o", out, "-e", "virtio_console_*", "--guest=sched:*", str(guest.qemu.pid)],
+            stdout=said, stderr=said, env=dict(os.environ, XDG_RUNTIME_DIR=runtime))
+        try:
+            agent = Agent(guest)
+            wait_until(lambda: "guest" in sources(out) or recorder.poll() is not None, "the guest is not recorded")
+            instance = "/sys/kernel/tracing/instances/$(ls /sys/kernel/tracing/instances)"
+            for n in range(MARKS):
+                expect(guest.text(f"echo mark {n} >{instance}/trace_marker; echo {n}") == str(n), "the guest answers")
+            recorder.send_signal(signal.SIGTERM)
+            status = recorder.wait(60)
+        finally:
+            recorder.kill()
+            recorder.wait()
+        said.seek(0)
+        expect(status == 0, "strata record ended with", status, said.read().decode())
+    # Machine and agent live on, and nothing is left.
+    expect(guest.text("ls /sys/kernel/tracing/instances") == "", "an instance is left")
+    agent.stop()
+    left = os.listdir(runtime)
+    expect(not left, "left behind:", left)
+    os.rmdir(runtime)
+
+    recorded = sources(out)
+    expect(set(recorded) == {"vmm", "guest"}, "recorded are", set(recorded))
+    expect(all(source["complete"] and source["lost"] == 0 for source in recorded.values()), recorded)
+    expect("no times" in recorded["vmm"]["problems"][0] and not recorded["guest"].get("problems"), recorded)
+    expect({thread["vcpu"] for thread in recorded["vmm"]["vmm"]["threads"] if "vcpu" in thread} == {0, 1}, "vCPUs", recorded["vmm"])
+    report = subprocess.run([run.strata, "report", "--format", "json", out], stdout=subprocess.PIPE, check=True, text=True)
+    items = [json.loads(line) for line in report.stdout.splitlines()]
+    marks = [item for item in items if item["layer"] == "guest" and item["event"] == "print" and "mark " in str(item["fields"])]
+    expect(len(marks) == MARKS, len(marks), "marks")
+    passed = [item for item in items if item["layer"] == "vmm" and item["event"] == "virtio_console_flush_buf"]
+    late = len(recorded["vmm"]["problems"]) > 1  # some lines were taken late, as the trace says
+    for one, two in zip(marks, marks[1:]):
+        low, high = one["time_ns"] - one["error_ns"], two["time_ns"] + two["error_ns"]
+        expect(late or any(low <= item["time_ns"] + item["error_ns"] and item["time_ns"] - item["error_ns"] <= high
+                           for item in passed), "nothing passes between", one, two)
+
+
+SCENARIOS = [record_vm, record_attached]
