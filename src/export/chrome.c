@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/number.h"
 #include "event/program.h"
 #include "event/value.h"
@@ -168,21 +169,47 @@ static void put_loss(struct text *out, const struct item *item)
 /* A viewer's numbers are floats: integers beyond this, and addresses, are text. */
 #define EXACT_MAX ((int64_t)1 << 53)
 
+static void put_integer(struct text *out, bool is_signed, uint64_t v)
+{
+    bool exact =
+        is_signed ? (int64_t)v <= EXACT_MAX && (int64_t)v >= -EXACT_MAX : v <= (uint64_t)EXACT_MAX;
+
+    text_put_str(out, exact ? "" : "\"");
+    if (is_signed)
+        text_put_i64(out, (int64_t)v);
+    else
+        text_put_u64(out, v);
+    text_put_str(out, exact ? "" : "\"");
+}
+
+static void put_array(struct text *out, const struct field *field, const struct value *value)
+{
+    unsigned size = field->element;
+
+    text_put_char(out, '[');
+    for (uint32_t at = 0; value->len - at >= size; at += size) {
+        uint64_t v = load_uint(value->s + at, size, field->swap);
+
+        if (at)
+            text_put_char(out, ',');
+        put_integer(out, field->element_signed,
+                    field->element_signed ? (uint64_t)sign_extend(v, size) : v);
+    }
+    text_put_char(out, ']');
+}
+
 static void put_value(struct text *out, const struct field *field, const struct value *value)
 {
-    bool is_signed = field->type == FIELD_INT;
-    bool is_integer = is_signed || field->type == FIELD_UINT;
-
-    if (field->type == FIELD_POINTER && value->present) {
+    if (!value->present) {
+        text_put_literal(out, "null");
+    } else if (field->type == FIELD_POINTER) {
         text_put_literal(out, "\"0x");
         text_put_hex(out, value->u);
         text_put_char(out, '"');
-    } else if (is_integer && value->present &&
-               (is_signed ? value->i > EXACT_MAX || value->i < -EXACT_MAX
-                          : value->u > (uint64_t)EXACT_MAX)) {
-        text_put_char(out, '"');
-        json_put_value(out, field, value);
-        text_put_char(out, '"');
+    } else if (field->type == FIELD_INT || field->type == FIELD_UINT) {
+        put_integer(out, field->type == FIELD_INT, value->u);
+    } else if (field->type == FIELD_BYTES && field_is_array(field)) {
+        put_array(out, field, value);
     } else {
         json_put_value(out, field, value);
     }

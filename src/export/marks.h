@@ -64,6 +64,12 @@ void marks_init(struct marks *marks, const struct export_options *options,
 int marks_put(struct marks *marks, const struct item *items, unsigned n);
 void marks_done(struct marks *marks);
 
+/* Whether FIELD, of type FIELD_BYTES, is an array of integers; else it is plain bytes. As in JSON. */
+static inline bool field_is_array(const struct field *field)
+{
+    return field->element == 2 || field->element == 4 || field->element == 8;
+}
+
 /* What is told of an event beside its fields has names that begin so: no field's do. */
 #define MARK_OWN "strata."
 

@@ -155,12 +155,6 @@ static unsigned number_of_text(struct perfetto *perfetto, enum perfetto_names na
 
 /* ---- classes ---- */
 
-/* As in JSON: else they are plain bytes. */
-static bool is_array(const struct field *field)
-{
-    return field->element == 2 || field->element == 4 || field->element == 8;
-}
-
 static unsigned value_tag(const struct field *field)
 {
     switch (field->type) {
@@ -171,7 +165,7 @@ static unsigned value_tag(const struct field *field)
     case FIELD_POINTER: return WIRE_TAG(ANNOTATION_POINTER, WIRE_VARINT);
     case FIELD_FLOAT: return WIRE_TAG(ANNOTATION_DOUBLE, WIRE_FIXED64);
     case FIELD_BYTES:
-        if (is_array(field))
+        if (field_is_array(field))
             return WIRE_TAG(ANNOTATION_ARRAY, WIRE_BYTES);
         break;
     default: break;
@@ -334,7 +328,7 @@ static char *put_field(struct perfetto *perfetto, char *p, const struct field_pl
     switch (field->type) {
     case FIELD_STRING: return put_string(perfetto, p, plan, value->s, value->len);
     case FIELD_BYTES:
-        return is_array(field) ? put_array(p, plan, field, value) : put_hex(p, plan, value);
+        return field_is_array(field) ? put_array(p, plan, field, value) : put_hex(p, plan, value);
     case FIELD_FLOAT:
         *p++ = (char)WIRE_TAG(EVENT_DEBUG_ANNOTATIONS, WIRE_BYTES);
         *p++ = (char)(plan->head_len + 8);

@@ -258,6 +258,8 @@ def same_value(a, b):
         # Text where a viewer's numbers would not do.
         assert a.startswith("0x") or abs(b) > 2**53, f"{b} is text"
         return int(a, 0) == b
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same_value, a, b))
     if isinstance(a, float) or isinstance(b, float):
         return a == b or abs(a - b) <= 1e-15 * max(abs(a), abs(b))
     return a == b
