@@ -280,6 +280,9 @@ const char *record_output(const struct record_options *options, char *buf, size_
         return options->output;
     if (!localtime_r(&now, &tm) || strftime(buf, size, "strata-%Y%m%d-%H%M%S", &tm) == 0)
         snprintf(buf, size, "strata-%ld", (long)getpid());
+    /* Another one that began in the same second has that name. */
+    if (access(buf, F_OK) == 0)
+        snprintf(buf + strlen(buf), size - strlen(buf), "-%ld", (long)getpid());
     return buf;
 }
 

@@ -195,24 +195,25 @@ static int write_config(const struct vmm_additions *additions, const char *seria
     /* Not by -mon on the command line, which would take away the monitor that there is by default. */
     if (additions->monitor >= 0)
         text_printf(&text,
-                    "[chardev \"strata-monitor\"]\n  backend = \"socket\"\n  fd = \"%d\"\n"
-                    "[mon \"strata-monitor\"]\n  chardev = \"strata-monitor\"\n"
+                    "[chardev \"strata-record-monitor\"]\n  backend = \"socket\"\n  fd = \"%d\"\n"
+                    "[mon \"strata-record-monitor\"]\n  chardev = \"strata-record-monitor\"\n"
                     "  mode = \"control\"\n",
                     additions->monitor);
     if (additions->control)
         text_printf(&text,
-                    "[chardev \"strata-control\"]\n  backend = \"socket\"\n  path = \"%s\"\n"
+                    "[chardev \"strata-record-control\"]\n  backend = \"socket\"\n  path = \"%s\"\n"
                     "  server = \"on\"\n  wait = \"off\"\n"
-                    "[mon \"strata-control\"]\n  chardev = \"strata-control\"\n"
+                    "[mon \"strata-record-control\"]\n  chardev = \"strata-record-control\"\n"
                     "  mode = \"control\"\n",
                     additions->control);
     if (additions->port)
         text_printf(&text,
-                    "[chardev \"strata-agent\"]\n  backend = \"socket\"\n  path = \"%s\"\n"
+                    "[chardev \"strata-record-agent\"]\n  backend = \"socket\"\n  path = \"%s\"\n"
                     "  server = \"on\"\n  wait = \"off\"\n"
-                    "[device \"strata-serial\"]\n  driver = \"%s\"\n"
-                    "[device \"strata-agent-port\"]\n  driver = \"virtserialport\"\n"
-                    "  bus = \"strata-serial.0\"\n  chardev = \"strata-agent\"\n  name = \"%s\"\n",
+                    "[device \"strata-record-serial\"]\n  driver = \"%s\"\n"
+                    "[device \"strata-record-port\"]\n  driver = \"virtserialport\"\n"
+                    "  bus = \"strata-record-serial.0\"\n  chardev = \"strata-record-agent\"\n  "
+                    "name = \"%s\"\n",
                     additions->port, serial, LINK_PORT);
     if (text.error)
         r = fault_plain(fault, -ENOMEM, NULL, "out of memory");

@@ -88,7 +88,9 @@ int vmm_runtime_open(const char *parent, struct vmm_runtime *ret, struct fault *
     struct vmm_runtime runtime = {.lock = -1};
     int r = 1;
 
-    if (!parent || parent[0] != '/' || strlen(parent) > PARENT_MAX || access(parent, W_OK) < 0)
+    /* QEMU's configuration files have no way to write a quotation mark. */
+    if (!parent || parent[0] != '/' || strlen(parent) > PARENT_MAX || strpbrk(parent, "\"\n") ||
+        access(parent, W_OK) < 0)
         parent = "/tmp";
     sweep(parent);
     for (unsigned tries = 0; r > 0 && tries < 10; tries++) {

@@ -138,7 +138,8 @@ says 'no place for a virtio-serial device'
 [ ! -e nope ] || fail "a folder is left"
 
 case='no agent'
-seen agent runstate_set --guest -e runstate_set -- "$qemu" -M pc -m 32 -nodefaults -display none
+seen agent runstate_set --guest -e runstate_set -- "$qemu" -M pc -m 32 -nodefaults -display none \
+    -device virtio-serial-pci,id=strata-serial
 says 'no agent has answered: start strata-agent'
 tells agent 'no agent has answered: start strata-agent'
 "$strata" report agent >report 2>&1 || fail "report: $(cat report)"
