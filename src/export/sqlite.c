@@ -28,8 +28,9 @@
 #include "export/sqlite_batch.h"
 #include "export/sqlite_schema.h"
 
-/* Of a compound SELECT; SQLite's limit is 500. */
+/* Of a compound SELECT, where SQLite's limit is 500; and bytes of a statement, where it is a million. */
 #define SELECTS_MAX 400
+#define SQL_ENOUGH 400000
 
 struct sqlite_class {
     struct sqlite_table table;
@@ -500,12 +501,13 @@ static int put_meta(struct sqlite *db)
     return r;
 }
 
-/* The selects of up to SELECTS_MAX classes from *C on, which goes behind them. */
+/* The selects of as many classes from *C on as one statement has, which goes behind them. */
 static void put_selects(struct text *sql, const struct sqlite_class **c, bool fields)
 {
     if (!*c)
         sqlite_schema_put_select(sql, NULL, fields);
-    for (unsigned i = 0; *c && i < SELECTS_MAX; i++, *c = (*c)->next) {
+    for (unsigned i = 0; *c && i < SELECTS_MAX && text_len(sql) < SQL_ENOUGH;
+         i++, *c = (*c)->next) {
         text_put_str(sql, i ? " UNION ALL " : "");
         sqlite_schema_put_select(sql, &(*c)->table, fields);
     }
@@ -530,15 +532,14 @@ static int make_view(struct sqlite *db, bool fields)
 {
     const struct sqlite_class *c = db->first;
     struct text from = TEXT_IN_MEMORY, sql = TEXT_IN_MEMORY;
-    unsigned n = 0;
     int r = 0;
 
-    for (const struct sqlite_class *each = c; each; each = each->next)
-        n++;
-    if (n <= SELECTS_MAX)
-        put_selects(&from, &c, fields);
-    while (c && r == 0)
-        r = make_part(db, &c, fields, &from);
+    put_selects(&from, &c, fields);
+    if (c) {
+        from.next = from.start;
+        for (c = db->first; c && r == 0;)
+            r = make_part(db, &c, fields, &from);
+    }
     if (r == 0) {
         text_put(&from, "", 1);
         sqlite_schema_put_view(&sql, from.start ? from.start : "", fields);

@@ -42,6 +42,8 @@ static const struct common_column {
     [COLUMN_VCPU] = {"vcpu", ""},
 };
 
+/* Longer names of fields are cut: a statement may have a million bytes. */
+#define NAME_MAX_LEN 255
 /* A function of SQL takes 127 arguments in older versions. */
 #define JSON_FIELDS_MAX 60
 
@@ -62,9 +64,9 @@ static void make_column(const char *const *columns, unsigned n, const char *want
 {
     const char *before = is_taken(NULL, 0, wanted) ? "field_" : "";
 
-    snprintf(buf, size, "%s%s", before, wanted);
+    snprintf(buf, size, "%s%.*s", before, NAME_MAX_LEN, wanted);
     for (unsigned i = 2; is_taken(columns, n, buf); i++)
-        snprintf(buf, size, "%s%s_%u", before, wanted, i);
+        snprintf(buf, size, "%s%.*s_%u", before, NAME_MAX_LEN, wanted, i);
 }
 
 const char **sqlite_schema_columns(struct arena *arena, const struct event_class *class)
@@ -72,7 +74,7 @@ const char **sqlite_schema_columns(struct arena *arena, const struct event_class
     const char **columns = arena_alloc(arena, (class->n_fields + 1) * sizeof *columns);
 
     for (unsigned i = 0; columns && i < class->n_fields; i++) {
-        size_t size = strlen(class->fields[i].name) + 24;
+        size_t size = NAME_MAX_LEN + 24;
         char *name = arena_alloc(arena, size);
 
         if (!name)
@@ -185,7 +187,8 @@ static void put_json(struct text *sql, const struct sqlite_table *table)
         text_put_literal(sql, "json_object(");
         for (unsigned i = first; i < MIN(first + JSON_FIELDS_MAX, class->n_fields); i++) {
             text_put_str(sql, i > first ? "," : "");
-            put_string(sql, class->fields[i].name);
+            put_string(sql, strlen(class->fields[i].name) > NAME_MAX_LEN ? table->columns[i]
+                                                                         : class->fields[i].name);
             text_put_char(sql, ',');
             put_json_value(sql, &class->fields[i], table->columns[i]);
         }
