@@ -35,7 +35,7 @@ void guests_clock_begin(struct guest *guest, char *what, size_t size)
     if (r >= 0)
         r = guest_kvm_pair(&guest->clock.tsc, &guest->clock.before);
     if (r >= 0) {
-        part->by_kvm = part->n_pairs == 0;
+        part->by_kvm = part->by_kvm || part->n_pairs == 0;
         return;
     }
     guests_clock_done(guest);
