@@ -172,10 +172,14 @@ int ftrace_live_file(struct ftrace_live *live, const char *path, char *text, siz
 {
     struct live_formats *formats = live->formats;
     _cleanup_free_ char *owned = text;
-    struct live_file *file = map_get_str(&formats->by_path, path, strlen(path));
-    size_t before = file ? file->len : 0;
+    struct live_file *file;
+    size_t before;
     int r = 0;
 
+    if (!formats) /* nothing can be read by it any more */
+        return 0;
+    file = map_get_str(&formats->by_path, path, strlen(path));
+    before = file ? file->len : 0;
     if (len > FTRACE_LIVE_FILES_MAX - (formats->bytes - before))
         return -E2BIG;
     /* What was shown may point into a file that is there; tasks alone are learned anew. */
