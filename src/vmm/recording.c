@@ -577,7 +577,9 @@ void vmm_recording_stop(struct vmm_recording *recording)
 /* What was on its way when QEMU ended. */
 static void end_kernels(struct vmm_recording *recording)
 {
-    uint64_t until = clock_ns(CLOCK_MONOTONIC) + END_PATIENCE;
+    /* The host's goes on sending, and its kernel may take long to remove what it had switched on. */
+    uint64_t until =
+        clock_ns(CLOCK_MONOTONIC) + (recording->settings.host ? END_LONGEST : END_PATIENCE);
     struct fault fault = {0};
 
     if (recording->guests.n == 0)
