@@ -50,6 +50,8 @@ static const struct option vm_options[] = {
      offsetof(struct record_options, guest)},
     {OPTION_MAYBE, 0, "host", "EVENTS", "of this machine's kernel, too",
      offsetof(struct record_options, host)},
+    {OPTION_FLAG, 0, "host-threads", NULL, "of that, only while threads of what is recorded run",
+     offsetof(struct record_options, host_threads)},
     {OPTION_END},
 };
 

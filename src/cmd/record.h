@@ -28,6 +28,7 @@ struct record_options {
     uint64_t seconds;
     uint64_t max_size; /* bytes; 0: any */
     bool attach, xen, keep, strict;
+    bool host_threads; /* the host's kernel only while threads of what is recorded run */
     /* Events of the kernels of guest and host, with commas between; "": what is usual; NULL: none. */
     const char *guest, *host;
     /* Of Xen words of declare/xen_choice.h, of programs and virtual machine monitors what switches their events

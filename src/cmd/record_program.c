@@ -192,7 +192,9 @@ static int begin_host(struct run *run, struct fault *fault)
     if (r < 0)
         return r;
     plan.wishes = &run->kernel.wishes;
-    r = host_agent_start(record_kernel_agent(agent, sizeof agent), 0, &run->agent, &plan.place.fd,
+    /* The program is not there yet: ours are followed, and so are children. */
+    r = host_agent_start(record_kernel_agent(agent, sizeof agent),
+                         run->options->host_threads ? getpid() : 0, &run->agent, &plan.place.fd,
                          &why);
     if (r < 0) {
         host_problem(run, "the host's kernel is not recorded", why.what);
@@ -416,6 +418,9 @@ int record_program(const struct record_options *options, char **command)
     bool made = false, empty;
     int status;
 
+    if (options->max_size && !options->host)
+        return cmd_usage_error("record",
+                               "the trace of a program has no --max-size: --time ends it");
     if (recording_make_folder(run.folder, &made, &fault) < 0) {
         cmd_fault(&fault);
         return EXIT_COULD_NOT;

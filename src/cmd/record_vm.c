@@ -238,6 +238,7 @@ static int record_machine(const struct record_options *options, struct vmm_setti
     settings->folder = record_output(options, name, sizeof name);
     settings->probe = &probe;
     settings->agent = record_kernel_agent(agent, sizeof agent);
+    settings->host_threads = options->host_threads;
     settings->max_size = options->max_size;
     settings->runtime = getenv("XDG_RUNTIME_DIR");
     settings->trace = getenv("STRATA_TRACE");

@@ -92,6 +92,7 @@ int vmm_attach(struct vmm_recording *recording, const char **port, bool adds, st
     struct talk talk = {.recording = recording, .talk = add_port, .port = port, .adds = adds};
     int r;
 
+    recording->changes.pid = recording->child.pid;
     vmm_monitor_watch(recording->child.pid, &recording->monitor);
     r = run(&talk);
     if (talk.refused.error)
@@ -156,6 +157,12 @@ void vmm_detach(struct vmm_recording *recording)
             recording, "QEMU is not as it was: %s%s%s", talk.fault.what,
             recording->changes.log ? "; its log goes nowhere (HMP: logfile FILE)" : "",
             recording->changes.states ? "; events that were switched on are on" : "");
+    if (recording->changes.kept)
+        vmm_recording_problem(
+            recording,
+            "QEMU has begun its own trace file anew; what it had written before is in "
+            "%s",
+            recording->changes.kept);
     vmm_changes_done(&recording->changes);
 }
 

@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -239,6 +241,46 @@ static void remove_port(struct vmm_changes *changes, struct qmp *qmp, struct fau
 
 /* ---- The way back ---- */
 
+/* QEMU begins a file anew when it opens it: what it had written there before goes out of its way. */
+static void keep_simple(struct vmm_changes *changes)
+{
+    _cleanup_free_ char *path = NULL, *kept = NULL;
+    struct stat st;
+
+    if ((*changes->simple == '/'
+             ? asprintf(&path, "%s", changes->simple)
+             : asprintf(&path, "/proc/%ld/cwd/%s", (long)changes->pid, changes->simple)) < 0) {
+        path = NULL;
+        return;
+    }
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return;
+    for (unsigned i = 1; i < 1000; i++) {
+        free(kept);
+        if (asprintf(&kept, "%s.%u", path, i) < 0) {
+            kept = NULL;
+            return;
+        }
+        if (link(path, kept) == 0 && unlink(path) == 0) {
+            changes->kept = arena_strdup(&changes->arena, kept);
+            return;
+        }
+        if (errno != EEXIST)
+            return;
+    }
+}
+
+static void restore_simple(struct vmm_changes *changes, struct qmp *qmp, struct fault *fault)
+{
+    (void)human(qmp, "trace-file flush", fault);
+    (void)human(qmp, "trace-file off", fault);
+    if (changes->simple_was_on)
+        keep_simple(changes);
+    (void)human_path(qmp, "trace-file set", changes->simple, fault);
+    if (changes->simple_was_on)
+        (void)human(qmp, "trace-file on", fault);
+}
+
 int vmm_changes_undo(struct vmm_changes *changes, struct qmp *qmp, struct fault *fault)
 {
     struct fault first = {0}; /* each function leaves what is in it */
@@ -247,12 +289,8 @@ int vmm_changes_undo(struct vmm_changes *changes, struct qmp *qmp, struct fault 
     if (changes->log)
         (void)human_path(qmp, "logfile", changes->log, &first);
     changes->log = NULL;
-    if (changes->simple) {
-        (void)human(qmp, "trace-file flush", &first);
-        if (!changes->simple_was_on)
-            (void)human(qmp, "trace-file off", &first);
-        (void)human_path(qmp, "trace-file set", changes->simple, &first);
-    }
+    if (changes->simple)
+        restore_simple(changes, qmp, &first);
     changes->simple = NULL;
     remove_port(changes, qmp, &first);
     if (first.error && fault)

@@ -10,10 +10,12 @@
 
 struct vmm_changes {
     struct arena arena;
+    pid_t pid;
     json_t *states;             /* of all events before; NULL: they are as they were */
     const char *log;            /* where the log went before; NULL: it goes there still */
     const char *simple;         /* the same of simpletrace's file … */
     bool simple_was_on;         /* … and whether it was written */
+    const char *kept;           /* … and under what name that was put, as QEMU begins it anew */
     bool chardev, serial, port; /* were added */
 };
 

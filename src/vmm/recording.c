@@ -247,6 +247,10 @@ static int join_kernels(struct vmm_recording *recording, const char *port, struc
 {
     const struct vmm_settings *settings = &recording->settings;
     struct guest_plan plans[2] = {{0}};
+    /* Of a QEMU that is not there yet: ours, whose children are followed. */
+    pid_t only = !settings->host_threads ? 0
+                 : settings->running     ? settings->running->pid
+                                         : getpid();
     unsigned n = 0;
     int r = 0;
 
@@ -265,7 +269,8 @@ static int join_kernels(struct vmm_recording *recording, const char *port, struc
         plans[n].wishes = settings->host;
         plans[n].place.kind = PLACE_FD;
         /* The rest is worth having without it. */
-        if (host_agent_start(settings->agent, 0, &recording->agent, &plans[n].place.fd, &why) < 0)
+        if (host_agent_start(settings->agent, only, &recording->agent, &plans[n].place.fd, &why) <
+            0)
             vmm_recording_problem(recording, "the host's kernel is not recorded: %s", why.what);
         else
             n++;

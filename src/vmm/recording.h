@@ -43,6 +43,7 @@ struct vmm_settings {
     unsigned n_events;
     const struct guest_wishes *guest; /* of the guest's kernel; NULL: is not recorded */
     const struct guest_wishes *host;  /* of this machine's */
+    bool host_threads;                /* … only while threads of QEMU run, and the recorder's */
     const char *agent;                /* the program strata-agent, for the latter */
     uint64_t max_size;                /* of each source, bytes; 0: any */
     const char *runtime;              /* $XDG_RUNTIME_DIR or NULL */

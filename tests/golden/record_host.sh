@@ -74,6 +74,16 @@ assert begin[0]["time_ns"] - error < emitted[0]["time_ns"], (begin, emitted[0])
 assert emitted[-1]["time_ns"] < end[0]["time_ns"] + error, (emitted[-1], end)
 EOF
 
+# Only what the program does, and not what happens beside.
+case=threads
+(while [ ! -e stop ]; do env true; done) &
+"$strata" record -o threads --host=sched:sched_process_exec --host-threads -- sh -c "env env true; exec '$EMIT' 60 1" \
+    >out 2>told || fail "$(cat told)"
+: >stop
+wait
+"$strata" report --layer host threads | sed -n 's/.*filename=\([^ ]*\).*/\1/p' | sed 's|.*/||' | sort | uniq -c >execs
+[ "$(tr -s ' \n' ' ' <execs)" = " 1 emit 2 env 1 sh 1 true " ] || fail "$(cat execs)"
+
 # The kernel's share is not had, the program's is.
 case=nosuch
 "$strata" record -o nosuch --host=nosuch -- "$EMIT" 60 1 >out 2>told || fail "$(cat told)"
