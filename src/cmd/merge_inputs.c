@@ -204,19 +204,6 @@ static struct trace *open_source(const struct merge *merge, const struct merge_s
     return walk_open(&options, &path, 1);
 }
 
-/* As it is: made anew of its pairs, it would be another one, as a relation leaves out what it needs not. */
-static int copy_relation(const struct relation *relation, struct relation *ret)
-{
-    struct relation copy = *relation;
-
-    copy.pairs = malloc(relation->n * sizeof *copy.pairs);
-    if (!copy.pairs)
-        return -ENOMEM;
-    memcpy(copy.pairs, relation->pairs, relation->n * sizeof *copy.pairs);
-    *ret = copy;
-    return 0;
-}
-
 /* What is known of a source before it is read. */
 static int look_at(struct merge *merge, struct merge_source *source)
 {
@@ -236,7 +223,7 @@ static int look_at(struct merge *merge, struct merge_source *source)
     source->clock.hz = part->origin->clock.hz;
     if (!source->format || !source->clock.name || (part->host && !source->host))
         return no_memory();
-    if (part->relation && copy_relation(part->relation, &source->own) < 0)
+    if (part->relation && relation_copy(part->relation, &source->own) < 0)
         return no_memory();
     source->own_file = part->relation && source->recorded && source->recorded->clock.pairs;
     if (strcmp(source->clock.name, "line") == 0) {

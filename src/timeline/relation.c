@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* From pairs to a relation, and from that to times. */
 #include "timeline/relation.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/input.h"
 #include "base/macro.h"
+#include "timeline/relation_make.h"
 
-/* Ten hours of pairs are 2 MB. */
-#define FILE_MAX ((size_t)1 << 30)
-#define PAIRS_MAX 20000000u
 #define SECOND INT64_C(1000000000)
-/* Products of two such, and of a time and one, fit in 128 bits. */
-#define NUMBER_MAX_VALUE (INT64_MAX / 2)
 
 /* What times told by a piece may be too small by: the start of the piece and the time in it are rounded down,
  * and so is its rate. */
@@ -24,6 +16,8 @@
 /* Bounds beyond this, of 73 years, are told as endless. */
 #define ERROR_MAX ((int64_t)1 << 61)
 #define MILLION 1000000
+/* So many pairs are left out at an end. */
+#define TRIM_MAX 64
 
 __extension__ typedef __int128 wide;
 
@@ -63,21 +57,29 @@ static int64_t between(const struct relation *relation, const struct relation_pa
 
 /* ---- From pairs to a relation ---- */
 
-/* Leaves out pairs that those around them tell better. */
+/* Whether A and B tell P, which is between them, better than it does itself, and say nothing else than it. */
+static bool is_told_better(const struct relation *relation, const struct relation_pair *a,
+                           const struct relation_pair *p, const struct relation_pair *b)
+{
+    int64_t error;
+    int64_t told = between(relation, a, b, p->ticks, &error);
+
+    return error < p->error_ns && distance(told, p->host_ns) <= (wide)error + p->error_ns;
+}
+
+/* Takes the pairs without those that others around them tell better. */
 static void choose(struct relation *relation)
 {
     struct relation_pair *pairs = relation->pairs;
     unsigned kept = 0;
 
-    for (unsigned i = 0; i < relation->n; i++) {
-        int64_t error;
-
-        if (kept > 0 && i + 1 < relation->n) {
-            (void)between(relation, &pairs[kept - 1], &pairs[i + 1], pairs[i].ticks, &error);
-            if (error < pairs[i].error_ns)
-                continue;
-        }
-        pairs[kept++] = pairs[i];
+    for (unsigned i = 0; i < relation->n_told; i++) {
+        pairs[kept] = relation->told[i];
+        pairs[kept++].jump_ns = 0;
+        for (; kept >= 3 &&
+               is_told_better(relation, &pairs[kept - 3], &pairs[kept - 2], &pairs[kept - 1]);
+             kept--)
+            pairs[kept - 2] = pairs[kept - 1];
     }
     relation->n = kept;
 }
@@ -199,199 +201,132 @@ static int find_rate(struct relation *relation, uint64_t hz)
 
     if (r < 0)
         return r;
-    relation->told_hz = hz;
     /* The first time by what two pairs next to each other tell; then smaller jumps are seen. */
     note_jumps(relation, hz);
     note_jumps(relation, hz);
     return 0;
 }
 
-static int finish(struct relation *relation, const char *name, uint64_t hz, struct fault *fault)
+static int64_t outside(const struct relation *relation, const struct relation_pair *edge,
+                       int64_t ticks, int64_t *ret_error);
+
+/* Whether the pair EDGE, at an end, is told better by NEXT, the one beside it. */
+static bool is_worse(const struct relation *relation, const struct relation_pair *edge,
+                     const struct relation_pair *next, int64_t jump_ns)
 {
-    if (relation->n == 0)
-        return fault_plain(fault, -EINVAL, name, "holds no pairs: nothing relates the clocks");
-    for (unsigned i = 0; i < relation->n; i++)
-        relation->pairs[i].jump_ns = 0;
-    relation->n_told = relation->n;
-    relation->wander_ppm = RELATION_WANDER_PPM;
+    int64_t error;
+
+    (void)outside(relation, next, edge->ticks, &error);
+    /* What jumped between them only the end itself tells. */
+    return jump_ns == relation->set_back_ns && error < edge->error_ns;
+}
+
+/* Leaves out the ends that those beside them tell better: times outside are told from the ends. */
+static int trim(struct relation *relation, uint64_t hz)
+{
+    struct relation_pair *pairs = relation->pairs;
+    unsigned first = 0, last = relation->n - 1;
+
+    while (last - first > 1 && first < TRIM_MAX &&
+           is_worse(relation, &pairs[first], &pairs[first + 1], pairs[first].jump_ns))
+        first++;
+    while (last - first > 1 && relation->n - 1 - last < TRIM_MAX &&
+           is_worse(relation, &pairs[last], &pairs[last - 1], pairs[last - 1].jump_ns))
+        last--;
+    if (last - first + 1 == relation->n)
+        return 0;
+    relation->n = last - first + 1;
+    memmove(pairs, pairs + first, relation->n * sizeof *pairs);
+    return find_rate(relation, hz);
+}
+
+/* What was left out must not say anything else than what is told: bounds are widened until it does not. */
+static void hold_to_all(struct relation *relation)
+{
+    struct relation_pair *pairs = relation->pairs;
+    unsigned at = 0; /* the last pair that is not behind */
+
+    for (unsigned i = 0; i < relation->n_told; i++) {
+        const struct relation_pair *pair = &relation->told[i];
+        int64_t error;
+        int64_t told = relation_convert(relation, pair->ticks, &error);
+        wide more = distance(told, pair->host_ns) - pair->error_ns - error;
+
+        while (at + 1 < relation->n && pairs[at + 1].ticks <= pair->ticks)
+            at++;
+        if (more <= 0)
+            continue;
+        if (pair->ticks < pairs[0].ticks || at + 1 == relation->n)
+            pairs[at].error_ns = narrow(pairs[at].error_ns + more);
+        else
+            pairs[at].jump_ns = narrow(pairs[at].jump_ns + more);
+    }
+}
+
+/* Makes the relation of the pairs that were told. */
+static int make(struct relation *relation, const char *name, struct fault *fault)
+{
+    uint64_t hz = relation->told_hz;
+
     choose(relation);
     relation->hz = hz;
     if (relation->n > 1) {
-        if (find_rate(relation, hz) < 0)
+        if (find_rate(relation, hz) < 0 || trim(relation, hz) < 0)
             return fault_plain(fault, -ENOMEM, name, "out of memory");
         relation->hz =
             (uint64_t)narrow((wide)relation->rate_ticks * SECOND / (wide)relation->rate_ns);
     } else {
         relation->rate_ns = SECOND;
         relation->rate_ticks = narrow(hz);
-        relation->rate_ppm = RELATION_DRIFT_PPM;
+        relation->rate_ppm = relation->wander_ppm ? RELATION_DRIFT_PPM : 0;
     }
     if (relation->hz == 0)
         return fault_plain(fault, -EINVAL, name,
                            relation->n > 1
                                ? "the clocks run apart at a rate that no clocks do"
                                : "holds a single pair, which tells no rate, and no other is known");
+    hold_to_all(relation);
     return 0;
 }
 
-static const char *get_number(const char *p, const char *end, int64_t *ret)
+int relation_make(struct relation *relation, const char *name, uint64_t hz, struct fault *fault)
 {
-    int64_t v = 0;
-    const char *start;
-
-    while (p < end && *p == ' ')
-        p++;
-    for (start = p; p < end && *p >= '0' && *p <= '9'; p++)
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *p - '0', &v) ||
-            v > NUMBER_MAX_VALUE)
-            return NULL;
-    *ret = v;
-    return p > start ? p : NULL;
-}
-
-static bool get_pair(const char *p, const char *end, struct relation_pair *ret)
-{
-    p = get_number(p, end, &ret->host_ns);
-    if (p)
-        p = get_number(p, end, &ret->ticks);
-    if (p)
-        p = get_number(p, end, &ret->error_ns);
-    return p == end;
-}
-
-static int add_pair(struct relation *relation, unsigned *capacity, const struct relation_pair *pair)
-{
-    if (!relation->pairs || relation->n == *capacity) {
-        unsigned more = MAX(*capacity * 2, 64u);
-        struct relation_pair *bigger = realloc(relation->pairs, more * sizeof *bigger);
-
-        if (!bigger)
-            return -ENOMEM;
-        relation->pairs = bigger;
-        *capacity = more;
-    }
-    relation->pairs[relation->n++] = *pair;
-    return 0;
-}
-
-/* PAIR tells ticks that there were before: at the host's time of the last pair with fewer, or later. Up to PAIR's
- * time they may mean any of both. */
-static void note_set_back(struct relation *relation, const struct relation_pair *pair)
-{
-    const struct relation_pair *before = relation->pairs;
-
-    for (unsigned i = relation->n; i-- > 0;) {
-        if (relation->pairs[i].ticks <= pair->ticks) {
-            before = &relation->pairs[i];
-            break;
-        }
-    }
-    relation->set_back_ns =
-        MAX(relation->set_back_ns, narrow((wide)pair->host_ns + pair->error_ns - before->host_ns));
-}
-
-int relation_parse(const char *text, size_t len, const char *name, uint64_t hz,
-                   struct relation *ret_relation, struct fault *fault)
-{
-    struct relation relation = {0};
-    const char *end = text + len;
-    int64_t last = 0; /* of the host's times */
-    unsigned capacity = 0;
-    uint32_t line = 0;
-    int r = 0;
-
-    while (text < end && r == 0) {
-        const char *stop = memchr(text, '\n', (size_t)(end - text));
-        struct relation_pair pair = {0};
-
-        line++;
-        if (!stop)
-            break; /* cut off while it was written */
-        if (*text == '#' || stop == text) {
-            text = stop + 1;
-            continue;
-        }
-        if (!get_pair(text, stop, &pair))
-            r = fault_line(fault, -EINVAL, name, line, "is not a pair of clocks: three numbers");
-        else if (relation.n > 0 && pair.host_ns <= last)
-            r = fault_line(fault, -EINVAL, name, line, "the host's clock steps back");
-        else if (relation.n == PAIRS_MAX)
-            r = fault_line(fault, -EFBIG, name, line, "more pairs than can be");
-        else if (relation.n > 0 && pair.ticks <= relation.pairs[relation.n - 1].ticks)
-            note_set_back(&relation, &pair);
-        else if (add_pair(&relation, &capacity, &pair) < 0)
-            r = fault_plain(fault, -ENOMEM, name, "out of memory");
-        last = pair.host_ns;
-        text = stop + 1;
-    }
-    if (r == 0)
-        r = finish(&relation, name, hz, fault);
-    if (r < 0) {
-        relation_done(&relation);
-        return r;
-    }
-    *ret_relation = relation;
-    return 0;
-}
-
-int relation_of_pairs(const struct relation_pair *pairs, unsigned n, const char *name, uint64_t hz,
-                      struct relation *ret_relation, struct fault *fault)
-{
-    struct relation relation = {.n = n, .pairs = calloc(n + 1, sizeof *pairs)};
-    int r = 0;
-
-    if (!relation.pairs)
+    if (relation->n_told == 0)
+        return fault_plain(fault, -EINVAL, name, "holds no pairs: nothing relates the clocks");
+    relation->pairs = malloc(relation->n_told * sizeof *relation->pairs);
+    if (!relation->pairs)
         return fault_plain(fault, -ENOMEM, name, "out of memory");
-    for (unsigned i = 0; i < n && r == 0; i++) {
-        relation.pairs[i] = pairs[i];
-        if (MAX(MAX(pairs[i].host_ns, pairs[i].ticks), pairs[i].error_ns) > NUMBER_MAX_VALUE ||
-            MIN(MIN(pairs[i].host_ns, pairs[i].ticks), pairs[i].error_ns) < 0)
-            r = fault_plain(fault, -EINVAL, name, "the clocks are out of range");
-        else if (i > 0 &&
-                 (pairs[i].ticks <= pairs[i - 1].ticks || pairs[i].host_ns <= pairs[i - 1].host_ns))
-            r = fault_plain(fault, -EINVAL, name, "the clocks step back");
-    }
-    if (r == 0)
-        r = finish(&relation, name, hz, fault);
-    if (r < 0)
-        relation_done(&relation);
-    else
-        *ret_relation = relation;
-    return r;
-}
-
-int relation_read(const char *path, uint64_t hz, struct relation *ret_relation, struct fault *fault)
-{
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    _cleanup_free_ char *text = NULL;
-    size_t len = 0;
-    struct stat st;
-    int r;
-
-    if (fd < 0)
-        return fault_plain(fault, -errno, path, "cannot open it: %s", strerror(errno));
-    if (fstat(fd, &st) < 0)
-        r = fault_plain(fault, -errno, path, "%s", strerror(errno));
-    else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > FILE_MAX)
-        r = fault_plain(fault, -EINVAL, path, "is not a file of pairs of clocks");
-    else
-        r = input_read_file(fd, (size_t)st.st_size, path, &text, &len, fault);
-    close(fd);
-    return r < 0 ? r : relation_parse(text, len, path, hz, ret_relation, fault);
+    relation->wander_ppm = RELATION_WANDER_PPM;
+    relation->told_hz = hz;
+    return make(relation, name, fault);
 }
 
 int relation_set_steady(struct relation *relation)
 {
     relation->wander_ppm = 0;
-    if (relation->n > 1)
-        return find_rate(relation, relation->told_hz);
-    relation->rate_ppm = 0;
+    return make(relation, NULL, NULL);
+}
+
+int relation_copy(const struct relation *relation, struct relation *ret_relation)
+{
+    struct relation copy = *relation;
+
+    copy.told = malloc(relation->n_told * sizeof *copy.told);
+    copy.pairs = malloc(relation->n_told * sizeof *copy.pairs);
+    if (!copy.told || !copy.pairs) {
+        relation_done(&copy);
+        return -ENOMEM;
+    }
+    memcpy(copy.told, relation->told, relation->n_told * sizeof *copy.told);
+    memcpy(copy.pairs, relation->pairs, relation->n * sizeof *copy.pairs);
+    *ret_relation = copy;
     return 0;
 }
 
 void relation_done(struct relation *relation)
 {
     free(relation->pairs);
+    free(relation->told);
     *relation = (struct relation){0};
 }
 

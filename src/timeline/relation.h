@@ -13,7 +13,8 @@
  * is assumed, and holds for clocks that are not being set. (Crystals wander by less than a millionth within
  * seconds; what adjusts a clock to network time is as slow, once it has settled.) So the bound at a time
  * between is that of the pairs, each weighed by how near it is, and the wander since the nearer one. A pair
- * that its neighbours tell better than it does itself is left out.
+ * that those around it, or beside it at an end, tell better than it does itself is left out; what it says that
+ * they do not widens their bounds.
  *
  * Where two pairs tell another rate than most do (two alone: than was told otherwise), by more than they can be
  * wrong, one of the clocks stood still or was set somewhere between them, nobody knows where: the bound
@@ -40,9 +41,10 @@ struct relation_pair {
 };
 
 struct relation {
-    struct relation_pair *pairs; /* ascending in both; malloc */
+    struct relation_pair *told; /* all that there are, ascending in both; malloc */
+    unsigned n_told;
+    struct relation_pair *pairs; /* those that count: without what others tell better */
     unsigned n;
-    unsigned n_told;  /* of them, before those were left out that others tell better */
     uint64_t hz;      /* ticks a second, by the pairs; else as was told */
     uint64_t told_hz; /* 0: it was not */
     /* The usual rate: so many ns, wrong by so many at most, in so many ticks; beyond that it wanders. */
@@ -78,6 +80,8 @@ int relation_of_pairs(const struct relation_pair *pairs, unsigned n, const char 
 /* The two clocks run at one rate, whatever adjusts it, until one of them is set: so do the host's CLOCK_REALTIME
  * and CLOCK_MONOTONIC. -ENOMEM. */
 int relation_set_steady(struct relation *relation);
+/* One of its own. -ENOMEM. */
+int relation_copy(const struct relation *relation, struct relation *ret_relation);
 void relation_done(struct relation *relation);
 
 /* The piece that TICKS are in; any ticks are in one. */

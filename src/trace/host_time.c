@@ -47,9 +47,9 @@ static int convert_pairs(const struct trace_part *part, struct relation *relatio
     struct relation of_ns;
     int r;
 
-    for (unsigned i = 0; i < relation->n; i++)
-        relation->pairs[i].ticks = ctf_time_of(part->origin, relation->pairs[i].ticks);
-    r = relation_of_pairs(relation->pairs, relation->n, part->path, NANOSECONDS, &of_ns, fault);
+    for (unsigned i = 0; i < relation->n_told; i++)
+        relation->told[i].ticks = ctf_time_of(part->origin, relation->told[i].ticks);
+    r = relation_of_pairs(relation->told, relation->n_told, part->path, NANOSECONDS, &of_ns, fault);
     if (r < 0)
         return r;
     relation_done(relation);

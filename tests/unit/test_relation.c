@@ -298,7 +298,7 @@ static void told_times_are_the_exact_ones(void **state)
 
     for (unsigned run = 0; run < 200; run++) {
         double ratio = ratios[run % ARRAY_SIZE(ratios)] * (1 + (next_random() - 0.5) / 1000);
-        struct relation_pair pairs[40];
+        struct relation_pair pairs[40] = {0};
         unsigned n = 1 + (unsigned)(next_random() * 40);
         struct relation_piece piece = {0};
         int64_t ticks = (int64_t)(next_random() * 1e15), last = INT64_MIN;
@@ -455,6 +455,58 @@ static void small_jumps_are_seen_by_a_long_rate(void **state)
     relation_done(&relation);
 }
 
+static void slow_ends_are_told_by_those_beside_them(void **state)
+{
+    struct relation_pair pairs[20];
+    struct relation relation;
+    int64_t error;
+
+    for (unsigned i = 0; i < 20; i++)
+        pairs[i] = (struct relation_pair){
+            .host_ns = 7000000000 + (int64_t)i * 500000000,
+            .ticks = (int64_t)i * 500010000,
+            .error_ns = i < 2 || i == 19 ? 900000 : 50000,
+        };
+    pairs[0].host_ns += 800000;
+    pairs[19].host_ns -= 800000;
+    assert_int_equal(relation_of_pairs(pairs, 20, "p", 1000000000, &relation, NULL), 0);
+    assert_int_equal(relation.n, 17);
+    assert_true(llabs(relation_convert(&relation, pairs[0].ticks, &error) - 7000000000) <= error);
+    assert_true(error < 110000);
+    assert_true(llabs(relation_convert(&relation, pairs[19].ticks, &error) - 16500000000) <= error);
+    assert_true(error < 90000);
+    relation_done(&relation);
+}
+
+/* Of a run of slow exchanges between fast ones none counts; where the clock did jump among them, it is seen. */
+static void runs_of_slow_pairs_are_left_out(void **state)
+{
+    for (unsigned jumps = 0; jumps < 2; jumps++) {
+        struct relation_pair pairs[13];
+        struct relation relation;
+
+        for (unsigned i = 0; i < 13; i++)
+            pairs[i] = (struct relation_pair){
+                .host_ns = 7000000000 + (int64_t)i * 500000000 + (jumps && i > 5 ? 900000 : 0),
+                .ticks = 1000 + (int64_t)i * 500000000,
+                .error_ns = i % 12 ? 250000 + i * 7919 % 200000 : 80000,
+            };
+        assert_int_equal(relation_of_pairs(pairs, 13, "p", 1000000000, &relation, NULL), 0);
+        if (!jumps)
+            assert_int_equal(relation.n, 2);
+        for (int64_t ns = 0; ns < 6000000000; ns += 33333333) {
+            int64_t error;
+            int64_t told = relation_convert(&relation, 1000 + ns, &error);
+            int64_t truth = 7000000000 + ns + (jumps && ns > 2750000000 ? 900000 : 0);
+
+            assert_true(llabs(told - truth) <= error);
+            if (!jumps)
+                assert_true(error < 145000);
+        }
+        relation_done(&relation);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +518,8 @@ int main(void)
         cmocka_unit_test(far_times_do_not_overflow),
         cmocka_unit_test(told_times_are_the_exact_ones),
         cmocka_unit_test(clocks_of_one_rate_have_the_bounds_of_their_pairs),
+        cmocka_unit_test(slow_ends_are_told_by_those_beside_them),
+        cmocka_unit_test(runs_of_slow_pairs_are_left_out),
         cmocka_unit_test(small_jumps_are_seen_by_a_long_rate),
         cmocka_unit_test(ticks_that_come_twice_may_be_either),
         cmocka_unit_test(a_clock_that_stood_still_has_a_wide_bound_there),
