@@ -72,14 +72,14 @@ static const struct {
     {"irq", "irq_handler_entry", LAYER_GUEST, 1},
     {"irq", "irq_handler_exit", LAYER_GUEST, 1},
     {"power", "cpu_frequency", LAYER_GUEST, 1},
-    {NULL, "plain \xfe\"", LAYER_GUEST, 300},
+    {NULL, "plain \xfe\"", LAYER_GUEST, 30},
     {NULL, "virtio_blk_handle_write", LAYER_VMM, 1},
     {NULL, "virtio_blk_rw_complete", LAYER_VMM, 1},
     {NULL, "job_begin", LAYER_VMM, 1},
     {NULL, "job_end", LAYER_VMM, 1},
     {NULL, "vmentry", LAYER_HYPERVISOR, 1},
     {NULL, "vmexit", LAYER_HYPERVISOR, 1},
-    {NULL, "note", LAYER_PROGRAM, 20},
+    {NULL, "note", LAYER_PROGRAM, 5},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -241,7 +241,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct export *export;
     size_t n;
 
-    if (size > 20000)
+    if (size > 4000)
         return 0;
     make_classes(&catalogue, classes);
     if (export_perfetto_open(&options, &export, NULL) < 0)

@@ -275,7 +275,8 @@ static void make_name(struct marks *marks, const struct plan *plan, const struct
     }
     if (name->error)
         return;
-    mark->name = name->start;
+    /* An empty one may have no memory. */
+    mark->name = name->start ? name->start : "";
     mark->name_len = text_len(name);
 }
 
