@@ -438,6 +438,21 @@ static int put_xen(struct folder *folder, const struct merge_source *source,
     return 0;
 }
 
+/* The moments of a recording tell when it was by its own host's clock, which another timeline is not. */
+static void put_moments(const struct merge *merge, const struct merge_source *source,
+                        struct manifest_source *out)
+{
+    struct manifest_moment *moments[] = {&out->began, &out->ended};
+
+    if (merge->domains[source->domain].is_host &&
+        source->domain == merge->sources[merge->reference].domain)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(moments); i++) {
+        moments[i]->monotonic_ns = 0;
+        moments[i]->error_ns = 0;
+    }
+}
+
 static int put_source(struct folder *folder, const struct merge_source *source,
                       const struct manifest_host *host, struct manifest_source *out)
 {
@@ -453,6 +468,7 @@ static int put_source(struct folder *folder, const struct merge_source *source,
     out->name = source->name;
     out->layer = layer_name(source->layer);
     out->host = host;
+    put_moments(folder->merge, source, out);
     if (mkdir(to, 0777) < 0)
         return fault_plain(&folder->fault, -errno, to, "cannot make the folder: %s",
                            strerror(errno));

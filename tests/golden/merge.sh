@@ -340,3 +340,9 @@ grep -q 'error not known: there is one event' told
 # ---- What a folder says of its clocks goes along as it is ----
 
 cmp real/guest/guest-guest/clock-pairs moments/guest/clock-pairs
+# But not what its host's clock showed, where that is not the timeline.
+grep -q monotonic_ns moments/trace.json
+tells '^guest  by ' --events qemu=real/trace-events real/qemu.log real/guest -r qemu -o other \
+    -s 'guest:print~bell < qemu:virtio_console_flush_buf'
+grep -q realtime_ns other/trace.json
+! grep -q monotonic_ns other/trace.json || fail 'the moments are of another clock'
