@@ -27,11 +27,13 @@
 #define PING_EVERY (50 * MS)
 #define PING_LOST (2 * SECOND)
 /* Of the exchanges in so much time the fastest is kept. */
-#define PAIR_EVERY (SECOND / 2)
-/* While that is slower than this, they follow closely, up to a number: on a busy machine few are fast. */
-#define PAIR_GOOD 80000 /* ns that it may be wrong by */
-#define PING_SOON (4 * MS)
-#define PINGS_SOON 32
+#define PAIR_EVERY SECOND
+/* They go on, at such distances, until one is this fast, up to a number: on a busy machine few are, and each
+ * takes a guest under emulation most of a millisecond. */
+#define PAIR_GOOD 90000 /* ns that it may be wrong by */
+#define PING_SOON (20 * MS)
+#define PINGS_MOST 8
+#define PINGS_MOST_AT_REST 48 /* before and behind */
 
 #define FILES_MAX 65536
 #define DAMAGES_MAX 16u
@@ -191,7 +193,7 @@ static void keep_fastest(struct guest_session *session, const struct guest_pair 
         flush_pair(session);
     if (!session->has_best) {
         session->best_since = now;
-        session->pings_soon = PINGS_SOON;
+        session->pings = 0;
         session->best = *pair;
         session->has_best = true;
     } else if (pair->error_ns < session->best.error_ns) {
@@ -205,6 +207,7 @@ static int on_pong(struct guest_session *session, const struct link_frame *frame
 {
     struct link_pong pong;
     int r = link_get_pong(frame, &pong);
+    bool good;
 
     if (r < 0)
         return r;
@@ -223,12 +226,16 @@ static int on_pong(struct guest_session *session, const struct link_frame *frame
 
         keep_fastest(session, &pair, now);
     }
-    if (session->has_best && session->best.error_ns > PAIR_GOOD && session->pings_soon > 0) {
-        session->pings_soon--;
-        session->ping_next = MIN(session->ping_next, now + PING_SOON);
-        session->pings_left = MAX(session->pings_left, 2u * (session->pings_left > 0));
-    }
-    if (session->pings_left > 0 && --session->pings_left > 0)
+    session->pings++;
+    good = !session->has_best || session->best.error_ns <= PAIR_GOOD;
+    session->ping_next =
+        good || session->pings >= PINGS_MOST ? session->best_since + PAIR_EVERY : now + PING_SOON;
+    if (session->pings_left == 0)
+        return 0;
+    session->pings_left--;
+    if (session->pings_left == 0 && !good && session->pings < PINGS_MOST_AT_REST)
+        session->pings_left = 1;
+    if (session->pings_left > 0)
         ping(session, now);
     return 0;
 }

@@ -126,7 +126,7 @@ struct guest_session {
     /* Pings: one under way at a time. */
     uint64_t token, ping_sent, ping_next;
     unsigned pings_left; /* of the state */
-    unsigned pings_soon; /* that may follow closely before the next pair is kept */
+    unsigned pings;      /* that came back since a pair was kept */
     struct guest_pair best;
     uint64_t best_since;
 

@@ -403,23 +403,48 @@ static void a_session_from_hello_to_bye(void **state)
     play_end(p);
 }
 
+/* Every seventh exchange is fast: they are made until one of them is, and no more for that second. */
 static void clocks_are_related_by_the_fastest_exchange(void **state)
 {
     struct played *p = running();
+    unsigned pings = 0;
 
     p->n_pairs = 0;
-    for (unsigned i = 0; i < 40; i++) {
-        p->now += 50 * MS;
-        if (heard(p) == LINK_PING)
-            assert_int_equal(say_pong(p, i % 7 ? 300000 : 20000, i % 7 ? 900000 : 30000), 0);
+    for (unsigned i = 0; i < 500; i++) {
+        p->now += 10 * MS;
+        if (heard(p) == LINK_PING) {
+            bool fast = ++pings % 7 == 0;
+
+            assert_int_equal(say_pong(p, fast ? 20000 : 300000, fast ? 30000 : 900000), 0);
+        }
         if (p->n_pairs == 0 || p->pair.error_ns > 25001)
             continue;
         /* What the guest's clock showed at that host time is known here. */
         assert_in_range(p->pair.guest - p->guest_skew, p->pair.host_ns - p->pair.error_ns,
                         p->pair.host_ns + p->pair.error_ns);
     }
-    assert_in_range(p->n_pairs, 3, 6);
+    assert_in_range(p->n_pairs, 4, 6);
     assert_int_equal(p->pair.error_ns, 25000);
+    assert_in_range(pings, 29, 42);
+    play_end(p);
+}
+
+/* Where none is fast, the number of them is bounded. */
+static void slow_exchanges_are_not_made_without_end(void **state)
+{
+    struct played *p = running();
+    unsigned pings = 0;
+
+    p->n_pairs = 0;
+    for (unsigned i = 0; i < 5000; i++) {
+        p->now += MS;
+        if (heard(p) != LINK_PING)
+            continue;
+        pings++;
+        assert_int_equal(say_pong(p, 300000, 900000), 0);
+    }
+    assert_in_range(pings, 30, 50);
+    assert_in_range(p->n_pairs, 4, 6);
     play_end(p);
 }
 
@@ -952,6 +977,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_from_hello_to_bye),
         cmocka_unit_test(clocks_are_related_by_the_fastest_exchange),
+        cmocka_unit_test(slow_exchanges_are_not_made_without_end),
         cmocka_unit_test(hello_is_said_again_and_only_the_last_counts),
         cmocka_unit_test(what_is_lost_with_a_connection_shows),
         cmocka_unit_test(an_agent_that_forgot_is_set_up_anew),
