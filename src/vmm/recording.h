@@ -57,14 +57,12 @@ struct vmm_recording {
     struct vmm_settings settings;
     struct arena arena;
     char *path; /* of the folder, absolute */
-    int folder;
-    bool made; /* … by us */
     struct vmm_runtime runtime;
-    struct vmm_log log;       /* where the backend is that */
-    struct vmm_clock clock;   /* the same */
-    bool takes_rings;         /* the backend is libstrata's: … */
-    struct programs programs; /* … these; there are others where QEMU starts what links it, too */
-    char *variable;           /* … and what its environment has to say */
+    struct vmm_log log;     /* where the backend is that */
+    struct vmm_clock clock; /* the same */
+    struct programs
+        programs; /* where it is libstrata's: its rings, and of what QEMU starts that links it, too; … */
+    char *variable; /* … and what its environment has to say */
     struct vmm_monitor monitor;
     struct vmm_changes changes; /* where it ran already */
     struct child child;
@@ -73,16 +71,19 @@ struct vmm_recording {
     const char *control; /* the name of the socket for others */
     const char *accelerator;
     struct manifest_moment began, ended;
-    int spare;
-    int claim; /* of vmm_running_claim() */
-    bool has_declarations;
-    bool stopping;        /* QEMU is to be ended when the guests have sent the rest, … */
-    uint64_t stop_by;     /* … or then */
+    uint64_t stop_by;     /* while it is stopping: when QEMU is ended whatever is missing */
     uint64_t simple_size; /* of trace.simple, at the end */
-    uint64_t simple_next; /* when it is looked at again, … */
-    bool simple_is_full;  /* … unless it has had its max_size */
+    uint64_t simple_next; /* when it is looked at again, unless it is full */
     const char *problems[VMM_PROBLEMS_MAX];
     unsigned n_problems;
+    int folder;
+    int spare;
+    int claim;        /* of vmm_running_claim() */
+    bool made;        /* the folder, by us */
+    bool takes_rings; /* the backend is libstrata's */
+    bool has_declarations;
+    bool stopping;       /* QEMU is to be ended when the guests have sent the rest */
+    bool simple_is_full; /* trace.simple has had its max_size */
 };
 
 /* Makes the folder and starts QEMU. -errno with FAULT: nothing is left of it. */

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/* How the recording of a virtual machine begins: its folder, what takes QEMU's events, QEMU itself, the kernels. */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/input.h"
+#include "capture/host.h"
+#include "capture/spare.h"
+#include "vmm/attach.h"
+#include "vmm/running.h"
+#include "vmm/sources.h"
+
+#define SECOND UINT64_C(1000000000)
+/* So long QEMU's start waits for the host's kernel. */
+#define HOST_PATIENCE (3 * SECOND)
+
+static int take_folder(struct vmm_recording *recording, struct fault *fault)
+{
+    const char *path = recording->settings.folder;
+    const struct dirent *entry;
+    bool empty = true;
+    DIR *dir;
+    int copy;
+
+    if (mkdir(path, 0777) == 0)
+        recording->made = true;
+    else if (errno != EEXIST)
+        return fault_plain(fault, -errno, path, "cannot be made: %s", strerror(errno));
+    recording->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    copy = recording->folder < 0 ? -1 : openat(recording->folder, ".", O_RDONLY | O_CLOEXEC);
+    dir = copy < 0 ? NULL : fdopendir(copy);
+    if (!dir)
+        return fault_plain(fault, -errno, path, "cannot be opened: %s", strerror(errno));
+    while (empty && (entry = readdir(dir)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(dir);
+    if (!empty)
+        return fault_plain(fault, -EEXIST, path,
+                           "there is something in this folder already: name another, or a new one");
+    recording->path = realpath(path, NULL);
+    return recording->path ? 0 : fault_plain(fault, -errno, path, "%s", strerror(errno));
+}
+
+/* PATH/NAME in the recording's arena. */
+static const char *inside(struct vmm_recording *recording, const char *name)
+{
+    size_t size = strlen(recording->path) + strlen(name) + 2;
+    char *path = arena_alloc(&recording->arena, size);
+
+    if (path)
+        snprintf(path, size, "%s/%s", recording->path, name);
+    return path;
+}
+
+/* So that the trace is read by these wherever it is taken. */
+static int copy_declarations(struct vmm_recording *recording, struct fault *fault)
+{
+    const char *from = recording->settings.probe->declarations;
+    const char *to = inside(recording, VMM_DECLARATIONS);
+    struct input in;
+    int r, fd;
+
+    /* The native trace tells what its events are. */
+    if (!from || recording->settings.probe->backend == VMM_BACKEND_RING)
+        return 0;
+    if (!to)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    r = input_open(&in, from, INPUT_BUFFER_SIZE, fault);
+    if (r < 0)
+        return r;
+    fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        r = fault_plain(fault, -errno, to, "cannot be made: %s", strerror(errno));
+    while (r >= 0) {
+        ssize_t n;
+
+        r = input_refill(&in, fault);
+        if (r <= 0)
+            break;
+        n = write(fd, input_at(&in), input_buffered(&in));
+        if (n > 0)
+            input_skip(&in, (size_t)n);
+        else
+            r = fault_plain(fault, n < 0 ? -errno : -ENOSPC, to, "cannot be written: %s",
+                            strerror(n < 0 ? errno : ENOSPC));
+    }
+    if (fd >= 0)
+        close(fd);
+    input_done(&in);
+    recording->has_declarations = r >= 0;
+    return r;
+}
+
+/* The file that the user wants QEMU's log in, as QEMU opens it; "%d" is QEMU's number, which is not known yet.
+ * -1: standard error, where it is for what is no event. */
+static int open_copy(const struct vmm_running *running, const struct vmm_arguments *arguments,
+                     bool *ret_rest, int *ret_fd, struct fault *fault)
+{
+    *ret_rest = !arguments->log;
+    *ret_fd = -1;
+    if (running) {
+        *ret_fd = vmm_attach_log(running);
+        return 0;
+    }
+    if (!arguments->log) {
+        *ret_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+        return 0;
+    }
+    if (strchr(arguments->log, '%'))
+        return fault_plain(fault, -EINVAL, arguments->log,
+                           "a log by the number of the process cannot be had while it is recorded: "
+                           "give -D another name");
+    *ret_fd = open(arguments->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return *ret_fd < 0 ? fault_plain(fault, -errno, arguments->log, "cannot be written: %s",
+                                     strerror(errno))
+                       : 0;
+}
+
+/* The rings of a QEMU that links libstrata: it is told by its environment where to have them. */
+static int open_rings(struct vmm_recording *recording, struct fault *fault)
+{
+    _cleanup_free_ char *value = NULL;
+    size_t size;
+    int r = programs_open(recording->path, &recording->programs, fault);
+
+    if (r < 0)
+        return r;
+    recording->takes_rings = true;
+    value = programs_environment(&recording->programs, recording->settings.trace,
+                                 recording->settings.events, recording->settings.n_events);
+    size = (value ? strlen(value) : 0) + sizeof "STRATA_TRACE=";
+    recording->variable = arena_alloc(&recording->arena, size);
+    if (!value || !recording->variable)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    snprintf(recording->variable, size, "STRATA_TRACE=%s", value);
+    return 0;
+}
+
+/* So that there is something to be opened when nothing comes. */
+static int make_empty(struct vmm_recording *recording, struct fault *fault)
+{
+    int fd = openat(recording->folder, VMM_LOG, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+    if (fd < 0)
+        return fault_plain(fault, -errno, recording->path, "cannot make a file in it: %s",
+                           strerror(errno));
+    close(fd);
+    return 0;
+}
+
+/* What takes the events, and where QEMU is to put them. */
+static int open_sink(struct vmm_recording *recording, const struct vmm_arguments *arguments,
+                     struct vmm_additions *additions, struct fault *fault)
+{
+    enum vmm_backend backend = recording->settings.probe->backend;
+    char fifo[VMM_RUNTIME_NAME_MAX];
+    const char *path, *pairs;
+    bool rest;
+    int copy;
+    int r;
+
+    /* One that has several backends would write all to standard error besides. */
+    if (backend != VMM_BACKEND_LOG && recording->settings.probe->logs && !arguments->log &&
+        !arguments->logs && !recording->settings.running)
+        additions->log = "/dev/null";
+    if (backend == VMM_BACKEND_SIMPLE) {
+        additions->simple = inside(recording, VMM_SIMPLE);
+        return additions->simple ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    }
+    if (backend == VMM_BACKEND_RING && recording->settings.running)
+        return fault_plain(fault, -EBUSY, NULL,
+                           "this QEMU links libstrata, and writes its trace by itself: 'strata ctl "
+                           "%ld' switches its events, and tells where they go",
+                           (long)recording->settings.running->pid);
+    if (backend == VMM_BACKEND_RING) {
+        r = open_rings(recording, fault);
+        if (r < 0)
+            return r;
+    }
+    if (backend != VMM_BACKEND_LOG)
+        return make_empty(recording, fault);
+    path = inside(recording, VMM_LOG);
+    pairs = inside(recording, VMM_PAIRS);
+    vmm_runtime_name(&recording->runtime, "log", fifo);
+    additions->log = arena_strdup(&recording->arena, fifo);
+    if (!path || !pairs || !additions->log)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    r = open_copy(recording->settings.running, arguments, &rest, &copy, fault);
+    if (r >= 0)
+        r = vmm_log_open(fifo, path, recording->settings.max_size, copy, rest, &recording->log,
+                         fault);
+    if (r >= 0 && recording->settings.running && !recording->settings.running->has_times)
+        r = vmm_log_stamp(&recording->log, fault);
+    if (r >= 0)
+        r = vmm_clock_open(pairs, recording->log.stamps ? VMM_LOG_STAMP_ERROR : 0,
+                           &recording->clock, fault);
+    return r;
+}
+
+/* The socket of the port that the command itself has for the agent: there can be no other one of that name.
+ * *RET is left alone where there is none. */
+static int find_port(struct vmm_recording *recording, const char **ret, struct fault *fault)
+{
+    struct vmm_running running = {.argv = recording->settings.command,
+                                  .n = recording->settings.n_command};
+    int r = vmm_running_parse(&running);
+
+    if (r >= 0 && running.port) {
+        *ret = arena_strdup(&recording->arena, running.port);
+        r = *ret ? 0 : -ENOMEM;
+    }
+    vmm_running_done(&running);
+    return r < 0 ? fault_plain(fault, r, NULL, "out of memory") : 0;
+}
+
+static const char *name_in_runtime(struct vmm_recording *recording, const char *name)
+{
+    char buf[VMM_RUNTIME_NAME_MAX];
+
+    return arena_strdup(&recording->arena, vmm_runtime_name(&recording->runtime, name, buf));
+}
+
+/* The kernels that are taken; the guest's by the socket PORT. */
+static int join_kernels(struct vmm_recording *recording, const char *port, struct fault *fault)
+{
+    const struct vmm_settings *settings = &recording->settings;
+    struct guest_plan plans[2] = {{0}};
+    /* Of a QEMU that is not there yet: ours, whose children are followed. */
+    pid_t only = !settings->host_threads ? 0
+                 : settings->running     ? settings->running->pid
+                                         : getpid();
+    unsigned n = 0;
+    int r = 0;
+
+    if (settings->guest && port) {
+        plans[n].name = "guest";
+        plans[n].wishes = settings->guest;
+        r = guest_place_parse(PLACE_PORT, port, &plans[n].place, fault);
+        plans[n].place.text = port;
+        n++;
+    }
+    if (r >= 0 && settings->host) {
+        struct fault why = {0};
+
+        plans[n].name = "host";
+        plans[n].is_host = true;
+        plans[n].wishes = settings->host;
+        plans[n].place.kind = PLACE_FD;
+        /* The rest is worth having without it. */
+        if (host_agent_start(settings->agent, only, &recording->agent, &plans[n].place.fd, &why) <
+            0)
+            vmm_recording_problem(recording, "the host's kernel is not recorded: %s", why.what);
+        else
+            n++;
+    }
+    if (r >= 0 && n > 0)
+        r = guests_join(recording->folder, recording->path,
+                        settings->guest ? settings->guest : settings->host, settings->max_size,
+                        plans, n, &recording->guests, fault);
+    /* So that what QEMU does first is in it. */
+    if (r >= 0 && recording->agent.pid)
+        r = guests_await(&recording->guests, "host", HOST_PATIENCE, fault);
+    return r;
+}
+
+/* QEMU, and the connection to its monitor; the kernels when nothing but running it is left to be done. */
+static int start(struct vmm_recording *recording, const struct vmm_arguments *arguments,
+                 struct vmm_additions *additions, const char *port, struct fault *fault)
+{
+    struct child_how how = {
+        .in = -1,
+        .out = -1,
+        .err = -1,
+        .mask = recording->settings.mask,
+        /* As if its user had said so: it shuts down in order, so that its disks are as they should be. */
+        .end_signal = SIGTERM,
+    };
+    int sockets[2];
+    char **argv;
+    unsigned n;
+    int r;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+        return fault_plain(fault, -errno, NULL, "cannot make a socket: %s", strerror(errno));
+    additions->monitor = sockets[1];
+    r = vmm_arguments_build(arguments, additions, &recording->arena, &argv, &n, fault);
+    if (r >= 0)
+        r = join_kernels(recording, port, fault);
+    if (r >= 0) {
+        how.program = recording->settings.program;
+        how.argv = (const char *const *)argv;
+        how.variable = recording->variable;
+        how.keep = &sockets[1];
+        how.n_keep = 1;
+        r = child_start(&how, &recording->child, fault);
+        recording->programs.main_pid = (uint32_t)recording->child.pid;
+        /* Nobody else can have it: it has just come. */
+        if (r >= 0)
+            (void)vmm_running_claim(recording->child.pid, &recording->claim, NULL);
+    }
+    close(sockets[1]);
+    if (r < 0)
+        close(sockets[0]);
+    else
+        r = vmm_monitor_open(sockets[0], recording->child.pid, &recording->monitor, fault);
+    return r;
+}
+
+/* The same of one that runs. */
+static int attach(struct vmm_recording *recording, const struct vmm_additions *additions,
+                  const char *port, struct fault *fault)
+{
+    pid_t pid = recording->settings.running->pid;
+    int r = vmm_running_claim(pid, &recording->claim, fault);
+
+    if (r < 0)
+        return r;
+    r = child_adopt(pid, &recording->child);
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "process %ld cannot be watched; has it ended?",
+                           (long)pid);
+    r = vmm_attach_give(recording, fault);
+    if (r >= 0)
+        r = vmm_attach(recording, &port, additions->port != NULL, fault);
+    if (r >= 0)
+        r = join_kernels(recording, port, fault);
+    /* Last: from then on the log is to be taken in time. */
+    if (r >= 0)
+        r = vmm_attach_events(recording, recording->log.fifo >= 0 ? additions->log : NULL,
+                              additions->simple, fault);
+    return r;
+}
+
+static int begin(struct vmm_recording *recording, struct fault *fault)
+{
+    const struct vmm_settings *settings = &recording->settings;
+    struct vmm_additions additions = {
+        .events = settings->events, .n_events = settings->n_events, .monitor = -1};
+    struct vmm_arguments arguments;
+    const char *port = NULL;
+    int r = take_folder(recording, fault);
+
+    if (r < 0)
+        return r;
+    vmm_arguments_read(settings->command, settings->n_command, &arguments);
+    if (mkdirat(recording->folder, VMM_FOLDER, 0777) < 0)
+        return fault_plain(fault, -errno, recording->path, "cannot make a folder in it: %s",
+                           strerror(errno));
+    r = vmm_runtime_open(settings->runtime, &recording->runtime, fault);
+    if (r >= 0)
+        r = copy_declarations(recording, fault);
+    if (r >= 0)
+        r = open_sink(recording, &arguments, &additions, fault);
+    if (r < 0)
+        return r;
+    recording->control = settings->running ? arena_strdup(&recording->arena, settings->qmp)
+                                           : name_in_runtime(recording, "qmp");
+    additions.control = recording->control;
+    additions.config = name_in_runtime(recording, "config");
+    if (settings->running)
+        port = settings->running->port;
+    else if (settings->guest)
+        r = find_port(recording, &port, fault);
+    if (r < 0)
+        return r;
+    if (settings->guest && !port)
+        port = additions.port = name_in_runtime(recording, "agent");
+    if (!additions.control || !additions.config || (settings->guest && !port))
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    recording->began = host_moment();
+    /* Before QEMU runs: a trace whose recorder is killed at once opens, too. */
+    r = vmm_sources_write(recording, false, fault);
+    if (r < 0)
+        return r;
+    spare_keep(recording->path, &recording->spare);
+    if (settings->running)
+        return attach(recording, &additions, port, fault);
+    return start(recording, &arguments, &additions, port, fault);
+}
+
+/* What there is of a recording that has not begun. */
+static void remove_folder(struct vmm_recording *recording)
+{
+    static const char *const files[] = {VMM_LOG, VMM_PAIRS, VMM_DECLARATIONS, MANIFEST_NAME};
+
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+        (void)unlinkat(recording->folder, files[i], 0);
+    (void)unlinkat(recording->folder, VMM_FOLDER, AT_REMOVEDIR);
+    if (recording->made)
+        (void)rmdir(recording->path);
+}
+
+int vmm_recording_begin(const struct vmm_settings *settings, struct vmm_recording *ret,
+                        struct fault *fault)
+{
+    struct vmm_recording recording = {
+        .settings = *settings,
+        .folder = -1,
+        .runtime = {.lock = -1},
+        .log = {.fifo = -1, .file = -1, .copy = -1},
+        .clock = {.file = -1},
+        .child = {.end = -1},
+        .agent = {.said = -1},
+        .spare = -1,
+        .claim = -1,
+    };
+    int r = begin(&recording, fault);
+
+    if (r < 0) {
+        if (settings->running && recording.child.pid)
+            vmm_detach(&recording);
+        child_done(&recording.child);
+        if (recording.path && r != -EEXIST)
+            remove_folder(&recording);
+        vmm_recording_done(&recording);
+        return r;
+    }
+    *ret = recording;
+    return 0;
+}
