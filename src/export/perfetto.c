@@ -19,7 +19,8 @@
  * A loss is a slice called "lost" from when it began, with how many as "lost" and why as "cause".
  *
  * A packet of an event is put together in place, for its size is bounded before by its class and by the length
- * of its text. */
+ * of its text. Of an event that could be larger than 256 MiB, text and arrays are left out, and "strata.cut" says
+ * so. */
 
 #include <limits.h>
 #include <string.h>
@@ -483,6 +484,8 @@ static char *put_beside(const struct perfetto *perfetto, char *p, const struct m
     }
     if (item->error_ns)
         p = put_own(perfetto, p, OWN_ERROR_NS, ANNOTATION_UINT, item->error_ns);
+    if (unlikely(beside->cut != 0))
+        p = put_own(perfetto, p, OWN_CUT, ANNOTATION_STRING_IID, beside->cut);
     return p;
 }
 
@@ -580,6 +583,15 @@ static void put_counter(struct perfetto *perfetto, const struct mark *mark)
     perfetto->out->next = p;
 }
 
+/* For an event that no packet could hold: in a damaged or hostile capture, fields may be the same memory again and
+ * again. */
+static _cold_ void leave_out_texts(const struct event_class *class, struct value *values)
+{
+    for (unsigned i = 0; i < class->n_fields; i++)
+        if (!is_scalar(&class->fields[i]))
+            values[i] = (struct value){.s = ""};
+}
+
 static void perfetto_mark(struct marks *marks, const struct mark *mark)
 {
     struct perfetto *perfetto = perfetto_of(marks);
@@ -603,6 +615,11 @@ static void perfetto_mark(struct marks *marks, const struct mark *mark)
     }
     look_up(perfetto, mark, &beside);
     size = bound(mark, plan, values);
+    if (unlikely(size > WIRE_LENGTH_MAX)) {
+        leave_out_texts(mark->item->class, values);
+        beside.cut = number_of_text(perfetto, PERFETTO_STRINGS, "its text is too long");
+        size = bound(mark, plan, values);
+    }
     if (unlikely(plan && plan->named)) {
         name_values(perfetto, plan, mark->item->class, values);
         size += text_len(&perfetto->named);

@@ -89,9 +89,9 @@ static inline char *wire_fixed64(char *p, unsigned number, uint64_t v)
     return p + 8;
 }
 
-/* What is packed by the library has to be short: here, a length with a place of its own. */
+/* Bytes of a length that has its place before it is known, and what it may be at most. */
 #define WIRE_LENGTH_SIZE 4
-#define WIRE_LENGTH_MAX ((size_t)1 << 28)
+#define WIRE_LENGTH_MAX (((size_t)1 << 28) - 1)
 
 /* The tag of a message of unknown length, and place for that. */
 static inline char *wire_open(char *p, unsigned number)

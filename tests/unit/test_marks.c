@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "event/value.h"
 #include "export/marks.h"
 #include "export/perfetto.pb-c.h"
 #include "export/perfetto_wire.h"
@@ -383,6 +384,50 @@ static void test_depth(void **state)
     assert_int_equal(begins, OPEN_MAX + LANES_MAX);
 }
 
+/* An event whose fields are the same memory again and again is not written as it is, but as far as it goes. */
+static void test_too_long_for_a_packet(void **state)
+{
+    static struct field same[FIELDS_MAX];
+    struct world *w = *state;
+    struct text out = TEXT_IN_MEMORY;
+    struct item item = {.time = 1, .cpu = 0, .pid = PID_UNKNOWN, .vcpu = VCPU_UNKNOWN};
+    const struct event_class *class;
+    Perfetto__Protos__Trace *trace;
+    struct export *export;
+    unsigned n_events = 0;
+
+    for (unsigned i = 0; i < FIELDS_MAX; i++)
+        same[i] = (struct field){.name = "raw",
+                                 .c_type = "u8[]",
+                                 .type = i ? FIELD_BYTES : FIELD_UINT,
+                                 .storage = i ? STORE_REST : STORE_SCALAR,
+                                 .size = 1};
+    class = add(w, w->guest, "x", "long", same, FIELDS_MAX);
+    item.origin = w->guest;
+    item.class = class;
+    item.size = 300000;
+    item.payload = calloc(1, item.size);
+    w->options.out = &out;
+    assert_int_equal(export_perfetto_open(&w->options, &export, &w->fault), 0);
+    assert_int_equal(export_put(export, &item, 1), 0);
+    assert_int_equal(export_finish(export), 0);
+    export_free(export);
+    assert_in_range(text_len(&out), 1, 20000);
+    trace =
+        perfetto__protos__trace__unpack(NULL, text_len(&out), (const uint8_t *)(void *)out.start);
+    assert_non_null(trace);
+    for (size_t i = 0; i < trace->n_packet; i++)
+        if (trace->packet[i]->track_event) {
+            n_events++;
+            /* The number, and that it was cut. */
+            assert_int_equal(trace->packet[i]->track_event->n_debug_annotations, 2);
+        }
+    assert_int_equal(n_events, 1);
+    perfetto__protos__trace__free_unpacked(trace, NULL);
+    free((void *)(uintptr_t)item.payload);
+    text_done(&out);
+}
+
 static void check_field(const ProtobufCMessageDescriptor *message, const char *name,
                         unsigned wanted, enum wire_type wire)
 {
@@ -441,6 +486,7 @@ int main(void)
         TEST(test_threads),
         TEST(test_no_ends),
         TEST(test_depth),
+        TEST(test_too_long_for_a_packet),
         cmocka_unit_test(test_numbers_of_fields),
     };
 
