@@ -52,6 +52,17 @@ done
 "$strata" report export.dat >shown 2>err
 [ -s expected ] && cmp expected shown || fail "selection"
 
+# Kernels of either byte order and word size.
+python3 "$here/export_trace_dat_orders.py"
+for kernel in o0l4 o0l8 o1l4 o1l8; do
+    "$strata" export --to trace.dat -o export.dat $kernel.dat 2>err
+    "$strata" report $kernel.dat >expected 2>err
+    "$strata" report export.dat 2>err | cmp expected - || fail "$kernel, as strata reads it"
+    trace-cmd report -t $kernel.dat >expected 2>err
+    trace-cmd report -t export.dat 2>err | cmp expected - || fail "$kernel, as trace-cmd reads it"
+    [ "$(wc -l <expected)" -eq 1005 ] || fail "$kernel has $(wc -l <expected) lines"
+done
+
 # Two kernels: a number that is another event in the second one, a thread that is another one.
 cp -r local other
 sed -i 's/==>/=>/' other/guest/events/sched/sched_switch/format
