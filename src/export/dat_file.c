@@ -144,6 +144,13 @@ static uint32_t count_rows(struct dat_export *dat)
     return (uint32_t)n;
 }
 
+static void put_clock(struct dat_export *dat, const char *clock)
+{
+    text_put_char(&dat->out, '[');
+    text_put_str(&dat->out, clock);
+    text_put_char(&dat->out, ']');
+}
+
 static void put_options(struct dat_export *dat, uint32_t n_rows)
 {
     /* Tables stand one behind the other, from behind the options and the first one's clock on. */
@@ -156,7 +163,10 @@ static void put_options(struct dat_export *dat, uint32_t n_rows)
     text_put(&dat->out, "options  ", 10);
     put_option(dat, OPTION_CPU_COUNT, 4);
     dat_put_u32(dat, n_rows);
-    put_option(dat, OPTION_TRACE_CLOCK, 0);
+    /* Older readers want the option alone, and look for the text behind the table. */
+    put_option(dat, OPTION_TRACE_CLOCK, (uint32_t)strlen(clock) + 3);
+    put_clock(dat, clock);
+    text_put_char(&dat->out, '\0');
     if (dat->base < 0) {
         len = snprintf(offset, sizeof offset, "%lld", (long long)dat->base) + 1;
         put_option(dat, OPTION_OFFSET, (uint32_t)len);
@@ -189,9 +199,8 @@ static void put_tables(struct dat_export *dat, uint32_t n_rows)
             put_u64(&dat->out, 0);
         if (b == dat->buffers) {
             dat_put_u64(dat, strlen(clock) + 3);
-            text_put_char(&dat->out, '[');
-            text_put_str(&dat->out, clock);
-            text_put(&dat->out, "]\n", 2);
+            put_clock(dat, clock);
+            text_put_char(&dat->out, '\n');
         }
         b = b ? b->next : NULL;
     } while (b);
