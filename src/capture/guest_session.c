@@ -166,10 +166,11 @@ void guest_session_apart(struct guest_session *session)
 
 static void ping(struct guest_session *session, uint64_t now)
 {
+    bool sets_up = session->state == GUEST_SETUP;
     struct link_out out;
 
-    session->ping_next = now + PING_EVERY;
-    if (!session->relatable || !has_room(session))
+    session->ping_next = now + (sets_up ? SECOND : PING_EVERY);
+    if ((!session->relatable && !sets_up) || !has_room(session))
         return;
     if (session->ping_out && now - session->ping_sent < PING_LOST)
         return;
@@ -215,6 +216,8 @@ static int on_pong(struct guest_session *session, const struct link_frame *frame
         pong.ping.host_time != session->ping_sent)
         return 0; /* one that was given up */
     session->ping_out = false;
+    if (session->state == GUEST_SETUP)
+        return 0; /* it is there; which clock it is going to have is not decided yet */
     if (pong.came == 0 || pong.sent < pong.came) {
         session->relatable = false;
     } else {
@@ -293,6 +296,8 @@ static int set_up(struct guest_session *session, uint64_t now, struct fault *fau
     session->n_files = 0;
     session->page_size = 0;
     wait_for(session, GUEST_SETUP, now, SETUP_MAX);
+    session->ping_out = false;
+    session->ping_next = now + SECOND;
     r = send_it(session, &out, LINK_SETUP);
     return r < 0 ? fault_plain(fault, r, NULL, "too many events and filters to ask for") : 0;
 }
@@ -827,7 +832,10 @@ static int step(struct guest_session *session, uint64_t now, struct fault *fault
         return too_late(session, fault);
     if (now - session->heard >= SILENCE_MAX)
         return -ECONNRESET;
-    if (session->state == GUEST_RUNNING && now >= session->ping_next)
+    /* To switch events on takes the kernel's time, on a busy machine more than is silence: without a sign of life the
+     * connection would be made anew, and the agent begin anew, for ever. */
+    if ((session->state == GUEST_RUNNING || session->state == GUEST_SETUP) &&
+        now >= session->ping_next)
         ping(session, now);
     return 0;
 }
@@ -845,7 +853,7 @@ int guest_session_tick(struct guest_session *session, uint64_t now, uint64_t *re
         next = session->hello_next;
     else if (session->state == GUEST_BEFORE || session->state == GUEST_AFTER)
         next = session->deadline;
-    else if (session->state == GUEST_RUNNING)
+    else if (session->state == GUEST_RUNNING || session->state == GUEST_SETUP)
         next = MIN(next, session->ping_next);
     else if (session->state == GUEST_APART || session->state == GUEST_OVER)
         next = UINT64_MAX;

@@ -937,6 +937,32 @@ static void who_is_stopped_in_its_midst_may_finish_its_sentence(void **state)
     play_end(p);
 }
 
+static void an_agent_that_is_busy_is_not_one_that_is_gone(void **state)
+{
+    struct played *p = play();
+    unsigned pings = 0;
+
+    (void)state;
+    join(p);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "one", "boot"), 0);
+    assert_int_equal(heard(p), LINK_SETUP);
+    /* It switches on events for half a minute, and says nothing but that it is there. */
+    for (unsigned i = 0; i < 60; i++) {
+        p->now += SECOND / 2;
+        if (heard(p) == LINK_PING) {
+            assert_int_equal(say_pong(p, 1000, 1000), 0);
+            pings++;
+        }
+        assert_int_equal(p->session.state, GUEST_SETUP);
+    }
+    assert_true(pings > 10);
+    assert_int_equal(p->n_pairs, 0);
+    assert_int_equal(say_ready(p), 0);
+    start(p);
+    play_end(p);
+}
+
 static void an_agent_is_told_that_its_session_has_failed(void **state)
 {
     struct played *p = running();
@@ -995,6 +1021,7 @@ int main(void)
         cmocka_unit_test(a_store_counts_the_pages_of_all_parts),
         cmocka_unit_test(files_that_come_again_take_no_more_room),
         cmocka_unit_test(who_is_stopped_in_its_midst_may_finish_its_sentence),
+        cmocka_unit_test(an_agent_that_is_busy_is_not_one_that_is_gone),
         cmocka_unit_test(an_agent_is_told_that_its_session_has_failed),
         cmocka_unit_test(missed_pages_are_marked_as_the_kernel_marks_them),
     };
