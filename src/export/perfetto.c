@@ -615,7 +615,7 @@ static void perfetto_mark(struct marks *marks, const struct mark *mark)
     }
     look_up(perfetto, mark, &beside);
     size = bound(mark, plan, values);
-    if (unlikely(size > WIRE_LENGTH_MAX)) {
+    if (unlikely(plan && size > WIRE_LENGTH_MAX)) {
         leave_out_texts(mark->item->class, values);
         beside.cut = number_of_text(perfetto, PERFETTO_STRINGS, "its text is too long");
         size = bound(mark, plan, values);
