@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "capture/recover.h"
+#include "capture/rings_folder.h"
 #include "cmd/cmd.h"
 #include "cmd/duration.h"
 #include "cmd/options.h"
@@ -258,6 +259,7 @@ static int run(const struct recover_options *options, char **operands, int n)
 
             status = status == EXIT_COULD_NOT || one == EXIT_FINE ? status : one;
         }
+        rings_folder_sweep();
     }
     found_done(&found);
     return status;

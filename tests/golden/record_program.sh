@@ -174,7 +174,9 @@ pid=$child
 grep -q 'did not come to its end' told || fail "$(cat told)"
 kill -KILL $pid
 wait_for "! kill -0 $pid 2>/dev/null"
+folder=$(echo "$rings"/record-*/strata-"$pid"-*)
 "$strata" recover "$pid" >told 2>&1 || fail "$(cat told)"
+[ ! -e "${folder%/*}" ] || fail "an empty folder is left: $folder"
 grep -q 'recovered into its trace' told || fail "$(cat told)"
 pid=
 "$VICTIM" check counters trace/program >checked 2>&1 || fail "$(cat checked told)"
