@@ -9,10 +9,10 @@
 #include "base/fault.h"
 
 struct child {
-    pid_t pid; /* 0: none */
-    int end;   /* readable when it has ended (a pidfd); -1: that is not to be had */
+    pid_t pid;  /* 0: none */
+    int end;    /* readable when it has ended (a pidfd); -1: that is not to be had */
+    int status; /* as of waitpid(), when it has ended */
     bool ended;
-    int status;   /* as of waitpid(), when it has ended */
     bool foreign; /* not ours: it is only watched, and how it ends is not known */
 };
 

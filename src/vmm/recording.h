@@ -56,8 +56,7 @@ struct vmm_settings {
 struct vmm_recording {
     struct vmm_settings settings;
     struct arena arena;
-    char *path; /* of the folder, absolute */
-    struct vmm_runtime runtime;
+    char *path;             /* of the folder, absolute */
     struct vmm_log log;     /* where the backend is that */
     struct vmm_clock clock; /* the same */
     struct programs
@@ -65,8 +64,7 @@ struct vmm_recording {
     char *variable; /* … and what its environment has to say */
     struct vmm_monitor monitor;
     struct vmm_changes changes; /* where it ran already */
-    struct child child;
-    struct guests guests; /* n 0: none */
+    struct guests guests;       /* n 0: none */
     struct host_agent agent;
     const char *control; /* the name of the socket for others */
     const char *accelerator;
@@ -76,6 +74,8 @@ struct vmm_recording {
     uint64_t simple_next; /* when it is looked at again, unless it is full */
     const char *problems[VMM_PROBLEMS_MAX];
     unsigned n_problems;
+    struct vmm_runtime runtime;
+    struct child child;
     int folder;
     int spare;
     int claim;        /* of vmm_running_claim() */
