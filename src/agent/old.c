@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/ports.h"
+#include "agent/splice.h"
 
 /* How often CPUs and ports are looked for. */
 #define FOLLOW_MS 500
@@ -346,6 +347,7 @@ static int set_up(struct old *old, int dir, struct fault *fault)
         old->readers->buffer.carry = carry;
         old->readers->buffer.splices = splices;
         old->readers->buffer.pass = pass;
+        old->readers->buffer.splice_most = SPLICE_PAGES;
         old->readers->buffer.carrier = old;
     }
     old->outlets = calloc(old->options.to_stdout ? 1 : CPUS_MAX, sizeof *old->outlets);

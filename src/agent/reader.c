@@ -131,6 +131,17 @@ void reader_has_room(struct reader *r)
         bell_ring(&r->bell);
 }
 
+static int make_pipe(struct reader *r)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+
+    if (r->buffer->page.size != size || pipe2(r->pipe, O_NONBLOCK | O_CLOEXEC) < 0)
+        return -EINVAL;
+    /* Where a user may have no larger one, it holds what it holds. */
+    (void)fcntl(r->pipe[0], F_SETPIPE_SZ, (int)((r->buffer->splice_most + 1) * size));
+    return 0;
+}
+
 /* What could not be sent on from the pipe. */
 static int unload(struct reader *r, unsigned n)
 {
@@ -150,15 +161,14 @@ static int unload(struct reader *r, unsigned n)
 static int pass(struct reader *r)
 {
     const struct reader_buffer *buffer = r->buffer;
-    unsigned most = (unsigned)MIN(r->queue.n_pages, (uint64_t)SPLICE_PAGES);
+    unsigned most = (unsigned)MIN(r->queue.n_pages, (uint64_t)buffer->splice_most);
     ssize_t n;
     int e;
 
     if (!buffer->splices || r->no_splice || queue_held(&r->queue) > 0 ||
         !buffer->splices(buffer->carrier, r))
         return 0;
-    if (r->pipe[0] < 0 && (buffer->page.size != (size_t)sysconf(_SC_PAGESIZE) ||
-                           pipe2(r->pipe, O_NONBLOCK | O_CLOEXEC) < 0)) {
+    if (r->pipe[0] < 0 && make_pipe(r) < 0) {
         r->no_splice = true;
         return 0;
     }

@@ -72,6 +72,7 @@ struct reader_buffer {
      * the pipe. NULL: never. */
     bool (*splices)(void *carrier, struct reader *reader);
     bool (*pass)(void *carrier, struct reader *reader, unsigned n_pages);
+    unsigned splice_most; /* pages at once */
     void *carrier;
 };
 

@@ -16,8 +16,11 @@
 
 struct tracefs_page;
 
-/* The most pages at once: what a pipe holds that nobody has made larger, less one. */
+/* The most pages at once. A port holds up to 128 pieces that the host has not taken, and each costs the guest
+ * an interrupt. Where they are nothing but pages, 8 MB at most; … */
 #define SPLICE_PAGES 15u
+/* … and where every other one is the head of a frame, likewise. */
+#define SPLICE_PAGES_FRAMED 31u
 
 /* Whether FD is a virtio-serial port that takes pages so. */
 bool splice_suits(int fd);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/only.h"
+#include "agent/splice.h"
 #include "base/glob.h"
 
 /* The kernel's ring is filled to this share when a reader is woken, so that there is time to read it
@@ -345,6 +346,7 @@ static int make(struct tracer *tracer, struct link_setup *setup, size_t queue_by
     tracer->readers->buffer.carry = tracer->carry;
     tracer->readers->buffer.splices = tracer->splices;
     tracer->readers->buffer.pass = tracer->pass;
+    tracer->readers->buffer.splice_most = SPLICE_PAGES_FRAMED;
     tracer->readers->buffer.carrier = tracer->carrier;
     tracer_follow(tracer);
     if (atomic_load(&tracer->readers->n) == 0)

@@ -52,8 +52,8 @@
 #define LINK_SESSION_SIZE 16
 #define LINK_CPUS_MAX 4096u
 #define LINK_EVENTS_MAX 4096u
-/* A DATA frame is no longer than this, but for one whose only page is; so a PONG never waits for long. A
- * virtio-serial port takes 32 KiB at a time, so it is two writes. */
+/* A DATA frame with a checksum is no longer than this, but for one whose only page is; so a PONG never waits for
+ * long. A virtio-serial port takes 32 KiB at a time, so it is two writes. */
 #define LINK_DATA_MAX 65536u
 /* What stands in it before its pages. */
 #define LINK_DATA_ROOM (LINK_HEADER_SIZE + 16u)
