@@ -20,10 +20,11 @@ static _Noreturn void fail(int errors)
     _exit(127);
 }
 
-/* Signals that were ignored or caught here for our own sake. */
+/* Signals that were ignored here for our own sake. What was caught ends with this program; what somebody before us
+ * ignored, as nohup does, is ignored on. */
 static void reset_signals(const sigset_t *mask)
 {
-    static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGCHLD};
+    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGCHLD};
 
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
         signal(ours[i], SIG_DFL);

@@ -60,12 +60,14 @@ int vmm_find_program(const char *command, const char *path, char **ret_program, 
 /* What QEMU's emulators say to -version, and nothing else does. */
 static bool has_qemus_words(const char *program)
 {
-    static const char words[] = "QEMU emulator version";
+    /* Strata's own file must not have them. */
+    char words[] = "QEMU emulator\tversion";
     int fd = open(program, O_RDONLY | O_CLOEXEC);
     struct stat st;
     bool found = false;
     void *p;
 
+    *strchr(words, '\t') = ' ';
     if (fd < 0)
         return false;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size < PROGRAM_MAX) {

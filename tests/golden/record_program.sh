@@ -183,6 +183,16 @@ pid=
 expect 0 "$strata" record -o next -- "$EMIT" 6 1
 nothing_left
 
+# What nohup had ignored is ignored on; and strata itself is a program like others.
+case=ignored
+(
+    trap '' HUP
+    "$strata" record -o ignored -- sh -c 'kill -HUP $$; echo lives on'
+) >out 2>told || true
+grep -q 'lives on' out || fail "SIGHUP is not ignored any more: $(cat told)"
+"$strata" record -o itself -- "$strata" --version >out 2>told || true
+grep -q "$("$strata" --version)" out || fail "strata is not run: $(cat told)"
+
 # The disk is full: the program does not notice, and all is counted.
 case=full
 mkdir small
