@@ -15,7 +15,7 @@
  * before it is full. */
 #define WATERMARK_PERCENT 25
 /* How long the end of the agent may wait for the kernel to remove an instance. */
-#define REMOVE_MS 500
+#define REMOVE_MS 300
 
 void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct say *say_to,
                  struct bell *sender, const _Atomic bool *cancel)
