@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/unfinished.h"
 #include "cmd/walk.h"
-#include "export/place.h"
 #include "manifest/manifest.h"
 
 struct export_verb_options {
@@ -73,24 +73,8 @@ struct exported {
     struct losses losses;
 };
 
-/* A signal ends the reading, not the writing: what was read so far makes a whole export. */
+/* A signal ends the reading, not the writing: what was read so far makes a whole export. A second one ends it. */
 static volatile sig_atomic_t stopped;
-
-static void stop(int sig)
-{
-    stopped = sig;
-}
-
-static void stop_at_signals(void)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
-    struct sigaction old;
-
-    for (unsigned i = 0; i < ARRAY_SIZE(signals); i++)
-        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            sigaction(signals[i], &action, NULL);
-}
 
 static int put(void *arg, const struct item *items, unsigned n)
 {
@@ -230,7 +214,6 @@ static int export_trace(const struct export_verb_options *options,
         cmd_fault(&fault);
     } else {
         walk.put_fault = &exported.export->fault;
-        stop_at_signals();
         status = walk_and_keep(options, &walk, &exported, place);
     }
     export_free(exported.export);
@@ -270,11 +253,11 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     fault_clear(&fault);
     if (!trace)
         return EXIT_COULD_NOT;
-    if (export_place_open(format->target, options->output, &place, &fault) < 0) {
+    if (unfinished_open(format->target, options->output, &stopped, &place, &fault) < 0) {
         cmd_fault(&fault);
     } else {
         status = export_trace(options, format, trace, &place);
-        export_place_done(&place);
+        unfinished_done(&place);
     }
     trace_free(trace);
     return status;

@@ -12,7 +12,7 @@
 #include "capture/guest_store.h"
 #include "cmd/cmd.h"
 #include "cmd/merge.h"
-#include "export/place.h"
+#include "cmd/unfinished.h"
 #include "format/ctf.h"
 #include "format/ftrace.h"
 
@@ -503,14 +503,14 @@ int merge_write(struct merge *merge)
 {
     struct folder folder = {.merge = merge};
     struct export_place place;
-    int r = export_place_open(EXPORT_FOLDER, merge->options->output, &place, &folder.fault);
+    int r = unfinished_open(EXPORT_FOLDER, merge->options->output, NULL, &place, &folder.fault);
 
     if (r >= 0) {
         folder.path = place.path;
         r = fill(&folder);
         if (r >= 0)
             r = export_place_keep(&place, &folder.fault);
-        export_place_done(&place);
+        unfinished_done(&place);
     }
     if (r < 0) {
         fault_plain(&folder.fault, r, merge->options->output, "%s", strerror(-r));

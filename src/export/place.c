@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Pieces of 256 KB cost the kernel three times as much. */
@@ -171,32 +172,61 @@ int export_place_keep(struct export_place *place, struct fault *fault)
     return 0;
 }
 
+/* What getdents64() writes, for want of a declaration: byte 16 is the length of the entry, byte 19 its name. */
+#define ENTRY_LENGTH 16
+#define ENTRY_NAME 19
+
+/* The entries of the folder at FD, as many as one pass sees. How many went. System calls alone, as signal handlers
+ * want it; readdir() may allocate. */
+static unsigned remove_entries(int fd);
+
 /* The folder NAME in DIR, and what is in it. */
-static void remove_folder(int dir, const char *name)
+static bool remove_folder(int dir, const char *name)
 {
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
-    struct dirent *entry;
 
-    if (fd >= 0 && !entries)
+    if (fd >= 0) {
+        /* What a pass removes may hide the rest from it. */
+        while (remove_entries(fd) > 0)
+            lseek(fd, 0, SEEK_SET);
         close(fd);
-    while (entries && (entry = readdir(entries))) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        if (unlinkat(dirfd(entries), entry->d_name, 0) < 0 && errno == EISDIR)
-            remove_folder(dirfd(entries), entry->d_name);
     }
-    if (entries)
-        closedir(entries);
-    unlinkat(dir, name, AT_REMOVEDIR);
+    return unlinkat(dir, name, AT_REMOVEDIR) == 0;
+}
+
+static unsigned remove_entries(int fd)
+{
+    _Alignas(uint64_t) char entries[2048];
+    unsigned removed = 0;
+    long n;
+
+    while ((n = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
+        for (long at = 0; at < n;) {
+            const char *name = entries + at + ENTRY_NAME;
+            uint16_t length;
+
+            memcpy(&length, entries + at + ENTRY_LENGTH, sizeof length);
+            at += length;
+            if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+                continue;
+            if (unlinkat(fd, name, 0) == 0 || (errno == EISDIR && remove_folder(fd, name)))
+                removed++;
+        }
+    return removed;
+}
+
+void export_place_remove(const char *path, bool folder)
+{
+    if (folder)
+        remove_folder(AT_FDCWD, path);
+    else
+        unlink(path);
 }
 
 void export_place_done(struct export_place *place)
 {
-    if (place->path && place->target == EXPORT_FOLDER)
-        remove_folder(AT_FDCWD, place->path);
-    else if (place->path)
-        unlink(place->path);
+    if (place->path)
+        export_place_remove(place->path, place->target == EXPORT_FOLDER);
     if (place->fd >= 0 && place->fd != STDOUT_FILENO)
         close(place->fd);
     text_done(&place->out);

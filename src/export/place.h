@@ -26,3 +26,6 @@ int export_place_keep(struct export_place *place, struct fault *fault);
 
 /* Takes away what was not kept. */
 void export_place_done(struct export_place *place);
+
+/* Takes away the file, or the folder with all that is in it. Safe in signal handlers. */
+void export_place_remove(const char *path, bool folder);

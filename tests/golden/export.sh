@@ -84,6 +84,23 @@ grep -q 'stopped by a signal' err || fail "a signal: $(cat err)"
 head -c "$(stat -c %s signal.csv)" report.csv | cmp - signal.csv || fail "what a signal leaves is no beginning"
 [ -z "$(find . -name 'signal.csv.*')" ] || fail "a signal leaves $(ls)"
 
+# ---- a second signal ends it, and nothing is left, of a file or of a folder ----
+for format in csv ctf trace.dat; do
+    "$strata" export --to $format -o second - <fifo 2>err &
+    child=$!
+    exec 9>fifo
+    head -c 1000000 boot.trace >&9
+    while [ -z "$(find . -name 'second.*')" ] && kill -0 $child; do sleep 0.05; done
+    # Two of the same would be one while they wait, and a job in the background ignores SIGINT.
+    kill -TERM $child
+    kill -HUP $child
+    status=0
+    wait $child || status=$?
+    exec 9>&-
+    [ $status -gt 128 ] || fail "two signals, $format: exit $status: $(cat err)"
+    [ -z "$(find . -name 'second*')" ] || fail "two signals, $format: $(find . -name 'second*')"
+done
+
 # ---- memory does not grow with the trace; a sanitised program needs more ----
 if [ -n "${LIBSTRATA:-}" ]; then
     python3 - <<'END'

@@ -112,6 +112,19 @@ python3 check.py told before after
 "$strata" info both 2>err | grep -q 'related to .* the timeline of strata merge, by .* pairs'
 grep -q '^# strata merge: by ' both/guest/clock-pairs
 
+# ---- A signal, at whatever moment: all or nothing ----
+
+for try in 1 2 3 4 5 6 7 8; do
+    "$strata" merge -o cut-$try guest tsc --tsc guest,tsc --cpu-hz 2G >told 2>err &
+    child=$!
+    set -- cut-$try*
+    while [ ! -e "$1" ] && kill -0 $child 2>/dev/null; do set -- cut-$try*; done
+    kill -TERM $child 2>/dev/null || :
+    wait $child || :
+    set -- cut-$try*
+    [ ! -e "$1" ] || [ "$*" = cut-$try ] || fail "a signal leaves $*"
+done
+
 # ---- Events in one order, in none; told, not made ----
 
 tells 'the fastest, which is taken to have taken no time' --events trace-events vm.log guest \
