@@ -170,6 +170,24 @@ static int find_usual_rate(struct relation *relation, uint64_t hz)
     return 0;
 }
 
+/* Whether the rate that was told, HZ, is none of these clocks': a guest's kernel that measures its counter on a
+ * busy machine is wrong by any factor. Then the clocks are never as it says between two pairs, in several places
+ * not, and all those pairs are on the line that the two chosen ones tell. A jump is in one place. */
+static bool is_told_wrongly(const struct relation *relation, uint64_t hz)
+{
+    unsigned against = 0;
+
+    for (unsigned i = 0; i + 1 < relation->n_told; i++) {
+        const struct relation_pair *a = &relation->told[i], *b = &relation->told[i + 1];
+
+        if (off_told(a, b, hz) != 0)
+            against++;
+        else if (jump(relation, a, b) != 0)
+            return false;
+    }
+    return against > 1;
+}
+
 /* Notes where the clocks jumped, as far as is seen by the usual rate, and takes for that the one over the longest
  * time in which they did not. */
 static void note_jumps(struct relation *relation, uint64_t hz)
@@ -182,7 +200,7 @@ static void note_jumps(struct relation *relation, uint64_t hz)
         int64_t off = jump(relation, &pairs[i], &pairs[i + 1]);
 
         /* Two pairs alone cannot tell that a clock jumped, or was read badly, but what is told can. */
-        if (last == 1 && hz != 0)
+        if (last == 1 && hz != 0 && !is_told_wrongly(relation, hz))
             off = off_told(&pairs[i], &pairs[i + 1], hz);
         pairs[i].jump_ns = narrow((wide)off + relation->set_back_ns);
         if (off != 0)

@@ -18,7 +18,8 @@
  *
  * Where two pairs tell another rate than most do (two alone: than was told otherwise), by more than they can be
  * wrong, one of the clocks stood still or was set somewhere between them, nobody knows where: the bound
- * between these two is wider by as much.
+ * between these two is wider by as much. A rate that was told and that pairs on one line contradict in several
+ * places was measured wrongly, and is not believed.
  *
  * Before the first pair and behind the last one the rate of all is taken (where clocks stood still or were
  * set: that of the longest time in which they did not), with what its ends may be wrong by.

@@ -507,6 +507,52 @@ static void runs_of_slow_pairs_are_left_out(void **state)
     }
 }
 
+/* A guest's kernel took its counter for one of 801 MHz (its "PIT calibration" under emulation on a busy machine);
+ * the exchanges were of 2596 MHz. */
+static void a_rate_that_was_measured_wrongly_is_not_believed(void **state)
+{
+    static const char *const texts[] = {
+        "52770590922244 685694246706 64441\n"
+        "52770641303106 685825307545 242767\n"
+        "52771670682619 688497626400 268150\n"
+        "52772609400922 690934514922 96569\n",
+        "52834278692247 851035549358 80180\n"
+        "52834281361037 851042469518 206709\n"
+        "52835367361800 853861933308 174195\n"
+        "52836325786485 856350136117 176924\n"
+        "52837016742893 858143852496 73255\n",
+    };
+    int64_t error;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(texts); i++) {
+        struct relation relation;
+
+        assert_int_equal(
+            relation_parse(texts[i], strlen(texts[i]), "p", 801542999, &relation, NULL), 0);
+        error = relation_bound(&relation, relation.told[0].ticks,
+                               relation.told[relation.n_told - 1].ticks);
+        assert_in_range(error, 50000, 300000);
+        assert_in_range(relation.hz, 2595000000, 2597000000);
+        relation_done(&relation);
+    }
+}
+
+/* One that was measured well is: the pairs before the jump are too near to each other to tell a rate. */
+static void a_jump_is_no_other_rate(void **state)
+{
+    const char *text = "1000000000 1000000000 80000\n"
+                       "1000100000 1000100000 90000\n"
+                       "1000200000 1000200000 90000\n"
+                       "4000000000 3000000000 70000\n";
+    struct relation relation;
+    int64_t error;
+
+    assert_int_equal(relation_parse(text, strlen(text), "p", 1000000000, &relation, NULL), 0);
+    (void)relation_convert(&relation, 2000000000, &error);
+    assert_in_range(error, 1000000000, 1001000000);
+    relation_done(&relation);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -523,6 +569,8 @@ int main(void)
         cmocka_unit_test(small_jumps_are_seen_by_a_long_rate),
         cmocka_unit_test(ticks_that_come_twice_may_be_either),
         cmocka_unit_test(a_clock_that_stood_still_has_a_wide_bound_there),
+        cmocka_unit_test(a_rate_that_was_measured_wrongly_is_not_believed),
+        cmocka_unit_test(a_jump_is_no_other_rate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
