@@ -47,6 +47,7 @@ struct run {
     uint64_t until;  /* ns: when --time is up */
     uint64_t killed; /* when it is made to end; 0: it is not told to yet */
     unsigned heard;  /* signals that were dealt with */
+    bool early;      /* one of them may have come before the program was there */
     bool hurries;    /* nobody is waited for any more */
     bool told;
     char exit[64];
@@ -63,7 +64,7 @@ static void hear_signals(struct run *run, uint64_t now)
 
     if (n == run->heard)
         return;
-    if (run->heard == 0 && alone)
+    if (run->heard == 0 && (alone || run->early))
         child_signal(&run->child, signal);
     if (n > 1) {
         run->hurries = true;
@@ -393,6 +394,7 @@ static int in_folder(struct run *run, char **command)
         /* As a shell has it. */
         status = r == -ENOENT ? 127 : 126;
     } else {
+        run->early = run_signals_waiting();
         loop(run, &waiting);
         run->programs.main_exit = child_end_text(&run->child, run->exit, sizeof run->exit);
         status = sum_up(run);

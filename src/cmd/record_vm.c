@@ -82,6 +82,7 @@ static int choose_events(const struct record_options *options, const struct vmm_
 static bool run(struct vmm_recording *recording, uint64_t seconds, const sigset_t *waiting)
 {
     uint64_t until = seconds ? clock_ns(CLOCK_MONOTONIC) + seconds * SECOND : UINT64_MAX;
+    bool early = run_signals_waiting();
     struct fault fault = {0};
     unsigned heard = 0;
     int r;
@@ -92,8 +93,9 @@ static bool run(struct vmm_recording *recording, uint64_t seconds, const sigset_
         unsigned n = run_signals_count(&signal, &alone);
 
         if (n > heard) {
-            /* What a terminal sends has reached QEMU as well, which ends by it, if it is our child. */
-            if (alone || heard > 0 || recording->settings.running)
+            /* What a terminal sends has reached QEMU as well, which ends by it, if it is our child, and was there
+             * then. */
+            if (alone || early || heard > 0 || recording->settings.running)
                 vmm_recording_stop(recording);
             heard = n;
         }

@@ -3,6 +3,8 @@
 
 #include "base/macro.h"
 
+static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+
 static volatile sig_atomic_t count, last, alone;
 
 static void on_signal(int number, siginfo_t *info, void *context)
@@ -15,7 +17,6 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 void run_signals_catch(sigset_t *ret_waiting)
 {
-    static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     sigset_t blocked;
 
@@ -32,6 +33,17 @@ void run_signals_catch(sigset_t *ret_waiting)
     /* What they tell of is told by write() as well. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+}
+
+bool run_signals_waiting(void)
+{
+    sigset_t waiting;
+    bool any = false;
+
+    sigpending(&waiting);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        any = any || sigismember(&waiting, signals[i]) == 1;
+    return any;
 }
 
 unsigned run_signals_count(int *ret_signal, bool *ret_alone)

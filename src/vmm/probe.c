@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
@@ -124,9 +125,9 @@ static int no_answer(struct probing *probing, struct fault *fault)
         return fault_plain(fault, -ETIMEDOUT, probing->program, "does not answer as QEMU does%s%s",
                            said[0] ? ": " : "", said);
     child_end_text(&probing->child, end, sizeof end);
-    return fault_plain(fault, -ENOEXEC, probing->program,
-                       "was asked what it can trace, and ended with %s%s%s", end,
-                       said[0] ? ": " : "", said);
+    return fault_plain(
+        fault, -ENOEXEC, probing->program, "was asked what it can trace, and %s %s%s%s",
+        WIFSIGNALED(probing->child.status) ? "was" : "ended with", end, said[0] ? ": " : "", said);
 }
 
 static int receive(struct probing *probing, json_t **ret, struct fault *fault)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -210,7 +211,8 @@ static void tell_problems(struct vmm_recording *recording)
     if (!recording->child.ended && !recording->child.foreign)
         vmm_recording_problem(recording, "QEMU was killed, as it did not end");
     else if (recording->child.status != 0)
-        vmm_recording_problem(recording, "QEMU ended with %s, %.1f seconds after it was started",
+        vmm_recording_problem(recording, "QEMU %s %s, %.1f seconds after it was started",
+                              WIFSIGNALED(recording->child.status) ? "was" : "ended with",
                               child_end_text(&recording->child, end, sizeof end), seconds);
     if (recording->settings.probe->backend == VMM_BACKEND_NONE)
         vmm_recording_problem(recording, "this QEMU was built without a trace backend that can be "

@@ -104,6 +104,43 @@ grep -q '"return"' out || fail "its own monitor: $(cat out)"
 tells early host-qmp-quit
 nothing_left
 
+# Ctrl-C in a terminal before QEMU is there: it does not reach QEMU, but is not forgotten.
+case='early Ctrl-C'
+cat >qemu-system-slow <<END
+#!/bin/sh
+trap '' INT
+[ -e asked ] || { : >asked; until [ -e typed ]; do sleep 0.05; done; }
+exec $qemu "\$@"
+END
+chmod +x qemu-system-slow
+cat >terminal.py <<'END'
+import os, pty, sys, time
+
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+while not os.path.exists("asked"):
+    time.sleep(0.02)
+os.write(terminal, b"\x03")
+open("typed", "w").close()
+try:
+    while os.read(terminal, 4096):
+        pass
+except OSError:
+    pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+status=0
+timeout 100 python3 terminal.py "$strata" record -o ctrl-c -- ./qemu-system-slow -M pc -nodefaults -display none -m 32 \
+    2>err || status=$?
+# How it takes the SIGTERM depends on how far it had come.
+case $status in
+0) tells ctrl-c host-signal ;;
+143) tells ctrl-c 'QEMU was killed by signal 15' ;;
+*) fail "exit status $status" ;;
+esac
+nothing_left
+
 case='another status'
 record 1 -o option -- $none -nosuch
 says 'invalid option'
@@ -163,7 +200,7 @@ kill -9 "$(jq '.sources[0].vmm.pid' killed/trace.json)"
 status=0
 wait $recorder || status=$?
 [ $status -eq 137 ] || fail "exit status $status"
-tells killed 'killed by signal 9'
+tells killed 'QEMU was killed by signal 9'
 nothing_left
 
 case='the recorder is killed'
