@@ -237,8 +237,10 @@ static int read_key(const char *path, char *key, size_t *ret_size, struct fault 
 
     if (fd < 0)
         return fault_plain(fault, -errno, path, "cannot open it: %s", strerror(errno));
-    if (fstat(fd, &st) == 0 && (st.st_mode & 077) != 0 && S_ISREG(st.st_mode))
-        cmd_message("strata: %s: others can read this key: chmod 600", path);
+    if (fstat(fd, &st) == 0 && (st.st_mode & 077) != 0 && S_ISREG(st.st_mode)) {
+        close(fd);
+        return fault_plain(fault, -EACCES, path, "others can read this key: chmod 600");
+    }
     n = read(fd, key, KEY_MAX);
     close(fd);
     if (n < 0)
@@ -497,24 +499,29 @@ static int run(const struct collect_options *options, const struct guest_wishes 
     return live_end == LIVE_FAILED ? EXIT_COULD_NOT : status;
 }
 
+/* Of one guest, which may have the ports of both protocols. */
 static int print_lines(const struct collect_options *options)
 {
-    bool fifos = options->fifos.n > 0, old = options->olds.n > 0;
-    const struct strings *paths = old ? &options->olds : fifos ? &options->fifos : &options->ports;
-    unsigned cpus = (unsigned)options->cpus;
+    const struct strings *ports = options->fifos.n ? &options->fifos : &options->ports;
     char name[72];
-    const char *path;
+    const char *port = NULL, *old = NULL;
 
-    if (paths->n != 1)
-        return cmd_usage_error("collect", "for which port? give one --port=PATH or --fifo=PATH, or "
+    if (options->ports.n + options->fifos.n > 1 || options->olds.n > 1)
+        return cmd_usage_error("collect", "what is printed is for one guest: give one --port=PATH "
+                                          "or --fifo=PATH, and one --old=DIR if it has both");
+    if (ports->n + options->olds.n == 0)
+        return cmd_usage_error("collect", "for which port? give --port=PATH or --fifo=PATH, or "
                                           "--old=DIR and --cpus=N");
-    if (old && (cpus == 0 || cpus > LINK_CPUS_MAX))
+    if (options->olds.n && (options->cpus == 0 || options->cpus > LINK_CPUS_MAX))
         return cmd_usage_error("collect", "for how many CPUs? --cpus=N");
-    path = split_name(paths->items[0], 0, name, sizeof name);
+    if (ports->n)
+        port = split_name(ports->items[0], 0, name, sizeof name);
+    if (options->olds.n)
+        old = split_name(options->olds.items[0], 0, name, sizeof name);
     if (options->print_qemu)
-        collect_print_qemu(path, fifos, old, cpus);
+        collect_print_qemu(port, ports == &options->fifos, old, (unsigned)options->cpus);
     if (options->print_libvirt)
-        collect_print_libvirt(path, fifos, old, cpus);
+        collect_print_libvirt(port, ports == &options->fifos, old, (unsigned)options->cpus);
     return EXIT_FINE;
 }
 

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Prints what QEMU or libvirt need for one guest whose agent speaks its own protocol by a port whose host's
- * end is the socket (FIFOS: the FIFOs) PATH; or the old one (OLD), with ports for CPUS CPUs in the
- * folder PATH. */
-void collect_print_qemu(const char *path, bool fifos, bool old, unsigned cpus);
-void collect_print_libvirt(const char *path, bool fifos, bool old, unsigned cpus);
+/* Prints what QEMU or libvirt need for one guest. PORT: the socket (FIFOS: the FIFOs) that is the host's end of
+ * the port on which its agent speaks its own protocol; OLD: the folder with those of the old protocol, with ports
+ * for CPUS CPUs. Either may be NULL. */
+void collect_print_qemu(const char *port, bool fifos, const char *old, unsigned cpus);
+void collect_print_libvirt(const char *port, bool fifos, const char *old, unsigned cpus);

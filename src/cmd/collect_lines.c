@@ -36,55 +36,70 @@ static void put_xml(const char *s)
     }
 }
 
-/* The ports of one guest: their names in it, and what their host's ends are called. */
-static void port_name(char *buf, size_t size, bool old, unsigned nr)
+/* The ports of one guest: how many there are, their names in it, and what their host's ends are called. */
+struct ports {
+    const char *own;
+    bool fifos;
+    const char *old;
+    unsigned n;
+};
+
+static struct ports make_ports(const char *own, bool fifos, const char *old, unsigned cpus)
 {
-    if (!old)
-        snprintf(buf, size, LINK_PORT);
-    else if (nr == 1)
-        snprintf(buf, size, "agent-ctl-path");
+    return (struct ports){own, fifos, old, (own ? 1 : 0) + (old ? cpus + 1 : 0)};
+}
+
+/* Port NR, from 1. Returns whether its end is a pair of FIFOs. */
+static bool find_port(const struct ports *ports, unsigned nr, char name[static 64],
+                      char end[static 1024])
+{
+    unsigned of_old = nr - (ports->own ? 2 : 1);
+
+    if (ports->own && nr == 1) {
+        snprintf(name, 64, LINK_PORT);
+        snprintf(end, 1024, "%s", ports->own);
+        return ports->fifos;
+    }
+    if (of_old == 0)
+        snprintf(name, 64, "agent-ctl-path");
     else
-        snprintf(buf, size, "trace-path-cpu%u", nr - 2);
+        snprintf(name, 64, "trace-path-cpu%u", of_old - 1);
+    snprintf(end, 1024, "%s/%s", ports->old, name);
+    return true;
 }
 
-static void port_path(char *buf, size_t size, const char *path, bool old, const char *name)
+void collect_print_qemu(const char *port, bool fifos, const char *old, unsigned cpus)
 {
-    snprintf(buf, size, old ? "%s/%s" : "%s", path, name);
-}
-
-void collect_print_qemu(const char *path, bool fifos, bool old, unsigned cpus)
-{
-    unsigned n = old ? cpus + 1 : 1;
+    struct ports ports = make_ports(port, fifos, old, cpus);
 
     printf("-device virtio-serial-pci,id=strata-serial");
-    if (n >= PORTS_DEFAULT)
-        printf(",max_ports=%u", n + 1);
-    for (unsigned nr = 1; nr <= n; nr++) {
+    if (ports.n >= PORTS_DEFAULT)
+        printf(",max_ports=%u", ports.n + 1);
+    for (unsigned nr = 1; nr <= ports.n; nr++) {
         char name[64], end[1024];
+        bool pipe = find_port(&ports, nr, name, end);
 
-        port_name(name, sizeof name, old, nr);
-        port_path(end, sizeof end, path, old, name);
-        printf(" \\\n-chardev '%s,id=strata%u,path=", fifos || old ? "pipe" : "socket", nr);
+        printf(" \\\n-chardev '%s,id=strata%u,path=", pipe ? "pipe" : "socket", nr);
         put_value(end);
         printf("%s' \\\n-device virtserialport,bus=strata-serial.0,nr=%u,chardev=strata%u,name=%s",
-               fifos || old ? "" : ",server=on,wait=off", nr, nr, name);
+               pipe ? "" : ",server=on,wait=off", nr, nr, name);
     }
     printf("\n");
 }
 
-void collect_print_libvirt(const char *path, bool fifos, bool old, unsigned cpus)
+void collect_print_libvirt(const char *port, bool fifos, const char *old, unsigned cpus)
 {
-    unsigned n = old ? cpus + 1 : 1;
+    struct ports ports = make_ports(port, fifos, old, cpus);
 
     /* One that the domain has already may be used: then only the channels are new. */
-    printf("<controller type='virtio-serial' index='0' ports='%u'/>\n", MAX(n + 1, PORTS_DEFAULT));
-    for (unsigned nr = 1; nr <= n; nr++) {
+    printf("<controller type='virtio-serial' index='0' ports='%u'/>\n",
+           MAX(ports.n + 1, PORTS_DEFAULT));
+    for (unsigned nr = 1; nr <= ports.n; nr++) {
         char name[64], end[1024];
+        bool pipe = find_port(&ports, nr, name, end);
 
-        port_name(name, sizeof name, old, nr);
-        port_path(end, sizeof end, path, old, name);
-        printf("<channel type='%s'>\n  <source %spath='", fifos || old ? "pipe" : "unix",
-               fifos || old ? "" : "mode='bind' ");
+        printf("<channel type='%s'>\n  <source %spath='", pipe ? "pipe" : "unix",
+               pipe ? "" : "mode='bind' ");
         put_xml(end);
         printf("'/>\n  <target type='virtio' name='%s'/>\n"
                "  <address type='virtio-serial' controller='0' bus='0' port='%u'/>\n</channel>\n",

@@ -321,10 +321,22 @@ status=0
 "$strata" collect -o good/out -e 'a:*' --port=p >out.txt 2>err.txt || status=$?
 [ $status -eq 1 ]
 grep -q 'holds something already' err.txt
+install -m 640 key open-key
+status=0
+"$strata" collect -o x -e 'a:*' --port=p --key=open-key >out.txt 2>err.txt || status=$?
+[ $status -eq 1 ]
+grep -q 'open-key: others can read this key' err.txt
 
 # What QEMU and libvirt need.
 "$strata" collect --print-qemu --port=/run/a,b >lines
 grep -qF "path=/run/a,,b,server=on,wait=off" lines
 grep -qF 'nr=1,' lines
 "$strata" collect --print-qemu --fifo=/run/p | grep -qF "pipe,id=strata1,path=/run/p"
+"$strata" collect --print-qemu --port=/run/p --old=/run/o --cpus=2 >lines
+[ "$(grep -c virtserialport, lines)" -eq 4 ]
+grep -qF 'socket,id=strata1,path=/run/p,server=on' lines
+grep -qF 'nr=4,chardev=strata4,name=trace-path-cpu1' lines
+usage --print-qemu --port=a --port=b
+usage --print-qemu --port=a --fifo=b
+usage --print-qemu --port=a --old=b
 "$strata" collect --print-libvirt --port='/run/a&b' | grep -qF "path='/run/a&amp;b'"
