@@ -91,9 +91,8 @@ for format in csv ctf trace.dat; do
     exec 9>fifo
     head -c 1000000 boot.trace >&9
     while [ -z "$(find . -name 'second.*')" ] && kill -0 $child; do sleep 0.05; done
-    # Two of the same would be one while they wait, and a job in the background ignores SIGINT.
-    kill -TERM $child
-    kill -HUP $child
+    # Two of the same are one while they wait; others may be ignored here, as SIGHUP is under nohup.
+    while kill -TERM $child 2>/dev/null; do sleep 0.05; done
     status=0
     wait $child || status=$?
     exec 9>&-

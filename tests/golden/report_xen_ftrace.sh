@@ -54,7 +54,7 @@ grep -q 'no tracefs tree' err
 
 # All times of the guest's events are later than CPU 0's last: clocks of another kind are not merged.
 ! "$strata" report cpu0.raw xen.raw --tracefs guest/guest 2>err >out || exit 1
-grep -q 'xen.raw: its clock (tsc) is another than that of cpu0.raw (local)' err
+grep -q 'the clock (local) of cpu0.raw is another than that (tsc) of xen.raw' err
 [ ! -s out ]
 
 # Two captures of one clock are one report, which says which is which.
