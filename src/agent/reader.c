@@ -284,6 +284,7 @@ static void run(struct reader *r)
 
     while (atomic_load(&r->state) == READER_RUNNING) {
         uint64_t taken = 0;
+        unsigned sparse = 0; /* pages in a row with few events */
         bool caught_up = false;
         bool readable;
 
@@ -303,7 +304,10 @@ static void run(struct reader *r)
             }
             recovered(r);
             taken += (uint64_t)n;
-            caught_up = n == 0 || (used < few && taken > burst);
+            sparse = used < few ? sparse + 1 : 0;
+            /* One may be the rest of a page that was begun before. Two in a row are no ring that is filled to
+             * its watermark, whatever poll(2) said: to go on would chase the events of the taking itself. */
+            caught_up = n == 0 || (sparse > 0 && (taken > burst || sparse > 1));
         }
         if (atomic_load(&r->state) != READER_RUNNING)
             break;
