@@ -11,8 +11,8 @@
 //         Answers each byte on the virtio port PORT: writes the line "bell <number>" into the
 //         trace_marker in FOLDER, then the number, as a line, into PORT. Ends at 'q'.
 //     tool outs CPU FIRST COUNT PORT PER_SECOND FOLDER
-//         From CPU writes COUNT times the line "out <number>" into the trace_marker in FOLDER, then the number, in
-//         32 bits, to the I/O port PORT, then the line "done <number>" into the trace_marker.
+//         From CPU writes COUNT times the line "out <number>" into the trace_marker in FOLDER, then its last 8 bits
+//         to the I/O port PORT, then the line "done <number>" into the trace_marker.
 //     tool pages CPU PORT
 //         What any program can do that knows of the old protocol nothing but that its data ports carry
 //         pages: reads the pages of the top-level buffer, whole or not, until there are no more, and
@@ -166,13 +166,13 @@ static void outs(long cpu, long first, long count, long port, long per_second, c
 
     bind_to(cpu);
     int marker = open_marker(folder);
-    if (ioperm((unsigned long)port, 4, 1) < 0)
+    if (ioperm((unsigned long)port, 1, 1) < 0)
         err(1, "port %ld", port);
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (long i = 0; i < count; i++) {
         wait_for_turn(&start, i, per_second);
         mark_number(marker, "out", first + i);
-        outl((unsigned)(first + i), (unsigned short)port);
+        outb((unsigned char)(first + i), (unsigned short)port);
         mark_number(marker, "done", first + i);
     }
     close(marker);
