@@ -28,10 +28,11 @@
 #define PING_LOST (2 * SECOND)
 /* Of the exchanges in so much time the fastest is kept. */
 #define PAIR_EVERY SECOND
-/* They go on, at such distances, until one is this fast, up to a number: on a busy machine few are, and each
- * takes a guest under emulation most of a millisecond. */
+/* They go on, close behind each other, until one is this fast, up to a number. The first finds the guest's CPU
+ * asleep, and waking it is what takes longest; those right behind it find it awake. On a busy machine few are fast,
+ * and each takes a guest under emulation most of a millisecond. */
 #define PAIR_GOOD 90000 /* ns that it may be wrong by */
-#define PING_SOON (20 * MS)
+#define PING_SOON (MS / 5)
 #define PINGS_MOST 8
 #define PINGS_MOST_AT_REST 48 /* before and behind */
 
