@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "capture/guest_session.h"
-#include "capture/guest_store.h"
+#include "guests/guest_session.h"
+#include "guests/guest_store.h"
 
 /* The host's session with a guest that says anything. The first byte is what is asked of it; then come
  * steps:

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/classes.h"
-#include "capture/taker.h"
+#include "programs/classes.h"
+#include "programs/taker.h"
 
 /* As of rings with ring=64k,subbuffer=8k: the page with struct ring_map, the drops, the data. */
 #define MAP_PART 1024

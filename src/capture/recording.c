@@ -12,8 +12,8 @@
 
 #include "base/clock_ns.h"
 #include "base/input.h"
-#include "capture/host.h"
-#include "capture/spare.h"
+#include "manifest/host.h"
+#include "manifest/spare.h"
 
 #define PROBLEMS_MAX 16
 #define PAIRS_EVERY INT64_C(1000000000) /* ns */

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "capture/guests.h"
 #include "cmd/cmd.h"
 #include "cmd/collect.h"
 #include "cmd/collect_live.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
 #include "cmd/size.h"
+#include "guests/guests.h"
 
 #define SECOND UINT64_C(1000000000)
 #define KEY_MAX 4096

@@ -13,12 +13,12 @@
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
-#include "capture/confine.h"
-#include "capture/guest_session.h"
-#include "capture/live_out.h"
 #include "cmd/cmd.h"
 #include "cmd/walk.h"
 #include "format/ftrace_live.h"
+#include "guests/confine.h"
+#include "guests/guest_session.h"
+#include "guests/live_out.h"
 #include "timeline/relation.h"
 #include "view/view.h"
 

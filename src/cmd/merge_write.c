@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "base/copy.h"
-#include "capture/guest_store.h"
 #include "cmd/cmd.h"
 #include "cmd/merge.h"
 #include "cmd/unfinished.h"
 #include "format/ctf.h"
 #include "format/ftrace.h"
+#include "guests/guest_store.h"
 
 #define PAIRS_NAME "clock-pairs"
 /* A clock that relates to the timeline by its rate alone is told by pairs so far apart, that what relation.h

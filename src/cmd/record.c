@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "capture/collect.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/record.h"
 #include "cmd/size.h"
 #include "cmd/taken.h"
+#include "programs/collect.h"
 #include "vmm/probe.h"
 
 #define SECOND UINT64_C(1000000000)

@@ -3,8 +3,8 @@
 
 /* The kernels that `strata record` takes besides what it runs: a guest's, this machine's. */
 
-#include "capture/guests.h"
 #include "cmd/options.h"
+#include "guests/guests.h"
 
 struct record_kernel {
     struct guest_event *items;

@@ -12,15 +12,15 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "capture/guests_manifest.h"
-#include "capture/host_agent.h"
-#include "capture/programs.h"
 #include "capture/recording.h"
 #include "cmd/cmd.h"
 #include "cmd/record.h"
 #include "cmd/record_kernel.h"
 #include "cmd/run_signals.h"
 #include "cmd/taken.h"
+#include "guests/guests_manifest.h"
+#include "guests/host_agent.h"
+#include "programs/programs.h"
 #include "vmm/child.h"
 
 #define SECOND UINT64_C(1000000000)

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "capture/recover.h"
-#include "capture/rings_folder.h"
 #include "cmd/cmd.h"
 #include "cmd/duration.h"
 #include "cmd/options.h"
 #include "cmd/taken.h"
 #include "event/program.h"
+#include "programs/recover.h"
+#include "programs/rings_folder.h"
 
 struct recover_options {
     const char *output;

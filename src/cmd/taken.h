@@ -4,7 +4,7 @@
 /* What `strata record --attach` and `strata recover` have in common: which process is meant, and what is told
  * of its losses. */
 
-#include "capture/taker.h"
+#include "programs/taker.h"
 
 /* The process that OPERAND names by its number; 0: it is no such number. */
 uint32_t taken_pid(const char *operand);

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/input.h"
-#include "capture/host.h"
-#include "capture/spare.h"
+#include "manifest/host.h"
+#include "manifest/spare.h"
 #include "vmm/attach.h"
 #include "vmm/running.h"
 #include "vmm/sources.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "capture/host.h"
+#include "manifest/host.h"
 
 #define SECOND UINT64_C(1000000000)
 /* What adjusts a clock gradually does so by less than one in a thousand; and a moment is read within this. */

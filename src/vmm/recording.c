@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "capture/guests_manifest.h"
-#include "capture/host.h"
-#include "capture/spare.h"
+#include "guests/guests_manifest.h"
+#include "manifest/host.h"
+#include "manifest/spare.h"
 #include "vmm/attach.h"
 #include "vmm/running.h"
 #include "vmm/sources.h"

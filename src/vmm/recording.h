@@ -6,19 +6,19 @@
  *
  *     FOLDER/trace.json
  *     FOLDER/vmm/trace.log      what QEMU logs; or trace.simple; or
- *     FOLDER/program/           the native trace of one that links libstrata (capture/programs.h)
+ *     FOLDER/program/           the native trace of one that links libstrata (programs/programs.h)
  *     FOLDER/vmm/clock-pairs    how the times of the log relate to the host's clock
  *     FOLDER/vmm/trace-events   the declarations of QEMU's events
- *     FOLDER/guest-guest/       the guest's kernel (capture/guests.h)
+ *     FOLDER/guest-guest/       the guest's kernel (guests/guests.h)
  *     FOLDER/host/              the host's kernel
  *
  * One thread, one loop: vmm_recording_step() until it says that QEMU has ended. The caller sees to signals. */
 
 #include <signal.h>
 
-#include "capture/guests.h"
-#include "capture/host_agent.h"
-#include "capture/programs.h"
+#include "guests/guests.h"
+#include "guests/host_agent.h"
+#include "programs/programs.h"
 #include "vmm/arguments.h"
 #include "vmm/changes.h"
 #include "vmm/child.h"

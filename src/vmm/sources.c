@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/guests_manifest.h"
-#include "capture/host.h"
+#include "guests/guests_manifest.h"
+#include "manifest/host.h"
 
 /* How it ended, and why as far as it told. */
 static const char *exit_text(const struct vmm_recording *recording, char *buf, size_t size)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "capture/confine.h"
+#include "guests/confine.h"
 
 /* What a confined process must not get away with: each returns 0 or more when it does. */
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A kernel's trace while it is made: format/ftrace_live.h, and capture/live_out.h, which brings it there. */
+/* A kernel's trace while it is made: format/ftrace_live.h, and guests/live_out.h, which brings it there. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "capture/live_out.h"
 #include "cmocka_all.h"
 #include "event/value.h"
 #include "format/ftrace_live.h"
+#include "guests/live_out.h"
 
 #define PAGE 256
 

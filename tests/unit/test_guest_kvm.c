@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A guest's clock as KVM tells it: capture/guest_kvm.h on made folders of the kernel's form, and capture/guests_clock.h,
+/* A guest's clock as KVM tells it: guests/guest_kvm.h on made folders of the kernel's form, and guests/guests_clock.h,
  * which believes it only as far as exchanges agree. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/guests_clock.h"
-#include "capture/host.h"
 #include "cmocka_all.h"
+#include "guests/guests_clock.h"
+#include "manifest/host.h"
 
 static char root[64];
 

@@ -9,8 +9,8 @@
 
 #include "base/macro.h"
 #include "base/text.h"
-#include "capture/guest_session.h"
-#include "capture/guest_store.h"
+#include "guests/guest_session.h"
+#include "guests/guest_store.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)

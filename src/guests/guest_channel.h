@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the collector and its confined child (guests/guest_child.h) say to each other: packets over a
+ * socket pair of type SOCK_SEQPACKET, with descriptors where one is handed over. The collector believes
+ * the child no more than it believes the guest. */
+
+#include "guests/guest_session.h"
+
+enum guest_packet_kind {
+    /* Of the child. */
+    PACKET_FILE_BEGIN = 1, /* bytes: a path. No answer; what is wrong with it ends the child */
+    PACKET_FILE_PUT,
+    PACKET_FILE_END,
+    PACKET_PAGES,    /* wants the file for the pages of `cpu`; the answer is PACKET_FILE */
+    PACKET_PART,     /* another kernel: what follows goes into a new folder */
+    PACKET_FACT,     /* bytes: name, NUL, value */
+    PACKET_PAIR,     /* bytes: struct guest_pair */
+    PACKET_PROGRESS, /* bytes: struct guest_progress */
+    PACKET_APART,    /* the connection is gone, or no use any more */
+    PACKET_END,      /* `error`; bytes: in words. The child ends */
+    /* Of the collector. */
+    PACKET_FILE,       /* `error`, or a descriptor */
+    PACKET_CONNECTION, /* one descriptor, or two: to read from and to write to */
+    PACKET_STOP,
+};
+
+#define GUEST_PACKET_MAX 32768u
+
+/* What is said of a guest that was never heard of. */
+#define GUEST_NO_AGENT                                                                   \
+    "no agent has answered: start strata-agent in the guest, best when it boots (man 8 " \
+    "strata-agent)"
+
+struct guest_packet {
+    uint32_t kind;
+    int32_t error;
+    uint32_t cpu;
+    uint32_t size; /* of the bytes */
+    uint8_t bytes[GUEST_PACKET_MAX];
+};
+
+struct guest_progress {
+    uint32_t state;  /* enum guest_state */
+    uint32_t n_cpus; /* that sent pages */
+    uint32_t n_enabled;
+    uint32_t measures; /* of guests/confine.h */
+    uint64_t bytes, events, lost, gaps, skipped;
+    uint64_t waited_ns;  /* from START to the first page, or 0 */
+    uint64_t stopped_ns; /* from STOP to STOPPED, or 0 */
+    uint64_t unshown;    /* bytes of pages that who shows them had no time for */
+    bool full;
+    bool said_bye; /* all came, as the agent ended by itself */
+};
+
+/* Sends PACKET with N descriptors (0 to 2). -EAGAIN where SOCKET does not block; -errno. */
+int guest_packet_send(int socket, const struct guest_packet *packet, const int *fds, unsigned n);
+/* 1: one came, with *ret_n descriptors; 0: the other end is gone; -EAGAIN; -EBADMSG: it was none. */
+int guest_packet_receive(int socket, struct guest_packet *ret_packet, int ret_fds[2],
+                         unsigned *ret_n);

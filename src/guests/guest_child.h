@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The process that takes apart what one guest sends. It is confined (guests/confine.h): it holds the
+ * connection, the channel to the collector and the files for pages that it was given, and nothing else. */
+
+#include <sys/types.h>
+
+#include "guests/confine.h"
+#include "guests/guest_channel.h"
+
+struct guest_child_options {
+    const struct guest_wishes *wishes; /* borrowed */
+    struct confine_user user;
+    uint64_t max_file; /* bytes that no file of pages may exceed, 0: any */
+    bool keeps;        /* what it takes goes into files */
+    int live; /* an end of guests/live_out.h's, by which it is shown, too; -1: it is not. Borrowed */
+};
+
+/* Forks it. *RET_CHANNEL: the collector's end, which does not block. The caller has one thread. -errno with FAULT. */
+int guest_child_start(const struct guest_child_options *options, pid_t *ret_pid, int *ret_channel,
+                      struct fault *fault);

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+#include "programs/taker.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct ring {
+    unsigned number;
+    size_t length;
+    struct ring_map *map;
+    struct ring_reader reader;
+    uint8_t *copy; /* of a sub-buffer, for flight recorders that fly */
+    struct native_stream stream;
+};
+
+struct taker {
+    struct process *process;
+    struct native *native; /* NULL: only counted */
+    bool live, resume;
+    struct ring **rings; /* by number; NULL: not seen, or not to be read */
+    uint8_t *damaged;    /* likewise: is not tried again */
+    struct taken taken;
+    double fullest;
+    struct timespec looked; /* when the folder had changed last, as it was looked through */
+};
+
+/* ---- Rings ---- */
+
+static void ring_free(struct ring *ring)
+{
+    if (!ring)
+        return;
+    native_stream_done(&ring->stream);
+    if (ring->map)
+        munmap(ring->map, ring->length);
+    free(ring->copy);
+    free(ring);
+}
+
+bool taker_is_sound(const struct ring_reader *reader)
+{
+    const struct ring_map *map = reader->map;
+    uint64_t from = reader->position;
+
+    return map->closed <= map->committed && map->pid != 0 &&
+           (from <= map->committed ? map->committed - from : from - map->committed) <= reader->size;
+}
+
+static int map_ring(struct ring *ring, int fd, bool live)
+{
+    struct stat st;
+    void *bytes;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (S_ISREG(st.st_mode) && st.st_size == 0)
+        return -EAGAIN;
+    if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct ring_map) ||
+        st.st_size > (off_t)1 << 40)
+        return -EBADMSG;
+    ring->length = (size_t)st.st_size;
+    bytes = mmap(NULL, ring->length, live ? PROT_READ | PROT_WRITE : PROT_READ,
+                 live ? MAP_SHARED : MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return -errno;
+    ring->map = bytes;
+    return 0;
+}
+
+/* 1: *ret; 0: it is not ready, or is gone; -EBADMSG: it is damaged. */
+static int open_ring(struct taker *taker, unsigned number, struct ring **ret, struct fault *fault)
+{
+    static const char nothing[8];
+    struct ring *ring = calloc(1, sizeof(*ring));
+    char name[32];
+    int fd, r;
+
+    if (!ring)
+        return -ENOMEM;
+    ring->number = number;
+    ring->stream.fd = -1;
+    snprintf(name, sizeof(name), RING_FILE_PREFIX "%u", number);
+    fd = openat(taker->process->folder, name,
+                (taker->live ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        r = errno == ENOENT ? 0 : -errno;
+    } else {
+        r = map_ring(ring, fd, taker->live);
+        close(fd);
+        if (r == -EAGAIN || (r >= 0 && memcmp(ring->map->magic, nothing, sizeof(nothing)) == 0)) {
+            r = 0; /* is being made, or was */
+        } else if (r >= 0) {
+            r = ring_reader_init(&ring->reader, ring->map, ring->length);
+            if (r >= 0 && (ring->map->number != number || ring->map->pid != taker->process->pid))
+                r = -EBADMSG;
+            if (r >= 0 && taker->resume)
+                ring_reader_resume(&ring->reader);
+            if (r >= 0 && !taker->live && !taker_is_sound(&ring->reader))
+                r = -EBADMSG;
+            r = r < 0 ? -EBADMSG : 1;
+        }
+    }
+    if (r > 0 && taker->native) {
+        r = native_stream_open(taker->native, number, ring->reader.stored, &ring->stream, fault);
+        r = r < 0 ? r : 1;
+        if (r == -EBADMSG)
+            r = -EUCLEAN; /* that is no fault of the ring's */
+    }
+    if (r <= 0) {
+        ring_free(ring);
+        return r;
+    }
+    *ret = ring;
+    return 1;
+}
+
+/* Whether there may be rings that were not seen. What comes in the same tick of the kernel's clock does
+ * not change the folder's time: it is looked at until that is over. */
+static bool may_have_more(struct taker *taker)
+{
+    struct timespec now;
+    struct stat st;
+
+    if (!taker->live || fstat(taker->process->folder, &st) < 0)
+        return true;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (st.st_mtim.tv_sec == taker->looked.tv_sec && st.st_mtim.tv_nsec == taker->looked.tv_nsec)
+        return false;
+    if (now.tv_sec > st.st_mtim.tv_sec + 1)
+        taker->looked = st.st_mtim;
+    return true;
+}
+
+static int look_for_rings(struct taker *taker, struct fault *fault)
+{
+    _cleanup_free_ unsigned *numbers = NULL;
+    unsigned n;
+    int r;
+
+    if (!may_have_more(taker))
+        return 0;
+    r = process_rings(taker->process, &numbers, &n);
+    if (r < 0)
+        return fault_plain(fault, r, taker->process->path, "%s", strerror(-r));
+    for (unsigned i = 0; i < n; i++) {
+        unsigned number = numbers[i];
+
+        if (taker->rings[number] || taker->damaged[number])
+            continue;
+        r = open_ring(taker, number, &taker->rings[number], fault);
+        if (r == -EBADMSG) {
+            taker->damaged[number] = 1;
+            taker->taken.damaged++;
+        } else if (r < 0) {
+            return fault_plain(fault, r, taker->process->path, "ring %u: %s", number, strerror(-r));
+        } else {
+            taker->taken.rings += (unsigned)r;
+            if (r == 0) /* it is being made */
+                taker->looked = (struct timespec){0};
+        }
+    }
+    return 0;
+}
+
+/* ---- Taking ---- */
+
+/* Leaves out of PACKET what nobody could tell. Returns its records. */
+static uint64_t trim(struct taker *taker, struct ring_packet *packet)
+{
+    uint64_t records;
+    size_t told = classes_count(&taker->process->classes, packet, &records);
+
+    if (told < packet->content_size && taker->live) {
+        if (process_refresh(taker->process, NULL) >= 0 && taker->native)
+            (void)native_describe(taker->native, &taker->process->classes, NULL);
+        told = classes_count(&taker->process->classes, packet, &records);
+    }
+    taker->taken.undescribed += packet->content_size - told;
+    packet->content_size = told;
+    return records;
+}
+
+static int write_packet(struct taker *taker, struct ring *ring, struct ring_packet *packet)
+{
+    uint64_t records = trim(taker, packet);
+    int r = 0;
+
+    if (taker->native && packet->content_size > 0)
+        r = native_stream_write(&ring->stream, packet, ring->reader.lost);
+    if (r >= 0) {
+        taker->taken.events += records;
+        return 0;
+    }
+    ring->reader.lost += records;
+    taker->taken.error = r;
+    return r;
+}
+
+static int next_packet(struct ring *ring, enum taking how, struct ring_packet *ret)
+{
+    static const enum ring_reading readings[] = {
+        [TAKE_OFTEN] = RING_CLOSED,
+        [TAKE_OPEN] = RING_FLUSH,
+        [TAKE_ALL] = RING_FLUSH,
+        [TAKE_DEAD] = RING_DEAD,
+    };
+
+    if (!ring->reader.overwrite || how == TAKE_DEAD)
+        return ring_reader_next(&ring->reader, readings[how], ret);
+    if (how != TAKE_ALL)
+        return 0;
+    if (!ring->copy)
+        ring->copy = malloc(ring->reader.subbuffer_size);
+    return ring->copy ? ring_reader_copy(&ring->reader, RING_FLUSH, ring->copy, ret) : -ENOMEM;
+}
+
+/* Tells, in a packet without events, of losses that no packet told of. */
+static int tell_losses(struct taker *taker, struct ring *ring)
+{
+    const struct ring_map *map = ring->map;
+    uint64_t discarded = ring_discarded(map);
+    struct ring_packet packet;
+
+    if (!taker->native || discarded + ring->reader.lost <= ring->stream.discarded)
+        return 0;
+    packet = (struct ring_packet){
+        .header =
+            {
+                .magic = CTF_MAGIC,
+                .timestamp_begin = MAX(map->time, ring->reader.time),
+                .packet_seq_num = ring->reader.sequence++,
+                .events_discarded = discarded,
+                .pid = map->pid,
+                .tid = map->tid,
+            },
+        .content = (const uint8_t *)"",
+    };
+    packet.header.timestamp_end = packet.header.timestamp_begin;
+    memcpy(packet.header.thread_name, map->thread_name, sizeof(packet.header.thread_name));
+    return native_stream_write(&ring->stream, &packet, ring->reader.lost);
+}
+
+static int take_ring(struct taker *taker, struct ring *ring, enum taking how)
+{
+    uint64_t started = ring->reader.position, limit = ring->reader.size;
+    struct ring_packet packet;
+    double full;
+    int r = 0;
+
+    if (how == TAKE_DEAD && !taker_is_sound(&ring->reader))
+        return -EBADMSG;
+    /* Not for ever, should the ring be filled as fast as it is read. What handlers left may be behind
+     * all that a full ring had. */
+    if (how == TAKE_DEAD)
+        limit *= 2;
+    while (ring->reader.position - started < limit && next_packet(ring, how, &packet) > 0) {
+        r = write_packet(taker, ring, &packet);
+        if (r < 0 && how == TAKE_DEAD)
+            return r;
+        if (taker->live)
+            ring_reader_release(&ring->reader, &packet);
+    }
+    full = (double)(ring->reader.position - started) / (double)ring->reader.size;
+    if (!ring->reader.overwrite && full > taker->fullest)
+        taker->fullest = full;
+    return how >= TAKE_ALL ? tell_losses(taker, ring) : 0;
+}
+
+int taker_take(struct taker *taker, enum taking how, struct fault *fault)
+{
+    struct process *process = taker->process;
+    int r = look_for_rings(taker, fault);
+
+    if (r < 0)
+        return r;
+    r = process_refresh(process, how == TAKE_DEAD ? NULL : fault);
+    if (r < 0 && how != TAKE_DEAD)
+        return r;
+    if (taker->native) {
+        r = native_describe(taker->native, &process->classes, fault);
+        if (r < 0)
+            return r;
+    }
+    taker->fullest = 0;
+    for (unsigned i = 0; i < RINGS_MAX; i++) {
+        struct ring *ring = taker->rings[i];
+
+        if (!ring)
+            continue;
+        r = take_ring(taker, ring, how);
+        if (r == -EBADMSG) {
+            ring_free(ring);
+            taker->rings[i] = NULL;
+            taker->damaged[i] = 1;
+            taker->taken.damaged++;
+            taker->taken.rings--;
+        } else if (r < 0 && how == TAKE_DEAD) {
+            return fault_plain(fault, r, taker->native ? taker->native->path : process->path,
+                               "cannot be written: %s; the rings stay as they are", strerror(-r));
+        }
+    }
+    return taker->native && how >= TAKE_ALL ? native_sync(taker->native, fault) : 0;
+}
+
+struct taken taker_taken(const struct taker *taker, double *ret_fullest)
+{
+    struct taken taken = taker->taken;
+
+    taken.homeless = __atomic_load_n(&taker->process->file->homeless, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < RINGS_MAX; i++)
+        if (taker->rings[i]) {
+            taken.discarded += ring_discarded(taker->rings[i]->map);
+            taken.unwritten += taker->rings[i]->reader.lost;
+        }
+    if (ret_fullest)
+        *ret_fullest = taker->fullest;
+    return taken;
+}
+
+int taker_new(struct process *process, struct native *native, bool live, bool resume,
+              struct taker **ret, struct fault *fault)
+{
+    struct taker *taker = calloc(1, sizeof(*taker));
+    int r;
+
+    if (!taker)
+        return fault_plain(fault, -ENOMEM, process->path, "out of memory");
+    *taker = (struct taker){.process = process, .native = native, .live = live, .resume = resume};
+    taker->rings = calloc(RINGS_MAX, sizeof(*taker->rings));
+    taker->damaged = calloc(RINGS_MAX, sizeof(*taker->damaged));
+    r = taker->rings && taker->damaged
+            ? look_for_rings(taker, fault)
+            : fault_plain(fault, -ENOMEM, process->path, "out of memory");
+    if (r < 0) {
+        taker_free(taker);
+        return r;
+    }
+    *ret = taker;
+    return 0;
+}
+
+void taker_free(struct taker *taker)
+{
+    if (!taker)
+        return;
+    for (unsigned i = 0; taker->rings && i < RINGS_MAX; i++)
+        ring_free(taker->rings[i]);
+    free(taker->rings);
+    free(taker->damaged);
+    free(taker);
+}
+
+uint64_t taker_clock_hz(const struct taker *taker)
+{
+    for (unsigned i = 0; i < RINGS_MAX; i++)
+        if (taker->rings[i] && taker->rings[i]->map->clock_hz)
+            return taker->rings[i]->map->clock_hz;
+    return 0;
+}
+
+int taker_count(struct process *process, struct taken *ret, struct fault *fault)
+{
+    struct taker *taker;
+    int r = taker_new(process, NULL, false, true, &taker, fault);
+
+    if (r < 0)
+        return r;
+    r = taker_take(taker, TAKE_DEAD, fault);
+    if (r >= 0)
+        *ret = taker_taken(taker, NULL);
+    taker_free(taker);
+    return r;
+}
