@@ -154,7 +154,7 @@ static int choose_events(struct tracer *tracer, struct link_setup *setup, struct
             }
         }
         if (!found) {
-            *ret_hint = "/sys/kernel/tracing/available_events of the guest lists its events";
+            *ret_hint = "/sys/kernel/tracing/available_events lists the events of that kernel";
             return fault_plain(fault, -ENOENT, "", "the kernel has no event '%s'", pattern);
         }
     }
