@@ -7,7 +7,7 @@ import time
 
 from agent import Agent
 from collect import Collect
-from machine import expect
+from machine import PATIENCE, expect
 
 
 RINGS = 200
@@ -18,6 +18,7 @@ def host_time(run):
         agent = Agent(run.guest)
         collect = Collect(run, run.folder(f"host-time-{clock}"), "--event=sched:sched_process_fork", f"--clock={clock}")
         bell = run.guest.connect("bell")
+        bell.settimeout(PATIENCE)
         answers = bell.makefile("rb")
         run.guest.start(f"guest-tool bell /dev/virtio-ports/org.strata.test.bell {collect.instance}")
         between = []
