@@ -15,7 +15,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* Counts in braces make regcomp() ask for memory without end; nobody but the user writes them. */
     if (size > 4096 || memchr(data, '{', size) || memchr(data, '\0', size))
         return 0;
-    given = strndup((const char *)data, size);
+    given = malloc(size + 1);
+    if (given) {
+        memcpy(given, data, size);
+        given[size] = '\0';
+    }
     if (given && common_sync_parse(given, &sync, &fault) == 0) {
         if (sync.a.event[0] == '\0' || sync.b.event[0] == '\0' ||
             sync.a.n_groups != sync.b.n_groups)

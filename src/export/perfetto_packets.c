@@ -143,10 +143,12 @@ int perfetto_put_name(struct text *out, enum perfetto_names names, unsigned numb
     Perfetto__Protos__InternedString string = PERFETTO__PROTOS__INTERNED_STRING__INIT;
     Perfetto__Protos__InternedName *all_names[] = {&name};
     Perfetto__Protos__InternedString *all_strings[] = {&string};
-    _cleanup_free_ char *copy = strndup(s, len);
+    _cleanup_free_ char *copy = malloc(len + 1);
 
     if (!copy)
         return -ENOMEM;
+    memcpy(copy, s, len);
+    copy[len] = '\0';
     name.has_iid = string.has_iid = true;
     name.iid = string.iid = number;
     name.name = copy;
