@@ -9,19 +9,7 @@ trap 'kill $(cat "$dir"/*/pid 2>/dev/null) 2>/dev/null || :; rm -rf "$dir"' EXIT
 strata=$STRATA_BIN/strata
 cd "$dir"
 
-# start NAME BEHAVIOUR [KEY]: the agent, in a folder of its own.
-start() {
-    mkdir "$1"
-    (
-        cd "$1"
-        python3 "$here/collect_agent.py" socket "$2" ${3:+"$3"} >agent.out 2>&1 &
-        echo $! >pid
-    )
-    for _ in $(seq 200); do
-        [ ! -S "$1/socket" ] || break
-        sleep 0.05
-    done
-}
+. "$here/collect_agent.sh"
 
 # run NAME UNTIL [OPTION...]: collects until UNTIL is told ("": until it ends by itself); its output and
 # exit status are left in the folder.

@@ -14,19 +14,7 @@ fail() {
     exit 1
 }
 
-# start NAME BEHAVIOUR: the agent, in a folder of its own.
-start() {
-    mkdir "$1"
-    (
-        cd "$1"
-        python3 "$here/collect_agent.py" socket "$2" >agent.out 2>&1 &
-        echo $! >pid
-    )
-    for _ in $(seq 200); do
-        [ ! -S "$1/socket" ] || break
-        sleep 0.05
-    done
-}
+. "$here/collect_agent.sh"
 
 # wait_for FILE TEXT [PID]: until the file has it, or the process has ended.
 wait_for() {

@@ -2,6 +2,7 @@
 # strata ctl on what is recorded, by the recording's folder, and on a QEMU by its process. $VICTIM: tests/runtime.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 pid= qemu=
 ended() {
@@ -19,14 +20,7 @@ fail() {
     echo "ctl_recording: $case: $*" >&2
     exit 1
 }
-wait_for() {
-    n=0
-    until eval "$1"; do
-        n=$((n + 1))
-        [ $n -lt 1200 ] || fail "waited in vain for: $1"
-        sleep 0.05
-    done
-}
+. "$here/wait_for.sh"
 refused() {
     want=$1
     shift

@@ -28,11 +28,8 @@ xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 # Others, with strings, arrays, floats, bit fields, losses.
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen
 tar -xf "$DATA/ctf/lttng-ust.tar.xz"
-mkdir guest
-tar -C guest -xf "$DATA/ftrace/guest-local-clock/guest.tar.xz"
-for cpu in 0 1; do
-    xz -dc "$DATA/ftrace/guest-local-clock/cpu$cpu.raw.xz" >guest/cpu$cpu.raw
-done
+. "$here/kernel_capture.sh"
+kernel_capture local guest
 for name in xen lttng-ust guest; do
     "$strata" export --to simpletrace -o $name.export $name 2>err
     "$strata" export --to trace-events -o $name.events $name

@@ -16,11 +16,8 @@ fail() {
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 tar -xf "$DATA/ctf/lttng-ust.tar.xz"
-mkdir guest
-tar -C guest -xf "$DATA/ftrace/guest-local-clock/guest.tar.xz"
-for cpu in 0 1; do
-    xz -dc "$DATA/ftrace/guest-local-clock/cpu$cpu.raw.xz" >guest/cpu$cpu.raw
-done
+. "$here/kernel_capture.sh"
+kernel_capture local guest
 
 # compare CAPTURE... [OPTION...]: exported and reported with the same.
 compare() {

@@ -17,13 +17,9 @@ fail() {
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 tar -xf "$DATA/ctf/lttng-ust.tar.xz"
-for guest in local tsc; do
-    mkdir $guest
-    tar -C $guest -xf "$DATA/ftrace/guest-$guest-clock/guest.tar.xz"
-    for cpu in 0 1; do
-        xz -dc "$DATA/ftrace/guest-$guest-clock/cpu$cpu.raw.xz" >$guest/cpu$cpu.raw
-    done
-done
+. "$here/kernel_capture.sh"
+kernel_capture local local
+kernel_capture tsc tsc
 
 # compare CAPTURE... [OPTION...]: exported and reported with the same. What was seen is in perfetto.seen and
 # chrome.seen.

@@ -17,13 +17,9 @@ fail() {
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 tar -xf "$DATA/ctf/lttng-ust.tar.xz"
-for clock in local tsc; do
-    mkdir $clock
-    tar -C $clock -xf "$DATA/ftrace/guest-$clock-clock/guest.tar.xz"
-    for cpu in 0 1; do
-        xz -dc "$DATA/ftrace/guest-$clock-clock/cpu$cpu.raw.xz" >$clock/cpu$cpu.raw
-    done
-done
+. "$here/kernel_capture.sh"
+kernel_capture local local
+kernel_capture tsc tsc
 
 # ---- a kernel's trace: trace-cmd and strata show the same of the pages and of what was exported ----
 # The second guest ran the same kernel at the same addresses; its own table was not saved.

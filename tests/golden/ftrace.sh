@@ -4,6 +4,7 @@
 # trace-cmd is installed to write one.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -17,13 +18,10 @@ of_strata() {
         -e 's/^([0-9]+)(\.([0-9]+))? \[([0-9]+)\] +([^ ].*-[0-9]+) ([^ ]+:) ?/\1\3 \4 \5 \6 /' "$1"
 }
 
+. "$here/kernel_capture.sh"
 for clock in local tsc; do
     data=$DATA/ftrace/guest-$clock-clock
-    mkdir "$dir/$clock"
-    tar -xJf "$data/guest.tar.xz" -C "$dir/$clock"
-    for n in 0 1; do
-        xz -dc "$data/cpu$n.raw.xz" >"$dir/$clock/cpu$n.raw"
-    done
+    kernel_capture $clock "$dir/$clock"
     gzip -dc "$data/tracecmd-report-t.txt.gz" >"$dir/t.txt"
     of_trace_cmd "$dir/t.txt" >"$dir/$clock.expected"
 done

@@ -2,6 +2,7 @@
 # strata info and strata stat as people see them.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 strata=$STRATA_BIN/strata
@@ -10,11 +11,8 @@ cd "$dir"
 STRATA_EVENTS=$made/trace-events
 export STRATA_EVENTS
 
-mkdir guest
-tar -C guest -xf "$DATA/ftrace/guest-local-clock/guest.tar.xz"
-for cpu in 0 1; do
-    xz -dc "$DATA/ftrace/guest-local-clock/cpu$cpu.raw.xz" >guest/cpu$cpu.raw
-done
+. "$here/kernel_capture.sh"
+kernel_capture local guest
 xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
 
 "$strata" info guest >actual

@@ -3,6 +3,7 @@
 # that is true, and the folder that is made shows it.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 strata=$STRATA_BIN/strata
@@ -32,15 +33,9 @@ tells() {
     grep -q -- "$text" told || fail "$*: no '$text' in: $(cat told)"
 }
 
-ftrace() { # NAME FOLDER
-    mkdir "$2"
-    for cpu in 0 1; do
-        xz -dc "$DATA/ftrace/$1/cpu$cpu.raw.xz" >"$2/cpu$cpu.raw"
-    done
-    tar -C "$2" -xJf "$DATA/ftrace/$1/guest.tar.xz"
-}
-ftrace guest-local-clock guest
-ftrace guest-tsc-clock tsc
+. "$here/kernel_capture.sh"
+kernel_capture local guest
+kernel_capture tsc tsc
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 
 # A VMM's log of what a real guest did: its clock ran faster by 25 ppm, and each saw what the other did some

@@ -6,6 +6,7 @@ command -v qemu-system-x86_64 >/dev/null || {
     echo "qemu-system-x86_64 is not installed"
     exit 77
 }
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 qemu= pid=
 ended() {
@@ -25,14 +26,7 @@ fail() {
     echo "record_attach: $case: $*" >&2
     exit 1
 }
-wait_for() {
-    n=0
-    until eval "$1"; do
-        n=$((n + 1))
-        [ $n -lt 1200 ] || fail "waited in vain for: $1"
-        sleep 0.05
-    done
-}
+. "$here/wait_for.sh"
 # OPTIONS…: a QEMU that runs, as $qemu, with its monitor at ./socket.
 start() {
     rm -rf socket trace

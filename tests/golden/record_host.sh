@@ -3,6 +3,7 @@
 # tracefs, however the recorder ends. $EMIT, $VICTIM: tests/runtime.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 pid=
 ended() {
@@ -19,14 +20,7 @@ fail() {
     echo "record_host: $case: $*" >&2
     exit 1
 }
-wait_for() {
-    n=0
-    until eval "$1"; do
-        n=$((n + 1))
-        [ $n -lt 1200 ] || fail "waited in vain for: $1"
-        sleep 0.05
-    done
-}
+. "$here/wait_for.sh"
 
 # Whoever may not trace the kernel gets the rest, and is told.
 case=forbidden

@@ -21,15 +21,7 @@ fail() {
     echo "record_program: $case: $*" >&2
     exit 1
 }
-
-wait_for() {
-    n=0
-    until eval "$1"; do
-        n=$((n + 1))
-        [ $n -lt 1200 ] || fail "waited in vain for: $1"
-        sleep 0.05
-    done
-}
+. "$here/wait_for.sh"
 
 # No rings are left whose trace is one of ours.
 nothing_left() {

@@ -2,6 +2,7 @@
 # Bad input: what was readable is shown, then what is wrong and where; --keep-going and --strict.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 strata=$STRATA_BIN/strata
@@ -31,11 +32,8 @@ says() {
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot
 xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen
-mkdir guest
-tar -C guest -xf "$DATA/ftrace/guest-local-clock/guest.tar.xz"
-for cpu in 0 1; do
-    xz -dc "$DATA/ftrace/guest-local-clock/cpu$cpu.raw.xz" >guest/cpu$cpu.raw
-done
+. "$here/kernel_capture.sh"
+kernel_capture local guest
 for capture in boot xen guest; do
     "$strata" report $capture >$capture.all 2>/dev/null
     [ "$(wc -l <$capture.all)" -gt 1000 ]

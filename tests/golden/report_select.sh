@@ -2,16 +2,14 @@
 # What -e, --from, --to, --cpu, --pid and --limit leave is what awk leaves of the whole report.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 strata=$STRATA_BIN/strata
 cd "$dir"
 
-mkdir guest
-tar -C guest -xf "$DATA/ftrace/guest-local-clock/guest.tar.xz"
-for cpu in 0 1; do
-    xz -dc "$DATA/ftrace/guest-local-clock/cpu$cpu.raw.xz" >guest/cpu$cpu.raw
-done
+. "$here/kernel_capture.sh"
+kernel_capture local guest
 "$strata" report guest >all 2>/dev/null
 
 # same AWK-CONDITION OPTION...: losses are always there, unless the condition names them.

@@ -2,6 +2,7 @@
 # strata report of a hypervisor's and a guest's captures: losses, tasks, vCPUs, several CPUs.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 strata=$STRATA_BIN/strata
@@ -29,11 +30,8 @@ else
     [ ! -s err ]
 fi
 
-mkdir guest
-tar -C guest -xf "$DATA/ftrace/guest-local-clock/guest.tar.xz"
-for cpu in 0 1; do
-    xz -dc "$DATA/ftrace/guest-local-clock/cpu$cpu.raw.xz" >guest/cpu$cpu.raw
-done
+. "$here/kernel_capture.sh"
+kernel_capture local guest
 "$strata" report guest >actual 2>err
 sed -n 1,3p actual >head
 cat >expected <<'END'

@@ -1,14 +1,9 @@
-# Sourced: makes the folder `trace`, as a recorder of a VMM's log, a guest's kernel and the host's leaves it.
+# Sourced, from the folder $here: makes the folder `trace`, as a recorder of a VMM's log, a guest's kernel and the host's leaves it.
 # shellcheck shell=sh
 mkdir -p trace/vmm
-for layer in guest-local-clock:guest-guest guest-tsc-clock:host; do
-    to=trace/${layer##*:}
-    mkdir "$to"
-    for cpu in 0 1; do
-        xz -dc "$DATA/ftrace/${layer%%:*}/cpu$cpu.raw.xz" >"$to/cpu$cpu.raw"
-    done
-    tar -C "$to" -xJf "$DATA/ftrace/${layer%%:*}/guest.tar.xz"
-done
+. "$here/kernel_capture.sh"
+kernel_capture local trace/guest-guest
+kernel_capture tsc trace/host
 
 # The guest's clock was 0 at 995.4 s, the host's counter runs at 2.7 GHz, the VMM has the time of day.
 cat >trace/guest-guest/clock-pairs <<'END'

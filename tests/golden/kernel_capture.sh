@@ -1,0 +1,10 @@
+# Sourced: kernel_capture CLOCK FOLDER makes FOLDER, with the capture of a guest's kernel whose clock was CLOCK (local,
+# tsc): its pages, and the copy of its tracefs.
+# shellcheck shell=sh
+kernel_capture() {
+    mkdir "$2"
+    tar -C "$2" -xJf "$DATA/ftrace/guest-$1-clock/guest.tar.xz"
+    for cpu in 0 1; do
+        xz -dc "$DATA/ftrace/guest-$1-clock/cpu$cpu.raw.xz" >"$2/cpu$cpu.raw"
+    done
+}
