@@ -22,7 +22,6 @@
 
 static void disconnect(struct own *own)
 {
-    atomic_store(&own->session.answers_pings, false);
     wire_disconnect(&own->wire);
     bell_ring_always(&own->sender_bell);
     if (own->fd >= 0)
@@ -41,7 +40,6 @@ static void closed(struct own *own)
     if (own->is_closed)
         return;
     own->is_closed = true;
-    atomic_store(&own->session.answers_pings, false);
     wire_disconnect(&own->wire);
     bell_ring_always(&own->sender_bell);
 }
@@ -82,6 +80,12 @@ static void try_to_connect(struct own *own)
     begin(own);
 }
 
+/* Whether the host may ask for more than to be admitted. */
+static bool is_admitted(struct own *own)
+{
+    return atomic_load(&own->session.admitted) == own->connection;
+}
+
 static void take_frames(struct own *own, uint64_t came)
 {
     struct link_frame frame;
@@ -91,7 +95,7 @@ static void take_frames(struct own *own, uint64_t came)
         int r;
 
         if (frame.type == LINK_PING && !frame.flags) {
-            if (atomic_load(&own->session.answers_pings) && link_get_ping(&frame, &ping) >= 0 &&
+            if (is_admitted(own) && link_get_ping(&frame, &ping) >= 0 &&
                 wire_pong(&own->wire, &ping, came))
                 bell_ring_always(&own->sender_bell);
             continue;
@@ -152,8 +156,7 @@ static void supervise(struct own *own, int64_t now)
     if (now - own->heard >= WITHIN_MS)
         give_up_frames(own);
     if (atomic_exchange(&own->drop, false) ||
-        (own->endpoint.is_network && !atomic_load(&own->session.answers_pings) &&
-         now - own->connected >= GREET_MS))
+        (own->endpoint.is_network && !is_admitted(own) && now - own->connected >= GREET_MS))
         disconnect(own);
 }
 

@@ -329,22 +329,20 @@ int session_put_pages(struct session *session)
     return 0;
 }
 
-/* Whether there is still a host, and what follows where there is none. */
-static void look_after_connection(struct session *session)
+/* The conversation is on another connection now, or on none. */
+static void move_to_connection(struct session *session, uint64_t connection)
 {
-    uint64_t connection;
-    bool apart;
+    if (connection == session->connection)
+        return;
+    session->connection = connection;
+    session_flow(session, false);
+    session->waits_for_auth = false;
+    session->greeted = false;
+}
 
-    pthread_mutex_lock(&session->wire->lock);
-    connection = session->wire->connection;
-    apart = session->wire->fd < 0;
-    pthread_mutex_unlock(&session->wire->lock);
-    if (connection != session->connection) {
-        session->connection = connection;
-        session_flow(session, false);
-        session->waits_for_auth = false;
-        session->greeted = false;
-    }
+/* Whether there is a host, and what follows where there is none for long. */
+static void look_after_absence(struct session *session, bool apart)
+{
     if (!apart) {
         session->apart_since = 0;
         return;
@@ -357,6 +355,32 @@ static void look_after_connection(struct session *session)
             (unsigned)session->keep_seconds);
         session_forget(session);
     }
+}
+
+/* The next letter; NULL: there is none, and the connection and its absence were looked after.
+ *
+ * What was said before a connection was lost counts, a BYE above all. The receiver puts letters into the inbox
+ * before it changes the wire's connection: so the wire is looked at first, and what it says goes only where no
+ * letter is left. */
+static struct letter *next_letter(struct session *session)
+{
+    struct letter *letter;
+    uint64_t connection;
+    bool apart;
+
+    pthread_mutex_lock(&session->wire->lock);
+    connection = session->wire->connection;
+    apart = session->wire->fd < 0;
+    pthread_mutex_unlock(&session->wire->lock);
+    letter = inbox_take(session->inbox);
+    if (letter) {
+        move_to_connection(session, letter->connection);
+        session->apart_since = 0;
+    } else {
+        move_to_connection(session, connection);
+        look_after_absence(session, apart);
+    }
+    return letter;
 }
 
 /* The agent ends: what was read goes out as far as the host takes it in time. */
@@ -385,17 +409,11 @@ static void last_words(struct session *session)
 void session_run(struct session *session)
 {
     while (!atomic_load(&session->ending)) {
-        struct letter *letter;
+        struct letter *letter = next_letter(session);
         int r = 0;
 
-        letter = inbox_take(session->inbox);
-        /* What was said before a connection was lost counts, a BYE above all: so its loss is seen when
-         * its letters are done with. */
-        if (!letter || letter->connection != session->connection)
-            look_after_connection(session);
         if (letter) {
-            if (letter->connection == session->connection)
-                session_answer(session, letter);
+            session_answer(session, letter);
             free(letter);
             continue;
         }

@@ -59,7 +59,7 @@ struct session {
     void *userdata;
 
     /* From any thread. */
-    _Atomic bool answers_pings; /* of whoever is connected */
+    _Atomic uint64_t admitted; /* the wire's connection whose pings are answered; 0: none's */
     _Atomic bool ending;
     _Atomic int64_t deadline; /* CLOCK_MONOTONIC, ms; with `ending` */
 

@@ -12,7 +12,7 @@
 static void session_admit(struct session *session, bool admitted)
 {
     session->greeted = admitted;
-    atomic_store(&session->answers_pings, admitted);
+    atomic_store(&session->admitted, admitted ? session->connection : 0);
 }
 
 static int read_boot_id(char *ret_id, size_t size)

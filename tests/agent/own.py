@@ -287,6 +287,15 @@ def kept(tracefs, work):
         h.socket.sendall(b"".join(host.frame(kind) for kind in [host.ASK_STATUS] * 50 + [host.BYE]))
         h.close()
         wait_for(lambda: not instances_of(tracefs, listening.agent), "the instance to go", 20)
+    # And where a trace is under way, so that the agent is between two looks for what the host says.
+    for _ in range(20):
+        h = listening.connect()
+        h.hello()
+        h.setup([("raw_syscalls:*", "")])
+        h.start()
+        h.socket.sendall(host.frame(host.BYE))
+        h.close()
+        wait_for(lambda: not instances_of(tracefs, listening.agent), "the instance of a busy agent to go", 20)
     for _ in range(3):
         h = listening.connect()
         h.hello()
