@@ -8,22 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/macro.h"
 
 #define CHUNK ((size_t)1 << 30)
 #define BUFFER ((size_t)64 * 1024)
-
-static void closep(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
-static void closedirp(DIR **dir)
-{
-    if (*dir)
-        closedir(*dir);
-}
 
 static int fail(struct fault *fault, const char *path, const char *what)
 {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/macro.h"
 
 static void try_folder(struct folders *folders, const char *path, uid_t user)
@@ -55,17 +56,11 @@ int folder_pids(const struct folder *folder, pid_t **ret, size_t *ret_n)
     pid_t *pids = NULL;
     struct dirent *entry;
     size_t n = 0;
-    DIR *dir;
+    DIR *dir = open_dir_at(folder->fd, ".");
     int r = 0;
-    int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (fd < 0)
+    if (!dir)
         return -errno;
-    dir = fdopendir(fd);
-    if (!dir) {
-        close(fd);
-        return -ENOMEM;
-    }
     while (r >= 0 && (entry = readdir(dir))) {
         char *end;
         long pid = strtol(entry->d_name, &end, 10);

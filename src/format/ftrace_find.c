@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/macro.h"
 #include "event/item.h"
 #include "format/ftrace.h"
@@ -52,12 +53,6 @@ void ftrace_files_done(struct ftrace_files *files)
     free(files->tree);
     free(files->kallsyms);
     *files = (struct ftrace_files){0};
-}
-
-static void closedirp(DIR **dir)
-{
-    if (*dir)
-        closedir(*dir);
 }
 
 static bool is_tree(const char *folder)

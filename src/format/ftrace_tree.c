@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/fd.h"
 #include "base/map.h"
 #include "declare/kernel_format.h"
 
@@ -31,18 +32,6 @@ struct tree {
     char *text; /* of the format lent last */
     char *format_path;
 };
-
-static void closep(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
-static void closedirp(DIR **dir)
-{
-    if (*dir)
-        closedir(*dir);
-}
 
 /* What can be read at FD, up to MAX bytes, with a NUL behind. */
 static int read_all(int fd, size_t max, char **ret_text, size_t *ret_len)
@@ -98,19 +87,6 @@ int ftrace_tree_read(const char *path, const char *name, size_t max, char **ret_
     return read_file(dir, name, max, ret_text, ret_len);
 }
 
-static DIR *open_dir(int dir, const char *name)
-{
-    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *opened;
-
-    if (fd < 0)
-        return NULL;
-    opened = fdopendir(fd);
-    if (!opened)
-        close(fd);
-    return opened;
-}
-
 /* Reads the number of the event in the folder NAME of SYSTEM. */
 static int scan_event(struct tree *tree, int dir, const char *system, const char *name)
 {
@@ -140,7 +116,7 @@ static int scan_event(struct tree *tree, int dir, const char *system, const char
 
 static int scan_system(struct tree *tree, int events, const char *name)
 {
-    _cleanup_(closedirp) DIR *dir = open_dir(events, name);
+    _cleanup_(closedirp) DIR *dir = open_dir_at(events, name);
     const char *system;
     struct dirent *entry;
 
@@ -170,7 +146,7 @@ static int scan(struct tree *tree)
     tree->scanned = true;
     if (root < 0)
         return -errno;
-    dir = open_dir(root, "events");
+    dir = open_dir_at(root, "events");
     if (!dir)
         return -errno;
     while ((entry = readdir(dir))) {

@@ -6,16 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 /* QEMU's largest file that is looked at has 16 KB. */
 #define FILE_MAX ((size_t)1024 * 1024)
 
 static const struct gen_qemu_tree newest = {.log_stamps = true};
-
-static void fclosep(FILE **file)
-{
-    if (*file)
-        fclose(*file);
-}
 
 /* ROOT/NAME as a string (malloc), cut at FILE_MAX. -ENOENT, …, -ENOMEM. */
 static int read_file(const char *root, const char *name, char **ret_text)

@@ -7,16 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/macro.h"
 #include "manifest/host.h"
 
 #define VCPUS_MAX 4096
-
-static void closedirp(DIR **dir)
-{
-    if (*dir)
-        closedir(*dir);
-}
 
 static bool is_vcpu(const char *name)
 {

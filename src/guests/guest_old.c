@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/macro.h"
 #include "guests/guest_place.h"
 #include "link/message.h"
@@ -266,12 +267,6 @@ static int copy_file(const char *tree, const char *path, struct guest_store *sto
     close(fd);
     guest_store_file_end(store);
     return r < 0 ? r : 0;
-}
-
-static void closedirp(DIR **dir)
-{
-    if (*dir)
-        closedir(*dir);
 }
 
 static DIR *open_dir(const char *tree, const char *path)

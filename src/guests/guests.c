@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "base/fd.h"
 #include "base/macro.h"
 #include "guests/guests_clock.h"
 #include "guests/guests_manifest.h"
@@ -649,8 +650,7 @@ void guests_stop(struct guests *guests)
 
 static bool is_empty(int folder)
 {
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    _cleanup_(closedirp) DIR *dir = open_dir_at(folder, ".");
     const struct dirent *entry;
     bool empty = true;
 
@@ -658,7 +658,6 @@ static bool is_empty(int folder)
         return false;
     while (empty && (entry = readdir(dir)))
         empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    closedir(dir);
     return empty;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "runtime/pieces.h"
 #include "runtime/uuid.h"
 
@@ -175,16 +176,12 @@ int native_refine(struct native *native, uint64_t clock_hz, struct fault *fault)
 /* But for what is left of a trace that was killed while it was made. */
 static int is_empty(int folder)
 {
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    DIR *dir = open_dir_at(folder, ".");
     struct dirent *entry;
     int r = 0;
 
-    if (!dir) {
-        if (copy >= 0)
-            close(copy);
+    if (!dir)
         return -errno;
-    }
     while (r == 0 &&
            (entry = readdir(dir))) /* NOLINT(concurrency-mt-unsafe): a stream of its own */
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "programs/rings_folder.h"
 #include "runtime/describe.h"
 
@@ -378,22 +379,16 @@ static int by_number(const void *a, const void *b)
 
 int process_rings(const struct process *process, unsigned **ret, unsigned *ret_n)
 {
-    unsigned *numbers = calloc(RINGS_MAX, sizeof(*numbers));
-    int copy = openat(process->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    _cleanup_free_ unsigned *numbers = calloc(RINGS_MAX, sizeof(*numbers));
+    _cleanup_(closedirp) DIR *dir = NULL;
     struct dirent *entry;
     unsigned n = 0;
 
-    if (!numbers || !dir) {
-        int r = numbers ? -errno : -ENOMEM;
-
-        free(numbers);
-        if (dir)
-            closedir(dir);
-        else if (copy >= 0)
-            close(copy);
-        return r;
-    }
+    if (!numbers)
+        return -ENOMEM;
+    dir = open_dir_at(process->folder, ".");
+    if (!dir)
+        return -errno;
     while (n < RINGS_MAX &&
            (entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe): a stream of its own */
         int number = ring_number(entry->d_name);
@@ -401,9 +396,8 @@ int process_rings(const struct process *process, unsigned **ret, unsigned *ret_n
         if (number >= 0)
             numbers[n++] = (unsigned)number;
     }
-    closedir(dir);
     qsort(numbers, n, sizeof(*numbers), by_number);
-    *ret = numbers;
+    *ret = TAKE_PTR(numbers);
     *ret_n = n;
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "runtime/process_file.h"
 
 /* The folder of this user's rings, made if it is missing: -EPERM, it is somebody else's, or others may write
@@ -33,15 +34,11 @@ static int open_parent(char *path, size_t size)
 
 static void sweep(int parent)
 {
-    int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    DIR *dir = open_dir_at(parent, ".");
     const struct dirent *entry;
 
-    if (!dir) {
-        if (copy >= 0)
-            close(copy);
+    if (!dir)
         return;
-    }
     while ((entry = readdir(dir))) {
         int fd;
 

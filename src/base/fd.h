@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What is open: closed by itself where its variable ends, and a folder's entries by its descriptor. */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+
+/* For _cleanup_: of a descriptor, a folder, a stream; -1 and NULL are none. */
+static inline void closep(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static inline void closedirp(DIR **dir)
+{
+    if (*dir)
+        closedir(*dir);
+}
+
+static inline void fclosep(FILE **file)
+{
+    if (*file)
+        fclose(*file);
+}
+
+/* The entries of the folder NAME in the folder AT (".": of AT itself, which stays where it is), for readdir();
+ * the caller closes it. NULL: see errno. */
+static inline DIR *open_dir_at(int at, const char *name)
+{
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (!dir && fd >= 0) {
+        int error = errno;
+
+        close(fd);
+        errno = error;
+    }
+    return dir;
+}
