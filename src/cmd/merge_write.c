@@ -499,6 +499,20 @@ static int fill(struct folder *folder)
     return r;
 }
 
+/* What went wrong in the folder that grows is told by the name that the user gave to it. */
+static void name_as_wanted(struct fault *fault, const char *grows, const char *wanted)
+{
+    size_t len = strlen(grows), wanted_len = strlen(wanted);
+    char path[sizeof fault->path];
+
+    if (strncmp(fault->path, grows, len) != 0)
+        return;
+    while (wanted_len > 1 && wanted[wanted_len - 1] == '/')
+        wanted_len--;
+    snprintf(path, sizeof path, "%.*s%s", (int)wanted_len, wanted, fault->path + len);
+    memcpy(fault->path, path, sizeof path);
+}
+
 int merge_write(struct merge *merge)
 {
     struct folder folder = {.merge = merge};
@@ -510,6 +524,8 @@ int merge_write(struct merge *merge)
         r = fill(&folder);
         if (r >= 0)
             r = export_place_keep(&place, &folder.fault);
+        else
+            name_as_wanted(&folder.fault, folder.path, merge->options->output);
         unfinished_done(&place);
     }
     if (r < 0) {
