@@ -375,7 +375,8 @@ static int sum_up(const struct guest *guest, const struct collect_options *optio
     bytes_text(size, sizeof size, progress->bytes);
     fprintf(out, "%s: %s of %" PRIu32 " CPU%s", guest->plan.name, size, progress->n_cpus,
             plural(progress->n_cpus));
-    if (!guest->plan.old) /* an old agent counts nothing */
+    /* An old agent counts nothing, and another one had no time to tell it where the disk was full at once. */
+    if (!guest->plan.old && (progress->events || progress->bytes == 0))
         fprintf(out, ", %" PRIu64 " event%s", progress->events, plural(progress->events));
     if (options->output)
         fprintf(out, "%s written to %s/guest-%s", guest->plan.old ? "," : "", options->output,

@@ -760,8 +760,11 @@ static int open_all(int folder, const char *path, const struct guest_wishes *wis
                     struct guests *ret_guests, struct fault *fault)
 {
     struct confine_user user = confine_user();
-    struct guests guests = {
-        .folder = folder, .is_part = folder >= 0, .wishes = *wishes, .max_size = max_size};
+    struct guests guests = {.folder = folder,
+                            .is_part = folder >= 0,
+                            .wishes = *wishes,
+                            .max_size = max_size,
+                            .spare = -1};
     int r = 0;
 
     guests.path = path ? strdup(path) : NULL;
@@ -834,6 +837,7 @@ void guests_end(struct guests *guests)
 
     guests_end_because(guests, what, what);
 }
+
 int guests_close(struct guests *guests, struct fault *fault)
 {
     int r = 0;
@@ -847,6 +851,6 @@ int guests_close(struct guests *guests, struct fault *fault)
         close(guests->folder);
     free(guests->guests);
     free(guests->path);
-    *guests = (struct guests){.folder = -1};
+    *guests = (struct guests){.folder = -1, .spare = -1};
     return r;
 }

@@ -89,6 +89,7 @@ struct guests {
     uint64_t max_size;
     bool stopping;
     bool written;     /* the manifest tells how things are */
+    int spare;        /* room for the last manifest, manifest/spare.h; -1: none */
     bool is_part;     /* of a bigger recording, whose manifest is the caller's */
     uint64_t stop_by; /* when those that are not connected are given up */
     uint64_t sizes_next;

@@ -6,6 +6,7 @@
 
 #include "base/macro.h"
 #include "manifest/host.h"
+#include "manifest/spare.h"
 
 #define MONO_ERROR_NS 100
 
@@ -106,7 +107,7 @@ int guests_put_sources(const struct guests *guests, bool complete, struct arena 
     return put_sources(guests, complete, false, arena, ret, ret_n);
 }
 
-int guests_write_manifest(const struct guests *guests, bool complete, struct fault *fault)
+int guests_write_manifest(struct guests *guests, bool complete, struct fault *fault)
 {
     struct manifest manifest = {0};
     struct manifest_source *sources;
@@ -116,7 +117,10 @@ int guests_write_manifest(const struct guests *guests, bool complete, struct fau
         fault_plain(fault, -ENOMEM, guests->path, "out of memory");
     } else {
         manifest.sources = sources;
+        spare_give(&guests->spare);
         r = manifest_write(guests->path, &manifest, fault);
+        if (!complete)
+            spare_keep(guests->path, &guests->spare);
     }
     manifest_done(&manifest);
     return r;
