@@ -85,7 +85,7 @@ start two good
 "$strata" collect --live -e 'toy:*' --port=v=one/socket --port=w=two/socket >shown 2>told &
 pid=$!
 for _ in $(seq 600); do
-    [ "$(grep -c ': traces' told)" -ne 2 ] || break
+    [ "$(grep -c ': traces' told 2>/dev/null)" != 2 ] || break
     sleep 0.05
 done
 kill -INT $pid
