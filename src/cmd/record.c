@@ -17,6 +17,7 @@
 #include "cmd/size.h"
 #include "cmd/taken.h"
 #include "programs/collect.h"
+#include "vmm/command.h"
 #include "vmm/probe.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -52,6 +53,8 @@ static const struct option vm_options[] = {
      offsetof(struct record_options, host)},
     {OPTION_FLAG, 0, "host-threads", NULL, "of that, only while threads of what is recorded run",
      offsetof(struct record_options, host_threads)},
+    {OPTION_STRING, 0, "qemu", "PROGRAM", "is what COMMAND, a script, hands its options to",
+     offsetof(struct record_options, qemu)},
     {OPTION_END},
 };
 
@@ -300,11 +303,27 @@ static int count_command(int argc, char **argv)
 /* A virtual machine monitor, or a program. */
 static int record_command_line(const struct record_options *options, char **command)
 {
-    _cleanup_free_ char *program = NULL;
+    struct vmm_command found = {0};
+    struct fault fault = {0};
+    unsigned n = 0;
+    int status, r = 1;
 
-    /* Of one that is not there, the other tells. */
-    if (vmm_find_program(command[0], getenv("PATH"), &program, NULL) >= 0 && vmm_is_qemu(program))
-        return record_vm(options, program, command);
+    while (command[n])
+        n++;
+    if (options->qemu)
+        r = vmm_find_program(options->qemu, getenv("PATH"), &found.program, &fault) < 0 ? -ENOENT
+                                                                                        : 1;
+    else
+        r = vmm_command_find((const char *const *)command, n, getenv("PATH"), &found, &fault);
+    if (r < 0) {
+        cmd_fault(&fault);
+        return EXIT_COULD_NOT;
+    }
+    if (r > 0) {
+        status = record_vm(options, found.program, found.n_before, command);
+        free(found.program);
+        return status;
+    }
     if (options->guest)
         return cmd_usage_error("record", "--guest is of QEMU, which %s is not", command[0]);
     return record_program(options, command);
@@ -319,6 +338,8 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
     if (runs && (wanted || n > 0))
         return cmd_usage_error("record", "a command behind --, and %s, are two things to record",
                                n > 0 ? operands[0] : "--attach, --xen or --buffer");
+    if (!runs && options->qemu)
+        return cmd_usage_error("record", "--qemu says what a command behind -- starts");
     if (runs && n_command == 0)
         return cmd_usage_error("record", "there is no command behind --");
     if (runs)

@@ -31,6 +31,7 @@ struct record_options {
     bool host_threads; /* the host's kernel only while threads of what is recorded run */
     /* Events of the kernels of guest and host, with commas between; "": what is usual; NULL: none. */
     const char *guest, *host;
+    const char *qemu; /* that the command starts in its own way; NULL: it is to be seen */
     /* Of Xen words of declare/xen_choice.h, of programs and virtual machine monitors what switches their events
      * on; none: all, or what is usual there. */
     struct strings events;
@@ -42,8 +43,9 @@ const char *record_output(const struct record_options *options, char *buf, size_
 
 /* Each returns an exit status. COMMAND is ended by NULL. */
 int record_program(const struct record_options *options, char **command);
-/* PROGRAM is the file that command[0] means. */
-int record_vm(const struct record_options *options, const char *program, char **command);
+/* PROGRAM is the QEMU that COMMAND starts, behind N_BEFORE words, or in its own way (options->qemu). */
+int record_vm(const struct record_options *options, const char *program, unsigned n_before,
+              char **command);
 /* The QEMU that is process PID, or that serves QMP on SOCKET (then PID does not matter; NULL: it is looked for). */
 int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket);
 int record_buffers(const struct record_options *options, int n, char **operands);

@@ -315,8 +315,12 @@ static int tell(const struct run *run, const struct program *program)
 static int tell_nothing(const struct run *run)
 {
     cmd_error(
-        "nothing was recorded: no process had a ring. Does the program link libstrata, with the "
-        "backend ring or simple, and did it reach an event of those that were asked for%s?",
+        "nothing was recorded: no process had a ring. If %s starts QEMU, with what stands last on "
+        "its command line, then --qemu=PROGRAM says which, or 'strata record -- qemu-system-…' has "
+        "to "
+        "stand in it. Another program has to link libstrata, with the backend ring or simple, and "
+        "to reach an event of those that were asked for%s",
+        run->programs.main_command[0],
         run->options->events.n ? "" : " (all, unless STRATA_TRACE says which)");
     return EXIT_COULD_NOT;
 }

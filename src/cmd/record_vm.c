@@ -78,6 +78,14 @@ static int choose_events(const struct record_options *options, const struct vmm_
 
 /* ---- The course ---- */
 
+/* Whether what a terminal sends reaches QEMU as well. */
+static bool shares_terminal(const struct vmm_recording *recording)
+{
+    pid_t qemu = recording->monitor.pid ? recording->monitor.pid : recording->child.pid;
+
+    return !recording->settings.running && getpgid(qemu) == getpgrp();
+}
+
 /* Until QEMU has ended. False: the recording could not go on. */
 static bool run(struct vmm_recording *recording, uint64_t seconds, const sigset_t *waiting)
 {
@@ -93,9 +101,8 @@ static bool run(struct vmm_recording *recording, uint64_t seconds, const sigset_
         unsigned n = run_signals_count(&signal, &alone);
 
         if (n > heard) {
-            /* What a terminal sends has reached QEMU as well, which ends by it, if it is our child, and was there
-             * then. */
-            if (alone || early || heard > 0 || recording->settings.running)
+            /* QEMU, which ends by it, has had it as well, if it was there then. */
+            if (alone || early || heard > 0 || !shares_terminal(recording))
                 vmm_recording_stop(recording);
             heard = n;
         }
@@ -199,6 +206,7 @@ static int record(const struct record_options *options, const struct vmm_setting
     if (has_terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
         (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
     whole = tell(&recording);
+    fine &= recording.has_come || !settings->wrapped;
     status = child_exit_status(&recording.child);
     if (status == EXIT_FINE && (!fine || recording.log.error < 0))
         status = EXIT_COULD_NOT;
@@ -269,11 +277,14 @@ static int record_machine(const struct record_options *options, struct vmm_setti
     return status;
 }
 
-int record_vm(const struct record_options *options, const char *program, char **command)
+int record_vm(const struct record_options *options, const char *program, unsigned n_before,
+              char **command)
 {
     struct vmm_settings settings = {
         .command = (const char *const *)command,
+        .n_before = n_before,
         .program = program,
+        .wrapped = options->qemu != NULL,
     };
 
     return record_machine(options, &settings);

@@ -63,9 +63,10 @@ static void note(struct vmm_arguments *arguments, const char *option, const char
         arguments->names_threads = true;
 }
 
-void vmm_arguments_read(const char *const *argv, unsigned n, struct vmm_arguments *ret)
+void vmm_arguments_read(const char *program, const char *const *argv, unsigned n,
+                        struct vmm_arguments *ret)
 {
-    struct vmm_arguments arguments = {.argv = argv, .n = n};
+    struct vmm_arguments arguments = {.program = program, .argv = argv, .n = n};
 
     for (unsigned i = 1; i < n; i++) {
         const char *option = argv[i];
@@ -90,8 +91,8 @@ static bool machine_is(const struct vmm_arguments *arguments, const char *name)
 
 static bool program_is_for(const struct vmm_arguments *arguments, const char *target)
 {
-    const char *slash = strrchr(arguments->argv[0], '/');
-    const char *name = slash ? slash + 1 : arguments->argv[0];
+    const char *slash = strrchr(arguments->program, '/');
+    const char *name = slash ? slash + 1 : arguments->program;
 
     return strncmp(name, "qemu-system-", 12) == 0 && strcmp(name + 12, target) == 0;
 }
@@ -193,9 +194,9 @@ static int write_config(const struct vmm_additions *additions, const char *seria
     if (fd < 0)
         return fault_plain(fault, -errno, additions->config, "cannot be made: %s", strerror(errno));
     /* Not by -mon on the command line, which would take away the monitor that there is by default. */
-    if (additions->monitor >= 0)
+    if (additions->monitor)
         text_printf(&text,
-                    "[chardev \"strata-record-monitor\"]\n  backend = \"socket\"\n  fd = \"%d\"\n"
+                    "[chardev \"strata-record-monitor\"]\n  backend = \"socket\"\n  path = \"%s\"\n"
                     "[mon \"strata-record-monitor\"]\n  chardev = \"strata-record-monitor\"\n"
                     "  mode = \"control\"\n",
                     additions->monitor);

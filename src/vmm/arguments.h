@@ -8,7 +8,8 @@
 
 /* What of a user's command matters here. Strings lie in it. */
 struct vmm_arguments {
-    const char *const *argv; /* argv[0] is QEMU */
+    const char *program;     /* QEMU */
+    const char *const *argv; /* from the word on that starts it */
     unsigned n;
     const char *log;     /* of -D; NULL: standard error */
     bool logs;           /* -d or -trace: something goes there */
@@ -20,7 +21,8 @@ struct vmm_arguments {
 };
 
 /* Only looks. */
-void vmm_arguments_read(const char *const *argv, unsigned n, struct vmm_arguments *ret);
+void vmm_arguments_read(const char *program, const char *const *argv, unsigned n,
+                        struct vmm_arguments *ret);
 
 /* What is added. NULL, or 0: not that. */
 struct vmm_additions {
@@ -29,8 +31,8 @@ struct vmm_additions {
     const char *log;     /* the log goes there, with times; simpletrace not */
     const char *simple;  /* … or simpletrace goes there */
     const char *config;  /* a file for -readconfig, with monitors, and what is below */
-    int monitor;         /* a socket, inherited, that QMP is spoken on */
-    const char *control; /* the name of another one, to be listened on */
+    const char *monitor; /* the name of a socket that QEMU is to speak QMP on, with us */
+    const char *control; /* the name of another one, which it is to listen on */
     const char *port;    /* the name of the socket of the guest's port */
 };
 

@@ -207,8 +207,9 @@ static int open_sink(struct vmm_recording *recording, const struct vmm_arguments
  * *RET is left alone where there is none. */
 static int find_port(struct vmm_recording *recording, const char **ret, struct fault *fault)
 {
-    struct vmm_running running = {.argv = recording->settings.command,
-                                  .n = recording->settings.n_command};
+    const struct vmm_settings *settings = &recording->settings;
+    struct vmm_running running = {.argv = settings->command + settings->n_before,
+                                  .n = settings->n_command - settings->n_before};
     int r = vmm_running_parse(&running);
 
     if (r >= 0 && running.port) {
@@ -273,6 +274,7 @@ static int join_kernels(struct vmm_recording *recording, const char *port, struc
 static int start(struct vmm_recording *recording, const struct vmm_arguments *arguments,
                  struct vmm_additions *additions, const char *port, struct fault *fault)
 {
+    const struct vmm_settings *settings = &recording->settings;
     struct child_how how = {
         .in = -1,
         .out = -1,
@@ -281,35 +283,36 @@ static int start(struct vmm_recording *recording, const struct vmm_arguments *ar
         /* As if its user had said so: it shuts down in order, so that its disks are as they should be. */
         .end_signal = SIGTERM,
     };
-    int sockets[2];
+    bool is_qemu = settings->n_before == 0 && !settings->wrapped;
+    const char **words;
     char **argv;
     unsigned n;
-    int r;
+    int r = vmm_arguments_build(arguments, additions, &recording->arena, &argv, &n, fault);
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
-        return fault_plain(fault, -errno, NULL, "cannot make a socket: %s", strerror(errno));
-    additions->monitor = sockets[1];
-    r = vmm_arguments_build(arguments, additions, &recording->arena, &argv, &n, fault);
+    if (r >= 0)
+        r = vmm_monitor_listen(additions->monitor, 0, &recording->monitor, fault);
     if (r >= 0)
         r = join_kernels(recording, port, fault);
-    if (r >= 0) {
-        how.program = recording->settings.program;
-        how.argv = (const char *const *)argv;
-        how.variable = recording->variable;
-        how.keep = &sockets[1];
-        how.n_keep = 1;
-        r = child_start(&how, &recording->child, fault);
-        recording->programs.main_pid = (uint32_t)recording->child.pid;
-        /* Nobody else can have it: it has just come. */
-        if (r >= 0)
-            (void)vmm_running_claim(recording->child.pid, &recording->claim, NULL);
-    }
-    close(sockets[1]);
     if (r < 0)
-        close(sockets[0]);
-    else
-        r = vmm_monitor_open(sockets[0], recording->child.pid, &recording->monitor, fault);
-    return r;
+        return r;
+    words = arena_alloc(&recording->arena, (settings->n_before + n + 1) * sizeof *words);
+    if (!words)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    memcpy(words, settings->command, settings->n_before * sizeof *words);
+    memcpy(words + settings->n_before, argv, (n + 1) * sizeof *words);
+    how.program = is_qemu ? settings->program : NULL;
+    how.argv = words;
+    how.variable = recording->variable;
+    r = child_start(&how, &recording->child, fault);
+    if (r < 0)
+        return r;
+    /* Else it is told when it comes. */
+    if (!settings->wrapped)
+        recording->monitor.pid = recording->child.pid;
+    recording->programs.main_pid = (uint32_t)recording->child.pid;
+    /* Nobody else can have it: it has just come. */
+    (void)vmm_running_claim(recording->child.pid, &recording->claim, NULL);
+    return 0;
 }
 
 /* The same of one that runs. */
@@ -340,15 +343,15 @@ static int attach(struct vmm_recording *recording, const struct vmm_additions *a
 static int begin(struct vmm_recording *recording, struct fault *fault)
 {
     const struct vmm_settings *settings = &recording->settings;
-    struct vmm_additions additions = {
-        .events = settings->events, .n_events = settings->n_events, .monitor = -1};
+    struct vmm_additions additions = {.events = settings->events, .n_events = settings->n_events};
     struct vmm_arguments arguments;
     const char *port = NULL;
     int r = take_folder(recording, fault);
 
     if (r < 0)
         return r;
-    vmm_arguments_read(settings->command, settings->n_command, &arguments);
+    vmm_arguments_read(settings->program, settings->command + settings->n_before,
+                       settings->n_command - settings->n_before, &arguments);
     if (mkdirat(recording->folder, VMM_FOLDER, 0777) < 0)
         return fault_plain(fault, -errno, recording->path, "cannot make a folder in it: %s",
                            strerror(errno));
@@ -362,6 +365,7 @@ static int begin(struct vmm_recording *recording, struct fault *fault)
     recording->control = settings->running ? arena_strdup(&recording->arena, settings->qmp)
                                            : name_in_runtime(recording, "qmp");
     additions.control = recording->control;
+    additions.monitor = name_in_runtime(recording, "monitor");
     additions.config = name_in_runtime(recording, "config");
     if (settings->running)
         port = settings->running->port;
@@ -371,7 +375,7 @@ static int begin(struct vmm_recording *recording, struct fault *fault)
         return r;
     if (settings->guest && !port)
         port = additions.port = name_in_runtime(recording, "agent");
-    if (!additions.control || !additions.config || (settings->guest && !port))
+    if (!additions.control || !additions.monitor || !additions.config || (settings->guest && !port))
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
     recording->began = host_moment();
     /* Before QEMU runs: a trace whose recorder is killed at once opens, too. */
@@ -406,6 +410,8 @@ int vmm_recording_begin(const struct vmm_settings *settings, struct vmm_recordin
         .log = {.fifo = -1, .file = -1, .copy = -1},
         .clock = {.file = -1},
         .child = {.end = -1},
+        .qemu = {.end = -1},
+        .monitor = {.listener = -1},
         .agent = {.said = -1},
         .spare = -1,
         .claim = -1,

@@ -47,9 +47,6 @@ static _Noreturn void run(const struct child_how *how, pid_t parent, int errors)
     place(how->in, 0, errors);
     place(how->out, 1, errors);
     place(how->err, 2, errors);
-    for (unsigned i = 0; i < how->n_keep; i++)
-        if (fcntl(how->keep[i], F_SETFD, 0) < 0)
-            fail(errors);
     reset_signals(how->mask);
     if (how->environment)
         environ = (char **)how->environment;
@@ -145,6 +142,17 @@ void child_signal(const struct child *child, int signal)
 {
     if (child->pid > 0 && !child->ended && !child->foreign)
         kill(child->pid, signal);
+}
+
+bool child_signal_adopted(const struct child *child, int signal)
+{
+#ifdef SYS_pidfd_send_signal
+    return child->pid > 0 && child->foreign &&
+           syscall(SYS_pidfd_send_signal, child->end, signal, NULL, 0) == 0;
+#else
+    (void)signal;
+    return false;
+#endif
 }
 
 void child_done(struct child *child)

@@ -21,11 +21,9 @@ struct child_how {
     const char *const *argv;
     const char *const *environment; /* NULL: ours */
     const char *variable;           /* "NAME=VALUE", set in it besides; NULL: none */
-    const int *keep;                /* descriptors that it inherits besides 0, 1 and 2 */
-    unsigned n_keep;
-    int in, out, err;     /* -1: ours; else what becomes 0, 1, 2 */
-    const sigset_t *mask; /* its blocked signals; NULL: ours */
-    int end_signal;       /* it gets this one when we die before it; 0: none */
+    int in, out, err;               /* -1: ours; else what becomes 0, 1, 2 */
+    const sigset_t *mask;           /* its blocked signals; NULL: ours */
+    int end_signal;                 /* it gets this one when we die before it; 0: none */
 };
 
 /* Signals that we ignore or catch are as by default in it. The caller has one thread. -errno: it cannot be
@@ -39,6 +37,8 @@ bool child_has_ended(struct child *child);
 bool child_wait(struct child *child, uint64_t ns);
 /* To it, while it runs. */
 void child_signal(const struct child *child, int signal);
+/* To one that was adopted all the same. False: it has ended, or we may not. */
+bool child_signal_adopted(const struct child *child, int signal);
 /* Ends it if it runs (SIGKILL), and forgets it. */
 void child_done(struct child *child);
 

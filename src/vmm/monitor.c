@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
@@ -16,17 +18,42 @@
 /* What came at once that is looked at before others have their turn. */
 #define OBJECTS_AT_ONCE 64u
 
-int vmm_monitor_open(int fd, int pid, struct vmm_monitor *ret, struct fault *fault)
+int vmm_monitor_listen(const char *path, int pid, struct vmm_monitor *ret, struct fault *fault)
 {
     struct vmm_monitor monitor = {.pid = pid, .state = MONITOR_NEW};
-    int r = qmp_adopt(fd, "the monitor", &monitor.qmp, fault);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int r = 0;
 
-    if (r < 0)
-        return r;
+    if ((size_t)snprintf(address.sun_path, sizeof address.sun_path, "%s", path) >=
+        sizeof address.sun_path)
+        return fault_plain(fault, -ENAMETOOLONG, path, "is too long for the name of a socket");
+    monitor.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (monitor.listener < 0 ||
+        bind(monitor.listener, (const struct sockaddr *)&address, sizeof address) < 0 ||
+        listen(monitor.listener, 4) < 0)
+        r = fault_plain(fault, -errno, path, "cannot make a socket: %s", strerror(errno));
+    if (r < 0 && monitor.listener >= 0)
+        close(monitor.listener);
+    if (r >= 0)
+        *ret = monitor;
+    return r;
+}
+
+/* Also another one, where what was started starts QEMU again. */
+static void accept_it(struct vmm_monitor *monitor)
+{
+    int fd = accept4(monitor->listener, NULL, NULL, SOCK_CLOEXEC);
+    pid_t peer;
+
+    if (fd < 0 || qmp_adopt(fd, "the monitor", &monitor->qmp, NULL) < 0)
+        return;
+    peer = qmp_peer(monitor->qmp);
+    if (peer > 0)
+        monitor->pid = peer;
+    monitor->state = MONITOR_NEW;
+    monitor->changed = true;
     /* Before it greets: events come from then on. */
-    (void)qmp_send(monitor.qmp, "qmp_capabilities", NULL, NULL);
-    *ret = monitor;
-    return 0;
+    (void)qmp_send(monitor->qmp, "qmp_capabilities", NULL, NULL);
 }
 
 /* ---- Threads ---- */
@@ -165,7 +192,7 @@ static void note_cpus(struct vmm_monitor *monitor, const json_t *list)
 
 void vmm_monitor_watch(int pid, struct vmm_monitor *ret)
 {
-    *ret = (struct vmm_monitor){.pid = pid, .state = MONITOR_IDLE};
+    *ret = (struct vmm_monitor){.listener = -1, .pid = pid, .state = MONITOR_IDLE};
 }
 
 void vmm_monitor_note(struct vmm_monitor *monitor, const char *version, const json_t *list)
@@ -222,6 +249,8 @@ static void close_it(struct vmm_monitor *monitor)
 void vmm_monitor_step(struct vmm_monitor *monitor, uint64_t now, uint64_t *ret_sleep)
 {
     *ret_sleep = SECOND;
+    if (!monitor->qmp && monitor->listener >= 0)
+        accept_it(monitor);
     for (unsigned i = 0; monitor->qmp && i < OBJECTS_AT_ONCE; i++) {
         json_t *object;
         int r = qmp_receive(monitor->qmp, &object, NULL);
@@ -254,7 +283,7 @@ void vmm_monitor_step(struct vmm_monitor *monitor, uint64_t now, uint64_t *ret_s
 
 int vmm_monitor_fd(const struct vmm_monitor *monitor)
 {
-    return monitor->qmp ? qmp_fd(monitor->qmp) : -1;
+    return monitor->qmp ? qmp_fd(monitor->qmp) : monitor->listener;
 }
 
 void vmm_monitor_done(struct vmm_monitor *monitor)
@@ -263,5 +292,7 @@ void vmm_monitor_done(struct vmm_monitor *monitor)
     for (unsigned i = 0; i < monitor->n_threads; i++)
         free((char *)monitor->threads[i].name);
     free(monitor->threads);
-    *monitor = (struct vmm_monitor){0};
+    if (monitor->listener >= 0)
+        close(monitor->listener);
+    *monitor = (struct vmm_monitor){.listener = -1};
 }

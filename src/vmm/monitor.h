@@ -12,8 +12,9 @@
 struct qmp;
 
 struct vmm_monitor {
-    struct qmp *qmp; /* NULL: the connection is over */
-    int pid;
+    int listener;    /* where it connects to; -1: nowhere */
+    struct qmp *qmp; /* NULL: there is no connection, or none any more */
+    int pid;         /* 0: not known yet */
     enum {
         MONITOR_NEW,    /* no greeting yet */
         MONITOR_IDLE,   /* has answered all */
@@ -31,8 +32,8 @@ struct vmm_monitor {
     bool changed;      /* of the above something, since the caller cleared this */
 };
 
-/* Takes over FD, a socket that the monitor of process PID speaks QMP on, also on failure. */
-int vmm_monitor_open(int fd, int pid, struct vmm_monitor *ret, struct fault *fault);
+/* Makes the socket PATH, for a monitor to connect to: whose it is shows then. PID: whose it will be; 0: not known. */
+int vmm_monitor_listen(const char *path, int pid, struct vmm_monitor *ret, struct fault *fault);
 /* Without a connection: of process PID, what others find out. */
 void vmm_monitor_watch(int pid, struct vmm_monitor *ret);
 /* VERSION and LIST are what the monitor of that said: "QEMU 7.2.22", and what query-cpus-fast returned. */

@@ -29,6 +29,8 @@
 #define STOP_PATIENCE (5 * SECOND)
 #define END_PATIENCE (2 * SECOND)
 #define END_LONGEST (10 * SECOND)
+/* So long after the end of what was started to start it, QEMU may come. */
+#define COME_PATIENCE (3 * SECOND)
 
 void vmm_recording_problem(struct vmm_recording *recording, const char *format, ...)
 {
@@ -49,7 +51,7 @@ void vmm_recording_problem(struct vmm_recording *recording, const char *format, 
 static void sleep_for(struct vmm_recording *recording, uint64_t ns, const sigset_t *mask)
 {
     struct pollfd fds[] = {
-        {recording->child.end, POLLIN, 0},
+        {recording->child.ended ? recording->qemu.end : recording->child.end, POLLIN, 0},
         {vmm_monitor_fd(&recording->monitor), POLLIN, 0},
         {recording->takes_rings ? recording->programs.watch : -1, POLLIN, 0},
     };
@@ -70,6 +72,74 @@ static bool has_changed(const struct vmm_recording *recording)
 {
     return recording->monitor.changed || recording->programs.changed ||
            (recording->guests.n > 0 && !recording->guests.written);
+}
+
+/* ---- QEMU, where something else was started that starts it ---- */
+
+/* Both have ended. */
+static bool has_ended(struct vmm_recording *recording)
+{
+    if (!child_has_ended(&recording->child))
+        return false;
+    if (!recording->settings.wrapped || recording->has_come || recording->stopping ||
+        recording->child.status != 0)
+        return recording->qemu.pid == 0 || child_has_ended(&recording->qemu);
+    /* It may have left QEMU in the background, which then is about to come. */
+    if (recording->come_by == 0)
+        recording->come_by = clock_ns(CLOCK_MONOTONIC) + COME_PATIENCE;
+    return clock_ns(CLOCK_MONOTONIC) >= recording->come_by;
+}
+
+/* To QEMU; to what was started as long as it has not come, or where it is out of reach. */
+static void signal_qemu(const struct vmm_recording *recording, int signal)
+{
+    bool has_it = child_signal_adopted(&recording->qemu, signal);
+
+    if (!has_it || signal == SIGKILL)
+        child_signal(&recording->child, signal);
+}
+
+/* Whose options are behind those that it was to be given. */
+static void check_log(struct vmm_recording *recording, pid_t pid)
+{
+    char fifo[VMM_RUNTIME_NAME_MAX];
+    struct vmm_running running;
+
+    if (recording->log.fifo < 0 || vmm_running_open(pid, &running, NULL) < 0)
+        return;
+    vmm_runtime_name(&recording->runtime, "log", fifo);
+    if (running.log && strcmp(running.log, fifo) != 0) {
+        _cleanup_free_ char *log = realpath(running.log, NULL);
+
+        vmm_recording_problem(recording,
+                              "QEMU's events are in %s, and not recorded: %s has an option -D of "
+                              "its own behind those that it hands on",
+                              log ? log : running.log, recording->settings.command[0]);
+    }
+    vmm_running_done(&running);
+}
+
+/* Its monitor says which process it is. */
+static void meet_qemu(struct vmm_recording *recording)
+{
+    pid_t before = recording->qemu.pid ? recording->qemu.pid : recording->child.pid;
+    pid_t pid = recording->monitor.pid;
+    int claim;
+
+    if (recording->settings.running || !recording->monitor.qmp)
+        return;
+    if (!recording->has_come && recording->settings.wrapped)
+        check_log(recording, pid);
+    recording->has_come = true;
+    if (pid == before)
+        return;
+    child_done(&recording->qemu);
+    (void)child_adopt(pid, &recording->qemu);
+    if (vmm_running_claim(pid, &claim, NULL) < 0)
+        return;
+    if (recording->claim >= 0)
+        close(recording->claim);
+    recording->claim = claim;
 }
 
 /* QEMU itself writes simpletrace: that it has written enough is seen from outside. */
@@ -110,6 +180,7 @@ static void work(struct vmm_recording *recording, uint64_t *ret_sleep)
     }
     watch_simple(recording, now);
     vmm_monitor_step(&recording->monitor, now, &wish);
+    meet_qemu(recording);
     hear_agent(recording);
     if (has_changed(recording)) {
         /* Whatever is in its way, a full disk or a folder that was removed, ends no machine: the end will tell. */
@@ -128,7 +199,7 @@ int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, st
     int r = 1;
 
     work(recording, &sleep);
-    if (ended)
+    if (ended && has_ended(recording))
         return 0;
     if (recording->guests.n > 0) {
         r = guests_step(&recording->guests, MIN(sleep, SLEEP_WITH_GUESTS), mask, fault);
@@ -142,7 +213,7 @@ int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, st
     if (recording->stopping && (r == 0 || clock_ns(CLOCK_MONOTONIC) >= recording->stop_by)) {
         if (recording->settings.running)
             return 0;
-        child_signal(&recording->child, SIGTERM);
+        signal_qemu(recording, SIGTERM);
         recording->stop_by = UINT64_MAX;
     }
     return 1;
@@ -153,7 +224,7 @@ void vmm_recording_stop(struct vmm_recording *recording)
     bool waits = recording->stopping && recording->stop_by != UINT64_MAX;
 
     if (recording->stopping) {
-        child_signal(&recording->child, waits ? SIGTERM : SIGKILL);
+        signal_qemu(recording, waits ? SIGTERM : SIGKILL);
         recording->stop_by = recording->settings.running ? 0 : UINT64_MAX;
         return;
     }
@@ -206,14 +277,20 @@ static void tell_problems(struct vmm_recording *recording)
     const struct vmm_log *log = &recording->log;
     double seconds =
         (double)(recording->ended.monotonic_ns - recording->began.monotonic_ns) / (double)SECOND;
+    const char *name = recording->settings.wrapped ? recording->settings.command[0] : "QEMU";
     char end[64];
 
     if (!recording->child.ended && !recording->child.foreign)
-        vmm_recording_problem(recording, "QEMU was killed, as it did not end");
+        vmm_recording_problem(recording, "%s was killed, as it did not end", name);
     else if (recording->child.status != 0)
-        vmm_recording_problem(recording, "QEMU %s %s, %.1f seconds after it was started",
+        vmm_recording_problem(recording, "%s %s %s, %.1f seconds after it was started", name,
                               WIFSIGNALED(recording->child.status) ? "was" : "ended with",
                               child_end_text(&recording->child, end, sizeof end), seconds);
+    if (recording->settings.wrapped && !recording->has_come)
+        vmm_recording_problem(recording,
+                              "no QEMU with the options that recording needs was started by %s: "
+                              "does it hand what it is given on to QEMU (\"$@\")?",
+                              name);
     if (recording->settings.probe->backend == VMM_BACKEND_NONE)
         vmm_recording_problem(recording, "this QEMU was built without a trace backend that can be "
                                          "recorded (log, simple)");
@@ -259,12 +336,14 @@ static void end_qemu(struct vmm_recording *recording)
     uint64_t until = clock_ns(CLOCK_MONOTONIC) + END_LONGEST;
     uint64_t sleep;
 
-    child_signal(&recording->child, SIGTERM);
-    while (!child_has_ended(&recording->child) && clock_ns(CLOCK_MONOTONIC) < until) {
+    if (!has_ended(recording))
+        signal_qemu(recording, SIGTERM);
+    while (!has_ended(recording) && clock_ns(CLOCK_MONOTONIC) < until) {
         work(recording, &sleep);
         sleep_for(recording, MIN(sleep, SLEEP_WITH_GUESTS), NULL);
     }
-    child_signal(&recording->child, SIGKILL);
+    if (!has_ended(recording))
+        signal_qemu(recording, SIGKILL);
     (void)child_wait(&recording->child, END_PATIENCE);
 }
 
@@ -309,6 +388,7 @@ void vmm_recording_done(struct vmm_recording *recording)
     struct fault fault = {0};
 
     child_done(&recording->child);
+    child_done(&recording->qemu);
     if (recording->guests.n > 0)
         (void)guests_close(&recording->guests, &fault);
     if (recording->agent.said >= 0)

@@ -32,9 +32,11 @@
 /* All borrowed, for as long as the recording is there. */
 struct vmm_settings {
     const char *folder;
-    const char *const *command; /* QEMU's, as its user would give it */
+    const char *const *command; /* that starts QEMU, as its user would give it */
     unsigned n_command;
-    const char *program; /* what command[0] is */
+    unsigned n_before;   /* words of it that run another program, in front of QEMU's own */
+    const char *program; /* QEMU */
+    bool wrapped;        /* the command is none of QEMU's, but hands on to it what stands last */
     /* One that runs already is to be recorded, whose command that is; NULL: it is started. */
     const struct vmm_running *running;
     const char *qmp; /* of that, the socket for its monitor */
@@ -70,16 +72,19 @@ struct vmm_recording {
     const char *accelerator;
     struct manifest_moment began, ended;
     uint64_t stop_by;     /* while it is stopping: when QEMU is ended whatever is missing */
+    uint64_t come_by;     /* when QEMU is waited for no longer, where what starts it has ended */
     uint64_t simple_size; /* of trace.simple, at the end */
     uint64_t simple_next; /* when it is looked at again, unless it is full */
     const char *problems[VMM_PROBLEMS_MAX];
     unsigned n_problems;
     struct vmm_runtime runtime;
-    struct child child;
+    struct child child; /* what was started … */
+    struct child qemu;  /* … where that is not QEMU itself; pid 0: it is, or has not come */
     int folder;
     int spare;
     int claim;        /* of vmm_running_claim() */
     bool made;        /* the folder, by us */
+    bool has_come;    /* QEMU's monitor has answered */
     bool takes_rings; /* the backend is libstrata's */
     bool has_declarations;
     bool stopping;       /* QEMU is to be ended when the guests have sent the rest */

@@ -52,7 +52,7 @@ static void put_vmm(const struct vmm_recording *recording, bool final, char *buf
                     struct manifest_vmm *vmm)
 {
     *vmm = (struct manifest_vmm){
-        .pid = recording->child.pid,
+        .pid = recording->monitor.pid,
         .program = recording->settings.program,
         .version = version(recording),
         .accelerator = accelerator(&recording->monitor),
@@ -114,7 +114,8 @@ static int put_rings(const struct vmm_recording *recording, bool final,
         struct manifest_source *source = &(*ret)[i];
         const char **problems;
 
-        if (source->vmm->pid != recording->child.pid)
+        /* One that has not come has none: then what was started tells. */
+        if (source->vmm->pid != recording->monitor.pid && (recording->monitor.pid || i > 0))
             continue;
         problems =
             arena_alloc(arena, (source->n_problems + recording->n_problems + 1) * sizeof *problems);

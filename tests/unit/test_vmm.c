@@ -8,12 +8,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/macro.h"
 #include "base/text.h"
 #include "vmm/arguments.h"
 #include "vmm/child.h"
+#include "vmm/command.h"
 #include "vmm/log.h"
 #include "vmm/monitor.h"
 #include "vmm/probe.h"
@@ -61,7 +63,7 @@ static const char *content(const char *name, char *buf, size_t size)
 #define ARGUMENTS(...)                                          \
     const char *argv[] = {"qemu-system-x86_64", ##__VA_ARGS__}; \
     struct vmm_arguments arguments;                             \
-    vmm_arguments_read(argv, (unsigned)ARRAY_SIZE(argv), &arguments)
+    vmm_arguments_read(argv[0], argv, (unsigned)ARRAY_SIZE(argv), &arguments)
 
 static void arguments_are_read(void **state)
 {
@@ -102,7 +104,7 @@ static void serial_device_is_of_the_machine(void **state)
     }
     {
         ARGUMENTS("-m", "64");
-        argv[0] = "/usr/bin/qemu-system-s390x";
+        arguments.program = "/usr/bin/qemu-system-s390x";
         assert_string_equal(vmm_serial_device(&arguments), "virtio-serial-ccw");
     }
 }
@@ -130,8 +132,7 @@ static void command_line_is_added_to(void **state)
     static const char *const events[] = {"pci_*", "-pci_cfg_*"};
     struct arena arena = {0};
     ARGUMENTS("-msg", "timestamp=off,guest-name=on", "disk");
-    struct vmm_additions additions = {
-        .events = events, .n_events = 2, .log = "/run/log", .monitor = -1};
+    struct vmm_additions additions = {.events = events, .n_events = 2, .log = "/run/log"};
     char *line = built(&arguments, &additions, &arena);
 
     /* -msg forgets what the one before said. */
@@ -139,7 +140,7 @@ static void command_line_is_added_to(void **state)
                               "-trace enable=pci_* -trace enable=-pci_cfg_* -D /run/log "
                               "-msg timestamp=on,guest-name=on -name debug-threads=on");
     free(line);
-    additions = (struct vmm_additions){.simple = "/a,b/trace", .monitor = -1};
+    additions = (struct vmm_additions){.simple = "/a,b/trace"};
     line = built(&arguments, &additions, &arena);
     assert_non_null(strstr(line, " -trace file=/a,,b/trace"));
     free(line);
@@ -152,14 +153,14 @@ static void config_has_monitors_and_port(void **state)
     char path[128], text[2048];
     ARGUMENTS("-M", "microvm");
     struct vmm_additions additions = {.config = in_folder("config", path),
-                                      .monitor = 7,
+                                      .monitor = "/run/monitor",
                                       .control = "/run/qmp",
                                       .port = "/run/agent"};
     char *line = built(&arguments, &additions, &arena);
 
     assert_non_null(strstr(line, " -readconfig /tmp/"));
     content("config", text, sizeof text);
-    assert_non_null(strstr(text, "fd = \"7\""));
+    assert_non_null(strstr(text, "path = \"/run/monitor\""));
     assert_non_null(strstr(text, "path = \"/run/qmp\""));
     assert_non_null(strstr(text, "driver = \"virtio-serial-device\""));
     assert_non_null(strstr(text, "name = \"org.strata.agent\""));
@@ -171,7 +172,7 @@ static void config_has_monitors_and_port(void **state)
 static void what_cannot_be_is_refused(void **state)
 {
     struct arena arena = {0};
-    struct vmm_additions additions = {.monitor = -1, .port = "/run/agent"};
+    struct vmm_additions additions = {.port = "/run/agent"};
     struct fault fault = {0};
     char **argv_built;
     unsigned n;
@@ -333,23 +334,29 @@ static void monitor_tells_of_threads_and_end(void **state)
     struct vmm_monitor monitor;
     char text[1024], reply[256];
     uint64_t sleep;
-    int fds[2];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char path[128];
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    assert_int_equal(vmm_monitor_open(fds[0], getpid(), &monitor, NULL), 0);
-    vmm_monitor_step(&monitor, 1, &sleep); /* nothing came: it does not wait */
-    say(fds[1], "{\"QMP\": {\"version\": {\"qemu\": {\"major\": 7, \"minor\": 2, \"micro\": 1}, "
-                "\"package\": \"\"}, \"capabilities\": []}}\r\n{\"return\": {}}\r\n");
+    memcpy(address.sun_path, in_folder("monitor", path), strlen(in_folder("monitor", path)));
+    assert_int_equal(vmm_monitor_listen(path, 0, &monitor, NULL), 0);
+    vmm_monitor_step(&monitor, 1, &sleep); /* nobody came: it does not wait */
+    assert_int_equal(monitor.pid, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    vmm_monitor_step(&monitor, 1, &sleep); /* nor when nothing is said */
+    assert_int_equal(monitor.pid, getpid());
+    say(fd, "{\"QMP\": {\"version\": {\"qemu\": {\"major\": 7, \"minor\": 2, \"micro\": 1}, "
+            "\"package\": \"\"}, \"capabilities\": []}}\r\n{\"return\": {}}\r\n");
     vmm_monitor_step(&monitor, 2, &sleep);
     assert_string_equal(monitor.version, "QEMU 7.2.1");
-    text[read(fds[1], text, sizeof text - 1)] = '\0';
+    text[read(fd, text, sizeof text - 1)] = '\0';
     assert_non_null(strstr(text, "qmp_capabilities"));
     assert_non_null(strstr(text, "query-cpus-fast"));
     snprintf(reply, sizeof reply,
              "{\"event\": \"RESET\", \"data\": {}}\n{\"return\": [{\"thread-id\": %d, "
              "\"cpu-index\": 0}, {\"thread-id\": %d, \"cpu-index\": 1}, {\"cpu-index\": 2}]}\n",
              (int)getpid(), (int)getpid());
-    say(fds[1], reply);
+    say(fd, reply);
     vmm_monitor_step(&monitor, 3, &sleep);
     assert_int_equal(monitor.resets, 1);
     assert_true(monitor.changed);
@@ -357,13 +364,108 @@ static void monitor_tells_of_threads_and_end(void **state)
     assert_int_equal(monitor.n_threads, 2);
     assert_int_equal(monitor.threads[0].vcpu + monitor.threads[1].vcpu, 1);
     assert_string_equal(monitor.threads[0].name, "test_vmm");
-    say(fds[1], "{\"event\": \"SHUTDOWN\", \"data\": {\"reason\": \"guest-shutdown\"}}\n");
-    close(fds[1]);
+    say(fd, "{\"event\": \"SHUTDOWN\", \"data\": {\"reason\": \"guest-shutdown\"}}\n");
+    close(fd);
     vmm_monitor_step(&monitor, 4, &sleep);
     assert_string_equal(monitor.shutdown, "guest-shutdown");
     vmm_monitor_step(&monitor, 5, &sleep);
-    assert_int_equal(vmm_monitor_fd(&monitor), -1);
+    assert_null(monitor.qmp);
     vmm_monitor_done(&monitor);
+    assert_int_equal(vmm_monitor_fd(&monitor), -1);
+    unlink(path);
+}
+
+/* ---- Commands ---- */
+
+static const char *made(const char *name, const char *text, char path[128])
+{
+    int fd = open(in_folder(name, path), O_WRONLY | O_CREAT | O_TRUNC, 0700);
+
+    assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+    return path;
+}
+
+#define COMMAND(...)                                                                          \
+    const char *command[] = {__VA_ARGS__};                                                    \
+    struct vmm_command found = {0};                                                           \
+    struct fault fault = {0};                                                                 \
+    int r = vmm_command_find(command, (unsigned)ARRAY_SIZE(command), search, &found, &fault); \
+    free(found.program)
+
+static void qemu_is_found_behind_others(void **state)
+{
+    char qemu[128], other[128], search[160];
+
+    made("qemu-system-x", "", qemu);
+    made("other", "", other);
+    snprintf(search, sizeof search, "/usr/bin:/bin:%s", folder);
+    {
+        COMMAND("qemu-system-x", "-m", "1");
+        assert_true(r == 1 && found.n_before == 0);
+    }
+    {
+        COMMAND("nice", "-n", "5", "/usr/bin/env", "A=b", "taskset", "-c", "0", qemu, "-m", "1");
+        assert_true(r == 1 && found.n_before == 8);
+    }
+    {
+        const char *const words[] = {"env", NULL, "qemu-system-x"};
+        char path[160];
+
+        snprintf(path, sizeof path, "PATH=%s", folder);
+        snprintf(search, sizeof search, "/usr/bin:/bin");
+        COMMAND(words[0], path, words[2]);
+        assert_true(r == 1 && found.n_before == 2);
+        snprintf(search, sizeof search, "/usr/bin:/bin:%s", folder);
+    }
+    {
+        COMMAND("other", "qemu-system-x");
+        assert_int_equal(r, 0);
+    }
+    {
+        COMMAND("nice", "other", "qemu-system-x");
+        assert_int_equal(r, 0);
+    }
+    {
+        COMMAND("no-such-program", "qemu-system-x");
+        assert_int_equal(r, 0);
+    }
+    {
+        COMMAND("sudo", "-u", "other-user", "qemu-system-x");
+        assert_int_equal(r, -EINVAL);
+        assert_non_null(strstr(fault.what, "as another user"));
+    }
+    {
+        COMMAND("sudo", "other", "qemu-system-x");
+        assert_int_equal(r, 0);
+    }
+    unlink(qemu);
+    unlink(other);
+}
+
+static void script_that_starts_qemu_is_told(void **state)
+{
+    static const struct {
+        const char *text, *says; /* NULL: nothing */
+    } scripts[] = {
+        {"#!/bin/sh\nexec qemu-system-x86_64 -m 1 \"$@\"\n", "--qemu=qemu-system-x86_64,"},
+        {"#!/bin/sh\nQEMU=\"/opt/q/qemu-system-arm\"\n", "--qemu=/opt/q/qemu-system-arm,"},
+        {"#!/bin/sh\nqemu-system-$ARCH -m 1\n", "--qemu=PROGRAM,"},
+        {"#!/bin/sh\n\"${DIR}/qemu-system-arm\" -m 1\n", "--qemu=PROGRAM,"},
+        {"#!/bin/sh\n # qemu-system-arm\n", NULL},
+        {"#!/bin/sh\necho\n", NULL},
+        {"qemu-system-arm", NULL},
+    };
+    const char *search = "/usr/bin:/bin";
+    char path[128];
+
+    for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
+        COMMAND("nice", "-n", "1", made("start", scripts[i].text, path));
+        assert_int_equal(r, scripts[i].says ? -EINVAL : 0);
+        if (scripts[i].says && !strstr(fault.what, scripts[i].says))
+            fail_msg("%s: %s", scripts[i].text, fault.what);
+    }
+    unlink(path);
 }
 
 /* ---- Children ---- */
@@ -415,6 +517,8 @@ int main(void)
         cmocka_unit_test(log_is_cut_off),
         cmocka_unit_test(dead_recorders_folder_is_removed),
         cmocka_unit_test(monitor_tells_of_threads_and_end),
+        cmocka_unit_test(qemu_is_found_behind_others),
+        cmocka_unit_test(script_that_starts_qemu_is_told),
         cmocka_unit_test(children_end),
     };
 

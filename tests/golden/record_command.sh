@@ -1,0 +1,129 @@
+#!/bin/sh
+# strata record -- COMMAND, where that is no QEMU but starts one: behind env, nice and their like, and in scripts.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+qemu=$(command -v qemu-system-x86_64) || {
+    echo "qemu-system-x86_64 is not installed"
+    exit 77
+}
+work=$(mktemp -d /tmp/strata-command.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+strata=$STRATA_BIN/strata
+XDG_RUNTIME_DIR=$work/run
+export XDG_RUNTIME_DIR
+mkdir -m 700 run
+
+fail() {
+    echo "record_command: $case: $*" >&2
+    cat err >&2 || :
+    exit 1
+}
+. "$here/wait_for.sh"
+says() {
+    grep -qF -- "$1" err || fail "does not say '$1'"
+}
+# script NAME TEXT
+script() {
+    printf '#!/bin/sh\n%s\n' "$2" >"$1"
+    chmod +x "$1"
+}
+# record STATUS [OPTION...] -- COMMAND: its exit status must be STATUS.
+record() {
+    want=$1
+    shift
+    status=0
+    "$strata" record "$@" >out 2>err || status=$?
+    [ $status -eq "$want" ] || fail "exit status $status, not $want"
+}
+# seen FOLDER STATUS [OPTION...] -- COMMAND: records until there are events, and QEMU's process is known, and ends it.
+seen() {
+    into=$1 want=$2
+    shift 2
+    "$strata" record -o "$into" -e runstate_set "$@" >out 2>err &
+    recorder=$!
+    wait_for "grep -qs runstate_set $into/vmm/trace.log && grep -qs mon_iothread $into/trace.json"
+    pid=$(jq '.sources[0].vmm.pid' "$into/trace.json")
+    case $(readlink "/proc/$pid/exe") in
+    */qemu-system-x86_64) ;;
+    *) fail "process $pid is no QEMU" ;;
+    esac
+    kill -TERM $recorder
+    status=0
+    wait $recorder || status=$?
+    [ $status -eq "$want" ] || fail "exit status $status, not $want"
+    # Whoever its parent is may be slow.
+    [ ! -e "/proc/$pid" ] || grep -q '^State:.Z' "/proc/$pid/status" || fail "QEMU runs still"
+    [ -z "$(ls run)" ] || fail "left behind: $(ls -R run)"
+    "$strata" report -e runstate_set "$into" >report || fail "report"
+    grep -q 'runstate_set' report || fail "report: $(cat report)"
+}
+none='-machine none -nodefaults -display none'
+
+# What it runs in turn is known by its words, also what stays in front of QEMU as a process of its own.
+case='behind other programs'
+seen behind 0 -- env -u HOME A=b nice -n 1 taskset -c 0 "$qemu" $none
+jq -e '.sources[0].vmm.command[0] == "env"' behind/trace.json >/dev/null || fail "$(cat behind/trace.json)"
+case='a process in front'
+seen front 0 -- timeout 100 "$qemu" $none
+
+case='a script that says nothing'
+script start.sh "exec qemu-system-x86_64 $none \"\$@\""
+record 1 -o nope -- ./start.sh
+says './start.sh: is a script that starts QEMU by itself'
+says '--qemu=qemu-system-x86_64,'
+[ ! -e nope ] || fail "a folder is left"
+
+case='another user'
+if command -v sudo >/dev/null; then
+    record 1 -o nope -- sudo qemu-system-x86_64 $none
+    says 'put strata behind it: sudo'
+    [ ! -e nope ] || fail "a folder is left"
+fi
+
+case='a script that becomes QEMU'
+seen becomes 0 --qemu qemu-system-x86_64 -- ./start.sh -name 'a b'
+jq -e '.sources[0].vmm.command == ["./start.sh", "-name", "a b"]' becomes/trace.json >/dev/null ||
+    fail "$(cat becomes/trace.json)"
+
+# It goes on when QEMU has ended, and its exit status is what counts.
+case='a script that runs QEMU'
+script around.sh "qemu-system-x86_64 $none \"\$@\"
+echo \$? >after
+exit 7"
+seen around 7 --qemu qemu-system-x86_64 -- ./around.sh
+[ "$(cat after)" = 0 ] || fail "QEMU's exit status: $(cat after)"
+says './around.sh ended with status 7'
+
+case='a script that leaves QEMU in the background'
+script leaves.sh "qemu-system-x86_64 $none \"\$@\" </dev/null >/dev/null 2>&1 &"
+seen leaves 0 --qemu qemu-system-x86_64 -- ./leaves.sh
+script daemon.sh "qemu-system-x86_64 $none -daemonize \"\$@\""
+seen daemon 0 --qemu qemu-system-x86_64 -- ./daemon.sh
+
+case='a script that hands nothing on'
+script alone.sh "echo '{\"execute\":\"qmp_capabilities\"}{\"execute\":\"quit\"}' |
+    qemu-system-x86_64 $none -qmp stdio"
+record 1 -o alone --qemu qemu-system-x86_64 -- ./alone.sh
+says 'no QEMU with the options that recording needs was started by ./alone.sh'
+"$strata" info alone 2>&1 | grep -q 'no QEMU with the options' || fail "info: $("$strata" info alone 2>&1)"
+
+case='a script with a log of its own'
+script own.sh "exec qemu-system-x86_64 $none \"\$@\" -D own.log"
+"$strata" record -o own -e runstate_set --qemu qemu-system-x86_64 -- ./own.sh >out 2>err &
+recorder=$!
+wait_for 'grep -qs mon_iothread own/trace.json'
+kill -TERM $recorder
+wait $recorder || fail "exit status $?"
+says "$work/own.log, and not recorded: ./own.sh has an option -D of its own"
+
+case='what cannot be'
+record 127 -o nope -- nice no-such-qemu
+record 1 -o nope --qemu qemu-system-nope -- ./start.sh
+says 'qemu-system-nope: there is no such program'
+record 2 -o nope --qemu qemu-system-x86_64 --xen
+says '--qemu says what a command behind -- starts'
+record 1 -o nope -- true
+says 'If true starts QEMU'
+[ ! -e nope ] || fail "a folder is left"
