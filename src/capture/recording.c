@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "base/input.h"
+#include "base/copy.h"
 #include "manifest/host.h"
 #include "manifest/spare.h"
 
@@ -77,9 +77,6 @@ static int copy_table(struct recording *recording, const char *table, struct fau
 {
     char name[128];
     _cleanup_free_ char *to = NULL;
-    struct input in;
-    ssize_t n;
-    int r, fd;
 
     if (recording->n_events == 0)
         snprintf(name, sizeof name, "%s/events", recording->name);
@@ -90,28 +87,7 @@ static int copy_table(struct recording *recording, const char *table, struct fau
     if (!to || !recording->events[recording->n_events])
         return fault_plain(fault, -ENOMEM, "", "out of memory");
     recording->n_events++;
-    r = input_open(&in, table, INPUT_BUFFER_SIZE, fault);
-    if (r < 0)
-        return r;
-    fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        r = fault_plain(fault, -errno, to, "cannot be made: %s", strerror(errno));
-    while (r >= 0) {
-        r = input_refill(&in, fault);
-        if (r < 0 || input_buffered(&in) == 0)
-            break;
-        n = write(fd, input_at(&in), input_buffered(&in));
-        if (n != (ssize_t)input_buffered(&in)) {
-            r = n < 0 ? -errno : -ENOSPC;
-            fault_plain(fault, r, to, "cannot be written: %s", strerror(-r));
-        } else {
-            input_skip(&in, input_buffered(&in));
-        }
-    }
-    if (fd >= 0)
-        close(fd);
-    input_done(&in);
-    return r < 0 ? r : 0;
+    return copy_file(table, to, &(struct copy_options){.follow = true}, fault);
 }
 
 static int make_all(struct recording *recording, const char *const *tables, unsigned n,

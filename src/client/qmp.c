@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -197,6 +198,13 @@ int qmp_adopt(int fd, const char *name, struct qmp **ret, struct fault *fault)
     snprintf(qmp->path, sizeof qmp->path, "%s", name);
     *ret = qmp;
     return 0;
+}
+
+bool qmp_is_socket(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
 int qmp_open(const char *path, struct qmp **ret, struct fault *fault)

@@ -10,6 +10,9 @@
 
 struct qmp;
 
+/* Whether PATH is a socket; whose, shows when it is opened. */
+bool qmp_is_socket(const char *path);
+
 /* Connects, takes the greeting and leaves the mode in which nothing but capabilities is spoken of. */
 int qmp_open(const char *path, struct qmp **ret, struct fault *fault);
 void qmp_free(struct qmp *qmp);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "client/qmp.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
 #include "cmd/progress.h"
@@ -19,13 +20,6 @@
 #define OUT_SIZE ((size_t)64 * 1024)
 
 /* ---- A recording ---- */
-
-static bool is_socket(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
-}
 
 static bool has_ended(const struct manifest_source *source)
 {
@@ -37,7 +31,7 @@ static bool is_controllable(const struct manifest_source *source)
 {
     if (!source->vmm || has_ended(source))
         return false;
-    return source->vmm->qmp ? is_socket(source->vmm->qmp)
+    return source->vmm->qmp ? qmp_is_socket(source->vmm->qmp)
                             : source->vmm->pid > 0 && strcmp(source->kind, "ctf") == 0;
 }
 
@@ -145,13 +139,12 @@ static bool has_control_socket(pid_t pid)
 
 static int in_qemu(const struct vmm_running *running, unsigned n, char **words)
 {
-    if (running->n_qmp > 0)
-        return ctl_qmp(running->qmp[0], n, words);
-    cmd_error("process %ld is a QEMU that does not listen for QMP on a socket%s: it needs "
-              "-qmp unix:PATH,server=on,wait=off, or to be recorded",
-              (long)running->pid,
-              running->qmp_elsewhere ? " with a path (somebody else, like libvirt, controls it)"
-                                     : "");
+    struct fault fault = {0};
+    const char *socket;
+
+    if (vmm_running_monitor(running, &socket, &fault) >= 0)
+        return ctl_qmp(socket, n, words);
+    cmd_fault(&fault);
     return EXIT_COULD_NOT;
 }
 
@@ -175,7 +168,7 @@ int ctl_any(const char *which, unsigned n, char **words)
         manifest_done(&manifest);
         return r;
     }
-    if (strchr(which, '/') && is_socket(which))
+    if (strchr(which, '/') && qmp_is_socket(which))
         return ctl_qmp(which, n, words);
     if (*which >= '1' && *which <= '9' && !*end && pid <= INT_MAX &&
         vmm_running_open((pid_t)pid, &running, NULL) >= 0) {

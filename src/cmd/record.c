@@ -6,11 +6,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "client/qmp.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/record.h"
@@ -223,13 +223,6 @@ static int record(const struct record_options *options, const char *path)
     return status;
 }
 
-static bool is_socket(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
-}
-
 static int has_free_rings(const char *path, void *userdata)
 {
     const uint32_t *pid = userdata;
@@ -261,7 +254,7 @@ static int record_attached(const struct record_options *options, int n, char **o
 
     if (n != 1)
         return cmd_usage_error("record", n ? "one process at a time" : "which process?");
-    if (is_socket(operands[0]))
+    if (qmp_is_socket(operands[0]))
         return record_vm_attached(options, 0, operands[0]);
     if (is_machine(operands[0]))
         return record_vm_attached(options, (pid_t)taken_pid(operands[0]), NULL);

@@ -328,20 +328,14 @@ int record_vm_attached(const struct record_options *options, pid_t pid, const ch
     }
     settings.running = &running;
     settings.command = running.argv;
-    settings.qmp = socket ? socket : running.n_qmp > 0 ? running.qmp[0] : NULL;
+    settings.qmp = socket;
     /* What it executes may have been replaced since, by another version. */
     settings.program = running.program;
     snprintf(program, sizeof program, "/proc/%ld/exe", (long)pid);
     if (access(running.program, X_OK) < 0)
         settings.program = program;
-    if (!settings.qmp) {
-        cmd_error("process %ld is a QEMU that does not listen for QMP on a socket%s%s: it needs "
-                  "-qmp unix:PATH,server=on,wait=off",
-                  (long)pid,
-                  running.qmp_elsewhere
-                      ? " with a path; somebody else, like libvirt, has its monitor"
-                      : "",
-                  running.name && running.qmp_elsewhere ? " (virsh qemu-monitor-command)" : "");
+    if (!socket && vmm_running_monitor(&running, &settings.qmp, &fault) < 0) {
+        cmd_fault(&fault);
         status = EXIT_COULD_NOT;
     } else {
         status = record_machine(options, &settings);

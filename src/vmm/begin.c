@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/input.h"
+#include "base/copy.h"
 #include "manifest/host.h"
 #include "manifest/spare.h"
 #include "vmm/attach.h"
@@ -63,36 +63,14 @@ static int copy_declarations(struct vmm_recording *recording, struct fault *faul
 {
     const char *from = recording->settings.probe->declarations;
     const char *to = inside(recording, VMM_DECLARATIONS);
-    struct input in;
-    int r, fd;
+    int r;
 
     /* The native trace tells what its events are. */
     if (!from || recording->settings.probe->backend == VMM_BACKEND_RING)
         return 0;
     if (!to)
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    r = input_open(&in, from, INPUT_BUFFER_SIZE, fault);
-    if (r < 0)
-        return r;
-    fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        r = fault_plain(fault, -errno, to, "cannot be made: %s", strerror(errno));
-    while (r >= 0) {
-        ssize_t n;
-
-        r = input_refill(&in, fault);
-        if (r <= 0)
-            break;
-        n = write(fd, input_at(&in), input_buffered(&in));
-        if (n > 0)
-            input_skip(&in, (size_t)n);
-        else
-            r = fault_plain(fault, n < 0 ? -errno : -ENOSPC, to, "cannot be written: %s",
-                            strerror(n < 0 ? errno : ENOSPC));
-    }
-    if (fd >= 0)
-        close(fd);
-    input_done(&in);
+    r = copy_file(from, to, &(struct copy_options){.follow = true}, fault);
     recording->has_declarations = r >= 0;
     return r;
 }

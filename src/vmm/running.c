@@ -456,6 +456,22 @@ void vmm_running_done(struct vmm_running *running)
     *running = (struct vmm_running){0};
 }
 
+int vmm_running_monitor(const struct vmm_running *running, const char **ret_socket,
+                        struct fault *fault)
+{
+    if (running->n_qmp == 0)
+        return fault_plain(
+            fault, -ENOTCONN, NULL,
+            "process %ld is a QEMU that does not listen for QMP on a socket%s%s: it needs "
+            "-qmp unix:PATH,server=on,wait=off, or to be started by 'strata record --'",
+            (long)running->pid,
+            running->qmp_elsewhere ? " with a path; somebody else, like libvirt, has its monitor"
+                                   : "",
+            running->name && running->qmp_elsewhere ? " (virsh qemu-monitor-command)" : "");
+    *ret_socket = running->qmp[0];
+    return 0;
+}
+
 bool vmm_running_lives(const struct vmm_running *running)
 {
     return start_of(running->pid) == running->start;

@@ -28,6 +28,9 @@ struct vmm_running {
 /* -ESRCH: there is no such process; -ENOEXEC: it is no QEMU; -EACCES: of another user; with FAULT. */
 int vmm_running_open(pid_t pid, struct vmm_running *ret, struct fault *fault);
 void vmm_running_done(struct vmm_running *running);
+/* The socket to talk to it by, in RUNNING. -ENOTCONN with FAULT: it has none that we could use. */
+int vmm_running_monitor(const struct vmm_running *running, const char **ret_socket,
+                        struct fault *fault);
 /* Whether it is there still. */
 bool vmm_running_lives(const struct vmm_running *running);
 
