@@ -348,7 +348,7 @@ void programs_close(struct programs *programs)
     free(programs->items);
     if (programs->watch >= 0)
         close(programs->watch);
-    rings_folder_done(&programs->rings, NULL);
+    locked_folder_done(&programs->rings, false);
     free(programs->samples.items);
     free(programs->folder);
     *programs = (struct programs){.rings.fd = -1, .watch = -1};

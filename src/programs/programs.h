@@ -51,7 +51,7 @@ struct program {
 
 struct programs {
     char *folder; /* of the trace */
-    struct rings_folder rings;
+    struct locked_folder rings;
     int watch; /* inotify, for whoever polls; -1: there is none */
     uint64_t look_until, look_next;
     struct program **items;

@@ -4,24 +4,17 @@
 /* A folder in which recorded programs, those that they fork and those that they execute, make the folders of their rings
  * (runtime/process_file.h): so a recorder sees those of its own, and no others.
  *
- *     /dev/shm/strata-UID/record-XXXXXX        locked by its recorder (flock) as long as that lives
+ *     /dev/shm/strata-UID/record-XXXXXX        locked by its recorder (base/locked_folder.h)
  *
  * One whose recorder was killed stays as long as there are rings in it: `strata recover` finds them there. */
 
 #include "base/fault.h"
+#include "base/locked_folder.h"
 
 #define RINGS_FOLDER_PREFIX "record-"
 
-struct rings_folder {
-    char path[64]; /* "": there is none */
-    int fd;        /* locked */
-};
-
 /* Makes one, in /tmp where there is no place for it in /dev/shm, and takes those away that were left, and
  * are empty. */
-int rings_folder_make(struct rings_folder *ret, struct fault *fault);
-/* Removes it, unless there is something in it: then that is left, and *ret_left (may be NULL) says so. */
-void rings_folder_done(struct rings_folder *folder, bool *ret_left);
-
+int rings_folder_make(struct locked_folder *ret, struct fault *fault);
 /* Takes those away that are of recorders that are dead, and empty. */
 void rings_folder_sweep(void);

@@ -170,17 +170,17 @@ void vmm_detach(struct vmm_recording *recording)
 
 int vmm_attach_give(struct vmm_recording *recording, struct fault *fault)
 {
-    char path[64], fifo[VMM_RUNTIME_NAME_MAX];
+    char path[64], fifo[UNDERWAY_NAME_MAX];
     struct stat st;
 
     snprintf(path, sizeof path, "/proc/%ld", (long)recording->settings.running->pid);
     if (stat(path, &st) < 0 || st.st_uid == geteuid())
         return 0;
-    vmm_runtime_name(&recording->runtime, "log", fifo);
-    if (chown(recording->runtime.path, st.st_uid, st.st_gid) < 0 ||
+    underway_name(&recording->underway, "log", fifo);
+    if (chown(recording->underway.folder.path, st.st_uid, st.st_gid) < 0 ||
         (recording->log.fifo >= 0 && chown(fifo, st.st_uid, st.st_gid) < 0) ||
         fchownat(recording->folder, VMM_FOLDER, st.st_uid, st.st_gid, 0) < 0)
-        return fault_plain(fault, -errno, recording->runtime.path,
+        return fault_plain(fault, -errno, recording->underway.folder.path,
                            "cannot be given to QEMU's user %u: %s", (unsigned)st.st_uid,
                            strerror(errno));
     return 0;

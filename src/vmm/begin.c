@@ -137,7 +137,7 @@ static int open_sink(struct vmm_recording *recording, const struct vmm_arguments
                      struct vmm_additions *additions, struct fault *fault)
 {
     enum vmm_backend backend = recording->settings.probe->backend;
-    char fifo[VMM_RUNTIME_NAME_MAX];
+    char fifo[UNDERWAY_NAME_MAX];
     const char *path, *pairs;
     bool rest;
     int copy;
@@ -165,7 +165,7 @@ static int open_sink(struct vmm_recording *recording, const struct vmm_arguments
         return make_empty(recording, fault);
     path = inside(recording, VMM_LOG);
     pairs = inside(recording, VMM_PAIRS);
-    vmm_runtime_name(&recording->runtime, "log", fifo);
+    underway_name(&recording->underway, "log", fifo);
     additions->log = arena_strdup(&recording->arena, fifo);
     if (!path || !pairs || !additions->log)
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
@@ -200,9 +200,9 @@ static int find_port(struct vmm_recording *recording, const char **ret, struct f
 
 static const char *name_in_runtime(struct vmm_recording *recording, const char *name)
 {
-    char buf[VMM_RUNTIME_NAME_MAX];
+    char buf[UNDERWAY_NAME_MAX];
 
-    return arena_strdup(&recording->arena, vmm_runtime_name(&recording->runtime, name, buf));
+    return arena_strdup(&recording->arena, underway_name(&recording->underway, name, buf));
 }
 
 /* The kernels that are taken; the guest's by the socket PORT. */
@@ -333,7 +333,7 @@ static int begin(struct vmm_recording *recording, struct fault *fault)
     if (mkdirat(recording->folder, VMM_FOLDER, 0777) < 0)
         return fault_plain(fault, -errno, recording->path, "cannot make a folder in it: %s",
                            strerror(errno));
-    r = vmm_runtime_open(settings->runtime, &recording->runtime, fault);
+    r = underway_begin(settings->runtime, recording->path, &recording->underway, fault);
     if (r >= 0)
         r = copy_declarations(recording, fault);
     if (r >= 0)
@@ -384,7 +384,7 @@ int vmm_recording_begin(const struct vmm_settings *settings, struct vmm_recordin
     struct vmm_recording recording = {
         .settings = *settings,
         .folder = -1,
-        .runtime = {.lock = -1},
+        .underway = {.folder.fd = -1},
         .log = {.fifo = -1, .file = -1, .copy = -1},
         .clock = {.file = -1},
         .child = {.end = -1},

@@ -102,12 +102,12 @@ static void signal_qemu(const struct vmm_recording *recording, int signal)
 /* Whose options are behind those that it was to be given. */
 static void check_log(struct vmm_recording *recording, pid_t pid)
 {
-    char fifo[VMM_RUNTIME_NAME_MAX];
+    char fifo[UNDERWAY_NAME_MAX];
     struct vmm_running running;
 
     if (recording->log.fifo < 0 || vmm_running_open(pid, &running, NULL) < 0)
         return;
-    vmm_runtime_name(&recording->runtime, "log", fifo);
+    underway_name(&recording->underway, "log", fifo);
     if (running.log && strcmp(running.log, fifo) != 0) {
         _cleanup_free_ char *log = realpath(running.log, NULL);
 
@@ -379,7 +379,7 @@ int vmm_recording_end(struct vmm_recording *recording, struct fault *fault)
     guests_remove_silent(&recording->guests);
     spare_give(&recording->spare);
     r = vmm_sources_write(recording, true, fault);
-    vmm_runtime_done(&recording->runtime);
+    underway_end(&recording->underway);
     return r;
 }
 
@@ -401,7 +401,7 @@ void vmm_recording_done(struct vmm_recording *recording)
     if (recording->clock.file >= 0)
         close(recording->clock.file);
     spare_give(&recording->spare);
-    vmm_runtime_done(&recording->runtime);
+    underway_end(&recording->underway);
     if (recording->claim >= 0)
         close(recording->claim);
     if (recording->folder >= 0)

@@ -18,6 +18,7 @@
 
 #include "guests/guests.h"
 #include "guests/host_agent.h"
+#include "manifest/underway.h"
 #include "programs/programs.h"
 #include "vmm/arguments.h"
 #include "vmm/changes.h"
@@ -27,7 +28,6 @@
 #include "vmm/monitor.h"
 #include "vmm/probe.h"
 #include "vmm/running.h"
-#include "vmm/runtime.h"
 
 /* All borrowed, for as long as the recording is there. */
 struct vmm_settings {
@@ -77,7 +77,7 @@ struct vmm_recording {
     uint64_t simple_next; /* when it is looked at again, unless it is full */
     const char *problems[VMM_PROBLEMS_MAX];
     unsigned n_problems;
-    struct vmm_runtime runtime;
+    struct underway underway;
     struct child child; /* what was started … */
     struct child qemu;  /* … where that is not QEMU itself; pid 0: it is, or has not come */
     int folder;

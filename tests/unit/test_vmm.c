@@ -13,13 +13,13 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "manifest/underway.h"
 #include "vmm/arguments.h"
 #include "vmm/child.h"
 #include "vmm/command.h"
 #include "vmm/log.h"
 #include "vmm/monitor.h"
 #include "vmm/probe.h"
-#include "vmm/runtime.h"
 
 static char folder[64];
 
@@ -299,27 +299,52 @@ static void log_is_cut_off(void **state)
 
 /* ---- The folder for what does not stay ---- */
 
+struct seen {
+    char trace[128];
+    unsigned n;
+};
+
+static int note_recording(const struct underway_recording *recording, void *userdata)
+{
+    struct seen *seen = userdata;
+
+    /* Others of this user may record, too. */
+    if (strcmp(recording->trace, seen->trace) == 0) {
+        assert_int_equal(recording->pid, getpid());
+        assert_true(recording->since_ns > 0);
+        seen->n++;
+    }
+    return 0;
+}
+
 static void dead_recorders_folder_is_removed(void **state)
 {
-    struct vmm_runtime dead, other, runtime;
-    char name[VMM_RUNTIME_NAME_MAX];
+    struct underway dead, other, next;
+    char name[UNDERWAY_NAME_MAX], half[128];
+    struct seen seen = {0};
     int fd;
 
-    assert_int_equal(vmm_runtime_open(folder, &dead, NULL), 0);
-    assert_int_equal(strncmp(dead.path, folder, strlen(folder)), 0);
-    fd = open(vmm_runtime_name(&dead, "left", name), O_WRONLY | O_CREAT, 0600);
+    snprintf(seen.trace, sizeof seen.trace, "%s", folder);
+
+    assert_int_equal(underway_begin(folder, folder, &dead, NULL), 0);
+    assert_int_equal(strncmp(dead.folder.path, folder, strlen(folder)), 0);
+    fd = open(underway_name(&dead, "left", name), O_WRONLY | O_CREAT, 0600);
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(vmm_runtime_open(folder, &other, NULL), 0);
+    assert_int_equal(underway_begin(folder, folder, &other, NULL), 0);
     /* It is in use. */
     assert_int_equal(access(name, F_OK), 0);
-    close(dead.lock); /* as the end of its recorder does */
-    assert_int_equal(vmm_runtime_open(folder, &runtime, NULL), 0);
-    assert_int_equal(access(dead.path, F_OK), -1);
-    assert_int_equal(access(other.path, F_OK), 0);
-    vmm_runtime_done(&other);
-    vmm_runtime_done(&runtime);
-    assert_int_equal(access(runtime.path, F_OK), -1);
+    close(dead.folder.fd); /* as the end of its recorder does */
+    /* Neither what begins, ends, nor is something else. */
+    assert_int_equal(mkdir(in_folder("strata-record-half", half), 0700), 0);
+    assert_int_equal(underway_foreach(folder, note_recording, &seen), 0);
+    assert_int_equal(seen.n, 1);
+    assert_int_equal(underway_begin(folder, folder, &next, NULL), 0);
+    assert_int_equal(access(dead.folder.path, F_OK), -1);
+    assert_int_equal(access(other.folder.path, F_OK), 0);
+    underway_end(&other);
+    underway_end(&next);
+    assert_int_equal(access(next.folder.path, F_OK), -1);
 }
 
 /* ---- The monitor ---- */
