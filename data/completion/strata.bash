@@ -1,7 +1,13 @@
 # bash completion for strata. Verbs, options and choices are taken from what `strata --help` and
 # `strata VERB --help` say, so that they are always those of the strata that is completed.
 
-# strata ctl PID|NAME COMMAND [PATTERN...], strata ctl --qmp SOCKET COMMAND [PATTERN...]
+# What runs: processes of the KINDs, separated by "\|", that strata list tells of.
+_strata_processes()
+{
+    "$strata" list --format json 2>/dev/null | sed -n "s/^{\"pid\":\([0-9]*\),\"kind\":\"\($1\)\".*/\1/p"
+}
+
+# strata ctl PID|NAME|FOLDER COMMAND [PATTERN...], strata ctl --qmp SOCKET COMMAND [PATTERN...]
 _strata_ctl()
 {
     local target=() command= i words=
@@ -22,7 +28,11 @@ _strata_ctl()
         esac
     done
     if [ ${#target[@]} -eq 0 ]; then
-        words=$("$strata" list 2>/dev/null | sed -n 's/^ *\([0-9][0-9]*\)  .*/\1/p')
+        words=$(
+            _strata_processes 'program\|qemu'
+            "$strata" list --format json 2>/dev/null |
+                sed -n 's/^{"pid":[0-9]*,"kind":"recording",.*"folder":"\([^" \\]*\)".*/\1/p'
+        )
     elif [ -z "$command" ]; then
         words=$(printf '%s\n' "$help" | sed -n '/^    [a-z]/ { s/,.*//; s/^    \([a-z]*\).*/\1/p }')
         words="$words off"
@@ -71,6 +81,21 @@ _strata()
             fi
             compopt -o filenames 2>/dev/null
             return
+        done
+    fi
+
+    # strata record --attach PID
+    if [ "$verb" = record ] && [ "${cur#-}" = "$cur" ]; then
+        for ((i = 2; i < COMP_CWORD; i++)); do
+            case ${COMP_WORDS[i]} in
+            -a | --attach)
+                [ "${prev#-}" = "$prev" ] || [ "$i" -eq $((COMP_CWORD - 1)) ] || break
+                words=$(_strata_processes 'program\|qemu')
+                mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur" && compgen -f -- "$cur")
+                compopt -o filenames 2>/dev/null
+                return
+                ;;
+            esac
         done
     fi
 

@@ -18,6 +18,7 @@
 #include "cmd/progress.h"
 #include "cmd/size.h"
 #include "guests/guests.h"
+#include "manifest/underway.h"
 
 #define SECOND UINT64_C(1000000000)
 #define KEY_MAX 4096
@@ -462,6 +463,7 @@ static int run(const struct collect_options *options, const struct guest_wishes 
     struct collect_live live = {0};
     enum collect_live_end live_end = LIVE_GOES_ON;
     int ends[GUESTS_MAX];
+    struct underway underway = UNDERWAY_NONE;
     struct fault fault = {0};
     struct guests guests;
     int status = EXIT_FINE;
@@ -477,6 +479,9 @@ static int run(const struct collect_options *options, const struct guest_wishes 
         return EXIT_COULD_NOT;
     }
     guests.tell = tell;
+    /* For others to know of, and no more. */
+    if (options->output)
+        (void)underway_begin(getenv("XDG_RUNTIME_DIR"), options->output, &underway, NULL);
     if (!options->live)
         live_end = LIVE_IS_DONE;
     r = collect(&guests, options,
@@ -491,6 +496,7 @@ static int run(const struct collect_options *options, const struct guest_wishes 
         if (status != EXIT_COULD_NOT && one != EXIT_FINE)
             status = one;
     }
+    underway_end(&underway);
     if (guests_close(&guests, &fault) < 0 || r < 0) {
         cmd_fault(&fault);
         return EXIT_COULD_NOT;

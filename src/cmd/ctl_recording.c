@@ -21,15 +21,10 @@
 
 /* ---- A recording ---- */
 
-static bool has_ended(const struct manifest_source *source)
-{
-    return source->complete || source->ended.realtime_ns != 0;
-}
-
 /* Whether it can be controlled, so that *RET_PID, or its socket, is where. */
 static bool is_controllable(const struct manifest_source *source)
 {
-    if (!source->vmm || has_ended(source))
+    if (!source->vmm || manifest_source_has_ended(source))
         return false;
     return source->vmm->qmp ? qmp_is_socket(source->vmm->qmp)
                             : source->vmm->pid > 0 && strcmp(source->kind, "ctf") == 0;
@@ -94,7 +89,7 @@ static int status(const char *folder, const struct manifest *manifest)
 
         bytes_text(size, sizeof size, size_of(folder, source->path));
         text_printf(&out, "%-16s  %-10s  %10s  %s\n", source->name, source->layer, size,
-                    has_ended(source) ? "has ended" : "is recorded");
+                    manifest_source_has_ended(source) ? "has ended" : "is recorded");
         for (unsigned j = 0; j < source->n_problems; j++)
             text_printf(&out, "  %s\n", source->problems[j]);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata list: the traced programs of this user. */
+/* strata list: what this user traces, and could. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "client/client.h"
 #include "cmd/cmd.h"
 #include "cmd/duration.h"
+#include "cmd/list.h"
 #include "cmd/options.h"
 #include "view/json.h"
 
@@ -34,10 +35,13 @@ static const struct option_group groups[] = {
 
 const struct command list_command = {
     .name = "list",
-    .summary = "show the traced programs that run",
+    .summary = "show what is traced and recorded now, or could be",
     .operands = "",
     .about = "Shows the programs of this user that link libstrata: which of their events are\n"
-             "on, where records go, and what was lost. 'strata ctl' controls them.",
+             "on, where records go, and what was lost; the recordings under way: into which\n"
+             "folder, and of what; and the QEMUs, with the socket by which 'strata record\n"
+             "--attach' reaches them. 'strata ctl' controls all of them, recordings by their\n"
+             "folder.",
     .groups = groups,
 };
 
@@ -67,7 +71,7 @@ static void put_row(struct text *out, const struct client_program *program)
 
 static void put_json(struct text *out, const struct client_program *program)
 {
-    text_printf(out, "{\"pid\":%ld", (long)program->pid);
+    text_printf(out, "{\"pid\":%ld,\"kind\":\"program\"", (long)program->pid);
     if (!program->name) {
         text_put_literal(out, ",\"answers\":false}\n");
         return;
@@ -131,8 +135,13 @@ int cmd_list(int argc, char **argv)
             put_row(&out, &programs[i]);
         else
             put_json(&out, &programs[i]);
+    client_list_free(programs, n_programs);
+    status = EXIT_FINE;
+    if (list_recordings(&out, options.format == 1, &fault) < 0) {
+        cmd_fault(&fault);
+        status = EXIT_COULD_NOT;
+    }
     r = text_flush(&out);
     text_done(&out);
-    client_list_free(programs, n_programs);
-    return r < 0 ? cmd_output_error(r) : EXIT_FINE;
+    return r < 0 ? cmd_output_error(r) : status;
 }

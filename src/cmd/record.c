@@ -16,6 +16,7 @@
 #include "cmd/record.h"
 #include "cmd/size.h"
 #include "cmd/taken.h"
+#include "manifest/underway.h"
 #include "programs/collect.h"
 #include "vmm/command.h"
 #include "vmm/probe.h"
@@ -195,6 +196,7 @@ static int tell(const struct process *process, const struct native *native,
 static int record(const struct record_options *options, const char *path)
 {
     struct collector collector = {.pidfd = -1};
+    struct underway underway = UNDERWAY_NONE;
     struct fault fault = {0};
     struct process *process;
     struct taken taken;
@@ -208,6 +210,8 @@ static int record(const struct record_options *options, const char *path)
     }
     r = collector_init(&collector, process, options->output, false, &fault);
     if (r >= 0) {
+        /* For others to know of, and no more. */
+        (void)underway_begin(getenv("XDG_RUNTIME_DIR"), options->output, &underway, NULL);
         r = collect(&collector, options, &ended, &fault);
         taken = taker_taken(collector.taker, NULL);
         status = tell(process, collector.native, &taken, options);
@@ -218,6 +222,7 @@ static int record(const struct record_options *options, const char *path)
         cmd_fault(&fault);
         status = EXIT_COULD_NOT;
     }
+    underway_end(&underway);
     collector_done(&collector);
     process_free(process);
     return status;

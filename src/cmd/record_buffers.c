@@ -15,6 +15,7 @@
 #include "cmd/record_run.h"
 #include "cmd/size.h"
 #include "declare/xen_custom.h"
+#include "manifest/underway.h"
 
 #define MEMBER(m) offsetof(struct record_buffers_options, m)
 
@@ -89,6 +90,7 @@ static int run(const struct record_options *options, struct record_run *run,
                struct recorder_totals *ret_totals)
 {
     struct fault fault = {0};
+    struct underway underway = UNDERWAY_NONE;
     struct stream output;
     bool begun = false;
     int status = EXIT_COULD_NOT;
@@ -105,7 +107,10 @@ static int run(const struct record_options *options, struct record_run *run,
         output.max = options->max_size;
         output.reserve = options->buffers.reserve;
         run->output = &output;
+        /* For others to know of, and no more. */
+        (void)underway_begin(getenv("XDG_RUNTIME_DIR"), options->output, &underway, NULL);
         status = record_run(run, ret_totals, &begun);
+        underway_end(&underway);
         if (begun)
             tell(options, ret_totals);
         else

@@ -20,6 +20,7 @@
 #include "cmd/taken.h"
 #include "guests/guests_manifest.h"
 #include "guests/host_agent.h"
+#include "manifest/underway.h"
 #include "programs/programs.h"
 #include "vmm/child.h"
 
@@ -421,6 +422,7 @@ int record_program(const struct record_options *options, char **command)
             options->seconds ? clock_ns(CLOCK_MONOTONIC) + options->seconds * SECOND : UINT64_MAX,
     };
     struct fault fault = {0};
+    struct underway underway = UNDERWAY_NONE;
     bool made = false, empty;
     int status;
 
@@ -437,7 +439,10 @@ int record_program(const struct record_options *options, char **command)
         return EXIT_COULD_NOT;
     }
     cmd_raise_files(); /* a file for each ring */
+    /* For others to know of, and no more. */
+    (void)underway_begin(getenv("XDG_RUNTIME_DIR"), run.folder, &underway, NULL);
     status = in_folder(&run, command);
+    underway_end(&underway);
     empty = run.programs.n == 0;
     programs_close(&run.programs);
     if (run.guests.n > 0) {

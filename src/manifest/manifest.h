@@ -157,6 +157,12 @@ struct manifest_source {
     bool complete; /* the recorder came to its end */
 };
 
+/* Whether nothing more comes, however it ended. */
+static inline bool manifest_source_has_ended(const struct manifest_source *source)
+{
+    return source->complete || source->ended.realtime_ns != 0;
+}
+
 /* Zeroed, it is an empty one. Strings and arrays are borrowed from whoever fills it in; what
  * manifest_read() fills in lives in `arena`, which a writer may use as well. */
 struct manifest {

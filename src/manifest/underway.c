@@ -48,7 +48,7 @@ static int put_recording(const struct underway *underway, const char *trace)
 
 int underway_begin(const char *parent, const char *trace, struct underway *ret, struct fault *fault)
 {
-    struct underway underway = {.folder.fd = -1};
+    struct underway underway = UNDERWAY_NONE;
     int r;
 
     parent = choose_parent(parent);

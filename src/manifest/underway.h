@@ -18,11 +18,13 @@ struct underway {
     struct locked_folder folder;
 };
 
+#define UNDERWAY_NONE ((struct underway){.folder.fd = -1})
+
 /* Of the recording into TRACE, a folder that is there. PARENT is $XDG_RUNTIME_DIR; /tmp where that is NULL, not there,
  * or too long for sockets to have names in it. -errno with FAULT. */
 int underway_begin(const char *parent, const char *trace, struct underway *ret,
                    struct fault *fault);
-/* Removes the folder with all files in it. One that is zeroed, with folder.fd -1, may be given. */
+/* Removes the folder with all files in it. UNDERWAY_NONE may be given, and is what is left. */
 void underway_end(struct underway *underway);
 
 /* The name of what is NAME in the folder, into BUF, which has room for a socket's name. Returns BUF. */

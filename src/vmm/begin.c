@@ -384,7 +384,7 @@ int vmm_recording_begin(const struct vmm_settings *settings, struct vmm_recordin
     struct vmm_recording recording = {
         .settings = *settings,
         .folder = -1,
-        .underway = {.folder.fd = -1},
+        .underway = UNDERWAY_NONE,
         .log = {.fifo = -1, .file = -1, .copy = -1},
         .clock = {.file = -1},
         .child = {.end = -1},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "vmm/running.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/input.h"
 #include "link/message.h"
 #include "vmm/probe.h"
@@ -17,6 +19,7 @@
 #define CONFIG_MAX ((size_t)1 << 20)
 #define OBJECTS_MAX 256u
 #define QMP_MAX 8u
+#define SECOND UINT64_C(1000000000)
 
 /* What a command line and configuration files make: objects, and what is said of them. */
 enum object_kind { CHARDEV, MON, DEVICE, OTHER };
@@ -470,6 +473,63 @@ int vmm_running_monitor(const struct vmm_running *running, const char **ret_sock
             running->name && running->qmp_elsewhere ? " (virsh qemu-monitor-command)" : "");
     *ret_socket = running->qmp[0];
     return 0;
+}
+
+static int by_number(const struct dirent **a, const struct dirent **b)
+{
+    long x = strtol((*a)->d_name, NULL, 10), y = strtol((*b)->d_name, NULL, 10);
+
+    return (x > y) - (x < y);
+}
+
+/* What can be told without reading the whole file of each process: whether it may be one. */
+static int may_be_qemu(const struct dirent *entry)
+{
+    char link[300], program[4096];
+    const char *name;
+    ssize_t len;
+
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+        return 0;
+    snprintf(link, sizeof link, "/proc/%s/exe", entry->d_name);
+    len = readlink(link, program, sizeof program - 1);
+    if (len < 0)
+        return 0;
+    program[len] = '\0';
+    name = strrchr(program, '/');
+    return name && (strstr(name, "qemu") || strstr(name, "kvm"));
+}
+
+int vmm_running_foreach(int (*found)(const struct vmm_running *running, void *userdata),
+                        void *userdata)
+{
+    struct dirent **entries;
+    int n = scandir("/proc", &entries, may_be_qemu, by_number);
+    int r = 0;
+
+    if (n < 0)
+        return -errno;
+    for (int i = 0; i < n; i++) {
+        struct vmm_running running;
+
+        if (r == 0 &&
+            vmm_running_open((pid_t)strtol(entries[i]->d_name, NULL, 10), &running, NULL) >= 0) {
+            r = found(&running, userdata);
+            vmm_running_done(&running);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return r;
+}
+
+int64_t vmm_running_since(const struct vmm_running *running)
+{
+    uint64_t hz = (uint64_t)MAX(sysconf(_SC_CLK_TCK), 1L);
+    /* CLOCK_BOOTTIME's, as /proc/PID/stat has it. */
+    uint64_t start = running->start / hz * SECOND + running->start % hz * (SECOND / hz);
+
+    return (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + start);
 }
 
 bool vmm_running_lives(const struct vmm_running *running)

@@ -31,6 +31,12 @@ void vmm_running_done(struct vmm_running *running);
 /* The socket to talk to it by, in RUNNING. -ENOTCONN with FAULT: it has none that we could use. */
 int vmm_running_monitor(const struct vmm_running *running, const char **ret_socket,
                         struct fault *fault);
+/* Those of this user, of root all, whose file has qemu or kvm in its name, in the order of their numbers. What FOUND
+ * returns, if it is not 0, ends it, and is returned. -errno: /proc cannot be read. */
+int vmm_running_foreach(int (*found)(const struct vmm_running *running, void *userdata),
+                        void *userdata);
+/* When it was started, CLOCK_REALTIME, ns, to a hundredth of a second. */
+int64_t vmm_running_since(const struct vmm_running *running);
 /* Whether it is there still. */
 bool vmm_running_lives(const struct vmm_running *running);
 

@@ -1,0 +1,112 @@
+#!/bin/sh
+# strata list on recordings that are under way, and on QEMUs. $VICTIM: tests/runtime.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d /tmp/strata-list.XXXXXX)
+pids=
+ended() {
+    for p in $pids; do
+        kill "$p" 2>/dev/null || true
+    done
+    wait
+    rm -rf "$work"
+}
+trap ended EXIT
+cd "$work"
+unset STRATA_TRACE
+strata=$STRATA_BIN/strata
+XDG_RUNTIME_DIR=$work/run
+export XDG_RUNTIME_DIR
+mkdir -m 700 run
+
+fail() {
+    echo "list: $case: $*" >&2
+    "$strata" list >&2 || :
+    exit 1
+}
+. "$here/wait_for.sh"
+# lists PATTERN: a row of the text is that.
+lists() {
+    "$strata" list >listed || fail "exit status $?"
+    grep -qE "^$1\$" listed || fail "there is no '$1'"
+}
+# object PID KIND FILTER: the object of that process and kind is so.
+object() {
+    "$strata" list --format json | jq -se "any(.[]; .pid == $1 and .kind == \"$2\" and ($3))" >/dev/null ||
+        fail "not so: $2 $1: $3: $("$strata" list --format json)"
+}
+# completes WORD COMMAND...: that is offered behind COMMAND.
+completes() {
+    word=$1
+    shift
+    PATH=$STRATA_BIN:$PATH bash -c '
+        . "$0"
+        COMP_WORDS=("$@" "") COMP_CWORD=$#
+        _strata
+        printf "%s\n" "${COMPREPLY[@]}"
+    ' "$here/../../data/completion/strata.bash" "$@" | grep -qxF -- "$word" || fail "'$*' does not offer $word"
+}
+date='20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}'
+
+case=nothing
+[ -z "$("$strata" list --format json | jq "select(.kind == \"recording\" and (.folder | startswith(\"$work/\")))")" ] ||
+    fail "there is something"
+
+case=program
+"$strata" record -o program -- "$VICTIM" run counters 1 0 500 2>told &
+recorder=$!
+pids="$pids $recorder"
+wait_for '[ -s program/program/stream-0 ]'
+victim=$(jq '.sources[0].vmm.pid' program/trace.json)
+lists " *$recorder  $date  $work/program  [a-z]+ \(process $victim\)"
+object $recorder recording ".folder == \"$work/program\" and .sources[0].pid == $victim and .since_ns > 1e18"
+completes "$work/program" strata ctl
+completes "$victim" strata ctl
+
+# Nobody answers; it is under way.
+case=guest
+"$strata" collect -o guest --fifo=web="$work/port" -e 'sched:*' 2>told.guest &
+collector=$!
+pids="$pids $collector"
+wait_for '"$strata" list | grep -q " $work/guest"'
+object $collector recording ".folder == \"$work/guest\""
+
+# One that was killed is none.
+case=killed
+kill -9 $collector
+wait $collector 2>/dev/null || true
+[ -z "$("$strata" list | grep " $work/guest")" ] || fail "it is there still"
+
+case=ended
+kill -TERM $recorder
+wait $recorder || true
+[ -z "$("$strata" list | grep " $work/program")" ] || fail "it is there still"
+
+command -v qemu-system-x86_64 >/dev/null || {
+    echo "list: SKIPPED in part: qemu-system-x86_64 is not installed" >&2
+    exit 0
+}
+case=qemu
+none='qemu-system-x86_64 -machine none -nodefaults -display none'
+"$strata" record -o vm -- $none -name 'a vm' 2>told.vm &
+recorder=$!
+$none -name guest=free -qmp unix:free.socket,server=on,wait=off 2>/dev/null &
+free=$!
+$none 2>/dev/null &
+closed=$!
+pids="$pids $recorder $free $closed"
+wait_for '[ -S free.socket ] && grep -qs mon_iothread vm/trace.json'
+wait_for 'readlink /proc/$closed/exe | grep -q qemu'
+qemu=$(jq '.sources[0].vmm.pid' vm/trace.json)
+lists " *$recorder  $date  $work/vm  QEMU [0-9.]+[^ ]* \(process $qemu\)"
+lists " *$qemu  $date  a vm  is recorded into $work/vm"
+lists " *$free  $date  free  QMP on /proc/$free/cwd/free.socket"
+lists " *$closed  $date  qemu-system-x86_64  nothing: it has no -qmp unix:PATH,server=on,wait=off"
+object $qemu qemu ".name == \"a vm\" and .folder == \"$work/vm\" and (.program | endswith(\"/qemu-system-x86_64\"))"
+object $free qemu ".qmp == [\"/proc/$free/cwd/free.socket\"] and (.folder | not)"
+object $closed qemu ".qmp == [] and (.name | not) and (now - .since_ns / 1e9 | . > -1 and . < 600)"
+completes "$free" strata record --attach
+"$strata" ctl "$free" list 'qmp_enter_query_version' >/dev/null || fail "what is listed cannot be controlled"
+kill -TERM $recorder
+wait $recorder || fail "exit status $?"
