@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/glob.h"
 #include "event/program.h"
 
 #define GROUPS_MAX 8
@@ -180,20 +179,6 @@ void common_done(struct common_events *marks)
     *marks = (struct common_events){0};
 }
 
-static bool is_named(const char *pattern, const struct event_class *class)
-{
-    const char *colon = strchr(pattern, ':');
-    char group[128];
-
-    if (glob_match(pattern, class->name))
-        return true;
-    if (!colon || !class->group || (size_t)(colon - pattern) >= sizeof group)
-        return false;
-    memcpy(group, pattern, (size_t)(colon - pattern));
-    group[colon - pattern] = '\0';
-    return glob_match(group, class->group) && glob_match(colon + 1, class->name);
-}
-
 /* 1: it matches; 0; -ENOMEM. */
 static int look_at_class(struct common_events *marks, const struct event_class *class)
 {
@@ -208,7 +193,8 @@ static int look_at_class(struct common_events *marks, const struct event_class *
         marks->n_classes = n;
     }
     if (marks->classes[class->index] == CLASS_NEW)
-        marks->classes[class->index] = is_named(marks->event, class) ? CLASS_MATCHES : CLASS_OTHER;
+        marks->classes[class->index] =
+            event_class_matches(class, marks->event) ? CLASS_MATCHES : CLASS_OTHER;
     return marks->classes[class->index] == CLASS_MATCHES;
 }
 

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/glob.h"
 #include "timeline/reorder.h"
 
 enum {
@@ -224,26 +223,6 @@ void selection_done(struct selection *selection)
     *selection = (struct selection){0};
 }
 
-/* PATTERN without its '-'. With a colon, the part before it is the group's, or a layer's name; with two, the
- * layer's and the group's. */
-static bool matches(const char *pattern, const struct event_class *class)
-{
-    const char *colon = strchr(pattern, ':');
-    const char *layer = layer_name(class->origin->layer);
-    char group[128];
-
-    if (glob_match(pattern, class->name))
-        return true;
-    if (colon && (size_t)(colon - pattern) == strlen(layer) &&
-        memcmp(pattern, layer, strlen(layer)) == 0 && matches(colon + 1, class))
-        return true;
-    if (!colon || !class->group || (size_t)(colon - pattern) >= sizeof group)
-        return false;
-    memcpy(group, pattern, (size_t)(colon - pattern));
-    group[colon - pattern] = '\0';
-    return glob_match(group, class->group) && glob_match(colon + 1, class->name);
-}
-
 /* Of no pattern that matches: chosen only if the user began by leaving out. */
 static bool choose(struct selection *selection, const struct event_class *class)
 {
@@ -254,7 +233,7 @@ static bool choose(struct selection *selection, const struct event_class *class)
         const char *pattern = patterns->items[i];
         bool leaves_out = *pattern == '-';
 
-        if (matches(pattern + leaves_out, class)) {
+        if (event_class_matches(class, pattern + leaves_out)) {
             chosen = !leaves_out;
             selection->matched[i] = true;
         }

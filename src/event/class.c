@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/glob.h"
+
 const char *value_name_more(const struct value_names *names, uint64_t v)
 {
     uint32_t low = 0;
@@ -41,4 +43,22 @@ int layer_by_name(const char *name, enum layer *ret_layer)
         }
     }
     return -EINVAL;
+}
+
+bool event_class_matches(const struct event_class *class, const char *pattern)
+{
+    const char *colon = strchr(pattern, ':');
+    const char *layer = layer_name(class->origin->layer);
+    char group[128];
+
+    if (glob_match(pattern, class->name))
+        return true;
+    if (colon && (size_t)(colon - pattern) == strlen(layer) &&
+        memcmp(pattern, layer, strlen(layer)) == 0 && event_class_matches(class, colon + 1))
+        return true;
+    if (!colon || !class->group || (size_t)(colon - pattern) >= sizeof group)
+        return false;
+    memcpy(group, pattern, (size_t)(colon - pattern));
+    group[colon - pattern] = '\0';
+    return glob_match(group, class->group) && glob_match(colon + 1, class->name);
 }

@@ -141,3 +141,7 @@ struct event_class {
     void (*put_text)(const struct item *item, struct text *text);
     const void *reader_data; /* of the source that made the class */
 };
+
+/* Whether CLASS is one that PATTERN names: `NAME`, `GROUP:NAME`, `LAYER:NAME` or `LAYER:GROUP:NAME`, where names and
+ * groups may have wildcards (base/glob.h). */
+bool event_class_matches(const struct event_class *class, const char *pattern);

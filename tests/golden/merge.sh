@@ -303,7 +303,7 @@ tells '^again-guest  of the same host as vm' both again=both -o twice --link
 
 # ---- Files ----
 
-tells common --events trace-events vm.log guest -s 'guest:sys_enter_write = vm:marker' --link -o linked
+tells common --events trace-events vm.log guest -s 'guest:guest:sys_enter_write = vm:marker' --link -o linked
 [ "$(stat -c %i vm.log)" = "$(stat -c %i linked/vm/trace.log)" ]
 before=$(cksum <three/vmm/clock-pairs)
 tells common one three --link -s 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)' -o linked2
