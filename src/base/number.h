@@ -77,6 +77,10 @@ static inline uint64_t number_dec_8(uint32_t v)
     tens = (x * 103 >> 10) & UINT64_C(0x000f000f000f000f);
     return tens | (x - 10 * tens) << 8;
 }
+
+/* The slow half of number_dec(): V is NUMBER_DEC_SHORT or more. */
+#define NUMBER_DEC_SHORT 100000000
+char *number_dec_long(char *p, uint64_t v);
 #endif
 
 /* Nine digits, V below 10^9: shorter chains of divisions than one digit pair after the other. */
@@ -98,7 +102,7 @@ static inline char *number_dec9(char *p, uint32_t v)
 static inline char *number_dec(char *p, uint64_t v)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    if (v < 100000000) {
+    if (v < NUMBER_DEC_SHORT) {
         uint64_t digits = number_dec_8((uint32_t)v);
         unsigned zeros = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) & ~7u;
 
@@ -106,8 +110,10 @@ static inline char *number_dec(char *p, uint64_t v)
         memcpy(p, &digits, sizeof digits);
         return p + 8 - zeros / 8;
     }
-#endif
+    return number_dec_long(p, v);
+#else
     return number_dec_fixed(p, v, number_dec_digits(v));
+#endif
 }
 
 static inline char *number_sdec(char *p, int64_t v)

@@ -99,7 +99,14 @@ void item_values(const struct item *item, struct value *values)
     for (unsigned i = 0; i < class->n_fields; i++) {
         const struct field *field = &class->fields[i];
 
-        if (likely(field->place == PLACE_FIXED))
+        /* What most fields are. */
+        if (likely(field->place == PLACE_FIXED && field->storage == STORE_SCALAR &&
+                   item->size >= field->size && field->offset <= item->size - field->size)) {
+            values[i] = scalar(field, item->payload + field->offset);
+            behind = (uint64_t)field->offset + field->size;
+            continue;
+        }
+        if (field->place == PLACE_FIXED)
             values[i] = value_at(item, field, field->offset, &behind);
         else if (field->place == PLACE_BEHIND)
             values[i] = value_at(item, field, behind, &behind);

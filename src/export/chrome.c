@@ -24,17 +24,27 @@
 #include "view/class_table.h"
 #include "view/json.h"
 
+/* What stands before the time of what is on a track. */
+struct head {
+    const struct track *track;
+    size_t len;
+    char text[2 * NUMBER_MAX + 64];
+};
+
+#define HEADS 64 /* a power of two */
+
 struct chrome {
     struct export export;
     struct marks marks;
     struct text *out;
     /* `,"name":"sched_switch","cat":"sched","args":{`, the same without the name, then what
-     * json_fields_make() makes. */
+     * json_fields_make() makes, then for each field whose values have names `,"strata.name.state":`. */
     struct class_table classes;
-    /* What stands before the time of an instant on this track. */
-    const struct track *head_track;
-    char head[2 * NUMBER_MAX + 64];
-    size_t head_len;
+    struct head heads[HEADS]; /* by the track's number */
+    int64_t second_start;     /* ns, of the second whose digits are kept */
+    size_t second_len;        /* 0: none are */
+    char second[NUMBER_MAX];
+    struct text name; /* in memory: of a value */
     bool started;
     int error;
 };
@@ -49,6 +59,7 @@ static void make_class(const struct event_class *class, struct text *text)
     const char *category =
         class->group && *class->group ? class->group : layer_name(class->origin->layer);
     struct text piece = TEXT_IN_MEMORY;
+    struct text key = TEXT_IN_MEMORY;
 
     for (unsigned i = 0; i < 2; i++) {
         if (i == 0) {
@@ -60,30 +71,53 @@ static void make_class(const struct event_class *class, struct text *text)
         text_put_literal(&piece, ",\"args\":{");
         json_piece_put(text, &piece);
     }
-    text_done(&piece);
     json_fields_make(class, text);
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        if (!class->fields[i].names)
+            continue;
+        text_put_literal(&key, MARK_OWN "name.");
+        text_put_str(&key, class->fields[i].name);
+        text_put_char(&piece, ',');
+        json_put_string(&piece, key.start, text_len(&key));
+        text_put_char(&piece, ':');
+        json_piece_put(text, &piece);
+        key.next = key.start;
+    }
+    if (key.error)
+        text->error = key.error;
+    text_done(&key);
+    text_done(&piece);
     json_pieces_end(text);
 }
 
-/* `{"ph":"B","pid":1,"tid":2,"ts":` */
-static char *put_head(char *p, char kind, const struct track *track)
+/* Where the letter stands in a head. */
+#define HEAD_KIND 9
+
+/* `{"ph":" ","pid":1,"tid":2,"ts":` */
+static _cold_ void make_head(struct head *head, const struct track *track)
 {
-    memcpy(p, ",\n{\"ph\":\"", 9);
-    p[9] = kind;
-    memcpy(p + 10, "\",\"pid\":", 8);
+    char *p = head->text;
+
+    memcpy(p, ",\n{\"ph\":\" \",\"pid\":", 18);
     p = number_dec(p + 18, track->group->track.number);
     memcpy(p, ",\"tid\":", 7);
     p = number_dec(p + 7, track->number);
     memcpy(p, ",\"ts\":", 6);
-    return p + 6;
+    head->len = (size_t)(p + 6 - head->text);
+    head->track = track;
 }
 
 /* Microseconds. */
-static char *put_time(char *p, int64_t ns)
+static _cold_ char *put_time_slowly(struct chrome *chrome, char *p, int64_t ns)
 {
     uint64_t v = (uint64_t)ns;
 
-    if (unlikely(ns < 0)) {
+    chrome->second_len = 0;
+    if (ns >= NANOSECONDS) {
+        chrome->second_start = ns - ns % NANOSECONDS;
+        chrome->second_len = (size_t)(number_dec(chrome->second, v / NANOSECONDS) - chrome->second);
+    }
+    if (ns < 0) {
         *p++ = '-';
         v = -v;
     }
@@ -92,22 +126,47 @@ static char *put_time(char *p, int64_t ns)
     return number_dec_fixed(p, v % 1000, 3);
 }
 
-#define BEGIN_MAX (5 * NUMBER_MAX + 64)
+/* The same: mostly, the second is that of the event before. */
+static inline char *put_time(struct chrome *chrome, char *p, int64_t ns)
+{
+    uint64_t behind = (uint64_t)ns - (uint64_t)chrome->second_start;
+
+    if (unlikely(behind >= NANOSECONDS || chrome->second_len == 0))
+        return put_time_slowly(chrome, p, ns);
+    memcpy(p, chrome->second, NUMBER_MAX);
+    p = number_dec_fixed(p + chrome->second_len, behind / 1000, 6);
+    *p++ = '.';
+    return number_dec_fixed(p, behind % 1000, 3);
+}
+
+#define BEGIN_MAX (sizeof(struct head) + 2 * NUMBER_MAX)
 
 /* `{"ph":"B","pid":1,"tid":2,"ts":3.456` */
-static void begin(struct text *out, char kind, const struct track *track, int64_t ns)
+static inline void begin(struct chrome *chrome, char kind, const struct track *track, int64_t ns)
 {
-    char *p = text_room(out, BEGIN_MAX);
+    struct head *head = &chrome->heads[track->number % HEADS];
+    char *p = text_room(chrome->out, BEGIN_MAX);
 
-    out->next = put_time(put_head(p, kind, track), ns);
+    if (unlikely(head->track != track))
+        make_head(head, track);
+    text_copy_units(p, head->text, head->len);
+    p[HEAD_KIND] = kind;
+    chrome->out->next = put_time(chrome, p + head->len, ns);
 }
 
-static void put_own_number(struct text *out, const char *key, size_t len, int64_t v)
+/* BETWEEN, a key and a number. */
+static inline void put_own_number(struct text *out, const char *between, const char *key,
+                                  size_t len, int64_t v)
 {
-    text_put(out, key, len);
-    text_put_i64(out, v);
+    char *p = text_room(out, 1 + NUMBER_MAX + 64);
+
+    if (*between)
+        *p++ = *between;
+    memcpy(p, key, len);
+    out->next = number_sdec(p + len, v);
 }
-#define PUT_OWN(out, key, v) put_own_number(out, "\"" key "\":", sizeof(key) + 2, (v))
+#define PUT_OWN(out, between, key, v) \
+    put_own_number(out, between, "\"" key "\":", sizeof(key) + 2, (v))
 
 static void put_beside(struct text *out, const struct mark *mark, const char *between)
 {
@@ -115,15 +174,13 @@ static void put_beside(struct text *out, const struct mark *mark, const char *be
     const struct origin *origin = item->origin;
 
     if (mark_tells_cpu(mark)) {
-        text_put_str(out, between);
-        PUT_OWN(out, MARK_OWN "cpu", item->cpu);
+        PUT_OWN(out, between, MARK_OWN "cpu", item->cpu);
         between = ",";
     }
     if (mark_tells_pid(mark)) {
         const char *name = origin->task_name ? origin->task_name(origin, item->pid) : NULL;
 
-        text_put_str(out, between);
-        PUT_OWN(out, MARK_OWN "pid", item->pid);
+        PUT_OWN(out, between, MARK_OWN "pid", item->pid);
         between = ",";
         if (name && *name) {
             text_put_literal(out, ",\"" MARK_OWN "comm\":");
@@ -144,10 +201,8 @@ static void put_beside(struct text *out, const struct mark *mark, const char *be
         }
         between = ",";
     }
-    if (item->error_ns) {
-        text_put_str(out, between);
-        PUT_OWN(out, MARK_OWN "error_ns", item->error_ns);
-    }
+    if (item->error_ns)
+        PUT_OWN(out, between, MARK_OWN "error_ns", item->error_ns);
 }
 
 static void put_loss(struct text *out, const struct item *item)
@@ -158,8 +213,8 @@ static void put_loss(struct text *out, const struct item *item)
     else
         text_put_u64(out, item->lost);
     if (item->cause == LOSS_UNREADABLE) {
-        text_put_literal(out, ",\"cause\":\"unreadable\",");
-        PUT_OWN(out, "skipped_bytes", item->skipped);
+        text_put_literal(out, ",\"cause\":\"unreadable\"");
+        PUT_OWN(out, ",", "skipped_bytes", item->skipped);
     } else {
         text_put_literal(out, ",\"cause\":\"dropped\"");
     }
@@ -169,17 +224,20 @@ static void put_loss(struct text *out, const struct item *item)
 /* A viewer's numbers are floats: integers beyond this, and addresses, are text. */
 #define EXACT_MAX ((int64_t)1 << 53)
 
-static void put_integer(struct text *out, bool is_signed, uint64_t v)
+#define INTEGER_MAX (NUMBER_MAX + 2)
+
+/* At P, where INTEGER_MAX bytes are free. */
+static inline char *put_integer(char *p, bool is_signed, uint64_t v)
 {
     bool exact =
         is_signed ? (int64_t)v <= EXACT_MAX && (int64_t)v >= -EXACT_MAX : v <= (uint64_t)EXACT_MAX;
 
-    text_put_str(out, exact ? "" : "\"");
-    if (is_signed)
-        text_put_i64(out, (int64_t)v);
-    else
-        text_put_u64(out, v);
-    text_put_str(out, exact ? "" : "\"");
+    if (unlikely(!exact))
+        *p++ = '"';
+    p = is_signed ? number_sdec(p, (int64_t)v) : number_dec(p, v);
+    if (unlikely(!exact))
+        *p++ = '"';
+    return p;
 }
 
 static void put_array(struct text *out, const struct field *field, const struct value *value)
@@ -189,11 +247,12 @@ static void put_array(struct text *out, const struct field *field, const struct 
     text_put_char(out, '[');
     for (uint32_t at = 0; value->len - at >= size; at += size) {
         uint64_t v = load_uint(value->s + at, size, field->swap);
+        char *p = text_room(out, 1 + INTEGER_MAX);
 
         if (at)
-            text_put_char(out, ',');
-        put_integer(out, field->element_signed,
-                    field->element_signed ? (uint64_t)sign_extend(v, size) : v);
+            *p++ = ',';
+        out->next = put_integer(p, field->element_signed,
+                                field->element_signed ? (uint64_t)sign_extend(v, size) : v);
     }
     text_put_char(out, ']');
 }
@@ -207,7 +266,7 @@ static void put_value(struct text *out, const struct field *field, const struct 
         text_put_hex(out, value->u);
         text_put_char(out, '"');
     } else if (field->type == FIELD_INT || field->type == FIELD_UINT) {
-        put_integer(out, field->type == FIELD_INT, value->u);
+        out->next = put_integer(text_room(out, INTEGER_MAX), field->type == FIELD_INT, value->u);
     } else if (field->type == FIELD_BYTES && field_is_array(field)) {
         put_array(out, field, value);
     } else {
@@ -215,32 +274,34 @@ static void put_value(struct text *out, const struct field *field, const struct 
     }
 }
 
-static void name_values(struct text *out, const struct event_class *class,
-                        const struct value *values)
+/* The names of values. */
+static void name_values(struct chrome *chrome, const struct event_class *class,
+                        const struct value *values, const char *pieces)
 {
-    for (unsigned i = 0; i < class->n_fields; i++) {
-        struct text name = TEXT_IN_MEMORY;
-        struct text key = TEXT_IN_MEMORY;
+    struct text *name = &chrome->name;
 
-        if (likely(!class->fields[i].names) || !values[i].present)
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        const struct value_names *names = class->fields[i].names;
+
+        if (likely(!names))
             continue;
-        if (value_put_named(class->fields[i].names, values[i].u, &name)) {
-            text_put_literal(&key, MARK_OWN "name.");
-            text_put_str(&key, class->fields[i].name);
-            text_put_char(out, ',');
-            json_put_string(out, key.start, text_len(&key));
-            text_put_char(out, ':');
-            json_put_string(out, name.start, text_len(&name));
+        name->next = name->start;
+        if (values[i].present && value_put_named(names, values[i].u, name)) {
+            json_piece_put_units(chrome->out, pieces);
+            json_put_string(chrome->out, name->start ? name->start : "", text_len(name));
         }
-        text_done(&key);
-        text_done(&name);
+        pieces = json_piece_next(pieces);
     }
+    if (unlikely(name->error))
+        chrome->error = name->error;
 }
 
 /* The fields of an event; ROOM is enough for all keys, and for values that are numbers. */
-static void put_fields(struct text *out, const struct item *item, const char *pieces, size_t room)
+static void put_fields(struct chrome *chrome, const struct item *item, const char *pieces,
+                       size_t room)
 {
     const struct event_class *class = item->class;
+    struct text *out = chrome->out;
     struct value values[FIELDS_MAX];
     bool named = false;
     char *p;
@@ -256,9 +317,8 @@ static void put_fields(struct text *out, const struct item *item, const char *pi
         p = json_piece_copy_units(p, pieces);
         pieces = json_piece_next(pieces);
         named = named || field->names;
-        if (likely(value->present && field->type == FIELD_UINT &&
-                   value->u <= (uint64_t)EXACT_MAX)) {
-            p = number_dec(p, value->u);
+        if (likely(value->present && (field->type == FIELD_UINT || field->type == FIELD_INT))) {
+            p = put_integer(p, field->type == FIELD_INT, value->u);
         } else if (value->present && field->type == FIELD_POINTER) {
             memcpy(p, "\"0x", 3);
             p = number_hex(p + 3, value->u);
@@ -270,37 +330,38 @@ static void put_fields(struct text *out, const struct item *item, const char *pi
         }
     }
     out->next = p;
-    if (unlikely(named))
-        name_values(out, class, values);
+    if (named)
+        name_values(chrome, class, values, pieces);
 }
 
 /* The same where keys are longer than there is room for at once. */
-static void put_long_fields(struct text *out, const struct item *item, const char *pieces)
+static void put_long_fields(struct chrome *chrome, const struct item *item, const char *pieces)
 {
     const struct event_class *class = item->class;
     struct value values[FIELDS_MAX];
 
     item_values(item, values);
     for (unsigned i = 0; i < class->n_fields; i++) {
-        json_piece_copy(out, pieces);
+        json_piece_copy(chrome->out, pieces);
         pieces = json_piece_next(pieces);
-        put_value(out, &class->fields[i], &values[i]);
+        put_value(chrome->out, &class->fields[i], &values[i]);
     }
-    name_values(out, class, values);
+    name_values(chrome, class, values, pieces);
 }
 
 /* What is within the args of an event. */
-static void put_args(struct text *out, const struct mark *mark, const struct class_piece *piece,
-                     const char *fields)
+static void put_args(struct chrome *chrome, const struct mark *mark,
+                     const struct class_piece *piece, const char *fields)
 {
     const struct item *item = mark->item;
     const char *between = item->class->n_fields ? "," : "";
     size_t room = piece->len + item->class->n_fields * (NUMBER_MAX + TEXT_UNIT);
+    struct text *out = chrome->out;
 
     if (likely(room <= TEXT_ROOM_MAX))
-        put_fields(out, item, fields, room);
+        put_fields(chrome, item, fields, room);
     else
-        put_long_fields(out, item, fields);
+        put_long_fields(chrome, item, fields);
     if (mark->kind != MARK_INSTANT) {
         text_put_str(out, between);
         if (mark->kind == MARK_BEGIN)
@@ -313,17 +374,21 @@ static void put_args(struct text *out, const struct mark *mark, const struct cla
     put_beside(out, mark, between);
 }
 
-static void put_flow(struct text *out, const struct mark *mark)
+static void put_flow(struct chrome *chrome, const struct mark *mark)
 {
-    begin(out, mark->flow_joins ? 'f' : 's', mark->track, mark->ns);
+    struct text *out = chrome->out;
+
+    begin(chrome, mark->flow_joins ? 'f' : 's', mark->track, mark->ns);
     text_put_literal(out, ",\"bp\":\"e\",\"name\":\"request\",\"cat\":\"flow\",\"id\":");
     text_put_u64(out, mark->flow);
     text_put_char(out, '}');
 }
 
-static void put_counter(struct text *out, const struct mark *mark)
+static void put_counter(struct chrome *chrome, const struct mark *mark)
 {
-    begin(out, 'C', mark->track, mark->ns);
+    struct text *out = chrome->out;
+
+    begin(chrome, 'C', mark->track, mark->ns);
     text_put_literal(out, ",\"name\":");
     json_put_str(out, mark->track->name);
     text_put_literal(out, ",\"args\":{");
@@ -334,11 +399,12 @@ static void put_counter(struct text *out, const struct mark *mark)
 }
 
 /* A loss, or the end of a slice that no event ends. */
-static void put_other(struct text *out, const struct mark *mark)
+static void put_other(struct chrome *chrome, const struct mark *mark)
 {
     static const char kinds[] = {[MARK_INSTANT] = 'i', [MARK_BEGIN] = 'B', [MARK_END] = 'E'};
+    struct text *out = chrome->out;
 
-    begin(out, kinds[mark->kind], mark->track, mark->ns);
+    begin(chrome, kinds[mark->kind], mark->track, mark->ns);
     if (mark->kind != MARK_END)
         text_put_literal(out, ",\"name\":\"lost\",\"cat\":\"strata\"");
     if (mark->item) {
@@ -353,19 +419,6 @@ static void put_other(struct text *out, const struct mark *mark)
     text_put_char(out, '}');
 }
 
-/* The head of an instant: mostly one of the track before. */
-static void put_instant_head(struct chrome *chrome, const struct mark *mark)
-{
-    char *p = text_room(chrome->out, BEGIN_MAX);
-
-    if (unlikely(chrome->head_track != mark->track)) {
-        chrome->head_len = (size_t)(put_head(chrome->head, 'i', mark->track) - chrome->head);
-        chrome->head_track = mark->track;
-    }
-    p = text_copy_units(p, chrome->head, chrome->head_len);
-    chrome->out->next = put_time(p, mark->ns);
-}
-
 static void chrome_mark(struct marks *marks, const struct mark *mark)
 {
     struct chrome *chrome = chrome_of(marks);
@@ -374,11 +427,11 @@ static void chrome_mark(struct marks *marks, const struct mark *mark)
     const char *category;
 
     if (mark->kind == MARK_COUNTER) {
-        put_counter(out, mark);
+        put_counter(chrome, mark);
         return;
     }
     if (!mark->item || mark->item->kind != ITEM_EVENT) {
-        put_other(out, mark);
+        put_other(chrome, mark);
         return;
     }
     piece = class_table_get(&chrome->classes, mark->item->class);
@@ -388,22 +441,22 @@ static void chrome_mark(struct marks *marks, const struct mark *mark)
     }
     category = json_piece_next(piece->text);
     if (likely(mark->kind == MARK_INSTANT)) {
-        put_instant_head(chrome, mark);
-        json_piece_copy(out, piece->text);
+        begin(chrome, 'i', mark->track, mark->ns);
+        json_piece_put_units(out, piece->text);
     } else {
-        begin(out, mark->kind == MARK_BEGIN ? 'B' : 'E', mark->track, mark->ns);
+        begin(chrome, mark->kind == MARK_BEGIN ? 'B' : 'E', mark->track, mark->ns);
         if (mark->kind == MARK_BEGIN) {
             text_put_literal(out, ",\"name\":");
             json_put_string(out, mark->name, mark->name_len);
-            json_piece_copy(out, category);
+            json_piece_put_units(out, category);
         } else {
             text_put_literal(out, ",\"args\":{");
         }
     }
-    put_args(out, mark, piece, json_piece_next(category));
+    put_args(chrome, mark, piece, json_piece_next(category));
     text_put_literal(out, "}}");
     if (unlikely(mark->flow != 0))
-        put_flow(out, mark);
+        put_flow(chrome, mark);
 }
 
 static void put_metadata(struct text *out, const struct track *track, const char *what)
@@ -485,6 +538,7 @@ static void chrome_free(struct export *export)
 
     marks_done(&chrome->marks);
     class_table_done(&chrome->classes);
+    text_done(&chrome->name);
     free(chrome);
 }
 
@@ -501,6 +555,7 @@ int export_chrome_open(const struct export_options *options, struct export **ret
     chrome->export.ops = &ops;
     chrome->out = options->out;
     chrome->classes.make = make_class;
+    chrome->name = TEXT_IN_MEMORY;
     marks_init(&chrome->marks, options, &marks_ops);
     *ret_export = &chrome->export;
     return 0;

@@ -187,12 +187,18 @@ struct track *tracks_vcpu(struct tracks *tracks, struct group *group, const stru
                           enum track_kind kind)
 {
     uint64_t key = (uint64_t)(uint32_t)item->vcpu << 1 | (kind == TRACK_VCPU_EVENTS);
-    struct track *track = map_get(&group->vcpus, key);
+    struct track **recent = &group->recent_vcpus[key % RECENT_VCPUS];
+    struct track *track = *recent;
     struct track like = {.kind = kind, NOWHERE};
     struct text name = TEXT_IN_MEMORY;
 
-    if (likely(track != NULL))
+    if (likely(track && track->vcpu == item->vcpu && track->kind == kind))
         return track;
+    track = map_get(&group->vcpus, key);
+    if (track) {
+        *recent = track;
+        return track;
+    }
     if (group->n_vcpus >= TRACKS_MAX)
         return tracks_single(tracks, group, TRACK_EVENTS);
     group->n_vcpus++;

@@ -65,6 +65,8 @@ struct pair {
 };
 #define LANES_MAX 256
 
+#define RECENT_VCPUS 64 /* a power of two */
+
 struct group {
     unsigned number; /* of the capture */
     enum layer layer;
@@ -79,7 +81,8 @@ struct group {
     struct map counters;
     struct map pairs; /* by name */
     struct track *events, *lost, *threads_parent;
-    struct track *recent; /* thread of the last event */
+    struct track *recent_vcpus[RECENT_VCPUS]; /* by their key in `vcpus` */
+    struct track *recent;                     /* thread of the last event */
     uint64_t recent_key;
 };
 

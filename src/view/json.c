@@ -42,6 +42,27 @@ static inline bool is_plain(unsigned char c)
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
+/* Not 0: one of the eight bytes of V may not be plain; one behind such a one may be called so as well. */
+static inline uint64_t look_at(uint64_t v)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t quote = v ^ ones * '"';
+    uint64_t backslash = v ^ ones * '\\';
+
+    return ((v - ones * 0x20) | (quote - ones) | (backslash - ones) | v) & ones << 7;
+}
+
+size_t json_plain_length(const char *s, size_t len)
+{
+    size_t i = 0;
+
+    while (len - i >= 8 && !look_at(load_u64(s + i)))
+        i += 8;
+    while (i < len && is_plain((unsigned char)s[i]))
+        i++;
+    return i;
+}
+
 static void put_escape(struct text *text, unsigned char c)
 {
     char *p = text_room(text, 8);
@@ -68,11 +89,10 @@ void json_put_string(struct text *text, const char *s, size_t len)
 
     text_put_char(text, '"');
     while (i < len) {
-        size_t start = i;
+        size_t plain = json_plain_length(s + i, len - i);
 
-        while (i < len && is_plain(p[i]))
-            i++;
-        text_put(text, s + start, i - start);
+        text_put(text, s + i, plain);
+        i += plain;
         if (i == len)
             break;
         if (p[i] < 0x80) {

@@ -3,6 +3,7 @@
 
 /* JSON (RFC 8259) written piece by piece. */
 
+#include "base/number.h"
 #include "base/text.h"
 #include "event/value.h"
 
@@ -11,10 +12,35 @@
 void json_put_string(struct text *text, const char *s, size_t len);
 void json_put_str(struct text *text, const char *s);
 
+/* How many bytes at the start of S stand in a JSON string as they are, at least: plain ASCII. */
+size_t json_plain_length(const char *s, size_t len);
+
 /* One value: integers exactly, as JSON integers; booleans as true or false; runs of plain bytes as a
  * string of hexadecimal digits; arrays of integers as arrays; null for a value that is not there or
  * a number that JSON has no word for. */
 void json_put_value(struct text *text, const struct field *field, const struct value *value);
+
+static inline char *json_put_bool(char *p, bool v)
+{
+    memcpy(p, v ? "true" : "false", 5);
+    return p + (v ? 4 : 5);
+}
+
+/* As json_put_value() writes it at P, where NUMBER_MAX bytes are free, and returns the place behind it; NULL, where it
+ * is no integer or boolean. */
+static inline char *json_put_integer(char *p, const struct field *field, const struct value *value)
+{
+    if (unlikely(!value->present))
+        return NULL;
+    switch (field->type) {
+    case FIELD_UINT:
+    case FIELD_CHAR:
+    case FIELD_POINTER: return number_dec(p, value->u);
+    case FIELD_INT: return number_sdec(p, value->i);
+    case FIELD_BOOL: return json_put_bool(p, value->u);
+    default: return NULL;
+    }
+}
 
 /* All fields of an event as one object. */
 void json_put_fields(struct text *text, const struct item *item);
@@ -49,6 +75,19 @@ static inline char *json_piece_copy_units(char *p, const char *piece)
     memcpy(&len, piece, sizeof len);
     return text_copy_units(p, piece + sizeof len, len);
 }
+
+/* The same with a look for room: for pieces that are mostly short. */
+static inline void json_piece_put_units(struct text *text, const char *piece)
+{
+    uint32_t len;
+
+    memcpy(&len, piece, sizeof len);
+    if (likely(len <= TEXT_ROOM_MAX / 2))
+        text->next = text_copy_units(text_room(text, len + TEXT_UNIT), piece + sizeof len, len);
+    else
+        text_put(text, piece + sizeof len, len);
+}
+
 void json_pieces_end(struct text *text);
 
 /* For each field of CLASS a piece: `"first":`, `,"second":`. */

@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/bytes.h"
 #include "event/program.h"
 #include "view/class_table.h"
 #include "view/json.h"
 #include "view/time_column.h"
 #include "view/view.h"
+
+/* The columns from CPU to SOURCE as they were last written, with the commas around them. */
+struct who_cell {
+    const struct origin *origin; /* NULL: nothing is kept */
+    const char *name;            /* of the thread; a reader may learn better */
+    int32_t cpu, pid, vcpu;
+    uint32_t len;
+    char text[128];
+};
+
+#define WHO_CELLS 256 /* a power of two */
 
 struct line_csv {
     struct view view;
@@ -14,36 +24,49 @@ struct line_csv {
      * behind `,"{` the first. */
     struct class_table classes;
     struct text cell; /* in memory: what may need quotes */
+    struct text columns;
+    struct who_cell who[WHO_CELLS];
 };
 
-static bool is_special(char c)
+/* What a cell's text asks for. */
+enum {
+    CELL_QUOTES = 1, /* to stand in quotes, */
+    CELL_DOUBLE = 2, /* and its own to be doubled */
+};
+
+/* As put_cell() has S. */
+#ifdef __SSE2__
+static inline unsigned needs_of(const char *s, size_t len)
 {
-    return c == ',' || c == '"' || c == '\n' || c == '\r';
-}
+    const __m128i comma = _mm_set1_epi8(','), feed = _mm_set1_epi8('\n');
+    const __m128i quote = _mm_set1_epi8('"'), back = _mm_set1_epi8('\r');
+    unsigned special = 0, quotes = 0;
 
-/* Not 0: one of the eight bytes of V is C. */
-static inline uint64_t has_byte(uint64_t v, char c)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101);
+    for (size_t i = 0; i < len; i += TEXT_UNIT) {
+        __m128i unit = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
+        unsigned valid = len - i < TEXT_UNIT ? (1u << (len - i)) - 1 : UINT32_MAX;
+        __m128i is_quote = _mm_cmpeq_epi8(unit, quote);
+        __m128i is_end = _mm_or_si128(_mm_cmpeq_epi8(unit, feed), _mm_cmpeq_epi8(unit, back));
+        __m128i is_any = _mm_or_si128(is_quote, _mm_or_si128(is_end, _mm_cmpeq_epi8(unit, comma)));
 
-    v ^= ones * (uint8_t)c;
-    return (v - ones) & ~v & (ones << 7);
-}
-
-/* Whether a cell must stand in quotes. */
-static bool wants_quotes(const char *s, size_t len)
-{
-    for (; len >= 8; s += 8, len -= 8) {
-        uint64_t v = load_u64(s);
-
-        if (has_byte(v, ',') | has_byte(v, '"') | has_byte(v, '\n') | has_byte(v, '\r'))
-            return true;
+        special |= (unsigned)_mm_movemask_epi8(is_any) & valid;
+        quotes |= (unsigned)_mm_movemask_epi8(is_quote) & valid;
     }
-    for (; len > 0; s++, len--)
-        if (is_special(*s))
-            return true;
-    return false;
+    return (special ? CELL_QUOTES : 0) | (quotes ? CELL_DOUBLE : 0);
 }
+#else
+static inline unsigned needs_of(const char *s, size_t len)
+{
+    unsigned needs = 0;
+
+    for (size_t i = 0; i < len; i++)
+        if (s[i] == '"')
+            needs |= CELL_QUOTES | CELL_DOUBLE;
+        else if (s[i] == ',' || s[i] == '\n' || s[i] == '\r')
+            needs |= CELL_QUOTES;
+    return needs;
+}
+#endif
 
 #define PIECE_MAX (TEXT_ROOM_MAX / 2)
 
@@ -65,22 +88,41 @@ static void put_quoted(struct text *out, const char *s, size_t len)
     }
 }
 
-/* A cell: in quotes where it holds a comma, a quote or a line end. */
-static void put_cell(struct text *out, const char *s, size_t len)
+/* A cell: in quotes where it holds a comma, a quote or a line end. S is TEXT_UNIT longer. */
+static inline void put_cell(struct text *out, const char *s, size_t len)
 {
-    if (likely(!wants_quotes(s, len))) {
-        text_put(out, s, len);
+    unsigned needs = needs_of(s, len);
+    char *p;
+
+    if (likely(!(needs & CELL_DOUBLE) && len <= PIECE_MAX)) {
+        p = text_room(out, len + 2 + TEXT_UNIT);
+        *p = '"';
+        p = text_copy_units(p + (needs != 0), s, len);
+        *p = '"';
+        out->next = p + (needs != 0);
         return;
     }
-    text_put_char(out, '"');
+    if (needs)
+        text_put_char(out, '"');
     put_quoted(out, s, len);
-    text_put_char(out, '"');
+    if (needs)
+        text_put_char(out, '"');
 }
 
-static void put_str(struct text *out, const char *s)
+/* Puts what was written to the scratch CELL, and empties that. */
+static inline void put_scratch(struct text *out, struct text *cell)
 {
-    if (s)
-        put_cell(out, s, strlen(s));
+    text_room(cell, TEXT_UNIT);
+    put_cell(out, cell->start, text_len(cell));
+    cell->next = cell->start;
+}
+
+static void put_str(struct text *out, struct text *cell, const char *s)
+{
+    if (s) {
+        text_put_str(cell, s);
+        put_scratch(out, cell);
+    }
 }
 
 static void make_class(const struct event_class *class, struct text *text)
@@ -88,9 +130,9 @@ static void make_class(const struct event_class *class, struct text *text)
     struct text piece = TEXT_IN_MEMORY;
     struct text key = TEXT_IN_MEMORY;
 
-    put_str(&piece, class->group);
+    put_str(&piece, &key, class->group);
     text_put_char(&piece, ',');
-    put_str(&piece, class->name);
+    put_str(&piece, &key, class->name);
     text_put_literal(&piece, ",,");
     json_piece_put(text, &piece);
     for (unsigned i = 0; i < class->n_fields; i++) {
@@ -108,68 +150,93 @@ static void make_class(const struct event_class *class, struct text *text)
     text_done(&piece);
 }
 
-/* Puts what was written to the line's scratch cell, and empties that. */
-static void put_scratch(struct line_csv *line)
+/* ,CPU,PID,COMM,VCPU,LAYER,SOURCE, */
+static void put_who(struct line_csv *line, const struct item *item, const char *name,
+                    struct text *out)
 {
-    struct text *cell = &line->cell;
+    const struct origin *origin = item->origin;
 
-    put_cell(line->view.out, cell->start ? cell->start : "", text_len(cell));
-    cell->next = cell->start;
+    text_put_char(out, ',');
+    if (item->cpu != CPU_UNKNOWN)
+        text_put_i64(out, item->cpu);
+    text_put_char(out, ',');
+    if (item->pid != PID_UNKNOWN)
+        text_put_i64(out, item->pid);
+    text_put_char(out, ',');
+    put_str(out, &line->cell, name);
+    text_put_char(out, ',');
+    if (item->vcpu != VCPU_UNKNOWN && origin->put_vcpu) {
+        origin->put_vcpu(origin, item->vcpu, &line->cell);
+        put_scratch(out, &line->cell);
+    } else if (item->vcpu != VCPU_UNKNOWN) {
+        text_put_i64(out, item->vcpu);
+    }
+    text_put_char(out, ',');
+    text_put_str(out, layer_name(origin->layer));
+    text_put_char(out, ',');
+    if (line->options.origin_number)
+        text_put_u64(out, line->options.origin_number(line->options.origin_arg, origin));
+    text_put_char(out, ',');
 }
 
-/* What is short, and has room at once. */
-#define COLUMNS_MAX (TIME_COLUMN_MAX + 3 * NUMBER_MAX + 16)
-
-static void put_vcpu(struct line_csv *line, const struct item *item)
+/* Keeps these columns in CELL, if they are not too long. */
+static _cold_ const struct who_cell *make_who(struct line_csv *line, struct who_cell *cell,
+                                              const struct item *item, const char *name)
 {
-    if (item->origin->put_vcpu)
-        item->origin->put_vcpu(item->origin, item->vcpu, &line->cell);
-    else
-        text_put_i64(&line->cell, item->vcpu);
-    put_scratch(line);
+    struct text *columns = &line->columns;
+
+    cell->origin = NULL;
+    columns->next = columns->start;
+    put_who(line, item, name, columns);
+    if (columns->error || text_len(columns) > sizeof cell->text)
+        return NULL;
+    cell->len = (uint32_t)text_len(columns);
+    memcpy(cell->text, columns->start, cell->len);
+    cell->name = name;
+    cell->cpu = item->cpu;
+    cell->pid = item->pid;
+    cell->vcpu = item->vcpu;
+    cell->origin = item->origin;
+    return cell;
 }
+
+/* NULL: these columns are not kept. */
+static inline const struct who_cell *get_who(struct line_csv *line, const struct item *item,
+                                             const char *name)
+{
+    uint32_t hash = (uint32_t)item->pid + (uint32_t)item->cpu * 31 + (uint32_t)item->vcpu * 17;
+    struct who_cell *cell = &line->who[hash % WHO_CELLS];
+
+    if (likely(cell->origin == item->origin && cell->cpu == item->cpu && cell->pid == item->pid &&
+               cell->vcpu == item->vcpu && cell->name == name))
+        return cell;
+    return make_who(line, cell, item, name);
+}
+
+#define COMMON_MAX (TIME_COLUMN_MAX + NUMBER_MAX + sizeof(struct who_cell) + 1)
 
 /* TIME,ERROR,CPU,PID,COMM,VCPU,LAYER,SOURCE, */
 static void put_common(struct line_csv *line, const struct item *item)
 {
     struct text *out = line->view.out;
     const struct origin *origin = item->origin;
-    const char *layer = layer_name(origin->layer);
-    size_t layer_len = strlen(layer);
-    char *p = text_room(out, COLUMNS_MAX);
+    const char *name =
+        item->pid != PID_UNKNOWN && origin->task_name ? origin->task_name(origin, item->pid) : NULL;
+    const struct who_cell *who = get_who(line, item, name);
+    char *p = text_room(out, COMMON_MAX);
 
     if (likely(item->time != TIME_UNKNOWN))
         p = time_column_put(&line->time, &origin->clock, p, item->time);
-    *p++ = ',';
     if (line->options.errors) {
-        p = number_dec(p, item->error_ns);
         *p++ = ',';
+        p = number_dec(p, item->error_ns);
     }
-    if (item->cpu != CPU_UNKNOWN)
-        p = number_sdec(p, item->cpu);
-    *p++ = ',';
-    if (item->pid != PID_UNKNOWN)
-        p = number_sdec(p, item->pid);
-    *p++ = ',';
-    if (item->pid != PID_UNKNOWN && origin->task_name) {
+    if (likely(who)) {
+        out->next = text_copy_units(p, who->text, who->len);
+    } else {
         out->next = p;
-        put_str(out, origin->task_name(origin, item->pid));
-        p = text_room(out, COLUMNS_MAX);
+        put_who(line, item, name, out);
     }
-    *p++ = ',';
-    if (unlikely(item->vcpu != VCPU_UNKNOWN)) {
-        out->next = p;
-        put_vcpu(line, item);
-        p = text_room(out, COLUMNS_MAX);
-    }
-    *p++ = ',';
-    memcpy(p, layer, layer_len);
-    p += layer_len;
-    *p++ = ',';
-    if (line->options.origin_number)
-        p = number_dec(p, line->options.origin_number(line->options.origin_arg, origin));
-    *p++ = ',';
-    out->next = p;
 }
 
 static void put_field(struct line_csv *line, const struct field *field, const struct value *value)
@@ -193,28 +260,39 @@ static void put_fields(struct line_csv *line, const struct item *item,
     struct text *out = line->view.out;
     const struct event_class *class = item->class;
     const char *pieces = json_piece_next(all->text);
-    /* Of all keys, and one number. */
-    size_t room = all->len + TEXT_UNIT + NUMBER_MAX;
+    /* Of all keys, and numbers. */
+    size_t room = all->len + TEXT_UNIT + class->n_fields * NUMBER_MAX;
+    bool fits = room <= TEXT_ROOM_MAX;
     struct value values[FIELDS_MAX];
+    char *p;
 
     if (class->n_fields == 0) {
         text_put_literal(out, ",{}\r\n");
         return;
     }
     item_values(item, values);
+    p = text_room(out, MIN(room, (size_t)TEXT_ROOM_MAX));
     for (unsigned i = 0; i < class->n_fields; i++) {
-        if (likely(room <= TEXT_ROOM_MAX && class->fields[i].type == FIELD_UINT &&
-                   values[i].present)) {
-            char *p = json_piece_copy_units(text_room(out, room), pieces);
+        char *behind = NULL;
 
-            out->next = number_dec(p, values[i].u);
+        if (likely(fits)) {
+            p = json_piece_copy_units(p, pieces);
+            behind = json_put_integer(p, &class->fields[i], &values[i]);
         } else {
             json_piece_copy(out, pieces);
+            p = out->next;
+        }
+        if (likely(behind)) {
+            p = behind;
+        } else {
+            out->next = p;
             put_field(line, &class->fields[i], &values[i]);
+            p = text_room(out, MIN(room, (size_t)TEXT_ROOM_MAX));
         }
         pieces = json_piece_next(pieces);
     }
-    text_put_literal(out, "}\"\r\n");
+    memcpy(p, "}\"\r\n", 4);
+    out->next = p + 4;
 }
 
 static int put_event(struct line_csv *line, const struct item *item)
@@ -225,9 +303,9 @@ static int put_event(struct line_csv *line, const struct item *item)
     if (unlikely(!piece))
         return -ENOMEM;
     put_common(line, item);
-    json_piece_copy(out, piece->text);
+    json_piece_put_units(out, piece->text);
     item_put_text(item, &line->cell);
-    put_scratch(line);
+    put_scratch(out, &line->cell);
     put_fields(line, item, piece);
     return line->cell.error;
 }
@@ -276,6 +354,7 @@ static void line_csv_free(struct view *view)
 
     class_table_done(&line->classes);
     text_done(&line->cell);
+    text_done(&line->columns);
     free(line);
 }
 
@@ -291,6 +370,7 @@ int line_csv_open(const struct view_options *options, struct text *out, struct v
     line->options = *options;
     line->classes.make = make_class;
     line->cell = TEXT_IN_MEMORY;
+    line->columns = TEXT_IN_MEMORY;
     *ret_view = &line->view;
     return 0;
 }

@@ -32,8 +32,10 @@ static void check_number(uint64_t v)
     char got[64];
 
     snprintf(expected, sizeof expected, "%" PRIu64, v);
+    got[NUMBER_MAX] = '|';
     *number_dec(got, v) = '\0';
     assert_string_equal(got, expected);
+    assert_int_equal(got[NUMBER_MAX], '|');
     snprintf(expected, sizeof expected, "%" PRId64, (int64_t)v);
     *number_sdec(got, (int64_t)v) = '\0';
     assert_string_equal(got, expected);

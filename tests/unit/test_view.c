@@ -59,6 +59,25 @@ static void test_json_strings(void **state)
     STRING("\xe2\x82x\xc3\xa4", BAD BAD "x\xc3\xa4");
 }
 
+/* Eight bytes at a time, as one byte after the other. */
+static void test_json_plain_length(void **state)
+{
+    static const char some[] = "ab\"\\\x1f\x20\x7f\x80\xff!#[]";
+    char s[40];
+
+    for (unsigned i = 0; i < 20000; i++) {
+        size_t len = random_u64() % sizeof s;
+        size_t plain = 0;
+
+        for (size_t k = 0; k < len; k++)
+            s[k] = random_u64() % 8 ? (char)(0x20 + random_u64() % 2)
+                                    : some[random_u64() % (sizeof some - 1)];
+        while (plain < len && (signed char)s[plain] >= 0x20 && s[plain] != '"' && s[plain] != '\\')
+            plain++;
+        assert_int_equal(json_plain_length(s, len), plain);
+    }
+}
+
 static void check_value(struct field field, struct value value, const char *expected)
 {
     struct text text = TEXT_IN_MEMORY;
@@ -163,6 +182,10 @@ static void test_time_column(void **state)
 
 static const char *task_name(const struct origin *origin, int32_t pid)
 {
+    static char long_name[200];
+
+    if (pid == 10)
+        return memset(long_name, 'l', sizeof long_name - 1);
     return pid == 0 ? "<idle>" : (pid == 7 ? "a b\n\xc3\xa4" : (pid == 8 ? "" : NULL));
 }
 
@@ -431,17 +454,135 @@ static void test_line_csv(void **state)
                "999,1234,,,d1v2,hypervisor,1,,none,,,{}\r\n");
 }
 
+/* S, as a cell of CSV. */
+static void put_cell(struct text *text, const char *s, size_t len)
+{
+    bool quoted = false;
+
+    for (size_t i = 0; i < len; i++)
+        quoted = quoted || strchr(",\"\r\n", s[i]);
+    text_put_str(text, quoted ? "\"" : "");
+    for (size_t i = 0; i < len; i++) {
+        text_put_str(text, s[i] == '"' ? "\"" : "");
+        text_put_char(text, s[i]);
+    }
+    text_put_str(text, quoted ? "\"" : "");
+}
+
+/* What wants quotes, wherever it stands, in texts of any length. */
+static void test_csv_cells(void **state)
+{
+    static const size_t lengths[] = {0, 1, 15, 16, 17, 31, 32, 33, 100, 2047, 2048, 2049, 5000};
+    static const struct field string = {
+        .name = "s", .c_type = "char *", .type = FIELD_STRING, .storage = STORE_REST};
+    const struct event_class class = {
+        .name = "a,b", .origin = &qemu, .fields = &string, .n_fields = 1, .format = "%s"};
+    const struct view_options plain = {0};
+    struct event_class *made;
+    char s[5000];
+
+    assert_int_equal(catalogue_add(&catalogue, &class, &made), 0);
+    for (unsigned i = 0; i < 40 * ARRAY_SIZE(lengths); i++) {
+        size_t len = lengths[i % ARRAY_SIZE(lengths)];
+        struct item item = items[2];
+        struct text json = TEXT_IN_MEMORY, expected = TEXT_IN_MEMORY;
+
+        memset(s, 'x', len);
+        for (unsigned k = 0; k < i % 4 && len > 0; k++)
+            s[random_u64() % len] = k == 0 ? ',' : '"';
+        item.class = made;
+        item.payload = (const uint8_t *)s;
+        item.size = (uint32_t)len;
+        text_put_literal(&expected,
+                         "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n"
+                         "-0.000000001,,4711,,,vmm,,,\"a,b\",,");
+        put_cell(&expected, s, len);
+        text_put_char(&expected, ',');
+        text_put_literal(&json, "{\"s\":");
+        json_put_string(&json, s, len);
+        text_put_char(&json, '}');
+        put_cell(&expected, json.start, text_len(&json));
+        text_put(&expected, "\r\n", 3);
+        check_view(line_csv_open, &plain, &item, 1, expected.start);
+        text_done(&json);
+        text_done(&expected);
+    }
+}
+
+/* The columns of a thread are kept, and so are those of another that has the same place. */
+static void test_csv_threads(void **state)
+{
+    static const struct {
+        int32_t pid, cpu, vcpu;
+        const char *columns;
+    } rows[] = {{8, 1, -1, "1,8,,,"}, {8, 1, -1, "1,8,,,"}, {264, 1, -1, "1,264,,,"},
+                {8, 1, -1, "1,8,,,"}, {8, 2, -1, "2,8,,,"}, {8, 2, 3, "2,8,,3,"},
+                {10, 1, -1, NULL},    {10, 1, -1, NULL},    {-1, -1, -1, ",,,,"}};
+    const struct view_options plain = {0};
+
+    for (unsigned from = 0; from < ARRAY_SIZE(rows); from++) {
+        struct item some[ARRAY_SIZE(rows)];
+        struct text expected = TEXT_IN_MEMORY;
+
+        text_put_literal(&expected,
+                         "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n");
+        for (unsigned i = from; i < ARRAY_SIZE(rows); i++) {
+            some[i] = items[3];
+            some[i].pid = rows[i].pid;
+            some[i].cpu = rows[i].cpu;
+            some[i].vcpu = rows[i].vcpu;
+            text_put_literal(&expected, "2.000000000,");
+            if (rows[i].columns)
+                text_put_str(&expected, rows[i].columns);
+            else
+                text_printf(&expected, "1,10,%s,,", task_name(&guest, 10));
+            text_put_literal(&expected, "guest,,,,1,,\r\n");
+        }
+        text_put(&expected, "", 1);
+        check_view(line_csv_open, &plain, some + from, ARRAY_SIZE(rows) - from, expected.start);
+        text_done(&expected);
+    }
+}
+
+/* Keys that are longer than there is room for at once. */
+static void test_csv_long_names(void **state)
+{
+    char name[2 * TEXT_ROOM_MAX] = "";
+    const struct field long_field = {
+        .name = name, .c_type = "uint64_t", .type = FIELD_UINT, .size = 8};
+    const struct event_class class = {
+        .name = name, .origin = &qemu, .fields = &long_field, .n_fields = 1};
+    const struct view_options plain = {0};
+    struct item item = items[2];
+    struct text expected = TEXT_IN_MEMORY;
+    struct event_class *made;
+
+    memset(name, 'n', sizeof name - 1);
+    assert_int_equal(catalogue_add(&catalogue, &class, &made), 0);
+    item.class = made;
+    text_put_literal(&expected,
+                     "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n"
+                     "-0.000000001,,4711,,,vmm,,,");
+    text_put_str(&expected, name);
+    text_put_literal(&expected, ",,");
+    text_put_str(&expected, name);
+    text_put_literal(&expected, "=18446744073709551615,\"{\"\"");
+    text_put_str(&expected, name);
+    text_put_literal(&expected, "\"\":18446744073709551615}\"\r\n");
+    text_put(&expected, "", 1);
+    check_view(line_csv_open, &plain, &item, 1, expected.start);
+    text_done(&expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_strings),
-        cmocka_unit_test(test_json_values),
-        cmocka_unit_test(test_json_at_the_end_of_a_buffer),
-        cmocka_unit_test(test_time_column),
-        cmocka_unit_test(test_line_text),
-        cmocka_unit_test(test_line_text_layers),
-        cmocka_unit_test(test_line_json),
-        cmocka_unit_test(test_line_csv),
+        cmocka_unit_test(test_json_strings),     cmocka_unit_test(test_json_plain_length),
+        cmocka_unit_test(test_json_values),      cmocka_unit_test(test_json_at_the_end_of_a_buffer),
+        cmocka_unit_test(test_time_column),      cmocka_unit_test(test_line_text),
+        cmocka_unit_test(test_line_text_layers), cmocka_unit_test(test_line_json),
+        cmocka_unit_test(test_line_csv),         cmocka_unit_test(test_csv_cells),
+        cmocka_unit_test(test_csv_threads),      cmocka_unit_test(test_csv_long_names),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
