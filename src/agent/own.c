@@ -27,6 +27,7 @@ static void disconnect(struct own *own)
     if (own->fd >= 0)
         close(own->fd);
     own->fd = -1;
+    own->tells = false;
     own->is_closed = false;
 }
 
@@ -48,6 +49,7 @@ static void begin(struct own *own)
 {
     link_reader_reset(&own->reader);
     own->is_closed = false;
+    own->is_unread = true; /* by now something may have come */
     own->heard = own->connected = outlet_now();
     atomic_store(&own->drop, false);
     wire_connect(&own->wire, own->fd, own->is_socket);
@@ -77,6 +79,7 @@ static void try_to_connect(struct own *own)
     own->last_error = 0;
     own->fd = fd;
     own->is_socket = fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+    own->tells = own->endpoint.kind == ENDPOINT_PORT && arrivals_watch(&own->arrivals, own->fd);
     begin(own);
 }
 
@@ -138,6 +141,7 @@ static void receive(struct own *own)
         link_reader_filled(&own->reader, (size_t)n);
         take_frames(own, came);
     }
+    own->is_unread = true;
 }
 
 /* The end of a frame does not come: who began it is gone, and what followed is another's. */
@@ -175,40 +179,58 @@ static int next_look(const struct own *own)
     return own->endpoint.kind == ENDPOINT_LISTEN ? 1000 : CONNECT_MS;
 }
 
+/* Is the other end open again? */
+static void look_at_closed(struct own *own)
+{
+    struct pollfd fd = {.fd = own->fd, .events = POLLIN};
+
+    poll(&fd, 1, 0);
+    if (!(fd.revents & (POLLHUP | POLLERR | POLLNVAL)))
+        begin(own);
+    else if (fd.revents & POLLIN)
+        receive(own);
+    else if (fd.revents & (POLLERR | POLLNVAL))
+        disconnect(own);
+}
+
+/* What ARRIVALS told of. A PING is answered first; what comes while that is cleared is not told again. */
+static void receive_arrivals(struct own *own)
+{
+    receive(own);
+    arrivals_clear(&own->arrivals);
+    if (own->fd >= 0 && !own->is_closed)
+        receive(own);
+}
+
 static void *receiver_main(void *userdata)
 {
     struct own *own = userdata;
 
     pthread_setname_np(pthread_self(), "strata-receiver");
+    (void)arrivals_init(&own->arrivals); /* without them the port is polled */
     while (!atomic_load(&own->ending)) {
         int64_t now = outlet_now();
+        int n;
         struct pollfd fds[3] = {
             {.fd = own->receiver_bell.fd, .events = POLLIN},
-            {.fd = own->is_closed ? -1 : own->fd, .events = POLLIN},
+            {.events = POLLIN},
             {.fd = has_room(own, now) ? own->endpoint.listen_fd : -1, .events = POLLIN},
         };
 
         if (own->fd < 0 && own->endpoint.kind != ENDPOINT_LISTEN)
             try_to_connect(own);
-        fds[1].fd = own->is_closed ? -1 : own->fd;
-        poll(fds, 3, next_look(own));
+        fds[1].fd = own->is_closed ? -1 : own->tells ? own->arrivals.fd : own->fd;
+        n = poll(fds, 3, own->is_unread ? 0 : next_look(own));
         bell_disarm(&own->receiver_bell);
-        if (own->is_closed) {
-            /* Is the other end open again? */
-            struct pollfd fd = {.fd = own->fd, .events = POLLIN};
-
-            poll(&fd, 1, 0);
-            if (!(fd.revents & (POLLHUP | POLLERR | POLLNVAL)))
-                begin(own);
-            else if (fd.revents & POLLIN)
-                receive(own);
-            else if (fd.revents & (POLLERR | POLLNVAL))
-                disconnect(own);
-        } else if (fds[1].revents & POLLIN) {
+        own->is_unread = false;
+        if (own->is_closed)
+            look_at_closed(own);
+        else if (own->tells && (fds[1].revents || n == 0))
+            receive_arrivals(own);
+        else if (fds[1].revents & POLLIN)
             receive(own);
-        } else if (fds[1].revents) {
+        else if (fds[1].revents)
             closed(own);
-        }
         if (fds[2].revents) {
             if (own->fd >= 0)
                 disconnect(own);
@@ -269,7 +291,7 @@ int own_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size
     own->endpoint = *endpoint;
     own->endpoint.listen_fd = own->endpoint.given_fd = -1; /* until all else is there */
     own->over = over;
-    own->fd = own->sender_bell.fd = own->receiver_bell.fd = -1;
+    own->fd = own->sender_bell.fd = own->receiver_bell.fd = own->arrivals.fd = -1;
     wire_init(&own->wire);
     inbox_init(&own->inbox);
     own->session.tracefs = tracefs;
@@ -329,6 +351,7 @@ void own_free(struct own *own, int64_t deadline, uint64_t *ret_left)
     wire_done(&own->wire);
     inbox_done(&own->inbox);
     link_reader_done(&own->reader);
+    arrivals_done(&own->arrivals);
     bell_done(&own->sender_bell);
     bell_done(&own->receiver_bell);
     free(own);

@@ -7,6 +7,7 @@
  * the sender does the rest (agent/session.h). One host at a time; another is let in when the one before is
  * gone, or has been silent for some seconds. */
 
+#include "agent/arrivals.h"
 #include "agent/endpoint.h"
 #include "agent/session.h"
 
@@ -25,7 +26,10 @@ struct own {
 
     /* The receiver's own. */
     struct link_reader reader;
-    int fd; /* -1: no connection */
+    struct arrivals arrivals;
+    int fd;         /* -1: no connection */
+    bool tells;     /* ARRIVALS tells what comes there */
+    bool is_unread; /* not all that came was read */
     bool is_socket;
     bool is_closed;      /* the host's end of a port is */
     int64_t heard;       /* CLOCK_MONOTONIC, ms: when anything came last */

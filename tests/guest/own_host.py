@@ -72,6 +72,29 @@ def shown_live(run):
     no_instance(run)
 
 
+def taking_wakes_nobody(run):
+    """Each piece that the host takes is an interrupt; the agent's receiver wakes only for what the host says."""
+    agent = Agent(run.guest)
+    collect = Collect(run, run.folder("taking"), "--event=sched:sched_process_fork")
+
+    def counts():
+        wakes, interrupts = run.guest.text(
+            f"for t in /proc/{agent.pid}/task/*; do grep -q receiver $t/comm && sed -n 's/^voluntary_ctxt_switches:\t//p' $t/status; done; "
+            "sed -n 's/ *[0-9]*: *\\([0-9]*\\) *\\([0-9]*\\) .*virtio0-virtqueues.*/\\1+\\2/p' /proc/interrupts").split()
+        return int(wakes), sum(map(int, interrupts.split("+")))
+
+    before = counts()
+    run.guest.run(marks(20000, 500, "taken", 10000, folder=collect.instance))
+    wakes, interrupts = (after - was for after, was in zip(counts(), before))
+    items = events.report(run.strata, collect.stop())
+    agent.stop()
+    for cpu in range(CPUS):
+        events.numbered(items, cpu, "taken", 20000)
+    print(f"  {wakes} wakes at {interrupts} interrupts")
+    expect(interrupts > 100 and wakes < interrupts / 2, "the receiver wakes with each interrupt")
+    no_instance(run)
+
+
 def collected_ten_times(run):
     """One session after the other: each takes all of its own time."""
     agent = Agent(run.guest)
@@ -205,6 +228,6 @@ def filtered(run):
     no_instance(run)
 
 
-SCENARIOS = [collected, shown_live, collected_ten_times, collector_stalls, collector_killed, collected_agent_killed,
+SCENARIOS = [collected, shown_live, taking_wakes_nobody, collected_ten_times, collector_stalls, collector_killed, collected_agent_killed,
              collected_while_cpu_is_away, agent_ends_while_collected,
              connection_cut, filtered]
