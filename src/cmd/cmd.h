@@ -24,6 +24,8 @@ void cmd_message(const char *format, ...) _printf_(1, 2);
 /* "strata: TEXT" on standard error, control characters as \xNN; the second with what a fault says. */
 void cmd_error(const char *format, ...) _printf_(1, 2);
 void cmd_fault(const struct fault *fault);
+/* Tells that there is none; returns -ENOMEM. */
+int cmd_no_memory(void);
 /* Tells of -errno from writing to standard output; quietly by SIGPIPE where a reader went away. Returns
  * EXIT_COULD_NOT. */
 int cmd_output_error(int error);

@@ -85,6 +85,12 @@ void cmd_fault(const struct fault *fault)
     cmd_error("%s", text);
 }
 
+int cmd_no_memory(void)
+{
+    cmd_error("out of memory");
+    return -ENOMEM;
+}
+
 int cmd_output_error(int error)
 {
     if (error == -EPIPE) {

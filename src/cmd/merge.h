@@ -16,6 +16,9 @@
 #include "timeline/relation.h"
 #include "timeline/sync.h"
 
+/* The name of a host's clock that makes timelines. */
+#define MERGE_MONOTONIC "monotonic"
+
 struct merge_options {
     struct open_options open;
     struct strings syncs, layers, tsc, same_host;
@@ -103,14 +106,21 @@ struct merge_sync {
 int merge_inputs(struct merge *merge, char **operands, int n);
 /* Reads all of them: when their events are, and where those are that --sync names. */
 int merge_scan(struct merge *merge);
-/* Finds the domains and the reference, and relates. */
+/* Finds the domains, by what is known of the sources' hosts and counters, and the reference. */
+int merge_find_domains(struct merge *merge);
+/* The same, and relates all domains to that of the reference. */
 int merge_relate(struct merge *merge);
+/* Writes PATH, a file of pairs (timeline/relation.h) of SOURCE's clock and the timeline. */
+int merge_write_pairs(const struct merge *merge, const struct merge_source *source,
+                      const char *path, struct fault *fault);
 /* Writes options->output. */
 int merge_write(struct merge *merge);
 /* Says what was found on standard output. */
 int merge_tell(const struct merge *merge);
 void merge_done(struct merge *merge);
 
+/* Whether it is the time stamp counter, by its name. */
+bool merge_is_tsc(const struct clock *clock);
 int merge_find_source(const struct merge *merge, const char *name, size_t len);
 /* TICKS of SOURCE in the time of its domain, and on the timeline. */
 int64_t merge_domain_time(const struct merge_source *source, int64_t ticks, int64_t *ret_error_ns);

@@ -43,12 +43,6 @@ static bool is_name(const char *s, size_t len)
     return true;
 }
 
-static int no_memory(void)
-{
-    cmd_error("out of memory");
-    return -ENOMEM;
-}
-
 /* The last part of PATH without what is behind its last point, and of the characters that names have. */
 static char *stem_of(struct arena *arena, const char *path)
 {
@@ -97,7 +91,7 @@ static int add_source(struct merge *merge, const char *path, const struct manife
     }
     bigger = realloc(merge->sources, (merge->n_sources + 1) * sizeof *bigger);
     if (!bigger)
-        return no_memory();
+        return cmd_no_memory();
     merge->sources = bigger;
     bigger[merge->n_sources] = (struct merge_source){
         .path = path,
@@ -107,7 +101,7 @@ static int add_source(struct merge *merge, const char *path, const struct manife
         .counter = {.times = 1, .by = 1},
     };
     bigger[merge->n_sources].name = free_name(merge, name);
-    return bigger[merge->n_sources++].name ? 0 : no_memory();
+    return bigger[merge->n_sources++].name ? 0 : cmd_no_memory();
 }
 
 /* Each source of a recorded folder. NAME: as the user calls it, or NULL. */
@@ -161,7 +155,7 @@ static int add_operand(struct merge *merge, const char *operand)
         name = arena_strndup(&merge->arena, operand, (size_t)(equals - operand));
         path = equals + 1;
         if (!name)
-            return no_memory();
+            return cmd_no_memory();
     }
     if (strcmp(path, "-") == 0) {
         cmd_error("standard input cannot be merged: it is read more than once; save it in a file");
@@ -222,9 +216,9 @@ static int look_at(struct merge *merge, struct merge_source *source)
     source->clock.name = arena_strdup(&merge->arena, part->origin->clock.name);
     source->clock.hz = part->origin->clock.hz;
     if (!source->format || !source->clock.name || (part->host && !source->host))
-        return no_memory();
+        return cmd_no_memory();
     if (part->relation && relation_copy(part->relation, &source->own) < 0)
-        return no_memory();
+        return cmd_no_memory();
     source->own_file = part->relation && source->recorded && source->recorded->clock.pairs;
     if (strcmp(source->clock.name, "line") == 0) {
         cmd_error("%s: its events have no times, so nothing can put them among others",
@@ -241,7 +235,7 @@ static int choose_events(struct merge *merge, struct merge_source *source)
     const char **items = arena_alloc(&merge->arena, (given->n + 1) * sizeof *items);
 
     if (!items)
-        return no_memory();
+        return cmd_no_memory();
     source->events = (struct strings){.items = items};
     for (unsigned i = 0; i < given->n; i++) {
         const char *equals = strchr(given->items[i], '=');
@@ -264,7 +258,7 @@ int merge_inputs(struct merge *merge, char **operands, int n)
 
     merge->manifests = calloc((size_t)n, sizeof *merge->manifests);
     if (!merge->manifests)
-        return no_memory();
+        return cmd_no_memory();
     for (int i = 0; i < n && r >= 0; i++)
         r = add_operand(merge, operands[i]);
     for (unsigned i = 0; i < merge->n_sources && r >= 0; i++) {
@@ -293,7 +287,7 @@ static int init_side(const struct merge *merge, struct merge_side *side,
     side->wanted = calloc(merge->n_sources, sizeof *side->wanted);
     side->marks = calloc(merge->n_sources, sizeof *side->marks);
     if (!side->wanted || !side->marks)
-        return no_memory();
+        return cmd_no_memory();
     for (unsigned i = 0; i < merge->n_sources; i++) {
         side->wanted[i] =
             named >= 0 ? (unsigned)named == i : !is_layer || merge->sources[i].layer == layer;
@@ -315,7 +309,7 @@ static int init_syncs(struct merge *merge)
 
     merge->syncs = calloc(syncs->n + 1, sizeof *merge->syncs);
     if (!merge->syncs)
-        return no_memory();
+        return cmd_no_memory();
     for (unsigned i = 0; i < syncs->n && r >= 0; i++) {
         struct merge_sync *sync = &merge->syncs[i];
         struct fault fault = {0};
@@ -392,7 +386,7 @@ static int scan_one(struct merge *merge, unsigned i)
     int r = selection_init(&selection, &all);
 
     if (r < 0)
-        return no_memory();
+        return cmd_no_memory();
     if (walk_through(&walk) != EXIT_FINE) {
         r = scan.fault.error;
         merge->damaged = true;

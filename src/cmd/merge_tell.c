@@ -6,14 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/wide.h"
 #include "cmd/cmd.h"
 #include "cmd/duration.h"
 #include "cmd/merge.h"
 #include "event/program.h"
 
 #define OUT_SIZE ((size_t)16 * 1024)
-
-__extension__ typedef __int128 wide;
 
 struct lines {
     struct text *out;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/wide.h"
 #include "timeline/relation_make.h"
 
 #define SECOND INT64_C(1000000000)
@@ -18,15 +19,6 @@
 #define MILLION 1000000
 /* So many pairs are left out at an end. */
 #define TRIM_MAX 64
-
-__extension__ typedef __int128 wide;
-
-static int64_t narrow(wide v)
-{
-    if (v > INT64_MAX)
-        return INT64_MAX;
-    return v < -INT64_MAX ? -INT64_MAX : (int64_t)v;
-}
 
 /* V of a million, rounded up. */
 static wide ppm(wide v, int64_t parts)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Products of two numbers of 64 bits, as of times and rates, without overflow. */
+
+#include <stdint.h>
+
+__extension__ typedef __int128 wide;
+
+/* V, or what is nearest to it in 64 bits; never INT64_MIN, so that the result can be negated. */
+static inline int64_t narrow(wide v)
+{
+    if (v > INT64_MAX)
+        return INT64_MAX;
+    return v < -INT64_MAX ? -INT64_MAX : (int64_t)v;
+}

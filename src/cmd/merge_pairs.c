@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* strata merge: what relates a source to the timeline, as pairs of both clocks. */
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/wide.h"
+#include "cmd/merge.h"
+#include "format/ctf.h"
+
+/* A clock that relates to the timeline by its rate alone is told by pairs so far apart, that what relation.h
+ * takes clocks to wander in between is nothing; but no more of them than that. */
+#define EVEN_PAIRS_NS INT64_C(10000000)
+#define EVEN_PAIRS_MAX 200000
+#define NUMBER_MAX_VALUE (INT64_MAX / 2)
+
+static bool put_pair(struct text *text, const struct relation_pair *pair,
+                     struct relation_pair *last)
+{
+    if (pair->host_ns < 0 || pair->ticks < 0 || pair->error_ns < 0 ||
+        pair->host_ns > NUMBER_MAX_VALUE || pair->ticks > NUMBER_MAX_VALUE ||
+        pair->error_ns > NUMBER_MAX_VALUE)
+        return false;
+    if (last->ticks >= 0 && (pair->host_ns <= last->host_ns || pair->ticks <= last->ticks))
+        return false;
+    text_printf(text, "%" PRId64 " %" PRId64 " %" PRId64 "\n", pair->host_ns, pair->ticks,
+                pair->error_ns);
+    *last = *pair;
+    return true;
+}
+
+/* The ticks of SOURCE at a time of its domain. */
+static int64_t ticks_at(const struct merge_source *source, int64_t time)
+{
+    const struct merge_counter *counter = &source->counter;
+    int64_t low = 0, high = NUMBER_MAX_VALUE;
+    int64_t ignored;
+
+    if (source->own.n == 0) {
+        wide ticks = (wide)time * (wide)counter->times / (wide)counter->by + counter->offset;
+
+        return ticks < 0 || ticks > NUMBER_MAX_VALUE ? -1 : (int64_t)ticks;
+    }
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (merge_domain_time(source, middle, &ignored) < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int compare_ticks(const void *pa, const void *pb)
+{
+    const int64_t *a = pa, *b = pb;
+
+    return (*a > *b) - (*a < *b);
+}
+
+/* At which ticks pairs of SOURCE and the timeline are told: where either of the two relations on the way bends;
+ * where there is none, evenly. */
+static int64_t *places(const struct merge *merge, const struct merge_source *source, size_t *ret_n)
+{
+    const struct relation *map = &merge->domains[source->domain].map;
+    bool even = source->own.n == 0 && map->n == 0;
+    int64_t first = source->first == TIME_UNKNOWN ? 0 : source->first;
+    int64_t last = source->last == TIME_UNKNOWN ? 0 : source->last;
+    uint64_t hz = source->clock.hz ? source->clock.hz : merge->domains[source->domain].hz;
+    int64_t step = MAX((int64_t)((wide)EVEN_PAIRS_NS * (wide)hz / NANOSECONDS), (int64_t)1);
+    size_t n = (size_t)source->own.n + map->n;
+    int64_t *ticks;
+    size_t done = 0;
+
+    if (even) {
+        /* A step more on either side; times are not below nothing. */
+        first = MAX(first - step, (int64_t)0);
+        last = MIN(last, NUMBER_MAX_VALUE - 2 * step) + 2 * step;
+        step = MAX(step, (last - first) / EVEN_PAIRS_MAX);
+        n = (size_t)((last - first) / step) + 1;
+    }
+    ticks = calloc(n, sizeof *ticks);
+    if (!ticks)
+        return NULL;
+    for (size_t i = 0; even && i < n; i++)
+        ticks[done++] = first + (int64_t)i * step;
+    for (unsigned i = 0; i < source->own.n; i++)
+        ticks[done++] = source->own.pairs[i].ticks;
+    for (unsigned i = 0; i < map->n; i++)
+        ticks[done++] = ticks_at(source, map->pairs[i].ticks);
+    qsort(ticks, n, sizeof *ticks, compare_ticks);
+    *ret_n = n;
+    return ticks;
+}
+
+/* A trace in CTF is read in ns, but its pairs are of what its clock counts (trace/host_time.c): that which is read
+ * as *TICKS, or the next, whose time *TICKS becomes. */
+static int64_t counted_ticks(const struct merge_source *source, int64_t *ticks)
+{
+    const struct origin *origin = source->trace->parts[0].origin;
+    int64_t low = 0, high = 1;
+
+    if (strcmp(source->format, "ctf") != 0)
+        return *ticks;
+    while (high < NUMBER_MAX_VALUE && ctf_time_of(origin, high) < *ticks) {
+        low = high;
+        high *= 2;
+    }
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (ctf_time_of(origin, middle) < *ticks)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *ticks = ctf_time_of(origin, low);
+    return low;
+}
+
+int merge_write_pairs(const struct merge *merge, const struct merge_source *source,
+                      const char *path, struct fault *fault)
+{
+    const struct merge_domain *domain = &merge->domains[source->domain];
+    struct relation_pair last = {.ticks = -1};
+    _cleanup_free_ int64_t *ticks = NULL;
+    struct text text;
+    size_t n = 0, put = 0;
+    int fd, r;
+
+    ticks = places(merge, source, &n);
+    if (!ticks)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    /* That of the folder it comes from, maybe by another name. */
+    (void)unlink(path);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return fault_plain(fault, -errno, path, "cannot make the file: %s", strerror(errno));
+    if (text_open_fd(&text, fd, (size_t)64 * 1024) < 0) {
+        close(fd);
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    }
+    if (domain->how) {
+        text_put_literal(&text, "# strata merge: by ");
+        text_put_str(&text, domain->how);
+        text_put_char(&text, '\n');
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct relation_pair pair;
+
+        if (ticks[i] < 0)
+            continue;
+        pair.ticks = counted_ticks(source, &ticks[i]);
+        pair.host_ns = merge_time(merge, source, ticks[i], &pair.error_ns);
+        if (source->own.n == 0 && domain->map.n == 0)
+            pair.error_ns = 1;
+        put += put_pair(&text, &pair, &last);
+    }
+    r = text_flush(&text);
+    text_done(&text);
+    if (close(fd) < 0 && r >= 0)
+        r = -errno;
+    if (r < 0)
+        return fault_plain(fault, r, path, "cannot write it: %s", strerror(-r));
+    if (put == 0)
+        return fault_plain(fault, -ERANGE, source->name,
+                           "its times cannot be told on the timeline: they would be before its "
+                           "beginning; take another --reference");
+    return 0;
+}
