@@ -114,6 +114,7 @@ struct origin {
     unsigned n_cpus; /* 0: the format does not tell */
     /* The name of a task, or NULL; the string lives as long as the source. NULL: no names here. */
     const char *(*task_name)(const struct origin *origin, int32_t pid);
+    const struct thread_names *thread_names; /* of whoever set that; else unused */
     /* Writes the name of the vCPU of an event ("d0v1"); NULL: plain number. */
     void (*put_vcpu)(const struct origin *origin, int32_t vcpu, struct text *text);
     const struct origin_kernel *kernel; /* event/kernel.h; NULL: not of a Linux kernel */

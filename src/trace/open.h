@@ -76,6 +76,10 @@ int host_time_settle(struct trace *trace, bool wanted, struct fault *fault);
  * -ENOMEM. */
 int vcpus_identify(struct trace *trace, struct trace_part *part);
 
+/* Gives the threads of PART, of a virtual machine monitor, the names that the manifest of its folder has, where its own
+ * reader has none. -ENOMEM. */
+int threads_name(struct trace *trace, const struct trace_part *part);
+
 /* Each takes opening->input over, or leaves it to whoever closes the opening. */
 int open_simpletrace(struct opening *opening, struct fault *fault);
 int open_qemu_log(struct opening *opening, struct fault *fault);

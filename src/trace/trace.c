@@ -221,6 +221,8 @@ static int open_part(struct opening *opening, struct fault *fault)
     opening->n_sources = 0;
     trace->n_parts++;
     r = host_time_find(trace, part);
+    if (r >= 0)
+        r = threads_name(trace, part);
     return r < 0 ? r : vcpus_identify(trace, part);
 }
 

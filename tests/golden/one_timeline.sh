@@ -59,7 +59,7 @@ END
 cat >expected <<'END'
 1000.016939217   ±2us host  [001]      -       rcu_preempt-15 sched_switch:
 1000.017478177  ±41us guest [001]  vcpu1               sh-121 sched_switch:
-1000.020000000   ±2us vmm   [---]  vcpu0                 4713 disk_read: sector 7 n 8
+1000.020000000   ±2us vmm   [---]  vcpu0    CPU\x200/TCG-4713 disk_read: sector 7 n 8
 END
 cmp told expected
 "$strata" report trace 2>err >/dev/null
@@ -75,10 +75,10 @@ cmp err expected
 tr -d '\r' <told >lines
 cat >expected <<'END'
 time,error_ns,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields
-1000.020000000,1204,,4713,,0,vmm,,,disk_read,,sector 7 n 8,"{""sector"":7,""n"":8}"
-1000.040001000,1204,,4714,,1,vmm,,,disk_read,,sector 8 n 8,"{""sector"":8,""n"":8}"
+1000.020000000,1204,,4713,CPU 0/TCG,0,vmm,,,disk_read,,sector 7 n 8,"{""sector"":7,""n"":8}"
+1000.040001000,1204,,4714,CPU 1/TCG,1,vmm,,,disk_read,,sector 8 n 8,"{""sector"":8,""n"":8}"
 1000.050000000,1204,,4715,,,vmm,,,disk_read,,sector 9 n 8,"{""sector"":9,""n"":8}"
-1000.070000000,1204,,4711,,,vmm,,,disk_read,,sector 10 n 8,"{""sector"":10,""n"":8}"
+1000.070000000,1204,,4711,qemu,,vmm,,,disk_read,,sector 10 n 8,"{""sector"":10,""n"":8}"
 END
 cmp lines expected
 
