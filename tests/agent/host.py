@@ -1,4 +1,4 @@
-"""A host that speaks the agent's own protocol: frames and messages as strata-agent-protocol(5) has them, written a second time so that each checks the other."""
+"""A host that speaks the agent's own protocol, messages as strata-agent-protocol(5) has them, written a second time so that each checks the other."""
 import ctypes
 import hashlib
 import hmac
@@ -8,27 +8,8 @@ import socket
 import struct
 import time
 
+from frames import *
 from tracefs import check, wait_for
-
-(HELLO, AUTH, SETUP, META, READY, START, STARTED, STOP, STOPPED, DATA, STATUS, ASK_STATUS, PING, PONG, FAILED, BYE,
- RESUME) = range(1, 18)
-FILE, KALLSYMS, FACT = 1, 2, 3
-
-
-def mix(h, word):
-    h = (h ^ word) * 0x9e3779b97f4a7c15 & 0xffffffffffffffff
-    return h ^ h >> 32
-
-
-def checksum(data):
-    lanes = [1, 2, 3, 4]
-    for i, (word,) in enumerate(struct.iter_unpack("<Q", data + bytes(-len(data) % 8))):
-        lanes[i % 4] = mix(lanes[i % 4], word)
-    total = len(data)
-    for lane in lanes:
-        total = mix(total, lane)
-    return total & 0xffffffff
-
 
 zstd = ctypes.CDLL("libzstd.so.1")
 zstd.ZSTD_decompress.restype = ctypes.c_size_t
@@ -39,15 +20,6 @@ def unzstd(data, size):
     out = ctypes.create_string_buffer(size)
     check(zstd.ZSTD_decompress(out, size, data, len(data)) == size, "a frame does not unpack")
     return out.raw
-
-
-def text(s):
-    return struct.pack("<H", len(s)) + s.encode()
-
-
-def frame(kind, body=b"", sequence=0, flags=0):
-    header = struct.pack("<4sHHIIQI", b"SGL1", kind, flags, len(body), len(body), sequence, checksum(body))
-    return header + struct.pack("<I", checksum(header)) + body
 
 
 class Body:

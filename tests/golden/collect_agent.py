@@ -13,26 +13,8 @@ import struct
 import sys
 import time
 
-HELLO, AUTH, SETUP, META, READY, START, STARTED, STOP, STOPPED, DATA, STATUS, ASK_STATUS, PING, \
-    PONG, FAILED, BYE, RESUME = range(1, 18)
-
-
-def mix(h, word):
-    h = (h ^ word) * 0x9e3779b97f4a7c15 & 0xffffffffffffffff
-    return h ^ h >> 32
-
-
-def checksum(data):
-    lanes = [1, 2, 3, 4]
-    for i, (word,) in enumerate(struct.iter_unpack("<Q", data + bytes(-len(data) % 8))):
-        lanes[i % 4] = mix(lanes[i % 4], word)
-    return sum_up(len(data), lanes)
-
-
-def sum_up(total, lanes):
-    for lane in lanes:
-        total = mix(total, lane)
-    return total & 0xffffffff
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../agent"))
+from frames import *
 
 
 class Repeated:
@@ -53,11 +35,6 @@ class Repeated:
         for word in self.words:
             lane = mix(lane, word)
         return sum_up(self.size, [self.lanes[0], lane, *self.lanes[2:]])
-
-
-def text(s):
-    s = s.encode() if isinstance(s, str) else s
-    return struct.pack("<H", len(s)) + s
 
 
 HEADER_PAGE = """\
@@ -108,11 +85,8 @@ class Agent:
         self.connections = 0
 
     def send(self, kind, body=b"", flags=0, unpacked=None, sum_of_body=None):
-        head = b"SGL1" + struct.pack("<HHIIQI", kind, flags, len(body),
-                                     len(body) if unpacked is None else unpacked, self.number,
-                                     checksum(body) if sum_of_body is None else sum_of_body)
+        self.stream.sendall(frame(kind, body, self.number, flags, unpacked, sum_of_body))
         self.number += 1
-        self.stream.sendall(head + struct.pack("<I", checksum(head)) + body)
 
     def receive(self, wait=None):
         """The next frame, or None when WAIT seconds have passed; EOFError at the end."""
