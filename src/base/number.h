@@ -99,8 +99,19 @@ static inline char *number_dec9(char *p, uint32_t v)
     return p + 9;
 }
 
+/* Most numbers are small, and looked up: their digits, and how many. */
+#define NUMBER_SMALL 1000
+extern const struct number_small {
+    char digits[3];
+    uint8_t n;
+} number_small[NUMBER_SMALL];
+
 static inline char *number_dec(char *p, uint64_t v)
 {
+    if (v < NUMBER_SMALL) {
+        memcpy(p, &number_small[v], sizeof number_small[v]);
+        return p + number_small[v].n;
+    }
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (v < NUMBER_DEC_SHORT) {
         uint64_t digits = number_dec_8((uint32_t)v);

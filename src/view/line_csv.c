@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "base/number.h"
 #include "event/program.h"
 #include "view/class_table.h"
 #include "view/json.h"
