@@ -262,6 +262,7 @@ static int start(struct vmm_recording *recording, const struct vmm_arguments *ar
         .end_signal = SIGTERM,
     };
     bool is_qemu = settings->n_before == 0 && !settings->wrapped;
+    int line[2] = {-1, -1};
     const char **words;
     char **argv;
     unsigned n;
@@ -281,7 +282,13 @@ static int start(struct vmm_recording *recording, const struct vmm_arguments *ar
     how.program = is_qemu ? settings->program : NULL;
     how.argv = words;
     how.variable = recording->variable;
+    if (settings->wrapped && pipe2(line, O_CLOEXEC) < 0)
+        return fault_plain(fault, -errno, NULL, "cannot make a pipe: %s", strerror(errno));
+    recording->line = line[0];
+    how.keep = MAX(line[1], 0);
     r = child_start(&how, &recording->child, fault);
+    if (line[1] >= 0)
+        close(line[1]);
     if (r < 0)
         return r;
     /* Else it is told when it comes. */
@@ -393,6 +400,7 @@ int vmm_recording_begin(const struct vmm_settings *settings, struct vmm_recordin
         .agent = {.said = -1},
         .spare = -1,
         .claim = -1,
+        .line = -1,
     };
     int r = begin(&recording, fault);
 

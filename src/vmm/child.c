@@ -47,6 +47,8 @@ static _Noreturn void run(const struct child_how *how, pid_t parent, int errors)
     place(how->in, 0, errors);
     place(how->out, 1, errors);
     place(how->err, 2, errors);
+    if (how->keep > 0 && fcntl(how->keep, F_SETFD, 0) < 0)
+        fail(errors);
     reset_signals(how->mask);
     if (how->environment)
         environ = (char **)how->environment;

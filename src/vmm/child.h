@@ -21,6 +21,7 @@ struct child_how {
     const char *const *argv;
     const char *const *environment; /* NULL: ours */
     const char *variable;           /* "NAME=VALUE", set in it besides; NULL: none */
+    int keep;                       /* a descriptor that it inherits besides; 0: none */
     int in, out, err;               /* -1: ours; else what becomes 0, 1, 2 */
     const sigset_t *mask;           /* its blocked signals; NULL: ours */
     int end_signal;                 /* it gets this one when we die before it; 0: none */

@@ -30,7 +30,7 @@
 #define END_PATIENCE (2 * SECOND)
 #define END_LONGEST (10 * SECOND)
 /* So long after the end of what was started to start it, QEMU may come. */
-#define COME_PATIENCE (3 * SECOND)
+#define COME_PATIENCE (60 * SECOND)
 
 void vmm_recording_problem(struct vmm_recording *recording, const char *format, ...)
 {
@@ -79,15 +79,17 @@ static bool has_changed(const struct vmm_recording *recording)
 /* Both have ended. */
 static bool has_ended(struct vmm_recording *recording)
 {
+    struct pollfd line = {recording->line, POLLIN, 0};
+
     if (!child_has_ended(&recording->child))
         return false;
     if (!recording->settings.wrapped || recording->has_come || recording->stopping ||
         recording->child.status != 0)
         return recording->qemu.pid == 0 || child_has_ended(&recording->qemu);
-    /* It may have left QEMU in the background, which then is about to come. */
+    /* If it has left something in the background, that may be QEMU, about to come. */
     if (recording->come_by == 0)
         recording->come_by = clock_ns(CLOCK_MONOTONIC) + COME_PATIENCE;
-    return clock_ns(CLOCK_MONOTONIC) >= recording->come_by;
+    return poll(&line, 1, 0) != 0 || clock_ns(CLOCK_MONOTONIC) >= recording->come_by;
 }
 
 /* To QEMU; to what was started as long as it has not come, or where it is out of reach. */
@@ -404,6 +406,8 @@ void vmm_recording_done(struct vmm_recording *recording)
     underway_end(&recording->underway);
     if (recording->claim >= 0)
         close(recording->claim);
+    if (recording->line >= 0)
+        close(recording->line);
     if (recording->folder >= 0)
         close(recording->folder);
     free(recording->path);

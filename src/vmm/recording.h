@@ -82,6 +82,7 @@ struct vmm_recording {
     struct child qemu;  /* … where that is not QEMU itself; pid 0: it is, or has not come */
     int folder;
     int spare;
+    int line;         /* at its end when all have ended that were started by what was started; -1 */
     int claim;        /* of vmm_running_claim() */
     bool made;        /* the folder, by us */
     bool has_come;    /* QEMU's monitor has answered */

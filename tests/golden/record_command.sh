@@ -97,7 +97,7 @@ seen around 7 --qemu qemu-system-x86_64 -- ./around.sh
 says './around.sh ended with status 7'
 
 case='a script that leaves QEMU in the background'
-script leaves.sh "qemu-system-x86_64 $none \"\$@\" </dev/null >/dev/null 2>&1 &"
+script leaves.sh "(sleep 1; exec qemu-system-x86_64 $none \"\$@\") </dev/null >/dev/null 2>&1 &"
 seen leaves 0 --qemu qemu-system-x86_64 -- ./leaves.sh
 script daemon.sh "qemu-system-x86_64 $none -daemonize \"\$@\""
 seen daemon 0 --qemu qemu-system-x86_64 -- ./daemon.sh
@@ -105,7 +105,9 @@ seen daemon 0 --qemu qemu-system-x86_64 -- ./daemon.sh
 case='a script that hands nothing on'
 script alone.sh "echo '{\"execute\":\"qmp_capabilities\"}{\"execute\":\"quit\"}' |
     qemu-system-x86_64 $none -qmp stdio"
+began=$(date +%s)
 record 1 -o alone --qemu qemu-system-x86_64 -- ./alone.sh
+[ $(($(date +%s) - began)) -lt 50 ] || fail "QEMU was waited for when nothing was left that could start it"
 says 'no QEMU with the options that recording needs was started by ./alone.sh'
 "$strata" info alone 2>&1 | grep -q 'no QEMU with the options' || fail "info: $("$strata" info alone 2>&1)"
 
