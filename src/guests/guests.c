@@ -15,6 +15,7 @@
 #include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/macro.h"
+#include "guests/guest_part.h"
 #include "guests/guests_clock.h"
 #include "guests/guests_manifest.h"
 #include "manifest/host.h"
@@ -26,10 +27,8 @@
 #define STOP_PATIENCE (5 * SECOND)
 /* … and one whose child says that it goes on, so long: the child itself gives up before. */
 #define STOP_LONGEST (90 * SECOND)
-#define PAIRS_MAX 10000000u
 /* Who shows what an old guest sent is given so long at its end. */
 #define SHOW_PATIENCE_MS 500
-#define PROBLEMS_MAX 32u
 /* Packets of one guest that are looked at before others, and whoever calls us, have their turn: each may be a
  * file to be made. */
 #define PACKETS_AT_ONCE 16u
@@ -42,74 +41,19 @@ static void tell(const struct guests *guests, const struct guest *guest, const c
         guests->tell(guest->plan.name, what);
 }
 
-static struct guest_part *part_of(struct guest *guest)
-{
-    return &guest->parts[guest->n_parts - 1];
-}
-
-static int add_part(struct guest *guest)
-{
-    struct guest_part *bigger = realloc(guest->parts, (guest->n_parts + 1) * sizeof *guest->parts);
-
-    if (!bigger)
-        return -ENOMEM;
-    guest->parts = bigger;
-    bigger[guest->n_parts++] = (struct guest_part){
-        .began = host_moment(),
-        .lost_before = guest->progress.lost,
-    };
-    return 0;
-}
-
-static void add_problem(struct guest_part *part, const char *what)
-{
-    char **bigger;
-
-    if (part->n_problems >= PROBLEMS_MAX)
-        return;
-    for (unsigned i = 0; i < part->n_problems; i++)
-        if (strcmp(part->problems[i], what) == 0)
-            return;
-    bigger = realloc(part->problems, (part->n_problems + 1) * sizeof *bigger);
-    if (!bigger)
-        return;
-    part->problems = bigger;
-    bigger[part->n_problems] = strdup(what);
-    part->n_problems += bigger[part->n_problems] != NULL;
-}
-
-/* Ascending pairs alone make sense, and what timeline/relation.c reads. */
-static int add_pair(struct guest *guest, const struct guest_pair *pair)
-{
-    struct guest_part *part = part_of(guest);
-
-    if (MAX(MAX(pair->guest, pair->host_ns), pair->error_ns) > INT64_MAX / 2 ||
-        part->n_pairs >= PAIRS_MAX ||
-        (part->n_pairs > 0 &&
-         (pair->guest <= part->last.guest || pair->host_ns <= part->last.host_ns)))
-        return 0;
-    if (part->n_pairs == 0)
-        part->first = *pair;
-    if (part->n_pairs == 0 || pair->error_ns < part->best.error_ns)
-        part->best = *pair;
-    part->last = *pair;
-    part->n_pairs++;
-    return guest_store_pair(&guest->store, pair->host_ns, pair->guest, pair->error_ns);
-}
-
 /* What the user should know, and whoever reads the trace. */
 static void warn(const struct guests *guests, struct guest *guest, const char *what)
 {
     if (!*what)
         return;
-    add_problem(part_of(guest), what);
+    guest_part_problem(guest, what);
     tell(guests, guest, what);
 }
 
 static int on_pair(const struct guests *guests, struct guest *guest, const struct guest_pair *pair)
 {
     char what[200];
-    int r = guests_clock_pair(guest, pair, add_pair, what, sizeof what);
+    int r = guests_clock_pair(guest, pair, guest_part_pair, what, sizeof what);
 
     warn(guests, guest, what);
     return r;
@@ -118,7 +62,7 @@ static int on_pair(const struct guests *guests, struct guest *guest, const struc
 static void add_fact(struct guests *guests, struct guest *guest, const char *name,
                      const char *value)
 {
-    struct guest_part *part = part_of(guest);
+    struct guest_part *part = guest_part(guest);
     const struct {
         const char *name;
         char *to;
@@ -147,23 +91,22 @@ static void add_fact(struct guests *guests, struct guest *guest, const char *nam
 }
 
 /* The end of a guest's collecting. */
-static void end(struct guests *guests, struct guest *guest, int error, const char *what)
+static void end(struct guest *guest, int error, const char *what)
 {
     if (guest->ended)
         return;
     guest->ended = true;
     guest->error = error;
     snprintf(guest->what, sizeof guest->what, "%s", what);
-    part_of(guest)->ended = host_moment();
-    part_of(guest)->lost = guest->progress.lost - part_of(guest)->lost_before;
+    guest_part_end(guest);
     if (error < 0)
-        add_problem(part_of(guest), what);
+        guest_part_problem(guest, what);
     if (guest->progress.gaps > 0) {
         char lost[80];
 
         snprintf(lost, sizeof lost, "%llu pages were lost on the way from the guest",
                  (unsigned long long)guest->progress.gaps);
-        add_problem(part_of(guest), lost);
+        guest_part_problem(guest, lost);
     }
     if (guest->link == LINK_IS_PENDING)
         close(guest->link_fd);
@@ -186,7 +129,6 @@ static void end(struct guests *guests, struct guest *guest, int error, const cha
             ;
         guest->pid = 0;
     }
-    (void)guests;
 }
 
 static int give_connection(struct guest *guest, const int *fds, unsigned n)
@@ -225,7 +167,7 @@ static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
 
     guest->peer = r < 0 ? 0 : guest_place_peer(&guest->plan.place, fds[0]);
     if (r == -ENOTCONN) {
-        end(guests, guest, r, "its agent ended before its time");
+        end(guest, r, "its agent ended before its time");
         return 0;
     }
     if (r < 0) {
@@ -272,12 +214,11 @@ static int new_part(struct guests *guests, struct guest *guest, struct fault *fa
 {
     int r;
 
-    part_of(guest)->ended = host_moment();
-    part_of(guest)->lost = guest->progress.lost - part_of(guest)->lost_before;
+    guest_part_end(guest);
     r = guest_store_part(&guest->store, fault);
     if (r < 0)
         return r;
-    r = add_part(guest);
+    r = guest_part_begin(guest);
     if (r >= 0)
         r = make_first(guest, fault);
     guests->written = false;
@@ -369,14 +310,14 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
         return 0;
     case PACKET_END:
         packet->bytes[MIN(packet->size, sizeof packet->bytes - 1)] = 0;
-        end(guests, guest, packet->error, bytes);
+        end(guest, packet->error, bytes);
         return 0;
     default: return -EBADMSG;
     }
 }
 
 /* Why a child that said nothing has ended. */
-static void see_death(struct guests *guests, struct guest *guest)
+static void see_death(struct guest *guest)
 {
     char what[200] = "its process has ended before its time";
     int status = 0;
@@ -390,7 +331,7 @@ static void see_death(struct guests *guests, struct guest *guest)
                  "its process was ended by signal %d (%s): what the guest sends is more than "
                  "unusual",
                  WTERMSIG(status), strsignal(WTERMSIG(status)));
-    end(guests, guest, -ECHILD, what);
+    end(guest, -ECHILD, what);
 }
 
 static int listen_to(struct guests *guests, struct guest *guest, uint64_t now)
@@ -408,13 +349,13 @@ static int listen_to(struct guests *guests, struct guest *guest, uint64_t now)
         if (r == -EAGAIN)
             return 0;
         if (r == 0) {
-            see_death(guests, guest);
+            see_death(guest);
             return 0;
         }
         if (r > 0)
             r = on_packet(guests, guest, &packet, now, &fault);
         if (r < 0)
-            end(guests, guest, r, fault.what[0] ? fault.what : strerror(-r));
+            end(guest, r, fault.what[0] ? fault.what : strerror(-r));
     }
     return 0;
 }
@@ -424,7 +365,7 @@ static void hear_last(struct guests *guests, struct guest *guest)
 {
     (void)listen_to(guests, guest, clock_ns(CLOCK_MONOTONIC));
     if (!guest->ended)
-        see_death(guests, guest);
+        see_death(guest);
 }
 
 /* That a child keeps to its limits is seen from outside. */
@@ -436,7 +377,7 @@ static void check_sizes(struct guests *guests, uint64_t now)
     for (unsigned i = 0; i < guests->n; i++)
         if (!guests->guests[i].ended &&
             guest_store_size(&guests->guests[i].store) > guests->max_size + SIZE_SLACK)
-            end(guests, &guests->guests[i], -EFBIG, "it wrote more than --max-size allows");
+            end(&guests->guests[i], -EFBIG, "it wrote more than --max-size allows");
 }
 
 /* When all are stopped, one that is apart from its agent has so long to meet it again. That there is a
@@ -469,9 +410,9 @@ static void do_links(struct guests *guests, uint64_t now)
         int r = 0;
 
         if (guests->stopping && guest->progress.said_bye)
-            end(guests, guest, 0, "");
+            end(guest, 0, "");
         if (is_too_late(guests, guest, now)) {
-            end(guests, guest, -ENOTCONN,
+            end(guest, -ENOTCONN,
                 guest->was_running ? "it did not come to its end"
                 : guest->n_parts > 1 || guest->progress.bytes
                     ? "its connection was lost, and what it had left is missing"
@@ -494,8 +435,7 @@ static void do_links(struct guests *guests, uint64_t now)
 }
 
 /* An agent of the old protocol: bytes as they come, no counts, and no end but that nothing comes. */
-static void step_old(struct guests *guests, struct guest *guest, const struct pollfd *fds,
-                     uint64_t now)
+static void step_old(struct guest *guest, const struct pollfd *fds, uint64_t now)
 {
     struct fault fault = {0};
     int r = old_guest_take(&guest->old, fds, &guest->store, now, &fault);
@@ -507,9 +447,9 @@ static void step_old(struct guests *guests, struct guest *guest, const struct po
     if (guest->old.full)
         old_guest_stop(&guest->old, now);
     if (r < 0)
-        end(guests, guest, r, fault.what);
+        end(guest, r, fault.what);
     else if (old_guest_is_over(&guest->old, now))
-        end(guests, guest, guest->old.stopped ? 0 : -ENOTCONN,
+        end(guest, guest->old.stopped ? 0 : -ENOTCONN,
             guest->old.stopped ? "" : "all its ports were closed");
 }
 
@@ -551,7 +491,7 @@ static void serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
             unsigned n = guest->ended ? 0 : guest->old.n + 1;
 
             if (n > 0)
-                step_old(guests, guest, ports, now);
+                step_old(guest, ports, now);
             ports += n;
             continue;
         }
@@ -681,14 +621,7 @@ static int open_folder(const char *path, int *ret_folder, struct fault *fault)
 
 static void free_guest(struct guest *guest)
 {
-    for (unsigned i = 0; i < guest->n_parts; i++) {
-        struct guest_part *part = &guest->parts[i];
-
-        while (part->n_problems > 0)
-            free(part->problems[--part->n_problems]);
-        free(part->problems);
-    }
-    free(guest->parts);
+    guest_parts_done(guest);
     if (guest->plan.old)
         old_guest_done(&guest->old);
     live_out_done(&guest->live);
@@ -740,7 +673,7 @@ static int open_guest(struct guests *guests, const struct guest_plan *plan,
     if (r < 0)
         return r;
     guests->n++;
-    r = add_part(guest);
+    r = guest_part_begin(guest);
     if (r < 0)
         return fault_plain(fault, r, NULL, "out of memory");
     r = make_first(guest, fault);
@@ -778,7 +711,7 @@ static int open_all(int folder, const char *path, const struct guest_wishes *wis
     if (r < 0) {
         for (unsigned i = 0; i < guests.n; i++) {
             if (guests.guests[i].n_parts)
-                end(&guests, &guests.guests[i], r, "");
+                end(&guests.guests[i], r, "");
             free_guest(&guests.guests[i]);
         }
         if (guests.folder >= 0 && !guests.is_part)
@@ -825,9 +758,9 @@ void guests_end_because(struct guests *guests, const char *traced, const char *s
         bool spoke = !guest_is_silent(guest);
 
         if (guest->progress.said_bye)
-            end(guests, guest, 0, "");
+            end(guest, 0, "");
         else
-            end(guests, guest, spoke ? -EINTR : -ENOTCONN, spoke ? traced : silent);
+            end(guest, spoke ? -EINTR : -ENOTCONN, spoke ? traced : silent);
     }
 }
 

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "guests/guest_part.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "manifest/host.h"
+
+#define PAIRS_MAX 10000000u
+#define PROBLEMS_MAX 32u
+
+struct guest_part *guest_part(struct guest *guest)
+{
+    return &guest->parts[guest->n_parts - 1];
+}
+
+int guest_part_begin(struct guest *guest)
+{
+    struct guest_part *bigger = realloc(guest->parts, (guest->n_parts + 1) * sizeof *guest->parts);
+
+    if (!bigger)
+        return -ENOMEM;
+    guest->parts = bigger;
+    bigger[guest->n_parts++] = (struct guest_part){
+        .began = host_moment(),
+        .lost_before = guest->progress.lost,
+    };
+    return 0;
+}
+
+void guest_part_end(struct guest *guest)
+{
+    struct guest_part *part = guest_part(guest);
+
+    part->ended = host_moment();
+    part->lost = guest->progress.lost - part->lost_before;
+}
+
+void guest_part_problem(struct guest *guest, const char *what)
+{
+    struct guest_part *part = guest_part(guest);
+    char **bigger;
+
+    if (part->n_problems >= PROBLEMS_MAX)
+        return;
+    for (unsigned i = 0; i < part->n_problems; i++)
+        if (strcmp(part->problems[i], what) == 0)
+            return;
+    bigger = realloc(part->problems, (part->n_problems + 1) * sizeof *bigger);
+    if (!bigger)
+        return;
+    part->problems = bigger;
+    bigger[part->n_problems] = strdup(what);
+    part->n_problems += bigger[part->n_problems] != NULL;
+}
+
+int guest_part_pair(struct guest *guest, const struct guest_pair *pair)
+{
+    struct guest_part *part = guest_part(guest);
+
+    if (MAX(MAX(pair->guest, pair->host_ns), pair->error_ns) > INT64_MAX / 2 ||
+        part->n_pairs >= PAIRS_MAX ||
+        (part->n_pairs > 0 &&
+         (pair->guest <= part->last.guest || pair->host_ns <= part->last.host_ns)))
+        return 0;
+    if (part->n_pairs == 0)
+        part->first = *pair;
+    if (part->n_pairs == 0 || pair->error_ns < part->best.error_ns)
+        part->best = *pair;
+    part->last = *pair;
+    part->n_pairs++;
+    return guest_store_pair(&guest->store, pair->host_ns, pair->guest, pair->error_ns);
+}
+
+void guest_parts_done(struct guest *guest)
+{
+    for (unsigned i = 0; i < guest->n_parts; i++) {
+        struct guest_part *part = &guest->parts[i];
+
+        while (part->n_problems > 0)
+            free(part->problems[--part->n_problems]);
+        free(part->problems);
+    }
+    free(guest->parts);
+    guest->parts = NULL;
+    guest->n_parts = 0;
+}
