@@ -35,9 +35,11 @@
 struct sqlite_class {
     struct sqlite_table table;
     struct sqlite_class *next; /* in the order in which they came */
-    sqlite3_stmt *insert;
+    sqlite3_stmt *insert;      /* NULL: not made yet */
     struct sqlite_chain chain;
-    unsigned source; /* number of the class's origin */
+    unsigned source;  /* number of the class's origin */
+    unsigned columns; /* those that an event had so far (sqlite_schema_put_insert()) */
+    unsigned insert_columns;
     uint64_t n_events;
 };
 
@@ -197,20 +199,24 @@ static int make_tables(struct sqlite *db)
         if (r < 0)
             return r;
     }
-    /* Each new table makes SQLite compile anew what it knows. */
-    for (struct sqlite_class *c = db->unmade; c; c = c->next) {
-        struct text sql = TEXT_IN_MEMORY;
-        int r;
-
-        sqlite_schema_put_insert(&sql, &c->table);
-        text_put(&sql, "", 1);
-        r = sql.error ? export_no_memory(&db->export.fault) : prepare(db, sql.start, &c->insert);
-        text_done(&sql);
-        if (r < 0)
-            return r;
-    }
     db->unmade = NULL;
     return 0;
+}
+
+/* The statement that takes the columns which events of C have by now. */
+static int make_insert(struct sqlite *db, struct sqlite_class *c)
+{
+    struct text sql = TEXT_IN_MEMORY;
+    int r;
+
+    sqlite3_finalize(c->insert);
+    c->insert = NULL;
+    sqlite_schema_put_insert(&sql, &c->table, c->columns, c->source);
+    text_put(&sql, "", 1);
+    r = sql.error ? export_no_memory(&db->export.fault) : prepare(db, sql.start, &c->insert);
+    text_done(&sql);
+    c->insert_columns = c->columns;
+    return r;
 }
 
 static int flush(struct sqlite *db)
@@ -220,6 +226,10 @@ static int flush(struct sqlite *db)
     for (struct sqlite_class *c = db->first; c && r == 0; c = c->next) {
         if (c->chain.first == SQLITE_BATCH_NONE)
             continue;
+        if (!c->insert || c->insert_columns != c->columns)
+            r = make_insert(db, c);
+        if (r < 0)
+            break;
         sqlite_batch_show(&db->batch, &c->chain);
         r = run(db, c->insert);
         c->chain.first = SQLITE_BATCH_NONE;
@@ -243,6 +253,15 @@ static int note_thread(struct sqlite *db, unsigned source, const struct item *it
                : 0;
 }
 
+/* Which columns ITEM has that not every event does. */
+static inline unsigned columns_of(const struct sqlite *db, const struct item *item, bool other)
+{
+    return (unsigned)db->options->errors << COLUMN_ERROR | (unsigned)other << COLUMN_SOURCE |
+           (unsigned)(item->cpu != CPU_UNKNOWN) << COLUMN_CPU |
+           (unsigned)(item->pid != PID_UNKNOWN) << COLUMN_PID |
+           (unsigned)(item->vcpu != VCPU_UNKNOWN) << COLUMN_VCPU;
+}
+
 static int put_event(struct sqlite *db, const struct item *item)
 {
     const struct event_class *class = item->class;
@@ -260,6 +279,7 @@ static int put_event(struct sqlite *db, const struct item *item)
     if (r < 0)
         return r;
     c->n_events++;
+    c->columns |= columns_of(db, item, source != c->source);
     if (unlikely(sqlite_batch_add(&db->batch, &c->chain, db->n, source, item)))
         return flush(db);
     return 0;

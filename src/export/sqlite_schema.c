@@ -133,13 +133,20 @@ void sqlite_schema_put_table(struct text *sql, const struct sqlite_table *table)
     text_put_char(sql, ')');
 }
 
-void sqlite_schema_put_insert(struct text *sql, const struct sqlite_table *table)
+void sqlite_schema_put_insert(struct text *sql, const struct sqlite_table *table, unsigned columns,
+                              unsigned source)
 {
+    columns |= 1u << COLUMN_ID | 1u << COLUMN_TIME;
     text_put_literal(sql, "INSERT INTO ");
     put_name(sql, table->name);
     text_put_literal(sql, " SELECT c0");
     for (unsigned i = 1; i < COLUMN_FIELDS + table->class->n_fields; i++)
-        text_printf(sql, ", c%u", i);
+        if (i >= COLUMN_FIELDS || columns >> i & 1)
+            text_printf(sql, ", c%u", i);
+        else if (i == COLUMN_SOURCE)
+            text_printf(sql, ", %u", source);
+        else
+            text_put_literal(sql, ", NULL");
     text_put_literal(sql, " FROM " SQLITE_BATCH_TABLE);
 }
 

@@ -3,6 +3,7 @@
  * to the last byte. */
 #include "cmocka_all.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -395,13 +396,82 @@ static void test_chrome_lines(void **state)
     catalogue_done(&catalogue);
 }
 
+/* The one number that SQL asks for. */
+static int64_t ask(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *statement;
+    int64_t answer;
+
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    answer = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return answer;
+}
+
+/* Columns that no event of a class had are there for the first one that does, many batches later. */
+static void test_sqlite_columns(void **state)
+{
+    struct catalogue catalogue = {0};
+    const struct origin *first = catalogue_add_origin(&catalogue, &origin);
+    const struct origin *second = catalogue_add_origin(&catalogue, &origin);
+    struct event_class class = {.name = "e", .origin = second};
+    char path[] = "/tmp/strata-test-XXXXXX";
+    int fd = mkstemp(path);
+    const struct export_options options = {
+        .fd = fd, .path = path, .name = path, .catalogue = &catalogue};
+    struct item item = {.origin = second,
+                        .payload = (const uint8_t *)"",
+                        .cpu = CPU_UNKNOWN,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = VCPU_UNKNOWN};
+    struct event_class *made;
+    struct export *export;
+    struct fault fault;
+    sqlite3 *db;
+
+    assert_true(fd >= 0);
+    assert_true(first && second);
+    assert_int_equal(catalogue_add(&catalogue, &class, &made), 0);
+    item.class = made;
+    assert_int_equal(export_sqlite_open(&options, &export, &fault), 0);
+    for (unsigned i = 0; i < 40000; i++) {
+        item.time = i;
+        item.cpu = i == 10000 ? 3 : CPU_UNKNOWN;
+        item.pid = i == 20000 ? 4 : PID_UNKNOWN;
+        item.vcpu = i == 30000 ? 5 : VCPU_UNKNOWN;
+        item.origin = i == 39000 ? first : second;
+        assert_int_equal(export_put(export, &item, 1), 0);
+    }
+    assert_int_equal(export_finish(export), 0);
+    export_free(export);
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(ask(db, "SELECT count(*) FROM e"), 40000);
+    assert_int_equal(ask(db, "SELECT count(*) FROM e WHERE id = time_ns + 1"), 40000);
+    assert_int_equal(ask(db, "SELECT sum(cpu IS NOT NULL) * 100000 + max(cpu * id) FROM e"),
+                     130003);
+    assert_int_equal(ask(db, "SELECT sum(pid IS NOT NULL) * 100000 + max(pid * id) FROM e"),
+                     180004);
+    assert_int_equal(ask(db, "SELECT sum(vcpu IS NOT NULL) * 100000 + max(vcpu * id) FROM e"),
+                     250005);
+    assert_int_equal(ask(db, "SELECT sum(source = 1) * 100000 + id FROM e WHERE source = 0"),
+                     39001);
+    assert_int_equal(ask(db, "SELECT count(*) FROM e WHERE source = 1"), 39999);
+    assert_int_equal(ask(db, "SELECT count(error_ns) FROM e"), 0);
+    sqlite3_close(db);
+    close(fd);
+    unlink(path);
+    catalogue_done(&catalogue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_page_is_read_back), cmocka_unit_test(test_page_is_filled),
         cmocka_unit_test(test_page_limits),       cmocka_unit_test(test_spool),
         cmocka_unit_test(test_made_format),       cmocka_unit_test(test_long_record),
-        cmocka_unit_test(test_chrome_lines),
+        cmocka_unit_test(test_chrome_lines),      cmocka_unit_test(test_sqlite_columns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
