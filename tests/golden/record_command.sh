@@ -68,6 +68,27 @@ jq -e '.sources[0].vmm.command[0] == "env"' behind/trace.json >/dev/null || fail
 case='a process in front'
 seen front 0 -- timeout 100 "$qemu" $none
 
+# Ctrl-C in a terminal does not reach a QEMU with a session of its own: it is told by us.
+case='out of the terminal'
+cat >terminal.py <<'END'
+import os, pty, sys, time
+
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+while not os.path.exists("session/trace.json") or "mon_iothread" not in open("session/trace.json").read():
+    time.sleep(0.02)
+os.write(terminal, b"\x03")
+try:
+    while os.read(terminal, 4096):
+        pass
+except OSError:
+    pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+timeout 100 python3 terminal.py "$strata" record -o session -- setsid "$qemu" $none || fail "exit status $?"
+"$strata" info session | grep -q host-signal || fail "info: $("$strata" info session)"
+
 case='a script that says nothing'
 script start.sh "exec qemu-system-x86_64 $none \"\$@\""
 record 1 -o nope -- ./start.sh
