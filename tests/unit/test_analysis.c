@@ -5,16 +5,7 @@
 
 #include "analysis/tally.h"
 #include "base/macro.h"
-
-static uint64_t seed = 1;
-
-static uint64_t random_u64(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
+#include "random.h"
 
 /* Buckets follow each other without a gap, and none is wider than it may be. */
 static void test_buckets(void **state)

@@ -14,16 +14,14 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "random.h"
 
-static uint64_t random_state = 88172645463325252u;
-
-/* Numbers of all sizes, the same in every run. */
+/* Numbers of all sizes. */
 static uint64_t next_random(void)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state >> (random_state >> 40 & 63);
+    uint64_t v = random_u64();
+
+    return v >> (v >> 40 & 63);
 }
 
 static void check_number(uint64_t v)

@@ -14,6 +14,7 @@
 #include "event/value.h"
 #include "format/ftrace_tree.h"
 #include "ftrace_unpack.h"
+#include "random.h"
 
 #define COMMON                                                                     \
     "format:\n"                                                                    \
@@ -480,16 +481,6 @@ static void tasks(void **state)
 
 /* All formats of a real kernel, with made-up events, against libtraceevent's own printing. */
 
-static uint64_t seed = 88172645463325252;
-
-static uint64_t random_number(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
-
 /* libtraceevent believes lengths that an event holds and divides by zero: such events get small
  * numbers in fields of arrays that are long enough. */
 static bool trusts_lengths(const char *text)
@@ -500,13 +491,13 @@ static bool trusts_lengths(const char *text)
 
 static uint64_t random_value(bool small)
 {
-    uint64_t r = random_number();
+    uint64_t r = random_u64();
 
     if (small)
         return 1 + r % 3;
     switch (r % 6) {
     case 0: return r >> 8 & 15;
-    case 1: return random_number();
+    case 1: return random_u64();
     case 2: return -(r >> 8 & 31);
     case 3: return UINT64_C(0xffffffff81000000) + (r >> 8) % 0x1000000;
     case 4: return UINT64_C(1) << (r >> 8 & 63);
@@ -517,7 +508,7 @@ static uint64_t random_value(bool small)
 static void fill_text(uint8_t *p, uint32_t len)
 {
     for (uint32_t i = 0; i < len; i++)
-        p[i] = (uint8_t)(' ' + random_number() % 95);
+        p[i] = (uint8_t)(' ' + random_u64() % 95);
     if (len)
         p[len - 1] = '\0';
 }
@@ -528,7 +519,7 @@ static void fill_field(uint8_t *event, const struct tep_format_field *f, bool sm
     uint32_t len, word;
 
     if (f->flags & TEP_FIELD_IS_DYNAMIC) {
-        len = small ? 64 : 8 * (1 + (uint32_t)random_number() % 4);
+        len = small ? 64 : 8 * (1 + (uint32_t)random_u64() % 4);
         word = len << 16 |
                (f->flags & TEP_FIELD_IS_RELATIVE ? *end - (uint32_t)(f->offset + f->size) : *end);
         memcpy(p, &word, sizeof word);

@@ -9,6 +9,7 @@
 #include "event/catalogue.h"
 #include "event/program.h"
 #include "format/log_match.h"
+#include "random.h"
 
 /* A class whose fields are given by letters: i int, u unsigned, I int64_t, U uint64_t, h int8_t,
  * b uint8_t, B bool, s string, p pointer. */
@@ -340,17 +341,6 @@ static void hostile_texts_take_bounded_time(void **state)
         try_match("%x%x%x%x%x%x%x%x%x%x%x%x!", "uuuuuuuuuuuu", text, 60, false, &result), 0);
     assert_false(result.matched);
     free(text);
-}
-
-/* A small generator, so that a failure can be repeated. */
-static uint64_t random_state = 0x853c49e6748fea9b;
-
-static uint64_t random_u64(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
 }
 
 /* Any width of number is as likely as any other. */

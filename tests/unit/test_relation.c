@@ -7,18 +7,8 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "random.h"
 #include "timeline/relation.h"
-
-static uint64_t random_state = 88172645463325252u;
-
-/* From 0 to below 1, the same in every run. */
-static double next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (double)(random_state >> 11) / 9007199254740992.0;
-}
 
 /* A guest's clock: its ticks at a host time in ns, by a rate that drifts and wanders. */
 struct simulated {
@@ -56,9 +46,9 @@ static double time_of(const struct simulated *clock, double ticks)
 /* A way that takes FASTEST ns at the least, mostly little more, and now and then a lot. */
 static double way(double fastest)
 {
-    double jitter = -log(1 - next_random()) * fastest / 2;
+    double jitter = -log(1 - random_part()) * fastest / 2;
 
-    return fastest + jitter + (next_random() < 0.05 ? fastest * 100 * next_random() : 0);
+    return fastest + jitter + (random_part() < 0.05 ? fastest * 100 * random_part() : 0);
 }
 
 #define BASE INT64_C(100000000000)
@@ -76,7 +66,7 @@ static void exchange(const struct simulated *clock, double seconds, unsigned eac
         for (unsigned i = 0; i < each; i++) {
             double sent = now;
             double came = sent + way(fastest);
-            double answered = came + next_random() * 2000;
+            double answered = came + random_part() * 2000;
             double back = answered + way(fastest);
 
             if (back - sent < best) {
@@ -84,7 +74,7 @@ static void exchange(const struct simulated *clock, double seconds, unsigned eac
                 best_host = (sent + back) / 2;
                 best_ticks = floor((ticks_at(clock, came) + ticks_at(clock, answered)) / 2);
             }
-            now = back + 0.5e9 / each * next_random() / 2;
+            now = back + 0.5e9 / each * random_part() / 2;
         }
         text_printf(out, "%lld %lld %lld\n", (long long)(BASE + (int64_t)best_host),
                     (long long)best_ticks, (long long)ceil(best / 2) + 1);
@@ -114,7 +104,7 @@ static double check(const struct simulated *clock, double seconds, unsigned each
             fail_msg("at %.0f ns: off by %.0f, not %lld", ns, off, (long long)error);
         if (ns > 0 && ns < (seconds - 1) * 1e9)
             largest = MAX(largest, (double)error);
-        ns += 7.7e6 * (0.5 + next_random());
+        ns += 7.7e6 * (0.5 + random_part());
     }
     relation_done(&relation);
     text_done(&text);
@@ -297,19 +287,19 @@ static void told_times_are_the_exact_ones(void **state)
     static const double ratios[] = {1, 1 / 2.4, 1000, 1e8, 1e-3};
 
     for (unsigned run = 0; run < 200; run++) {
-        double ratio = ratios[run % ARRAY_SIZE(ratios)] * (1 + (next_random() - 0.5) / 1000);
+        double ratio = ratios[run % ARRAY_SIZE(ratios)] * (1 + (random_part() - 0.5) / 1000);
         struct relation_pair pairs[40] = {0};
-        unsigned n = 1 + (unsigned)(next_random() * 40);
+        unsigned n = 1 + (unsigned)(random_part() * 40);
         struct relation_piece piece = {0};
-        int64_t ticks = (int64_t)(next_random() * 1e15), last = INT64_MIN;
-        int64_t host = (int64_t)(next_random() * 1e15);
+        int64_t ticks = (int64_t)(random_part() * 1e15), last = INT64_MIN;
+        int64_t host = (int64_t)(random_part() * 1e15);
         struct relation relation;
 
         for (unsigned i = 0; i < n; i++) {
-            int64_t step = 1 + (int64_t)(next_random() * (run % 3 ? 2e9 : 3) / ratio);
-            int64_t stop = run % 7 == 0 && next_random() < 0.2 ? 100000000 : 0;
+            int64_t step = 1 + (int64_t)(random_part() * (run % 3 ? 2e9 : 3) / ratio);
+            int64_t stop = run % 7 == 0 && random_part() < 0.2 ? 100000000 : 0;
 
-            pairs[i] = (struct relation_pair){host, ticks, (int64_t)(next_random() * 1e5), 0};
+            pairs[i] = (struct relation_pair){host, ticks, (int64_t)(random_part() * 1e5), 0};
             ticks += step;
             host += 1 + stop + (int64_t)((double)step * ratio);
         }
@@ -330,8 +320,8 @@ static void told_times_are_the_exact_ones(void **state)
             assert_int_equal(error_too, error);
             assert_true(told >= last);
             last = told;
-            ticks += 1 + (int64_t)(next_random() * (run % 3 ? 3e8 : 2) / ratio);
-            if (run % 3 == 0 && next_random() < 0.01)
+            ticks += 1 + (int64_t)(random_part() * (run % 3 ? 3e8 : 2) / ratio);
+            if (run % 3 == 0 && random_part() < 0.01)
                 ticks += (int64_t)(1e8 / ratio);
         }
         relation_done(&relation);

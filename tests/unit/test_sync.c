@@ -8,26 +8,16 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "random.h"
 #include "timeline/match.h"
 #include "timeline/sync.h"
-
-static uint64_t random_state = 88172645463325252u;
-
-/* From 0 to below 1, the same in every run. */
-static double next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (double)(random_state >> 11) / 9007199254740992.0;
-}
 
 /* A way that takes FASTEST ns at the least, mostly little more, and now and then a lot. */
 static double way(double fastest)
 {
-    double jitter = -log(1 - next_random()) * fastest / 2;
+    double jitter = -log(1 - random_part()) * fastest / 2;
 
-    return fastest + jitter + (next_random() < 0.02 ? fastest * 100 * next_random() : 0);
+    return fastest + jitter + (random_part() < 0.02 ? fastest * 100 * random_part() : 0);
 }
 
 /* A clock: its ticks at a time of the reference. */
@@ -51,7 +41,7 @@ static void make_marks(const struct simulated *clock, struct sync_mark *marks, s
                        double seconds, double fastest, bool both, enum sync_order order)
 {
     for (size_t i = 0; i < n; i++) {
-        double sent = next_random() * seconds * 1e9;
+        double sent = random_part() * seconds * 1e9;
         double came = sent + way(fastest);
         enum sync_order way_of = !both ? order : i % 3 ? SYNC_REFERENCE_FIRST : SYNC_REFERENCE_LAST;
         bool first = way_of != SYNC_REFERENCE_LAST;
@@ -78,7 +68,7 @@ static double worst(const struct simulated *clock, const struct sync *sync, uint
         fail_msg("%s", fault.what);
 
     for (unsigned i = 0; i < 2000; i++) {
-        double ns = (next_random() * (seconds + 2) - 1) * 1e9;
+        double ns = (random_part() * (seconds + 2) - 1) * 1e9;
         int64_t error = 0;
         int64_t told = relation_convert(&relation, ticks_at(clock, ns), &error);
         double off = fabs((double)(told - BASE) - ns);
@@ -229,8 +219,8 @@ static void contradictions(void **state)
 
     /* They belong to other things. */
     for (size_t i = 0; i < 100; i++)
-        marks[i] = (struct sync_mark){.ns = BASE + (int64_t)(next_random() * 1e9),
-                                      .ticks = (int64_t)(next_random() * 1e9)};
+        marks[i] = (struct sync_mark){.ns = BASE + (int64_t)(random_part() * 1e9),
+                                      .ticks = (int64_t)(random_part() * 1e9)};
     assert_int_equal(sync_relate(marks, 100, 1000000000, &sync, &fault), -EINVAL);
     assert_non_null(strstr(fault.what, "contradict"));
     fault_clear(&fault);
@@ -253,7 +243,7 @@ static void make_side(struct occurrence *items, const double *times, size_t n, d
 {
     for (size_t i = 0; i < n; i++) {
         snprintf(words[i], sizeof words[i], "%zu", i);
-        items[i] = (struct occurrence){.time = (int64_t)(times[i] + off + jitter * next_random()),
+        items[i] = (struct occurrence){.time = (int64_t)(times[i] + off + jitter * random_part()),
                                        .text = words[i],
                                        .len = (uint32_t)strlen(words[i])};
     }
@@ -265,7 +255,7 @@ static size_t lose(struct occurrence *items, size_t n, double part)
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (next_random() >= part)
+        if (random_part() >= part)
             items[kept++] = items[i];
     return kept;
 }
@@ -290,7 +280,7 @@ static void matching(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
         times[i] = now;
-        now += 1000000 * (0.1 - log(1 - next_random()));
+        now += 1000000 * (0.1 - log(1 - random_part()));
     }
     for (unsigned round = 0; round < 6; round++) {
         double part = round % 3 * 0.05;
@@ -337,7 +327,7 @@ static void no_match(void **state)
     matches_done(&matches);
     /* Others. */
     for (size_t i = 0; i < 100; i++)
-        b[i].time = (int64_t)(next_random() * 1e6 + (double)i * 3e6);
+        b[i].time = (int64_t)(random_part() * 1e6 + (double)i * 3e6);
     assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &fault), -EINVAL);
     assert_non_null(strstr(fault.what, "do not belong"));
     fault_clear(&fault);

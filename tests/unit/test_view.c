@@ -8,19 +8,10 @@
 #include <unistd.h>
 
 #include "event/catalogue.h"
+#include "random.h"
 #include "view/json.h"
 #include "view/time_column.h"
 #include "view/view.h"
-
-static uint64_t seed = 88172645463325252;
-
-static uint64_t random_u64(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
 
 static void assert_text(struct text *text, const char *expected)
 {
