@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "bytes.h"
 #include "event/program.h"
 #include "format/ftrace_live.h"
 
@@ -21,19 +22,6 @@ static const char *const paths[] = {
     "trace_clock",        "saved_cmdlines",         "printk_formats",
     "kallsyms",           "events//format",
 };
-
-struct bytes {
-    const uint8_t *next, *end;
-};
-
-static unsigned take(struct bytes *bytes, unsigned n)
-{
-    unsigned v = 0;
-
-    while (n-- > 0)
-        v = v << 8 | (bytes->next < bytes->end ? *bytes->next++ : 0u);
-    return v;
-}
 
 static size_t take_length(struct bytes *bytes)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "bytes.h"
 #include "guests/guest_session.h"
 #include "guests/guest_store.h"
 
@@ -98,19 +99,6 @@ static int part(void *owner, struct fault *fault)
 }
 
 static const struct guest_ops ops = {file_begin, file_put, file_end, pages, fact, pair, part};
-
-struct bytes {
-    const uint8_t *next, *end;
-};
-
-static unsigned take(struct bytes *bytes, unsigned n)
-{
-    unsigned v = 0;
-
-    while (n-- > 0)
-        v = v << 8 | (bytes->next < bytes->end ? *bytes->next++ : 0u);
-    return v;
-}
 
 static int receive(struct seen *seen, const uint8_t *p, size_t size, uint64_t now)
 {
