@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Instances of tracefs: made, removed, and swept when their maker died. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/tracefs.h"
+#include "base/fd.h"
 
 #define PREFIX "strata-agent-"
 /* How often and how far apart an instance is tried to be removed that somebody still holds. */
@@ -168,18 +168,12 @@ int tracefs_instance_remove_by(const struct tracefs *tracefs, const char *name,
 
 int tracefs_instance_sweep(const struct tracefs *tracefs)
 {
-    int fd = openat(tracefs->fd, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_(closedirp) DIR *dir = open_dir_at(tracefs->fd, "instances");
     uint64_t start;
-    DIR *dir;
     int n = 0;
 
-    if (fd < 0)
+    if (!dir)
         return -errno;
-    dir = fdopendir(fd);
-    if (!dir) {
-        close(fd);
-        return -ENOMEM;
-    }
     /* Without the processes in sight all would seem dead. */
     if (process_start((unsigned long)getpid(), &start) >= 0) {
         const struct dirent *entry;
@@ -197,6 +191,5 @@ int tracefs_instance_sweep(const struct tracefs *tracefs)
                 n += tracefs_instance_remove(tracefs, entry->d_name) >= 0;
         }
     }
-    closedir(dir);
     return n;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What a host needs to decode the pages, from tracefs and /proc. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/session_send.h"
+#include "base/fd.h"
 
 /* Room for the rest of META in a frame of DATA's size. */
 #define PIECE_MAX ((size_t)60000)
@@ -79,22 +79,15 @@ static int put_format(struct session *session, const char *system, size_t system
 /* Events of the tracer itself: markers, printk, stacks. They are no choice of anybody. */
 static int put_own_formats(struct session *session)
 {
-    int fd = openat(session->tracefs->fd, "events/ftrace", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_(closedirp) DIR *dir = open_dir_at(session->tracefs->fd, "events/ftrace");
     const struct dirent *entry;
-    DIR *dir;
     int r = 0;
 
-    if (fd < 0)
-        return 0;
-    dir = fdopendir(fd);
-    if (!dir) {
-        close(fd);
-        return -ENOMEM;
-    }
+    if (!dir)
+        return errno == ENOMEM ? -ENOMEM : 0;
     while (r >= 0 && (entry = readdir(dir)))
         if (*entry->d_name != '.')
             r = put_format(session, "ftrace", strlen("ftrace"), entry->d_name);
-    closedir(dir);
     return r;
 }
 

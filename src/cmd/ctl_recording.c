@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* strata ctl FOLDER: what is recorded into that folder, while it is; and strata ctl PID, where that is a QEMU. */
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "client/client.h"
 #include "client/qmp.h"
 #include "cmd/cmd.h"
@@ -30,20 +30,16 @@ static bool is_controllable(const struct manifest_source *source)
                             : source->vmm->pid > 0 && strcmp(source->kind, "ctf") == 0;
 }
 
-/* Of all files below FD, which is closed; not deeper than a source's folders are. */
+/* Of all files below FD; not deeper than a source's folders are. */
 static uint64_t size_below(int fd, unsigned depth)
 {
-    DIR *dir = fdopendir(fd);
+    _cleanup_(closedirp) DIR *dir = open_dir_at(fd, ".");
     const struct dirent *entry;
     uint64_t size = 0;
 
-    if (!dir) {
-        close(fd);
-        return 0;
-    }
-    while ((entry = readdir(dir))) {
+    while (dir && (entry = readdir(dir))) {
+        _cleanup_(closep) int sub = -1;
         struct stat st;
-        int sub;
 
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
             fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -56,15 +52,14 @@ static uint64_t size_below(int fd, unsigned depth)
         if (sub >= 0)
             size += size_below(sub, depth - 1);
     }
-    closedir(dir);
     return size;
 }
 
 static uint64_t size_of(const char *folder, const char *path)
 {
     _cleanup_free_ char *full = NULL;
+    _cleanup_(closep) int fd = -1;
     struct stat st;
-    int fd;
 
     if (manifest_resolve(folder, path, &full, NULL) < 0 || stat(full, &st) < 0)
         return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How the recording of a virtual machine begins: its folder, what takes QEMU's events, QEMU itself, the kernels. */
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/copy.h"
+#include "base/fd.h"
 #include "manifest/host.h"
 #include "manifest/spare.h"
 #include "vmm/attach.h"
@@ -23,23 +23,21 @@
 static int take_folder(struct vmm_recording *recording, struct fault *fault)
 {
     const char *path = recording->settings.folder;
+    _cleanup_(closedirp) DIR *dir = NULL;
     const struct dirent *entry;
     bool empty = true;
-    DIR *dir;
-    int copy;
 
     if (mkdir(path, 0777) == 0)
         recording->made = true;
     else if (errno != EEXIST)
         return fault_plain(fault, -errno, path, "cannot be made: %s", strerror(errno));
     recording->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    copy = recording->folder < 0 ? -1 : openat(recording->folder, ".", O_RDONLY | O_CLOEXEC);
-    dir = copy < 0 ? NULL : fdopendir(copy);
+    if (recording->folder >= 0)
+        dir = open_dir_at(recording->folder, ".");
     if (!dir)
         return fault_plain(fault, -errno, path, "cannot be opened: %s", strerror(errno));
     while (empty && (entry = readdir(dir)))
         empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    closedir(dir);
     if (!empty)
         return fault_plain(fault, -EEXIST, path,
                            "there is something in this folder already: name another, or a new one");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "vmm/monitor.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "base/fd.h"
 #include "base/macro.h"
 #include "client/qmp.h"
 
@@ -130,8 +130,8 @@ static void read_name(struct vmm_monitor *monitor, int id)
 void vmm_monitor_look(struct vmm_monitor *monitor)
 {
     char path[64];
+    _cleanup_(closedirp) DIR *dir = NULL;
     const struct dirent *entry;
-    DIR *dir;
 
     snprintf(path, sizeof path, "/proc/%d/task", monitor->pid);
     dir = opendir(path);
@@ -141,8 +141,6 @@ void vmm_monitor_look(struct vmm_monitor *monitor)
         if (id > 0)
             read_name(monitor, id);
     }
-    if (dir)
-        closedir(dir);
 }
 
 static void note_vcpu(struct vmm_monitor *monitor, int id, int vcpu)
