@@ -24,6 +24,8 @@ import timeline
 
 SCENARIOS = plain_writer.SCENARIOS + old_host.SCENARIOS + own_host.SCENARIOS + clock.SCENARIOS + record.SCENARIOS + timeline.SCENARIOS
 
+LOCKUPS_MAX = 2
+
 
 class Run:
     """What a scenario is given."""
@@ -47,17 +49,49 @@ class Run:
         self.hosts.append(host.Host(self.guest, folder))
         return self.hosts[-1]
 
-    def clean_up(self):
-        """What a scenario that failed left."""
+    def clean_up_host(self):
+        """What a scenario that failed left on this side."""
         for old_host in self.hosts:
             old_host.gone()
         self.hosts = []
         for collect in self.collects[:]:
             print(collect.says())
             collect.kill()
+
+    def clean_up(self):
+        """… and in the guest."""
+        self.clean_up_host()
         print(self.guest.text(f"cat {agent.LOG}; >{agent.LOG}"))
         self.guest.run("killall -q -KILL strata-agent trace-agent; sleep 1; cd /sys/kernel/tracing/instances && "
                        "for instance in *; do [ ! -d $instance ] || rmdir $instance; done; cd /")
+
+
+def boot(work):
+    began = time.monotonic()
+    run = Run(os.path.abspath(work))
+    print(f"the guest is up after {time.monotonic() - began:.1f} s", flush=True)
+    return run
+
+
+def is_ok(run, scenario):
+    """Of a scenario that fails, the guest is as before. machine.Lost: there is none any more; TryAgain: the emulator's
+    fault."""
+    machine.Machine.booted = [run.guest]
+    try:
+        scenario(run)
+        return True
+    except Exception as failure:
+        traceback.print_exc(file=sys.stdout)
+        if any(guest.is_locked_up() for guest in machine.Machine.booted):
+            raise TryAgain() from failure
+        if isinstance(failure, machine.Lost):
+            raise
+    run.clean_up()
+    return False
+
+
+class TryAgain(Exception):
+    """What QEMU did to the guest says nothing about what is tested (machine.py, is_locked_up())."""
 
 
 def main():
@@ -66,25 +100,27 @@ def main():
     for name in names:
         if name not in known:
             sys.exit(f"no scenario {name}; there are: {' '.join(known)}")
-    began = time.monotonic()
-    run = Run(os.path.abspath(work))
-    print(f"the guest is up after {time.monotonic() - began:.1f} s", flush=True)
-    failed = 0
+    run = boot(work)
+    failed = lockups = 0
+    todo = [name for name in known if not names or name in names]
     try:
-        for name, scenario in known.items():
-            if names and name not in names:
-                continue
+        while todo:
+            name = todo.pop(0)
             began = time.monotonic()
             try:
-                scenario(run)
-                outcome = "ok"
-            except Exception as failure:
-                outcome = "FAILED"
-                failed += 1
-                traceback.print_exc(file=sys.stdout)
-                if isinstance(failure, machine.Lost):
-                    sys.exit(f"{name}: the guest is lost")
-                run.clean_up()
+                outcome = "ok" if is_ok(run, known[name]) else "FAILED"
+            except TryAgain:
+                lockups += 1
+                if lockups > LOCKUPS_MAX:
+                    sys.exit(f"{name}: a guest is locked up once more")
+                outcome = "A GUEST IS LOCKED UP BY ITS EMULATOR; once more, in another"
+                todo.insert(0, name)
+                run.clean_up_host()
+                run.guest.kill()
+                run = boot(work)
+            except machine.Lost:
+                sys.exit(f"{name}: the guest is lost")
+            failed += outcome == "FAILED"
             print(f"{name}: {time.monotonic() - began:.1f} s: {outcome}", flush=True)
         run.guest.end()
     finally:
