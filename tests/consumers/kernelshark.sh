@@ -39,9 +39,10 @@ shown() {
         s/^[^ ]* ([0-9]+) ([0-9]+) ([0-9]+) .* ([a-z_]+\/[a-z0-9_]+): .*/\1 \2 \3 \4/p' "$1"
 }
 
-. "$here/../golden/three_layers.sh"
+here=$here/../golden
+. "$here/three_layers.sh"
 "$strata" export --to trace.dat -o export.dat trace 2>/dev/null
-./kernelshark export.dat >all
+env -u MALLOC_PERTURB_ ./kernelshark export.dat >all
 told trace | sed '/disk_read$/s/ ? / 2 /' | sort >expected
 shown all | sort | diff expected - | head -20 >differs
 [ ! -s differs ] || {
@@ -54,6 +55,6 @@ grep -q '^guest 1000007817784 1 157 ls.* syscalls/sys_enter_openat: dfd: 0xfffff
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 "$strata" export --to trace.dat -o export.dat boot.trace
-./kernelshark export.dat >all
+env -u MALLOC_PERTURB_ ./kernelshark export.dat >all
 "$strata" report boot.trace | sed 's/^\([0-9]*\)\.\([0-9]*\) \[---\] *\([0-9]*\) /\1\2 0 \3 vmm\//' >expected
 sed -E 's/^- ([0-9]+ 0 [0-9]+) [^ ]* /\1 /' all | cmp expected -
