@@ -43,8 +43,7 @@ bool arrivals_watch(struct arrivals *arrivals, int fd)
 
 void arrivals_clear(struct arrivals *arrivals)
 {
-    struct signalfd_siginfo unused;
+    struct signalfd_siginfo one; /* of such signals no more is kept */
 
-    while (read(arrivals->fd, &unused, sizeof unused) > 0) {
-    }
+    (void)!read(arrivals->fd, &one, sizeof one);
 }
