@@ -3,39 +3,12 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-qemu=$(command -v qemu-system-x86_64) || {
-    echo "qemu-system-x86_64 is not installed"
-    exit 77
-}
-work=$(mktemp -d /tmp/strata-command.XXXXXX)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-strata=$STRATA_BIN/strata
-XDG_RUNTIME_DIR=$work/run
-export XDG_RUNTIME_DIR
-mkdir -m 700 run
-
-fail() {
-    echo "record_command: $case: $*" >&2
-    cat err >&2 || :
-    exit 1
-}
+. "$here/record_qemu.sh"
 . "$here/wait_for.sh"
-says() {
-    grep -qF -- "$1" err || fail "does not say '$1'"
-}
 # script NAME TEXT
 script() {
     printf '#!/bin/sh\n%s\n' "$2" >"$1"
     chmod +x "$1"
-}
-# record STATUS [OPTION...] -- COMMAND: its exit status must be STATUS.
-record() {
-    want=$1
-    shift
-    status=0
-    "$strata" record "$@" >out 2>err || status=$?
-    [ $status -eq "$want" ] || fail "exit status $status, not $want"
 }
 # seen FOLDER STATUS [OPTION...] -- COMMAND: records until there are events, and QEMU's process is known, and ends it.
 seen() {

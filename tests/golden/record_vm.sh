@@ -3,34 +3,8 @@
 # is recorded, it behaves as without, and whatever happens, the trace opens and nothing is left behind.
 set -eu
 
-qemu=$(command -v qemu-system-x86_64) || {
-    echo "qemu-system-x86_64 is not installed"
-    exit 77
-}
-work=$(mktemp -d /tmp/strata-vm.XXXXXX)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-strata=$STRATA_BIN/strata
-XDG_RUNTIME_DIR=$work/run
-export XDG_RUNTIME_DIR
-mkdir -m 700 run
-
-fail() {
-    echo "record_vm: $case: $*" >&2
-    cat err >&2 || :
-    exit 1
-}
-# record STATUS [OPTION...] -- COMMAND: its exit status must be STATUS.
-record() {
-    want=$1
-    shift
-    status=0
-    "$strata" record "$@" >out 2>err || status=$?
-    [ $status -eq "$want" ] || fail "exit status $status, not $want"
-}
-says() {
-    grep -qF -- "$1" err || fail "does not say '$1'"
-}
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/record_qemu.sh"
 # The trace FOLDER opens and tells PATTERN.
 tells() {
     "$strata" info "$1" >info 2>&1 || fail "info: $(cat info)"
