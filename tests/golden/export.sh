@@ -5,12 +5,15 @@ set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 strata=$STRATA_BIN/strata
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$dir"
 
 fail() {
     echo "export: $*" >&2
     exit 1
 }
+# shellcheck source=tests/golden/wait_for.sh
+. "$here/wait_for.sh"
 # says STATUS TEXT COMMAND...: it exits with STATUS, says TEXT and leaves no file.
 says() {
     want=$1 text=$2
@@ -72,7 +75,7 @@ child=$!
 exec 9>fifo
 head -c 1000000 boot.trace >&9
 # Its temporary file says that it has begun to read.
-while [ -z "$(find . -name 'signal.csv.*' -size +0)" ] && kill -0 $child; do sleep 0.05; done
+wait_for '[ -n "$(find . -name "signal.csv.*" -size +0)" ] || ! kill -0 $child'
 kill -TERM $child
 tail -c +1000001 boot.trace >&9 || :
 exec 9>&-
@@ -86,13 +89,17 @@ head -c "$(stat -c %s signal.csv)" report.csv | cmp - signal.csv || fail "what a
 
 # ---- a second signal ends it, and nothing is left, of a file or of a folder ----
 for format in csv ctf trace.dat; do
-    "$strata" export --to $format -o second - <fifo 2>err &
+    # In the background of sh SIGINT is ignored.
+    env --default-signal=INT "$strata" export --to $format -o second - <fifo 2>err &
     child=$!
     exec 9>fifo
     head -c 1000000 boot.trace >&9
-    while [ -z "$(find . -name 'second.*')" ] && kill -0 $child; do sleep 0.05; done
-    # Two of the same are one while they wait; others may be ignored here, as SIGHUP is under nohup.
-    while kill -TERM $child 2>/dev/null; do sleep 0.05; done
+    wait_for '[ -n "$(find . -name "second.*")" ] || ! kill -0 $child'
+    # Both wait for it to go on, so that it does nothing between them.
+    kill -STOP $child
+    kill -TERM $child
+    kill -INT $child
+    kill -CONT $child
     status=0
     wait $child || status=$?
     exec 9>&-
