@@ -176,21 +176,30 @@ static int name_socket(int fd, int folder)
     return 0;
 }
 
-/* With the lock. */
+/* With the lock. -EBADF: a descriptor was closed meanwhile by a program that closes all, which becomes a
+ * daemon. */
 static int open_socket(void)
 {
-    int fd, folder, r;
+    struct held folder = {.fd = -1};
+    int fd, r;
 
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    folder = control_folder_open();
-    r = folder < 0 ? folder : name_socket(fd, folder);
-    if (folder >= 0)
-        close(folder);
-    if (r >= 0)
-        return hold(&control.listener, fd);
-    close(fd);
+    r = hold(&control.listener, fd);
+    if (r < 0)
+        return r;
+    fd = control_folder_open();
+    r = fd < 0 ? fd : hold(&folder, fd);
+    if (r >= 0) {
+        r = name_socket(control.listener.fd, folder.fd);
+        /* Whatever was said then: it is not about them. */
+        if (r < 0 && (!is_ours(&folder) || !is_ours(&control.listener)))
+            r = -EBADF;
+        drop(&folder);
+    }
+    if (r < 0)
+        drop(&control.listener);
     return r;
 }
 
@@ -408,7 +417,7 @@ static int make_ready(void)
     if (!control.off && !control.ended && !is_ours(&control.listener)) {
         close_socket();
         r = open_socket();
-        if (r < 0 && !is_shortage(r))
+        if (r < 0 && r != -EBADF && !is_shortage(r))
             control.off = true; /* nowhere to be, and the program is not to be bothered with that */
     }
     if (control.off || control.ended)
@@ -447,6 +456,8 @@ static void *control_main(void *child)
         if (r == -ECANCELED) {
             if (end_thread())
                 return NULL;
+        } else if (r == -EBADF) {
+            nap(RETRY / 10); /* it does not close for ever */
         } else if (r < 0) {
             nap(wait);
             wait = MIN(2 * wait, (unsigned)RETRY_MAX);

@@ -51,6 +51,8 @@ static int open_below(const char *runtime)
     return open_made(path);
 }
 
+/* -EBADF: it was closed before we could look at it, by a program that closes all descriptors; another
+ * folder is no better then. */
 int control_folder_open(void)
 {
     const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
@@ -59,12 +61,12 @@ int control_folder_open(void)
 
     if (runtime && *runtime == '/') {
         fd = open_below(runtime);
-        if (fd >= 0)
+        if (fd >= 0 || fd == -EBADF)
             return fd;
     }
     snprintf(path, sizeof(path), "/run/user/%lu", (unsigned long)geteuid());
     fd = open_below(path);
-    if (fd >= 0)
+    if (fd >= 0 || fd == -EBADF)
         return fd;
     snprintf(path, sizeof(path), "/tmp/strata-%lu", (unsigned long)geteuid());
     return open_made(path);

@@ -203,17 +203,33 @@ stop "$pid"
 has_socket "$child" && fail "the child's socket is left"
 has_socket "$pid" && fail "the parent's socket is left"
 
-case=daemon
-rm -f ready
-"./$name" -d "$work/ready"
-until_true [ -s ready ]
-pid=$(cat ready)
+# Its descriptors are closed when it has its socket; or all of the time in which that is made.
+for case in daemon daemon-closing; do
+    again=
+    [ $case = daemon ] || again=-c
+    rm -f ready
+    # shellcheck disable=SC2086 # a word or none
+    "./$name" -d "$work/ready" $again
+    until_true [ -s ready ]
+    pid=$(cat ready)
+    pids="$pids $pid"
+    until_true has_socket "$pid" # of before it closed all
+    "$strata" ctl "$pid" on clock_tick
+    "$strata" ctl "$pid" list clock_tick | grep -q '^on' || fail "not on"
+    kill "$pid"
+    until_true eval "! has_socket $pid"
+done
+
+case=remade
+: >ready
+python3 "$here/../runtime/remake.py" "$sockets" >ready &
+pid=$!
 pids="$pids $pid"
-until_true has_socket "$pid" # of before it closed all
-"$strata" ctl "$pid" on clock_tick
-"$strata" ctl "$pid" list clock_tick | grep -q '^on' || fail "not on"
+until_true [ -s ready ]
+"$strata" list >out
+grep -qE "^ *$pid .* remade" out || fail "a socket that is made anew is not waited for: $(cat out)"
 kill "$pid"
-until_true eval "! has_socket $pid"
+wait "$pid" || :
 
 case=static
 # A sanitized program cannot be linked statically.

@@ -3,10 +3,11 @@
 /* A traced program for the tests of the control socket: two threads emit an event each millisecond until
  * SIGTERM, upon which it ends as programs do.
  *
- *     controlled [-t OPTIONS]... [-d FILE] [-f] [-x COMMAND] [-s]
+ *     controlled [-t OPTIONS]... [-d FILE [-c]] [-f] [-x COMMAND] [-s]
  *
  *     prints its pid on a line when it is ready
  *     -d  becomes a daemon by forking twice, closes all descriptors, and writes the pid to FILE
+ *     -c  closes them again and again, while the library's socket is being made
  *     -f  forks a child that does the same and ends with it, and prints its pid behind its own
  *     -x  executes COMMAND by a shell first
  *     -s  emits as fast as it can
@@ -15,6 +16,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +94,13 @@ static pid_t fork_quietly(void)
     return fork();
 }
 
-static void become_daemon(const char *path)
+static void close_below(int end)
+{
+    for (int fd = 0; fd < end; fd++)
+        close(fd);
+}
+
+static void become_daemon(const char *path, bool again)
 {
     FILE *f;
 
@@ -102,9 +110,11 @@ static void become_daemon(const char *path)
     if (fork_quietly() > 0)
         _exit(0);
     /* Later than the library's socket is made anew, so that it has one to lose. */
-    usleep(300000);
-    for (int fd = 0; fd < 1024; fd++)
-        close(fd);
+    if (!again)
+        usleep(300000);
+    for (unsigned i = 0; again && i < 30000; i++)
+        close_below(128); /* all that there are */
+    close_below(1024);
     f = fopen(path, "w"); /* descriptor 0 */
     if (!f)
         abort();
@@ -115,17 +125,18 @@ static void become_daemon(const char *path)
 int main(int argc, char **argv)
 {
     const char *daemon_file = NULL, *command = NULL;
-    int option, do_fork = 0, quick = 0, number;
+    int option, do_fork = 0, quick = 0, again = 0, number;
     sigset_t set;
     pid_t child = 0;
 
-    while ((option = getopt(argc, argv, "t:d:fx:sq")) != -1) {
+    while ((option = getopt(argc, argv, "t:d:cfx:sq")) != -1) {
         switch (option) {
         case 't':
             if (strata_trace_opt_parse(optarg) != 0)
                 return 1;
             break;
         case 'd': daemon_file = optarg; break;
+        case 'c': again = 1; break;
         case 'f': do_fork = 1; break;
         case 'x': command = optarg; break;
         case 's': fast = 1; break;
@@ -139,7 +150,7 @@ int main(int argc, char **argv)
     alarm(300); /* should nobody end us */
 
     if (daemon_file)
-        become_daemon(daemon_file);
+        become_daemon(daemon_file, again);
     if (do_fork)
         child = fork_quietly();
     if (do_fork && child == 0) {
