@@ -14,13 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "client/folders.h"
 
 /* Seconds that a program has to answer who it is. For other requests it may have to wait for a disk. */
 #define PATIENCE 5
 
-/* A socket that refuses may be about to be made anew: so often and so long is waited for that. */
-#define TRIES 4
+/* A socket that refuses may be about to be made anew, or be left of a dead process whose number is another's by
+ * now: so many seconds are waited for the former. Who has cut us off was there, and has PATIENCE. */
+#define REFUSED_PATIENCE 1
 #define BETWEEN_TRIES 50000000L /* ns */
 
 #define REPLY_MAX ((size_t)256 << 20)
@@ -122,19 +124,26 @@ static bool is_alive(pid_t pid)
 
 static int open_in(int folder, uid_t owner, pid_t pid, struct client **ret)
 {
+    const struct timespec pause = {.tv_nsec = BETWEEN_TRIES};
+    uint64_t began = clock_ns(CLOCK_MONOTONIC), patience = REFUSED_PATIENCE;
+    bool was_there = false;
     char name[16];
-    int r = 0;
 
     snprintf(name, sizeof name, "%ld", (long)pid);
-    for (unsigned i = 0; i < TRIES; i++) {
-        const struct timespec pause = {.tv_nsec = BETWEEN_TRIES};
+    for (;;) {
+        int r = try_open(folder, name, owner, pid, ret);
 
-        r = try_open(folder, name, owner, pid, ret);
-        if ((r != -ECONNREFUSED && r != -ECONNRESET && r != -EPIPE) || !is_alive(pid))
-            break;
+        if (r == -ECONNRESET || r == -EPIPE) {
+            was_there = true;
+            patience = PATIENCE;
+        }
+        /* Between its old socket and the new one there is none of that name. */
+        if ((r != -ECONNREFUSED && r != -ECONNRESET && r != -EPIPE &&
+             (r != -ENOENT || !was_there)) ||
+            !is_alive(pid) || clock_ns(CLOCK_MONOTONIC) - began >= patience * 1000000000)
+            return r;
         nanosleep(&pause, NULL);
     }
-    return r;
 }
 
 int client_open(const char *runtime, pid_t pid, struct client **ret, struct fault *fault)
