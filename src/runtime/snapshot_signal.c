@@ -20,8 +20,11 @@
 static struct {
     pthread_mutex_t lock; /* of folder; a leaf */
     char *folder;         /* NULL: SNAPSHOT_FOLDER */
-    pthread_mutex_t busy; /* a snapshot is being taken */
+    pthread_mutex_t busy; /* a snapshot is being taken; of taken and ended */
     atomic_bool running;
+    atomic_uint asked; /* how many the handler was called for */
+    unsigned taken;
+    bool ended;
     sem_t wake;
     int signal; /* 0: none */
 } wish = {.lock = PTHREAD_MUTEX_INITIALIZER, .busy = PTHREAD_MUTEX_INITIALIZER};
@@ -57,6 +60,16 @@ static void take_one(void)
                       r == -EEXIST ? "there is something of that name already" : strerror(-r));
 }
 
+/* With `busy` locked. False: all that were asked for are taken. */
+static bool take_next(void)
+{
+    if (wish.taken == atomic_load(&wish.asked))
+        return false;
+    wish.taken++;
+    take_one();
+    return true;
+}
+
 static void *snapshot_main(void *unused)
 {
     (void)unused;
@@ -64,7 +77,9 @@ static void *snapshot_main(void *unused)
         while (sem_wait(&wish.wake) < 0 && errno == EINTR)
             ;
         pthread_mutex_lock(&wish.busy);
-        take_one();
+        /* What this was woken for may have been taken at the end of the process meanwhile. */
+        if (!wish.ended)
+            take_next();
         pthread_mutex_unlock(&wish.busy);
     }
     return NULL;
@@ -92,8 +107,10 @@ static void on_signal(int number)
     int saved_errno = errno;
 
     (void)number;
-    if (atomic_load(&wish.running))
+    if (atomic_load(&wish.running)) {
+        atomic_fetch_add(&wish.asked, 1);
         sem_post(&wish.wake);
+    }
     errno = saved_errno;
 }
 
@@ -172,17 +189,20 @@ void snapshot_after_fork_child(void)
 
     wish.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     wish.busy = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    wish.taken = atomic_load(&wish.asked); /* what the parent was asked for is the parent's */
     if (was_running)
         (void)start_thread();
 }
 
-/* What was asked for before the end is taken before the end. */
+/* What was asked for before the end is taken before the end, also what the thread is woken for but has not
+ * begun with; and nothing is begun later, which the end would cut off. */
 static void __attribute__((destructor(102))) snapshot_end(void)
 {
     if (!atomic_load(&wish.running))
         return;
     pthread_mutex_lock(&wish.busy);
-    while (sem_trywait(&wish.wake) == 0)
-        take_one();
+    while (take_next())
+        ;
+    wish.ended = true;
     pthread_mutex_unlock(&wish.busy);
 }
