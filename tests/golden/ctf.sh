@@ -70,10 +70,11 @@ END
 awk '{ if (NR % 2) { name = $1; time = $2 } else if ($1 != name || $2 - time > 2000) exit 1 }' times ||
     fail "$(head -4 times)"
 
-# A stream that was cut: all that is whole, then where it was cut; or a loss.
+# A stream that was cut: all that is whole, then where it was cut; or a loss. In the middle may be a packet's end;
+# its sizes are multiples of 8.
 size=$(stat -c %s whole/stream-0)
 n=$("$strata" report whole | wc -l)
-for cut in 1 50 95 96 100 $((size / 2)) $((size - 1)); do
+for cut in 1 50 95 96 100 $((size / 2 | 1)) $((size - 1)); do
     rm -rf cut
     cp -r whole cut
     head -c $cut whole/stream-0 >cut/stream-0
