@@ -8,7 +8,7 @@ set -eu
 model=ring.pml
 . "$(dirname "$0")/spin.sh"
 
-seconds=6 memory=1000
+seconds=60 memory=1000
 broken 'space taken without a look whether a handler was faster' \
     's/:: head == from -> head = from + 1; at = from/:: true -> head = from + 1; at = from/' \
     -DCRASH -DALONE -DMAIN=2 -DFIRST=1 -DSECOND=0
@@ -22,6 +22,7 @@ broken 'the oldest packet is not given up before it is written over' \
 broken 'a consumer of a flight recorder does not look again' \
     's/:: oldest > position -> goto nothing/:: false -> goto nothing/' -DOVERWRITE -DMAIN=5 -DFIRST=0 -DSECOND=0
 
+seconds=6
 holds -DCRASH -DALONE -DMAIN=3 -DFIRST=1 -DSECOND=1
 holds -DCRASH -DALONE -DMAIN=2 -DFIRST=1 -DSECOND=1 -DEXTENTS=1
 holds -DMAIN=5 -DFIRST=1 -DSECOND=0

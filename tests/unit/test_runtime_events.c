@@ -249,7 +249,7 @@ static void test_log(void **state)
     read_file(path, text, sizeof(text));
     assert_int_equal(sscanf(text, "%u@%ld.%6u:%n", &pid, &seconds, &micros, &end), 3);
     assert_int_equal(pid, syscall(SYS_gettid));
-    assert_true(seconds >= now && seconds <= now + 10);
+    assert_true(seconds >= now && seconds <= time(NULL));
     assert_string_equal(text + end, "event a 42 b text\n");
 
     log_set_stamps(false);
