@@ -51,6 +51,7 @@ static void accept_it(struct vmm_monitor *monitor)
     if (peer > 0)
         monitor->pid = peer;
     monitor->state = MONITOR_NEW;
+    monitor->answers = false;
     monitor->changed = true;
     /* Before it greets: events come from then on. */
     (void)qmp_send(monitor->qmp, "qmp_capabilities", NULL, NULL);
@@ -227,6 +228,7 @@ static void take(struct vmm_monitor *monitor, const json_t *object)
         break;
     case MONITOR_ENTERS:
         monitor->state = MONITOR_IDLE;
+        monitor->answers = true;
         monitor->wants_cpus = true;
         break;
     case MONITOR_ASKS: /* what is no list of them tells nothing */

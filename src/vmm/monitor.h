@@ -21,6 +21,7 @@ struct vmm_monitor {
         MONITOR_ENTERS, /* qmp_capabilities is asked for */
         MONITOR_ASKS,   /* query-cpus-fast is asked for */
     } state;
+    bool answers;       /* has answered: so it has caught signals, and tells of its end */
     bool wants_cpus;    /* to be asked for when it is idle */
     bool wants_silence; /* simpletrace's file is to be closed then: for the caller to set */
     struct manifest_thread *threads; /* all that were seen */

@@ -27,6 +27,8 @@
 /* When all is to end, the guest has so long to send the rest; and so long is waited for what is on its way
  * when QEMU has ended. */
 #define STOP_PATIENCE (5 * SECOND)
+/* Before QEMU has caught SIGTERM that kills it: it is let come so far that it ends in order. */
+#define START_PATIENCE (10 * SECOND)
 #define END_PATIENCE (2 * SECOND)
 #define END_LONGEST (10 * SECOND)
 /* So long after the end of what was started to start it, QEMU may come. */
@@ -194,6 +196,19 @@ static void work(struct vmm_recording *recording, uint64_t *ret_sleep)
     *ret_sleep = MIN(sleep, wish);
 }
 
+/* Whether it is to be told to end now: once. */
+static bool is_to_end(const struct vmm_recording *recording, bool guests_have_ended)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    bool starts = !recording->settings.running && !recording->monitor.answers &&
+                  (recording->has_come || !recording->settings.wrapped);
+
+    if (!recording->stopping || recording->stop_by == UINT64_MAX)
+        return false;
+    return (guests_have_ended || now >= recording->stop_by) &&
+           (!starts || now >= recording->start_by);
+}
+
 int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, struct fault *fault)
 {
     bool ended = child_has_ended(&recording->child);
@@ -212,7 +227,7 @@ int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, st
     } else {
         sleep_for(recording, sleep, mask);
     }
-    if (recording->stopping && (r == 0 || clock_ns(CLOCK_MONOTONIC) >= recording->stop_by)) {
+    if (is_to_end(recording, r == 0)) {
         if (recording->settings.running)
             return 0;
         signal_qemu(recording, SIGTERM);
@@ -232,6 +247,7 @@ void vmm_recording_stop(struct vmm_recording *recording)
     }
     recording->stopping = true;
     recording->stop_by = clock_ns(CLOCK_MONOTONIC);
+    recording->start_by = recording->stop_by + START_PATIENCE;
     for (unsigned i = 0; i < recording->guests.n; i++)
         if (recording->guests.guests[i].was_running)
             recording->stop_by = clock_ns(CLOCK_MONOTONIC) + STOP_PATIENCE;

@@ -71,7 +71,8 @@ struct vmm_recording {
     const char *control; /* the name of the socket for others */
     const char *accelerator;
     struct manifest_moment began, ended;
-    uint64_t stop_by;     /* while it is stopping: when QEMU is ended whatever is missing */
+    uint64_t stop_by;     /* while it is stopping: when QEMU is ended whatever is missing … */
+    uint64_t start_by;    /* … unless it is about to start, until then */
     uint64_t come_by;     /* when QEMU is waited for no longer, where what starts it has ended */
     uint64_t simple_size; /* of trace.simple, at the end */
     uint64_t simple_next; /* when it is looked at again, unless it is full */

@@ -4,19 +4,18 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/record_qemu.sh"
-. "$here/wait_for.sh"
 # script NAME TEXT
 script() {
     printf '#!/bin/sh\n%s\n' "$2" >"$1"
     chmod +x "$1"
 }
-# seen FOLDER STATUS [OPTION...] -- COMMAND: records until there are events, and QEMU's process is known, and ends it.
+# seen FOLDER STATUS [OPTION...] -- COMMAND: records until QEMU is ready, and its process is known, and ends it.
 seen() {
     into=$1 want=$2
     shift 2
-    "$strata" record -o "$into" -e runstate_set "$@" >out 2>err &
+    "$strata" record -o "$into" -e runstate_set,$answers "$@" >out 2>err &
     recorder=$!
-    wait_for "grep -qs runstate_set $into/vmm/trace.log && grep -qs mon_iothread $into/trace.json"
+    wait_ready "$into"
     pid=$(jq '.sources[0].vmm.pid' "$into/trace.json")
     case $(readlink "/proc/$pid/exe") in
     */qemu-system-x86_64) ;;
@@ -27,7 +26,11 @@ seen() {
     wait $recorder || status=$?
     [ $status -eq "$want" ] || fail "exit status $status, not $want"
     # Whoever its parent is may be slow.
-    [ ! -e "/proc/$pid" ] || grep -q '^State:.Z' "/proc/$pid/status" || fail "QEMU runs still"
+    state=$(sed -n 's/^State:.\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null) || :
+    case $state in
+    '' | Z | X) ;;
+    *) fail "QEMU runs still" ;;
+    esac
     [ -z "$(ls run)" ] || fail "left behind: $(ls -R run)"
     "$strata" report -e runstate_set "$into" >report || fail "report"
     grep -q 'runstate_set' report || fail "report: $(cat report)"
@@ -48,8 +51,8 @@ import os, pty, sys, time
 
 pid, terminal = pty.fork()
 if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
-while not os.path.exists("session/trace.json") or "mon_iothread" not in open("session/trace.json").read():
+    os.execvp(sys.argv[2], sys.argv[2:])
+while not os.path.exists("session/vmm/trace.log") or sys.argv[1] not in open("session/vmm/trace.log").read():
     time.sleep(0.02)
 os.write(terminal, b"\x03")
 try:
@@ -59,7 +62,8 @@ except OSError:
     pass
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 END
-timeout 100 python3 terminal.py "$strata" record -o session -- setsid "$qemu" $none || fail "exit status $?"
+timeout 100 python3 terminal.py $answers "$strata" record -o session -e $answers -- setsid "$qemu" $none ||
+    fail "exit status $?"
 "$strata" info session | grep -q host-signal || fail "info: $("$strata" info session)"
 
 case='a script that says nothing'
@@ -107,9 +111,9 @@ says 'no QEMU with the options that recording needs was started by ./alone.sh'
 
 case='a script with a log of its own'
 script own.sh "exec qemu-system-x86_64 $none \"\$@\" -D own.log"
-"$strata" record -o own -e runstate_set --qemu qemu-system-x86_64 -- ./own.sh >out 2>err &
+"$strata" record -o own -e runstate_set,$answers --qemu qemu-system-x86_64 -- ./own.sh >out 2>err &
 recorder=$!
-wait_for 'grep -qs mon_iothread own/trace.json'
+wait_ready own own.log
 kill -TERM $recorder
 wait $recorder || fail "exit status $?"
 says "$work/own.log, and not recorded: ./own.sh has an option -D of its own"
