@@ -16,6 +16,8 @@
 /* A device is gone when its guest agrees, which takes a moment, or is for ever. */
 #define REMOVE_TRIES 40
 #define REMOVE_WAIT_MS 50
+/* What it leaves behind goes surely, when QEMU comes to it. */
+#define RELEASE_TRIES 200
 
 /* ---- The monitor's words ---- */
 
@@ -216,13 +218,13 @@ static int remove_chardev(struct qmp *qmp, struct fault *fault)
 {
     int r = -EREMOTE;
 
-    for (unsigned i = 0; i < REMOVE_TRIES && r == -EREMOTE; i++) {
+    for (unsigned i = 0; i < RELEASE_TRIES && r == -EREMOTE; i++) {
         struct fault why = {0};
 
         if (i > 0)
             (void)poll(NULL, 0, REMOVE_WAIT_MS);
         r = execute(qmp, "chardev-remove", json_pack("{s:s}", "id", CHARDEV), &why);
-        if (r < 0 && (r != -EREMOTE || i + 1 == REMOVE_TRIES) && !fault->error)
+        if (r < 0 && (r != -EREMOTE || i + 1 == RELEASE_TRIES) && !fault->error)
             *fault = why;
     }
     return r;

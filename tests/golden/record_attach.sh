@@ -33,7 +33,7 @@ start() {
     qemu-system-x86_64 -M pc -m 64 -display none -nodefaults "$@" \
         -qmp unix:socket,server=on,wait=off 2>errors &
     qemu=$!
-    wait_for '[ -S socket ]'
+    wait_for '"$strata" ctl $qemu info >now 2>/dev/null'
 }
 stop() {
     kill $qemu
@@ -145,7 +145,7 @@ status=0
 [ $status -eq 1 ] && grep -q 'has no rings' told || fail "$(cat told)"
 qemu-system-x86_64 -M none -display none -monitor none 2>errors &
 qemu=$!
-wait_for '[ "$(cat /proc/$qemu/comm)" != sh ]'
+wait_for 'readlink /proc/$qemu/exe | grep -q qemu-system'
 status=0
 "$strata" record --attach -o none $qemu >out 2>told || status=$?
 [ $status -eq 1 ] && grep -q 'does not listen for QMP' told || fail "$(cat told)"
