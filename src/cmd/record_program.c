@@ -28,7 +28,7 @@
 /* What is told to end, and does not, is made to. */
 #define PATIENCE (5 * SECOND)
 /* So long the program's start waits for the kernel's tracing, and its end for what that has left. */
-#define HOST_PATIENCE (3 * SECOND)
+#define HOST_PATIENCE (10 * SECOND)
 /* While the kernel is traced, nothing but time tells of what the program has emitted. */
 #define SLEEP_MAX (2 * SECOND / 1000)
 #define HOST_PROBLEMS_MAX 8u

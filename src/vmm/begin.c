@@ -18,7 +18,7 @@
 
 #define SECOND UINT64_C(1000000000)
 /* So long QEMU's start waits for the host's kernel. */
-#define HOST_PATIENCE (3 * SECOND)
+#define HOST_PATIENCE (10 * SECOND)
 
 static int take_folder(struct vmm_recording *recording, struct fault *fault)
 {
