@@ -15,15 +15,7 @@ fail() {
     echo "attach: $case: $*" >&2
     exit 1
 }
-
-wait_for() {
-    n=0
-    until eval "$1"; do
-        n=$((n + 1))
-        [ $n -lt 600 ] || fail "waited in vain for: $1"
-        sleep 0.05
-    done
-}
+. "$here/wait_for.sh"
 
 have_babeltrace=yes
 command -v babeltrace2 >/dev/null || have_babeltrace=
@@ -31,13 +23,16 @@ command -v babeltrace2 >/dev/null || have_babeltrace=
 # The program ends by itself: the collector takes the rest, and removes the rings.
 case=ends
 mkdir rings
-"$EMIT" -p 20000 -t '*,writer=none,rings=rings' 3000 2 >emitted 2>errors &
+"$EMIT" -w attached -t '*,writer=none,rings=rings' 3000 2 >emitted 2>errors &
 pid=$!
 wait_for '[ -e rings/*/ring-1 ]'
-"$strata" record --attach -o trace rings/* >told 2>told.errors ||
-    fail "$(cat told told.errors)"
+"$strata" record --attach -o trace rings/* >told 2>told.errors &
+collector=$!
+wait_for '[ -s trace/stream-1 ]'
+: >attached
 wait $pid || fail "the program: $(cat errors)"
 pid=
+wait $collector || fail "$(cat told told.errors)"
 grep -q ': 6000 events written to' told || fail "$(cat told)"
 [ ! -s told.errors ] || fail "$(cat told.errors)"
 [ -z "$(ls rings)" ] || fail "left in rings: $(ls rings)"
@@ -73,8 +68,8 @@ for sizes in '' ',ring=64k,subbuffer=8k'; do
         k=$((k + 1))
         "$strata" record --attach -o trace rings/* >told 2>&1 &
         collector=$!
-        wait_for "[ -e trace/metadata ] && ls trace/stream-* >/dev/null 2>&1 || ! kill -0 $collector"
-        kill -0 $collector 2>/dev/null || fail "collector $k: $(cat told)"
+        wait_for "[ -e trace/metadata ] && ls trace/stream-* >/dev/null 2>&1 || grep -qs '^State:.Z' /proc/$collector/status"
+        ! grep -q '^State:.Z' /proc/$collector/status || fail "collector $k: $(cat told)"
         if [ $k -eq 1 ]; then
             status=0
             "$strata" record --attach -o other rings/* >other.told 2>&1 || status=$?
@@ -86,7 +81,8 @@ for sizes in '' ',ring=64k,subbuffer=8k'; do
     done
     "$strata" record --attach -o trace rings/* >told 2>&1 &
     collector=$!
-    sleep 0.2
+    # SIGTERM is the 15th bit of those that it catches.
+    wait_for "grep -qs '^SigCgt:.*[4-7c-f]...$' /proc/$collector/status"
     kill -TERM $collector
     wait $collector || fail "SIGTERM: $(cat told)"
     grep -q 'events written to' told || fail "SIGTERM: $(cat told)"
@@ -107,12 +103,15 @@ pid=$!
 wait_for '[ -e rings/*/ring-0 ]'
 "$strata" record --attach -o trace.1 rings/* >told 2>&1 &
 collector=$!
-wait_for "[ -s trace.1/stream-0 ] || ! kill -0 $collector"
+wait_for '[ -s trace.1/stream-0 ]'
+# Before it writes more, what it has written is released.
+size=$(stat -c %s trace.1/stream-0)
+wait_for '[ "$(stat -c %s trace.1/stream-0)" -gt $size ]'
 kill -KILL $collector
 wait $collector 2>/dev/null || true
 "$strata" record --attach -o trace.2 rings/* >told 2>&1 &
 collector=$!
-wait_for "[ -s trace.2/stream-0 ] || ! kill -0 $collector"
+wait_for '[ -s trace.2/stream-0 ]'
 kill -KILL $pid
 wait $pid 2>/dev/null || true
 pid=
@@ -125,7 +124,7 @@ cat trace.1.n trace.2.n | sort -n -u -c 2>order || fail "not in order, or twice:
 
 # Who cannot be attached to.
 case=refused
-"$EMIT" -p 20000 -t '*,ctf=own,rings=rings' 2000 1 >emitted 2>errors &
+"$EMIT" -w nothing -t '*,ctf=own,rings=rings' 2000 1 >emitted 2>errors &
 pid=$!
 wait_for '[ -e rings/*/ring-0 ]'
 status=0

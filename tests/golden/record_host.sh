@@ -91,7 +91,7 @@ for signal in TERM KILL; do
     rm -rf trace
     "$strata" record -o trace --host=sched:sched_process_fork -- "$VICTIM" run counters 1 0 500 >out 2>told &
     pid=$!
-    wait_for '[ -s trace/program/stream-0 ]'
+    wait_for '[ -s trace/program/stream-0 ] && grep -qs "\"pid\": " trace/trace.json'
     agent=
     for child in $(cat /proc/$pid/task/$pid/children); do
         [ "$(cat /proc/$child/comm)" != strata-agent ] || agent=$child

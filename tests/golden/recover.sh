@@ -17,6 +17,7 @@ fail() {
     exit 1
 }
 
+. "$here/wait_for.sh"
 have_babeltrace=yes
 command -v babeltrace2 >/dev/null || have_babeltrace=
 
@@ -41,9 +42,12 @@ n=0
 recovered=0
 while [ $n -lt "$kills" ]; do
     n=$((n + 1))
-    # Moments, threads, pauses and sizes differ: overflowing rings and idle ones, packets of many sizes.
-    eval "$(awk -v seed="$n$$" 'BEGIN { srand(seed); printf "after=%.4f threads=%d pause=%d signals=%d ring=%d",
-        0.02 + rand() * 0.1, 1 + rand() * 4, (rand() < 0.5) * rand() * 3000, rand() < 0.8, rand() < 0.5 }')"
+    # Moments, threads, pauses and sizes differ: overflowing rings and idle ones, packets of many sizes. Where the
+    # program does not come to its first event, it gets more time.
+    eval "$(awk -v seed="$n$$" -v more=$((recovered == 0 ? n / 5 : 0)) 'BEGIN {
+        srand(seed)
+        printf "after=%.4f threads=%d pause=%d signals=%d ring=%d", 0.02 + rand() * 0.1 * (1 + more), 1 + rand() * 4,
+            (rand() < 0.5) * rand() * 3000, rand() < 0.8, rand() < 0.5 }')"
     sizes=
     [ "$ring" -eq 1 ] && sizes=,ring=64k,subbuffer=8k
     rm -rf trace counters
@@ -88,7 +92,9 @@ for n in 1 2 3; do
             exec "$VICTIM" run counters 2 1 500 2>errors
     ) &
     pid=$!
-    sleep 0.3
+    # No packet of 8 KB more has room.
+    wait_for '[ "$(stat -c %s trace/stream-0 2>/dev/null || echo 0)" -gt $((300 * 1024 - 8192)) ]'
+    sleep 0.1
     kill -KILL $pid
     wait $pid 2>/dev/null || true
     [ -n "$(ls rings)" ] || fail "it ended by the limit: $(cat errors)"
