@@ -135,10 +135,12 @@ def wait_for(what, condition):
         time.sleep(0.02)
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+def reserved_port():
+    """A socket whose port nobody gets as long as it is there, but who asks for that very port."""
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind(("127.0.0.1", 0))
+    return s
 
 
 # ---- Checks of our own program ----
@@ -147,9 +149,10 @@ def free_port():
 def check_transports(monitored):
     """UNIX and TCP sockets, several monitors in a program; threads and a main loop."""
     for extra in ([], ["-l"]):
-        port = free_port()
-        with Program(monitored, *extra, "-n", "us", "-t", "log=/dev/null", "-m", "unix:h,server,nowait",
-                     "-q", f"tcp::{port}", "-q", "unix:q") as program:
+        reserved = reserved_port()
+        port = reserved.getsockname()[1]
+        with reserved, Program(monitored, *extra, "-n", "us", "-t", "log=/dev/null", "-m", "unix:h,server,nowait",
+                               "-q", f"tcp::{port}", "-q", "unix:q") as program:
             hmp = Hmp("h")
             same("greeting", hmp.greeting, b"us monitor - type 'help' for more information\r\n(qemu) ")
             same("mode", oct(os.stat("h").st_mode), oct(0o140600))
@@ -262,6 +265,11 @@ def check_trace_file(monitored):
     def size(path):
         return os.stat(path).st_size if os.path.exists(path) else -1
 
+    def sleeps(program):
+        # Of its main thread, one for each value.
+        with open(f"/proc/{program.process.pid}/task/{program.process.pid}/status", encoding="ascii") as f:
+            return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", f.read(), re.M)[1])
+
     here = os.path.realpath(".")
     with Program(monitored, "-m", "unix:h") as program:
         hmp = Hmp("h")
@@ -278,7 +286,8 @@ def check_trace_file(monitored):
         wait_for("one.st grows", lambda: (hmp.ask("trace-file flush"), size("one.st") > 200)[1])
         same("off", hmp.ask("trace-file off"), nothing)
         before = size("one.st")
-        time.sleep(0.1)
+        slept = sleeps(program)
+        wait_for("it goes on counting", lambda: sleeps(program) > slept + 50)
         same("flush", hmp.ask("trace-file flush"), nothing)
         same("nothing is written", size("one.st"), before)
         same("status", hmp.ask("trace-file"), f'Trace file "{here}/one.st" off.\r\n(qemu) '.encode())
@@ -331,9 +340,13 @@ def check_buffer(monitored):
         same("empty", hmp.ask("info trace"), b"(qemu) ")
         hmp.ask("trace-event serial_write on")
         last = 0
+
+        def values_now():
+            return list(values(hmp.ask("info trace")))
+
         # Until the ring went round: each time a run of numbers without a gap up to the newest.
         while last < 6000:
-            seen = list(values(hmp.ask("info trace")))
+            seen = values_now()
             if seen:
                 same("no gap", seen, list(range(seen[0], seen[-1] + 1)))
                 if seen[-1] < last:
@@ -341,8 +354,9 @@ def check_buffer(monitored):
                 last = seen[-1]
             time.sleep(0.2)
         hmp.ask("trace-event serial_write off")
-        seen = list(values(hmp.ask("info trace")))
-        same("again", list(values(hmp.ask("info trace"))), seen)
+        # (One that saw before that it was on may yet come.)
+        wait_for("the same again", lambda: values_now() == values_now())
+        seen = values_now()
         if len(seen) < 1000 or seen[0] == 1:
             sys.exit(f"monitor.py: the ring holds {seen[0]} to {seen[-1]}")
 
