@@ -50,6 +50,7 @@ struct guest_progress {
     uint64_t stopped_ns; /* from STOP to STOPPED, or 0 */
     uint64_t unshown;    /* bytes of pages that who shows them had no time for */
     bool full;
+    bool ran;      /* it was traced on this connection, if only for a moment */
     bool said_bye; /* all came, as the agent ended by itself */
 };
 

@@ -26,9 +26,10 @@ struct child {
     struct guest_session session;
     struct guest_packet packet; /* to send */
     int channel;
-    int in, out; /* the connection; may be the same; -1: none */
-    int *pages;  /* by CPU; -1: none yet */
-    bool keeps;  /* … are there at all */
+    int in, out;  /* the connection; may be the same; -1: none */
+    bool is_deaf; /* the other end takes nothing any more; what it had sent is still to be read */
+    int *pages;   /* by CPU; -1: none yet */
+    bool keeps;   /* … are there at all */
     bool sent[LINK_CPUS_MAX];
     struct live_out live;
     unsigned measures;
@@ -54,6 +55,7 @@ static void disconnect(struct child *child)
     if (child->out >= 0 && child->out != child->in)
         close(child->out);
     child->in = child->out = -1;
+    child->is_deaf = false;
 }
 
 static void tell_progress(struct child *child, uint64_t now)
@@ -69,6 +71,7 @@ static void tell_progress(struct child *child, uint64_t now)
         .gaps = guest_session_gaps(session),
         .skipped = session->skipped + session->reader.skipped,
         .full = session->full,
+        .ran = session->ran,
         .said_bye = session->said_bye,
     };
 
@@ -287,19 +290,20 @@ static int take(struct child *child, struct fault *fault)
     return 0;
 }
 
-static int give(struct child *child)
+/* An agent that has closed its end may have sent all it had before: that its end is closed shows when that was read. */
+static void give(struct child *child)
 {
     size_t size;
     const uint8_t *p = guest_session_pending(&child->session, &size);
     ssize_t n;
 
-    if (size == 0 || child->out < 0)
-        return 0;
+    if (size == 0 || child->out < 0 || child->is_deaf)
+        return;
     n = write(child->out, p, size);
-    if (n < 0)
-        return errno == EAGAIN || errno == EINTR ? 0 : -ECONNRESET;
-    guest_session_sent(&child->session, (size_t)n);
-    return 0;
+    if (n >= 0)
+        guest_session_sent(&child->session, (size_t)n);
+    else
+        child->is_deaf = errno != EAGAIN && errno != EINTR;
 }
 
 /* What can be mended is mended. */
@@ -338,7 +342,7 @@ static int wait_and_work(struct child *child, uint64_t next, struct fault *fault
     int r = 0;
 
     (void)guest_session_pending(&child->session, &pending);
-    if (pending > 0)
+    if (pending > 0 && !child->is_deaf)
         fds[2].fd = child->out;
     if (ppoll(fds, ARRAY_SIZE(fds), &time, NULL) < 0)
         return errno == EINTR ? 0 : -errno;
@@ -347,8 +351,8 @@ static int wait_and_work(struct child *child, uint64_t next, struct fault *fault
     if (fds[0].revents)
         return listen_to(child, false, fault);
     if (fds[2].revents)
-        r = give(child);
-    if (r >= 0 && fds[1].revents)
+        give(child);
+    if (fds[1].revents)
         r = take(child, fault);
     return r;
 }
@@ -357,7 +361,7 @@ static void say_goodbye(struct child *child)
 {
     uint64_t until = clock_ns(CLOCK_MONOTONIC) + FAREWELL;
 
-    while (child->out >= 0 && clock_ns(CLOCK_MONOTONIC) < until) {
+    while (child->out >= 0 && !child->is_deaf && clock_ns(CLOCK_MONOTONIC) < until) {
         struct pollfd fd = {child->out, POLLOUT, 0};
         struct timespec time = {.tv_nsec = 10000000};
         size_t left;
@@ -366,8 +370,7 @@ static void say_goodbye(struct child *child)
         if (left == 0)
             break;
         (void)ppoll(&fd, 1, &time, NULL);
-        if (give(child) < 0)
-            break;
+        give(child);
     }
 }
 
@@ -382,7 +385,7 @@ static int work(struct child *child, struct fault *fault)
         r = guest_session_tick(&child->session, now, &next, fault);
         /* At once: a wait more would be a wait for each request. */
         if (r >= 0)
-            r = give(child);
+            give(child);
         if (r >= 0 && child->session.state != GUEST_OVER) {
             if (now >= child->progress_next)
                 tell_progress(child, now);

@@ -104,6 +104,7 @@ void guest_session_connected(struct guest_session *session, const uint8_t nonce[
                              uint64_t now)
 {
     guest_session_apart(session);
+    session->ran = false;
     memcpy(session->nonce, nonce, LINK_NONCE_SIZE);
     guest_session_wait_for(session, GUEST_HELLO, now, UINT64_MAX / 2);
     guest_session_put_hello(session, now);
@@ -142,7 +143,7 @@ static int on_started(struct guest_session *session, const struct link_frame *fr
         return -EBADMSG;
     session->has_session = true;
     session->said_bye = false;
-    session->parted = true;
+    session->ran = session->parted = true;
     memcpy(session->session, session->agent_session, sizeof session->session);
     guest_session_wait_for(session, GUEST_RUNNING, now, UINT64_MAX / 2);
     if (session->started_at == 0)

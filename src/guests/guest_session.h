@@ -93,6 +93,7 @@ struct guest_session {
     bool resumes;     /* RESUME, not SETUP, is what STARTED answers */
     bool relatable;   /* guest time can be read */
     bool said_bye;    /* the agent ended the session, and has sent all */
+    bool ran;         /* it was RUNNING on this connection */
     bool stop_wanted;
     bool full;     /* max_size is reached */
     bool ping_out; /* a ping is under way */

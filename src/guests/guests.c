@@ -256,8 +256,8 @@ static int on_progress(struct guests *guests, struct guest *guest,
     memcpy(&progress, packet->bytes, sizeof progress);
     if (progress.state == GUEST_RUNNING && !guest->was_running) {
         guests->written = false;
-        tell(guests, guest, guest->retries ? "is connected again" : "traces");
-        guest->was_running = true;
+        tell(guests, guest, guest->was_traced ? "is connected again" : "traces");
+        guest->was_running = guest->was_traced = true;
         guest->retries = 0;
     } else if (progress.state != GUEST_APART && progress.state < GUEST_RUNNING &&
                guest->was_running) {
@@ -266,6 +266,7 @@ static int on_progress(struct guests *guests, struct guest *guest,
         guest->was_running = false;
         guest->retries = MAX(guest->retries, 1u);
     }
+    guest->was_traced = guest->was_traced || progress.ran;
     guest->progress = progress;
     see_measures(guests, guest);
     return 0;
@@ -301,7 +302,7 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
     case PACKET_APART:
         tell(guests, guest,
              guest->progress.said_bye ? "its agent has ended, and sent all that it had"
-             : guest->was_running     ? "the connection is lost"
+             : guest->progress.ran    ? "the connection is lost"
                                       : "the connection is of no use");
         guest->was_running = false;
         guest->link = LINK_IS_AWAY;

@@ -62,6 +62,7 @@ struct guest {
     uint64_t retry_at; /* ns */
     unsigned retries;  /* since it was last connected */
     bool waiting_told; /* that nobody is there */
+    bool was_traced;   /* on any connection */
     bool was_running, ended;
     bool measures_seen; /* by what its child is confined */
     int error;          /* of its end; 0: as it should */

@@ -10,9 +10,14 @@ trap 'kill $(cat "$dir"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] |
 strata=$STRATA_BIN/strata
 cd "$dir"
 
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
 . "$here/collect_agent.sh"
 
-# run NAME UNTIL [OPTION...]: collects until UNTIL is told ("": until it ends by itself); its output and
+# run NAME UNTIL [OPTION...]: collects until UNTIL, a condition, is true ("": until it ends by itself); its output and
 # exit status are left in the folder.
 run() {
     name=$1
@@ -23,27 +28,24 @@ run() {
         status=0
         "$strata" collect -o out -e 'toy:*' --port=v=socket "$@" >said 2>told &
         pid=$!
-        for _ in $(seq 600); do
-            [ -n "$until" ] || break
-            ! grep -q "$until" told || break
-            kill -0 $pid 2>/dev/null || break
-            sleep 0.1
-        done
+        [ -z "$until" ] || wait_for "{ $until; } || ! kill -0 $pid 2>/dev/null"
         [ -z "$until" ] || kill -TERM $pid 2>/dev/null || :
         wait $pid || status=$?
         echo $status >status
     )
 }
 
+# tells TEXT: the condition that this was told.
+tells() {
+    echo "grep -qs '$1' told"
+}
+# … and the clock is related, which takes an answer that is not too late.
+related='[ -s out/guest-v/clock-pairs ]'
+
 # beats NAME PART CPU: the numbers that the events of a CPU count.
 beats() {
     "$strata" report "$1/out" --source="$2" --cpu="$3" -e beat 2>/dev/null |
         sed -n 's/.*beat: count=//p'
-}
-
-fail() {
-    echo "$*" >&2
-    exit 1
 }
 
 # ends NAME STATUS [TEXT]: how it ended, and what was told.
@@ -57,36 +59,36 @@ printf 'a key of enough bytes\n' >key
 printf 'another key of enough bytes\n' >other-key
 chmod 600 key other-key
 
-plain='good flip colourful no-clock left-over overrun many-cpus'
+plain='good flip colourful left-over overrun many-cpus'
 again='reconnect reboot new-agent forgets'
 bad='refuses endless-meta endless-files path-up path-absolute path-other path-dots path-pages path-empty
     path-long two-files garbage wrong-length wrong-cpu wrong-type data-in-zstd'
-for name in $plain $again $bad silent-setup flood torn; do
+for name in $plain $again $bad no-clock silent-setup flood torn deaf; do
     start $name $name
 done
 start keyed good ../key
 start no-key good ../key
 start wrong-key good ../key
 for name in $plain; do
-    run $name 'v: traces' &
+    run $name "$(tells 'v: traces') && $related" &
 done
+run no-clock "$(tells 'v: traces')" &
 for name in $again; do
-    run $name 'v: is connected again' &
+    run $name "$(tells 'v: is connected again') && $related" &
 done
 for name in $bad; do
     run $name '' &
 done
-run silent-setup '' -t 1 &
+run silent-setup '[ -e set-up ]' &
+mkdir nobody
+run nobody '' -t 1 &
 start second good
 start third overrun
 (
     cd second
     "$strata" collect -o out -e 'toy:*' --port=v=socket --port=w=../third/socket >said 2>told &
     pid=$!
-    for _ in $(seq 600); do
-        [ "$(grep -c ': traces' told 2>/dev/null)" != 2 ] || break
-        sleep 0.1
-    done
+    wait_for "[ \"\$(grep -c ': traces' told 2>/dev/null)\" = 2 ] && $related && [ -s out/guest-w/clock-pairs ]"
     kill -TERM $pid
     status=0
     wait $pid || status=$?
@@ -98,16 +100,14 @@ start killed good
     cd killed
     "$strata" collect -o out -e 'toy:*' --port=v=socket >said 2>told &
     pid=$!
-    for _ in $(seq 600); do
-        ! [ -s out/guest-v/clock-pairs ] || ! grep -q 'v: traces' told || break
-        sleep 0.1
-    done
+    wait_for "[ -s out/guest-v/cpu0.raw ] && grep -qs clock-pairs out/trace.json"
     kill -KILL $pid
     wait $pid || :
 ) &
-run torn 'v: what it sends was damaged' &
+run torn "$(tells 'v: what it sends was damaged')" &
+run deaf "$(tells 'v: its agent has ended, and sent all that it had')" &
 run flood '' --max-size=20M &
-run keyed 'v: traces' --key=../key &
+run keyed "$(tells 'v: traces')" --key=../key &
 run no-key '' &
 run wrong-key '' --key=../other-key &
 wait
@@ -122,10 +122,7 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups "$strata" --vers
         cd ordinary
         setpriv --reuid=65534 --clear-groups "$strata" collect -o out -e 'toy:*' --port=v=socket >said 2>told &
         pid=$!
-        for _ in $(seq 600); do
-            ! grep -q 'v: traces' told || break
-            sleep 0.1
-        done
+        wait_for "$(tells 'v: traces')"
         # It is nobody's to read or write any more but its parent's.
         child=$(tr -d " " </proc/$pid/task/$pid/children)
         [ "$(sed -n 's/^Seccomp:[^0-9]*//p' /proc/"$child"/status)" = 2 ] || fail 'no seccomp'
@@ -205,6 +202,10 @@ for name in flip reconnect; do
     beats $name v 0 | cmp - expected
     "$strata" report $name/out 2>/dev/null | grep -qi 'lost' || fail "$name: the loss is not shown"
 done
+# An agent that ends takes no pings any more; what it sends until it has ended is taken all the same.
+ends deaf 0
+beats deaf v 0 >got
+seq 0 299 | cmp - got
 # A kernel that has booted anew has a part of its own; an agent that is another goes on in the old one.
 ends reboot 0 'booted anew'
 seq 0 299 >expected
@@ -220,6 +221,7 @@ done
 # What is not to be believed.
 ends refuses 1 'the agent: no event is called so; look into events/'
 ends silent-setup 1 'was stopped before its agent traced'
+ends nobody 1 'no agent has answered'
 ends torn 1 'its connection was lost, and what it had left is missing'
 ends endless-meta 1 'it sends files of more than'
 ends endless-files 1 'it sends more than 65536 files'
@@ -250,18 +252,14 @@ ends wrong-key 1 'the key is another one'
 mkdir old
 "$strata" collect -o old/out --old=v=old --cpus=2 --tracefs=good/out/guest-v >old/said 2>old/told &
 pid=$!
-for _ in $(seq 200); do
-    [ ! -p old/agent-ctl-path.in ] || break
-    sleep 0.05
-done
+wait_for '[ -p old/agent-ctl-path.in ]'
 python3 "$here/collect_agent.py" old old >old/agent.out 2>&1 &
-echo $! >old/pid
-for _ in $(seq 200); do
-    [ "$(cat old/out/guest-v/cpu1.raw 2>/dev/null | wc -c)" -ne 20480 ] || break
-    sleep 0.05
-done
-kill -TERM $pid
+agent=$!
+echo $agent >old/pid
+wait_for '[ "$(cat old/out/guest-v/cpu1.raw 2>/dev/null | wc -c)" -eq 20480 ]'
+stop_old old $pid
 wait $pid || fail "old: $(cat old/told)"
+wait $agent || fail "old: $(cat old/agent.out)"
 beats old v 0 >0
 seq 0 499 | cmp - 0
 beats old v 1 >1

@@ -78,8 +78,10 @@ class Agent:
         self.session = b"session-" + b"%8d" % os.getpid()
         self.boot_id = "boot-1"
         self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(path)
+        # Who sees it can connect.
+        self.listener.bind(path + ".new")
         self.listener.listen()
+        os.rename(path + ".new", path)
         self.beats = [0, 0]
         self.pages = [0, 0]
         self.connections = 0
@@ -87,6 +89,11 @@ class Agent:
     def send(self, kind, body=b"", flags=0, unpacked=None, sum_of_body=None):
         self.stream.sendall(frame(kind, body, self.number, flags, unpacked, sum_of_body))
         self.number += 1
+
+    def send_for_ever(self, frames):
+        """As fast as whoever takes them: what is tried is a limit of theirs, not our speed."""
+        while True:
+            self.stream.sendall(frames)
 
     def receive(self, wait=None):
         """The next frame, or None when WAIT seconds have passed; EOFError at the end."""
@@ -150,13 +157,12 @@ class Agent:
                       text("look into events/"))
             return
         if b == "silent-setup":
-            time.sleep(100)
+            open("set-up", "w").close()
+            time.sleep(1000)
         if b == "endless-meta":
-            while True:
-                self.send(META, struct.pack("<H", 1) + text("kallsyms") + b"\0" + b"x" * 65536)
+            self.send_for_ever(frame(META, struct.pack("<H", 1) + text("kallsyms") + b"\0" + b"x" * 65536))
         if b == "endless-files":
-            while True:
-                self.send(META, struct.pack("<H", 1) + text("trace_clock") + b"\1")
+            self.send_for_ever(frame(META, struct.pack("<H", 1) + text("trace_clock") + b"\1") * 1000)
         for path in {
                 "path-up": ["../../evil"], "path-absolute": ["/tmp/evil"],
                 "path-other": ["events/x/y/enable"], "path-dots": ["events/../../evil/format"],
@@ -187,9 +193,18 @@ class Agent:
         if b == "garbage":
             self.stream.sendall(os.urandom(1 << 20))
         self.send(STARTED, struct.pack("<Q", guest_time()))
+        if b == "deaf":
+            # From here on a ping, of which one is due all the time, cannot be sent to it.
+            self.stream.shutdown(socket.SHUT_RD)
         for _ in range(3):
             self.data(0)
             self.data(1, 2)
+            if b == "deaf":
+                time.sleep(0.2)
+        if b == "deaf":
+            self.status()
+            self.send(BYE)
+            sys.exit(0)
         if b == "wrong-length":
             self.send(DATA, struct.pack("<IIQ", 0, 1, 3) + b"x" * 100)
         if b == "wrong-cpu":
@@ -300,9 +315,14 @@ def old(folder):
         pages = b"".join(page(cpu * 1000 + i * PER_PAGE) for i in range(5))
         for at in range(0, len(pages), 999):
             port.write(pages[at:at + 999])
+    # The rest, of which the host gets to know when it has said stop: that protocol tells no end, so that whoever is
+    # slow loses it. Here the host is stopped meanwhile.
+    while not os.path.exists(folder + "/rest"):
+        time.sleep(0.01)
+    ports[1].write(page(1000 + 5 * PER_PAGE, 7))
+    open(folder + "/written", "w").close()
     if control.read(2) != b"0\n":
         sys.exit("it was not stopped")
-    ports[1].write(page(1000 + 5 * PER_PAGE, 7))
 
 
 def main():

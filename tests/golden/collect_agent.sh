@@ -1,5 +1,7 @@
-# Sourced, from the folder $here, into a test in a folder of its own.
+# Sourced, from the folder $here, into a test in a folder of its own that has a fail(); brings wait_for().
 # shellcheck shell=sh
+
+. "$here/wait_for.sh"
 
 # start NAME BEHAVIOUR [KEY]: the agent, in a folder of its own.
 start() {
@@ -9,8 +11,16 @@ start() {
         python3 "$here/collect_agent.py" socket "$2" ${3:+"$3"} >agent.out 2>&1 &
         echo $! >pid
     )
-    for _ in $(seq 200); do
-        [ ! -S "$1/socket" ] || break
-        sleep 0.05
-    done
+    wait_for "[ -S $1/socket ] || ! kill -0 \$(cat $1/pid)"
+    [ -S "$1/socket" ] || fail "$1: the agent does not run: $(cat "$1/agent.out")"
+}
+
+# stop_old FOLDER PID: ends the collector of the old agent in FOLDER, while the agent has something left to send.
+stop_old() {
+    kill -STOP "$2"
+    wait_for "grep -q '^State:.*T' /proc/$2/status"
+    : >"$1/rest"
+    wait_for "[ -e $1/written ]"
+    kill -TERM "$2"
+    kill -CONT "$2"
 }

@@ -16,17 +16,12 @@ fail() {
 
 . "$here/collect_agent.sh"
 
-# wait_for FILE TEXT [PID]: until the file has it, or the process has ended.
-wait_for() {
-    for _ in $(seq 600); do
-        ! grep -q -- "$2" "$1" 2>/dev/null || return 0
-        [ $# -lt 3 ] || kill -0 "$3" 2>/dev/null || return 0
-        sleep 0.05
-    done
-    fail "$1 does not tell '$2' but: $(cat "$1")"
+# tells NAME TEXT: the condition that this was told.
+tells() {
+    echo "grep -qs '$2' $1/told"
 }
 
-# live NAME UNTIL [OPTION...]: collects, shows, and is stopped when UNTIL is told, or ends by itself ("").
+# live NAME UNTIL [OPTION...]: collects, shows, and is stopped when UNTIL, a condition, is true, or ends by itself ("").
 live() {
     name=$1
     until=$2
@@ -34,7 +29,7 @@ live() {
     status=0
     "$strata" collect --live -e 'toy:*' --port=v="$name/socket" "$@" >"$name/shown" 2>"$name/told" &
     pid=$!
-    [ -z "$until" ] || wait_for "$name/told" "$until" $pid
+    [ -z "$until" ] || wait_for "{ $until; } || ! kill -0 $pid 2>/dev/null"
     [ -z "$until" ] || kill -INT $pid 2>/dev/null || :
     wait $pid || status=$?
     echo $status >"$name/status"
@@ -49,7 +44,7 @@ ends() {
 # With a folder: the same lines. The names of tasks come at the end here, when most has been shown; and on a busy
 # machine a page may come later than others are waited for.
 start good good
-live good 'v: traces' -o good/out
+live good "$(tells good 'v: traces')" -o good/out
 ends good 0 'v: 41.0 kB of 2 CPUs, 907 events written to good/out/guest-v'
 "$strata" report good/out 2>err | sed 's/ *[a-z0-9]*-*42 / 42 /' | sort >expected
 sed 's/ *[a-z0-9]*-*42 / 42 /' good/shown | sort | cmp - expected
@@ -58,7 +53,7 @@ sed 's/ *[a-z0-9]*-*42 / 42 /' good/shown | sort | cmp - expected
 # Without one: nothing is written anywhere.
 for format in json csv; do
     start plain-$format good
-    live plain-$format 'v: traces' --format=$format
+    live plain-$format "$(tells plain-$format 'v: traces')" --format=$format
     ends plain-$format 0 'v: 41.0 kB of 2 CPUs, 907 events'
     ! grep -q written plain-$format/told || fail "$(cat plain-$format/told)"
     ls plain-$format >files
@@ -69,12 +64,12 @@ grep -c '"event":"beat","fields":{"count":' plain-json/shown | grep -qx 907
 
 # A loss has a line where it is; what follows on another connection, after another boot, is shown, too.
 start reconnect reconnect
-live reconnect 'v: is connected again'
+live reconnect "$(tells reconnect 'v: is connected again')"
 ends reconnect 0 '1 pages were lost on the way'
 sed -n '/\[000\]/{ s/.*beat: count=//p; s/.*LOST.*/LOST/p; }' reconnect/shown | sed -n '300,302p' | tr '\n' ' ' >got
 [ "$(cat got)" = '299 LOST 400 ' ] || fail "reconnect: $(cat got)"
 start reboot reboot
-live reboot 'v: is connected again'
+live reboot "$(tells reboot 'v: is connected again')"
 ends reboot 0 'booted anew'
 sed -n 's/.*beat: count=//p' reboot/shown >got
 [ "$(sort -nu <got | wc -l)" -ge 600 ]
@@ -84,10 +79,7 @@ start one good
 start two good
 "$strata" collect --live -e 'toy:*' --port=v=one/socket --port=w=two/socket >shown 2>told &
 pid=$!
-for _ in $(seq 600); do
-    [ "$(grep -c ': traces' told 2>/dev/null)" != 2 ] || break
-    sleep 0.05
-done
+wait_for '[ "$(grep -c ": traces" told 2>/dev/null)" = 2 ]'
 kill -INT $pid
 wait $pid || fail "$(cat told)"
 grep -q '^#1 is w' told
@@ -119,14 +111,12 @@ reader=$!
 status=0
 "$strata" collect --live -o much/out -e 'toy:*' --port=v=much/socket >much/fifo 2>much/told &
 pid=$!
-for _ in $(seq 1200); do
-    size=$(du -sm much/out 2>/dev/null | cut -f 1)
-    [ "${size:-0}" -lt 55 ] || break
-    kill -0 $pid 2>/dev/null || break
-    sleep 0.05
+for size in 10 20 30 40 50 55; do
+    wait_for "[ \"\$(du -sm much/out 2>/dev/null | cut -f 1)0\" -ge ${size}0 ] || ! kill -0 $pid"
 done
-kill -TERM $pid
 :>much/read-on
+wait_for '[ -s much/shown ]'
+kill -TERM $pid
 wait $pid || status=$?
 wait $reader
 [ $status -eq 0 ] || fail "much: $status: $(cat much/told)"
@@ -136,26 +126,25 @@ grep -q LOST much/shown || fail 'the loss is not shown'
 
 # No control characters reach the terminal, whatever a guest sends; what it sends of no use is told once.
 start colourful colourful
-live colourful 'v: traces'
+live colourful "$(tells colourful 'v: traces')"
 ends colourful 0
 ! LC_ALL=C grep -q "$(printf '\033')" colourful/shown || fail 'it colours the terminal'
 start silent silent-setup
-live silent '' -t 1
+live silent '[ -e silent/set-up ]'
 ends silent 1 'was stopped before its agent traced'
 
 # By the old protocol, with what decodes the pages from elsewhere.
 mkdir old
 "$strata" collect --live --old=v=old --cpus=2 --tracefs=good/out/guest-v >old/shown 2>old/told &
 pid=$!
-for _ in $(seq 200); do
-    [ ! -p old/agent-ctl-path.in ] || break
-    sleep 0.05
-done
+wait_for '[ -p old/agent-ctl-path.in ]'
 python3 "$here/collect_agent.py" old old >old/agent.out 2>&1 &
-echo $! >old/pid
-wait_for old/shown 'count=1499'
-kill -TERM $pid
+agent=$!
+echo $agent >old/pid
+wait_for "grep -q 'count=1499' old/shown"
+stop_old old $pid
 wait $pid || fail "old: $(cat old/told)"
+wait $agent || fail "old: $(cat old/agent.out)"
 sed -n 's/.*beat: count=//p' old/shown | sort -n >got
 (seq 0 499; seq 1000 1506) | cmp - got
 
