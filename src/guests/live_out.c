@@ -199,21 +199,29 @@ void live_out_part(struct live_out *out)
     live_out_put(out, LIVE_PART, NULL, 0);
 }
 
-void live_out_drain(struct live_out *out, unsigned ms)
+/* False: nothing could be sent for MS. */
+static bool send_all(struct live_out *out, unsigned ms)
 {
     while (live_out_waits(out)) {
         struct pollfd fd = {out->fd, POLLOUT, 0};
         struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
 
         if (ppoll(&fd, 1, &time, NULL) <= 0)
-            break;
+            return false;
         live_out_pump(out);
     }
-    drop_all(out);
-    for (uint32_t cpu = 0; out->fd >= 0 && cpu < LINK_CPUS_MAX; cpu++) {
-        struct live_head head = {LIVE_PAGES, cpu, out->offsets[cpu]};
+    return true;
+}
 
-        if (out->gaps[cpu] && try_send(out, &head, NULL, 0) <= 0)
-            break;
-    }
+void live_out_drain(struct live_out *out, unsigned ms)
+{
+    bool takes = send_all(out, ms);
+
+    drop_all(out);
+    for (uint32_t cpu = 0; out->fd >= 0 && cpu < LINK_CPUS_MAX; cpu++)
+        if (out->gaps[cpu])
+            put(out, &(struct live_head){LIVE_PAGES, cpu, out->offsets[cpu]}, NULL, 0);
+    /* The last that was sent may just have filled the socket. */
+    (void)send_all(out, takes ? ms : 0);
+    drop_all(out);
 }

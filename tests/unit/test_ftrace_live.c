@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A kernel's trace while it is made: format/ftrace_live.h, and guests/live_out.h, which brings it there. */
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -292,6 +294,45 @@ static void who_sends_does_not_wait(void **state)
     live_out_done(&out);
 }
 
+static void the_end_tells_of_a_gap_through_a_full_socket(void **state)
+{
+    static uint8_t bytes[LIVE_BYTES_MAX];
+    struct live_out out;
+    struct live_head head;
+    uint64_t sent = 0;
+    int ends[2], status;
+    pid_t reader;
+
+    (void)state;
+    assert_int_equal(live_pair(ends), 0);
+    assert_int_equal(live_out_init(&out, ends[0]), 0);
+    for (; out.unshown == 0; sent += sizeof bytes)
+        live_out_pages(&out, 3, bytes, sizeof bytes);
+    /* For each that is taken one more has room: in the end nothing waits, and the socket is full. */
+    while (live_out_waits(&out)) {
+        assert_int_equal(receive(ends[1], &head), sizeof bytes);
+        live_out_pump(&out);
+    }
+    reader = fork();
+    assert_true(reader >= 0);
+    if (reader == 0) {
+        struct pollfd fd = {ends[1], POLLIN, 0};
+        unsigned n;
+
+        close(ends[0]);
+        do {
+            (void)poll(&fd, 1, -1);
+            n = receive(ends[1], &head);
+        } while (n != UINT32_MAX && n > 0);
+        _exit(n == 0 && head.kind == LIVE_PAGES && head.cpu == 3 && head.offset == sent ? 0 : 1);
+    }
+    close(ends[1]);
+    live_out_drain(&out, 60000);
+    live_out_done(&out);
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -304,6 +345,7 @@ int main(void)
         TEST(names_of_tasks_are_learned),
         TEST(what_cannot_be_read_is_refused),
         cmocka_unit_test(who_sends_does_not_wait),
+        cmocka_unit_test(the_end_tells_of_a_gap_through_a_full_socket),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
