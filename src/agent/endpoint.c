@@ -219,10 +219,11 @@ void endpoint_done(struct endpoint *endpoint)
     endpoint->given_fd = -1;
     if (endpoint->listen_fd < 0)
         return;
-    close(endpoint->listen_fd);
-    endpoint->listen_fd = -1;
+    /* First, while nobody takes it for a dead one's: the next agent may be making its own. */
     if (endpoint->address.ss_family == AF_UNIX)
         unlink(un->sun_path);
+    close(endpoint->listen_fd);
+    endpoint->listen_fd = -1;
 }
 
 /* A host that is gone without a word is noticed, by TCP's own means. */
