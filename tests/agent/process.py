@@ -1,11 +1,13 @@
 """Agents as processes: none outlives its test."""
+import os
 import re
+import select
 import signal
 import subprocess
 import sys
 import time
 
-from tracefs import check
+from tracefs import check, wait_for
 
 started = []
 
@@ -21,7 +23,7 @@ class Process:
         began = time.monotonic()
         self.process.send_signal(number)
         try:
-            self.process.wait(20)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             check(False, f"signal {number} did not end the agent")
@@ -30,6 +32,14 @@ class Process:
         self.process.stderr.close()
         check(self.process.returncode == status, f"the agent ended with {self.process.returncode}: {self.said}")
         return took
+
+    def says(self, words):
+        """Waits for WORDS."""
+        def heard():
+            if words not in self.said and select.select([self.process.stderr], [], [], 0)[0]:
+                self.said += os.read(self.process.stderr.fileno(), 65536)
+            return words in self.said
+        wait_for(heard, f"the agent to say {words}")
 
     def memory(self):
         with open(f"/proc/{self.process.pid}/status") as f:

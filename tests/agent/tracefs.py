@@ -93,6 +93,10 @@ class Instance:
     def overrun(self, cpu):
         return int(re.search(r"^overrun: (\d+)", self.read(f"per_cpu/cpu{cpu}/stats"), re.MULTILINE)[1])
 
+    def was_read(self, cpu):
+        """How many events were read from the ring of CPU."""
+        return int(re.search(r"^read events: (\d+)", self.read(f"per_cpu/cpu{cpu}/stats"), re.MULTILINE)[1])
+
     def settings(self):
         """What an agent must leave as it found it."""
         names = ["tracing_on", "buffer_size_kb", "trace_clock", "buffer_percent", "set_event", "trace_options"]

@@ -22,15 +22,31 @@ def fail(what):
     sys.exit(f"collect_real: {what}")
 
 
+def wait_until(condition, what):
+    end = time.monotonic() + 60
+    while not condition():
+        if time.monotonic() > end:
+            fail(what() if callable(what) else what)
+        time.sleep(0.05)
+
+
 def start_agent(path, *options):
     process = subprocess.Popen([AGENT, "--listen", "unix:" + path, *options])
     processes.append(process)
     agents.append(process)
-    for _ in range(200):
-        if os.path.exists(path):
-            return process
-        time.sleep(0.05)
-    fail("the agent does not listen")
+
+    def listens():
+        if process.poll() is not None:
+            fail(f"the agent has ended with {process.returncode}")
+        with socket.socket(socket.AF_UNIX) as look:
+            try:
+                look.connect(path)
+                return True
+            except (FileNotFoundError, ConnectionRefusedError):
+                return False
+
+    wait_until(listens, "the agent does not listen")
+    return process
 
 
 class Collect:
@@ -49,13 +65,16 @@ class Collect:
             return f.read()
 
     def wait_for(self, what, times=1):
-        for _ in range(600):
+        def told():
+            # In this order: what it tells at its end counts.
+            ended = self.process.poll() is not None
             if self.text().count(what) >= times:
-                return
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.05)
-        fail(f"'{what}' was not told, but: {self.text()}")
+                return True
+            if ended:
+                fail(f"it has ended, and '{what}' was not told, but: {self.text()}")
+            return False
+
+        wait_until(told, lambda: f"'{what}' was not told, but: {self.text()}")
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -142,11 +161,8 @@ def test_plain(path, name, *options):
             fail(f"{name}: the boot id is another one")
     if not source["complete"]:
         fail(f"{name}: it is not complete")
-    for _ in range(200):
-        if not instances():
-            return collect
-        time.sleep(0.05)
-    fail(f"{name}: the agent has left {instances()}")
+    wait_until(lambda: not instances(), lambda: f"{name}: the agent has left {instances()}")
+    return collect
 
 
 def test_tcp():
@@ -155,9 +171,11 @@ def test_tcp():
         f.write("a key that both of them know\n")
     with open("wrong", "w", opener=lambda name, flags: os.open(name, flags, 0o600)) as f:
         f.write("a key that nobody else knows\n")
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    # Nobody else is given that port while it is bound, and the agent may still listen there.
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    port = reserved.getsockname()[1]
     agent = subprocess.Popen([AGENT, "--listen", f"tcp:127.0.0.1:{port}", "--key=key"])
     processes.append(agent)
     done = subprocess.run([STRATA, "collect", "-o", "wrong-key", "-e", "sched:sched_process_exit",
@@ -176,7 +194,8 @@ def test_tcp():
     if right.wait(60) != 0:
         fail("with the right key it did not end well")
     agent.terminate()
-    agent.wait(10)
+    agent.wait(60)
+    reserved.close()
 
 
 def test_clock_of_the_host(path):
@@ -229,12 +248,7 @@ def test_live(path):
     if process.stderr.readline() != "g: traces\n":
         fail("it does not trace")
     times = mark(0, 200)
-    for _ in range(600):
-        if "mark=199" in open("shown").read():
-            break
-        time.sleep(0.05)
-    else:
-        fail("what was traced is not shown before it ends")
+    wait_until(lambda: "mark=199" in open("shown").read(), "what was traced is not shown before it ends")
     process.terminate()
     if process.wait(60) != 0:
         fail(f"--live ended with {process.returncode}: {process.stderr.read()}")
@@ -298,14 +312,14 @@ def main():
             test_killed_host(path)
             agent = test_killed_agent(path, agent)
             agent.terminate()
-            if agent.wait(10) != 0:
+            if agent.wait(60) != 0:
                 fail("the agent did not end well")
         finally:
             for process in processes:
                 if process.poll() is None:
                     process.terminate()
                     try:
-                        process.wait(10)
+                        process.wait(60)
                     except subprocess.TimeoutExpired:
                         process.kill()
 
