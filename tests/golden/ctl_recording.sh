@@ -57,7 +57,8 @@ command -v qemu-system-x86_64 >/dev/null || {
 case=qemu
 qemu-system-x86_64 -S -display none -machine none -D log -qmp unix:socket,server=on,wait=off 2>errors &
 qemu=$!
-wait_for '[ -S socket ]'
+# The socket is there a moment before it listens.
+wait_for '"$strata" ctl ./socket list qmp_enter_query_version >/dev/null 2>&1'
 "$strata" ctl $qemu list qmp_enter_query_version >one || fail "by its process"
 [ "$(cat one)" = 'off         qmp_enter_query_version' ] || fail "$(cat one)"
 "$strata" ctl ./socket list qmp_enter_query_version >one || fail "by its socket"

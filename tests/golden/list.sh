@@ -96,7 +96,8 @@ free=$!
 $none 2>/dev/null &
 closed=$!
 pids="$pids $recorder $free $closed"
-wait_for '[ -S free.socket ] && grep -qs mon_iothread vm/trace.json'
+# A socket is there a moment before somebody listens.
+wait_for '"$strata" ctl ./free.socket list qmp_enter_query_version >/dev/null 2>&1 && grep -qs mon_iothread vm/trace.json'
 wait_for 'readlink /proc/$closed/exe | grep -q qemu'
 qemu=$(jq '.sources[0].vmm.pid' vm/trace.json)
 lists " *$recorder  $date  $work/vm  QEMU [0-9.]+[^ ]* \(process $qemu\)"
