@@ -12,6 +12,7 @@ if [ "${1:-}" != --inside ] && [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/nu
         mount --bind "$dev" /dev && rm -f /dev/log && exec "$0" --inside' "$0"
 fi
 . "${0%/*}/common.sh"
+. "$here/../golden/wait_for.sh"
 need python3 python3
 
 generate syslog
@@ -22,7 +23,7 @@ cat >"$dir/listen.py" <<'E2'
 import socket, sys
 
 with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
-    listener.settimeout(30)
+    listener.settimeout(100)
     listener.bind(sys.argv[1])
     print("ready", flush=True)
     data = b""
@@ -36,10 +37,7 @@ run() {
     rm -f "$dir/messages" # what is there tells that the listener is ready
     python3 "$dir/listen.py" "$1" "$3" >"$dir/messages" &
     listener=$!
-    for _ in $(seq 100); do
-        [ ! -s "$dir/messages" ] || break
-        sleep 0.1
-    done
+    wait_for '[ -s "$dir/messages" ]'
     STRATA_TRACE=$2 "$dir/program" >"$dir/stdout" 2>"$dir/stderr" || fail "the program fails"
     [ ! -s "$dir/stderr" ] || { cat "$dir/stderr" >&2 && fail "it complains"; }
     wait $listener || fail "not all messages arrive: $(cat "$dir/messages")"

@@ -34,28 +34,32 @@ if command -v g++ >/dev/null; then
 fi
 
 LTTNG_HOME=$dir/home
-LTTNG_UST_REGISTER_TIMEOUT=10000
+LTTNG_UST_REGISTER_TIMEOUT=60000
 export LTTNG_HOME LTTNG_UST_REGISTER_TIMEOUT
 mkdir "$LTTNG_HOME"
 [ "$("$dir/program")" = "nothing 0 texts 0 never 0" ] || fail "nobody traces, but it says so"
 
-lttng-sessiond --no-kernel >"$dir/sessiond.log" 2>&1 &
+ready=
+trap 'ready=1' USR1 # what the daemon sends when commands and programs can come
+lttng-sessiond --no-kernel --sig-parent >"$dir/sessiond.log" 2>&1 &
 sessiond=$!
 trap 'kill $sessiond 2>/dev/null; wait $sessiond; rm -rf "$dir"' EXIT
 
-# lttng WORD...: waits for the daemon the first time.
+# lttng WORD...
 ask() {
     lttng -n "$@" >"$dir/lttng.log" 2>&1 || {
         cat "$dir/lttng.log" "$dir/sessiond.log" >&2
         fail "lttng $*"
     }
 }
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    lttng -n list >/dev/null 2>&1 && break
+n=0
+until [ "$ready" ]; do
     kill -0 $sessiond 2>/dev/null || {
         cat "$dir/sessiond.log" >&2
         skip "LTTng's session daemon does not run here"
     }
+    n=$((n + 1))
+    [ $n -lt 300 ] || fail "LTTng's session daemon does not become ready: $(cat "$dir/sessiond.log")"
     sleep 0.2
 done
 

@@ -15,6 +15,7 @@ fail() {
     echo "trace_filter: $case: $*" >&2
     exit 1
 }
+. "$here/wait_for.sh"
 
 # expect GOT: is what standard input says.
 expect() {
@@ -211,6 +212,7 @@ cat >listen.py <<'END'
 import socket
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 s.bind("socket")
+s.settimeout(100)
 open("ready", "w").close()
 while True:
     text = s.recv(8192).decode()
@@ -220,14 +222,9 @@ while True:
 END
 python3 listen.py >messages &
 listener=$!
-n=0
-until [ -e ready ]; do
-    n=$((n + 1))
-    [ $n -lt 200 ] || fail "no listener"
-    sleep 0.05
-done
+wait_for '[ -e ready ]'
 ./program "$condition,syslog=socket" 'disk_open: name == "disk1*"' 2>log
-wait $listener
+wait $listener || fail "not all messages arrive: $(cat messages)"
 { cat one && echo 'disk_open disk1,x rw 0 opaque 0x1000 c -1'; } | expect messages
 
 case=random

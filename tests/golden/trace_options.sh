@@ -4,6 +4,7 @@
 # where this may, the kernel's tracefs. $EMIT: tests/runtime/emit.c.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 instance=
 listener=
@@ -20,6 +21,7 @@ fail() {
     echo "trace_options: $*" >&2
     exit 1
 }
+. "$here/wait_for.sh"
 
 # expect WANT GOT: the same lines.
 expect() {
@@ -113,20 +115,16 @@ cat >listen.py <<'END'
 import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 s.bind("socket")
+s.settimeout(100)
 open("ready", "w").close()
 for i in range(int(sys.argv[1])):
     print(s.recv(8192).decode(), flush=True)
 END
 python3 listen.py 6 >messages &
 listener=$!
-n=0
-until [ -e ready ]; do
-    n=$((n + 1))
-    [ $n -lt 200 ] || fail "$case: no listener"
-    sleep 0.05
-done
+wait_for '[ -e ready ]'
 "$EMIT" -t '*,syslog=socket' 6 1 >emitted 2>errors
-wait $listener
+wait $listener || fail "$case: not all messages arrive: $(cat messages)"
 listener=
 [ "$(grep -cE '^<30>[A-Z][a-z]{2} [ 0-9]{2} [0-9:]{8} emit\[[0-9]+\]: emit_[a-z]+ ' messages)" -eq 6 ] ||
     fail "$case: $(cat messages)"
