@@ -51,7 +51,6 @@ static void begin(struct own *own)
     own->is_closed = false;
     own->is_unread = true; /* by now something may have come */
     own->heard = own->connected = outlet_now();
-    atomic_store(&own->drop, false);
     wire_connect(&own->wire, own->fd, own->is_socket);
     own->connection = own->wire.connection; /* nobody else changes it */
     bell_ring_always(&own->sender_bell);
@@ -159,7 +158,7 @@ static void supervise(struct own *own, int64_t now)
         return;
     if (now - own->heard >= WITHIN_MS)
         give_up_frames(own);
-    if (atomic_exchange(&own->drop, false) ||
+    if (atomic_load(&own->drop) == own->connection ||
         (own->endpoint.is_network && !is_admitted(own) && now - own->connected >= GREET_MS))
         disconnect(own);
 }
@@ -252,11 +251,12 @@ static void *sender_main(void *userdata)
     return NULL;
 }
 
-static void on_drop(void *userdata)
+/* By now another host may be connected: it is not meant. */
+static void on_drop(void *userdata, uint64_t connection)
 {
     struct own *own = userdata;
 
-    atomic_store(&own->drop, true);
+    atomic_store(&own->drop, connection);
     bell_ring_always(&own->receiver_bell);
 }
 

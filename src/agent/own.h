@@ -22,7 +22,8 @@ struct own {
     bool has_sender, has_receiver;
     struct bell *over; /* rung when no host can come any more */
     _Atomic bool ending;
-    _Atomic bool drop; /* the connection, so says the session */
+    _Atomic uint64_t
+        drop; /* the wire's connection that is to be closed, so says the session; 0: none */
 
     /* The receiver's own. */
     struct link_reader reader;

@@ -55,7 +55,7 @@ struct session {
     pid_t pid;          /* for tracer_set_up() */
     const uint8_t *key; /* NULL: none is needed */
     size_t key_size;
-    void (*drop)(void *userdata); /* the connection is to be closed */
+    void (*drop)(void *userdata, uint64_t connection); /* it is to be closed */
     void *userdata;
 
     /* From any thread. */

@@ -139,7 +139,7 @@ static void on_auth(struct session *session, const struct link_frame *frame)
     if (!sha256_equal(expected, proof)) {
         session_put_failed(session, -EACCES, "the host does not know the key",
                            "give host and agent the same key file");
-        session->drop(session->userdata);
+        session->drop(session->userdata, session->connection);
         return;
     }
     link_agent_proof(session->key, session->key_size, session->nonce, session->host_nonce, proof);
