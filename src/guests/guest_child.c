@@ -19,6 +19,8 @@
 #define PROGRESS_EVERY (SECOND / 5)
 /* What is left to say at the end, to an agent that does not listen. */
 #define FAREWELL SECOND
+/* Who comes so much later than it meant to was stopped, or had no time. */
+#define LATE SECOND
 /* Who shows what it sent is given so long at the end, as long as that takes nothing. */
 #define SHOW_PATIENCE_MS 2000
 
@@ -34,6 +36,7 @@ struct child {
     struct live_out live;
     unsigned measures;
     uint64_t progress_next;
+    uint64_t back_by;             /* ns: when its last sleep was to end at the latest */
     uint64_t stop_at, first_page; /* ns */
 };
 
@@ -344,6 +347,7 @@ static int wait_and_work(struct child *child, uint64_t next, struct fault *fault
     (void)guest_session_pending(&child->session, &pending);
     if (pending > 0 && !child->is_deaf)
         fds[2].fd = child->out;
+    child->back_by = now + sleep;
     if (ppoll(fds, ARRAY_SIZE(fds), &time, NULL) < 0)
         return errno == EINTR ? 0 : -errno;
     if (fds[3].revents)
@@ -382,6 +386,8 @@ static int work(struct child *child, struct fault *fault)
         uint64_t now = clock_ns(CLOCK_MONOTONIC);
         uint64_t next = UINT64_MAX;
 
+        if (child->back_by && now > child->back_by + LATE)
+            guest_session_excuse(&child->session, now - child->back_by, now);
         r = guest_session_tick(&child->session, now, &next, fault);
         /* At once: a wait more would be a wait for each request. */
         if (r >= 0)

@@ -412,6 +412,13 @@ int guest_session_tick(struct guest_session *session, uint64_t now, uint64_t *re
     return 0;
 }
 
+void guest_session_excuse(struct guest_session *session, uint64_t late, uint64_t now)
+{
+    session->heard = MIN(session->heard + late, now);
+    if (session->deadline < UINT64_MAX / 2)
+        session->deadline += late;
+}
+
 void guest_session_stop(struct guest_session *session)
 {
     session->stop_wanted = true;

@@ -173,6 +173,10 @@ int guest_session_received(struct guest_session *session, size_t size, uint64_t 
 int guest_session_tick(struct guest_session *session, uint64_t now, uint64_t *ret_next,
                        struct fault *fault);
 
+/* LATE ns passed in which nobody looked at what came, as our process was stopped or had no time, and the agent may have been
+ * as well: that is no silence of the agent's, and no time that it had. To be called at NOW before guest_session_tick(). */
+void guest_session_excuse(struct guest_session *session, uint64_t late, uint64_t now);
+
 /* What is to be sent, and how much of it was. */
 static inline const uint8_t *guest_session_pending(const struct guest_session *session,
                                                    size_t *ret_size)

@@ -27,6 +27,8 @@
 #define STOP_PATIENCE (5 * SECOND)
 /* … and one whose child says that it goes on, so long: the child itself gives up before. */
 #define STOP_LONGEST (90 * SECOND)
+/* Who comes so much later than it meant to was stopped, or had no time, and others too: that is not their delay. */
+#define LATE SECOND
 /* Who shows what an old guest sent is given so long at its end. */
 #define SHOW_PATIENCE_MS 500
 /* Packets of one guest that are looked at before others, and whoever calls us, have their turn: each may be a
@@ -519,12 +521,15 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
     fds = calloc(n_fds, sizeof *fds);
     if (!fds)
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    if (guests->stopping && guests->back_by && now > guests->back_by + LATE)
+        guests->stop_by += now - guests->back_by;
     do_links(guests, now);
     n = fill_poll(guests, fds);
     if (all_ended(guests))
         return 0;
     next = next_retry(guests);
     sleep = MIN(sleep, next > now ? next - now : 0);
+    guests->back_by = now + sleep;
     time = (struct timespec){.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
     r = ppoll(fds, n, &time, mask);
     if (r < 0 && errno != EINTR)

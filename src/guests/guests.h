@@ -93,6 +93,7 @@ struct guests {
     int spare;        /* room for the last manifest, manifest/spare.h; -1: none */
     bool is_part;     /* of a bigger recording, whose manifest is the caller's */
     uint64_t stop_by; /* when those that are not connected are given up */
+    uint64_t back_by; /* when the last sleep was to end at the latest */
     uint64_t sizes_next;
     /* Something that the user should know about a guest; may be NULL. */
     void (*tell)(const char *guest, const char *what);

@@ -104,6 +104,26 @@ start killed good
     kill -KILL $pid
     wait $pid || :
 ) &
+# All stand still for longer than anybody may be silent, and the collector is the first to go on.
+start paused good
+(
+    cd paused
+    "$strata" collect -o out -e 'toy:*' --port=v=socket >said 2>told &
+    pid=$!
+    wait_for "$(tells 'v: traces') && $related"
+    child=$(tr -d " " </proc/$pid/task/$pid/children)
+    # shellcheck disable=SC2046 # a number
+    kill -STOP "$child" $pid $(cat pid)
+    sleep 12
+    kill -CONT "$child" $pid
+    sleep 1
+    # shellcheck disable=SC2046
+    kill -CONT $(cat pid)
+    kill -TERM $pid
+    status=0
+    wait $pid || status=$?
+    echo $status >status
+) &
 run torn "$(tells 'v: what it sends was damaged')" &
 run deaf "$(tells 'v: its agent has ended, and sent all that it had')" &
 run flood '' --max-size=20M &
@@ -193,6 +213,10 @@ for name in v w; do
 done
 "$strata" report --host-time second/out >told
 [ "$(grep -c 'beat: count=606' told)" -eq 2 ]
+
+# Nor is anybody thought to be gone who was stopped, as we were.
+ends paused 0 'v: 41.0 kB of 2 CPUs, 907 events written to out/guest-v'
+! grep -q 'lost' paused/told || fail "paused: $(cat paused/told)"
 
 # A page that is lost, by damage or with the connection, is told and stands in the trace as a loss.
 for name in flip reconnect; do

@@ -638,6 +638,30 @@ static void no_wait_is_for_ever(void **state)
     }
 }
 
+/* What the agent cannot have meant: nobody looked for it. */
+static void time_in_which_nobody_listened_is_no_silence(void **state)
+{
+    struct played *p = running();
+
+    p->now += 60 * SECOND;
+    guest_session_excuse(&p->session, 59 * SECOND, p->now);
+    assert_int_equal(tick(p), 0);
+    p->now += 8 * SECOND;
+    assert_int_equal(tick(p), 0);
+    p->now += 2 * SECOND;
+    assert_int_equal(tick(p), -ECONNRESET);
+    play_end(p);
+
+    p = running();
+    guest_session_stop(&p->session);
+    assert_int_equal(tick(p), 0);
+    p->now += 100 * SECOND;
+    guest_session_excuse(&p->session, 100 * SECOND, p->now);
+    assert_int_equal(tick(p), 0);
+    assert_int_equal(p->session.state, GUEST_STOPPING);
+    play_end(p);
+}
+
 static void who_talks_on_is_not_listened_to_for_ever(void **state)
 {
     struct played *p = play();
@@ -1011,6 +1035,7 @@ int main(void)
         cmocka_unit_test(damage_costs_what_is_damaged),
         cmocka_unit_test(damage_before_it_runs_begins_anew),
         cmocka_unit_test(no_wait_is_for_ever),
+        cmocka_unit_test(time_in_which_nobody_listened_is_no_silence),
         cmocka_unit_test(who_talks_on_is_not_listened_to_for_ever),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(packed_frames_are_unpacked),
