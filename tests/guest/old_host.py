@@ -38,7 +38,9 @@ def echo_and_cat(run):
             for n in range(CPUS)]
     try:
         subprocess.run(["sh", "-c", f"echo 1 >{run.guest.ports}/agent-ctl-path.in"], check=True)
-        run.host(folder).wait_for_quiet()
+        host = run.host(folder)
+        wait_until(lambda: min(host.sizes()) > 0, "no data")
+        host.wait_for_quiet()
         subprocess.run(["sh", "-c", f"echo 0 >{run.guest.ports}/agent-ctl-path.in"], check=True)
     finally:
         for cat in cats:
@@ -63,7 +65,10 @@ def to_standard_output(run):
     run.guest.run("ln -sf strata-agent /bin/trace-agent; >/tmp/pages")
     agent = Agent(run.guest, "trace-agent -o", "/tmp/pages")
     run.host(folder).command("1")
-    wait_until(lambda: int(run.guest.text("wc -c </tmp/pages")) >= PAGE, "no pages")
+    look = "wc -c </tmp/pages"
+    wait_until(lambda: int(run.guest.text(look)) >= PAGE, "no pages")
+    # All of them: an agent that is ended does not take its time.
+    wait_until(lambda: len(set(run.guest.text(f"{look}; sleep 1; {look}").split())) == 1, "pages still come")
     run.host(folder).command("0")
     agent.stop()
     with open(f"{folder}/cpu0.raw", "wb") as file:

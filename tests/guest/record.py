@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 from agent import Agent
-from machine import Machine, expect, wait_until
+from machine import PATIENCE, Machine, expect, wait_until
 
 MARKS = 50
 
@@ -20,6 +20,17 @@ def sources(folder):
         return {}
 
 
+def traced(guest, folder, recorder):
+    """Waits until the guest is traced and part of the recording in FOLDER. Returns its instance of tracefs. The recording
+    knows of it earlier, when it is being set up."""
+    def is_traced():
+        expect(recorder.poll() is None, "strata record has ended:", recorder.returncode)
+        return "guest" in sources(folder) and \
+            guest.text("cat /sys/kernel/tracing/instances/*/tracing_on 2>/dev/null || :") == "1"
+    wait_until(is_traced, "the guest is not recorded")
+    return guest.text("echo /sys/kernel/tracing/instances/*")
+
+
 def record_vm(run):
     out = os.path.join(run.folder("record"), "trace")
     runtime = tempfile.mkdtemp(prefix="strata-test-")
@@ -30,15 +41,14 @@ def record_vm(run):
         # The agent may come at any time.
         expect("guest" not in sources(out), "there is an agent before it is started")
         agent = Agent(guest)
-        wait_until(lambda: "guest" in sources(out), "the guest is not recorded")
-        instance = "/sys/kernel/tracing/instances/$(ls /sys/kernel/tracing/instances)"
+        instance = traced(guest, out, guest.qemu)
         for n in range(MARKS):
             # QEMU sees the port on which the answer comes, behind the mark.
             expect(guest.text(f"echo mark {n} >{instance}/trace_marker; echo {n}") == str(n), "the guest answers")
         expect(agent.is_running(), "the agent ended:", agent.log())
         # In order: the guest sends what is left, then QEMU ends.
         guest.qemu.send_signal(signal.SIGTERM)
-        status = guest.qemu.wait(60)
+        status = guest.qemu.wait(PATIENCE)
         with open(f"{guest.folder}/qemu.log") as log:
             said = log.read()
         expect(status == 0, "strata record ended with", status, said)
@@ -87,19 +97,18 @@ def record_attached(run):
             stdout=said, stderr=said, env=dict(os.environ, XDG_RUNTIME_DIR=runtime))
         try:
             agent = Agent(guest)
-            wait_until(lambda: "guest" in sources(out) or recorder.poll() is not None, "the guest is not recorded")
-            instance = "/sys/kernel/tracing/instances/$(ls /sys/kernel/tracing/instances)"
+            instance = traced(guest, out, recorder)
             for n in range(MARKS):
                 expect(guest.text(f"echo mark {n} >{instance}/trace_marker; echo {n}") == str(n), "the guest answers")
             recorder.send_signal(signal.SIGTERM)
-            status = recorder.wait(60)
+            status = recorder.wait(PATIENCE)
         finally:
             recorder.kill()
             recorder.wait()
         said.seek(0)
         expect(status == 0, "strata record ended with", status, said.read().decode())
-    # Machine and agent live on, and nothing is left.
-    expect(guest.text("ls /sys/kernel/tracing/instances") == "", "an instance is left")
+    # Machine and agent live on, and nothing is left; the recorder does not wait long for the kernel to remove it.
+    wait_until(lambda: guest.text("ls /sys/kernel/tracing/instances") == "", "an instance is left")
     agent.stop()
     left = os.listdir(runtime)
     expect(not left, "left behind:", left)

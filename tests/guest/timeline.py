@@ -10,9 +10,8 @@ import subprocess
 
 import machine
 from agent import Agent
-from machine import expect, wait_until
-from record import sources
-from tracefs import TRACEFS
+from machine import expect
+from record import sources, traced
 
 NUMBERS = 1000
 PER_SECOND = 100
@@ -28,8 +27,7 @@ def record(run):
                             has_agent=False, options=["-serial", "null"])
     try:
         agent = Agent(guest)
-        wait_until(lambda: "guest" in sources(trace), "the guest is not recorded")
-        instance = guest.text(f"ls -d {TRACEFS}/instances/strata-*")
+        instance = traced(guest, trace, guest.qemu)
         for cpu in range(machine.CPUS):
             half = NUMBERS // machine.CPUS
             guest.run(f"sleep 1; guest-tool outs {cpu} {cpu * half} {half} {PORT} {PER_SECOND} {instance}")
