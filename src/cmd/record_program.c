@@ -270,6 +270,9 @@ static void loop(struct run *run, const sigset_t *waiting)
         note(run);
         hear_signals(run, now);
         watch_time(run, now);
+        /* One that made its rings just now may not have been seen: they are looked for now and then. */
+        if (ended && programs_running(&run->programs) == 0)
+            programs_look(&run->programs);
         goes_on = !ended || (programs_running(&run->programs) > 0 && !run->hurries);
         if (!goes_on)
             break;

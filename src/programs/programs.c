@@ -329,6 +329,11 @@ void programs_finish(struct programs *programs)
     }
 }
 
+void programs_look(struct programs *programs)
+{
+    (void)process_foreach(programs->rings.path, add, programs);
+}
+
 unsigned programs_running(const struct programs *programs)
 {
     unsigned n = 0;

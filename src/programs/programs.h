@@ -78,6 +78,8 @@ char *programs_environment(const struct programs *programs, const char *before,
 int programs_step(struct programs *programs, uint64_t *ret_sleep);
 /* Takes what there is now, for the last time: also of processes that go on living. */
 void programs_finish(struct programs *programs);
+/* Looks for processes that came at once, not when it is time to. */
+void programs_look(struct programs *programs);
 /* How many that were found have not ended. */
 unsigned programs_running(const struct programs *programs);
 
