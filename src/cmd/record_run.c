@@ -3,15 +3,20 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock_ns.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 
 #define SECOND UINT64_C(1000000000)
+/* Between two looks for a FIFO's reader, ns. */
+#define FIFO_PAUSE 20000000
 
 static volatile sig_atomic_t stopped;
 static sigset_t waiting; /* what is blocked while it waits */
@@ -48,18 +53,27 @@ void record_catch_signals(void)
         sigdelset(&waiting, signals[i]);
 }
 
+/* open() would wait for a FIFO's reader, but a signal that comes just before would be missed. */
 int record_open(const char *file)
 {
-    sigset_t blocked;
-    int fd = -1;
+    struct timespec pause = {.tv_nsec = FIFO_PAUSE};
+    struct stat st;
+    int fd, r;
 
-    sigprocmask(SIG_SETMASK, &waiting, &blocked);
-    errno = EINTR;
-    if (!stopped)
-        fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0)
-        fd = -errno;
-    sigprocmask(SIG_SETMASK, &blocked, NULL);
+    while ((fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644)) < 0) {
+        r = -errno;
+        if (r != -ENXIO || stat(file, &st) < 0 || !S_ISFIFO(st.st_mode))
+            return r;
+        (void)ppoll(NULL, 0, &pause, &waiting);
+        if (stopped)
+            return -EINTR;
+    }
+    r = fcntl(fd, F_GETFL);
+    if (r < 0 || fcntl(fd, F_SETFL, r & ~O_NONBLOCK) < 0) {
+        r = -errno;
+        close(fd);
+        return r;
+    }
     return fd;
 }
 

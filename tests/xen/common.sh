@@ -106,15 +106,19 @@ run() {
     echo $status >"$name.status"
 }
 
-# start_record NAME OPTION...: strata record --xen into the folder NAME, until something is in it.
+# start_record NAME OPTION...: strata record --xen into the folder NAME, until something is in it. (It records when there
+# is a trace.json: the rest of the folder is made before.)
 start_record() {
     folder=$1
     shift
     start "$folder" strata record --xen -o "$folder" "$@"
-    until_true 20 grown "$folder/xen/trace.raw" 0 || say "FAILED: nothing is recorded into $folder: $(cat "$folder.log")"
+    until_true 60 grown "$folder/xen/trace.raw" 0 || say "FAILED: nothing is recorded into $folder: $(cat "$folder.log")"
 }
 
 # What Xen itself says its event mask is.
 mask() {
     tbuf | cut -d' ' -f1
+}
+masked() {
+    [ "$(mask)" = "$1" ]
 }

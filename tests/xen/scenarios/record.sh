@@ -26,7 +26,7 @@ run_guest pvh
 kill -HUP $recorder
 finished classes
 start subclass strata record --xen -o subclass -e 0x81000
-until_true 20 test -e subclass/xen/trace.raw
+until_true 60 test -e subclass/trace.json
 run_guest pvh
 kill -TERM $recorder
 finished subclass
@@ -40,7 +40,7 @@ cat >own.formats <<'END'
 0x0800f123  CPU%(cpu)d  %(tsc)d (+%(reltsc)8d)  my_event  [ magic = 0x%(1)08x, one = %(2)d, round = %(3)d ]
 END
 start own strata record --xen -o own --events own.formats -e my_event
-until_true 20 test -e own/xen/trace.raw
+until_true 60 test -e own/trace.json
 run_guest pvh
 kill -TERM $recorder
 finished own
@@ -52,7 +52,7 @@ finished cpu
 # A time limit; a memory buffer; nobody's output but a pipe; the old name.
 run seconds strata record --xen -o seconds -t 2
 start memory strata record --xen -o memory --memory 1M
-until_true 20 test -e memory/xen/trace.raw
+until_true 60 test -e memory/trace.json
 work 10
 run_guest pvh
 kill -TERM $recorder
@@ -61,7 +61,7 @@ run size strata record --xen -o size -e sched,pv --max-size 256K
 run old-name /ours/xentrace -D -e all -T 2 old-name.raw
 { /ours/xentrace -D -e 0x21000 -c 0 -T 2 2>pipe.log; echo $? >pipe.status; } | cat >pipe.raw
 start old-memory /ours/xentrace --discard-buffers --evt-mask=sched --memory-buffer=1M old-memory.raw
-until_true 20 test -e old-memory.raw
+until_true 60 masked 0x0002f000
 work 10
 kill -TERM $recorder
 finished old-memory
