@@ -27,6 +27,8 @@ fail() {
     exit 1
 }
 
+. "$tree/tests/golden/wait_for.sh"
+
 # loud COMMAND...: shows what it printed only if it fails.
 loud() {
     "$@" >"$dir/log" 2>&1 || {
@@ -189,21 +191,10 @@ tiny_vmm() {
     rm -rf "$dir/live"
     "$binary" -trace "ctf=$dir/live" "$dir/disk" >"$dir/out" 2>"$dir/err" &
     pid=$!
-    until [ -s "$dir/out" ]; do
-        kill -0 $pid || fail "it has ended: $(cat "$dir/err")"
-        sleep 0.05
-    done
-    # A thread of its own makes its socket.
-    for _ in $(seq 600); do
-        [ ! -S "$dir/runtime/strata/$pid" ] || break
-        sleep 0.1
-    done
-    "$strata" list | grep -q "^ *$pid .* 0/15 .* tiny-vmm  ctf $dir/live" || fail "strata list does not show it"
+    wait_for '[ -s "$dir/out" ]'
+    wait_for '"$strata" list | grep -q "^ *$pid .* 0/15 .* tiny-vmm  ctf $dir/live"'
     "$strata" ctl $pid on 'blk_*' || fail "strata ctl cannot switch events on"
-    until "$strata" ctl $pid flush && "$strata" report "$dir/live" 2>"$dir/log" | grep -q ' blk_complete: '; do
-        kill -0 $pid || fail "it has ended: $(cat "$dir/err")"
-        sleep 0.05
-    done
+    wait_for '"$strata" ctl $pid flush && "$strata" report "$dir/live" 2>"$dir/log" | grep -q " blk_complete: "'
     kill -TERM $pid
     wait $pid || fail "it does not end well when told to stop: $(cat "$dir/err")"
     "$strata" report --strict "$dir/live" >"$dir/log" || fail "strata cannot read what it left"
@@ -218,10 +209,7 @@ toy_hypervisor() {
     rm -rf "$dir/recorded"
     "$binary" -wait -buffer "strata-examples-$$" -exits 1000 -pages 512 >"$dir/out" 2>"$dir/err" &
     pid=$!
-    until [ -s "$dir/out" ]; do
-        kill -0 $pid || fail "it has ended: $(cat "$dir/err")"
-        sleep 0.05
-    done
+    wait_for '[ -s "$dir/out" ]'
     "$strata" record --buffer "strata-examples-$$" --events "$dir/example/events" -o "$dir/recorded" \
         >"$dir/log" 2>"$dir/err" &
     recorder=$!

@@ -134,11 +134,16 @@ if command -v make >/dev/null; then
     cp -R "$tree/examples/tiny-vmm" "$dest/tiny-vmm"
     make -C "$dest/tiny-vmm" >"$dest/log" 2>&1 || fail "examples/tiny-vmm: $(cat "$dest/log")"
     head -c 1024 /dev/zero >"$dest/disk"
-    printf 'trace-event uart_write on\ninfo trace-events *_write\nquit\n' |
-        LD_LIBRARY_PATH="$root/$libdir" "$dest/tiny-vmm/tiny-vmm" -rounds 20 -monitor stdio \
-            -trace "ctf=$dest/trace" "$dest/disk" | tr -d '\r' >"$dest/said"
-    grep -q 'tiny-vmm monitor - ' "$dest/said" && grep -q 'uart_write : state 1$' "$dest/said" &&
-        grep -q 'vcpu_mmio_write : state 0$' "$dest/said" || fail "its monitor said: $(cat "$dest/said")"
+    printf 'trace-event uart_write on\ninfo trace-events *_write\n' >"$dest/lines"
+    LD_LIBRARY_PATH="$root/$libdir" "$dest/tiny-vmm/tiny-vmm" -monitor stdio -trace "ctf=$dest/trace" "$dest/disk" \
+        <"$dest/lines" >"$dest/said" &
+    vmm=$!
+    . "$tree/tests/golden/wait_for.sh"
+    for words in 'tiny-vmm monitor - ' 'uart_write : state 1' 'vcpu_mmio_write : state 0'; do
+        wait_for "grep -q '$words' '$dest/said'"
+    done
+    kill $vmm
+    wait $vmm || fail "tiny-vmm: exit status $?"
 fi
 
 extra=$(nm -D --defined-only "$root/$libdir/libstrata-monitor.so" | sed -n 's/^[0-9a-f]* [A-Z] //p' |
