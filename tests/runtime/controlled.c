@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "strata/ring.h"
@@ -100,6 +101,18 @@ static void close_below(int end)
         close(fd);
 }
 
+/* For 0.3 s, in which the library's thread makes its socket. */
+static void close_for_a_while(void)
+{
+    struct timespec began, now;
+
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    do {
+        close_below(128); /* all that there are */
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - began.tv_sec) * 1000000000 + now.tv_nsec - began.tv_nsec < 300000000);
+}
+
 static void become_daemon(const char *path, bool again)
 {
     FILE *f;
@@ -112,8 +125,8 @@ static void become_daemon(const char *path, bool again)
     /* Later than the library's socket is made anew, so that it has one to lose. */
     if (!again)
         usleep(300000);
-    for (unsigned i = 0; again && i < 30000; i++)
-        close_below(128); /* all that there are */
+    else
+        close_for_a_while();
     close_below(1024);
     f = fopen(path, "w"); /* descriptor 0 */
     if (!f)
