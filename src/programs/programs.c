@@ -154,7 +154,9 @@ static void end(struct programs *programs, struct program *program, bool remove)
         collector_done(&program->collector);
     }
     program->collecting = false;
-    program->left = program->error < 0 || program->taken.undescribed || program->taken.damaged;
+    /* One that ended when all was taken has removed them by itself, whatever came of that. */
+    program->left = (program->error < 0 || program->taken.undescribed || program->taken.damaged) &&
+                    access(program->rings, F_OK) == 0;
     if (remove && !program->left && process_remove(program->process, &fault) < 0) {
         program->left = true;
         fail(program, fault.error ? fault.error : -EIO, &fault);
