@@ -57,7 +57,7 @@ case=program
 "$strata" record -o program -- "$VICTIM" run counters 1 0 500 2>told &
 recorder=$!
 pids="$pids $recorder"
-wait_for '[ -s program/program/stream-0 ]'
+wait_for '[ -s program/program/stream-0 ] && grep -qs "\"pid\": " program/trace.json'
 victim=$(jq '.sources[0].vmm.pid' program/trace.json)
 lists " *$recorder  $date  $work/program  [a-z]+ \(process $victim\)"
 object $recorder recording ".folder == \"$work/program\" and .sources[0].pid == $victim and .since_ns > 1e18"
