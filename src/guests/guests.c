@@ -34,6 +34,8 @@
 /* Packets of one guest that are looked at before others, and whoever calls us, have their turn: each may be a
  * file to be made. */
 #define PACKETS_AT_ONCE 16u
+/* … and turns in which all is heard that a channel holds, of a child that has ended. */
+#define LAST_TURNS 256u
 /* What a child may have written beyond what it was allowed, when it is seen: it has not kept to it. */
 #define SIZE_SLACK (UINT64_C(64) << 20)
 
@@ -366,7 +368,8 @@ static int listen_to(struct guests *guests, struct guest *guest, uint64_t now)
 /* Nothing can be sent to the child: it has ended, and may have said why, which is still to be heard. */
 static void hear_last(struct guests *guests, struct guest *guest)
 {
-    (void)listen_to(guests, guest, clock_ns(CLOCK_MONOTONIC));
+    for (unsigned i = 0; i < LAST_TURNS && !guest->ended; i++)
+        (void)listen_to(guests, guest, clock_ns(CLOCK_MONOTONIC));
     if (!guest->ended)
         see_death(guest);
 }
