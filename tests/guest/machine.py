@@ -8,7 +8,7 @@ import time
 
 CPUS = 2
 # How long anything may take that has an end, on a busy machine. No test measures time.
-PATIENCE = 120
+PATIENCE = 240
 
 
 class Failure(Exception):
