@@ -2,6 +2,7 @@
 """The agent by the old protocol, on this machine's own kernel, with FIFOs and sockets in place of virtio-serial ports."""
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -44,6 +45,9 @@ class Fifos:
             except BlockingIOError:
                 pass
         return n
+
+    def is_full(self, cpu):
+        return not select.select([], [self.data[cpu]], [], 0)[1]
 
     def take_until(self, condition, what, seconds=60):
         wait_for(lambda: (self.take(), condition())[1], what, seconds)
@@ -139,12 +143,12 @@ def stalled(tracefs, work):
     lost = account(decode(STRATA, instance, ports.got, work), written, "stalled", instance)
     check(lost > 0, "stalled: nothing was lost, so nothing was tried")
 
-    # Stalled again, and ended so, when it has read more than a FIFO takes: a marker has 24 bytes at the least.
-    before = {cpu: instance.was_read(cpu) for cpu in CPUS}
+    # Stalled again, and ended so, when it has read something that the FIFO does not take.
     ports.order(b"1")
     for cpu in CPUS:
-        wait_for(lambda: (instance.mark(cpu, 1000), instance.was_read(cpu) - before[cpu])[1] > 65536 / 24,
-                 f"the agent to read from CPU {cpu}")
+        wait_for(lambda: (instance.mark(cpu, 100), ports.is_full(cpu))[1], f"the FIFO of CPU {cpu} to be full")
+        before = instance.was_read(cpu)
+        wait_for(lambda: (instance.mark(cpu, 100), instance.was_read(cpu))[1] > before, f"the agent to read from CPU {cpu}")
     took = agent.end()
     check(re.search(rb"\d+ pages had been read and could not be sent", agent.said), agent.said)
     # 128 KiB per CPU, and what a process is; sanitisers need more.
