@@ -88,7 +88,7 @@ shown_enough = threading.Event()
 def write():
     strata.stdin.write(b"".join(lines[:20000]))
     strata.stdin.flush()
-    shown_enough.wait(60)
+    shown_enough.wait(120)
     strata.stdin.write(b"".join(lines[20000:]))
     strata.stdin.close()
 
@@ -97,7 +97,7 @@ writer = threading.Thread(target=write)
 writer.start()
 shown = b""
 while shown.count(b"\n") < 20000:
-    ready, _, _ = select.select([strata.stdout], [], [], 30)
+    ready, _, _ = select.select([strata.stdout], [], [], 120)
     assert ready, "nothing more is shown after %d lines" % shown.count(b"\n")
     shown += os.read(strata.stdout.fileno(), 1 << 16)
 shown_enough.set()

@@ -34,7 +34,7 @@ until_true() {
     n=0
     until "$@"; do
         n=$((n + 1))
-        [ $n -lt 600 ] || fail "waited in vain for: $*"
+        [ $n -lt 1200 ] || fail "waited in vain for: $*"
         sleep 0.05
     done
 }
