@@ -90,7 +90,7 @@ def record_attached(run):
     """A machine that runs, whose command line has a port for the agent, and no times for QEMU's log."""
     guest = run.guest
     out = os.path.join(run.folder("attached"), "trace")
-    runtime = tempfile.mkdtemp(prefix="strata-record-")
+    runtime = tempfile.mkdtemp(prefix="strata-test-")
     with open(os.path.join(run.folder("attached-said"), "said"), "w+b") as said:
         recorder = subprocess.Popen(
             [run.strata, "record", "--attach", "-o", out, "-e", "virtio_console_*", "--guest=sched:*", str(guest.qemu.pid)],
