@@ -24,9 +24,9 @@
 /* With guests, nothing but time tells of the rest; and of signals and times of the caller's, never. */
 #define SLEEP_WITH_GUESTS (20 * MILLISECOND)
 #define SLEEP_MAX (100 * MILLISECOND)
-/* When all is to end, the guest has so long to send the rest; and so long is waited for what is on its way
- * when QEMU has ended. */
-#define STOP_PATIENCE (5 * SECOND)
+/* When all is to end, the guest has so long to send the rest, on a machine that does much else; who has not that time
+ * says it once more. And so long is waited for what is on its way when QEMU has ended. */
+#define STOP_PATIENCE (15 * SECOND)
 /* Before QEMU has caught SIGTERM that kills it: it is let come so far that it ends in order. */
 #define START_PATIENCE (10 * SECOND)
 #define END_PATIENCE (2 * SECOND)
