@@ -47,6 +47,26 @@ int reader_clock(int dir, uint32_t cpu, uint64_t *ret_time)
     return 0;
 }
 
+static enum reader_state state_of(struct reader *r)
+{
+    return (enum reader_state)(atomic_load(&r->state) % READER_STATES);
+}
+
+static unsigned with_state(unsigned order, enum reader_state state)
+{
+    return order / READER_STATES * READER_STATES + state;
+}
+
+/* The next order, which is another than the last one also where its state is the same. */
+static void give_order(struct reader *r, enum reader_state state)
+{
+    unsigned last = atomic_load(&r->state);
+
+    while (!atomic_compare_exchange_weak(&r->state, &last, with_state(last + READER_STATES, state)))
+        ;
+    bell_ring_always(&r->bell);
+}
+
 static int open_pipe(struct reader *r)
 {
     char path[64];
@@ -115,7 +135,7 @@ static void wait_for_room(struct reader *r)
     atomic_store(&r->wants_room, true);
     atomic_thread_fence(memory_order_seq_cst);
     /* R3. The time is a net below that: what is lost by it is at most a second. */
-    if (!queue_free_page(&r->queue) && atomic_load(&r->state) != READER_ENDING) {
+    if (!queue_free_page(&r->queue) && state_of(r) != READER_ENDING) {
         bell_ring(r->buffer->sender);
         wait_for(r, -1, 1000);
     }
@@ -239,15 +259,15 @@ static int take(struct reader *r, size_t *ret_used, uint64_t *ret_time)
 
 /* All that is in the ring. In a buffer that is still written to, up to what was written when it began:
  * else a drain would chase the kernel, and its own traces, for ever. */
-static void drain(struct reader *r)
+static void drain(struct reader *r, unsigned order)
 {
     uint64_t left = r->buffer->ring_pages + 2;
     uint64_t until = UINT64_MAX;
-    int none = READER_DRAINING;
+    unsigned none = order;
 
     if (!r->buffer->is_still && reader_clock(r->buffer->dir, r->cpu, &until) >= 0)
         until += 999; /* it is cut to microseconds */
-    while (left > 0 && atomic_load(&r->state) == READER_DRAINING) {
+    while (left > 0 && atomic_load(&r->state) == order) {
         uint64_t time = 0;
         size_t used;
         int n = take(r, &used, &time);
@@ -268,7 +288,8 @@ static void drain(struct reader *r)
     }
     if (r->unnotified)
         hand_over(r);
-    if (atomic_compare_exchange_strong(&r->state, &none, READER_STOPPED)) /* R2 */
+    if (atomic_compare_exchange_strong(&r->state, &none,
+                                       with_state(order, READER_STOPPED))) /* R2 */
         bell_ring_always(r->buffer->sender);
 }
 
@@ -282,13 +303,13 @@ static void run(struct reader *r)
     int period = 5, waited = 0;
     bool came = false;
 
-    while (atomic_load(&r->state) == READER_RUNNING) {
+    while (state_of(r) == READER_RUNNING) {
         uint64_t taken = 0;
         unsigned sparse = 0; /* pages in a row with few events */
         bool caught_up = false;
         bool readable;
 
-        while (!caught_up && atomic_load(&r->state) == READER_RUNNING) {
+        while (!caught_up && state_of(r) == READER_RUNNING) {
             uint64_t time;
             size_t used = 0;
             int n = take(r, &used, &time);
@@ -309,7 +330,7 @@ static void run(struct reader *r)
              * its watermark, whatever poll(2) said: to go on would chase the events of the taking itself. */
             caught_up = n == 0 || (sparse > 0 && (taken > burst || sparse > 1));
         }
-        if (atomic_load(&r->state) != READER_RUNNING)
+        if (state_of(r) != READER_RUNNING)
             break;
 
         if (burst)
@@ -320,12 +341,12 @@ static void run(struct reader *r)
         period = came ? READER_PERIOD_MS
                       : MIN(period * 2, waited < FIRST_MS ? FIRST_PERIOD_MS : READER_PERIOD_MS);
         bell_arm(&r->bell);
-        if (atomic_load(&r->state) != READER_RUNNING)
+        if (state_of(r) != READER_RUNNING)
             break;
         if (r->wakes_early && nap < period) {
             wait_for(r, -1, nap);
             bell_arm(&r->bell);
-            if (atomic_load(&r->state) != READER_RUNNING)
+            if (state_of(r) != READER_RUNNING)
                 break;
         }
         readable = wait_for(r, r->fd, period);
@@ -342,13 +363,15 @@ static void *reader_main(void *userdata)
     atomic_store(&r->tid, (int)syscall(SYS_gettid));
     cpus_bind(0, r->cpu); /* the CPU may be gone already; the controller tries again */
     for (;;) {
-        switch (atomic_load(&r->state)) {
+        unsigned order = atomic_load(&r->state);
+
+        switch (order % READER_STATES) {
         case READER_ENDING: return NULL;
         case READER_RUNNING: run(r); break;
-        case READER_DRAINING: drain(r); break;
+        case READER_DRAINING: drain(r, order); break;
         default:
             bell_arm(&r->bell);
-            if (atomic_load(&r->state) == READER_STOPPED)
+            if (state_of(r) == READER_STOPPED)
                 wait_for(r, -1, -1);
         }
     }
@@ -389,8 +412,7 @@ void reader_free(struct reader *r)
 {
     if (!r)
         return;
-    atomic_store(&r->state, READER_ENDING);
-    bell_ring_always(&r->bell);
+    give_order(r, READER_ENDING);
     pthread_join(r->thread, NULL);
     if (r->fd >= 0)
         close(r->fd);
@@ -402,14 +424,11 @@ void reader_free(struct reader *r)
 
 void reader_start(struct reader *r)
 {
-    atomic_store(&r->state, READER_RUNNING);
-    bell_ring_always(&r->bell);
+    give_order(r, READER_RUNNING);
 }
 
 void reader_stop(struct reader *r)
 {
-    int running = READER_RUNNING;
-
-    if (atomic_compare_exchange_strong(&r->state, &running, READER_DRAINING))
-        bell_ring_always(&r->bell);
+    if (state_of(r) == READER_RUNNING)
+        give_order(r, READER_DRAINING);
 }

@@ -14,8 +14,9 @@
  *
  *   R1  Only the reader puts into its queue. Who takes from it (agent/queue.h) is one at a time: the sender, or the
  *       reader itself through `carry`, under a lock that is theirs.
- *   R2  `state` is set to STOPPED by the reader only from DRAINING, by a compare-exchange, so that a
- *       start that comes meanwhile is not lost.
+ *   R2  `state` counts orders, too. It is set to STOPPED by the reader only from the very DRAINING that it has carried
+ *       out, by a compare-exchange: so that neither a start that comes meanwhile is lost, nor a start and another stop, which
+ *       wants more.
  *   R3  Whoever waits says so before it looks again: the reader sets `wants_room`, then looks at its
  *       queue; the sender takes, then looks at `wants_room`. One of them sees the other. The same
  *       holds for bell_ring() and bell_arm(). */
@@ -52,6 +53,7 @@ enum reader_state {
     READER_RUNNING,
     READER_DRAINING, /* becomes STOPPED by itself */
     READER_ENDING,
+    READER_STATES,
 };
 
 /* What readers of one buffer have in common; outlives them. */
@@ -86,7 +88,7 @@ struct reader {
     int pipe[2]; /* for pages that are spliced; -1: not made yet */
     struct queue queue;
     struct bell bell;
-    _Atomic int state;
+    _Atomic unsigned state; /* enum reader_state + READER_STATES * number of the order */
     _Atomic bool wants_room;
 
     /* Counts, for anybody. */
@@ -111,7 +113,7 @@ void reader_start(struct reader *reader);
 void reader_stop(struct reader *reader);
 static inline bool reader_is_stopped(struct reader *reader)
 {
-    return atomic_load(&reader->state) == READER_STOPPED;
+    return atomic_load(&reader->state) % READER_STATES == READER_STOPPED;
 }
 
 /* The sender has taken pages. */

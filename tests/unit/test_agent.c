@@ -506,6 +506,64 @@ static void test_readers(void **state)
     free(readers);
 }
 
+/* A start and another stop, while the first stop is still carried out: that one takes what was there when it came, and the
+ * other one what has come since. */
+static void test_stop_in_stop(void **state)
+{
+    const char *folder = *state;
+    struct said said = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct say say_to = {append_line, &said};
+    struct readers *readers = calloc(1, sizeof *readers);
+    struct reader *reader;
+    struct bell bell;
+    uint8_t *pages;
+    char path[256];
+    int dir = open(folder, O_PATH | O_DIRECTORY), fd;
+    uint64_t waits;
+
+    make_dir(folder, "events");
+    write_file(folder, "events/header_page",
+               "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+               "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+               "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n");
+    make_dir(folder, "per_cpu");
+    make_dir(folder, "per_cpu/cpu0");
+    write_file(folder, "per_cpu/cpu0/stats", "now ts: 0.000050\n");
+    snprintf(path, sizeof path, "%s/per_cpu/cpu0/trace_pipe_raw", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    fd = open(path, O_RDWR | O_NONBLOCK);
+    assert_int_equal(bell_init(&bell), 0);
+    assert_int_equal(readers_init(readers, dir, 4 * 4096, &say_to, &bell, NULL), 0);
+    assert_int_equal(readers_add(readers, 0), 0);
+    reader = readers->list[0];
+
+    for (uint64_t i = 1; i <= 5; i++)
+        feed_page(fd, i, 4080);
+    readers_start(readers);
+    WAIT_FOR(readers_held(readers) == 4);
+    readers_stop(readers);
+    /* The stop waits for room: the wait before it, and its own. */
+    waits = atomic_load(&reader->times_full);
+    WAIT_FOR(atomic_load(&reader->times_full) >= waits + 2);
+    write_file(folder, "per_cpu/cpu0/stats", "now ts: 0.000090\n");
+    feed_page(fd, 60000, 4080);
+    feed_page(fd, 70000, 4080);
+    feed_page(fd, 80000, 4080);
+    readers_start(readers);
+    readers_stop(readers);
+    for (unsigned i = 0; i < 8; i++) {
+        WAIT_FOR(queue_look(&reader->queue, &pages) > 0);
+        queue_take(&reader->queue, 1);
+        reader_has_room(reader);
+    }
+    WAIT_FOR(readers_are_stopped(readers));
+    readers_done(readers);
+    bell_done(&bell);
+    close(fd);
+    close(dir);
+    free(readers);
+}
+
 /* What the kernel writes into stats. */
 static void test_stats(void **state)
 {
@@ -1017,6 +1075,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_tracefs_files, make_folder, remove_folder),
         cmocka_unit_test(test_clock),
         cmocka_unit_test_setup_teardown(test_readers, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_stop_in_stop, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_stats, make_folder, remove_folder),
         cmocka_unit_test(test_endpoint),
         cmocka_unit_test_setup_teardown(test_endpoint_unix, make_folder, remove_folder),
