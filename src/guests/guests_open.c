@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* How collecting from guests begins, and what is left when it is closed. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/macro.h"
+#include "guests/guest_part.h"
+#include "guests/guests_clock.h"
+#include "guests/guests_inside.h"
+#include "guests/guests_manifest.h"
+
+/* A folder without pages is a trace without events, not one that is damaged. */
+int guest_make_first(struct guest *guest, struct fault *fault)
+{
+    int fd = guest_store_pages(&guest->store, 0, fault);
+
+    return fd < 0 && fd != -ENODATA ? fd : 0;
+}
+
+static bool is_empty(int folder)
+{
+    _cleanup_(closedirp) DIR *dir = open_dir_at(folder, ".");
+    const struct dirent *entry;
+    bool empty = true;
+
+    if (!dir)
+        return false;
+    while (empty && (entry = readdir(dir)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    return empty;
+}
+
+static int open_folder(const char *path, int *ret_folder, struct fault *fault)
+{
+    int folder;
+
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        return fault_plain(fault, -errno, path, "cannot make the folder: %s", strerror(errno));
+    folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return fault_plain(fault, -errno, path, "cannot open the folder: %s", strerror(errno));
+    if (!is_empty(folder)) {
+        close(folder);
+        return fault_plain(fault, -EEXIST, path,
+                           "holds something already; name a folder that is new");
+    }
+    *ret_folder = folder;
+    return 0;
+}
+
+static void free_guest(struct guest *guest)
+{
+    guest_parts_done(guest);
+    if (guest->plan.old)
+        old_guest_done(&guest->old);
+    live_out_done(&guest->live);
+    guests_clock_done(guest);
+    guest_store_done(&guest->store);
+}
+
+static int open_old(struct guests *guests, struct guest *guest, struct fault *fault)
+{
+    int r = live_out_init(&guest->live, guest->plan.live ? *guest->plan.live : -1);
+
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "out of memory");
+    guest->store.live = &guest->live;
+    if (guest->plan.tree)
+        r = old_guest_copy_tree(guest->plan.tree, &guest->store, fault);
+    if (r >= 0)
+        r = old_guest_open(guest->plan.old, guest->plan.cpus, guests->max_size, &guest->old, fault);
+    if (r >= 0) {
+        guest->was_running = true;
+        guest->link = LINK_IS_GIVEN;
+    }
+    return r;
+}
+
+static int open_guest(struct guests *guests, const struct guest_plan *plan,
+                      const struct confine_user *user, struct fault *fault)
+{
+    struct guest *guest = &guests->guests[guests->n];
+    struct guest_child_options options = {
+        .user = *user,
+        .max_file = guests->max_size,
+        .keeps = guests->path != NULL,
+        .live = plan->live ? *plan->live : -1,
+    };
+    int r;
+
+    *guest = (struct guest){
+        .plan = *plan, .channel = -1, .live.fd = -1, .old.control = {.in = -1, .out = -1}};
+    guest->wishes = plan->wishes ? *plan->wishes : guests->wishes;
+    guest->wishes.max_size = guests->max_size;
+    options.wishes = &guest->wishes;
+    if (plan->is_host) {
+        guest->wishes.clock = "mono";
+        guest->wishes.keep_seconds = 0; /* there will be no other connection */
+    }
+    r = guest_store_open(guests->folder, plan->is_host ? "" : GUEST_PREFIX, plan->name,
+                         &guest->store, fault);
+    if (r < 0)
+        return r;
+    guests->n++;
+    r = guest_part_begin(guest);
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "out of memory");
+    r = guest_make_first(guest, fault);
+    if (r < 0)
+        return r;
+    if (plan->old)
+        return open_old(guests, guest, fault);
+    r = guest_child_start(&options, &guest->pid, &guest->channel, fault);
+    if (plan->live)
+        close(*plan->live);
+    return r;
+}
+
+/* FOLDER -1: PATH is made, and is theirs. */
+static int open_all(int folder, const char *path, const struct guest_wishes *wishes,
+                    uint64_t max_size, const struct guest_plan *plans, unsigned n,
+                    struct guests *ret_guests, struct fault *fault)
+{
+    struct confine_user user = confine_user();
+    struct guests guests = {.folder = folder,
+                            .is_part = folder >= 0,
+                            .wishes = *wishes,
+                            .max_size = max_size,
+                            .spare = -1};
+    int r = 0;
+
+    guests.path = path ? strdup(path) : NULL;
+    guests.guests = calloc(n, sizeof *guests.guests);
+    if ((path && !guests.path) || !guests.guests)
+        r = fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    else if (!guests.is_part && path)
+        r = open_folder(path, &guests.folder, fault);
+    for (unsigned i = 0; r >= 0 && i < n; i++)
+        r = open_guest(&guests, &plans[i], &user, fault);
+    if (r < 0) {
+        for (unsigned i = 0; i < guests.n; i++) {
+            if (guests.guests[i].n_parts)
+                guest_end(&guests.guests[i], r, "");
+            free_guest(&guests.guests[i]);
+        }
+        if (guests.folder >= 0 && !guests.is_part)
+            close(guests.folder);
+        free(guests.guests);
+        free(guests.path);
+        return r;
+    }
+    *ret_guests = guests;
+    return 0;
+}
+
+int guests_open(const char *path, const struct guest_wishes *wishes, uint64_t max_size,
+                const struct guest_plan *plans, unsigned n, struct guests *ret_guests,
+                struct fault *fault)
+{
+    return open_all(-1, path, wishes, max_size, plans, n, ret_guests, fault);
+}
+
+int guests_join(int folder, const char *path, const struct guest_wishes *wishes, uint64_t max_size,
+                const struct guest_plan *plans, unsigned n, struct guests *ret_guests,
+                struct fault *fault)
+{
+    return open_all(folder, path, wishes, max_size, plans, n, ret_guests, fault);
+}
+
+int guests_close(struct guests *guests, struct fault *fault)
+{
+    int r = 0;
+
+    guests_end(guests);
+    if (!guests->is_part && guests->path)
+        r = guests_write_manifest(guests, true, fault);
+    for (unsigned i = 0; i < guests->n; i++)
+        free_guest(&guests->guests[i]);
+    if (!guests->is_part && guests->folder >= 0)
+        close(guests->folder);
+    free(guests->guests);
+    free(guests->path);
+    *guests = (struct guests){.folder = -1, .spare = -1};
+    return r;
+}
