@@ -28,7 +28,7 @@
  * says it once more. And so long is waited for what is on its way when QEMU has ended. */
 #define STOP_PATIENCE (15 * SECOND)
 /* Before QEMU has caught SIGTERM that kills it: it is let come so far that it ends in order. */
-#define START_PATIENCE (10 * SECOND)
+#define START_PATIENCE (20 * SECOND)
 #define END_PATIENCE (2 * SECOND)
 #define END_LONGEST (10 * SECOND)
 /* So long after the end of what was started to start it, QEMU may come. */
