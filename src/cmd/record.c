@@ -145,7 +145,7 @@ static int find_one(const char *path, void *userdata)
     if (process_open(path, false, &process, NULL) < 0)
         return 0;
     /* Of several, the last: what the process executed before is over. */
-    if (process->pid == wanted->pid) {
+    if (process->pid == wanted->pid && !process_is_replaced(process)) {
         free(wanted->path);
         wanted->path = strdup(path);
     }
@@ -236,7 +236,8 @@ static int has_free_rings(const char *path, void *userdata)
 
     if (process_open(path, false, &process, NULL) < 0)
         return 0;
-    has = process->pid == *pid && !(process->file->flags & PROCESS_WRITES);
+    has = process->pid == *pid && !process_is_replaced(process) &&
+          !(process->file->flags & PROCESS_WRITES);
     process_free(process);
     return has;
 }

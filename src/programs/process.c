@@ -222,6 +222,21 @@ int process_is_alive(const struct process *process, struct fault *fault)
     return start == file->start && state != 'Z' && state != 'X';
 }
 
+bool process_is_replaced(const struct process *process)
+{
+    const struct process_file *file = process->file;
+    struct stat st;
+    uint64_t start;
+    char state;
+
+    if (file->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
+        st.st_ino != file->pid_namespace)
+        return false;
+    return process->pid > 0 && process->pid <= INT32_MAX &&
+           process_state(process->pid, &start, &state) >= 0 &&
+           (!same_boot(process) || start != file->start);
+}
+
 const struct process_trace *process_trace(const struct process *process)
 {
     uint32_t trace = __atomic_load_n(&process->file->trace, __ATOMIC_ACQUIRE);

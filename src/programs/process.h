@@ -37,6 +37,8 @@ int process_lock(struct process *process, struct fault *fault);
 /* 1: it lives; 0: it does not; -EXDEV: that cannot be seen from here, as it is, or was, in another pid
  * namespace; FAULT, which may be NULL, says so. */
 int process_is_alive(const struct process *process, struct fault *fault);
+/* Whether another process has its number now. False: or that cannot be seen from here. */
+bool process_is_replaced(const struct process *process);
 
 /* Where what is taken from the rings goes: the trace folder that is noted, or NULL. */
 const struct process_trace *process_trace(const struct process *process);
