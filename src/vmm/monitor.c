@@ -268,7 +268,7 @@ void vmm_monitor_step(struct vmm_monitor *monitor, uint64_t now, uint64_t *ret_s
         vmm_monitor_look(monitor);
         monitor->next = now + SECOND;
     }
-    if (!monitor->qmp || monitor->state != MONITOR_IDLE)
+    if (!monitor->qmp || monitor->state != MONITOR_IDLE || monitor->ends)
         return;
     if (monitor->wants_cpus && qmp_send(monitor->qmp, "query-cpus-fast", NULL, NULL) >= 0) {
         monitor->wants_cpus = false;
@@ -279,6 +279,11 @@ void vmm_monitor_step(struct vmm_monitor *monitor, uint64_t now, uint64_t *ret_s
         monitor->wants_silence = false;
         monitor->state = MONITOR_ASKS;
     }
+}
+
+bool vmm_monitor_is_asked(const struct vmm_monitor *monitor)
+{
+    return monitor->qmp && monitor->state != MONITOR_IDLE;
 }
 
 int vmm_monitor_fd(const struct vmm_monitor *monitor)

@@ -22,6 +22,7 @@ struct vmm_monitor {
         MONITOR_ASKS,   /* query-cpus-fast is asked for */
     } state;
     bool answers;       /* has answered: so it has caught signals, and tells of its end */
+    bool ends;          /* is to be asked nothing more: for the caller to set */
     bool wants_cpus;    /* to be asked for when it is idle */
     bool wants_silence; /* simpletrace's file is to be closed then: for the caller to set */
     struct manifest_thread *threads; /* all that were seen */
@@ -41,6 +42,8 @@ void vmm_monitor_watch(int pid, struct vmm_monitor *ret);
 void vmm_monitor_note(struct vmm_monitor *monitor, const char *version, const json_t *list);
 /* Takes what came. *RET_SLEEP: until it wants to be called again, ns. */
 void vmm_monitor_step(struct vmm_monitor *monitor, uint64_t now, uint64_t *ret_sleep);
+/* Whether it owes an answer. */
+bool vmm_monitor_is_asked(const struct vmm_monitor *monitor);
 /* To be polled for reading; -1: no more. */
 int vmm_monitor_fd(const struct vmm_monitor *monitor);
 /* Looks at the threads once more, while the process is there. */

@@ -29,6 +29,9 @@
 #define STOP_PATIENCE (15 * SECOND)
 /* Before QEMU has caught SIGTERM that kills it: it is let come so far that it ends in order. */
 #define START_PATIENCE (20 * SECOND)
+/* A QEMU (7.2) that is asked something by its monitor just when it ends may stand still, until the next signal: we do not
+ * ask it then, but others may. So it is told again. */
+#define AGAIN SECOND
 #define END_PATIENCE (2 * SECOND)
 #define END_LONGEST (10 * SECOND)
 /* So long after the end of what was started to start it, QEMU may come. */
@@ -200,13 +203,28 @@ static void work(struct vmm_recording *recording, uint64_t *ret_sleep)
 static bool is_to_end(const struct vmm_recording *recording, bool guests_have_ended)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    bool starts = !recording->settings.running && !recording->monitor.answers &&
+    bool starts = !recording->settings.running &&
+                  (!recording->monitor.answers || vmm_monitor_is_asked(&recording->monitor)) &&
                   (recording->has_come || !recording->settings.wrapped);
 
     if (!recording->stopping || recording->stop_by == UINT64_MAX)
         return false;
     return (guests_have_ended || now >= recording->stop_by) &&
            (!starts || now >= recording->start_by);
+}
+
+/* QEMU itself, and nothing that was started to start it. */
+static void tell_again(struct vmm_recording *recording)
+{
+    const struct vmm_settings *settings = &recording->settings;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+    if (recording->again_at == 0 || now < recording->again_at)
+        return;
+    recording->again_at = now + AGAIN;
+    if (!child_signal_adopted(&recording->qemu, SIGTERM) && !settings->wrapped &&
+        settings->n_before == 0)
+        child_signal(&recording->child, SIGTERM);
 }
 
 int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, struct fault *fault)
@@ -232,7 +250,9 @@ int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, st
             return 0;
         signal_qemu(recording, SIGTERM);
         recording->stop_by = UINT64_MAX;
+        recording->again_at = clock_ns(CLOCK_MONOTONIC) + AGAIN;
     }
+    tell_again(recording);
     return 1;
 }
 
@@ -243,9 +263,11 @@ void vmm_recording_stop(struct vmm_recording *recording)
     if (recording->stopping) {
         signal_qemu(recording, waits ? SIGTERM : SIGKILL);
         recording->stop_by = recording->settings.running ? 0 : UINT64_MAX;
+        recording->again_at = recording->settings.running ? 0 : clock_ns(CLOCK_MONOTONIC) + AGAIN;
         return;
     }
     recording->stopping = true;
+    recording->monitor.ends = true;
     recording->stop_by = clock_ns(CLOCK_MONOTONIC);
     recording->start_by = recording->stop_by + START_PATIENCE;
     for (unsigned i = 0; i < recording->guests.n; i++)

@@ -30,8 +30,9 @@ says() {
     grep -qF -- "$1" err || fail "does not say '$1'"
 }
 . "$here/wait_for.sh"
-# QEMU has answered the recorder, and so has caught its signals and tells why it ends, when this event is in the log.
-answers=qmp_exit_qmp_capabilities
+# QEMU has answered all that the recorder asks, and so has caught its signals and tells why it ends, when this event is
+# in the log.
+answers=qmp_exit_query_cpus_fast
 # wait_ready FOLDER [LOG]: waits for that, and until the recorder has told of QEMU's process.
 wait_ready() {
     wait_for "grep -qs $answers ${2-$1/vmm/trace.log} && grep -qs mon_iothread $1/trace.json"
