@@ -22,6 +22,8 @@
 #define SECOND UINT64_C(1000000000)
 /* What is told to end because its time is up, and does not, is made to. */
 #define PATIENCE (20 * SECOND)
+/* … and for another reason, so much later people are told how. */
+#define SILENCE (10 * SECOND)
 
 /* What tells how a machine fares, and costs next to nothing. A QEMU may lack some. */
 static const char *const usual_events[] = {
@@ -93,6 +95,7 @@ static bool run(struct vmm_recording *recording, uint64_t seconds, const sigset_
     bool early = run_signals_waiting();
     struct fault fault = {0};
     unsigned heard = 0;
+    bool impatient = false;
     int r;
 
     while ((r = vmm_recording_step(recording, waiting, &fault)) > 0) {
@@ -105,6 +108,13 @@ static bool run(struct vmm_recording *recording, uint64_t seconds, const sigset_
             if (alone || early || heard > 0 || !shares_terminal(recording))
                 vmm_recording_stop(recording);
             heard = n;
+        }
+        if (!impatient && recording->told_at > 0 &&
+            clock_ns(CLOCK_MONOTONIC) >= recording->told_at + SILENCE) {
+            cmd_error("QEMU was told to end (SIGTERM), and has not in %u seconds; another signal "
+                      "ends it at once (SIGKILL)",
+                      (unsigned)(SILENCE / SECOND));
+            impatient = true;
         }
         if (clock_ns(CLOCK_MONOTONIC) >= until) {
             vmm_recording_stop(recording);

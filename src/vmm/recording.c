@@ -250,7 +250,8 @@ int vmm_recording_step(struct vmm_recording *recording, const sigset_t *mask, st
             return 0;
         signal_qemu(recording, SIGTERM);
         recording->stop_by = UINT64_MAX;
-        recording->again_at = clock_ns(CLOCK_MONOTONIC) + AGAIN;
+        recording->told_at = clock_ns(CLOCK_MONOTONIC);
+        recording->again_at = recording->told_at + AGAIN;
     }
     tell_again(recording);
     return 1;

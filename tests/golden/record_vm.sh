@@ -170,6 +170,20 @@ wait $recorder || status=$?
 tells killed 'QEMU was killed by signal 9'
 nothing_left
 
+case='QEMU does not end'
+"$strata" record -o stays -e $answers -- $none >out 2>err &
+recorder=$!
+wait_ready stays
+kill -STOP "$(jq '.sources[0].vmm.pid' stays/trace.json)"
+kill -TERM $recorder
+wait_for "grep -qs 'another signal ends it at once' err"
+kill -TERM $recorder
+status=0
+wait $recorder || status=$?
+[ $status -eq 137 ] || fail "exit status $status"
+tells stays 'QEMU was killed by signal 9'
+nothing_left
+
 case='the recorder is killed'
 "$strata" record -o orphan -e runstate_set -- $none >out 2>err &
 recorder=$!

@@ -377,6 +377,7 @@ static void monitor_tells_of_threads_and_end(void **state)
     text[read(fd, text, sizeof text - 1)] = '\0';
     assert_non_null(strstr(text, "qmp_capabilities"));
     assert_non_null(strstr(text, "query-cpus-fast"));
+    assert_true(vmm_monitor_is_asked(&monitor));
     snprintf(reply, sizeof reply,
              "{\"event\": \"RESET\", \"data\": {}}\n{\"return\": [{\"thread-id\": %d, "
              "\"cpu-index\": 0}, {\"thread-id\": %d, \"cpu-index\": 1}, {\"cpu-index\": 2}]}\n",
@@ -389,6 +390,11 @@ static void monitor_tells_of_threads_and_end(void **state)
     assert_int_equal(monitor.n_threads, 2);
     assert_int_equal(monitor.threads[0].vcpu + monitor.threads[1].vcpu, 1);
     assert_string_equal(monitor.threads[0].name, "test_vmm");
+    /* It has answered, and is asked nothing more where that is not wished for. */
+    monitor.ends = monitor.wants_cpus = true;
+    vmm_monitor_step(&monitor, 3, &sleep);
+    assert_false(vmm_monitor_is_asked(&monitor));
+    assert_int_equal(recv(fd, text, sizeof text, MSG_DONTWAIT), -1);
     say(fd, "{\"event\": \"SHUTDOWN\", \"data\": {\"reason\": \"guest-shutdown\"}}\n");
     close(fd);
     vmm_monitor_step(&monitor, 4, &sleep);
