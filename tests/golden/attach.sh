@@ -68,8 +68,8 @@ for sizes in '' ',ring=64k,subbuffer=8k'; do
         k=$((k + 1))
         "$strata" record --attach -o trace rings/* >told 2>&1 &
         collector=$!
-        wait_for "[ -e trace/metadata ] && ls trace/stream-* >/dev/null 2>&1 || grep -qs '^State:.Z' /proc/$collector/status"
-        ! grep -q '^State:.Z' /proc/$collector/status || fail "collector $k: $(cat told)"
+        wait_for "[ -e trace/metadata ] && ls trace/stream-* >/dev/null 2>&1 || ! kill -0 $collector 2>/dev/null"
+        kill -0 $collector 2>/dev/null || fail "collector $k: $(cat told)"
         if [ $k -eq 1 ]; then
             status=0
             "$strata" record --attach -o other rings/* >other.told 2>&1 || status=$?
