@@ -25,7 +25,7 @@ case=ends
 mkdir rings
 "$EMIT" -w attached -t '*,writer=none,rings=rings' 3000 2 >emitted 2>errors &
 pid=$!
-wait_for '[ -e rings/*/ring-1 ]'
+wait_for '[ "$(ls rings | wc -l)" -eq 1 ] && [ -e rings/*/ring-1 ]'
 "$strata" record --attach -o trace rings/* >told 2>told.errors &
 collector=$!
 wait_for '[ -s trace/stream-1 ]'
@@ -59,7 +59,7 @@ for sizes in '' ',ring=64k,subbuffer=8k'; do
     rm -rf trace trace.*
     STRATA_TRACE="*,writer=none,rings=rings$sizes" "$VICTIM" run counters 2 1 500 &
     pid=$!
-    wait_for '[ -e rings/*/ring-1 ]'
+    wait_for '[ "$(ls rings | wc -l)" -eq 1 ] && [ -e rings/*/ring-1 ]'
     if grep -q strata-writer /proc/$pid/task/*/comm; then
         fail "the program has a writer"
     fi
