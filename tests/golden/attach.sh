@@ -25,8 +25,9 @@ case=ends
 mkdir rings
 "$EMIT" -w attached -t '*,writer=none,rings=rings' 3000 2 >emitted 2>errors &
 pid=$!
-wait_for '[ "$(ls rings | wc -l)" -eq 1 ] && [ -e rings/*/ring-1 ]'
-"$strata" record --attach -o trace rings/* >told 2>told.errors &
+wait_for '[ -e rings/*/ring-1 ]'
+of=$(dirname rings/*/ring-1)
+"$strata" record --attach -o trace "$of" >told 2>told.errors &
 collector=$!
 wait_for '[ -s trace/stream-1 ]'
 : >attached
@@ -59,27 +60,28 @@ for sizes in '' ',ring=64k,subbuffer=8k'; do
     rm -rf trace trace.*
     STRATA_TRACE="*,writer=none,rings=rings$sizes" "$VICTIM" run counters 2 1 500 &
     pid=$!
-    wait_for '[ "$(ls rings | wc -l)" -eq 1 ] && [ -e rings/*/ring-1 ]'
+    wait_for '[ -e rings/*/ring-1 ]'
+    of=$(dirname rings/*/ring-1)
     if grep -q strata-writer /proc/$pid/task/*/comm; then
         fail "the program has a writer"
     fi
     k=0
     while [ $k -lt "$kills" ]; do
         k=$((k + 1))
-        "$strata" record --attach -o trace rings/* >told 2>&1 &
+        "$strata" record --attach -o trace "$of" >told 2>&1 &
         collector=$!
         wait_for "[ -e trace/metadata ] && ls trace/stream-* >/dev/null 2>&1 || ! kill -0 $collector 2>/dev/null"
         kill -0 $collector 2>/dev/null || fail "collector $k: $(cat told)"
         if [ $k -eq 1 ]; then
             status=0
-            "$strata" record --attach -o other rings/* >other.told 2>&1 || status=$?
+            "$strata" record --attach -o other "$of" >other.told 2>&1 || status=$?
             [ $status -eq 1 ] && grep -q 'another strata' other.told || fail "$(cat other.told)"
         fi
         sleep "0.0$((k % 10))"
         kill -KILL $collector
         wait $collector 2>/dev/null || true
     done
-    "$strata" record --attach -o trace rings/* >told 2>&1 &
+    "$strata" record --attach -o trace "$of" >told 2>&1 &
     collector=$!
     # SIGTERM is the 15th bit of those that it catches.
     wait_for "grep -qs '^SigCgt:.*[4-7c-f]...$' /proc/$collector/status"
