@@ -15,13 +15,14 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "base/proc.h"
 #include "client/folders.h"
 
 /* Seconds that a program has to answer who it is. For other requests it may have to wait for a disk. */
 #define PATIENCE 5
 
-/* A socket that refuses may be about to be made anew, or be left of a dead process whose number is another's by
- * now: so many seconds are waited for the former. Who has cut us off was there, and has PATIENCE. */
+/* A socket that refuses may be about to be made anew: so many seconds are waited for that. Who has cut us off was
+ * there, and has PATIENCE. */
 #define REFUSED_PATIENCE 1
 #define BETWEEN_TRIES 50000000L /* ns */
 
@@ -122,6 +123,15 @@ static bool is_alive(pid_t pid)
     return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
+/* Whether the socket is left of a dead process, whose number is another's by now. */
+static bool is_of_another(int folder, const char *name, pid_t pid)
+{
+    struct stat st;
+
+    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           proc_began_after(pid, &st.st_mtim);
+}
+
 static int open_in(int folder, uid_t owner, pid_t pid, struct client **ret)
 {
     const struct timespec pause = {.tv_nsec = BETWEEN_TRIES};
@@ -140,7 +150,8 @@ static int open_in(int folder, uid_t owner, pid_t pid, struct client **ret)
         /* Between its old socket and the new one there is none of that name. */
         if ((r != -ECONNREFUSED && r != -ECONNRESET && r != -EPIPE &&
              (r != -ENOENT || !was_there)) ||
-            !is_alive(pid) || clock_ns(CLOCK_MONOTONIC) - began >= patience * 1000000000)
+            !is_alive(pid) || is_of_another(folder, name, pid) ||
+            clock_ns(CLOCK_MONOTONIC) - began >= patience * 1000000000)
             return r;
         nanosleep(&pause, NULL);
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/proc.h"
 #include "programs/rings_folder.h"
 #include "runtime/describe.h"
 
@@ -142,50 +143,12 @@ int process_lock(struct process *process, struct fault *fault)
 
 /* ---- The process ---- */
 
-/* SIZE bytes of a file of the kernel's at most, ended by a NUL. */
-static int read_text(const char *path, char *buf, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n;
-
-    if (fd < 0)
-        return -errno;
-    n = read(fd, buf, size - 1);
-    close(fd);
-    if (n < 0)
-        return -errno;
-    buf[n] = '\0';
-    return 0;
-}
-
-/* Of /proc/PID/stat: when it began, and whether it is only waited for. */
-static int process_state(uint32_t pid, uint64_t *ret_start, char *ret_state)
-{
-    char path[64], text[1024], *at;
-    int r;
-
-    snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-    r = read_text(path, text, sizeof(text));
-    if (r < 0)
-        return r;
-    at = strrchr(text, ')');
-    if (!at || at[1] != ' ')
-        return -EBADMSG;
-    *ret_state = at[2];
-    for (unsigned words = 1; at && words < 21; words++)
-        at = strchr(at + 1, ' ');
-    if (!at)
-        return -EBADMSG;
-    *ret_start = strtoull(at, NULL, 10);
-    return 0;
-}
-
 static bool same_boot(const struct process *process)
 {
     char text[64], mine[33];
     unsigned n = 0;
 
-    if (read_text("/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0)
+    if (proc_text("/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0)
         return false;
     for (const char *p = text; *p && n < 32; p++)
         if (*p != '-' && *p != '\n')
@@ -217,7 +180,7 @@ int process_is_alive(const struct process *process, struct fault *fault)
                            "from here",
                            process->pid);
     if (process->pid == 0 || process->pid > INT32_MAX ||
-        process_state(process->pid, &start, &state) < 0)
+        proc_stat((pid_t)process->pid, &start, &state) < 0)
         return 0;
     return start == file->start && state != 'Z' && state != 'X';
 }
@@ -233,7 +196,7 @@ bool process_is_replaced(const struct process *process)
         st.st_ino != file->pid_namespace)
         return false;
     return process->pid > 0 && process->pid <= INT32_MAX &&
-           process_state(process->pid, &start, &state) >= 0 &&
+           proc_stat((pid_t)process->pid, &start, &state) >= 0 &&
            (!same_boot(process) || start != file->start);
 }
 
@@ -317,7 +280,7 @@ static void remove_unfinished(const char *folder, const char *file, uint32_t pid
     uint64_t start_now;
     char state;
 
-    if (process_state(pid, &start_now, &state) >= 0 && start_now == start)
+    if (proc_stat((pid_t)pid, &start_now, &state) >= 0 && start_now == start)
         return; /* it is at it */
     (void)unlink(file);
     (void)rmdir(folder);

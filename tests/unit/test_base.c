@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -12,6 +13,7 @@
 #include "base/map.h"
 #include "base/near.h"
 #include "base/number.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "random.h"
@@ -375,6 +377,35 @@ static void utf8_is_told_from_other_bytes(void **state)
     }
 }
 
+static void processes_have_a_beginning(void **state)
+{
+    struct timespec moment;
+    uint64_t start, again;
+    char how;
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(proc_stat(getpid(), &start, &how), 0);
+    assert_int_equal(how, 'R');
+    child = fork();
+    if (child == 0)
+        _exit(0);
+    assert_true(child > 0);
+    do
+        assert_int_equal(proc_stat(child, &again, &how), 0);
+    while (how != 'Z');
+    assert_true(again >= start);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(proc_stat(child, &again, &how), -ENOENT);
+    /* Long before and long behind now, as the clock may be set meanwhile. */
+    clock_gettime(CLOCK_REALTIME, &moment);
+    moment.tv_sec += 3600;
+    assert_false(proc_began_after(getpid(), &moment));
+    moment.tv_sec -= 2 * 3600;
+    assert_true(proc_began_after(getpid(), &moment));
+    assert_false(proc_began_after(child, &moment));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +420,7 @@ int main(void)
         cmocka_unit_test(inputs_read_files_pipes_and_memory),
         cmocka_unit_test(faults_say_what_and_where),
         cmocka_unit_test(near_words_are_found),
+        cmocka_unit_test(processes_have_a_beginning),
         cmocka_unit_test(utf8_is_told_from_other_bytes),
     };
 

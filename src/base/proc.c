@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+
+int proc_text(const char *path, char *buf, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+
+    if (fd < 0)
+        return -errno;
+    n = read(fd, buf, size - 1);
+    if (n < 0)
+        n = -errno;
+    close(fd);
+    if (n < 0)
+        return (int)n;
+    buf[n] = '\0';
+    return 0;
+}
+
+int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state)
+{
+    char path[64], text[1024], *at;
+    char state;
+    int r;
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    r = proc_text(path, text, sizeof text);
+    if (r < 0)
+        return r;
+    /* The second field is a name, in which anything may stand. */
+    at = strrchr(text, ')');
+    if (!at || at[1] != ' ')
+        return -EBADMSG;
+    state = at[2];
+    for (unsigned words = 1; at && words < 21; words++)
+        at = strchr(at + 1, ' ');
+    if (!at)
+        return -EBADMSG;
+    *ret_start = strtoull(at, NULL, 10);
+    *ret_state = state;
+    return 0;
+}
+
+bool proc_began_after(pid_t pid, const struct timespec *moment)
+{
+    uint64_t ticks_a_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    double ago, began;
+    uint64_t start;
+    char state;
+
+    if (proc_stat(pid, &start, &state) < 0)
+        return false;
+    ago = (double)clock_ns(CLOCK_BOOTTIME) / 1e9 - (double)start / (double)ticks_a_second;
+    began = (double)clock_ns(CLOCK_REALTIME) / 1e9 - ago;
+    return began > (double)moment->tv_sec + 1 + (double)moment->tv_nsec / 1e9;
+}
