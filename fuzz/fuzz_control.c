@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint8_t states[3];
 static const struct strata_field fields[] = {
-    {"n", "uint64_t", STRATA_UNSIGNED, 8},
-    {"s", "const char *", STRATA_STRING, 0},
+    {"n", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
+    {"s", "const char *", STRATA_FIELD_STRING, 0},
 };
 static struct strata_event events[] = {
     {"fuzz_one", "n %u s %s", fields, &states[0], "fuzz", 1, 0, 2, true},

@@ -19,11 +19,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { N_FIELDS = 10, FIRST_STRING = 8, THREAD = N_FIELDS, N_STRINGS = 5 };
 
 static const struct strata_field fields[N_FIELDS] = {
-    {"a", "uint8_t", STRATA_UNSIGNED, 1},    {"b", "int8_t", STRATA_SIGNED, 1},
-    {"c", "uint32_t", STRATA_UNSIGNED, 4},   {"d", "int", STRATA_SIGNED, 4},
-    {"e", "uint64_t", STRATA_UNSIGNED, 8},   {"f", "int64_t", STRATA_SIGNED, 8},
-    {"g", "bool", STRATA_BOOL, 1},           {"h", "void *", STRATA_POINTER, 8},
-    {"s", "const char *", STRATA_STRING, 0}, {"t", "char *", STRATA_STRING, 0},
+    {"a", "uint8_t", STRATA_FIELD_UNSIGNED, 1},    {"b", "int8_t", STRATA_FIELD_SIGNED, 1},
+    {"c", "uint32_t", STRATA_FIELD_UNSIGNED, 4},   {"d", "int", STRATA_FIELD_SIGNED, 4},
+    {"e", "uint64_t", STRATA_FIELD_UNSIGNED, 8},   {"f", "int64_t", STRATA_FIELD_SIGNED, 8},
+    {"g", "bool", STRATA_FIELD_BOOL, 1},           {"h", "void *", STRATA_FIELD_POINTER, 8},
+    {"s", "const char *", STRATA_FIELD_STRING, 0}, {"t", "char *", STRATA_FIELD_STRING, 0},
 };
 
 static const char *const strings[N_STRINGS] = {NULL, "", "disk0", "a*b?c\\d", "aaab"};

@@ -97,7 +97,7 @@ END
 # here ends at once: what is printed is the greeting and the answer.
 cat >"$dest/monitor.cc" <<'END'
 #include <strata/monitor.h>
-#include <strata/trace.h>
+#include <strata/qemu_compat.h>
 extern "C" int buffer_put(void) { return 1; }
 extern "C" int session_new(void) { return 1; }
 int main()

@@ -27,12 +27,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <strata/api.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define STRATA_MONITOR_API __attribute__((visibility("default")))
 
 enum strata_monitor_dialect {
     STRATA_MONITOR_HMP,
@@ -42,17 +41,15 @@ enum strata_monitor_dialect {
 struct strata_monitor;
 
 /* Makes a monitor that talks to nobody yet. -EINVAL: no such dialect; -ENOMEM, -EMFILE. */
-STRATA_MONITOR_API int strata_monitor_new(enum strata_monitor_dialect dialect,
-                                          struct strata_monitor **ret);
+STRATA_API int strata_monitor_new(enum strata_monitor_dialect dialect, struct strata_monitor **ret);
 /* Ends its sessions and its thread, and removes its sockets. NULL is fine. */
-STRATA_MONITOR_API void strata_monitor_free(struct strata_monitor *monitor);
+STRATA_API void strata_monitor_free(struct strata_monitor *monitor);
 
 /* For sessions that begin from now on; copied. The name is what greets ("NAME monitor - ...") and stands
  * as `package` in QMP's version; by default the program's. The prompt, by default "(qemu) ", which is what
  * scripts for QEMU's monitor wait for. -ENOMEM. */
-STRATA_MONITOR_API int strata_monitor_set_name(struct strata_monitor *monitor, const char *name);
-STRATA_MONITOR_API int strata_monitor_set_prompt(struct strata_monitor *monitor,
-                                                 const char *prompt);
+STRATA_API int strata_monitor_set_name(struct strata_monitor *monitor, const char *name);
+STRATA_API int strata_monitor_set_prompt(struct strata_monitor *monitor, const char *prompt);
 
 /* Takes sessions at WHERE:
  *
@@ -63,22 +60,22 @@ STRATA_MONITOR_API int strata_monitor_set_prompt(struct strata_monitor *monitor,
  * behind which `,server=on` and `,wait=off`, as QEMU wants to have them, may stand. Up to 16 sessions
  * at a time, further ones wait. -EINVAL: WHERE is none of these; -EADDRINUSE: somebody listens there;
  * -EEXIST: PATH is no socket; -ENAMETOOLONG; -ENXIO: no such host; what bind(2) says. */
-STRATA_MONITOR_API int strata_monitor_listen(struct strata_monitor *monitor, const char *where);
+STRATA_API int strata_monitor_listen(struct strata_monitor *monitor, const char *where);
 
 /* Begins a session on two descriptors, or one twice: a terminal, pipes, a connected socket. They are
  * duplicated, stay the caller's, and are not made non-blocking. -EBADF, -EMFILE, -ENOMEM. */
-STRATA_MONITOR_API int strata_monitor_add(struct strata_monitor *monitor, int in, int out);
+STRATA_API int strata_monitor_add(struct strata_monitor *monitor, int in, int out);
 
 /* Serves from a thread of its own, which blocks all signals, from now on. -EBUSY: is started;
  * -EAGAIN: there can be no thread. */
-STRATA_MONITOR_API int strata_monitor_start(struct strata_monitor *monitor);
+STRATA_API int strata_monitor_start(struct strata_monitor *monitor);
 
 /* Instead of a thread, in a program with a main loop: when the descriptor is readable (level-triggered;
  * it stays the monitor's), strata_monitor_dispatch() does what there is to do, and returns without
  * waiting for anybody: how many sessions there are. (Standard output that is a terminal or a file may
  * make it wait, as any write to them does.) */
-STRATA_MONITOR_API int strata_monitor_get_fd(const struct strata_monitor *monitor);
-STRATA_MONITOR_API int strata_monitor_dispatch(struct strata_monitor *monitor);
+STRATA_API int strata_monitor_get_fd(const struct strata_monitor *monitor);
+STRATA_API int strata_monitor_dispatch(struct strata_monitor *monitor);
 
 /* ---- A session by itself ----
  *
@@ -89,17 +86,15 @@ struct strata_monitor_session;
 typedef void (*strata_monitor_write_function)(const void *bytes, size_t n, void *userdata);
 
 /* NAME and PROMPT as above, NULL for the defaults; not kept. -EINVAL, -ENOMEM. */
-STRATA_MONITOR_API int strata_monitor_session_new(enum strata_monitor_dialect dialect,
-                                                  const char *name, const char *prompt,
-                                                  strata_monitor_write_function write,
-                                                  void *userdata,
-                                                  struct strata_monitor_session **ret);
+STRATA_API int strata_monitor_session_new(enum strata_monitor_dialect dialect, const char *name,
+                                          const char *prompt, strata_monitor_write_function write,
+                                          void *userdata, struct strata_monitor_session **ret);
 /* 0: goes on; 1: the session was ended from its other side, by `quit`; -ENOMEM: by lack of memory. In an
  * ended session nothing is done any more. */
-STRATA_MONITOR_API int strata_monitor_session_feed(struct strata_monitor_session *session,
-                                                   const void *bytes, size_t n);
+STRATA_API int strata_monitor_session_feed(struct strata_monitor_session *session,
+                                           const void *bytes, size_t n);
 /* NULL is fine. */
-STRATA_MONITOR_API void strata_monitor_session_free(struct strata_monitor_session *session);
+STRATA_API void strata_monitor_session_free(struct strata_monitor_session *session);
 
 #ifdef __cplusplus
 }

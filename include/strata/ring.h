@@ -67,17 +67,16 @@ struct strata_slot {
 
 /* The calling thread's ring. Never NULL: a ring in which nothing fits stands for none. Initial-exec, as
  * the other models may allocate on first use, which signal handlers must not. */
-extern STRATA_TRACE_API __thread struct strata_ring *strata_ring_self
+extern STRATA_API __thread struct strata_ring *strata_ring_self
     __attribute__((tls_model("initial-exec")));
 
 /* The rare cases: the thread has no ring, the packet is full, a handler interrupts a record, the clock
  * stepped back or was not read for long, the processor has no clock that is fit. NULL: dropped, counted. */
-STRATA_TRACE_API uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id,
-                                                 size_t size);
+STRATA_API uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t size);
 /* The record lies behind one that is still open. */
-STRATA_TRACE_API void strata_ring_end_nested(const struct strata_slot *slot);
+STRATA_API void strata_ring_end_nested(const struct strata_slot *slot);
 /* Handlers put records behind this one while it was open. */
-STRATA_TRACE_API void strata_ring_publish(const struct strata_slot *slot);
+STRATA_API void strata_ring_publish(const struct strata_slot *slot);
 
 /* Bytes of a record in front of its arguments. */
 #define STRATA_RING_HEADER 8

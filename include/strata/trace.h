@@ -16,19 +16,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <strata/api.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
-#define STRATA_TRACE_API __attribute__((visibility("default")))
 #define STRATA_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define strata_unlikely(x) __builtin_expect(!!(x), 0)
 #define STRATA_TRACE_COLD __attribute__((cold))
-#else
-#error "Strata needs gcc or clang"
-#endif
 
 /* ---- What generated code is made of ---- */
 
@@ -36,11 +32,11 @@ extern "C" {
 #define STRATA_TRACE_ABI 2
 
 enum strata_field_kind {
-    STRATA_UNSIGNED,
-    STRATA_SIGNED,
-    STRATA_BOOL,
-    STRATA_POINTER,
-    STRATA_STRING, /* of at most STRATA_STRING_MAX bytes, cut; a null pointer is an empty string */
+    STRATA_FIELD_UNSIGNED,
+    STRATA_FIELD_SIGNED,
+    STRATA_FIELD_BOOL,
+    STRATA_FIELD_POINTER,
+    STRATA_FIELD_STRING, /* cut at STRATA_STRING_MAX bytes; a null pointer is an empty string */
 };
 
 #define STRATA_STRING_MAX 512
@@ -79,20 +75,13 @@ struct strata_group {
 };
 
 /* Called by generated code before main(), and when a shared library is loaded and unloaded. */
-STRATA_TRACE_API void strata_group_register(struct strata_group *group);
-STRATA_TRACE_API void strata_group_unregister(struct strata_group *group);
-
-/* Whether an event is on: `trace_event_get_state(TRACE_NAME)`. Constant false for one that is compiled
- * out. Costs a load of one byte and a branch. */
-#define trace_event_get_state(id) (id##_ENABLED && strata_unlikely(id##_STATE))
-/* Here the same: every backend goes by the state. (In QEMU, dtrace and ust have states of their own;
- * the generated header defines what asks them as well.) */
-#define trace_event_get_state_backends(id) (id##_ENABLED && id##_BACKEND_ON)
+STRATA_API void strata_group_register(struct strata_group *group);
+STRATA_API void strata_group_unregister(struct strata_group *group);
 
 /* Whether a call of an event whose state is not STRATA_STATE_ON is to be recorded. VALUES are its
  * arguments, each as 64 bits: a string as the address. Any thread, signal handlers too; no lock and no
  * allocation, and no system call unless the condition is one on thread.name. */
-STRATA_TRACE_API bool strata_filter_pass(const struct strata_event *event, const uint64_t *values);
+STRATA_API bool strata_filter_pass(const struct strata_event *event, const uint64_t *values);
 
 /* Who sees the states of a group's events, and so may call them: by default the program or library
  * that the generated code is linked into. Empty: everybody. */
@@ -104,14 +93,14 @@ STRATA_TRACE_API bool strata_filter_pass(const struct strata_event *event, const
  * behind (backend `log`). One write() a line, at most STRATA_LOG_MAX bytes with the newline; what is
  * longer is cut and ends in "...". No allocation and no lock; safe in signal handlers but for
  * conversions of floating point and wide characters, which go through vsnprintf(). */
-STRATA_TRACE_API void strata_log(const char *format, ...) STRATA_PRINTF(1, 2);
+STRATA_API void strata_log(const char *format, ...) STRATA_PRINTF(1, 2);
 /* The same text, without what is in front, to the system's log as LOG_DAEMON, LOG_INFO, with the
  * process's number (backend `syslog`). Waits for the system's log as syslog(3) does, for a second at
  * most. Not from a signal handler. */
-STRATA_TRACE_API void strata_syslog(const char *format, ...) STRATA_PRINTF(1, 2);
+STRATA_API void strata_syslog(const char *format, ...) STRATA_PRINTF(1, 2);
 /* A line into the kernel's ftrace buffer (backend `ftrace`), likewise. Where tracefs is not there, or
  * does not take it, the line is counted as lost. */
-STRATA_TRACE_API void strata_ftrace(const char *format, ...) STRATA_PRINTF(1, 2);
+STRATA_API void strata_ftrace(const char *format, ...) STRATA_PRINTF(1, 2);
 
 #define STRATA_LOG_MAX 4096
 
@@ -124,7 +113,7 @@ enum strata_backend {
      * them (QEMU's): records come without this library having been asked for any. */
     STRATA_BACKEND_OWN_STATES = 3,
 };
-STRATA_TRACE_API void strata_backend_wanted(enum strata_backend backend);
+STRATA_API void strata_backend_wanted(enum strata_backend backend);
 
 /* ---- Switching events ----
  *
@@ -135,7 +124,7 @@ STRATA_TRACE_API void strata_backend_wanted(enum strata_backend backend);
  * that can be switched; a pattern may match none, which is 0, a name may not: -ENOENT, no such event is
  * registered (it is switched when it comes); -EPERM, it is compiled out; -EINVAL, no name or pattern at
  * all; -ENOMEM. Where records go is another matter: when no options said it, strata_trace_file_want(). */
-STRATA_TRACE_API int strata_event_set_state(const char *pattern, bool on);
+STRATA_API int strata_event_set_state(const char *pattern, bool on);
 
 /* Switches on the events that PATTERN matches where CONDITION holds, in the language of
  * strata-filter(5): "len > 4096 && flags & 1". It is compiled once for each event, and decides in the
@@ -145,29 +134,22 @@ STRATA_TRACE_API int strata_event_set_state(const char *pattern, bool on);
  * Returns how many events there are that take it; errors as above, and: -EINVAL, it is no condition;
  * -EOPNOTSUPP, the event of that name has not the arguments for it. Events that PATTERN matches and that
  * have not the arguments stay as they were. Both are told as a message, with the column. */
-STRATA_TRACE_API int strata_event_set_filter(const char *pattern, const char *condition);
+STRATA_API int strata_event_set_filter(const char *pattern, const char *condition);
 
 /* The condition of an event, NULL: none. The text stays for ever. Any thread, signal handlers too. */
-STRATA_TRACE_API const char *strata_event_get_filter(const struct strata_event *event);
-
-/* strata_event_set_state() by the name that QEMU's programmers know, for exactly one event or a pattern.
- * False: there is none that can be switched. */
-static inline bool st_change_trace_event_state(const char *name, bool on)
-{
-    return strata_event_set_state(name, on) > 0;
-}
+STRATA_API const char *strata_event_get_filter(const struct strata_event *event);
 
 /* The event of that name, or NULL. Good until its group is unregistered: for ever unless it is in a
  * library that is unloaded. */
-STRATA_TRACE_API const struct strata_event *strata_event_find(const char *name);
+STRATA_API const struct strata_event *strata_event_find(const char *name);
 
 /* Calls FUNCTION for each registered event that PATTERN matches (NULL: for all), by group in the order
  * of registration, until it returns other than 0, which is then returned. FUNCTION must not call back
  * into this section of the library. */
-STRATA_TRACE_API int strata_event_foreach(const char *pattern,
-                                          int (*function)(const struct strata_event *event,
-                                                          void *userdata),
-                                          void *userdata);
+STRATA_API int strata_event_foreach(const char *pattern,
+                                    int (*function)(const struct strata_event *event,
+                                                    void *userdata),
+                                    void *userdata);
 
 static inline bool strata_event_is_on(const struct strata_event *event)
 {
@@ -205,19 +187,19 @@ static inline bool strata_event_is_on(const struct strata_event *event)
  * behind which a program ends; -EINVAL, -ENOMEM, or what opening a file says, and a message has told.
  * What stands before the mistake holds. Events that do not exist, or are compiled out, and files that
  * cannot be written are messages, and no error. */
-STRATA_TRACE_API int strata_trace_opt_parse(const char *options);
+STRATA_API int strata_trace_opt_parse(const char *options);
 
 /* What this library has to say to the user (one line, without a newline) goes to FUNCTION, from any
  * thread; it must not call back. NULL: to standard error. */
 typedef void (*strata_message_function)(const char *message, void *userdata);
-STRATA_TRACE_API void strata_trace_set_message(strata_message_function function, void *userdata);
+STRATA_API void strata_trace_set_message(strata_message_function function, void *userdata);
 
 /* ---- Writing out ---- */
 
 /* Writes all that was emitted before the call to where records go, flight recorders (mode=overwrite)
  * included, and returns when it is there: 0; -EIO: some could not be written; -EOPNOTSUPP: it is not
  * this program that writes (writer=none). Waits for the disk. */
-STRATA_TRACE_API int strata_trace_flush(void);
+STRATA_API int strata_trace_flush(void);
 
 /* The trace file is the simpletrace file, or, in a program that writes none, the native folder; other
  * places that records go to are not concerned. Where nothing was said yet it is what the program would
@@ -228,17 +210,17 @@ STRATA_TRACE_API int strata_trace_flush(void);
  * is in the file. On: it is written again, behind what is there, to a file that is made now if it is not
  * there. In the native trace the gap is one of packets, which its readers tell of as a loss of unknown
  * size; in simpletrace nothing shows it. 0, -ENOMEM, or what opening it says: then it stays off. */
-STRATA_TRACE_API int strata_trace_file_set_enabled(bool on);
+STRATA_API int strata_trace_file_set_enabled(bool on);
 /* From now on the trace goes to PATH (`%p` in it is the process's number); what is there goes. The file
  * of before is complete. When the trace file is off, the new one is made when it is switched on. Errors
  * as above, and then the trace file is off; -EINVAL: no path. */
-STRATA_TRACE_API int strata_trace_file_set(const char *path);
+STRATA_API int strata_trace_file_set(const char *path);
 /* There is to be a trace: unless somebody said where records go, it is the trace file, from now on, as it
  * is when options switch events. For whoever switches events by strata_event_set_state(). */
-STRATA_TRACE_API void strata_trace_file_want(void);
+STRATA_API void strata_trace_file_want(void);
 /* Where it is and whether it is on. *RET_PATH is an absolute path, allocated: free() it. Either may be
  * NULL. */
-STRATA_TRACE_API int strata_trace_file_get(char **ret_path, bool *ret_on);
+STRATA_API int strata_trace_file_get(char **ret_path, bool *ret_on);
 
 /* Takes what all rings hold now, without stopping or consuming anything: a flight recorder's content,
  * and of other rings what is not written out yet. Of each thread that is a run of its newest events
@@ -246,15 +228,15 @@ STRATA_TRACE_API int strata_trace_file_get(char **ret_path, bool *ret_on);
  * trace (CTF) and appears there as a whole or not at all; in its name `%p` is the process's number and
  * `%n` the number of the snapshot. 0; -EEXIST: something of that name is there (with `%n`, the next
  * number is taken instead); or what making files says. */
-STRATA_TRACE_API int strata_trace_snapshot(const char *folder);
+STRATA_API int strata_trace_snapshot(const char *folder);
 
 /* Shows the newest events in the rings, MAX at most, the oldest first, as the lines that the log has of
  * them, without a newline; nothing is taken out of the rings. Of a flight recorder (mode=overwrite) it is
  * what it holds; else what is not written out yet, which may be nothing. LINE is lent for the call.
  * Returns how many; -EINVAL: MAX is 0 or no int; -ENOMEM, or -EAGAIN: events came faster than they could
  * be copied. */
-STRATA_TRACE_API int
-strata_trace_show(unsigned max, void (*function)(const char *line, void *userdata), void *userdata);
+STRATA_API int strata_trace_show(unsigned max, void (*function)(const char *line, void *userdata),
+                                 void *userdata);
 
 struct strata_trace_stats {
     uint64_t dropped;   /* events that found their ring full, as far as is written out or flushed */
@@ -266,7 +248,7 @@ struct strata_trace_stats {
 };
 
 /* SIZE is sizeof(struct strata_trace_stats), which may grow. */
-STRATA_TRACE_API void strata_trace_get_stats(struct strata_trace_stats *ret, size_t size);
+STRATA_API void strata_trace_get_stats(struct strata_trace_stats *ret, size_t size);
 
 #ifdef __cplusplus
 }

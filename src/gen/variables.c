@@ -246,11 +246,11 @@ static void value_kind(struct gen_state *state)
 {
     const struct c_type *c = &state->argument->c;
 
-    text_put_str(state->out, c->is_string    ? "STRATA_STRING"
-                             : c->is_pointer ? "STRATA_POINTER"
-                             : c->is_bool    ? "STRATA_BOOL"
-                             : c->is_signed  ? "STRATA_SIGNED"
-                                             : "STRATA_UNSIGNED");
+    text_put_str(state->out, c->is_string    ? "STRATA_FIELD_STRING"
+                             : c->is_pointer ? "STRATA_FIELD_POINTER"
+                             : c->is_bool    ? "STRATA_FIELD_BOOL"
+                             : c->is_signed  ? "STRATA_FIELD_SIGNED"
+                                             : "STRATA_FIELD_UNSIGNED");
 }
 
 static void value_comma(struct gen_state *state)

@@ -46,9 +46,9 @@ static bool is_text(const char *text)
 
 static bool is_size(uint8_t kind, uint8_t size)
 {
-    if (kind == STRATA_STRING)
+    if (kind == STRATA_FIELD_STRING)
         return size == 0;
-    return kind < STRATA_STRING && (size == 1 || size == 2 || size == 4 || size == 8);
+    return kind < STRATA_FIELD_STRING && (size == 1 || size == 2 || size == 4 || size == 8);
 }
 
 /* Checks a description and points CLASS and FIELDS into it. */
@@ -176,7 +176,7 @@ static size_t arguments_size(const struct trace_class *class, const uint8_t *p, 
         const struct strata_field *field = &class->fields[i];
         size_t size = field->size;
 
-        if (field->kind == STRATA_STRING) {
+        if (field->kind == STRATA_FIELD_STRING) {
             const uint8_t *nul = at < left ? memchr(p + at, 0, left - at) : NULL;
 
             if (!nul)

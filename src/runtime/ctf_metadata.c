@@ -139,7 +139,7 @@ static unsigned base_of(const struct trace_class *class, unsigned number)
 {
     unsigned argument = 0;
 
-    if (class->fields[number].kind == STRATA_POINTER)
+    if (class->fields[number].kind == STRATA_FIELD_POINTER)
         return 16;
     for (const char *p = class->format; p && (p = strchr(p, '%'));) {
         struct conversion c;
@@ -174,13 +174,13 @@ void ctf_metadata_put_class(FILE *f, const struct trace_class *class)
         for (unsigned i = 0; i < class->n_fields; i++) {
             const struct strata_field *field = &class->fields[i];
 
-            if (field->kind == STRATA_STRING)
+            if (field->kind == STRATA_FIELD_STRING)
                 fprintf(f, "        string { encoding = UTF8; } _%s; /* type ", field->name);
             else
                 fprintf(f,
                         "        integer { size = %u; align = 8; signed = %s; base = %u; } _%s; "
                         "/* type ",
-                        field->size * 8U, field->kind == STRATA_SIGNED ? "true" : "false",
+                        field->size * 8U, field->kind == STRATA_FIELD_SIGNED ? "true" : "false",
                         base_of(class, i), field->name);
             put_quoted(f, field->type);
             fputs(" */\n", f);

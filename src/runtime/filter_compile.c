@@ -103,13 +103,13 @@ static int push_field(struct compiler *compiler, struct value value, unsigned fi
 
     compiler->fields_end = MAX(compiler->fields_end, field + 1);
     value.field = (uint16_t)field;
-    if (f->kind == STRATA_STRING) {
+    if (f->kind == STRATA_FIELD_STRING) {
         value.kind = VALUE_STRING;
         return push(compiler, value);
     }
     value.plain = true;
-    value.is_unsigned = f->size == 8 && f->kind != STRATA_SIGNED;
-    emit(compiler, f->kind == STRATA_SIGNED ? OPERATION_LOAD_S : OPERATION_LOAD_U, field,
+    value.is_unsigned = f->size == 8 && f->kind != STRATA_FIELD_SIGNED;
+    emit(compiler, f->kind == STRATA_FIELD_SIGNED ? OPERATION_LOAD_S : OPERATION_LOAD_U, field,
          64 - 8U * f->size);
     return push(compiler, value);
 }
@@ -242,14 +242,14 @@ static void compare_range(struct compiler *compiler, uint8_t op, bool left, stru
                           struct value constant)
 {
     const struct strata_field *f = &compiler->fields[field.field];
-    unsigned bits = f->kind == STRATA_BOOL ? 1 : 8U * f->size;
+    unsigned bits = f->kind == STRATA_FIELD_BOOL ? 1 : 8U * f->size;
     struct value least = field;
     struct value most = field;
     bool of_least;
 
-    least.value = f->kind == STRATA_SIGNED ? (uint64_t)(INT64_MIN >> (64 - bits)) : 0;
-    most.value =
-        f->kind == STRATA_SIGNED ? (uint64_t)(INT64_MAX >> (64 - bits)) : UINT64_MAX >> (64 - bits);
+    least.value = f->kind == STRATA_FIELD_SIGNED ? (uint64_t)(INT64_MIN >> (64 - bits)) : 0;
+    most.value = f->kind == STRATA_FIELD_SIGNED ? (uint64_t)(INT64_MAX >> (64 - bits))
+                                                : UINT64_MAX >> (64 - bits);
     of_least = compares(op, left, least, constant);
     /* What is between them is like them, but where it is equal to the constant. */
     if (of_least != compares(op, left, most, constant) || compiler->warning->column ||

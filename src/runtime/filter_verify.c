@@ -22,13 +22,14 @@ struct verifier {
 
 static bool is_number(const struct verifier *verifier, unsigned field, unsigned shift)
 {
-    return field < verifier->program->n_fields && verifier->fields[field].kind != STRATA_STRING &&
-           shift < 64;
+    return field < verifier->program->n_fields &&
+           verifier->fields[field].kind != STRATA_FIELD_STRING && shift < 64;
 }
 
 static bool is_string(const struct verifier *verifier, unsigned field)
 {
-    return field < verifier->program->n_fields && verifier->fields[field].kind == STRATA_STRING;
+    return field < verifier->program->n_fields &&
+           verifier->fields[field].kind == STRATA_FIELD_STRING;
 }
 
 static bool is_pattern(const struct verifier *verifier, unsigned at)

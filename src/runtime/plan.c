@@ -105,7 +105,7 @@ static struct plan *plan_make(const struct trace_class *class)
     };
     for (unsigned i = 0; i < class->n_fields; i++) {
         fields[i].kind = class->fields[i].kind;
-        fields[i].size = class->fields[i].kind == STRATA_STRING ? 0 : class->fields[i].size;
+        fields[i].size = class->fields[i].kind == STRATA_FIELD_STRING ? 0 : class->fields[i].size;
         plan->has_strings |= fields[i].size == 0;
         plan->all_words &= fields[i].size == 8;
         plan->size += fields[i].size;
@@ -161,11 +161,11 @@ uint64_t plan_load(const struct plan_field *field, const uint8_t *p)
     case 8: memcpy(&u64, p, sizeof(u64)); return u64;
     case 4:
         memcpy(&u32, p, sizeof(u32));
-        return field->kind == STRATA_SIGNED ? (uint64_t)(int32_t)u32 : u32;
+        return field->kind == STRATA_FIELD_SIGNED ? (uint64_t)(int32_t)u32 : u32;
     case 2:
         memcpy(&u16, p, sizeof(u16));
-        return field->kind == STRATA_SIGNED ? (uint64_t)(int16_t)u16 : u16;
-    default: return field->kind == STRATA_SIGNED ? (uint64_t)(int8_t)*p : *p;
+        return field->kind == STRATA_FIELD_SIGNED ? (uint64_t)(int16_t)u16 : u16;
+    default: return field->kind == STRATA_FIELD_SIGNED ? (uint64_t)(int8_t)*p : *p;
     }
 }
 

@@ -30,7 +30,7 @@
 enum { TICK, TOCK, NEVER, EVENTS };
 
 static uint8_t states[EVENTS];
-static const struct strata_field fields[] = {{"n", "uint64_t", STRATA_UNSIGNED, 8}};
+static const struct strata_field fields[] = {{"n", "uint64_t", STRATA_FIELD_UNSIGNED, 8}};
 
 #define EVENT(number, text)               \
     [number] = {.name = (text),           \

@@ -36,28 +36,28 @@ enum { WORDS, INTS, TEXT, SMALL, NONE, MIXED, NEVER, EVENTS };
 static uint8_t states[EVENTS];
 
 static const struct strata_field words_fields[] = {
-    {"id", "uint64_t", STRATA_UNSIGNED, 8},
-    {"value", "uint64_t", STRATA_UNSIGNED, 8},
+    {"id", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
+    {"value", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
 };
 static const struct strata_field ints_fields[] = {
-    {"a", "int", STRATA_SIGNED, 4},
-    {"b", "int", STRATA_SIGNED, 4},
-    {"event", "int", STRATA_SIGNED, 4}, /* a word of CTF's metadata */
+    {"a", "int", STRATA_FIELD_SIGNED, 4},
+    {"b", "int", STRATA_FIELD_SIGNED, 4},
+    {"event", "int", STRATA_FIELD_SIGNED, 4}, /* a word of CTF's metadata */
 };
 static const struct strata_field text_fields[] = {
-    {"name", "const char *", STRATA_STRING, 0},
-    {"n", "int64_t", STRATA_SIGNED, 8},
+    {"name", "const char *", STRATA_FIELD_STRING, 0},
+    {"n", "int64_t", STRATA_FIELD_SIGNED, 8},
 };
 static const struct strata_field small_fields[] = {
-    {"a", "uint8_t", STRATA_UNSIGNED, 1},
-    {"b", "int16_t", STRATA_SIGNED, 2},
-    {"c", "bool", STRATA_BOOL, 1},
-    {"p", "void *", STRATA_POINTER, 8},
+    {"a", "uint8_t", STRATA_FIELD_UNSIGNED, 1},
+    {"b", "int16_t", STRATA_FIELD_SIGNED, 2},
+    {"c", "bool", STRATA_FIELD_BOOL, 1},
+    {"p", "void *", STRATA_FIELD_POINTER, 8},
 };
 static const struct strata_field mixed_fields[] = {
-    {"a", "const char *", STRATA_STRING, 0},
-    {"n", "uint32_t", STRATA_UNSIGNED, 4},
-    {"b", "char *", STRATA_STRING, 0},
+    {"a", "const char *", STRATA_FIELD_STRING, 0},
+    {"n", "uint32_t", STRATA_FIELD_UNSIGNED, 4},
+    {"b", "char *", STRATA_FIELD_STRING, 0},
 };
 
 #define EVENT(number, name_, format_, fields_, n) \

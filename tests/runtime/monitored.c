@@ -21,7 +21,7 @@
 #include "strata/trace.h"
 
 static uint8_t states[4];
-static const struct strata_field fields[] = {{"value", "uint64_t", STRATA_UNSIGNED, 8}};
+static const struct strata_field fields[] = {{"value", "uint64_t", STRATA_FIELD_UNSIGNED, 8}};
 
 #define EVENT(number, name_)                                                                     \
     {                                                                                            \

@@ -39,13 +39,13 @@ enum { TWO, TEXT, EVENTS };
 static uint8_t states[EVENTS];
 
 static const struct strata_field two_fields[] = {
-    {"writer", "uint64_t", STRATA_UNSIGNED, 8},
-    {"n", "uint64_t", STRATA_UNSIGNED, 8},
+    {"writer", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
+    {"n", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
 };
 static const struct strata_field text_fields[] = {
-    {"writer", "uint64_t", STRATA_UNSIGNED, 8},
-    {"n", "uint64_t", STRATA_UNSIGNED, 8},
-    {"text", "const char *", STRATA_STRING, 0},
+    {"writer", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
+    {"n", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
+    {"text", "const char *", STRATA_FIELD_STRING, 0},
 };
 
 static struct strata_event events[EVENTS] = {

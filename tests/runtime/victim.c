@@ -53,14 +53,14 @@ enum { TICK, TEXT, EVENTS };
 
 static uint8_t states[EVENTS];
 static const struct strata_field tick_fields[] = {
-    {"stream", "uint32_t", STRATA_UNSIGNED, 4},
-    {"n", "uint64_t", STRATA_UNSIGNED, 8},
-    {"check", "uint64_t", STRATA_UNSIGNED, 8},
+    {"stream", "uint32_t", STRATA_FIELD_UNSIGNED, 4},
+    {"n", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
+    {"check", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
 };
 static const struct strata_field text_fields[] = {
-    {"stream", "uint32_t", STRATA_UNSIGNED, 4},
-    {"n", "uint64_t", STRATA_UNSIGNED, 8},
-    {"text", "const char *", STRATA_STRING, 0},
+    {"stream", "uint32_t", STRATA_FIELD_UNSIGNED, 4},
+    {"n", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
+    {"text", "const char *", STRATA_FIELD_STRING, 0},
 };
 static struct strata_event events[EVENTS] = {
     {.name = "victim_tick",

@@ -15,17 +15,17 @@
 #include "runtime/macro.h"
 
 static const struct strata_field fields[] = {
-    {"u8", "uint8_t", STRATA_UNSIGNED, 1},
-    {"s8", "int8_t", STRATA_SIGNED, 1},
-    {"u32", "uint32_t", STRATA_UNSIGNED, 4},
-    {"s32", "int", STRATA_SIGNED, 4},
-    {"u64", "uint64_t", STRATA_UNSIGNED, 8},
-    {"s64", "int64_t", STRATA_SIGNED, 8},
-    {"b", "bool", STRATA_BOOL, 1},
-    {"p", "void *", STRATA_POINTER, 8},
-    {"name", "const char *", STRATA_STRING, 0},
-    {"other", "char *", STRATA_STRING, 0},
-    {"nul", "const char *", STRATA_STRING, 0},
+    {"u8", "uint8_t", STRATA_FIELD_UNSIGNED, 1},
+    {"s8", "int8_t", STRATA_FIELD_SIGNED, 1},
+    {"u32", "uint32_t", STRATA_FIELD_UNSIGNED, 4},
+    {"s32", "int", STRATA_FIELD_SIGNED, 4},
+    {"u64", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
+    {"s64", "int64_t", STRATA_FIELD_SIGNED, 8},
+    {"b", "bool", STRATA_FIELD_BOOL, 1},
+    {"p", "void *", STRATA_FIELD_POINTER, 8},
+    {"name", "const char *", STRATA_FIELD_STRING, 0},
+    {"other", "char *", STRATA_FIELD_STRING, 0},
+    {"nul", "const char *", STRATA_FIELD_STRING, 0},
 };
 
 static uint64_t values[ARRAY_SIZE(fields)];
@@ -376,9 +376,9 @@ static void test_verify(void **state)
 
 /* ---- Events ---- */
 
-static const struct strata_field one_field[] = {{"value", "int", STRATA_SIGNED, 4}};
-static const struct strata_field two_fields[] = {{"other", "int", STRATA_SIGNED, 4},
-                                                 {"value", "int64_t", STRATA_SIGNED, 8}};
+static const struct strata_field one_field[] = {{"value", "int", STRATA_FIELD_SIGNED, 4}};
+static const struct strata_field two_fields[] = {{"other", "int", STRATA_FIELD_SIGNED, 4},
+                                                 {"value", "int64_t", STRATA_FIELD_SIGNED, 8}};
 
 static uint8_t states[4];
 static struct strata_event events[4] = {

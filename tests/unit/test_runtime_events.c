@@ -14,8 +14,8 @@
 #include "runtime/events.h"
 #include "runtime/log.h"
 
-static const struct strata_field one_field[] = {{"value", "int", STRATA_SIGNED, 4}};
-static const struct strata_field other_field[] = {{"value", "uint64_t", STRATA_UNSIGNED, 8}};
+static const struct strata_field one_field[] = {{"value", "int", STRATA_FIELD_SIGNED, 4}};
+static const struct strata_field other_field[] = {{"value", "uint64_t", STRATA_FIELD_UNSIGNED, 8}};
 
 /* A group of N events "PREFIX_0" ...; the last one is compiled out. */
 struct made {

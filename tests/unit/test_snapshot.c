@@ -31,8 +31,8 @@
 
 static uint8_t state;
 static const struct strata_field fields[] = {
-    {"thread", "uint64_t", STRATA_UNSIGNED, 8},
-    {"count", "uint64_t", STRATA_UNSIGNED, 8},
+    {"thread", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
+    {"count", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
 };
 static struct strata_event event = {
     .name = "snap",

@@ -172,10 +172,10 @@ static void test_values(void **state)
           "ONE 3 dir/trace-events 4 \"cpu=%p \" \"%d\" PRIx64\n"
           "void *__cpu, int class__, int class_, char *x\n"
           "__cpu, class__, class_, x.\n(, __cpu, class__, class_, x)\n"
-          "__cpu=__cpu STRATA_POINTER 8\nclass=class__ STRATA_SIGNED 4\n"
-          "class_=class_ STRATA_SIGNED 4\nx=x STRATA_STRING 0\n"
+          "__cpu=__cpu STRATA_FIELD_POINTER 8\nclass=class__ STRATA_FIELD_SIGNED 4\n"
+          "class_=class_ STRATA_FIELD_SIGNED 4\nx=x STRATA_FIELD_STRING 0\n"
           "TWO 4 dir/trace-events 1 \"\"\nint errno_\nerrno_.\n(, errno_)\n"
-          "errno=errno_ STRATA_SIGNED 4\n");
+          "errno=errno_ STRATA_FIELD_SIGNED 4\n");
     gives("${header} ${provider} ${output} ${group_as_given}|${prefix}|${binary}|\n", "",
           "trace-some-group.h some_group out.h some-group|||\n");
 }

@@ -9,13 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "strata/qemu_compat.h"
 #include "strata/ring.h"
-#include "strata/trace.h"
 
 /* A program with one event of the backend `simple`, whose trace file is switched and moved. */
 
 static uint8_t state;
-static const struct strata_field fields[] = {{"value", "uint64_t", STRATA_UNSIGNED, 8}};
+static const struct strata_field fields[] = {{"value", "uint64_t", STRATA_FIELD_UNSIGNED, 8}};
 static struct strata_event event = {
     .name = "filed",
     .format = "value %" PRIu64,

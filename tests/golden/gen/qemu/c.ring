@@ -12,30 +12,24 @@
 #define VCPU_ID(id)
 #endif
 
-#pragma push_macro("trace_event_get_state")
-#pragma push_macro("trace_event_get_state_backends")
-#undef trace_event_get_state
-#undef trace_event_get_state_backends
 #include <strata/ring.h>
-#pragma pop_macro("trace_event_get_state")
-#pragma pop_macro("trace_event_get_state_backends")
 
 static const struct strata_field ring_fields_kinds[] = {
-    {"b", "bool", STRATA_BOOL, 1},
-    {"u8", "uint8_t", STRATA_UNSIGNED, 1},
-    {"i", "int", STRATA_SIGNED, 4},
-    {"ll", "long long", STRATA_SIGNED, 8},
-    {"u64", "uint64_t", STRATA_UNSIGNED, 8},
-    {"size", "size_t", STRATA_UNSIGNED, 8},
-    {"p", "void *", STRATA_POINTER, 8},
-    {"s", "const char *", STRATA_STRING, 0},
+    {"b", "bool", STRATA_FIELD_BOOL, 1},
+    {"u8", "uint8_t", STRATA_FIELD_UNSIGNED, 1},
+    {"i", "int", STRATA_FIELD_SIGNED, 4},
+    {"ll", "long long", STRATA_FIELD_SIGNED, 8},
+    {"u64", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
+    {"size", "size_t", STRATA_FIELD_UNSIGNED, 8},
+    {"p", "void *", STRATA_FIELD_POINTER, 8},
+    {"s", "const char *", STRATA_FIELD_STRING, 0},
 };
 static const struct strata_field ring_fields_without_format[] = {
-    {"class", "const char *", STRATA_STRING, 0},
-    {"errno", "int", STRATA_SIGNED, 4},
+    {"class", "const char *", STRATA_FIELD_STRING, 0},
+    {"errno", "int", STRATA_FIELD_SIGNED, 4},
 };
 static const struct strata_field ring_fields_costly[] = {
-    {"a", "int", STRATA_SIGNED, 4},
+    {"a", "int", STRATA_FIELD_SIGNED, 4},
 };
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

@@ -6,23 +6,23 @@
 uint8_t strata_test_states[4];
 
 static const struct strata_field strata_test_fields_kinds[] = {
-    {"b", "bool", STRATA_BOOL, 1},
-    {"u8", "uint8_t", STRATA_UNSIGNED, 1},
-    {"i", "int", STRATA_SIGNED, 4},
-    {"ll", "long long", STRATA_SIGNED, 8},
-    {"u64", "uint64_t", STRATA_UNSIGNED, 8},
-    {"size", "size_t", STRATA_UNSIGNED, 8},
-    {"p", "void *", STRATA_POINTER, 8},
-    {"s", "const char *", STRATA_STRING, 0},
+    {"b", "bool", STRATA_FIELD_BOOL, 1},
+    {"u8", "uint8_t", STRATA_FIELD_UNSIGNED, 1},
+    {"i", "int", STRATA_FIELD_SIGNED, 4},
+    {"ll", "long long", STRATA_FIELD_SIGNED, 8},
+    {"u64", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
+    {"size", "size_t", STRATA_FIELD_UNSIGNED, 8},
+    {"p", "void *", STRATA_FIELD_POINTER, 8},
+    {"s", "const char *", STRATA_FIELD_STRING, 0},
 };
 
 static const struct strata_field strata_test_fields_without_format[] = {
-    {"class", "const char *", STRATA_STRING, 0},
-    {"errno", "int", STRATA_SIGNED, 4},
+    {"class", "const char *", STRATA_FIELD_STRING, 0},
+    {"errno", "int", STRATA_FIELD_SIGNED, 4},
 };
 
 static const struct strata_field strata_test_fields_costly[] = {
-    {"a", "int", STRATA_SIGNED, 4},
+    {"a", "int", STRATA_FIELD_SIGNED, 4},
 };
 
 static struct strata_event strata_test_events[] = {

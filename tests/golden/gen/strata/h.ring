@@ -3,6 +3,7 @@
 #define STRATA_TRACE_TEST_H
 
 #include <inttypes.h>
+#include <strata/qemu_compat.h>
 #include <strata/trace.h>
 #include <sys/types.h>
 
