@@ -16,7 +16,7 @@ static int open_folder(int parent, const char *name)
     return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The files in the folder FD, which has no folders in it. */
+/* Removes the files in the directory FD, not the directories in it. */
 static void empty(int fd)
 {
     _cleanup_(closedirp) DIR *dir = open_dir_at(fd, ".");

@@ -33,13 +33,14 @@ size_t near_distance(const char *a, size_t a_len, const char *b, size_t b_len)
     return rows[a_len % 3][b_len];
 }
 
-const char *near_find(const char *word, size_t len, const char *const *candidates)
+static const char *find(const char *word, size_t len, size_t compared,
+                        const char *const *candidates)
 {
     size_t best_distance = MIN(len / 3, (size_t)2) + 1;
     const char *best = NULL;
 
     for (; *candidates; candidates++) {
-        size_t d = near_distance(word, len, *candidates, strlen(*candidates));
+        size_t d = near_distance(word, len, *candidates, strnlen(*candidates, compared));
 
         if (d < best_distance) {
             best_distance = d;
@@ -47,4 +48,16 @@ const char *near_find(const char *word, size_t len, const char *const *candidate
         }
     }
     return best;
+}
+
+const char *near_find(const char *word, size_t len, const char *const *candidates)
+{
+    return find(word, len, SIZE_MAX, candidates);
+}
+
+const char *near_find_pattern(const char *pattern, const char *const *candidates)
+{
+    size_t len = strcspn(pattern, "*?");
+
+    return len ? find(pattern, len, pattern[len] ? len : SIZE_MAX, candidates) : NULL;
 }

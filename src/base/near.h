@@ -12,3 +12,7 @@ size_t near_distance(const char *a, size_t a_len, const char *b, size_t b_len);
 /* The one of CANDIDATES (ended by NULL) that is nearest to WORD, if it is near enough to have been
  * meant: a letter of every three, two at most. Else NULL. */
 const char *near_find(const char *word, size_t len, const char *const *candidates);
+
+/* The same for a PATTERN that may have `*` and `?` in it: of one that has, the letters in front of the first wildcard
+ * are compared with as many of each candidate. */
+const char *near_find_pattern(const char *pattern, const char *const *candidates);

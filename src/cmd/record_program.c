@@ -16,6 +16,7 @@
 #include "cmd/cmd.h"
 #include "cmd/record.h"
 #include "cmd/record_kernel.h"
+#include "cmd/record_nothing.h"
 #include "cmd/run_signals.h"
 #include "cmd/taken.h"
 #include "guests/guests_manifest.h"
@@ -130,10 +131,10 @@ static int put_sources(const struct run *run, bool complete, struct manifest *ma
     if (!sources)
         return -ENOMEM;
     memcpy(sources, programs, n_programs * sizeof *sources);
-    if (n_programs > 0 && put_host_problems(run, &manifest->arena, &sources[0]) < 0)
-        return -ENOMEM;
     if (n_kernels > 0)
         memcpy(sources + n_programs, kernels, n_kernels * sizeof *sources);
+    if (n_programs + n_kernels > 0 && put_host_problems(run, &manifest->arena, &sources[0]) < 0)
+        return -ENOMEM;
     manifest->sources = sources;
     manifest->n_sources = n_programs + n_kernels;
     return 0;
@@ -316,17 +317,19 @@ static int tell(const struct run *run, const struct program *program)
                                                             : EXIT_FINE;
 }
 
+/* Where the kernel beside it was recorded, that is what there is: not an error, and no word where nothing else was
+ * asked for. */
 static int tell_nothing(const struct run *run)
 {
-    cmd_error(
-        "nothing was recorded: no process had a ring. If %s starts QEMU, with what stands last on "
-        "its command line, then --qemu=PROGRAM says which, or 'strata record -- qemu-system-…' has "
-        "to "
-        "stand in it. Another program has to link libstrata, with the backend ring or simple, and "
-        "to reach an event of those that were asked for%s",
-        run->programs.main_command[0],
-        run->options->events.n ? "" : " (all, unless STRATA_TRACE says which)");
-    return EXIT_COULD_NOT;
+    const struct strings *events = &run->options->events;
+    char reason[600];
+
+    record_nothing_reason(&run->programs, events, reason, sizeof reason);
+    if (run->guests.n == 0)
+        cmd_error("nothing was recorded: %s", reason);
+    else if (events->n > 0)
+        cmd_error("only the host kernel was recorded: %s", reason);
+    return run->guests.n == 0 ? EXIT_COULD_NOT : EXIT_FINE;
 }
 
 static int sum_up(struct run *run)

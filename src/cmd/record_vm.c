@@ -47,7 +47,7 @@ static int check_events(const struct vmm_probe *probe, const struct strings *eve
 
         if (pattern[0] == '-' || vmm_probe_count(probe, pattern) > 0)
             continue;
-        near = near_find(pattern, strlen(pattern), (const char *const *)probe->events);
+        near = near_find_pattern(pattern, (const char *const *)probe->events);
         cmd_error("QEMU %s has no event that matches '%s'%s%s%s; 'QEMU -trace help' lists them",
                   probe->version, pattern, near ? "; did you mean '" : "", near ? near : "",
                   near ? "'?" : "");

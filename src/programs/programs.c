@@ -355,7 +355,8 @@ void programs_close(struct programs *programs)
     free(programs->items);
     if (programs->watch >= 0)
         close(programs->watch);
-    locked_folder_done(&programs->rings, false);
+    /* Reports of processes without rings go with it; directories with rings stay. */
+    locked_folder_done(&programs->rings, true);
     free(programs->samples.items);
     free(programs->folder);
     *programs = (struct programs){.rings.fd = -1, .watch = -1};

@@ -27,7 +27,7 @@ void rings_folder_sweep(void)
     char path[48];
 
     if (take_parent(path, sizeof path) >= 0)
-        locked_folder_sweep(path, RINGS_FOLDER_PREFIX, false);
+        locked_folder_sweep(path, RINGS_FOLDER_PREFIX, true);
 }
 
 int rings_folder_make(struct locked_folder *ret, struct fault *fault)
@@ -36,7 +36,7 @@ int rings_folder_make(struct locked_folder *ret, struct fault *fault)
     int r = take_parent(path, sizeof path);
 
     if (r >= 0) {
-        locked_folder_sweep(path, RINGS_FOLDER_PREFIX, false);
+        locked_folder_sweep(path, RINGS_FOLDER_PREFIX, true);
         r = locked_folder_make(path, RINGS_FOLDER_PREFIX, ret);
     }
     if (r < 0)

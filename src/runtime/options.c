@@ -13,6 +13,7 @@
 #include "runtime/log.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
+#include "runtime/no_rings.h"
 #include "runtime/output.h"
 #include "runtime/pattern.h"
 #include "runtime/ring.h"
@@ -585,6 +586,8 @@ void options_at_end(void)
     }
     registry_lock();
     switches_tell_unused();
+    if (ring_count() == 0 && said.rings_folder && !said.rings.unnamed)
+        no_rings_report(said.rings_folder, has_rings());
     registry_unlock();
     /* Nobody asked for a trace, and nothing was traced: there is to be no file. */
     if (!said.asked && said.by_default >= 0 && ring_count() == 0)

@@ -44,6 +44,16 @@
  *         12      4  1: there is a format
  *         16      …  the name and, if there is one, the format, each with its NUL; for each field its kind
  *                    (enum strata_field_kind), its size, its name and its type with their NULs
+ *
+ * A process that ends by itself without having made a ring leaves a text file in PARENT instead, if PARENT is
+ * locked (flock) by a recorder that will read and remove it:
+ *
+ *     PARENT/no-rings-PID
+ *
+ *     strata-no-rings 1
+ *     program NAME
+ *     rings yes|no          whether it has a backend that writes to rings
+ *     on|off EVENT          for each event that can be switched
  */
 
 #include <stdint.h>
@@ -59,7 +69,9 @@
 #define PROCESS_FILE_NAME "process"
 #define RING_FILE_PREFIX "ring-"
 #define RINGS_PARENT "/dev/shm/strata-" /* and the user id */
-#define RINGS_PREFIX "strata-"          /* of a folder in a parent that the user named */
+#define NO_RINGS_PREFIX "no-rings-"
+#define NO_RINGS_MAGIC "strata-no-rings 1"
+#define RINGS_PREFIX "strata-" /* of a folder in a parent that the user named */
 
 struct process_trace {
     char path[PROCESS_PATH_SIZE];

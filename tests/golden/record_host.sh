@@ -68,6 +68,21 @@ assert begin[0]["time_ns"] - error < emitted[0]["time_ns"], (begin, emitted[0])
 assert emitted[-1]["time_ns"] < end[0]["time_ns"] + error, (emitted[-1], end)
 EOF
 
+# A recording of the kernel beside any command is one; what the command did not emit is no error.
+case=command
+status=0
+"$strata" record -o command --host=sched:sched_process_exec -- sh -c 'env true; exit 4' >out 2>told || status=$?
+[ $status -eq 4 ] || fail "exit status $status: $(cat told)"
+"$strata" record -o command0 --host=sched:sched_process_exec -- env true >out 2>told || fail "$(cat told)"
+grep -q '^  host  *[1-9][0-9]* events' told || fail "$(cat told)"
+! grep -q 'nothing was recorded' told || fail "$(cat told)"
+"$strata" report command0 >shown 2>told || fail "$(cat told)"
+grep -q sched_process_exec shown || fail "$(cat shown)"
+# Events of the program that were asked for and did not come are worth a word.
+"$strata" record -o asked -e 'emti_*' --host=sched:sched_process_exec -- "$EMIT" 60 1 >out 2>told || fail "$(cat told)"
+grep -q "^strata: only the host kernel was recorded: no event of 'emit' matches 'emti_\*'; did you mean" told ||
+    fail "$(cat told)"
+
 # Only what the program does, and not what happens beside.
 case=threads
 (while [ ! -e stop ]; do env true; done) &

@@ -99,7 +99,27 @@ nothing_left
 # Nothing to record.
 case=nothing
 expect 1 "$strata" record -o none -- true
-grep -q 'nothing was recorded: no process had a ring' told || fail "$(cat told)"
+grep -q "^strata: nothing was recorded: 'true' reported no events; .* libstrata" told || fail "$(cat told)"
+[ ! -e none ] || fail "it made a folder"
+printf '#!/bin/sh\nexec true\n' >script
+chmod +x script
+expect 1 "$strata" record -o none -- ./script
+grep -q -- '--qemu=PROGRAM' told || fail "$(cat told)"
+expect 5 "$strata" record -o none -- sh -c 'exit 5'
+# Of programs that link libstrata it is known why: the backend, the pattern, or that no event occurred.
+expect 1 env EMIT_BACKEND=log "$strata" record -o none -- "$EMIT" 0 1
+grep -q "nothing was recorded: none of the 6 events of 'emit' goes to a ring; .* --backend=ring" told || fail "$(cat told)"
+expect 1 "$strata" record -o none -e 'emti_*' -e nothing -- "$EMIT" 60 1
+grep -q "nothing was recorded: no event of 'emit' matches 'emti_\*,nothing'; did you mean 'emit_words'?" told ||
+    fail "$(cat told)"
+expect 1 "$strata" record -o none -e 'qqqqqq*' -- sh -c "'$EMIT' 60 1; '$EMIT' 60 1"
+grep -q "no event of 'emit' matches 'qqqqqq\*' (it has 6 events, for example 'emit_words')" told ||
+    fail "$(cat told)"
+[ "$(grep -c 'nothing was recorded' told)" -eq 1 ] || fail "$(cat told)"
+expect 1 "$strata" record -o none -e emit_words -- "$EMIT" 0 1
+grep -q "nothing was recorded: the event of 'emit' that is on did not occur" told || fail "$(cat told)"
+expect 1 "$strata" record -o none -- "$EMIT" 0 1
+grep -q "nothing was recorded: none of the 6 events of 'emit' that are on occurred" told || fail "$(cat told)"
 [ ! -e none ] || fail "it made a folder"
 expect 127 "$strata" record -o none -- ./no-such-program
 grep -q 'no-such-program.*No such file' told || fail "$(cat told)"

@@ -14,7 +14,9 @@
  *     -f  forks, and the child emits as well     -k  kills itself at the end
  *     -s  switches all events on by itself, behind the library's back
  *     -a  says after each flush, every 100 events, what was flushed
- *     -w  when a thread has emitted half, it says so, and waits until there is FILE */
+ *     -w  when a thread has emitted half, it says so, and waits until there is FILE
+ *
+ * EMIT_BACKEND in the environment: other than "ring", it registers its events as if they went elsewhere. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -84,7 +86,10 @@ static struct strata_group group = {STRATA_TRACE_ABI, EVENTS, "emit", events, NU
 
 static void __attribute__((constructor)) register_events(void)
 {
-    strata_backend_wanted(STRATA_BACKEND_RING);
+    const char *backend = getenv("EMIT_BACKEND");
+
+    if (!backend || strcmp(backend, "ring") == 0)
+        strata_backend_wanted(STRATA_BACKEND_RING);
     strata_group_register(&group);
 }
 

@@ -323,6 +323,10 @@ static void near_words_are_found(void **state)
     assert_int_equal(near_distance(longest, 63, longest, 63), 0);
     assert_true(near_distance(longest, 64, longest, 64) > 1000);
     assert_string_equal(near_find("dsiable", 7, words), "disable");
+    assert_string_equal(near_find_pattern("dsia*", words), "disable");
+    assert_string_equal(near_find_pattern("dsiable", words), "disable");
+    assert_null(near_find_pattern("xyzdsiable*", words));
+    assert_null(near_find_pattern("*", words));
     assert_string_equal(near_find("vpcu", 4, words), "vcpu");
     assert_null(near_find("xyz", 3, words));
     assert_null(near_find("cpus", 4, words));

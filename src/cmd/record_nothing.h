@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "cmd/options.h"
+#include "programs/programs.h"
+
+/* Why no event of a program was recorded, and what to do about it, into BUF. PATTERNS are those of --event. */
+const char *record_nothing_reason(const struct programs *programs, const struct strings *patterns,
+                                  char *buf, size_t size);

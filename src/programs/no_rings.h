@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What processes that ended without a ring reported to their recorder (runtime/process_file.h): why there is
+ * nothing of them. */
+
+#include "base/macro.h"
+
+struct no_rings {
+    char program[32];
+    bool has_backend;    /* events of its go to rings */
+    const char **events; /* the names of those that can be switched, ended by NULL */
+    unsigned n_events, n_on;
+    char *text; /* of the report; holds the names */
+};
+
+/* Reads the reports in PARENT, and keeps the one of the program that was closest to being recorded. 1; 0: there is
+ * none; -ENOMEM. What is no report is passed over. */
+int no_rings_read(const char *parent, struct no_rings *ret);
+void no_rings_done(struct no_rings *report);

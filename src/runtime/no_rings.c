@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/no_rings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "runtime/events.h"
+#include "runtime/process_file.h"
+
+/* A recorder holds an exclusive lock as long as it lives. Without it the file would stay for ever. */
+static bool has_recorder(int parent)
+{
+    if (flock(parent, LOCK_SH | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK;
+    flock(parent, LOCK_UN);
+    return false;
+}
+
+static void write_report(FILE *f, bool has_backend)
+{
+    fprintf(f, NO_RINGS_MAGIC "\nprogram %s\nrings %s\n", program_invocation_short_name,
+            has_backend ? "yes" : "no");
+    for (uint32_t id = 1; id <= class_count(); id++) {
+        const struct trace_class *class = class_by_id(id);
+
+        if (class->compiled_in && class->n_attached)
+            fprintf(f, "%s %s\n", class->on || class->filtered ? "on" : "off", class->name);
+    }
+}
+
+void no_rings_report(const char *parent, bool has_backend)
+{
+    int folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char name[48];
+    int fd = -1;
+    FILE *f;
+
+    if (folder >= 0 && class_count() > 0 && has_recorder(folder)) {
+        snprintf(name, sizeof(name), NO_RINGS_PREFIX "%d", (int)getpid());
+        fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    }
+    f = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (f) {
+        write_report(f, has_backend);
+        fclose(f);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    if (folder >= 0)
+        close(folder);
+}
