@@ -13,6 +13,8 @@
 #include "event/program.h"
 
 #define OUT_SIZE ((size_t)16 * 1024)
+/* Events that lie around their line by more than this part of their time deserve a warning. */
+#define WIDE_PART 50
 
 struct lines {
     struct text *out;
@@ -95,6 +97,11 @@ static void put_error(const struct lines *lines, const struct sync *sync)
         break;
     default: break;
     }
+    /* Ways differ by that much where they are slow, but so do things that are not the same. */
+    if ((sync->kind == SYNC_ERROR_SPREAD || sync->kind == SYNC_ERROR_ONE_WAY) &&
+        (double)sync->most_ns * WIDE_PART > (double)(sync->to - sync->from) * sync->ns_per_tick)
+        text_put_literal(lines->out, ", a large part of the time between the first and the last: "
+                                     "check that they belong together");
     if (sync->n_outside) {
         text_printf(lines->out, "; %zu of %zu lie farther off and were left out, by up to ",
                     sync->n_outside, sync->n_marks);

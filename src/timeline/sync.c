@@ -15,6 +15,14 @@
 /* So few marks that each is compared with each; and such of which none can be told to be wrong. */
 #define FEW 64
 #define TOO_FEW 5
+/* Marks tell a drift that clocks do not have where they are this many, and this much nearer to its line than the
+ * drift is over their time: ways of random length lie on no line. */
+#define DRIFT_MARKS 8
+#define DRIFT_FACTOR 10
+/* Ways that differ by no more than this contradict nothing. */
+#define WAY_NS 1e6
+/* Marks in no order that are farther from a line than this part of their time are on none. */
+#define NO_LINE 8
 /* Where clocks' rates drift, a line in pieces follows them: of so many marks and ns at least. */
 #define PIECE_MARKS 32
 #define PIECE_NS 1e9
@@ -170,49 +178,105 @@ static int tell_slope(const struct sync_work *work, double *ret)
     return 0;
 }
 
-/* Takes the rate that the marks tell, or that which is known where they are too close together to tell it
+/* Sets the slope: the one that the marks tell, or the known one where they are too close together to tell it
  * better. */
 static int choose_slope(struct sync_work *work, struct fault *fault)
 {
-    double told = 0;
     struct around around = {0};
     double drift, doubt;
     size_t n;
     enum sync_order order = most_common(work, &n);
 
-    if (tell_slope(work, &told) < 0)
+    if (tell_slope(work, &work->told) < 0)
         return -ENOMEM;
     if (work->nominal == 0) {
+        double low, high;
+
         if (work->n < 2 || sync_span(work) <= 0)
             return fault_plain(fault, -EINVAL, NULL,
                                "a single mark tells an offset but no rate, and the rate of its "
                                "clock is not known: name more events, or give --cpu-hz");
-        if (told <= 0)
+        work->slope = work->told;
+        /* Where ways take longer than the time between marks, only their orders bound the rate. */
+        if (work->told <= 0 && sync_bound_rates(work, &low, &high))
+            work->slope = low + (high - low) / 2;
+        if (work->slope <= 0)
             return fault_plain(fault, -EINVAL, NULL,
-                               "the marks contradict each other: time would run backwards; they "
-                               "do not belong together");
-        work->slope = told;
+                               "the marks tell no rate, as later ones are earlier on the other "
+                               "side: they are too close together or do not belong together; name "
+                               "more events, or give --cpu-hz");
         work->measured = true;
         return 0;
     }
     work->slope = work->nominal;
-    if (n < 2 || sync_span(work) <= 0 || told <= 0)
+    if (n < 2 || sync_span(work) <= 0 || work->told <= 0)
         return 0;
-    drift = fabs(told / work->nominal - 1);
-    (void)look(work, told, order, &around);
+    drift = fabs(work->told / work->nominal - 1);
+    (void)look(work, work->told, order, &around);
     doubt = 3 * around.half / (sync_span(work) * work->nominal);
     if (drift <= RELATION_DRIFT_PPM * SYNC_PPM && doubt <= RELATION_DRIFT_PPM * SYNC_PPM) {
-        work->slope = told;
+        work->slope = work->told;
         work->measured = true;
-        return 0;
     }
-    /* How far they lie apart when clocks drift no more than clocks do. */
-    (void)look(work, work->nominal, order, &around);
-    if (around.half > sync_span(work) * work->nominal / 100)
+    return 0;
+}
+
+/* How far apart marks that are not left out lie around a line of SLOPE. */
+static double width_around(const struct sync_work *work, double slope, size_t *ret_n)
+{
+    double low = INFINITY, high = -INFINITY;
+
+    *ret_n = 0;
+    for (size_t i = 0; i < work->n; i++) {
+        double height = work->y[i] - slope * work->x[i];
+
+        if (work->outside[i] & SYNC_OUTSIDE)
+            continue;
+        low = MIN(low, height);
+        high = MAX(high, height);
+        ++*ret_n;
+    }
+    return *ret_n ? high - low : 0;
+}
+
+bool sync_tells_drift(const struct sync_work *work, double *ret_ppm)
+{
+    size_t n;
+    double width, off;
+
+    if (work->nominal == 0 || work->measured || work->told <= 0)
+        return false;
+    off = work->told - work->nominal;
+    width = width_around(work, work->told, &n);
+    *ret_ppm = off / work->nominal / SYNC_PPM;
+    /* A level line is near to marks that came at any time. */
+    return n >= DRIFT_MARKS && width * DRIFT_FACTOR < MIN(fabs(off), work->told) * sync_span(work);
+}
+
+/* Marks in no order, or in one, fit any rate if their ways may take any time. They are refused where they are on a
+ * line of a rate that no clock has, or, in no order, on no line at all. */
+static int check_line(const struct sync_work *work, struct fault *fault)
+{
+    struct around around = {0};
+    double drift_ppm, half;
+    size_t n;
+    enum sync_order order = most_common(work, &n);
+
+    if (work->nominal == 0 || work->measured || look(work, work->nominal, order, &around) < 2)
+        return 0;
+    half = around.half / work->nominal;
+    if (around.half <= WAY_NS || half <= sync_span(work) / 100)
+        return 0;
+    if (sync_tells_drift(work, &drift_ppm))
         return fault_plain(fault, -EINVAL, NULL,
                            "the marks contradict each other: they tell clocks that drift by %.0f "
                            "ppm, and no two clocks do; they do not belong together",
-                           (told / work->nominal - 1) / SYNC_PPM);
+                           drift_ppm);
+    if (order == SYNC_ANY_ORDER && n >= TOO_FEW && half > sync_span(work) / NO_LINE)
+        return fault_plain(fault, -EINVAL, NULL,
+                           "the marks contradict each other: half of them are %.0f us or more from "
+                           "a line; they do not belong together",
+                           around.half / 1000);
     return 0;
 }
 
@@ -507,6 +571,8 @@ static int relate(struct sync_work *work, struct sync *sync, struct fault *fault
     }
     if (r >= 0 && sync_has_both_orders(work))
         r = sync_bound(work, sync, fault);
+    else if (r >= 0)
+        r = check_line(work, fault);
     if (r >= 0 && sync->kind != SYNC_ERROR_BOUND)
         r = lay_on_line(work, sync, only_order(work));
     return r;

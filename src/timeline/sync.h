@@ -18,6 +18,10 @@
  * any two moments differ by no more than RELATION_WANDER_PPM. Where both rates are known, they differ from
  * what is known by no more than RELATION_DRIFT_PPM.
  *
+ * Marks in both orders contradict each other where no rate within these limits fits all of them, and only there. Marks
+ * in one order, or in none, fit any rate if their ways may take any time: they are refused where they clearly lie on
+ * a line of a rate that no clock has, or, in no order, on no line at all.
+ *
  * A few marks that belong to something else, or whose word took very long, do no harm: what lies far outside of
  * most is left out and counted. */
 

@@ -65,29 +65,32 @@ static double turn(const struct sync_work *work, bool (*is)(const struct sync_wo
     return high;
 }
 
-/* The rates that all marks allow, from *RET_LOW to *RET_HIGH; where they allow none, a clock's rate wandered,
- * and both are as the marks ask for them. */
-static bool bound_rates(const struct sync_work *work, double *ret_low, double *ret_high)
-{
-    double widest =
-        work->nominal > 0 ? work->nominal * RELATION_DRIFT_PPM * SYNC_PPM : work->slope / 2;
-    double middle = work->nominal > 0 ? work->nominal : work->slope;
-    double low = middle - widest, high = middle + widest;
-    bool known = work->nominal > 0;
-    bool low_told = is_above(work, low), high_told = is_below(work, high);
+/* Where an unknown rate is looked for at most, ns a tick. */
+#define RATE_MAX 1e18
+/* An unknown rate that may be this many times as high as low is not bound: a line tells more. */
+#define RATE_RATIO_MAX 3
 
+bool sync_bound_rates(const struct sync_work *work, double *ret_low, double *ret_high)
+{
+    bool known = work->nominal > 0;
+    double widest = work->nominal * RELATION_DRIFT_PPM * SYNC_PPM;
+    double low = known ? work->nominal - widest : 0;
+    double high = known ? work->nominal + widest : 1;
+    double least, most;
+    bool low_told, high_told;
+
+    while (!known && !is_below(work, high) && high < RATE_MAX)
+        high *= 2;
+    low_told = is_above(work, low);
+    high_told = is_below(work, high);
     if (!known && !(low_told && high_told))
         return false;
     /* `is_above` is so below a rate and not above it, `is_below` the other way round. */
-    *ret_high = high_told ? turn(work, is_below, low, high) : high;
-    *ret_low = low_told ? turn(work, is_above, high, low) : low;
-    if (*ret_low > *ret_high) {
-        double swapped = *ret_low;
-
-        *ret_low = *ret_high;
-        *ret_high = swapped;
-    }
-    return true;
+    most = high_told ? turn(work, is_below, low, high) : high;
+    least = low_told ? turn(work, is_above, high, low) : low;
+    *ret_low = MIN(least, most);
+    *ret_high = MAX(least, most);
+    return known || *ret_high < *ret_low * RATE_RATIO_MAX;
 }
 
 /* At each mark the least and the most that the offset from a line of SLOPE can be, when it changes by RATE a
@@ -117,6 +120,13 @@ static void spread_bounds(const struct sync_work *work, double slope, double rat
 
 static int contradict(const struct sync_work *work, size_t i, double by, struct fault *fault)
 {
+    double drift_ppm;
+
+    if (sync_tells_drift(work, &drift_ppm))
+        return fault_plain(fault, -EINVAL, NULL,
+                           "the marks contradict each other by %.1f us: they tell clocks that "
+                           "drift by %.0f ppm, and no two clocks do; they do not belong together",
+                           by / 1000, drift_ppm);
     return fault_plain(fault, -EINVAL, NULL,
                        "the marks contradict each other by %.1f us (near %lld ticks): some were "
                        "not in the order that is claimed of them, or do not belong together",
@@ -168,7 +178,7 @@ int sync_bound(struct sync_work *work, struct sync *sync, struct fault *fault)
 
     if (!least || !most)
         return -ENOMEM;
-    if (!bound_rates(work, &low, &high))
+    if (!sync_bound_rates(work, &low, &high))
         return 0;
     /* Of the rates that were told, and by how much they are others at any moment. */
     rate = (high - low) / 2 + work->slope * RELATION_WANDER_PPM * SYNC_PPM;

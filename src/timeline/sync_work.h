@@ -21,6 +21,7 @@ struct sync_work {
     uint8_t *outside; /* SYNC_OUTSIDE, SYNC_LATE */
     double slope;     /* ns a tick */
     double nominal;   /* the same as it is known, or 0 */
+    double told;      /* the same as the marks tell it, or 0: they tell none */
     bool measured;
 };
 
@@ -36,6 +37,14 @@ void sync_put_pair(const struct sync_work *work, struct sync *sync, double x, do
 
 /* Whether marks that are not left out are in both orders. */
 bool sync_has_both_orders(const struct sync_work *work);
+
+/* Whether the marks clearly tell a rate that is not the known one, and by how much it differs. */
+bool sync_tells_drift(const struct sync_work *work, double *ret_ppm);
+
+/* The rates that marks in both orders allow: all that lie from *RET_LOW to *RET_HIGH where the rate is known within
+ * RELATION_DRIFT_PPM. False: it is not known, and they do not bound it. Where they allow none, a clock's rate
+ * wandered or they contradict each other, and both are as the marks require. */
+bool sync_bound_rates(const struct sync_work *work, double *ret_low, double *ret_high);
 
 /* Relates by what marks in both orders say: the offset lies between. 1; 0: at an unknown rate they are too few for
  * a bound; -EINVAL with FAULT: they contradict each other; -ENOMEM. */

@@ -235,6 +235,203 @@ static void contradictions(void **state)
     assert_non_null(strstr(fault.what, "contradict"));
 }
 
+/* ---- Marks in any number and any ways, against an exact evaluation ---- */
+
+#define EXACT_MARKS 24
+#define ROUNDS 4000
+/* Rates are taken in whole parts of 1e12: the products below fit in 128 bits. */
+#define EXACT_UNIT INT64_C(1000000000000)
+
+/* The offset that MARK is a bound of, less what RATE (ns a tick, in EXACT_UNIT) makes of its ticks; in
+ * EXACT_UNIT. */
+static __int128 exact_height(const struct sync_mark *mark, int64_t rate)
+{
+    int64_t ns =
+        mark->ns - BASE + (mark->order == SYNC_REFERENCE_FIRST ? -mark->error_ns : mark->error_ns);
+
+    return (__int128)ns * EXACT_UNIT - (__int128)mark->ticks * rate;
+}
+
+/* The largest height that marks of the one order allow at RATE, less the least that those of the other do. A line
+ * of this rate fits all marks where it is not negative. */
+static __int128 exact_room(const struct sync_mark *marks, size_t n, int64_t rate)
+{
+    bool first = true, last = true;
+    __int128 least = 0, most = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        __int128 height = exact_height(&marks[i], rate);
+
+        if (marks[i].order == SYNC_REFERENCE_FIRST && (first || height > least))
+            least = height, first = false;
+        if (marks[i].order == SYNC_REFERENCE_LAST && (last || height < most))
+            most = height, last = false;
+    }
+    return first || last ? 0 : most - least;
+}
+
+/* A way from 10 ns to 100 ms, each size as likely. */
+static double any_way(void)
+{
+    return pow(10, 1 + 7 * random_part());
+}
+
+/* N marks of a clock of which a tick is DRIFT_PPM longer than a ns, some with times that are known to a us alone. */
+static void make_any(struct sync_mark *marks, size_t n, int drift_ppm, bool both)
+{
+    double seconds = pow(10, -5 + 7 * random_part());
+    double slowest = random_part() < 0.5 ? any_way() : 0;
+    /* In one order alone, ways that grow evenly are a clock of another rate. */
+    bool grows = both && random_part() < 0.3;
+    int64_t step = random_part() < 0.3 ? 1000 : 1;
+    unsigned one = random_part() < 0.5;
+
+    for (size_t i = 0; i < n; i++) {
+        double sent = random_part() * seconds * 1e9;
+        double way_ns = grows ? slowest * sent / (seconds * 1e9) : random_part() * slowest;
+        double came = sent + (slowest > 0 ? way_ns : any_way());
+        bool first = both ? (i < 2 ? i == 0 : random_part() < 0.5) : one;
+        double clock_ns = first ? came : sent;
+
+        marks[i] = (struct sync_mark){
+            .ns = BASE + (int64_t)floor(first ? sent : came) / step * step,
+            .ticks = (int64_t)(1e9 + clock_ns / (1 + drift_ppm * 1e-6)),
+            .order = first ? SYNC_REFERENCE_FIRST : SYNC_REFERENCE_LAST,
+            .error_ns = step + 1,
+        };
+    }
+}
+
+static void fail_marks(const struct sync_mark *marks, size_t n, const char *what)
+{
+    for (size_t i = 0; i < n; i++)
+        print_error("%c ns %lld ticks %lld error %lld\n",
+                    marks[i].order == SYNC_REFERENCE_FIRST ? '<' : '>',
+                    (long long)(marks[i].ns - BASE), (long long)marks[i].ticks,
+                    (long long)marks[i].error_ns);
+    fail_msg("%s", what);
+}
+
+/* Whether a rate of whole ppm within RELATION_DRIFT_PPM of 1 fits all marks. */
+static bool exact_fits(const struct sync_mark *marks, size_t n)
+{
+    for (int ppm = -RELATION_DRIFT_PPM; ppm <= RELATION_DRIFT_PPM; ppm++)
+        if (exact_room(marks, n, EXACT_UNIT + ppm * (EXACT_UNIT / 1000000)) >= 0)
+            return true;
+    return false;
+}
+
+/* The bound at the time of each mark holds all lines that fit the marks. */
+static void check_against_exact(const struct sync *sync, const struct sync_mark *marks, size_t n)
+{
+    struct relation relation;
+    struct fault fault = {0};
+
+    if (relation_of_pairs(sync->pairs, sync->n_pairs, "pairs", 1000000000, &relation, &fault) < 0)
+        fail_marks(marks, n, fault.what);
+    for (int ppm = -RELATION_DRIFT_PPM; ppm <= RELATION_DRIFT_PPM; ppm += 20) {
+        int64_t rate = EXACT_UNIT + ppm * (EXACT_UNIT / 1000000);
+        __int128 room = exact_room(marks, n, rate);
+        __int128 least = 0;
+        bool any = false;
+
+        if (room < 0)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            if (marks[i].order == SYNC_REFERENCE_FIRST) {
+                __int128 height = exact_height(&marks[i], rate);
+
+                least = !any || height > least ? height : least;
+                any = true;
+            }
+        for (size_t i = 0; i < n; i++) {
+            int64_t error;
+            int64_t at = relation_convert(&relation, marks[i].ticks, &error) - BASE;
+            __int128 low = ((__int128)marks[i].ticks * rate + least) / EXACT_UNIT;
+            __int128 high = ((__int128)marks[i].ticks * rate + least + room) / EXACT_UNIT;
+
+            if (low < at - error - 2 || high > at + error + 2)
+                fail_marks(marks, n, "a line that fits all marks is outside of the bound");
+        }
+    }
+    relation_done(&relation);
+}
+
+static void consistent_marks(void **state)
+{
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct sync_mark marks[EXACT_MARKS];
+        size_t n = 2 + (size_t)(random_part() * (EXACT_MARKS - 2));
+        bool both = round % 4 > 0, known = round % 8 < 6;
+        int drift_ppm = round % 3 ? (int)((random_part() - 0.5) * 800) : 0;
+        struct fault fault = {0};
+        struct sync sync;
+
+        make_any(marks, n, drift_ppm, both);
+        assert_true(exact_fits(marks, n));
+        if (sync_relate(marks, n, known ? 1000000000 : 0, &sync, &fault) < 0) {
+            if (known || strstr(fault.what, "contradict"))
+                fail_marks(marks, n, fault.what);
+            fault_clear(&fault);
+            continue;
+        }
+        if (both && known) {
+            assert_int_equal(sync.kind, SYNC_ERROR_BOUND);
+            check_against_exact(&sync, marks, n);
+        }
+        sync_done(&sync);
+    }
+}
+
+/* Marks that no line fits, not even one of which the rate wanders, are refused. */
+static void inconsistent_marks(void **state)
+{
+    unsigned refused = 0;
+
+    for (unsigned round = 0; round < 1000; round++) {
+        struct sync_mark marks[4];
+        size_t n = ARRAY_SIZE(marks);
+        struct fault fault = {0};
+        struct sync sync;
+        int64_t most = 0;
+
+        make_any(marks, n, 0, true);
+        for (size_t i = 0; i < n; i++)
+            most = MAX(most, marks[i].ticks - 1000000000);
+        /* The one says more than the other allows by far more than rates explain. */
+        for (size_t i = 0; i < n; i++)
+            if (marks[i].order == SYNC_REFERENCE_FIRST)
+                marks[i].ns += 300000000 + most / 50;
+        if (exact_fits(marks, n))
+            continue;
+        assert_int_equal(sync_relate(marks, n, 1000000000, &sync, &fault), -EINVAL);
+        assert_non_null(strstr(fault.what, "contradict"));
+        fault_clear(&fault);
+        refused++;
+    }
+    assert_true(refused > 900);
+}
+
+/* A clock that was said to have another rate: far more marks than one on one line. */
+static void wrong_rate(void **state)
+{
+    static const enum sync_order orders[] = {SYNC_ANY_ORDER, SYNC_REFERENCE_FIRST,
+                                             SYNC_REFERENCE_LAST};
+
+    for (size_t i = 0; i <= ARRAY_SIZE(orders); i++) {
+        struct simulated clock = {2.6e9, 0, 0, 1e9, 4e9};
+        struct sync_mark marks[100];
+        struct fault fault = {0};
+        struct sync sync;
+
+        make_marks(&clock, marks, 100, 10, 5000, i == ARRAY_SIZE(orders),
+                   orders[i % ARRAY_SIZE(orders)]);
+        assert_int_equal(sync_relate(marks, 100, 2400000000, &sync, &fault), -EINVAL);
+        assert_non_null(strstr(fault.what, "drift by -76923 ppm"));
+        fault_clear(&fault);
+    }
+}
+
 static char words[4000][16];
 
 /* What N things are seen as, by a clock that is OFF later. */
@@ -352,6 +549,9 @@ int main(void)
         cmocka_unit_test(long_recordings_bend),
         cmocka_unit_test(few_marks),
         cmocka_unit_test(contradictions),
+        cmocka_unit_test(consistent_marks),
+        cmocka_unit_test(inconsistent_marks),
+        cmocka_unit_test(wrong_rate),
         cmocka_unit_test(matching),
         cmocka_unit_test(no_match),
     };
