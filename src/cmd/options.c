@@ -8,41 +8,6 @@
 #include "base/near.h"
 #include "cmd/cmd.h"
 
-void strings_done(struct strings *strings)
-{
-    free(strings->items);
-    *strings = (struct strings){0};
-}
-
-int strings_add(struct strings *strings, const char *s)
-{
-    if ((strings->n & (strings->n - 1)) == 0) { /* a power of two: the array is full */
-        size_t capacity = strings->n ? (size_t)strings->n * 2 : 1;
-        const char **bigger = realloc(strings->items, capacity * sizeof *bigger);
-        if (!bigger)
-            return -ENOMEM;
-        strings->items = bigger;
-    }
-    strings->items[strings->n++] = s;
-    return 0;
-}
-
-int strings_split(struct strings *strings, char *value, struct fault *fault)
-{
-    char *comma;
-    int r = 0;
-
-    if (*value == ',' || strstr(value, ",,") || (*value && value[strlen(value) - 1] == ','))
-        return fault_plain(fault, -EINVAL, NULL, "has nothing before or behind a comma");
-    for (; value && r >= 0; value = comma) {
-        comma = strchr(value, ',');
-        if (comma)
-            *comma++ = '\0';
-        r = strings_add(strings, value);
-    }
-    return r;
-}
-
 struct found {
     const struct option *option;
     char *group; /* the structure of its group */

@@ -8,6 +8,7 @@
 
 #include "base/fault.h"
 #include "base/macro.h"
+#include "base/strings.h"
 
 enum option_kind {
     OPTION_END,     /* behind the last one of a table */
@@ -21,18 +22,6 @@ enum option_kind {
     OPTION_PARSED,  /* whatever `parse` makes of it */
     OPTION_HELP,    /* shows the help and ends; no member */
 };
-
-/* Words that stand in argv, in order. */
-struct strings {
-    const char **items;
-    unsigned n;
-};
-
-void strings_done(struct strings *strings);
-/* S and what it points to is borrowed. -ENOMEM. */
-int strings_add(struct strings *strings, const char *s);
-/* Adds the pieces of VALUE, which is cut at its commas. -EINVAL with FAULT->what; -ENOMEM. */
-int strings_split(struct strings *strings, char *value, struct fault *fault);
 
 struct option {
     enum option_kind kind;

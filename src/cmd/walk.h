@@ -7,7 +7,7 @@
 #include "analysis/losses.h"
 #include "base/text.h"
 #include "cmd/options.h"
-#include "cmd/select.h"
+#include "cmd/select_options.h"
 #include "trace/trace.h"
 
 struct open_options {

@@ -29,6 +29,10 @@
 struct source;
 struct text;
 
+/* By how many items an item may come too late for its time and still be put in its place
+ * (timeline/reorder.h). */
+#define SOURCE_DISORDER_MAX 512
+
 struct source_ops {
     int (*next)(struct source *source, const struct item **ret_items);
     void (*free)(struct source *source);

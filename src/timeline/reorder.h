@@ -6,7 +6,7 @@
 
 #include "event/source.h"
 
-#define REORDER_WINDOW 512
+#define REORDER_WINDOW SOURCE_DISORDER_MAX
 
 /* Takes over INPUT. An item that comes up to WINDOW items too late is put in its place; one that
  * comes later still is lent as soon as it is seen, so that nothing is lost and `ordered` is true

@@ -80,7 +80,7 @@ usage "--format 'xml' is not one of text, json or csv" --format=xml
 usage "there is no option '--evnt'; did you mean '--event'?" --evnt x
 usage "-e wants GLOB behind it" -e
 for list in ,irq irq, irq,,sched ,; do
-    usage "-e '$list' has nothing before or behind a comma" -e "$list"
+    usage "-e '$list' has an empty element between its commas" -e "$list"
 done
 
 # Ticks want whole numbers.
@@ -88,7 +88,7 @@ xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
 status=0
 "$strata" report xen.raw --from 1.5 2>err || status=$?
 [ "$status" -eq 1 ]
-grep -q 'take whole ticks; or give the rate by --cpu-hz' err
+grep -q 'in whole ticks, or the rate (--cpu-hz)' err
 "$strata" report xen.raw >all 2>/dev/null
 middle=$(sed -n 5000p all | cut -d' ' -f1)
 awk -v from="$middle" '$1 >= from' all >expected

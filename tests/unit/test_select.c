@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/select.h"
+#include "cmd/select_options.h"
 #include "timeline/reorder.h"
 
 static struct origin origin = {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/select.h"
+#include "event/select.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "timeline/reorder.h"
+#include "base/macro.h"
+#include "event/source.h"
 
 enum {
     SELECT_UNDECIDED,
@@ -12,11 +13,11 @@ enum {
     SELECT_YES,
 };
 
-/* So many items in a row behind --to, and the end is taken to be reached: sources may be out of
- * order by as many as are reordered. */
-#define BEHIND_ENOUGH (4 * REORDER_WINDOW)
+/* After that many items in a row after `to`, no later one can lie before it: sources are out of order
+ * by SOURCE_DISORDER_MAX items at most. */
+#define AFTER_ENOUGH (4 * SOURCE_DISORDER_MAX)
 
-static int parse_time(void *member, const char *value, struct fault *fault)
+int select_parse_time(void *member, const char *value, struct fault *fault)
 {
     struct time_limit limit = {.given = true};
     const char *p = value;
@@ -30,8 +31,8 @@ static int parse_time(void *member, const char *value, struct fault *fault)
     }
     if (!isdigit((unsigned char)*p))
         return fault_plain(fault, -EINVAL, NULL,
-                           "is not a time; it wants seconds, as 12.5, or +0.5 for half a second "
-                           "behind the trace's start");
+                           "is not a time (examples: 12.5 for seconds, +0.5 for half a second "
+                           "after the start of the trace)");
     for (; isdigit((unsigned char)*p); p++)
         if (__builtin_mul_overflow(limit.whole, 10, &limit.whole) ||
             __builtin_add_overflow(limit.whole, *p - '0', &limit.whole))
@@ -46,7 +47,7 @@ static int parse_time(void *member, const char *value, struct fault *fault)
         }
     }
     if (*p != '\0')
-        return fault_plain(fault, -EINVAL, NULL, "is not a time: what is '%s'?", p);
+        return fault_plain(fault, -EINVAL, NULL, "is not a time: unexpected '%s'", p);
     if (negative) {
         limit.whole = -limit.whole - (limit.ns > 0);
         limit.ns = limit.ns > 0 ? NANOSECONDS - limit.ns : 0;
@@ -94,7 +95,7 @@ static int parse_number(const char **p, uint32_t *ret)
     return 0;
 }
 
-static int parse_ranges(void *member, const char *value, struct fault *fault)
+int select_parse_ranges(void *member, const char *value, struct fault *fault)
 {
     struct ranges *ranges = member;
     const char *p = value;
@@ -125,7 +126,7 @@ static int parse_ranges(void *member, const char *value, struct fault *fault)
     return 0;
 }
 
-static int parse_layers(void *member, const char *value, struct fault *fault)
+int select_parse_layers(void *member, const char *value, struct fault *fault)
 {
     unsigned *layers = member;
     char name[16];
@@ -145,51 +146,6 @@ static int parse_layers(void *member, const char *value, struct fault *fault)
         value += len + 1;
     }
 }
-
-static int parse_limit(void *member, const char *value, struct fault *fault)
-{
-    struct select_options *options = container_of((uint64_t *)member, struct select_options, limit);
-    char *end;
-
-    errno = 0;
-    options->limit = strtoull(value, &end, 10);
-    options->limited = true;
-    if (!isdigit((unsigned char)value[0]) || *end || errno)
-        return fault_plain(fault, -EINVAL, NULL, "is not a whole number");
-    return 0;
-}
-
-#define MEMBER(m) offsetof(struct select_options, m)
-
-/* clang-format off */
-#define SELECT_OPTIONS(END) \
-    {OPTION_LIST, 'e', "event", "GLOB", \
-     "events whose name matches; GROUP:NAME looks at the\n" \
-     "group too, LAYER:NAME at the layer; -GLOB leaves out;\n" \
-     "the last match decides; several with commas between,\n" \
-     "or the option again", \
-     MEMBER(events)}, \
-    {OPTION_PARSED, 0, "from", "TIME", \
-     "from TIME on: seconds as printed, +SECONDS from the\n" \
-     "trace's start; ticks where the rate is not known", \
-     MEMBER(from), .parse = parse_time}, \
-    {OPTION_PARSED, 0, END, "TIME", "up to TIME, itself included", \
-     MEMBER(to), .parse = parse_time}, \
-    {OPTION_PARSED, 0, "cpu", "LIST", "events of these CPUs: 0,2-5", \
-     MEMBER(cpus), .parse = parse_ranges}, \
-    {OPTION_PARSED, 0, "pid", "LIST", "events of these threads", \
-     MEMBER(pids), .parse = parse_ranges}, \
-    {OPTION_PARSED, 0, "vcpu", "LIST", "events of these vCPUs; of Xen, of any domain", \
-     MEMBER(vcpus), .parse = parse_ranges}, \
-    {OPTION_PARSED, 0, "layer", "LIST", "events of these layers: guest,vmm", \
-     MEMBER(layers), .parse = parse_layers}, \
-    {OPTION_PARSED, 'n', "limit", "N", "the first N events and no more", \
-     MEMBER(limit), .parse = parse_limit}, \
-    {OPTION_END}
-/* clang-format on */
-
-const struct option select_option_table[] = {SELECT_OPTIONS("to")};
-const struct option select_until_option_table[] = {SELECT_OPTIONS("until")};
 
 void select_options_done(struct select_options *options)
 {
@@ -284,7 +240,7 @@ static bool in_ranges(const struct ranges *ranges, int32_t number)
     return low < ranges->n && (uint32_t)number >= ranges->items[low].low;
 }
 
-/* The first tick whose printed time is not before LIMIT, or (END) the first that is behind it. */
+/* The first tick whose printed time is not before LIMIT, or (END) the first that is after it. */
 static int64_t limit_ticks(const struct time_limit *limit, uint64_t hz, int64_t first, bool end)
 {
     __int128 ns;
@@ -312,8 +268,8 @@ static int start(struct selection *selection, const struct item *item, struct fa
     if (hz == 0 && ((options->from.given && options->from.fraction) ||
                     (options->to.given && options->to.fraction)))
         return fault_plain(fault, -EINVAL, item->origin->path,
-                           "the rate of its clock is not known, so --from and --to take whole "
-                           "ticks; or give the rate by --cpu-hz");
+                           "the rate of its clock is not known: give time limits in whole "
+                           "ticks, or the rate (--cpu-hz)");
     selection->from = INT64_MIN;
     selection->to = INT64_MAX; /* not itself included */
     selection->first = item->time;
@@ -397,7 +353,7 @@ int selection_next_run(struct selection *selection, const struct item *items, un
 
 bool selection_is_over(const struct selection *selection)
 {
-    return selection->left == 0 || selection->behind >= BEHIND_ENOUGH;
+    return selection->left == 0 || selection->behind >= AFTER_ENOUGH;
 }
 
 void selection_unmatched(struct selection *selection, struct event_class *const *classes,

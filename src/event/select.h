@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which items of a trace a verb is to show: -e, --from, --to, --cpu, --pid, --vcpu, --layer, --limit. */
+/* Selects items of a trace: by event patterns, time, CPU, thread, vCPU, layer and number.
+ *
+ * Not thread-safe; a selection is for one pass over one trace. */
 
-#include "cmd/options.h"
+#include "base/strings.h"
 #include "event/item.h"
 
-/* A time as the user gave it: seconds of the trace's clock, as they are printed, or from the first
- * item on; ticks where the clock's rate is not known. */
+/* A time as the user gave it: seconds of the trace's clock as they are printed, or seconds after the
+ * first item; ticks if the clock's rate is not known. */
 struct time_limit {
     bool given;
     bool relative; /* "+…" */
-    bool fraction; /* a decimal point was there: no ticks */
+    bool fraction; /* has a decimal point, so it cannot be ticks */
     int64_t whole;
     uint32_t ns;
 };
 
-/* Numbers and spans of them, "0,2-5". */
+/* Numbers and ranges of them, "0,2-5". */
 struct ranges {
     struct range {
-        uint32_t low, high; /* both belong to it */
-    } * items;              /* ascending, apart from each other */
+        uint32_t low, high; /* both included */
+    } * items;              /* ascending, not touching */
     unsigned n;
 };
 
@@ -33,10 +35,12 @@ struct select_options {
     bool limited;
 };
 
-/* As a group of options (cmd/options.h). */
-extern const struct option select_option_table[];
-/* The same with --until for --to, where that means something else. */
-extern const struct option select_until_option_table[];
+/* Parse VALUE into MEMBER, a struct time_limit, a struct ranges, or the mask of layers. -EINVAL with
+ * FAULT->what, -ENOMEM. */
+int select_parse_time(void *member, const char *value, struct fault *fault);
+int select_parse_ranges(void *member, const char *value, struct fault *fault);
+int select_parse_layers(void *member, const char *value, struct fault *fault);
+
 void select_options_done(struct select_options *options);
 
 struct selection {
@@ -49,25 +53,25 @@ struct selection {
     int64_t first;
     uint64_t hz; /* of the clock that the limits are in */
     int64_t from, to;
-    unsigned behind; /* items in a row that lie behind --to */
+    unsigned behind; /* items in a row that are later than `to` */
     bool all;        /* nothing is filtered */
 };
 
 int selection_init(struct selection *selection, const struct select_options *options);
 void selection_done(struct selection *selection);
 
-/* Finds the first run of items that are selected at or behind *START and below N, and puts its start
- * there. Returns its length, 0: there is none; -EINVAL with FAULT: a time limit has no meaning for
- * this trace's clock; -ENOMEM. Items of one trace, in order, each once. */
+/* Finds the first run of selected items in [*START, N) and puts its start there. Returns its length, 0 if
+ * there is none; -EINVAL with FAULT: a time limit has no meaning for this trace's clock; -ENOMEM. Pass the
+ * items of one trace, in order, each once. */
 int selection_next_run(struct selection *selection, const struct item *items, unsigned n,
                        unsigned *start, struct fault *fault);
 
-/* Whether nothing that comes can be selected any more. */
+/* True if no later item can be selected. */
 bool selection_is_over(const struct selection *selection);
 
-/* Patterns that chose no class of CLASSES: calls PUT for each. */
+/* Calls PUT for each pattern that matches no class of CLASSES. */
 void selection_unmatched(struct selection *selection, struct event_class *const *classes,
                          unsigned n, void (*put)(const char *pattern));
 
-/* Whether CLASS is one that the patterns choose. -ENOMEM. */
+/* 1 if the patterns select CLASS, else 0. -ENOMEM. */
 int selection_has_class(struct selection *selection, const struct event_class *class);
