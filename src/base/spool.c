@@ -23,14 +23,13 @@ static int temporary_in(const char *folder)
     return fd;
 }
 
-static int temporary_file(const char **ret_folder)
+static int temporary_file(const char *dir, const char **ret_folder)
 {
-    const char *folder = getenv("TMPDIR");
     int fd;
 
-    if (folder && *folder) {
-        *ret_folder = folder;
-        return temporary_in(folder);
+    if (dir) {
+        *ret_folder = dir;
+        return temporary_in(dir);
     }
     *ret_folder = "/var/tmp";
     fd = temporary_in("/var/tmp");
@@ -56,7 +55,7 @@ static int write_all(int fd, const uint8_t *p, size_t n)
     return 0;
 }
 
-int spool(struct input *in, struct fault *fault)
+int spool(struct input *in, const char *dir, struct fault *fault)
 {
     const char *folder;
     uint64_t size = 0;
@@ -68,7 +67,7 @@ int spool(struct input *in, struct fault *fault)
     if (in->offset != 0)
         return fault_at(fault, -ESPIPE, in->path, in->offset, "a pipe cannot be read backwards");
 
-    fd = temporary_file(&folder);
+    fd = temporary_file(dir, &folder);
     if (fd < 0)
         return fault_plain(fault, fd, folder, "cannot make a temporary file: %s", strerror(-fd));
     in->next = 0;

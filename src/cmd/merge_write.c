@@ -107,7 +107,8 @@ static int copy_events(struct folder *folder, const struct merge_source *source,
     }
     for (unsigned i = 0; takes && i < given->n && r >= 0; i++)
         r = copy_events_file(folder, given->items[i], source, true, out, events);
-    if (r >= 0 && qemu && out->n_events == 0 && trace_find_events(installed))
+    if (r >= 0 && qemu && out->n_events == 0 &&
+        trace_find_events(environment_events_path(), installed))
         r = copy_events_file(folder, installed, source, true, out, events);
     return r;
 }

@@ -74,6 +74,23 @@ const struct option help_option_table[] = {
     {OPTION_END},
 };
 
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+const char *environment_events_path(void)
+{
+    return environment("STRATA_EVENTS");
+}
+
+const char *environment_temporary_dir(void)
+{
+    return environment("TMPDIR");
+}
+
 const char *open_options_cpu_vendor(const struct open_options *options)
 {
     return options->cpu_vendor ? cpu_vendors[options->cpu_vendor] : NULL;
@@ -87,9 +104,10 @@ void open_options_done(struct open_options *options)
 struct trace *walk_open(const struct open_options *options, char **paths, int n)
 {
     struct trace_options trace_options = {
-        .reader = {.keep_going = options->keep_going},
+        .reader = {.keep_going = options->keep_going, .temporary_dir = environment_temporary_dir()},
         .events = options->events.items,
         .n_events = options->events.n,
+        .events_path = environment_events_path(),
         .no_header = options->no_header,
         .source = options->source,
         .cpu_hz = options->cpu_hz,
@@ -114,8 +132,9 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
     return trace;
 }
 
-static void tell_unmatched(const char *pattern)
+static void report_unmatched(void *arg, const char *pattern)
 {
+    (void)arg;
     cmd_error("no event in the trace matches '%s'", pattern);
 }
 
@@ -186,7 +205,7 @@ int walk_through(struct walk *walk)
     }
     if (!selection_is_over(walk->selection))
         selection_unmatched(walk->selection, trace->catalogue.classes, trace->catalogue.n_classes,
-                            tell_unmatched);
+                            report_unmatched, NULL);
     return trace->n_missing ? EXIT_COULD_NOT : EXIT_FINE;
 }
 

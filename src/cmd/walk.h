@@ -26,6 +26,11 @@ struct open_options {
 
 extern const struct option open_option_table[];
 extern const struct option help_option_table[];
+/* Values of the environment, or NULL: files that declare events (STRATA_EVENTS), a directory for temporary
+ * files (TMPDIR). */
+const char *environment_events_path(void);
+const char *environment_temporary_dir(void);
+
 /* "amd", "intel" or NULL: as it was given. */
 const char *open_options_cpu_vendor(const struct open_options *options);
 void open_options_done(struct open_options *options);

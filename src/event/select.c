@@ -357,7 +357,7 @@ bool selection_is_over(const struct selection *selection)
 }
 
 void selection_unmatched(struct selection *selection, struct event_class *const *classes,
-                         unsigned n, void (*put)(const char *pattern))
+                         unsigned n, void (*put)(void *arg, const char *pattern), void *arg)
 {
     const struct strings *patterns = &selection->options->events;
 
@@ -367,5 +367,5 @@ void selection_unmatched(struct selection *selection, struct event_class *const 
         choose(selection, classes[i]);
     for (unsigned i = 0; i < patterns->n; i++)
         if (!selection->matched[i])
-            put(patterns->items[i]);
+            put(arg, patterns->items[i]);
 }

@@ -71,7 +71,7 @@ bool selection_is_over(const struct selection *selection);
 
 /* Calls PUT for each pattern that matches no class of CLASSES. */
 void selection_unmatched(struct selection *selection, struct event_class *const *classes,
-                         unsigned n, void (*put)(const char *pattern));
+                         unsigned n, void (*put)(void *arg, const char *pattern), void *arg);
 
 /* 1 if the patterns select CLASS, else 0. -ENOMEM. */
 int selection_has_class(struct selection *selection, const struct event_class *class);

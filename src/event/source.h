@@ -72,4 +72,6 @@ static inline void source_freep(struct source **source)
 /* What all readers are told when they are opened. */
 struct reader_options {
     bool keep_going; /* skip what is damaged, as a loss of cause LOSS_UNREADABLE */
+    const char
+        *temporary_dir; /* for what comes through a pipe and is read twice (base/spool.h); NULL */
 };

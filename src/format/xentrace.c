@@ -545,7 +545,7 @@ int xentrace_open(struct input *in, const struct xentrace_options *options,
     x->references = 1;
     x->options = *options;
 
-    r = spool(&x->in, fault);
+    r = spool(&x->in, options->reader.temporary_dir, fault);
     if (r < 0)
         goto out;
     start = input_offset(&x->in);

@@ -13,11 +13,8 @@ static const char *const installed[] = {
     "/usr/local/share/qemu/trace-events-all",
 };
 
-/* The first that can be read among those of $STRATA_EVENTS (with colons between) and the installed ones. */
-bool trace_find_events(char buf[TRACE_EVENTS_PATH_SIZE])
+bool trace_find_events(const char *list, char buf[TRACE_EVENTS_PATH_SIZE])
 {
-    const char *list = getenv("STRATA_EVENTS");
-
     while (list && *list) {
         size_t len = strcspn(list, ":");
 
@@ -62,7 +59,7 @@ static int read_files(struct events_files *files, const struct trace_options *op
     int r = 0;
 
     if (options->n_events == 0) {
-        if (!trace_find_events(path))
+        if (!trace_find_events(options->events_path, path))
             return 0;
         r = events_files_add(files, path, fault);
     }

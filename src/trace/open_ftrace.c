@@ -70,7 +70,7 @@ int open_trace_dat(struct opening *opening, struct fault *fault)
     unsigned n;
     int r;
 
-    r = spool(&opening->input, fault);
+    r = spool(&opening->input, opening->options->reader.temporary_dir, fault);
     if (r < 0)
         return r;
     in = opening->input;

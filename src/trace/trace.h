@@ -26,6 +26,8 @@ struct trace_options {
      * file that QEMU installs is looked for when a capture needs it. */
     const char *const *events;
     unsigned n_events;
+    /* Where to look for such a file first: paths with colons between; NULL: nowhere. */
+    const char *events_path;
     const char *source;      /* of recorded folders only the source of this name; NULL: all */
     bool no_header;          /* simpletrace: event numbers are places in the events files */
     uint64_t cpu_hz;         /* rate of a time stamp counter that nothing tells; 0: not known */
@@ -137,10 +139,11 @@ void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret
 /* Calls PUT with what the user could do to see more of a part, as is known when it has been read. */
 void trace_hints(const struct trace *trace, void (*put)(const char *path, const char *hint));
 
-/* The trace-events file that declares events where none is given or was recorded; its path into BUF. False: there is
- * none. */
+/* The trace-events file that declares events where none is given or was recorded, as a path in BUF: the first
+ * that can be read of EVENTS_PATH (paths with colons between, or NULL) and of those that QEMU installs. False:
+ * there is none. */
 #define TRACE_EVENTS_PATH_SIZE 4096
-bool trace_find_events(char buf[TRACE_EVENTS_PATH_SIZE]);
+bool trace_find_events(const char *events_path, char buf[TRACE_EVENTS_PATH_SIZE]);
 
 /* Items so far that came too late to be put in order. */
 uint64_t trace_late(const struct trace *trace);

@@ -105,9 +105,9 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-static strata_reader *open_reader(const char *path)
+static struct strata_reader *open_reader(const char *path)
 {
-    strata_reader *reader = strata_reader_new();
+    struct strata_reader *reader = strata_reader_new();
 
     assert_non_null(reader);
     assert_int_equal(strata_reader_add(reader, path), 0);
@@ -117,58 +117,58 @@ static strata_reader *open_reader(const char *path)
 
 static void test_items(void **state)
 {
-    strata_reader *reader = open_reader(capture);
-    strata_value value;
+    struct strata_reader *reader = open_reader(capture);
+    struct strata_value value;
     char text[64];
 
-    assert_int_equal(strata_reader_next(reader), STRATA_EVENT);
-    assert_int_equal(strata_reader_time(reader), 1000);
-    assert_int_equal(strata_reader_clock_hz(reader), 1000000000);
-    assert_string_not_equal(strata_reader_clock(reader), "");
-    assert_string_equal(strata_reader_layer(reader), "vmm");
-    assert_string_equal(strata_reader_format(reader), "simpletrace");
-    assert_string_equal(strata_reader_path(reader), capture);
-    assert_int_equal(strata_reader_pid(reader), 4711);
-    assert_int_equal(strata_reader_cpu(reader), -1);
-    assert_int_equal(strata_reader_vcpu(reader), -1);
-    assert_int_equal(strata_reader_error_ns(reader), 0);
-    assert_string_equal(strata_reader_name(reader), "numbers_seen");
-    assert_int_equal(strata_reader_lost(reader), 0);
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_EVENT);
+    assert_int_equal(strata_reader_item(reader)->time, 1000);
+    assert_int_equal(strata_reader_item(reader)->source->clock_hz, 1000000000);
+    assert_string_not_equal(strata_reader_item(reader)->source->clock, "");
+    assert_string_equal(strata_reader_item(reader)->source->layer, "vmm");
+    assert_string_equal(strata_reader_item(reader)->source->format, "simpletrace");
+    assert_string_equal(strata_reader_item(reader)->source->path, capture);
+    assert_int_equal(strata_reader_item(reader)->pid, 4711);
+    assert_int_equal(strata_reader_item(reader)->cpu, -1);
+    assert_int_equal(strata_reader_item(reader)->vcpu, -1);
+    assert_int_equal(strata_reader_item(reader)->time_error_ns, 0);
+    assert_string_equal(strata_reader_item(reader)->event_class->name, "numbers_seen");
+    assert_int_equal(strata_reader_item(reader)->lost, 0);
 
-    assert_int_equal(strata_reader_n_fields(reader), 3);
-    assert_string_equal(strata_reader_field_name(reader, 1), "n");
-    assert_string_equal(strata_reader_field_type(reader, 1), "int");
-    assert_null(strata_reader_field_name(reader, 3));
-    assert_null(strata_reader_field_type(reader, 3));
+    assert_int_equal(strata_reader_item(reader)->event_class->n_fields, 3);
+    assert_string_equal(strata_reader_item(reader)->event_class->fields[1].name, "n");
+    assert_string_equal(strata_reader_item(reader)->event_class->fields[1].type, "int");
+    assert_int_equal(strata_reader_item(reader)->event_class->fields[1].value_type,
+                     STRATA_VALUE_INT);
     value = strata_reader_field(reader, 0);
-    assert_int_equal(value.type, STRATA_POINTER);
+    assert_int_equal(value.type, STRATA_VALUE_POINTER);
     assert_int_equal(value.u, 0xdeadbeef);
     value = strata_reader_field_named(reader, "n");
-    assert_int_equal(value.type, STRATA_INT);
+    assert_int_equal(value.type, STRATA_VALUE_INT);
     assert_int_equal(value.i, -3);
     value = strata_reader_field(reader, 2);
-    assert_int_equal(value.type, STRATA_BOOL);
+    assert_int_equal(value.type, STRATA_VALUE_BOOL);
     assert_int_equal(value.u, 1);
-    assert_int_equal(strata_reader_field(reader, 3).type, STRATA_ABSENT);
-    assert_int_equal(strata_reader_field_named(reader, "m").type, STRATA_ABSENT);
+    assert_int_equal(strata_reader_field(reader, 3).type, STRATA_VALUE_ABSENT);
+    assert_int_equal(strata_reader_field_named(reader, "m").type, STRATA_VALUE_ABSENT);
 
     assert_int_equal(strata_reader_text(reader, text, sizeof text), 25);
     assert_string_equal(text, "at 0xdeadbeef n -3 flag 1");
 
-    assert_int_equal(strata_reader_next(reader), STRATA_LOSS);
-    assert_int_equal(strata_reader_lost(reader), 7);
-    assert_int_equal(strata_reader_time(reader), 1500);
-    assert_int_equal(strata_reader_skipped(reader), 0);
-    assert_string_equal(strata_reader_name(reader), "");
-    assert_int_equal(strata_reader_n_fields(reader), 0);
-    assert_int_equal(strata_reader_field(reader, 0).type, STRATA_ABSENT);
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_LOSS);
+    assert_int_equal(strata_reader_item(reader)->kind, STRATA_READER_LOSS);
+    assert_int_equal(strata_reader_item(reader)->lost, 7);
+    assert_int_equal(strata_reader_item(reader)->time, 1500);
+    assert_int_equal(strata_reader_item(reader)->skipped, 0);
+    assert_null(strata_reader_item(reader)->event_class);
+    assert_int_equal(strata_reader_field(reader, 0).type, STRATA_VALUE_ABSENT);
     assert_int_equal(strata_reader_text(reader, text, sizeof text), 0);
     assert_string_equal(text, "");
 
-    assert_int_equal(strata_reader_next(reader), STRATA_EVENT);
-    assert_string_equal(strata_reader_name(reader), "who_is_it");
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_EVENT);
+    assert_string_equal(strata_reader_item(reader)->event_class->name, "who_is_it");
     value = strata_reader_field_named(reader, "name");
-    assert_int_equal(value.type, STRATA_STRING);
+    assert_int_equal(value.type, STRATA_VALUE_STRING);
     assert_int_equal(value.size, 5);
     assert_memory_equal(value.data, "disk\n", 5);
 
@@ -181,24 +181,23 @@ static void test_items(void **state)
     assert_int_equal(strata_reader_text(reader, text, sizeof text), 13);
     assert_string_equal(text, "name disk\\x0a");
 
-    assert_int_equal(strata_reader_next(reader), STRATA_END);
-    assert_int_equal(strata_reader_next(reader), STRATA_END);
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_END);
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_END);
     assert_string_equal(strata_reader_error(reader), "");
-    assert_int_equal(strata_reader_time(reader), STRATA_TIME_UNKNOWN);
-    assert_string_equal(strata_reader_layer(reader), "");
+    assert_null(strata_reader_item(reader));
     strata_reader_free(reader);
 }
 
 static void test_before_the_first_item(void **state)
 {
-    strata_reader *reader = open_reader(capture);
+    struct strata_reader *reader = open_reader(capture);
     char text[4] = "abc";
 
-    assert_int_equal(strata_reader_time(reader), STRATA_TIME_UNKNOWN);
-    assert_string_equal(strata_reader_clock(reader), "");
-    assert_int_equal(strata_reader_clock_hz(reader), 0);
-    assert_int_equal(strata_reader_n_fields(reader), 0);
-    assert_int_equal(strata_reader_lost_since(reader), STRATA_TIME_UNKNOWN);
+    assert_null(strata_reader_item(reader));
+    assert_null(strata_reader_source(reader, 0));
+    assert_null(strata_reader_class(reader, 0));
+    assert_null(strata_reader_unmatched(reader, 0));
+    assert_int_equal(strata_reader_field(reader, 0).type, STRATA_VALUE_ABSENT);
     assert_int_equal(strata_reader_text(reader, text, sizeof text), 0);
     assert_string_equal(text, "");
     strata_reader_free(reader);
@@ -207,7 +206,7 @@ static void test_before_the_first_item(void **state)
 
 static void test_damage(void **state)
 {
-    strata_reader *reader = open_reader(damaged);
+    struct strata_reader *reader = open_reader(damaged);
     unsigned n = 0;
     int r;
 
@@ -225,22 +224,24 @@ static void test_damage(void **state)
     assert_int_equal(strata_reader_set_keep_going(reader, 1), 0);
     for (n = 0; n < 3; n++)
         assert_true(strata_reader_next(reader) > 0);
-    assert_int_equal(strata_reader_next(reader), STRATA_LOSS);
-    assert_int_equal(strata_reader_skipped(reader), 8);
-    assert_int_equal(strata_reader_lost(reader), STRATA_LOST_UNKNOWN);
-    assert_int_equal(strata_reader_next(reader), STRATA_END);
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_LOSS);
+    assert_int_equal(strata_reader_item(reader)->skipped, 8);
+    assert_int_equal(strata_reader_item(reader)->lost, STRATA_READER_LOST_UNKNOWN);
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_END);
     strata_reader_free(reader);
 }
 
 /* With its names ignored, the capture's events 10 and 11 are ones that nobody declares. */
 static void test_no_header(void **state)
 {
-    strata_reader *reader = open_reader(capture);
+    struct strata_reader *reader = open_reader(capture);
 
     assert_int_equal(strata_reader_set_no_header(reader, 1), 0);
     while (strata_reader_next(reader) > 0) {
-        assert_string_not_equal(strata_reader_name(reader), "numbers_seen");
-        assert_string_not_equal(strata_reader_name(reader), "who_is_it");
+        const struct strata_reader_class *class = strata_reader_item(reader)->event_class;
+
+        assert_true(!class || strcmp(class->name, "numbers_seen") != 0);
+        assert_true(!class || strcmp(class->name, "who_is_it") != 0);
     }
     assert_string_not_equal(strata_reader_error(reader), "");
     strata_reader_free(reader);
@@ -248,7 +249,7 @@ static void test_no_header(void **state)
 
 static void test_misuse(void **state)
 {
-    strata_reader *reader = strata_reader_new();
+    struct strata_reader *reader = strata_reader_new();
 
     assert_int_equal(strata_reader_next(reader), -EINVAL);
     assert_string_not_equal(strata_reader_error(reader), "");
@@ -268,7 +269,7 @@ static void test_misuse(void **state)
     strata_reader_free(reader);
 
     reader = open_reader(capture);
-    assert_int_equal(strata_reader_next(reader), STRATA_EVENT);
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_EVENT);
     assert_int_equal(strata_reader_add(reader, capture), -EBUSY);
     assert_int_equal(strata_reader_add_events(reader, declarations), -EBUSY);
     assert_int_equal(strata_reader_set_keep_going(reader, 1), -EBUSY);
@@ -278,20 +279,20 @@ static void test_misuse(void **state)
     assert_int_equal(strata_reader_set_tracefs(reader, folder), -EBUSY);
     assert_int_equal(strata_reader_set_kallsyms(reader, folder), -EBUSY);
     assert_int_equal(strata_reader_set_no_header(reader, 1), -EBUSY);
-    assert_int_equal(strata_reader_next(reader), STRATA_LOSS);
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_LOSS);
     strata_reader_free(reader);
 }
 
 static void test_merge(void **state)
 {
-    strata_reader *reader = open_reader(capture);
+    struct strata_reader *reader = open_reader(capture);
     int64_t last = 0;
     unsigned n = 0;
 
     assert_int_equal(strata_reader_add(reader, capture), 0);
     while (strata_reader_next(reader) > 0) {
-        assert_true(strata_reader_time(reader) >= last);
-        last = strata_reader_time(reader);
+        assert_true(strata_reader_item(reader)->time >= last);
+        last = strata_reader_item(reader)->time;
         n++;
     }
     assert_int_equal(n, 6);
@@ -302,7 +303,7 @@ static void test_merge(void **state)
 /* All of a capture as a number that depends on every text, in order. */
 static void *digest(void *path)
 {
-    strata_reader *reader = strata_reader_new();
+    struct strata_reader *reader = strata_reader_new();
     uintptr_t sum = 5381;
     char text[256];
     int r = strata_reader_add(reader, path);
@@ -311,7 +312,7 @@ static void *digest(void *path)
         strata_reader_text(reader, text, sizeof text);
         for (const char *p = text; *p; p++)
             sum = sum * 33 + (unsigned char)*p;
-        sum += (uintptr_t)strata_reader_time(reader);
+        sum += (uintptr_t)strata_reader_item(reader)->time;
     }
     strata_reader_free(reader);
     return (void *)(r < 0 ? 0 : sum);
@@ -337,11 +338,130 @@ static void test_threads(void **state)
     }
 }
 
+/* What is called before the first item, and all that a trace has. */
+static void test_enumeration(void **state)
+{
+    struct strata_reader *reader = open_reader(capture);
+    const struct strata_reader_source *source;
+    const struct strata_reader_class *found = NULL;
+
+    assert_int_equal(strata_reader_open(reader), 0);
+    assert_int_equal(strata_reader_open(reader), 0);
+    source = strata_reader_source(reader, 0);
+    assert_string_equal(source->path, capture);
+    assert_string_equal(source->layer, "vmm");
+    assert_string_equal(source->format, "simpletrace");
+    assert_null(strata_reader_source(reader, 1));
+    assert_null(strata_reader_note(reader, 0));
+
+    while (strata_reader_next(reader) > 0)
+        assert_ptr_equal(strata_reader_item(reader)->source, source);
+    for (unsigned i = 0; strata_reader_class(reader, i); i++) {
+        assert_int_equal(strata_reader_class(reader, i)->index, i);
+        if (strcmp(strata_reader_class(reader, i)->name, "numbers_seen") == 0)
+            found = strata_reader_class(reader, i);
+    }
+    assert_non_null(found);
+    assert_ptr_equal(found->source, source);
+    assert_int_equal(found->n_fields, 3);
+    assert_string_equal(found->fields[0].type, "void *");
+    assert_int_equal(found->fields[0].value_type, STRATA_VALUE_POINTER);
+    strata_reader_free(reader);
+}
+
+/* How many events and losses READER, which is then freed, returns. */
+static void count(struct strata_reader *reader, unsigned *ret_events, unsigned *ret_losses)
+{
+    int r;
+
+    *ret_events = *ret_losses = 0;
+    while ((r = strata_reader_next(reader)) > 0)
+        ++*(r == STRATA_READER_EVENT ? ret_events : ret_losses);
+    assert_int_equal(r, STRATA_READER_END);
+    strata_reader_free(reader);
+}
+
+static void test_filter(void **state)
+{
+    struct strata_reader *reader = open_reader(capture);
+    unsigned events, losses;
+
+    assert_int_equal(strata_reader_add_filter(reader, "vmm:who_*,absent"), 0);
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_LOSS);
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_EVENT);
+    assert_string_equal(strata_reader_item(reader)->event_class->name, "who_is_it");
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_END);
+    assert_string_equal(strata_reader_unmatched(reader, 0), "absent");
+    assert_null(strata_reader_unmatched(reader, 1));
+    assert_int_equal(strata_reader_add_filter(reader, "*"), -EBUSY);
+    strata_reader_free(reader);
+
+    reader = open_reader(capture);
+    assert_int_equal(strata_reader_add_filter(reader, "-who_*"), 0);
+    count(reader, &events, &losses);
+    assert_int_equal(events, 1);
+
+    /* 1,000, 1,500 (the loss) and 2,000 ns. */
+    reader = open_reader(capture);
+    assert_int_equal(strata_reader_set_from(reader, "0.0000015"), 0);
+    assert_int_equal(strata_reader_set_until(reader, "+0.0000009"), 0);
+    count(reader, &events, &losses);
+    assert_int_equal(events, 0);
+    assert_int_equal(losses, 1);
+
+    reader = open_reader(capture);
+    assert_int_equal(strata_reader_set_pids(reader, "4000-4710,4712"), 0);
+    count(reader, &events, &losses);
+    assert_int_equal(events, 0);
+
+    reader = open_reader(capture);
+    assert_int_equal(strata_reader_set_layers(reader, "guest,hypervisor"), 0);
+    count(reader, &events, &losses);
+    assert_int_equal(events + losses, 0);
+
+    reader = open_reader(capture);
+    assert_int_equal(strata_reader_set_cpus(reader, "0"), 0);
+    assert_int_equal(strata_reader_set_vcpus(reader, "0-3"), 0);
+    count(reader, &events, &losses);
+    assert_int_equal(events, 0);
+
+    reader = open_reader(capture);
+    assert_int_equal(strata_reader_set_limit(reader, 1), 0);
+    count(reader, &events, &losses);
+    assert_int_equal(events, 1);
+
+    /* What cannot be parsed, with the value in the message. */
+    reader = open_reader(capture);
+    assert_int_equal(strata_reader_add_filter(reader, "a,,b"), -EINVAL);
+    assert_non_null(strstr(strata_reader_error(reader), "'a,,b'"));
+    assert_int_equal(strata_reader_set_from(reader, "noon"), -EINVAL);
+    assert_non_null(strstr(strata_reader_error(reader), "'noon'"));
+    assert_int_equal(strata_reader_set_cpus(reader, "1-"), -EINVAL);
+    assert_int_equal(strata_reader_set_layers(reader, "kernel"), -EINVAL);
+    strata_reader_free(reader);
+}
+
+/* The library goes by what it is called with: declarations that the environment names are not used. */
+static void test_environment(void **state)
+{
+    struct strata_reader *reader = strata_reader_new();
+
+    assert_int_equal(setenv("STRATA_EVENTS", declarations, 1), 0);
+    assert_int_equal(strata_reader_add(reader, capture), 0);
+    while (strata_reader_next(reader) > 0) {
+        const struct strata_reader_class *class = strata_reader_item(reader)->event_class;
+
+        assert_true(!class || strcmp(class->fields[0].name, "address") != 0);
+    }
+    strata_reader_free(reader);
+    unsetenv("STRATA_EVENTS");
+}
+
 /* A recorded folder: its clock is related to the host's, and the thread runs a vCPU. */
 static void test_host_time(void **state)
 {
     char pairs[80], manifest[80];
-    strata_reader *reader;
+    struct strata_reader *reader;
 
     snprintf(pairs, sizeof pairs, "%s/pairs", folder);
     snprintf(manifest, sizeof manifest, "%s/trace.json", folder);
@@ -353,21 +473,21 @@ static void test_host_time(void **state)
         "\"events\": [\"trace-events\"], \"clock\": {\"name\": \"other\", \"pairs\": \"pairs\"},"
         "\"vmm\": {\"threads\": [{\"id\": 4711, \"vcpu\": 3}]}, \"complete\": true}]}");
     reader = open_reader(folder);
-    assert_int_equal(strata_reader_next(reader), STRATA_EVENT);
-    assert_int_equal(strata_reader_time(reader), 1000); /* one clock, as it is */
-    assert_int_equal(strata_reader_error_ns(reader), 0);
-    assert_int_equal(strata_reader_vcpu(reader), 3);
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_EVENT);
+    assert_int_equal(strata_reader_item(reader)->time, 1000); /* one clock, as it is */
+    assert_int_equal(strata_reader_item(reader)->time_error_ns, 0);
+    assert_int_equal(strata_reader_item(reader)->vcpu, 3);
     assert_int_equal(strata_reader_set_host_time(reader, 1), -EBUSY);
     strata_reader_free(reader);
 
     reader = open_reader(folder);
     assert_int_equal(strata_reader_set_host_time(reader, 1), 0);
-    assert_int_equal(strata_reader_next(reader), STRATA_EVENT);
-    assert_int_equal(strata_reader_time(reader), 50000001000);
-    assert_in_range(strata_reader_error_ns(reader), 900, 910);
-    assert_string_equal(strata_reader_clock(reader), "monotonic");
-    assert_int_equal(strata_reader_next(reader), STRATA_LOSS);
-    assert_int_equal(strata_reader_time(reader), 50000001500);
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_EVENT);
+    assert_int_equal(strata_reader_item(reader)->time, 50000001000);
+    assert_in_range(strata_reader_item(reader)->time_error_ns, 900, 910);
+    assert_string_equal(strata_reader_item(reader)->source->clock, "monotonic");
+    assert_int_equal(strata_reader_next(reader), STRATA_READER_LOSS);
+    assert_int_equal(strata_reader_item(reader)->time, 50000001500);
     strata_reader_free(reader);
     unlink(pairs);
     unlink(manifest);
@@ -376,10 +496,12 @@ static void test_host_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_items),   cmocka_unit_test(test_before_the_first_item),
-        cmocka_unit_test(test_damage),  cmocka_unit_test(test_no_header),
-        cmocka_unit_test(test_misuse),  cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_host_time),
+        cmocka_unit_test(test_items),       cmocka_unit_test(test_before_the_first_item),
+        cmocka_unit_test(test_damage),      cmocka_unit_test(test_no_header),
+        cmocka_unit_test(test_misuse),      cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_threads),     cmocka_unit_test(test_host_time),
+        cmocka_unit_test(test_enumeration), cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_environment),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

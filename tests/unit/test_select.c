@@ -329,7 +329,7 @@ static void test_end(void **state)
 
 static char unmatched[256];
 
-static void put_unmatched(const char *pattern)
+static void put_unmatched(void *arg, const char *pattern)
 {
     size_t len = strlen(unmatched);
 
@@ -344,7 +344,7 @@ static void test_unmatched(void **state)
     struct selection selection;
 
     assert_int_equal(selection_init(&selection, &options), 0);
-    selection_unmatched(&selection, all, 3, put_unmatched);
+    selection_unmatched(&selection, all, 3, put_unmatched, NULL);
     assert_string_equal(unmatched, "-nope irq:x ");
     selection_done(&selection);
 }

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <strata/qemu_compat.h>
-#include <strata/trace.h>
 #include <sys/types.h>
 
 #ifdef __cplusplus
