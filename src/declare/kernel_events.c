@@ -344,6 +344,17 @@ static struct field field_of(const struct kernel_events *events, const struct te
     return field;
 }
 
+/* A stack trace is declared as an array of 8; `size`, the field before it, is how many entries it has. */
+static void fix_stack(const struct event_class *class, struct field *fields)
+{
+    struct field *caller = &fields[1];
+
+    if (!kernel_text_is_stack(class->reader_data) || class->n_fields < 2)
+        return;
+    caller->storage = STORE_SIZED;
+    caller->hex = true;
+}
+
 static int make_fields(struct kernel_events *events, const struct tep_event *event,
                        struct event_class *class, struct field **ret_fields)
 {
@@ -439,6 +450,7 @@ static int make_known(struct kernel_events *events, const struct tep_event *even
     /* make_fields() has just made them. */
     kernel_text_mark_hex(text, (struct field *)(uintptr_t) class->fields, class->n_fields);
     class->reader_data = text;
+    fix_stack(class, (struct field *)(uintptr_t) class->fields);
     class->put_text = kernel_text_put;
     return 0;
 }

@@ -534,6 +534,19 @@ static int compile_packed_event(struct compiler *c, const struct kernel_text **r
     return make_text(c, ret_text, &head);
 }
 
+/* A stack trace of the kernel: an event of ftrace's own. */
+static bool is_stack(const struct tep_event *event)
+{
+    const struct tep_format_field *size = event->format.fields;
+    const struct tep_format_field *caller = size ? size->next : NULL;
+
+    return strcmp(event->name, "kernel_stack") == 0 && strcmp(event->system, "ftrace") == 0 &&
+           caller && !caller->next && strcmp(size->name, "size") == 0 && size->size == 4 &&
+           !(size->flags & TEP_FIELD_IS_ARRAY) && strcmp(caller->name, "caller") == 0 &&
+           caller->flags & TEP_FIELD_IS_ARRAY && !(caller->flags & TEP_FIELD_IS_DYNAMIC) &&
+           (caller->elementsize == 4 || caller->elementsize == 8);
+}
+
 int kernel_text_compile(struct arena *arena, struct kernel_events *events,
                         const struct tep_event *event, bool has_print,
                         const struct kernel_text **ret_text)
@@ -552,6 +565,8 @@ int kernel_text_compile(struct arena *arena, struct kernel_events *events,
 
     if (!c.failed && event->flags & TEP_EVENT_FL_ISBPRINT)
         r = compile_packed_event(&c, &text);
+    else if (is_stack(event))
+        r = make_text(&c, &text, &(struct kernel_text){.is_stack = true});
     else if (!c.failed)
         r = compile_format(&c, event->print_fmt.format);
     if (r == 0 && !text) {
@@ -671,6 +686,11 @@ void kernel_text_mark_hex(const struct kernel_text *text, struct field *fields, 
                 fields[k].offset == op->offset)
                 fields[k].hex = true;
     }
+}
+
+bool kernel_text_is_stack(const struct kernel_text *text)
+{
+    return text->is_stack;
 }
 
 bool kernel_text_failed(const struct kernel_text *text)

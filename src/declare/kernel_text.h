@@ -9,6 +9,7 @@
  * plugins) shows, but for:
  *   - control characters in strings, which are written as \xNN, and line breaks in the format, which
  *     become blanks: an event is one line;
+ *   - stack traces of the kernel, whose format always prints 8 entries: the entries that are there;
  *   - "%c" and "%+d", which that version does not know and later ones do;
  *   - what makes it crash or read foreign memory: that reads as 0 or as nothing. */
 
@@ -36,6 +37,9 @@ void kernel_text_put(const struct item *item, struct text *text);
 
 /* Marks those of FIELDS as hexadecimal that the text shows so. */
 void kernel_text_mark_hex(const struct kernel_text *text, struct field *fields, unsigned n_fields);
+
+/* Whether it is that of a kernel's stack trace: a field `size`, and after it the addresses. */
+bool kernel_text_is_stack(const struct kernel_text *text);
 
 /* Whether the print format could not be parsed, so that the text is a list of fields. */
 bool kernel_text_failed(const struct kernel_text *text);

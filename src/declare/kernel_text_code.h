@@ -124,6 +124,7 @@ struct kernel_text {
     bool swap;
     bool failed;
     bool is_packed_event; /* a trace_printk(): the fields below tell where its parts lie */
+    bool is_stack;        /* item_value() of fields 0 and 1: how many addresses, and these */
     uint8_t ip_size, format_size;
     uint32_t ip_offset, format_offset, buf_offset;
     unsigned n_slots;

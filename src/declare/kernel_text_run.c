@@ -6,6 +6,7 @@
 #include "declare/kernel_piece.h"
 #include "declare/kernel_text.h"
 #include "event/program.h"
+#include "event/value.h"
 
 #define FAMILY_IPV4 2
 #define FAMILY_IPV6 10
@@ -332,6 +333,19 @@ static void put_packed(const struct kernel_text *code, struct kernel_run *run, s
     run_ops(inner, run, text);
 }
 
+static void put_stack(const struct kernel_text *code, const struct item *item, struct text *text)
+{
+    const struct field *caller = &item->class->fields[1];
+    struct value v = item_value(item, 1);
+
+    for (uint32_t i = 0; i + caller->element <= v.len; i += caller->element) {
+        if (i)
+            text_put_char(text, ' ');
+        text_put_literal(text, "=> ");
+        put_symbol(load_uint(v.s + i, caller->element, caller->swap), false, code->events, text);
+    }
+}
+
 void kernel_text_put(const struct item *item, struct text *text)
 {
     const struct kernel_text *code = item->class->reader_data;
@@ -339,6 +353,8 @@ void kernel_text_put(const struct item *item, struct text *text)
 
     if (unlikely(code->is_packed_event))
         put_packed(code, &run, text);
+    else if (unlikely(code->is_stack))
+        put_stack(code, item, text);
     else
         run_ops(code, &run, text);
 }

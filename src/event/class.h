@@ -43,6 +43,7 @@ enum field_storage {
     STORE_ARRAY,     /* `size` bytes; a string ends at its NUL or at the size */
     STORE_NUL_ENDED, /* up to a NUL or the payload's end */
     STORE_REST,      /* up to the payload's end */
+    STORE_SIZED,     /* as many elements as the scalar field before it says and the payload has */
 };
 
 /* Names for some of a field's values: names[value], or NULL where it has none; of large values, in

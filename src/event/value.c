@@ -38,6 +38,21 @@ static struct value run(const struct item *item, const struct field *field, uint
     return v;
 }
 
+/* The bytes of FIELD, at AT: the field before it has the number of its elements. */
+static struct value sized(const struct item *item, const struct field *field, uint64_t at)
+{
+    const struct field *count = field - 1;
+    uint64_t n, room;
+    struct value v;
+
+    if (at > item->size || item->size < count->size || count->offset > item->size - count->size)
+        return absent;
+    v = scalar(count, item->payload + count->offset);
+    n = count->type == FIELD_INT && v.i < 0 ? 0 : v.u;
+    room = (item->size - at) / field->element;
+    return run(item, field, at, MIN(n, room) * field->element);
+}
+
 /* The value of FIELD that lies at AT, and where the next one begins. */
 static struct value value_at(const struct item *item, const struct field *field, uint64_t at,
                              uint64_t *ret_behind)
@@ -72,6 +87,7 @@ static struct value value_at(const struct item *item, const struct field *field,
         len = strnlen((const char *)item->payload + at, item->size - at);
         *ret_behind = at + len + 1;
         return run(item, field, at, len);
+    case STORE_SIZED: return sized(item, field, at);
     case STORE_REST: break;
     }
     if (at > item->size)
