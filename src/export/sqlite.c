@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* A database of SQLite 3, written by SQLite's own library.
  *
- *   NAME         a table for each event class: id INTEGER PRIMARY KEY, time_ns, error_ns, source, cpu, pid, vcpu,
- *                and a column for each field. Ids number all events and losses in the order of time
+ *   LAYER_NAME   a table for each event: id INTEGER PRIMARY KEY, time_ns, error_ns, source, cpu, pid, vcpu, and a
+ *                column for each field. Ids number all events and losses in the order of time. Where classes of an
+ *                event have other fields: a view of LAYER_NAME_1, LAYER_NAME_2, …, the tables of these variants
  *   events       a view of all events: id, time_ns, error_ns, layer, source, cpu, pid, comm, vcpu, event_group,
  *                event; events_json has `fields` besides, an object of JSON
  *   loss         id, time_ns, since_ns, error_ns, source, cpu, lost, cause, skipped_bytes
  *   source       id, capture, layer, format, path, clock, hz
- *   class        id, layer, event_group, event, table_name, events, format
+ *   class        id, layer, event_group, event, name, table_name, events, format
  *   field        class, number, name, column_name, c_type, is_hex
  *   value_name   class, field, is_bit, value, name
  *   thread       source, pid, comm
@@ -24,22 +25,17 @@
 #include <strings.h>
 
 #include "export/export.h"
-#include "export/names.h"
-#include "export/sqlite_batch.h"
-#include "export/sqlite_schema.h"
+#include "export/sqlite_tables.h"
 
 /* Of a compound SELECT, where SQLite's limit is 500; and bytes of a statement, where it is a million. */
 #define SELECTS_MAX 400
 #define SQL_ENOUGH 400000
 
 struct sqlite_class {
-    struct sqlite_table table;
+    const struct event_class *class;
     struct sqlite_class *next; /* in the order in which they came */
-    sqlite3_stmt *insert;      /* NULL: not made yet */
-    struct sqlite_chain chain;
-    unsigned source;  /* number of the class's origin */
-    unsigned columns; /* those that an event had so far (sqlite_schema_put_insert()) */
-    unsigned insert_columns;
+    struct sqlite_rows *rows;
+    unsigned source; /* number of the class's origin */
     uint64_t n_events;
 };
 
@@ -48,11 +44,10 @@ struct sqlite {
     const struct export_options *options;
     sqlite3 *db;
     struct sqlite_batch batch;
-    struct export_names names;
+    struct sqlite_tables tables;
     struct sqlite_class **classes; /* by class->index; NULL: no event yet */
     unsigned n_classes;
     struct sqlite_class *first, *last;
-    struct sqlite_class *unmade; /* the first whose table is not made yet; behind it none is */
     sqlite3_stmt *loss;
     int64_t n; /* events and losses */
     uint64_t n_losses;
@@ -140,22 +135,6 @@ static unsigned source_of(const struct sqlite *db, const struct origin *origin)
     return i;
 }
 
-static const char *table_name(struct sqlite *db, const struct event_class *class)
-{
-    static const char own[] = "sqlite_";
-    const char *name = export_names_get(&db->names, class, NULL);
-    struct text other = TEXT_IN_MEMORY;
-
-    /* SQLite keeps such names for itself. */
-    if (!name || strncasecmp(name, own, sizeof own - 1) != 0)
-        return name;
-    text_put_literal(&other, "event_");
-    text_put(&other, name, strlen(name) + 1);
-    name = other.error ? NULL : export_names_fresh(&db->names, other.start);
-    text_done(&other);
-    return name;
-}
-
 static _cold_ struct sqlite_class *make_class(struct sqlite *db, const struct event_class *class)
 {
     struct sqlite_class *c;
@@ -170,52 +149,47 @@ static _cold_ struct sqlite_class *make_class(struct sqlite *db, const struct ev
         db->classes = bigger;
         db->n_classes = n;
     }
-    c = arena_alloc(&db->names.arena, sizeof *c);
+    c = arena_alloc(&db->tables.names.arena, sizeof *c);
     if (!c)
         return NULL;
-    c->chain.first = SQLITE_BATCH_NONE;
-    c->source = source_of(db, class->origin);
-    c->table.class = class;
-    c->table.name = table_name(db, class);
-    c->table.columns = sqlite_schema_columns(&db->names.arena, class);
-    if (!c->table.name || !c->table.columns)
+    *c = (struct sqlite_class){.class = class, .source = source_of(db, class->origin)};
+    c->rows = sqlite_tables_get(&db->tables, class, c->source);
+    if (!c->rows)
         return NULL;
     *(db->last ? &db->last->next : &db->first) = c;
     db->last = c;
-    if (!db->unmade)
-        db->unmade = c;
     db->classes[class->index] = c;
     return c;
 }
 
 static int make_tables(struct sqlite *db)
 {
-    for (struct sqlite_class *c = db->unmade; c; c = c->next) {
+    for (struct sqlite_rows *rows = db->tables.unmade; rows; rows = rows->next) {
         struct text sql = TEXT_IN_MEMORY;
         int r;
 
-        sqlite_schema_put_table(&sql, &c->table);
+        sqlite_schema_put_table(&sql, &rows->table);
         r = execute_text(db, &sql);
         if (r < 0)
             return r;
     }
-    db->unmade = NULL;
+    db->tables.unmade = NULL;
     return 0;
 }
 
-/* The statement that takes the columns which events of C have by now. */
-static int make_insert(struct sqlite *db, struct sqlite_class *c)
+/* The statement that takes the columns which the events of ROWS have by now. */
+static int make_insert(struct sqlite *db, struct sqlite_rows *rows)
 {
     struct text sql = TEXT_IN_MEMORY;
     int r;
 
-    sqlite3_finalize(c->insert);
-    c->insert = NULL;
-    sqlite_schema_put_insert(&sql, &c->table, c->columns, c->source);
+    sqlite3_finalize(rows->insert);
+    rows->insert = NULL;
+    sqlite_schema_put_insert(&sql, &rows->table, rows->columns, rows->source);
     text_put(&sql, "", 1);
-    r = sql.error ? export_no_memory(&db->export.fault) : prepare(db, sql.start, &c->insert);
+    r = sql.error ? export_no_memory(&db->export.fault) : prepare(db, sql.start, &rows->insert);
     text_done(&sql);
-    c->insert_columns = c->columns;
+    rows->insert_columns = rows->columns;
     return r;
 }
 
@@ -223,16 +197,16 @@ static int flush(struct sqlite *db)
 {
     int r = make_tables(db);
 
-    for (struct sqlite_class *c = db->first; c && r == 0; c = c->next) {
-        if (c->chain.first == SQLITE_BATCH_NONE)
+    for (struct sqlite_rows *rows = db->tables.first; rows && r == 0; rows = rows->next) {
+        if (rows->chain.first == SQLITE_BATCH_NONE)
             continue;
-        if (!c->insert || c->insert_columns != c->columns)
-            r = make_insert(db, c);
+        if (!rows->insert || rows->insert_columns != rows->columns)
+            r = make_insert(db, rows);
         if (r < 0)
             break;
-        sqlite_batch_show(&db->batch, &c->chain);
-        r = run(db, c->insert);
-        c->chain.first = SQLITE_BATCH_NONE;
+        sqlite_batch_show(&db->batch, &rows->chain);
+        r = run(db, rows->insert);
+        rows->chain.first = SQLITE_BATCH_NONE;
     }
     sqlite_batch_clear(&db->batch);
     return r;
@@ -266,6 +240,7 @@ static int put_event(struct sqlite *db, const struct item *item)
 {
     const struct event_class *class = item->class;
     struct sqlite_class *c = class->index < db->n_classes ? db->classes[class->index] : NULL;
+    struct sqlite_rows *rows;
     unsigned source;
     int r = 0;
 
@@ -279,8 +254,9 @@ static int put_event(struct sqlite *db, const struct item *item)
     if (r < 0)
         return r;
     c->n_events++;
-    c->columns |= columns_of(db, item, source != c->source);
-    if (unlikely(sqlite_batch_add(&db->batch, &c->chain, db->n, source, item)))
+    rows = c->rows;
+    rows->columns |= columns_of(db, item, source != rows->source);
+    if (unlikely(sqlite_batch_add(&db->batch, &rows->chain, db->n, source, item)))
         return flush(db);
     return 0;
 }
@@ -354,12 +330,12 @@ static int put_value_name(struct sqlite *db, sqlite3_stmt *s, uint64_t value, co
 static int put_value_names(struct sqlite *db, sqlite3_stmt *s, const struct sqlite_class *c,
                            unsigned field)
 {
-    const struct value_names *names = c->table.class->fields[field].names;
+    const struct value_names *names = c->class->fields[field].names;
     int r = 0;
 
     if (!names)
         return 0;
-    sqlite3_bind_int64(s, 1, c->table.class->index);
+    sqlite3_bind_int64(s, 1, c->class->index);
     sqlite3_bind_int64(s, 2, field);
     sqlite3_bind_int64(s, 3, names->bits);
     for (uint32_t i = 0; i < names->n && r == 0; i++)
@@ -371,14 +347,14 @@ static int put_value_names(struct sqlite *db, sqlite3_stmt *s, const struct sqli
 
 static int put_fields(struct sqlite *db, sqlite3_stmt *s, const struct sqlite_class *c)
 {
-    const struct event_class *class = c->table.class;
+    const struct event_class *class = c->class;
     int r = 0;
 
     sqlite3_bind_int64(s, 1, class->index);
     for (unsigned i = 0; i < class->n_fields && r == 0; i++) {
         sqlite3_bind_int64(s, 2, i);
         bind_text(s, 3, class->fields[i].name);
-        bind_text(s, 4, c->table.columns[i]);
+        bind_text(s, 4, c->rows->table.columns[i]);
         bind_text(s, 5, class->fields[i].c_type);
         sqlite3_bind_int64(s, 6, class->fields[i].hex || class->fields[i].type == FIELD_POINTER);
         r = run(db, s);
@@ -388,22 +364,23 @@ static int put_fields(struct sqlite *db, sqlite3_stmt *s, const struct sqlite_cl
 
 static int put_class(struct sqlite *db, sqlite3_stmt *s, const struct sqlite_class *c)
 {
-    const struct event_class *class = c->table.class;
+    const struct event_class *class = c->class;
 
     sqlite3_bind_int64(s, 1, class->index);
     bind_text(s, 2, layer_name(class->origin->layer));
     bind_text(s, 3, class->group);
     bind_text(s, 4, class->name);
-    bind_text(s, 5, c->table.name);
-    sqlite3_bind_int64(s, 6, (int64_t)c->n_events);
-    bind_text(s, 7, class->format);
+    bind_text(s, 5, c->rows->event->name);
+    bind_text(s, 6, c->rows->table.name);
+    sqlite3_bind_int64(s, 7, (int64_t)c->n_events);
+    bind_text(s, 8, class->format);
     return run(db, s);
 }
 
 static int put_classes(struct sqlite *db)
 {
     sqlite3_stmt *class = NULL, *field = NULL, *name = NULL;
-    int r = prepare(db, "INSERT INTO class VALUES(?, ?, ?, ?, ?, ?, ?)", &class);
+    int r = prepare(db, "INSERT INTO class VALUES(?, ?, ?, ?, ?, ?, ?, ?)", &class);
 
     if (r == 0)
         r = prepare(db, "INSERT INTO field VALUES(?, ?, ?, ?, ?, ?)", &field);
@@ -413,7 +390,7 @@ static int put_classes(struct sqlite *db)
         r = put_class(db, class, c);
         if (r == 0)
             r = put_fields(db, field, c);
-        for (unsigned i = 0; i < c->table.class->n_fields && r == 0; i++)
+        for (unsigned i = 0; i < c->class->n_fields && r == 0; i++)
             r = put_value_names(db, name, c, i);
     }
     sqlite3_finalize(class);
@@ -521,52 +498,114 @@ static int put_meta(struct sqlite *db)
     return r;
 }
 
-/* The selects of as many classes from *C on as one statement has, which goes behind them. */
-static void put_selects(struct text *sql, const struct sqlite_class **c, bool fields)
+/* What a view selects from each of several tables. */
+enum selected { SELECT_EVENTS, SELECT_JSON, SELECT_VARIANTS };
+
+struct selection {
+    enum selected what;
+    struct sqlite_columns columns; /* SELECT_VARIANTS: of the tables of one event */
+};
+
+/* The selects of as many tables from *ROWS on as one statement has, which goes after them. */
+static void put_selects(struct text *sql, const struct sqlite_rows **rows,
+                        const struct selection *selection)
 {
-    if (!*c)
-        sqlite_schema_put_select(sql, NULL, fields);
-    for (unsigned i = 0; *c && i < SELECTS_MAX && text_len(sql) < SQL_ENOUGH;
-         i++, *c = (*c)->next) {
+    for (unsigned i = 0; *rows && i < SELECTS_MAX && text_len(sql) < SQL_ENOUGH; i++) {
         text_put_str(sql, i ? " UNION ALL " : "");
-        sqlite_schema_put_select(sql, &(*c)->table, fields);
+        if (selection->what == SELECT_VARIANTS)
+            sqlite_schema_put_variant(sql, &(*rows)->table, &selection->columns);
+        else
+            sqlite_schema_put_select(sql, &(*rows)->table, selection->what == SELECT_JSON);
+        *rows = selection->what == SELECT_VARIANTS ? (*rows)->next_variant : (*rows)->next;
     }
 }
 
 /* A view that hides what takes more than one compound SELECT. */
-static int make_part(struct sqlite *db, const struct sqlite_class **c, bool fields,
-                     struct text *from)
+static int make_part(struct sqlite *db, const struct sqlite_rows **rows,
+                     const struct selection *selection, const char *name, struct text *from)
 {
-    const char *name = export_names_fresh(&db->names, fields ? "events_json_part" : "events_part");
-    struct text sql = TEXT_IN_MEMORY;
+    struct text part = TEXT_IN_MEMORY, sql = TEXT_IN_MEMORY;
 
+    text_put_str(&part, name);
+    text_put(&part, "_part", sizeof "_part");
+    name = part.error ? NULL : export_names_fresh(&db->tables.names, part.start);
+    text_done(&part);
     if (!name)
         return export_no_memory(&db->export.fault);
-    text_printf(&sql, "CREATE VIEW %s AS ", name);
-    put_selects(&sql, c, fields);
-    text_printf(from, "%sSELECT * FROM %s", text_len(from) ? " UNION ALL " : "", name);
+    sqlite_schema_put_view_start(&sql, name);
+    put_selects(&sql, rows, selection);
+    text_put_str(from, text_len(from) ? " UNION ALL SELECT * FROM " : "SELECT * FROM ");
+    text_put_str(from, name);
     return execute_text(db, &sql);
+}
+
+/* Puts the selects of all tables from ROWS on, of what shall be called NAME. */
+static int put_all(struct sqlite *db, const struct sqlite_rows *rows,
+                   const struct selection *selection, const char *name, struct text *from)
+{
+    const struct sqlite_rows *rest = rows;
+    int r = 0;
+
+    put_selects(from, &rest, selection);
+    if (rest) {
+        from->next = from->start;
+        while (rows && r == 0)
+            r = make_part(db, &rows, selection, name, from);
+    }
+    text_put(from, "", 1);
+    return r == 0 && from->error ? export_no_memory(&db->export.fault) : r;
 }
 
 static int make_view(struct sqlite *db, bool fields)
 {
-    const struct sqlite_class *c = db->first;
+    const struct selection selection = {.what = fields ? SELECT_JSON : SELECT_EVENTS};
     struct text from = TEXT_IN_MEMORY, sql = TEXT_IN_MEMORY;
     int r = 0;
 
-    put_selects(&from, &c, fields);
-    if (c) {
-        from.next = from.start;
-        for (c = db->first; c && r == 0;)
-            r = make_part(db, &c, fields, &from);
-    }
+    if (!db->tables.first)
+        sqlite_schema_put_select(&from, NULL, fields);
+    r = put_all(db, db->tables.first, &selection, fields ? "events_json" : "events", &from);
     if (r == 0) {
-        text_put(&from, "", 1);
-        sqlite_schema_put_view(&sql, from.start ? from.start : "", fields);
-        r = from.error ? export_no_memory(&db->export.fault) : execute_text(db, &sql);
+        sqlite_schema_put_view(&sql, from.start, fields);
+        r = execute_text(db, &sql);
     }
     text_done(&from);
-    text_done(&sql);
+    return r;
+}
+
+/* Names the tables of the variants of EVENT, and makes the view of them. */
+static int make_event_view(struct sqlite *db, struct sqlite_event *event)
+{
+    struct selection selection = {.what = SELECT_VARIANTS};
+    struct text sql = TEXT_IN_MEMORY, from = TEXT_IN_MEMORY;
+    int r = sqlite_tables_put_rename(&db->tables, event, &sql);
+
+    for (struct sqlite_rows *rows = event->first; rows && r == 0; rows = rows->next_variant) {
+        sqlite3_finalize(rows->insert);
+        rows->insert = NULL;
+        r = sqlite_schema_add_columns(&selection.columns, &rows->table);
+    }
+    r = r < 0 ? export_no_memory(&db->export.fault) : execute_text(db, &sql);
+    if (r == 0)
+        r = put_all(db, event->first, &selection, event->name, &from);
+    if (r == 0) {
+        sql = TEXT_IN_MEMORY;
+        sqlite_schema_put_view_start(&sql, event->name);
+        text_put_str(&sql, from.start);
+        r = execute_text(db, &sql);
+    }
+    text_done(&from);
+    free(selection.columns.names);
+    return r;
+}
+
+static int make_event_views(struct sqlite *db)
+{
+    int r = 0;
+
+    for (struct sqlite_event *event = db->tables.first_event; event && r == 0; event = event->next)
+        if (event->first->next_variant)
+            r = make_event_view(db, event);
     return r;
 }
 
@@ -575,6 +614,8 @@ static int sqlite_finish(struct export *export)
     struct sqlite *db = container_of(export, struct sqlite, export);
     int r = flush(db);
 
+    if (r == 0)
+        r = make_event_views(db);
     if (r == 0)
         r = put_sources(db);
     if (r == 0)
@@ -598,13 +639,11 @@ static void sqlite_free(struct export *export)
 {
     struct sqlite *db = container_of(export, struct sqlite, export);
 
-    for (struct sqlite_class *c = db->first; c; c = c->next)
-        sqlite3_finalize(c->insert);
     sqlite3_finalize(db->loss);
+    sqlite_tables_done(&db->tables);
     sqlite3_close(db->db);
     free(db->classes);
     map_done(&db->threads);
-    export_names_done(&db->names);
     sqlite_batch_done(&db->batch);
     free(db);
 }
@@ -649,12 +688,11 @@ int export_sqlite_open(const struct export_options *options, struct export **ret
         return export_no_memory(fault);
     db->export.ops = &ops;
     db->options = options;
-    db->names.fold = true;
     db->recent_thread = UINT64_MAX;
     r = sqlite_batch_init(&db->batch);
     db->batch.errors = options->errors;
-    for (unsigned i = 0; sqlite_schema_names[i] && r == 0; i++)
-        r = export_names_reserve(&db->names, sqlite_schema_names[i]);
+    if (r == 0)
+        r = sqlite_tables_init(&db->tables);
     if (r < 0)
         export_no_memory(&db->export.fault);
     else

@@ -15,7 +15,7 @@ const char sqlite_schema_tables[] =
     " path TEXT, clock TEXT, hz INTEGER);"
     "CREATE TABLE fact(source INTEGER, key TEXT, value TEXT);"
     "CREATE TABLE class(id INTEGER PRIMARY KEY, layer TEXT, event_group TEXT, event TEXT,"
-    " table_name TEXT, events INTEGER, format TEXT);"
+    " name TEXT, table_name TEXT, events INTEGER, format TEXT);"
     "CREATE TABLE field(class INTEGER, number INTEGER, name TEXT, column_name TEXT, c_type TEXT,"
     " is_hex INTEGER, PRIMARY KEY(class, number)) WITHOUT ROWID;"
     "CREATE TABLE value_name(class INTEGER, field INTEGER, is_bit INTEGER, value INTEGER,"
@@ -44,6 +44,8 @@ static const struct common_column {
 
 /* Longer names of fields are cut: a statement may have a million bytes. */
 #define NAME_MAX_LEN 255
+/* A view has 2000 columns at most; the tables have what does not fit. */
+#define VIEW_COLUMNS_MAX 1900
 /* A function of SQL takes 127 arguments in older versions. */
 #define JSON_FIELDS_MAX 60
 
@@ -133,6 +135,71 @@ void sqlite_schema_put_table(struct text *sql, const struct sqlite_table *table)
     text_put_char(sql, ')');
 }
 
+void sqlite_schema_put_rename(struct text *sql, const char *from, const char *to)
+{
+    text_put_literal(sql, "ALTER TABLE ");
+    put_name(sql, from);
+    text_put_literal(sql, " RENAME TO ");
+    put_name(sql, to);
+}
+
+/* The number of the field of TABLE whose column is NAME, whatever the case; -1: none. */
+static int column_of(const struct sqlite_table *table, const char *name)
+{
+    for (unsigned i = 0; i < table->class->n_fields; i++)
+        if (strcasecmp(table->columns[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+int sqlite_schema_add_columns(struct sqlite_columns *columns, const struct sqlite_table *table)
+{
+    const char **bigger =
+        realloc(columns->names, (columns->n + table->class->n_fields + 1) * sizeof *bigger);
+
+    if (!bigger)
+        return -ENOMEM;
+    columns->names = bigger;
+    for (unsigned i = 0; i < table->class->n_fields && columns->n < VIEW_COLUMNS_MAX; i++) {
+        unsigned k = 0;
+
+        while (k < columns->n && strcasecmp(bigger[k], table->columns[i]) != 0)
+            k++;
+        if (k == columns->n)
+            bigger[columns->n++] = table->columns[i];
+    }
+    return 0;
+}
+
+void sqlite_schema_put_variant(struct text *sql, const struct sqlite_table *table,
+                               const struct sqlite_columns *columns)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(common); i++) {
+        text_put_str(sql, i ? ", " : "SELECT ");
+        text_put_str(sql, common[i].name);
+    }
+    for (unsigned i = 0; i < columns->n; i++) {
+        int field = column_of(table, columns->names[i]);
+
+        text_put_literal(sql, ", ");
+        if (field >= 0)
+            put_name(sql, table->columns[field]);
+        else
+            text_put_literal(sql, "NULL");
+        text_put_literal(sql, " AS ");
+        put_name(sql, columns->names[i]);
+    }
+    text_put_literal(sql, " FROM ");
+    put_name(sql, table->name);
+}
+
+void sqlite_schema_put_view_start(struct text *sql, const char *name)
+{
+    text_put_literal(sql, "CREATE VIEW ");
+    put_name(sql, name);
+    text_put_literal(sql, " AS ");
+}
+
 void sqlite_schema_put_insert(struct text *sql, const struct sqlite_table *table, unsigned columns,
                               unsigned source)
 {
@@ -152,7 +219,8 @@ void sqlite_schema_put_insert(struct text *sql, const struct sqlite_table *table
 
 /* A field in JSON, as `strata report --format json` writes it where SQLite can: raw memory is one run of
  * hexadecimal digits. */
-static void put_json_value(struct text *sql, const struct field *field, const char *column)
+static void put_json_value(struct text *sql, const struct field *field, const char *column,
+                           bool wide)
 {
     switch (field->type) {
     case FIELD_BYTES:
@@ -162,7 +230,7 @@ static void put_json_value(struct text *sql, const struct field *field, const ch
         break;
     case FIELD_UINT:
     case FIELD_POINTER:
-        if (field->size == 8 && !field->bits) {
+        if (wide) {
             text_put_literal(sql, "iif(");
             put_name(sql, column);
             text_put_literal(sql, "<0,json(printf('%u',");
@@ -197,7 +265,7 @@ static void put_json(struct text *sql, const struct sqlite_table *table)
             put_string(sql, strlen(class->fields[i].name) > NAME_MAX_LEN ? table->columns[i]
                                                                          : class->fields[i].name);
             text_put_char(sql, ',');
-            put_json_value(sql, &class->fields[i], table->columns[i]);
+            put_json_value(sql, &class->fields[i], table->columns[i], table->wide[i]);
         }
         text_put_str(sql, n_objects > 1 ? "),'{}')" : ")");
     }

@@ -41,14 +41,25 @@ if db.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
 COMMON = "id, time_ns, error_ns, layer, source, cpu, pid, comm, vcpu, event_group, event"
 common = {row[0]: row[1:] for row in db.execute(f"SELECT {COMMON} FROM events")}
 with_fields = {row[0]: row[1:] for row in db.execute(f"SELECT {COMMON}, fields FROM events_json")}
+# Classes of one event share a table where they have the same columns.
 tables = {name: (layer, group, event, n) for name, layer, group, event, n in db.execute(
-    "SELECT table_name, layer, event_group, event, events FROM class")}
+    "SELECT table_name, layer, event_group, event, sum(events) FROM class GROUP BY table_name")}
+# What an event is called is all of it, whether it is a table or a view.
+for name, layer, event, n in db.execute("SELECT name, layer, event, sum(events) FROM class GROUP BY name"):
+    if not re.fullmatch(re.sub(r"\W", "_", f"{layer}_{event}") + r"(_\d+)?", name):
+        sys.exit(f"{layer}:{event} is called {name}")
+    (rows_of,) = db.execute(f'SELECT count(*) FROM "{name}"').fetchone()
+    if rows_of != n:
+        sys.exit(f"{name} has {rows_of} events of {n}")
+if db.execute("SELECT count(DISTINCT layer || ' ' || event) != count(DISTINCT name) FROM class").fetchone() != (0,):
+    sys.exit("an event has two names")
 captures = dict(db.execute("SELECT id, capture FROM source"))
 rows = {}
 for table, facts in tables.items():
     n = 0
-    columns = [name for name, in db.execute(
-        "SELECT column_name FROM field JOIN class ON id = class WHERE table_name = ? ORDER BY number", (table,))]
+    columns = [name for name, _ in db.execute(
+        "SELECT DISTINCT column_name, number FROM field JOIN class ON id = class WHERE table_name = ? ORDER BY number",
+        (table,))]
     if [row[1] for row in db.execute(f'PRAGMA table_info("{table}")')][7:] != columns:
         sys.exit(f"the columns of {table} are not those of its fields, {columns}")
     for row in db.execute(f'SELECT * FROM "{table}"'):
@@ -80,7 +91,7 @@ for n, item in enumerate(items, 1):
     if facts != expected or event != item["event"] or captures[source] != item.get("source", captures[source]):
         sys.exit(f"differs: {show(item)}\n{facts} {event}")
     if tables[table][:3] != (item["layer"], item.get("group"), event) or not re.fullmatch(
-            "(event_)?" + re.sub(r"\W", "_", event) + r"(_\d+)?", table):
+            re.sub(r"\W", "_", f"{item['layer']}_{event}") + r"(_\d+)*", table):
         sys.exit(f"is in the table {table}: {show(item)}\n{tables[table]}")
     if row[:6] != (time, item.get("error_ns"), source, item.get("cpu"), item.get("pid"), item.get("vcpu")):
         sys.exit(f"differs in its own table: {show(item)}\n{show(row)}")

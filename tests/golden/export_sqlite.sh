@@ -36,6 +36,9 @@ compare boot.trace again.trace -n 2000
 # Several layers on one timeline, with bounds.
 . "$here/three_layers.sh"
 compare trace
+[ "$(sqlite3 export.db "SELECT count(*) FROM guest_sched_switch UNION ALL SELECT count(*) FROM host_sched_switch")" = \
+    "$("$strata" report -e guest:sched_switch trace 2>err | grep -vc LOST)
+$("$strata" report -e host:sched_switch trace 2>err | grep -vc LOST)" ] || fail "sched_switch of two layers"
 [ "$(sqlite3 export.db "SELECT layer, max(error_ns), count(*) FROM events GROUP BY 1")" = "guest|41004|14396
 host|1727|14429
 vmm|1204|4" ] || fail "layers: $(sqlite3 export.db "SELECT layer, max(error_ns), count(*) FROM events GROUP BY 1")"
@@ -44,15 +47,30 @@ vmm|1204|4" ] || fail "layers: $(sqlite3 export.db "SELECT layer, max(error_ns),
 "$strata" export --to sqlite -o export.db guest 2>err
 [ "$(sqlite3 export.db "SELECT count(*) FROM events WHERE layer = 'guest' AND event = 'sys_exit'")" -eq \
     "$("$strata" report -e sys_exit guest 2>err | grep -vc LOST)" ] || fail "the command counts otherwise"
-sqlite3 export.db 'CREATE INDEX t ON sys_exit(time_ns); DELETE FROM sys_exit WHERE id % 3 = 0; VACUUM; PRAGMA integrity_check' >out
+sqlite3 export.db 'CREATE INDEX t ON guest_sys_exit(time_ns); DELETE FROM guest_sys_exit WHERE id % 3 = 0; VACUUM; PRAGMA integrity_check' >out
 [ "$(cat out)" = ok ] || fail "after changes: $(cat out)"
 
 # Names of values.
 "$strata" export --to sqlite -o export.db -n 5000 xen.raw 2>err
-[ "$(sqlite3 export.db "SELECT v.name FROM hypercall h JOIN class c ON c.table_name = 'hypercall'
+[ "$(sqlite3 export.db "SELECT v.name FROM hypervisor_hypercall h JOIN class c ON c.name = 'hypervisor_hypercall'
     JOIN field f ON f.class = c.id AND f.column_name = 'op'
     JOIN value_name v ON v.class = c.id AND v.field = f.number AND v.value = h.op ORDER BY h.id LIMIT 1")" = \
     set_segment_base ] || fail "names of values"
+
+# One event is one table, or one view of the tables of its variants: fields keep their types, and are NULL where a
+# variant does not have them.
+python3 "$here/two_variants.py" one two three
+compare one two three
+[ "$(sqlite3 export.db "SELECT name, type FROM sqlite_master WHERE name LIKE 'vmm_probe%' ORDER BY 1")" = "vmm_probe|view
+vmm_probe_1|table
+vmm_probe_2|table" ] || fail "variants: $(sqlite3 export.db .schema)"
+[ "$(sqlite3 export.db "SELECT source, typeof(x), x, typeof(y), y, typeof(z), z FROM vmm_probe ORDER BY id")" = \
+    "0|integer|-1|integer|7|null|
+1|text|12|null||integer|9
+2|integer|255|integer|8|null|" ] || fail "variants: $(sqlite3 export.db "SELECT * FROM vmm_probe")"
+[ "$(sqlite3 export.db "SELECT fields FROM events_json ORDER BY id")" = '{"x":18446744073709551615,"y":7}
+{"x":"12","z":9}
+{"x":255,"y":8}' ] || fail "variants in JSON: $(sqlite3 export.db "SELECT fields FROM events_json ORDER BY id")"
 
 # What is known of a capture, and what could not be read.
 head -c 100009 boot.trace >cut.trace
@@ -93,9 +111,9 @@ with open("made.trace", "wb") as f, open("made.events", "w") as declared:
 END
 compare --events made.events made.trace
 sqlite3 export.db .schema >schema
-grep -q 'CREATE TABLE.* "[eE]vents_2"(id .*"field_Time_NS" INTEGER, "field_id" TEXT, "field_id_2" INTEGER, "field_ID_3" INTEGER)' schema ||
-    fail "columns: $(grep -i '"events_2"' schema)"
-grep -qi '"events_3"' schema && grep -q '"event_sqlite_master"' schema || fail "names: $(grep -i -e events -e master schema)"
+grep -q 'CREATE TABLE.* "*vmm_[eE]vents_2"*(id .*"field_Time_NS" INTEGER, "field_id" TEXT, "field_id_2" INTEGER, "field_ID_3" INTEGER)' schema ||
+    fail "columns: $(grep -i 'events_2' schema)"
+grep -q 'vmm_sqlite_master"*(' schema || fail "names: $(grep -i -e master schema)"
 
 # Nothing selected, and what cannot be.
 "$strata" export --to sqlite -o none.db -e nosuch boot.trace 2>err

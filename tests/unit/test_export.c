@@ -447,18 +447,18 @@ static void test_sqlite_columns(void **state)
     export_free(export);
 
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(ask(db, "SELECT count(*) FROM e"), 40000);
-    assert_int_equal(ask(db, "SELECT count(*) FROM e WHERE id = time_ns + 1"), 40000);
-    assert_int_equal(ask(db, "SELECT sum(cpu IS NOT NULL) * 100000 + max(cpu * id) FROM e"),
+    assert_int_equal(ask(db, "SELECT count(*) FROM vmm_e"), 40000);
+    assert_int_equal(ask(db, "SELECT count(*) FROM vmm_e WHERE id = time_ns + 1"), 40000);
+    assert_int_equal(ask(db, "SELECT sum(cpu IS NOT NULL) * 100000 + max(cpu * id) FROM vmm_e"),
                      130003);
-    assert_int_equal(ask(db, "SELECT sum(pid IS NOT NULL) * 100000 + max(pid * id) FROM e"),
+    assert_int_equal(ask(db, "SELECT sum(pid IS NOT NULL) * 100000 + max(pid * id) FROM vmm_e"),
                      180004);
-    assert_int_equal(ask(db, "SELECT sum(vcpu IS NOT NULL) * 100000 + max(vcpu * id) FROM e"),
+    assert_int_equal(ask(db, "SELECT sum(vcpu IS NOT NULL) * 100000 + max(vcpu * id) FROM vmm_e"),
                      250005);
-    assert_int_equal(ask(db, "SELECT sum(source = 1) * 100000 + id FROM e WHERE source = 0"),
+    assert_int_equal(ask(db, "SELECT sum(source = 1) * 100000 + id FROM vmm_e WHERE source = 0"),
                      39001);
-    assert_int_equal(ask(db, "SELECT count(*) FROM e WHERE source = 1"), 39999);
-    assert_int_equal(ask(db, "SELECT count(error_ns) FROM e"), 0);
+    assert_int_equal(ask(db, "SELECT count(*) FROM vmm_e WHERE source = 1"), 39999);
+    assert_int_equal(ask(db, "SELECT count(error_ns) FROM vmm_e"), 0);
     sqlite3_close(db);
     close(fd);
     unlink(path);
