@@ -14,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/collect.h"
 #include "cmd/collect_live.h"
+#include "cmd/duration.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
 #include "cmd/size.h"
@@ -32,7 +33,7 @@ struct collect_options {
     const char *key, *kvm_files;
     struct strings events, filters;
     const char *clock;
-    uint64_t buffer, queue, keep, level, max_size, seconds, cpus;
+    uint64_t buffer, queue, keep, level, max_size, time, cpus; /* time in ns */
     const char *tracefs;
     unsigned format; /* enum collect_format */
     bool kallsyms, strict, live, print_qemu, print_libvirt;
@@ -86,7 +87,8 @@ static const struct option how_table[] = {
      MEMBER(live)},
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "of --live: how each line looks (text)",
      MEMBER(format), .choices = formats},
-    {OPTION_NUMBER, 't', "time", "SECONDS", "stop then", MEMBER(seconds)},
+    {OPTION_PARSED, 't', "time", "SECONDS", "stop after SECONDS (0.5 is half a second)",
+     MEMBER(time), NULL, duration_parse},
     {OPTION_PARSED, 0, "max-size", "SIZE", "stop when a guest has sent so much (16G)",
      MEMBER(max_size), NULL, size_parse},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost", MEMBER(strict)},
@@ -321,8 +323,7 @@ static void show_progress(struct guests *guests, double seconds)
 static int collect(struct guests *guests, const struct collect_options *options, bool shows,
                    struct collect_live *live, enum collect_live_end *ret_end, struct fault *fault)
 {
-    uint64_t until =
-        options->seconds ? clock_ns(CLOCK_MONOTONIC) + options->seconds * SECOND : UINT64_MAX;
+    uint64_t until = options->time ? clock_ns(CLOCK_MONOTONIC) + options->time : UINT64_MAX;
     uint64_t shown = clock_ns(CLOCK_MONOTONIC);
     bool given_up = false;
     sigset_t blocked, before;

@@ -67,19 +67,19 @@ const struct ctl_command *ctl_find(const struct ctl_command *commands, unsigned 
         if (n - 1 >= command->min && n - 1 <= command->max)
             return command;
         if (command->max == 0)
-            cmd_usage_error(ctl_command.name, "%s takes no arguments", command->name);
+            cmd_usage_error(ctl_command.name, "%s accepts no arguments", command->name);
         else
-            cmd_usage_error(ctl_command.name, "that is not how it goes: %s %s", command->name,
+            cmd_usage_error(ctl_command.name, "invalid arguments; usage: %s %s", command->name,
                             command->arguments);
         return NULL;
     }
     names[k] = NULL;
     near = near_find(words[0], strlen(words[0]), names);
     if (near)
-        cmd_usage_error(ctl_command.name, "there is no command '%s' here; did you mean '%s'?",
-                        words[0], near);
+        cmd_usage_error(ctl_command.name, "unknown command '%s'; did you mean '%s'?", words[0],
+                        near);
     else
-        cmd_usage_error(ctl_command.name, "there is no command '%s' here", words[0]);
+        cmd_usage_error(ctl_command.name, "unknown command '%s'", words[0]);
     return NULL;
 }
 
@@ -114,12 +114,12 @@ int cmd_ctl(int argc, char **argv)
     if (!options_parse(&ctl_command, argc, argv, &options, &n, &status))
         return status;
     if (options.qmp && n < 1)
-        return cmd_usage_error(ctl_command.name, "which command? list, for one");
+        return cmd_usage_error(ctl_command.name, "no command given (for example: list)");
     if (options.qmp)
         return ctl_qmp(options.qmp, (unsigned)n, argv + 1);
     if (n < 1)
-        return cmd_usage_error(ctl_command.name, "which program? 'strata list' shows them");
+        return cmd_usage_error(ctl_command.name, "no program given ('strata list' shows them)");
     if (n < 2)
-        return cmd_usage_error(ctl_command.name, "which command? list, for one");
+        return cmd_usage_error(ctl_command.name, "no command given (for example: list)");
     return ctl_any(argv[1], (unsigned)n - 1, argv + 2);
 }

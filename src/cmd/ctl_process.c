@@ -354,7 +354,7 @@ static int file(void *p, unsigned n, char **arguments)
     else if (n == 0)
         r = ask(target, "file", NULL, &answer);
     else
-        return cmd_usage_error("ctl", "file takes on, off or set PATH");
+        return cmd_usage_error("ctl", "invalid arguments; usage: file [on|off|set PATH]");
     if (r < 0)
         return EXIT_COULD_NOT;
     rest = answer;

@@ -173,7 +173,7 @@ static int file(void *p, unsigned n, char **arguments)
         len =
             snprintf(line, sizeof line, "trace-file set \"%s%s%s\"", here, *here ? "/" : "", path);
     } else {
-        return cmd_usage_error("ctl", "file takes on, off or set PATH");
+        return cmd_usage_error("ctl", "invalid arguments; usage: file [on|off|set PATH]");
     }
     if (len >= (int)sizeof line) {
         cmd_error("the path is too long");

@@ -12,6 +12,24 @@ int64_t duration_ns(const struct clock *clock, uint64_t ticks)
     return clock_to_ns(clock, (int64_t)MIN(ticks, (uint64_t)INT64_MAX));
 }
 
+int duration_parse(void *member, const char *value, struct fault *fault)
+{
+    uint64_t seconds = 0, ns = 0, unit = NANOSECONDS;
+    const char *p = value;
+
+    /* So that nanoseconds have room in 64 bits. */
+    for (; *p >= '0' && *p <= '9' && seconds <= UINT32_MAX; p++)
+        seconds = MIN(seconds * 10 + (uint64_t)(*p - '0'), (uint64_t)UINT32_MAX);
+    if (p != value && *p == '.' && p[1])
+        for (p++; *p >= '0' && *p <= '9'; p++)
+            if (unit > 1)
+                ns += (unit /= 10) * (uint64_t)(*p - '0');
+    if (p == value || *p)
+        return fault_plain(fault, -EINVAL, NULL, "is not a number of seconds (examples: 10, 0.5)");
+    *(uint64_t *)member = seconds * NANOSECONDS + ns;
+    return 0;
+}
+
 const char *duration_text(char *buf, size_t size, const struct clock *clock, uint64_t ticks)
 {
     static const char *const units[] = {"ns", "us", "ms", "s"};

@@ -228,16 +228,18 @@ static int check(const struct export_verb_options *options, int n)
     bool to_stdout = !options->output || strcmp(options->output, "-") == 0;
 
     if (options->format == 0)
-        return cmd_usage_error("export", "to which format? --to is missing");
+        return cmd_usage_error("export", "--to=FORMAT is required");
     if (n == 0)
-        return cmd_usage_error("export", "which capture? PATH is missing");
+        return cmd_usage_error("export", "no trace file given");
     format = &export_formats[options->format - 1];
     if (to_stdout && format->target != EXPORT_STREAM)
-        return cmd_usage_error(
-            "export", "%s is a %s: name it by --output", format->name,
-            format->target == EXPORT_FOLDER ? "folder" : "file that cannot be written to a pipe");
+        return cmd_usage_error("export", "--output=%s is required: %s",
+                               format->target == EXPORT_FOLDER ? "DIR" : "FILE",
+                               format->target == EXPORT_FOLDER
+                                   ? "the format is a directory"
+                                   : "the format cannot be written to a pipe");
     if (to_stdout && format->binary && isatty(STDOUT_FILENO))
-        return cmd_usage_error("export", "%s is nothing for a terminal: name a file by --output",
+        return cmd_usage_error("export", "--output=FILE is required: %s is not text for a terminal",
                                format->name);
     return EXIT_FINE;
 }

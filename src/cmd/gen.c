@@ -56,11 +56,10 @@ static const char *const targets[] = {"strata", "qemu", NULL};
 #define AT(member) offsetof(struct gen_options, member)
 
 static const struct option gen_option_table[] = {
-    {OPTION_PARSED, 'f', "format", "FORMAT", "what to generate; --list tells the formats",
+    {OPTION_PARSED, 'f', "format", "FORMAT", "what to generate (--list lists the formats)",
      AT(format), NULL, parse_format},
-    {OPTION_PARSED, 'b', "backend", "NAME[,NAME…]",
-     "what an event does when it happens; --list tells\nthe backends", AT(job), NULL,
-     parse_backends},
+    {OPTION_PARSED, 'b', "backend", "NAME[,NAME…]", "where events go (--list lists the backends)",
+     AT(job), NULL, parse_backends},
     {OPTION_CHOICE, 't', "target", "strata|qemu",
      "whose code it is to be: of a program that links\nlibstrata, or of QEMU's own tree",
      AT(target), targets, NULL},
@@ -83,6 +82,8 @@ static const struct option gen_option_table[] = {
     {OPTION_NUMBER, 0, "max-errors", "N", "show N errors of the declarations, not 20; 0: all",
      AT(max_errors), NULL, NULL},
     {OPTION_FLAG, 'l', "list", NULL, "list formats and backends", AT(list), NULL, NULL},
+    {OPTION_FLAG, 0, "list-backends", NULL, NULL, AT(list), NULL, NULL},
+    {OPTION_FLAG, 0, "list-formats", NULL, NULL, AT(list), NULL, NULL},
     {OPTION_HELP, 'h', "help", NULL, "print this", 0, NULL, NULL},
     {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
 };
@@ -121,20 +122,21 @@ static bool check(const struct gen_options *options, int n, int *ret_status)
     const struct gen_format *format = options->format;
 
     if (!format)
-        *ret_status = cmd_usage_error(verb, "which format? --format=h, for one");
-    else if (options->job.n_backends == 0)
-        *ret_status = cmd_usage_error(verb, "which backend? --backend=log, for one");
-    else if ((format->needs & GEN_NEEDS_GROUP) && !options->group)
-        *ret_status = cmd_usage_error(verb, "the format %s wants --group=NAME", format->name);
-    else if ((format->needs & GEN_NEEDS_PREFIX) && !options->probe_prefix)
         *ret_status =
-            cmd_usage_error(verb, "the format %s wants --probe-prefix=NAME", format->name);
+            cmd_usage_error(verb, "--format=FORMAT is required (--list lists the formats)");
+    else if (options->job.n_backends == 0)
+        *ret_status =
+            cmd_usage_error(verb, "--backend=NAME is required (--list lists the backends)");
+    else if ((format->needs & GEN_NEEDS_GROUP) && !options->group)
+        *ret_status = cmd_usage_error(verb, "format %s requires --group=NAME", format->name);
+    else if ((format->needs & GEN_NEEDS_PREFIX) && !options->probe_prefix)
+        *ret_status = cmd_usage_error(verb, "format %s requires --probe-prefix=NAME", format->name);
     else if ((format->needs & GEN_NEEDS_BINARY) && !options->binary)
-        *ret_status = cmd_usage_error(verb, "the format %s wants --binary=PATH", format->name);
+        *ret_status = cmd_usage_error(verb, "format %s requires --binary=PATH", format->name);
     else if (n == 0)
-        *ret_status = cmd_usage_error(verb, "which file holds the declarations of the events?");
+        *ret_status = cmd_usage_error(verb, "no trace-events file given");
     else if (options->depfile && strcmp(options->output, "-") == 0)
-        *ret_status = cmd_usage_error(verb, "--depfile wants --output=FILE, which is what depends");
+        *ret_status = cmd_usage_error(verb, "--depfile requires --output=FILE");
     else
         return true;
     return false;

@@ -447,7 +447,7 @@ int cmd_info(int argc, char **argv)
     if (options_parse(&info_command, argc, argv, &options, &n, &status)) {
         status = EXIT_FINE;
         if (n == 0)
-            status = cmd_usage_error("info", "which capture? PATH is missing");
+            status = cmd_usage_error("info", "no trace file given");
         /* Each by itself: what one is does not depend on the others, and their clocks may differ. */
         for (int i = 0; i < n; i++)
             status = worse(status, tell_path(&options, argv[1 + i]));

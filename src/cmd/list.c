@@ -117,7 +117,7 @@ int cmd_list(int argc, char **argv)
     if (!options_parse(&list_command, argc, argv, &options, &n, &status))
         return status;
     if (n > 0)
-        return cmd_usage_error(list_command.name, "it takes no arguments, like '%s'", argv[1]);
+        return cmd_usage_error(list_command.name, "unknown argument '%s'", argv[1]);
     if (client_list(getenv("XDG_RUNTIME_DIR"), &programs, &n_programs, &fault) < 0) {
         cmd_fault(&fault);
         return EXIT_COULD_NOT;

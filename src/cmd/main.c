@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/near.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -142,12 +143,23 @@ static void print_help(FILE *out)
     for (const struct verb *verb = verbs; verb->name; verb++)
         if (!verb->command)
             fprintf(out, "%s%s", verb->name, verb[1].name ? ", " : "\n");
-    fputs("\n'strata help VERB' tells more of one.\n", out);
+    fputs("\nRun 'strata help VERB' for details.\n", out);
 }
 
 static int no_such_verb(const char *name)
 {
-    cmd_error("there is no verb '%s'; 'strata help' lists them", name);
+    const char *names[ARRAY_SIZE(verbs) + 2] = {"help", "version"};
+    const char *near;
+
+    for (size_t i = 0; verbs[i].name; i++)
+        names[i + 2] = verbs[i].name;
+    near = near_find(name, strlen(name), names);
+    if (near)
+        cmd_error("unknown verb '%s'; did you mean '%s'?", name, near);
+    else if (access(name, F_OK) == 0)
+        cmd_error("unknown verb '%s'; to show a trace: strata report %s", name, name);
+    else
+        cmd_error("unknown verb '%s'; 'strata help' lists the verbs", name);
     return EXIT_USAGE;
 }
 
@@ -199,7 +211,8 @@ static int run(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)
         return help(argc > 2 && argv[1][0] != '-' ? argv[2] : NULL);
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
+        strcmp(argv[1], "version") == 0) {
         puts("strata " STRATA_VERSION);
         return EXIT_FINE;
     }

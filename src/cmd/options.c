@@ -43,6 +43,9 @@ static const struct option *find_near(const struct command *command, const char 
     for (const struct option_group *group = command->groups; group->title; group++) {
         for (const struct option *option = group->options; option->kind != OPTION_END; option++) {
             size_t d = near_distance(name, len, option->name, strlen(option->name));
+
+            if (!option->help)
+                continue;
             if (strncmp(option->name, name, len) == 0)
                 d = 0;
             if (d < best_distance) {
@@ -110,6 +113,7 @@ struct walk {
     int argc;
     char **argv;
     int next;
+    int n; /* operands so far, at argv[1]… */
     int status;
 };
 
@@ -139,8 +143,8 @@ static bool take(struct walk *walk, const struct found *found, const char *shown
     }
     if (option->argument && !value) {
         if (walk->next >= walk->argc) {
-            walk->status = cmd_usage_error(walk->command->name, "%s wants %s behind it", shown,
-                                           option->argument);
+            walk->status =
+                cmd_usage_error(walk->command->name, "%s requires %s", shown, option->argument);
             return false;
         }
         value = walk->argv[walk->next++];
@@ -155,6 +159,30 @@ static bool take(struct walk *walk, const struct found *found, const char *shown
     return r >= 0;
 }
 
+static bool show_version(struct walk *walk)
+{
+    puts("strata " STRATA_VERSION);
+    walk->status = EXIT_FINE;
+    return false;
+}
+
+/* Of what may be an option of a command that was typed without "--", where the verb runs commands. */
+static bool report_unknown(struct walk *walk, const char *shown, const struct option *near)
+{
+    const char *verb = walk->command->name;
+
+    if (walk->n > 0 && strstr(walk->command->operands, "-- "))
+        walk->status = cmd_usage_error(
+            verb, "unknown option '%s'; if it is an option of '%s', put '--' before the command",
+            shown, walk->argv[1]);
+    else if (near)
+        walk->status =
+            cmd_usage_error(verb, "unknown option '%s'; did you mean '--%s'?", shown, near->name);
+    else
+        walk->status = cmd_usage_error(verb, "unknown option '%s'", shown);
+    return false;
+}
+
 static bool take_long(struct walk *walk, char *word)
 {
     const char *equals = strchr(word, '=');
@@ -163,17 +191,12 @@ static bool take_long(struct walk *walk, char *word)
     char shown[64];
 
     snprintf(shown, sizeof shown, "%.*s", (int)MIN(len, sizeof shown - 1), word);
-    if (!found.option) {
-        const struct option *near = find_near(walk->command, word + 2, len - 2);
-        walk->status = near
-                           ? cmd_usage_error(walk->command->name,
-                                             "there is no option '%s'; did you mean '--%s'?", shown,
-                                             near->name)
-                           : cmd_usage_error(walk->command->name, "there is no option '%s'", shown);
-        return false;
-    }
+    if (!found.option && len == strlen("--version") && memcmp(word, "--version", len) == 0)
+        return show_version(walk);
+    if (!found.option)
+        return report_unknown(walk, shown, find_near(walk->command, word + 2, len - 2));
     if (equals && !found.option->argument) {
-        walk->status = cmd_usage_error(walk->command->name, "%s takes no argument", shown);
+        walk->status = cmd_usage_error(walk->command->name, "%s accepts no argument", shown);
         return false;
     }
     return take(walk, &found, shown, equals ? equals + 1 : NULL);
@@ -185,10 +208,10 @@ static bool take_letters(struct walk *walk, const char *word)
         struct found found = find_letter(walk->command, walk->options, *p);
         char shown[3] = {'-', *p, '\0'};
 
-        if (!found.option) {
-            walk->status = cmd_usage_error(walk->command->name, "there is no option '%s'", shown);
-            return false;
-        }
+        if (!found.option && strcmp(word, "-V") == 0)
+            return show_version(walk);
+        if (!found.option)
+            return report_unknown(walk, shown, NULL);
         if (found.option->argument)
             return take(walk, &found, shown, p[1] ? p + 1 : NULL);
         if (!take(walk, &found, shown, NULL))
@@ -203,14 +226,13 @@ bool options_parse(const struct command *command, int argc, char **argv, void *o
     struct walk walk = {
         .command = command, .options = options, .argc = argc, .argv = argv, .next = 1};
     bool options_ended = false;
-    int n = 0;
 
     while (walk.next < argc) {
         char *word = argv[walk.next++];
         bool fine = true;
 
         if (options_ended || word[0] != '-' || word[1] == '\0')
-            argv[1 + n++] = word;
+            argv[1 + walk.n++] = word;
         else if (strcmp(word, "--") == 0)
             options_ended = true;
         else if (word[1] == '-')
@@ -222,7 +244,7 @@ bool options_parse(const struct command *command, int argc, char **argv, void *o
             return false;
         }
     }
-    *ret_n = n;
+    *ret_n = walk.n;
     return true;
 }
 
@@ -259,6 +281,7 @@ void options_help(const struct command *command, FILE *out)
     for (const struct option_group *group = command->groups; group->title; group++) {
         fprintf(out, "\n%s:\n", group->title);
         for (const struct option *option = group->options; option->kind != OPTION_END; option++)
-            help_option(option, out);
+            if (option->help)
+                help_option(option, out);
     }
 }

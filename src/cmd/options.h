@@ -25,10 +25,10 @@ enum option_kind {
 
 struct option {
     enum option_kind kind;
-    char letter;          /* 0: none */
-    const char *name;     /* without the dashes */
-    const char *argument; /* what stands for it in texts, "GLOB"; NULL of a flag */
-    const char *help;
+    char letter;                /* 0: none */
+    const char *name;           /* without the dashes */
+    const char *argument;       /* what stands for it in texts, "GLOB"; NULL of a flag */
+    const char *help;           /* NULL: accepted, but not shown: another name of an option */
     size_t offset;              /* of the member in the group's structure */
     const char *const *choices; /* NULL-ended */
     /* 0; -EINVAL with FAULT->what filled with what is wrong about VALUE; -ENOMEM. */

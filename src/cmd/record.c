@@ -12,6 +12,7 @@
 #include "base/clock_ns.h"
 #include "client/qmp.h"
 #include "cmd/cmd.h"
+#include "cmd/duration.h"
 #include "cmd/options.h"
 #include "cmd/record.h"
 #include "cmd/size.h"
@@ -20,8 +21,6 @@
 #include "programs/collect.h"
 #include "vmm/command.h"
 #include "vmm/probe.h"
-
-#define SECOND UINT64_C(1000000000)
 
 static const struct option where[] = {
     {OPTION_FLAG, 'a', "attach", NULL, "a QEMU that runs, or a program with writer=none",
@@ -34,12 +33,15 @@ static const struct option where[] = {
 };
 
 static const struct option record_option_table[] = {
-    {OPTION_STRING, 'o', "output", "FOLDER", "where the trace goes",
+    {OPTION_STRING, 'o', "output", "DIR", "directory for the trace",
      offsetof(struct record_options, output)},
-    {OPTION_STRINGS, 'e', "event", "EVENTS", "these alone: names with * and ?; of Xen also classes",
+    {OPTION_STRINGS, 'e', "event", "EVENTS",
+     "record only these: names with * and ?; of Xen also\nclasses",
      offsetof(struct record_options, events)},
-    {OPTION_NUMBER, 't', "time", "SECONDS", "stop then", offsetof(struct record_options, seconds)},
-    {OPTION_PARSED, 0, "max-size", "SIZE", "write no more; of a machine, the rest is lost",
+    {OPTION_PARSED, 't', "time", "SECONDS", "stop after SECONDS (0.5 is half a second)",
+     offsetof(struct record_options, time), NULL, duration_parse},
+    {OPTION_PARSED, 0, "max-size", "SIZE",
+     "stop writing at SIZE; a VM keeps running and further\nevents count as lost",
      offsetof(struct record_options, max_size), NULL, size_parse},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost",
      offsetof(struct record_options, strict)},
@@ -48,13 +50,13 @@ static const struct option record_option_table[] = {
 };
 
 static const struct option vm_options[] = {
-    {OPTION_MAYBE, 0, "guest", "EVENTS", "of the guest's kernel, too, by its strata-agent",
+    {OPTION_MAYBE, 0, "guest", "EVENTS", "also record the guest kernel (by its strata-agent)",
      offsetof(struct record_options, guest)},
-    {OPTION_MAYBE, 0, "host", "EVENTS", "of this machine's kernel, too",
+    {OPTION_MAYBE, 0, "host", "EVENTS", "also record the kernel of this host",
      offsetof(struct record_options, host)},
-    {OPTION_FLAG, 0, "host-threads", NULL, "of that, only while threads of what is recorded run",
+    {OPTION_FLAG, 0, "host-threads", NULL, "host kernel only while recorded threads run",
      offsetof(struct record_options, host_threads)},
-    {OPTION_STRING, 0, "qemu", "PROGRAM", "is what COMMAND, a script, hands its options to",
+    {OPTION_STRING, 0, "qemu", "PROGRAM", "QEMU binary that COMMAND (a script) starts",
      offsetof(struct record_options, qemu)},
     {OPTION_END},
 };
@@ -68,7 +70,7 @@ static const struct option attach_options[] = {
 static const struct option_group groups[] = {
     {"What is recorded, one of", where, 0},
     {"Options", record_option_table, 0},
-    {"With a command behind -- (a guest has QEMU alone)", vm_options, 0},
+    {"With a command after -- (--guest: QEMU only)", vm_options, 0},
     {"With --xen and --buffer", record_buffers_options, offsetof(struct record_options, buffers)},
     {"With --attach", attach_options, 0},
     {NULL},
@@ -76,7 +78,7 @@ static const struct option_group groups[] = {
 
 const struct command record_command = {
     .name = "record",
-    .summary = "take what is traced, while it runs: machines, programs, or Xen",
+    .summary = "record a trace of a virtual machine, a program, or Xen",
     .operands = "[PID|RINGS|-- COMMAND…]",
     .about = "Runs COMMAND, a QEMU of any make, with what tracing it needs added, and writes\n"
              "what all layers of the machine trace until it ends: QEMU, and the kernels of\n"
@@ -109,8 +111,7 @@ static void on_signal(int signal)
 static int collect(struct collector *collector, const struct record_options *options,
                    bool *ret_ended, struct fault *fault)
 {
-    uint64_t until =
-        options->seconds ? clock_ns(CLOCK_MONOTONIC) + options->seconds * SECOND : UINT64_MAX;
+    uint64_t until = options->time ? clock_ns(CLOCK_MONOTONIC) + options->time : UINT64_MAX;
     sigset_t blocked, before;
     int r = 1;
 
@@ -259,13 +260,14 @@ static int record_attached(const struct record_options *options, int n, char **o
     _cleanup_free_ char *path = NULL;
 
     if (n != 1)
-        return cmd_usage_error("record", n ? "one process at a time" : "which process?");
+        return cmd_usage_error("record",
+                               n ? "--attach accepts one process" : "--attach requires a PID");
     if (qmp_is_socket(operands[0]))
         return record_vm_attached(options, 0, operands[0]);
     if (is_machine(operands[0]))
         return record_vm_attached(options, (pid_t)taken_pid(operands[0]), NULL);
     if (!options->output)
-        return cmd_usage_error("record", "where to? --output=FOLDER is missing");
+        return cmd_usage_error("record", "--output=DIR is required");
     path = find(operands[0]);
     if (!path)
         return EXIT_COULD_NOT;
@@ -324,7 +326,7 @@ static int record_command_line(const struct record_options *options, char **comm
         return status;
     }
     if (options->guest)
-        return cmd_usage_error("record", "--guest is of QEMU, which %s is not", command[0]);
+        return cmd_usage_error("record", "--guest is for QEMU; '%s' is not QEMU", command[0]);
     return record_program(options, command);
 }
 
@@ -335,24 +337,26 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
     bool runs = n_command >= 0; /* what stands at operands[n] */
 
     if (runs && (wanted || n > 0))
-        return cmd_usage_error("record", "a command behind --, and %s, are two things to record",
-                               n > 0 ? operands[0] : "--attach, --xen or --buffer");
+        return cmd_usage_error("record", "a command after '--' excludes %s",
+                               n > 0 ? operands[0] : "--attach, --xen and --buffer");
     if (!runs && options->qemu)
-        return cmd_usage_error("record", "--qemu says what a command behind -- starts");
+        return cmd_usage_error("record", "--qemu requires '-- COMMAND'");
     if (runs && n_command == 0)
-        return cmd_usage_error("record", "there is no command behind --");
+        return cmd_usage_error("record", "no command given after '--'");
     if (runs)
         return record_command_line(options, operands + n);
     if (wanted == 0 && n > 0)
-        return cmd_usage_error("record", "what is '%s'? A command stands behind --", operands[0]);
+        return cmd_usage_error(
+            "record", "unknown argument '%s'; put '--' before the command: strata record -- %s",
+            operands[0], operands[0]);
     if (wanted != 1)
         return cmd_usage_error("record",
-                               wanted ? "--attach, --xen or --buffer, one at a time"
-                                      : "what? -- COMMAND, --attach, --xen or --buffer is missing");
+                               wanted ? "--attach, --xen and --buffer exclude each other"
+                                      : "'-- COMMAND', --attach, --xen or --buffer is required");
     if (options->attach)
         return record_attached(options, n, operands);
     if (!options->output)
-        return cmd_usage_error("record", "where to? --output=FOLDER is missing");
+        return cmd_usage_error("record", "--output=DIR is required");
     return record_buffers(options, n, operands);
 }
 
@@ -365,8 +369,7 @@ int cmd_record(int argc, char **argv)
 
     if (!options_parse(&record_command, argc, argv, &options, &n, &status))
         return status;
-    options.seconds = MIN(options.seconds, UINT32_MAX); /* so that nanoseconds have room */
-    argv[1 + n] = NULL;                                 /* behind the command */
+    argv[1 + n] = NULL; /* behind the command */
     status = dispatch(&options, n_command, n - MAX(n_command, 0), argv + 1);
     strings_done(&options.buffers.tables);
     strings_done(&options.events);

@@ -25,8 +25,8 @@ extern const struct option record_buffers_options[];
 
 struct record_options {
     const char *output; /* NULL, of what is run: record_output() */
-    uint64_t seconds;
-    uint64_t max_size; /* bytes; 0: any */
+    uint64_t time;      /* ns; 0: until it ends or is stopped */
+    uint64_t max_size;  /* bytes; 0: any */
     bool attach, xen, keep, strict;
     bool host_threads; /* the host's kernel only while threads of what is recorded run */
     /* Events of the kernels of guest and host, with commas between; "": what is usual; NULL: none. */

@@ -135,7 +135,7 @@ static int with_choice(const struct record_options *options, const struct xen_ch
         .recorder = {.poll = o->poll * 1000000,
                      .choice = exact ? NULL : choice,
                      .memory = o->memory},
-        .seconds = options->seconds,
+        .time = options->time,
         .leave = o->leave_on,
         .more_room = o->name
                          ? "Less of --event, a shorter --poll, or larger buffers of the program "
@@ -174,7 +174,7 @@ int record_buffers(const struct record_options *options, int n, char **operands)
     int status;
 
     if (n > 0)
-        return cmd_usage_error("record", "'%s' is too much: --%s takes no PID", operands[0],
+        return cmd_usage_error("record", "unknown argument '%s'; --%s accepts no PID", operands[0],
                                options->xen ? "xen" : "buffer");
     if (options->buffers.poll == 0 || options->buffers.poll > 3600000)
         return cmd_usage_error("record", "--poll is 1 to 3600000 milliseconds");

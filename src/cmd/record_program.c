@@ -424,8 +424,7 @@ int record_program(const struct record_options *options, char **command)
         .folder = record_output(options, name, sizeof name),
         .child.end = -1,
         .agent.said = -1,
-        .until =
-            options->seconds ? clock_ns(CLOCK_MONOTONIC) + options->seconds * SECOND : UINT64_MAX,
+        .until = options->time ? clock_ns(CLOCK_MONOTONIC) + options->time : UINT64_MAX,
     };
     struct fault fault = {0};
     struct underway underway = UNDERWAY_NONE;

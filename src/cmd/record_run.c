@@ -163,7 +163,7 @@ static void note_again(struct record_run *run)
 /* A recorder_progress, or a negative errno. */
 static int loop(struct record_run *run, struct recorder *recorder, struct fault *fault)
 {
-    uint64_t until = run->seconds ? clock_ns(CLOCK_MONOTONIC) + run->seconds * SECOND : UINT64_MAX;
+    uint64_t until = run->time ? clock_ns(CLOCK_MONOTONIC) + run->time : UINT64_MAX;
     struct watch watch = {0};
     uint64_t next_check = clock_ns(CLOCK_MONOTONIC) + SECOND;
     bool ended = false;

@@ -13,7 +13,7 @@ struct record_run {
     struct recorder_settings recorder;
     struct stream *output;
     struct recording *recording; /* NULL: the records alone */
-    uint64_t seconds;            /* 0: no limit */
+    uint64_t time;               /* ns; 0: no limit */
     bool leave;                  /* tracing on, and the masks as they were set, at the end */
     const char *more_room; /* which option makes the buffers larger, and whatever else helps */
 };

@@ -33,8 +33,9 @@ static const char *const usual_events[] = {
 };
 /* ---- What is asked for ---- */
 
-/* That QEMU has each of the events. What switches off is taken as it is. */
-static int check_events(const struct vmm_probe *probe, const struct strings *events)
+/* That QEMU, which is PROGRAM, has each of the events. What switches off is taken as it is. */
+static int check_events(const struct vmm_probe *probe, const char *program,
+                        const struct strings *events)
 {
     if (events->n > 0 && probe->backend == VMM_BACKEND_NONE) {
         cmd_error("this QEMU was built without a trace backend that can be recorded (log, simple): "
@@ -48,9 +49,9 @@ static int check_events(const struct vmm_probe *probe, const struct strings *eve
         if (pattern[0] == '-' || vmm_probe_count(probe, pattern) > 0)
             continue;
         near = near_find_pattern(pattern, (const char *const *)probe->events);
-        cmd_error("QEMU %s has no event that matches '%s'%s%s%s; 'QEMU -trace help' lists them",
+        cmd_error("QEMU %s has no event that matches '%s'%s%s%s; '%s -trace help' lists them",
                   probe->version, pattern, near ? "; did you mean '" : "", near ? near : "",
-                  near ? "'?" : "");
+                  near ? "'?" : "", program);
         return EXIT_COULD_NOT;
     }
     return EXIT_FINE;
@@ -58,7 +59,7 @@ static int check_events(const struct vmm_probe *probe, const struct strings *eve
 
 /* -e as it was given, a list in each; else what is usual and there. */
 static int choose_events(const struct record_options *options, const struct vmm_probe *probe,
-                         struct strings *ret)
+                         const char *program, struct strings *ret)
 {
     struct fault fault = {0};
     int r = 0;
@@ -75,7 +76,7 @@ static int choose_events(const struct record_options *options, const struct vmm_
         cmd_error("out of memory");
         return EXIT_COULD_NOT;
     }
-    return check_events(probe, ret);
+    return check_events(probe, program, ret);
 }
 
 /* ---- The course ---- */
@@ -89,9 +90,9 @@ static bool shares_terminal(const struct vmm_recording *recording)
 }
 
 /* Until QEMU has ended. False: the recording could not go on. */
-static bool run(struct vmm_recording *recording, uint64_t seconds, const sigset_t *waiting)
+static bool run(struct vmm_recording *recording, uint64_t time, const sigset_t *waiting)
 {
-    uint64_t until = seconds ? clock_ns(CLOCK_MONOTONIC) + seconds * SECOND : UINT64_MAX;
+    uint64_t until = time ? clock_ns(CLOCK_MONOTONIC) + time : UINT64_MAX;
     bool early = run_signals_waiting();
     struct fault fault = {0};
     unsigned heard = 0;
@@ -207,7 +208,7 @@ static int record(const struct record_options *options, const struct vmm_setting
         cmd_fault(&fault);
         return EXIT_COULD_NOT;
     }
-    fine = run(&recording, options->seconds, waiting);
+    fine = run(&recording, options->time, waiting);
     if (vmm_recording_end(&recording, &fault) < 0) {
         cmd_fault(&fault);
         fine = false;
@@ -275,7 +276,7 @@ static int record_machine(const struct record_options *options, struct vmm_setti
     if (status == EXIT_FINE)
         status = choose_kernel(options->host, true, &host, &settings->host);
     if (status == EXIT_FINE)
-        status = choose_events(options, &probe, &events);
+        status = choose_events(options, &probe, settings->program, &events);
     settings->events = events.items;
     settings->n_events = events.n;
     if (status == EXIT_FINE)

@@ -252,7 +252,7 @@ static int run(const struct recover_options *options, char **operands, int n)
     } else if (options->list || (n == 0 && !options->all)) {
         status = list(&found);
     } else if (options->output && found.n > 1) {
-        status = cmd_usage_error("recover", "-o is for one process, these are %u", found.n);
+        status = cmd_usage_error("recover", "--output requires one process, found %u", found.n);
     } else {
         for (unsigned i = 0; i < found.n; i++) {
             int one = recover_one(options, found.paths[i]);

@@ -148,7 +148,7 @@ int cmd_report(int argc, char **argv)
 
     if (options_parse(&report_command, argc, argv, &options, &n, &status)) {
         if (n == 0) {
-            status = cmd_usage_error("report", "which capture? PATH is missing");
+            status = cmd_usage_error("report", "no trace file given");
         } else {
             struct trace *trace = walk_open(&options.open, argv + 1, n);
             if (trace)

@@ -45,5 +45,8 @@ static int parse_limit(void *member, const char *value, struct fault *fault)
     {OPTION_END}
 /* clang-format on */
 
-const struct option select_option_table[] = {SELECT_OPTIONS("to")};
+const struct option select_option_table[] = {
+    {OPTION_PARSED, 0, "until", "TIME", NULL, MEMBER(to), .parse = select_parse_time},
+    SELECT_OPTIONS("to"),
+};
 const struct option select_until_option_table[] = {SELECT_OPTIONS("until")};

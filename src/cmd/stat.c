@@ -418,7 +418,7 @@ int cmd_stat(int argc, char **argv)
 
     if (options_parse(&stat_command, argc, argv, &options, &n, &status)) {
         if (n == 0) {
-            status = cmd_usage_error("stat", "which capture? PATH is missing");
+            status = cmd_usage_error("stat", "no trace file given");
         } else {
             struct trace *trace = walk_open(&options.open, argv + 1, n);
             if (trace)

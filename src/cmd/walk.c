@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/near.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 
@@ -132,10 +133,78 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
     return trace;
 }
 
-static void report_unmatched(void *arg, const char *pattern)
+/* NAMES, ended by NULL, are those of the classes. */
+static void report_unmatched(void *names, const char *pattern)
 {
-    (void)arg;
-    cmd_error("no event in the trace matches '%s'", pattern);
+    const char *colon = strrchr(pattern, ':');
+    const char *name = colon ? colon + 1 : pattern + (pattern[0] == '-');
+    const char *near = names ? near_find_pattern(name, names) : NULL;
+
+    if (near)
+        cmd_error("no event in the trace matches '%s'; did you mean '%s'?", pattern, near);
+    else
+        cmd_error("no event in the trace matches '%s'", pattern);
+}
+
+/* Returns whether there is such a pattern. */
+static bool report_all_unmatched(const struct walk *walk)
+{
+    const struct catalogue *catalogue = &walk->trace->catalogue;
+    _cleanup_free_ const char **names = calloc(catalogue->n_classes + 1, sizeof *names);
+    bool any = false;
+
+    for (unsigned i = 0; names && i < catalogue->n_classes; i++)
+        names[i] = catalogue->classes[i]->name;
+    selection_unmatched(walk->selection, catalogue->classes, catalogue->n_classes, report_unmatched,
+                        names);
+    for (unsigned i = 0; i < walk->selection->options->events.n; i++)
+        any |= !walk->selection->matched[i];
+    return any;
+}
+
+/* The trace has events, and none of them was selected. */
+static void report_empty(const struct walk *walk)
+{
+    const struct select_options *options = walk->selection->options;
+    const struct {
+        bool given;
+        const char *name;
+    } given[] = {
+        {options->events.n > 0, "--event"}, {options->from.given, "--from"},
+        {options->to.given, "--to"},        {options->cpus.n > 0, "--cpu"},
+        {options->pids.n > 0, "--pid"},     {options->vcpus.n > 0, "--vcpu"},
+        {options->layers != 0, "--layer"},
+    };
+    _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+
+    for (size_t i = 0; i < ARRAY_SIZE(given); i++)
+        if (given[i].given)
+            text_printf(&text, "%s%s", text_len(&text) ? ", " : "", given[i].name);
+    if (options->from.given || options->to.given) {
+        text_put_literal(&text, "; the trace begins at ");
+        clock_put_time(&walk->clock, walk->first_time, &text);
+        if (!selection_is_over(walk->selection)) { /* else the rest was not read */
+            text_put_literal(&text, " and ends at ");
+            clock_put_time(&walk->clock, walk->last_time, &text);
+        }
+    }
+    if (!text.error)
+        cmd_error("no event matches the selection by %.*s", (int)text_len(&text), text.start);
+}
+
+/* Sees what the trace has before it is selected from: that it has events, and when. */
+static void note_items(struct walk *walk, const struct item *items, unsigned n)
+{
+    for (unsigned i = 0; i < n && !walk->has_events; i++) {
+        walk->has_events = items[i].kind == ITEM_EVENT;
+        walk->first_time = items[i].time;
+        walk->clock = items[i].origin->clock;
+    }
+    for (unsigned i = n; i > 0; i--)
+        if (items[i - 1].kind == ITEM_EVENT) {
+            walk->last_time = items[i - 1].time;
+            break;
+        }
 }
 
 static void tell_hint(const char *path, const char *hint)
@@ -146,12 +215,15 @@ static void tell_hint(const char *path, const char *hint)
 static int put_selected(struct walk *walk, const struct item *items, unsigned n,
                         struct fault *fault)
 {
+    note_items(walk, items, n);
     for (unsigned i = 0; i < n;) {
         int run = selection_next_run(walk->selection, items, n, &i, fault);
         int r;
 
         if (run <= 0)
             return run;
+        for (unsigned j = i; j < i + (unsigned)run && !walk->has_selected; j++)
+            walk->has_selected = items[j].kind == ITEM_EVENT;
         r = walk->put(walk->arg, items + i, (unsigned)run);
         if (r < 0) {
             if (walk->put_fault && walk->put_fault->error)
@@ -203,9 +275,12 @@ int walk_through(struct walk *walk)
         cmd_fault(&walk->fault);
         return EXIT_COULD_NOT;
     }
-    if (!selection_is_over(walk->selection))
-        selection_unmatched(walk->selection, trace->catalogue.classes, trace->catalogue.n_classes,
-                            report_unmatched, NULL);
+    if (walk->selection->left > 0 && walk->has_events && !walk->has_selected) {
+        if (!report_all_unmatched(walk))
+            report_empty(walk);
+    } else if (!selection_is_over(walk->selection)) {
+        (void)report_all_unmatched(walk);
+    }
     return trace->n_missing ? EXIT_COULD_NOT : EXIT_FINE;
 }
 

@@ -52,6 +52,10 @@ struct walk {
     void *arg;
     const struct fault *put_fault; /* NULL: memory is all that PUT can be out of */
     struct fault fault;            /* what ended it before the end; error 0: nothing */
+    /* What was seen; for walk_through(). */
+    bool has_events, has_selected;
+    int64_t first_time, last_time; /* of events, in ticks of the clock */
+    struct clock clock;
 };
 
 /* Hands over all that is selected, and tells what goes wrong. Returns EXIT_FINE or

@@ -13,6 +13,7 @@
 #include "capture/xen.h"
 #include "cmd/cmd.h"
 #include "cmd/record_run.h"
+#include "event/clock.h"
 
 static const char help[] =
     "Usage: xentrace [OPTION...] [FILE]\n"
@@ -135,7 +136,10 @@ static int option(struct settings *s, int letter, const char *value)
         r = number("-S", value, false, UINT16_MAX, &v);
         s->run.settings.pages = (unsigned)v;
         break;
-    case 'T': r = number("-T", value, false, UINT32_MAX, &s->run.seconds); break;
+    case 'T':
+        r = number("-T", value, false, UINT32_MAX, &v);
+        s->run.time = v * NANOSECONDS;
+        break;
     case 'M':
         r = number("-M", value, true, SIZE_MAX / 2, &v);
         s->run.recorder.memory = (size_t)v;

@@ -69,7 +69,7 @@ int selection_next_run(struct selection *selection, const struct item *items, un
 /* True if no later item can be selected. */
 bool selection_is_over(const struct selection *selection);
 
-/* Calls PUT for each pattern that matches no class of CLASSES. */
+/* Calls PUT with ARG for each pattern that matches no class of CLASSES. */
 void selection_unmatched(struct selection *selection, struct event_class *const *classes,
                          unsigned n, void (*put)(void *arg, const char *pattern), void *arg);
 

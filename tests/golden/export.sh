@@ -127,8 +127,8 @@ END
 fi
 
 # ---- errors ----
-says 2 'to which format? --to is missing' "$strata" export boot.trace
-says 2 'which capture? PATH is missing' "$strata" export --to csv
+says 2 '--to=FORMAT is required' "$strata" export boot.trace
+says 2 'no trace file given' "$strata" export --to csv
 says 2 'is not a format; there are ' "$strata" export --to word boot.trace
 says 1 'cannot make a file beside it' "$strata" export --to csv -o no/such/folder.csv boot.trace
 says 1 'is a folder' "$strata" export --to csv -o / boot.trace

@@ -63,23 +63,23 @@ wrong_file() {
 gen='strata gen'
 # shellcheck disable=SC2086 # words
 {
-    wrong 2 'which format' $gen -g g -b log -o out trace-events
-    wrong 2 'which backend' $gen -g g -f h -o out trace-events
-    wrong 2 'which file' $gen -g g -f h -b log -o out
+    wrong 2 '--format=FORMAT is required' $gen -g g -b log -o out trace-events
+    wrong 2 '--backend=NAME is required' $gen -g g -f h -o out trace-events
+    wrong 2 'no trace-events file given' $gen -g g -f h -b log -o out
     wrong 2 "'hh' is not a format; there are c, d, h, .* and ust-events-h" \
         $gen -g g -f hh -b log -o out trace-events
     wrong 2 "'lag' is not a backend; there are nop, dtrace, .* and ust" \
         $gen -g g -f h -b lag -o out trace-events
     wrong 2 "'log,' has '' in it, which is not a backend" $gen -g g -f h -b log, -o out trace-events
     wrong 2 "has 'lag' in it" $gen -g g -f h -b log,lag,simple -o out trace-events
-    wrong 2 'the format h wants --group=NAME' $gen -f h -b log -o out trace-events
-    wrong 2 'the format c wants --group=NAME' $gen -f c -b log -o out trace-events
-    wrong 2 'the format stap wants --probe-prefix=NAME' $gen -f stap -b dtrace -o out trace-events
-    wrong 2 'the format stap wants --binary=PATH' \
+    wrong 2 'format h requires --group=NAME' $gen -f h -b log -o out trace-events
+    wrong 2 'format c requires --group=NAME' $gen -f c -b log -o out trace-events
+    wrong 2 'format stap requires --probe-prefix=NAME' $gen -f stap -b dtrace -o out trace-events
+    wrong 2 'format stap requires --binary=PATH' \
         $gen -f stap -b dtrace --probe-prefix p -o out trace-events
     wrong 2 "'qemus' is not one of strata or qemu" $gen -t qemus -o out trace-events
-    wrong 2 "there is no option '--backends'; did you mean '--backend'" $gen --backends log
-    wrong 2 'depfile wants --output' $gen -g g -f h -b log --depfile d trace-events
+    wrong 2 "unknown option '--backends'; did you mean '--backend'" $gen --backends log
+    wrong 2 'depfile requires --output' $gen -g g -f h -b log --depfile d trace-events
     wrong 1 'the name of the group is empty' $gen -g '' -f h -b log -o out trace-events
     wrong 1 "the group '1g' begins with a digit" $gen -g 1g -f h -b log -o out trace-events
     wrong 1 "the format 'tcg-h' is only for QEMU's own tree: --target qemu" $gen -g g -f tcg-h -b log -o out trace-events

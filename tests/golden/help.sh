@@ -81,4 +81,4 @@ done
 status=0
 "$strata" help nosuchverb 2>err || status=$?
 [ "$status" -eq 2 ]
-grep -q "there is no verb 'nosuchverb'" err
+grep -q "unknown verb 'nosuchverb'" err

@@ -123,7 +123,7 @@ record 127 -o nope -- nice no-such-qemu
 record 1 -o nope --qemu qemu-system-nope -- ./start.sh
 says 'qemu-system-nope: there is no such program'
 record 2 -o nope --qemu qemu-system-x86_64 --xen
-says '--qemu says what a command behind -- starts'
+says "--qemu requires '-- COMMAND'"
 record 1 -o nope -- true
-says 'If true starts QEMU'
+says "'true' reported no events"
 [ ! -e nope ] || fail "a folder is left"

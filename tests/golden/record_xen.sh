@@ -55,13 +55,13 @@ rm raw
 }
 
 run 2 "$strata" record --xen
-says 'where to? --output=FOLDER is missing'
+says '--output=DIR is required'
 run 2 "$strata" record -o trace
-says 'what? -- COMMAND, --attach'
+says "'-- COMMAND', --attach, --xen or --buffer is required"
 run 2 "$strata" record --xen --attach -o trace
-says 'one at a time'
+says 'exclude each other'
 run 2 "$strata" record --xen -o trace 17
-says 'takes no PID'
+says 'accepts no PID'
 run 2 "$strata" record --xen -o trace -e sched,vmexot
 says "is 'vmexit' meant?"
 run 2 "$strata" record --xen -o trace -e 0x80000

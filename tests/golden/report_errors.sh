@@ -157,14 +157,14 @@ says "strata: boot: the declarations do not know some of its events"
 
 # Usage.
 run 2 report
-says "strata report: which capture? PATH is missing"
+says "strata report: no trace file given"
 says "Try 'strata report --help'."
 run 2 stat
 run 2 info
 run 2 info --limit 3 boot
-says "there is no option '--limit'"
+says "unknown option '--limit'"
 run 2 nosuchverb
-says "there is no verb 'nosuchverb'"
+says "unknown verb 'nosuchverb'"
 run 2
 grep -q '^Usage: strata VERB' err
 

@@ -77,8 +77,8 @@ usage "--cpu 'a' is not a list of numbers like 0,2-5" --cpu a
 usage "--pid '5-1' is not a list of numbers" --pid 5-1
 usage "--limit '-1' is not a whole number" --limit -1
 usage "--format 'xml' is not one of text, json or csv" --format=xml
-usage "there is no option '--evnt'; did you mean '--event'?" --evnt x
-usage "-e wants GLOB behind it" -e
+usage "unknown option '--evnt'; did you mean '--event'?" --evnt x
+usage "-e requires GLOB" -e
 for list in ,irq irq, irq,,sched ,; do
     usage "-e '$list' has an empty element between its commas" -e "$list"
 done

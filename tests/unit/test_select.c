@@ -333,6 +333,7 @@ static void put_unmatched(void *arg, const char *pattern)
 {
     size_t len = strlen(unmatched);
 
+    assert_ptr_equal(arg, unmatched);
     snprintf(unmatched + len, sizeof unmatched - len, "%s ", pattern);
 }
 
@@ -344,7 +345,7 @@ static void test_unmatched(void **state)
     struct selection selection;
 
     assert_int_equal(selection_init(&selection, &options), 0);
-    selection_unmatched(&selection, all, 3, put_unmatched, NULL);
+    selection_unmatched(&selection, all, 3, put_unmatched, unmatched);
     assert_string_equal(unmatched, "-nope irq:x ");
     selection_done(&selection);
 }

@@ -1,0 +1,97 @@
+#!/bin/sh
+# What people type by mistake, or as other programs have it: each message names what was meant.
+set -eu
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+unset STRATA_TRACE
+strata=$STRATA_BIN/strata
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >trace.simpletrace
+xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
+
+fail() {
+    echo "typed: $*" >&2
+    exit 1
+}
+
+# says STATUS MESSAGE WORD…: runs strata WORD… and looks for the message among its lines on standard error.
+says() {
+    wanted=$1 message=$2
+    shift 2
+    status=0
+    "$strata" "$@" >out 2>err </dev/null || status=$?
+    [ $status -eq "$wanted" ] || fail "strata $*: exit status $status, not $wanted: $(cat out err)"
+    grep -q -F -x -- "$message" err || fail "strata $*: $(cat err)"
+}
+
+# Verbs.
+says 2 "strata: unknown verb 'reprot'; did you mean 'report'?" reprot trace.simpletrace
+says 2 "strata: unknown verb 'exprot'; did you mean 'export'?" help exprot
+says 2 "strata: unknown verb 'verison'; did you mean 'version'?" verison
+says 2 "strata: unknown verb 'nosuchverb'; 'strata help' lists the verbs" nosuchverb
+says 2 "strata: unknown verb 'trace.simpletrace'; to show a trace: strata report trace.simpletrace" trace.simpletrace
+
+# The version, however it is asked for.
+"$strata" --version >version
+for words in -V version 'report --version' 'report -V' 'record --version' 'gen --version'; do
+    # shellcheck disable=SC2086 # words
+    "$strata" $words | cmp version - || fail "$words"
+done
+
+# Options.
+says 2 "strata report: unknown option '--evnt'; did you mean '--event'?" report --evnt x
+says 2 "strata report: unknown option '--nonesuch'" report --nonesuch x
+says 2 "strata report: unknown option '-Z'" report -Z x
+says 2 "strata report: -e requires GLOB" report -e
+says 2 "strata report: --strict accepts no argument" report --strict=1
+"$strata" gen --list >list
+for option in --list-backends --list-formats; do
+    "$strata" gen $option | cmp list - || fail "$option"
+done
+says 2 "strata gen: unknown option '--backends'; did you mean '--backend'?" gen --backends
+says 2 "strata gen: --backend=NAME is required (--list lists the backends)" gen -f h x
+! "$strata" gen --help | grep -q -e --list-backends || fail "help has each spelling"
+
+# A command without "--".
+says 2 "strata record: unknown argument 'ls'; put '--' before the command: strata record -- ls" record -o x ls
+says 2 "strata record: unknown option '-l'; if it is an option of 'ls', put '--' before the command" record ls -l
+says 2 "strata record: unknown option '--color'; if it is an option of 'ls', put '--' before the command" \
+    record ls --color=auto
+
+# Seconds have fractions.
+says 1 "strata: nothing was recorded: 'true' reported no events; a program has to be built with libstrata (strata-gen(1))" \
+    record -t 0.3 -o x -- true
+for time in 1x .5 1. -1 '' 1e3; do
+    says 2 "strata record: -t '$time' is not a number of seconds (examples: 10, 0.5)" record -t "$time" -o x -- true
+done
+says 2 "strata collect: --time 'x' is not a number of seconds (examples: 10, 0.5)" collect --time=x -o x
+began=$(date +%s)
+status=0
+"$strata" record -t 0.1 -o x -- sleep 300 >out 2>err || status=$?
+[ $status -eq 143 ] || fail "exit status $status: $(cat err)"
+[ $(($(date +%s) - began)) -lt 250 ] || fail "--time=0.1 did not end it"
+
+# --until is --to, as for export.
+"$strata" report --from +6.5 --to +8 trace.simpletrace >to
+"$strata" report --from +6.5 --until +8 trace.simpletrace | cmp to -
+[ -s to ]
+"$strata" stat --until +8 trace.simpletrace >until 2>err || fail "$(cat err)"
+
+# What nothing matches.
+first=$("$strata" report trace.simpletrace | sed -n '1s/ .*//p')
+last=$("$strata" report trace.simpletrace | sed -n '$s/ .*//p')
+says 0 "strata: no event matches the selection by --from; the trace begins at $first and ends at $last" \
+    report --from 99999999 trace.simpletrace
+says 0 "strata: no event matches the selection by --to; the trace begins at $first" \
+    stat --to 1 trace.simpletrace
+says 0 "strata: no event matches the selection by --cpu" report --cpu 77 xen.raw
+says 0 "strata: no event matches the selection by --cpu, --pid" report --cpu 0-1 --pid 99999 xen.raw
+says 0 "strata: no event matches the selection by --layer" report --layer guest xen.raw
+"$strata" report --limit 0 trace.simpletrace >out 2>err
+[ ! -s err ] || fail "$(cat err)"
+says 0 "strata: no event in the trace matches 'blk_root_atach'; did you mean 'blk_root_attach'?" \
+    report -e blk_root_atach trace.simpletrace
+says 0 "strata: no event in the trace matches 'bkl_root_*'; did you mean 'blk_root_attach'?" \
+    report -e 'bkl_root_*' trace.simpletrace
+says 0 "strata: no event in the trace matches 'vmm:qqqqqqqqqqqq'" report -e vmm:qqqqqqqqqqqq trace.simpletrace
