@@ -143,7 +143,7 @@ uint64_t clock_rate(const struct clock_pair *first, const struct clock_pair *las
 /* When the process began to have this library, for rates. */
 static struct clock_pair first_pair;
 
-__attribute__((constructor)) static void note_first_pair(void)
+static void RUNS_FIRST note_first_pair(void)
 {
     first_pair = trace_clock_pair(NULL);
 }

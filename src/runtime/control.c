@@ -74,11 +74,24 @@ static uint64_t now_ms(void)
     return trace_clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
+/* True: the process ends, and the thread with it. */
+static bool must_end(void)
+{
+    if (!thread_must_end())
+        return false;
+    pthread_mutex_lock(&control.lock);
+    control.ended = true;
+    pthread_mutex_unlock(&control.lock);
+    return true;
+}
+
 static void nap(unsigned ms)
 {
-    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+    for (; ms > 0 && !must_end(); ms -= MIN(ms, THREAD_CHECK_MS)) {
+        struct timespec time = {.tv_nsec = MIN(ms, THREAD_CHECK_MS) * 1000000L};
 
-    nanosleep(&time, NULL);
+        nanosleep(&time, NULL);
+    }
 }
 
 /* ---- Descriptors ---- */
@@ -365,7 +378,7 @@ static int serve(void)
     struct pollfd polls[1 + CLIENTS_MAX];
     struct client *clients[CLIENTS_MAX];
     unsigned n = 0;
-    int timeout = -1;
+    int timeout = THREAD_CHECK_MS;
     uint64_t now = now_ms();
 
     if (!is_ours(&control.listener))
@@ -381,8 +394,7 @@ static int serve(void)
                 client_close(client);
                 continue;
             }
-            timeout =
-                MIN(timeout < 0 ? PATIENCE : timeout, (int)(PATIENCE - (now - client->since)));
+            timeout = MIN(timeout, (int)(PATIENCE - (now - client->since)));
         }
         polls[1 + n] =
             (struct pollfd){.fd = client->socket.fd, .events = client->reply ? POLLOUT : POLLIN};
@@ -451,8 +463,10 @@ static void *control_main(void *child)
     if (child)
         nap(CHILD_DELAY);
     for (;;) {
-        int r = make_ready();
+        int r;
 
+        (void)must_end();
+        r = make_ready();
         if (r == -ECANCELED) {
             if (end_thread())
                 return NULL;

@@ -23,6 +23,7 @@
 #include "runtime/format.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
+#include "runtime/proc_file.h"
 #include "runtime/process_file.h"
 #include "runtime/ring.h"
 
@@ -93,41 +94,12 @@ int folder_setup(const char *parent, bool names)
 
 /* ---- What is known of the process, without a library that could take locks ---- */
 
-/* SIZE bytes of a file of the kernel's, or less; ended by a NUL. */
-static void read_text(const char *path, char *buf, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? 0 : read(fd, buf, size - 1);
-
-    if (fd >= 0)
-        close(fd);
-    buf[got > 0 ? got : 0] = '\0';
-}
-
-/* The 22nd word of /proc/self/stat, behind the name in parentheses, which may hold anything. */
-uint64_t folder_process_start(void)
-{
-    char buf[512], *at;
-    int words = 1;
-    uint64_t n = 0;
-
-    read_text("/proc/self/stat", buf, sizeof(buf));
-    at = strrchr(buf, ')');
-    while (at && *at && words < 21)
-        words += *at++ == ' ';
-    if (!at)
-        return 0;
-    for (; *at >= '0' && *at <= '9'; at++)
-        n = n * 10 + (uint64_t)(*at - '0');
-    return n;
-}
-
 static void read_boot_id(uint8_t ret[16])
 {
     char text[64];
     unsigned n = 0;
 
-    read_text("/proc/sys/kernel/random/boot_id", text, sizeof(text));
+    proc_read("/proc/sys/kernel/random/boot_id", text, sizeof(text));
     for (const char *p = text; *p && n < 32; p++) {
         int digit = *p >= '0' && *p <= '9' ? *p - '0' : *p >= 'a' && *p <= 'f' ? *p - 'a' + 10 : -1;
 
@@ -146,7 +118,7 @@ static void describe_process(struct process_file *file)
     file->flags = atomic_load(&setup.writes) ? PROCESS_WRITES : 0;
     file->pid = (uint32_t)getpid();
     file->uid = (uint32_t)geteuid();
-    file->start = folder_process_start();
+    file->start = proc_start_time();
     file->pid_namespace = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
     read_boot_id(file->boot_id);
     file->clock_kind = trace_clock_kind();
@@ -250,7 +222,7 @@ static int make_folder(char *path, size_t size, int *ret_parent)
         line_put(&line, RINGS_PREFIX, strlen(RINGS_PREFIX));
     line_put_decimal(&line, (uint64_t)getpid());
     line_put(&line, "-", 1);
-    line_put_decimal(&line, folder_process_start());
+    line_put_decimal(&line, proc_start_time());
     end = line.at;
     for (unsigned i = 2;; i++) {
         *line.at = '\0';

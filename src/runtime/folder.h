@@ -32,9 +32,6 @@ void folder_note_trace(const char *path, const uint8_t uuid[16]);
 /* Says, once, that rings could not be made there. */
 void folder_complain(void);
 
-/* When this process began, in clock ticks since boot. Any context. */
-uint64_t folder_process_start(void);
-
 /* The process ends: no more files are made. With REMOVE all are taken away, N_RINGS rings and the
  * folder. */
 void folder_end(unsigned n_rings, bool remove);

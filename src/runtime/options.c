@@ -529,7 +529,7 @@ int strata_trace_opt_parse(const char *options)
 
 /* ---- The environment, and what comes later ---- */
 
-static void __attribute__((constructor)) read_environment(void)
+static void RUNS_FIRST read_environment(void)
 {
     const char *options = secure_getenv("STRATA_TRACE");
     struct reading reading = {true, false};

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "runtime/folder.h"
+#include "runtime/proc_file.h"
 #include "runtime/ring_owner.h"
 #include "runtime/writer.h"
 
@@ -226,7 +227,7 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     memcpy(map->uuid, setup.uuid, sizeof(map->uuid));
     map->clock_hz = trace_clock_hz_known();
     map->clock_pair = trace_clock_pair(NULL);
-    map->process_start = folder_process_start();
+    map->process_start = proc_start_time();
     map->owner = tid;
     map->time = map->late = map->clock_pair.ticks;
 
@@ -467,7 +468,7 @@ static void after_fork_child(void)
     pthread_sigmask(SIG_SETMASK, &mask_before_fork, NULL);
 }
 
-__attribute__((constructor)) static void ring_begin(void)
+static void RUNS_FIRST ring_begin(void)
 {
     have_leave_key = pthread_key_create(&leave_key, leave) == 0;
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/clock.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
 #include "runtime/snapshot.h"
@@ -70,18 +71,30 @@ static bool take_next(void)
     return true;
 }
 
+static bool wait_for_wish(void)
+{
+    uint64_t until = trace_clock_ns(CLOCK_MONOTONIC) + THREAD_CHECK_MS * UINT64_C(1000000);
+    struct timespec time = {
+        .tv_sec = (time_t)(until / 1000000000),
+        .tv_nsec = (long)(until % 1000000000),
+    };
+
+    return sem_clockwait(&wish.wake, CLOCK_MONOTONIC, &time) == 0;
+}
+
 static void *snapshot_main(void *unused)
 {
     (void)unused;
-    for (;;) {
-        while (sem_wait(&wish.wake) < 0 && errno == EINTR)
-            ;
+    while (!thread_must_end()) {
+        if (!wait_for_wish())
+            continue;
         pthread_mutex_lock(&wish.busy);
         /* What this was woken for may have been taken at the end of the process meanwhile. */
         if (!wish.ended)
             take_next();
         pthread_mutex_unlock(&wish.busy);
     }
+    atomic_store(&wish.running, false);
     return NULL;
 }
 

@@ -327,13 +327,19 @@ static void sleep_for(uint64_t ns)
 
 static void *writer_main(void *unused)
 {
-    uint64_t sleep = SLEEP_MIN;
+    uint64_t sleep = SLEEP_MIN, checked_at = 0;
 
     (void)unused;
     while (!atomic_load(&writer.stop)) {
+        uint64_t now = trace_clock_ns(CLOCK_MONOTONIC);
+
+        if (now - checked_at >= THREAD_CHECK_MS * MILLISECOND) {
+            if (thread_must_end())
+                break;
+            checked_at = now;
+        }
         if (ring_count() == 0 && !switches_any_on()) {
-            while (sem_wait(&writer.wake) < 0 && errno == EINTR)
-                ;
+            sleep_for(THREAD_CHECK_MS * MILLISECOND);
             continue;
         }
         if (sleep)
@@ -369,7 +375,8 @@ static void stop_thread(void)
         return;
     atomic_store(&writer.stop, true);
     sem_post(&writer.wake);
-    pthread_join(writer.thread, NULL);
+    if (!pthread_equal(writer.thread, pthread_self())) /* where it ends the process */
+        pthread_join(writer.thread, NULL);
     writer.running = false;
 }
 
@@ -618,6 +625,7 @@ static void after_fork_child(void)
     bool was_running = writer.running;
 
     registry_unlock();
+    thread_forget();
     message_forget();
     thread_number_forget();
     syslog_forget();
@@ -656,7 +664,7 @@ static void after_fork_child(void)
     control_after_fork_child();
 }
 
-static void __attribute__((constructor)) writer_begin(void)
+static void RUNS_FIRST writer_begin(void)
 {
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }

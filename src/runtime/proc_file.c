@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/proc_file.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void proc_read(const char *path, char *buf, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, buf, size - 1);
+
+    if (fd >= 0)
+        close(fd);
+    buf[got > 0 ? got : 0] = '\0';
+}
+
+/* The text of /proc/self/stat after the name, which is in parentheses and may hold anything: it begins
+ * with " STATE", the third field. NULL without /proc. */
+static const char *read_stat(char *buf, size_t size)
+{
+    const char *end;
+
+    proc_read("/proc/self/stat", buf, size);
+    end = strrchr(buf, ')');
+    return end ? end + 1 : NULL;
+}
+
+uint64_t proc_start_time(void)
+{
+    char buf[512];
+    const char *at = read_stat(buf, sizeof(buf));
+    uint64_t n = 0;
+    int fields = 2; /* up to AT */
+
+    for (; at && *at && fields < 22; at++)
+        fields += *at == ' ';
+    for (; at && *at >= '0' && *at <= '9'; at++)
+        n = n * 10 + (uint64_t)(*at - '0');
+    return n;
+}
+
+char proc_main_thread_state(void)
+{
+    char buf[512];
+    const char *at = read_stat(buf, sizeof(buf));
+
+    return at && *at == ' ' ? at[1] : '\0';
+}
+
+unsigned proc_thread_count(void)
+{
+    struct stat st;
+
+    /* Each directory in it is a link to it. */
+    return stat("/proc/self/task", &st) == 0 && st.st_nlink > 2 ? (unsigned)st.st_nlink - 2 : 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the kernel's files say about this process. Nothing here allocates or locks: any context. */
+
+/* Reads up to SIZE - 1 bytes of the file at PATH into BUF and adds a NUL; "" where it cannot be read. */
+void proc_read(const char *path, char *buf, size_t size);
+
+/* When this process began, in clock ticks since boot; 0 without /proc. */
+uint64_t proc_start_time(void);
+
+/* The state of the main thread as in /proc/PID/stat ('S', 'R', 'Z', ...); 0 without /proc. */
+char proc_main_thread_state(void);
+
+/* The number of threads of this process, with a main thread that has ended; 0 without /proc. */
+unsigned proc_thread_count(void);
