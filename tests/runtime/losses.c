@@ -37,8 +37,8 @@
 
 static uint8_t state;
 static const struct strata_field fields[] = {
-    {"thread", "uint64_t", STRATA_UNSIGNED, 8},
-    {"n", "uint64_t", STRATA_UNSIGNED, 8},
+    {"thread", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
+    {"n", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
 };
 static struct strata_event events[] = {{.name = "losses_event",
                                         .format = "thread %llu n %llu",

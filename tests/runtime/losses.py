@@ -195,10 +195,10 @@ def main():
 
                 try:
                     case(make)
-                    print(f"ok {case.__name__} {os.path.basename(program)}", flush=True)
+                    print(f"ok {case.__name__} {os.path.basename(os.path.dirname(program))}", flush=True)
                 except Wrong as wrong:
                     failed += 1
-                    print(f"FAILED {case.__name__} {os.path.basename(program)} {what[0]}: {wrong}",
+                    print(f"FAILED {case.__name__} {os.path.basename(os.path.dirname(program))} {what[0]}: {wrong}",
                           flush=True)  # fmt: skip
     finally:
         shutil.rmtree(parent, ignore_errors=True)
