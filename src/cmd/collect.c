@@ -24,7 +24,7 @@
 #define SECOND UINT64_C(1000000000)
 #define KEY_MAX 4096
 #define KEY_MIN 16
-#define GUESTS_MAX 64
+#define GUESTS_MAX 1024
 
 struct collect_options {
     const char *output;
@@ -566,7 +566,7 @@ int cmd_collect(int argc, char **argv)
     struct collect_options options = {.keep = 60, .buffer = 4 << 20};
     struct guest_wishes wishes = {0};
     struct guest_event *events = NULL;
-    struct plans plans = {.n = 0};
+    static struct plans plans;
     struct fault fault = {0};
     char key[KEY_MAX];
     int status = EXIT_COULD_NOT;

@@ -3,12 +3,16 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/macro.h"
 
 #define HEAD offsetof(struct guest_packet, bytes)
+/* What may be on its way to a child, as the kernel counts it: some ten packets without bytes. A child that works has read
+ * all but a few. */
+#define UNREAD_MAX 16384
 
 union control {
     char bytes[CMSG_SPACE(2 * sizeof(int))];
@@ -39,6 +43,16 @@ int guest_packet_send(int socket, const struct guest_packet *packet, const int *
     return sent < 0 ? -errno : 0;
 }
 
+int guest_packet_send_to_child(int socket, const struct guest_packet *packet, const int *fds,
+                               unsigned n)
+{
+    int unread = 0;
+
+    if (ioctl(socket, TIOCOUTQ, &unread) == 0 && unread > UNREAD_MAX)
+        return -EPIPE;
+    return guest_packet_send(socket, packet, fds, n);
+}
+
 static void take_fds(struct msghdr *message, int fds[2], unsigned *n)
 {
     for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(message); cmsg; cmsg = CMSG_NXTHDR(message, cmsg)) {
@@ -66,8 +80,8 @@ int guest_packet_receive(int socket, struct guest_packet *ret_packet, int ret_fd
     union control control = {0};
     struct msghdr message = {.msg_iov = &iov,
                              .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = sizeof control.bytes};
+                             .msg_control = ret_fds ? control.bytes : NULL,
+                             .msg_controllen = ret_fds ? sizeof control.bytes : 0};
     unsigned n = 0;
     ssize_t size;
 
@@ -78,13 +92,15 @@ int guest_packet_receive(int socket, struct guest_packet *ret_packet, int ret_fd
         return errno == ECONNRESET ? 0 : -errno;
     if (size == 0)
         return 0;
-    take_fds(&message, ret_fds, &n);
-    if ((size_t)size < HEAD || (message.msg_flags & MSG_TRUNC) ||
+    if (ret_fds)
+        take_fds(&message, ret_fds, &n);
+    if ((size_t)size < HEAD || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ||
         ret_packet->size != (size_t)size - HEAD) {
         while (n > 0)
             close(ret_fds[--n]);
         return -EBADMSG;
     }
-    *ret_n = n;
+    if (ret_fds)
+        *ret_n = n;
     return 1;
 }

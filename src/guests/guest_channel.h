@@ -54,8 +54,13 @@ struct guest_progress {
     bool said_bye; /* all came, as the agent ended by itself */
 };
 
-/* Sends PACKET with N descriptors (0 to 2). -EAGAIN where SOCKET does not block; -errno. */
+/* Sends PACKET with N descriptors (0 to 2). -EAGAIN where SOCKET does not block and is full; -errno. */
 int guest_packet_send(int socket, const struct guest_packet *packet, const int *fds, unsigned n);
-/* 1: one came, with *ret_n descriptors; 0: the other end is gone; -EAGAIN; -EBADMSG: it was none. */
+/* The collector's side: the same, to a child that has to read what it is sent. -EPIPE: it does not, and descriptors pile
+ * up on their way to it. */
+int guest_packet_send_to_child(int socket, const struct guest_packet *packet, const int *fds,
+                               unsigned n);
+/* 1: one came, with *ret_n descriptors; 0: the other end is gone; -EAGAIN; -EBADMSG: an invalid packet. RET_FDS NULL:
+ * a packet with descriptors is invalid, and none of them is received. */
 int guest_packet_receive(int socket, struct guest_packet *ret_packet, int ret_fds[2],
                          unsigned *ret_n);

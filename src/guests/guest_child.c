@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,9 @@
 /* Who shows what it sent is given so long at the end, as long as that takes nothing. */
 #define SHOW_PATIENCE_MS 2000
 
+/* Of this process: its buffers are some MiB, and what waits to be shown LIVE_FILES_QUEUE_MAX. */
+#define MEMORY_MAX (UINT64_C(512) << 20)
+
 struct child {
     struct guest_session session;
     struct guest_packet packet; /* to send */
@@ -32,6 +36,8 @@ struct child {
     bool is_deaf; /* the other end takes nothing any more; what it had sent is still to be read */
     int *pages;   /* by CPU; -1: none yet */
     bool keeps;   /* … are there at all */
+    unsigned n_pages, max_pages; /* that are open; that may be */
+    uint32_t next_victim;        /* where the search begins for one to close */
     bool sent[LINK_CPUS_MAX];
     struct live_out live;
     unsigned measures;
@@ -187,16 +193,22 @@ static void pair(void *owner, const struct guest_pair *pair)
     live_out_put(&child->live, LIVE_PAIR, pair, sizeof *pair);
 }
 
+static void close_pages(struct child *child, uint32_t cpu)
+{
+    if (child->pages[cpu] < 0)
+        return;
+    close(child->pages[cpu]);
+    child->pages[cpu] = -1;
+    child->n_pages--;
+}
+
 static int part(void *owner, struct fault *fault)
 {
     struct child *child = owner;
 
     (void)fault;
-    for (uint32_t i = 0; i < LINK_CPUS_MAX; i++) {
-        if (child->pages[i] >= 0)
-            close(child->pages[i]);
-        child->pages[i] = -1;
-    }
+    for (uint32_t i = 0; i < LINK_CPUS_MAX; i++)
+        close_pages(child, i);
     say(child, PACKET_PART, NULL, 0);
     live_out_part(&child->live);
     return 0;
@@ -217,6 +229,26 @@ static int write_all(int fd, const uint8_t *p, size_t size)
     return 0;
 }
 
+/* The file for the pages of CPU. A guest may have more CPUs than this process may have descriptors: then another file is
+ * closed, and asked for again when it is needed. */
+static int open_pages(struct child *child, uint32_t cpu, struct fault *fault)
+{
+    int fd;
+
+    while (child->n_pages >= child->max_pages) {
+        close_pages(child, child->next_victim);
+        child->next_victim = (child->next_victim + 1) % LINK_CPUS_MAX;
+    }
+    child->packet.cpu = cpu;
+    say(child, PACKET_PAGES, NULL, 0);
+    fd = listen_to(child, true, fault);
+    if (fd < 0)
+        return fd;
+    child->pages[cpu] = fd;
+    child->n_pages++;
+    return 0;
+}
+
 /* Whole pages of a CPU to where they are to go: into its file, and to who shows them. */
 static int put_pages(struct child *child, uint32_t cpu, const uint8_t *p, size_t size,
                      struct fault *fault)
@@ -224,12 +256,9 @@ static int put_pages(struct child *child, uint32_t cpu, const uint8_t *p, size_t
     int r = 0;
 
     if (child->keeps && child->pages[cpu] < 0) {
-        child->packet.cpu = cpu;
-        say(child, PACKET_PAGES, NULL, 0);
-        r = listen_to(child, true, fault);
+        r = open_pages(child, cpu, fault);
         if (r < 0)
             return r;
-        child->pages[cpu] = r;
     }
     if (child->keeps)
         r = write_all(child->pages[cpu], p, size);
@@ -404,6 +433,22 @@ static int work(struct child *child, struct fault *fault)
     return 0;
 }
 
+/* Descriptors and memory of this process are bounded from outside of what it runs. */
+static int limit(const struct guest_child_options *options)
+{
+    struct rlimit files = {options->max_open, options->max_open};
+    struct rlimit memory = {MEMORY_MAX, MEMORY_MAX};
+
+    if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+        return -errno;
+#if defined(__SANITIZE_ADDRESS__)
+    (void)memory; /* its own memory would count */
+    return 0;
+#else
+    return setrlimit(RLIMIT_DATA, &memory) < 0 ? -errno : 0;
+#endif
+}
+
 static void run(int channel, const struct guest_child_options *options)
 {
     struct child *child = calloc(1, sizeof *child);
@@ -415,9 +460,10 @@ static void run(int channel, const struct guest_child_options *options)
         _exit(1);
     child->channel = channel;
     child->keeps = options->keeps;
+    child->max_pages = options->max_open - GUEST_CHILD_OPEN_MIN;
     child->in = child->out = -1;
     child->pages = malloc(LINK_CPUS_MAX * sizeof *child->pages);
-    if (!child->pages || live_out_init(&child->live, options->live) < 0 ||
+    if (!child->pages || limit(options) < 0 || live_out_init(&child->live, options->live) < 0 ||
         guest_session_init(&child->session, options->wishes, &ops, child) < 0)
         _exit(1);
     for (uint32_t i = 0; i < LINK_CPUS_MAX; i++)

@@ -9,11 +9,18 @@
 #include "guests/confine.h"
 #include "guests/guest_channel.h"
 
+/* Descriptors that it needs beside the files for pages. */
+#define GUEST_CHILD_OPEN_MIN 24u
+/* … and with them; more makes it no faster, as files of CPUs that have no turn are closed. */
+#define GUEST_CHILD_OPEN_MAX 1024u
+
 struct guest_child_options {
     const struct guest_wishes *wishes; /* borrowed */
     struct confine_user user;
     uint64_t max_file; /* bytes that no file of pages may exceed, 0: any */
     bool keeps;        /* what it takes goes into files */
+    unsigned
+        max_open; /* descriptors that it may have: one for each CPU's file, as far as they go */
     int live; /* an end of guests/live_out.h's, by which it is shown, too; -1: it is not. Borrowed */
 };
 

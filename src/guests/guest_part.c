@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "guests/guest_part.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
 #include "manifest/host.h"
 
 #define PAIRS_MAX 10000000u
-#define PROBLEMS_MAX 32u
+#define PROBLEMS_MAX 64u
+/* … of which the guest's own reports leave room for ours. */
+#define REPORTS_MAX 32u
 
 struct guest_part *guest_part(struct guest *guest)
 {
@@ -33,7 +36,22 @@ void guest_part_end(struct guest *guest)
     struct guest_part *part = guest_part(guest);
 
     part->ended = host_moment();
-    part->lost = guest->progress.lost - part->lost_before;
+    /* What a guest counts may go down. */
+    part->lost = guest->progress.lost - MIN(part->lost_before, guest->progress.lost);
+    if (part->unreported) {
+        char what[80];
+
+        snprintf(what, sizeof what, GUEST_REPORTED_MORE, part->unreported);
+        guest_part_problem(guest, what);
+    }
+}
+
+static bool is_known(const struct guest_part *part, const char *what)
+{
+    for (unsigned i = 0; i < part->n_problems; i++)
+        if (strcmp(part->problems[i], what) == 0)
+            return true;
+    return false;
 }
 
 void guest_part_problem(struct guest *guest, const char *what)
@@ -41,17 +59,29 @@ void guest_part_problem(struct guest *guest, const char *what)
     struct guest_part *part = guest_part(guest);
     char **bigger;
 
-    if (part->n_problems >= PROBLEMS_MAX)
+    if (part->n_problems >= PROBLEMS_MAX || is_known(part, what))
         return;
-    for (unsigned i = 0; i < part->n_problems; i++)
-        if (strcmp(part->problems[i], what) == 0)
-            return;
     bigger = realloc(part->problems, (part->n_problems + 1) * sizeof *bigger);
     if (!bigger)
         return;
     part->problems = bigger;
     bigger[part->n_problems] = strdup(what);
     part->n_problems += bigger[part->n_problems] != NULL;
+}
+
+bool guest_part_report(struct guest *guest, const char *what)
+{
+    struct guest_part *part = guest_part(guest);
+
+    if (is_known(part, what))
+        return false;
+    if (part->n_reported >= REPORTS_MAX) {
+        part->unreported++;
+        return false;
+    }
+    part->n_reported++;
+    guest_part_problem(guest, what);
+    return true;
 }
 
 int guest_part_pair(struct guest *guest, const struct guest_pair *pair)

@@ -37,14 +37,38 @@ static uint64_t size_of(int fd)
     return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
+static void pages_name(uint32_t cpu, char name[static 32])
+{
+    snprintf(name, 32, "cpu%" PRIu32 ".raw", cpu);
+}
+
+/* Of the files of pages of the part that is under way. */
+static uint64_t pages_size(const struct guest_store *store)
+{
+    uint64_t size = 0;
+
+    for (uint32_t i = 0; store->pages && i < LINK_CPUS_MAX; i++) {
+        struct stat st;
+        char name[32];
+
+        pages_name(i, name);
+        if (store->pages[i] >= 0)
+            size += size_of(store->pages[i]);
+        else if (store->pages[i] == GUEST_PAGES_CLOSED &&
+                 fstatat(store->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            size += (uint64_t)st.st_size;
+    }
+    return size;
+}
+
 static void close_part(struct guest_store *store)
 {
     guest_store_file_end(store);
+    store->parts_size += pages_size(store);
     for (uint32_t i = 0; store->pages && i < LINK_CPUS_MAX; i++) {
-        store->parts_size += size_of(store->pages[i]);
         if (store->pages[i] >= 0)
             close(store->pages[i]);
-        store->pages[i] = -1;
+        store->pages[i] = GUEST_PAGES_NONE;
     }
     if (store->pairs >= 0)
         close(store->pairs);
@@ -86,7 +110,7 @@ int guest_store_open(int parent, const char *prefix, const char *name,
     if (!store.pages)
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
     for (uint32_t i = 0; i < LINK_CPUS_MAX; i++)
-        store.pages[i] = -1;
+        store.pages[i] = GUEST_PAGES_NONE;
     r = guest_store_part(&store, fault);
     if (r < 0) {
         guest_store_done(&store);
@@ -251,28 +275,45 @@ void guest_store_file_end(struct guest_store *store)
     store->file = -1;
 }
 
-int guest_store_pages(struct guest_store *store, uint32_t cpu, struct fault *fault)
+int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct fault *fault)
 {
+    const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
     char name[32];
+    int fd;
 
     if (cpu >= LINK_CPUS_MAX)
         return fault_plain(fault, -EBADMSG, NULL, "there is no CPU %" PRIu32, cpu);
     if (store->parent < 0)
         return -ENODATA;
-    if (store->pages[cpu] >= 0)
+    pages_name(cpu, name);
+    if (store->pages[cpu] == GUEST_PAGES_NONE)
+        fd = openat(store->folder, name, flags | O_CREAT | O_EXCL, 0644);
+    else
+        fd = openat(store->folder, name, flags);
+    if (fd < 0)
+        return fault_plain(fault, -errno, name, "cannot open the file: %s", strerror(errno));
+    if (store->pages[cpu] == GUEST_PAGES_NONE)
+        store->pages[cpu] = GUEST_PAGES_CLOSED;
+    return fd;
+}
+
+/* The same, held open until the part ends. */
+static int keep_pages(struct guest_store *store, uint32_t cpu, struct fault *fault)
+{
+    int fd;
+
+    if (cpu < LINK_CPUS_MAX && store->pages[cpu] >= 0)
         return store->pages[cpu];
-    snprintf(name, sizeof name, "cpu%" PRIu32 ".raw", cpu);
-    store->pages[cpu] = openat(
-        store->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (store->pages[cpu] < 0)
-        return fault_plain(fault, -errno, name, "cannot make the file: %s", strerror(errno));
-    return store->pages[cpu];
+    fd = guest_store_open_pages(store, cpu, fault);
+    if (fd >= 0)
+        store->pages[cpu] = fd;
+    return fd;
 }
 
 int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p, size_t size,
                           struct fault *fault)
 {
-    int fd = guest_store_pages(store, cpu, fault);
+    int fd = keep_pages(store, cpu, fault);
 
     if (fd < 0 && fd != -ENODATA)
         return fd;
@@ -301,9 +342,5 @@ int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest
 
 uint64_t guest_store_size(const struct guest_store *store)
 {
-    uint64_t size = store->files_size + store->parts_size;
-
-    for (uint32_t i = 0; i < LINK_CPUS_MAX; i++)
-        size += size_of(store->pages[i]);
-    return size;
+    return store->files_size + store->parts_size + pages_size(store);
 }

@@ -16,7 +16,7 @@ struct guest_store {
     char name[80];         /* "guest-NAME" */
     unsigned n_parts;      /* in folders of that name, and "guest-NAME.2", … */
     int folder;
-    int *pages;     /* by CPU; -1: no file */
+    int *pages;     /* by CPU: the file; or GUEST_PAGES_NONE, GUEST_PAGES_CLOSED */
     int file;       /* of the tree, under way; -1 */
     int pairs;      /* the file of clock pairs; -1: none yet */
     char path[600]; /* of FILE */
@@ -26,6 +26,9 @@ struct guest_store {
     unsigned n_files;
 };
 
+/* Of a CPU: no file yet; one that is not open here. */
+#define GUEST_PAGES_NONE (-1)
+#define GUEST_PAGES_CLOSED (-2)
 #define GUEST_PREFIX "guest-"
 #define GUEST_PARTS_MAX 64u
 /* However often a guest is set up anew. */
@@ -55,9 +58,9 @@ void guest_store_file_end(struct guest_store *store);
 /* SIZE bytes of the pages of CPU. -errno with FAULT. */
 int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p, size_t size,
                           struct fault *fault);
-/* The file for the pages of CPU, for another process to write to; the store's own descriptor of it stays
- * the store's. -errno with FAULT; -ENODATA: nothing is kept. */
-int guest_store_pages(struct guest_store *store, uint32_t cpu, struct fault *fault);
+/* Opens the file for the pages of CPU, to append to. The descriptor is the caller's: a store holds none open for another
+ * process, however many CPUs a guest has. -errno with FAULT; -ENODATA: nothing is kept. */
+int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct fault *fault);
 /* A line of the file of clock pairs (timeline/relation.h): at HOST_NS on CLOCK_MONOTONIC the guest's clock
  * stood at GUEST, give or take ERROR_NS. -errno. */
 int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest,

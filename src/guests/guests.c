@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The turns of collecting from guests: whom it waits for, whose turn it is, and how it ends. */
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,13 +21,59 @@
 #define LATE SECOND
 /* Who shows what an old guest sent is given so long at its end. */
 #define SHOW_PATIENCE_MS 500
+/* How long it takes until one more line about a guest may be printed. */
+#define MESSAGE_EVERY (10 * SECOND)
+/* The manifest is not written more often, whatever the guests do. */
+#define WRITE_EVERY (SECOND / 10)
 /* What a child may have written beyond what it was allowed, when it is seen: it has not kept to it. */
 #define SIZE_SLACK (UINT64_C(64) << 20)
 
-void guest_tell(const struct guests *guests, const struct guest *guest, const char *what)
+static void print_unprinted(const struct guests *guests, struct guest *guest)
 {
-    if (guests->tell)
-        guests->tell(guest->plan.name, what);
+    char what[80];
+
+    if (guest->unprinted == 0)
+        return;
+    snprintf(what, sizeof what, "%" PRIu64 " more messages about it were not printed",
+             guest->unprinted);
+    guest->unprinted = 0;
+    guests->tell(guest->plan.name, what);
+}
+
+/* At the end: what was not printed when it came. */
+static void print_rest(const struct guests *guests, struct guest *guest)
+{
+    uint64_t unreported = 0;
+    char what[80];
+
+    if (!guests->tell)
+        return;
+    print_unprinted(guests, guest);
+    for (unsigned i = 0; i < guest->n_parts; i++)
+        unreported += guest->parts[i].unreported;
+    if (unreported == 0)
+        return;
+    snprintf(what, sizeof what, GUEST_REPORTED_MORE, unreported);
+    guests->tell(guest->plan.name, what);
+}
+
+void guest_tell(const struct guests *guests, struct guest *guest, const char *what)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+    if (!guests->tell)
+        return;
+    if (guest->messages_left < GUEST_MESSAGES_MAX && now >= guest->messages_next) {
+        guest->messages_left++;
+        guest->messages_next = now + MESSAGE_EVERY;
+    }
+    if (guest->messages_left == 0) {
+        guest->unprinted++;
+        return;
+    }
+    guest->messages_left--;
+    print_unprinted(guests, guest);
+    guests->tell(guest->plan.name, what);
 }
 
 void guest_end(struct guest *guest, int error, const char *what)
@@ -150,6 +197,11 @@ static void serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
     }
 }
 
+static bool writes_manifest(const struct guests *guests)
+{
+    return !guests->written && !guests->is_part && guests->path;
+}
+
 int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault)
 {
     size_t n_fds = 2 * (size_t)guests->n;
@@ -172,6 +224,8 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
     if (all_ended(guests))
         return 0;
     next = guests_next_retry(guests);
+    if (writes_manifest(guests))
+        next = MIN(next, guests->write_at);
     sleep = MIN(sleep, next > now ? next - now : 0);
     guests->back_by = now + sleep;
     time = (struct timespec){.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
@@ -183,11 +237,11 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
         memset(fds, 0, n_fds * sizeof *fds);
     serve(guests, fds, now);
     check_sizes(guests, now);
-    if (!guests->written && !guests->is_part && guests->path) {
-        r = guests_write_manifest(guests, false, fault);
-        if (r < 0)
-            return r;
-        guests->written = true;
+    if (writes_manifest(guests) && now >= guests->write_at) {
+        /* What is in its way, as a full disk or too many open files, need not last, and ends no guest: it is tried again.
+         * guests_close() reports what is left of it. */
+        guests->written = guests_write_manifest(guests, false, NULL) >= 0;
+        guests->write_at = now + (guests->written ? WRITE_EVERY : SECOND);
     }
     return !all_ended(guests);
 }
@@ -233,7 +287,7 @@ void guests_stop(struct guests *guests)
 
         if (guest->plan.old)
             old_guest_stop(&guest->old, now);
-        else if (!guest->ended && guest_packet_send(guest->channel, &packet, NULL, 0) < 0)
+        else if (!guest->ended && guest_packet_send_to_child(guest->channel, &packet, NULL, 0) < 0)
             guest_hear_last(guests, guest);
     }
 }
@@ -261,6 +315,7 @@ void guests_end_because(struct guests *guests, const char *traced, const char *s
             guest_end(guest, 0, "");
         else
             guest_end(guest, spoke ? -EINTR : -ENOTCONN, spoke ? traced : silent);
+        print_rest(guests, guest);
     }
 }
 

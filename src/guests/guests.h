@@ -42,6 +42,8 @@ struct guest_part {
     uint64_t lost;
     char **problems;
     unsigned n_problems;
+    unsigned n_reported; /* of them: what the guest had to report … */
+    uint64_t unreported; /* … and how many more that would have been */
 };
 
 enum guest_link {
@@ -79,6 +81,10 @@ struct guest {
         bool before_kept;
     } clock;
     uint64_t bytes_shown; /* for whoever shows rates */
+    /* Messages about it that are still to be printed; so one guest cannot flood a terminal. */
+    unsigned messages_left;
+    uint64_t messages_next; /* ns: when it is one more */
+    uint64_t unprinted;     /* messages since the last one that was */
 };
 
 struct guests {
@@ -89,11 +95,12 @@ struct guests {
     struct guest_wishes wishes; /* of those whose plan has none */
     uint64_t max_size;
     bool stopping;
-    bool written;     /* the manifest tells how things are */
-    int spare;        /* room for the last manifest, manifest/spare.h; -1: none */
-    bool is_part;     /* of a bigger recording, whose manifest is the caller's */
-    uint64_t stop_by; /* when those that are not connected are given up */
-    uint64_t back_by; /* when the last sleep was to end at the latest */
+    bool written;      /* the manifest tells how things are */
+    uint64_t write_at; /* … and is not written before that */
+    int spare;         /* room for the last manifest, manifest/spare.h; -1: none */
+    bool is_part;      /* of a bigger recording, whose manifest is the caller's */
+    uint64_t stop_by;  /* when those that are not connected are given up */
+    uint64_t back_by;  /* when the last sleep was to end at the latest */
     uint64_t sizes_next;
     /* Something that the user should know about a guest; may be NULL. */
     void (*tell)(const char *guest, const char *what);

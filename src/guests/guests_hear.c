@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the process of a guest says: files and pages for the store, facts and pairs for its part, and how far it is. */
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -25,6 +26,13 @@ static void warn(const struct guests *guests, struct guest *guest, const char *w
         return;
     guest_part_problem(guest, what);
     guest_tell(guests, guest, what);
+}
+
+/* What the guest itself reports. */
+static void on_problem(const struct guests *guests, struct guest *guest, const char *what)
+{
+    if (*what && guest_part_report(guest, what))
+        guest_tell(guests, guest, what);
 }
 
 static int on_pair(const struct guests *guests, struct guest *guest, const struct guest_pair *pair)
@@ -63,17 +71,21 @@ static void add_fact(struct guests *guests, struct guest *guest, const char *nam
     } else if (strcmp(name, "hz") == 0) {
         part->hz = strtoull(value, NULL, 10);
     } else if (strcmp(name, "problem") == 0) {
-        warn(guests, guest, value);
+        on_problem(guests, guest, value);
     }
 }
 
 static int hand_pages(struct guest *guest, uint32_t cpu, struct fault *fault)
 {
     struct guest_packet packet = {.kind = PACKET_FILE};
-    int fd = guest_store_pages(&guest->store, cpu, fault);
+    int fd = guest_store_open_pages(&guest->store, cpu, fault);
+    int r;
 
     packet.error = fd < 0 ? fd : 0;
-    return guest_packet_send(guest->channel, &packet, &fd, fd < 0 ? 0 : 1);
+    r = guest_packet_send_to_child(guest->channel, &packet, &fd, fd < 0 ? 0 : 1);
+    if (fd >= 0)
+        close(fd);
+    return r;
 }
 
 static int new_part(struct guests *guests, struct guest *guest, struct fault *fault)
@@ -112,14 +124,25 @@ static void see_measures(struct guests *guests, struct guest *guest)
     warn(guests, guest, what);
 }
 
+/* A bool that holds another value would be undefined. */
+static bool is_bool(const struct guest_packet *packet, size_t offset)
+{
+    return packet->bytes[offset] <= 1;
+}
+
 static int on_progress(struct guests *guests, struct guest *guest,
                        const struct guest_packet *packet)
 {
     struct guest_progress progress;
 
-    if (packet->size != sizeof progress)
+    if (packet->size != sizeof progress ||
+        !is_bool(packet, offsetof(struct guest_progress, full)) ||
+        !is_bool(packet, offsetof(struct guest_progress, ran)) ||
+        !is_bool(packet, offsetof(struct guest_progress, said_bye)))
         return -EBADMSG;
     memcpy(&progress, packet->bytes, sizeof progress);
+    if (progress.state > GUEST_OVER || progress.n_cpus > LINK_CPUS_MAX)
+        return -EBADMSG;
     if (progress.state == GUEST_RUNNING && !guest->was_running) {
         guests->written = false;
         guest_tell(guests, guest, guest->was_traced ? "is connected again" : "traces");
@@ -167,6 +190,9 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
         return on_pair(guests, guest, &pair);
     case PACKET_PROGRESS: return on_progress(guests, guest, packet);
     case PACKET_APART:
+        /* Of a connection that it has: one that is being made is still ours. */
+        if (guest->link != LINK_IS_GIVEN)
+            return 0;
         guest_tell(guests, guest,
                    guest->progress.said_bye ? "its agent has ended, and sent all that it had"
                    : guest->progress.ran    ? "the connection is lost"
@@ -190,8 +216,9 @@ static void see_death(struct guest *guest)
     char what[200] = "its process has ended before its time";
     int status = 0;
 
-    kill(guest->pid, SIGKILL);
-    while (waitpid(guest->pid, &status, 0) < 0 && errno == EINTR)
+    if (guest->pid > 0)
+        kill(guest->pid, SIGKILL);
+    while (guest->pid > 0 && waitpid(guest->pid, &status, 0) < 0 && errno == EINTR)
         ;
     guest->pid = 0;
     if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
@@ -208,12 +235,8 @@ void guest_hear(struct guests *guests, struct guest *guest, uint64_t now)
     struct fault fault = {0};
 
     for (unsigned i = 0; i < PACKETS_AT_ONCE && !guest->ended; i++) {
-        int fds[2];
-        unsigned n = 0;
-        int r = guest_packet_receive(guest->channel, &packet, fds, &n);
+        int r = guest_packet_receive(guest->channel, &packet, NULL, NULL);
 
-        while (n > 0)
-            close(fds[--n]);
         if (r == -EAGAIN)
             return;
         if (r == 0) {

@@ -9,8 +9,12 @@
 /* After a connection is lost, or cannot be made, so long until the next try; then longer. */
 #define RETRY_FIRST (SECOND / 20)
 
-/* Something that the user should know about GUEST. */
-void guest_tell(const struct guests *guests, const struct guest *guest, const char *what);
+/* Lines about one guest that are printed at once. */
+#define GUEST_MESSAGES_MAX 64u
+
+/* A message about GUEST for the user. One that has had many lately is counted instead, and the count printed with the
+ * next one, or at the end. */
+void guest_tell(const struct guests *guests, struct guest *guest, const char *what);
 /* The end of a guest's collecting. ERROR, where it is negative, and WHAT say what went wrong. The first end is the one
  * that holds. */
 void guest_end(struct guest *guest, int error, const char *what);

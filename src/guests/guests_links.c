@@ -15,7 +15,7 @@
 static int give_connection(struct guest *guest, const int *fds, unsigned n)
 {
     struct guest_packet packet = {.kind = PACKET_CONNECTION};
-    int r = guest_packet_send(guest->channel, &packet, fds, n);
+    int r = guest_packet_send_to_child(guest->channel, &packet, fds, n);
 
     for (unsigned i = 0; i < n; i++)
         close(fds[i]);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,11 +14,17 @@
 #include "guests/guests_inside.h"
 #include "guests/guests_manifest.h"
 
+/* Descriptors: of one guest, and those that the process has beside them. */
+#define OPEN_PER_GUEST 6u
+#define OPEN_BESIDE 32u
+
 /* A folder without pages is a trace without events, not one that is damaged. */
 int guest_make_first(struct guest *guest, struct fault *fault)
 {
-    int fd = guest_store_pages(&guest->store, 0, fault);
+    int fd = guest_store_open_pages(&guest->store, 0, fault);
 
+    if (fd >= 0)
+        close(fd);
     return fd < 0 && fd != -ENODATA ? fd : 0;
 }
 
@@ -80,6 +87,28 @@ static int open_old(struct guests *guests, struct guest *guest, struct fault *fa
     return r;
 }
 
+/* Files that this process may have open, or MOST. */
+static unsigned open_max(unsigned most)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (unsigned)MIN(limit.rlim_cur, (rlim_t)most)
+                                                 : most;
+}
+
+/* Each guest's folder, channel, file, clock pairs and connection. What does not fit would fail in the midst of it. */
+static int check_open_max(unsigned n, struct fault *fault)
+{
+    unsigned most = open_max(UINT32_MAX);
+    unsigned needed = MAX(n * OPEN_PER_GUEST + OPEN_BESIDE, 2 * GUEST_CHILD_OPEN_MIN);
+
+    if (needed <= most)
+        return 0;
+    return fault_plain(fault, -EMFILE, NULL,
+                       "%u guest%s need %u open files, and the limit is %u; raise it (ulimit -n)",
+                       n, n == 1 ? "" : "s", needed, most);
+}
+
 static int open_guest(struct guests *guests, const struct guest_plan *plan,
                       const struct confine_user *user, struct fault *fault)
 {
@@ -89,11 +118,15 @@ static int open_guest(struct guests *guests, const struct guest_plan *plan,
         .max_file = guests->max_size,
         .keeps = guests->path != NULL,
         .live = plan->live ? *plan->live : -1,
+        .max_open = open_max(GUEST_CHILD_OPEN_MAX),
     };
     int r;
 
-    *guest = (struct guest){
-        .plan = *plan, .channel = -1, .live.fd = -1, .old.control = {.in = -1, .out = -1}};
+    *guest = (struct guest){.plan = *plan,
+                            .channel = -1,
+                            .live.fd = -1,
+                            .old.control = {.in = -1, .out = -1},
+                            .messages_left = GUEST_MESSAGES_MAX};
     guest->wishes = plan->wishes ? *plan->wishes : guests->wishes;
     guest->wishes.max_size = guests->max_size;
     options.wishes = &guest->wishes;
@@ -131,8 +164,10 @@ static int open_all(int folder, const char *path, const struct guest_wishes *wis
                             .wishes = *wishes,
                             .max_size = max_size,
                             .spare = -1};
-    int r = 0;
+    int r = check_open_max(n, fault);
 
+    if (r < 0)
+        return r;
     guests.path = path ? strdup(path) : NULL;
     guests.guests = calloc(n, sizeof *guests.guests);
     if ((path && !guests.path) || !guests.guests)

@@ -24,7 +24,7 @@ void spare_keep(const char *folder, int *fd)
         return;
     *fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (*fd >= 0)
-        (void)fallocate(*fd, 0, 0, st.st_size + SPARE_GROWTH);
+        (void)fallocate(*fd, 0, 0, st.st_size + MAX(st.st_size, SPARE_GROWTH));
 }
 
 void spare_give(int *fd)

@@ -6,10 +6,10 @@
 
 #include <sys/types.h>
 
-/* What a manifest may grow by until the end: problems, threads, domains. */
+/* What a manifest may grow by until the end: problems, threads, domains; a larger one by as much as it has. */
 #define SPARE_GROWTH ((off_t)16 * 1024)
 
-/* As much as FOLDER's manifest has now, and what it may grow by. *FD is -1 before, and where there cannot be
+/* Room for FOLDER's manifest as it is now, and for what it may grow by. *FD is -1 before, and where there cannot be
  * such a file; one that is there stays. */
 void spare_keep(const char *folder, int *fd);
 /* Gives the room back. */

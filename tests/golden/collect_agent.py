@@ -5,12 +5,14 @@
 
     collect_agent.py SOCKET BEHAVIOUR [KEYFILE]
     collect_agent.py FOLDER old             by the old protocol
+    collect_agent.py FOLDER good N          N agents, on FOLDER/1, FOLDER/2, …
 """
 import hmac
 import os
 import socket
 import struct
 import sys
+import threading
 import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../agent"))
@@ -94,6 +96,13 @@ class Agent:
         """As fast as whoever takes them: what is tried is a limit of theirs, not our speed."""
         while True:
             self.stream.sendall(frames)
+
+    def wait_for(self, condition):
+        """Until CONDITION is true; pings are answered meanwhile."""
+        while not condition():
+            ping = self.receive(0.1)
+            if ping:
+                self.ping(ping[1])
 
     def receive(self, wait=None):
         """The next frame, or None when WAIT seconds have passed; EOFError at the end."""
@@ -217,7 +226,12 @@ class Agent:
             for cpu in range(4096):
                 self.send(DATA, struct.pack("<IIQ", cpu, 1, self.pages[cpu] if cpu < 2 else 0) +
                           page(0))
-        if b in ("flood", "much"):
+        if b == "problems":
+            for i in range(5000):
+                self.send(META, struct.pack("<H", 3) + text("problem") + b"\1" + b"problem %d" % i)
+        if b == "fills":
+            self.wait_for(lambda: os.path.exists("fill"))
+        if b in ("flood", "much", "fills"):
             number = 3
             pages = Repeated(struct.pack("<IIQ", 0, 15, 0), page(0) * 15)
             while b == "flood" or number < 15000:
@@ -242,10 +256,7 @@ class Agent:
             time.sleep(100)
         if b == "torn":
             # Once it is known to trace: a file is begun, then nothing makes sense, then nothing comes.
-            while "v: traces" not in open("told").read():
-                ping = self.receive(0.1)
-                if ping:
-                    self.ping(ping[1])
+            self.wait_for(lambda: "v: traces" in open("told").read())
             self.send(META, struct.pack("<H", 1) + text("saved_cmdlines") + b"\0half")
             self.stream.sendall(b"x" * 100)
             while True:
@@ -330,8 +341,15 @@ def main():
     if behaviour == "old":
         old(path)
         return
+    if len(sys.argv) > 3 and sys.argv[3].isdigit():
+        for i in range(int(sys.argv[3])):
+            threading.Thread(target=run, args=(Agent(f"{path}/{i + 1}", behaviour, None),)).start()
+        return
     key = open(sys.argv[3], "rb").read().strip() if len(sys.argv) > 3 else None
-    agent = Agent(path, behaviour, key)
+    run(Agent(path, behaviour, key))
+
+
+def run(agent):
     for _ in range(40):
         try:
             if not agent.serve():

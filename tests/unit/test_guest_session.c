@@ -875,7 +875,7 @@ static void a_store_counts_the_pages_of_all_parts(void **state)
     assert_true(parent >= 0);
     assert_int_equal(guest_store_open(parent, "", "v", &store, NULL), 0);
     for (unsigned i = 1; i <= 3; i++) {
-        int fd = guest_store_pages(&store, 0, NULL);
+        int fd = guest_store_open_pages(&store, 0, NULL);
 
         assert_int_equal(write(fd, part, 100), 100);
         assert_int_equal(guest_store_size(&store), 100 * i);
@@ -936,7 +936,7 @@ static void files_that_come_again_take_no_more_room(void **state)
     assert_int_equal(guest_store_file_begin(&store, "trace_clock", 11, NULL), 0);
     assert_int_equal(guest_store_file_put(&store, path, 10, NULL), 0);
     guest_store_file_end(&store);
-    assert_int_equal(guest_store_pages(&store, 0, NULL), -ENODATA);
+    assert_int_equal(guest_store_open_pages(&store, 0, NULL), -ENODATA);
     assert_int_equal(guest_store_part(&store, NULL), 0);
     assert_int_equal(guest_store_size(&store), 0);
     guest_store_done(&store);
