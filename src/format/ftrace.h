@@ -34,6 +34,9 @@ struct ftrace_files {
  * pages. The tree is the folder itself (the file's folder) or a folder in it. -ENOENT: there are no
  * pages, or there is no tree. */
 int ftrace_find(const char *path, struct ftrace_files *ret_files, struct fault *fault);
+/* True if ftrace_find() finds them, or the directory PATH has pages or is a tree, so that it is meant to be such a
+ * trace. */
+bool ftrace_probe_folder(const char *path);
 /* Adds one more file of pages. -ENOMEM. */
 int ftrace_files_add(struct ftrace_files *files, const char *path, int cpu);
 void ftrace_files_done(struct ftrace_files *files);

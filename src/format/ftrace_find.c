@@ -205,3 +205,11 @@ int ftrace_find(const char *path, struct ftrace_files *ret_files, struct fault *
     *ret_files = files;
     return 0;
 }
+
+bool ftrace_probe_folder(const char *path)
+{
+    _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
+
+    return is_tree(path) || (find_raws(path, &files) >= 0 && files.n_raws > 0) ||
+           (find(path, &files, NULL) >= 0 && files.n_raws > 0);
+}

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trace/directory.h"
 #include "trace/open.h"
 
 int trace_note(struct trace *trace, const char *format, ...)
@@ -126,8 +127,15 @@ int recorded_expand(struct trace *trace, const struct trace_options *options, co
 {
     struct opening bare = {.path = given, .given = given};
     struct manifest *manifest = &trace->manifests[trace->n_manifests];
+    _cleanup_free_ char *folder = directory_of_manifest(given);
     int r;
 
+    if (folder) {
+        given = arena_strdup(&trace->catalogue.arena, folder);
+        if (!given)
+            return fault_plain(fault, -ENOMEM, folder, "out of memory");
+        bare.path = bare.given = given;
+    }
     if (given[0] == '\0' || !manifest_probe(given))
         return add_opening(openings, n, &bare);
     r = manifest_read(given, manifest, fault);

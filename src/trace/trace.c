@@ -11,6 +11,7 @@
 #include "timeline/merge.h"
 #include "timeline/relation.h"
 #include "timeline/reorder.h"
+#include "trace/directory.h"
 #include "trace/open.h"
 #include "trace/recognise.h"
 
@@ -126,6 +127,9 @@ static int look_at(struct opening *opening, struct fault *fault)
             return fault_plain(fault, -EINVAL, "standard input",
                                "can be read only once, but is given twice");
     if (strcmp(opening->path, "-") != 0 && stat(opening->path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        /* Pages of a recording may still have to come. */
+        if (!opening->recorded && !directory_is_trace(opening->path))
+            return directory_refuse(opening->path, fault);
         opening->kind =
             ctf_probe_folder(opening->path) ? CAPTURE_CTF_FOLDER : CAPTURE_FTRACE_FOLDER;
         return 0;

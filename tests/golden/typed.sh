@@ -95,3 +95,35 @@ says 0 "strata: no event in the trace matches 'blk_root_atach'; did you mean 'bl
 says 0 "strata: no event in the trace matches 'bkl_root_*'; did you mean 'blk_root_attach'?" \
     report -e 'bkl_root_*' trace.simpletrace
 says 0 "strata: no event in the trace matches 'vmm:qqqqqqqqqqqq'" report -e vmm:qqqqqqqqqqqq trace.simpletrace
+
+# A directory that is no trace: what it is, and which traces lie in it.
+mkdir -p empty text all/deep/er
+echo hello >text/file
+says 1 "strata: empty: not a trace; the directory is empty" report empty
+says 1 "strata: text: not a trace; no file in this directory is a trace that strata reads" info text
+cp trace.simpletrace all/deep/er/boot
+says 1 "strata: all: not a trace; the directory has 1 trace: all/deep/er/boot" report all
+"$strata" export --to ctf -o all/ctf trace.simpletrace
+head -c 100000 xen.raw >all/xen
+mkfifo all/fifo
+ln -s . all/loop
+says 1 "strata: all/: not a trace; the directory has 3 traces: all/ctf, all/deep/er/boot, all/xen" stat all/
+for i in 1 2 3; do cp all/xen "all/xen$i"; done
+says 1 "strata: all: not a trace; the directory has 6 traces: all/ctf, all/deep/er/boot, all/xen, all/xen1, …" report all
+
+# The manifest of a directory, or CTF's metadata, given as the trace.
+"$strata" report --limit 3 all/ctf >shown
+"$strata" report --limit 3 all/ctf/metadata | cmp shown -
+(cd all/ctf && "$strata" report --limit 3 metadata) | cmp shown -
+mkdir recorded
+cp trace.simpletrace recorded/boot
+cat >recorded/trace.json <<'END'
+{"format": "strata-trace", "version": 1, "recorder": "test", "began": {"realtime_ns": 1, "monotonic_ns": 1},
+ "sources": [{"name": "boot", "kind": "simpletrace", "layer": "vmm", "path": "boot", "complete": true}]}
+END
+"$strata" report --limit 3 recorded >shown 2>err || fail "$(cat err)"
+[ -s shown ] || fail "$(cat err)"
+"$strata" report --limit 3 recorded/trace.json | cmp shown -
+(cd recorded && "$strata" report --limit 3 trace.json) | cmp shown -
+echo '{"traceEvents": []}' >trace.json
+says 1 "strata: trace.json: is not a capture that strata knows (QEMU simpletrace or log, xentrace, trace.dat, ftrace pages or a folder of them, a folder in CTF, a recorded folder)" report trace.json
