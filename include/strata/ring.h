@@ -73,6 +73,8 @@ extern STRATA_API __thread struct strata_ring *strata_ring_self
 /* The rare cases: the thread has no ring, the packet is full, a handler interrupts a record, the clock
  * stepped back or was not read for long, the processor has no clock that is fit. NULL: dropped, counted. */
 STRATA_API uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t size);
+/* Counts a call of an event that has no class (its id is 0: it could not be registered) as dropped. */
+STRATA_API void strata_ring_drop(uint32_t id);
 /* The record lies behind one that is still open. */
 STRATA_API void strata_ring_end_nested(const struct strata_slot *slot);
 /* Handlers put records behind this one while it was open. */

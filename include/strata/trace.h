@@ -29,7 +29,7 @@ extern "C" {
 /* ---- What generated code is made of ---- */
 
 /* Goes up when generated code of before would not work with the library any more. */
-#define STRATA_TRACE_ABI 2
+#define STRATA_TRACE_ABI 3
 
 enum strata_field_kind {
     STRATA_FIELD_UNSIGNED,
@@ -52,13 +52,19 @@ struct strata_event {
     const char *name;
     const char *format; /* as for printf; NULL: none was declared */
     const struct strata_field *fields;
-    /* 0: off, else bits below. One byte of the group's array, so that many share a cache line. */
+    /* 0: off, else bits below. One byte of the group's array, so that many share a cache line. With
+     * `own_state` it points to a uint16_t, see there. */
     uint8_t *state;
     const char *file; /* where it is declared */
     uint32_t line;
     uint32_t id; /* given when the group is registered; the same event keeps it */
     uint8_t n_fields;
     bool compiled_in; /* false: `disable`d or no backend but nop; its state stays 0 */
+    /* The state is the program's own, which switches it without the library (QEMU): a uint16_t, 0: off,
+     * else on; of an event of vCPUs it counts on how many it is on. The library stores 0 or 1 there,
+     * and whether the event has a condition in `filtered`. */
+    bool own_state;
+    uint8_t filtered;
 };
 
 #define STRATA_STATE_ON 1
@@ -78,8 +84,8 @@ struct strata_group {
 STRATA_API void strata_group_register(struct strata_group *group);
 STRATA_API void strata_group_unregister(struct strata_group *group);
 
-/* Whether a call of an event whose state is not STRATA_STATE_ON is to be recorded. VALUES are its
- * arguments, each as 64 bits: a string as the address. Any thread, signal handlers too; no lock and no
+/* Whether a call of an event whose state is not STRATA_STATE_ON, or that is `filtered`, is to be recorded.
+ * An event without a condition passes. VALUES are its arguments, each as 64 bits: a string as the address. Any thread, signal handlers too; no lock and no
  * allocation, and no system call unless the condition is one on thread.name. */
 STRATA_API bool strata_filter_pass(const struct strata_event *event, const uint64_t *values);
 
@@ -153,6 +159,8 @@ STRATA_API int strata_event_foreach(const char *pattern,
 
 static inline bool strata_event_is_on(const struct strata_event *event)
 {
+    if (event->own_state)
+        return __atomic_load_n((const uint16_t *)(const void *)event->state, __ATOMIC_RELAXED) != 0;
     return __atomic_load_n(event->state, __ATOMIC_RELAXED) != 0;
 }
 

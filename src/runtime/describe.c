@@ -8,13 +8,10 @@
 #include "runtime/folder.h"
 #include "runtime/macro.h"
 #include "runtime/process_file.h"
-#include "runtime/switches.h"
 
 static struct {
-    uint8_t *bytes;      /* DESCRIPTIONS_MAX, reserved at once: never moved */
-    atomic_size_t size;  /* of those that are whole */
-    atomic_bool every;   /* all classes are to be described, those that come as well */
-    atomic_bool pending; /* those that are there are still to be */
+    uint8_t *bytes;     /* DESCRIPTIONS_MAX, reserved at once: never moved */
+    atomic_size_t size; /* of those that are whole */
 } described;
 
 const uint8_t *describe_all(size_t *ret_size)
@@ -60,68 +57,28 @@ static void put_description(uint8_t *to, const struct trace_class *class, size_t
     }
 }
 
-/* No allocation but the one mapping: this may run in a signal handler, see describe_for_ring(). */
-static int append(struct trace_class *class)
+bool describe_class(struct trace_class *class)
 {
     size_t used = atomic_load_explicit(&described.size, memory_order_relaxed);
     size_t size;
 
     if (class->described)
-        return 0;
+        return true;
     if (!described.bytes) {
         void *bytes = mmap(NULL, DESCRIPTIONS_MAX, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
         if (bytes == MAP_FAILED)
-            return 0;
+            return false;
         described.bytes = bytes;
     }
     size = description_size(class);
     if (size > DESCRIPTIONS_MAX - used)
-        return 0;
+        return false;
     class->described = true;
     put_description(described.bytes + used, class, size);
     /* Release: who sees the size sees the bytes, and where they are. */
     atomic_store_explicit(&described.size, used + size, memory_order_release);
-    return 1;
-}
-
-void describe_class(struct trace_class *class)
-{
-    if (append(class))
-        folder_sync();
-}
-
-static void append_every(void)
-{
-    int n = 0;
-
-    atomic_store(&described.pending, false);
-    for (uint32_t id = 1; id <= class_count(); id++)
-        n += append(class_by_id(id));
-    if (n)
-        folder_sync();
-}
-
-void describe_for_ring(void)
-{
-    if (atomic_load(&described.every) || switches_any_on())
-        return;
-    atomic_store(&described.every, true);
-    /* A handler that interrupts the one who has the lock must not wait for it. */
-    atomic_store(&described.pending, true);
-    if (registry_trylock())
-        registry_unlock();
-}
-
-void describe_pending(void)
-{
-    if (unlikely(atomic_load_explicit(&described.pending, memory_order_relaxed)))
-        append_every();
-}
-
-void describe_new_class(struct trace_class *class)
-{
-    if (atomic_load_explicit(&described.every, memory_order_relaxed))
-        describe_class(class);
+    folder_sync();
+    return true;
 }

@@ -33,14 +33,8 @@ void registry_lock(void)
     pthread_mutex_lock(&registry.lock);
 }
 
-bool registry_trylock(void)
-{
-    return pthread_mutex_trylock(&registry.lock) == 0;
-}
-
 void registry_unlock(void)
 {
-    describe_pending();
     pthread_mutex_unlock(&registry.lock);
 }
 
@@ -208,14 +202,15 @@ static void group_attach(struct strata_group *group)
                 switches_of_new(class);
             }
         }
-        if (!class) { /* stays off: nobody could tell its records */
+        /* What switches itself on is described before: no record comes that nothing could decode. */
+        if (!class || (event->own_state && !describe_class(class))) {
             event->id = 0;
             refuse(1);
             continue;
         }
         class_attach(class, event);
-        describe_new_class(class);
-        event_switch(event, class);
+        if (class->on || !event->own_state)
+            event_switch(event, class);
     }
     if (fresh == classes)
         free(classes);

@@ -46,7 +46,6 @@ struct trace_class {
 };
 
 void registry_lock(void);
-bool registry_trylock(void);
 void registry_unlock(void);
 
 /* The class, NULL when no id like that was given. Without the lock: only what the registration has
@@ -57,6 +56,14 @@ uint32_t class_count(void);
 
 /* The class of that name behind BEHIND (NULL: the first), attached or not; NULL: no more. */
 struct trace_class *class_named(const char *name, const struct trace_class *behind);
+
+/* Whether a condition decides on each call of EVENT. Acquire: then the class has its program. */
+static inline bool event_is_filtered(const struct strata_event *event)
+{
+    if (event->own_state)
+        return __atomic_load_n(&event->filtered, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(event->state, __ATOMIC_ACQUIRE) & STRATA_STATE_FILTERED;
+}
 
 /* The groups in the order of registration. */
 struct strata_group *registry_groups(void);

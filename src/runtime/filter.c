@@ -13,7 +13,8 @@
  *
  * The state of an event is 0, off; 1, on; 3, on where its condition holds. trace_NAME() tests that one
  * byte, and calls strata_filter_pass() only when it is 3. The class of the event (runtime/events.h) has
- * the program.
+ * the program. Where the state is the traced program's own (`own_state`), the byte `filtered` of the event
+ * stands for the second bit.
  *
  *  1. A program never changes once a class points to it, and is never freed: a thread may stand in the
  *     middle of one for as long as it likes, also in a signal handler, and nobody has to wait for it or
@@ -100,11 +101,12 @@ int filter_set(struct trace_class *class, const struct filter_condition *conditi
 
 bool strata_filter_pass(const struct strata_event *event, const uint64_t *values)
 {
-    uint8_t state = __atomic_load_n(event->state, __ATOMIC_ACQUIRE);
     const struct filter_program *program;
+    const struct trace_class *class;
 
-    if (!(state & STRATA_STATE_FILTERED))
-        return state != 0;
-    program = atomic_load_explicit(&class_by_id(event->id)->filter, memory_order_acquire);
-    return filter_run(program, values);
+    if (!event_is_filtered(event))
+        return strata_event_is_on(event);
+    class = class_by_id(event->id);
+    program = class ? atomic_load_explicit(&class->filter, memory_order_acquire) : NULL;
+    return !program || filter_run(program, values);
 }

@@ -464,7 +464,6 @@ int folder_make_ring(uint64_t length, uint32_t number)
 {
     int fd = -1, r;
 
-    describe_for_ring();
     if (!setup.unnamed && !setup.ended) {
         fd = make_named(length, number);
         if (fd < 0)

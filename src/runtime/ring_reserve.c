@@ -135,6 +135,18 @@ static void raise_late(struct strata_ring_line *line, uint64_t time)
     while (later(late, time) != late && !strata_ring_exchange(&line->late, late, time));
 }
 
+void strata_ring_drop(uint32_t id)
+{
+    struct strata_ring *ring = strata_ring_self;
+
+    if (!ring->line)
+        ring = ring_acquire();
+    if (ring)
+        ring_count_drop(ring_map_of(ring->line), id);
+    else
+        ring_count_homeless(id);
+}
+
 uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t size)
 {
     struct strata_ring *ring = strata_ring_self;

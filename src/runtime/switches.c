@@ -213,17 +213,37 @@ bool switches_any_on(void)
     return atomic_load_explicit(&n_on, memory_order_relaxed) > 0;
 }
 
+/* Whether it is on is not counted, as it changes without us. */
+static void set_own_state(struct strata_event *event, uint8_t state)
+{
+    uint16_t *own = (uint16_t *)(void *)event->state;
+
+    __atomic_store_n(&event->filtered, !!(state & STRATA_STATE_FILTERED), __ATOMIC_RELEASE);
+    if (strata_event_is_on(event) == !!state)
+        return;
+    __atomic_store_n(own, !!state, __ATOMIC_RELEASE);
+    if (state)
+        writer_wake();
+}
+
 static void set_state(struct strata_event *event, uint8_t state)
 {
     uint8_t before;
 
     if (!event->compiled_in || !event->state || event->id == 0)
         return;
+    if (event->own_state) {
+        set_own_state(event, state);
+        return;
+    }
     before = __atomic_load_n(event->state, __ATOMIC_RELAXED);
     if (before == state)
         return;
-    if (state)
-        describe_class(class_by_id(event->id)); /* before its first record comes */
+    /* Before its first record comes. */
+    if (state && !describe_class(class_by_id(event->id))) {
+        trace_message("event '%s' stays off: no memory for its description", event->name);
+        return;
+    }
     /* Release: who sees that there is a condition sees its program (runtime/filter.c). */
     __atomic_store_n(event->state, state, __ATOMIC_RELEASE);
     if (!before == !state)
@@ -385,7 +405,7 @@ const char *strata_event_get_filter(const struct strata_event *event)
 {
     const struct trace_class *class;
 
-    if (!(__atomic_load_n(event->state, __ATOMIC_ACQUIRE) & STRATA_STATE_FILTERED))
+    if (!event_is_filtered(event))
         return NULL;
     class = class_by_id(event->id);
     return class ? atomic_load_explicit(&class->condition, memory_order_relaxed) : NULL;

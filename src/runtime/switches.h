@@ -22,7 +22,7 @@ void event_switch(struct strata_event *event, const struct trace_class *class);
 /* It is to be counted no more. */
 void event_switch_off(struct strata_event *event);
 
-/* Whether any event is on. Needs no lock. */
+/* Whether any event is on, as far as the library knows: events with `own_state` do not count. Needs no lock. */
 bool switches_any_on(void);
 
 /* As strata_event_set_filter(), but -EBADMSG: TEXT is no condition. WHERE, "FILE:LINE: " or nothing,

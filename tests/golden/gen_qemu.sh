@@ -108,7 +108,7 @@ EOF
 frame() {
     echo "off: 0 0"
     if [ "$2" = nop ]; then echo "on: 1 0 0"; else echo "on: 1 1 0"; fi
-    [ "$1" = 10.2 ] || printf '%s\n' 'guest_absent 0 0' 'guest_call 1 1' 'guest_step 1 1'
+    [ "$1" = 10.2 ] || printf '%s\n' 'guest_absent 0 0' 'guest_call 1 258' 'guest_step 1 258'
     for event in plain numbers words pointers keywords silent ten; do echo "$event 1 1"; done
     echo "absent 0 0"
     if [ "$1" = 10.2 ]; then echo "8 events"; else echo "11 events"; fi
@@ -140,7 +140,7 @@ check_syslog() {
 
 check_ftrace() {
     { lines "$1" && echo "plain nothing to say"; } | cut -c 1-510 >"$work/expected"
-    grep -vE '^(log|syslog|on|off): |^[a-z_]+ [01] [01]$|^[0-9]+ events$' "$work/out" | vcpu |
+    grep -vE '^(log|syslog|on|off): |^[a-z_]+ [01] [0-9]+$|^[0-9]+ events$' "$work/out" | vcpu |
         expect "$1 ftrace"
 }
 
@@ -161,7 +161,7 @@ check_ring() {
 
 check_frame() {
     frame "$1" "$2" | LC_ALL=C sort >"$work/expected"
-    grep -E '^(on|off): |^[a-z_]+ [01] [01]$|^[0-9]+ events$' "$work/out" | LC_ALL=C sort |
+    grep -E '^(on|off): |^[a-z_]+ [01] [0-9]+$|^[0-9]+ events$' "$work/out" | LC_ALL=C sort |
         expect "$1 $2"
 }
 
@@ -198,6 +198,20 @@ if [ -n "$ring" ]; then
     grep -q "'guest_call' is not traceable" "$work/errors" || fail "$(cat "$work/errors")"
     "$bin/simpletrace" "$work/events" "$work/ring.trace" >"$work/read"
     [ "$(grep -c '^plain ' "$work/read")" -eq 3 ] || fail "$(cat "$work/read")"
+    # A condition changes nothing in QEMU's states, and holds also for what QEMU has switched on.
+    STRATA_TRACE="numbers: i != -1;words: p == 0x10;simple=$work/ring.trace" "$work/program" >"$work/out"
+    check_frame 7.2 ring
+    "$bin/simpletrace" "$work/events" "$work/ring.trace" >"$work/read"
+    ! grep '^numbers ' "$work/read" || fail "a condition does not hold"
+    [ "$(grep -c '^words ' "$work/read")" -eq 2 ] || fail "$(cat "$work/read")"
+    # A recorder from outside gets descriptions of what QEMU switches on as well as of what libstrata does.
+    "$bin/strata" record -o "$work/recorded" -e plain -- "$work/program" >"$work/out" 2>"$work/errors" ||
+        fail "$(cat "$work/errors")"
+    "$bin/strata" report --format json "$work/recorded" | sed -n 's/.*"event":"\([^"]*\)".*/\1/p' |
+        LC_ALL=C sort | uniq -c | awk '{print $1, $2}' >"$work/read"
+    printf '%s\n' '1 guest_call' '2 keywords' '1 numbers' '3 plain' '1 pointers' '1 silent' '1 ten' '2 words' \
+        >"$work/expected"
+    expect "recorded" <"$work/read"
     # Nobody asks libstrata for a trace, as QEMU switches its events: it is there if something was traced.
     (cd "$work" && STRATA_TRACE='' "$work/program" off) >"$work/out"
     ! ls -d "$work"/strata-* 2>"$work/errors" || fail "there is a trace of nothing"

@@ -13,6 +13,8 @@
 #include "runtime/counts.h"
 #include "runtime/events.h"
 #include "runtime/log.h"
+#include "runtime/ring.h"
+#include "strata/ring.h"
 
 static const struct strata_field one_field[] = {{"value", "int", STRATA_FIELD_SIGNED, 4}};
 static const struct strata_field other_field[] = {{"value", "uint64_t", STRATA_FIELD_UNSIGNED, 8}};
@@ -160,6 +162,68 @@ static void test_other_abi(void **state)
     strata_group_register(&a.group);
     assert_null(strata_event_find("abi_0"));
     assert_int_equal(registry_refused(), refused + 3);
+    strata_group_unregister(&a.group);
+}
+
+/* States that count, and that the program itself changes. */
+static void test_own_states(void **state)
+{
+    const uint64_t one[] = {1}, two[] = {2};
+    uint16_t states[3] = {0};
+    struct made a;
+    uint64_t drops;
+
+    make(&a, "own", 3, one_field);
+    for (unsigned i = 0; i < 3; i++) {
+        a.events[i].own_state = true;
+        a.events[i].state = (uint8_t *)&states[i];
+    }
+    strata_group_register(&a.group);
+    /* Whatever is on without having been switched on here has a description. */
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(class_by_id(a.events[i].id)->described);
+    assert_int_equal(strata_event_set_state("own_0", true), 1);
+    assert_int_equal(states[0], 1);
+    for (uint32_t count = 0; count < 0x10000; count += 127) {
+        states[0] = (uint16_t)count;
+        assert_int_equal(strata_event_is_on(&a.events[0]), count != 0);
+        assert_int_equal(strata_filter_pass(&a.events[0], one), count != 0);
+    }
+    states[0] = 256;
+    assert_true(strata_event_is_on(&a.events[0]));
+
+    /* The condition is beside the state, and stays when the program switches the event. */
+    assert_int_equal(strata_event_set_filter("own_1", "value == 1"), 1);
+    assert_int_equal(states[1], 1);
+    assert_true(a.events[1].filtered);
+    assert_string_equal(strata_event_get_filter(&a.events[1]), "value == 1");
+    states[1] = 2;
+    assert_true(strata_filter_pass(&a.events[1], one));
+    assert_false(strata_filter_pass(&a.events[1], two));
+    assert_int_equal(strata_event_set_filter("own_1", NULL), 1);
+    assert_int_equal(states[1], 2);
+    assert_false(a.events[1].filtered);
+    assert_int_equal(strata_event_set_state("own_*", false), 2);
+    assert_memory_equal(states, "\0\0\0\0", 4);
+    strata_group_unregister(&a.group);
+
+    /* One that could not be registered. */
+    strata_ring_drop(0);
+    drops = ring_discarded(ring_at(0));
+    strata_ring_drop(0);
+    assert_int_equal(ring_discarded(ring_at(0)), drops + 1);
+}
+
+/* A state of which no condition is known. */
+static void test_no_filter(void **state)
+{
+    const uint64_t one[] = {1};
+    struct made a;
+
+    make(&a, "nofilter", 2, one_field);
+    strata_group_register(&a.group);
+    a.states[0] = STRATA_STATE_FILTERED;
+    assert_true(strata_filter_pass(&a.events[0], one));
     strata_group_unregister(&a.group);
 }
 
@@ -314,7 +378,8 @@ int main(void)
         cmocka_unit_test(test_ids_stay),  cmocka_unit_test(test_same_class_twice),
         cmocka_unit_test(test_other_abi), cmocka_unit_test(test_foreach),
         cmocka_unit_test(test_threads),   cmocka_unit_test(test_log),
-        cmocka_unit_test(test_ftrace),
+        cmocka_unit_test(test_ftrace),    cmocka_unit_test(test_own_states),
+        cmocka_unit_test(test_no_filter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,17 @@ void trace_event_register_group(TraceEvent **events)
     }
 }
 
+/* What the state of an event that is on holds: of a vCPU's event, on how many vCPUs it is on. */
+static uint16_t count_of(const TraceEvent *event)
+{
+#ifdef STANDIN_VCPU_IDS
+    if (event->vcpu_id != TRACE_VCPU_EVENT_NONE)
+        return STANDIN_VCPUS;
+#endif
+    (void)event;
+    return 1;
+}
+
 void standin_enable(bool on)
 {
     for (unsigned g = 0; g < n_groups; g++)
@@ -40,7 +51,7 @@ void standin_enable(bool on)
 
             if (!event->sstate || !!*event->dstate == on)
                 continue;
-            *event->dstate = on;
+            *event->dstate = on ? count_of(event) : 0;
             trace_events_enabled_count += on ? 1 : -1;
         }
 }

@@ -32,11 +32,7 @@ static const struct strata_field ring_fields_costly[] = {
     {"a", "int", STRATA_FIELD_SIGNED, 4},
 };
 
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define STATE_OF(name) ((uint8_t *)&_TRACE_##name##_DSTATE)
-#else
-#define STATE_OF(name) ((uint8_t *)&_TRACE_##name##_DSTATE + 1)
-#endif
 
 static struct strata_event ring_events[] = {
     {
@@ -47,6 +43,7 @@ static struct strata_event ring_events[] = {
         .line = 3,
         .n_fields = 0,
         .compiled_in = true,
+        .own_state = true,
     },
     {
         .name = "kinds",
@@ -57,6 +54,7 @@ static struct strata_event ring_events[] = {
         .line = 4,
         .n_fields = 8,
         .compiled_in = true,
+        .own_state = true,
     },
     {
         .name = "without_format",
@@ -66,6 +64,7 @@ static struct strata_event ring_events[] = {
         .line = 5,
         .n_fields = 2,
         .compiled_in = true,
+        .own_state = true,
     },
     {
         .name = "costly",
@@ -76,6 +75,7 @@ static struct strata_event ring_events[] = {
         .line = 6,
         .n_fields = 1,
         .compiled_in = false,
+        .own_state = true,
     },
 };
 
@@ -150,10 +150,14 @@ void _ring_trace_nothing(void)
     uint8_t *strata_at;
     size_t strata_size = STRATA_RING_HEADER;
 
-    if (*STATE_OF(NOTHING) & STRATA_STATE_FILTERED) {
+    if (strata_unlikely(__atomic_load_n(&ring_events[0].filtered, __ATOMIC_RELAXED))) {
         if (!strata_filter_pass(&ring_events[0], NULL)) {
             return;
         }
+    }
+    if (strata_unlikely(!ring_events[0].id)) {
+        strata_ring_drop(0);
+        return;
     }
     strata_at = strata_ring_begin(&strata_slot, ring_events[0].id, strata_size);
     if (!strata_at) {
@@ -177,7 +181,7 @@ void _ring_trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, si
     strata_size += sizeof(size);
     strata_size += sizeof(p);
     strata_size += strata_length8 + 1;
-    if (*STATE_OF(KINDS) & STRATA_STATE_FILTERED) {
+    if (strata_unlikely(__atomic_load_n(&ring_events[1].filtered, __ATOMIC_RELAXED))) {
         const uint64_t strata_values[] = {
             (uint64_t)b,
             (uint64_t)u8,
@@ -192,6 +196,10 @@ void _ring_trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, si
         if (!strata_filter_pass(&ring_events[1], strata_values)) {
             return;
         }
+    }
+    if (strata_unlikely(!ring_events[1].id)) {
+        strata_ring_drop(0);
+        return;
     }
     strata_at = strata_ring_begin(&strata_slot, ring_events[1].id, strata_size);
     if (!strata_at) {
@@ -217,7 +225,7 @@ void _ring_trace_without_format(const char *class_, int errno_)
 
     strata_size += strata_length1 + 1;
     strata_size += sizeof(errno_);
-    if (*STATE_OF(WITHOUT_FORMAT) & STRATA_STATE_FILTERED) {
+    if (strata_unlikely(__atomic_load_n(&ring_events[2].filtered, __ATOMIC_RELAXED))) {
         const uint64_t strata_values[] = {
             (uintptr_t)class_,
             (uint64_t)errno_,
@@ -226,6 +234,10 @@ void _ring_trace_without_format(const char *class_, int errno_)
         if (!strata_filter_pass(&ring_events[2], strata_values)) {
             return;
         }
+    }
+    if (strata_unlikely(!ring_events[2].id)) {
+        strata_ring_drop(0);
+        return;
     }
     strata_at = strata_ring_begin(&strata_slot, ring_events[2].id, strata_size);
     if (!strata_at) {

@@ -36,6 +36,8 @@ static struct strata_event strata_test_events[] = {
         0,
         0,
         true,
+        false,
+        0,
     },
     {
         "kinds",
@@ -47,6 +49,8 @@ static struct strata_event strata_test_events[] = {
         0,
         8,
         true,
+        false,
+        0,
     },
     {
         "without_format",
@@ -58,6 +62,8 @@ static struct strata_event strata_test_events[] = {
         0,
         2,
         true,
+        false,
+        0,
     },
     {
         "costly",
@@ -69,6 +75,8 @@ static struct strata_event strata_test_events[] = {
         0,
         1,
         false,
+        false,
+        0,
     },
 };
 

@@ -7,6 +7,9 @@
 
 #define TRACE_VCPU_EVENT_NONE ((uint32_t)-1)
 
+/* The low byte of this count is 2, so that nobody takes it for a set of bits, or for 8 bits wide. */
+#define STANDIN_VCPUS 0x102
+
 typedef struct TraceEvent {
     uint32_t id;
 #ifdef STANDIN_VCPU_IDS
