@@ -217,7 +217,7 @@ static int record(const struct record_options *options, const char *path)
         taken = taker_taken(collector.taker, NULL);
         status = tell(process, collector.native, &taken, options);
     }
-    if (r >= 0 && ended && !options->keep && !taken.undescribed && !taken.damaged)
+    if (r >= 0 && ended && !options->keep && !taken.undecoded && !taken.damaged)
         r = process_remove(process, &fault);
     if (r < 0) {
         cmd_fault(&fault);

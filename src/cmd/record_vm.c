@@ -143,7 +143,7 @@ static bool tell_rings(const struct vmm_recording *recording)
         const struct taken *taken = &recording->programs.items[i]->taken;
 
         events += taken->events;
-        lost += taken->discarded + taken->homeless + taken->unwritten;
+        lost += taken->discarded + taken->homeless + taken->unwritten + taken->undecoded;
     }
     cmd_message("  vmm    %" PRIu64 " event%s, %" PRIu64 " lost, of libstrata's rings; QEMU %s",
                 events, plural(events), lost, recording->settings.probe->version);

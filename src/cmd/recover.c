@@ -215,7 +215,7 @@ static int recover_one(const struct recover_options *options, const char *path)
         if (r >= 0) {
             report(process, &recovered);
             tell_losses(&recovered.taken);
-            if (recovered.taken.undescribed || recovered.taken.damaged)
+            if (recovered.taken.undecoded || recovered.taken.damaged)
                 cmd_message("  its rings stay in %s", process->path);
             else if (!options->keep)
                 r = process_remove(process, &fault);

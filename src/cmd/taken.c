@@ -16,16 +16,17 @@ uint32_t taken_pid(const char *operand)
 
 void taken_tell_unreadable(const struct taken *taken)
 {
-    if (taken->undescribed)
-        cmd_message("  %" PRIu64 " bytes of records cannot be told: their events were never "
-                    "described",
-                    taken->undescribed);
+    if (taken->undecoded)
+        cmd_message("  at least %" PRIu64 " event%s (%" PRIu64
+                    " bytes of records) cannot be decoded: "
+                    "they have no description",
+                    taken->undecoded, taken->undecoded == 1 ? "" : "s", taken->undecoded_bytes);
     if (taken->damaged)
         cmd_message("  %u rings are damaged and were passed over", taken->damaged);
 }
 
 bool taken_is_whole(const struct taken *taken)
 {
-    return !taken->discarded && !taken->homeless && !taken->unwritten && !taken->undescribed &&
+    return !taken->discarded && !taken->homeless && !taken->unwritten && !taken->undecoded &&
            !taken->damaged;
 }

@@ -9,7 +9,7 @@
 /* The process that OPERAND names by its number; 0: it is no such number. */
 uint32_t taken_pid(const char *operand);
 
-/* Tells of records that are in the rings but cannot be told. */
+/* Reports rings, and records in them, that cannot be decoded. */
 void taken_tell_unreadable(const struct taken *taken);
 /* Whether all that was emitted could be taken, and told. */
 bool taken_is_whole(const struct taken *taken);

@@ -155,8 +155,8 @@ static void end(struct programs *programs, struct program *program, bool remove)
     }
     program->collecting = false;
     /* One that ended when all was taken has removed them by itself, whatever came of that. */
-    program->left = (program->error < 0 || program->taken.undescribed || program->taken.damaged) &&
-                    access(program->rings, F_OK) == 0;
+    program->left =
+        (program->error < 0 || program->taken.damaged) && access(program->rings, F_OK) == 0;
     if (remove && !program->left && process_remove(program->process, &fault) < 0) {
         program->left = true;
         fail(program, fault.error ? fault.error : -EIO, &fault);
@@ -380,7 +380,8 @@ static int put_problems(const struct program *program, struct arena *arena,
     } losses[] = {
         {taken->homeless, "events were lost as their threads got no ring"},
         {taken->unwritten, "events were lost as they could not be written"},
-        {taken->undescribed, "bytes of records cannot be told, as nobody described their events"},
+        {taken->undecoded,
+         "events at least were lost as they cannot be decoded: they have no description"},
         {taken->damaged, "rings are damaged and were passed over"},
     };
     const char **list = arena_alloc(arena, (ARRAY_SIZE(losses) + 1) * sizeof *list);
@@ -432,7 +433,8 @@ static int put_source(const struct programs *programs, const struct program *pro
         .began = program->began,
         .ended = program->finished,
         .lost_known = program->ended,
-        .lost = program->taken.discarded + program->taken.homeless + program->taken.unwritten,
+        .lost = program->taken.discarded + program->taken.homeless + program->taken.unwritten +
+                program->taken.undecoded,
         .complete = complete && program->ended && program->error == 0,
     };
     return put_problems(program, arena, to);

@@ -83,7 +83,7 @@ int recover(struct process *process, const char *path, const char *fallback, str
         r = check_dead(process, fault);
     if (r >= 0 && !recovered.completed && !path) {
         r = taker_count(process, &recovered.taken, fault);
-        if (r >= 0 && recovered.taken.events == 0) {
+        if (r >= 0 && recovered.taken.events == 0 && recovered.taken.undecoded == 0) {
             *ret = recovered;
             return 0;
         }

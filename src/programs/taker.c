@@ -16,6 +16,7 @@ struct ring {
     struct ring_reader reader;
     uint8_t *copy; /* of a sub-buffer, for flight recorders that fly */
     struct native_stream stream;
+    uint64_t undecoded; /* of `reader.lost` */
 };
 
 struct taker {
@@ -169,8 +170,8 @@ static int look_for_rings(struct taker *taker, struct fault *fault)
 
 /* ---- Taking ---- */
 
-/* Leaves out of PACKET what nobody could tell. Returns its records. */
-static uint64_t trim(struct taker *taker, struct ring_packet *packet)
+/* Leaves out of PACKET what cannot be decoded, and counts it as lost. Returns the other records. */
+static uint64_t trim(struct taker *taker, struct ring *ring, struct ring_packet *packet)
 {
     uint64_t records;
     size_t told = classes_count(&taker->process->classes, packet, &records);
@@ -180,14 +181,18 @@ static uint64_t trim(struct taker *taker, struct ring_packet *packet)
             (void)native_describe(taker->native, &taker->process->classes, NULL);
         told = classes_count(&taker->process->classes, packet, &records);
     }
-    taker->taken.undescribed += packet->content_size - told;
+    if (told < packet->content_size) {
+        ring->reader.lost++;
+        ring->undecoded++;
+        taker->taken.undecoded_bytes += packet->content_size - told;
+    }
     packet->content_size = told;
     return records;
 }
 
 static int write_packet(struct taker *taker, struct ring *ring, struct ring_packet *packet)
 {
-    uint64_t records = trim(taker, packet);
+    uint64_t records = trim(taker, ring, packet);
     int r = 0;
 
     if (taker->native && packet->content_size > 0)
@@ -315,7 +320,8 @@ struct taken taker_taken(const struct taker *taker, double *ret_fullest)
     for (unsigned i = 0; i < RINGS_MAX; i++)
         if (taker->rings[i]) {
             taken.discarded += ring_discarded(taker->rings[i]->map);
-            taken.unwritten += taker->rings[i]->reader.lost;
+            taken.undecoded += taker->rings[i]->undecoded;
+            taken.unwritten += taker->rings[i]->reader.lost - taker->rings[i]->undecoded;
         }
     if (ret_fullest)
         *ret_fullest = taker->fullest;

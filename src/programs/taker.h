@@ -8,11 +8,13 @@
 #include "programs/process.h"
 
 struct taken {
-    uint64_t events;      /* written to the trace */
-    uint64_t discarded;   /* since the program began: dropped by full rings … */
-    uint64_t homeless;    /* … or for want of a ring */
-    uint64_t unwritten;   /* … or not written, as the disk was full or such */
-    uint64_t undescribed; /* bytes of records of classes that nobody described: left out */
+    uint64_t events;    /* written to the trace */
+    uint64_t discarded; /* since the program began: dropped by full rings … */
+    uint64_t homeless;  /* … or for want of a ring */
+    uint64_t unwritten; /* … or not written, as the disk was full or such */
+    /* … or left out, as their class has no description. Without one the length of a record is not known, so
+     * this counts the first of each packet alone: at least so many events, of so many bytes. */
+    uint64_t undecoded, undecoded_bytes;
     unsigned rings;
     unsigned damaged; /* rings that could not be read */
     int error;        /* why some were not written */

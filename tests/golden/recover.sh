@@ -125,6 +125,21 @@ status=0
 "$strata" recover rings 2>errors || fail "an empty folder: $(cat errors)"
 grep -q 'no process has left' errors || fail "$(cat errors)"
 
+# Records whose descriptions are missing are a loss with a number, in the message, the status and the trace.
+case=undecoded
+rm -rf trace
+"$EMIT" -k -t '*,writer=none,rings=rings' 300 1 >emitted 2>errors || true
+for process in rings/*/process; do # bytes of descriptions: 0
+    printf '\0\0\0\0\0\0\0\0' | dd of="$process" bs=1 seek=88 conv=notrunc status=none
+done
+status=0
+"$strata" recover --strict -o trace rings >told 2>errors || status=$?
+[ $status -eq 3 ] || fail "exit status $status: $(cat told errors)"
+grep -q 'at least 1 event ([0-9]* bytes of records) cannot be decoded' errors || fail "$(cat told errors)"
+"$strata" report trace >shown 2>errors || fail "$(cat errors)"
+grep -q 'LOST.* 1 event' shown || fail "$(cat shown)"
+rm -rf rings/* trace
+
 # A packet that a kill tore in the middle, and those that were written twice, are cut first.
 case=torn
 rm -rf trace
