@@ -16,7 +16,9 @@
  *     -a  says after each flush, every 100 events, what was flushed
  *     -w  when a thread has emitted half, it says so, and waits until there is FILE
  *
- * EMIT_BACKEND in the environment: other than "ring", it registers its events as if they went elsewhere. */
+ * EMIT_BACKEND in the environment: other than "ring", it registers its events as if they went elsewhere.
+ *
+ * No thread ends before all have emitted everything: each has a ring, and so a stream, of its own. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -98,6 +100,7 @@ static unsigned pause_us;
 static unsigned long count;
 static const char *wait_for;
 static pthread_mutex_t out_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t all_emitted;
 
 /* ---- What is emitted is said ---- */
 
@@ -260,11 +263,10 @@ static void put_out(struct said *said)
     said->f = open_memstream(&said->text, &said->len);
 }
 
-static void *emit_all(void *unused)
+static void emit_all(void)
 {
     struct said said = {0};
 
-    (void)unused;
     said.f = open_memstream(&said.text, &said.len);
     if (!said.f)
         abort();
@@ -288,6 +290,13 @@ static void *emit_all(void *unused)
     put_out(&said);
     fclose(said.f);
     free(said.text);
+}
+
+static void *thread_main(void *unused)
+{
+    (void)unused;
+    emit_all();
+    pthread_barrier_wait(&all_emitted);
     return NULL;
 }
 
@@ -329,19 +338,20 @@ int main(int argc, char **argv)
         return 2;
 
     if (do_fork) {
-        emit_all(NULL); /* so that there are rings, files and a thread */
+        emit_all(); /* so that there are rings, files and a thread */
         fflush(stdout);
         pid_t child = fork();
 
         if (child == 0) {
-            emit_all(NULL);
+            emit_all();
             exit(0);
         }
         if (child < 0 || waitpid(child, &r, 0) != child || r != 0)
             return 1;
     }
+    pthread_barrier_init(&all_emitted, NULL, (unsigned)n_threads);
     for (int i = 0; i < n_threads; i++)
-        if (pthread_create(&threads[i], NULL, emit_all, NULL) != 0)
+        if (pthread_create(&threads[i], NULL, thread_main, NULL) != 0)
             return 1;
     for (int i = 0; i < n_threads; i++)
         pthread_join(threads[i], NULL);
