@@ -15,6 +15,7 @@
 #include "agent/key.h"
 #include "agent/old.h"
 #include "agent/own.h"
+#include "agent/workload.h"
 
 #define EXIT_FINE 0
 #define EXIT_COULD_NOT 1
@@ -22,11 +23,13 @@
 
 /* How long what was read may take to be sent when the agent is ended: it has to be gone in a second. */
 #define LAST_WORDS_MS 400
+/* The same when the command of --run has ended; a signal cuts it short. */
+#define AFTER_COMMAND_MS 30000
 
 static const char *called = "strata-agent";
 
 static const char help[] =
-    "Usage: strata-agent [OPTION...]\n"
+    "Usage: strata-agent [OPTION...] [--run COMMAND [ARGUMENT...]]\n"
     "\n"
     "Traces this kernel for the host, over virtio-serial.\n"
     "\n"
@@ -54,6 +57,9 @@ static const char help[] =
     "                          of the top-level one\n"
     "\n"
     "Options:\n"
+    "      --run               start COMMAND when the host's events are on, and end\n"
+    "                          when it ends; the rest of the line is COMMAND's\n"
+    "      --run-after=SECONDS start COMMAND then even if no host traces (never)\n"
     "      --pid=PID           trace only what happens while threads of this process,\n"
     "                          and of its children, run\n"
     "  -q, --queue-size=SIZE   hold at most so much per CPU (4M)\n"
@@ -72,6 +78,8 @@ struct options {
     int fd;    /* -1: none */
     pid_t pid; /* 0: all */
     unsigned wait_seconds;
+    struct workload workload;
+    int64_t run_after_ms; /* -1: never */
 };
 
 /* One write(2), and none at all where it would wait: a console or journal that is stuck must not stop
@@ -154,6 +162,8 @@ static int parse_options(int argc, char **argv, struct options *options)
         {"key", required_argument, NULL, 'k'},
         {"fd", required_argument, NULL, 'F'},
         {"pid", required_argument, NULL, 'P'},
+        {"run", no_argument, NULL, 'R'},
+        {"run-after", required_argument, NULL, 'A'},
         {"stdout", no_argument, NULL, 'o'},
         {"instance", required_argument, NULL, 'i'},
         {"queue-size", required_argument, NULL, 'q'},
@@ -167,7 +177,8 @@ static int parse_options(int argc, char **argv, struct options *options)
     size_t number;
     int c;
 
-    while ((c = getopt_long(argc, argv, "n:l:c:k:oi:q:p:t:w:h", table, NULL)) != -1) {
+    while (!options->workload.argv &&
+           (c = getopt_long(argc, argv, "+n:l:c:k:oi:q:p:t:w:h", table, NULL)) != -1) {
         switch (c) {
         case 'n': options->port = optarg; break;
         case 'l': options->listen = optarg; break;
@@ -198,13 +209,28 @@ static int parse_options(int argc, char **argv, struct options *options)
                 return usage_error("this is no process's number:", optarg);
             options->pid = (pid_t)number;
             break;
+        case 'A':
+            if (!parse_size(optarg, &number) || number > 86400)
+                return usage_error("this is no number of seconds:", optarg);
+            options->run_after_ms = (int64_t)number * 1000;
+            break;
+        case 'R':
+            if (optind < argc && strcmp(argv[optind], "--") == 0)
+                optind++;
+            if (optind == argc)
+                return usage_error("COMMAND is required after", "--run");
+            options->workload.argv = argv + optind;
+            break;
         case 'V': puts("strata-agent " STRATA_VERSION); return -1;
         case 'h': fputs(help, stdout); return -1;
         default: fprintf(stderr, "Try '%s --help'.\n", called); return EXIT_USAGE;
         }
     }
-    if (optind < argc)
+    if (!options->workload.argv && optind < argc)
         return usage_error("there is no use for", argv[optind]);
+    if (!options->workload.argv && options->run_after_ms >= 0)
+        return usage_error("--run COMMAND is required with", "--run-after");
+    options->workload.stdout_to_stderr = options->old.to_stdout;
     if (options->listen && options->connect)
         return usage_error("it listens or connects, not both:", options->connect);
     if (options->fd >= 0 && (options->listen || options->connect || options->old.to_stdout))
@@ -215,24 +241,6 @@ static int parse_options(int argc, char **argv, struct options *options)
     return EXIT_FINE;
 }
 
-/* Something ends the agent: a signal, or `died`. False: MS have passed without. */
-static bool wait_for_end(int signal_fd, struct bell *died, int ms)
-{
-    struct pollfd fds[2] = {{.fd = signal_fd, .events = POLLIN},
-                            {.fd = died->fd, .events = POLLIN}};
-    int n;
-
-    do
-        n = poll(fds, 2, ms);
-    while (n < 0 && errno == EINTR);
-    return n != 0;
-}
-
-static void on_dead(void *userdata)
-{
-    bell_ring_always(userdata);
-}
-
 /* What is running. */
 struct servers {
     struct own *own;
@@ -240,7 +248,7 @@ struct servers {
 };
 
 static int start_own(const struct options *options, const struct tracefs *tracefs,
-                     struct bell *over, struct servers *servers, struct fault *fault)
+                     struct notify *notify, struct servers *servers, struct fault *fault)
 {
     const char *address = options->listen ? options->listen : options->connect;
     struct endpoint endpoint;
@@ -263,7 +271,7 @@ static int start_own(const struct options *options, const struct tracefs *tracef
     if (r < 0)
         return r;
     r = own_new(&endpoint, tracefs, options->old.queue_bytes, options->pid, options->key,
-                options->key_size, &say_to, over, &servers->own, fault);
+                options->key_size, &say_to, notify, &servers->own, fault);
     if (r < 0)
         endpoint_done(&endpoint);
     return r;
@@ -271,21 +279,21 @@ static int start_own(const struct options *options, const struct tracefs *tracef
 
 /* Starts what there are ports for. -ENOENT: there are none yet. */
 static int start(const struct options *options, const struct tracefs *tracefs, int dir,
-                 struct bell *died, struct servers *servers, struct fault *fault)
+                 struct notify *notify, struct servers *servers, struct fault *fault)
 {
     bool only_old = options->old.to_stdout || options->instance || !options->port;
     bool only_own = options->listen || options->connect || options->fd >= 0;
     int r = -ENOENT;
 
     if (!only_old && !servers->own) {
-        r = start_own(options, tracefs, died, servers, fault);
+        r = start_own(options, tracefs, notify, servers, fault);
         if (r < 0 && r != -ENOENT)
             return r;
     }
     if (!only_own && !servers->old) {
         struct fault unused = {0};
-        int error = old_new(dir, &options->old, &say_to, on_dead, died, &servers->old,
-                            only_old ? fault : &unused);
+        int error =
+            old_new(dir, &options->old, &say_to, notify, &servers->old, only_old ? fault : &unused);
 
         if (error >= 0 || (error != -ENOENT && !servers->own))
             r = error;
@@ -300,52 +308,145 @@ static int start(const struct options *options, const struct tracefs *tracefs, i
     return servers->own || servers->old ? 0 : r;
 }
 
-/* From found ports to the end. */
-static int serve(const struct options *options, const struct tracefs *tracefs, int dir,
-                 int signal_fd)
+/* Sleeps up to MS (-1: for ever) until a thread or a signal has something to report. */
+static void wait_for_news(int signal_fd, struct notify *notify, int ms)
 {
-    _cleanup_(bell_done) struct bell died = {.fd = -1};
-    struct servers servers = {NULL, NULL};
-    int64_t until = outlet_now() + (int64_t)options->wait_seconds * 1000;
+    struct pollfd fds[2] = {{.fd = signal_fd, .events = POLLIN},
+                            {.fd = notify->bell.fd, .events = POLLIN}};
+
+    poll(fds, 2, ms);
+    bell_disarm(&notify->bell);
+}
+
+/* Reads the signals that have come. The number of one that ends the agent; 0: none has come. */
+static int read_signals(int signal_fd, struct workload *workload)
+{
+    struct signalfd_siginfo info;
+
+    while (read(signal_fd, &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo == SIGCHLD) {
+            workload_reap(workload);
+            continue;
+        }
+        /* One that a terminal sends reaches COMMAND by itself. */
+        if (info.ssi_code <= 0)
+            workload_signal(workload, (int)info.ssi_signo);
+        return (int)info.ssi_signo;
+    }
+    return 0;
+}
+
+/* Starts COMMAND when it is time. False: it cannot be run. */
+static bool run_workload(struct options *options, struct notify *notify, int64_t began)
+{
+    struct workload *workload = &options->workload;
+    bool is_late = options->run_after_ms >= 0 && outlet_now() - began >= options->run_after_ms;
+    int r;
+
+    if (!workload->argv || workload->pid || !(atomic_load(&notify->tracing) || is_late))
+        return true;
+    if (!atomic_load(&notify->tracing))
+        say(&say_to, "no host traces after %" PRId64 " s; %s starts untraced",
+            options->run_after_ms / 1000, workload->argv[0]);
+    r = workload_start(workload);
+    if (r < 0)
+        say(&say_to, "cannot run '%s': %s", workload->argv[0], strerror(-r));
+    return r >= 0;
+}
+
+/* Meets hosts until something ends that. The number of the signal that did; 0: COMMAND has ended, or no host can
+ * come any more; -1: it could not be begun. */
+static int meet_hosts(struct options *options, const struct tracefs *tracefs, int dir,
+                      int signal_fd, struct notify *notify, struct servers *servers)
+{
+    int64_t began = outlet_now();
+
+    for (;;) {
+        bool is_running = servers->own || servers->old;
+        bool is_full = servers->own && servers->old;
+        bool waits = options->workload.argv && !options->workload.pid && options->run_after_ms >= 0;
+        struct fault fault = {0};
+        int number;
+        /* Also later: ports of the other kind may come. */
+        int r = is_full || atomic_load(&notify->host_gone)
+                    ? 0
+                    : start(options, tracefs, dir, notify, servers, &fault);
+
+        if (r < 0 &&
+            (r != -ENOENT || outlet_now() - began >= (int64_t)options->wait_seconds * 1000)) {
+            say_fault(&say_to, &fault);
+            return -1;
+        }
+        if (!run_workload(options, notify, began) || workload_reap(&options->workload))
+            return 0;
+        /* COMMAND does not end because its host has gone. */
+        if (atomic_load(&notify->host_gone) && !workload_is_running(&options->workload))
+            return 0;
+        wait_for_news(signal_fd, notify, !is_running || waits ? 50 : is_full ? -1 : 1000);
+        number = read_signals(signal_fd, &options->workload);
+        if (number)
+            return number;
+    }
+}
+
+/* What was read is sent, for MS or until another signal comes. */
+static void finish(struct servers *servers, int64_t ms, int signal_fd, struct notify *notify,
+                   struct workload *workload)
+{
+    unsigned n_servers = (servers->own ? 1u : 0u) + (servers->old ? 1u : 0u);
     uint64_t left_own = 0, left_old = 0;
-    int64_t deadline;
-    int r = bell_init(&died);
+    int64_t deadline = outlet_now() + ms;
+
+    own_end(servers->own, deadline);
+    old_end(servers->old, deadline);
+    while (atomic_load(&notify->n_finished) < n_servers && outlet_now() < deadline) {
+        wait_for_news(signal_fd, notify, (int)MAX(deadline - outlet_now(), (int64_t)1));
+        if (read_signals(signal_fd, workload))
+            deadline = MIN(deadline, outlet_now() + LAST_WORDS_MS);
+    }
+    own_free(servers->own, deadline, &left_own);
+    old_free(servers->old, deadline, &left_old);
+    if (left_own + left_old)
+        say(&say_to, "%" PRIu64 " pages had been read and could not be sent", left_own + left_old);
+}
+
+/* The status to exit with, where there is a COMMAND. */
+static int workload_exit_status(const struct workload *workload, int number)
+{
+    if (number > 0)
+        return WORKLOAD_SIGNALLED + number;
+    return workload->ended ? workload->status : WORKLOAD_NOT_STARTED;
+}
+
+/* From found ports to the end. */
+static int serve(struct options *options, const struct tracefs *tracefs, int dir, int signal_fd)
+{
+    struct notify notify = {.bell.fd = -1};
+    struct servers servers = {NULL, NULL};
+    int number;
+    int r = bell_init(&notify.bell);
 
     if (r < 0) {
         say(&say_to, "%s", strerror(-r));
         return EXIT_COULD_NOT;
     }
-    for (;;) {
-        bool is_running = servers.own || servers.old;
-        bool is_full = servers.own && servers.old;
-        struct fault fault = {0};
-
-        /* Also later: ports of the other kind may come. */
-        r = is_full ? 0 : start(options, tracefs, dir, &died, &servers, &fault);
-        if (r < 0 && (r != -ENOENT || outlet_now() >= until)) {
-            say_fault(&say_to, &fault);
-            return EXIT_COULD_NOT;
-        }
-        if (wait_for_end(signal_fd, &died, is_full ? -1 : is_running ? 1000 : 50))
-            break;
-    }
-
-    deadline = outlet_now() + LAST_WORDS_MS;
+    if (options->workload.argv)
+        say(&say_to, "%s starts when a host traces", options->workload.argv[0]);
+    number = meet_hosts(options, tracefs, dir, signal_fd, &notify, &servers);
     r = servers.old ? atomic_load(&servers.old->dead) : 0;
-    own_free(servers.own, deadline, &left_own);
-    old_free(servers.old, deadline, &left_old);
-    if (left_own + left_old)
-        say(&say_to, "%" PRIu64 " pages had been read and could not be sent", left_own + left_old);
-    if (r == -EPIPE) {
+    finish(&servers, options->workload.ended ? AFTER_COMMAND_MS : LAST_WORDS_MS, signal_fd, &notify,
+           &options->workload);
+    bell_done(&notify.bell);
+    if (r == -EPIPE && !options->workload.argv) {
         /* Whoever read standard output has ended; end as if by SIGPIPE. */
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }
-    if (r < 0) {
+    if (r < 0)
         say(&say_to, "cannot go on: %s", strerror(-r));
-        return EXIT_COULD_NOT;
-    }
-    return EXIT_FINE;
+    if (options->workload.argv)
+        return workload_exit_status(&options->workload, number);
+    return r < 0 || number < 0 ? EXIT_COULD_NOT : EXIT_FINE;
 }
 
 /* The key, for good: it is needed for as long as the agent runs. */
@@ -362,13 +463,16 @@ static int read_key(struct options *options)
 
 int main(int argc, char **argv)
 {
-    struct options options = {
-        .old.queue_bytes = (size_t)4 << 20, .wait_seconds = 10, .port = LINK_PORT, .fd = -1};
+    struct options options = {.old.queue_bytes = (size_t)4 << 20,
+                              .wait_seconds = 10,
+                              .port = LINK_PORT,
+                              .fd = -1,
+                              .run_after_ms = -1};
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     struct fault fault = {0};
     struct tracefs tracefs;
     sigset_t signals;
-    int signal_fd, dir, status, r;
+    int signal_fd, dir, status, failure, r;
 
     if (argc > 0)
         called = slash ? slash + 1 : argv[0];
@@ -376,25 +480,28 @@ int main(int argc, char **argv)
                                                 : parse_options(argc, argv, &options);
     if (status != EXIT_FINE)
         return MAX(status, 0);
+    failure = options.workload.argv ? WORKLOAD_NOT_STARTED : EXIT_COULD_NOT;
 
     /* For all threads: those that come inherit it. */
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    sigaddset(&signals, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &signals, &options.workload.signal_mask);
+    options.workload.sigpipe_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+    signal(SIGCHLD, SIG_DFL); /* where it is ignored, the end of a child cannot be waited for */
     signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signal_fd < 0) {
         say(&say_to, "cannot wait for signals: %s", strerror(errno));
-        return EXIT_COULD_NOT;
+        return failure;
     }
 
     if (read_key(&options) < 0)
-        return EXIT_COULD_NOT;
+        return failure;
     if (tracefs_open(options.tracefs, &tracefs, &fault) < 0) {
         say_fault(&say_to, &fault);
-        return EXIT_COULD_NOT;
+        return failure;
     }
     dir = tracefs.fd;
     if (options.instance) {
@@ -402,7 +509,7 @@ int main(int argc, char **argv)
         if (r < 0) {
             say(&say_to, "there is no instance '%s' in %s: %s", options.instance, tracefs.path,
                 strerror(-r));
-            return EXIT_COULD_NOT;
+            return failure;
         }
     }
     tracefs_instance_sweep(&tracefs);

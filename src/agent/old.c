@@ -29,7 +29,7 @@ static void die(struct old *old, int error)
     int fine = 0;
 
     if (atomic_compare_exchange_strong(&old->dead, &fine, error))
-        old->on_dead(old->userdata);
+        notify_host_gone(old->notify);
 }
 
 /* One round over all queues. True: something was written. */
@@ -159,6 +159,7 @@ static void *sender_main(void *userdata)
     pthread_setname_np(pthread_self(), "strata-sender");
     if (!fds) {
         die(old, -ENOMEM);
+        notify_finished(old->notify);
         return NULL;
     }
     for (;;) {
@@ -170,6 +171,7 @@ static void *sender_main(void *userdata)
             sleep_for_work(old, fds);
     }
     free(fds);
+    notify_finished(old->notify);
     return NULL;
 }
 
@@ -229,10 +231,12 @@ static void obey(struct old *old, const uint8_t *p, size_t n)
     size_t pos = 0;
 
     while (control_next(&old->control, p, n, &pos, &command)) {
-        if (command == CONTROL_START)
-            readers_start(old->readers);
-        else
+        if (command == CONTROL_STOP) {
             readers_stop(old->readers);
+            continue;
+        }
+        readers_start(old->readers);
+        notify_tracing(old->notify);
     }
     if (old->control.n_unknown && !old->unknown_was_told) {
         say(old->say,
@@ -362,12 +366,13 @@ static int set_up(struct old *old, int dir, struct fault *fault)
     if (old->is_free)
         readers_start(old->readers);
     r = start_threads(old);
+    if (r >= 0 && old->is_free)
+        notify_tracing(old->notify);
     return r < 0 ? fault_plain(fault, r, "", "cannot start a thread: %s", strerror(-r)) : 0;
 }
 
 int old_new(int dir, const struct old_options *options, const struct say *say_to,
-            void (*on_dead)(void *userdata), void *userdata, struct old **ret_old,
-            struct fault *fault)
+            struct notify *notify, struct old **ret_old, struct fault *fault)
 {
     struct old *old = calloc(1, sizeof *old);
     uint64_t left;
@@ -382,8 +387,7 @@ int old_new(int dir, const struct old_options *options, const struct say *say_to
     old->options = *options;
     old->say = say_to;
     old->control_fd = old->sender_bell.fd = old->controller_bell.fd = -1;
-    old->on_dead = on_dead;
-    old->userdata = userdata;
+    old->notify = notify;
     r = set_up(old, dir, fault);
     if (r < 0) {
         old_free(old, 0, &left);
@@ -393,6 +397,24 @@ int old_new(int dir, const struct old_options *options, const struct say *say_to
     return 0;
 }
 
+void old_end(struct old *old, int64_t deadline)
+{
+    if (!old)
+        return;
+    /* First the controller, which starts and stops the readers. */
+    atomic_store(&old->ending, true);
+    if (old->has_controller) {
+        bell_ring_always(&old->controller_bell);
+        pthread_join(old->controller, NULL);
+        old->has_controller = false;
+    }
+    atomic_store(&old->deadline, deadline);
+    if (!atomic_load(&old->closing))
+        readers_stop(old->readers);
+    atomic_store(&old->closing, true);
+    bell_ring_always(&old->sender_bell);
+}
+
 void old_free(struct old *old, int64_t deadline, uint64_t *ret_left)
 {
     unsigned n;
@@ -400,19 +422,9 @@ void old_free(struct old *old, int64_t deadline, uint64_t *ret_left)
     *ret_left = 0;
     if (!old)
         return;
-    /* First who gives orders to the readers. */
-    atomic_store(&old->ending, true);
-    if (old->has_controller) {
-        bell_ring_always(&old->controller_bell);
-        pthread_join(old->controller, NULL);
-    }
-    readers_stop(old->readers);
-    atomic_store(&old->deadline, deadline);
-    atomic_store(&old->closing, true);
-    if (old->has_sender) {
-        bell_ring_always(&old->sender_bell);
+    old_end(old, deadline);
+    if (old->has_sender)
         pthread_join(old->sender, NULL);
-    }
     *ret_left = readers_held(old->readers);
     n = atomic_load(&old->readers->n);
     readers_done(old->readers); /* they send, too */

@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "agent/control.h"
+#include "agent/notify.h"
 #include "agent/outlet.h"
 #include "agent/readers.h"
 
@@ -41,18 +42,18 @@ struct old {
     bool has_controller, has_sender;
     _Atomic bool ending;  /* the controller is to end … */
     _Atomic bool closing; /* … and then, when all is sent or the deadline is there, the sender */
-    _Atomic int64_t deadline;        /* CLOCK_MONOTONIC, ms */
-    _Atomic int dead;                /* why it cannot go on by itself; 0: it can */
-    void (*on_dead)(void *userdata); /* called when `dead` is set, from a thread of this */
-    void *userdata;
+    _Atomic int64_t deadline; /* CLOCK_MONOTONIC, ms */
+    _Atomic int dead;         /* why it cannot go on by itself; 0: it can */
+    struct notify *notify;
 };
 
 /* Finds the ports and starts. -ENOENT: there are no such ports (now). DIR is the folder of the buffer,
- * which outlives it, as SAY does. */
+ * which outlives it, as SAY and NOTIFY do. */
 int old_new(int dir, const struct old_options *options, const struct say *say_to,
-            void (*on_dead)(void *userdata), void *userdata, struct old **ret_old,
-            struct fault *fault);
+            struct notify *notify, struct old **ret_old, struct fault *fault);
 
-/* Stops reading, sends what was read until DEADLINE (CLOCK_MONOTONIC, ms), and ends all threads. *RET_LEFT:
- * pages that were read and could not be sent. OLD may be NULL. */
+/* Stops reading, and sends what was read until DEADLINE (CLOCK_MONOTONIC, ms); does not wait for that. A later call
+ * only sets another deadline. OLD may be NULL. */
+void old_end(struct old *old, int64_t deadline);
+/* The same, waits for it, and ends all threads. *RET_LEFT: pages that were read and could not be sent. */
 void old_free(struct old *old, int64_t deadline, uint64_t *ret_left);

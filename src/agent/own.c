@@ -63,9 +63,7 @@ static void try_to_connect(struct own *own)
     int r = endpoint_accept(&own->endpoint, &fd);
 
     if (r == -ENOTCONN) {
-        if (!own->is_over)
-            bell_ring_always(own->over);
-        own->is_over = true;
+        notify_host_gone(own->notify);
         return;
     }
     if (r < 0) {
@@ -248,6 +246,7 @@ static void *sender_main(void *userdata)
 
     pthread_setname_np(pthread_self(), "strata-sender");
     session_run(&own->session);
+    notify_finished(own->notify);
     return NULL;
 }
 
@@ -279,7 +278,7 @@ static int start_threads(struct own *own)
 
 int own_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size_t queue_bytes,
             pid_t pid, const uint8_t *key, size_t key_size, const struct say *say_to,
-            struct bell *over, struct own **ret_own, struct fault *fault)
+            struct notify *notify, struct own **ret_own, struct fault *fault)
 {
     struct own *own = calloc(1, sizeof *own);
     uint64_t left;
@@ -290,7 +289,7 @@ int own_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size
     own->say = say_to;
     own->endpoint = *endpoint;
     own->endpoint.listen_fd = own->endpoint.given_fd = -1; /* until all else is there */
-    own->over = over;
+    own->notify = notify;
     own->fd = own->sender_bell.fd = own->receiver_bell.fd = own->arrivals.fd = -1;
     wire_init(&own->wire);
     inbox_init(&own->inbox);
@@ -303,6 +302,7 @@ int own_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size
     own->session.pid = pid;
     own->session.key = key;
     own->session.key_size = key_size;
+    own->session.notify = notify;
     own->session.drop = on_drop;
     own->session.userdata = own;
     r = session_init(&own->session);
@@ -326,17 +326,23 @@ int own_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size
     return 0;
 }
 
+void own_end(struct own *own, int64_t deadline)
+{
+    if (!own)
+        return;
+    atomic_store(&own->session.deadline, deadline);
+    atomic_store(&own->session.ending, true);
+    bell_ring_always(&own->sender_bell);
+}
+
 void own_free(struct own *own, int64_t deadline, uint64_t *ret_left)
 {
     *ret_left = 0;
     if (!own)
         return;
-    atomic_store(&own->session.deadline, deadline);
-    atomic_store(&own->session.ending, true);
-    if (own->has_sender) {
-        bell_ring_always(&own->sender_bell);
+    own_end(own, deadline);
+    if (own->has_sender)
         pthread_join(own->sender, NULL);
-    }
     /* Up to here the receiver has gone on, so that a host that leaves is noticed. */
     atomic_store(&own->ending, true);
     if (own->has_receiver) {

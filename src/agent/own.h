@@ -9,6 +9,7 @@
 
 #include "agent/arrivals.h"
 #include "agent/endpoint.h"
+#include "agent/notify.h"
 #include "agent/session.h"
 
 struct own {
@@ -20,7 +21,7 @@ struct own {
     struct bell sender_bell, receiver_bell;
     pthread_t sender, receiver;
     bool has_sender, has_receiver;
-    struct bell *over; /* rung when no host can come any more */
+    struct notify *notify;
     _Atomic bool ending;
     _Atomic uint64_t
         drop; /* the wire's connection that is to be closed, so says the session; 0: none */
@@ -35,16 +36,16 @@ struct own {
     bool is_closed;      /* the host's end of a port is */
     int64_t heard;       /* CLOCK_MONOTONIC, ms: when anything came last */
     int64_t connected;   /* the same: since when */
-    bool is_over;        /* OVER was rung */
     int last_error;      /* of connecting, that was told */
     uint64_t connection; /* of the wire */
 };
 
 /* Takes ENDPOINT over, which is open, and starts. KEY (NULL: none), PID (0: all processes; as for
- * tracer_set_up()) and OVER outlive it, as TRACEFS and SAY do. On failure ENDPOINT stays the caller's. */
+ * tracer_set_up()) and NOTIFY outlive it, as TRACEFS and SAY do. On failure ENDPOINT stays the caller's. */
 int own_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size_t queue_bytes,
             pid_t pid, const uint8_t *key, size_t key_size, const struct say *say_to,
-            struct bell *over, struct own **ret_own, struct fault *fault);
+            struct notify *notify, struct own **ret_own, struct fault *fault);
 
-/* As old_free(). */
+/* As old_end() and old_free(). */
+void own_end(struct own *own, int64_t deadline);
 void own_free(struct own *own, int64_t deadline, uint64_t *ret_left);

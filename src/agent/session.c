@@ -97,7 +97,7 @@ void session_tick(struct session *session)
         tracer_follow(&session->tracer);
 }
 
-static bool must_end(struct session *session)
+bool session_must_end(struct session *session)
 {
     return atomic_load(&session->ending) && outlet_now() >= atomic_load(&session->deadline);
 }
@@ -135,7 +135,7 @@ static int sleep_for(struct session *session, enum session_wait what, int ms)
     int64_t left = ms;
 
     session_tick(session);
-    if (must_end(session))
+    if (session_must_end(session))
         return -ECANCELED;
     if (atomic_load(&session->ending))
         left = MIN(left, MAX(atomic_load(&session->deadline) - outlet_now(), (int64_t)1));
@@ -399,6 +399,8 @@ static void last_words(struct session *session)
         if (r == 0)
             r = session_wait(session, WAIT_REST, 1000);
     }
+    if (session->flowing && r >= 0)
+        r = session_put_metadata(session, true);
     if (session->flowing && r >= 0)
         r = session_put_status(session);
     if (session->flowing && r >= 0)

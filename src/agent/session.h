@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 
+#include "agent/notify.h"
 #include "agent/tracer.h"
 #include "agent/wire.h"
 
@@ -55,6 +56,7 @@ struct session {
     pid_t pid;          /* for tracer_set_up() */
     const uint8_t *key; /* NULL: none is needed */
     size_t key_size;
+    struct notify *notify;
     void (*drop)(void *userdata, uint64_t connection); /* it is to be closed */
     void *userdata;
 

@@ -212,6 +212,7 @@ static void on_start(struct session *session)
         session_put_failed(session, r, "cannot switch the tracing on", "");
         return;
     }
+    notify_tracing(session->notify);
     if (session_put_time(session, LINK_STARTED) >= 0)
         session_flow(session, true);
 }

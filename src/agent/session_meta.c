@@ -17,7 +17,7 @@ static int put_piece(struct session *session, enum link_meta kind, const char *p
 {
     struct link_out out = session_begin(session);
 
-    if (inbox_has_hello(session->inbox) || atomic_load(&session->ending))
+    if (inbox_has_hello(session->inbox) || session_must_end(session))
         return -ECANCELED;
     link_put_meta(&out,
                   &(struct link_meta_piece){.kind = kind, .path = link_text(path), .last = last});

@@ -24,6 +24,8 @@ enum session_wait {
 };
 /* Sleeps MS at most. -ECANCELED: the agent is to end now. */
 int session_wait(struct session *session, enum session_wait what, int ms);
+/* The agent ends, and its deadline has passed. */
+bool session_must_end(struct session *session);
 /* What comes round: CPUs that come and go. */
 void session_tick(struct session *session);
 

@@ -329,11 +329,33 @@ def killed(tracefs, work):
     print("killed: fine")
 
 
+def run(tracefs, work):
+    """--run: the command starts when the host has switched the agent on, its work arrives, and the agent ends as it does."""
+    instance = tracefs.instance("run")
+    ports = Fifos(f"{work}/run")
+    command = ["sh", "-c", f"echo 0 of cpu 0 >{instance.path}/trace_marker; echo to standard output; exit 9"]
+    agent = Agent("-p", ports.path, "-i", instance.name, "--run", *command, stdout=subprocess.PIPE)
+    agent.says(b"starts when a host traces")
+    check(agent.process.poll() is None and instance.read("trace").count(" of cpu ") == 0, "the command did not wait for the host")
+    ports.order(b"1")
+    ports.take_until(lambda: sum(marks_in(got) for got in ports.got.values()) == 1, "the command's marker")
+    agent.process.wait(60)
+    check(agent.process.returncode == 9 and agent.process.stdout.read() == b"to standard output\n", f"it ended with {agent.process.returncode}")
+    agent.process.stdout.close()
+    agent.process.stderr.close()
+    ports.close()
+    # Where standard output has the pages, the command's goes to standard error.
+    done = subprocess.run([f"{BIN}/strata-agent", "-o", "-i", instance.name, "-p", work, "--run", *command], capture_output=True)
+    check(done.returncode == 9 and b"to standard output\n" in done.stderr and len(done.stdout) % PAGE == 0 and
+          marks_in(done.stdout) == 1, f"-o: {done.returncode}, {len(done.stdout)} bytes, {done.stderr}")
+    print("run: fine")
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         tracefs = Tracefs(work)
         try:
-            for scenario in [start_stop, stalled, sockets, standard_output, without_a_port, killed]:
+            for scenario in [start_stop, stalled, sockets, standard_output, without_a_port, killed, run]:
                 scenario(tracefs, work)
         finally:
             all_ended()

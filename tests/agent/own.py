@@ -4,6 +4,7 @@ import collections
 import errno
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -37,8 +38,8 @@ class Listening:
     def connect(self):
         return connect(self.path)
 
-    def end(self, *words):
-        return self.agent.end(*words)
+    def end(self, *words, **keywords):
+        return self.agent.end(*words, **keywords)
 
 
 def instances_of(tracefs, agent):
@@ -64,6 +65,11 @@ def fails(function, number, words, *arguments, **keywords):
         check(e.errno == number and words in e.strerror, f"it failed with {e.errno}: {e.strerror}")
         return e.filename  # what to do
     check(False, f"that should have failed: {words}")
+
+
+def rm_if_there(path):
+    if os.path.exists(path):
+        os.unlink(path)
 
 
 def write_folder(work, got):
@@ -511,12 +517,83 @@ def given(tracefs, work):
     print("given: fine")
 
 
+def run(tracefs, work):
+    """--run: the command starts when the host's events are on, and all that it does is in the trace; the agent ends with it, and as it."""
+    marker = f"{work}/ran"
+    # A system call that nothing else makes 41 times, and a signal that the agent blocks and the command must not.
+    work_of = ["python3", "-c", f"import os, signal\nopen('{marker}', 'w').close()\n"
+               "assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"
+               "for _ in range(41): os.getppid()\nraise SystemExit(7)"]
+    listening = Listening(work, "run", "--run", *work_of)
+    h = listening.connect()
+    h.hello()
+    h.setup([("syscalls:sys_enter_getppid", "")], clock="mono")
+    h.send(host.ASK_STATUS)
+    h.wait(host.STATUS)
+    check(not os.path.exists(marker), "the command was started before START")
+    h.start()
+    h.wait(host.BYE)
+    # Names come after the last page, as with STOP.
+    check(h.status is not None, "the agent did not send its status at the end")
+    listening.agent.process.wait(60)
+    check(listening.agent.process.returncode == 7, f"the command ended with 7, the agent with {listening.agent.process.returncode}")
+    listening.agent.process.stderr.close()
+    found = collections.Counter()
+    done = subprocess.run([STRATA, "report", "--format=json", "-e", "sys_enter_getppid", write_folder(work, h)],
+                          capture_output=True, text=True, check=True)
+    for line in done.stdout.splitlines():
+        found[json.loads(line).get("pid")] += 1
+    check(41 in found.values(), f"of 41 calls of the command the trace has: {found}")
+    h.close()
+    none_left(tracefs, listening.agent)
+
+    # STOP does not end the command, and another START does not start it again; a signal to the agent ends both.
+    runs = f"{work}/runs"
+    listening = Listening(work, "run2", "--run", "sh", "-c", f"echo run >>{runs}; trap 'echo ended >>{runs}; exit 3' TERM; "
+                          f"echo ready >>{runs}; exec 2>&-; n=0; while [ $n -lt 3000 ]; do n=$((n + 1)); sleep 0.02; done")
+    h = listening.connect()
+    h.hello()
+    h.setup(EVENTS)
+    h.start()
+    wait_for(lambda: os.path.exists(runs) and "ready" in open(runs).read(), "the command to run")
+    h.stop()
+    h.start()
+    h.stop()
+    listening.end(status=128 + signal.SIGTERM)
+    wait_for(lambda: open(runs).read() == "run\nready\nended\n", "the command to get the signal")
+    h.close()
+
+    # No host: with --run-after the command runs nevertheless, and the agent says so.
+    agent = agent_of("-l", f"unix:{work}/nobody", "--run-after=0", "--run", "sh", "-c", "exit 5")
+    agent.process.wait(60)
+    said = agent.process.stderr.read()
+    agent.process.stderr.close()
+    check(agent.process.returncode == 5 and b"no host traces after 0 s" in said, f"{agent.process.returncode}: {said}")
+    # Without it a signal ends the wait, and the status says that the command has not run.
+    rm_if_there(marker)
+    listening = Listening(work, "never", "--run", "touch", marker)
+    listening.end(status=128 + signal.SIGTERM)
+    check(not os.path.exists(marker), "the command ran though no host came")
+    # What cannot be run.
+    for words, status in [(["/nonexistent"], 127), (["/dev/null"], 126)]:
+        agent = agent_of("-l", f"unix:{work}/cannot", "--run-after=0", "--run", *words)
+        agent.process.wait(60)
+        said = agent.process.stderr.read()
+        agent.process.stderr.close()
+        check(agent.process.returncode == status and b"cannot run" in said, f"{words}: {agent.process.returncode}: {said}")
+    agent = agent_of("-w", "0", "-p", work, "--run", "touch", marker)
+    agent.process.wait(60)
+    agent.process.stderr.close()
+    check(agent.process.returncode == 125 and not os.path.exists(marker), f"without a port: {agent.process.returncode}")
+    print("run: fine")
+
+
 def main():
     only = sys.argv[2:]
     with tempfile.TemporaryDirectory() as work:
         tracefs = Tracefs(work)
         try:
-            for scenario in [conversation, start_stop, stalled, resumed, kept, killed, wrong, tcp, given]:
+            for scenario in [conversation, start_stop, stalled, resumed, kept, killed, wrong, tcp, given, run]:
                 if not only or scenario.__name__ in only:
                     scenario(tracefs, work)
         finally:
