@@ -7,6 +7,7 @@
 #include <traceevent/event-parse.h>
 
 #include "declare/kernel_format.h"
+#include "declare/kernel_names.h"
 #include "declare/kernel_symbols.h"
 #include "declare/kernel_text.h"
 #include "event/value.h"
@@ -450,6 +451,9 @@ static int make_known(struct kernel_events *events, const struct tep_event *even
     /* make_fields() has just made them. */
     kernel_text_mark_hex(text, (struct field *)(uintptr_t) class->fields, class->n_fields);
     class->reader_data = text;
+    r = kernel_names_find(arena, (struct kernel_text *)(uintptr_t)text, class);
+    if (r < 0)
+        return r;
     fix_stack(class, (struct field *)(uintptr_t) class->fields);
     class->put_text = kernel_text_put;
     return 0;

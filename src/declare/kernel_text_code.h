@@ -127,6 +127,8 @@ struct kernel_text {
     bool is_stack;        /* item_value() of fields 0 and 1: how many addresses, and these */
     uint8_t ip_size, format_size;
     uint32_t ip_offset, format_offset, buf_offset;
+    const struct kernel_piece *
+        *names; /* by field: what shows it by a name, or NULL; NULL: none is */
     unsigned n_slots;
     struct kernel_slot_layout slots[KERNEL_SLOTS_MAX];
     struct kernel_op ops[];

@@ -141,6 +141,9 @@ struct event_class {
     /* Writes the event's text where the format is more than printf over the fields (kernel print
      * formats). NULL: `program`, or else "name=value …". */
     void (*put_text)(const struct item *item, struct text *text);
+    /* Writes the name that the text shows for the value of a field; false: it shows none, and nothing is written. NULL:
+     * the field's `names` has them. */
+    bool (*put_name)(const struct item *item, unsigned field, struct text *text);
     const void *reader_data; /* of the source that made the class */
 };
 

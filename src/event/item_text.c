@@ -186,6 +186,30 @@ static inline bool put_named(const struct value_names *names, uint64_t v, struct
     return name;
 }
 
+/* Whether V, or a bit of it, has a name. */
+static bool has_name(const struct value_names *names, uint64_t v)
+{
+    if (!names->bits)
+        return value_name(names, v) != NULL;
+    for (uint32_t i = 0; i < names->n; i++)
+        if (v >> i & 1 && names->names[i])
+            return true;
+    return false;
+}
+
+bool item_put_name(const struct item *item, unsigned field, const struct value *value,
+                   struct text *text)
+{
+    const struct event_class *class = item->class;
+    const struct value_names *names = class->fields[field].names;
+
+    if (!value->present)
+        return false;
+    if (class->put_name)
+        return class->put_name(item, field, text);
+    return names && has_name(names, value->u) && put_named(names, value->u, text);
+}
+
 bool value_put_named(const struct value_names *names, uint64_t v, struct text *text)
 {
     return put_named(names, v, text);

@@ -34,6 +34,10 @@ void value_put(const struct field *field, const struct value *value, struct text
 /* V by its name, or by those of its bits. Returns whether it has one. */
 bool value_put_named(const struct value_names *names, uint64_t v, struct text *text);
 
+/* The name of VALUE, of the field of that number, or those of its bits. False: it has none, and nothing is written. */
+bool item_put_name(const struct item *item, unsigned field, const struct value *value,
+                   struct text *text);
+
 /* LEN bytes, with control characters as \xNN. */
 void text_put_safe(struct text *text, const char *s, size_t len);
 

@@ -30,6 +30,9 @@ const struct class_piece *class_table_make(struct class_table *table,
         return NULL;
     piece->len = text_len(&text);
     piece->text = arena_strndup(&table->arena, text.start ? text.start : "", piece->len);
+    piece->named = class->put_name != NULL;
+    for (unsigned i = 0; i < class->n_fields; i++)
+        piece->named |= class->fields[i].names != NULL;
     return piece->text ? piece : NULL;
 }
 

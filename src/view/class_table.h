@@ -10,6 +10,7 @@
 struct class_piece {
     const char *text; /* NULL: not made yet */
     size_t len;
+    bool named; /* the class has a field whose values have names */
 };
 
 /* By class->index. */

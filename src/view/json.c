@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/number.h"
+#include "event/program.h"
 
 /* How many bytes the UTF-8 sequence at S has, or 0 where it is not well-formed (Unicode, table
  * 3-7). */
@@ -175,6 +176,29 @@ void json_put_value(struct text *text, const struct field *field, const struct v
     }
 }
 
+void json_put_names(struct text *text, struct text *scratch, const char *key,
+                    const struct item *item, const struct value *values)
+{
+    const struct event_class *class = item->class;
+    bool first = true;
+
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        if (!item_put_name(item, i, &values[i], scratch))
+            continue;
+        text_put_str(text, first ? key : "");
+        text_put_char(text, first ? '{' : ',');
+        first = false;
+        json_put_str(text, class->fields[i].name);
+        text_put_char(text, ':');
+        json_put_string(text, scratch->start ? scratch->start : "", text_len(scratch));
+        scratch->next = scratch->start;
+    }
+    if (!first)
+        text_put_char(text, '}');
+    if (scratch->error)
+        text->error = scratch->error;
+}
+
 void json_put_fields(struct text *text, const struct item *item)
 {
     const struct event_class *class = item->class;
@@ -224,12 +248,9 @@ void json_fields_make(const struct event_class *class, struct text *text)
     text_done(&piece);
 }
 
-void json_fields_put(struct text *text, const struct item *item, const char *pieces)
+void json_fields_put(struct text *text, const struct event_class *class, const struct value *values,
+                     const char *pieces)
 {
-    const struct event_class *class = item->class;
-    struct value values[FIELDS_MAX];
-
-    item_values(item, values);
     for (unsigned i = 0; i < class->n_fields; i++) {
         json_piece_copy(text, pieces);
         json_put_value(text, &class->fields[i], &values[i]);

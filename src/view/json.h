@@ -42,6 +42,11 @@ static inline char *json_put_integer(char *p, const struct field *field, const s
     }
 }
 
+/* KEY, and the names that values of an event's fields have, by field: `{"reason":"NPF"}`; nothing where none has one.
+ * SCRATCH is in memory, and empty. */
+void json_put_names(struct text *text, struct text *scratch, const char *key,
+                    const struct item *item, const struct value *values);
+
 /* All fields of an event as one object. */
 void json_put_fields(struct text *text, const struct item *item);
 
@@ -92,5 +97,6 @@ void json_pieces_end(struct text *text);
 
 /* For each field of CLASS a piece: `"first":`, `,"second":`. */
 void json_fields_make(const struct event_class *class, struct text *text);
-/* The fields of an event of the class that PIECES are of: `"first":1,"second":2`. */
-void json_fields_put(struct text *text, const struct item *item, const char *pieces);
+/* The VALUES of the fields of CLASS, which PIECES are of: `"first":1,"second":2`. */
+void json_fields_put(struct text *text, const struct event_class *class, const struct value *values,
+                     const char *pieces);

@@ -29,6 +29,7 @@ struct line_csv {
      * behind `,"{` the first. */
     struct class_table classes;
     struct text cell; /* in memory: what may need quotes */
+    struct text name; /* the same: of a value */
     struct text columns;
     struct who_cell who[WHO_CELLS];
 };
@@ -258,7 +259,21 @@ static void put_field(struct line_csv *line, const struct field *field, const st
     cell->next = cell->start;
 }
 
-/* The fields, as json_put_fields() writes them, in a cell; and the end of the line. */
+/* The names of values, in a cell; and the end of the line. */
+static void put_names(struct line_csv *line, const struct class_piece *all, const struct item *item,
+                      const struct value *values)
+{
+    struct text *out = line->view.out;
+
+    text_put_char(out, ',');
+    if (all->named) {
+        json_put_names(&line->cell, &line->name, "", item, values);
+        put_scratch(out, &line->cell);
+    }
+    text_put_literal(out, "\r\n");
+}
+
+/* The fields, as json_put_fields() writes them, in a cell. */
 static void put_fields(struct line_csv *line, const struct item *item,
                        const struct class_piece *all)
 {
@@ -272,7 +287,7 @@ static void put_fields(struct line_csv *line, const struct item *item,
     char *p;
 
     if (class->n_fields == 0) {
-        text_put_literal(out, ",{}\r\n");
+        text_put_literal(out, ",{},\r\n");
         return;
     }
     item_values(item, values);
@@ -296,8 +311,9 @@ static void put_fields(struct line_csv *line, const struct item *item,
         }
         pieces = json_piece_next(pieces);
     }
-    memcpy(p, "}\"\r\n", 4);
-    out->next = p + 4;
+    memcpy(p, "}\"", 2);
+    out->next = p + 2;
+    put_names(line, all, item, values);
 }
 
 static int put_event(struct line_csv *line, const struct item *item)
@@ -325,7 +341,7 @@ static void put_loss(struct line_csv *line, const struct item *item)
         text_put_literal(out, "unknown");
     else
         text_put_u64(out, item->lost);
-    text_put_literal(out, ",,\r\n");
+    text_put_literal(out, ",,,\r\n");
 }
 
 static void line_csv_begin(struct view *view)
@@ -334,7 +350,8 @@ static void line_csv_begin(struct view *view)
 
     text_put_literal(view->out, "time,");
     text_put_str(view->out, line->options.errors ? "error_ns," : "");
-    text_put_literal(view->out, "cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n");
+    text_put_literal(view->out,
+                     "cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names\r\n");
 }
 
 static int line_csv_put(struct view *view, const struct item *items, unsigned n)
@@ -359,6 +376,7 @@ static void line_csv_free(struct view *view)
 
     class_table_done(&line->classes);
     text_done(&line->cell);
+    text_done(&line->name);
     text_done(&line->columns);
     free(line);
 }
@@ -375,6 +393,7 @@ int line_csv_open(const struct view_options *options, struct text *out, struct v
     line->options = *options;
     line->classes.make = make_class;
     line->cell = TEXT_IN_MEMORY;
+    line->name = TEXT_IN_MEMORY;
     line->columns = TEXT_IN_MEMORY;
     *ret_view = &line->view;
     return 0;

@@ -11,6 +11,7 @@ struct line_json {
     struct time_column time;
     /* `,"group":"sched","event":"sched_switch","fields":{`, then what json_fields_make() makes. */
     struct class_table classes;
+    struct text name; /* in memory: of a value */
 };
 
 static void make_class(const struct event_class *class, struct text *text)
@@ -144,14 +145,20 @@ static void put_common(struct line_json *line, struct text *out, const struct it
 static int put_event(struct line_json *line, const struct item *item)
 {
     struct text *out = line->view.out;
-    const struct class_piece *piece = class_table_get(&line->classes, item->class);
+    const struct event_class *class = item->class;
+    const struct class_piece *piece = class_table_get(&line->classes, class);
+    struct value values[FIELDS_MAX];
 
     if (unlikely(!piece))
         return -ENOMEM;
     put_common(line, out, item);
     json_piece_copy(out, piece->text);
-    json_fields_put(out, item, json_piece_next(piece->text));
-    text_put_literal(out, "}}\n");
+    item_values(item, values);
+    json_fields_put(out, class, values, json_piece_next(piece->text));
+    text_put_char(out, '}');
+    if (piece->named)
+        json_put_names(out, &line->name, ",\"names\":", item, values);
+    text_put_literal(out, "}\n");
     return 0;
 }
 
@@ -198,6 +205,7 @@ static void line_json_free(struct view *view)
     struct line_json *line = container_of(view, struct line_json, view);
 
     class_table_done(&line->classes);
+    text_done(&line->name);
     free(line);
 }
 
@@ -211,6 +219,7 @@ int line_json_open(const struct view_options *options, struct text *out, struct 
     line->view = (struct view){.ops = &ops, .out = out};
     line->options = *options;
     line->classes.make = make_class;
+    line->name = TEXT_IN_MEMORY;
     *ret_view = &line->view;
     return 0;
 }

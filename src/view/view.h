@@ -59,7 +59,7 @@ int line_text_open(const struct view_options *options, struct text *out, struct 
 int line_json_open(const struct view_options *options, struct text *out, struct view **ret_view);
 
 /* RFC 4180, with a header line. The columns: time,cpu,pid,comm,vcpu,layer,source,group,event,lost,
- * text,fields ; `fields` is a JSON object. Where clocks were related to each other, error_ns behind time. A loss has no event and its number in `lost` ("unknown"
+ * text,fields,names ; `fields` is a JSON object, and `names` one, or empty. Where clocks were related to each other, error_ns behind time. A loss has no event and its number in `lost` ("unknown"
  * where nobody counted). */
 int line_csv_open(const struct view_options *options, struct text *out, struct view **ret_view);
 

@@ -74,11 +74,11 @@ cmp err expected
 "$strata" report --format csv --layer vmm trace >told
 tr -d '\r' <told >lines
 cat >expected <<'END'
-time,error_ns,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields
-1000.020000000,1204,,4713,CPU 0/TCG,0,vmm,,,disk_read,,sector 7 n 8,"{""sector"":7,""n"":8}"
-1000.040001000,1204,,4714,CPU 1/TCG,1,vmm,,,disk_read,,sector 8 n 8,"{""sector"":8,""n"":8}"
-1000.050000000,1204,,4715,,,vmm,,,disk_read,,sector 9 n 8,"{""sector"":9,""n"":8}"
-1000.070000000,1204,,4711,qemu,,vmm,,,disk_read,,sector 10 n 8,"{""sector"":10,""n"":8}"
+time,error_ns,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names
+1000.020000000,1204,,4713,CPU 0/TCG,0,vmm,,,disk_read,,sector 7 n 8,"{""sector"":7,""n"":8}",
+1000.040001000,1204,,4714,CPU 1/TCG,1,vmm,,,disk_read,,sector 8 n 8,"{""sector"":8,""n"":8}",
+1000.050000000,1204,,4715,,,vmm,,,disk_read,,sector 9 n 8,"{""sector"":9,""n"":8}",
+1000.070000000,1204,,4711,qemu,,vmm,,,disk_read,,sector 10 n 8,"{""sector"":10,""n"":8}",
 END
 cmp lines expected
 

@@ -55,7 +55,13 @@ def check_stat(path, events, by, key):
     return stat
 
 
+NAMED = {
+    "guest": {("sched_switch", "prev_state", 1, "S"), ("sched_switch", "prev_state", 0, "R"),
+              ("softirq_entry", "vec", 9, "RCU"), ("kmalloc", "gfp_flags", 3520, "GFP_KERNEL|__GFP_ZERO")},
+    "xen.raw": {("hypercall", "op", 23, "iret")},
+}
 for path in sys.argv[2:]:
+    named = set()
     text = run("report", path).decode().splitlines()
     items = [json.loads(line) for line in run("report", "-fjson", path).decode().splitlines()]
     table = run("report", "-fcsv", path).decode()
@@ -77,8 +83,14 @@ for path in sys.argv[2:]:
         assert words[2] == task and words[3] == item["event"] + ":", (line, item)
         assert line.partition(": ")[2] == row["text"]
         assert json.loads(row["fields"]) == item["fields"] and row["event"] == item["event"]
+        # What the text calls a value is there beside the value.
+        assert json.loads(row["names"] or "{}") == item.get("names", {})
+        for field, name in item.get("names", {}).items():
+            assert name and name in row["text"] and isinstance(item["fields"][field], int), (line, item)
+            named.add((item["event"], field, item["fields"][field], name))
         assert row["group"] == item.get("group", "") and row["layer"] == item["layer"]
 
+    assert NAMED.get(path, set()) <= named, (path, named)
     events = [item for item in items if "event" in item]
     lost = sum(item["lost"] for item in items if "lost" in item)
     stat = check_stat(path, events, "event", lambda e: e["event"])

@@ -431,18 +431,18 @@ static void test_line_csv(void **state)
     const struct view_options plain = {0}, all = {.origin_number = number};
 
     check_view(line_csv_open, &plain, items, 5,
-               "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n"
+               "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names\r\n"
                "1.000000001,1,7,\"a b\n\xc3\xa4\",,guest,,grp,two,,"
                "\"n=18446744073709551615 s=x,\"\"\\x0a\","
-               "\"{\"\"n\"\":18446744073709551615,\"\"s\\\"\"\"\":\"\"x,\\\"\"\\n\"\"}\"\r\n"
-               "999,1234,,,d1v2,hypervisor,,,none,,,{}\r\n"
+               "\"{\"\"n\"\":18446744073709551615,\"\"s\\\"\"\"\":\"\"x,\\\"\"\\n\"\"}\",\r\n"
+               "999,1234,,,d1v2,hypervisor,,,none,,,{},\r\n"
                "-0.000000001,,4711,,,vmm,,,\"odd\n\",,n=18446744073709551615,"
-               "\"{\"\"n\"\":18446744073709551615}\"\r\n"
-               "2.000000000,0,,,,guest,,,,1,,\r\n"
-               ",,,,,vmm,,,,unknown,,\r\n");
+               "\"{\"\"n\"\":18446744073709551615}\",\r\n"
+               "2.000000000,0,,,,guest,,,,1,,,\r\n"
+               ",,,,,vmm,,,,unknown,,,\r\n");
     check_view(line_csv_open, &all, items + 1, 1,
-               "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n"
-               "999,1234,,,d1v2,hypervisor,1,,none,,,{}\r\n");
+               "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names\r\n"
+               "999,1234,,,d1v2,hypervisor,1,,none,,,{},\r\n");
 }
 
 /* S, as a cell of CSV. */
@@ -484,16 +484,16 @@ static void test_csv_cells(void **state)
         item.class = made;
         item.payload = (const uint8_t *)s;
         item.size = (uint32_t)len;
-        text_put_literal(&expected,
-                         "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n"
-                         "-0.000000001,,4711,,,vmm,,,\"a,b\",,");
+        text_put_literal(
+            &expected, "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names\r\n"
+                       "-0.000000001,,4711,,,vmm,,,\"a,b\",,");
         put_cell(&expected, s, len);
         text_put_char(&expected, ',');
         text_put_literal(&json, "{\"s\":");
         json_put_string(&json, s, len);
         text_put_char(&json, '}');
         put_cell(&expected, json.start, text_len(&json));
-        text_put(&expected, "\r\n", 3);
+        text_put(&expected, ",\r\n", 4);
         check_view(line_csv_open, &plain, &item, 1, expected.start);
         text_done(&json);
         text_done(&expected);
@@ -515,8 +515,9 @@ static void test_csv_threads(void **state)
         struct item some[ARRAY_SIZE(rows)];
         struct text expected = TEXT_IN_MEMORY;
 
-        text_put_literal(&expected,
-                         "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n");
+        text_put_literal(
+            &expected,
+            "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names\r\n");
         for (unsigned i = from; i < ARRAY_SIZE(rows); i++) {
             some[i] = items[3];
             some[i].pid = rows[i].pid;
@@ -527,7 +528,7 @@ static void test_csv_threads(void **state)
                 text_put_str(&expected, rows[i].columns);
             else
                 text_printf(&expected, "1,10,%s,,", task_name(&guest, 10));
-            text_put_literal(&expected, "guest,,,,1,,\r\n");
+            text_put_literal(&expected, "guest,,,,1,,,\r\n");
         }
         text_put(&expected, "", 1);
         check_view(line_csv_open, &plain, some + from, ARRAY_SIZE(rows) - from, expected.start);
@@ -552,14 +553,14 @@ static void test_csv_long_names(void **state)
     assert_int_equal(catalogue_add(&catalogue, &class, &made), 0);
     item.class = made;
     text_put_literal(&expected,
-                     "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields\r\n"
+                     "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names\r\n"
                      "-0.000000001,,4711,,,vmm,,,");
     text_put_str(&expected, name);
     text_put_literal(&expected, ",,");
     text_put_str(&expected, name);
     text_put_literal(&expected, "=18446744073709551615,\"{\"\"");
     text_put_str(&expected, name);
-    text_put_literal(&expected, "\"\":18446744073709551615}\"\r\n");
+    text_put_literal(&expected, "\"\":18446744073709551615}\",\r\n");
     text_put(&expected, "", 1);
     check_view(line_csv_open, &plain, &item, 1, expected.start);
     text_done(&expected);
