@@ -80,7 +80,8 @@ if command -v setpriv >/dev/null && setpriv --reuid=65534 --regid=65534 --clear-
     done
     setpriv --reuid=65534 --regid=65534 --clear-groups env PATH="$layers/bin" /bin/sh "$tree/tools/install" "$build" \
         >out 2>err || status=$?
-    [ $status -eq 1 ] && grep -q "^setup: $prefix cannot be written by " err && ! grep -q Traceback err out ||
+    if [ $status -ne 1 ] || ! grep -q "^setup: $prefix cannot be written by " err || grep -q Traceback err out; then
         fail "without the right to write to $prefix: exit $status: $(cat err)"
+    fi
 fi
 echo "the loader knows it"

@@ -5,8 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static int spawn(struct workload *workload)
 {
     posix_spawn_file_actions_t actions;

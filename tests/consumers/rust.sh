@@ -14,8 +14,9 @@ build() {
         "$dir/trace-probes.c"
     # Edition 2015 knows no c"" literals, 2021 more warnings: it is to do for any.
     for edition in 2015 2021; do
+        # -lc once more: with GNU ld, what libstrata.a needs of it has to follow.
         TRACE_PROBES_RS=$dir/trace-probes.rs "$rustc" --edition $edition -O -D warnings \
-            -C link-arg="$dir/trace-probes.o" -C link-arg="$LIBSTRATA" -C link-arg=-lpthread \
+            -C link-arg="$dir/trace-probes.o" -C link-arg="$LIBSTRATA" -C link-arg=-lpthread -C link-arg=-lc \
             -o "$dir/program" "$here/probes.rs" >"$dir/log" 2>&1 || {
             cat "$dir/log" >&2
             fail "rustc refuses it (backends $1, edition $edition)"

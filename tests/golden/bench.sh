@@ -6,7 +6,7 @@ set -eu
 
 tree=$(cd "$(dirname "$0")/../.." && pwd)
 for need in python3 cc xz; do
-    command -v $need >/dev/null || exit 77
+    command -v $need >/dev/null || { echo "SKIPPED: $need is not installed"; exit 77; }
 done
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

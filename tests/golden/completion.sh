@@ -3,7 +3,7 @@
 set -eu
 
 tree=$(cd "$(dirname "$0")/../.." && pwd)
-command -v bash >/dev/null || exit 77
+command -v bash >/dev/null || { echo "SKIPPED: bash is not installed"; exit 77; }
 
 # offers WORD...: what is offered for the last word, one a line.
 offers() {

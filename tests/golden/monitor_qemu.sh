@@ -4,7 +4,7 @@
 set -eu
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
-qemu=$(command -v qemu-system-x86_64) || exit 77
+qemu=$(command -v qemu-system-x86_64) || { echo "SKIPPED: qemu-system-x86_64 is not installed"; exit 77; }
 "$qemu" --version | grep -q '^QEMU emulator version 7\.2\.' || {
     echo "monitor_qemu: this QEMU is not 7.2, whose words these are" >&2
     exit 77

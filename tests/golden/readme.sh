@@ -4,7 +4,7 @@
 set -eu
 
 tree=$(cd "$(dirname "$0")/../.." && pwd)
-[ -r /usr/share/qemu/trace-events-all ] || exit 77
+[ -r /usr/share/qemu/trace-events-all ] || { echo "SKIPPED: qemu-system-common is not installed, whose declarations this reads"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 

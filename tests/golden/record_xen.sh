@@ -3,7 +3,7 @@
 # (Where there is one: tests/xen.) And what is wrong on the command line, which is told before.
 set -eu
 
-[ "$(cat /sys/hypervisor/type 2>/dev/null)" != xen ] || exit 77
+[ "$(cat /sys/hypervisor/type 2>/dev/null)" != xen ] || { echo "SKIPPED: this machine runs on Xen"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 strata=$STRATA_BIN/strata
