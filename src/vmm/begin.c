@@ -283,6 +283,9 @@ static int start(struct vmm_recording *recording, const struct vmm_arguments *ar
     if (settings->wrapped && pipe2(line, O_CLOEXEC) < 0)
         return fault_plain(fault, -errno, NULL, "cannot make a pipe: %s", strerror(errno));
     recording->line = line[0];
+    if (settings->wrapped)
+        child_adopt_orphans();
+    recording->n_others = child_list(recording->others, ARRAY_SIZE(recording->others));
     how.keep = MAX(line[1], 0);
     r = child_start(&how, &recording->child, fault);
     if (line[1] >= 0)

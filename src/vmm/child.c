@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "base/fd.h"
+#include "base/proc.h"
 
 static _Noreturn void fail(int errors)
 {
@@ -112,12 +114,60 @@ int child_adopt(pid_t pid, struct child *ret)
     return 0;
 }
 
+void child_adopt_orphans(void)
+{
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static bool is_running(pid_t pid)
+{
+    uint64_t start;
+    char state;
+
+    return proc_stat(pid, &start, &state) >= 0 && state != 'Z' && state != 'X';
+}
+
+/* Those of thread TASK. */
+static unsigned list_of_thread(const char *task, pid_t *ret, unsigned max)
+{
+    char path[64], text[4096];
+    unsigned n = 0;
+
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/children", task);
+    if (proc_text(path, text, sizeof text) < 0)
+        return 0;
+    for (char *at = text, *end; n < max; at = end) {
+        pid_t pid = (pid_t)strtol(at, &end, 10);
+
+        if (end == at)
+            break;
+        if (is_running(pid))
+            ret[n++] = pid;
+    }
+    return n;
+}
+
+unsigned child_list(pid_t *ret, unsigned max)
+{
+    _cleanup_(closedirp) DIR *dir = opendir("/proc/self/task");
+    const struct dirent *entry;
+    unsigned n = 0;
+
+    while (dir && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.')
+            n += list_of_thread(entry->d_name, ret + n, max - n);
+    return n;
+}
+
 bool child_has_ended(struct child *child)
 {
     if (child->foreign && !child->ended) {
         struct pollfd end = {child->end, POLLIN, 0};
 
         child->ended = poll(&end, 1, 0) > 0;
+        /* Where it was an orphan that became ours, nothing of it is to stay. */
+        if (child->ended)
+            (void)waitpid(child->pid, NULL, WNOHANG);
         return child->ended;
     }
     if (child->pid > 0 && !child->ended &&

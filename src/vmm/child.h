@@ -36,6 +36,11 @@ int child_adopt(pid_t pid, struct child *ret);
 bool child_has_ended(struct child *child);
 /* Waits for its end, NS at most. */
 bool child_wait(struct child *child, uint64_t ns);
+/* From now on a descendant that loses its parent becomes our child (PR_SET_CHILD_SUBREAPER). */
+void child_adopt_orphans(void);
+/* The numbers of our children that have not ended, MAX at most, in RET; returns how many. 0 as well where the kernel
+ * does not list them. */
+unsigned child_list(pid_t *ret, unsigned max);
 /* To it, while it runs. */
 void child_signal(const struct child *child, int signal);
 /* To one that was adopted all the same. False: it has ended, or we may not. */

@@ -81,6 +81,23 @@ static bool has_changed(const struct vmm_recording *recording)
 
 /* ---- QEMU, where something else was started that starts it ---- */
 
+/* Whether something that the command has started and left runs still. */
+static bool has_orphans(const struct vmm_recording *recording)
+{
+    pid_t children[2 * VMM_CHILDREN_MAX];
+    unsigned n = child_list(children, ARRAY_SIZE(children));
+
+    for (unsigned i = 0; i < n; i++) {
+        bool known = false;
+
+        for (unsigned j = 0; j < recording->n_others; j++)
+            known |= recording->others[j] == children[i];
+        if (!known)
+            return true;
+    }
+    return false;
+}
+
 /* Both have ended. */
 static bool has_ended(struct vmm_recording *recording)
 {
@@ -94,7 +111,8 @@ static bool has_ended(struct vmm_recording *recording)
     /* If it has left something in the background, that may be QEMU, about to come. */
     if (recording->come_by == 0)
         recording->come_by = clock_ns(CLOCK_MONOTONIC) + COME_PATIENCE;
-    return poll(&line, 1, 0) != 0 || clock_ns(CLOCK_MONOTONIC) >= recording->come_by;
+    return (poll(&line, 1, 0) != 0 && !has_orphans(recording)) ||
+           clock_ns(CLOCK_MONOTONIC) >= recording->come_by;
 }
 
 /* To QEMU; to what was started as long as it has not come, or where it is out of reach. */

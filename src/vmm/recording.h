@@ -54,6 +54,7 @@ struct vmm_settings {
 };
 
 #define VMM_PROBLEMS_MAX 16u
+#define VMM_CHILDREN_MAX 64u
 
 struct vmm_recording {
     struct vmm_settings settings;
@@ -85,7 +86,10 @@ struct vmm_recording {
     struct child qemu;  /* … where that is not QEMU itself; pid 0: it is, or has not come */
     int folder;
     int spare;
-    int line;         /* at its end when all have ended that were started by what was started; -1 */
+    /* Our children before anything was started; later ones descend from what was started. */
+    pid_t others[VMM_CHILDREN_MAX];
+    unsigned n_others;
+    int line; /* at its end when all have ended, or closed it, that were started by what was started; -1 */
     int claim;        /* of vmm_running_claim() */
     bool made;        /* the folder, by us */
     bool has_come;    /* QEMU's monitor has answered */

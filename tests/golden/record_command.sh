@@ -100,6 +100,21 @@ seen leaves 0 --qemu qemu-system-x86_64 -- ./leaves.sh
 script daemon.sh "qemu-system-x86_64 $none -daemonize \"\$@\""
 seen daemon 0 --qemu qemu-system-x86_64 -- ./daemon.sh
 
+case='a script that leaves QEMU in the background, with nothing open'
+cat >closes.py <<END
+#!/usr/bin/env python3
+import os, sys, time
+
+if os.fork() > 0:
+    sys.exit(0)
+os.setsid()
+os.closerange(3, 4096)
+time.sleep(1)
+os.execvp("qemu-system-x86_64", ["qemu-system-x86_64"] + "$none".split() + sys.argv[1:])
+END
+chmod +x closes.py
+seen closes 0 --qemu qemu-system-x86_64 -- ./closes.py
+
 case='a script that hands nothing on'
 script alone.sh "echo '{\"execute\":\"qmp_capabilities\"}{\"execute\":\"quit\"}' |
     qemu-system-x86_64 $none -qmp stdio"
