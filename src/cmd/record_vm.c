@@ -250,6 +250,7 @@ static int record_machine(const struct record_options *options, struct vmm_setti
 {
     char name[64], agent[PATH_MAX];
     struct record_kernel guest = {0}, host = {0};
+    struct vmm_arguments arguments;
     struct strings events = {0};
     struct vmm_probe probe;
     struct fault fault = {0};
@@ -268,7 +269,10 @@ static int record_machine(const struct record_options *options, struct vmm_setti
         settings->n_command++;
     cmd_raise_files(); /* a file for each CPU of a guest */
     run_signals_catch(&waiting);
-    if (vmm_probe(settings->program, settings->runtime, &probe, &fault) < 0) {
+    vmm_arguments_read(settings->program, settings->command + settings->n_before,
+                       settings->n_command - settings->n_before, &arguments);
+    if (vmm_probe(settings->program, arguments.accelerator, settings->runtime, &probe, &fault) <
+        0) {
         cmd_fault(&fault);
         return EXIT_COULD_NOT;
     }

@@ -29,6 +29,16 @@ static bool is(const char *option, const char *a, const char *b)
     return strcmp(option, a) == 0 || (b && strcmp(option, b) == 0);
 }
 
+/* One more of -accel, or, of -machine, all. */
+static void note_accelerator(struct vmm_arguments *arguments, const char *name, size_t len)
+{
+    size_t used = strlen(arguments->accelerator);
+
+    if (len > 0 && used + 1 + len < sizeof arguments->accelerator)
+        snprintf(arguments->accelerator + used, sizeof arguments->accelerator - used, "%s%.*s",
+                 used ? ":" : "", (int)len, name);
+}
+
 /* The type among "type=q35,accel=tcg" and "q35,accel=tcg", of the former wherever it stands. */
 static void note_machine(struct vmm_arguments *arguments, const char *value)
 {
@@ -37,6 +47,8 @@ static void note_machine(struct vmm_arguments *arguments, const char *value)
     for (const char *p = value; *p; first = false) {
         size_t len = strcspn(p, ",");
 
+        if (strncmp(p, "accel=", 6) == 0)
+            note_accelerator(arguments, p + 6, len - 6);
         if (strncmp(p, "type=", 5) == 0 || (first && !memchr(p, '=', len))) {
             arguments->machine = p[0] == 't' && strncmp(p, "type=", 5) == 0 ? p + 5 : p;
             arguments->machine_len = len - (size_t)(arguments->machine - p);
@@ -49,6 +61,8 @@ static void note(struct vmm_arguments *arguments, const char *option, const char
 {
     if (is(option, "daemonize", NULL))
         arguments->daemonize = true;
+    else if (is(option, "enable-kvm", NULL))
+        note_accelerator(arguments, "kvm", 3);
     else if (!value)
         return;
     else if (is(option, "D", NULL))
@@ -57,6 +71,9 @@ static void note(struct vmm_arguments *arguments, const char *option, const char
         arguments->logs = true;
     else if (is(option, "msg", NULL))
         arguments->message = value;
+    else if (is(option, "accel", NULL))
+        note_accelerator(arguments, value + (strncmp(value, "accel=", 6) == 0 ? 6 : 0),
+                         strcspn(value, ",") - (strncmp(value, "accel=", 6) == 0 ? 6 : 0));
     else if (is(option, "M", "machine"))
         note_machine(arguments, value);
     else if (is(option, "name", NULL) && strstr(value, "debug-threads="))

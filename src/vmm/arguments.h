@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/fault.h"
 
+#define VMM_ACCELERATOR_SIZE 64u
+
 /* What of a user's command matters here. Strings lie in it. */
 struct vmm_arguments {
     const char *program;     /* QEMU */
@@ -14,6 +16,8 @@ struct vmm_arguments {
     const char *log;     /* of -D; NULL: standard error */
     bool logs;           /* -d or -trace: something goes there */
     const char *message; /* of -msg */
+    /* What may run the guest, in the order of preference: "kvm:tcg"; "": it is not said. */
+    char accelerator[VMM_ACCELERATOR_SIZE];
     const char *machine; /* the type, of -M or -machine: not ended where a comma follows */
     size_t machine_len;
     bool daemonize;

@@ -15,11 +15,15 @@
 #include "base/glob.h"
 #include "client/client.h"
 #include "client/qmp.h"
+#include "vmm/arguments.h"
 #include "vmm/child.h"
 
 /* Even on a machine that is busy, or where the program comes from a disk that sleeps. */
 #define PATIENCE (UINT64_C(30) * 1000000000)
 #define PROGRAM_MAX ((off_t)1 << 30)
+#define QUIT_TIMEOUT_NS (UINT64_C(5) * 1000000000)
+/* Those of a QEMU that does not emulate. The first needs nothing of the host, but is not in every QEMU. */
+#define OTHER_ACCELERATORS "qtest:kvm:xen:hvf"
 
 /* ---- The program ---- */
 
@@ -220,8 +224,10 @@ static int ask_all(struct probing *probing, const char *runtime, struct vmm_prob
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
     text = json_string_value(help);
     /* That command is there for nothing else. */
-    if (text && strstr(text, "set file") == NULL && strncmp(text, "trace-file", 10) == 0)
+    if (text && strstr(text, "set file") == NULL && strncmp(text, "trace-file", 10) == 0) {
         probe->backend = VMM_BACKEND_SIMPLE;
+        probe->has_simple = true;
+    }
     if (client_open(runtime, probing->child.pid, &client, NULL) >= 0) {
         client_free(client);
         probe->backend = VMM_BACKEND_RING;
@@ -233,21 +239,40 @@ static int start(struct probing *probing, const char *const *argv, int in, int o
                  struct fault *fault)
 {
     struct child_how how = {
-        .argv = argv, .in = in, .out = out, .err = probing->errors, .end_signal = SIGKILL};
+        .argv = argv,
+        .in = in,
+        .out = out,
+        .err = probing->errors,
+        .end_signal = SIGKILL,
+        /* What its user wants traced is of the QEMU that is recorded. */
+        .variable = "STRATA_TRACE=",
+    };
 
     return child_start(&how, &probing->child, fault);
 }
 
-/* By QMP on its standard input and output. */
-static int talk(struct probing *probing, const char *runtime, struct vmm_probe *probe,
-                struct fault *fault)
+/* In order, so that a QEMU that links libstrata removes its socket. */
+static void quit(struct probing *probing)
 {
+    json_t *result = NULL;
+
+    (void)ask(probing, "quit", NULL, &result, NULL);
+    json_decref(result);
+    (void)child_wait(&probing->child, QUIT_TIMEOUT_NS);
+}
+
+/* By QMP on its standard input and output. */
+static int talk(struct probing *probing, const char *accelerator, const char *runtime,
+                struct vmm_probe *probe, struct fault *fault)
+{
+    char machine[sizeof "none,accel=" + VMM_ACCELERATOR_SIZE];
     const char *argv[] = {
-        probing->program, "-no-user-config", "-nodefaults", "-M", "none", "-S", "-display", "none",
+        probing->program, "-no-user-config", "-nodefaults", "-M", machine, "-S", "-display", "none",
         "-qmp",           "stdio",           NULL};
     int sockets[2];
     int r;
 
+    snprintf(machine, sizeof machine, "none%s%s", *accelerator ? ",accel=" : "", accelerator);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
         return fault_plain(fault, -errno, NULL, "cannot make a socket: %s", strerror(errno));
     r = start(probing, argv, sockets[1], sockets[1], fault);
@@ -259,8 +284,11 @@ static int talk(struct probing *probing, const char *runtime, struct vmm_probe *
     r = qmp_adopt(sockets[0], probing->program, &probing->qmp, fault);
     if (r >= 0)
         r = ask_all(probing, runtime, probe, fault);
+    if (r >= 0)
+        quit(probing);
     child_done(&probing->child);
     qmp_free(probing->qmp);
+    probing->qmp = NULL;
     return r;
 }
 
@@ -318,7 +346,8 @@ static int find_declarations(const char *program, char **ret)
     return 0;
 }
 
-int vmm_probe(const char *program, const char *runtime, struct vmm_probe *ret, struct fault *fault)
+int vmm_probe(const char *program, const char *accelerator, const char *runtime,
+              struct vmm_probe *ret, struct fault *fault)
 {
     struct probing probing = {.program = program, .child = {.end = -1}};
     struct vmm_probe probe = {0};
@@ -329,7 +358,13 @@ int vmm_probe(const char *program, const char *runtime, struct vmm_probe *ret, s
     if (probing.errors < 0)
         return fault_plain(fault, -errno, NULL, "cannot make a file in memory: %s",
                            strerror(errno));
-    r = talk(&probing, runtime, &probe, fault);
+    r = talk(&probing, accelerator, runtime, &probe, fault);
+    /* One that cannot emulate, started by a command that does not show how. */
+    if (r == -ENOEXEC && !*accelerator && ftruncate(probing.errors, 0) == 0 &&
+        talk(&probing, OTHER_ACCELERATORS, runtime, &probe, NULL) >= 0) {
+        fault_clear(fault);
+        r = 0;
+    }
     probe.logs = r >= 0 && logs_events(&probing);
     if (probe.logs && probe.backend == VMM_BACKEND_NONE)
         probe.backend = VMM_BACKEND_LOG;

@@ -16,8 +16,9 @@ enum vmm_backend {
 struct vmm_probe {
     char version[128]; /* "7.2.22" */
     enum vmm_backend backend;
-    bool logs;     /* the backend log is built in */
-    char **events; /* names of those that can be switched on; sorted */
+    bool logs;       /* the backend log is built in */
+    bool has_simple; /* the backend simple is built in */
+    char **events;   /* names of those that can be switched on; sorted */
     unsigned n_events;
     char *declarations; /* the file that declares them, trace-events-all; NULL: not found */
 };
@@ -30,9 +31,11 @@ bool vmm_is_qemu(const char *program);
 int vmm_find_program(const char *command, const char *path, char **ret_program,
                      struct fault *fault);
 
-/* Runs PROGRAM, a path, without a machine, to ask it. -ETIMEDOUT; -ENOEXEC: it ends before it answers, or
- * cannot be run; FAULT says how. RUNTIME is $XDG_RUNTIME_DIR or NULL. */
-int vmm_probe(const char *program, const char *runtime, struct vmm_probe *ret, struct fault *fault);
+/* Runs PROGRAM, a path, without a machine, to ask it. ACCELERATOR is what its command names ("kvm:tcg"), as it may have
+ * no other; "": none. -ETIMEDOUT; -ENOEXEC: it ends before it answers, or cannot be run; FAULT says how. RUNTIME is
+ * $XDG_RUNTIME_DIR or NULL. */
+int vmm_probe(const char *program, const char *accelerator, const char *runtime,
+              struct vmm_probe *ret, struct fault *fault);
 void vmm_probe_done(struct vmm_probe *probe);
 
 /* The events that PATTERN ('*', '?') matches. */

@@ -116,6 +116,50 @@ tells option 'QEMU ended with status 1'
 "$strata" report option >/dev/null 2>&1 || fail "report"
 nothing_left
 
+# QEMU is asked what it can trace without what its user wants traced, and ends in order, so that nothing is left of it.
+case=probing
+cat >qemu-system-asked <<END
+#!/bin/sh
+case " \$* " in
+*' -readconfig '* | *' -d '*) exec $qemu "\$@" ;;
+esac
+echo "STRATA_TRACE=\$STRATA_TRACE" >>asked
+$qemu "\$@"
+echo "ended with \$?" >>asked
+END
+chmod +x qemu-system-asked
+rm -f asked
+echo "$quit" | STRATA_TRACE='visit_*' record 0 -o asking -- ./qemu-system-asked -M none -nodefaults -display none -qmp stdio
+printf 'STRATA_TRACE=\nended with 0\n' | cmp -s - asked || fail "$(cat asked)"
+
+# One that cannot emulate: the accelerator that the command names, or one that needs nothing.
+case='without TCG'
+cat >qemu-system-notcg <<END
+#!/bin/sh
+case " \$* " in
+*accel*qtest* | *' -d help '*) ;;
+*)
+    echo "fatal: could not load module for type 'tcg-accel-ops'" >&2
+    exit 1
+    ;;
+esac
+# What stands for the other accelerator here.
+for word; do
+    shift
+    case \$word in
+    none,accel=qtest*) word=none ;;
+    qtest) word=tcg ;;
+    esac
+    set -- "\$@" "\$word"
+done
+exec $qemu "\$@"
+END
+chmod +x qemu-system-notcg
+echo "$quit" | record 0 -o notcg -- ./qemu-system-notcg -M none,accel=qtest -nodefaults -display none -qmp stdio
+printf '#!/bin/sh\nexec ./qemu-system-notcg -accel qtest -M none -nodefaults -display none "$@"\n' >notcg.sh
+chmod +x notcg.sh
+seen notcg.script runstate_set -e runstate_set --qemu ./qemu-system-notcg -- ./notcg.sh
+
 case='no such program'
 record 127 -o nope -- qemu-system-nope
 says 'cannot be run: No such file'
