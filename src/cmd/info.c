@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "analysis/switch_check.h"
 #include "analysis/tally.h"
 #include "cmd/cmd.h"
 #include "cmd/duration.h"
@@ -63,6 +64,7 @@ struct info {
     const struct trace *trace;
     const struct origin *origin;
     struct tally tally;
+    struct switch_check switches;
     uint64_t cpus[CPUS_MAX / 64]; /* seen, one bit each */
     struct text *out;
 };
@@ -74,6 +76,8 @@ static int put(void *arg, const struct item *items, unsigned n)
     for (unsigned i = 0; i < n; i++)
         if ((uint32_t)items[i].cpu < CPUS_MAX)
             info->cpus[items[i].cpu / 64] |= (uint64_t)1 << (items[i].cpu % 64);
+    if (switch_check_add(&info->switches, items, n) < 0)
+        return -ENOMEM;
     return tally_add(&info->tally, items, n);
 }
 
@@ -238,6 +242,13 @@ static void put_text(const struct info *info)
         text_printf(out, "%" PRIu64 " events, by too much to be put in place\n",
                     trace_late(info->trace));
     }
+    if (info->switches.broken) {
+        put_key(&lines, "switches");
+        text_printf(out,
+                    "%" PRIu64 " of %" PRIu64 " do not follow the one before on their CPU: what "
+                    "ran in between is not known\n",
+                    info->switches.broken, info->switches.n);
+    }
     put_key(&lines, "lost");
     if (tally->losses.n)
         losses_put(&tally->losses, out);
@@ -303,6 +314,9 @@ static void put_json(const struct info *info)
                     ",\"host_time\":{\"first_ns\":%" PRId64 ",\"last_ns\":%" PRId64
                     ",\"error_ns\":%" PRId64 "}",
                     times.first, times.last, times.error_ns);
+    if (info->switches.n)
+        text_printf(out, ",\"switches\":{\"count\":%" PRIu64 ",\"not_following\":%" PRIu64 "}",
+                    info->switches.n, info->switches.broken);
     text_printf(out, ",\"out_of_order\":%" PRIu64 ",", trace_late(info->trace));
     losses_put_json(&info->tally.losses, out);
     text_put_literal(out, "}\n");
@@ -397,6 +411,7 @@ static int tell(const struct info_options *options, struct trace *trace)
         status = walk_end(&walk, &options->open, status);
     }
     tally_done(&info.tally);
+    switch_check_done(&info.switches);
     selection_done(&selection);
     text_done(&out);
     return status;

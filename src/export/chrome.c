@@ -405,8 +405,11 @@ static void put_other(struct chrome *chrome, const struct mark *mark)
     struct text *out = chrome->out;
 
     begin(chrome, kinds[mark->kind], mark->track, mark->ns);
-    if (mark->kind != MARK_END)
-        text_put_literal(out, ",\"name\":\"lost\",\"cat\":\"strata\"");
+    if (mark->kind != MARK_END) {
+        text_put_literal(out, ",\"name\":");
+        json_put_string(out, mark->name ? mark->name : "lost", mark->name ? mark->name_len : 4);
+        text_put_literal(out, ",\"cat\":\"strata\"");
+    }
     if (mark->item) {
         text_put_literal(out, ",\"args\":{");
         put_loss(out, mark->item);

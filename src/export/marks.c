@@ -351,22 +351,42 @@ static int open_slice(struct marks *marks, struct track *track, const struct pla
     return 1;
 }
 
+/* Between the last switch on TRACK and this one another is missing: what ran is not known, and since when not, either. */
+static void put_unknown(struct marks *marks, struct track *track, int64_t ns)
+{
+    static const char name[] = "unknown";
+    struct mark mark = {.kind = MARK_BEGIN, .track = track, .name = name};
+
+    mark.name_len = sizeof name - 1;
+    cut(marks, track, 0, track->last, "the switch to what ran next is not in the trace");
+    mark.ns = track->last;
+    put(marks, &mark);
+    put(marks, &(struct mark){.kind = MARK_END, .track = track, .ns = step(track, ns)});
+}
+
 /* What begins ends what was: 1 when the item is told by that, 0 when not, -ENOMEM. */
 static int switch_slice(struct marks *marks, struct track *track, const struct plan *plan,
                         const struct item *item, int64_t ns, const uint64_t *ids)
 {
     bool idle =
         plan->match.idle >= 0 && number_of(item, plan->match.idle) == plan->match.rule->idle_value;
-    int was = find_open(track, plan->pair, ids);
+    int was;
 
+    if (plan->match.prev >= 0 && plan->match.idle >= 0 &&
+        !cpu_switch(&track->switches, number_of(item, plan->match.prev),
+                    number_of(item, plan->match.idle)))
+        put_unknown(marks, track, ns);
+    was = find_open(track, plan->pair, ids);
     if (was >= 0) {
         cut(marks, track, (unsigned)was + 1, ns, "what is around it ends");
         end_top(marks, track, ns, idle ? item : NULL, NULL);
         if (idle)
             return 1;
     }
-    if (idle || track->n_open == OPEN_MAX)
+    if (idle || track->n_open == OPEN_MAX) {
+        (void)step(track, ns);
         return 0;
+    }
     return open_slice(marks, track, plan, item, ns, ids);
 }
 
@@ -533,9 +553,13 @@ static int put_loss(struct marks *marks, const struct item *item)
     if (!group)
         return -ENOMEM;
     marks->last_ns = ns;
-    for (track = group->tracks; track; track = track->next)
-        if (track->n_open > 0 && may_have_ended(track, item->cpu))
+    for (track = group->tracks; track; track = track->next) {
+        if (!may_have_ended(track, item->cpu))
+            continue;
+        track->switches.known = false;
+        if (track->n_open > 0)
             cut(marks, track, 0, since, "events were lost");
+    }
     track = item->cpu == CPU_UNKNOWN ? tracks_single(&marks->tracks, group, TRACK_LOST)
                                      : tracks_cpu(&marks->tracks, group, item->cpu, TRACK_CPU_LOST);
     if (!track)

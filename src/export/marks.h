@@ -8,6 +8,9 @@
  * its end may have been among them; where the same begins once more; where something around it ends. Slices
  * that are open at the end of the trace stay open. An end whose begin is not there is an instant.
  *
+ * Switches of threads that do not follow from one another (event/switches.h) leave a slice `unknown` between them: a
+ * CPU on which nothing is drawn was idle.
+ *
  * Within a track slices nest, and do not step back in time. */
 
 #include "base/text.h"

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "event/item.h"
+#include "event/switches.h"
 #include "export/pairs.h"
 
 enum track_kind {
@@ -52,7 +53,8 @@ struct track {
     int64_t last;         /* when a slice last began or ended here, ns */
     unsigned n_open, open_room;
     struct open_slice *open; /* innermost last; track_open() */
-    struct track *next;      /* of the same group */
+    struct cpu_switches switches;
+    struct track *next; /* of the same group */
 };
 
 /* What begins and ends of one kind have in common, in one group. */

@@ -80,7 +80,10 @@ static const struct field switch_fields[] = {
      .storage = STORE_ARRAY,
      .size = 16,
      .offset = 8},
+    NUMBER("prev_pid", 3),
 };
+/* Of a tracer that does not say what ran before. */
+#define SWITCH_FIELDS_ALONE 2
 static const struct field number_fields[] = {NUMBER("state", 0), NUMBER("cpu_id", 1)};
 
 struct world {
@@ -88,7 +91,7 @@ struct world {
     struct record record;
     struct origin *guest, *vmm;
     struct event_class *issue, *complete, *write, *done, *begin, *end, *next, *irq, *irq_end;
-    struct event_class *enter, *leave, *gone, *frequency;
+    struct event_class *full, *enter, *leave, *gone, *frequency;
     struct export_options options;
     struct fault fault;
 };
@@ -129,7 +132,8 @@ static int setup(void **state)
     ADD(done, vmm, NULL, "virtio_blk_rw_complete", vmm_fields);
     ADD(begin, guest, "x", "job_begin", number_fields);
     ADD(end, guest, "x", "job_end", number_fields);
-    ADD(next, guest, "sched", "sched_switch", switch_fields);
+    ADD(full, guest, "sched", "sched_switch", switch_fields);
+    w->next = add(w, w->guest, "sched", "sched_switch", switch_fields, SWITCH_FIELDS_ALONE);
     ADD(irq, guest, "irq_vectors", "timer_entry", number_fields);
     ADD(irq_end, guest, "irq_vectors", "timer_exit", number_fields);
     ADD(enter, guest, "syscalls", "sys_enter_read", number_fields);
@@ -273,6 +277,39 @@ static void test_flows_within_errors(void **state)
               "E block 1 301\n"
               "B block 1 302 block WS ->5\n"
               "B virtio_blk 1 303 write ->6\n");
+}
+
+/* A CPU whose switches do not follow from one another ran something unknown in between, and was not idle. */
+static void test_broken_switches(void **state)
+{
+    struct world *w = *state;
+
+    emit(w, w->full, 1, 0, 0, WORDS(7, letters("a"), 0, 0));
+    emit(w, w->full, 2, 0, 7, WORDS(0, 0, 0, 7));
+    emit(w, w->full, 3, 0, 0, WORDS(8, letters("b"), 0, 0));
+    emit(w, w->full, 4, 0, 8, WORDS(0, 0, 0, 8));
+    /* From idle to 9 is missing, then from 10 to 11, and, on another CPU, before the first. */
+    emit(w, w->full, 9, 0, 9, WORDS(10, letters("c"), 0, 9));
+    emit(w, w->full, 15, 0, 11, WORDS(0, 0, 0, 11));
+    emit(w, w->full, 16, 1, 12, WORDS(0, 0, 0, 12));
+    /* And what a loss took is not known, either, but for another reason. */
+    lose(w, 17, 18, 1);
+    emit(w, w->full, 20, 1, 13, WORDS(0, 0, 0, 13));
+    expect(w, "B CPU 0 1 a\n"
+              "E CPU 0 2\n"
+              "B CPU 0 3 b\n"
+              "E CPU 0 4\n"
+              "B CPU 0 4 unknown\n"
+              "E CPU 0 9\n"
+              "B CPU 0 9 c\n"
+              "E CPU 0 9 (the switch to what ran next is not in the trace)\n"
+              "B CPU 0 9 unknown\n"
+              "E CPU 0 15\n"
+              "i CPU 0 events 15\n"
+              "i CPU 1 events 16\n"
+              "B CPU 1 lost 17 lost\n"
+              "E CPU 1 lost 18\n"
+              "i CPU 1 events 20\n");
 }
 
 /* A loss cuts what may have ended in it: what runs on its CPU, and what threads do. */
@@ -483,6 +520,7 @@ int main(void)
         TEST(test_flows),
         TEST(test_flows_within_errors),
         TEST(test_losses),
+        TEST(test_broken_switches),
         TEST(test_threads),
         TEST(test_no_ends),
         TEST(test_depth),
