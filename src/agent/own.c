@@ -10,8 +10,10 @@
 
 /* Who has not proved anything by then makes room for others. */
 #define GREET_MS 10000
-/* Who has not said anything for so long makes room for another who has come. A host pings. */
+/* A host that has sent nothing for this long makes room for another that has come. A host pings. */
 #define SILENT_MS 5000
+/* So does one that could have been admitted by then: it has not said HELLO, or not proved that it knows the key. */
+#define ADMIT_MS 1000
 /* A frame whose end does not come is no frame. */
 #define WITHIN_MS 3000
 #define CLOSED_MS 50
@@ -56,24 +58,36 @@ static void begin(struct own *own)
     bell_ring_always(&own->sender_bell);
 }
 
-static void try_to_connect(struct own *own)
+/* A new connection at the endpoint; -1: there is none. */
+static int accept_connection(struct own *own)
 {
-    struct stat st;
     int fd;
     int r = endpoint_accept(&own->endpoint, &fd);
 
     if (r == -ENOTCONN) {
         notify_host_gone(own->notify);
-        return;
+        return -1;
     }
     if (r < 0) {
         if (r != -EAGAIN && r != -ECONNREFUSED && r != own->last_error) {
             say(own->say, "%s: %s; it is tried again", own->endpoint.name, strerror(-r));
             own->last_error = r;
         }
-        return;
+        return -1;
     }
     own->last_error = 0;
+    return fd;
+}
+
+/* FD is the connection from now on; -1: none. */
+static void use_connection(struct own *own, int fd)
+{
+    struct stat st;
+
+    if (fd < 0)
+        return;
+    if (own->fd >= 0)
+        disconnect(own);
     own->fd = fd;
     own->is_socket = fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
     own->tells = own->endpoint.kind == ENDPOINT_PORT && arrivals_watch(&own->arrivals, own->fd);
@@ -161,10 +175,22 @@ static void supervise(struct own *own, int64_t now)
         disconnect(own);
 }
 
-/* Whether a host that knocks is let in. */
-static bool has_room(const struct own *own, int64_t now)
+/* Whether a host that waits is let in. */
+static bool has_room(struct own *own, int64_t now)
 {
-    return own->fd < 0 || now - own->heard >= SILENT_MS;
+    return own->fd < 0 || now - own->heard >= SILENT_MS ||
+           (!is_admitted(own) && now - own->connected >= ADMIT_MS);
+}
+
+static void accept_hosts(struct own *own, bool has_come)
+{
+    int fd = has_come ? accept_connection(own) : -1;
+
+    if (fd >= 0)
+        accept_queue_add(&own->waiting, fd);
+    accept_queue_look(&own->waiting);
+    if (has_room(own, outlet_now()))
+        use_connection(own, accept_queue_take(&own->waiting));
 }
 
 static int next_look(const struct own *own)
@@ -206,18 +232,21 @@ static void *receiver_main(void *userdata)
     pthread_setname_np(pthread_self(), "strata-receiver");
     (void)arrivals_init(&own->arrivals); /* without them the port is polled */
     while (!atomic_load(&own->ending)) {
-        int64_t now = outlet_now();
         int n;
-        struct pollfd fds[3] = {
+        struct pollfd fds[3 + ACCEPT_QUEUE_MAX] = {
             {.fd = own->receiver_bell.fd, .events = POLLIN},
             {.events = POLLIN},
-            {.fd = has_room(own, now) ? own->endpoint.listen_fd : -1, .events = POLLIN},
+            {.fd = own->endpoint.listen_fd, .events = POLLIN},
         };
 
         if (own->fd < 0 && own->endpoint.kind != ENDPOINT_LISTEN)
-            try_to_connect(own);
+            use_connection(own, accept_connection(own));
         fds[1].fd = own->is_closed ? -1 : own->tells ? own->arrivals.fd : own->fd;
-        n = poll(fds, 3, own->is_unread ? 0 : next_look(own));
+        for (unsigned i = 0; i < own->waiting.n; i++)
+            fds[3 + i] =
+                (struct pollfd){.fd = own->waiting.list[i].has_data ? -1 : own->waiting.list[i].fd,
+                                .events = POLLIN};
+        n = poll(fds, 3 + own->waiting.n, own->is_unread ? 0 : next_look(own));
         bell_disarm(&own->receiver_bell);
         own->is_unread = false;
         if (own->is_closed)
@@ -228,11 +257,8 @@ static void *receiver_main(void *userdata)
             receive(own);
         else if (fds[1].revents)
             closed(own);
-        if (fds[2].revents) {
-            if (own->fd >= 0)
-                disconnect(own);
-            try_to_connect(own);
-        }
+        if (own->endpoint.kind == ENDPOINT_LISTEN)
+            accept_hosts(own, fds[2].revents);
         supervise(own, outlet_now());
     }
     return NULL;
@@ -358,6 +384,7 @@ void own_free(struct own *own, int64_t deadline, uint64_t *ret_left)
     inbox_done(&own->inbox);
     link_reader_done(&own->reader);
     arrivals_done(&own->arrivals);
+    accept_queue_done(&own->waiting);
     bell_done(&own->sender_bell);
     bell_done(&own->receiver_bell);
     free(own);

@@ -4,9 +4,10 @@
 /* The agent's own protocol (link/message.h) at one place where hosts are met.
  *
  * Two threads besides the readers: the receiver makes connections, takes in frames and answers pings;
- * the sender does the rest (agent/session.h). One host at a time; another is let in when the one before is
- * gone, or has been silent for some seconds. */
+ * the sender does the rest (agent/session.h). One host at a time; another that has sent something is let in when the
+ * one before is gone, has been silent for some seconds, or has not been admitted for one. */
 
+#include "agent/accept_queue.h"
 #include "agent/arrivals.h"
 #include "agent/endpoint.h"
 #include "agent/notify.h"
@@ -29,9 +30,10 @@ struct own {
     /* The receiver's own. */
     struct link_reader reader;
     struct arrivals arrivals;
-    int fd;         /* -1: no connection */
-    bool tells;     /* ARRIVALS tells what comes there */
-    bool is_unread; /* not all that came was read */
+    struct accept_queue waiting; /* at an address where it listens */
+    int fd;                      /* -1: no connection */
+    bool tells;                  /* ARRIVALS tells what comes there */
+    bool is_unread;              /* not all that came was read */
     bool is_socket;
     bool is_closed;      /* the host's end of a port is */
     int64_t heard;       /* CLOCK_MONOTONIC, ms: when anything came last */

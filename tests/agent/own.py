@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The agent by its own protocol, on this machine's own kernel, over sockets, with a host of these tests' own."""
 import collections
+import contextlib
 import errno
 import json
 import os
@@ -10,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import host
@@ -474,6 +476,59 @@ def tcp(tracefs, work):
     print("tcp: fine")
 
 
+def strangers(tracefs, work):
+    """A connection that says nothing holds nobody up, and keeps its own; one that proves nothing makes room, however much it says."""
+    key_file = f"{work}/key2"
+    with open(os.open(key_file, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
+        f.write("a key of some length\n")
+    listening = Listening(work, "strangers", "-k", key_file)
+
+    def serve():
+        h = listening.connect()
+        h.hello()
+        h.auth(b"a key of some length")
+        h.setup(EVENTS)
+        h.send(host.BYE)
+        h.wait(host.BYE)
+        return h
+
+    silent = [listening.connect() for _ in range(20)]
+    h = serve()
+    silent[-1].socket.setblocking(False)
+    try:
+        check(silent[-1].socket.recv(1), "the agent has closed a connection that said nothing for one that did")
+    except BlockingIOError:
+        pass
+    # Whoever speaks first is served first, whoever connected first.
+    h.close()
+    late = silent[-1]
+    late.socket.setblocking(True)
+    late.hello()
+    late.auth(b"a key of some length")
+    late.close()
+
+    stranger = listening.connect()
+    done = threading.Event()
+
+    def chatter():
+        with contextlib.suppress(OSError):
+            while not done.wait(0.1):
+                stranger.send(host.HELLO, struct.pack("<HH", 1, 1) + os.urandom(16))
+
+    thread = threading.Thread(target=chatter)
+    thread.start()
+    try:
+        stranger.next()
+        h = serve()
+    finally:
+        done.set()
+        thread.join()
+    for connection in [h, stranger, *silent]:
+        connection.close()
+    listening.end()
+    print("strangers: fine")
+
+
 def given(tracefs, work):
     """A connection that was made beforehand: the agent ends with it, also when its host is killed; and records the threads of one process."""
     for pid in [None, os.getpid()]:
@@ -593,7 +648,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         tracefs = Tracefs(work)
         try:
-            for scenario in [conversation, start_stop, stalled, resumed, kept, killed, wrong, tcp, given, run]:
+            for scenario in [conversation, start_stop, stalled, resumed, kept, killed, wrong, tcp, strangers, given, run]:
                 if not only or scenario.__name__ in only:
                     scenario(tracefs, work)
         finally:
