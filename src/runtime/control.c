@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "runtime/clock.h"
+#include "runtime/descriptor.h"
 #include "runtime/macro.h"
 #include "runtime/thread.h"
 
@@ -30,21 +31,11 @@
 #define RETRY 1000
 #define RETRY_MAX 60000
 
-/* Descriptors below this are left to the program, which may count on the next one that it gets. */
-#define LOWEST_FD 64
-
 /* For what is done here, and for the largest frame behind: a pass, a message, a path or two. */
 #define STACK_SIZE ((size_t)512 << 10)
 
-/* A descriptor that may have become another's: a program may close all that it does not know. */
-struct held {
-    int fd; /* -1: none */
-    dev_t device;
-    ino_t inode;
-};
-
 struct client {
-    struct held socket;
+    struct descriptor socket;
     uint64_t since; /* ms: when something was heard of it last */
     char *line;     /* CONTROL_LINE_MAX bytes */
     size_t len;
@@ -60,13 +51,13 @@ static struct {
     bool running;         /* the thread */
     bool child;           /* it was forked */
     bool ended;           /* the process ends */
-    struct held listener;
-    char name[16];     /* of the listener in its folder: the pid; "": it has none */
-    struct held named; /* what has that name; no descriptor */
+    struct descriptor listener;
+    char name[16];           /* of the listener in its folder: the pid; "": it has none */
+    struct descriptor named; /* what has that name; it is not open */
     struct client clients[CLIENTS_MAX];
 } control = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
-    .listener = {.fd = -1},
+    .listener = DESCRIPTOR_NONE,
 };
 
 static uint64_t now_ms(void)
@@ -92,43 +83,6 @@ static void nap(unsigned ms)
 
         nanosleep(&time, NULL);
     }
-}
-
-/* ---- Descriptors ---- */
-
-/* Takes FD over, under a higher number. */
-static int hold(struct held *held, int fd)
-{
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD);
-    struct stat st;
-
-    if (high >= 0) {
-        close(fd);
-        fd = high;
-    }
-    if (fstat(fd, &st) < 0) {
-        int r = -errno;
-
-        close(fd);
-        return r;
-    }
-    *held = (struct held){fd, st.st_dev, st.st_ino};
-    return 0;
-}
-
-static bool is_ours(const struct held *held)
-{
-    struct stat st;
-
-    return held->fd >= 0 && fstat(held->fd, &st) == 0 && st.st_dev == held->device &&
-           st.st_ino == held->inode;
-}
-
-static void drop(struct held *held)
-{
-    if (is_ours(held))
-        close(held->fd);
-    held->fd = -1;
 }
 
 /* ---- The socket ---- */
@@ -185,7 +139,7 @@ static int name_socket(int fd, int folder)
         return r;
     }
     memcpy(control.name, name, sizeof(name));
-    control.named = (struct held){-1, st.st_dev, st.st_ino};
+    control.named = (struct descriptor){.fd = -1, .device = st.st_dev, .inode = st.st_ino};
     return 0;
 }
 
@@ -193,33 +147,33 @@ static int name_socket(int fd, int folder)
  * daemon. */
 static int open_socket(void)
 {
-    struct held folder = {.fd = -1};
+    struct descriptor folder = DESCRIPTOR_NONE;
     int fd, r;
 
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    r = hold(&control.listener, fd);
+    r = descriptor_take(&control.listener, fd);
     if (r < 0)
         return r;
     fd = control_folder_open();
-    r = fd < 0 ? fd : hold(&folder, fd);
+    r = fd < 0 ? fd : descriptor_take(&folder, fd);
     if (r >= 0) {
         r = name_socket(control.listener.fd, folder.fd);
         /* Whatever was said then: it is not about them. */
-        if (r < 0 && (!is_ours(&folder) || !is_ours(&control.listener)))
+        if (r < 0 && (!descriptor_is_ours(&folder) || !descriptor_is_ours(&control.listener)))
             r = -EBADF;
-        drop(&folder);
+        descriptor_close(&folder);
     }
     if (r < 0)
-        drop(&control.listener);
+        descriptor_close(&control.listener);
     return r;
 }
 
 static void close_socket(void)
 {
     remove_name();
-    drop(&control.listener);
+    descriptor_close(&control.listener);
 }
 
 /* ---- Clients ---- */
@@ -227,7 +181,7 @@ static void close_socket(void)
 static void client_close(struct client *client)
 {
     pthread_mutex_lock(&control.lock);
-    drop(&client->socket);
+    descriptor_close(&client->socket);
     pthread_mutex_unlock(&control.lock);
     free(client->line);
     free(client->reply);
@@ -275,7 +229,7 @@ static int accept_one(void)
 
     /* With the lock, so that a child that is forked knows what it has to close. */
     pthread_mutex_lock(&control.lock);
-    fd = is_ours(&control.listener)
+    fd = descriptor_is_ours(&control.listener)
              ? accept4(control.listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)
              : (errno = EBADF, -1);
     if (fd < 0)
@@ -283,7 +237,7 @@ static int accept_one(void)
     else if (!may_talk(fd))
         close(fd);
     else
-        r = hold(&client->socket, fd);
+        r = descriptor_take(&client->socket, fd);
     pthread_mutex_unlock(&control.lock);
     if (r < 0 || client->socket.fd < 0)
         return r;
@@ -326,7 +280,7 @@ static void hear(struct client *client)
 {
     ssize_t n;
 
-    if (!is_ours(&client->socket)) {
+    if (!descriptor_is_ours(&client->socket)) {
         client_close(client);
         return;
     }
@@ -348,7 +302,7 @@ static void tell(struct client *client)
     while (client->socket.fd >= 0 && client->reply) {
         ssize_t n;
 
-        if (!is_ours(&client->socket)) {
+        if (!descriptor_is_ours(&client->socket)) {
             client_close(client);
             return;
         }
@@ -381,7 +335,7 @@ static int serve(void)
     int timeout = THREAD_CHECK_MS;
     uint64_t now = now_ms();
 
-    if (!is_ours(&control.listener))
+    if (!descriptor_is_ours(&control.listener))
         return -EBADF;
     polls[0] = (struct pollfd){.fd = control.listener.fd, .events = POLLIN};
     for (unsigned i = 0; i < CLIENTS_MAX; i++) {
@@ -390,7 +344,7 @@ static int serve(void)
         if (client->socket.fd < 0)
             continue;
         if (client_is_busy(client)) {
-            if (now - client->since >= PATIENCE || !is_ours(&client->socket)) {
+            if (now - client->since >= PATIENCE || !descriptor_is_ours(&client->socket)) {
                 client_close(client);
                 continue;
             }
@@ -426,7 +380,7 @@ static int make_ready(void)
     int r = 0;
 
     pthread_mutex_lock(&control.lock);
-    if (!control.off && !control.ended && !is_ours(&control.listener)) {
+    if (!control.off && !control.ended && !descriptor_is_ours(&control.listener)) {
         close_socket();
         r = open_socket();
         if (r < 0 && r != -EBADF && !is_shortage(r))
@@ -537,7 +491,7 @@ void control_switch(bool on)
         start_thread();
     } else {
         remove_name();
-        if (is_ours(&control.listener))
+        if (descriptor_is_ours(&control.listener))
             shutdown(control.listener.fd, SHUT_RDWR); /* wakes the thread, which sees `off` */
     }
     pthread_mutex_unlock(&control.lock);
@@ -569,9 +523,9 @@ void control_after_fork_child(void)
     bool was_running = control.running;
 
     control.name[0] = '\0';
-    drop(&control.listener);
+    descriptor_close(&control.listener);
     for (unsigned i = 0; i < CLIENTS_MAX && was_running; i++) {
-        drop(&control.clients[i].socket);
+        descriptor_close(&control.clients[i].socket);
         control.clients[i].line = control.clients[i].reply = NULL;
         control.clients[i].len = 0;
     }

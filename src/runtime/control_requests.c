@@ -11,6 +11,7 @@
 #include "runtime/events.h"
 #include "runtime/message.h"
 #include "runtime/options.h"
+#include "runtime/program.h"
 #include "runtime/ring.h"
 #include "runtime/snapshot.h"
 #include "runtime/writer.h"
@@ -99,7 +100,7 @@ static int hello(FILE *out, const char *argument)
     strata_trace_get_stats(&stats, sizeof(stats));
     fprintf(out, "protocol %d\nversion %s\nabi %d\npid %ld\nprogram ", CONTROL_PROTOCOL,
             STRATA_VERSION, STRATA_TRACE_ABI, (long)getpid());
-    put_text(out, program_invocation_short_name);
+    put_text(out, program_name());
     fprintf(out,
             "\nsince %" PRIu64 "\nevents %" PRIu64 " %" PRIu64 "\nmode %s\nrings %u %" PRIu64
             "\ndropped %" PRIu64 "\nunwritten %" PRIu64 "\n",

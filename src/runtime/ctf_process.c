@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "runtime/program.h"
+
 void ctf_metadata_of_process(struct ctf_metadata *metadata)
 {
     metadata->clock_kind = trace_clock_kind();
-    metadata->program = program_invocation_short_name;
+    metadata->program = program_name();
     metadata->pid = getpid();
 }
 

@@ -25,6 +25,7 @@
 #include "runtime/message.h"
 #include "runtime/proc_file.h"
 #include "runtime/process_file.h"
+#include "runtime/program.h"
 #include "runtime/ring.h"
 
 #ifndef MADV_WIPEONFORK
@@ -128,7 +129,7 @@ static void describe_process(struct process_file *file)
         file->traces[0] = planned.traces[planned.trace - 1];
         file->trace = 1;
     }
-    strncpy(file->name, program_invocation_short_name, sizeof(file->name) - 1);
+    strncpy(file->name, program_name(), sizeof(file->name) - 1);
     /* Last: who finds the file knows by the magic that the rest is there. */
     atomic_signal_fence(memory_order_seq_cst);
     memcpy(file->magic, PROCESS_FILE_MAGIC, sizeof(file->magic));

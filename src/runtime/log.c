@@ -2,7 +2,6 @@
 #include "runtime/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,11 +9,14 @@
 #include "runtime/clock.h"
 #include "runtime/counts.h"
 #include "runtime/macro.h"
+#include "runtime/scratch.h"
+#include "runtime/text_file.h"
 #include "strata/trace.h"
+
+_Static_assert(SCRATCH_SIZE >= STRATA_LOG_MAX, "a line is made in scratch memory");
 
 struct trace_counts trace_counts;
 
-static atomic_int target = STDERR_FILENO;
 static atomic_bool stamps = true;
 
 /* Initial-exec: an access is no call that could allocate, and so safe in signal handlers. */
@@ -32,36 +34,46 @@ void thread_number_forget(void)
     thread = 0;
 }
 
-int log_fd(void)
+/* ---- Where lines go ---- */
+
+static struct text_file standard_error = TEXT_FILE_NONE;
+static struct text_file log_file = TEXT_FILE_NONE;
+static struct text_file *_Atomic target = &standard_error;
+
+__attribute__((constructor)) void log_note_standard_error(void)
 {
-    return atomic_load_explicit(&target, memory_order_relaxed);
+    (void)text_file_share(&standard_error, STDERR_FILENO);
 }
 
-/* Other threads may be about to write to the number that they have just read. So one number is opened
- * for a file, once, and then only ever put onto another file. */
 int log_set_file(const char *path)
 {
-    static int file = -1;
-    int fd;
+    int r;
 
-    if (!path) {
-        atomic_store_explicit(&target, STDERR_FILENO, memory_order_relaxed);
-        return 0;
-    }
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
-    if (fd < 0)
-        return -errno;
-    if (file < 0) {
-        file = fd;
-    } else {
-        int r = dup3(fd, file, O_CLOEXEC) < 0 ? -errno : 0;
-
-        close(fd);
+    if (path) {
+        r = text_file_open(&log_file, path, FILE_APPEND);
         if (r < 0)
             return r;
+        atomic_store_explicit(&target, &log_file, memory_order_release);
+        return 0;
     }
-    atomic_store_explicit(&target, file, memory_order_relaxed);
+    log_note_standard_error();
+    atomic_store_explicit(&target, &standard_error, memory_order_release);
     return 0;
+}
+
+ssize_t log_write(const char *text, size_t len)
+{
+    return text_file_write(atomic_load_explicit(&target, memory_order_acquire), text, len);
+}
+
+void log_wait(unsigned ms)
+{
+    text_file_wait(atomic_load_explicit(&target, memory_order_acquire), ms);
+}
+
+ssize_t standard_error_write(const char *text, size_t len)
+{
+    return text_file_write(&standard_error, text, len);
 }
 
 void log_set_stamps(bool on)
@@ -92,24 +104,24 @@ void line_close(struct line *line)
     line_put(line, "\n", 1);
 }
 
-static void write_line(int fd, const char *text, size_t len)
+/* One line, in one piece. WRITTEN is what writing it returned. */
+static void count_line(ssize_t written, const struct line *line, const char *text)
 {
-    ssize_t n;
-
-    do
-        n = write(fd, text, len);
-    while (n < 0 && errno == EINTR);
-    if (n != (ssize_t)len)
+    if (written != line->at - text)
         COUNT(lines_lost, 1);
 }
 
 void strata_log(const char *format, ...)
 {
     int saved_errno = errno;
-    char text[STRATA_LOG_MAX];
-    struct line line = {text, text + sizeof(text) - STRATA_LOG_TAIL, false};
+    char *text = scratch_take();
+    struct line line = {text, text + STRATA_LOG_MAX - STRATA_LOG_TAIL, false};
     va_list args;
 
+    if (!text) {
+        COUNT(lines_lost, 1);
+        return;
+    }
     if (log_stamps())
         line_put_stamp(&line, thread_number(), trace_clock_ns(CLOCK_REALTIME));
     errno = saved_errno; /* for %m */
@@ -117,91 +129,71 @@ void strata_log(const char *format, ...)
     line_vprintf(&line, format, args);
     va_end(args);
     line_close(&line);
-    write_line(log_fd(), text, (size_t)(line.at - text));
+    count_line(log_write(text, (size_t)(line.at - text)), &line, text);
+    scratch_give(text);
     errno = saved_errno;
 }
 
 /* ---- ftrace ---- */
 
-#define NOT_OPENED INT32_MIN
+static struct text_file marker = TEXT_FILE_NONE;
+static atomic_int marker_error = 1; /* 1: not opened yet, else 0 or why there is none */
 
-static atomic_int marker = NOT_OPENED; /* or a file, or why there is none */
-
-static int open_for_writing(const char *path)
+/* The marker where tracefs is mounted. Any context: of two that are here, one is enough. */
+static int open_mounted(void)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    int r = text_file_open_literal(&marker, "/sys/kernel/tracing/trace_marker", FILE_MARKER);
 
-    return fd < 0 ? -errno : fd;
-}
-
-int ftrace_fd(void)
-{
-    int fd = atomic_load_explicit(&marker, memory_order_relaxed);
-    int none = NOT_OPENED;
-
-    if (likely(fd != NOT_OPENED))
-        return fd;
-    fd = open_for_writing("/sys/kernel/tracing/trace_marker");
-    if (fd == -ENOENT)
-        fd = open_for_writing("/sys/kernel/debug/tracing/trace_marker");
-    if (atomic_compare_exchange_strong(&marker, &none, fd))
-        return fd;
-    if (fd >= 0) /* another thread was faster */
-        close(fd);
-    return none;
+    if (r == -ENOENT)
+        r = text_file_open_literal(&marker, "/sys/kernel/debug/tracing/trace_marker", FILE_MARKER);
+    atomic_store(&marker_error, r);
+    return r;
 }
 
 int ftrace_set_marker(const char *path)
 {
-    int fd;
-    int old;
+    char file[STRATA_LOG_MAX];
+    struct line line = {file, file + sizeof(file) - 1, false};
+    int r;
 
-    if (path) {
-        char file[STRATA_LOG_MAX];
-        struct line line = {file, file + sizeof(file) - 1, false};
+    if (!path)
+        return open_mounted();
+    line_put(&line, path, strlen(path));
+    line_put(&line, "/trace_marker", strlen("/trace_marker"));
+    *line.at = '\0';
+    r = line.cut ? -ENAMETOOLONG : text_file_open(&marker, file, FILE_MARKER);
+    if (r == -ENOTDIR)
+        r = text_file_open(&marker, path, FILE_MARKER);
+    if (r >= 0)
+        atomic_store(&marker_error, 0);
+    return r;
+}
 
-        line_put(&line, path, strlen(path));
-        line_put(&line, "/trace_marker", strlen("/trace_marker"));
-        *line.at = '\0';
-        fd = line.cut ? -ENAMETOOLONG : open_for_writing(file);
-        if (fd == -ENOTDIR)
-            fd = open_for_writing(path);
-    } else {
-        atomic_store(&marker, NOT_OPENED);
-        fd = ftrace_fd();
-        return fd < 0 ? fd : 0;
-    }
-    if (fd < 0)
-        return fd;
-    old = atomic_load(&marker);
-    if (old >= 0) { /* its number may be in use */
-        int r = dup3(fd, old, O_CLOEXEC) < 0 ? -errno : 0;
+ssize_t ftrace_write(const char *text, size_t len)
+{
+    int r = atomic_load_explicit(&marker_error, memory_order_acquire);
 
-        close(fd);
-        return r;
-    }
-    atomic_store(&marker, fd);
-    return 0;
+    if (unlikely(r == 1))
+        r = open_mounted();
+    return r < 0 ? r : text_file_write(&marker, text, len);
 }
 
 void strata_ftrace(const char *format, ...)
 {
     int saved_errno = errno;
-    char text[STRATA_LOG_MAX];
-    struct line line = {text, text + sizeof(text) - STRATA_LOG_TAIL, false};
-    int fd = ftrace_fd();
+    char *text = scratch_take();
+    struct line line = {text, text + STRATA_LOG_MAX - STRATA_LOG_TAIL, false};
     va_list args;
 
-    if (fd < 0) {
+    if (!text) {
         COUNT(lines_lost, 1);
-        errno = saved_errno;
         return;
     }
-    errno = saved_errno;
     va_start(args, format);
     line_vprintf(&line, format, args);
     va_end(args);
     line_close(&line);
-    write_line(fd, text, (size_t)(line.at - text));
+    count_line(ftrace_write(text, (size_t)(line.at - text)), &line, text);
+    scratch_give(text);
     errno = saved_errno;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "runtime/format.h"
 
@@ -13,12 +14,22 @@ uint32_t thread_number(void);
 /* In a child of fork(): it has another. */
 void thread_number_forget(void);
 
-/* Lines go to PATH from now on, appended; NULL: to standard error. Negative errno. */
+/* Standard error is what it is now. What a program opens under that number later may be its data: lines
+ * go there only after this was called once more. It is called before main(), too. */
+void log_note_standard_error(void);
+
+/* Lines go to PATH from now on, appended; NULL: to what standard error is now. Negative errno. */
 int log_set_file(const char *path);
+/* Writes what the log's file takes now, without waiting. Returns how many bytes; negative errno, -EAGAIN:
+ * none now. Any context. */
+ssize_t log_write(const char *text, size_t len);
+/* Waits until it may take more, MS milliseconds at most. */
+void log_wait(unsigned ms);
+/* As log_write(), to standard error, as the program had it when it began or log_set_file() was called. */
+ssize_t standard_error_write(const char *text, size_t len);
 /* Whether "PID@SEC.USEC:" stands in front. Default: yes. */
 void log_set_stamps(bool on);
 bool log_stamps(void);
-int log_fd(void);
 
 /* "PID@SEC.USEC:" of a thread by number and a time in nanoseconds. */
 void line_put_stamp(struct line *line, uint32_t number, uint64_t realtime_ns);
@@ -30,5 +41,5 @@ void line_close(struct line *line);
 /* Lines for ftrace go to the marker at PATH, or in the folder PATH (tracefs, or an instance of it);
  * NULL: where tracefs is mounted. Opens it; negative errno. */
 int ftrace_set_marker(const char *path);
-/* The open marker, opened at the first call; negative errno when there is none. */
-int ftrace_fd(void);
+/* Writes one line; the marker is opened at the first call. As log_write(). */
+ssize_t ftrace_write(const char *text, size_t len);

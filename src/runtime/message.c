@@ -6,7 +6,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "runtime/log.h"
+#include "runtime/macro.h"
+#include "runtime/program.h"
+#include "runtime/syslog.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static strata_message_function function;
@@ -37,6 +41,16 @@ void message_forget(void)
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread may have had it */
 }
 
+/* Of a daemon standard error is closed, or a file of its own: then the system's log gets it. */
+static void show(const char *text)
+{
+    char whole[1400];
+    int len = snprintf(whole, sizeof(whole), "%s: %s\n", program_name(), text);
+
+    if (standard_error_write(whole, MIN((size_t)len, sizeof(whole) - 1)) == -EBADF)
+        (void)syslog_send(text, strlen(text));
+}
+
 void trace_message(const char *format, ...)
 {
     strata_message_function call;
@@ -59,5 +73,5 @@ void trace_message(const char *format, ...)
     if (call)
         call(text, with);
     else
-        dprintf(STDERR_FILENO, "%s: %s\n", program_invocation_short_name, text);
+        show(text);
 }

@@ -10,6 +10,7 @@
 #include "runtime/control.h"
 #include "runtime/counts.h"
 #include "runtime/events.h"
+#include "runtime/file.h"
 #include "runtime/log.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
@@ -186,13 +187,23 @@ static int sink_on(enum sink_number number, const char *path, bool early)
         return r;
     if (r < 0)
         trace_message("cannot write the trace (%s%s%s): %s; events are lost until that changes",
-                      sink_names[number], path ? " " : "", path ? path : "", strerror(-r));
+                      sink_names[number], path ? " " : "", path ? path : "", file_error_text(r));
     if (said.by_default >= 0 && said.by_default != (int)number &&
         !writer_sink_is_open((enum sink_number)said.by_default))
         writer_sink_off((enum sink_number)said.by_default);
     said.by_default = -1;
     said.chosen = true;
     return 0;
+}
+
+static int set_log_file(const char *path)
+{
+    _cleanup_free_ char *full = output_path(path);
+    int r = full ? log_set_file(full) : -ENOMEM;
+
+    if (r < 0)
+        trace_message("%s: %s", path, file_error_text(r));
+    return r;
 }
 
 /* file= is of whatever kind of file the program was built to write. */
@@ -213,15 +224,13 @@ static int place_file(bool early)
     said.file_sink = sink;
     if (sink < SINKS)
         return sink_on((enum sink_number)sink, said.file, early);
-    r = log_set_file(said.file);
-    if (r < 0)
-        trace_message("%s: %s", said.file, strerror(-r));
+    r = set_log_file(said.file);
     return r;
 }
 
 static int set_file(struct reading *reading, const char *path)
 {
-    char *copy = strdup(path);
+    char *copy = output_absolute(path);
 
     if (!copy)
         return -ENOMEM;
@@ -229,16 +238,6 @@ static int set_file(struct reading *reading, const char *path)
     said.file = copy;
     said.file_sink = -1;
     return reading->early ? 0 : place_file(false);
-}
-
-static int set_log_file(const char *path)
-{
-    _cleanup_free_ char *full = output_path(path);
-    int r = full ? log_set_file(full) : -ENOMEM;
-
-    if (r < 0)
-        trace_message("%s: %s", path, strerror(-r));
-    return r;
 }
 
 /* When events are switched and nobody said where to. */
@@ -395,6 +394,16 @@ static int set_timestamps(const char *value)
     return 0;
 }
 
+static int set_unsafe_directory(const char *value)
+{
+    if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0) {
+        trace_message("unsafe-directory=%s: invalid value (on, off)", value);
+        return -EINVAL;
+    }
+    file_allow_unsafe(strcmp(value, "on") == 0);
+    return 0;
+}
+
 static int need_value(const char *key)
 {
     trace_message("%s needs a value: %s=...", key, key);
@@ -405,8 +414,11 @@ static int need_value(const char *key)
 static int set_one(struct reading *reading, const char *key, char *value)
 {
     for (unsigned i = 0; i < SINKS; i++)
-        if (strcmp(key, sink_names[i]) == 0)
+        if (strcmp(key, sink_names[i]) == 0) {
+            if (i == SINK_LOG && !value)
+                log_note_standard_error();
             return sink_on((enum sink_number)i, value, reading->early);
+        }
     if (strcmp(key, "ring") == 0)
         return set_size(key, value, &said.rings.size);
     if (strcmp(key, "subbuffer") == 0)
@@ -435,9 +447,11 @@ static int set_one(struct reading *reading, const char *key, char *value)
         return value ? set_snapshot_signal(value) : need_value(key);
     if (strcmp(key, "control") == 0)
         return value ? set_control(value) : need_value(key);
+    if (strcmp(key, "unsafe-directory") == 0)
+        return value ? set_unsafe_directory(value) : need_value(key);
     trace_message("there is no trace option '%s' (enable, events, file; ctf, simple, log, syslog, "
                   "ftrace; logfile, timestamps; mode, ring, subbuffer, memory, rings, writer; "
-                  "snapshot, snapshot-signal; control)",
+                  "snapshot, snapshot-signal; control; unsafe-directory)",
                   key);
     return -EINVAL;
 }

@@ -4,126 +4,154 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/counts.h"
+#include "runtime/file.h"
 #include "runtime/format.h"
 #include "runtime/macro.h"
 #include "runtime/pieces.h"
 
 #define PIECES_MAX 64
 
+static void put_path(struct line *line, const char *path, bool numbered)
+{
+    if (*path != '/') {
+        char directory[PATH_MAX];
+
+        if (getcwd(directory, sizeof(directory))) {
+            line_put(line, directory, strlen(directory));
+            line_put(line, "/", 1);
+        }
+    }
+    for (; *path; path++) {
+        if (numbered && path[0] == '%' && path[1] == 'p') {
+            line_put_decimal(line, (uint64_t)getpid());
+            path++;
+        } else {
+            line_put(line, path, 1);
+        }
+    }
+    *line->at = '\0';
+}
+
+char *output_absolute(const char *path)
+{
+    char text[PATH_MAX];
+    struct line line = {text, text + sizeof(text) - 1, false};
+
+    put_path(&line, path, false);
+    return strdup(text);
+}
+
 char *output_path(const char *path)
 {
     char text[PATH_MAX];
     struct line line = {text, text + sizeof(text) - 1, false};
 
-    if (*path != '/') {
-        char folder[PATH_MAX];
-
-        if (getcwd(folder, sizeof(folder))) {
-            line_put(&line, folder, strlen(folder));
-            line_put(&line, "/", 1);
-        }
-    }
-    for (; *path; path++) {
-        if (path[0] == '%' && path[1] == 'p') {
-            line_put_decimal(&line, (uint64_t)getpid());
-            path++;
-        } else {
-            line_put(&line, path, 1);
-        }
-    }
-    *line.at = '\0';
+    put_path(&line, path, true);
     return strdup(text);
 }
 
-int output_open(struct output *output, const char *path, enum output_mode mode)
+bool output_is_open(const struct output *output)
+{
+    return output->file.fd >= 0;
+}
+
+/* Takes FILE over. PATH becomes the output's. */
+static int begin(struct output *output, const struct descriptor *file, char *path)
 {
     struct stat st;
-    int fd;
-    int r;
 
-    if (output->fd >= 0)
-        return -EBUSY;
-    /* Not O_NONBLOCK for writing: a pipe that nobody reads yet is waited for by the writer thread, and
-     * the program does not notice. */
-    fd = open(path,
-              O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (mode == OUTPUT_NEW ? O_TRUNC : O_APPEND),
-              0666);
-    if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) < 0) {
-        r = -errno;
-        close(fd);
+    if (!path || fstat(file->fd, &st) < 0) {
+        int r = path ? -errno : -ENOMEM;
+
+        close(file->fd);
+        free(path);
         return r;
     }
-    if (!output->path || strcmp(output->path, path) != 0) {
-        char *copy = strdup(path);
-
-        if (!copy) {
-            close(fd);
-            return -ENOMEM;
-        }
-        free(output->path);
-        output->path = copy;
-    }
-    output->fd = fd;
-    output->device = st.st_dev;
-    output->inode = st.st_ino;
-    output->regular = S_ISREG(st.st_mode);
-    output->appending = mode == OUTPUT_APPEND;
+    free(output->path);
+    output->path = path;
+    output->file = *file;
+    output->regular = S_ISREG(st.st_mode) && !file->shared;
+    output->stalled = false;
     output->length = 0;
     return 0;
 }
 
-/* A program that becomes a daemon closes all files, and opens others, which then have our numbers:
- * those must not get our bytes. */
-static bool still_ours(const struct output *output)
+int output_open(struct output *output, const char *path)
 {
-    struct stat st;
+    struct descriptor file;
+    int r;
 
-    return fstat(output->fd, &st) == 0 && st.st_dev == output->device && st.st_ino == output->inode;
+    if (output_is_open(output))
+        return -EBUSY;
+    r = file_open(&file, path, FILE_NEW);
+    return r < 0 ? r : begin(output, &file, strdup(path));
+}
+
+int output_make(struct output *output, int directory, const char *path, const char *name)
+{
+    struct descriptor file;
+    char *whole;
+    int r;
+
+    if (output_is_open(output))
+        return -EBUSY;
+    r = file_make_at(&file, directory, name);
+    if (r < 0)
+        return r;
+    if (asprintf(&whole, "%s/%s", path, name) < 0)
+        whole = NULL;
+    r = begin(output, &file, whole);
+    if (r < 0)
+        unlinkat(directory, name, 0);
+    return r;
 }
 
 /* Opens the same file again, where we were in it. */
 static int come_back(struct output *output)
 {
-    int fd =
-        open(output->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | (output->appending ? O_APPEND : 0));
+    struct descriptor file;
+    int r = file_open(&file, output->path, FILE_AGAIN);
 
-    output->fd = -1;
-    if (fd < 0)
-        return -errno;
-    output->fd = fd;
-    if (!still_ours(output) ||
-        (output->regular && !output->appending &&
-         lseek(fd, (off_t)output->length, SEEK_SET) != (off_t)output->length)) {
-        close(fd);
-        output->fd = -1;
+    output->file.fd = -1;
+    if (r < 0)
+        return r;
+    if (file.device != output->file.device || file.inode != output->file.inode ||
+        (output->regular &&
+         lseek(file.fd, (off_t)output->length, SEEK_SET) != (off_t)output->length)) {
+        close(file.fd);
         return -EBADF;
     }
+    output->file = file;
     return 0;
 }
 
 /* Writes PIECES, which it changes. Returns how many bytes were written; *ret_error 0 or why not all. */
-static size_t write_pieces(int fd, struct iovec *pieces, unsigned n, int *ret_error)
+static size_t write_pieces(struct output *output, struct iovec *pieces, unsigned n, int *ret_error)
 {
+    uint64_t since = 0;
     size_t written = 0;
 
     *ret_error = 0;
     while (n) {
-        ssize_t some = writev(fd, pieces, (int)n);
+        ssize_t some = descriptor_write(&output->file, pieces, n);
 
+        if (some == -EAGAIN && output->may_wait && output->may_wait(&output->stalled, &since)) {
+            descriptor_wait(&output->file, OUTPUT_WAIT_MS);
+            continue;
+        }
         if (some < 0) {
-            if (errno == EINTR)
-                continue;
-            *ret_error = -errno;
+            *ret_error = (int)some;
             break;
         }
+        since = 0;
+        output->stalled = false;
         written += (size_t)some;
         n = pieces_skip(&pieces, n, (size_t)some);
     }
@@ -138,26 +166,26 @@ int output_write(struct output *output, const struct iovec *pieces, unsigned n)
 
     if (n > PIECES_MAX)
         return -EINVAL;
-    if (output->fd < 0)
+    if (!output_is_open(output))
         return -EBADF;
-    if (unlikely(!still_ours(output))) {
+    if (unlikely(!descriptor_is_ours(&output->file))) {
         r = come_back(output);
         if (r < 0)
             return r;
     }
     memcpy(mine, pieces, n * sizeof(*pieces));
-    written = write_pieces(output->fd, mine, n, &r);
+    written = write_pieces(output, mine, n, &r);
     if (r == 0) {
         output->length += written;
         COUNT(bytes_written, written);
         return 0;
     }
-    if (written && output->regular && !output->appending) {
+    if (written && output->regular) {
         /* Nothing torn stays. When even that fails, the file is of no more use. */
-        if (ftruncate(output->fd, (off_t)output->length) < 0 ||
-            lseek(output->fd, (off_t)output->length, SEEK_SET) < 0)
+        if (ftruncate(output->file.fd, (off_t)output->length) < 0 ||
+            lseek(output->file.fd, (off_t)output->length, SEEK_SET) < 0)
             output_done(output);
-    } else if (written && !output->appending) {
+    } else if (written) {
         output_done(output); /* a pipe: its reader has half a record now */
     }
     return r;
@@ -165,9 +193,7 @@ int output_write(struct output *output, const struct iovec *pieces, unsigned n)
 
 void output_done(struct output *output)
 {
-    if (output->fd >= 0 && still_ours(output))
-        close(output->fd);
-    output->fd = -1;
+    descriptor_close(&output->file);
     free(output->path);
     output->path = NULL;
 }

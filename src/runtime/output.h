@@ -10,32 +10,36 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "runtime/descriptor.h"
+
+#define OUTPUT_WAIT_MS 20
+
 struct output {
     char *path; /* absolute */
-    int fd;     /* -1: not open */
-    dev_t device;
-    ino_t inode;
-    bool regular;    /* what a failed write has left can be taken back */
-    bool appending;  /* others write there too: nothing is ever taken back */
+    struct descriptor file;
+    bool regular; /* what a failed write has left can be taken back */
+    bool stalled; /* its reader has not read for long (writer_may_wait()) */
+    /* Whether to wait for the reader of a pipe; NULL: no. */
+    bool (*may_wait)(bool *stalled, uint64_t *since);
     uint64_t length; /* of what we have written, when regular */
 };
 
-#define OUTPUT_CLOSED \
-    {                 \
-        .fd = -1      \
+#define OUTPUT_CLOSED            \
+    {                            \
+        .file = DESCRIPTOR_NONE, \
     }
 
-enum output_mode {
-    OUTPUT_NEW,    /* what was there is gone */
-    OUTPUT_APPEND, /* behind what is there */
-};
-
-/* Takes PATH, which is copied and made absolute. -EBUSY: is open. */
-int output_open(struct output *output, const char *path, enum output_mode mode);
+/* Opens the absolute PATH, which is copied; what was there is gone. -EBUSY: is open; else as file_open(). */
+int output_open(struct output *output, const char *path);
+/* Makes the file NAME in DIRECTORY, whose absolute path is PATH. */
+int output_make(struct output *output, int directory, const char *path, const char *name);
+bool output_is_open(const struct output *output);
 /* Writes all of it, or nothing that stays. Negative errno, and then counts nothing by itself. */
 int output_write(struct output *output, const struct iovec *pieces, unsigned n);
 /* Closes it, if it is still ours. Idempotent. */
 void output_done(struct output *output);
 
-/* An absolute copy of PATH in which `%p` is the process's number; NULL: no memory. */
+/* An absolute copy of PATH; NULL: no memory. */
+char *output_absolute(const char *path);
+/* The same, in which `%p` is the process's number. */
 char *output_path(const char *path);

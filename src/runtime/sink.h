@@ -40,8 +40,9 @@ struct sink_ops {
 
 struct sink {
     const struct sink_ops *ops;
-    char *path; /* as it was given; NULL: that of ops */
-    char *used; /* what sink_path() made of it last, NULL: nothing yet */
+    char *path;  /* as it was given; NULL: that of ops */
+    char *whole; /* the same, or that of ops, from the working directory of then; NULL: none */
+    char *used;  /* what sink_path() made of it last, NULL: nothing yet */
     bool is_open;
     bool paused; /* what it is shown is passed over, and is no loss */
     bool complained;

@@ -12,6 +12,7 @@
 #include "runtime/ctf_metadata.h"
 #include "runtime/ctf_process.h"
 #include "runtime/events.h"
+#include "runtime/file.h"
 #include "runtime/macro.h"
 #include "runtime/output.h"
 #include "runtime/walk.h"
@@ -34,45 +35,68 @@ struct stream {
 };
 
 struct ctf {
-    int folder;
     char *path;
+    dev_t device; /* of the directory */
+    ino_t inode;
     struct ctf_metadata metadata;
     uint32_t n_classes; /* that the metadata describes */
     struct stream *streams[RINGS_MAX];
 };
 
+/* The trace's directory, if it is still the one that was made. It is not kept open: an open directory
+ * cannot be unmounted, and leads out of a chroot. */
+static int open_again(const struct ctf *ctf)
+{
+    int fd = directory_open(ctf->path);
+    struct stat st;
+
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) == 0 && st.st_dev == ctf->device && st.st_ino == ctf->inode)
+        return fd;
+    close(fd);
+    return -ENOENT;
+}
+
 /* Writes the metadata beside the old one and puts it in its place. */
-static int put_metadata(struct ctf *ctf, uint32_t n_classes)
+static int put_metadata(struct ctf *ctf, int directory, uint32_t n_classes)
 {
     struct output output = OUTPUT_CLOSED;
-    _cleanup_free_ char *fresh = NULL;
-    _cleanup_free_ char *path = NULL;
     _cleanup_free_ char *text = NULL;
     struct iovec piece;
     size_t len;
     int r;
 
-    if (asprintf(&path, "%s/metadata", ctf->path) < 0)
-        return -ENOMEM;
-    if (asprintf(&fresh, "%s/.metadata", ctf->path) < 0)
-        return -ENOMEM;
     r = ctf_metadata_text(&ctf->metadata, n_classes, &text, &len);
     if (r < 0)
         return r;
-    r = output_open(&output, fresh, OUTPUT_NEW);
+    (void)unlinkat(directory, ".metadata", 0); /* of a process that was killed meanwhile */
+    r = output_make(&output, directory, ctf->path, ".metadata");
     if (r < 0)
         return r;
     piece = (struct iovec){text, len};
     r = output_write(&output, &piece, 1);
     output_done(&output);
-    if (r >= 0 && rename(fresh, path) < 0)
+    if (r >= 0 && renameat(directory, ".metadata", directory, "metadata") < 0)
         r = -errno;
     if (r < 0) {
-        unlink(fresh);
+        unlinkat(directory, ".metadata", 0);
         return r;
     }
     ctf->n_classes = n_classes;
     return 0;
+}
+
+static int put_metadata_again(struct ctf *ctf, uint32_t n_classes)
+{
+    int directory = open_again(ctf);
+    int r;
+
+    if (directory < 0)
+        return directory;
+    r = put_metadata(ctf, directory, n_classes);
+    close(directory);
+    return r;
 }
 
 static bool is_ours(const char *name)
@@ -110,33 +134,37 @@ static int make_empty(int folder)
     return r;
 }
 
-static int ctf_open(struct sink *sink)
+static int begin(struct ctf *ctf, int directory)
 {
-    char *path = sink_path(sink);
-    struct ctf *ctf = calloc(1, sizeof(*ctf));
-    int r = -ENOMEM;
+    struct stat st;
+    int r = make_empty(directory);
 
-    if (!path || !ctf)
-        goto fail;
-    if (mkdir(path, 0777) < 0 && errno != EEXIST) {
-        r = -errno;
-        goto fail;
-    }
-    ctf->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (ctf->folder < 0) {
-        r = -errno;
-        goto fail;
-    }
-    ctf->path = path;
-    r = make_empty(ctf->folder);
-    close(ctf->folder);
     if (r < 0)
-        goto fail;
+        return r;
+    if (fstat(directory, &st) < 0)
+        return -errno;
+    ctf->device = st.st_dev;
+    ctf->inode = st.st_ino;
     ctf_metadata_of_process(&ctf->metadata);
     ctf->metadata.start = writer_clock_start();
     ctf->metadata.clock_hz = writer_clock_hz();
     writer_uuid(ctf->metadata.uuid);
-    r = put_metadata(ctf, class_count());
+    return put_metadata(ctf, directory, class_count());
+}
+
+static int ctf_open(struct sink *sink)
+{
+    char *path = sink_path(sink);
+    struct ctf *ctf = calloc(1, sizeof(*ctf));
+    int directory, r = -ENOMEM;
+
+    if (!path || !ctf)
+        goto fail;
+    ctf->path = path;
+    directory = directory_make(path);
+    r = directory < 0 ? directory : begin(ctf, directory);
+    if (directory >= 0)
+        close(directory);
     if (r < 0)
         goto fail;
     sink->state = ctf;
@@ -148,10 +176,23 @@ fail:
     return r;
 }
 
+static bool make_stream(struct ctf *ctf, struct stream *stream, unsigned ring)
+{
+    int directory = open_again(ctf);
+    char name[32];
+    int r;
+
+    if (directory < 0)
+        return false;
+    snprintf(name, sizeof(name), "stream-%u", ring);
+    r = output_make(&stream->output, directory, ctf->path, name);
+    close(directory);
+    return r >= 0;
+}
+
 static struct stream *stream_of(struct ctf *ctf, unsigned ring)
 {
     struct stream *stream = ctf->streams[ring];
-    _cleanup_free_ char *path = NULL;
 
     if (!stream) {
         stream = malloc(sizeof(*stream));
@@ -160,13 +201,8 @@ static struct stream *stream_of(struct ctf *ctf, unsigned ring)
         *stream = (struct stream){.output = OUTPUT_CLOSED};
         ctf->streams[ring] = stream;
     }
-    if (!stream->was_opened) {
-        if (asprintf(&path, "%s/stream-%u", ctf->path, ring) < 0) {
-            path = NULL;
-            return stream;
-        }
-        stream->was_opened = output_open(&stream->output, path, OUTPUT_NEW) >= 0;
-    }
+    if (!stream->was_opened)
+        stream->was_opened = make_stream(ctf, stream, ring);
     return stream;
 }
 
@@ -204,7 +240,7 @@ static uint64_t ctf_packets(struct sink *sink, unsigned ring, const struct ring_
     uint32_t n_classes = class_count(); /* ids are given before they are in records */
     uint64_t lost = 0;
 
-    bool described = n_classes == ctf->n_classes || put_metadata(ctf, n_classes) >= 0;
+    bool described = n_classes == ctf->n_classes || put_metadata_again(ctf, n_classes) >= 0;
 
     if (!stream)
         return events_in(packets, n);
@@ -231,7 +267,7 @@ static uint64_t ctf_flush(struct sink *sink)
 
     if (hz != ctf->metadata.clock_hz) {
         ctf->metadata.clock_hz = hz;
-        (void)put_metadata(ctf, class_count()); /* else the old one stays, and is good */
+        (void)put_metadata_again(ctf, class_count()); /* else the old one stays, and is good */
     }
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "runtime/macro.h"
 #include "runtime/output.h"
+#include "runtime/writer.h"
 
 /* QEMU's simpletrace, version 4, in the machine's byte order:
  *
@@ -69,8 +70,8 @@ static int simple_open(struct sink *sink)
 
     if (!path || !s)
         goto fail;
-    s->output = (struct output)OUTPUT_CLOSED;
-    r = output_open(&s->output, path, OUTPUT_NEW);
+    s->output = (struct output){.file = DESCRIPTOR_NONE, .may_wait = writer_may_wait};
+    r = output_open(&s->output, path);
     if (r < 0)
         goto fail;
     r = output_write(&s->output, &piece, 1);

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "runtime/counts.h"
 #include "runtime/log.h"
 #include "runtime/macro.h"
+#include "runtime/scratch.h"
 #include "runtime/syslog.h"
 #include "runtime/writer.h"
 #include "strata/trace.h"
@@ -33,6 +33,7 @@ static void put_record(struct line *line, const struct record *record)
 
 struct log_buffer {
     char *at;
+    bool stalled; /* its reader has not read for long */
     unsigned n_records;
     struct {
         uint32_t end; /* of its text */
@@ -67,6 +68,7 @@ static int log_open(struct sink *sink)
     if (!log)
         return -ENOMEM;
     log->at = log->text;
+    log->stalled = false;
     log->n_records = 0;
     sink->state = log;
     return 0;
@@ -76,19 +78,23 @@ static uint64_t log_flush(struct sink *sink)
 {
     struct log_buffer *log = sink->state;
     const char *text = log->text;
-    uint64_t lost = 0;
+    uint64_t since = 0, lost = 0;
 
     while (text < log->at) {
-        ssize_t n = write(log_fd(), text, (size_t)(log->at - text));
+        ssize_t n = log_write(text, (size_t)(log->at - text));
 
-        if (n < 0 && errno == EINTR)
+        if (n == -EAGAIN && writer_may_wait(&log->stalled, &since)) {
+            log_wait(WRITER_WAIT_MS);
             continue;
+        }
         if (n < 0) {
             lost = count_unwritten(log, (size_t)(text - log->text));
             break;
         }
         COUNT(bytes_written, (unsigned long long)n);
         text += n;
+        since = 0;
+        log->stalled = false;
     }
     log->at = log->text;
     log->n_records = 0;
@@ -138,22 +144,33 @@ const struct sink_ops sink_log = {
 
 static int open_syslog(struct sink *sink)
 {
-    return syslog_set_socket(sink->path);
+    return syslog_set_socket(sink->path ? sink->whole : NULL);
 }
 
 static uint64_t syslog_records(struct sink *sink, const struct record *records, unsigned n)
 {
+    static bool stalled; /* the system's log takes nothing any more */
+    char *text = scratch_take();
     uint64_t lost = 0;
 
     (void)sink;
     for (unsigned i = 0; i < n; i++) {
-        char text[STRATA_LOG_MAX];
-        struct line line = {text, text + sizeof(text), false};
+        struct line line = {text, text + STRATA_LOG_MAX, false};
+        uint64_t since = 0;
+        int r = -ENOMEM;
 
-        put_record(&line, &records[i]);
-        if (syslog_send(text, (size_t)(line.at - text)) < 0)
+        if (text) {
+            put_record(&line, &records[i]);
+            while ((r = syslog_send(text, (size_t)(line.at - text))) == -EAGAIN &&
+                   writer_may_wait(&stalled, &since))
+                syslog_wait(WRITER_WAIT_MS);
+        }
+        if (r < 0)
             lost += records[i].plan != NULL;
+        else
+            stalled = false;
     }
+    scratch_give(text);
     return lost;
 }
 
@@ -167,12 +184,11 @@ const struct sink_ops sink_syslog = {
 
 static int ftrace_open(struct sink *sink)
 {
-    return ftrace_set_marker(sink->path);
+    return ftrace_set_marker(sink->path ? sink->whole : NULL);
 }
 
 static uint64_t ftrace_records(struct sink *sink, const struct record *records, unsigned n)
 {
-    int fd = ftrace_fd();
     uint64_t lost = 0;
 
     (void)sink;
@@ -183,7 +199,7 @@ static uint64_t ftrace_records(struct sink *sink, const struct record *records, 
         line_put_stamp(&line, records[i].tid, records[i].time);
         put_record(&line, &records[i]);
         line_close(&line);
-        if (write(fd, text, (size_t)(line.at - text)) < 0)
+        if (ftrace_write(text, (size_t)(line.at - text)) < 0)
             lost += records[i].plan != NULL;
     }
     return lost;

@@ -13,6 +13,7 @@
 
 #include "runtime/ctf_process.h"
 #include "runtime/events.h"
+#include "runtime/file.h"
 #include "runtime/format.h"
 #include "runtime/macro.h"
 #include "runtime/output.h"
@@ -27,6 +28,7 @@
 struct making {
     char path[PATH_MAX]; /* its place */
     char beside[PATH_MAX];
+    int directory; /* the latter, open */
     struct ctf_metadata metadata;
     struct snapshot counts;
 };
@@ -97,7 +99,8 @@ static int make_beside(struct making *making)
 
     if (n < 0 || (size_t)n + sizeof("/stream-4096") > sizeof(making->beside))
         return -ENAMETOOLONG;
-    return mkdir(making->beside, 0777) < 0 ? -errno : 0;
+    making->directory = directory_make(making->beside);
+    return making->directory < 0 ? making->directory : 0;
 }
 
 /* ---- Content ---- */
@@ -105,13 +108,10 @@ static int make_beside(struct making *making)
 static int write_file(struct making *making, const char *name, const struct iovec *pieces,
                       unsigned n, struct output *output)
 {
-    char path[PATH_MAX + sizeof("/stream-4294967295")];
     int r = 0;
 
-    if (output->fd < 0) {
-        snprintf(path, sizeof(path), "%s/%s", making->beside, name);
-        r = output_open(output, path, OUTPUT_NEW);
-    }
+    if (!output_is_open(output))
+        r = output_make(output, making->directory, making->beside, name);
     if (r >= 0)
         r = output_write(output, pieces, n);
     for (unsigned i = 0; i < n && r >= 0; i++)
@@ -139,7 +139,7 @@ static int write_ring(struct making *making, unsigned number, struct ring_copy *
         r = write_file(making, name, pieces, 2, &output);
         making->counts.packets += r >= 0;
     }
-    making->counts.rings += output.fd >= 0;
+    making->counts.rings += output_is_open(&output);
     output_done(&output);
     return r;
 }
@@ -199,15 +199,14 @@ static int write_metadata(struct making *making)
 
 static void remove_beside(const struct making *making)
 {
-    char path[PATH_MAX + sizeof("/stream-4294967295")];
+    char name[sizeof("stream-4294967295")];
     unsigned n = ring_count();
 
     for (unsigned i = 0; i < n; i++) {
-        snprintf(path, sizeof(path), "%s/stream-%u", making->beside, i);
-        unlink(path);
+        snprintf(name, sizeof(name), "stream-%u", i);
+        unlinkat(making->directory, name, 0);
     }
-    snprintf(path, sizeof(path), "%s/metadata", making->beside);
-    unlink(path);
+    unlinkat(making->directory, "metadata", 0);
     rmdir(making->beside);
 }
 
@@ -251,6 +250,7 @@ static int take(struct making *making, const char *folder)
         r = -ENOMEM;
     if (r < 0)
         remove_beside(making);
+    close(making->directory);
     return r;
 }
 

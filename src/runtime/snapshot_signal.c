@@ -15,6 +15,7 @@
 #include "runtime/clock.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
+#include "runtime/output.h"
 #include "runtime/snapshot.h"
 #include "runtime/thread.h"
 
@@ -32,7 +33,7 @@ static struct {
 
 int snapshot_set_folder(const char *folder)
 {
-    char *copy = strdup(folder), *old;
+    char *copy = output_absolute(folder), *old;
 
     if (!copy)
         return -ENOMEM;

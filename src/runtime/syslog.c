@@ -8,15 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "runtime/counts.h"
+#include "runtime/descriptor.h"
 #include "runtime/format.h"
 #include "runtime/log.h"
+#include "runtime/program.h"
+#include "runtime/scratch.h"
 #include "strata/trace.h"
 
 /* Not syslog(3): its ident, options and facility are the program's to choose, for its own messages. */
@@ -26,21 +28,23 @@
 static struct {
     pthread_mutex_t lock;
     char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
-    int fd;
+    struct descriptor connection;
     bool stream; /* messages end in a NUL */
-} log_socket = {.lock = PTHREAD_MUTEX_INITIALIZER, .path = "/dev/log", .fd = -1};
+} log_socket = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .path = "/dev/log",
+    .connection = DESCRIPTOR_NONE,
+};
 
+/* Nonblocking: a daemon that hangs must not hang us. */
 static int connect_as(int type)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    /* A daemon that hangs must not hang us. */
-    const struct timeval patience = {.tv_sec = 1};
-    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
         return -errno;
     memcpy(address.sun_path, log_socket.path, sizeof(address.sun_path));
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
         int r = -errno;
 
@@ -54,14 +58,12 @@ static int reconnect(void)
 {
     int fd;
 
-    if (log_socket.fd >= 0)
-        close(log_socket.fd);
+    descriptor_close(&log_socket.connection);
     fd = connect_as(SOCK_DGRAM);
     log_socket.stream = fd == -EPROTOTYPE;
     if (log_socket.stream)
         fd = connect_as(SOCK_STREAM);
-    log_socket.fd = fd < 0 ? -1 : fd;
-    return fd < 0 ? fd : 0;
+    return fd < 0 ? fd : descriptor_take(&log_socket.connection, fd);
 }
 
 int syslog_set_socket(const char *path)
@@ -106,26 +108,26 @@ static void put_head(struct line *line)
         line_put_digits(line, (uint64_t)tm.tm_sec, 2);
         line_put(line, " ", 1);
     }
-    line_put(line, program_invocation_short_name, strlen(program_invocation_short_name));
+    line_put(line, program_name(), strlen(program_name()));
     line_put(line, "[", 1);
     line_put_decimal(line, (uint64_t)getpid());
     line_put(line, "]: ", 3);
 }
 
-static int send_pieces(const struct iovec *pieces, size_t n)
+static int send_pieces(const struct iovec *pieces, unsigned n)
 {
-    const struct msghdr message = {.msg_iov = (struct iovec *)pieces, .msg_iovlen = n};
-    ssize_t sent;
     size_t size = 0;
+    ssize_t sent;
 
-    for (size_t i = 0; i < n; i++)
+    if (!descriptor_is_ours(&log_socket.connection))
+        return -ENOTCONN;
+    for (unsigned i = 0; i < n; i++)
         size += pieces[i].iov_len;
-    do
-        sent = sendmsg(log_socket.fd, &message, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
+    sent = descriptor_write(&log_socket.connection, pieces, n);
     if (sent < 0)
-        return -errno;
-    return (size_t)sent == size ? 0 : -EIO; /* half a message in a stream: the next tries anew */
+        return (int)sent;
+    return (size_t)sent == size ? 0
+                                : -EIO; /* half a message in a stream: the next one reconnects */
 }
 
 int syslog_send(const char *text, size_t len)
@@ -141,8 +143,8 @@ int syslog_send(const char *text, size_t len)
     pieces[2] = (struct iovec){(void *)"", 1};
 
     pthread_mutex_lock(&log_socket.lock);
-    r = log_socket.fd >= 0 ? send_pieces(pieces, log_socket.stream ? 3 : 2) : -ENOTCONN;
-    /* The daemon may have been started again since. A timeout or a full socket is not that. */
+    r = send_pieces(pieces, log_socket.stream ? 3 : 2);
+    /* The daemon may have been started again since. A full socket is not that. */
     if (r < 0 && r != -EAGAIN && r != -ENOBUFS && r != -EMSGSIZE) {
         r = reconnect();
         if (r >= 0)
@@ -152,17 +154,32 @@ int syslog_send(const char *text, size_t len)
     return r;
 }
 
+void syslog_wait(unsigned ms)
+{
+    struct descriptor connection;
+
+    pthread_mutex_lock(&log_socket.lock);
+    connection = log_socket.connection;
+    pthread_mutex_unlock(&log_socket.lock);
+    descriptor_wait(&connection, ms);
+}
+
 void strata_syslog(const char *format, ...)
 {
     int saved_errno = errno;
-    char text[STRATA_LOG_MAX];
-    struct line line = {text, text + sizeof(text), false};
+    char *text = scratch_take();
+    struct line line = {text, text + STRATA_LOG_MAX, false};
     va_list args;
 
+    if (!text) {
+        COUNT(lines_lost, 1);
+        return;
+    }
     va_start(args, format);
     line_vprintf(&line, format, args);
     va_end(args);
     if (syslog_send(text, (size_t)(line.at - text)) < 0)
         COUNT(lines_lost, 1);
+    scratch_give(text);
     errno = saved_errno;
 }

@@ -15,6 +15,7 @@
 #include "runtime/control.h"
 #include "runtime/counts.h"
 #include "runtime/events.h"
+#include "runtime/file.h"
 #include "runtime/folder.h"
 #include "runtime/log.h"
 #include "runtime/macro.h"
@@ -45,6 +46,9 @@
 
 #define RETRY_OPEN SECOND
 
+/* How long a sink waits for a reader that does not read when somebody waits for the sink. */
+#define READER_PATIENCE SECOND
+
 /* How long who only wants to know waits for a pass. */
 #define STATE_PATIENCE (100 * MILLISECOND)
 
@@ -56,6 +60,8 @@ static struct {
     bool ended;     /* the process is ending, all is written */
     bool has_uuid;
     bool has_times;
+    bool by_thread;        /* the pass is the writer thread's, which may take long */
+    atomic_uint n_waiting; /* threads that wait for the pass lock */
     atomic_bool running;
     pthread_t thread;
     atomic_bool stop;
@@ -78,6 +84,13 @@ static struct {
             [SINK_FTRACE] = {.ops = &sink_ftrace},
         },
 };
+
+static void lock_pass(void)
+{
+    atomic_fetch_add_explicit(&writer.n_waiting, 1, memory_order_relaxed);
+    pthread_mutex_lock(&writer.lock);
+    atomic_fetch_sub_explicit(&writer.n_waiting, 1, memory_order_relaxed);
+}
 
 /* The pass lock, if it is to be had in NS. 0, or a positive errno. */
 static int lock_within(uint64_t ns)
@@ -113,7 +126,7 @@ static struct times *get_times(void)
 
 void writer_lock(void)
 {
-    pthread_mutex_lock(&writer.lock);
+    lock_pass();
 }
 
 void writer_unlock(void)
@@ -141,9 +154,21 @@ uint64_t writer_realtime(uint64_t monotonic)
     return monotonic + (uint64_t)get_times()->realtime_offset;
 }
 
+bool writer_may_wait(bool *stalled, uint64_t *since)
+{
+    uint64_t now = trace_clock_ns(CLOCK_MONOTONIC);
+    bool hurry = !writer.by_thread || atomic_load(&writer.stop) ||
+                 atomic_load_explicit(&writer.n_waiting, memory_order_relaxed) > 0;
+
+    if (*since == 0 || !hurry)
+        *since = now;
+    *stalled |= now - *since >= READER_PATIENCE;
+    return !*stalled;
+}
+
 static char *path_of(const struct sink *sink)
 {
-    const char *said = sink->path ? sink->path : sink->ops->path;
+    const char *said = sink->whole ? sink->whole : sink->path ? sink->path : sink->ops->path;
     char *path = output_path(said);
     char *other;
     struct stat st;
@@ -183,8 +208,11 @@ static void sink_open(struct sink *sink, uint64_t now)
     sink->retry_at = now + RETRY_OPEN;
     if (!sink->complained)
         trace_message("cannot write the trace (%s%s%s): %s; events are lost until that changes",
-                      sink->ops->name, sink->path ? " " : "", sink->path ? sink->path : "",
-                      strerror(-r));
+                      sink->ops->name, sink->used || sink->path ? " " : "",
+                      sink->used   ? sink->used
+                      : sink->path ? sink->path
+                                   : "",
+                      file_error_text(r));
     sink->complained = true;
 }
 
@@ -344,8 +372,10 @@ static void *writer_main(void *unused)
         }
         if (sleep)
             sleep_for(sleep);
-        pthread_mutex_lock(&writer.lock);
+        lock_pass();
+        writer.by_thread = true;
         make_pass(PASS_OFTEN);
+        writer.by_thread = false;
         sleep = next_sleep(sleep, writer.pass.fullest);
         pthread_mutex_unlock(&writer.lock);
     }
@@ -384,7 +414,7 @@ void writer_allow(bool allow)
 {
     if (!allow)
         stop_thread();
-    pthread_mutex_lock(&writer.lock);
+    lock_pass();
     writer.forbidden = !allow;
     folder_set_writes(allow);
     start_thread();
@@ -397,7 +427,7 @@ bool writer_sink_is_open(enum sink_number number)
 {
     bool is_open;
 
-    pthread_mutex_lock(&writer.lock);
+    lock_pass();
     is_open = writer.sinks[number].is_open;
     pthread_mutex_unlock(&writer.lock);
     return is_open;
@@ -406,12 +436,18 @@ bool writer_sink_is_open(enum sink_number number)
 static int sink_on(enum sink_number number, const char *path, bool now, bool pause)
 {
     struct sink *sink = &writer.sinks[number];
+    const char *said = path ? path : sink->ops->path;
     char *copy = path ? strdup(path) : NULL;
+    /* The program may change its directory, as a daemon does, before the file is made. */
+    char *whole = said ? output_absolute(said) : NULL;
     int r = 0;
 
-    if (path && !copy)
+    if ((path && !copy) || (said && !whole)) {
+        free(copy);
+        free(whole);
         return -ENOMEM;
-    pthread_mutex_lock(&writer.lock);
+    }
+    lock_pass();
     if (writer.on[number] && sink->is_open) {
         make_pass(PASS_OPEN_PACKETS);
         sink_close(sink);
@@ -420,6 +456,8 @@ static int sink_on(enum sink_number number, const char *path, bool now, bool pau
         pass_forget_losses(&writer.pass);
     free(sink->path);
     sink->path = copy;
+    free(sink->whole);
+    sink->whole = whole;
     free(sink->used);
     sink->used = NULL;
     sink->complained = now; /* by what we return */
@@ -475,12 +513,14 @@ void writer_sink_off(enum sink_number number)
 {
     struct sink *sink = &writer.sinks[number];
 
-    pthread_mutex_lock(&writer.lock);
+    lock_pass();
     if (writer.on[number]) {
         make_pass(PASS_OPEN_PACKETS);
         sink_close(sink);
         free(sink->path);
         sink->path = NULL;
+        free(sink->whole);
+        sink->whole = NULL;
         free(sink->used);
         sink->used = NULL;
         writer.on[number] = false;
@@ -493,7 +533,7 @@ void writer_sink_pause(enum sink_number number)
 {
     struct sink *sink = &writer.sinks[number];
 
-    pthread_mutex_lock(&writer.lock);
+    lock_pass();
     if (!sink->paused && writer.on[number])
         make_pass(PASS_OPEN_PACKETS); /* what was emitted until now is written */
     sink->paused = true;
@@ -505,7 +545,7 @@ int writer_sink_resume(enum sink_number number)
     struct sink *sink = &writer.sinks[number];
     int r = 0;
 
-    pthread_mutex_lock(&writer.lock);
+    lock_pass();
     if (sink->paused && writer.on[number])
         make_pass(PASS_OPEN_PACKETS); /* what was emitted until now is not */
     sink->paused = false;
@@ -523,7 +563,7 @@ bool writer_sink_is_paused(enum sink_number number)
 {
     bool paused;
 
-    pthread_mutex_lock(&writer.lock);
+    lock_pass();
     paused = writer.sinks[number].paused;
     pthread_mutex_unlock(&writer.lock);
     return paused;
@@ -534,7 +574,7 @@ char *writer_sink_path(enum sink_number number)
     const struct sink *sink = &writer.sinks[number];
     char *path;
 
-    pthread_mutex_lock(&writer.lock);
+    lock_pass();
     path = sink->used ? strdup(sink->used) : path_of(sink);
     pthread_mutex_unlock(&writer.lock);
     return path;
@@ -544,7 +584,7 @@ bool writer_sink_is_on(enum sink_number number)
 {
     bool on;
 
-    pthread_mutex_lock(&writer.lock);
+    lock_pass();
     on = writer.on[number];
     pthread_mutex_unlock(&writer.lock);
     return on;
@@ -552,7 +592,7 @@ bool writer_sink_is_on(enum sink_number number)
 
 void writer_needed(void)
 {
-    pthread_mutex_lock(&writer.lock);
+    lock_pass();
     writer.needed = true;
     start_thread();
     pthread_mutex_unlock(&writer.lock);
@@ -563,7 +603,7 @@ int writer_flush(void)
     uint64_t lost;
     bool failed;
 
-    pthread_mutex_lock(&writer.lock);
+    lock_pass();
     if (writer.forbidden) {
         pthread_mutex_unlock(&writer.lock);
         return -EOPNOTSUPP;
@@ -581,7 +621,7 @@ static void __attribute__((destructor(101))) writer_end(void)
 {
     stop_thread();
     options_at_end();
-    pthread_mutex_lock(&writer.lock);
+    lock_pass();
     if (writer.n_on && !writer.ended) {
         if (writer.has_times)
             times_finish(&writer.times);
@@ -652,11 +692,13 @@ static void after_fork_child(void)
         pthread_mutex_unlock(&writer.lock);
     else /* it is another thread's, who is not here */
         writer.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    atomic_store(&writer.n_waiting, 0);
+    writer.by_thread = false;
     memset(&trace_counts, 0, sizeof(trace_counts));
     plan_trace();
     options_unlock();
     if (was_running) {
-        pthread_mutex_lock(&writer.lock);
+        lock_pass();
         start_thread();
         pthread_mutex_unlock(&writer.lock);
     }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/output.h"
 #include "runtime/ring.h"
 #include "runtime/sink.h"
 #include "runtime/times.h"
@@ -77,6 +78,13 @@ void writer_unlock(void);
 const struct times *writer_times(void);
 
 /* ---- For the sinks, in a pass ---- */
+
+/* Whether a sink whose reader does not read is to wait for it for WRITER_WAIT_MS more: the writer's thread
+ * waits as long as nobody needs the pass lock, anybody else for a second. Then *STALLED is set, and the
+ * sink loses what its reader does not take at once, until it has taken something. *SINCE is 0 when the
+ * wait begins. */
+#define WRITER_WAIT_MS OUTPUT_WAIT_MS
+bool writer_may_wait(bool *stalled, uint64_t *since);
 
 void writer_uuid(uint8_t ret[16]);
 /* When tracing began, and the clock's rate as it is known by now. */

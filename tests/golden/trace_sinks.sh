@@ -268,9 +268,11 @@ mv "fork.log.$child" child/fork.log
 check emitted.parent fork
 check emitted.child child/fork
 # But a device is for everybody.
-ln -s /dev/null null
-ASAN_OPTIONS=$no_leaks "$EMIT" -f -t '*,simple=null,log=null' 100 1 >emitted 2>errors
-[ "$(echo null*)" = null ] || fail "a child made regular files beside a device: $(echo null*)"
+if mknod null c 1 3 2>/dev/null && : 2>/dev/null >null; then
+    ASAN_OPTIONS=$no_leaks "$EMIT" -f -t '*,simple=null,log=null' 100 1 >emitted 2>errors
+    all_well
+    [ "$(echo null*)" = null ] || fail "a child made regular files beside a device: $(echo null*)"
+fi
 
 # The flight recorder: nothing until it is asked, then the newest.
 case=overwrite

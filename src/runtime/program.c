@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/program.h"
+
+#include <errno.h>
+#include <string.h>
+
+static char name[256];
+
+__attribute__((constructor)) static void note_name(void)
+{
+    strncpy(name, program_invocation_short_name, sizeof(name) - 1);
+}
+
+const char *program_name(void)
+{
+    if (!*name) /* a constructor of the program's came before ours */
+        note_name();
+    return name;
+}

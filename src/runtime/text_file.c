@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/text_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/file.h"
+#include "runtime/macro.h"
+
+/* Paths are read without a lock, and so stay. There are as many as a user names. */
+struct kept_path {
+    struct kept_path *next;
+    char text[];
+};
+
+static const char *keep_path(const char *path)
+{
+    static _Atomic(struct kept_path *) first;
+    size_t size = strlen(path) + 1;
+    struct kept_path *kept;
+
+    for (kept = atomic_load(&first); kept; kept = kept->next)
+        if (strcmp(kept->text, path) == 0)
+            return kept->text;
+    kept = malloc(sizeof(*kept) + size);
+    if (!kept)
+        return NULL;
+    memcpy(kept->text, path, size);
+    kept->next = atomic_load(&first);
+    while (!atomic_compare_exchange_weak(&first, &kept->next, kept))
+        ;
+    return kept->text;
+}
+
+static struct descriptor get(const struct text_file *file)
+{
+    struct descriptor descriptor = {
+        .fd = atomic_load_explicit(&file->fd, memory_order_acquire),
+        .device = (dev_t)atomic_load_explicit(&file->device, memory_order_relaxed),
+        .inode = (ino_t)atomic_load_explicit(&file->inode, memory_order_relaxed),
+        .kind = (enum descriptor_kind)atomic_load_explicit(&file->kind, memory_order_relaxed),
+        .shared = atomic_load_explicit(&file->shared, memory_order_relaxed),
+    };
+
+    return descriptor;
+}
+
+static void put(struct text_file *file, const struct descriptor *descriptor)
+{
+    atomic_store_explicit(&file->fd, -1, memory_order_relaxed);
+    atomic_store_explicit(&file->device, descriptor->device, memory_order_release);
+    atomic_store_explicit(&file->inode, descriptor->inode, memory_order_release);
+    atomic_store_explicit(&file->kind, (int)descriptor->kind, memory_order_release);
+    atomic_store_explicit(&file->shared, descriptor->shared, memory_order_release);
+    /* Release: who sees the number sees whose it is. */
+    atomic_store_explicit(&file->fd, descriptor->fd, memory_order_release);
+}
+
+/* Another thread that has `busy` is about to leave it. One that was interrupted by our caller is not, nor
+ * is one that a child of fork() has not got: so this does not wait for ever. */
+static void replace(struct text_file *file, const struct descriptor *descriptor)
+{
+    for (unsigned i = 0; i < 1000 && atomic_flag_test_and_set(&file->busy); i++)
+        sched_yield();
+    put(file, descriptor);
+    atomic_flag_clear(&file->busy);
+}
+
+int text_file_open_literal(struct text_file *file, const char *path, enum file_mode mode)
+{
+    struct descriptor fresh, before = get(file);
+    int r = file_open(&fresh, path, mode);
+
+    if (r < 0)
+        return r;
+    /* Other threads may be about to write to the number that they have just asked about: it becomes that
+     * of the new file. */
+    if (!before.shared && descriptor_is_ours(&before) &&
+        dup3(fresh.fd, before.fd, O_CLOEXEC) >= 0) {
+        close(fresh.fd);
+        fresh.fd = before.fd;
+    }
+    atomic_store(&file->mode, (int)mode);
+    atomic_store(&file->path, path);
+    replace(file, &fresh);
+    return 0;
+}
+
+int text_file_open(struct text_file *file, const char *path, enum file_mode mode)
+{
+    const char *kept = keep_path(path);
+
+    return kept ? text_file_open_literal(file, kept, mode) : -ENOMEM;
+}
+
+int text_file_share(struct text_file *file, int fd)
+{
+    struct descriptor descriptor;
+    int r = descriptor_share(&descriptor, fd);
+
+    if (r < 0)
+        return r;
+    atomic_store(&file->path, NULL);
+    replace(file, &descriptor);
+    return 0;
+}
+
+/* Opens the file once more, for all or, while another thread does that, for this call. */
+static int come_back(struct text_file *file, struct descriptor *ret, bool *ret_mine)
+{
+    const char *path = atomic_load_explicit(&file->path, memory_order_relaxed);
+    int r;
+
+    if (!path)
+        return -EBADF;
+    r = file_open(ret, path, (enum file_mode)atomic_load(&file->mode));
+    if (r < 0)
+        return r;
+    *ret_mine = atomic_flag_test_and_set(&file->busy);
+    if (!*ret_mine) {
+        put(file, ret);
+        atomic_flag_clear(&file->busy);
+    }
+    return 0;
+}
+
+ssize_t text_file_write(struct text_file *file, const char *text, size_t len)
+{
+    const struct iovec piece = {(void *)text, len};
+    struct descriptor descriptor = get(file);
+    int saved_errno = errno;
+    bool mine = false;
+    ssize_t written;
+    int r = 0;
+
+    if (unlikely(!descriptor_is_ours(&descriptor)))
+        r = come_back(file, &descriptor, &mine);
+    written = r < 0 ? r : descriptor_write(&descriptor, &piece, 1);
+    if (mine)
+        close(descriptor.fd);
+    errno = saved_errno;
+    return written;
+}
+
+void text_file_wait(struct text_file *file, unsigned ms)
+{
+    struct descriptor descriptor = get(file);
+
+    descriptor_wait(&descriptor, ms);
+}

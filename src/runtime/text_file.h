@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A file that lines of text are written to from any thread and any context, signal handlers included. A
+ * line is written by one system call, neither waits nor raises SIGPIPE, and goes nowhere when the
+ * descriptor is no longer the file's and the file cannot be opened again. */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/file.h"
+
+struct text_file {
+    /* Written by the thread that has `busy`; a reader that finds a mixture of two takes the descriptor
+     * for lost. */
+    atomic_int fd; /* -1: none */
+    atomic_ullong device, inode;
+    atomic_int kind;
+    atomic_bool shared;
+    _Atomic(const char *) path; /* to open it again; NULL: that cannot be. Stays for ever */
+    atomic_int mode;            /* enum file_mode */
+    atomic_flag busy;
+};
+
+#define TEXT_FILE_NONE                      \
+    {                                       \
+        .fd = -1, .busy = ATOMIC_FLAG_INIT, \
+    }
+
+/* Opens PATH; what was open is closed. PATH is copied. Negative errno, and then all is as it was. One
+ * thread at a time, not from signal handlers. */
+int text_file_open(struct text_file *file, const char *path, enum file_mode mode);
+/* The same for a PATH that stays for ever. Any context. */
+int text_file_open_literal(struct text_file *file, const char *path, enum file_mode mode);
+/* The file is what the program has open as FD now. */
+int text_file_share(struct text_file *file, int fd);
+
+/* Writes what the file takes now. Returns how many bytes; negative errno, -EAGAIN: none now. */
+ssize_t text_file_write(struct text_file *file, const char *text, size_t len);
+/* Waits until it may take more, MS milliseconds at most. */
+void text_file_wait(struct text_file *file, unsigned ms);
