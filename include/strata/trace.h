@@ -97,12 +97,13 @@ STRATA_API bool strata_filter_pass(const struct strata_event *event, const uint6
 
 /* A line of text: "PID@SEC.USEC:" is put in front, PID being the number of the thread, and a newline
  * behind (backend `log`). One write() a line, at most STRATA_LOG_MAX bytes with the newline; what is
- * longer is cut and ends in "...". No allocation and no lock; safe in signal handlers but for
+ * longer is cut and ends in "...". A pipe that is full, or has no reader, loses the line, which is counted;
+ * there is no SIGPIPE. No allocation and no lock; safe in signal handlers but for
  * conversions of floating point and wide characters, which go through vsnprintf(). */
 STRATA_API void strata_log(const char *format, ...) STRATA_PRINTF(1, 2);
 /* The same text, without what is in front, to the system's log as LOG_DAEMON, LOG_INFO, with the
- * process's number (backend `syslog`). Waits for the system's log as syslog(3) does, for a second at
- * most. Not from a signal handler. */
+ * process's number (backend `syslog`). What the system's log does not accept at once is counted as lost.
+ * Not from a signal handler. */
 STRATA_API void strata_syslog(const char *format, ...) STRATA_PRINTF(1, 2);
 /* A line into the kernel's ftrace buffer (backend `ftrace`), likewise. Where tracefs is not there, or
  * does not take it, the line is counted as lost. */
@@ -189,6 +190,8 @@ static inline bool strata_event_is_on(const struct strata_event *event)
  *     snapshot-signal=SIGNAL snapshot=FOLDER
  *                      a signal that takes a snapshot, and where to
  *     control=on|off   the socket by which `strata ctl` finds the program
+ *     unsafe-directory=on|off
+ *                      whether paths given after it may be where other users can write
  */
 
 /* Does what OPTIONS say. 0; 1: `help` was asked for, and the names were printed on standard output,

@@ -66,6 +66,11 @@ ssize_t log_write(const char *text, size_t len)
     return text_file_write(atomic_load_explicit(&target, memory_order_acquire), text, len);
 }
 
+size_t log_whole(void)
+{
+    return text_file_whole(atomic_load_explicit(&target, memory_order_acquire));
+}
+
 void log_wait(unsigned ms)
 {
     text_file_wait(atomic_load_explicit(&target, memory_order_acquire), ms);

@@ -23,6 +23,8 @@ int log_set_file(const char *path);
 /* Writes what the log's file takes now, without waiting. Returns how many bytes; negative errno, -EAGAIN:
  * none now. Any context. */
 ssize_t log_write(const char *text, size_t len);
+/* What is no longer than this, log_write() writes as a whole or not at all. */
+size_t log_whole(void);
 /* Waits until it may take more, MS milliseconds at most. */
 void log_wait(unsigned ms);
 /* As log_write(), to standard error, as the program had it when it began or log_set_file() was called. */

@@ -9,6 +9,7 @@
 
 #include "runtime/events.h"
 #include "runtime/process_file.h"
+#include "runtime/program.h"
 
 /* A recorder holds an exclusive lock as long as it lives. Without it the file would stay for ever. */
 static bool has_recorder(int parent)
@@ -21,7 +22,7 @@ static bool has_recorder(int parent)
 
 static void write_report(FILE *f, bool has_backend)
 {
-    fprintf(f, NO_RINGS_MAGIC "\nprogram %s\nrings %s\n", program_invocation_short_name,
+    fprintf(f, NO_RINGS_MAGIC "\nprogram %s\nrings %s\n", program_name(),
             has_backend ? "yes" : "no");
     for (uint32_t id = 1; id <= class_count(); id++) {
         const struct trace_class *class = class_by_id(id);

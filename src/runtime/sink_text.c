@@ -74,14 +74,35 @@ static int log_open(struct sink *sink)
     return 0;
 }
 
+/* Up to where whole records are no longer than SIZE from TEXT on, so that none is torn in a pipe. */
+static const char *whole_records(const struct log_buffer *log, unsigned *next, const char *text,
+                                 size_t size)
+{
+    const char *end = log->at;
+
+    if ((size_t)(end - text) <= size)
+        return end;
+    while (*next < log->n_records && log->text + log->records[*next].end <= text)
+        (*next)++;
+    for (unsigned i = *next; i < log->n_records; i++) {
+        end = log->text + log->records[i].end;
+        if (i + 1 == log->n_records || (size_t)(log->text + log->records[i + 1].end - text) > size)
+            break;
+    }
+    return end;
+}
+
 static uint64_t log_flush(struct sink *sink)
 {
     struct log_buffer *log = sink->state;
     const char *text = log->text;
     uint64_t since = 0, lost = 0;
+    unsigned next = 0; /* the first record that is not written */
 
     while (text < log->at) {
-        ssize_t n = log_write(text, (size_t)(log->at - text));
+        size_t whole = log_whole();
+        const char *end = whole_records(log, &next, text, whole);
+        ssize_t n = log_write(text, (size_t)(end - text));
 
         if (n == -EAGAIN && writer_may_wait(&log->stalled, &since)) {
             log_wait(WRITER_WAIT_MS);

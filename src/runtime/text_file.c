@@ -146,6 +146,13 @@ ssize_t text_file_write(struct text_file *file, const char *text, size_t len)
     return written;
 }
 
+size_t text_file_whole(const struct text_file *file)
+{
+    return atomic_load_explicit(&file->kind, memory_order_relaxed) == DESCRIPTOR_PLAIN
+               ? SIZE_MAX
+               : 4096 /* PIPE_BUF */;
+}
+
 void text_file_wait(struct text_file *file, unsigned ms)
 {
     struct descriptor descriptor = get(file);

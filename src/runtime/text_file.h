@@ -38,5 +38,7 @@ int text_file_share(struct text_file *file, int fd);
 
 /* Writes what the file takes now. Returns how many bytes; negative errno, -EAGAIN: none now. */
 ssize_t text_file_write(struct text_file *file, const char *text, size_t len);
+/* What is no longer than this is written as a whole or not at all. */
+size_t text_file_whole(const struct text_file *file);
 /* Waits until it may take more, MS milliseconds at most. */
 void text_file_wait(struct text_file *file, unsigned ms);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A program that closes all descriptors and opens files of its own: no byte of the trace gets into them,
 # whatever the sink and the backend, and what has a path is opened again, so that nothing is missing.
-# $DAEMON, $DAEMON_STATIC: tests/runtime/daemon.c with the shared and the static library.
+# $DAEMON: tests/runtime/daemon.c.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -37,7 +37,7 @@ check_data() {
 run() {
     rm -rf data errors
     mkdir data
-    "$program" "$@" data 100 2>errors || fail "ended with $?: $(cat errors)"
+    "$DAEMON" "$@" data 100 2>errors || fail "ended with $?: $(cat errors)"
     check_data
 }
 
@@ -69,63 +69,61 @@ END2
 
 mkdir tracefs
 : >tracefs/trace_marker
-for program in "$DAEMON" ${DAEMON_STATIC:+"$DAEMON_STATIC"}; do
-    case=ctf
-    run -t '*,ctf=c'
-    "$STRATA_BIN/strata" report c >report || fail "report"
-    [ "$(numbers number: report)" -eq 200 ] || fail "$(wc -l <report) events"
+case=ctf
+run -t '*,ctf=c'
+"$STRATA_BIN/strata" report c >report || fail "report"
+[ "$(numbers number: report)" -eq 200 ] || fail "$(wc -l <report) events"
 
-    case=simple
-    run -t '*,simple=s'
-    echo 'number(uint64_t id) "id %" PRIu64' >trace-events
-    "$STRATA_BIN/strata" report --events trace-events s >report || fail "report"
-    [ "$(numbers number: report)" -eq 200 ] || fail "$(wc -l <report) events"
+case=simple
+run -t '*,simple=s'
+echo 'number(uint64_t id) "id %" PRIu64' >trace-events
+"$STRATA_BIN/strata" report --events trace-events s >report || fail "report"
+[ "$(numbers number: report)" -eq 200 ] || fail "$(wc -l <report) events"
 
-    case='log to a file'
-    run -t '*,log=l'
-    [ "$(numbers number l)" -eq 200 ] || fail "$(wc -l <l) lines"
-    rm l
+case='log to a file'
+run -t '*,log=l'
+[ "$(numbers number l)" -eq 200 ] || fail "$(wc -l <l) lines"
+rm l
 
-    # Nobody can open it again: half is lost, and nothing is in the data.
-    case='log to standard error'
-    rm -rf data
-    mkdir data
-    "$program" -t '*,log' data 100 2>errors && fail "no loss was reported"
-    check_data
-    [ "$(numbers number errors)" -eq 100 ] || fail "$(wc -l <errors) lines"
+# Nobody can open it again: half is lost, and nothing is in the data.
+case='log to standard error'
+rm -rf data
+mkdir data
+"$DAEMON" -t '*,log' data 100 2>errors && fail "no loss was reported"
+check_data
+[ "$(numbers number errors)" -eq 100 ] || fail "$(wc -l <errors) lines"
 
-    case='backend log'
-    run -b log
-    [ "$(numbers number_log errors)" -eq 100 ] || fail "$(wc -l <errors) lines"
-    run -b log -t logfile=f
-    [ "$(numbers number_log f)" -eq 200 ] || fail "$(wc -l <f) lines"
-    rm f
+case='backend log'
+run -b log
+[ "$(numbers number_log errors)" -eq 100 ] || fail "$(wc -l <errors) lines"
+run -b log -t logfile=f
+[ "$(numbers number_log f)" -eq 200 ] || fail "$(wc -l <f) lines"
+rm f
 
-    case=ftrace
-    : >tracefs/trace_marker
-    run -t '*,ftrace=tracefs' -b ftrace
-    [ "$(numbers number_ftrace tracefs/trace_marker)" -eq 200 ] ||
-        fail "$(cat tracefs/trace_marker | wc -l) lines of the backend"
-    [ "$(numbers number tracefs/trace_marker)" -eq 200 ] ||
-        fail "$(cat tracefs/trace_marker | wc -l) lines of the sink"
+case=ftrace
+: >tracefs/trace_marker
+run -t '*,ftrace=tracefs' -b ftrace
+[ "$(numbers number_ftrace tracefs/trace_marker)" -eq 200 ] ||
+    fail "$(cat tracefs/trace_marker | wc -l) lines of the backend"
+[ "$(numbers number tracefs/trace_marker)" -eq 200 ] ||
+    fail "$(cat tracefs/trace_marker | wc -l) lines of the sink"
 
-    case=syslog
-    rm -f socket ready
-    python3 listen.py 400 >messages &
-    listener=$!
-    wait_for '[ -e ready ]'
-    run -t '*,syslog=socket' -b syslog
-    wait $listener || fail "not all messages arrive: $(wc -l <messages)"
-    listener=
-    [ "$(numbers number_syslog messages)" -eq 200 ] || fail "$(wc -l <messages) messages"
+case=syslog
+rm -f socket ready
+python3 listen.py 400 >messages &
+listener=$!
+wait_for '[ -e ready ]'
+run -t '*,syslog=socket' -b syslog
+wait $listener || fail "not all messages arrive: $(wc -l <messages)"
+listener=
+[ "$(numbers number_syslog messages)" -eq 200 ] || fail "$(wc -l <messages) messages"
 
-    case=all
-    rm -f socket ready
-    python3 listen.py 400 >messages &
-    listener=$!
-    wait_for '[ -e ready ]'
-    run -t '*,ctf=c,simple=s,log=l,ftrace=tracefs,syslog=socket' -b log -b ftrace -b syslog
-    wait $listener || fail "not all messages arrive: $(wc -l <messages)"
-    listener=
-    rm l
-done
+case=all
+rm -f socket ready
+python3 listen.py 400 >messages &
+listener=$!
+wait_for '[ -e ready ]'
+run -t '*,ctf=c,simple=s,log=l,ftrace=tracefs,syslog=socket' -b log -b ftrace -b syslog
+wait $listener || fail "not all messages arrive: $(wc -l <messages)"
+listener=
+rm l

@@ -4,10 +4,15 @@
  * that it can see, opens data files of its own on all the numbers that were in use, emits again and writes
  * its data. Nothing but its data may be in the data files.
  *
- *     daemon [-t OPTIONS]... [-b BACKEND]... DIRECTORY COUNT
+ *     daemon [-t OPTIONS]... [-b BACKEND]... [-k] [-l] [-s SNAPSHOT] [-w FILE]
+ *            DIRECTORY COUNT
  *
  *     -t  strata_trace_opt_parse()
  *     -b  also emits by the backend: log, ftrace or syslog
+ *     -k  keeps its descriptors: emits once, flushes and ends
+ *     -l  prints what was lost
+ *     -s  takes a snapshot before it flushes
+ *     -w  first makes FILE.waits, and waits until there is FILE
  *
  * It makes DIRECTORY/data-N for each descriptor N. Each has one line, "data N", at the end. */
 
@@ -25,7 +30,7 @@
 static uint8_t states[1];
 
 static const struct strata_field fields[] = {
-    {"id", "uint64_t", STRATA_UNSIGNED, 8},
+    {"id", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
 };
 
 static struct strata_event events[] = {
@@ -89,17 +94,39 @@ static void open_data(const char *directory, int n)
         close(fd);
 }
 
+static void wait_until(const char *file)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s.waits", file);
+    close(open(path, O_WRONLY | O_CREAT, 0600));
+    while (access(file, F_OK) < 0)
+        usleep(1000);
+}
+
+static void print_lost(void)
+{
+    struct strata_trace_stats stats;
+
+    strata_trace_get_stats(&stats, sizeof(stats));
+    printf("dropped %" PRIu64 "\nunwritten %" PRIu64 "\nlines %" PRIu64 "\n", stats.dropped,
+           stats.unwritten, stats.lines);
+}
+
 #define DESCRIPTORS 1024
 
 int main(int argc, char **argv)
 {
     static bool used[DESCRIPTORS];
     uint64_t count;
+    const char *snapshot = NULL;
+    const char *wait_for = NULL;
+    bool keep = false, show_lost = false;
     int option, own, r;
     DIR *dir;
     struct dirent *entry;
 
-    while ((option = getopt(argc, argv, "t:b:")) != -1) {
+    while ((option = getopt(argc, argv, "t:b:kls:w:")) != -1) {
         switch (option) {
         case 't':
             if (strata_trace_opt_parse(optarg) != 0)
@@ -110,6 +137,10 @@ int main(int argc, char **argv)
             by_ftrace |= strcmp(optarg, "ftrace") == 0;
             by_syslog |= strcmp(optarg, "syslog") == 0;
             break;
+        case 'k': keep = true; break;
+        case 'l': show_lost = true; break;
+        case 'w': wait_for = optarg; break;
+        case 's': snapshot = optarg; break;
         default: return 2;
         }
     }
@@ -117,8 +148,18 @@ int main(int argc, char **argv)
         return 2;
     count = strtoull(argv[optind + 1], NULL, 10);
 
+    if (wait_for)
+        wait_until(wait_for);
     for (uint64_t i = 0; i < count; i++)
         emit(i);
+    if (snapshot && strata_trace_snapshot(snapshot) < 0)
+        fail("snapshot");
+    if (keep) {
+        r = strata_trace_flush();
+        if (show_lost)
+            print_lost();
+        return r < 0 ? 12 : 0;
+    }
     if (strata_trace_flush() < 0)
         fail("flush");
 
