@@ -60,7 +60,7 @@ _strata()
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         words=$("$strata" --help 2>/dev/null | sed -n 's/^  \([a-z_]*\)  .*/\1/p')
-        mapfile -t COMPREPLY < <(compgen -W "$words help --help --version" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$words help version --help --version -V" -- "$cur")
         return
     fi
     if [ "$verb" = help ]; then
@@ -103,7 +103,7 @@ _strata()
     [ "$cur" = = ] && cur=
     [ "$prev" = = ] && prev=${COMP_WORDS[COMP_CWORD - 2]}
     if [ "${prev#-}" != "$prev" ]; then
-        words=$(printf '%s\n' "$help" | sed -n "s/^  .*${prev}[,=][^|]*=\([a-z.]*|[a-z.|]*\).*/\1/p; s/^  .*${prev}=\([a-z.]*|[a-z.|]*\).*/\1/p")
+        words=$(printf '%s\n' "$help" | sed -n "s/^  .*${prev}[,=][^|]*=\([a-z.-]*|[a-z.|-]*\).*/\1/p; s/^  .*${prev}=\([a-z.-]*|[a-z.|-]*\).*/\1/p")
         if [ -n "$words" ]; then
             mapfile -t COMPREPLY < <(compgen -W "${words//|/ }" -- "$cur")
             return

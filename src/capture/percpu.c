@@ -311,6 +311,9 @@ static int map_file(struct percpu_buffers *percpu, struct fault *fault)
                    : fault_plain(fault, -errno, percpu->path, "cannot be locked: %s",
                                  strerror(errno));
     percpu->bytes = (size_t)st.st_size;
+    if (percpu->bytes == 0)
+        return fault_plain(fault, -EAGAIN, percpu->path,
+                           "is empty: its program has not made the buffers yet");
     if (percpu->bytes < STRATA_PERCPU_PAGE)
         return fault_plain(fault, -EINVAL, percpu->path,
                            "is no file of trace buffers, or not yet: it has %zu bytes",
@@ -325,6 +328,9 @@ static int check_area(struct percpu_buffers *percpu, struct fault *fault)
 {
     int r = strata_percpu_area_init(&percpu->area, percpu->memory, percpu->bytes);
 
+    if (r == -EINVAL && *(const volatile uint32_t *)percpu->memory == 0)
+        return fault_plain(fault, -EAGAIN, percpu->path,
+                           "its program has not made the buffers in it yet");
     if (r == -EINVAL)
         return fault_plain(fault, r, percpu->path,
                            "is no file of trace buffers, or its program has not made them yet");

@@ -65,6 +65,8 @@ static void put_row(struct text *out, const struct client_program *program)
             text_put_char(out, ' ');
             text_put_str(out, program->sinks[i].path);
         }
+        if (strcmp(program->sinks[i].state, "open") != 0)
+            text_printf(out, " (%s)", program->sinks[i].state);
     }
     text_put_char(out, '\n');
 }
@@ -141,6 +143,8 @@ int cmd_list(int argc, char **argv)
         cmd_fault(&fault);
         status = EXIT_COULD_NOT;
     }
+    if (status == EXIT_FINE && options.format == 0 && text_total(&out) == 0)
+        cmd_message("strata: this user has no traced programs, no recordings and no QEMUs");
     r = text_flush(&out);
     text_done(&out);
     return r < 0 ? cmd_output_error(r) : status;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock_ns.h"
 #include "capture/percpu.h"
 #include "capture/xen.h"
 #include "cmd/cmd.h"
@@ -16,6 +17,10 @@
 #include "cmd/size.h"
 #include "declare/xen_custom.h"
 #include "manifest/underway.h"
+
+/* How long to wait for a program to make its buffers, and between two looks for them; ns. */
+#define BUFFER_WAIT (10 * UINT64_C(1000000000))
+#define BUFFER_PAUSE UINT64_C(20000000)
 
 #define MEMBER(m) offsetof(struct record_buffers_options, m)
 
@@ -120,6 +125,28 @@ static int run(const struct record_options *options, struct record_run *run,
     return status;
 }
 
+/* The program that makes the buffers may just have been started. */
+static int open_program(const struct record_options *options, struct buffers **ret,
+                        struct fault *fault)
+{
+    uint64_t wait = options->time ? MIN(options->time, BUFFER_WAIT) : BUFFER_WAIT;
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + wait;
+    bool reported = false;
+
+    for (;;) {
+        int r = percpu_buffers_open(options->buffers.name, ret, fault);
+
+        if ((r != -ENOENT && r != -EAGAIN) || clock_ns(CLOCK_MONOTONIC) >= until)
+            return r;
+        if (!reported)
+            cmd_message("strata: waiting for the buffers '%s'", options->buffers.name);
+        reported = true;
+        if (record_sleep(BUFFER_PAUSE))
+            return r;
+        fault_clear(fault);
+    }
+}
+
 static int with_choice(const struct record_options *options, const struct xen_choice *choice)
 {
     const struct record_buffers_options *o = &options->buffers;
@@ -152,7 +179,7 @@ static int with_choice(const struct record_options *options, const struct xen_ch
         return cmd_usage_error("record", "--buffer-size is 255M at most");
     r.settings.pages = (unsigned)pages;
     record_catch_signals();
-    if ((o->name ? percpu_buffers_open(o->name, &r.buffers, &fault)
+    if ((o->name ? open_program(options, &r.buffers, &fault)
                  : xen_buffers_open(o->libxenctrl, &r.buffers, &fault)) < 0 ||
         (o->cpus && cpu_list_parse(o->cpus, r.buffers->n_cpus, &cpus, &fault) < 0)) {
         cmd_fault(&fault);

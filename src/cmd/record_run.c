@@ -53,10 +53,17 @@ void record_catch_signals(void)
         sigdelset(&waiting, signals[i]);
 }
 
+bool record_sleep(uint64_t ns)
+{
+    struct timespec time = {.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
+
+    (void)ppoll(NULL, 0, &time, &waiting);
+    return stopped;
+}
+
 /* open() would wait for a FIFO's reader, but a signal that comes just before would be missed. */
 int record_open(const char *file)
 {
-    struct timespec pause = {.tv_nsec = FIFO_PAUSE};
     struct stat st;
     int fd, r;
 
@@ -64,8 +71,7 @@ int record_open(const char *file)
         r = -errno;
         if (r != -ENXIO || stat(file, &st) < 0 || !S_ISFIFO(st.st_mode))
             return r;
-        (void)ppoll(NULL, 0, &pause, &waiting);
-        if (stopped)
+        if (record_sleep(FIFO_PAUSE))
             return -EINTR;
     }
     r = fcntl(fd, F_GETFL);

@@ -20,6 +20,8 @@ struct record_run {
 
 /* Blocks and catches the signals that end it; before the buffers are opened. */
 void record_catch_signals(void);
+/* Sleeps for NS, behind record_catch_signals(). True: one of them came. */
+bool record_sleep(uint64_t ns);
 /* Opens the file FILE to write, behind record_catch_signals(): one of them ends the wait for a FIFO's reader.
  * Negative errno; -EINTR: a signal came. */
 int record_open(const char *file);

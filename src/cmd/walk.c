@@ -117,6 +117,7 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
         .tracefs = options->tracefs,
         .kallsyms = options->kallsyms,
         .host_time = options->host_time,
+        .runtime_dir = getenv("XDG_RUNTIME_DIR"),
     };
     struct fault fault;
     struct trace *trace;

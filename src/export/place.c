@@ -9,6 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/input.h"
+#include "export/tsdl.h"
+
 /* Pieces of 256 KB cost the kernel three times as much. */
 #define OUT_SIZE ((size_t)64 * 1024)
 
@@ -46,6 +49,47 @@ static bool is_empty(const char *path)
     return empty;
 }
 
+/* The metadata of an export in CTF, which is not large. */
+#define METADATA_MAX ((size_t)4 << 20)
+
+static bool is_exported_metadata(int folder)
+{
+    int fd = openat(folder, "metadata", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    char *text = NULL;
+    size_t len;
+    bool is = fd >= 0 && input_read_file(fd, METADATA_MAX, "metadata", &text, &len, NULL) >= 0;
+
+    if (is) {
+        text[len] = '\0';
+        is = strstr(text, "\n    " TSDL_EXPORTED "\n");
+    }
+    free(text);
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+/* True if the directory PATH is an export in CTF and nothing else, so that it may be replaced. */
+static bool is_export(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    struct stat st;
+    bool is = dir && is_exported_metadata(fd);
+
+    while (is && (entry = readdir(dir)))
+        is = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+             ((strcmp(entry->d_name, "metadata") == 0 ||
+               entry->d_name[strspn(entry->d_name, CTF_STREAM_CHARACTERS)] == '\0') &&
+              fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode));
+    if (dir)
+        closedir(dir);
+    else if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 /* "WANTED.XXXXXX", a trailing '/' taken off. */
 static char *make_template(const char *wanted)
 {
@@ -65,9 +109,10 @@ static int open_folder(struct export_place *place, char *template, struct fault 
     struct stat st;
     mode_t mask;
 
-    if (stat(place->wanted, &st) == 0 && !(S_ISDIR(st.st_mode) && is_empty(place->wanted)))
+    if (stat(place->wanted, &st) == 0 &&
+        !(S_ISDIR(st.st_mode) && (is_empty(place->wanted) || is_export(place->wanted))))
         return fault_plain(fault, -EEXIST, place->wanted,
-                           "is there already; name a folder that is not, or is empty");
+                           "exists and is not an export; name another directory");
     if (!mkdtemp(template))
         return fail(fault, place->wanted, "cannot make a folder beside it");
     place->path = template;
@@ -148,6 +193,24 @@ int export_place_open(enum export_target target, const char *wanted, struct expo
     return 0;
 }
 
+/* A directory takes the place of an empty one by itself. One that is an export is exchanged with it, and then goes
+ * under the name that the new one had. */
+static int give_name(struct export_place *place)
+{
+    if (rename(place->path, place->wanted) == 0)
+        return 0;
+    if (place->target != EXPORT_FOLDER || (errno != ENOTEMPTY && errno != EEXIST) ||
+        !is_export(place->wanted))
+        return -1;
+    if (renameat2(AT_FDCWD, place->path, AT_FDCWD, place->wanted, RENAME_EXCHANGE) == 0) {
+        export_place_remove(place->path, true);
+        return 0;
+    }
+    /* Not every file system can. */
+    export_place_remove(place->wanted, true);
+    return rename(place->path, place->wanted);
+}
+
 int export_place_keep(struct export_place *place, struct fault *fault)
 {
     int r = place->target == EXPORT_STREAM ? text_flush(&place->out) : 0;
@@ -165,7 +228,7 @@ int export_place_keep(struct export_place *place, struct fault *fault)
         if (r < 0)
             return fail(fault, place->wanted, "cannot write");
     }
-    if (rename(place->path, place->wanted) < 0)
+    if (give_name(place) < 0)
         return fail(fault, place->wanted, "cannot give the export its name");
     free(place->path);
     place->path = NULL;

@@ -60,7 +60,7 @@ void tsdl_put_start(struct text *text, const struct clock *clock, int64_t offset
                 "clock.strata.value; } := time_t;\n"
                 "\n"
                 "env {\n"
-                "    tracer_name = \"strata-export\";\n"
+                "    " TSDL_EXPORTED "\n"
                 "    tracer_version = \"" STRATA_VERSION "\";\n",
                 offset_s);
     if (clock->hz == 0)

@@ -6,6 +6,10 @@
 #include "base/text.h"
 #include "event/class.h"
 
+/* How an export is known by its metadata, and how its other files are called. */
+#define TSDL_EXPORTED "tracer_name = \"strata-export\";"
+#define CTF_STREAM_CHARACTERS "0123456789-" /* "0", "0-3" */
+
 /* What the context of an origin's events holds. */
 static inline bool ctf_has_vcpu(const struct origin *origin)
 {

@@ -584,8 +584,19 @@ void options_group_came(const struct strata_group *group)
     control_start();
 }
 
+/* Under registry_lock(). */
+static bool any_is_on(void)
+{
+    for (uint32_t id = 1; id <= class_count(); id++)
+        if (class_by_id(id)->on || class_by_id(id)->filtered)
+            return true;
+    return false;
+}
+
 void options_at_end(void)
 {
+    bool on;
+
     pthread_mutex_lock(&said.lock);
     for (const struct name *name = said.names; name; name = name->next) {
         const struct trace_class *class;
@@ -602,9 +613,11 @@ void options_at_end(void)
     switches_tell_unused();
     if (ring_count() == 0 && said.rings_folder && !said.rings.unnamed)
         no_rings_report(said.rings_folder, has_rings());
+    on = any_is_on();
     registry_unlock();
-    /* Nobody asked for a trace, and nothing was traced: there is to be no file. */
-    if (!said.asked && said.by_default >= 0 && ring_count() == 0)
+    /* No trace was asked for, or no event was on, and nothing was traced: do not make a file of a name that nobody
+     * gave. */
+    if ((!said.asked || !on) && said.by_default >= 0 && ring_count() == 0)
         writer_sink_off((enum sink_number)said.by_default);
     pthread_mutex_unlock(&said.lock);
 }

@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "manifest/underway.h"
 #include "trace/directory.h"
 #include "trace/open.h"
 
@@ -50,18 +52,62 @@ static int add_opening(struct opening **openings, unsigned *n, const struct open
     return 0;
 }
 
-/* What a reader of the recording should know of it. */
-static int note_state(struct trace *trace, const char *folder, const struct manifest_source *source)
+/* ---- What a reader of the recording should know of it ---- */
+
+struct search {
+    struct stat folder;
+    pid_t recorder; /* 0: not found */
+};
+
+static int find_recorder(const struct underway_recording *recording, void *userdata)
+{
+    struct search *search = userdata;
+    struct stat st;
+
+    if (stat(recording->trace, &st) == 0 && st.st_dev == search->folder.st_dev &&
+        st.st_ino == search->folder.st_ino)
+        search->recorder = recording->pid;
+    return search->recorder != 0;
+}
+
+static bool is_wanted(const struct trace_options *options, const struct manifest_source *source)
+{
+    return !options->source || strcmp(options->source, source->name) == 0;
+}
+
+/* That it still runs, or which sources were cut off; one that failed says so among its problems. */
+static int note_end(struct trace *trace, const struct trace_options *options, const char *folder,
+                    const struct manifest *manifest)
+{
+    struct search search = {0};
+    char names[400] = "";
+
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        const struct manifest_source *source = &manifest->sources[i];
+
+        if (is_wanted(options, source) && !source->complete && source->ended.realtime_ns == 0)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%s'",
+                     names[0] ? ", " : "", source->name);
+    }
+    if (!names[0])
+        return 0;
+    if (stat(folder, &search.folder) == 0)
+        (void)underway_foreach(options->runtime_dir, find_recorder, &search);
+    if (search.recorder)
+        return trace_note(trace,
+                          "%s: still recording (process %ld); what was written so far is shown",
+                          folder, (long)search.recorder);
+    return trace_note(trace,
+                      "%s: the recording of %s did not come to its end: its recorder was cut off, "
+                      "or is another user's",
+                      folder, names);
+}
+
+static int note_problems(struct trace *trace, const char *folder,
+                         const struct manifest_source *source)
 {
     int r = 0;
 
-    /* One that failed tells so among its problems. */
-    if (!source->complete && source->ended.realtime_ns == 0)
-        r = trace_note(
-            trace,
-            "%s: the recording of '%s' did not come to its end: its recorder was cut off, "
-            "or still runs",
-            folder, source->name);
     for (unsigned i = 0; i < source->n_problems && r >= 0; i++)
         r = trace_note(trace, "%s: %s: %s", folder, source->name, source->problems[i]);
     return r;
@@ -78,7 +124,7 @@ static int add_source(struct trace *trace, const char *folder, const struct mani
     if (r < 0)
         return r;
     opening.path = arena_strdup(&trace->catalogue.arena, path);
-    if (!opening.path || note_state(trace, folder, source) < 0)
+    if (!opening.path || note_problems(trace, folder, source) < 0)
         return fault_plain(fault, -ENOMEM, folder, "out of memory");
     return add_opening(openings, n, &opening);
 }
@@ -97,7 +143,7 @@ static int add_sources(struct trace *trace, const struct manifest *manifest,
         struct fault missing;
         int r;
 
-        if (options->source && strcmp(options->source, source->name) != 0)
+        if (!is_wanted(options, source))
             continue;
         wanted++;
         fault_clear(&missing);
@@ -142,5 +188,7 @@ int recorded_expand(struct trace *trace, const struct trace_options *options, co
     if (r < 0)
         return r;
     trace->n_manifests++;
+    if (note_end(trace, options, given, manifest) < 0)
+        return fault_plain(fault, -ENOMEM, given, "out of memory");
     return add_sources(trace, manifest, options, given, openings, n, fault);
 }

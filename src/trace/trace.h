@@ -37,6 +37,8 @@ struct trace_options {
     /* Tell all times as the host's, also where one clock is all there is; and take it from the user that
      * captures in files of their own with a clock called "monotonic" were stamped by that host. */
     bool host_time;
+    const char *
+        runtime_dir; /* where recordings that run are registered (manifest/underway.h); NULL: /tmp */
     const char *kallsyms; /* symbols for raw pages, instead of their tree's; NULL: those */
 };
 

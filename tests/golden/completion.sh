@@ -45,6 +45,9 @@ is '--format=' strata report --fo
 is 'text json csv' strata report --format = ''
 is 'json' strata report --format = j
 is 'csv' strata report -f c
+is 'trace.dat trace-events' strata export --to = tr
+is 'trace-events' strata export -t trace-
+has 'version -V' strata ''
 is 'stat' strata help st
 cd "$tree"
 is 'LICENSE' strata info LICEN

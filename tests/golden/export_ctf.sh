@@ -50,10 +50,31 @@ mkdir empty
 diff -r boot.ctf empty || fail "an empty folder"
 status=0
 "$strata" export --to ctf -o guest boot.trace 2>err || status=$?
-[ $status -eq 1 ] && grep -q 'is there already' err || fail "a folder with something in it: $(cat err)"
+[ $status -eq 1 ] && grep -q 'guest: exists and is not an export; name another directory' err ||
+    fail "a folder with something in it: $(cat err)"
+# An export is replaced, and nothing else: not with another file in it, a trace of another tracer, a link.
+"$strata" export --to ctf -o empty/ --limit 5 boot.trace
+[ "$("$strata" report empty | wc -l)" -eq 5 ] || fail "an export is not replaced"
+"$strata" export --to ctf -o empty empty
+[ "$("$strata" report empty | wc -l)" -eq 5 ] || fail "an export is not replaced by itself"
+for what in file folder tracer link; do
+    rm -rf kept
+    cp -r empty kept
+    case $what in
+    file) : >kept/notes ;;
+    folder) mkdir kept/7 ;;
+    tracer) sed -i s/strata-export/strata/ kept/metadata ;;
+    link) mv kept elsewhere && ln -s elsewhere kept ;;
+    esac
+    cp -r kept before-$what
+    status=0
+    "$strata" export --to ctf -o kept boot.trace 2>err || status=$?
+    [ $status -eq 1 ] && grep -q 'kept: exists and is not an export' err || fail "$what: $(cat err)"
+    diff -r before-$what kept || fail "$what: changed"
+done
 status=0
 "$strata" export --to ctf boot.trace 2>err || status=$?
-[ $status -eq 2 ] && grep -q 'ctf is a folder: name it by --output' err || fail "no name: $(cat err)"
+[ $status -eq 2 ] && grep -q -e '--output=DIR is required: the format is a directory' err || fail "no name: $(cat err)"
 [ -z "$(find . -maxdepth 1 -name '*.??????' ! -name '*.trace')" ] || fail "leaves $(ls)"
 
 # Nothing selected: a trace without events.

@@ -53,6 +53,13 @@ case=nothing
 [ -z "$("$strata" list --format json | jq "select(.kind == \"recording\" and (.folder | startswith(\"$work/\")))")" ] ||
     fail "there is something"
 
+case=empty
+if command -v unshare >/dev/null && unshare --pid --fork --mount-proc true 2>/dev/null; then
+    unshare --pid --fork --mount --mount-proc sh -c "mount -t tmpfs none /tmp 2>/dev/null; mkdir /tmp/run; XDG_RUNTIME_DIR=/tmp/run '$strata' list" >listed 2>told || fail "$(cat told)"
+    [ ! -s listed ] || fail "$(cat listed)"
+    grep -q '^strata: this user has no traced programs, no recordings and no QEMUs$' told || fail "$(cat told)"
+fi
+
 case=program
 "$strata" record -o program -- "$VICTIM" run counters 1 0 500 2>told &
 recorder=$!
@@ -63,6 +70,10 @@ lists " *$recorder  $date  $work/program  [a-z]+ \(process $victim\)"
 object $recorder recording ".folder == \"$work/program\" and .sources[0].pid == $victim and .since_ns > 1e18"
 completes "$work/program" strata ctl
 completes "$victim" strata ctl
+
+"$strata" info program >shown 2>told.info || fail "$(cat told.info)"
+[ "$(cat told.info)" = "strata: program: still recording (process $recorder); what was written so far is shown" ] ||
+    fail "$(cat told.info)"
 
 # Nobody answers; it is under way.
 case=guest

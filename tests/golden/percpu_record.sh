@@ -118,6 +118,15 @@ if command -v xenalyze >/dev/null; then
     [ "$n" -gt 1000 ] && [ "$n" -eq "$(reported)" ] || fail "xenalyze finds $n, not $(reported)"
 fi
 
+# ---- The recorder comes first: it waits for the buffers ----
+
+record --events "$events"
+until_true grep -q "^strata: waiting for the buffers '$name'" record.err
+start_toy -wait -cpus 2 -exits 100 -pages 1024
+end_record
+[ $status -eq 0 ] || fail "the recorder that waited ended with $status"
+[ "$(reported)" -eq "$(traced)" ] || fail "$(reported) of $(traced) are in the report"
+
 # ---- Records are lost: all are accounted for ----
 
 start_toy -wait -cpus 3 -exits 30000 -pages 1
@@ -204,7 +213,8 @@ toy=
 
 # wrong MESSAGE NAME
 wrong() {
-    ! "$strata" record --buffer "$2" -o never 2>err || fail "$2 is taken"
+    ! "$strata" record --time 0.05 --buffer "$2" -o never 2>told || fail "$2 is taken"
+    grep -v '^strata: waiting for the buffers' told >err || :
     grep -qF "$1" err || fail "no '$1' but: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] || fail "$(cat err)"
     [ ! -e never ] || fail "a folder is left"
@@ -212,9 +222,11 @@ wrong() {
 wrong "/dev/shm/$name: there is no such file" "$name"
 wrong 'is no file of trace buffers' /dev/null
 : >empty
-wrong 'it has 0 bytes' ./empty
+wrong 'is empty: its program has not made the buffers yet' ./empty
+head -c 100 /dev/zero >short
+wrong 'it has 100 bytes' ./short
 head -c 200000 /dev/zero >zero
-wrong 'its program has not made them yet' ./zero
+wrong 'its program has not made the buffers in it yet' ./zero
 # damaged OFFSET BYTES MESSAGE
 damaged() {
     cp whole damaged
@@ -246,4 +258,4 @@ printf '\001' | dd of=damaged bs=1 seek=$buffer conv=notrunc 2>/dev/null
 ! "$strata" record --buffer ./damaged -o seventh --backlog -t 1 >record.out 2>record.err || fail "a backlog of disorder"
 grep -q 'the trace buffer of CPU 0 is damaged' record.err || fail "$(cat record.err)"
 ! "$strata" record --buffer a --xen -o never 2>err || fail "--buffer and --xen"
-grep -q 'one at a time' err || fail "$(cat err)"
+grep -q 'exclude each other' err || fail "$(cat err)"

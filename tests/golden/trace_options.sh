@@ -100,6 +100,13 @@ set -- strata-*
 rm -rf "$1"
 "$EMIT" -q 60 1 2>errors # no event on: no trace
 [ ! -e strata-* ] || fail "$case: $(ls)"
+for nothing in 'no*' -emit_words; do
+    "$EMIT" -q -t "$nothing" 60 1 2>errors
+    STRATA_TRACE=$nothing "$EMIT" -q 60 1 2>errors
+    [ ! -e strata-* ] || fail "$case: $nothing: $(ls)"
+done
+"$EMIT" -q -t 'no*,ctf=named' 60 1 2>errors # what was named is there
+[ -s named/metadata ] || fail "$case: $(ls)"
 "$EMIT" -q -t 'emit_none,file=e' 60 1 2>errors
 [ -s e/stream-0 ] || fail "$case: file= is no native trace"
 "$EMIT" -q -t 'emit_none,ctf=e-%p' 60 1 2>errors
