@@ -147,7 +147,7 @@ static int show(const char *path, struct text *out)
         return r;
     }
     text_printf(out, "%10" PRIu32 "  %-16s  ", process->pid, process->program);
-    text_put_str(out, date_text(since, sizeof(since), process->file->clock_pair.realtime));
+    text_put_str(out, date_text(since, sizeof(since), process->clock_pair.realtime));
     text_printf(out, "  %10" PRIu64 "  ", taken.events);
     text_put_safe(out, process->path, strlen(process->path));
     text_put_char(out, '\n');

@@ -45,7 +45,9 @@ static int open_native(struct process *process, const char *path, struct native 
     if (trace && memcmp(trace->uuid, none, sizeof(none)) != 0) {
         if (full && strcmp(full, trace->path) == 0)
             return native_complete(trace->path, trace->uuid, ret, fault);
-        trim_other(process, trace);
+        /* Another user could name any trace of ours. */
+        if (process->is_ours)
+            trim_other(process, trace);
     }
     r = native_of_process(process, path, ret, fault);
     if (r >= 0)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +22,7 @@ static int check(struct process *process, const char *path, struct fault *fault)
 {
     const struct process_file *file = process->file;
 
-    if (process->length < sizeof(*file) ||
+    if (process->map.length < sizeof(*file) ||
         memcmp(file->magic, PROCESS_FILE_MAGIC, sizeof(file->magic)) != 0)
         return fault_plain(fault, -EBADMSG, path,
                            "is not what a traced process leaves (or it was killed before it had "
@@ -34,8 +33,14 @@ static int check(struct process *process, const char *path, struct fault *fault)
                            file->version, PROCESS_FILE_VERSION);
     process->pid = file->pid;
     process->uid = file->uid;
+    process->start = file->start;
+    process->pid_namespace = file->pid_namespace;
+    process->clock_kind =
+        (enum clock_kind)__atomic_load_n(&process->file->clock_kind, __ATOMIC_RELAXED);
+    process->clock_pair = file->clock_pair;
     memcpy(process->program, file->name, sizeof(file->name));
-    if (file->clock_kind > CLOCK_KIND_CNTVCT)
+    memcpy(process->boot_id, file->boot_id, sizeof(file->boot_id));
+    if (process->clock_kind > CLOCK_KIND_CNTVCT)
         return fault_plain(fault, -EBADMSG, path, "names a clock that there is not");
     return 0;
 }
@@ -43,7 +48,7 @@ static int check(struct process *process, const char *path, struct fault *fault)
 static int map_file(struct process *process, bool write, struct fault *fault)
 {
     struct stat st;
-    void *bytes;
+    int r;
 
     process->fd = openat(process->folder, PROCESS_FILE_NAME,
                          (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -57,12 +62,12 @@ static int map_file(struct process *process, bool write, struct fault *fault)
     if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct process_file) ||
         st.st_size > (off_t)LENGTH_MAX)
         return fault_plain(fault, -EBADMSG, process->path, "its file 'process' is damaged");
-    process->length = (size_t)st.st_size;
-    bytes = mmap(NULL, process->length, PROT_READ | (write ? PROT_WRITE : 0), MAP_SHARED,
-                 process->fd, 0);
-    if (bytes == MAP_FAILED)
-        return fault_plain(fault, -errno, process->path, "%s", strerror(errno));
-    process->file = bytes;
+    r = shared_map_init(&process->map, process->fd, (size_t)st.st_size, write, false);
+    if (r < 0)
+        return fault_plain(fault, r, process->path, "%s", strerror(-r));
+    process->file = process->map.bytes;
+    process->writes = write;
+    process->is_ours = st.st_uid == geteuid();
     return 0;
 }
 
@@ -71,20 +76,21 @@ int process_refresh(struct process *process, struct fault *fault)
     uint64_t described = __atomic_load_n(&process->file->described, __ATOMIC_ACQUIRE);
     struct stat st;
 
-    if (described > process->length - sizeof(struct process_file)) {
-        void *bytes;
+    if (described > process->map.length - sizeof(struct process_file)) {
+        int r;
 
         if (fstat(process->fd, &st) < 0)
             return fault_plain(fault, -errno, process->path, "%s", strerror(errno));
-        if (st.st_size > (off_t)LENGTH_MAX ||
+        if (st.st_size > (off_t)LENGTH_MAX || st.st_size < (off_t)process->map.length ||
             described > (uint64_t)st.st_size - sizeof(struct process_file))
             return fault_plain(fault, -EBADMSG, process->path, "its file 'process' is damaged");
-        bytes = mremap(process->file, process->length, (size_t)st.st_size, MREMAP_MAYMOVE);
-        if (bytes == MAP_FAILED)
-            return fault_plain(fault, -errno, process->path, "%s", strerror(errno));
-        process->file = bytes;
-        process->length = (size_t)st.st_size;
+        r = shared_map_grow(&process->map, process->fd, (size_t)st.st_size, process->writes);
+        if (r < 0)
+            return fault_plain(fault, r, process->path, "%s", strerror(-r));
+        process->file = process->map.bytes;
     }
+    if (shared_map_is_cut(&process->map))
+        return fault_plain(fault, -EBADMSG, process->path, "its file 'process' was cut short");
     return classes_read(&process->classes, (const uint8_t *)(process->file + 1), described,
                         process->path, fault);
 }
@@ -121,8 +127,7 @@ void process_free(struct process *process)
     if (!process)
         return;
     classes_done(&process->classes);
-    if (process->file)
-        munmap(process->file, process->length);
+    shared_map_done(&process->map);
     if (process->fd >= 0)
         close(process->fd);
     if (process->folder >= 0)
@@ -157,7 +162,7 @@ static bool same_boot(const struct process *process)
     for (unsigned i = 0; i < 16; i++) {
         char digits[3];
 
-        snprintf(digits, sizeof(digits), "%02x", process->file->boot_id[i]);
+        snprintf(digits, sizeof(digits), "%02x", process->boot_id[i]);
         if (n != 32 || memcmp(digits, mine + 2 * i, 2) != 0)
             return false;
     }
@@ -166,15 +171,14 @@ static bool same_boot(const struct process *process)
 
 int process_is_alive(const struct process *process, struct fault *fault)
 {
-    const struct process_file *file = process->file;
     struct stat st;
     uint64_t start;
     char state;
 
     if (!same_boot(process))
         return 0;
-    if (file->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
-        st.st_ino != file->pid_namespace)
+    if (process->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
+        st.st_ino != process->pid_namespace)
         return fault_plain(fault, -EXDEV, process->path,
                            "is of another pid namespace: whether process %u lives cannot be seen "
                            "from here",
@@ -182,32 +186,31 @@ int process_is_alive(const struct process *process, struct fault *fault)
     if (process->pid == 0 || process->pid > INT32_MAX ||
         proc_stat((pid_t)process->pid, &start, &state) < 0)
         return 0;
-    return start == file->start && state != 'Z' && state != 'X';
+    return start == process->start && state != 'Z' && state != 'X';
 }
 
 bool process_is_replaced(const struct process *process)
 {
-    const struct process_file *file = process->file;
     struct stat st;
     uint64_t start;
     char state;
 
-    if (file->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
-        st.st_ino != file->pid_namespace)
+    if (process->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
+        st.st_ino != process->pid_namespace)
         return false;
     return process->pid > 0 && process->pid <= INT32_MAX &&
            proc_stat((pid_t)process->pid, &start, &state) >= 0 &&
-           (!same_boot(process) || start != file->start);
+           (!same_boot(process) || start != process->start);
 }
 
-const struct process_trace *process_trace(const struct process *process)
+const struct process_trace *process_trace(struct process *process)
 {
     uint32_t trace = __atomic_load_n(&process->file->trace, __ATOMIC_ACQUIRE);
-    const struct process_trace *at;
+    struct process_trace *at = &process->trace;
 
     if (trace < 1 || trace > 2)
         return NULL;
-    at = &process->file->traces[trace - 1];
+    memcpy(at, &process->file->traces[trace - 1], sizeof(*at));
     return at->path[0] == '/' && memchr(at->path, 0, sizeof(at->path)) ? at : NULL;
 }
 
@@ -218,7 +221,7 @@ void process_note_trace(struct process *process, const char *path, const uint8_t
 
 uint64_t process_clock_hz(const struct process *process, uint64_t hint)
 {
-    enum clock_kind kind = (enum clock_kind)process->file->clock_kind;
+    enum clock_kind kind = process->clock_kind;
     struct clock_pair now;
     uint64_t hz = 0;
 
@@ -226,7 +229,7 @@ uint64_t process_clock_hz(const struct process *process, uint64_t hint)
         return 1000000000;
     if (kind == trace_clock_kind() && same_boot(process)) {
         now = trace_clock_pair(NULL);
-        hz = clock_rate(&process->file->clock_pair, &now);
+        hz = clock_rate(&process->clock_pair, &now);
         /* Too short a time ago. Ours is the same clock. */
         if (!hz && !hint)
             hz = trace_clock_hz();

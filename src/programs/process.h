@@ -9,18 +9,26 @@
 
 #include "base/fault.h"
 #include "programs/classes.h"
+#include "programs/shared_map.h"
 #include "runtime/process_file.h"
 
 struct process {
     char *path; /* of the folder, absolute */
     int folder; /* open */
     int fd;     /* of the process file */
-    struct process_file *file;
-    size_t length; /* of the mapping */
+    struct shared_map map;
+    struct process_file *file; /* in it; it may change at any moment */
+    bool writes;
     struct classes classes;
-    /* Copies of what the file said, good for ever. */
+    /* Copies of what the file said when it was checked, good for ever. */
     uint32_t pid, uid;
     char program[17];
+    uint64_t start, pid_namespace;
+    uint8_t boot_id[16];
+    enum clock_kind clock_kind;
+    struct clock_pair clock_pair;
+    struct process_trace trace; /* of process_trace(), last */
+    bool is_ours;               /* the file is this user's */
 };
 
 /* Opens the folder at PATH. With WRITE its process file may be written, by process_note_trace().
@@ -41,7 +49,7 @@ int process_is_alive(const struct process *process, struct fault *fault);
 bool process_is_replaced(const struct process *process);
 
 /* Where what is taken from the rings goes: the trace folder that is noted, or NULL. */
-const struct process_trace *process_trace(const struct process *process);
+const struct process_trace *process_trace(struct process *process);
 void process_note_trace(struct process *process, const char *path, const uint8_t uuid[16]);
 
 /* Ticks a second of its clock: as it can be measured from here (which waits up to 10 ms where it has just

@@ -23,8 +23,8 @@ int native_of_process(struct process *process, const char *path, struct native *
                       struct fault *fault)
 {
     struct ctf_metadata metadata = {
-        .clock_kind = (enum clock_kind)process->file->clock_kind,
-        .start = process->file->clock_pair,
+        .clock_kind = process->clock_kind,
+        .start = process->clock_pair,
         .program = process->program,
         .pid = (pid_t)process->pid,
     };
@@ -81,6 +81,10 @@ int recover(struct process *process, const char *path, const char *fallback, str
 
     if (r >= 0)
         r = check_dead(process, fault);
+    if (r >= 0 && !path && !process->is_ours)
+        r = fault_plain(fault, -EPERM, process->path,
+                        "is another user's, who may have named any directory for the trace; "
+                        "name one by -o");
     if (r >= 0 && !recovered.completed && !path) {
         r = taker_count(process, &recovered.taken, fault);
         if (r >= 0 && recovered.taken.events == 0 && recovered.taken.undecoded == 0) {

@@ -4,15 +4,19 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+/* Of the rings of one process: more would take the address space from those of others. */
+#define MAPPED_MAX (UINT64_C(1) << 40)
+/* A flight recorder's sub-buffer is copied. */
+#define SUBBUFFER_MAX (UINT64_C(1) << 30)
+
 struct ring {
     unsigned number;
-    size_t length;
-    struct ring_map *map;
+    struct shared_map file;
+    struct ring_map *map; /* in it */
     struct ring_reader reader;
     uint8_t *copy; /* of a sub-buffer, for flight recorders that fly */
     struct native_stream stream;
@@ -27,6 +31,7 @@ struct taker {
     uint8_t *damaged;    /* likewise: is not tried again */
     struct taken taken;
     double fullest;
+    uint64_t mapped;        /* bytes of all rings, so far */
     struct timespec looked; /* when the folder had changed last, as it was looked through */
 };
 
@@ -37,8 +42,7 @@ static void ring_free(struct ring *ring)
     if (!ring)
         return;
     native_stream_done(&ring->stream);
-    if (ring->map)
-        munmap(ring->map, ring->length);
+    shared_map_done(&ring->file);
     free(ring->copy);
     free(ring);
 }
@@ -47,29 +51,39 @@ bool taker_is_sound(const struct ring_reader *reader)
 {
     const struct ring_map *map = reader->map;
     uint64_t from = reader->position;
+    /* In this order: of a ring that goes on, `closed` may have been raised since. */
+    uint64_t closed = __atomic_load_n(&map->closed, __ATOMIC_ACQUIRE);
+    uint64_t committed = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
 
-    return map->closed <= map->committed && map->pid != 0 &&
-           (from <= map->committed ? map->committed - from : from - map->committed) <= reader->size;
+    return closed <= committed && map->pid != 0 &&
+           (from <= committed ? committed - from : from - committed) <= reader->size;
 }
 
-static int map_ring(struct ring *ring, int fd, bool live)
+/* Of a ring that is written meanwhile. A flight recorder may have gone on by any number of bytes. */
+static bool is_intact(const struct ring *ring)
 {
+    return !shared_map_is_cut(&ring->file) &&
+           (ring->reader.overwrite || taker_is_sound(&ring->reader));
+}
+
+static int map_ring(struct taker *taker, struct ring *ring, int fd)
+{
+    bool live = taker->live;
     struct stat st;
-    void *bytes;
+    int r;
 
     if (fstat(fd, &st) < 0)
         return -errno;
     if (S_ISREG(st.st_mode) && st.st_size == 0)
         return -EAGAIN;
     if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct ring_map) ||
-        st.st_size > (off_t)1 << 40)
+        (uint64_t)st.st_size > MAPPED_MAX - taker->mapped)
         return -EBADMSG;
-    ring->length = (size_t)st.st_size;
-    bytes = mmap(NULL, ring->length, live ? PROT_READ | PROT_WRITE : PROT_READ,
-                 live ? MAP_SHARED : MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED)
-        return -errno;
-    ring->map = bytes;
+    r = shared_map_init(&ring->file, fd, (size_t)st.st_size, live, !live);
+    if (r < 0)
+        return r;
+    taker->mapped += (uint64_t)st.st_size;
+    ring->map = ring->file.bytes;
     return 0;
 }
 
@@ -91,12 +105,14 @@ static int open_ring(struct taker *taker, unsigned number, struct ring **ret, st
     if (fd < 0) {
         r = errno == ENOENT ? 0 : -errno;
     } else {
-        r = map_ring(ring, fd, taker->live);
+        r = map_ring(taker, ring, fd);
         close(fd);
         if (r == -EAGAIN || (r >= 0 && memcmp(ring->map->magic, nothing, sizeof(nothing)) == 0)) {
             r = 0; /* is being made, or was */
         } else if (r >= 0) {
-            r = ring_reader_init(&ring->reader, ring->map, ring->length);
+            r = ring_reader_init(&ring->reader, ring->map, ring->file.length);
+            if (r >= 0 && ring->reader.subbuffer_size > SUBBUFFER_MAX)
+                r = -EBADMSG;
             if (r >= 0 && (ring->map->number != number || ring->map->pid != taker->process->pid))
                 r = -EBADMSG;
             if (r >= 0 && taker->resume)
@@ -257,7 +273,7 @@ static int take_ring(struct taker *taker, struct ring *ring, enum taking how)
     double full;
     int r = 0;
 
-    if (how == TAKE_DEAD && !taker_is_sound(&ring->reader))
+    if (how == TAKE_DEAD ? !taker_is_sound(&ring->reader) : !is_intact(ring))
         return -EBADMSG;
     /* Not for ever, should the ring be filled as fast as it is read. What handlers left may be behind
      * all that a full ring had. */
@@ -265,6 +281,8 @@ static int take_ring(struct taker *taker, struct ring *ring, enum taking how)
         limit *= 2;
     while (ring->reader.position - started < limit && next_packet(ring, how, &packet) > 0) {
         r = write_packet(taker, ring, &packet);
+        if (r == -EFAULT || shared_map_is_cut(&ring->file))
+            return -EBADMSG; /* the file was cut short meanwhile */
         if (r < 0 && how == TAKE_DEAD)
             return r;
         if (taker->live)

@@ -13,6 +13,8 @@
 #define HEADER_SIZE sizeof(struct ring_packet_header)
 #define SUBBUFFER_MIN 4096
 #define RING_SIZE_MAX (1ULL << 40)
+/* How often a packet of a flight recorder is copied again because its owner wrote over it meanwhile. */
+#define COPY_TRIES 1000
 
 static bool is_power_of_two(uint64_t n)
 {
@@ -52,26 +54,29 @@ int ring_reader_look(struct ring_reader *ret, void *p, size_t length)
 {
     struct ring_map *map = p;
     struct ring_reader reader;
+    uint64_t data_offset, classes_offset;
 
     if (length < sizeof(*map) || memcmp(map->magic, RING_MAGIC, sizeof(map->magic)) != 0)
         return -EINVAL;
     if (map->version != RING_VERSION)
         return -ENOTSUP;
+    /* Each is loaded once: what is checked is what is used, even where another process writes there meanwhile. */
+    data_offset = __atomic_load_n(&map->data_offset, __ATOMIC_RELAXED);
+    classes_offset = __atomic_load_n(&map->classes_offset, __ATOMIC_RELAXED);
     reader = (struct ring_reader){
         .map = map,
-        .size = map->size,
-        .subbuffer_size = map->subbuffer_size,
+        .size = __atomic_load_n(&map->size, __ATOMIC_RELAXED),
+        .subbuffer_size = __atomic_load_n(&map->subbuffer_size, __ATOMIC_RELAXED),
         .overwrite = map->flags & RING_OVERWRITE,
     };
     if (!is_power_of_two(reader.size) || !is_power_of_two(reader.subbuffer_size) ||
         reader.size > RING_SIZE_MAX || reader.subbuffer_size < SUBBUFFER_MIN ||
-        reader.subbuffer_size > reader.size / 2 || map->data_offset < sizeof(*map) ||
-        map->data_offset % 8 != 0 || map->data_offset > length ||
-        reader.size > length - map->data_offset || map->classes_offset < sizeof(*map) ||
-        map->classes_offset % 8 != 0 || map->classes_offset > map->data_offset ||
-        map->n_classes > (map->data_offset - map->classes_offset) / 8)
+        reader.subbuffer_size > reader.size / 2 || data_offset < sizeof(*map) ||
+        data_offset % 8 != 0 || data_offset > length || reader.size > length - data_offset ||
+        classes_offset < sizeof(*map) || classes_offset % 8 != 0 || classes_offset > data_offset ||
+        map->n_classes > (data_offset - classes_offset) / 8)
         return -EINVAL;
-    reader.data = (const uint8_t *)p + map->data_offset;
+    reader.data = (const uint8_t *)p + data_offset;
     *ret = reader;
     return 0;
 }
@@ -196,7 +201,10 @@ static bool next_extent(const struct ring_reader *reader, uint64_t position, uin
 
     position = MAX(position, committed);
     for (unsigned i = 0; i < RING_EXTENTS; i++) {
-        struct ring_extent extent = reader->map->extents[i];
+        struct ring_extent extent = {
+            __atomic_load_n(&reader->map->extents[i].from, __ATOMIC_RELAXED),
+            __atomic_load_n(&reader->map->extents[i].to, __ATOMIC_RELAXED),
+        };
 
         if (!(used & 1U << i) || extent.from >= extent.to || extent.to <= position ||
             extent.to - committed > reader->size)
@@ -253,7 +261,8 @@ static bool find_part(const struct ring_reader *reader, enum ring_reading how, s
     used = __atomic_load_n(&map->extents_used, __ATOMIC_ACQUIRE);
     again = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
 
-    if (again >= next_packet) {
+    /* It never goes back, but in a ring that is written by who should not. */
+    if (MAX(committed, again) >= next_packet) {
         *ret = closed_part(reader, reader->position);
         return true;
     }
@@ -323,7 +332,10 @@ static struct ring_packet_header make_header(const struct ring_reader *reader,
 
 static bool next_part(struct ring_reader *reader, enum ring_reading how, struct part *ret)
 {
-    while (find_part(reader, how, ret)) {
+    uint64_t started = reader->position;
+
+    /* More empty packets than the ring can hold are damage. */
+    while (reader->position - started <= reader->size && find_part(reader, how, ret)) {
         if (ret->begin < ret->end)
             return true;
         if (ret->next <= reader->position) /* damaged, or nothing new */
@@ -378,7 +390,7 @@ void ring_reader_release(struct ring_reader *reader, const struct ring_packet *p
 int ring_reader_copy(struct ring_reader *reader, enum ring_reading how, uint8_t *buffer,
                      struct ring_packet *ret)
 {
-    for (;;) {
+    for (unsigned i = 0; i < COPY_TRIES; i++) {
         struct part part;
 
         skip_to(reader, __atomic_load_n(&reader->map->oldest, __ATOMIC_ACQUIRE));
@@ -403,6 +415,7 @@ int ring_reader_copy(struct ring_reader *reader, enum ring_reading how, uint8_t 
         advance(reader, &part, &ret->header);
         return 1;
     }
+    return 0; /* it is written over faster than it can be read */
 }
 
 uint64_t ring_discarded(const struct ring_map *map)
