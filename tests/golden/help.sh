@@ -39,6 +39,24 @@ for verb in $verbs; do
     }
 done
 
+# What is quoted ends where it ends: groff's Ql takes all that stands on its line.
+! grep -nE '(^\.|[ .])Ql .* (Ql|No) |Ql .* , [^ ]|Xr [^ ]+ [0-9] , [a-z]' "$man"/*.[1-8] >&2 || {
+    echo "a page quotes more than is meant" >&2
+    exit 1
+}
+# Footers name the project, and ports are those that the programs use.
+for page in "$man"/strata*.[1-8]; do
+    grep -qx '.Os Strata' "$page" || {
+        echo "$page: .Os Strata is missing" >&2
+        exit 1
+    }
+done
+port=$(sed -n 's/^#define GUEST_PORT //p' "$man/../../src/guests/guest_place.h")
+! grep -hoE 'tcp:[0-9.]+:[0-9]+|\(port [0-9]+\)' "$man"/*.[1-8] | grep -vE "[: ]$port\)?\$" >&2 || {
+    echo "a page has another port than $port" >&2
+    exit 1
+}
+
 # The guest's agent is a program of its own.
 "$STRATA_BIN/strata-agent" --help >agent-help
 awk 'length > 80 { print FILENAME ": " $0 " is longer than a terminal"; exit 1 }' agent-help
