@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/printable.h"
 
 /* Where what is put goes once memory is out: nobody reads it. */
 static _Thread_local char scratch[TEXT_ROOM_MAX];
@@ -14,6 +15,8 @@ int text_open_fd(struct text *text, int fd, size_t size)
 {
     /* text_room() promises TEXT_ROOM_MAX after a drain, whatever the size asked for. */
     size = MAX(size, (size_t)TEXT_ROOM_MAX);
+    /* What a filter leaves in the buffer takes nothing of that. */
+    size += PRINTABLE_TAIL_MAX;
     *text = (struct text){.fd = fd};
     text->start = malloc(size);
     if (!text->start)
@@ -21,6 +24,20 @@ int text_open_fd(struct text *text, int fd, size_t size)
     text->next = text->start;
     text->end = text->start + size;
     return 0;
+}
+
+void text_filter(struct text *text, unsigned passes)
+{
+    text->filtered = true;
+    text->passes = (uint8_t)(passes | PRINTABLE_LINES);
+}
+
+int text_open_output(struct text *text, int fd, size_t size, unsigned passes)
+{
+    int r = text_open_fd(text, fd, size);
+
+    text_filter(text, passes);
+    return r;
 }
 
 void text_done(struct text *text)
@@ -45,13 +62,49 @@ static void write_all(struct text *text, const char *p, size_t len)
     }
 }
 
+/* Writes what stands for the buffer's bytes. Returns how many were taken: all of them if LAST. */
+static size_t write_filtered(struct text *text, bool last)
+{
+    size_t len = text_len(text);
+    struct text safe = TEXT_IN_MEMORY;
+    size_t n = printable_span(text->start, len, text->passes);
+
+    if (n == len) {
+        write_all(text, text->start, len);
+        return len;
+    }
+    n = printable_put(&safe, text->start, len, text->passes, last);
+    if (safe.error)
+        text->error = text->error ? text->error : safe.error;
+    else if (safe.start)
+        write_all(text, safe.start, text_len(&safe));
+    text_done(&safe);
+    return n;
+}
+
+static void drain(struct text *text, bool last)
+{
+    size_t len = text_len(text), n = len;
+
+    if (text->filtered)
+        n = write_filtered(text, last);
+    else
+        write_all(text, text->start, len);
+    memmove(text->start, text->start + n, len - n);
+    text->drained += n;
+    text->next = text->start + (len - n);
+}
+
+void text_drain(struct text *text)
+{
+    if (text->fd >= 0 && text->start)
+        drain(text, false);
+}
+
 int text_flush(struct text *text)
 {
-    if (text->fd >= 0 && text->start) {
-        write_all(text, text->start, text_len(text));
-        text->drained += text_len(text);
-        text->next = text->start;
-    }
+    if (text->fd >= 0 && text->start)
+        drain(text, true);
     return text->error;
 }
 
@@ -75,7 +128,7 @@ static int grow(struct text *text, size_t size)
 char *text_make_room(struct text *text, size_t size)
 {
     if (text->fd >= 0 && size <= (size_t)(text->end - text->start)) {
-        text_flush(text);
+        drain(text, false);
         return text->next;
     }
     if (text->start != scratch && text->fd < 0) {

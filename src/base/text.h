@@ -21,10 +21,17 @@ struct text {
     int fd;           /* where a full buffer goes, or -1: it grows */
     int error;        /* the first failure: -EPIPE, -ENOSPC, -ENOMEM, … */
     uint64_t drained; /* bytes that have left the buffer */
+    bool filtered;    /* what leaves is filtered (base/printable.h) */
+    uint8_t passes;   /* PRINTABLE_... */
 };
 
 /* A text that drains into FD in pieces of about SIZE bytes. -ENOMEM. */
 int text_open_fd(struct text *text, int fd, size_t size);
+/* The same for what people read: what a terminal would obey does not leave it (base/printable.h). PASSES is of
+ * PRINTABLE_ASCII and PRINTABLE_COLOR. text_flush() ends what could be the start of a character. */
+int text_open_output(struct text *text, int fd, size_t size, unsigned passes);
+/* From here on, for a text that has an fd. */
+void text_filter(struct text *text, unsigned passes);
 /* A text in memory that grows. It allocates when something is put. */
 #define TEXT_IN_MEMORY ((struct text){.fd = -1})
 /* Frees the buffer; drains nothing. */
@@ -32,6 +39,9 @@ void text_done(struct text *text);
 
 /* Writes out what is held (with an fd). Returns text->error. */
 int text_flush(struct text *text);
+
+/* The same, but what could be the start of a longer character stays until the rest comes. */
+void text_drain(struct text *text);
 
 /* The slow half of text_room(). */
 char *text_make_room(struct text *text, size_t size);

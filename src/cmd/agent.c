@@ -24,7 +24,7 @@ static const struct option_group groups[] = {
 const struct command agent_command = {
     .name = "agent",
     .summary = "trace this machine, a guest, for its host",
-    .operands = "[ARGUMENT…]",
+    .operands = "[ARGUMENT...]",
     .about = "Runs strata-agent with these arguments, the program that is copied into guests.\n"
              "'strata-agent --help' and its page in section 8 of the manual tell of them.",
     .groups = groups,

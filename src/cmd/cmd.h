@@ -19,9 +19,9 @@ int strata_main(int argc, char **argv);
 /* A verb: argv[0] is its name. */
 typedef int (*cmd_function)(int argc, char **argv);
 
-/* TEXT and a newline on standard error, control characters as \xNN: what users and files call things. */
+/* TEXT and a newline on standard error, as output_line() has it. */
 void cmd_message(const char *format, ...) _printf_(1, 2);
-/* "strata: TEXT" on standard error, control characters as \xNN; the second with what a fault says. */
+/* "strata: TEXT" on standard error, as output_line() has it; the second with what a fault says. */
 void cmd_error(const char *format, ...) _printf_(1, 2);
 void cmd_fault(const struct fault *fault);
 /* Tells that there is none; returns -ENOMEM. */

@@ -16,6 +16,7 @@
 #include "cmd/collect_live.h"
 #include "cmd/duration.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/progress.h"
 #include "cmd/size.h"
 #include "guests/guests.h"
@@ -372,30 +373,31 @@ static int sum_up(const struct guest *guest, const struct collect_options *optio
     const struct guest_progress *progress = &guest->progress;
     const struct guest_part *part = &guest->parts[guest->n_parts - 1];
     FILE *out = summary_file(options);
+    _cleanup_(text_done) struct text line = TEXT_IN_MEMORY;
     char size[16];
 
     bytes_text(size, sizeof size, progress->bytes);
-    fprintf(out, "%s: %s of %" PRIu32 " CPU%s", guest->plan.name, size, progress->n_cpus,
-            plural(progress->n_cpus));
+    text_printf(&line, "%s: %s of %" PRIu32 " CPU%s", guest->plan.name, size, progress->n_cpus,
+                plural(progress->n_cpus));
     /* An old agent counts nothing, and another one had no time to tell it where the disk was full at once. */
     if (!guest->plan.old && (progress->events || progress->bytes == 0))
-        fprintf(out, ", %" PRIu64 " event%s", progress->events, plural(progress->events));
+        text_printf(&line, ", %" PRIu64 " event%s", progress->events, plural(progress->events));
     if (options->output)
-        fprintf(out, "%s written to %s/guest-%s", guest->plan.old ? "," : "", options->output,
-                guest->plan.name);
-    fputc('\n', out);
+        text_printf(&line, "%s written to %s/guest-%s", guest->plan.old ? "," : "", options->output,
+                    guest->plan.name);
+    output_line(out, "%.*s", (int)text_len(&line), line.start);
     if (part->n_pairs)
-        fprintf(out,
-                "  its clock %s is related to the host's by %u %s%s%s, the best within %.*f us\n",
-                part->clock, part->n_pairs, part->by_kvm ? "reading" : "exchange",
-                plural(part->n_pairs), part->by_kvm ? " of what KVM tells" : "",
-                part->best.error_ns < 10000, (double)part->best.error_ns / 1000);
+        output_line(out,
+                    "  its clock %s is related to the host's by %u %s%s%s, the best within %.*f us",
+                    part->clock, part->n_pairs, part->by_kvm ? "reading" : "exchange",
+                    plural(part->n_pairs), part->by_kvm ? " of what KVM tells" : "",
+                    part->best.error_ns < 10000, (double)part->best.error_ns / 1000);
     if (progress->waited_ns && progress->stopped_ns)
-        fprintf(out,
-                "  its first page came %.1f ms after it was started, its last %.0f ms after it was "
-                "stopped\n",
-                (double)progress->waited_ns / 1e6, (double)progress->stopped_ns / 1e6);
-    fflush(out);
+        output_line(
+            out,
+            "  its first page came %.1f ms after it was started, its last %.0f ms after it was "
+            "stopped",
+            (double)progress->waited_ns / 1e6, (double)progress->stopped_ns / 1e6);
     if (progress->unshown) {
         bytes_text(size, sizeof size, progress->unshown);
         cmd_message("  %s of it were not shown: the output was not taken fast enough%s", size,

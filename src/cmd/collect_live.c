@@ -14,6 +14,7 @@
 #include "base/clock_ns.h"
 #include "base/macro.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "cmd/walk.h"
 #include "format/ftrace_live.h"
 #include "guests/confine.h"
@@ -400,9 +401,16 @@ static int open_view(struct shower *shower, enum collect_format format)
     }
 }
 
+static enum output_kind kind_of(enum collect_format format)
+{
+    if (format != COLLECT_TEXT)
+        return OUTPUT_DATA;
+    return wants_color(STDOUT_FILENO) ? OUTPUT_COLOR_TEXT : OUTPUT_TEXT;
+}
+
 static int prepare(struct shower *shower, enum collect_format format)
 {
-    int r = text_open_fd(&shower->out, STDOUT_FILENO, OUT_SIZE);
+    int r = output_open(&shower->out, kind_of(format), OUT_SIZE);
 
     if (r >= 0)
         r = open_view(shower, format);

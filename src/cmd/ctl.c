@@ -8,6 +8,7 @@
 #include "base/near.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 
 struct ctl_options {
     const char *qmp;
@@ -28,19 +29,19 @@ static const struct option_group groups[] = {
 const struct command ctl_command = {
     .name = "ctl",
     .summary = "control a traced program, or what is recorded",
-    .operands = "PID|NAME|FOLDER COMMAND [ARGUMENT…]",
+    .operands = "PID|NAME|FOLDER COMMAND [ARGUMENT...]",
     .about = "Controls a traced program, which 'strata list' shows, or a QEMU that listens for\n"
              "QMP; or what is being recorded into FOLDER, either of these:\n"
              "\n"
              "    list [PATTERN]              which events there are, and whether they are on\n"
-             "    on PATTERN…, off PATTERN…   switch them\n"
+             "    on PATTERN..., off PATTERN...   switch them\n"
              "    flush                       write out what was emitted\n"
              "    file [on|off|set PATH]      tell of the trace file, switch it, move it\n"
              "    info                        what it is\n"
              "\n"
              "and, where it is a program that links libstrata,\n"
              "\n"
-             "    set OPTIONS…                trace options, as in strata-trace(7)\n"
+             "    set OPTIONS...                trace options, as in strata-trace(7)\n"
              "    snapshot FOLDER             what is in the rings, as a native trace\n"
              "    stats                       what was dropped, by event and ring\n"
              "\n"
@@ -90,10 +91,10 @@ void ctl_put_event(struct text *out, const char *state, const char *name, const 
     text_put(out, state, len);
     for (; len < sizeof "unavailable"; len++)
         text_put_char(out, ' ');
-    text_put_str(out, name);
+    text_put_safe_str(out, name);
     if (where) {
         text_put_literal(out, "  ");
-        text_put_str(out, where);
+        text_put_safe_str(out, where);
     }
     text_put_char(out, '\n');
 }

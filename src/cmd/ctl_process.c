@@ -15,6 +15,7 @@
 #include "cmd/ctl.h"
 #include "cmd/duration.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
@@ -333,7 +334,7 @@ static int snapshot(void *p, unsigned n, char **arguments)
     rest = answer;
     while ((line = client_line(&rest)))
         if (strcmp(client_word(&line), "folder") == 0) {
-            text_put_str(&target->out, line);
+            text_put_safe_str(&target->out, line);
             text_put_char(&target->out, '\n');
         }
     return EXIT_FINE;
@@ -362,7 +363,8 @@ static int file(void *p, unsigned n, char **arguments)
         if (strcmp(client_word(&line), "file") != 0)
             continue;
         state = client_word(&line);
-        text_printf(&target->out, "%s is %s\n", line, state);
+        text_printf_safe(&target->out, "%s is %s", line, state);
+        text_put_char(&target->out, '\n');
     }
     return EXIT_FINE;
 }
@@ -376,8 +378,7 @@ static void put_row(struct text *out, const char *label, const char *format, ...
     va_start(args, format);
     vsnprintf(value, sizeof value, format, args);
     va_end(args);
-    text_printf(out, "%-10s  ", label);
-    text_put_str(out, value);
+    text_printf_safe(out, "%-10s  %s", label, value);
     text_put_char(out, '\n');
 }
 
@@ -441,7 +442,8 @@ static int stats(void *p, unsigned n, char **arguments)
             classes = true;
             (void)client_word(&line); /* its number */
             drops = client_word(&line);
-            text_printf(out, "%12s  %s\n", drops, strcmp(line, "-") == 0 ? "(others)" : line);
+            text_printf_safe(out, "%12s  %s", drops, strcmp(line, "-") == 0 ? "(others)" : line);
+            text_put_char(out, '\n');
         } else if (strcmp(name, "ring") == 0) {
             const char *number = client_word(&line), *mode = client_word(&line);
             const char *size = client_word(&line), *written = client_word(&line);
@@ -452,9 +454,10 @@ static int stats(void *p, unsigned n, char **arguments)
                 text_put_literal(out, "\nRING  MODE            SIZE        WRITTEN         HELD  "
                                       "    DROPPED  THREAD\n");
             rings = true;
-            text_printf(out, "%4s  %-9s %10s %14s %12s %12s  %s %s%s\n", number, mode, size,
-                        written, held, dropped, tid, line,
-                        strcmp(owner, "0") == 0 ? " (ended)" : "");
+            text_printf_safe(out, "%4s  %-9s %10s %14s %12s %12s  %s %s%s", number, mode, size,
+                             written, held, dropped, tid, line,
+                             strcmp(owner, "0") == 0 ? " (ended)" : "");
+            text_put_char(out, '\n');
         } else {
             put_row(out, name, "%s", line);
         }
@@ -464,9 +467,9 @@ static int stats(void *p, unsigned n, char **arguments)
 
 static const struct ctl_command commands[] = {
     {"list", "[PATTERN]", 0, 1, list},
-    {"on", "PATTERN…", 1, UINT_MAX, switch_on},
-    {"off", "PATTERN…", 1, UINT_MAX, switch_off},
-    {"set", "OPTIONS…", 1, UINT_MAX, set},
+    {"on", "PATTERN...", 1, UINT_MAX, switch_on},
+    {"off", "PATTERN...", 1, UINT_MAX, switch_off},
+    {"set", "OPTIONS...", 1, UINT_MAX, set},
     {"flush", "", 0, 0, flush},
     {"file", "[on|off|set PATH]", 0, 2, file},
     {"snapshot", "FOLDER", 1, 1, snapshot},
@@ -491,7 +494,7 @@ int ctl_process(const char *which, unsigned n, char **words)
         return EXIT_COULD_NOT;
     }
     target.client = client;
-    if (text_open_fd(&target.out, STDOUT_FILENO, OUT_SIZE) < 0) {
+    if (output_open(&target.out, OUTPUT_TEXT, OUT_SIZE) < 0) {
         cmd_error("out of memory");
         return EXIT_COULD_NOT;
     }

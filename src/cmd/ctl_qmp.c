@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
@@ -198,6 +199,12 @@ static int monitor(void *p, unsigned n, char **arguments)
     return status;
 }
 
+static void put_row(struct text *out, const char *label, const char *value)
+{
+    text_printf_safe(out, "%-10s  %s", label, value);
+    text_put_char(out, '\n');
+}
+
 static int info(void *p, unsigned n, char **arguments)
 {
     struct target *target = p;
@@ -208,21 +215,21 @@ static int info(void *p, unsigned n, char **arguments)
 
     (void)n;
     (void)arguments;
-    text_printf(&target->out, "%-10s  %s\n", "version", qmp_version(target->qmp));
+    put_row(&target->out, "version", qmp_version(target->qmp));
     r = qmp_execute(target->qmp, "query-name", NULL, &name, &fault);
     if (r >= 0 && (text = json_string_value(json_object_get(name, "name"))))
-        text_printf(&target->out, "%-10s  %s\n", "name", text);
+        put_row(&target->out, "name", text);
     if (r >= 0)
         r = qmp_execute(target->qmp, "query-status", NULL, &status, &fault);
     if (r >= 0 && (text = json_string_value(json_object_get(status, "status"))))
-        text_printf(&target->out, "%-10s  %s\n", "status", text);
+        put_row(&target->out, "status", text);
     return r < 0 && r != -EREMOTE ? tell(r, &fault) : EXIT_FINE;
 }
 
 static const struct ctl_command commands[] = {
     {"list", "[PATTERN]", 0, 1, list},
-    {"on", "PATTERN…", 1, UINT_MAX, switch_on},
-    {"off", "PATTERN…", 1, UINT_MAX, switch_off},
+    {"on", "PATTERN...", 1, UINT_MAX, switch_on},
+    {"off", "PATTERN...", 1, UINT_MAX, switch_off},
     {"flush", "", 0, 0, flush},
     {"file", "[on|off|set PATH]", 0, 2, file},
     {"monitor", "LINE", 1, UINT_MAX, monitor},
@@ -244,7 +251,7 @@ int ctl_qmp(const char *socket, unsigned n, char **words)
         return EXIT_COULD_NOT;
     }
     target.qmp = qmp;
-    if (text_open_fd(&target.out, STDOUT_FILENO, OUT_SIZE) < 0) {
+    if (output_open(&target.out, OUTPUT_TEXT, OUT_SIZE) < 0) {
         cmd_error("out of memory");
         return EXIT_COULD_NOT;
     }

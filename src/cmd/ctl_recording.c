@@ -13,6 +13,7 @@
 #include "client/qmp.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
+#include "cmd/output.h"
 #include "cmd/progress.h"
 #include "manifest/manifest.h"
 #include "vmm/running.h"
@@ -73,7 +74,7 @@ static int status(const char *folder, const struct manifest *manifest)
 {
     struct text out;
 
-    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {
+    if (output_open(&out, OUTPUT_TEXT, OUT_SIZE) < 0) {
         cmd_error("out of memory");
         return EXIT_COULD_NOT;
     }
@@ -83,10 +84,13 @@ static int status(const char *folder, const struct manifest *manifest)
         char size[16];
 
         bytes_text(size, sizeof size, size_of(folder, source->path));
-        text_printf(&out, "%-16s  %-10s  %10s  %s\n", source->name, source->layer, size,
-                    manifest_source_has_ended(source) ? "has ended" : "is recorded");
-        for (unsigned j = 0; j < source->n_problems; j++)
-            text_printf(&out, "  %s\n", source->problems[j]);
+        text_printf_safe(&out, "%-16s  %-10s  %10s  %s", source->name, source->layer, size,
+                         manifest_source_has_ended(source) ? "has ended" : "is recorded");
+        text_put_char(&out, '\n');
+        for (unsigned j = 0; j < source->n_problems; j++) {
+            text_printf_safe(&out, "  %s", source->problems[j]);
+            text_put_char(&out, '\n');
+        }
     }
     return ctl_end(&out, EXIT_FINE);
 }

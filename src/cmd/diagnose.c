@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 
 /* Cells of a terminal that a source line may take; of a longer one the part around the place is
  * shown. */
@@ -14,7 +15,7 @@
 /* What is shown in front of the place then. */
 #define BYTES_BEFORE 40
 
-#define ELLIPSIS "\xe2\x80\xa6"
+#define ELLIPSIS "..."
 
 struct range {
     uint32_t first;
@@ -27,18 +28,6 @@ static bool in_ranges(const struct range *ranges, size_t n, uint32_t character)
         if (character >= ranges[i].first && character <= ranges[i].last)
             return true;
     return false;
-}
-
-/* Characters that command a terminal, change the order of the text or cannot be seen. */
-static bool is_hostile(uint32_t character)
-{
-    static const struct range ranges[] = {
-        {0, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},       {0x61c, 0x61c},
-        {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},   {0xd800, 0xf8ff},
-        {0xfeff, 0xfeff}, {0xfff0, 0xfffb}, {0xe0000, 0xfffff},
-    };
-
-    return in_ranges(ranges, ARRAY_SIZE(ranges), character);
 }
 
 static unsigned cells_of(uint32_t character)
@@ -64,36 +53,16 @@ static unsigned cells_of(uint32_t character)
  * its bytes, and how many cells it takes. */
 static size_t put_character(struct text *text, const char *p, size_t left, unsigned *ret_cells)
 {
+    char step[PRINTABLE_STEP_MAX];
     uint32_t character;
-    size_t n = utf8_decode(p, left, &character);
-    char escape[16];
+    size_t len, n = printable_step(p, left, output_locale(), true, step, &len);
 
-    if (n > 0 && !is_hostile(character)) {
-        text_put(text, p, n);
-        *ret_cells = cells_of(character);
-        return n;
-    }
-    if (n <= 1)
-        snprintf(escape, sizeof escape, "\\x%02x", (unsigned char)*p);
-    else
-        snprintf(escape, sizeof escape, character < 0x10000 ? "\\u%04" PRIx32 : "\\U%08" PRIx32,
-                 character);
-    text_put_str(text, escape);
-    *ret_cells = (unsigned)strlen(escape);
-    return MAX(n, (size_t)1);
-}
-
-static void put_safe(struct text *text, const char *s)
-{
-    size_t left = strlen(s);
-    unsigned cells;
-
-    while (left > 0) {
-        size_t n = put_character(text, s, left, &cells);
-
-        s += n;
-        left -= n;
-    }
+    text_put(text, step, len);
+    /* What passes is one character; an escape is ASCII. */
+    *ret_cells = (uint8_t)*step >= 0x80 && utf8_decode(step, len, &character) > 0
+                     ? cells_of(character)
+                     : (unsigned)len;
+    return n;
 }
 
 static void put_repeated(struct text *text, char c, unsigned n)
@@ -127,8 +96,8 @@ static void put_source(struct text *text, const struct declaration_problem *prob
     text_printf(text, "%5" PRIu32 " | ", problem->line);
     if (p > 0) {
         text_put_literal(text, ELLIPSIS);
-        text_put_char(&marks, ' ');
-        cells = 1;
+        put_repeated(&marks, ' ', sizeof ELLIPSIS - 1);
+        cells = sizeof ELLIPSIS - 1;
     }
     while (p < problem->text_len && cells < CELLS_MAX) {
         unsigned width;
@@ -162,22 +131,22 @@ void diagnose_put(struct text *text, enum diagnose_style style,
 {
     if (style == DIAGNOSE_TRACETOOL)
         text_put_str(text, problem->warning ? "Warning at " : "Error at ");
-    put_safe(text, problem->file);
+    text_put_safe_str(text, problem->file);
     text_printf(text, ":%" PRIu32, problem->line);
     if (style == DIAGNOSE_STRATA)
         text_printf(text, ":%" PRIu32 ": %s", problem->column,
                     problem->warning ? "warning" : "error");
     text_put_literal(text, ": ");
-    put_safe(text, problem->what);
+    text_put_safe_str(text, problem->what);
     text_put_char(text, '\n');
     put_source(text, problem);
     if (problem->instead) {
         text_put_char(text, ' ');
-        put_safe(text, problem->instead);
+        text_put_safe_str(text, problem->instead);
     }
     text_put_char(text, '\n');
     if (problem->first_file) {
-        put_safe(text, problem->first_file);
+        text_put_safe_str(text, problem->first_file);
         text_printf(text, ":%" PRIu32 ": the first one is here\n", problem->first_line);
     }
 }
@@ -192,7 +161,7 @@ void diagnose_show(void *arg, const struct declaration_problem *problem)
     if (diagnose->max && *n > diagnose->max)
         return;
     diagnose_put(&text, diagnose->style, problem);
-    fwrite(text.start, 1, text_len(&text), stderr);
+    output_put(stderr, text.start, text_len(&text));
 }
 
 int diagnose_read(struct diagnose *diagnose, struct declarations *declarations, const char *path)

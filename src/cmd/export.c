@@ -15,6 +15,7 @@ struct export_verb_options {
     struct select_options select;
     unsigned format; /* place in export_formats, from 1; 0: not given */
     const char *output;
+    bool spreadsheet;
 };
 
 static int parse_format(void *member, const char *value, struct fault *fault)
@@ -47,6 +48,10 @@ static const struct option output_options[] = {
      "the file or folder to write; standard output if not\n"
      "given, where the format can be written to a pipe",
      MEMBER(output)},
+    {OPTION_FLAG, 0, "spreadsheet", NULL,
+     "in CSV, put ' before a text that begins with = + - @,\n"
+     "which a spreadsheet would run as a formula",
+     MEMBER(spreadsheet)},
     {OPTION_END},
 };
 
@@ -61,7 +66,7 @@ static const struct option_group groups[] = {
 const struct command export_command = {
     .name = "export",
     .summary = "write a trace in the format of another tool",
-    .operands = "PATH…",
+    .operands = "PATH...",
     .about = "Writes the events of captures, in the order of time, in a format that other\n"
              "tools read.\n\n"
              "PATH is a capture of any kind, seen from its content; - is standard input.",
@@ -181,6 +186,7 @@ static int export_trace(const struct export_verb_options *options,
 {
     struct about about = {.about = {.facts = put_facts, .problems = put_problems}, .trace = trace};
     struct export_options export_options = {
+        .spreadsheet = options->spreadsheet,
         .out = &place->out,
         .fd = place->fd,
         .path = place->path,
@@ -258,6 +264,8 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     if (unfinished_open(format->target, options->output, &stopped, &place, &fault) < 0) {
         cmd_fault(&fault);
     } else {
+        if (format->target == EXPORT_STREAM && !format->binary)
+            text_filter(&place.out, 0);
         status = export_trace(options, format, trace, &place);
         unfinished_done(&place);
     }

@@ -58,7 +58,7 @@ static const char *const targets[] = {"strata", "qemu", NULL};
 static const struct option gen_option_table[] = {
     {OPTION_PARSED, 'f', "format", "FORMAT", "what to generate (--list lists the formats)",
      AT(format), NULL, parse_format},
-    {OPTION_PARSED, 'b', "backend", "NAME[,NAME…]", "where events go (--list lists the backends)",
+    {OPTION_PARSED, 'b', "backend", "NAME[,NAME...]", "where events go (--list lists the backends)",
      AT(job), NULL, parse_backends},
     {OPTION_CHOICE, 't', "target", "strata|qemu",
      "whose code it is to be: of a program that links\nlibstrata, or of QEMU's own tree",
@@ -96,7 +96,7 @@ static const struct option_group groups[] = {
 const struct command gen_command = {
     .name = "gen",
     .summary = "make code from declarations of events",
-    .operands = "FILE…",
+    .operands = "FILE...",
     .about = "Reads declarations of events, one a line, from the trace-events FILEs\n"
              "(-: standard input) and writes what traces them:\n"
              "\n"

@@ -9,6 +9,7 @@
 #include "analysis/tally.h"
 #include "cmd/cmd.h"
 #include "cmd/duration.h"
+#include "cmd/output.h"
 #include "cmd/walk.h"
 #include "event/program.h"
 #include "manifest/manifest.h"
@@ -53,7 +54,7 @@ static const struct option_group groups[] = {
 const struct command info_command = {
     .name = "info",
     .summary = "tell what is in a capture",
-    .operands = "PATH…",
+    .operands = "PATH...",
     .about = "Tells what each capture is: its format and version, clock, CPUs, event classes,\n"
              "the time that it spans, and what was lost. It is read to its end for that.\n\n"
              "PATH is a capture of any kind, seen from its content; - is standard input.",
@@ -106,7 +107,7 @@ struct lines {
 
 static void put_key(const struct lines *lines, const char *key)
 {
-    text_printf(lines->out, "  %-*s  ", (int)lines->width, key);
+    text_printf_safe(lines->out, "  %-*s  ", (int)lines->width, key);
 }
 
 static void put_fact(void *arg, const char *key, const char *value)
@@ -143,7 +144,7 @@ static const char *path_of(const struct info *info)
 static void put_clock(const struct lines *lines, const struct clock *clock)
 {
     put_key(lines, "clock");
-    text_put_str(lines->out, clock->name);
+    text_put_safe_str(lines->out, clock->name);
     if (clock->hz == 0)
         text_put_literal(lines->out, ", its rate is not known\n");
     else
@@ -348,7 +349,7 @@ static void tell_timeline(const struct info_options *options, const struct manif
     char why[1200];
 
     fault_clear(&fault);
-    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0)
+    if (output_open(&out, OUTPUT_TEXT, OUT_SIZE) < 0)
         return;
     if (trace_open(&path, 1, &trace_options, &trace, &fault) < 0) {
         fault_print(&fault, why, sizeof why);
@@ -361,7 +362,7 @@ static void tell_timeline(const struct info_options *options, const struct manif
     if (trace && trace->host_time) {
         const struct manifest_host *host = trace->parts[0].recorded->host;
 
-        text_put_str(&out, trace_part_timeline(&trace->parts[0]));
+        text_put_safe_str(&out, trace_part_timeline(&trace->parts[0]));
         if (host && host->name) {
             text_put_literal(&out, ", of ");
             text_put_safe(&out, host->name, strlen(host->name));
@@ -393,7 +394,8 @@ static int tell(const struct info_options *options, struct trace *trace)
                         .arg = &info};
     int status = EXIT_COULD_NOT;
 
-    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {
+    if (output_open(&out, options->format == FORMAT_JSON ? OUTPUT_DATA : OUTPUT_TEXT, OUT_SIZE) <
+        0) {
         cmd_error("out of memory");
         return EXIT_COULD_NOT;
     }

@@ -11,6 +11,7 @@
 #include "cmd/duration.h"
 #include "cmd/list.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "view/json.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -56,14 +57,14 @@ static void put_row(struct text *out, const struct client_program *program)
     }
     text_put_str(out, date_text(since, sizeof since, (int64_t)program->since));
     snprintf(events, sizeof events, "%" PRIu64 "/%" PRIu64, program->events_on, program->events);
-    text_printf(out, "  %11s %12" PRIu64 "  %s", events, program->dropped + program->unwritten,
-                program->name);
+    text_printf_safe(out, "  %11s %12" PRIu64 "  %s", events, program->dropped + program->unwritten,
+                     program->name);
     for (size_t i = 0; i < program->n_sinks; i++) {
         text_put_str(out, i ? ", " : "  ");
-        text_put_str(out, program->sinks[i].name);
+        text_put_safe_str(out, program->sinks[i].name);
         if (strcmp(program->sinks[i].path, "-") != 0) {
             text_put_char(out, ' ');
-            text_put_str(out, program->sinks[i].path);
+            text_put_safe_str(out, program->sinks[i].path);
         }
         if (strcmp(program->sinks[i].state, "open") != 0)
             text_printf(out, " (%s)", program->sinks[i].state);
@@ -124,7 +125,7 @@ int cmd_list(int argc, char **argv)
         cmd_fault(&fault);
         return EXIT_COULD_NOT;
     }
-    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {
+    if (output_open(&out, options.format ? OUTPUT_DATA : OUTPUT_TEXT, OUT_SIZE) < 0) {
         cmd_error("out of memory");
         client_list_free(programs, n_programs);
         return EXIT_COULD_NOT;

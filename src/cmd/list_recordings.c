@@ -5,6 +5,7 @@
 
 #include "cmd/duration.h"
 #include "cmd/list.h"
+#include "cmd/output.h"
 #include "manifest/manifest.h"
 #include "manifest/underway.h"
 #include "view/json.h"
@@ -64,15 +65,15 @@ static void note_recorded(struct list *list, pid_t pid, const char *trace)
 static void put_what(struct text *out, const struct manifest_source *source)
 {
     if (source->vmm && source->vmm->version)
-        text_printf(out, "QEMU %s", source->vmm->version);
+        text_printf_safe(out, "QEMU %s", source->vmm->version);
     else if (source->vmm)
-        text_put_str(out, source->vmm->program ? source->vmm->program : "a program");
+        text_put_safe_str(out, source->vmm->program ? source->vmm->program : "a program");
     else
-        text_put_str(out, source->layer);
+        text_put_safe_str(out, source->layer);
     if (source->vmm && source->vmm->pid)
         text_printf(out, " (process %d)", (int)source->vmm->pid);
     if (!source->vmm && strcmp(source->name, source->layer) != 0)
-        text_printf(out, " %s", source->name);
+        text_printf_safe(out, " %s", source->name);
 }
 
 static void put_source_json(struct text *out, const struct manifest_source *source)
@@ -107,7 +108,7 @@ static int put_recording(const struct underway_recording *recording, void *userd
         text_put_literal(out, ",\"sources\":[");
     } else {
         put_since(list, recording->pid, recording->since_ns);
-        text_put_str(out, recording->trace);
+        text_put_safe_str(out, recording->trace);
     }
     for (unsigned i = 0; i < manifest.n_sources; i++) {
         const struct manifest_source *source = &manifest.sources[i];
@@ -170,15 +171,16 @@ static int put_qemu(const struct vmm_running *running, void *userdata)
         return 0;
     }
     put_since(list, running->pid, vmm_running_since(running));
-    text_put_str(out, running->name ? running->name : slash ? slash + 1 : running->program);
+    text_put_safe_str(out, running->name ? running->name : slash ? slash + 1 : running->program);
     if (trace)
-        text_printf(out, "  is recorded into %s\n", trace);
+        text_printf_safe(out, "  is recorded into %s", trace);
     else if (running->n_qmp > 0)
-        text_printf(out, "  QMP on %s\n", running->qmp[0]);
+        text_printf_safe(out, "  QMP on %s", running->qmp[0]);
     else if (running->qmp_elsewhere)
-        text_put_literal(out, "  nothing: somebody else, like libvirt, has its monitor\n");
+        text_put_literal(out, "  nothing: somebody else, like libvirt, has its monitor");
     else
-        text_put_literal(out, "  nothing: it has no -qmp unix:PATH,server=on,wait=off\n");
+        text_put_literal(out, "  nothing: it has no -qmp unix:PATH,server=on,wait=off");
+    text_put_char(out, '\n');
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "event/program.h"
 
 struct verb {
@@ -45,37 +46,22 @@ static const struct verb verbs[] = {
     {NULL, NULL, NULL},
 };
 
-/* A message holds what users and captures call things; none of that may command a terminal. */
-static void put_message(const char *format, va_list args)
-{
-    char message[2048];
-    struct text safe = TEXT_IN_MEMORY;
-    int n = vsnprintf(message, sizeof message, format, args);
-
-    text_put_safe(&safe, message, MIN((size_t)MAX(n, 0), sizeof message - 1));
-    fwrite(safe.start ? safe.start : "", 1, text_len(&safe), stderr);
-    text_done(&safe);
-}
-
 void cmd_message(const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    put_message(format, args);
+    output_vline(stderr, "", format, args);
     va_end(args);
-    fputc('\n', stderr);
 }
 
 void cmd_error(const char *format, ...)
 {
     va_list args;
 
-    fputs("strata: ", stderr);
     va_start(args, format);
-    put_message(format, args);
+    output_vline(stderr, "strata: ", format, args);
     va_end(args);
-    fputc('\n', stderr);
 }
 
 void cmd_fault(const struct fault *fault)
@@ -105,13 +91,14 @@ int cmd_output_error(int error)
 
 int cmd_usage_error(const char *verb, const char *format, ...)
 {
+    char before[64];
     va_list args;
 
-    fprintf(stderr, "strata %s: ", verb);
+    snprintf(before, sizeof before, "strata %s: ", verb);
     va_start(args, format);
-    put_message(format, args);
+    output_vline(stderr, before, format, args);
     va_end(args);
-    fprintf(stderr, "\nTry 'strata %s --help'.\n", verb);
+    cmd_message("Try 'strata %s --help'.", verb);
     return EXIT_USAGE;
 }
 
@@ -135,7 +122,7 @@ static const struct verb *find_verb(const char *name)
 
 static void print_help(FILE *out)
 {
-    fputs("Usage: strata VERB [OPTION…] [ARGUMENT…]\n\nVerbs:\n", out);
+    fputs("Usage: strata VERB [OPTION...] [ARGUMENT...]\n\nVerbs:\n", out);
     for (const struct verb *verb = verbs; verb->name; verb++)
         if (verb->command)
             fprintf(out, "  %-10s %s\n", verb->name, verb->command->summary);

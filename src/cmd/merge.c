@@ -47,7 +47,7 @@ static const struct option_group groups[] = {
 const struct command merge_command = {
     .name = "merge",
     .summary = "relate the clocks of captures taken apart, and make one trace of them",
-    .operands = "[NAME=]PATH…",
+    .operands = "[NAME=]PATH...",
     .about = "Relates the clocks of several captures by what is known of them, and makes one\n"
              "trace, which 'strata report' shows on one timeline. Clocks are related by what\n"
              "recorded folders tell of their host, by the time stamp counter that they count\n"

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/wide.h"
 #include "cmd/merge.h"
+#include "cmd/output.h"
 #include "format/ctf.h"
 
 /* A clock that relates to the timeline by its rate alone is told by pairs so far apart, that what relation.h
@@ -146,7 +147,7 @@ int merge_write_pairs(const struct merge *merge, const struct merge_source *sour
     }
     if (domain->how) {
         text_put_literal(&text, "# strata merge: by ");
-        text_put_str(&text, domain->how);
+        text_put_safe_str(&text, domain->how);
         text_put_char(&text, '\n');
     }
     for (size_t i = 0; i < n; i++) {

@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/duration.h"
 #include "cmd/merge.h"
+#include "cmd/output.h"
 #include "event/program.h"
 
 #define OUT_SIZE ((size_t)16 * 1024)
@@ -30,8 +31,11 @@ static const char *ns_text(char *buf, size_t size, int64_t ns)
 
 static void begin_line(const struct lines *lines, const char *name)
 {
-    text_printf(lines->out, "%-*s  ", lines->width, name);
+    text_printf_safe(lines->out, "%-*s  ", lines->width, name);
 }
+
+#define put_line(lines, ...) \
+    (text_printf_safe((lines)->out, __VA_ARGS__), text_put_char((lines)->out, '\n'))
 
 /* By how much the reference is ahead of the source, at the first of what relates them; and how they drift. */
 static void put_offset(const struct lines *lines, const struct merge_domain *domain)
@@ -156,22 +160,21 @@ static void put_source(const struct merge *merge, const struct lines *lines, uns
             text_put_literal(lines->out,
                              "the reference: the timeline is its host's monotonic clock\n");
         else
-            text_printf(lines->out, "the reference: the timeline is its clock, %s\n",
-                        domain->clock);
+            put_line(lines, "the reference: the timeline is its clock, %s", domain->clock);
     } else if (source->domain == reference->domain) {
-        text_printf(lines->out, "%s as %s\n",
-                    domain->is_host ? "of the same host" : "by the same clock", reference->name);
+        put_line(lines, "%s as %s", domain->is_host ? "of the same host" : "by the same clock",
+                 reference->name);
     } else {
         for (unsigned j = 0; j < i && first; j++)
             if (merge->sources[j].domain == source->domain) {
-                text_printf(lines->out, "%s as %s\n",
-                            domain->is_host ? "of the same host" : "by the same clock",
-                            merge->sources[j].name);
+                put_line(lines, "%s as %s",
+                         domain->is_host ? "of the same host" : "by the same clock",
+                         merge->sources[j].name);
                 first = false;
             }
         if (first) {
             text_put_literal(lines->out, "by ");
-            text_put_str(lines->out, domain->how);
+            text_put_safe_str(lines->out, domain->how);
             text_put_char(lines->out, '\n');
             begin_line(lines, "");
             put_offset(lines, domain);
@@ -192,7 +195,7 @@ int merge_tell(const struct merge *merge)
     struct lines lines = {&out, 0};
     int r;
 
-    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {
+    if (output_open(&out, OUTPUT_TEXT, OUT_SIZE) < 0) {
         cmd_error("out of memory");
         return -ENOMEM;
     }

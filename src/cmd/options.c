@@ -276,7 +276,7 @@ static void help_option(const struct option *option, FILE *out)
 
 void options_help(const struct command *command, FILE *out)
 {
-    fprintf(out, "Usage: strata %s [OPTION…] %s\n\n%s\n", command->name, command->operands,
+    fprintf(out, "Usage: strata %s [OPTION...] %s\n\n%s\n", command->name, command->operands,
             command->about);
     for (const struct option_group *group = command->groups; group->title; group++) {
         fprintf(out, "\n%s:\n", group->title);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/progress.h"
+#include "cmd/output.h"
 
 #include <stdio.h>
 
@@ -80,7 +81,9 @@ static bool line_shown;
 
 void progress_line(const char *line)
 {
-    fprintf(stderr, "\r%s\033[K", line);
+    fputc('\r', stderr);
+    output_put(stderr, line, strlen(line));
+    fputs("\033[K", stderr);
     line_shown = true;
 }
 

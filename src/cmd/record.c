@@ -14,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/duration.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/record.h"
 #include "cmd/size.h"
 #include "cmd/taken.h"
@@ -79,7 +80,7 @@ static const struct option_group groups[] = {
 const struct command record_command = {
     .name = "record",
     .summary = "record a trace of a virtual machine, a program, or Xen",
-    .operands = "[PID|RINGS|-- COMMAND…]",
+    .operands = "[PID|RINGS|-- COMMAND...]",
     .about = "Runs COMMAND, a QEMU of any make, with what tracing it needs added, and writes\n"
              "what all layers of the machine trace until it ends: QEMU, and the kernels of\n"
              "guest and host where that is asked for. Or a program that links libstrata: what\n"
@@ -176,9 +177,8 @@ static char *find(const char *operand)
 static int tell(const struct process *process, const struct native *native,
                 const struct taken *taken, const struct record_options *options)
 {
-    printf("%s (process %" PRIu32 "): %" PRIu64 " events written to %s\n", process->program,
-           process->pid, taken->events, native->path);
-    fflush(stdout);
+    output_line(stdout, "%s (process %" PRIu32 "): %" PRIu64 " events written to %s",
+                process->program, process->pid, taken->events, native->path);
     if (taken->discarded)
         cmd_message("  %" PRIu64 " events were lost since it began: its rings were full",
                     taken->discarded);

@@ -11,6 +11,7 @@
 #include "capture/percpu.h"
 #include "capture/xen.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "cmd/progress.h"
 #include "cmd/record.h"
 #include "cmd/record_run.h"
@@ -77,9 +78,8 @@ static void tell(const struct record_options *options, const struct recorder_tot
 {
     char size[16];
 
-    printf("%" PRIu64 " events written to %s (%s)\n", totals->records, options->output,
-           bytes_text(size, sizeof size, totals->bytes));
-    fflush(stdout);
+    output_line(stdout, "%" PRIu64 " events written to %s (%s)", totals->records, options->output,
+                bytes_text(size, sizeof size, totals->bytes));
     if (totals->left_out)
         cmd_message("  %" PRIu64
                     " others came, as the mask is coarser than what was asked for, and "

@@ -13,6 +13,7 @@
 #include "base/near.h"
 #include "client/qmp.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "cmd/progress.h"
 #include "cmd/record.h"
 #include "cmd/record_kernel.h"
@@ -262,6 +263,7 @@ static int record_machine(const struct record_options *options, struct vmm_setti
     settings->agent = record_kernel_agent(agent, sizeof agent);
     settings->host_threads = options->host_threads;
     settings->max_size = options->max_size;
+    settings->passes = output_locale();
     settings->runtime = getenv("XDG_RUNTIME_DIR");
     settings->trace = getenv("STRATA_TRACE");
     settings->mask = &waiting;

@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/duration.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/taken.h"
 #include "event/program.h"
 #include "programs/recover.h"
@@ -44,7 +45,7 @@ static const struct option_group groups[] = {
 const struct command recover_command = {
     .name = "recover",
     .summary = "save what a traced program that was killed had not written yet",
-    .operands = "[PID|FOLDER]…",
+    .operands = "[PID|FOLDER]...",
     .about = "A program that is traced by libstrata leaves its rings behind when it is killed.\n"
              "Every event that it had committed to them goes into the native trace that it\n"
              "was writing, or into strata-PID in this folder if it wrote none. A packet that\n"
@@ -146,7 +147,7 @@ static int show(const char *path, struct text *out)
         cmd_fault(&fault);
         return r;
     }
-    text_printf(out, "%10" PRIu32 "  %-16s  ", process->pid, process->program);
+    text_printf_safe(out, "%10" PRIu32 "  %-16s  ", process->pid, process->program);
     text_put_str(out, date_text(since, sizeof(since), process->clock_pair.realtime));
     text_printf(out, "  %10" PRIu64 "  ", taken.events);
     text_put_safe(out, process->path, strlen(process->path));
@@ -160,7 +161,7 @@ static int list(const struct found *found)
     struct text out;
     int status = EXIT_FINE;
 
-    if (text_open_fd(&out, STDOUT_FILENO, (size_t)4 * 1024) < 0) {
+    if (output_open(&out, OUTPUT_TEXT, (size_t)4 * 1024) < 0) {
         cmd_error("out of memory");
         return EXIT_COULD_NOT;
     }
@@ -191,13 +192,13 @@ static void tell_losses(const struct taken *taken)
 
 static void report(const struct process *process, const struct recovered *recovered)
 {
-    printf("%s (process %" PRIu32 "): %" PRIu64 " events recovered", process->program, process->pid,
-           recovered->taken.events);
+    const char *into = "";
+
     if (recovered->path)
-        printf(" into %s %s", recovered->completed ? "its trace" : "the new trace",
-               recovered->path);
-    putchar('\n');
-    fflush(stdout);
+        into = recovered->completed ? " into its trace " : " into the new trace ";
+    output_line(stdout, "%s (process %" PRIu32 "): %" PRIu64 " events recovered%s%s",
+                process->program, process->pid, recovered->taken.events, into,
+                recovered->path ? recovered->path : "");
 }
 
 static int recover_one(const struct recover_options *options, const char *path)

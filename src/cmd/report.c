@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "cmd/walk.h"
 #include "view/view.h"
 
@@ -20,6 +21,7 @@ struct report_options {
     struct open_options open;
     struct select_options select;
     unsigned format; /* enum format */
+    bool spreadsheet;
 };
 
 static const char *const formats[] = {"text", "json", "csv", NULL};
@@ -29,6 +31,10 @@ static const struct option output_options[] = {
      "lines of text (the default), a JSON object a line, or\n"
      "comma-separated values with a header line",
      offsetof(struct report_options, format), .choices = formats},
+    {OPTION_FLAG, 0, "spreadsheet", NULL,
+     "in CSV, put ' before a text that begins with = + - @,\n"
+     "which a spreadsheet would run as a formula",
+     offsetof(struct report_options, spreadsheet)},
     {OPTION_END},
 };
 
@@ -43,7 +49,7 @@ static const struct option_group groups[] = {
 const struct command report_command = {
     .name = "report",
     .summary = "show the events of a trace, one a line",
-    .operands = "PATH…",
+    .operands = "PATH...",
     .about = "Shows the events of captures, in the order of time, one a line:\n\n"
              "    TIME [CPU] TASK NAME: TEXT\n\n"
              "and where a recording has several layers, in the host's time:\n\n"
@@ -76,6 +82,7 @@ static int open_view(const struct report_options *options, struct trace *trace, 
         .origin_arg = trace,
         .errors = trace_has_errors(trace),
         .layers = trace_layers(trace),
+        .spreadsheet = options->spreadsheet,
     };
 
     switch (options->format) {
@@ -83,6 +90,13 @@ static int open_view(const struct report_options *options, struct trace *trace, 
     case FORMAT_CSV: return line_csv_open(&view_options, out, ret_view);
     default: return line_text_open(&view_options, out, ret_view);
     }
+}
+
+static enum output_kind kind_of(const struct report_options *options)
+{
+    if (options->format != FORMAT_TEXT)
+        return OUTPUT_DATA;
+    return wants_color(STDOUT_FILENO) ? OUTPUT_COLOR_TEXT : OUTPUT_TEXT;
 }
 
 static void tell_losses(const struct losses *losses, const char *layer)
@@ -119,7 +133,7 @@ static int report(const struct report_options *options, struct trace *trace)
                         .arg = &shown};
     int status = EXIT_COULD_NOT;
 
-    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {
+    if (output_open(&out, kind_of(options), OUT_SIZE) < 0) {
         cmd_error("out of memory");
         return EXIT_COULD_NOT;
     }

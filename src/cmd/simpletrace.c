@@ -8,6 +8,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/diagnose.h"
+#include "cmd/output.h"
 #include "format/simpletrace.h"
 #include "view/simpletrace_text.h"
 
@@ -100,7 +101,7 @@ static int print_trace(struct input *in, const char *path,
         cmd_fault(&fault);
         return r;
     }
-    r = text_open_fd(&out, STDOUT_FILENO, OUTPUT_SIZE);
+    r = output_open(&out, OUTPUT_RAW, OUTPUT_SIZE);
     if (r >= 0)
         r = simpletrace_text_new(
             &out, style | (simpletrace_version(source) < 3 ? SIMPLETRACE_NO_PID : 0), &printer);

@@ -8,6 +8,7 @@
 #include "analysis/tally.h"
 #include "cmd/cmd.h"
 #include "cmd/duration.h"
+#include "cmd/output.h"
 #include "cmd/walk.h"
 #include "event/program.h"
 #include "view/json.h"
@@ -50,7 +51,7 @@ static const struct option_group groups[] = {
 const struct command stat_command = {
     .name = "stat",
     .summary = "count the events of a trace, and how far apart they come",
-    .operands = "PATH…",
+    .operands = "PATH...",
     .about = "Counts the events of captures by class, CPU, task, layer or vCPU, the most\n"
              "frequent first: how many, how many a second, which share of all, and the time\n"
              "from each to the next: what half, 90 % and 99 % do not exceed (within 1.6 %),\n"
@@ -388,7 +389,8 @@ static int count(const struct stat_options *options, struct trace *trace)
                         .arg = &stat};
     int status = EXIT_COULD_NOT;
 
-    if (text_open_fd(&out, STDOUT_FILENO, OUT_SIZE) < 0) {
+    if (output_open(&out, options->format == FORMAT_JSON ? OUTPUT_DATA : OUTPUT_TEXT, OUT_SIZE) <
+        0) {
         cmd_error("out of memory");
         return EXIT_COULD_NOT;
     }

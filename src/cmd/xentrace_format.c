@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "declare/xen_formats.h"
 #include "format/xentrace_record.h"
 #include "view/xentrace_format_text.h"
@@ -297,7 +298,7 @@ static int run(struct formatter *f, const char *path)
     if (r >= 0)
         r = compile_rules(f);
     if (r >= 0)
-        r = text_open_fd(&f->out, STDOUT_FILENO, OUTPUT_SIZE);
+        r = output_open(&f->out, OUTPUT_RAW, OUTPUT_SIZE);
     if (r >= 0)
         r = input_open(&in, "-", INPUT_BUFFER_SIZE, &f->fault);
     if (r < 0) {

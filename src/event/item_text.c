@@ -6,79 +6,6 @@
 #include "base/number.h"
 #include "event/program.h"
 
-#define EVERY_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
-#define HIGH_BITS EVERY_BYTE(0x80)
-
-/* Whether any of the eight bytes needs a closer look: control characters, DEL, or not ASCII. (A
- * byte under 0x20 borrows into its high bit; a byte that is 0x7f carries into it. Borrows and
- * carries may also flag a harmless neighbour, which costs time only.) */
-static inline bool needs_a_look(uint64_t v)
-{
-    return (((v - EVERY_BYTE(0x20)) | (v + EVERY_BYTE(1)) | v) & HIGH_BITS) != 0;
-}
-
-/* How many bytes at S must not reach a terminal: C0 controls, DEL, and the C1 controls as UTF-8
- * encodes them (0xc2 0x80 to 0xc2 0x9f), of which some terminals take 0x9b as a command's start. */
-static inline size_t control_len(const char *s, size_t left)
-{
-    uint8_t c = (uint8_t)*s;
-
-    if (c < 0x20 || c == 0x7f)
-        return 1;
-    return c == 0xc2 && left > 1 && ((uint8_t)s[1] & 0xe0) == 0x80 ? 2 : 0;
-}
-
-static void put_safe_slowly(struct text *text, const char *s, size_t len)
-{
-    while (len > 0) {
-        size_t n = control_len(s, len);
-        char *p = text_room(text, 8 + NUMBER_MAX);
-
-        if (n == 0) {
-            *p++ = *s++;
-            len--;
-        }
-        for (; n > 0; n--, len--) {
-            *p++ = '\\';
-            *p++ = 'x';
-            p = number_hex_byte(p, (uint8_t)*s++);
-        }
-        text->next = p;
-    }
-}
-
-void text_put_safe(struct text *text, const char *s, size_t len)
-{
-    char *p;
-
-    while (len > TEXT_ROOM_MAX / 2) {
-        size_t n = TEXT_ROOM_MAX / 2;
-
-        n -= (uint8_t)s[n - 1] == 0xc2; /* a C1 control is not to be cut in two */
-        text_put_safe(text, s, n);
-        s += n;
-        len -= n;
-    }
-    p = text_room(text, len + 8);
-    for (; len >= 8; s += 8, p += 8, len -= 8) {
-        uint64_t v = load_u64(s);
-        if (unlikely(needs_a_look(v)))
-            break;
-        store_u64(p, v);
-    }
-    if (len < 8) {
-        size_t i = 0;
-        for (; i < len && (uint8_t)s[i] >= 0x20 && (uint8_t)s[i] < 0x7f; i++)
-            p[i] = s[i];
-        s += i;
-        p += i;
-        len -= i;
-    }
-    text->next = p;
-    if (unlikely(len > 0))
-        put_safe_slowly(text, s, len);
-}
-
 static void put_element(const struct field *field, const char *p, unsigned size, bool first,
                         struct text *text)
 {
@@ -160,7 +87,7 @@ static void put_bits(const struct value_names *names, uint64_t v, struct text *t
         if (!first)
             text_put_char(text, '|');
         first = false;
-        text_put_str(text, names->names[i]);
+        text_put_safe_str(text, names->names[i]);
         v &= ~(UINT64_C(1) << i);
     }
     if (v == 0 && !first)
@@ -182,7 +109,7 @@ static inline bool put_named(const struct value_names *names, uint64_t v, struct
     }
     name = value_name(names, v);
     if (name)
-        text_put_str(text, name);
+        text_put_safe_str(text, name);
     return name;
 }
 

@@ -5,7 +5,7 @@
  */
 
 #include "base/arena.h"
-#include "base/text.h"
+#include "base/printable.h"
 #include "event/spec.h"
 #include "event/value.h"
 
@@ -21,7 +21,7 @@ int program_compile(struct arena *arena, const struct event_class *class,
 void program_run(const struct text_program *program, const struct item *item, struct text *text);
 
 /* The event's text, without name or time: by class->put_text, class->program, or as "name=value"
- * with a blank between. Control characters in strings are written as \xNN, so that an event is one
+ * with a blank between. Strings are written as text_put_safe() has them, so that an event is one
  * line whatever a guest put into it. */
 void item_put_text(const struct item *item, struct text *text);
 
@@ -37,9 +37,6 @@ bool value_put_named(const struct value_names *names, uint64_t v, struct text *t
 /* The name of VALUE, of the field of that number, or those of its bits. False: it has none, and nothing is written. */
 bool item_put_name(const struct item *item, unsigned field, const struct value *value,
                    struct text *text);
-
-/* LEN bytes, with control characters as \xNN. */
-void text_put_safe(struct text *text, const char *s, size_t len);
 
 /* One number or character by SPEC, as printf would write it; width and precision already taken from
  * the arguments where they were stars. V is cut to the size that the conversion asks for. */

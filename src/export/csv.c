@@ -39,6 +39,7 @@ int export_csv_open(const struct export_options *options, struct export **ret_ex
     static const struct export_ops ops = {.put = csv_put, .finish = csv_finish, .free = csv_free};
     struct view_options view_options = {.origin_number = options->origin_number,
                                         .errors = options->errors,
+                                        .spreadsheet = options->spreadsheet,
                                         .origin_arg = options->origin_arg};
     struct csv *csv = calloc(1, sizeof *csv);
 

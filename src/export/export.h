@@ -45,6 +45,7 @@ struct export_options {
     unsigned n_moments;
     /* Clocks that were related to each other are exported as one: the items' error_ns count. */
     bool errors;
+    bool spreadsheet; /* CSV: as in struct view_options */
     /* What is told of the captures, for formats that have a place for it; asked for while the export is
      * finished. NULL: nothing is told. */
     const struct export_about *about;

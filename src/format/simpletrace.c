@@ -527,7 +527,7 @@ static void simpletrace_facts(const struct source *source,
 
         snprintf(names, sizeof names, "%u, shown as raw words: %.*s%s", s->ids.n_undeclared,
                  (int)MIN(text_len(told), (size_t)900), told->start,
-                 s->ids.n_undeclared > 16 ? ", …" : "");
+                 s->ids.n_undeclared > 16 ? ", ..." : "");
         put(arg, "undeclared events", names);
     }
 }

@@ -140,7 +140,7 @@ int open_ftrace_pages(struct opening *opening, struct fault *fault)
     if (!opening->input.seekable)
         return fault_plain(fault, -ESPIPE, opening->input.path,
                            "ring-buffer pages cannot be read from a pipe; save them as "
-                           "cpu0.raw … beside the tracefs tree");
+                           "cpu0.raw ... beside the tracefs tree");
     r = find_tree(opening, &files, fault);
     if (r >= 0 && files.n_raws == 0)
         r = ftrace_files_add(&files, opening->path, ftrace_cpu_of_path(opening->path));

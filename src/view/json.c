@@ -6,41 +6,13 @@
 
 #include "base/bytes.h"
 #include "base/number.h"
+#include "base/printable.h"
+#include "base/utf8.h"
 #include "event/program.h"
-
-/* How many bytes the UTF-8 sequence at S has, or 0 where it is not well-formed (Unicode, table
- * 3-7). */
-static size_t sequence_length(const unsigned char *s, size_t len)
-{
-    unsigned char first = s[0];
-    unsigned char low = 0x80;
-    unsigned char high = 0xbf;
-    size_t n;
-
-    if (first < 0xc2 || first > 0xf4)
-        return 0;
-    n = first < 0xe0 ? 2 : (first < 0xf0 ? 3 : 4);
-    if (n > len)
-        return 0;
-    if (first == 0xe0)
-        low = 0xa0; /* shorter forms exist */
-    else if (first == 0xed)
-        high = 0x9f; /* surrogates */
-    else if (first == 0xf0)
-        low = 0x90;
-    else if (first == 0xf4)
-        high = 0x8f; /* behind U+10FFFF */
-    if (s[1] < low || s[1] > high)
-        return 0;
-    for (size_t i = 2; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
-}
 
 static inline bool is_plain(unsigned char c)
 {
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
 /* Not 0: one of the eight bytes of V may not be plain; one behind such a one may be called so as well. */
@@ -50,7 +22,7 @@ static inline uint64_t look_at(uint64_t v)
     uint64_t quote = v ^ ones * '"';
     uint64_t backslash = v ^ ones * '\\';
 
-    return ((v - ones * 0x20) | (quote - ones) | (backslash - ones) | v) & ones << 7;
+    return ((v - ones * 0x20) | (v + ones) | (quote - ones) | (backslash - ones) | v) & ones << 7;
 }
 
 size_t json_plain_length(const char *s, size_t len)
@@ -83,9 +55,26 @@ static void put_escape(struct text *text, unsigned char c)
     text->next = p;
 }
 
+/* The character at S that is not ASCII. Returns its bytes. */
+static size_t put_character(struct text *text, const char *s, size_t left)
+{
+    uint32_t character;
+    size_t n = utf8_decode(s, left, &character);
+
+    if (n == 0)
+        text_put_literal(text, "\xef\xbf\xbd");
+    else if (printable_is_safe(character))
+        text_put(text, s, n);
+    else if (character < 0x10000)
+        text_printf(text, "\\u%04x", (unsigned)character);
+    else
+        text_printf(text, "\\u%04x\\u%04x", 0xd800 + (unsigned)((character - 0x10000) >> 10),
+                    0xdc00 + (unsigned)(character & 0x3ff));
+    return n ? n : 1;
+}
+
 void json_put_string(struct text *text, const char *s, size_t len)
 {
-    const unsigned char *p = (const unsigned char *)s;
     size_t i = 0;
 
     text_put_char(text, '"');
@@ -96,16 +85,10 @@ void json_put_string(struct text *text, const char *s, size_t len)
         i += plain;
         if (i == len)
             break;
-        if (p[i] < 0x80) {
-            put_escape(text, p[i++]);
-        } else {
-            size_t n = sequence_length(p + i, len - i);
-            if (n)
-                text_put(text, s + i, n);
-            else
-                text_put_literal(text, "\xef\xbf\xbd");
-            i += n ? n : 1;
-        }
+        if ((unsigned char)s[i] < 0x80)
+            put_escape(text, (unsigned char)s[i++]);
+        else
+            i += put_character(text, s + i, len - i);
     }
     text_put_char(text, '"');
 }

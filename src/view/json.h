@@ -8,7 +8,7 @@
 #include "event/value.h"
 
 /* LEN bytes as a string in quotes. JSON is UTF-8: each byte that is not part of a well-formed
- * sequence becomes U+FFFD. */
+ * sequence becomes U+FFFD. What a terminal obeys (base/printable.h) is written as \uNNNN. */
 void json_put_string(struct text *text, const char *s, size_t len);
 void json_put_str(struct text *text, const char *s);
 

@@ -4,6 +4,7 @@
 #endif
 
 #include "base/number.h"
+#include "base/printable.h"
 #include "event/program.h"
 #include "view/class_table.h"
 #include "view/json.h"
@@ -115,30 +116,43 @@ static inline void put_cell(struct text *out, const char *s, size_t len)
         text_put_char(out, '"');
 }
 
-/* Puts what was written to the scratch CELL, and empties that. */
-static inline void put_scratch(struct text *out, struct text *cell)
+/* What spreadsheets take for a formula: OWASP, "CSV Injection". */
+static inline bool begins_formula(const struct text *cell)
 {
+    char c = text_len(cell) > 0 ? *cell->start : '\0';
+
+    return c == '=' || c == '+' || c == '-' || c == '@';
+}
+
+/* Puts what was written to the scratch CELL, and empties that. */
+static inline void put_scratch(struct text *out, struct text *cell, bool spreadsheet)
+{
+    if (unlikely(spreadsheet && begins_formula(cell))) {
+        text_put_char(cell, '\'');
+        memmove(cell->start + 1, cell->start, text_len(cell) - 1);
+        *cell->start = '\'';
+    }
     text_room(cell, TEXT_UNIT);
     put_cell(out, cell->start, text_len(cell));
     cell->next = cell->start;
 }
 
-static void put_str(struct text *out, struct text *cell, const char *s)
+static void put_str(struct text *out, struct text *cell, const char *s, bool spreadsheet)
 {
     if (s) {
-        text_put_str(cell, s);
-        put_scratch(out, cell);
+        text_put_safe_str(cell, s);
+        put_scratch(out, cell, spreadsheet);
     }
 }
 
-static void make_class(const struct event_class *class, struct text *text)
+static void make_columns(const struct event_class *class, struct text *text, bool spreadsheet)
 {
     struct text piece = TEXT_IN_MEMORY;
     struct text key = TEXT_IN_MEMORY;
 
-    put_str(&piece, &key, class->group);
+    put_str(&piece, &key, class->group, spreadsheet);
     text_put_char(&piece, ',');
-    put_str(&piece, &key, class->name);
+    put_str(&piece, &key, class->name, spreadsheet);
     text_put_literal(&piece, ",,");
     json_piece_put(text, &piece);
     for (unsigned i = 0; i < class->n_fields; i++) {
@@ -156,6 +170,16 @@ static void make_class(const struct event_class *class, struct text *text)
     text_done(&piece);
 }
 
+static void make_class(const struct event_class *class, struct text *text)
+{
+    make_columns(class, text, false);
+}
+
+static void make_spreadsheet_class(const struct event_class *class, struct text *text)
+{
+    make_columns(class, text, true);
+}
+
 /* ,CPU,PID,COMM,VCPU,LAYER,SOURCE, */
 static void put_who(struct line_csv *line, const struct item *item, const char *name,
                     struct text *out)
@@ -169,11 +193,11 @@ static void put_who(struct line_csv *line, const struct item *item, const char *
     if (item->pid != PID_UNKNOWN)
         text_put_i64(out, item->pid);
     text_put_char(out, ',');
-    put_str(out, &line->cell, name);
+    put_str(out, &line->cell, name, line->options.spreadsheet);
     text_put_char(out, ',');
     if (item->vcpu != VCPU_UNKNOWN && origin->put_vcpu) {
         origin->put_vcpu(origin, item->vcpu, &line->cell);
-        put_scratch(out, &line->cell);
+        put_scratch(out, &line->cell, line->options.spreadsheet);
     } else if (item->vcpu != VCPU_UNKNOWN) {
         text_put_i64(out, item->vcpu);
     }
@@ -268,7 +292,7 @@ static void put_names(struct line_csv *line, const struct class_piece *all, cons
     text_put_char(out, ',');
     if (all->named) {
         json_put_names(&line->cell, &line->name, "", item, values);
-        put_scratch(out, &line->cell);
+        put_scratch(out, &line->cell, false);
     }
     text_put_literal(out, "\r\n");
 }
@@ -326,7 +350,7 @@ static int put_event(struct line_csv *line, const struct item *item)
     put_common(line, item);
     json_piece_put_units(out, piece->text);
     item_put_text(item, &line->cell);
-    put_scratch(out, &line->cell);
+    put_scratch(out, &line->cell, line->options.spreadsheet);
     put_fields(line, item, piece);
     return line->cell.error;
 }
@@ -391,7 +415,7 @@ int line_csv_open(const struct view_options *options, struct text *out, struct v
         return -ENOMEM;
     line->view = (struct view){.ops = &ops, .out = out};
     line->options = *options;
-    line->classes.make = make_class;
+    line->classes.make = options->spreadsheet ? make_spreadsheet_class : make_class;
     line->cell = TEXT_IN_MEMORY;
     line->name = TEXT_IN_MEMORY;
     line->columns = TEXT_IN_MEMORY;

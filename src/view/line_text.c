@@ -46,22 +46,26 @@ static void put_name(const struct event_class *class, struct text *text)
     text_put_char(text, ':');
 }
 
-/* S with everything that is not one visible character escaped, as far as it fits. */
+static inline char *put_literal(char *p, const char *s, size_t len)
+{
+    memcpy(p, s, len);
+    return p + len;
+}
+
+/* S as text_put_safe() has it, as far as it fits. */
 static char *put_word(char *p, const char *end, const char *s)
 {
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c > ' ' && c != 0x7f) {
-            if (p >= end)
-                break;
-            *p++ = (char)c;
-        } else {
-            if (end - p < 4)
-                break;
-            *p++ = '\\';
-            *p++ = 'x';
-            p = number_hex_byte(p, c);
-        }
+    size_t left = strlen(s);
+
+    while (left > 0) {
+        char step[PRINTABLE_STEP_MAX];
+        size_t len, n = printable_step(s, left, 0, true, step, &len);
+
+        if (len > (size_t)(end - p))
+            break;
+        p = put_literal(p, step, len);
+        s += n;
+        left -= n;
     }
     return p;
 }
@@ -143,11 +147,6 @@ static const struct task_cell *get_task(struct line_text *line, const struct ite
     return item->vcpu != VCPU_UNKNOWN && line->layer_width == 0 ? get_vcpu(line, item) : NULL;
 }
 
-static inline char *put_literal(char *p, const char *s, size_t len)
-{
-    memcpy(p, s, len);
-    return p + len;
-}
 #define PUT(p, s) put_literal((p), "" s, sizeof(s) - 1)
 
 static char *put_cpu(char *p, int32_t cpu)

@@ -32,13 +32,14 @@ struct view_options {
     /* Where several layers are shown as one, each line says which one it is from: a bit for each, 1 << enum
      * layer. 0: one layer. */
     unsigned layers;
+    /* CSV for a spreadsheet: a text that it would take for a formula gets a quotation mark in front. */
+    bool spreadsheet;
 };
 
 /* `TIME [CPU] TASK NAME: TEXT`.
  *  TIME  seconds with nine decimals; ticks where the clock's rate is not known
  *  [CPU] three digits or more; [---] where it is not known
- *  TASK  COMM-PID, or PID, or the vCPU, or - ; blanks in a name are written as \x20, so that the
- *        columns stay where they are
+ *  TASK  COMM-PID, or PID, or the vCPU, or -
  * Where there are several captures, a column #N behind TIME. A loss has the name LOST.
  *
  * Where several layers are shown, `TIME ±ERROR LAYER [CPU] VCPU TASK NAME: TEXT`:

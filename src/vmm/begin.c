@@ -169,8 +169,8 @@ static int open_sink(struct vmm_recording *recording, const struct vmm_arguments
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
     r = open_copy(recording->settings.running, arguments, &rest, &copy, fault);
     if (r >= 0)
-        r = vmm_log_open(fifo, path, recording->settings.max_size, copy, rest, &recording->log,
-                         fault);
+        r = vmm_log_open(fifo, path, recording->settings.max_size, copy, rest,
+                         recording->settings.passes, &recording->log, fault);
     if (r >= 0 && recording->settings.running && !recording->settings.running->has_times)
         r = vmm_log_stamp(&recording->log, fault);
     if (r >= 0)
@@ -393,7 +393,7 @@ int vmm_recording_begin(const struct vmm_settings *settings, struct vmm_recordin
         .settings = *settings,
         .folder = -1,
         .underway = UNDERWAY_NONE,
-        .log = {.fifo = -1, .file = -1, .copy = -1},
+        .log = {.shown = TEXT_IN_MEMORY, .fifo = -1, .file = -1, .copy = -1},
         .clock = {.file = -1},
         .child = {.end = -1},
         .qemu = {.end = -1},

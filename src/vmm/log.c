@@ -15,23 +15,26 @@
 /* As large as anybody may make a pipe by default. */
 #define FIFO_SIZE (1 << 20)
 #define BUFFER_SIZE ((size_t)256 * 1024)
+#define SHOWN_SIZE ((size_t)4096)
 /* A FIFO of 1 MB is full in the longer at 100 MB/s, which is more than QEMU can log; and an idle
  * machine costs 100 looks a second. */
 #define SLEEP_MIN UINT64_C(2000000)
 #define SLEEP_MAX UINT64_C(10000000)
 
 int vmm_log_open(const char *fifo, const char *path, uint64_t max_size, int copy, bool copies_rest,
-                 struct vmm_log *ret, struct fault *fault)
+                 unsigned passes, struct vmm_log *ret, struct fault *fault)
 {
     struct vmm_log log = {.fifo = -1,
                           .file = -1,
                           .copy = copy,
                           .copies_rest = copies_rest,
                           .max_size = max_size,
+                          .shown = TEXT_IN_MEMORY,
                           .buffer = malloc(BUFFER_SIZE)};
     int r = 0;
 
-    if (!log.buffer)
+    if (!log.buffer || (copy >= 0 && (copies_rest || isatty(copy)) &&
+                        text_open_output(&log.shown, copy, SHOWN_SIZE, passes) < 0))
         r = fault_plain(fault, -ENOMEM, NULL, "out of memory");
     else if (mkfifo(fifo, 0600) < 0)
         r = fault_plain(fault, -errno, fifo, "cannot be made: %s", strerror(errno));
@@ -72,6 +75,20 @@ static size_t write_some(int fd, const char *p, size_t n, int *ret_error)
     return at;
 }
 
+/* To the copy. What it does not take is not kept: it is the file that the trace has. */
+static void put_copy(struct vmm_log *log, const char *p, size_t n)
+{
+    int error;
+
+    if (!log->shown.start) {
+        (void)write_some(log->copy, p, n, &error);
+        return;
+    }
+    text_put(&log->shown, p, n);
+    text_drain(&log->shown);
+    log->shown.error = 0;
+}
+
 static uint64_t count_lines(const char *p, size_t n)
 {
     uint64_t lines = 0;
@@ -95,7 +112,6 @@ static bool begins_event(const char *p, const char *end)
 static bool take_head(struct vmm_log *log, const char *p, const char *next, bool whole)
 {
     size_t n = MIN((size_t)(next - p), sizeof log->head - log->head_len);
-    int error;
 
     memcpy(log->head + log->head_len, p, n);
     if (!whole && log->head_len + n < sizeof log->head) {
@@ -104,7 +120,7 @@ static bool take_head(struct vmm_log *log, const char *p, const char *next, bool
     }
     log->in_event = begins_event(log->head, log->head + log->head_len + n);
     if (!log->in_event && log->head_len > 0)
-        (void)write_some(log->copy, log->head, log->head_len, &error);
+        put_copy(log, log->head, log->head_len);
     log->head_len = 0;
     return true;
 }
@@ -113,15 +129,13 @@ static bool take_head(struct vmm_log *log, const char *p, const char *next, bool
  * buffer. */
 static void copy_rest(struct vmm_log *log, const char *p, const char *end)
 {
-    int error;
-
     while (p < end) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
         const char *next = newline ? newline + 1 : end;
         bool told = (log->torn && log->head_len == 0) || take_head(log, p, next, newline != NULL);
 
         if (told && !log->in_event)
-            (void)write_some(log->copy, p, (size_t)(next - p), &error);
+            put_copy(log, p, (size_t)(next - p));
         log->torn = !newline;
         p = next;
     }
@@ -166,7 +180,7 @@ static void put(struct vmm_log *log, const char *p, size_t n)
     if (log->copies_rest)
         copy_rest(log, p, p + n);
     else
-        (void)write_some(log->copy, p, n, &error);
+        put_copy(log, p, n);
 }
 
 /* ---- Times ---- */
@@ -198,13 +212,12 @@ static void put_stamped(struct vmm_log *log, const char *p, const char *end)
     uint64_t real = clock_ns(CLOCK_REALTIME) - waited;
     char stamp[STAMP_MAX];
     size_t n = 0;
-    int error;
     size_t len = (size_t)snprintf(stamp, sizeof stamp, "0@%" PRIu64 ".%06" PRIu64 ":",
                                   real / 1000000000, real % 1000000000 / 1000);
 
     log->stamp_worst = MAX(log->stamp_worst, waited);
     if (log->copy >= 0)
-        (void)write_some(log->copy, p, (size_t)(end - p), &error);
+        put_copy(log, p, (size_t)(end - p));
     while (p < end) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
         const char *next = newline ? newline + 1 : end;
@@ -273,8 +286,9 @@ void vmm_log_finish(struct vmm_log *log)
             break;
     } while (log->bytes + log->lost_bytes > before);
     if (log->head_len > 0 && !begins_event(log->head, log->head + log->head_len))
-        (void)write_some(log->copy, log->head, log->head_len, &(int){0});
+        put_copy(log, log->head, log->head_len);
     log->head_len = 0;
+    (void)text_flush(&log->shown);
     if (log->error == 0 && log->bytes > log->whole &&
         ftruncate(log->file, (off_t)log->whole) == 0) {
         log->lost_bytes += log->bytes - log->whole;
@@ -292,5 +306,6 @@ void vmm_log_done(struct vmm_log *log)
         close(log->copy);
     free(log->buffer);
     free(log->stamped);
-    *log = (struct vmm_log){.fifo = -1, .file = -1, .copy = -1};
+    text_done(&log->shown);
+    *log = (struct vmm_log){.shown = TEXT_IN_MEMORY, .fifo = -1, .file = -1, .copy = -1};
 }

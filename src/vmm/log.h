@@ -9,13 +9,15 @@
  * writing to a file. */
 
 #include "base/fault.h"
+#include "base/text.h"
 
 struct vmm_log {
     int fifo; /* the end to read from, which does not block */
     int file;
-    int copy;         /* another file that gets all as well; -1: none */
-    bool copies_rest; /* … that gets only the lines that are no events */
-    size_t room;      /* of the FIFO, bytes */
+    int copy;          /* another file that gets all as well; -1: none */
+    bool copies_rest;  /* … that gets only the lines that are no events */
+    struct text shown; /* what goes to the copy, where that is a terminal, or copies_rest */
+    size_t room;       /* of the FIFO, bytes */
     char *buffer;
     uint64_t max_size;               /* of the file; 0: any */
     uint64_t bytes, lines;           /* written */
@@ -39,9 +41,10 @@ struct vmm_log {
 /* By how much such times are wrong, ns, when we come in time. */
 #define VMM_LOG_STAMP_ERROR UINT64_C(2000000)
 
-/* Makes FIFO, opens it and makes the file PATH. COPY is taken over. -errno with FAULT. */
+/* Makes FIFO, opens it and makes the file PATH. COPY is taken over. A terminal, or what gets the rest, gets it
+ * filtered; PASSES is of PRINTABLE_... -errno with FAULT. */
 int vmm_log_open(const char *fifo, const char *path, uint64_t max_size, int copy, bool copies_rest,
-                 struct vmm_log *ret, struct fault *fault);
+                 unsigned passes, struct vmm_log *ret, struct fault *fault);
 /* The lines come without times: they get them here, as "0@SECONDS.MICROSECONDS:", the middle of the time since
  * the FIFO was last seen empty. */
 int vmm_log_stamp(struct vmm_log *log, struct fault *fault);

@@ -48,6 +48,7 @@ struct vmm_settings {
     bool host_threads;                /* … only while threads of QEMU run, and the recorder's */
     const char *agent;                /* the program strata-agent, for the latter */
     uint64_t max_size;                /* of each source, bytes; 0: any */
+    unsigned passes;                  /* PRINTABLE_...: what of QEMU's log reaches the terminal */
     const char *runtime;              /* $XDG_RUNTIME_DIR or NULL */
     const char *trace;                /* $STRATA_TRACE or NULL */
     const sigset_t *mask;             /* QEMU's blocked signals */

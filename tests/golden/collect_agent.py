@@ -58,6 +58,8 @@ format:
 
 print fmt: "count=%llu", REC->count
 """
+# Names and texts that command a terminal.
+HOSTILE_FORMAT = FORMAT.replace('"count=%llu", REC->count', '"%c%c1m%c", 0xc2, 0x9b, 0x9b')
 PER_PAGE = 100
 
 
@@ -183,10 +185,10 @@ class Agent:
             self.send(META, struct.pack("<H", 1) + text("trace_clock") + b"\0")
             self.send(META, struct.pack("<H", 1) + text("saved_cmdlines") + b"\0")
         self.meta("events/header_page", HEADER_PAGE)
-        self.meta("events/toy/beat/format", FORMAT)
+        self.meta("events/toy/beat/format", HOSTILE_FORMAT if b == "hostile" else FORMAT)
         self.meta("trace_clock", "local global [mono_raw]\n")
-        self.meta("saved_cmdlines", "42 heart\n")
-        if b == "colourful":
+        self.meta("saved_cmdlines", "42 \x1b[1m\u009b\u202e\x7f\n" if b == "hostile" else "42 heart\n")
+        if b in ("colourful", "hostile"):
             self.meta("problem", "\033[31m red \007", 3)
         clock = "local" if b == "no-clock" else "mono_raw"
         self.send(READY, struct.pack("<I", 1) + text(clock) +

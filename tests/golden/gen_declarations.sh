@@ -71,8 +71,8 @@ awk 'BEGIN { printf "long(int a) \""; for (i = 0; i < 50000; i++) printf "012345
              printf " %%m"; for (i = 0; i < 50000; i++) printf "abcdefghij"; print "\"" }' >long
 cat >expected <<'END'
 long:1:500015: error: '%m' is not allowed in a format
-    1 | …123456789012345678901234567890123456789 %mabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefg…
-      |                                          ^~ pass the error as an argument
+    1 | ...123456789012345678901234567890123456789 %mabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcde...
+      |                                            ^~ pass the error as an argument
 END
 # shellcheck disable=SC2086 # words
 shows 1 $gen long
@@ -144,13 +144,13 @@ cat >expected <<'END'
 many:1:4: error: the argument type 'u32' is not allowed
     1 | e0(u32 a)
       |    ^~~ write 'uint32_t'
-… and 9999 more errors
+... and 9999 more errors
 END
 # shellcheck disable=SC2086 # words
 shows 1 $gen --max-errors=1 many
 # shellcheck disable=SC2086 # words
 $gen many 2>err && exit 1
-[ "$(grep -c error: err)" -eq 20 ] && tail -n 1 err | grep -q '^… and 9980 more errors$'
+[ "$(grep -c error: err)" -eq 20 ] && tail -n 1 err | grep -q '^\.\.\. and 9980 more errors$'
 # shellcheck disable=SC2086 # words
 $gen --max-errors=0 many 2>err && exit 1
 [ "$(grep -c error: err)" -eq 10000 ]

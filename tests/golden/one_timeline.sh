@@ -59,7 +59,7 @@ END
 cat >expected <<'END'
 1000.016939217   ±2us host  [001]      -       rcu_preempt-15 sched_switch:
 1000.017478177  ±41us guest [001]  vcpu1               sh-121 sched_switch:
-1000.020000000   ±2us vmm   [---]  vcpu0    CPU\x200/TCG-4713 disk_read: sector 7 n 8
+1000.020000000   ±2us vmm   [---]  vcpu0       CPU 0/TCG-4713 disk_read: sector 7 n 8
 END
 cmp told expected
 "$strata" report trace 2>err >/dev/null

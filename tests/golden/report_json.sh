@@ -79,8 +79,8 @@ for path in sys.argv[2:]:
             continue
         task = str(item["pid"]) if "pid" in item else item.get("vcpu", "-")
         if "comm" in item:
-            task = item["comm"].replace(" ", "\\x20") + "-" + task
-        assert words[2] == task and words[3] == item["event"] + ":", (line, item)
+            task = item["comm"] + "-" + task
+        assert line.partition("] ")[2].lstrip().startswith(f"{task} {item['event']}:"), (line, item)
         assert line.partition(": ")[2] == row["text"]
         assert json.loads(row["fields"]) == item["fields"] and row["event"] == item["event"]
         # What the text calls a value is there beside the value.

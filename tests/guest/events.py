@@ -11,7 +11,7 @@ Event = collections.namedtuple("Event", "time cpu task name text")
 Loss = collections.namedtuple("Loss", "cpu count")
 
 GUEST = re.compile(r"^ *(.+)-(\d+) +\[(\d+)\] \S+ +([0-9.]+): (\w+):? ?(.*)$")
-REPORT = re.compile(r"^([0-9.]+) \[(\d+|---)\] +(\S+) (\S+): ?(.*)$")
+REPORT = re.compile(r"^([0-9.]+) \[(\d+|---)\] +(\S.*?) (\S+): ?(.*)$")
 
 
 def number(time):
@@ -52,7 +52,7 @@ def of_report(lines):
             count = re.match(r"(\d+)", rest)
             items.append(Loss(int(cpu) if cpu != "---" else None, int(count.group(1)) if count else None))
         else:
-            items.append(Event(number(time), int(cpu), task.replace("\\x20", " "), name, rest.strip()))
+            items.append(Event(number(time), int(cpu), task, name, rest.strip()))
     return items
 
 

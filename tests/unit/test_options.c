@@ -154,7 +154,7 @@ static void test_help(void **state)
 
     assert_false(PARSE(&t, "-h", "--zzz"));
     assert_int_equal(status, EXIT_FINE);
-    assert_string_equal(printed, "Usage: strata test [OPTION…] X…\n\nA.\n\nAll:\n"
+    assert_string_equal(printed, "Usage: strata test [OPTION...] X…\n\nA.\n\nAll:\n"
                                  "  -f, --flag              a flag\n"
                                  "  -w, --word=WORD         a word\n"
                                  "  -m, --many=WORD         many\n"

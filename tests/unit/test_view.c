@@ -32,13 +32,14 @@ static void check_string(const char *s, size_t len, const char *expected)
 static void test_json_strings(void **state)
 {
     STRING("", "");
-    STRING("plain /~\x7f", "plain /~\x7f");
+    STRING("plain /~\x7f", "plain /~\\u007f");
     STRING("a\"b\\c", "a\\\"b\\\\c");
     STRING("\n\t\r\x01\x1f\0z", "\\n\\t\\r\\u0001\\u001f\\u0000z");
     STRING("\xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xef\xbf\xbf \xf0\x90\x80\x80 "
            "\xf4\x8f\xbf\xbf",
-           "\xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xef\xbf\xbf \xf0\x90\x80\x80 "
-           "\xf4\x8f\xbf\xbf");
+           "\\u0080 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xef\xbf\xbf \xf0\x90\x80\x80 "
+           "\\udbff\\udfff");
+    STRING("\xe2\x80\xae\xc2\x9b", "\\u202e\\u009b"); /* what a terminal obeys */
 #define BAD "\xef\xbf\xbd"
     STRING("\x80", BAD);
     STRING("\xc0\xaf", BAD BAD);         /* too long a form */
@@ -63,7 +64,8 @@ static void test_json_plain_length(void **state)
         for (size_t k = 0; k < len; k++)
             s[k] = random_u64() % 8 ? (char)(0x20 + random_u64() % 2)
                                     : some[random_u64() % (sizeof some - 1)];
-        while (plain < len && (signed char)s[plain] >= 0x20 && s[plain] != '"' && s[plain] != '\\')
+        while (plain < len && (signed char)s[plain] >= 0x20 && s[plain] != 0x7f &&
+               s[plain] != '"' && s[plain] != '\\')
             plain++;
         assert_int_equal(json_plain_length(s, len), plain);
     }
@@ -322,7 +324,7 @@ static void test_line_text(void **state)
 
     check_view(
         line_text_open, &plain, items, n_items,
-        "1.000000001 [001]       a\\x20b\\x0a\xc3\xa4-7 two: n=18446744073709551615 s=x,\"\\x0a\n"
+        "1.000000001 [001]          a b\\x0a\xc3\xa4-7 two: n=18446744073709551615 s=x,\"\\x0a\n"
         "999 [1234]     d1v2 none:\n"
         "-0.000000001 [---]     4711 odd\\x0a: n=18446744073709551615\n"
         "2.000000000 [000]                    - LOST: 1 event, since 1.500000000\n"
@@ -377,7 +379,7 @@ static void test_line_text_layers(void **state)
     four[2].vcpu = 11;
     check_view(line_text_open, &all, four, 4,
                "1.000000001  \xc2\xb1"
-               "62us guest      [001]  vcpu1       a\\x20b\\x0a\xc3\xa4-7 two: "
+               "62us guest      [001]  vcpu1          a b\\x0a\xc3\xa4-7 two: "
                "n=18446744073709551615 s=x,\"\\x0a\n"
                "999     \xc2\xb1"
                "0 hypervisor [1234]   d1v2                    - none:\n"
@@ -432,11 +434,11 @@ static void test_line_csv(void **state)
 
     check_view(line_csv_open, &plain, items, 5,
                "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names\r\n"
-               "1.000000001,1,7,\"a b\n\xc3\xa4\",,guest,,grp,two,,"
+               "1.000000001,1,7,a b\\x0a\xc3\xa4,,guest,,grp,two,,"
                "\"n=18446744073709551615 s=x,\"\"\\x0a\","
                "\"{\"\"n\"\":18446744073709551615,\"\"s\\\"\"\"\":\"\"x,\\\"\"\\n\"\"}\",\r\n"
                "999,1234,,,d1v2,hypervisor,,,none,,,{},\r\n"
-               "-0.000000001,,4711,,,vmm,,,\"odd\n\",,n=18446744073709551615,"
+               "-0.000000001,,4711,,,vmm,,,odd\\x0a,,n=18446744073709551615,"
                "\"{\"\"n\"\":18446744073709551615}\",\r\n"
                "2.000000000,0,,,,guest,,,,1,,,\r\n"
                ",,,,,vmm,,,,unknown,,,\r\n");

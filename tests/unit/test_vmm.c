@@ -222,7 +222,7 @@ static void open_log(struct logging *logging, uint64_t max_size, bool copies_res
     int fd = open(in_folder("copy", copy), O_RDWR | O_CREAT | O_TRUNC, 0600);
 
     assert_int_equal(vmm_log_open(in_folder("fifo", fifo), in_folder("log", file), max_size, fd,
-                                  copies_rest, &logging->log, NULL),
+                                  copies_rest, 0, &logging->log, NULL),
                      0);
     logging->writer = open(fifo, O_WRONLY | O_NONBLOCK);
     assert_true(logging->writer >= 0);

@@ -29,7 +29,8 @@ static void open_log(struct place *place, uint64_t max_size, bool copies_rest)
     copy = open(place->copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     assert_true(copy >= 0);
     assert_int_equal(
-        vmm_log_open(place->fifo, place->file, max_size, copy, copies_rest, &place->log, NULL), 0);
+        vmm_log_open(place->fifo, place->file, max_size, copy, copies_rest, 0, &place->log, NULL),
+        0);
     place->in = open(place->fifo, O_WRONLY | O_CLOEXEC);
     assert_true(place->in >= 0);
 }
@@ -96,6 +97,27 @@ static void test_rest(void **state)
     }
 }
 
+/* What a guest makes QEMU print does not command the terminal, wherever the pieces are cut. */
+static void test_escapes(void **state)
+{
+    static const char all[] = "q\033]0;x\a \xc2\x9b"
+                              "1m\x9b\x7f \xe2\x80\xae \xc3\xa4\r\n" EVENT1;
+
+    (void)state;
+    for (size_t cut = 1; cut < sizeof all - 1; cut++) {
+        struct place place;
+
+        open_log(&place, 0, true);
+        say(&place, all, cut);
+        say(&place, all + cut, sizeof all - 1 - cut);
+        close(place.in);
+        vmm_log_finish(&place.log);
+        assert_file(place.file, all);
+        assert_file(place.copy, "q\\x1b]0;x\\x07 \\u009b1m\\x9b\\x7f \\u202e \xc3\xa4\r\n");
+        close_log(&place);
+    }
+}
+
 /* A monitor that is killed in the midst of a line. */
 static void test_cut_off(void **state)
 {
@@ -137,6 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_escapes),
         cmocka_unit_test(test_cut_off),
         cmocka_unit_test(test_no_room),
     };

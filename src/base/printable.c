@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/printable.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "base/bytes.h"
+#include "base/number.h"
+#include "base/utf8.h"
+
+#define EVERY_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
+#define HIGH_BITS EVERY_BYTE(0x80)
+
+bool printable_is_safe(uint32_t character)
+{
+    static const struct {
+        uint32_t first, last;
+    } unsafe[] = {
+        {0, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},       {0x61c, 0x61c},
+        {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},   {0xd800, 0xf8ff},
+        {0xfeff, 0xfeff}, {0xfff0, 0xfffb}, {0xe0000, 0xfffff}, {0x100000, UINT32_MAX},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(unsafe); i++)
+        if (character >= unsafe[i].first && character <= unsafe[i].last)
+            return false;
+    return true;
+}
+
+/* Whether any of the eight bytes needs a closer look: control characters, DEL, or not ASCII. (A
+ * byte under 0x20 borrows into its high bit; a byte that is 0x7f carries into it. Borrows and
+ * carries may also flag a harmless neighbour, which costs time only.) */
+static inline bool needs_a_look(uint64_t v)
+{
+    return (((v - EVERY_BYTE(0x20)) | (v + EVERY_BYTE(1)) | v) & HIGH_BITS) != 0;
+}
+
+static inline bool is_plain(uint8_t c)
+{
+    return c >= 0x20 && c < 0x7f;
+}
+
+/* How many bytes at the start of S are plain ASCII or, if LINES, line feeds and tabs. */
+static size_t plain_span(const char *s, size_t len, bool lines)
+{
+    size_t i = 0;
+
+#ifdef __SSE2__
+    const __m128i blank = _mm_set1_epi8(0x20), del = _mm_set1_epi8(0x7f);
+    const __m128i feed = _mm_set1_epi8(lines ? '\n' : 0x20),
+                  tab = _mm_set1_epi8(lines ? '\t' : 0x20);
+
+    for (; len - i >= 16; i += 16) {
+        __m128i unit = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
+        /* Bytes from 0x80 on are negative. */
+        __m128i low = _mm_cmplt_epi8(unit, blank);
+        __m128i passes = _mm_or_si128(_mm_cmpeq_epi8(unit, feed), _mm_cmpeq_epi8(unit, tab));
+        __m128i bad = _mm_or_si128(_mm_andnot_si128(passes, low), _mm_cmpeq_epi8(unit, del));
+        unsigned mask = (unsigned)_mm_movemask_epi8(bad);
+
+        if (mask)
+            return i + (unsigned)__builtin_ctz(mask);
+    }
+#endif
+    while (i < len && (is_plain((uint8_t)s[i]) || (lines && (s[i] == '\n' || s[i] == '\t'))))
+        i++;
+    return i;
+}
+
+/* ESC [ DIGITS m, at most so long. */
+#define COLOR_MAX 6
+
+/* The bytes of the colour at S; 0: it is none; SIZE_MAX: it may become one. */
+static size_t color_len(const char *s, size_t left)
+{
+    for (size_t i = 1; i < COLOR_MAX; i++) {
+        if (i == left)
+            return SIZE_MAX;
+        if (i == 1 ? s[i] != '[' : !(s[i] >= '0' && s[i] <= '9'))
+            return i > 2 && s[i] == 'm' ? i + 1 : 0;
+    }
+    return 0;
+}
+
+/* Whether S, LEFT bytes, is the start of a UTF-8 character and no more. */
+static bool is_cut_off(const char *s, size_t left)
+{
+    uint8_t c = (uint8_t)*s;
+    size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+
+    if (c < 0xc2 || c > 0xf4 || left >= n)
+        return false;
+    for (size_t i = 1; i < left; i++)
+        if (((uint8_t)s[i] & 0xc0) != 0x80)
+            return false;
+    return true;
+}
+
+static size_t escape(uint32_t character, const char *s, size_t n, char *buf)
+{
+    int len;
+
+    if (n <= 1)
+        len = snprintf(buf, PRINTABLE_STEP_MAX, "\\x%02x", (unsigned)(uint8_t)*s);
+    else
+        len = snprintf(buf, PRINTABLE_STEP_MAX, character < 0x10000 ? "\\u%04x" : "\\U%08x",
+                       (unsigned)character);
+    return (size_t)len;
+}
+
+static size_t put_word(char *buf, const char *word)
+{
+    size_t len = strlen(word);
+
+    memcpy(buf, word, len);
+    return len;
+}
+
+size_t printable_step(const char *s, size_t left, unsigned flags, bool last, char *buf,
+                      size_t *ret_len)
+{
+    uint32_t character = 0;
+    size_t n = utf8_decode(s, left, &character);
+    size_t as_is = 0;
+
+    if (n == 0 && !last && is_cut_off(s, left))
+        return 0;
+    if (n > 0 && printable_is_safe(character) && (character < 0x80 || !(flags & PRINTABLE_ASCII))) {
+        as_is = n;
+    } else if (flags & PRINTABLE_LINES && (*s == '\n' || *s == '\t')) {
+        as_is = 1;
+    } else if (flags & PRINTABLE_LINES && *s == '\r') {
+        if (left == 1 && !last)
+            return 0;
+        as_is = left > 1 && s[1] == '\n' ? 2 : 0;
+    } else if (flags & PRINTABLE_COLOR && *s == '\033') {
+        as_is = color_len(s, left);
+        if (as_is == SIZE_MAX && !last)
+            return 0;
+        as_is = as_is == SIZE_MAX ? 0 : as_is;
+    }
+    if (as_is > 0) {
+        memcpy(buf, s, as_is);
+        *ret_len = as_is;
+        return as_is;
+    }
+    if (flags & PRINTABLE_ASCII && character == 0xb1)
+        *ret_len = put_word(buf, "+-");
+    else if (flags & PRINTABLE_ASCII && character == 0x2026)
+        *ret_len = put_word(buf, "...");
+    else
+        *ret_len = escape(character, s, n, buf);
+    return n > 0 ? n : 1;
+}
+
+size_t printable_span(const char *s, size_t len, unsigned flags)
+{
+    size_t i = plain_span(s, len, flags & PRINTABLE_LINES);
+
+    while (i < len) {
+        uint32_t character;
+        size_t n = 0;
+
+        if (flags & PRINTABLE_LINES && s[i] == '\r' && len - i > 1 && s[i + 1] == '\n')
+            n = 2;
+        else if ((uint8_t)s[i] >= 0x80 && !(flags & PRINTABLE_ASCII))
+            n = utf8_decode(s + i, len - i, &character);
+        if (n == 0 || ((uint8_t)s[i] >= 0x80 && !printable_is_safe(character)))
+            break;
+        i += n;
+        i += plain_span(s + i, len - i, flags & PRINTABLE_LINES);
+    }
+    return i;
+}
+
+size_t printable_put(struct text *text, const char *s, size_t len, unsigned flags, bool last)
+{
+    size_t at = 0;
+
+    for (;;) {
+        size_t n = printable_span(s + at, len - at, flags), put;
+
+        text_put(text, s + at, n);
+        at += n;
+        if (at == len)
+            return at;
+        n = printable_step(s + at, len - at, flags, last, text_room(text, PRINTABLE_STEP_MAX),
+                           &put);
+        if (n == 0)
+            return at;
+        text->next += put;
+        at += n;
+    }
+}
+
+void text_put_safe(struct text *text, const char *s, size_t len)
+{
+    char *p;
+
+    if (unlikely(len > TEXT_ROOM_MAX / 2)) {
+        printable_put(text, s, len, 0, true);
+        return;
+    }
+    p = text_room(text, len + 8);
+    for (; len >= 8; s += 8, p += 8, len -= 8) {
+        uint64_t v = load_u64(s);
+        if (unlikely(needs_a_look(v)))
+            break;
+        store_u64(p, v);
+    }
+    if (len < 8) {
+        size_t i = 0;
+        for (; i < len && is_plain((uint8_t)s[i]); i++)
+            p[i] = s[i];
+        s += i;
+        p += i;
+        len -= i;
+    }
+    text->next = p;
+    if (unlikely(len > 0))
+        printable_put(text, s, len, 0, true);
+}
+
+void text_put_safe_str(struct text *text, const char *s)
+{
+    text_put_safe(text, s, strlen(s));
+}
+
+void text_printf_safe(struct text *text, const char *format, ...)
+{
+    char buf[PATH_MAX + 1024];
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(buf, sizeof buf, format, args);
+    va_end(args);
+    text_put_safe(text, buf, MIN((size_t)MAX(n, 0), sizeof buf - 1));
+}
