@@ -6,9 +6,11 @@
 #include <string.h>
 #include <traceevent/event-parse.h>
 
+#include "base/bytes.h"
 #include "declare/kernel_format.h"
 #include "declare/kernel_names.h"
 #include "declare/kernel_symbols.h"
+#include "declare/kernel_tasks.h"
 #include "declare/kernel_text.h"
 #include "event/value.h"
 
@@ -18,6 +20,8 @@ static pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
 
 /* Tasks looked up lately. */
 #define RECENT_TASKS 256
+/* Tasks whose names events told lately. */
+#define SEEN_TASKS 1024
 /* Of those that are learned meanwhile. */
 #define TASKS_MAX 65536
 #define TASK_NAME_MAX 64
@@ -39,9 +43,14 @@ struct kernel_events {
         int32_t pid;
         const char *name;
     } recent[RECENT_TASKS];
-    struct map packed;  /* format strings of trace_printk(): struct packed by address */
-    struct map learned; /* of kernel_events_learn_cmdlines(): names by thread */
-    struct map names;   /* the names themselves, each once */
+    struct seen_task {
+        int32_t pid;
+        char name[KERNEL_TASK_NAME];
+    } seen[SEEN_TASKS];
+    struct map from_events; /* of kernel_events_learn_tasks(): names by thread */
+    struct map packed;      /* format strings of trace_printk(): struct packed by address */
+    struct map learned;     /* of kernel_events_learn_cmdlines(): names by thread */
+    struct map names;       /* the names themselves, each once */
     struct arena names_arena;
 };
 
@@ -99,6 +108,7 @@ void kernel_events_unref(struct kernel_events *events)
     kernel_symbols_free(events->symbols);
     map_done(&events->packed);
     map_done(&events->learned);
+    map_done(&events->from_events);
     map_done(&events->names);
     arena_done(&events->names_arena);
     free(events->known.classes);
@@ -190,6 +200,57 @@ int kernel_events_learn_cmdlines(struct kernel_events *events, const char *text,
     return r;
 }
 
+static void learn_task(struct kernel_events *events, int32_t pid, const char text[KERNEL_TASK_NAME])
+{
+    struct seen_task *seen = &events->seen[(uint32_t)pid % SEEN_TASKS];
+    struct recent_task *recent = &events->recent[(uint32_t)pid % RECENT_TASKS];
+    struct kernel_string name = {.s = seen->name};
+    char *kept;
+
+    if (pid <= 0 || (seen->pid == pid && memcmp(seen->name, text, sizeof seen->name) == 0))
+        return;
+    seen->pid = pid;
+    memcpy(seen->name, text, sizeof seen->name);
+    name.len = (uint32_t)strlen(seen->name);
+    kept = keep_name(events, &name);
+    if (!kept ||
+        (events->from_events.used >= TASKS_MAX && !map_get(&events->from_events, (uint64_t)pid)))
+        return;
+    /* Without memory the task has no name, as without the event. */
+    if (map_put(&events->from_events, (uint64_t)pid, kept) >= 0 && recent->pid == pid)
+        recent->pid = 0;
+}
+
+/* Most events say what another has said: the name is compared as it stands there. */
+static bool is_seen(const struct kernel_events *events, const struct kernel_task_pair *pair,
+                    const uint8_t *payload, size_t size)
+{
+    const struct seen_task *seen;
+    int32_t pid;
+
+    if (pair->name_size != sizeof seen->name || pair->pid_offset > size ||
+        size - pair->pid_offset < sizeof pid || pair->name_offset > size ||
+        size - pair->name_offset < sizeof seen->name)
+        return false;
+    pid = (int32_t)load_u32_swap(payload + pair->pid_offset, pair->swap);
+    seen = &events->seen[(uint32_t)pid % SEEN_TASKS];
+    return pid == 0 || (seen->pid == pid &&
+                        memcmp(seen->name, payload + pair->name_offset, sizeof seen->name) == 0);
+}
+
+void kernel_events_learn_tasks(struct kernel_events *events, const struct event_class *class,
+                               const uint8_t *payload, size_t size)
+{
+    const struct kernel_task_pairs *pairs = class->task_data;
+    char name[KERNEL_TASK_NAME];
+    int32_t pid;
+
+    for (unsigned i = 0; i < pairs->n; i++)
+        if (!is_seen(events, &pairs->list[i], payload, size) &&
+            kernel_task_pair_read(&pairs->list[i], payload, size, &pid, name))
+            learn_task(events, pid, name);
+}
+
 static const char *find_task(const struct kernel_events *events, int32_t pid)
 {
     const char *learned = map_get(&events->learned, (uint64_t)pid);
@@ -198,7 +259,7 @@ static const char *find_task(const struct kernel_events *events, int32_t pid)
     if (learned)
         return learned;
     found = kernel_strings_find(&events->cmdlines, (uint64_t)pid);
-    return found ? found->s : NULL;
+    return found ? found->s : map_get(&events->from_events, (uint64_t)pid);
 }
 
 const char *kernel_events_task(struct kernel_events *events, int32_t pid)
@@ -430,6 +491,7 @@ static int make_known(struct kernel_events *events, const struct tep_event *even
 {
     struct arena *arena = &events->catalogue->arena;
     const struct kernel_text *text;
+    const struct kernel_task_pairs *tasks;
     struct field *fields;
     int r;
 
@@ -454,6 +516,10 @@ static int make_known(struct kernel_events *events, const struct tep_event *even
     r = kernel_names_find(arena, (struct kernel_text *)(uintptr_t)text, class);
     if (r < 0)
         return r;
+    r = kernel_task_pairs_find(arena, class, &tasks);
+    if (r < 0)
+        return r;
+    class->task_data = tasks;
     fix_stack(class, (struct field *)(uintptr_t) class->fields);
     class->put_text = kernel_text_put;
     return 0;

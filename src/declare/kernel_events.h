@@ -72,6 +72,11 @@ int kernel_events_read_cmdlines(struct kernel_events *events, char *text, size_t
  * caller's. Names are not kept without end; those beyond 65536 are not learned. -ENOMEM. */
 int kernel_events_learn_cmdlines(struct kernel_events *events, const char *text, size_t len);
 
+/* What an event of CLASS, whose task_data is not NULL, says of names: they are for tasks of which neither of the above
+ * knows one, and the last one counts. */
+void kernel_events_learn_tasks(struct kernel_events *events, const struct event_class *class,
+                               const uint8_t *payload, size_t size);
+
 /* The name of a task; "<idle>" for 0; NULL: not known. */
 const char *kernel_events_task(struct kernel_events *events, int32_t pid);
 

@@ -145,6 +145,7 @@ struct event_class {
      * the field's `names` has them. */
     bool (*put_name)(const struct item *item, unsigned field, struct text *text);
     const void *reader_data; /* of the source that made the class */
+    const void *task_data;   /* the same, where events of the class name tasks; else NULL */
 };
 
 /* Whether CLASS is one that PATTERN names: `NAME`, `GROUP:NAME`, `LAYER:NAME` or `LAYER:GROUP:NAME`, where names and

@@ -249,6 +249,8 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
             r = -ENOMEM;
             break;
         }
+        if (class->task_data)
+            kernel_events_learn_tasks(events, class, record.data, record.size);
         item->time = time_of(cpu, record.time);
         item->origin = cpu->capture->origin;
         item->class = class;

@@ -576,9 +576,9 @@ def run(tracefs, work):
     """--run: the command starts when the host's events are on, and all that it does is in the trace; the agent ends with it, and as it."""
     marker = f"{work}/ran"
     # A system call that nothing else makes 41 times, and a signal that the agent blocks and the command must not.
-    work_of = ["python3", "-c", f"import os, signal\nopen('{marker}', 'w').close()\n"
+    work_of = ["python3", "-c", f"import os, signal, time\nopen('{marker}', 'w').close()\n"
                "assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"
-               "for _ in range(41): os.getppid()\nraise SystemExit(7)"]
+               "for _ in range(41): os.getppid(); time.sleep(0.001)\nraise SystemExit(7)"]
     listening = Listening(work, "run", "--run", *work_of)
     h = listening.connect()
     h.hello()
@@ -599,6 +599,10 @@ def run(tracefs, work):
     for line in done.stdout.splitlines():
         found[json.loads(line).get("pid")] += 1
     check(41 in found.values(), f"of 41 calls of the command the trace has: {found}")
+    # It began after SETUP: its name came at the end.
+    pid = next(pid for pid, n in found.items() if n == 41)
+    check(any(line.split()[0] == str(pid).encode() for line in h.metas["saved_cmdlines"].splitlines()),
+          "the agent did not send the names of tasks at the end")
     h.close()
     none_left(tracefs, listening.agent)
 

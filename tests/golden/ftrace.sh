@@ -43,6 +43,34 @@ done
 grep ' 001 \|^LOST 1' "$dir/local.expected" >"$dir/expected"
 of_strata "$dir/got" | cmp - "$dir/expected"
 
+# Without the kernel's table of names, those of sched_switch, wakeups, fork and exec: a task that is switched has the name
+# that the event has, also from the first event on.
+kernel_capture local "$dir/unnamed"
+find "$dir/unnamed" -name saved_cmdlines -exec truncate -s 0 {} +
+"$STRATA_BIN/strata" report --format json "$dir/unnamed" 2>/dev/null >"$dir/got"
+python3 - "$dir/got" <<'END'
+import collections, json, sys
+
+names = collections.defaultdict(set)
+items = [json.loads(line) for line in open(sys.argv[1])]
+items = [item for item in items if "lost" not in item]
+for item in items:
+    fields = item["fields"]
+    for pid, name in ("prev_pid", "prev_comm"), ("next_pid", "next_comm"), ("pid", "comm"), ("child_pid", "child_comm"):
+        if item["group"] == "sched" and fields.get(name):
+            names[fields[pid]].add(fields[name])
+    if item["event"] == "sched_process_exec":
+        names[fields["pid"]].add(fields["filename"].split("/")[-1][:15])
+switches = [item for item in items if item["event"] == "sched_switch" and item["pid"]]
+assert len(switches) > 10 and len(names) > 10, (len(switches), len(names))
+for item in switches:
+    assert item.get("comm") in names[item["pid"]], item
+for item in items:
+    assert not item["pid"] or item.get("comm") in names[item["pid"]] | {None}, item
+named = sum(1 for item in items if item.get("comm"))
+assert named > 0.5 * len(items), (named, len(items))
+END
+
 command -v trace-cmd >/dev/null || exit 0
 cd "$dir/local"
 trace-cmd restore -c -t guest -k guest/proc/kallsyms -o head.dat >/dev/null 2>&1
