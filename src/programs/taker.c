@@ -249,20 +249,7 @@ static int tell_losses(struct taker *taker, struct ring *ring)
 
     if (!taker->native || discarded + ring->reader.lost <= ring->stream.discarded)
         return 0;
-    packet = (struct ring_packet){
-        .header =
-            {
-                .magic = CTF_MAGIC,
-                .timestamp_begin = MAX(map->time, ring->reader.time),
-                .packet_seq_num = ring->reader.sequence++,
-                .events_discarded = discarded,
-                .pid = map->pid,
-                .tid = map->tid,
-            },
-        .content = (const uint8_t *)"",
-    };
-    packet.header.timestamp_end = packet.header.timestamp_begin;
-    memcpy(packet.header.thread_name, map->thread_name, sizeof(packet.header.thread_name));
+    ring_reader_losses(&ring->reader, map->time, &packet);
     return native_stream_write(&ring->stream, &packet, ring->reader.lost);
 }
 

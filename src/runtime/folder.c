@@ -16,7 +16,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/describe.h"
@@ -31,6 +30,11 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define PAGE 4096U
 
 #define PARENT_SIZE 512
 #define NAME_SIZE 96
@@ -461,26 +465,46 @@ static int make_named(uint64_t length, uint32_t number)
     return fd;
 }
 
-int folder_make_ring(uint64_t length, uint32_t number)
+void *folder_map_ring(uint64_t length, uint32_t number, bool *ret_has_file)
 {
-    int fd = -1, r;
+    void *bytes = MAP_FAILED;
 
     if (!setup.unnamed && !setup.ended) {
-        fd = make_named(length, number);
-        if (fd < 0)
-            note_error(fd);
-    }
-    if (fd < 0) {
-        fd = (int)syscall(SYS_memfd_create, "strata-ring", 1U /* MFD_CLOEXEC */);
-        if (fd < 0)
-            return -errno;
-        r = take_space(fd, length);
-        if (r < 0) {
+        int fd = make_named(length, number);
+
+        if (fd >= 0) {
+            bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
             close(fd);
-            return r;
+            if (bytes == MAP_FAILED)
+                folder_unmake_ring(number);
+        } else {
+            note_error(fd);
         }
     }
-    return fd;
+    *ret_has_file = bytes != MAP_FAILED;
+    /* It needs no descriptor, and RLIMIT_FSIZE does not hold for it. */
+    if (bytes == MAP_FAILED)
+        bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED)
+        return NULL;
+    /* Every page now, not when an event is waiting. Kernels before 5.14 read them in at least. */
+    if (madvise(bytes, length, MADV_POPULATE_WRITE) < 0) {
+        if (errno == ENOMEM || errno == EFAULT) {
+            munmap(bytes, length);
+            folder_unmake_ring(number);
+            return NULL;
+        }
+        for (uint64_t i = 0; i < length; i += PAGE)
+            ((volatile uint8_t *)bytes)[i] = 0;
+    }
+    return bytes;
+}
+
+const char *folder_path(void)
+{
+    const struct place *at = get_place();
+
+    return at ? at->path : NULL;
 }
 
 void folder_unmake_ring(uint32_t number)

@@ -12,9 +12,11 @@
  * names at all. Copied. -ENAMETOOLONG. Not from signal handlers. */
 int folder_setup(const char *parent, bool names);
 
-/* A new file of LENGTH bytes for the ring NUMBER, whose space is really there; without a name where
- * there can be none. Returns the descriptor, or negative errno. Any context. */
-int folder_make_ring(uint64_t length, uint32_t number);
+/* Maps LENGTH new bytes for the ring NUMBER, whose space is really there: a file, or, where there can be none,
+ * memory without a name. NULL: neither is to be had. Any context. */
+void *folder_map_ring(uint64_t length, uint32_t number, bool *ret_has_file);
+/* The directory of this process's rings; NULL: there is none. */
+const char *folder_path(void);
 /* The ring NUMBER will not be. Any context. */
 void folder_unmake_ring(uint32_t number);
 

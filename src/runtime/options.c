@@ -614,6 +614,7 @@ void options_at_end(void)
     if (ring_count() == 0 && said.rings_folder && !said.rings.unnamed)
         no_rings_report(said.rings_folder, has_rings());
     on = any_is_on();
+    switches_end();
     registry_unlock();
     /* No trace was asked for, or no event was on, and nothing was traced: do not make a file of a name that nobody
      * gave. */

@@ -17,7 +17,8 @@ bool options_overwrite(void);
 
 /* A group was registered. Not under registry_lock(). */
 void options_group_came(const struct strata_group *group);
-/* The process ends: says which names in the environment never were an event's. */
+/* The process ends: says which names in the environment never were an event's. Switches all events off, but for
+ * those whose states are the program's. */
 void options_at_end(void);
 
 /* Which sink is the trace file (strata_trace_file_set()). -EOPNOTSUPP: the program has no events whose

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,7 +89,7 @@ int output_open(struct output *output, const char *path)
     struct descriptor file;
     int r;
 
-    if (output_is_open(output))
+    if (output_is_open(output) || output->parked)
         return -EBUSY;
     r = file_open(&file, path, FILE_NEW);
     return r < 0 ? r : begin(output, &file, strdup(path));
@@ -100,7 +101,7 @@ int output_make(struct output *output, int directory, const char *path, const ch
     char *whole;
     int r;
 
-    if (output_is_open(output))
+    if (output_is_open(output) || output->parked)
         return -EBUSY;
     r = file_make_at(&file, directory, name);
     if (r < 0)
@@ -120,6 +121,7 @@ static int come_back(struct output *output)
     int r = file_open(&file, output->path, FILE_AGAIN);
 
     output->file.fd = -1;
+    output->parked = r < 0 && (output->parked || r == -EMFILE || r == -ENFILE);
     if (r < 0)
         return r;
     if (file.device != output->file.device || file.inode != output->file.inode ||
@@ -158,6 +160,19 @@ static size_t write_pieces(struct output *output, struct iovec *pieces, unsigned
     return written;
 }
 
+/* A write beyond the limit of the process would end it by SIGXFSZ. */
+static bool exceeds_limit(const struct output *output, const struct iovec *pieces, unsigned n)
+{
+    uint64_t end = output->length;
+    struct rlimit limit;
+
+    if (!output->regular || getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return false;
+    for (unsigned i = 0; i < n; i++)
+        end += pieces[i].iov_len;
+    return end > limit.rlim_cur;
+}
+
 int output_write(struct output *output, const struct iovec *pieces, unsigned n)
 {
     struct iovec mine[PIECES_MAX];
@@ -166,9 +181,11 @@ int output_write(struct output *output, const struct iovec *pieces, unsigned n)
 
     if (n > PIECES_MAX)
         return -EINVAL;
-    if (!output_is_open(output))
+    if (!output_is_open(output) && !output->parked)
         return -EBADF;
-    if (unlikely(!descriptor_is_ours(&output->file))) {
+    if (exceeds_limit(output, pieces, n))
+        return -EFBIG;
+    if (unlikely(output->parked || !descriptor_is_ours(&output->file))) {
         r = come_back(output);
         if (r < 0)
             return r;
@@ -191,9 +208,19 @@ int output_write(struct output *output, const struct iovec *pieces, unsigned n)
     return r;
 }
 
+bool output_park(struct output *output)
+{
+    if (!output_is_open(output) || !output->regular || !descriptor_is_ours(&output->file))
+        return false;
+    descriptor_close(&output->file);
+    output->parked = true;
+    return true;
+}
+
 void output_done(struct output *output)
 {
     descriptor_close(&output->file);
+    output->parked = false;
     free(output->path);
     output->path = NULL;
 }

@@ -18,6 +18,7 @@ struct output {
     char *path; /* absolute */
     struct descriptor file;
     bool regular; /* what a failed write has left can be taken back */
+    bool parked;  /* it has no descriptor, and comes back with the next write */
     bool stalled; /* its reader has not read for long (writer_may_wait()) */
     /* Whether to wait for the reader of a pipe; NULL: no. */
     bool (*may_wait)(bool *stalled, uint64_t *since);
@@ -36,6 +37,9 @@ int output_make(struct output *output, int directory, const char *path, const ch
 bool output_is_open(const struct output *output);
 /* Writes all of it, or nothing that stays. Negative errno, and then counts nothing by itself. */
 int output_write(struct output *output, const struct iovec *pieces, unsigned n);
+/* Gives the descriptor back until the next output_write(), which opens the file again. False: there is none, or
+ * the file is not a regular one. */
+bool output_park(struct output *output);
 /* Closes it, if it is still ours. Idempotent. */
 void output_done(struct output *output);
 

@@ -2,6 +2,7 @@
 #include "runtime/pass.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "runtime/counts.h"
 #include "runtime/macro.h"
@@ -15,6 +16,7 @@ struct run {
     enum ring_reading how;
     packets_function packets;
     records_function records;
+    losses_function losses;
     const struct times *times;
     uint64_t until; /* ticks: what is later is for the next pass */
     unsigned n;
@@ -44,22 +46,41 @@ static struct cursor *get_cursor(struct pass *pass, unsigned number)
 static void read_packets(struct run *run, unsigned number, struct cursor *cursor)
 {
     struct ring_packet packets[PACKETS_AT_ONCE];
+    struct ring_reader before[PACKETS_AT_ONCE];
     /* Not for ever, should the ring be filled as fast as it is read. A copy is one packet's. */
     unsigned at_once = cursor->copy ? 1 : PACKETS_AT_ONCE;
-    unsigned n;
+    unsigned n, done;
 
     do {
-        for (n = 0; n < at_once && cursor_next_packet(cursor, run->how) > 0; n++) {
+        uint64_t lost = 0;
+
+        for (n = 0; n < at_once; n++) {
+            before[n] = cursor->reader;
+            if (cursor_next_packet(cursor, run->how) <= 0)
+                break;
             packets[n] = cursor->packet;
-            if (packets[n].header.events_discarded > cursor->discarded)
-                COUNT(events_dropped, packets[n].header.events_discarded - cursor->discarded);
-            cursor->discarded = MAX(cursor->discarded, packets[n].header.events_discarded);
         }
-        if (n) {
-            cursor->reader.lost += run->packets(number, packets, n);
+        if (!n)
+            break;
+        done = run->packets(number, packets, n, true, &lost);
+        if (done < n) {
+            cursor->reader = before[done];
+            cursor->in_packet = false;
+            run->pass->kept = true;
+        }
+        for (unsigned i = 0; i < done; i++) {
+            uint64_t discarded = packets[i].header.events_discarded;
+
+            if (discarded > cursor->discarded)
+                COUNT(events_dropped, discarded - cursor->discarded);
+            cursor->discarded = MAX(cursor->discarded, discarded);
+        }
+        cursor->reader.lost += lost;
+        if (done) {
+            cursor->packet = packets[done - 1];
             cursor_release(cursor);
         }
-    } while (n == at_once && cursor->reader.position - cursor->started < cursor->reader.size);
+    } while (done == at_once && cursor->reader.position - cursor->started < cursor->reader.size);
 }
 
 /* ---- Records: a heap of rings by the time of their next record ---- */
@@ -100,8 +121,12 @@ static bool find_record(struct run *run, unsigned number, struct cursor *cursor)
             end_packet(run, cursor);
         if (cursor_next_packet(cursor, run->how) <= 0)
             return false;
-        if (run->packets)
-            cursor->reader.lost += run->packets(number, &cursor->packet, 1);
+        if (run->packets) {
+            uint64_t lost = 0;
+
+            (void)run->packets(number, &cursor->packet, 1, false, &lost);
+            cursor->reader.lost += lost;
+        }
         cursor_first(cursor);
     }
     return true;
@@ -213,6 +238,43 @@ static void note_fullness(struct pass *pass, unsigned n_rings)
     }
 }
 
+/* In the native trace. A ring of which packets are left to be stored reports with them. */
+static void report_losses(struct run *run, unsigned number, struct cursor *cursor)
+{
+    struct ring_reader before = cursor->reader;
+    const struct ring_map *map = cursor->reader.map;
+    struct ring_packet packet;
+
+    if (__atomic_load_n(&map->closed, __ATOMIC_ACQUIRE) > cursor->reader.position)
+        return;
+    ring_reader_losses(&cursor->reader, map->clock_pair.ticks, &packet);
+    if (run->losses(number, &packet) <= 0)
+        cursor->reader = before;
+}
+
+static void report_homeless(struct run *run, uint64_t homeless)
+{
+    struct ring_packet packet = {
+        .header =
+            {
+                .magic = CTF_MAGIC,
+                .timestamp_begin = run->until,
+                .timestamp_end = run->until,
+                .content_size = sizeof(packet.header) * 8,
+                .packet_size = sizeof(packet.header) * 8,
+                .packet_seq_num = run->pass->homeless_packets,
+                .events_discarded = homeless,
+                .pid = (uint32_t)getpid(),
+            },
+        .content = (const uint8_t *)"",
+    };
+
+    if (homeless > run->pass->homeless_reported && run->losses(RING_NONE, &packet) > 0) {
+        run->pass->homeless_reported = homeless;
+        run->pass->homeless_packets++;
+    }
+}
+
 /* What was dropped and no packet tells of yet: a ring that was full tells with its next packet, which may
  * never come. */
 static void tell_last_drops(struct run *run, unsigned n_rings)
@@ -232,7 +294,11 @@ static void tell_last_drops(struct run *run, unsigned n_rings)
                 COUNT(events_dropped, discarded - cursor->discarded);
             cursor->discarded = discarded;
         }
+        if (cursor && !cursor->damaged && run->losses)
+            report_losses(run, i, cursor);
     }
+    if (run->losses)
+        report_homeless(run, homeless);
     if (homeless > run->pass->homeless) {
         if (run->records)
             add_dropped(run, now, 0, homeless - run->pass->homeless);
@@ -245,25 +311,31 @@ static void tell_last_drops(struct run *run, unsigned n_rings)
 }
 
 void pass_make(struct pass *pass, enum pass_kind kind, packets_function packets,
-               records_function records, const struct times *times)
+               records_function records, losses_function losses, const struct times *times)
 {
     unsigned n_rings = ring_count();
     struct run run;
 
     run.pass = pass;
-    run.how = kind == PASS_OFTEN && !records ? RING_CLOSED : RING_FLUSH;
+    run.how = kind == PASS_DEAD                ? RING_DEAD
+              : kind == PASS_OFTEN && !records ? RING_CLOSED
+                                               : RING_FLUSH;
     run.packets = packets;
     run.records = records;
+    run.losses = losses;
     run.times = times;
     run.until = trace_clock_ticks();
     run.n = 0;
     pass->fullest = 0;
+    pass->kept = false;
 
     pass->n_heap = 0;
     for (unsigned i = 0; i < n_rings; i++) {
         struct cursor *cursor = get_cursor(pass, i);
 
         /* Flight recorders are read when they are asked for, not while they fly. */
+        if (!cursor && ring_at(i))
+            pass->kept = true; /* no memory */
         if (!cursor || cursor->damaged || (cursor->reader.overwrite && kind < PASS_ALL))
             continue;
         cursor->started = cursor->reader.position;
@@ -277,6 +349,46 @@ void pass_make(struct pass *pass, enum pass_kind kind, packets_function packets,
     note_fullness(pass, n_rings);
     if (kind >= PASS_ALL)
         tell_last_drops(&run, n_rings);
+}
+
+uint64_t pass_count_left(struct pass *pass, uint64_t *lost)
+{
+    uint64_t left = 0;
+
+    for (unsigned i = 0; i < ring_count(); i++) {
+        struct cursor *cursor = get_cursor(pass, i), spare;
+
+        if (!cursor && ring_at(i)) { /* no memory */
+            cursor = &spare;
+            (void)cursor_init(cursor, ring_at(i));
+        }
+        while (cursor && cursor_next_packet(cursor, RING_FLUSH) > 0) {
+            uint64_t n = packet_count_records(&cursor->packet);
+
+            if (cursor->reader.map->flags & RING_NO_FILE)
+                *lost += n;
+            else
+                left += n;
+        }
+    }
+    return left;
+}
+
+uint64_t pass_unreported(const struct pass *pass, bool files, reported_function reported)
+{
+    uint64_t n = ring_homeless_drops() - reported(RING_NONE);
+
+    for (unsigned i = 0; i < ring_count(); i++) {
+        const struct cursor *cursor = pass->cursors[i];
+        const struct ring_map *map = ring_at(i);
+        uint64_t lost;
+
+        if (!map || (!files && !(map->flags & RING_NO_FILE)))
+            continue;
+        lost = ring_discarded(map) + (cursor ? cursor->reader.lost : 0);
+        n += lost - MIN(lost, reported(i));
+    }
+    return n;
 }
 
 void pass_forget_losses(struct pass *pass)

@@ -28,9 +28,6 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 #define PAGE 4096U
 #define SIZE_MIN (64U << 10)
@@ -184,11 +181,12 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     uint64_t size = setup.size, subbuffer_size = setup.subbuffer_size, classes_size, length;
     uint32_t number;
     struct strata_ring *ring;
+    uint64_t small = MIN(size, subbuffer_size * SUBBUFFERS_SMALL);
     struct ring_map *map;
-    int fd;
+    bool has_file;
 
     if (__atomic_load_n(&at->bytes, __ATOMIC_RELAXED) + size > setup.total)
-        size = MIN(size, subbuffer_size * SUBBUFFERS_SMALL);
+        size = small;
     classes_size = (setup.n_classes * sizeof(uint64_t) + PAGE - 1) & ~(uint64_t)(PAGE - 1);
     length = PAGE + classes_size + size;
 
@@ -200,22 +198,17 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
         return NULL;
     }
 
-    fd = folder_make_ring(length, number);
-    if (fd < 0)
-        return NULL;
-    map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
-    if (map == MAP_FAILED) {
-        folder_unmake_ring(number);
-        return NULL;
+    map = folder_map_ring(length, number, &has_file);
+    if (!map && size > small) {
+        length -= size - small;
+        size = small;
+        map = folder_map_ring(length, number, &has_file);
     }
-    /* Every page now, not when an event is waiting. Kernels before 5.14 read them in at least. */
-    if (madvise(map, length, MADV_POPULATE_WRITE) < 0)
-        for (uint64_t i = 0; i < length; i += PAGE)
-            ((volatile uint8_t *)map)[i] = 0;
+    if (!map)
+        return NULL;
 
     map->version = RING_VERSION;
-    map->flags = setup.overwrite ? RING_OVERWRITE : 0;
+    map->flags = (setup.overwrite ? RING_OVERWRITE : 0) | (has_file ? 0 : RING_NO_FILE);
     map->size = size;
     map->subbuffer_size = subbuffer_size;
     map->data_offset = PAGE + classes_size;

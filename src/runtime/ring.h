@@ -6,12 +6,12 @@
  * collector outside of it, or whoever looks at the mapping after the program was killed.
  *
  * A ring is one shared mapping of a file in the process's folder (runtime/process_file.h), or, where
- * there can be none, of a memfd. All is in native byte order, as the CTF stream is.
+ * there can be none, memory that only the process and its children have. All is in native byte order, as the CTF stream is.
  *
  *     offset  bytes
  *          0      8  "STRARING"
  *          8      4  version, 1
- *         12      4  flags: 1 = overwrite (flight recorder), else discard
+ *         12      4  flags: 1 = overwrite (flight recorder), else discard; 2 = has no file
  *         16      8  size of the data, a power of two
  *         24      8  size of a sub-buffer, a power of two
  *         32      8  offset of the data, a multiple of 4096
@@ -146,6 +146,7 @@
 #define RING_MAGIC "STRARING"
 #define RING_VERSION 1
 #define RING_OVERWRITE 1U
+#define RING_NO_FILE 2U
 
 #define RING_EXTENTS 8
 
@@ -309,6 +310,9 @@ void ring_reader_resume(struct ring_reader *reader);
 /* The next packet, lent from the mapping: 1; 0: nothing now. For discard rings, and for overwrite rings
  * that nobody writes (RING_DEAD). */
 int ring_reader_next(struct ring_reader *reader, enum ring_reading how, struct ring_packet *ret);
+
+/* A packet without records, at TIME, that reports all drops so far. It is not to be released. */
+void ring_reader_losses(struct ring_reader *reader, uint64_t time, struct ring_packet *ret);
 
 /* What was handed out up to and with PACKET is dealt with; in a discard ring its space may be written
  * again. */

@@ -370,6 +370,33 @@ int ring_reader_next(struct ring_reader *reader, enum ring_reading how, struct r
     return 1;
 }
 
+void ring_reader_losses(struct ring_reader *reader, uint64_t time, struct ring_packet *ret)
+{
+    const struct ring_map *map = reader->map;
+    uint64_t discarded = MAX(ring_discarded(map), reader->discarded);
+
+    *ret = (struct ring_packet){
+        .header =
+            {
+                .magic = CTF_MAGIC,
+                .timestamp_begin = MAX(time, reader->time),
+                .content_size = HEADER_SIZE * 8,
+                .packet_size = HEADER_SIZE * 8,
+                .packet_seq_num = reader->sequence,
+                .events_discarded = discarded,
+                .pid = map->pid,
+                .tid = map->tid,
+            },
+        .content = (const uint8_t *)"",
+        .end = reader->position,
+    };
+    ret->header.timestamp_end = ret->header.timestamp_begin;
+    memcpy(ret->header.thread_name, map->thread_name, sizeof(ret->header.thread_name));
+    reader->sequence++;
+    reader->time = ret->header.timestamp_end;
+    reader->discarded = discarded;
+}
+
 void ring_reader_release(struct ring_reader *reader, const struct ring_packet *packet)
 {
     struct ring_map *map = reader->map;

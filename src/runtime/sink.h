@@ -21,6 +21,9 @@ struct record {
 
 struct sink;
 
+/* Stands for a ring in the losses of threads that got none. */
+#define RING_NONE RINGS_MAX
+
 struct sink_ops {
     const char *name;
     const char
@@ -28,9 +31,18 @@ struct sink_ops {
     /* Makes the file: at the start and, when that failed, again and again. Negative errno. NULL: there
      * is nothing to open. */
     int (*open)(struct sink *sink);
-    /* One of these two. They return how many events they could not write. */
-    uint64_t (*packets)(struct sink *sink, unsigned ring, const struct ring_packet *packets,
+    /* One of these two. `packets` stores packets in their order, whole, and returns how many; the rest stays in
+     * its ring, or is lost, which packets_lost() then reports to the sink. */
+    unsigned (*packets)(struct sink *sink, unsigned ring, const struct ring_packet *packets,
                         unsigned n);
+    /* EVENTS of the ring were not stored. */
+    void (*packets_lost)(struct sink *sink, unsigned ring, uint64_t events);
+    /* Stores PACKET, without records, if it reports losses of RING (RING_NONE: events whose threads got no ring)
+     * that no packet before has: 1; 0: it does not; negative errno. */
+    int (*losses)(struct sink *sink, unsigned ring, const struct ring_packet *packet);
+    /* How many losses the packets of RING have reported. */
+    uint64_t (*reported)(const struct sink *sink, unsigned ring);
+    /* Returns how many events it could not write. */
     uint64_t (*records)(struct sink *sink, const struct record *records, unsigned n);
     /* What was gathered is to be in the file. Returns how many events that could not be done for. */
     uint64_t (*flush)(struct sink *sink);
@@ -46,9 +58,10 @@ struct sink {
     bool is_open;
     bool paused; /* what it is shown is passed over, and is no loss */
     bool complained;
+    int error;         /* negative errno of the last write that failed; 0: the last one did not */
     uint64_t retry_at; /* ns of CLOCK_MONOTONIC: not opened again before */
     uint64_t lost;     /* events that it could not write */
-    uint64_t told;     /* of these, how many the file tells of */
+    uint64_t told;     /* of these, how many the file tells of, if it has records */
     void *state;       /* its own, between open() and close() */
 };
 

@@ -21,7 +21,8 @@
 /* The native trace: a folder with
  *
  *   metadata    what all is, in TSDL; put in place whole, and anew when classes come
- *   stream-N    the packets of ring N, as they lay in memory
+ *   stream-N    the packets of ring N, as they lay in memory; the last N, 4096, is of no ring: its packets
+ *               have no events, but report those whose threads got no ring
  *
  * It can be read at any time: a class stands in the metadata before its first event is in a stream, and
  * a stream ends with a whole packet unless the process was killed in the middle of a write. */
@@ -31,7 +32,8 @@
 struct stream {
     struct output output;
     bool was_opened; /* if it is not open any more, what is in it is torn: nothing can follow */
-    uint64_t lost;   /* events that could not be written: its packets tell */
+    uint64_t lost;   /* events that could not be written: its packets report them */
+    uint64_t losses; /* all that its packets report */
 };
 
 struct ctf {
@@ -39,8 +41,8 @@ struct ctf {
     dev_t device; /* of the directory */
     ino_t inode;
     struct ctf_metadata metadata;
-    uint32_t n_classes; /* that the metadata describes */
-    struct stream *streams[RINGS_MAX];
+    uint32_t n_classes;                    /* that the metadata describes */
+    struct stream *streams[RINGS_MAX + 1]; /* the last one is that of RING_NONE */
 };
 
 /* The trace's directory, if it is still the one that was made. It is not kept open: an open directory
@@ -176,18 +178,46 @@ fail:
     return r;
 }
 
-static bool make_stream(struct ctf *ctf, struct stream *stream, unsigned ring)
+static int make_stream(struct ctf *ctf, struct stream *stream, unsigned ring)
 {
     int directory = open_again(ctf);
     char name[32];
     int r;
 
     if (directory < 0)
-        return false;
+        return directory;
     snprintf(name, sizeof(name), "stream-%u", ring);
     r = output_make(&stream->output, directory, ctf->path, name);
     close(directory);
-    return r >= 0;
+    return r;
+}
+
+/* Takes the descriptor of another stream, which opens its file again for its next packet. */
+static bool park_another(struct ctf *ctf, const struct stream *stream)
+{
+    for (unsigned i = 0; i <= RING_NONE; i++)
+        if (ctf->streams[i] && ctf->streams[i] != stream && output_park(&ctf->streams[i]->output))
+            return true;
+    return false;
+}
+
+static bool is_shortage(int r)
+{
+    return r == -EMFILE || r == -ENFILE;
+}
+
+/* The program may have no descriptors left: those of one stream are enough for all. */
+static int open_stream(struct ctf *ctf, struct stream *stream, unsigned ring)
+{
+    int r;
+
+    if (stream->was_opened)
+        return 0;
+    do
+        r = make_stream(ctf, stream, ring);
+    while (is_shortage(r) && park_another(ctf, stream));
+    stream->was_opened = r >= 0;
+    return r;
 }
 
 static struct stream *stream_of(struct ctf *ctf, unsigned ring)
@@ -201,25 +231,16 @@ static struct stream *stream_of(struct ctf *ctf, unsigned ring)
         *stream = (struct stream){.output = OUTPUT_CLOSED};
         ctf->streams[ring] = stream;
     }
-    if (!stream->was_opened)
-        stream->was_opened = make_stream(ctf, stream, ring);
     return stream;
 }
 
-static uint64_t events_in(const struct ring_packet *packets, unsigned n)
+static int write_packets(struct sink *sink, struct stream *stream,
+                         const struct ring_packet *packets, unsigned n)
 {
-    uint64_t events = 0;
-
-    for (unsigned i = 0; i < n; i++)
-        events += packet_count_records(&packets[i]);
-    return events;
-}
-
-static int write_packets(struct ctf *ctf, struct stream *stream, const struct ring_packet *packets,
-                         unsigned n)
-{
+    struct ctf *ctf = sink->state;
     struct ring_packet_header headers[PACKETS_AT_ONCE];
     struct iovec pieces[2 * PACKETS_AT_ONCE];
+    int r;
 
     for (unsigned i = 0; i < n; i++) {
         headers[i] = packets[i].header;
@@ -229,34 +250,88 @@ static int write_packets(struct ctf *ctf, struct stream *stream, const struct ri
         pieces[2 * i + 1] = (struct iovec){(void *)packets[i].content,
                                            headers[i].packet_size / 8 - sizeof(headers[i])};
     }
-    return output_write(&stream->output, pieces, 2 * n);
+    do
+        r = output_write(&stream->output, pieces, 2 * n);
+    while (is_shortage(r) && park_another(ctf, stream));
+    if (r < 0)
+        return r;
+    stream->losses = headers[n - 1].events_discarded;
+    return 0;
 }
 
-static uint64_t ctf_packets(struct sink *sink, unsigned ring, const struct ring_packet *packets,
-                            unsigned n)
+/* The stream of a ring, ready for packets. */
+static int prepare(struct sink *sink, unsigned ring, struct stream **ret)
 {
     struct ctf *ctf = sink->state;
-    struct stream *stream = stream_of(ctf, ring);
     uint32_t n_classes = class_count(); /* ids are given before they are in records */
-    uint64_t lost = 0;
+    int r = 0;
 
-    bool described = n_classes == ctf->n_classes || put_metadata_again(ctf, n_classes) >= 0;
-
-    if (!stream)
-        return events_in(packets, n);
-    while (n) {
-        unsigned some = MIN(n, (unsigned)PACKETS_AT_ONCE);
-
-        if (!described || write_packets(ctf, stream, packets, some) < 0) {
-            uint64_t events = events_in(packets, some);
-
-            stream->lost += events;
-            lost += events;
-        }
-        packets += some;
-        n -= some;
+    *ret = stream_of(ctf, ring);
+    if (!*ret)
+        return -ENOMEM;
+    if (n_classes != ctf->n_classes) {
+        do
+            r = put_metadata_again(ctf, n_classes);
+        while (is_shortage(r) && park_another(ctf, NULL));
     }
-    return lost;
+    return r < 0 ? r : open_stream(ctf, *ret, ring);
+}
+
+/* As many as there is space for: first many at once, then one by one. */
+static unsigned ctf_packets(struct sink *sink, unsigned ring, const struct ring_packet *packets,
+                            unsigned n)
+{
+    struct stream *stream;
+    unsigned done = 0, at_once = PACKETS_AT_ONCE;
+    int r;
+
+    r = prepare(sink, ring, &stream);
+    while (r >= 0 && done < n) {
+        unsigned some = MIN(n - done, at_once);
+
+        r = write_packets(sink, stream, packets + done, some);
+        if (r >= 0) {
+            done += some;
+        } else if (some > 1) {
+            at_once = 1;
+            r = 0;
+        }
+    }
+    sink->error = r;
+    return done;
+}
+
+static void ctf_packets_lost(struct sink *sink, unsigned ring, uint64_t events)
+{
+    struct stream *stream = stream_of(sink->state, ring);
+
+    if (stream)
+        stream->lost += events;
+}
+
+static int ctf_losses(struct sink *sink, unsigned ring, const struct ring_packet *packet)
+{
+    const struct ctf *ctf = sink->state;
+    const struct stream *before = ctf->streams[ring];
+    struct stream *stream;
+    int r;
+
+    if (packet->header.events_discarded + (before ? before->lost : 0) <=
+        (before ? before->losses : 0))
+        return 0;
+    r = prepare(sink, ring, &stream);
+    if (r >= 0)
+        r = write_packets(sink, stream, packet, 1);
+    if (r < 0)
+        sink->error = r;
+    return r < 0 ? r : 1;
+}
+
+static uint64_t ctf_reported(const struct sink *sink, unsigned ring)
+{
+    const struct ctf *ctf = sink->state;
+
+    return ctf->streams[ring] ? ctf->streams[ring]->losses : 0;
 }
 
 /* The longer the trace, the better the clock's rate is known. */
@@ -285,7 +360,7 @@ static void ctf_close(struct sink *sink)
 
     if (!ctf)
         return;
-    for (unsigned i = 0; i < RINGS_MAX; i++) {
+    for (unsigned i = 0; i <= RING_NONE; i++) {
         if (ctf->streams[i])
             output_done(&ctf->streams[i]->output);
         free(ctf->streams[i]);
@@ -300,6 +375,9 @@ const struct sink_ops sink_ctf = {
     .path = "strata-%p",
     .open = ctf_open,
     .packets = ctf_packets,
+    .packets_lost = ctf_packets_lost,
+    .losses = ctf_losses,
+    .reported = ctf_reported,
     .flush = ctf_flush,
     .close = ctf_close,
 };

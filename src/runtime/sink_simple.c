@@ -36,7 +36,7 @@ struct simple {
     uint32_t pid;
     uint8_t *at;
     uint8_t *end;
-    uint64_t n_events;     /* in the buffer */
+    uint8_t *note;         /* of events that this sink lost, in the buffer; NULL: there is none */
     uint64_t told;         /* what `told` will be when the buffer is written */
     uint64_t mapped[1024]; /* a bit for each class id: the file has its name */
     uint8_t buffer[BUFFER_SIZE];
@@ -82,7 +82,7 @@ static int simple_open(struct sink *sink)
     s->pid = (uint32_t)getpid();
     s->at = s->buffer;
     s->end = s->buffer + sizeof(s->buffer);
-    s->n_events = 0;
+    s->note = NULL;
     s->told = sink->told;
     memset(s->mapped, 0, sizeof(s->mapped));
     sink->state = s;
@@ -93,6 +93,57 @@ fail:
     return r;
 }
 
+/* The size of the record at P. *RET_LOST: how many events are lost if it cannot be written: it is one, or the note
+ * of so many that were dropped. */
+static size_t size_of(const struct simple *s, const uint8_t *p, uint64_t *ret_lost)
+{
+    uint64_t type, id;
+    uint32_t length;
+
+    memcpy(&type, p, sizeof(type));
+    memcpy(&id, p + 8, sizeof(id));
+    *ret_lost = 0;
+    if (type == RECORD_MAPPING) {
+        memcpy(&length, p + 16, sizeof(length));
+        return 20 + (size_t)length;
+    }
+    if (id != DROPPED_ID)
+        *ret_lost = 1;
+    else if (p != s->note)
+        memcpy(ret_lost, p + 32, sizeof(*ret_lost));
+    memcpy(&length, p + 24, sizeof(length));
+    return 8 + (size_t)length;
+}
+
+#define CHUNK 4096
+
+/* Writes the records for which there is space, whole, CHUNK bytes or one record at once. Returns how many events
+ * are lost. */
+static uint64_t write_what_fits(struct sink *sink)
+{
+    struct simple *s = sink->state;
+    uint8_t *p = s->buffer;
+    uint64_t lost = 0, n;
+
+    while (p < s->at) {
+        struct iovec piece = {p, 0};
+
+        while (p + piece.iov_len < s->at && piece.iov_len < CHUNK)
+            piece.iov_len += size_of(s, p + piece.iov_len, &n);
+        sink->error = output_write(&s->output, &piece, 1);
+        if (sink->error < 0)
+            break;
+        p += piece.iov_len;
+    }
+    if (s->note >= p)
+        s->told = sink->told;
+    while (p < s->at) {
+        p += size_of(s, p, &n);
+        lost += n;
+    }
+    return lost;
+}
+
 static uint64_t simple_flush(struct sink *sink)
 {
     struct simple *s = sink->state;
@@ -101,14 +152,14 @@ static uint64_t simple_flush(struct sink *sink)
 
     if (piece.iov_len == 0)
         return 0;
-    if (output_write(&s->output, &piece, 1) < 0) {
-        lost = s->n_events;
-        s->told = sink->told;
+    sink->error = output_write(&s->output, &piece, 1);
+    if (sink->error < 0) {
+        lost = write_what_fits(sink);
         memset(s->mapped, 0, sizeof(s->mapped)); /* names may have been lost with them */
     }
     sink->told = s->told;
     s->at = s->buffer;
-    s->n_events = 0;
+    s->note = NULL;
     return lost;
 }
 
@@ -188,6 +239,7 @@ static uint64_t simple_records(struct sink *sink, const struct record *records, 
         if (unlikely((size_t)(s->end - s->at) < room_for(record)))
             lost += simple_flush(sink);
         if (unlikely(sink->lost + lost > s->told)) {
+            s->note = s->at;
             put_dropped(s, record->time, sink->lost + lost - s->told);
             s->told = sink->lost + lost;
         }
@@ -198,7 +250,6 @@ static uint64_t simple_records(struct sink *sink, const struct record *records, 
         if (unlikely(!(s->mapped[record->plan->id / 64] & UINT64_C(1) << record->plan->id % 64)))
             put_mapping(s, record->plan);
         put_event(s, record);
-        s->n_events++;
     }
     return lost;
 }

@@ -264,6 +264,14 @@ void event_switch_off(struct strata_event *event)
     set_state(event, 0);
 }
 
+void switches_end(void)
+{
+    for (struct strata_group *group = registry_groups(); group; group = group->next)
+        for (uint32_t i = 0; i < group->n_events; i++)
+            if (!group->events[i].own_state)
+                event_switch_off(&group->events[i]);
+}
+
 /* Of a class that several libraries have, all events. */
 static void class_switch(struct trace_class *class)
 {

@@ -22,6 +22,9 @@ void event_switch(struct strata_event *event, const struct trace_class *class);
 /* It is to be counted no more. */
 void event_switch_off(struct strata_event *event);
 
+/* Switches all events off at the end of the process, but for those with `own_state`; what is remembered stays. */
+void switches_end(void);
+
 /* Whether any event is on, as far as the library knows: events with `own_state` do not count. Needs no lock. */
 bool switches_any_on(void);
 

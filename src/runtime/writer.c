@@ -2,7 +2,9 @@
 #include "runtime/writer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -48,6 +50,8 @@
 
 /* How long a sink waits for a reader that does not read when somebody waits for the sink. */
 #define READER_PATIENCE SECOND
+/* How often the end of the process looks for events that other threads were emitting. */
+#define LAST_PASSES 100
 
 /* How long who only wants to know waits for a pass. */
 #define STATE_PATIENCE (100 * MILLISECOND)
@@ -195,17 +199,8 @@ char *sink_path(struct sink *sink)
 
 /* ---- Passes ---- */
 
-static void sink_open(struct sink *sink, uint64_t now)
+static void complain(struct sink *sink, int r)
 {
-    int r;
-
-    if (sink->is_open || sink->paused || now < sink->retry_at)
-        return;
-    r = sink->ops->open(sink);
-    sink->is_open = r >= 0;
-    if (r >= 0)
-        return;
-    sink->retry_at = now + RETRY_OPEN;
     if (!sink->complained)
         trace_message("cannot write the trace (%s%s%s): %s; events are lost until that changes",
                       sink->ops->name, sink->used || sink->path ? " " : "",
@@ -214,6 +209,21 @@ static void sink_open(struct sink *sink, uint64_t now)
                                    : "",
                       file_error_text(r));
     sink->complained = true;
+}
+
+static void sink_open(struct sink *sink, uint64_t now)
+{
+    int r;
+
+    if (sink->is_open || sink->paused || now < sink->retry_at)
+        return;
+    r = sink->ops->open(sink);
+    sink->is_open = r >= 0;
+    sink->error = r < 0 ? r : 0;
+    if (r >= 0)
+        return;
+    sink->retry_at = now + RETRY_OPEN;
+    complain(sink, r);
 }
 
 static void sink_lose(struct sink *sink, uint64_t n)
@@ -238,26 +248,34 @@ static void sink_close(struct sink *sink)
 
 /* What the pass calls with what it has read. */
 
-static uint64_t show_packets(unsigned ring, const struct ring_packet *packets, unsigned n)
+static unsigned show_packets(unsigned ring, const struct ring_packet *packets, unsigned n,
+                             bool keep, uint64_t *ret_lost)
 {
-    uint64_t lost_natively = 0;
+    struct sink *sink = &writer.sinks[SINK_CTF]; /* the only one that stores packets */
+    unsigned stored = n;
 
-    for (unsigned i = 0; i < SINKS; i++) {
-        struct sink *sink = &writer.sinks[i];
-        uint64_t lost = 0;
+    if (!writer.on[SINK_CTF] || sink->paused)
+        return n;
+    stored = sink->is_open ? sink->ops->packets(sink, ring, packets, n) : 0;
+    if (stored < n && sink->is_open && sink->error < 0)
+        complain(sink, sink->error);
+    if (keep || stored == n)
+        return stored;
+    for (unsigned i = stored; i < n; i++)
+        *ret_lost += packet_count_records(&packets[i]);
+    if (sink->is_open)
+        sink->ops->packets_lost(sink, ring, *ret_lost);
+    sink_lose(sink, *ret_lost);
+    return n;
+}
 
-        if (!writer.on[i] || sink->paused || !sink->ops->packets)
-            continue;
-        if (sink->is_open)
-            lost = sink->ops->packets(sink, ring, packets, n);
-        else
-            for (unsigned k = 0; k < n; k++)
-                lost += packet_count_records(&packets[k]);
-        sink_lose(sink, lost);
-        if (i == SINK_CTF)
-            lost_natively = lost;
-    }
-    return lost_natively;
+static int show_losses(unsigned ring, const struct ring_packet *packet)
+{
+    struct sink *sink = &writer.sinks[SINK_CTF];
+
+    if (!writer.on[SINK_CTF] || sink->paused)
+        return 0;
+    return sink->is_open ? sink->ops->losses(sink, ring, packet) : sink->error;
 }
 
 static void show_records(const struct record *records, unsigned n)
@@ -302,7 +320,7 @@ static void make_pass(enum pass_kind kind)
     bool records = false;
     uint64_t now = trace_clock_ns(CLOCK_MONOTONIC);
 
-    if (writer.forbidden || (ring_count() == 0 && kind != PASS_LAST))
+    if (writer.forbidden || (ring_count() == 0 && kind < PASS_LAST))
         return;
     times_steer(get_times());
     for (unsigned i = 0; i < SINKS; i++) {
@@ -312,6 +330,8 @@ static void make_pass(enum pass_kind kind)
             continue;
         packets |= sink->ops->packets != NULL;
         records |= sink->ops->records != NULL;
+        if (kind >= PASS_ALL)
+            sink->retry_at = 0;
         sink_open(sink, now);
     }
     note_trace();
@@ -321,7 +341,7 @@ static void make_pass(enum pass_kind kind)
         writer.flushed_at = now;
     if (packets || records)
         pass_make(&writer.pass, kind, packets ? show_packets : NULL, records ? show_records : NULL,
-                  &writer.times);
+                  packets ? show_losses : NULL, &writer.times);
     for (unsigned i = 0; i < SINKS; i++)
         if (writer.on[i])
             sink_flush(&writer.sinks[i]);
@@ -610,28 +630,85 @@ int writer_flush(void)
     }
     lost = atomic_load(&trace_counts.sinks_lost);
     make_pass(PASS_ALL);
-    failed = atomic_load(&trace_counts.sinks_lost) != lost;
+    failed = atomic_load(&trace_counts.sinks_lost) != lost || writer.pass.kept;
     pthread_mutex_unlock(&writer.lock);
     return failed ? -EIO : 0;
 }
 
 /* ---- The end, and children ---- */
 
+/* All events are off, but threads of the program may have begun one: those are waited for, a moment, as a signal
+ * handler that interrupts one may have called exit(). Then what handlers emitted lies after the open record. */
+static void write_rest(void)
+{
+    if (writer.has_times)
+        times_finish(&writer.times);
+    for (unsigned i = 0; i < LAST_PASSES; i++) {
+        make_pass(PASS_LAST);
+        if (writer.forbidden || writer.pass.kept || ring_all_taken())
+            return;
+        sched_yield();
+    }
+    make_pass(PASS_DEAD);
+}
+
+static uint64_t reported(unsigned ring)
+{
+    const struct sink *sink = &writer.sinks[SINK_CTF];
+
+    return sink->is_open ? sink->ops->reported(sink, ring) : 0;
+}
+
+/* Says what SINK lost that is in no trace. True: the rings have events that it could not write, and files, so that
+ * `strata recover` can save them. */
+static bool report_sink(struct sink *sink)
+{
+    uint64_t lost = sink->lost - sink->told, left = 0;
+
+    if (sink->ops->packets) {
+        uint64_t all = pass_unreported(&writer.pass, true, reported);
+        uint64_t without_files = pass_unreported(&writer.pass, false, reported);
+
+        lost = 0;
+        if (writer.pass.kept)
+            left = pass_count_left(&writer.pass, &lost);
+        lost += left ? without_files : all; /* the others are reported with what is saved */
+    }
+    if (left)
+        trace_message("%" PRIu64 " events could not be written (%s): %s; they are kept in %s, and "
+                      "'strata recover %ld' saves them",
+                      left, sink->ops->name, file_error_text(sink->error), folder_path(),
+                      (long)getpid());
+    if (lost)
+        trace_message("%" PRIu64 " events are lost, which the trace (%s) does not report%s%s", lost,
+                      sink->ops->name, sink->error < 0 ? ": " : "",
+                      sink->error < 0 ? file_error_text(sink->error) : "");
+    return left > 0;
+}
+
+/* What all sinks lost. True: the rings are to be kept. */
+static bool report_sinks(void)
+{
+    bool kept = false;
+
+    for (unsigned i = 0; i < SINKS; i++) {
+        if (writer.on[i] && !writer.sinks[i].paused)
+            kept |= report_sink(&writer.sinks[i]);
+        sink_close(&writer.sinks[i]);
+    }
+    return kept;
+}
+
 static void __attribute__((destructor(101))) writer_end(void)
 {
     stop_thread();
     options_at_end();
     lock_pass();
-    if (writer.n_on && !writer.ended) {
-        if (writer.has_times)
-            times_finish(&writer.times);
-        make_pass(PASS_LAST);
-        for (unsigned i = 0; i < SINKS; i++)
-            sink_close(&writer.sinks[i]);
-    }
+    if (!writer.ended && writer.n_on)
+        write_rest();
     if (!writer.ended) {
         folder_complain();
-        ring_end(!writer.forbidden || ring_all_taken());
+        ring_end(writer.forbidden ? ring_all_taken() : !report_sinks());
     }
     writer.ended = true;
     pthread_mutex_unlock(&writer.lock);

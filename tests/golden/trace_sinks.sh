@@ -145,10 +145,15 @@ rm -f live.st live.log
 check emitted live
 mkdir other
 echo mine >other/file
-"$EMIT" -t '*,ctf=other' 600 1 >emitted 2>errors
+mkdir rings
+"$EMIT" -t "*,ctf=other,rings=$PWD/rings" 600 1 >emitted 2>errors
 grep -q 'ctf other.*not empty' errors || fail "$(cat errors)"
-grep -q '^dropped 0 unwritten 600$' errors || fail "$(cat errors)"
+grep -q '600 events could not be written (ctf): Directory not empty; they are kept' errors ||
+    fail "$(cat errors)"
 [ "$(ls other)" = file ] || fail "wrote into a folder of somebody else's"
+"$STRATA_BIN/strata" recover -o saved rings/strata-* >saved.out || fail "$(cat saved.out)"
+grep -q ': 600 events recovered' saved.out || fail "$(cat saved.out)"
+[ -z "$(ls rings)" ] || fail "rings are left: $(ls rings)"
 
 # What a reader of TRACE counts as dropped is $dropped.
 counted() {
@@ -235,13 +240,14 @@ grep -q 'simple /dev/full.*No space left' errors || fail "$(cat errors)"
 grep -q '^dropped 0 unwritten 600$' errors || fail "$(cat errors)"
 "$EMIT" -t '*,log=/dev/full' 600 1 >emitted 2>errors
 grep -q '^dropped 0 unwritten 600$' errors || fail "$(cat errors)"
-"$EMIT" -t '*,ctf=/dev/null/x' 600 1 >emitted 2>errors
+"$EMIT" -t "*,ctf=/dev/null/x,rings=$PWD/rings" 600 1 >emitted 2>errors
 grep -q 'ctf /dev/null/x.*Not a directory' errors || fail "$(cat errors)"
-grep -q '^dropped 0 unwritten 600$' errors || fail "$(cat errors)"
+grep -q '600 events could not be written (ctf): Not a directory; they are kept' errors ||
+    fail "$(cat errors)"
+rm -r rings/strata-*
 
 # What was flushed is there after SIGKILL.
 case=killed
-mkdir rings
 for try in 1 2 3; do
     rm -rf killed.*
     "$EMIT" -k -a -t '*,ctf=killed.ctf,simple=killed.st,log=killed.log,rings=rings' 1200 2 >emitted 2>errors &&

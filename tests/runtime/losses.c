@@ -12,7 +12,7 @@
  *     -u UID      becomes that user
  *     -r DIR      chroot() to it
  *     -e HOW      exit, pthread_exit, _exit, fork (a child that emits as well), emitting (exits while the
- *                 threads emit), kill (SIGKILL)
+ *                 threads emit), handler (a signal handler that interrupts an event emits, and exits), kill
  *     -p          waits for SIGUSR1 before it ends
  *
  * COUNTS is a file that it maps: for each thread two numbers of 8 bytes, how many events it began to emit and
@@ -90,6 +90,24 @@ static void *emit_all(void *p)
     for (uint64_t n = 0; n < n_events || for_ever; n++)
         emit(thread, n);
     return NULL;
+}
+
+static void on_usr2(int unused)
+{
+    (void)unused;
+    for (uint64_t n = 0; n < 3; n++)
+        emit(THREADS_MAX - 3, n);
+    exit(0);
+}
+
+static void end_in_handler(void)
+{
+    struct strata_slot slot;
+
+    signal(SIGUSR2, on_usr2);
+    counts[0].begun++;
+    (void)strata_ring_begin(&slot, events[0].id, 24);
+    raise(SIGUSR2);
 }
 
 static int limit(int what, rlim_t n)
@@ -178,6 +196,8 @@ int main(int argc, char **argv)
         emit(THREADS_MAX - 2, 0);
         _exit(0);
     }
+    if (strcmp(how, "handler") == 0)
+        end_in_handler();
     if (strcmp(how, "pthread_exit") == 0)
         pthread_exit(NULL);
     if (strcmp(how, "_exit") == 0)

@@ -63,6 +63,25 @@ class Trace:
             at += size // 8
         self.discarded += discarded
 
+    def read_simple(self, path):
+        with open(path, "rb") as f:
+            data = f.read() if os.path.exists(path) else b""
+        at = 24
+        while at < len(data):
+            kind, number = struct.unpack_from("<QQ", data, at)
+            if kind == 0:
+                at += 20 + struct.unpack_from("<I", data, at + 16)[0]
+                continue
+            length = struct.unpack_from("<I", data, at + 24)[0]
+            arguments = struct.unpack_from("<QQ" if number < 1 << 32 else "<Q", data, at + 32)
+            if number < 1 << 32:
+                self.events.add(arguments)
+            else:
+                self.discarded += arguments[0]
+            at += 8 + length
+        if at != max(24, len(data)):
+            raise Wrong(f"{path}: a record is cut")
+
 
 class Run:
     """A run of the program in a directory of its own, and what is left of it."""
@@ -74,7 +93,7 @@ class Run:
         self.trace = os.path.join(directory, "trace")
         self.status, self.errors, self.counts = None, "", []
 
-    def start(self, options, trace_options=None, environment=None, cwd=None, rings=True):
+    def start(self, options, trace_options=None, environment=None, rings=True):
         os.makedirs(self.rings, exist_ok=True)
         counts = os.path.join(self.directory, "counts")
         if trace_options is None:
@@ -88,19 +107,14 @@ class Run:
             argv += ["-t", "*"]
         env = {k: v for k, v in os.environ.items() if k != "STRATA_TRACE"}
         env.update(environment or {})
-        with open(os.path.join(self.directory, "errors"), "w+", encoding="utf-8") as errors:
-            process = subprocess.Popen(
-                argv + options + [counts], stdin=subprocess.DEVNULL, stdout=errors, stderr=errors,
-                env=env, cwd=cwd or self.directory,
+        try:
+            done = subprocess.run(
+                argv + options + [counts], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                check=False, timeout=TIMEOUT, env=env, cwd=self.directory,
             )  # fmt: skip
-            try:
-                self.status = process.wait(TIMEOUT)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                raise Wrong(f"does not end: {' '.join(argv + options)}") from None
-            errors.seek(0)
-            self.errors = errors.read()
+        except subprocess.TimeoutExpired:
+            raise Wrong(f"does not end: {' '.join(argv + options)}") from None
+        self.status, self.errors = done.returncode, done.stderr
         with open(counts, "rb") as f:
             self.counts = list(struct.iter_unpack("<QQ", f.read()))
         return self
@@ -128,7 +142,7 @@ class Run:
             raise Wrong(f"rings are left: {os.listdir(self.rings)}")
         return lost
 
-    def check(self, status=0, nothing_lost=False, kept=None):
+    def check(self, status=0, nothing_lost=False, kept=None, simple=None):
         """Written + recovered + counted must be what was emitted."""
         if self.status != status:
             raise Wrong(f"ended with {self.status}, not {status}: {self.errors}")
@@ -136,8 +150,10 @@ class Run:
         if kept is not None and left != kept:
             raise Wrong(f"rings are {'' if left else 'not '}kept: {self.errors}")
         reported = self.recover()
-        reported += sum(int(n) for n in re.findall(r"(\d+) events (?:are|were) lost", self.errors))
+        reported += sum(int(n) for n in re.findall(r"(\d+) events are lost", self.errors))
         trace = Trace(self.directory)
+        if simple:
+            trace.read_simple(simple)
         for thread, n in trace.events:
             if n >= self.counts[thread][0]:
                 raise Wrong(f"event {n} of thread {thread} was never emitted")
@@ -176,7 +192,105 @@ def has_a_default_sink(make):
     run.check(nothing_lost=True)
 
 
-CASES = [ends_by_pthread_exit, has_a_default_sink]
+def cannot_make_files(make):
+    """Threads that come when no file can be made any more: other user, other root, no descriptors."""
+    for how in (["-u", "65534"], ["-r", "{}"], ["-N", "4"], ["-N", "5"], ["-N", "6"], ["-N", "8"], ["-N", "12"]):
+        for more in ([], ["-f"], ["-T", "4"], ["-T", "4", "-f"], ["-T", "2", "-n", "300000"],
+                     ["-T", "2", "-f", "-e", "pthread_exit"]):  # fmt: skip
+            run = make(how + more)
+            options = [o.format(run.directory) for o in how]
+            if options[0] == "-r":
+                os.mkdir(os.path.join(run.directory, "root"))
+                options[1] = os.path.join(run.directory, "root")
+            if os.geteuid() != 0 and how[0] in ("-u", "-r"):
+                continue
+            # pthread_exit() of a dynamic program loads libgcc_s.so, which it may not find or open then.
+            if how[0] != "-u" and "pthread_exit" in more and "/static/" not in run.program:
+                continue
+            run.start(options + more)
+            run.check()
+
+
+def files_are_small(make):
+    """RLIMIT_FSIZE."""
+    for size in (0x100, 1000, 5000, 20000, 100000, 300000, 5000000):
+        for more in ([], ["-f"], ["-T", "3", "-n", "20000"], ["-n", "300000"]):
+            run = make([size] + more)
+            run.start(["-F", str(size)] + more)
+            run.check()
+
+
+def memory_is_short(make):
+    """RLIMIT_AS."""
+    for size in (0x1000, 300000, 1000000, 3000000, 10000000, 40000000, 100000000):
+        for more in ([], ["-f"], ["-f", "-n", "300000"]):
+            run = make([size] + more)
+            run.start(["-V", str(size)] + more)
+            run.check()
+
+
+def disk_is_full(make):
+    """A file system that is full until the program ends, or from the beginning."""
+    if os.geteuid() != 0:
+        return
+    for size in ("4k", "16k", "300k", "1100k"):
+        for options in (["-n", "20000"], ["-T", "3", "-n", "7000"], ["-n", "400000"]):
+            for sink in ("ctf", "simple", "both", "unnamed"):
+                run = make([size, sink] + options)
+                disk = os.path.join(run.directory, "disk")
+                os.mkdir(disk)
+                done = subprocess.run(
+                    ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk],
+                    check=False, capture_output=True,
+                )  # fmt: skip
+                if done.returncode != 0:
+                    print("cannot mount a small file system: skipped")
+                    return
+                try:
+                    sinks = {
+                        "ctf": [f"ctf={disk}/trace"],
+                        "simple": [f"simple={disk}/simple"],
+                        "both": [f"ctf={disk}/trace,simple=/dev/null"],
+                        "unnamed": [f"rings=-,ctf={disk}/trace"],
+                    }
+                    run.start(options, sinks[sink])
+                    subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
+                    run.check(simple=f"{disk}/simple" if sink == "simple" else None)
+                finally:
+                    subprocess.run(["umount", "-l", disk], check=False)
+
+
+def ends_while_threads_emit(make):
+    """exit() while other threads emit: what they began before it is there."""
+    for threads in ("1", "8"):
+        for options in ([f"ctf=trace"], ["ctf=trace", "ring=64k,subbuffer=8k"], ["ctf=trace", "log=/dev/null"]):
+            run = make(["emitting", threads] + options)
+            run.start(["-e", "emitting", "-T", threads], options)
+            run.check()
+
+
+def ends_in_a_handler(make):
+    """exit() in a handler that interrupts an event and emitted others."""
+    for options in (["ctf=trace"], ["ctf=trace", "log=/dev/null"], ["ctf=trace", "mode=overwrite"]):
+        run = make(options)
+        run.start(["-e", "handler"], options)
+        trace = run.check()
+        if len(trace.events) != 1003:
+            raise Wrong(f"of 1003 events {len(trace.events)} are there")
+
+
+def has_no_ring(make):
+    """Threads that get no ring are counted in the trace."""
+    run = make("memory=...")
+    run.start(["-V", "20000000", "-n", "5000"], ["ctf=trace", "ring=64M,subbuffer=16M"])
+    trace = run.check()
+    if trace.discarded == 0:
+        raise Wrong(f"nothing is counted in the trace: {run.errors}")
+
+
+CASES = [ends_by_pthread_exit, has_a_default_sink, cannot_make_files, files_are_small, memory_is_short,
+         disk_is_full, ends_while_threads_emit, ends_in_a_handler,
+         has_no_ring]  # fmt: skip
 
 
 def main():
@@ -186,7 +300,9 @@ def main():
         for case in CASES:
             if sys.argv[1:] and not any(case.__name__.startswith(a) for a in sys.argv[1:]):
                 continue
-            for program in PROGRAMS:
+            # How it is linked matters to few; the others take longer.
+            all_kinds = case in (ends_by_pthread_exit, has_a_default_sink, cannot_make_files)
+            for program in PROGRAMS if all_kinds else PROGRAMS[:1]:
                 what = [""]
 
                 def make(name, what=what, program=program):
