@@ -11,4 +11,16 @@
 /* Marks a function that a library exports; all others are hidden. */
 #define STRATA_API __attribute__((visibility("default")))
 
+/* A function that an event calls where it is emitted, which may be on a small stack. It is bound when the
+ * program starts, not by its first call, which takes some KB of the stack. (clang has no such attribute: there
+ * it takes -fno-plt or -Wl,-z,now.) */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define STRATA_BOUND __attribute__((noplt))
+#endif
+#endif
+#ifndef STRATA_BOUND
+#define STRATA_BOUND
+#endif
+
 #endif

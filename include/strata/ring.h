@@ -72,13 +72,14 @@ extern STRATA_API __thread struct strata_ring *strata_ring_self
 
 /* The rare cases: the thread has no ring, the packet is full, a handler interrupts a record, the clock
  * stepped back or was not read for long, the processor has no clock that is fit. NULL: dropped, counted. */
-STRATA_API uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t size);
+STRATA_API STRATA_BOUND uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id,
+                                                        size_t size);
 /* Counts a call of an event that has no class (its id is 0: it could not be registered) as dropped. */
-STRATA_API void strata_ring_drop(uint32_t id);
+STRATA_API STRATA_BOUND void strata_ring_drop(uint32_t id);
 /* The record lies behind one that is still open. */
-STRATA_API void strata_ring_end_nested(const struct strata_slot *slot);
+STRATA_API STRATA_BOUND void strata_ring_end_nested(const struct strata_slot *slot);
 /* Handlers put records behind this one while it was open. */
-STRATA_API void strata_ring_publish(const struct strata_slot *slot);
+STRATA_API STRATA_BOUND void strata_ring_publish(const struct strata_slot *slot);
 
 /* Bytes of a record in front of its arguments. */
 #define STRATA_RING_HEADER 8
@@ -234,6 +235,24 @@ STRATA_RING_INLINE uint8_t *strata_ring_put_string(uint8_t *at, const char *stri
         __builtin_memcpy(at, string, length);
     at[length] = 0;
     return at + length + 1;
+}
+
+/* Called when the program starts, in the object whose events are emitted: has what they call bound then. The
+ * first call of a function that is bound lazily takes some KB of the stack, which may be a handler's. */
+static inline void strata_ring_bind(void)
+{
+    volatile size_t none = 0;
+    char from[1] = "", to[1];
+    const void *volatile found;
+
+    (void)strata_ring_begin_slow(NULL, 0, 0);
+    strata_ring_end_nested(NULL);
+    strata_ring_publish(NULL);
+    (void)strata_filter_pass(NULL, NULL);
+    found = __builtin_memchr(from, 0, none);
+    (void)found;
+    __builtin_memcpy(to, from, none);
+    __asm__ __volatile__("" : : "r"(to) : "memory");
 }
 
 #ifdef __cplusplus

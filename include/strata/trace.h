@@ -87,7 +87,8 @@ STRATA_API void strata_group_unregister(struct strata_group *group);
 /* Whether a call of an event whose state is not STRATA_STATE_ON, or that is `filtered`, is to be recorded.
  * An event without a condition passes. VALUES are its arguments, each as 64 bits: a string as the address. Any thread, signal handlers too; no lock and no
  * allocation, and no system call unless the condition is one on thread.name. */
-STRATA_API bool strata_filter_pass(const struct strata_event *event, const uint64_t *values);
+STRATA_API STRATA_BOUND bool strata_filter_pass(const struct strata_event *event,
+                                                const uint64_t *values);
 
 /* Who sees the states of a group's events, and so may call them: by default the program or library
  * that the generated code is linked into. Empty: everybody. */
@@ -100,14 +101,14 @@ STRATA_API bool strata_filter_pass(const struct strata_event *event, const uint6
  * longer is cut and ends in "...". A pipe that is full, or has no reader, loses the line, which is counted;
  * there is no SIGPIPE. No allocation and no lock; safe in signal handlers but for
  * conversions of floating point and wide characters, which go through vsnprintf(). */
-STRATA_API void strata_log(const char *format, ...) STRATA_PRINTF(1, 2);
+STRATA_API STRATA_BOUND void strata_log(const char *format, ...) STRATA_PRINTF(1, 2);
 /* The same text, without what is in front, to the system's log as LOG_DAEMON, LOG_INFO, with the
  * process's number (backend `syslog`). What the system's log does not accept at once is counted as lost.
  * Not from a signal handler. */
-STRATA_API void strata_syslog(const char *format, ...) STRATA_PRINTF(1, 2);
+STRATA_API STRATA_BOUND void strata_syslog(const char *format, ...) STRATA_PRINTF(1, 2);
 /* A line into the kernel's ftrace buffer (backend `ftrace`), likewise. Where tracefs is not there, or
  * does not take it, the line is counted as lost. */
-STRATA_API void strata_ftrace(const char *format, ...) STRATA_PRINTF(1, 2);
+STRATA_API STRATA_BOUND void strata_ftrace(const char *format, ...) STRATA_PRINTF(1, 2);
 
 #define STRATA_LOG_MAX 4096
 

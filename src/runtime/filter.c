@@ -104,6 +104,8 @@ bool strata_filter_pass(const struct strata_event *event, const uint64_t *values
     const struct filter_program *program;
     const struct trace_class *class;
 
+    if (!event) /* strata_ring_bind() */
+        return false;
     if (!event_is_filtered(event))
         return strata_event_is_on(event);
     class = class_by_id(event->id);

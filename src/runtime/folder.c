@@ -26,6 +26,7 @@
 #include "runtime/process_file.h"
 #include "runtime/program.h"
 #include "runtime/ring.h"
+#include "runtime/scratch.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -327,10 +328,16 @@ static int make_place(struct place **ret)
 
 /* ---- What is in it ---- */
 
-/* The path of a file in the folder, PATH_SIZE. */
-static void path_of(const struct place *at, const char *name, int number, char *ret)
+_Static_assert(PATH_SIZE <= SCRATCH_SIZE, "a path is made in scratch memory");
+
+/* The path of a file in the folder, in scratch memory: the stack may be small. NULL: no memory. */
+static char *take_path(const struct place *at, const char *name, int number)
 {
-    struct line line = {ret, ret + PATH_SIZE - 1, false};
+    char *path = scratch_take();
+    struct line line = {path, path + PATH_SIZE - 1, false};
+
+    if (!path)
+        return NULL;
 
     line_put(&line, at->path, strlen(at->path));
     line_put(&line, "/", 1);
@@ -338,17 +345,30 @@ static void path_of(const struct place *at, const char *name, int number, char *
     if (number >= 0)
         line_put_decimal(&line, (uint64_t)number);
     *line.at = '\0';
+    return path;
+}
+
+static void remove_file(const struct place *at, const char *name, int number)
+{
+    char *path = take_path(at, name, number);
+
+    if (path)
+        (void)unlink(path);
+    scratch_give(path);
 }
 
 static int grow(struct place *at, uint64_t described)
 {
-    char path[PATH_SIZE];
+    char *path = take_path(at, PROCESS_FILE_NAME, -1);
     int fd, r;
 
-    path_of(at, PROCESS_FILE_NAME, -1, path);
+    if (!path)
+        return -ENOMEM;
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return -errno;
+    r = fd < 0 ? -errno : 0;
+    scratch_give(path);
+    if (r < 0)
+        return r;
     r = take_space(fd, sizeof(struct process_file) + described + SLACK);
     close(fd);
     if (r >= 0)
@@ -442,7 +462,7 @@ void folder_note_trace(const char *path, const uint8_t uuid[16])
 static int make_named(uint64_t length, uint32_t number)
 {
     struct place *at = get_place();
-    char path[PATH_SIZE];
+    char *path;
     int fd, r;
 
     if (!at) {
@@ -450,15 +470,19 @@ static int make_named(uint64_t length, uint32_t number)
         if (r < 0)
             return r;
     }
-    path_of(at, RING_FILE_PREFIX, (int)number, path);
+    path = take_path(at, RING_FILE_PREFIX, (int)number);
+    if (!path)
+        return -ENOMEM;
     fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return -errno;
+    r = fd < 0 ? -errno : 0;
+    scratch_give(path);
+    if (r < 0)
+        return r;
     r = leaves_space(fd, length);
     if (r >= 0)
         r = take_space(fd, length);
     if (r < 0) {
-        unlink(path);
+        remove_file(at, RING_FILE_PREFIX, (int)number);
         close(fd);
         return r;
     }
@@ -510,12 +534,9 @@ const char *folder_path(void)
 void folder_unmake_ring(uint32_t number)
 {
     struct place *at = get_place();
-    char path[PATH_SIZE];
 
-    if (!at)
-        return;
-    path_of(at, RING_FILE_PREFIX, (int)number, path);
-    (void)unlink(path);
+    if (at)
+        remove_file(at, RING_FILE_PREFIX, (int)number);
 }
 
 void folder_complain(void)
@@ -538,7 +559,6 @@ void folder_complain(void)
 void folder_end(unsigned n_rings, bool remove)
 {
     struct place *at = get_place();
-    char path[PATH_SIZE];
 
     setup.ended = true;
     if (!at || !remove)
@@ -546,8 +566,7 @@ void folder_end(unsigned n_rings, bool remove)
     for (unsigned i = 0; i < n_rings; i++)
         folder_unmake_ring(i);
     /* Last, as without it nobody could tell what the rings hold. */
-    path_of(at, PROCESS_FILE_NAME, -1, path);
-    (void)unlink(path);
+    remove_file(at, PROCESS_FILE_NAME, -1);
     (void)rmdir(at->path);
 }
 

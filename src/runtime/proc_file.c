@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/scratch.h"
+
 void proc_read(const char *path, char *buf, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -29,8 +31,8 @@ static const char *read_stat(char *buf, size_t size)
 
 uint64_t proc_start_time(void)
 {
-    char buf[512];
-    const char *at = read_stat(buf, sizeof(buf));
+    char *buf = scratch_take(); /* as it is asked for by a thread's first event */
+    const char *at = buf ? read_stat(buf, SCRATCH_SIZE) : NULL;
     uint64_t n = 0;
     int fields = 2; /* up to AT */
 
@@ -38,6 +40,7 @@ uint64_t proc_start_time(void)
         fields += *at == ' ';
     for (; at && *at >= '0' && *at <= '9'; at++)
         n = n * 10 + (uint64_t)(*at - '0');
+    scratch_give(buf);
     return n;
 }
 

@@ -154,6 +154,8 @@ uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t si
     struct geometry geometry;
     struct ring_map *map;
 
+    if (!slot) /* strata_ring_bind() */
+        return NULL;
     if (!ring->line) {
         ring = ring_acquire();
         if (!ring) {
@@ -233,10 +235,14 @@ drop:
 
 void strata_ring_end_nested(const struct strata_slot *slot)
 {
-    struct ring_map *map = ring_map_of(slot->line);
-    struct ring_extent *extent = &map->extents[slot->extent];
+    struct ring_extent *extent;
+    struct ring_map *map;
     uint64_t from;
 
+    if (!slot) /* strata_ring_bind() */
+        return;
+    map = ring_map_of(slot->line);
+    extent = &map->extents[slot->extent];
     if (slot->ring->line !=
         slot->line) /* in a child that a handler forked: the parent commits it */
         return;
@@ -262,11 +268,16 @@ void strata_ring_end_nested(const struct strata_slot *slot)
 
 void strata_ring_publish(const struct strata_slot *slot)
 {
-    struct strata_ring *ring = slot->ring;
-    struct strata_ring_line *line = slot->line;
-    struct ring_map *map = ring_map_of(line);
+    struct strata_ring *ring;
+    struct strata_ring_line *line;
+    struct ring_map *map;
     uint64_t head, committed, closed;
 
+    if (!slot) /* strata_ring_bind() */
+        return;
+    ring = slot->ring;
+    line = slot->line;
+    map = ring_map_of(line);
     if (ring->line != line) /* as above */
         return;
 

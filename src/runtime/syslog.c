@@ -132,11 +132,13 @@ static int send_pieces(const struct iovec *pieces, unsigned n)
 
 int syslog_send(const char *text, size_t len)
 {
-    char head[512];
-    struct line line = {head, head + sizeof(head), false};
+    char *head = scratch_take();
+    struct line line = {head, head + SCRATCH_SIZE, false};
     struct iovec pieces[3];
     int r;
 
+    if (!head)
+        return -ENOMEM;
     put_head(&line);
     pieces[0] = (struct iovec){head, (size_t)(line.at - head)};
     pieces[1] = (struct iovec){(void *)text, len};
@@ -151,6 +153,7 @@ int syslog_send(const char *text, size_t len)
             r = send_pieces(pieces, log_socket.stream ? 3 : 2);
     }
     pthread_mutex_unlock(&log_socket.lock);
+    scratch_give(head);
     return r;
 }
 
