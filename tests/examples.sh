@@ -222,6 +222,52 @@ toy_hypervisor() {
     grep -q ' toy_tick: ' "$dir/report" || fail "its own events are not known"
 }
 
+# ---- What strata-gen(1) and the README show ----
+
+# The literal text number N of that section of the page.
+shown() {
+    sed -n '/^\.Sh BUILDING A PROGRAM/,/^\.Sh SEE ALSO/p' "$tree/docs/man/strata-gen.1" |
+        awk -v n="$1" '/^\.Bd/ { k++; inside = 1; next } /^\.Ed/ { inside = 0 } inside && k == n'
+}
+python3 - "$tree/README.md" "$tree/docs/man/strata-gen.1" <<'END' || fail "the README has other lines than strata-gen(1)"
+import re, sys
+readme, page = (open(path).read() for path in sys.argv[1:])
+section = page[page.index(".Sh BUILDING A PROGRAM"):page.index(".Sh SEE ALSO")]
+blocks = re.findall(r"^\.Bd .*?\n(.*?)^\.Ed$", section, re.M | re.S)
+for block in blocks[1:5]: # the declaration is made by a command there
+    if "\n" + block + "```" not in readme:
+        sys.exit(block)
+if blocks[0].strip() not in readme or len(blocks) != 6:
+    sys.exit(blocks[0])
+END
+for way in make cmake meson; do
+    what="the program of strata-gen(1) by $way"
+    rm -rf "$dir/example" "$dir/recorded"
+    mkdir "$dir/example"
+    shown 1 >"$dir/example/trace-events"
+    shown 2 >"$dir/example/main.c"
+    case $way in
+    make)
+        shown 3 >"$dir/example/Makefile"
+        loud make -C "$dir/example"
+        ;;
+    cmake)
+        shown 4 >"$dir/example/CMakeLists.txt"
+        loud env CMAKE_PREFIX_PATH="$prefix" sh -c 'cd "$0" && cmake -B build && cmake --build build' "$dir/example"
+        ;;
+    meson)
+        shown 5 >"$dir/example/meson.build"
+        loud sh -c 'cd "$0" && meson setup build && ninja -C build' "$dir/example"
+        ;;
+    esac
+    binary=$(find "$dir/example" -name main -type f -perm -u+x)
+    loud "$strata" record -o "$dir/recorded" -- "$binary"
+    "$strata" report "$dir/recorded" >"$dir/report" || fail "strata cannot read the trace"
+    [ "$(grep -c 'disk_write: sector [0-9]* count 4096$' "$dir/report")" -eq 3 ] || fail "$(cat "$dir/report")"
+    cp "$dir/report" "${SHOW_REPORT:-/dev/null}"
+    echo "ok: $what"
+done
+
 copy() {
     rm -rf "$dir/example"
     cp -R "$tree/examples/$1" "$dir/example"
