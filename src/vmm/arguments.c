@@ -270,8 +270,9 @@ int vmm_arguments_build(const struct vmm_arguments *arguments,
         add_option(&build, "-D", "%s", additions->log);
         add_message(&build, arguments->message);
     }
-    if (additions->simple) {
-        const char *file = doubled(arena, additions->simple);
+    /* Last: each -trace forgets the file of the one before. */
+    if (additions->trace_file) {
+        const char *file = doubled(arena, additions->trace_file);
 
         add_option(&build, "-trace", "file=%s", file ? file : "");
         build.no_memory |= !file;

@@ -32,9 +32,10 @@ void vmm_arguments_read(const char *program, const char *const *argv, unsigned n
 struct vmm_additions {
     const char *const *events; /* patterns to be switched on */
     unsigned n_events;
-    const char *log;     /* the log goes there, with times; simpletrace not */
-    const char *simple;  /* … or simpletrace goes there */
-    const char *config;  /* a file for -readconfig, with monitors, and what is below */
+    const char *log; /* the log goes there, with times */
+    const char
+        *trace_file;    /* of -trace: simpletrace goes there, or, of a QEMU without that, the log */
+    const char *config; /* a file for -readconfig, with monitors, and what is below */
     const char *monitor; /* the name of a socket that QEMU is to speak QMP on, with us */
     const char *control; /* the name of another one, which it is to listen on */
     const char *port;    /* the name of the socket of the guest's port */

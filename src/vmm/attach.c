@@ -114,7 +114,8 @@ static int switch_on(struct talk *talk, struct qmp *qmp)
     int r = 0;
 
     if (talk->log)
-        r = vmm_changes_log(changes, qmp, talk->log, settings->running->log, &talk->refused);
+        r = vmm_changes_log(changes, qmp, talk->log, vmm_running_log(settings->running),
+                            &talk->refused);
     else if (talk->simple)
         r = vmm_changes_simple(changes, qmp, talk->simple, &talk->refused);
     if (r < 0 || (!talk->log && !talk->simple))
@@ -188,9 +189,9 @@ int vmm_attach_give(struct vmm_recording *recording, struct fault *fault)
 
 int vmm_attach_log(const struct vmm_running *running)
 {
+    const char *log = vmm_running_log(running);
     char path[64];
 
     snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)running->pid);
-    return open(running->log ? running->log : path,
-                O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    return open(log ? log : path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 }

@@ -130,9 +130,9 @@ static int make_empty(struct vmm_recording *recording, struct fault *fault)
     return 0;
 }
 
-/* What takes the events, and where QEMU is to put them. */
+/* What takes the events, and where QEMU is to put them. FILE is what its user's -trace has for that; NULL: nothing. */
 static int open_sink(struct vmm_recording *recording, const struct vmm_arguments *arguments,
-                     struct vmm_additions *additions, struct fault *fault)
+                     const char *file, struct vmm_additions *additions, struct fault *fault)
 {
     enum vmm_backend backend = recording->settings.probe->backend;
     char fifo[UNDERWAY_NAME_MAX];
@@ -146,9 +146,14 @@ static int open_sink(struct vmm_recording *recording, const struct vmm_arguments
         !arguments->logs && !recording->settings.running)
         additions->log = "/dev/null";
     if (backend == VMM_BACKEND_SIMPLE) {
-        additions->simple = inside(recording, VMM_SIMPLE);
-        return additions->simple ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        additions->trace_file = inside(recording, VMM_SIMPLE);
+        recording->simple_copy = recording->settings.running ? NULL : file;
+        return additions->trace_file ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
     }
+    /* One that also has simpletrace would write that into a file of its own naming. */
+    additions->trace_file = file;
+    if (!file && recording->settings.probe->has_simple)
+        additions->trace_file = "/dev/null";
     if (backend == VMM_BACKEND_RING && recording->settings.running)
         return fault_plain(fault, -EBUSY, NULL,
                            "this QEMU links libstrata, and writes its trace by itself: 'strata ctl "
@@ -167,6 +172,8 @@ static int open_sink(struct vmm_recording *recording, const struct vmm_arguments
     additions->log = arena_strdup(&recording->arena, fifo);
     if (!path || !pairs || !additions->log)
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    if (file)
+        additions->trace_file = additions->log;
     r = open_copy(recording->settings.running, arguments, &rest, &copy, fault);
     if (r >= 0)
         r = vmm_log_open(fifo, path, recording->settings.max_size, copy, rest,
@@ -179,18 +186,29 @@ static int open_sink(struct vmm_recording *recording, const struct vmm_arguments
     return r;
 }
 
-/* The socket of the port that the command itself has for the agent: there can be no other one of that name.
- * *RET is left alone where there is none. */
-static int find_port(struct vmm_recording *recording, const char **ret, struct fault *fault)
+/* What the command itself has: the socket of the port for the agent (there can be no other one of that name), and the
+ * file of -trace. Each is left alone where there is none. */
+static int read_command(struct vmm_recording *recording, const char **ret_port,
+                        const char **ret_file, struct fault *fault)
 {
     const struct vmm_settings *settings = &recording->settings;
     struct vmm_running running = {.argv = settings->command + settings->n_before,
                                   .n = settings->n_command - settings->n_before};
-    int r = vmm_running_parse(&running);
+    int r;
 
+    if (settings->running) {
+        *ret_port = settings->running->port;
+        *ret_file = settings->running->trace_file;
+        return 0;
+    }
+    r = vmm_running_parse(&running);
     if (r >= 0 && running.port) {
-        *ret = arena_strdup(&recording->arena, running.port);
-        r = *ret ? 0 : -ENOMEM;
+        *ret_port = arena_strdup(&recording->arena, running.port);
+        r = *ret_port ? 0 : -ENOMEM;
+    }
+    if (r >= 0 && running.trace_file) {
+        *ret_file = arena_strdup(&recording->arena, running.trace_file);
+        r = *ret_file ? 0 : -ENOMEM;
     }
     vmm_running_done(&running);
     return r < 0 ? fault_plain(fault, r, NULL, "out of memory") : 0;
@@ -321,8 +339,10 @@ static int attach(struct vmm_recording *recording, const struct vmm_additions *a
         r = join_kernels(recording, port, fault);
     /* Last: from then on the log is to be taken in time. */
     if (r >= 0)
-        r = vmm_attach_events(recording, recording->log.fifo >= 0 ? additions->log : NULL,
-                              additions->simple, fault);
+        r = vmm_attach_events(
+            recording, recording->log.fifo >= 0 ? additions->log : NULL,
+            recording->settings.probe->backend == VMM_BACKEND_SIMPLE ? additions->trace_file : NULL,
+            fault);
     return r;
 }
 
@@ -331,7 +351,7 @@ static int begin(struct vmm_recording *recording, struct fault *fault)
     const struct vmm_settings *settings = &recording->settings;
     struct vmm_additions additions = {.events = settings->events, .n_events = settings->n_events};
     struct vmm_arguments arguments;
-    const char *port = NULL;
+    const char *port = NULL, *file = NULL;
     int r = take_folder(recording, fault);
 
     if (r < 0)
@@ -345,7 +365,11 @@ static int begin(struct vmm_recording *recording, struct fault *fault)
     if (r >= 0)
         r = copy_declarations(recording, fault);
     if (r >= 0)
-        r = open_sink(recording, &arguments, &additions, fault);
+        r = read_command(recording, &port, &file, fault);
+    if (file && settings->probe->backend == VMM_BACKEND_LOG)
+        arguments.log = file;
+    if (r >= 0)
+        r = open_sink(recording, &arguments, file, &additions, fault);
     if (r < 0)
         return r;
     recording->control = settings->running ? arena_strdup(&recording->arena, settings->qmp)
@@ -353,12 +377,8 @@ static int begin(struct vmm_recording *recording, struct fault *fault)
     additions.control = recording->control;
     additions.monitor = name_in_runtime(recording, "monitor");
     additions.config = name_in_runtime(recording, "config");
-    if (settings->running)
-        port = settings->running->port;
-    else if (settings->guest)
-        r = find_port(recording, &port, fault);
-    if (r < 0)
-        return r;
+    if (!settings->guest && !settings->running)
+        port = NULL;
     if (settings->guest && !port)
         port = additions.port = name_in_runtime(recording, "agent");
     if (!additions.control || !additions.monitor || !additions.config || (settings->guest && !port))

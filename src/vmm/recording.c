@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "base/copy.h"
 #include "guests/guests_manifest.h"
 #include "manifest/host.h"
 #include "manifest/spare.h"
@@ -129,17 +130,19 @@ static void check_log(struct vmm_recording *recording, pid_t pid)
 {
     char fifo[UNDERWAY_NAME_MAX];
     struct vmm_running running;
+    const char *own;
 
     if (recording->log.fifo < 0 || vmm_running_open(pid, &running, NULL) < 0)
         return;
     underway_name(&recording->underway, "log", fifo);
-    if (running.log && strcmp(running.log, fifo) != 0) {
-        _cleanup_free_ char *log = realpath(running.log, NULL);
+    own = vmm_running_log(&running);
+    if (own && strcmp(own, fifo) != 0) {
+        _cleanup_free_ char *log = realpath(own, NULL);
 
         vmm_recording_problem(recording,
-                              "QEMU's events are in %s, and not recorded: %s has an option -D of "
-                              "its own behind those that it hands on",
-                              log ? log : running.log, recording->settings.command[0]);
+                              "QEMU's events are in %s, and not recorded: %s has an option -D or "
+                              "-trace of its own after those that it hands on",
+                              log ? log : own, recording->settings.command[0]);
     }
     vmm_running_done(&running);
 }
@@ -389,6 +392,27 @@ static void tell_problems(struct vmm_recording *recording)
                               strerror(-recording->clock.error));
 }
 
+/* The file that QEMU's user asked for. */
+static void copy_simple(struct vmm_recording *recording)
+{
+    _cleanup_free_ char *from = NULL;
+    struct fault fault = {0};
+    struct stat st;
+
+    /* What is no file takes what QEMU writes, and keeps nothing: /dev/null. */
+    if (!recording->simple_copy ||
+        (stat(recording->simple_copy, &st) == 0 && !S_ISREG(st.st_mode)))
+        return;
+    if (asprintf(&from, "%s/%s", recording->path, VMM_SIMPLE) < 0) {
+        from = NULL;
+        return;
+    }
+    if ((unlink(recording->simple_copy) < 0 && errno != ENOENT) ||
+        copy_file(from, recording->simple_copy, &(struct copy_options){0}, &fault) < 0)
+        vmm_recording_problem(recording, "%s, as -trace names it, was not written: %s",
+                              recording->simple_copy, fault.what[0] ? fault.what : strerror(errno));
+}
+
 /* Where the recording could not go on: in order, while its log is emptied, which it may wait for. */
 static void end_qemu(struct vmm_recording *recording)
 {
@@ -433,6 +457,7 @@ int vmm_recording_end(struct vmm_recording *recording, struct fault *fault)
     hear_agent(recording);
     if (fstatat(recording->folder, VMM_SIMPLE, &st, AT_SYMLINK_NOFOLLOW) == 0)
         recording->simple_size = (uint64_t)st.st_size;
+    copy_simple(recording);
     tell_problems(recording);
     tell_silence(recording);
     guests_remove_silent(&recording->guests);

@@ -73,13 +73,14 @@ struct vmm_recording {
     const char *control; /* the name of the socket for others */
     const char *accelerator;
     struct manifest_moment began, ended;
-    uint64_t stop_by;     /* while it is stopping: when QEMU is ended whatever is missing … */
-    uint64_t start_by;    /* … unless it is about to start, until then */
-    uint64_t told_at;     /* when QEMU was told to end, as all had come; 0: it was not */
-    uint64_t again_at;    /* when it is told again; 0: it is not told yet */
-    uint64_t come_by;     /* when QEMU is waited for no longer, where what starts it has ended */
-    uint64_t simple_size; /* of trace.simple, at the end */
-    uint64_t simple_next; /* when it is looked at again, unless it is full */
+    uint64_t stop_by;        /* while it is stopping: when QEMU is ended whatever is missing … */
+    uint64_t start_by;       /* … unless it is about to start, until then */
+    uint64_t told_at;        /* when QEMU was told to end, as all had come; 0: it was not */
+    uint64_t again_at;       /* when it is told again; 0: it is not told yet */
+    uint64_t come_by;        /* when QEMU is waited for no longer, where what starts it has ended */
+    const char *simple_copy; /* where its user has trace.simple; NULL: nowhere */
+    uint64_t simple_size;    /* of trace.simple, at the end */
+    uint64_t simple_next;    /* when it is looked at again, unless it is full */
     const char *problems[VMM_PROBLEMS_MAX];
     unsigned n_problems;
     struct underway underway;

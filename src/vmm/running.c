@@ -288,6 +288,16 @@ static void parse_message(struct parse *parse, const char *value)
             parse->running->has_times = part[9] == '\0' || is_on(part + 10);
 }
 
+static void parse_trace(struct parse *parse, const char *value)
+{
+    const char *part;
+
+    parse->running->trace_file = NULL;
+    while ((part = next_part(parse, &value)))
+        if (strncmp(part, "file=", 5) == 0)
+            parse->running->trace_file = path_of(parse, part + 5);
+}
+
 static void parse_option(struct parse *parse, const char *option, const char *value)
 {
     if (strcmp(option, "chardev") == 0)
@@ -304,6 +314,8 @@ static void parse_option(struct parse *parse, const char *option, const char *va
         parse_name(parse, value);
     else if (strcmp(option, "msg") == 0)
         parse_message(parse, value);
+    else if (strcmp(option, "trace") == 0)
+        parse_trace(parse, value);
     else if (strcmp(option, "D") == 0)
         parse->running->log = path_of(parse, value);
 }

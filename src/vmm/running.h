@@ -22,6 +22,7 @@ struct vmm_running {
     const char *qmp_elsewhere; /* where else it does: a descriptor, TCP; NULL: nowhere */
     const char *port;          /* the socket of the port org.strata.agent; NULL */
     const char *log;           /* of -D; NULL: standard error */
+    const char *trace_file;    /* of the last -trace, which forgets that of the one before; NULL */
     bool has_times;            /* lines of the log have them: -msg timestamp=on */
 };
 
@@ -39,6 +40,12 @@ int vmm_running_foreach(int (*found)(const struct vmm_running *running, void *us
 int64_t vmm_running_since(const struct vmm_running *running);
 /* Whether it is there still. */
 bool vmm_running_lives(const struct vmm_running *running);
+
+/* Where the log goes, of a QEMU without the backend simple; NULL: standard error. Its -trace file= comes after -D. */
+static inline const char *vmm_running_log(const struct vmm_running *running)
+{
+    return running->trace_file ? running->trace_file : running->log;
+}
 
 /* For whoever records process PID: *RET_FD is to be closed at the end, and is when he ends. -EBUSY with FAULT:
  * somebody does already. */

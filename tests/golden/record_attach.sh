@@ -139,10 +139,31 @@ grep -q 'has no times' told && grep -q 'nothing of the guest: no agent' told || 
 nothing_left
 stop
 
+# A log that QEMU writes where -trace says.
+case='a trace file'
+start -msg timestamp=on -trace qmp_exit_query_version,file=own.log
+begin -e qmp_enter_query_name,qmp_enter_human_monitor_command $qemu
+ask 3
+end
+[ "$(grep -c ':qmp_enter_human_monitor_command ' own.log)" -ge 3 ] || fail "its log was not handed on: $(cat own.log)"
+lines=$(wc -l <own.log)
+"$strata" ctl $qemu info >/dev/null
+wait_for '[ "$(wc -l <own.log)" -gt $lines ]'
+tail -n 1 own.log | grep -q ':qmp_exit_query_version ' || fail "its log: $(tail -n 3 own.log)"
+! grep qmp_ errors || fail "its log is on standard error"
+nothing_left
+stop
+
 case=refused
 status=0
 "$strata" record --attach -o none $$ >out 2>told || status=$?
 [ $status -eq 1 ] && grep -q 'has no rings' told || fail "$(cat told)"
+sh -c : &
+dead=$!
+wait $dead
+status=0
+"$strata" record --attach -o none $dead >out 2>told || status=$?
+[ $status -eq 1 ] && grep -q "there is no process $dead" told || fail "$(cat told)"
 qemu-system-x86_64 -M none -display none -monitor none 2>errors &
 qemu=$!
 wait_for 'readlink /proc/$qemu/exe | grep -q qemu-system'

@@ -131,7 +131,7 @@ recorder=$!
 wait_ready own own.log
 kill -TERM $recorder
 wait $recorder || fail "exit status $?"
-says "$work/own.log, and not recorded: ./own.sh has an option -D of its own"
+says "$work/own.log, and not recorded: ./own.sh has an option -D or -trace of its own"
 
 case='what cannot be'
 record 127 -o nope -- nice no-such-qemu

@@ -64,6 +64,13 @@ grep -q 'vm_state_notify' own.log || fail "its own log file: $(cat own.log)"
 cmp own.log behaves/vmm/trace.log || fail "its own log file is another"
 nothing_left
 
+# Where its user has the log by -trace, the options that are added behind must not forget it.
+case='a trace file of its own'
+{ wait_ready file && echo "$quit"; } |
+    record 0 -o file -e $answers -- $none -qmp stdio -trace 'vm_state_notify,file=own.trace'
+[ -s own.trace ] && cmp own.trace file/vmm/trace.log || fail "its own file: $(cat own.trace)"
+nothing_left
+
 case='exits early'
 { wait_ready early && echo "$quit"; } | record 0 -o early -e $answers -- $none -qmp stdio
 grep -q '"return"' out || fail "its own monitor: $(cat out)"

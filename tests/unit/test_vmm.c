@@ -140,7 +140,7 @@ static void command_line_is_added_to(void **state)
                               "-trace enable=pci_* -trace enable=-pci_cfg_* -D /run/log "
                               "-msg timestamp=on,guest-name=on -name debug-threads=on");
     free(line);
-    additions = (struct vmm_additions){.simple = "/a,b/trace"};
+    additions = (struct vmm_additions){.trace_file = "/a,b/trace"};
     line = built(&arguments, &additions, &arena);
     assert_non_null(strstr(line, " -trace file=/a,,b/trace"));
     free(line);
