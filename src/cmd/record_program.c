@@ -305,8 +305,9 @@ static int tell(const struct run *run, const struct program *program)
     if (taken->homeless)
         cmd_message("  %" PRIu64 " events were lost: their threads got no ring", taken->homeless);
     if (taken->unwritten)
-        cmd_message("  %" PRIu64 " events were lost: they could not be written: %s",
-                    taken->unwritten, strerror(-taken->error));
+        cmd_message("  %" PRIu64 " events were lost: %s%s", taken->unwritten,
+                    taken->full ? "--max-size allows no more" : "they could not be written: ",
+                    taken->full ? "" : strerror(-taken->error));
     taken_tell_unreadable(taken);
     if (program->error < 0)
         cmd_error("%s (process %" PRIu32 "): %s", program->program, program->pid, program->what);
@@ -392,6 +393,7 @@ static int in_folder(struct run *run, char **command)
         return EXIT_COULD_NOT;
     }
     run->programs.main_command = (const char *const *)command;
+    run->programs.max_size = run->options->max_size;
     run_signals_catch(&waiting);
     r = begin_host(run, &fault);
     if (r < 0) {
@@ -431,9 +433,6 @@ int record_program(const struct record_options *options, char **command)
     bool made = false, empty;
     int status;
 
-    if (options->max_size && !options->host)
-        return cmd_usage_error("record",
-                               "the trace of a program has no --max-size: --time ends it");
     if (recording_make_folder(run.folder, &made, &fault) < 0) {
         cmd_fault(&fault);
         return EXIT_COULD_NOT;

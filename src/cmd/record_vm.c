@@ -151,6 +151,16 @@ static bool tell_rings(const struct vmm_recording *recording)
     return lost == 0;
 }
 
+/* Whether the trace of QEMU itself was cut off. */
+static bool is_cut_off(const struct vmm_recording *recording)
+{
+    bool cut = recording->log.error < 0;
+
+    for (unsigned i = 0; i < recording->programs.n; i++)
+        cut |= recording->programs.items[i]->taken.error < 0;
+    return cut;
+}
+
 static bool tell_vmm(const struct vmm_recording *recording)
 {
     const struct vmm_probe *probe = recording->settings.probe;
@@ -220,7 +230,7 @@ static int record(const struct record_options *options, const struct vmm_setting
     whole = tell(&recording);
     fine &= recording.has_come || !settings->wrapped;
     status = child_exit_status(&recording.child);
-    if (status == EXIT_FINE && (!fine || recording.log.error < 0))
+    if (status == EXIT_FINE && (!fine || is_cut_off(&recording)))
         status = EXIT_COULD_NOT;
     else if (status == EXIT_FINE && options->strict && !whole)
         status = EXIT_LOSSES;

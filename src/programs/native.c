@@ -383,9 +383,17 @@ int native_stream_write(struct native_stream *stream, const struct ring_packet *
     static const uint8_t zeros[8];
     struct iovec pieces[3];
     size_t padding = (8 - packet->content_size % 8) % 8;
+    struct native *native = stream->native;
+    size_t size = sizeof(header) + packet->content_size + padding;
     char name[32];
     int r;
 
+    /* A packet that has nothing but a loss is always written. */
+    if (native->max_size && packet->content_size > 0) {
+        native->full |= native->size + size > native->max_size;
+        if (native->full)
+            return -EFBIG;
+    }
     if (stream->fd < 0) {
         snprintf(name, sizeof(name), "stream-%u", stream->number);
         stream->fd = openat(stream->native->folder, name,
@@ -409,7 +417,8 @@ int native_stream_write(struct native_stream *stream, const struct ring_packet *
             (void)0;
         return r;
     }
-    stream->length += header.packet_size / 8;
+    stream->length += size;
+    native->size += size;
     stream->discarded = header.events_discarded;
     stream->time = header.timestamp_end;
     return 0;

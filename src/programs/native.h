@@ -16,6 +16,10 @@ struct native {
     size_t text_len;
     uint8_t described[CLASS_ID_MAX / 8 + 1]; /* a bit for each class that the text has */
     bool fresh;                              /* the metadata was never put on disk */
+    /* Bytes of packets that were written here; with `max_size` (0: any), once a packet would go beyond it, packets with records are
+     * refused. */
+    uint64_t size, max_size;
+    bool full;
     /* Of a new one: how long is what stands in front of the classes, and of what it was made. */
     size_t start_len;
     struct ctf_metadata metadata;
@@ -54,6 +58,6 @@ int native_stream_open(struct native *native, unsigned number, uint64_t sequence
 void native_stream_done(struct native_stream *stream);
 
 /* Writes a packet, all of it or nothing. LOST events of its ring are missing besides those that its
- * header tells of. Negative errno: why not. */
+ * header tells of. -EFBIG, and native->full: there is no more room by max_size; else a negative errno: why not. */
 int native_stream_write(struct native_stream *stream, const struct ring_packet *packet,
                         uint64_t lost);

@@ -238,6 +238,7 @@ static int add(const char *path, void *userdata)
         end(programs, program, false);
         return 0;
     }
+    program->collector.native->max_size = programs->max_size;
     program->collecting = true;
     program->refine_after = SECOND;
     program->refine_at = clock_ns(CLOCK_MONOTONIC) + SECOND;

@@ -50,7 +50,8 @@ struct program {
 };
 
 struct programs {
-    char *folder; /* of the trace */
+    char *folder;      /* of the trace */
+    uint64_t max_size; /* of each process's part, bytes; 0: any */
     struct locked_folder rings;
     int watch; /* inotify, for whoever polls; -1: there is none */
     uint64_t look_until, look_next;

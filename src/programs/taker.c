@@ -219,7 +219,8 @@ static int write_packet(struct taker *taker, struct ring *ring, struct ring_pack
     }
     ring->reader.lost += records;
     taker->taken.error = r;
-    return r;
+    taker->taken.full |= taker->native->full;
+    return taker->native->full ? 0 : r;
 }
 
 static int next_packet(struct ring *ring, enum taking how, struct ring_packet *ret)

@@ -18,6 +18,7 @@ struct taken {
     unsigned rings;
     unsigned damaged; /* rings that could not be read */
     int error;        /* why some were not written */
+    bool full;        /* … by the trace's max_size */
 };
 
 struct taker;

@@ -108,6 +108,7 @@ static int open_rings(struct vmm_recording *recording, struct fault *fault)
     if (r < 0)
         return r;
     recording->takes_rings = true;
+    recording->programs.max_size = recording->settings.max_size;
     value = programs_environment(&recording->programs, recording->settings.trace,
                                  recording->settings.events, recording->settings.n_events);
     size = (value ? strlen(value) : 0) + sizeof "STRATA_TRACE=";

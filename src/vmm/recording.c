@@ -369,6 +369,14 @@ static void tell_problems(struct vmm_recording *recording)
                                   ? "--max-size, or a limit for files, allows no more"
                                   : strerror(-log->error),
                               (unsigned long long)log->lost_lines);
+    for (unsigned i = 0; recording->takes_rings && i < recording->programs.n; i++)
+        if (recording->programs.items[i]->taken.full)
+            vmm_recording_problem(
+                recording,
+                "the trace of process %lu was cut off: --max-size allows no more; "
+                "the %llu events after that are lost",
+                (unsigned long)recording->programs.items[i]->pid,
+                (unsigned long long)recording->programs.items[i]->taken.unwritten);
     if (log->stamps)
         vmm_recording_problem(
             recording,
@@ -400,8 +408,7 @@ static void copy_simple(struct vmm_recording *recording)
     struct stat st;
 
     /* What is no file takes what QEMU writes, and keeps nothing: /dev/null. */
-    if (!recording->simple_copy ||
-        (stat(recording->simple_copy, &st) == 0 && !S_ISREG(st.st_mode)))
+    if (!recording->simple_copy || (stat(recording->simple_copy, &st) == 0 && !S_ISREG(st.st_mode)))
         return;
     if (asprintf(&from, "%s/%s", recording->path, VMM_SIMPLE) < 0) {
         from = NULL;
