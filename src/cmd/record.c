@@ -166,7 +166,9 @@ static char *find(const char *operand)
     if (!wanted.pid)
         return strdup(operand);
     (void)process_foreach(NULL, find_one, &wanted);
-    if (!wanted.path)
+    if (!wanted.path && kill((pid_t)wanted.pid, 0) < 0 && errno == ESRCH)
+        cmd_error("there is no process %" PRIu32, wanted.pid);
+    else if (!wanted.path)
         cmd_error("process %" PRIu32 " has no rings in " RINGS_PARENT
                   "%u: it is not traced, or has had no "
                   "event yet, or they lie elsewhere (rings=)",

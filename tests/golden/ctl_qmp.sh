@@ -68,6 +68,17 @@ ctl list 'qmp_*_query_name' | grep -q '^on' && fail "still on"
 says 'QEMU says: unknown event "nosuch"' on nosuch
 says "no event matches 'nosuch*'" off 'nosuch*'
 
+# A pattern leaves alone what QEMU has not; a name is told.
+grep -q '^unavailable ' all || fail "every event is available: this tests nothing"
+ctl on '*'
+ctl list >some
+! grep -q '^off ' some || fail "off: $(grep '^off ' some | head -n 3)"
+[ "$(grep -c '^unavailable ' some)" -eq "$(grep -c '^unavailable ' all)" ] || fail "unavailable"
+ctl off '*'
+ctl list | grep -q '^on ' && fail "still on"
+name=$(sed -n 's/^unavailable *//p' all | head -n 1)
+says "QEMU says: event \"$name\" is disabled" on "$name"
+
 case=monitor
 ctl monitor info trace-events qmp_enter_query_name >out
 [ "$(cat out)" = 'qmp_enter_query_name : state 0' ] || fail "$(cat out)"
