@@ -94,9 +94,8 @@ static int switch_events(struct target *target, unsigned n, char **patterns, boo
         status = get_events(target, patterns[i], &events);
         if (status != EXIT_FINE)
             return status;
-        arguments =
-            json_pack("{s:s, s:b, s:b}", "name", patterns[i], "enable", on ? 1 : 0,
-                      "ignore-unavailable", strpbrk(patterns[i], "*?") != NULL);
+        arguments = json_pack("{s:s, s:b, s:b}", "name", patterns[i], "enable", on ? 1 : 0,
+                              "ignore-unavailable", strpbrk(patterns[i], "*?") != NULL);
         if (!arguments)
             return no_utf8(patterns[i]);
         r = qmp_execute(target->qmp, "trace-event-set-state", arguments, &result, &fault);

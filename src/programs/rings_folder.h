@@ -6,15 +6,16 @@
  *
  *     /dev/shm/strata-UID/record-XXXXXX        locked by its recorder (base/locked_folder.h)
  *
- * One whose recorder was killed stays as long as there are rings in it: `strata recover` finds them there. */
+ * One whose recorder was killed stays as long as there are rings in it: `strata recover` finds them there, and who makes
+ * the next one completes their traces and removes them. */
 
 #include "base/fault.h"
 #include "base/locked_folder.h"
 
 #define RINGS_FOLDER_PREFIX "record-"
 
-/* Makes one, in /tmp where there is no place for it in /dev/shm, and takes those away that were left, and
- * are empty. */
+/* Makes one, in /tmp where there is no place for it in /dev/shm. Before that, of those whose recorders are dead, the rings
+ * of dead processes go into the traces that they were recorded into, if these are there still, and then away. */
 int rings_folder_make(struct locked_folder *ret, struct fault *fault);
 /* Takes those away that are of recorders that are dead, and empty. */
 void rings_folder_sweep(void);

@@ -221,6 +221,34 @@ pid=
 expect 0 "$strata" record -o next -- "$EMIT" 6 1
 nothing_left
 
+# … or goes into its trace when something is recorded next; of a trace that is gone, it goes, too.
+for case in 'abandoned, then recorded' 'abandoned and removed'; do
+    rm -rf trace next
+    "$strata" record -o trace -- "$VICTIM" run counters 1 0 500 >out 2>told &
+    pid=$!
+    wait_for '[ -s trace/program/stream-0 ] && [ -e trace/trace.json ]'
+    child=$(tr -d " " </proc/$pid/task/$pid/children)
+    kill -KILL $pid
+    wait $pid 2>/dev/null || true
+    pid=$child
+    expect 0 "$strata" record -o next -- "$EMIT" 6 1
+    [ -e "$(echo "$rings"/record-*/strata-"$pid"-*)" ] || fail "the rings of a program that lives are gone"
+    rm -rf next
+    kill -KILL $pid
+    wait_for "! kill -0 $pid 2>/dev/null"
+    folder=$(echo "$rings"/record-*/strata-"$pid"-*)
+    [ "$case" = 'abandoned, then recorded' ] || rm -rf trace
+    expect 0 "$strata" record -o next -- "$EMIT" 6 1
+    [ ! -e "${folder%/*}" ] || fail "it is left: $folder"
+    pid=
+    if [ "$case" = 'abandoned, then recorded' ]; then
+        "$VICTIM" check counters trace/program >checked 2>&1 || fail "$(cat checked told)"
+    else
+        [ ! -e trace ] || fail "there is a trace again"
+    fi
+    nothing_left
+done
+
 # What nohup had ignored is ignored on; and strata itself is a program like others.
 case=ignored
 (
