@@ -217,13 +217,16 @@ STRATA_RING_INLINE uint8_t *strata_ring_put(uint8_t *at, const void *argument, s
     return at + size;
 }
 
+/* What stands for a null pointer, as printf() has it. */
+#define STRATA_RING_NULL "(null)"
+
 /* How many bytes of the string are recorded, its NUL not counted. */
 STRATA_RING_INLINE size_t strata_ring_length(const char *string)
 {
     const char *end = NULL;
 
     if (!string)
-        return 0;
+        return sizeof(STRATA_RING_NULL) - 1;
     end = (const char *)__builtin_memchr(string, 0, STRATA_STRING_MAX);
     return end ? (size_t)(end - string) : STRATA_STRING_MAX;
 }
@@ -232,7 +235,7 @@ STRATA_RING_INLINE size_t strata_ring_length(const char *string)
 STRATA_RING_INLINE uint8_t *strata_ring_put_string(uint8_t *at, const char *string, size_t length)
 {
     if (length > 0)
-        __builtin_memcpy(at, string, length);
+        __builtin_memcpy(at, string ? string : STRATA_RING_NULL, length);
     at[length] = 0;
     return at + length + 1;
 }

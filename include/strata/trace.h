@@ -36,7 +36,7 @@ enum strata_field_kind {
     STRATA_FIELD_SIGNED,
     STRATA_FIELD_BOOL,
     STRATA_FIELD_POINTER,
-    STRATA_FIELD_STRING, /* cut at STRATA_STRING_MAX bytes; a null pointer is an empty string */
+    STRATA_FIELD_STRING, /* cut at STRATA_STRING_MAX bytes; of a null pointer "(null)" */
 };
 
 #define STRATA_STRING_MAX 512

@@ -196,6 +196,10 @@ events ring.log | expect one
 ./program "$condition,simple=ring.st" 2>log
 "$STRATA_BIN/strata" report --events trace-events ring.st >report
 [ "$(wc -l <report)" -eq 1 ] && grep -q 'blk_write: sector 4 len 4096 flags 1' report || fail "$(cat report)"
+# A null string reads from a ring as from the log.
+./program 'disk_open: name == "" && c == 0,ctf=null' 2>log
+"$STRATA_BIN/strata" report null >report
+[ "$(wc -l <report)" -eq 1 ] && grep -q 'disk_open: (null) rw 1' report || fail "$(cat report)"
 case=simple
 build simple
 ./program "$condition,file=simple.st" 2>log
