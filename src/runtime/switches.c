@@ -175,9 +175,21 @@ static void rule_free(struct rule *rule)
     free(rule);
 }
 
-/* Appends a rule. Older ones of the same pattern go, as they cannot hold any more: so the list is no
- * longer than there are patterns, however often they are switched. (One that only takes conditions away
- * leaves others, and so there are two of a pattern at most.) CONDITION becomes the rule's. */
+/* Whether an older rule of the same pattern has no effect any more. What is on or off stays so for events that do not
+ * have the arguments of a condition, or had none to take away. */
+static bool is_superseded(enum rule_kind old, enum rule_kind kind)
+{
+    switch (kind) {
+    case RULE_OFF:
+    case RULE_ON: return true;
+    case RULE_FILTER: return old != RULE_OFF && old != RULE_ON;
+    case RULE_NO_FILTER: return old == RULE_NO_FILTER;
+    }
+    return false;
+}
+
+/* Appends a rule. Older ones of the same pattern that are superseded go, so there are three of a pattern at most,
+ * however often it is switched. CONDITION becomes the rule's. */
 static int rule_add(const char *pattern, enum rule_kind kind, struct filter_condition *condition,
                     struct rule **ret)
 {
@@ -192,8 +204,7 @@ static int rule_add(const char *pattern, enum rule_kind kind, struct filter_cond
     while (*link) {
         struct rule *old = *link;
 
-        if (strcmp(old->pattern, pattern) == 0 &&
-            (kind != RULE_NO_FILTER || old->kind == RULE_NO_FILTER)) {
+        if (strcmp(old->pattern, pattern) == 0 && is_superseded(old->kind, kind)) {
             *link = old->next;
             rule_free(old);
         } else {
