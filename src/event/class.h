@@ -115,6 +115,8 @@ struct origin {
     unsigned n_cpus; /* 0: the format does not tell */
     /* The name of a task, or NULL; the string lives as long as the source. NULL: no names here. */
     const char *(*task_name)(const struct origin *origin, int32_t pid);
+    /* The name that an item's `comm` stands for, of a format that has it in each event; NULL: it has not. */
+    const char *(*comm)(const struct origin *origin, uint32_t comm);
     const struct thread_names *thread_names; /* of whoever set that; else unused */
     /* Writes the name of the vCPU of an event ("d0v1"); NULL: plain number. */
     void (*put_vcpu)(const struct origin *origin, int32_t vcpu, struct text *text);

@@ -40,10 +40,14 @@ struct item {
         };
         int64_t since; /* loss: its start, or TIME_UNKNOWN */
     };
-    int32_t cpu;         /* or CPU_UNKNOWN */
-    int32_t pid;         /* thread id where the format has one; or PID_UNKNOWN */
-    int32_t vcpu;        /* or VCPU_UNKNOWN; what it means is the origin's to say */
-    uint32_t skipped;    /* LOSS_UNREADABLE: bytes of input skipped (saturated) */
+    int32_t cpu;  /* or CPU_UNKNOWN */
+    int32_t pid;  /* thread id where the format has one; or PID_UNKNOWN */
+    int32_t vcpu; /* or VCPU_UNKNOWN; what it means is the origin's to say */
+    union {
+        uint32_t skipped; /* LOSS_UNREADABLE: bytes of input skipped (saturated) */
+        uint32_t
+            comm; /* event: its thread's name as of then, of the origin's comm(); 0: task_name() has it */
+    };
     uint8_t kind;        /* enum item_kind */
     uint8_t cause;       /* enum loss_cause */
     uint8_t reader_byte; /* for the reader's own put_text */
@@ -51,5 +55,16 @@ struct item {
      * (timeline/relate.h), saturated; 0: in that clock itself. Readers leave it 0. */
     uint32_t error_ns;
 };
+
+/* What the thread of an event was called then, or NULL. Of a loss nobody knows when it was, where names change. */
+static inline const char *item_task_name(const struct item *item)
+{
+    const struct origin *origin = item->origin;
+
+    if (origin->comm && (item->kind != ITEM_EVENT || item->comm))
+        return item->kind == ITEM_EVENT ? origin->comm(origin, item->comm) : NULL;
+    return item->pid != PID_UNKNOWN && origin->task_name ? origin->task_name(origin, item->pid)
+                                                         : NULL;
+}
 
 _Static_assert(sizeof(struct item) <= 64, "an item is one cache line");

@@ -178,7 +178,7 @@ static void put_beside(struct text *out, const struct mark *mark, const char *be
         between = ",";
     }
     if (mark_tells_pid(mark)) {
-        const char *name = origin->task_name ? origin->task_name(origin, item->pid) : NULL;
+        const char *name = item_task_name(item);
 
         PUT_OWN(out, between, MARK_OWN "pid", item->pid);
         between = ",";

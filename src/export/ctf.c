@@ -295,7 +295,7 @@ static void put_context(struct text *text, const struct item *item)
     if (ctf_has_thread(origin))
         put_u32(text, (uint32_t)item->pid);
     if (origin->task_name) {
-        const char *name = item->pid == PID_UNKNOWN ? NULL : origin->task_name(origin, item->pid);
+        const char *name = item_task_name(item);
 
         text_put(text, name ? name : "", name ? strlen(name) + 1 : 1);
     }

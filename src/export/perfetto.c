@@ -390,7 +390,7 @@ static unsigned task_number(struct perfetto *perfetto, const struct item *item)
 {
     struct task *task = &perfetto->tasks[(uint32_t)item->pid % TASKS];
     const struct origin *origin = item->origin;
-    const char *name = origin->task_name ? origin->task_name(origin, item->pid) : NULL;
+    const char *name = item_task_name(item);
 
     if (!name || !*name)
         return 0;

@@ -23,10 +23,10 @@ static int make_number(void *arg, const struct ctf_member *member, uint64_t valu
     struct ctf *c = arg;
     uint8_t *p;
 
-    if (!ctf_in_payload(c->event, member, c->in_context)) {
+    if (!ctf_in_payload(member, c->in_context)) {
         if (member->role == CTF_ROLE_CPU)
             c->event_cpu = (int32_t)value;
-        else if (!member->length)
+        else if (member->role == CTF_ROLE_TID)
             c->event_tid = (int32_t)value;
         return 0;
     }
@@ -42,7 +42,7 @@ static int make_text(void *arg, const struct ctf_member *member, const char *tex
     struct ctf *c = arg;
     uint8_t *p;
 
-    if (!ctf_in_payload(c->event, member, c->in_context)) {
+    if (!ctf_in_payload(member, c->in_context)) {
         c->heard.name = text;
         c->heard.name_len = len;
         return 0;
@@ -60,7 +60,7 @@ static int make_array(void *arg, const struct ctf_member *member, uint64_t n)
     struct ctf *c = arg;
     uint8_t *p;
 
-    if (!ctf_in_payload(c->event, member, c->in_context))
+    if (!ctf_in_payload(member, c->in_context))
         return 0;
     p = make_room(c, 4);
     if (!p)
@@ -75,7 +75,7 @@ static int make_element(void *arg, const struct ctf_member *member, uint64_t val
     unsigned size = ctf_made_element(member->type->element);
     uint8_t *p;
 
-    if (!ctf_in_payload(c->event, member, c->in_context))
+    if (!ctf_in_payload(member, c->in_context))
         return 0;
     p = make_room(c, size);
     if (!p)
@@ -199,6 +199,7 @@ int ctf_walk_words(struct ctf *c, unsigned *n)
             .cpu = c->cpu,
             .pid = c->tid,
             .vcpu = VCPU_UNKNOWN,
+            .comm = c->comm,
             .kind = ITEM_EVENT,
         };
         position = from + RECORD_HEADER + size;
@@ -256,8 +257,9 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
             return cursor.end < c->content ? 0 : cut_event(c);
         return r == -EBADMSG ? ctf_damaged(c, "an event whose variant chooses nothing") : r;
     }
-    if (!class->direct && c->heard.name_len && c->event_tid != PID_UNKNOWN) {
-        r = ctf_note_thread(c, c->event_tid, c->heard.name, c->heard.name_len);
+    c->event_comm = c->comm;
+    if (!class->direct && c->heard.name_len) {
+        r = ctf_note_thread(c, c->event_tid, c->heard.name, c->heard.name_len, &c->event_comm);
         if (r < 0)
             return r;
     }
@@ -270,6 +272,7 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
     item->cpu = c->event_cpu;
     item->pid = c->event_tid;
     item->vcpu = VCPU_UNKNOWN;
+    item->comm = c->event_comm;
     item->kind = ITEM_EVENT;
     c->last = item->time;
     (*n)++;

@@ -285,7 +285,7 @@ static int add_fields(struct maker *m, const struct ctf_type *type, bool context
             m->prefix[len] = '\0';
         } else if (strlen(member->name) > NAME_MAX_LEN) {
             return wrong(m, member->line, "a field with too long a name");
-        } else if (ctf_in_payload(m->class, member, context)) {
+        } else if (ctf_in_payload(member, context)) {
             r = add_field(m, member, direct);
         }
     }
@@ -341,8 +341,6 @@ static int make_class(struct maker *m, struct ctf_class *class)
         .name = decl->name, .origin = m->origin, .id = decl->id, .format = decl->format};
     int r;
 
-    class->tid_is_pid = !has_role(m->stream->decl->event_context, CTF_ROLE_TID) &&
-                        !has_role(decl->context, CTF_ROLE_TID);
     m->class = class;
     m->n_fields = 0;
     m->offset = 0;

@@ -19,9 +19,8 @@ struct ctf_class {
     struct event_class *class; /* NULL: no event has this id */
     const struct ctf_event_decl *decl;
     bool direct;
-    bool strings;    /* direct: there are some */
-    bool tid_is_pid; /* contexts have a process, and no thread */
-    uint32_t size;   /* direct: of all fields but the strings */
+    bool strings;  /* direct: there are some */
+    uint32_t size; /* direct: of all fields but the strings */
 };
 
 struct ctf_stream_class {
@@ -40,15 +39,14 @@ struct ctf_layout {
 
 /* Whether MEMBER, of a context or not, is in the payload that is made. The others tell who emitted the
  * event, or how long the sequence behind them is. */
-static inline bool ctf_in_payload(const struct ctf_class *class, const struct ctf_member *member,
-                                  bool context)
+static inline bool ctf_in_payload(const struct ctf_member *member, bool context)
 {
     if (member->length)
         return false;
     if (!context)
         return true;
     return !(member->role == CTF_ROLE_TID || member->role == CTF_ROLE_TASK_NAME ||
-             member->role == CTF_ROLE_CPU || (member->role == CTF_ROLE_PID && class->tid_is_pid));
+             member->role == CTF_ROLE_CPU);
 }
 
 /* Bytes of an element of an array in a payload that is made. */

@@ -213,8 +213,9 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     c->cpu = ctf_has(heard, CTF_ROLE_CPU) ? (int32_t)heard->values[CTF_ROLE_CPU] : CPU_UNKNOWN;
     heard->ticks = begin;
     r = check_counts(c, begin, n);
-    if (r >= 0 && c->tid != PID_UNKNOWN)
-        r = ctf_note_thread(c, c->tid, heard->name, heard->name_len);
+    c->comm = 0;
+    if (r >= 0 && heard->name_len)
+        r = ctf_note_thread(c, c->tid, heard->name, heard->name_len, &c->comm);
     if (r < 0)
         return r;
     ctf_move_to(c, cursor.position);

@@ -22,10 +22,28 @@
 struct ctf_thread {
     struct ctf_thread *next;
     int32_t tid;
-    char name[17];
+    uint32_t comm; /* what it was called when it was last heard of: a number among the names */
 };
 
 #define THREAD_BUCKETS 256
+
+/* Names of threads, each once; the number 0 is none. Those beyond COMM_CHUNKS * COMM_CHUNK are not kept. */
+#define COMM_CHUNK 256
+#define COMM_CHUNKS 256
+#define COMM_BUCKETS 1024
+#define COMM_LEN_MAX 255
+
+struct ctf_comm {
+    struct ctf_comm *next; /* of its bucket */
+    uint32_t number;
+    const char *name;
+};
+
+struct ctf_comms {
+    struct ctf_comm *buckets[COMM_BUCKETS];
+    struct ctf_comm *chunks[COMM_CHUNKS];
+    uint32_t n; /* and the highest number */
+};
 
 struct ctf_trace {
     struct origin origin; /* first: the origin is the trace */
@@ -40,6 +58,7 @@ struct ctf_trace {
     uint64_t factor;
     unsigned shift;
     struct ctf_thread *threads[THREAD_BUCKETS];
+    struct ctf_comms comms;
 };
 
 /* What headers and contexts say. */
@@ -88,6 +107,8 @@ struct ctf {
     const struct ctf_class *event; /* at hand, and who emitted it */
     int32_t event_tid;
     int32_t event_cpu;
+    uint32_t event_comm;
+    uint32_t comm; /* of the packet's thread */
     bool in_context;
 
     struct item items[RUN_MAX];
@@ -111,8 +132,9 @@ static inline bool ctf_has(const struct ctf_heard *heard, enum ctf_role role)
 int ctf_damaged(struct ctf *c, const char *format, ...) _printf_(2, 3) _cold_;
 int ctf_out_of_memory(struct ctf *c);
 
-/* A thread is called as it was when it was first heard of. 0, -ENOMEM. */
-int ctf_note_thread(struct ctf *c, int32_t tid, const char *name, uint64_t len);
+/* Notes what a thread is called now (TID may be PID_UNKNOWN); *RET_COMM: for items. LEN 0: nothing is known, and it is
+ * 0. -ENOMEM. */
+int ctf_note_thread(struct ctf *c, int32_t tid, const char *name, uint64_t len, uint32_t *ret_comm);
 
 /* What TYPE (may be NULL) at CURSOR says goes into c->heard. As ctf_walk(). */
 int ctf_walk_header(struct ctf *c, struct ctf_cursor *cursor, const struct ctf_type *type);

@@ -7,33 +7,113 @@
 #include "format/ctf_reader.h"
 #include "format/ctf_tsdl.h"
 
-static const char *thread_name(const struct origin *origin, int32_t pid)
+static struct ctf_thread *find_thread(const struct ctf_trace *trace, int32_t tid)
 {
-    const struct ctf_trace *trace = (const struct ctf_trace *)origin;
+    struct ctf_thread *thread = trace->threads[(uint32_t)tid % THREAD_BUCKETS];
 
-    for (const struct ctf_thread *t = trace->threads[(uint32_t)pid % THREAD_BUCKETS]; t;
-         t = t->next)
-        if (t->tid == pid)
-            return t->name;
-    return NULL;
+    while (thread && thread->tid != tid)
+        thread = thread->next;
+    return thread;
 }
 
-/* A thread is called as it was when it was first heard of. */
-int ctf_note_thread(struct ctf *c, int32_t tid, const char *name, uint64_t len)
+/* A name once given out stays where it is. NULL: of the number 0. */
+static const char *name_of(const struct ctf_trace *trace, uint32_t comm)
+{
+    return comm ? trace->comms.chunks[comm / COMM_CHUNK][comm % COMM_CHUNK].name : NULL;
+}
+
+static const char *comm_name(const struct origin *origin, uint32_t comm)
+{
+    return name_of(container_of(origin, const struct ctf_trace, origin), comm);
+}
+
+/* What it was called when it was last heard of. */
+static const char *thread_name(const struct origin *origin, int32_t pid)
+{
+    const struct ctf_trace *trace = container_of(origin, const struct ctf_trace, origin);
+    const struct ctf_thread *thread = find_thread(trace, pid);
+
+    return thread ? name_of(trace, thread->comm) : NULL;
+}
+
+/* The number of NAME. 0: there are too many. -ENOMEM. */
+static int find_comm(struct ctf_trace *trace, const char *name, size_t len, uint32_t *ret)
+{
+    struct ctf_comms *comms = &trace->comms;
+    struct arena *arena = &trace->catalogue->arena;
+    struct ctf_comm **chunk, *comm;
+    struct ctf_comm **bucket;
+    uint32_t hash = 5381;
+
+    for (size_t i = 0; i < len; i++)
+        hash = hash * 33 + (unsigned char)name[i];
+    bucket = &comms->buckets[hash % COMM_BUCKETS];
+    for (comm = *bucket; comm; comm = comm->next)
+        if (strncmp(comm->name, name, len) == 0 && comm->name[len] == '\0') {
+            *ret = comm->number;
+            return 0;
+        }
+    *ret = 0;
+    if (comms->n + 1 == COMM_CHUNKS * COMM_CHUNK)
+        return 0;
+    chunk = &comms->chunks[(comms->n + 1) / COMM_CHUNK];
+    if (!*chunk)
+        *chunk = arena_alloc(arena, COMM_CHUNK * sizeof **chunk);
+    if (!*chunk)
+        return -ENOMEM;
+    comm = &(*chunk)[(comms->n + 1) % COMM_CHUNK];
+    *comm = (struct ctf_comm){
+        .next = *bucket, .number = comms->n + 1, .name = arena_strndup(arena, name, len)};
+    if (!comm->name)
+        return -ENOMEM;
+    *bucket = comm;
+    *ret = ++comms->n;
+    return 0;
+}
+
+int ctf_note_thread(struct ctf *c, int32_t tid, const char *name, uint64_t len, uint32_t *ret_comm)
 {
     struct ctf_trace *trace = c->trace;
+    struct ctf_thread *thread = tid == PID_UNKNOWN ? NULL : find_thread(trace, tid);
     struct ctf_thread **bucket = &trace->threads[(uint32_t)tid % THREAD_BUCKETS];
-    struct ctf_thread *thread;
+    const char *known = thread ? name_of(trace, thread->comm) : NULL;
+    uint32_t comm = 0;
 
-    if (len == 0 || thread_name(&trace->origin, tid))
+    *ret_comm = 0;
+    len = strnlen(name, MIN(len, (uint64_t)COMM_LEN_MAX));
+    if (len == 0)
         return 0;
-    thread = arena_alloc(&trace->catalogue->arena, sizeof *thread);
-    if (!thread)
+    if (likely(known && strncmp(known, name, len) == 0 && known[len] == '\0')) {
+        *ret_comm = thread->comm;
+        return 0;
+    }
+    if (find_comm(trace, name, len, &comm) < 0)
         return ctf_out_of_memory(c);
-    *thread = (struct ctf_thread){.next = *bucket, .tid = tid};
-    memcpy(thread->name, name, MIN(len, (uint64_t)sizeof thread->name - 1));
-    *bucket = thread;
+    if (tid != PID_UNKNOWN && !thread && comm) {
+        thread = arena_alloc(&trace->catalogue->arena, sizeof *thread);
+        if (!thread)
+            return ctf_out_of_memory(c);
+        *thread = (struct ctf_thread){.next = *bucket, .tid = tid};
+        *bucket = thread;
+    }
+    if (thread && comm)
+        thread->comm = comm;
+    *ret_comm = comm;
     return 0;
+}
+
+/* Which layer a trace is of: what traces a kernel traces that of the host, as far as the metadata tells. All else is
+ * a VMM's, which LTTng-UST and libstrata trace. */
+static enum layer layer_of(const struct ctf_metadata *m)
+{
+    static const char *const kernels[] = {"lttng-modules", "perf"};
+
+    if (m->domain && strcmp(m->domain, "kernel") == 0)
+        return LAYER_HOST;
+    for (size_t i = 0; m->tracer && i < ARRAY_SIZE(kernels); i++)
+        if (strcmp(m->tracer, kernels[i]) == 0)
+            return LAYER_HOST;
+    return LAYER_VMM;
 }
 
 void ctf_facts(const struct source *source,
@@ -110,15 +190,17 @@ int ctf_trace_new(const char *path, const char *metadata_path, const char *text,
     if (!trace)
         return fault_plain(fault, -ENOMEM, path, "out of memory");
     *trace = (struct ctf_trace){
-        .origin = {.layer = LAYER_VMM,
-                   .format = "ctf",
+        .origin = {.format = "ctf",
                    .path = arena_strdup(&catalogue->arena, path),
-                   .task_name = thread_name},
+                   .task_name = thread_name,
+                   .comm = comm_name},
         .catalogue = catalogue,
     };
     metadata_path = arena_strdup(&catalogue->arena, metadata_path);
     if (trace->origin.path && metadata_path)
         r = ctf_tsdl_parse(metadata_path, text, len, &catalogue->arena, &trace->metadata, fault);
+    if (r >= 0)
+        trace->origin.layer = layer_of(&trace->metadata);
     if (r >= 0)
         r = ctf_layout_make(&trace->metadata, &trace->origin, catalogue, &trace->layout, fault);
     if (r >= 0)

@@ -120,6 +120,8 @@ static int env_value(struct parser *p, const char *key, void *of)
         return tsdl_keep(p, &m->process);
     if (strcmp(key, "hostname") == 0)
         return tsdl_keep(p, &m->host);
+    if (strcmp(key, "domain") == 0)
+        return tsdl_keep(p, &m->domain);
     if (strcmp(key, "vpid") == 0)
         return tsdl_to_number(p, &m->pid);
     if (strcmp(key, "clock_ticks") == 0) {

@@ -133,6 +133,7 @@ struct ctf_metadata {
     const char *tracer;
     const char *process;
     const char *host;
+    const char *domain; /* LTTng's: "kernel", "ust" */
     int64_t pid;
     /* Of libstrata: one moment, in ticks of the clock and in ns of CLOCK_MONOTONIC. */
     bool has_moment;

@@ -250,8 +250,7 @@ static void put_common(struct line_csv *line, const struct item *item)
 {
     struct text *out = line->view.out;
     const struct origin *origin = item->origin;
-    const char *name =
-        item->pid != PID_UNKNOWN && origin->task_name ? origin->task_name(origin, item->pid) : NULL;
+    const char *name = item_task_name(item);
     const struct who_cell *who = get_who(line, item, name);
     char *p = text_room(out, COMMON_MAX);
 

@@ -110,6 +110,7 @@ static void put_vcpu(struct text *out, const struct origin *origin, int32_t vcpu
 static void put_common(struct line_json *line, struct text *out, const struct item *item)
 {
     const struct origin *origin = item->origin;
+    const char *name = item_task_name(item);
 
     text_put_char(out, '{');
     if (likely(item->time != TIME_UNKNOWN)) {
@@ -129,14 +130,11 @@ static void put_common(struct line_json *line, struct text *out, const struct it
                    (int32_t)line->options.origin_number(line->options.origin_arg, origin));
     if (item->cpu != CPU_UNKNOWN)
         PUT_NUMBER(out, ",\"cpu\":", item->cpu);
-    if (item->pid != PID_UNKNOWN) {
-        const char *name = origin->task_name ? origin->task_name(origin, item->pid) : NULL;
-
+    if (item->pid != PID_UNKNOWN)
         PUT_NUMBER(out, ",\"pid\":", item->pid);
-        if (name && *name) {
-            text_put_literal(out, ",\"comm\":");
-            json_put_str(out, name);
-        }
+    if (name && *name) {
+        text_put_literal(out, ",\"comm\":");
+        json_put_str(out, name);
     }
     if (item->vcpu != VCPU_UNKNOWN)
         put_vcpu(out, origin, item->vcpu);

@@ -94,9 +94,11 @@ static const struct task_cell *make_task(const struct line_text *line, struct ta
 
     if (name && *name) {
         p = put_word(p, word + TASK_TEXT_MAX - NUMBER_MAX, name);
-        *p++ = '-';
+        if (pid != PID_UNKNOWN)
+            *p++ = '-';
     }
-    p = number_sdec(p, pid);
+    if (pid != PID_UNKNOWN)
+        p = number_sdec(p, pid);
     fill_cell(cell, word, (size_t)(p - word), task_width(line, origin));
     cell->origin = origin;
     cell->name = name;
@@ -136,9 +138,9 @@ static const struct task_cell *get_task(struct line_text *line, const struct ite
     struct task_cell *cell;
     const char *name;
 
-    if (item->pid != PID_UNKNOWN) {
+    if (item->pid != PID_UNKNOWN || (item->comm && origin->comm)) {
         cell = &line->tasks[(uint32_t)item->pid % TASK_CELLS];
-        name = origin->task_name ? origin->task_name(origin, item->pid) : NULL;
+        name = item_task_name(item);
         if (likely(cell->origin == origin && cell->number == item->pid && cell->name == name))
             return cell;
         return make_task(line, cell, origin, item->pid, name);

@@ -41,6 +41,31 @@ grep -q '^  clock  *monotonic, 1000000000 ticks a second$' info || fail "$(cat i
 "$strata" report -e demo:state lttng-ust >out 2>err
 grep -q 'demo:state: context.vpid=[0-9]* state=RUNNING$' out || fail "$(head -3 out)"
 
+# ---- LTTng's of a kernel: of the host, and a thread's name is a value of each event ----
+python3 "$here/made_ctf.py" contexts kernel
+"$strata" report --format json kernel | jq -r '"\(.layer) \(.time_ns % 10) \(.cpu) \(.pid) \(.comm)"' >out
+cat >expected <<'END'
+host 1 0 7 bash
+host 2 1 7 bash
+host 3 0 7 ls
+host 4 0 7 ls
+host 5 1 7 bash
+host 6 0 9 a b
+END
+diff expected out || fail "names of threads"
+"$strata" report --format csv kernel | cut -d, -f4 | tail -6 | tr '\n' ' ' >out
+[ "$(cat out)" = 'bash bash ls ls bash a b ' ] || fail "names of threads in CSV: $(cat out)"
+"$strata" report kernel | awk '{ print $3 }' | sed 's/\\x20/ /' | tr '\n' ' ' >out
+grep -q '^bash-7 bash-7 ls-7 ls-7 bash-7 a' out || fail "names of threads in text: $(cat out)"
+"$strata" info kernel >info
+grep -q '^  layer  *host$' info || fail "$(cat info)"
+grep -q '^  host  *here$' info || fail "$(cat info)"
+
+# A process is no thread: of a context with its number alone, the thread is not known.
+python3 "$here/made_ctf.py" process processes
+"$strata" report --format json processes | jq -c '[.pid, .comm, .fields["context.vpid"]]' | tr '\n' ' ' >out
+[ "$(cat out)" = '[null,"one",70] [null,"two",71] ' ] || fail "processes: $(cat out)"
+
 # What is in the folder decides, not what it is called; a subfolder is no stream.
 mkdir lttng-ust/index
 "$strata" report --format json lttng-ust >again 2>err

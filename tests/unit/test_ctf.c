@@ -147,7 +147,7 @@ static void show(const struct item *item, struct text *text)
     if (item->cpu != CPU_UNKNOWN)
         text_printf(text, " cpu%d", item->cpu);
     if (item->pid != PID_UNKNOWN) {
-        const char *name = item->origin->task_name(item->origin, item->pid);
+        const char *name = item_task_name(item);
 
         text_printf(text, " %s/%d", name ? name : "", item->pid);
     }
@@ -229,9 +229,9 @@ static void native(bool big_endian)
     const char *text = "5000000500 worker/101 numbers a -2 b 0xbeef c 0x1234 d 1\n"
                        "5000000501 worker/101 texts event=\"hello\" n=-7 z=\"z\"\n"
                        "5000000501 worker/101 none \n"
-                       "5000001500 worker/101 LOST 3 since -9223372036854775808\n"
-                       "5000004500 worker/101 none \n"
-                       "5000005500 worker/101 LOST 2 since 5000001500\n";
+                       "5000001500 /101 LOST 3 since -9223372036854775808\n"
+                       "5000004500 other/101 none \n"
+                       "5000005500 /101 LOST 2 since 5000001500\n";
 
     stream = (struct bytes){.big_endian = big_endian};
     assert_int_equal(open_metadata(big_endian ? NATIVE("be") : NATIVE("le")), 0);
