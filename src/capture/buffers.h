@@ -25,7 +25,8 @@
 struct buffers_settings {
     bool set_events;
     uint32_t events;             /* Xen's event mask */
-    const struct cpu_list *cpus; /* NULL: as it is */
+    const struct cpu_list *cpus; /* NULL: all */
+    bool keep_cpus;      /* of Xen, where `cpus` is NULL: its mask, which cannot be read, stays */
     unsigned pages;      /* of 4096 bytes, of each CPU's buffer; 0: as it is, or the default */
     bool pages_exactly;  /* -EBUSY where they have another size; else that is passed over */
     bool discard;        /* drop what was there before */

@@ -10,6 +10,9 @@
  * record, if there is one. */
 #define LAST_WORDS UINT64_C(20000000)
 
+/* A window with some records. */
+#define MEMORY_MIN ((size_t)4096)
+
 struct recorder {
     struct buffers *buffers;
     struct stream *output;
@@ -30,12 +33,9 @@ int recorder_new(struct buffers *buffers, struct stream *output,
     size_t size = (size_t)buffers->pages * STRATA_PERCPU_PAGE;
     struct recorder *recorder;
 
-    if (settings->memory && settings->memory < size + XENTRACE_WINDOW_HEADER_SIZE)
-        return fault_plain(
-            fault, -EINVAL, "",
-            "%zu KB of memory are less than one CPU's trace buffer, %zu KB: make it as "
-            "much for each CPU at least",
-            settings->memory / 1024, size / 1024);
+    if (settings->memory && settings->memory < MEMORY_MIN)
+        return fault_plain(fault, -EINVAL, "", "%zu bytes of memory are too few: %zu at least",
+                           settings->memory, MEMORY_MIN);
     recorder = calloc(1, sizeof *recorder);
     if (!recorder)
         goto out_of_memory;
@@ -91,8 +91,10 @@ static int put(struct recorder *recorder, unsigned cpu, struct iovec *parts, uns
     if (header[2] == 0)
         return STREAM_WRITTEN;
     parts[0] = (struct iovec){header, sizeof header};
-    if (recorder->memory.bytes)
-        return window_memory_put(&recorder->memory, parts, n);
+    if (recorder->memory.bytes) {
+        window_memory_put(&recorder->memory, parts, n);
+        return STREAM_WRITTEN;
+    }
     return stream_write(recorder->output, parts, n, fault);
 }
 

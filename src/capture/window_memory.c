@@ -46,6 +46,13 @@ static size_t oldest_size(const struct window_memory *memory)
     return XENTRACE_WINDOW_HEADER_SIZE + (size_t)word_at(memory, 8);
 }
 
+static bool is_event(uint32_t header)
+{
+    uint32_t event = xentrace_event(header);
+
+    return event != XEN_LOST_RECORDS && event != XEN_WRAP_BUFFER;
+}
+
 /* Of events, in the oldest window. */
 static uint64_t oldest_records(const struct window_memory *memory)
 {
@@ -56,11 +63,10 @@ static uint64_t oldest_records(const struct window_memory *memory)
     while (size - at >= 4) {
         uint32_t header = word_at(memory, at);
         uint32_t len = xentrace_record_size(header);
-        uint32_t event = xentrace_event(header);
 
         if (len > size - at)
             break;
-        records += event != XEN_LOST_RECORDS && event != XEN_WRAP_BUFFER;
+        records += is_event(header);
         at += len;
     }
     return records;
@@ -100,14 +106,52 @@ static void make_room(struct window_memory *memory, size_t size)
     }
 }
 
-int window_memory_put(struct window_memory *memory, const struct iovec *parts, unsigned n)
+/* Cuts at least SIZE bytes of whole records off the front of a part. What is damaged goes as a whole. Returns how many
+ * bytes went. */
+static size_t cut_front(struct window_memory *memory, struct iovec *part, size_t size)
+{
+    const uint8_t *bytes = part->iov_base;
+    size_t at = 0;
+
+    while (at < size && part->iov_len - at >= 4) {
+        uint32_t header = load_u32(bytes + at);
+        uint32_t len = xentrace_record_size(header);
+
+        if (len > part->iov_len - at)
+            break;
+        memory->dropped_records += is_event(header);
+        at += len;
+    }
+    if (at < size)
+        at = part->iov_len;
+    part->iov_base = (uint8_t *)part->iov_base + at;
+    part->iov_len -= at;
+    return at;
+}
+
+/* Returns what is left of SIZE. */
+static size_t cut_window(struct window_memory *memory, struct iovec *parts, unsigned n, size_t size)
+{
+    uint8_t *header = parts[0].iov_base;
+    uint32_t left;
+
+    if (size <= memory->size)
+        return size;
+    memory->dropped++;
+    for (unsigned i = 1; i < n && size > memory->size; i++)
+        size -= cut_front(memory, &parts[i], MIN(size - memory->size, parts[i].iov_len));
+    left = (uint32_t)(size - XENTRACE_WINDOW_HEADER_SIZE);
+    memcpy(header + 8, &left, sizeof left);
+    return size;
+}
+
+void window_memory_put(struct window_memory *memory, struct iovec *parts, unsigned n)
 {
     size_t size = 0;
 
     for (unsigned i = 0; i < n; i++)
         size += parts[i].iov_len;
-    if (size > memory->size)
-        return -E2BIG;
+    size = cut_window(memory, parts, n, size);
     make_room(memory, size);
     for (unsigned i = 0; i < n; i++) {
         size_t at = (memory->start + memory->used) % memory->size;
@@ -118,7 +162,6 @@ int window_memory_put(struct window_memory *memory, const struct iovec *parts, u
         memcpy(memory->bytes, (const uint8_t *)parts[i].iov_base + first, len - first);
         memory->used += len;
     }
-    return 0;
 }
 
 int window_memory_write(struct window_memory *memory, struct stream *output, struct fault *fault)

@@ -19,7 +19,8 @@ struct window_memory {
 int window_memory_init(struct window_memory *ret, size_t size);
 void window_memory_done(struct window_memory *memory);
 
-/* A window: the CPU_CHANGE record and what it counts, in N parts. -E2BIG: it is larger than all memory. */
-int window_memory_put(struct window_memory *memory, const struct iovec *parts, unsigned n);
+/* A window: the CPU_CHANGE record, which is changed to fit, and what it counts, in N parts of whole records. Of one that
+ * is larger than all memory, the newest records. */
+void window_memory_put(struct window_memory *memory, struct iovec *parts, unsigned n);
 /* Writes all of it; as stream_write(), but that a limit leaves the newest out. */
 int window_memory_write(struct window_memory *memory, struct stream *output, struct fault *fault);

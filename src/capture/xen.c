@@ -157,7 +157,8 @@ static int set_masks(struct xen_buffers *xen, const struct buffers_settings *set
         if (r < 0)
             return refused(fault, r, "set the event mask");
     }
-    if (settings->cpus) {
+    /* Another program may have left any mask, and Xen does not tell it. */
+    if (settings->cpus || !settings->keep_cpus) {
         r = xen_control_set_cpus(&xen->control, settings->cpus);
         if (r < 0)
             return refused(fault, r, "set the mask of CPUs");

@@ -247,6 +247,7 @@ static int record(struct settings *s)
         s->run.recorder.choice = xen_choice_is_exact(&s->choice) ? NULL : &s->choice;
         cmd_message("change evtmask to 0x%x", (unsigned)s->choice.mask);
     }
+    s->run.settings.keep_cpus = true; /* as the original does */
     if (s->cpus) {
         s->run.settings.cpus = &cpus;
         cmd_message("change cpumask to %s",

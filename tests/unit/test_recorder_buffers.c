@@ -217,9 +217,24 @@ static void test_memory(void **state)
     struct content content;
     struct fault fault = {0};
 
+    settings.memory = 4095;
     start(&p, &(struct buffers_settings){0}, &plain);
     assert_int_equal(recorder_new(p.buffers, &p.stream, &settings, &recorder, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "less than one CPU's trace buffer"));
+    assert_non_null(strstr(fault.what, "4095 bytes of memory are too few"));
+    end(&p);
+
+    /* Less than one CPU's buffer holds: the newest of it, and the rest is counted. */
+    settings.memory = 4096;
+    start(&p, &(struct buffers_settings){0}, &settings);
+    emit(&p, 0, EVENT, 20);
+    emit(&p, 1, EVENT, 300);
+    assert_int_equal(step(&p), RECORDER_GOES_ON);
+    assert_int_equal(finish(&p), RECORDER_GOES_ON);
+    content = read_stream(&p);
+    assert_int_equal(content.windows, 1);
+    assert_int_equal(content.events[0], 0);
+    assert_in_range(content.events[1], 100, 299);
+    assert_int_equal(recorder_totals(p.recorder).records, content.events[1]);
     end(&p);
 
     settings.memory = PAGES * 4096 + 12;

@@ -1,0 +1,10 @@
+# A mask of CPUs that another program has left in Xen, which shows it to nobody. No toolstack: dom0 has a vCPU on each CPU.
+. /common.sh
+run left xentrace -D -c 0x1 -e 0x0002f000 -T 1 left.raw
+start_record all -e sched
+work 20
+kill -TERM $recorder
+finished all
+run left-again xentrace -D -c 0x1 -e 0x0002f000 -T 1 left-again.raw
+run old-name /ours/xentrace -D -e sched -T 2 old-name.raw
+run small /ours/xentrace -D -e sched -M 64k -T 2 small.raw
