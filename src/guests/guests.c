@@ -142,9 +142,13 @@ static void step_old(struct guest *guest, const struct pollfd *fds, uint64_t now
         old_guest_stop(&guest->old, now);
     if (r < 0)
         guest_end(guest, r, fault.what);
+    else if (old_guest_is_over(&guest->old, now) && !guest->old.stopped)
+        guest_end(guest, -ENOTCONN, "all its ports were closed");
     else if (old_guest_is_over(&guest->old, now))
-        guest_end(guest, guest->old.stopped ? 0 : -ENOTCONN,
-                  guest->old.stopped ? "" : "all its ports were closed");
+        guest_end(guest, guest->old.bytes ? 0 : -ENODATA,
+                  guest->old.bytes ? ""
+                                   : "no data came from its ports: start the agent in the guest, "
+                                     "and check that these are the ports that it writes to");
 }
 
 static bool all_ended(const struct guests *guests)

@@ -290,6 +290,12 @@ beats old v 1 >1
 seq 1000 1506 | cmp - 1
 grep -q '45.1 kB of 2 CPUs, written to' old/said
 [ ! -s old/agent.out ] || fail "$(cat old/agent.out)"
+# Nothing came.
+status=0
+mkdir silent
+"$strata" collect -o silent/out --old=v=silent --cpus=2 -t 1 >out.txt 2>err.txt || status=$?
+[ $status -eq 1 ] || fail "nothing came: $status: $(cat out.txt)"
+grep -q 'strata: v: no data came from its ports' err.txt || fail "$(cat err.txt)"
 # Nothing but files is taken from a tree that came from a guest: a link would lead into the host.
 for kind in link fifo; do
     cp -r good/out/guest-v $kind
