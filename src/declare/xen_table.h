@@ -57,6 +57,7 @@ struct xen_call {
     struct xen_argument {
         const char *name;                /* or NULL */
         const struct value_names *names; /* of its values, or NULL */
+        const char *flag; /* what bit 31 is called, which is no part of the value; or NULL */
     } arguments[XEN_CALL_ARGUMENTS];
     struct xen_call *next;
 };

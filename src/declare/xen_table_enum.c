@@ -165,6 +165,17 @@ static int parse_argument(struct xen_parser *parser, struct xen_call *call)
         if (!argument->names)
             return -EINVAL;
     }
+    if (parser->p < parser->end && *parser->p == ',') {
+        parser->p++;
+        len = xen_word_len(parser);
+        r = xen_check_name(parser, parser->p, len);
+        if (r < 0)
+            return r;
+        argument->flag = arena_strndup(&parser->table->arena, parser->p, len);
+        if (!argument->flag)
+            return xen_no_memory(parser);
+        parser->p += len;
+    }
     if (parser->p < parser->end && !xen_is_blank(*parser->p) && *parser->p != '#')
         return xen_complain(parser, "a blank should stand behind an argument");
     return 0;

@@ -257,11 +257,17 @@ static void put_array(struct text *out, const struct field *field, const struct 
     text_put_char(out, ']');
 }
 
+/* Whether its values are hexadecimal, however large they are. */
+static bool is_address(const struct field *field)
+{
+    return field->type == FIELD_POINTER || (field->hex && field->type == FIELD_UINT);
+}
+
 static void put_value(struct text *out, const struct field *field, const struct value *value)
 {
     if (!value->present) {
         text_put_literal(out, "null");
-    } else if (field->type == FIELD_POINTER) {
+    } else if (is_address(field)) {
         text_put_literal(out, "\"0x");
         text_put_hex(out, value->u);
         text_put_char(out, '"');
@@ -317,9 +323,10 @@ static void put_fields(struct chrome *chrome, const struct item *item, const cha
         p = json_piece_copy_units(p, pieces);
         pieces = json_piece_next(pieces);
         named = named || field->names;
-        if (likely(value->present && (field->type == FIELD_UINT || field->type == FIELD_INT))) {
+        if (likely(value->present && (field->type == FIELD_UINT || field->type == FIELD_INT) &&
+                   !is_address(field))) {
             p = put_integer(p, field->type == FIELD_INT, value->u);
-        } else if (value->present && field->type == FIELD_POINTER) {
+        } else if (value->present && is_address(field)) {
             memcpy(p, "\"0x", 3);
             p = number_hex(p + 3, value->u);
             *p++ = '"';

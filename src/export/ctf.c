@@ -52,7 +52,8 @@ struct stream {
 /* A stream class: an origin, with CPUs or without. */
 struct stream_class {
     bool declared;
-    bool *classes; /* by class->index: declared in it */
+    uint8_t *
+        classes; /* by class->index: a bit for each number of missing fields with which it is declared */
     unsigned n_classes;
 };
 
@@ -103,6 +104,10 @@ static int write_to(struct ctf *ctf, const char *name, const struct text *head,
         error = -errno;
     return error ? write_failed(ctf, error) : 0;
 }
+
+/* Readers, ours too, take numbers of events up to 65535: these bits of one say how many fields are missing. */
+#define SHORT_SHIFT 13
+#define MISSING_MAX 7u
 
 static unsigned stream_class_id(const struct stream *stream)
 {
@@ -207,12 +212,17 @@ static _cold_ struct stream *find_stream(struct ctf *ctf, const struct item *ite
     return declare_stream(ctf, stream) < 0 ? NULL : stream;
 }
 
+static uint32_t event_id(const struct event_class *class, unsigned missing)
+{
+    return class->index | missing << SHORT_SHIFT;
+}
+
 static _cold_ int declare_class(struct ctf *ctf, struct stream_class *sc, unsigned id,
-                                const struct event_class *class)
+                                const struct event_class *class, unsigned missing)
 {
     if (class->index >= sc->n_classes) {
         unsigned n = MAX(class->index + 1, 2 * sc->n_classes);
-        bool *bigger = realloc(sc->classes, n * sizeof *bigger);
+        uint8_t *bigger = realloc(sc->classes, n * sizeof *bigger);
 
         if (!bigger)
             return export_no_memory(&ctf->export.fault);
@@ -220,9 +230,25 @@ static _cold_ int declare_class(struct ctf *ctf, struct stream_class *sc, unsign
         sc->classes = bigger;
         sc->n_classes = n;
     }
-    tsdl_put_class(&ctf->declarations, class->index, id, class);
-    sc->classes[class->index] = true;
+    tsdl_put_class(&ctf->declarations, event_id(class, missing), id, class,
+                   class->n_fields - missing);
+    sc->classes[class->index] |= (uint8_t)(1 << missing);
     return 0;
+}
+
+/* Of the fields at the end, those that have no value, as far as that is told apart. CTF has no value for an integer that
+ * is not known: the event is of another class, without them. */
+static unsigned count_missing(const struct event_class *class, const struct value *values)
+{
+    unsigned missing = 0;
+
+    if (class->index >> SHORT_SHIFT)
+        return 0; /* its number has no room to tell */
+    while (missing < MISSING_MAX && missing < class->n_fields &&
+           class->fields[class->n_fields - 1 - missing].optional &&
+           !values[class->n_fields - 1 - missing].present)
+        missing++;
+    return missing;
 }
 
 /* A time as the stream has it: from the offset on, and not before the one before. */
@@ -314,21 +340,23 @@ static int put_event(struct ctf *ctf, struct stream *stream, const struct item *
     struct text *text = &stream->events;
     size_t before = text_len(text);
     struct value values[FIELDS_MAX];
+    unsigned missing;
     int r;
 
-    if (unlikely(class->index >= sc->n_classes || !sc->classes[class->index])) {
-        r = declare_class(ctf, sc, id, class);
+    item_values(item, values);
+    missing = count_missing(class, values);
+    if (unlikely(class->index >= sc->n_classes || !(sc->classes[class->index] >> missing & 1))) {
+        r = declare_class(ctf, sc, id, class, missing);
         if (r < 0)
             return r;
     }
     stream->last = stream_time(ctf, stream, item, item->time);
     if (before == 0)
         stream->begin = stream->last;
-    put_u32(text, class->index);
+    put_u32(text, event_id(class, missing));
     put_u64(text, stream->last);
     put_context(text, item);
-    item_values(item, values);
-    for (unsigned i = 0; i < class->n_fields; i++)
+    for (unsigned i = 0; i < class->n_fields - missing; i++)
         put_field(text, &class->fields[i], &values[i]);
     ctf->buffered += text_len(text) - before;
     if (unlikely(text_len(text) >= PACKET_ENOUGH || text->error))

@@ -166,7 +166,7 @@ static void put_field(struct text *text, const struct event_class *class, unsign
 }
 
 void tsdl_put_class(struct text *text, unsigned id, unsigned stream,
-                    const struct event_class *class)
+                    const struct event_class *class, unsigned n_fields)
 {
     text_printf(text, "\nevent {\n    id = %u;\n    name = ", id);
     put_quoted(text, class->name);
@@ -177,7 +177,7 @@ void tsdl_put_class(struct text *text, unsigned id, unsigned stream,
         text_put_literal(text, " */\n");
     }
     text_put_literal(text, "    fields := struct {\n");
-    for (unsigned i = 0; i < class->n_fields; i++)
+    for (unsigned i = 0; i < n_fields; i++)
         put_field(text, class, i);
     text_put_literal(text, "    };\n};\n");
 }

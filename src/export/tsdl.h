@@ -38,5 +38,6 @@ void tsdl_put_start(struct text *text, const struct clock *clock, int64_t offset
 /* `source_N_…` of the environment. */
 void tsdl_put_source(struct text *text, unsigned number, const struct origin *origin);
 void tsdl_put_stream(struct text *text, unsigned id, const struct origin *origin, bool cpus);
+/* With the first N_FIELDS of its fields. */
 void tsdl_put_class(struct text *text, unsigned id, unsigned stream,
-                    const struct event_class *class);
+                    const struct event_class *class, unsigned n_fields);

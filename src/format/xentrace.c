@@ -234,6 +234,24 @@ static void put_damage_loss(struct cpu_source *s, int64_t until, struct item *it
     s->vcpu = VCPU_UNKNOWN;
 }
 
+/* Whether a record between AT and the next loss tells which vCPU runs, as far as the buffer goes. */
+static bool will_follow(const struct cpu_source *s, const uint8_t *at)
+{
+    const uint8_t *end = s->buf + s->filled;
+
+    while (end - at >= 4) {
+        uint32_t header = load_u32(at);
+
+        if (!xentrace_header_plausible(header) || xentrace_event(header) == XEN_LOST_RECORDS ||
+            xentrace_record_size(header) > (size_t)(end - at))
+            return false;
+        if (xentrace_tells_vcpu(header))
+            return true;
+        at += xentrace_record_size(header);
+    }
+    return false;
+}
+
 /* LOST_RECORDS tells what runs now: the domain in the low half, unlike everywhere else. */
 static void put_loss(struct cpu_source *s, const uint8_t *p, unsigned words, struct item *item)
 {
@@ -252,7 +270,7 @@ static void put_loss(struct cpu_source *s, const uint8_t *p, unsigned words, str
         item->since = (int64_t)load_u64(p + 8);
     s->vcpu = VCPU_UNKNOWN;
     /* Where no other record tells, nothing would say when that vCPU stops running. */
-    if (words >= 2 && s->follows)
+    if (words >= 2 && (s->follows || will_follow(s, p + 4 * (size_t)words)))
         s->vcpu = xentrace_vcpu(load_u32(p + 4) << 16 | load_u32(p + 4) >> 16);
 }
 

@@ -163,6 +163,11 @@ static enum xentrace_tracks tracks_of(uint32_t event)
     }
 }
 
+bool xentrace_tells_vcpu(uint32_t header)
+{
+    return tracks_of(xentrace_event(header)) != TRACKS_NOTHING;
+}
+
 /* Two words, domain and vCPU. */
 static int32_t vcpu_of_words(const uint8_t *p)
 {
@@ -430,7 +435,7 @@ static unsigned call_fields(const struct event_class *any, uint32_t word, unsign
             continue;
         if (words == 3 || !call || !call->arguments[i].name)
             return 0;
-        fields[n_fields++] = (struct field){
+        fields[n_fields] = (struct field){
             .name = call->arguments[i].name,
             .c_type = words == 1 ? "uint32_t" : "uint64_t",
             .type = FIELD_UINT,
@@ -440,6 +445,16 @@ static unsigned call_fields(const struct event_class *any, uint32_t word, unsign
             .size = 4 * words,
             .names = call->arguments[i].names,
         };
+        n_fields++;
+        if (call->arguments[i].flag) {
+            fields[n_fields] = fields[n_fields - 1];
+            fields[n_fields - 1].bits = 31;
+            fields[n_fields].name = call->arguments[i].flag;
+            fields[n_fields].names = NULL;
+            fields[n_fields].shift = 31;
+            fields[n_fields].bits = 1;
+            n_fields++;
+        }
         at += words;
     }
     return at == n ? n_fields : 0;
@@ -455,7 +470,7 @@ static const struct event_class *find_or_add_call(struct xentrace_classes *class
     /* Those without arguments are all alike. */
     uint64_t key = any->id << 32 | (word >> 20 ? word : 0);
     struct event_class *found = map_get(&classes->by_call, key);
-    struct field fields[1 + XEN_CALL_ARGUMENTS];
+    struct field fields[1 + 2 * XEN_CALL_ARGUMENTS];
     struct event_class class = *any;
 
     class.n_fields = call_fields(any, word, n, fields);

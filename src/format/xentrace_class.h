@@ -92,5 +92,8 @@ static inline int32_t xentrace_vcpu(uint32_t word)
     return word <= INT32_MAX ? (int32_t)word : VCPU_UNKNOWN;
 }
 
+/* Whether a record with this HEADER tells which vCPU runs. */
+bool xentrace_tells_vcpu(uint32_t header);
+
 /* Takes note of what ITEM tells; *VCPU is what ran before and what runs from here on. */
 void xentrace_track_vcpu(enum xentrace_tracks tracks, struct item *item, int32_t *vcpu);

@@ -92,6 +92,12 @@ compare cut.trace
 "$strata" export --to perfetto -o named boot.trace
 cmp piped named || fail "a pipe differs"
 
+# What Xen's table shows as hexadecimal is so in Chrome's JSON, whether or not it is too large for a number.
+"$strata" export --to chrome -o hexadecimal.json xen.raw -e 'msr_*,cr_write' 2>err
+grep -o '"value":[^,}]*' hexadecimal.json >values
+[ "$(grep -c '"value":"0x' values)" -gt 100 ] || fail "$(head values)"
+! grep -v '"value":"0x' values || fail 'numbers, where others are text'
+
 # The clock is one that Perfetto knows, and where it is not one, none is told.
 protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" <named | sed 20q | tr -d ' \n' >out
 grep -qF 'clock_snapshot{clocks{clock_id:3timestamp:5572089026368}primary_trace_clock:3}' out || fail "$(cat out)"

@@ -17,12 +17,12 @@ done
 # Hypercalls have their arguments as fields, and are one row whatever these are.
 capture=$DATA/xen/xen-4.17-all.raw.xz
 calls=$(xz -dc "$capture" | "$STRATA_BIN/strata" report -e hypercall --format json - 2>/dev/null |
-    sed -n 's/.*"fields"://p' | grep -E '"op":(20|23|24|29)[,}]' | sed 's/"op":\([0-9]*\).*/\1 &/' |
+    sed -n 's/.*"fields":\({[^}]*}\).*/\1/p' | grep -E '"op":(20|23|24|29)[,}]' | sed 's/"op":\([0-9]*\).*/\1 &/' |
     sort -s -u -k2,2n -t: | sed 's/.*"op"/{"op"/; s/:[0-9]*/:N/g' | sort -u)
-[ "$calls" = '{"op":N,"cmd":N,"count":N}}
-{"op":N,"cmd":N,"vcpu":N}}
-{"op":N,"cmd":N}}
-{"op":N}}' ] || { echo "fields of hypercalls: $calls"; exit 1; }
+[ "$calls" = '{"op":N,"cmd":N,"count":N}
+{"op":N,"cmd":N,"vcpu":N}
+{"op":N,"cmd":N}
+{"op":N}' ] || { echo "fields of hypercalls: $calls"; exit 1; }
 xz -dc "$capture" | "$STRATA_BIN/strata" stat - 2>/dev/null | grep -c ' hypercall$' | grep -qx 1
 
 here=$(cd "$(dirname "$0")" && pwd)

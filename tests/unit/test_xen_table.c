@@ -163,7 +163,7 @@ static void test_calls(void **state)
                            "enum cmd\n 1 one\n"
                            "call 20 0:cmd=cmd 2:count # comment\n"
                            "call 0x15\n"
-                           "call 20 5:last\n",
+                           "call 20 5:last,more\n",
                            &fault),
                      0);
     for (call = table.calls; call && call->op != 20; call = call->next)
@@ -175,6 +175,7 @@ static void test_calls(void **state)
     /* The later line counts. */
     assert_null(call->arguments[0].name);
     assert_string_equal(call->arguments[5].name, "last");
+    assert_string_equal(call->arguments[5].flag, "more");
     assert_null(call->arguments[5].names);
     xen_table_done(&table);
 }
@@ -249,6 +250,7 @@ static void test_errors(void **state)
         {"call 1 1:\n", 1, "1 to 64 characters"},
         {"call 1 1:a=none\n", 1, "no enum"},
         {"call 1 1:a:b\n", 1, "blank"},
+        {"call 1 1:a,\n", 1, "1 to 64 characters"},
         {"enum a\n 1 b c\n", 2, "behind the value"},
     };
 

@@ -278,6 +278,27 @@ static void test_vcpu(void **state)
     close_stream(&o);
 }
 
+/* A loss at the start of a CPU's stream, too, tells what runs until a record tells otherwise. */
+static void test_loss_at_start(void **state)
+{
+    static struct stream s;
+    struct opened o;
+
+    s = (struct stream){0};
+    put_window(&s, 0);
+    RECORD(&s, XEN_LOST_RECORDS, 500, 42, 2 | 1 << 16, 20, 0);
+    RECORD(&s, 0x28001, 510, 2);
+    RECORD(&s, 0x2800a, 610, 2, 1, 6, 0);
+    RECORD(&s, 0x28001, 620, 3);
+    assert_int_equal(open_stream(&o, &s, false), 0);
+    expect(o.sources[0], 0,
+           "500 cpu0 - dropped 42 since 20 skipped 0\n"
+           "510 cpu0 d2v1 dom_add dom=2\n"
+           "610 cpu0 d2v1 switch prev_dom=2 prev_unit=1 next_dom=6 next_unit=0\n"
+           "620 cpu0 d6v0 dom_add dom=3\n");
+    close_stream(&o);
+}
+
 static void test_hypercalls(void **state)
 {
     static struct stream s;
@@ -291,6 +312,9 @@ static void test_hypercalls(void **state)
     RECORD(&s, 0x20100d, 4, 999 | 2 << 20, 5);             /* a word is missing */
     RECORD(&s, 0x20100d, 5, 24 | 3 << 20 | 1 << 22, 5, 6); /* a value that is not used */
     RECORD(&s, 0x20100d, 6);
+    RECORD(&s, 0x20100d, 7, 26 | 1 << 22, 0x80000001); /* the rest of an interrupted call */
+    RECORD(&s, 0x20100d, 8, 1 | 2 << 22, 0x80000003, 0);
+    RECORD(&s, 0x20100d, 9, 26 | 1 << 22, 5);
     assert_int_equal(open_stream(&o, &s, false), 0);
     expect(o.sources[0], 0,
            "1 cpu0 - hypercall op=iret\n"
@@ -298,7 +322,10 @@ static void test_hypercalls(void **state)
            "3 cpu0 - hypercall_subcall op=mmu_update a0=0x123456789abcdef a5=0x9\n"
            "4 cpu0 - hypercall op=999 a0=?\n"
            "5 cpu0 - hypercall op=vcpu_op cmd=? vcpu=?\n"
-           "6 cpu0 - hypercall \n");
+           "6 cpu0 - hypercall \n"
+           "7 cpu0 - hypercall op=mmuext_op count=1 continued=1\n"
+           "8 cpu0 - hypercall op=mmu_update count=3 continued=1\n"
+           "9 cpu0 - hypercall op=mmuext_op count=5 continued=0\n");
     close_stream(&o);
 }
 
@@ -746,6 +773,7 @@ int main(void)
         cmocka_unit_test(test_no_times_at_all),
         cmocka_unit_test(test_lost_and_wrap),
         cmocka_unit_test(test_vcpu),
+        cmocka_unit_test(test_loss_at_start),
         cmocka_unit_test(test_hypercalls),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_unknown_and_short),
