@@ -308,7 +308,7 @@ static int open_directory(const char *path, bool make)
     if (r >= 0) {
         fd = openat(walk.directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0 && errno == EACCES && made) { /* by the umask */
-            (void)fchmodat(walk.directory, name, 0700, 0);
+            (void)!fchmodat(walk.directory, name, 0700, 0);
             fd = openat(walk.directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         }
         if (fd < 0)

@@ -42,7 +42,7 @@ static void has_file(const char *name, const char *text)
 
     if (!file)
         fail_msg("there is no %s", name);
-    (void)fread(got, 1, sizeof got - 1, file);
+    (void)!fread(got, 1, sizeof got - 1, file);
     fclose(file);
     assert_string_equal(got, text);
 }
