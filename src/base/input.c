@@ -21,6 +21,28 @@ int input_open(struct input *in, const char *path, size_t capacity, struct fault
     return input_open_fd(in, fd, path, capacity, fault);
 }
 
+int input_open_regular(struct input *in, const char *path, size_t capacity, struct fault *fault)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    struct stat st;
+    int flags;
+
+    if (fd < 0)
+        return fault_plain(fault, -errno, path,
+                           errno == ELOOP ? "is a link, which is not followed in a trace"
+                                          : "cannot open it: %s",
+                           strerror(errno));
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return fault_plain(fault, -EINVAL, path, "is not a regular file");
+    }
+    /* The kernel's own trace_pipe_raw is regular, and may be waited for. */
+    flags = fcntl(fd, F_GETFL);
+    if (flags >= 0)
+        (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+    return input_open_fd(in, fd, path, capacity, fault);
+}
+
 int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, struct fault *fault)
 {
     struct input opened = {.fd = fd, .owns_fd = true, .capacity = capacity, .size = UINT64_MAX};

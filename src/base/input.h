@@ -31,6 +31,9 @@ struct input {
 
 /* PATH "-" is standard input. CAPACITY is the longest piece that input_need() can be asked for. */
 int input_open(struct input *in, const char *path, size_t capacity, struct fault *fault);
+/* A file in a trace's directory, which somebody else may have filled: what is not a regular file is refused, never
+ * waited for, and a link is not followed. */
+int input_open_regular(struct input *in, const char *path, size_t capacity, struct fault *fault);
 /* Takes FD over (closes it in input_done). NAME is for messages. */
 int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, struct fault *fault);
 /* Reads from memory that outlives the input; for tests and fuzzing. */

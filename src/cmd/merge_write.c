@@ -117,8 +117,10 @@ static int copy_events(struct folder *folder, const struct merge_source *source,
 static int copy_ftrace(struct folder *folder, const struct merge_source *source, const char *to)
 {
     const struct open_options *open = &folder->merge->options->open;
+    /* What lies in a directory is not followed out of it; what was named is. */
+    bool named = !is_folder(source->path);
     struct copy_options options = {
-        .link = folder->merge->options->link, .follow = true, .takes = guest_store_takes};
+        .link = folder->merge->options->link, .follow = named, .takes = guest_store_takes};
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
     const char *tree, *symbols;
     int r = ftrace_find(source->path, &files, &folder->fault);
@@ -138,7 +140,7 @@ static int copy_ftrace(struct folder *folder, const struct merge_source *source,
         char name[32];
 
         snprintf(name, sizeof name, "cpu%d.raw", MAX(files.raws[i].cpu, 0));
-        r = copy_to(folder, files.raws[i].path, source->name, name, true, &ignored);
+        r = copy_to(folder, files.raws[i].path, source->name, name, !files.raws[i].found, &ignored);
     }
     if (r >= 0 && symbols) {
         const char *place = join(folder->merge, to, "kallsyms");
@@ -147,6 +149,7 @@ static int copy_ftrace(struct folder *folder, const struct merge_source *source,
             return no_memory(folder);
         if (open->kallsyms)
             (void)unlink(place);
+        options.follow = open->kallsyms;
         if (access(place, F_OK) < 0)
             r = copy_file(symbols, place, &options, &folder->fault);
     }
@@ -176,7 +179,7 @@ static int copy_bare(struct folder *folder, const struct merge_source *source,
                  {"qemu-log", "trace.log"},
                  {"xentrace", "trace.raw"},
                  {"trace.dat", "trace.dat"}};
-    struct copy_options options = {.link = folder->merge->options->link, .follow = true};
+    struct copy_options options = {.link = folder->merge->options->link};
     const char *to = join(folder->merge, folder->path, source->name);
 
     if (!to)

@@ -172,7 +172,7 @@ static int read_metadata(const char *path, char **ret_text, size_t *ret_len, str
     size_t len = 0;
     int r;
 
-    r = input_open(&in, path, INPUT_BUFFER_SIZE, fault);
+    r = input_open_regular(&in, path, INPUT_BUFFER_SIZE, fault);
     if (r < 0)
         return r;
     while ((r = input_refill(&in, fault)) > 0) {
@@ -235,8 +235,9 @@ int ctf_open_folder(const char *path, struct catalogue *catalogue,
     do {
         struct input in;
 
-        r = names.n ? input_open(&in, names.names[n],
-                                 names.n > STREAMS_MANY ? INPUT_SMALL : INPUT_BUFFER_SIZE, fault)
+        r = names.n ? input_open_regular(&in, names.names[n],
+                                         names.n > STREAMS_MANY ? INPUT_SMALL : INPUT_BUFFER_SIZE,
+                                         fault)
                     : input_open_memory(&in, "", 0, path);
         if (r >= 0)
             r = ctf_stream_open(trace, &in, options, &sources[n], fault);

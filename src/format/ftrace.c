@@ -76,8 +76,8 @@ static void raw_free(struct page_feed *feed)
     free(raw);
 }
 
-static int raw_open(const char *path, const struct ftrace_layout *layout, unsigned n_cpus,
-                    struct raw_feed **ret_feed, struct fault *fault)
+static int raw_open(const char *path, bool found, const struct ftrace_layout *layout,
+                    unsigned n_cpus, struct raw_feed **ret_feed, struct fault *fault)
 {
     size_t capacity = MIN(INPUT_BUFFER_SIZE, BUFFERS_MAX / n_cpus);
     struct raw_feed *raw = calloc(1, sizeof *raw);
@@ -86,7 +86,7 @@ static int raw_open(const char *path, const struct ftrace_layout *layout, unsign
     if (!raw)
         return fault_plain(fault, -ENOMEM, path, "out of memory");
     capacity = MAX(capacity, (size_t)layout->size);
-    r = input_open(&raw->input, path, capacity, fault);
+    r = (found ? input_open_regular : input_open)(&raw->input, path, capacity, fault);
     if (r < 0) {
         free(raw);
         return r;
@@ -212,7 +212,8 @@ int ftrace_open(const struct ftrace_files *files, const char *name, enum layer l
         return fault_plain(fault, -ENOMEM, name, "out of memory");
     r = read_layout(files->tree, &layout, fault);
     for (; r == 0 && n_feeds < n; n_feeds++) {
-        r = raw_open(files->raws[n_feeds].path, &layout, n, &feeds[n_feeds], fault);
+        r = raw_open(files->raws[n_feeds].path, files->raws[n_feeds].found, &layout, n,
+                     &feeds[n_feeds], fault);
         if (r < 0)
             break;
     }

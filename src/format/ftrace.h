@@ -20,6 +20,7 @@
 struct ftrace_raw {
     char *path;
     int cpu;
+    bool found; /* in a directory; else it was named */
 };
 
 /* Which files make a capture. All strings are owned (malloc). */

@@ -38,6 +38,7 @@ int ftrace_files_add(struct ftrace_files *files, const char *path, int cpu)
         return -ENOMEM;
     files->raws = bigger;
     bigger[files->n_raws].cpu = cpu;
+    bigger[files->n_raws].found = false;
     bigger[files->n_raws].path = strdup(path);
     if (!bigger[files->n_raws].path)
         return -ENOMEM;
@@ -147,6 +148,8 @@ static int find_raws(const char *folder, struct ftrace_files *files)
             if (stat(path, &st) < 0 || S_ISDIR(st.st_mode))
                 continue;
             r = ftrace_files_add(files, path, (int)cpu);
+            if (r >= 0)
+                files->raws[files->n_raws - 1].found = true;
             if (r < 0)
                 return r;
         }

@@ -70,7 +70,7 @@ static int read_all(int fd, size_t max, char **ret_text, size_t *ret_len)
 
 static int read_file(int dir, const char *name, size_t max, char **ret_text, size_t *ret_len)
 {
-    _cleanup_(closep) int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    _cleanup_(closep) int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 
     if (fd < 0)
         return -errno;
@@ -96,7 +96,7 @@ static int scan_event(struct tree *tree, int dir, const char *system, const char
     int fd, id;
 
     snprintf(path, sizeof path, "%s/format", name);
-    fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (fd < 0)
         return 0;
     n = read(fd, head, sizeof head);

@@ -143,7 +143,7 @@ int relation_of_pairs(const struct relation_pair *pairs, unsigned n, const char 
 
 int relation_read(const char *path, uint64_t hz, struct relation *ret_relation, struct fault *fault)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
     struct stat st;

@@ -134,7 +134,8 @@ static int look_at(struct opening *opening, struct fault *fault)
             ctf_probe_folder(opening->path) ? CAPTURE_CTF_FOLDER : CAPTURE_FTRACE_FOLDER;
         return 0;
     }
-    r = input_open(&opening->input, opening->path, INPUT_SIZE, fault);
+    r = (opening->recorded ? input_open_regular : input_open)(&opening->input, opening->path,
+                                                              INPUT_SIZE, fault);
     if (r >= 0)
         r = read_head(&opening->input, fault);
     if (r < 0)

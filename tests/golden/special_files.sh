@@ -1,0 +1,19 @@
+#!/bin/sh
+# What is no regular file in a trace's directory is refused, and nobody waits for it; but the input that is named may be a
+# FIFO, as it may be a pipe.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+mkfifo input
+cat "$DATA/qemu/made/v4.simpletrace" >input &
+"$STRATA_BIN/strata" report --events "$DATA/qemu/made/trace-events" input >from-fifo
+wait
+"$STRATA_BIN/strata" report --events "$DATA/qemu/made/trace-events" "$DATA/qemu/made/v4.simpletrace" | cmp - from-fifo
+ln -s "$DATA/qemu/made/v4.simpletrace" named
+"$STRATA_BIN/strata" report --events "$DATA/qemu/made/trace-events" named | cmp - from-fifo
+
+python3 "$here/special_files.py" "$work"
