@@ -19,7 +19,7 @@
 
 struct recover_options {
     const char *output;
-    bool list, all, keep, strict;
+    bool list, all, keep, discard, strict;
 };
 
 static const struct option recover_option_table[] = {
@@ -31,6 +31,8 @@ static const struct option recover_option_table[] = {
      offsetof(struct recover_options, output)},
     {OPTION_FLAG, 'k', "keep", NULL, "do not remove the rings",
      offsetof(struct recover_options, keep)},
+    {OPTION_FLAG, 0, "discard", NULL, "remove the rings and save nothing",
+     offsetof(struct recover_options, discard)},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost",
      offsetof(struct recover_options, strict)},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
@@ -201,6 +203,27 @@ static void report(const struct process *process, const struct recovered *recove
                 recovered->path ? recovered->path : "");
 }
 
+static int discard_one(const char *path)
+{
+    struct fault fault = {0};
+    struct process *process;
+    uint64_t events;
+    int r = process_open(path, true, &process, &fault);
+
+    if (r >= 0) {
+        r = recover_discard(process, &events, &fault);
+        if (r >= 0)
+            r = process_remove(process, &fault);
+        if (r >= 0)
+            printf("%s (process %" PRIu32 "): %" PRIu64 " events discarded\n", process->program,
+                   process->pid, events);
+        process_free(process);
+    }
+    if (r < 0)
+        cmd_fault(&fault);
+    return r < 0 ? EXIT_COULD_NOT : EXIT_FINE;
+}
+
 static int recover_one(const struct recover_options *options, const char *path)
 {
     struct recovered recovered = {0};
@@ -252,11 +275,14 @@ static int run(const struct recover_options *options, char **operands, int n)
         cmd_message("no process has left anything to recover");
     } else if (options->list || (n == 0 && !options->all)) {
         status = list(&found);
+    } else if (options->discard && (options->output || options->keep)) {
+        status = cmd_usage_error("recover", "--discard saves nothing: it excludes -o and -k");
     } else if (options->output && found.n > 1) {
         status = cmd_usage_error("recover", "--output requires one process, found %u", found.n);
     } else {
         for (unsigned i = 0; i < found.n; i++) {
-            int one = recover_one(options, found.paths[i]);
+            int one = options->discard ? discard_one(found.paths[i])
+                                       : recover_one(options, found.paths[i]);
 
             status = status == EXIT_COULD_NOT || one == EXIT_FINE ? status : one;
         }

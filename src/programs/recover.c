@@ -113,6 +113,19 @@ int recover(struct process *process, const char *path, const char *fallback, str
     return r;
 }
 
+int recover_discard(struct process *process, uint64_t *ret_events, struct fault *fault)
+{
+    struct taken taken = {0};
+    int r = process_lock(process, fault);
+
+    if (r >= 0)
+        r = check_dead(process, fault);
+    if (r >= 0)
+        r = taker_count(process, &taken, fault);
+    *ret_events = taken.events;
+    return r;
+}
+
 void recovered_done(struct recovered *recovered)
 {
     free(recovered->path);

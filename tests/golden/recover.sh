@@ -160,3 +160,12 @@ status=0
 [ $status -eq 1 ] && grep -q 'another trace' errors || fail "$(cat told errors)"
 diff -r trace before || fail "it was changed"
 "$strata" recover -o new rings >told 2>errors || fail "$(cat errors)"
+
+# What is not wanted is removed, and nothing is written.
+case=discard
+rm -rf trace before new
+"$EMIT" -k -t '*,writer=none,rings=rings' 300 1 >emitted 2>errors || true
+"$strata" recover --discard rings >told 2>errors || fail "$(cat errors)"
+grep -q ': 300 events discarded$' told || fail "$(cat told)"
+[ -z "$(ls rings)" ] || fail "rings are left: $(ls rings)"
+[ ! -e trace ] && [ -z "$(find . -name 'strata-*')" ] || fail "a trace was made"
