@@ -555,7 +555,7 @@ void writer_sink_pause(enum sink_number number)
 
     lock_pass();
     if (!sink->paused && writer.on[number])
-        make_pass(PASS_OPEN_PACKETS); /* what was emitted until now is written */
+        make_pass(PASS_ALL); /* what was emitted until now is written, in flight recorders too */
     sink->paused = true;
     pthread_mutex_unlock(&writer.lock);
 }
@@ -567,7 +567,7 @@ int writer_sink_resume(enum sink_number number)
 
     lock_pass();
     if (sink->paused && writer.on[number])
-        make_pass(PASS_OPEN_PACKETS); /* what was emitted until now is not */
+        make_pass(PASS_ALL); /* what was emitted until now is not */
     sink->paused = false;
     if (writer.on[number] && !sink->is_open && !writer.forbidden) {
         r = sink->ops->open(sink);

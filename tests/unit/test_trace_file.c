@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,6 +266,40 @@ static void test_child_of_device(void **unused)
     assert_int_equal(status, 0);
 }
 
+/* In a thread of its own, which gets a ring of the new mode. */
+static void *switch_flight_recorder(void *path)
+{
+    static char values[2][64];
+
+    emit(50);
+    assert_int_equal(strata_trace_file_set_enabled(false), 0);
+    emit(51);
+    flush_all();
+    emit(52);
+    strncpy(values[0], values_in(path), sizeof(values[0]) - 1);
+    assert_int_equal(strata_trace_file_set_enabled(true), 0);
+    emit(53);
+    flush_all();
+    strncpy(values[1], values_in(path), sizeof(values[1]) - 1);
+    return values;
+}
+
+static void test_flight_recorder(void **unused)
+{
+    char path[256];
+    pthread_t thread;
+    void *values;
+
+    snprintf(path, sizeof(path), "%s/flight", folder);
+    assert_int_equal(strata_trace_opt_parse("mode=overwrite"), 0);
+    assert_int_equal(strata_trace_file_set(path), 0);
+    assert_int_equal(pthread_create(&thread, NULL, switch_flight_recorder, path), 0);
+    assert_int_equal(pthread_join(thread, &values), 0);
+    assert_string_equal(((char(*)[64])values)[0], "50 ");
+    assert_string_equal(((char(*)[64])values)[1], "50 53 ");
+    assert_int_equal(strata_trace_opt_parse("mode=discard"), 0);
+}
+
 static int setup(void **unused)
 {
     strcpy(folder, "/tmp/strata-trace-file-XXXXXX");
@@ -289,7 +324,7 @@ int main(void)
         cmocka_unit_test(test_no_file),         cmocka_unit_test(test_by_default),
         cmocka_unit_test(test_off_and_on),      cmocka_unit_test(test_set),
         cmocka_unit_test(test_unwritable),      cmocka_unit_test(test_child),
-        cmocka_unit_test(test_child_of_device),
+        cmocka_unit_test(test_child_of_device), cmocka_unit_test(test_flight_recorder),
     };
 
     unsetenv("STRATA_TRACE");
