@@ -2,10 +2,13 @@
 #include "runtime/options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/control.h"
 #include "runtime/counts.h"
@@ -123,20 +126,54 @@ static int enable(struct reading *reading, char *pattern, const char *where)
     }
 }
 
+#define EVENTS_FILE_MAX (16U << 20) /* bytes */
+
+/* A FIFO or a device could keep the calling thread for ever, or never end. */
+static FILE *open_events(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    FILE *f = NULL;
+    int r = 0;
+
+    if (fd < 0) {
+        r = errno;
+    } else if (fstat(fd, &st) < 0) {
+        r = errno;
+    } else if (!S_ISREG(st.st_mode)) {
+        trace_message("%s: not a regular file", path);
+        errno = EINVAL;
+    } else if (st.st_size > EVENTS_FILE_MAX) {
+        trace_message("%s: larger than %u MiB", path, EVENTS_FILE_MAX >> 20);
+        errno = EFBIG;
+    } else {
+        f = fdopen(fd, "r");
+        r = f ? 0 : errno;
+    }
+    if (r) {
+        trace_message("%s: %s", path, strerror(r));
+        errno = r;
+    }
+    if (!f && fd >= 0) {
+        int saved_errno = errno;
+
+        close(fd);
+        errno = saved_errno;
+    }
+    return f;
+}
+
 static int read_events(struct reading *reading, const char *path)
 {
-    FILE *f = fopen(path, "re");
+    FILE *f = open_events(path);
     char *line = NULL;
     size_t size = 0;
     unsigned number = 0;
     ssize_t n;
     int r = 0;
 
-    if (!f) {
-        r = -errno;
-        trace_message("%s: %s", path, strerror(errno));
-        return r;
-    }
+    if (!f)
+        return -errno;
     while (r >= 0 && (n = getline(&line, &size, f)) >= 0) {
         char where[256];
 

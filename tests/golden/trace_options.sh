@@ -58,9 +58,10 @@ case=messages
 expect "emit: warning: trace event 'emit_nothing' does not exist
 emit: warning: trace event 'emit_never' is not traceable
 dropped 0 unwritten 0" errors
-for wrong in 'emit_none,flog=x' 'ring=many' 'ring=1M,subbuffer=1M' mode=fast timestamps=maybe '*,logfile' events=/nonexistent \
+mkfifo fifo
+for wrong in events=fifo events=/dev/zero 'emit_none,flog=x' 'ring=many' 'ring=1M,subbuffer=1M' mode=fast timestamps=maybe '*,logfile' events=/nonexistent \
     'logfile=/nonexistent/x' 'enable='; do
-    "$EMIT" -q -t "$wrong" 1 1 2>errors && fail "$case: $wrong was taken"
+    timeout 120 "$EMIT" -q -t "$wrong" 1 1 2>errors && fail "$case: $wrong was taken"
     [ "$(wc -l <errors)" -eq 1 ] || fail "$case: $wrong: $(cat errors)"
 done
 "$EMIT" -q -t 'emit_none,flog=x' 1 1 2>errors || :
