@@ -154,7 +154,7 @@ static int help(const char *name)
 {
     const struct verb *verb;
 
-    if (!name) {
+    if (!name || strcmp(name, "help") == 0 || strcmp(name, "version") == 0) {
         print_help(stdout);
         return EXIT_FINE;
     }

@@ -23,6 +23,5 @@ int size_parse(void *member, const char *value, struct fault *fault)
     return 0;
 
 wrong:
-    return fault_plain(fault, -EINVAL, "",
-                       "'%s' is no size: it should be like 4096, 512K, 64M or 2G", value);
+    return fault_plain(fault, -EINVAL, "", "is not a size (examples: 4096, 512K, 64M, 2G)");
 }

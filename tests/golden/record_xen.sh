@@ -69,7 +69,7 @@ says 'lets nothing through'
 run 2 "$strata" record --xen -o trace -e 'zz*'
 says 'no event of Xen matches'
 run 2 "$strata" record --xen -o trace --memory 1Q
-says 'is no size'
+says 'is not a size'
 run 2 "$strata" record --xen -o trace --poll 0
 says '--poll is 1 to'
 run 2 "$strata" record --xen -o trace --buffer-size 1G

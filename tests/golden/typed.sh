@@ -32,6 +32,10 @@ says 2 "strata: unknown verb 'verison'; did you mean 'version'?" verison
 says 2 "strata: unknown verb 'nosuchverb'; 'strata help' lists the verbs" nosuchverb
 says 2 "strata: unknown verb 'trace.simpletrace'; to show a trace: strata report trace.simpletrace" trace.simpletrace
 
+"$strata" help >help
+"$strata" help help | cmp help -
+"$strata" help version | cmp help -
+
 # The version, however it is asked for.
 "$strata" --version >version
 for words in -V version 'report --version' 'report -V' 'record --version' 'gen --version'; do
@@ -58,6 +62,14 @@ says 2 "strata record: unknown argument 'ls'; put '--' before the command: strat
 says 2 "strata record: unknown option '-l'; if it is an option of 'ls', put '--' before the command" record ls -l
 says 2 "strata record: unknown option '--color'; if it is an option of 'ls', put '--' before the command" \
     record ls --color=auto
+
+# A process that is not there, and one that is not traced.
+says 1 "strata: there is no process 4194305" record --attach -o x 4194305
+says 1 "strata: process $$ has no rings in /dev/shm/strata-$(id -u): it is not traced, or has had no event yet, or they lie elsewhere (rings=)" \
+    record --attach -o x $$
+
+# Sizes.
+says 2 "strata record: --max-size '1q' is not a size (examples: 4096, 512K, 64M, 2G)" record --max-size 1q -o x -- true
 
 # Seconds have fractions.
 says 1 "strata: nothing was recorded: 'true' reported no events; a program has to be built with libstrata (strata-gen(1))" \
