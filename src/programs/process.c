@@ -277,14 +277,20 @@ static bool has_process_file(const char *path)
     return n == (ssize_t)sizeof(magic) && memcmp(magic, PROCESS_FILE_MAGIC, sizeof(magic)) == 0;
 }
 
-/* A process that was killed while it made its folder had no ring yet. */
+/* Of a process that was killed while it made, or removed, its folder: without a process file nothing can decode a ring. */
 static void remove_unfinished(const char *folder, const char *file, uint32_t pid, uint64_t start)
 {
+    _cleanup_(closedirp) DIR *dir = NULL;
+    const struct dirent *entry;
     uint64_t start_now;
     char state;
 
     if (proc_stat((pid_t)pid, &start_now, &state) >= 0 && start_now == start)
         return; /* it is at it */
+    dir = opendir(folder);
+    while (dir && (entry = readdir(dir))) /* NOLINT(concurrency-mt-unsafe): a stream of its own */
+        if (strncmp(entry->d_name, RING_FILE_PREFIX, strlen(RING_FILE_PREFIX)) == 0)
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
     (void)unlink(file);
     (void)rmdir(folder);
 }

@@ -125,6 +125,13 @@ status=0
 "$strata" recover rings 2>errors || fail "an empty folder: $(cat errors)"
 grep -q 'no process has left' errors || fail "$(cat errors)"
 
+# Rings without the file that says what is in them are removed with their folder.
+case=unfinished
+mkdir -p rings/strata-2147483647-1
+: >rings/strata-2147483647-1/ring-0
+"$strata" recover rings >told 2>errors || fail "$(cat errors)"
+[ -z "$(ls rings)" ] || fail "left: $(ls -R rings)"
+
 # Records whose descriptions are missing are a loss with a number, in the message, the status and the trace.
 case=undecoded
 rm -rf trace
