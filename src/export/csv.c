@@ -37,7 +37,8 @@ int export_csv_open(const struct export_options *options, struct export **ret_ex
                     struct fault *fault)
 {
     static const struct export_ops ops = {.put = csv_put, .finish = csv_finish, .free = csv_free};
-    struct view_options view_options = {.origin_number = options->origin_number,
+    struct view_options view_options = {.origin_number =
+                                            options->lines_numbered ? options->origin_number : NULL,
                                         .errors = options->errors,
                                         .spreadsheet = options->spreadsheet,
                                         .origin_arg = options->origin_arg};

@@ -41,6 +41,7 @@ struct export_options {
      * capture. */
     unsigned (*origin_number)(void *arg, const struct origin *origin);
     void *origin_arg;
+    bool lines_numbered; /* lines of text name the number, as those of a report do */
     struct export_moment moments[EXPORT_MOMENTS]; /* ascending */
     unsigned n_moments;
     /* Clocks that were related to each other are exported as one: the items' error_ns count. */

@@ -107,6 +107,11 @@ int ctf_note_thread(struct ctf *c, int32_t tid, const char *name, uint64_t len, 
 static enum layer layer_of(const struct ctf_metadata *m)
 {
     static const char *const kernels[] = {"lttng-modules", "perf"};
+    enum layer layer;
+
+    if (m->tracer && strcmp(m->tracer, "strata-export") == 0 && m->layer && !m->several_layers &&
+        layer_by_name(m->layer, &layer) >= 0)
+        return layer;
 
     if (m->domain && strcmp(m->domain, "kernel") == 0)
         return LAYER_HOST;

@@ -108,6 +108,28 @@ static int trace_type(struct parser *p, const char *key, struct ctf_type *type, 
     return strcmp(key, "packet.header") == 0 ? to_struct(p, key, type, &m->packet_header) : 0;
 }
 
+/* `source_N_layer`. */
+static int source_layer(struct parser *p, struct ctf_metadata *m)
+{
+    const char *layer = NULL;
+    int r = tsdl_keep(p, &layer);
+
+    if (r < 0)
+        return r;
+    m->several_layers = m->several_layers || (m->layer && strcmp(m->layer, layer) != 0);
+    m->layer = layer;
+    return 0;
+}
+
+static bool is_source_layer(const char *key)
+{
+    static const char start[] = "source_", end[] = "_layer";
+    size_t len = strlen(key);
+
+    return len > sizeof start + sizeof end - 2 && memcmp(key, start, sizeof start - 1) == 0 &&
+           strcmp(key + len - (sizeof end - 1), end) == 0;
+}
+
 static int env_value(struct parser *p, const char *key, void *of)
 {
     struct ctf_metadata *m = of;
@@ -120,6 +142,8 @@ static int env_value(struct parser *p, const char *key, void *of)
         return tsdl_keep(p, &m->process);
     if (strcmp(key, "hostname") == 0)
         return tsdl_keep(p, &m->host);
+    if (is_source_layer(key))
+        return source_layer(p, m);
     if (strcmp(key, "domain") == 0)
         return tsdl_keep(p, &m->domain);
     if (strcmp(key, "vpid") == 0)

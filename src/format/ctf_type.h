@@ -134,6 +134,8 @@ struct ctf_metadata {
     const char *process;
     const char *host;
     const char *domain; /* LTTng's: "kernel", "ust" */
+    const char *layer;  /* what strata exported says of its sources, where all say the same */
+    bool several_layers;
     int64_t pid;
     /* Of libstrata: one moment, in ticks of the clock and in ns of CLOCK_MONOTONIC. */
     bool has_moment;

@@ -61,6 +61,11 @@ grep -q '^bash-7 bash-7 ls-7 ls-7 bash-7 a' out || fail "names of threads in tex
 grep -q '^  layer  *host$' info || fail "$(cat info)"
 grep -q '^  host  *here$' info || fail "$(cat info)"
 
+# What is exported from it is of the same layer.
+"$strata" export --to ctf -o exported kernel
+"$strata" report --format json exported | jq -r .layer | sort -u >out
+[ "$(cat out)" = host ] || fail "layers of an export: $(cat out)"
+
 # A process is no thread: of a context with its number alone, the thread is not known.
 python3 "$here/made_ctf.py" process processes
 "$strata" report --format json processes | jq -c '[.pid, .comm, .fields["context.vpid"]]' | tr '\n' ' ' >out
