@@ -150,15 +150,15 @@ rm -rf rings/* trace
 # A packet that a kill tore in the middle, and those that were written twice, are cut first.
 case=torn
 rm -rf trace
-"$EMIT" -k -t '*,ctf=trace,rings=rings' 3000 1 >emitted 2>errors || true
+"$EMIT" -k -a -t '*,ctf=trace,rings=rings' 3050 1 >emitted 2>errors || true
 printf 'torn' >>trace/stream-0
 "$strata" recover rings >told 2>errors || fail "$(cat errors)"
-[ "$("$strata" report trace | grep -c ' emit_')" -eq 3000 ] || fail "$("$strata" report trace | tail -2)"
+[ "$("$strata" report trace | grep -c ' emit_')" -eq 3050 ] || fail "$("$strata" report trace | tail -2)"
 
 # Another trace in its place is not touched.
 case=replaced
 rm -rf trace
-"$EMIT" -k -t '*,ctf=trace,rings=rings' 300 1 >emitted 2>errors || true
+"$EMIT" -k -a -t '*,ctf=trace,rings=rings' 350 1 >emitted 2>errors || true
 rm -rf trace
 "$EMIT" -t '*,ctf=trace,rings=rings' 600 1 >emitted 2>errors
 cp -r trace before
