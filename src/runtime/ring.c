@@ -516,12 +516,18 @@ uint64_t ring_drops_of(uint32_t class_id)
 
 bool ring_all_taken(void)
 {
+    const struct home *at = __atomic_load_n(&home, __ATOMIC_ACQUIRE);
+
     for (unsigned i = 0; i < ring_count(); i++) {
         const struct ring_map *map = ring_at(i);
+        uint64_t head, committed;
 
-        if (map && (__atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE) <
-                        __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE) ||
-                    __atomic_load_n(&map->extents_used, __ATOMIC_ACQUIRE)))
+        if (!map)
+            continue;
+        head = __atomic_load_n(&at->handles[i].ring.head, __ATOMIC_RELAXED);
+        committed = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
+        if (head != committed || __atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE) < committed ||
+            __atomic_load_n(&map->extents_used, __ATOMIC_ACQUIRE))
             return false;
     }
     return true;

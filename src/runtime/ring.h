@@ -258,7 +258,7 @@ uint64_t ring_homeless_drops_of(uint32_t class_id);
 /* How many of a class were dropped by all rings and outside of them. */
 uint64_t ring_drops_of(uint32_t class_id);
 
-/* Whether nothing committed is left for a consumer. */
+/* Whether no record is open, and nothing committed is left for a consumer. */
 bool ring_all_taken(void);
 /* The process ends. REMOVE: all is written out, and the files go. */
 void ring_end(bool remove);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -52,6 +51,7 @@
 #define READER_PATIENCE SECOND
 /* How often the end of the process looks for events that other threads were emitting. */
 #define LAST_PASSES 100
+#define LAST_PASS_US 1000
 
 /* How long who only wants to know waits for a pass. */
 #define STATE_PATIENCE (100 * MILLISECOND)
@@ -647,7 +647,7 @@ static void write_rest(void)
         make_pass(PASS_LAST);
         if (writer.forbidden || writer.pass.kept || ring_all_taken())
             return;
-        sched_yield();
+        usleep(LAST_PASS_US);
     }
     make_pass(PASS_DEAD);
 }
