@@ -406,6 +406,15 @@ static struct field field_of(const struct kernel_events *events, const struct te
     return field;
 }
 
+/* What is written into trace_marker_raw is binary, though it is declared as characters. */
+static void fix_raw_data(const struct event_class *class, struct field *fields)
+{
+    for (unsigned i = 0; i < class->n_fields; i++)
+        if (strcmp(class->group, "ftrace") == 0 && strcmp(class->name, "raw_data") == 0 &&
+            fields[i].type == FIELD_STRING)
+            fields[i].type = FIELD_BYTES;
+}
+
 /* A stack trace is declared as an array of 8; `size`, the field before it, is how many entries it has. */
 static void fix_stack(const struct event_class *class, struct field *fields)
 {
@@ -521,6 +530,7 @@ static int make_known(struct kernel_events *events, const struct tep_event *even
         return r;
     class->task_data = tasks;
     fix_stack(class, (struct field *)(uintptr_t) class->fields);
+    fix_raw_data(class, (struct field *)(uintptr_t) class->fields);
     class->put_text = kernel_text_put;
     return 0;
 }

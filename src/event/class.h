@@ -78,9 +78,9 @@ struct field {
     enum field_type type;
     enum field_place place;
     enum field_storage storage;
-    uint32_t offset;     /* bytes from the payload's start */
-    uint32_t size;       /* bytes of a scalar or an array */
-    uint8_t element;     /* FIELD_BYTES: bytes of an element of an array, 0 or 1: plain bytes */
+    uint32_t offset; /* bytes from the payload's start */
+    uint32_t size;   /* bytes of a scalar or an array */
+    uint8_t element; /* FIELD_BYTES: bytes of an element of an array of numbers; 0: plain bytes */
     bool element_signed; /* FIELD_BYTES: elements are signed numbers */
     uint8_t c_size;      /* bytes of the declared C type, where it is stored wider; 0: as `size` */
     uint8_t shift;       /* of a bit field in its scalar, from the lowest bit */

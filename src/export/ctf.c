@@ -264,11 +264,9 @@ static uint64_t stream_time(struct ctf *ctf, const struct stream *stream, const 
         /* Times before 0 have a second to count from that is before them. */
         ctf->started = true;
         ctf->clock = &item->origin->clock;
-        if (ns < 0)
-            ctf->offset_s = ns / NANOSECONDS - 1;
+        ctf->offset_s = export_base_s(ns);
     }
-    ns -= ctf->offset_s * NANOSECONDS;
-    return MAX(stream->last, (uint64_t)MAX(ns, 0));
+    return MAX(stream->last, export_since(ns, ctf->offset_s * NANOSECONDS));
 }
 
 /* Up to its first NUL, and a NUL. */

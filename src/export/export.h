@@ -131,6 +131,19 @@ static inline int64_t export_ns(const struct item *item, int64_t time)
     return clock_to_ns(&item->origin->clock, time);
 }
 
+/* A time in whole seconds not after NS, where times before 0 are counted from, for formats that have none: 0 unless NS
+ * is negative. In ns, it is no less than INT64_MIN. */
+static inline int64_t export_base_s(int64_t ns)
+{
+    return ns < 0 ? MAX(ns / 1000000000 - 1, INT64_MIN / 1000000000) : 0;
+}
+
+/* From BASE to NS, nanoseconds; 0 where NS is before it. */
+static inline uint64_t export_since(int64_t ns, int64_t base)
+{
+    return ns > base ? (uint64_t)ns - (uint64_t)base : 0;
+}
+
 /* The number of the capture that ITEM is of; 0 where there is one. */
 static inline unsigned export_origin_number(const struct export_options *options,
                                             const struct origin *origin)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/sqlite_batch.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/macro.h"
 #include "export/export.h"
+#include "view/json.h"
 
 #define ROWS_MAX 8192
 #define PAYLOADS_MAX ((size_t)224 * 1024)
@@ -136,6 +138,20 @@ static void result_vcpu(sqlite3_context *context, struct sqlite_batch *batch,
         sqlite3_result_text(context, name->start, (int)text_len(name), SQLITE_STATIC);
 }
 
+/* An array of numbers is a list of JSON. */
+static void result_list(sqlite3_context *context, const struct field *field,
+                        const struct value *value)
+{
+    struct text list = TEXT_IN_MEMORY;
+
+    json_put_value(&list, field, value);
+    if (list.error)
+        sqlite3_result_error_nomem(context);
+    else
+        sqlite3_result_text64(context, list.start, text_len(&list), SQLITE_TRANSIENT, SQLITE_UTF8);
+    text_done(&list);
+}
+
 static void result_value(sqlite3_context *context, const struct field *field,
                          const struct value *value)
 {
@@ -148,10 +164,19 @@ static void result_value(sqlite3_context *context, const struct field *field,
         sqlite3_result_text64(context, value->s, strnlen(value->s, value->len), SQLITE_STATIC,
                               SQLITE_UTF8);
         break;
-    case FIELD_BYTES: sqlite3_result_blob64(context, value->s, value->len, SQLITE_STATIC); break;
+    case FIELD_BYTES:
+        if (field->element > 0)
+            result_list(context, field, value);
+        else
+            sqlite3_result_blob64(context, value->s, value->len, SQLITE_STATIC);
+        break;
     case FIELD_FLOAT:
         memcpy(&real, &value->u, sizeof real);
-        sqlite3_result_double(context, real);
+        /* SQLite has no NaN: it would be NULL, as what is not there. */
+        if (isnan(real))
+            sqlite3_result_text(context, "NaN", -1, SQLITE_STATIC);
+        else
+            sqlite3_result_double(context, real);
         break;
     default: sqlite3_result_int64(context, value->i);
     }

@@ -128,7 +128,7 @@ void sqlite_schema_put_table(struct text *sql, const struct sqlite_table *table)
         text_put_literal(sql, ", ");
         put_name(sql, table->columns[i]);
         text_put_str(sql, type == FIELD_STRING  ? " TEXT"
-                          : type == FIELD_BYTES ? " BLOB"
+                          : type == FIELD_BYTES ? (class->fields[i].element ? " TEXT" : " BLOB")
                           : type == FIELD_FLOAT ? " REAL"
                                                 : " INTEGER");
     }
@@ -224,9 +224,23 @@ static void put_json_value(struct text *sql, const struct field *field, const ch
 {
     switch (field->type) {
     case FIELD_BYTES:
-        text_put_literal(sql, "lower(hex(");
+        text_put_str(sql, field->element ? "json(" : "lower(hex(");
         put_name(sql, column);
-        text_put_literal(sql, "))");
+        text_put_str(sql, field->element ? ")" : "))");
+        break;
+    case FIELD_FLOAT:
+        /* json_object() would write 15 digits, and Inf, which is not JSON. */
+        text_put_literal(sql, "CASE WHEN ");
+        put_name(sql, column);
+        text_put_literal(sql, "=9e999 THEN 'Infinity' WHEN ");
+        put_name(sql, column);
+        text_put_literal(sql, "=-9e999 THEN '-Infinity' WHEN typeof(");
+        put_name(sql, column);
+        text_put_literal(sql, ")='real' THEN json(printf('%!.17g',");
+        put_name(sql, column);
+        text_put_literal(sql, ")) ELSE ");
+        put_name(sql, column);
+        text_put_literal(sql, " END");
         break;
     case FIELD_UINT:
     case FIELD_POINTER:

@@ -111,10 +111,9 @@ static uint64_t row_time(struct dat_export *dat, struct dat_row *row, const stru
     ns = export_ns(item, item->time);
     if (unlikely(!dat->started)) {
         dat->started = true;
-        if (ns < 0)
-            dat->base = (ns / NANOSECONDS - 1) * NANOSECONDS;
+        dat->base = export_base_s(ns) * NANOSECONDS;
     }
-    row->last = MAX(row->last, (uint64_t)MAX(ns - dat->base, 0));
+    row->last = MAX(row->last, export_since(ns, dat->base));
     return row->last;
 }
 

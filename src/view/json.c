@@ -106,14 +106,14 @@ static void put_double(struct text *text, uint64_t bits)
     if (isfinite(d))
         text_printf(text, "%.17g", d);
     else
-        text_put_literal(text, "null");
+        text_put_str(text, isnan(d) ? "\"NaN\"" : d < 0 ? "\"-Infinity\"" : "\"Infinity\"");
 }
 
 static void put_bytes(struct text *text, const struct field *field, const struct value *value)
 {
     unsigned size = field->element;
 
-    if (size == 2 || size == 4 || size == 8) {
+    if (size > 0) {
         text_put_char(text, '[');
         for (uint32_t at = 0; value->len - at >= size; at += size) {
             uint64_t v = load_uint(value->s + at, size, field->swap);

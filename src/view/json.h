@@ -16,8 +16,8 @@ void json_put_str(struct text *text, const char *s);
 size_t json_plain_length(const char *s, size_t len);
 
 /* One value: integers exactly, as JSON integers; booleans as true or false; runs of plain bytes as a
- * string of hexadecimal digits; arrays of integers as arrays; null for a value that is not there or
- * a number that JSON has no word for. */
+ * string of hexadecimal digits; arrays of integers as arrays; "Infinity", "-Infinity" and "NaN" as strings; null for a
+ * value that is not there. */
 void json_put_value(struct text *text, const struct field *field, const struct value *value);
 
 static inline char *json_put_bool(char *p, bool v)

@@ -273,7 +273,7 @@ static void put_field(struct line_csv *line, const struct field *field, const st
     struct text *out = line->view.out;
     struct text *cell = &line->cell;
 
-    if (field->type != FIELD_STRING && field->type != FIELD_BYTES) {
+    if (field->type != FIELD_STRING && field->type != FIELD_BYTES && field->type != FIELD_FLOAT) {
         json_put_value(out, field, value);
         return;
     }
