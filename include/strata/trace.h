@@ -112,6 +112,15 @@ STRATA_API STRATA_BOUND void strata_ftrace(const char *format, ...) STRATA_PRINT
 
 #define STRATA_LOG_MAX 4096
 
+/* A pointer as printf's %p requires it, in C and C++. */
+static inline const void *strata_pointer(const volatile void *pointer)
+{
+    const void *plain;
+
+    __builtin_memcpy(&plain, &pointer, sizeof(plain));
+    return plain;
+}
+
 /* Called by generated code before main(): the program has events of this backend, whose records go
  * into rings and need somebody to write them out. Twice is fine. */
 enum strata_backend {

@@ -174,8 +174,16 @@ static void value_comma_printed(struct gen_state *state)
 
         text_put_literal(state->out, ", ");
         if ((pointers & (1u << i)) && argument->c.is_pointer &&
-            strcmp(argument->type, "void *") != 0 && strcmp(argument->type, "const void *") != 0)
+            strcmp(argument->type, "void *") != 0 && strcmp(argument->type, "const void *") != 0) {
+            /* C++ includes the header, and may be compiled with -Wold-style-cast. */
+            if (state->job->target == GEN_STRATA) {
+                text_put_literal(state->out, "strata_pointer(");
+                text_put_str(state->out, argument->name);
+                text_put_literal(state->out, ")");
+                continue;
+            }
             text_put_literal(state->out, "(const void *)");
+        }
         text_put_str(state->out, argument->name);
     }
 }

@@ -77,6 +77,7 @@ static struct {
     bool on[SINKS];
     struct pass pass;
     uint64_t flushed_at;
+    uint64_t lost_at_flush; /* trace_counts.sinks_lost when a flush returned last */
 } writer = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .sinks =
@@ -628,9 +629,12 @@ int writer_flush(void)
         pthread_mutex_unlock(&writer.lock);
         return -EOPNOTSUPP;
     }
-    lost = atomic_load(&trace_counts.sinks_lost);
     make_pass(PASS_ALL);
-    failed = atomic_load(&trace_counts.sinks_lost) != lost || writer.pass.kept;
+    lost = atomic_load(&trace_counts.sinks_lost);
+    /* With what the writer thread could not write since; and what is in rings stays there without a sink. */
+    failed =
+        lost != writer.lost_at_flush || writer.pass.kept || (!writer.n_on && !ring_all_taken());
+    writer.lost_at_flush = lost;
     pthread_mutex_unlock(&writer.lock);
     return failed ? -EIO : 0;
 }
@@ -770,6 +774,7 @@ static void after_fork_child(void)
     else /* it is another thread's, who is not here */
         writer.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     atomic_store(&writer.n_waiting, 0);
+    writer.lost_at_flush = 0;
     writer.by_thread = false;
     memset(&trace_counts, 0, sizeof(trace_counts));
     plan_trace();

@@ -300,6 +300,23 @@ static void test_flight_recorder(void **unused)
     assert_int_equal(strata_trace_opt_parse("mode=discard"), 0);
 }
 
+/* A flush reports what was lost since the flush before it, also when the writer's thread has lost it. */
+static void test_flush_reports_loss(void **unused)
+{
+    struct strata_trace_stats before, stats;
+
+    (void)strata_trace_flush();
+    strata_trace_get_stats(&before, sizeof(before));
+    assert_int_equal(strata_trace_opt_parse("log=/dev/full"), 0);
+    emit(70);
+    do { /* the thread loses it, or that of a flush would */
+        usleep(1000);
+        strata_trace_get_stats(&stats, sizeof(stats));
+    } while (stats.unwritten == before.unwritten);
+    assert_int_equal(strata_trace_flush(), -EIO);
+    assert_int_equal(strata_trace_flush(), 0);
+}
+
 static int setup(void **unused)
 {
     strcpy(folder, "/tmp/strata-trace-file-XXXXXX");
@@ -321,10 +338,15 @@ static int teardown(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_file),         cmocka_unit_test(test_by_default),
-        cmocka_unit_test(test_off_and_on),      cmocka_unit_test(test_set),
-        cmocka_unit_test(test_unwritable),      cmocka_unit_test(test_child),
-        cmocka_unit_test(test_child_of_device), cmocka_unit_test(test_flight_recorder),
+        cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_by_default),
+        cmocka_unit_test(test_off_and_on),
+        cmocka_unit_test(test_set),
+        cmocka_unit_test(test_unwritable),
+        cmocka_unit_test(test_child),
+        cmocka_unit_test(test_child_of_device),
+        cmocka_unit_test(test_flight_recorder),
+        cmocka_unit_test(test_flush_reports_loss),
     };
 
     unsetenv("STRATA_TRACE");
