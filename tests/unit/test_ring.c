@@ -115,7 +115,7 @@ static void test_emitted_is_read(void **state)
     assert_string_equal(record.text, "");
     assert_int_equal(next_record(&walk, &record), 1);
     assert_int_equal(record.a, 6);
-    assert_string_equal(record.text, "");
+    assert_string_equal(record.text, "(null)");
     assert_int_equal(next_record(&walk, &record), 1);
     assert_int_equal(record.class_id, CLASS_NONE);
     assert_int_equal(next_record(&walk, &record), 1);
