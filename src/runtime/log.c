@@ -40,9 +40,15 @@ static struct text_file standard_error = TEXT_FILE_NONE;
 static struct text_file log_file = TEXT_FILE_NONE;
 static struct text_file *_Atomic target = &standard_error;
 
-__attribute__((constructor)) void log_note_standard_error(void)
+void log_note_standard_error(void)
 {
     (void)text_file_share(&standard_error, STDERR_FILENO);
+}
+
+/* A function of its own: gcc drops the order where a declaration without it came before. */
+static void RUNS_BEFORE_MESSAGES log_begin(void)
+{
+    log_note_standard_error();
 }
 
 int log_set_file(const char *path)

@@ -11,8 +11,10 @@
 #define _cold_ __attribute__((cold, noinline))
 
 /* A constructor of the library: it runs before those of a program that is linked with the archive, which
- * register events and may emit some. Those of a shared library run before them anyway. */
-#define RUNS_FIRST __attribute__((constructor(101)))
+ * register events and may emit some. Those of a shared library run before them anyway. What messages need
+ * comes before all else, which may have messages. */
+#define RUNS_FIRST __attribute__((constructor(102)))
+#define RUNS_BEFORE_MESSAGES __attribute__((constructor(101)))
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "runtime/macro.h"
+
 static char name[256];
 
-__attribute__((constructor)) static void note_name(void)
+static void RUNS_BEFORE_MESSAGES note_name(void)
 {
     strncpy(name, program_invocation_short_name, sizeof(name) - 1);
 }

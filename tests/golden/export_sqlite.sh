@@ -122,7 +122,7 @@ grep -q 'vmm_sqlite_master"*(' schema || fail "names: $(grep -i -e master schema
 0" ] || fail "nothing selected"
 status=0
 "$strata" export --to sqlite boot.trace >out 2>err || status=$?
-[ $status -eq 2 ] && grep -q '--output=FILE is required' err || fail "standard output: $(cat err)"
+[ $status -eq 2 ] && grep -q -- '--output=FILE is required' err || fail "standard output: $(cat err)"
 status=0
 "$strata" export --to sqlite -o /dev/null boot.trace 2>err || status=$?
 [ $status -eq 1 ] && grep -q 'cannot be written to a pipe or device' err || fail "a device: $(cat err)"

@@ -43,7 +43,10 @@ def same(ours, again):
         return float(again) == ours
     if isinstance(ours, int) and isinstance(again, int):
         return ours % 2**64 == again % 2**64
-    if isinstance(ours, list):  # a kernel's format does not tell that elements have signs
+    # A kernel's format tells neither that bytes are numbers nor that elements have signs.
+    if isinstance(ours, list) and isinstance(again, str):
+        return bytes(value % 256 for value in ours).hex() == again
+    if isinstance(ours, list):
         return any([value % 2**bits for value in ours] == again for bits in (16, 32, 64))
     return ours == again
 

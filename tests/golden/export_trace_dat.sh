@@ -146,7 +146,7 @@ compare --events made.events made.trace
 [ -z "$("$strata" report none.dat)" ] || fail "nothing selected, as strata reads it"
 status=0
 "$strata" export --to trace.dat boot.trace >out 2>err || status=$?
-[ $status -eq 2 ] && grep -q '--output=FILE is required' err || fail "standard output: $(cat err)"
+[ $status -eq 2 ] && grep -q -- '--output=FILE is required' err || fail "standard output: $(cat err)"
 
 # No room: told, and nothing is left.
 mkdir small

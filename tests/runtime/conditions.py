@@ -150,6 +150,7 @@ int main(void)
     int log[2];
     pipe(log);
     dup2(log[1], 2);
+    strata_trace_opt_parse(",log"); /* standard error is that from now on */
     strata_trace_set_message(quiet, NULL);
     for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {
         if (strata_event_set_filter("case_one", conditions[i].text) != 1)
