@@ -109,7 +109,7 @@ class Inputs:
         return folder, self.made(os.path.basename(folder), "ftrace", times, 4096, *pairs)
 
     def timeline(self, times):
-        """A recorded folder with the events of simpletrace(times), whose clock is the host's, and of
+        """A recorded directory with the events of simpletrace(times), whose clock is the host's, and of
         ftrace(times), whose pages are spread over the same time by pairs of clocks: (folder, events of
         the one, of the other)."""
         folder = self.path(f"timeline-{times}")
@@ -147,7 +147,7 @@ class Inputs:
         return path
 
     def ctf(self, times):
-        """The events of simpletrace(times) as a CTF 1.8 trace: a folder."""
+        """The events of simpletrace(times) as a CTF 1.8 trace: a directory."""
         folder = self.path(f"boot-{times}.ctf")
         source = self.unpacked("qemu/trace.simpletrace.xz")
         declared = declared_arguments(source)
@@ -162,7 +162,7 @@ class Inputs:
         return folder, self.made(os.path.basename(folder), "ctf", times, table, source, stream)
 
     def native(self, emit, count):
-        """What tests/runtime/emit.c writes with two threads: a folder, and how many events it holds."""
+        """What tests/runtime/emit.c writes with two threads: a directory, and how many events it holds."""
         folder = self.path(f"native-{count}.ctf")
         if not os.access(emit, os.X_OK):
             raise Missing(f"there is no {emit}: ./setup build")

@@ -2,7 +2,7 @@
 
 /* Requests to the control socket, a line each, of a program with a few events: whatever is asked, the
  * reply is a status line and as many bytes as it says, all of them text in whole lines. Runs in an empty
- * folder, and passes over requests with a '/' in them, as they may write to any path. */
+ * directory, and passes over requests with a '/' in them, as they may write to any path. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,13 +27,13 @@ static struct strata_event events[] = {
 };
 static struct strata_group group = {STRATA_TRACE_ABI, 3, "fuzz", events, NULL};
 
-static char folder[] = "/tmp/strata-fuzz-control-XXXXXX";
+static char dir[] = "/tmp/strata-fuzz-control-XXXXXX";
 
 static void leave(void)
 {
-    char command[sizeof(folder) + 16];
+    char command[sizeof(dir) + 16];
 
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    snprintf(command, sizeof(command), "rm -rf %s", dir);
     if (chdir("/") < 0 || system(command) != 0) /* NOLINT(cert-env33-c): our own name */
         abort();
 }
@@ -45,7 +45,7 @@ static void begin(void)
     if (begun)
         return;
     begun = true;
-    if (!mkdtemp(folder) || chdir(folder) < 0 || setenv("XDG_RUNTIME_DIR", folder, 1) < 0 ||
+    if (!mkdtemp(dir) || chdir(dir) < 0 || setenv("XDG_RUNTIME_DIR", dir, 1) < 0 ||
         setenv("STRATA_CONTROL", "off", 1) < 0)
         abort();
     atexit(leave);

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "event/program.h"
-#include "format/ctf.h"
+#include "format/ctf/ctf.h"
 
 /* Reads all of STREAM; returns how many items it has, and what it ended with. */
 static size_t read_all(struct ctf_trace *trace, const uint8_t *stream, size_t size, bool keep_going,

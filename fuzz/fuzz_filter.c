@@ -50,7 +50,7 @@ static wide as_type(wide value, bool is_unsigned)
     return is_unsigned ? (wide)(uint64_t)value : (wide)(int64_t)(uint64_t)value;
 }
 
-static void link_nodes(struct evaluator *evaluator)
+static void proto_nodes(struct evaluator *evaluator)
 {
     static unsigned stack[FILTER_TEXT_MAX + 1];
     unsigned n = 0;
@@ -315,7 +315,7 @@ static void run_text(const uint8_t *data, size_t size)
         evaluator.condition = condition;
         evaluator.values = values;
         evaluator.divided_by_zero = false;
-        link_nodes(&evaluator);
+        proto_nodes(&evaluator);
         result = evaluate(&evaluator, condition->n_nodes - 1);
         if (filter_run(program, values) != (result.value != 0 && !evaluator.divided_by_zero))
             abort();

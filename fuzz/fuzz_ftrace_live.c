@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "bytes.h"
 #include "event/program.h"
-#include "format/ftrace_live.h"
+#include "format/ftrace/live.h"
 
 /* A guest that is shown live and sends anything. Steps:
  *

@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "event/program.h"
-#include "format/ftrace_cpu.h"
+#include "format/ftrace/cpu.h"
 #include "kernel_fixture.h"
 
 struct memory_feed {

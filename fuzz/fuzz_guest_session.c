@@ -5,8 +5,8 @@
 
 #include "base/macro.h"
 #include "bytes.h"
-#include "guests/guest_session.h"
-#include "guests/guest_store.h"
+#include "record/agent/guest_session.h"
+#include "record/agent/guest_store.h"
 
 /* The host's session with a guest that says anything. The first byte is what is asked of it; then come
  * steps:
@@ -65,7 +65,7 @@ static int pages(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint3
     struct seen *seen = owner;
 
     (void)fault;
-    if (cpu >= LINK_CPUS_MAX || size == 0 || size % page_size != 0 || page_size < 64)
+    if (cpu >= PROTO_CPUS_MAX || size == 0 || size % page_size != 0 || page_size < 64)
         abort();
     seen->bytes += size;
     if (seen->max_size && seen->bytes > seen->max_size)
@@ -122,11 +122,11 @@ static int receive(struct seen *seen, const uint8_t *p, size_t size, uint64_t no
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct guest_event event = {"a:*", ""};
-    static uint8_t frame[LINK_HEADER_SIZE + 65536];
-    const uint8_t nonce[LINK_NONCE_SIZE] = {1};
+    static uint8_t frame[PROTO_HEADER_SIZE + 65536];
+    const uint8_t nonce[PROTO_NONCE_SIZE] = {1};
     struct bytes bytes = {data, data + size};
     unsigned how = take(&bytes, 1);
-    struct guest_wishes wishes = {.events = &event,
+    struct trace_config wishes = {.events = &event,
                                   .n_events = 1,
                                   .clock = "",
                                   .key = how & 1 ? "key" : NULL,
@@ -145,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         unsigned type = op == 18 ? take(&bytes, 1) : op;
         unsigned length = op <= 19 ? take(&bytes, 2) : 0;
         unsigned unpacked = op == 18 ? take(&bytes, 2) : length;
-        uint8_t *body = frame + LINK_HEADER_SIZE;
+        uint8_t *body = frame + PROTO_HEADER_SIZE;
 
         length = (unsigned)MIN((size_t)length, (size_t)(bytes.end - bytes.next));
         if (op != 18)
@@ -153,19 +153,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(body, bytes.next, length);
         bytes.next += length;
         /* What only chance would find. */
-        if (op == LINK_HELLO && length >= 2 + LINK_NONCE_SIZE)
-            memcpy(body + 2, seen.session.nonce, LINK_NONCE_SIZE);
-        if (op == LINK_PONG && length >= 16) {
+        if (op == PROTO_HELLO && length >= 2 + PROTO_NONCE_SIZE)
+            memcpy(body + 2, seen.session.nonce, PROTO_NONCE_SIZE);
+        if (op == PROTO_PONG && length >= 16) {
             store_le64(body, seen.session.token);
             store_le64(body + 8, seen.session.ping_sent);
         }
-        if (op == LINK_AUTH && wishes.key && length == SHA256_SIZE && body[0] & 1)
-            link_agent_proof(wishes.key, wishes.key_size, seen.session.agent_nonce,
-                             seen.session.nonce, body);
+        if (op == PROTO_AUTH && wishes.key && length == SHA256_SIZE && body[0] & 1)
+            proto_agent_proof(wishes.key, wishes.key_size, seen.session.agent_nonce,
+                              seen.session.nonce, body);
         if (op <= 18) {
-            link_frame_seal(frame, (uint16_t)type, op == 18 ? LINK_ZSTD : 0, length, unpacked,
-                            number++);
-            r = receive(&seen, frame, LINK_HEADER_SIZE + length, now);
+            proto_frame_seal(frame, (uint16_t)type, op == 18 ? PROTO_ZSTD : 0, length, unpacked,
+                             number++);
+            r = receive(&seen, frame, PROTO_HEADER_SIZE + length, now);
         } else if (op == 19) {
             r = receive(&seen, body, length, now);
         } else if (op == 20) {
@@ -201,7 +201,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     guest_session_stop(&seen.session);
     for (unsigned i = 0; r == 0 && seen.session.state != GUEST_OVER; i++) {
         r = guest_session_tick(&seen.session, now, &next, NULL);
-        if (seen.session.state == GUEST_APART ||
+        if (seen.session.state == GUEST_DISCONNECTED ||
             (seen.session.state == GUEST_HELLO && seen.session.has_session))
             break;
         if (i > 10000)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "declare/kernel_events.h"
-#include "declare/kernel_format.h"
 #include "event/program.h"
+#include "schema/kernel/events.h"
+#include "schema/kernel/format.h"
 
 /* libtraceevent loses memory over formats that it cannot parse. */
 const char *__lsan_default_suppressions(void);

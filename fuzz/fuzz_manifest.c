@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "manifest/manifest.h"
+#include "tracedir/manifest.h"
 
 /* What is read can be written, and reads as the same again. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "event/program.h"
-#include "format/qemu_log.h"
+#include "format/qemu_log/qemu_log.h"
 
 static const char usual[] = "a(int v) \"v %d\"\n"
                             "b(const char *s, unsigned n) \"%s n %u 0x%08x\"\n"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/cpu_list.h"
-#include "capture/window.h"
-#include "format/xentrace_record.h"
+#include "format/xentrace/record.h"
+#include "record/percpu/cpu_chunk.h"
+#include "record/percpu/cpu_list.h"
 
 static struct xen_table table;
 
@@ -29,48 +29,48 @@ static char *line(const uint8_t **data, size_t *size)
     return text;
 }
 
-static void try_window(const struct xen_choice *choice, const uint8_t *data, size_t size)
+static void try_window(const struct xen_event_mask *choice, const uint8_t *data, size_t size)
 {
-    struct window_state all = {0};
-    struct window_state some = {0};
-    struct window_state again = {0};
+    struct chunk_state all = {0};
+    struct chunk_state some = {0};
+    struct chunk_state again = {0};
     uint8_t *out = malloc(size + 8);
     size_t kept;
     int r, q;
 
     if (!out)
         abort();
-    r = window_count(&all, data, size);
-    q = window_filter(&some, choice, data, size, out, &kept);
+    r = chunk_count(&all, data, size);
+    q = chunk_filter(&some, choice, data, size, out, &kept);
     if ((r < 0) != (q < 0) || kept > size + 8)
         abort();
     if (some.counts.records + some.counts.left_out != all.counts.records ||
         some.counts.lost != all.counts.lost || some.counts.losses != all.counts.losses)
         abort();
     if (q >= 0 &&
-        (window_count(&again, out, kept) < 0 || again.counts.records != some.counts.records ||
+        (chunk_count(&again, out, kept) < 0 || again.counts.records != some.counts.records ||
          again.counts.lost != all.counts.lost))
         abort();
-    if (window_has(data, size, all.counts.records + 1))
+    if (chunk_has(data, size, all.counts.records + 1))
         abort();
     free(out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct xen_choice choice;
+    struct xen_event_mask choice;
     struct cpu_list cpus;
     struct fault fault = {0};
     char *words, *list;
 
     if (table.n_events == 0 && xen_table_built_in(&table, NULL) < 0)
         abort();
-    if (xen_choice_init(&choice) < 0)
+    if (xen_event_mask_init(&choice) < 0)
         abort();
     words = line(&data, &size);
-    if (xen_choice_add(&choice, &table, words, &fault) < 0 && fault.error == 0)
+    if (xen_event_mask_add(&choice, &table, words, &fault) < 0 && fault.error == 0)
         abort();
-    (void)xen_choice_is_exact(&choice);
+    (void)xen_event_mask_is_exact(&choice);
     free(words);
 
     list = line(&data, &size);
@@ -90,6 +90,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(list);
 
     try_window(&choice, data, size);
-    xen_choice_done(&choice);
+    xen_event_mask_done(&choice);
     return 0;
 }

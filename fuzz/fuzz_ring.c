@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "programs/classes.h"
-#include "programs/taker.h"
+#include "record/rings/classes.h"
+#include "record/rings/drain.h"
 
 /* As of rings with ring=64k,subbuffer=8k: the page with struct ring_map, the drops, the data. */
 #define MAP_PART 1024
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (ring_reader_init(&reader, file, LENGTH) >= 0) {
         ring_reader_resume(&reader);
-        if (taker_is_sound(&reader))
+        if (ring_drain_is_sound(&reader))
             while (taken < 2 * reader.size && ring_reader_next(&reader, RING_DEAD, &packet) > 0) {
                 uint64_t records;
 

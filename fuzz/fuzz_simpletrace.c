@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "event/program.h"
-#include "format/simpletrace.h"
-#include "view/simpletrace_text.h"
+#include "format/simpletrace/simpletrace.h"
+#include "print/simpletrace_text.h"
 
 static const char declared[] =
     "none(void) \"\"\n"

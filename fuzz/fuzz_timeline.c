@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "export/export.h"
-#include "export/perfetto.pb-c.h"
+#include "export/timeline/perfetto.pb-c.h"
 
 #define TRACKS 4096
 #define ITEM_BYTES 7
@@ -42,14 +42,14 @@ static const struct field fields[] = {
      .type = FIELD_STRING,
      .storage = STORE_NUL_ENDED,
      .offset = 1},
-    {.name = "raw", .c_type = "x", .type = FIELD_BYTES, .storage = STORE_REST, .offset = 2},
+    {.name = "raw", .c_type = "x", .type = FIELD_BYTES, .storage = STORE_TO_END, .offset = 2},
     {.name = "shorts",
      .c_type = "x",
      .type = FIELD_BYTES,
-     .storage = STORE_REST,
+     .storage = STORE_TO_END,
      .element = 2,
      .element_signed = true},
-    {.name = "longs", .c_type = "x", .type = FIELD_BYTES, .storage = STORE_REST, .element = 8},
+    {.name = "longs", .c_type = "x", .type = FIELD_BYTES, .storage = STORE_TO_END, .element = 8},
     {.name = "anywhere",
      .c_type = "x",
      .type = FIELD_STRING,

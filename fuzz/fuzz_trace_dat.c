@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "event/program.h"
-#include "format/trace_dat.h"
+#include "format/trace_dat/trace_dat.h"
 
 /* See fuzz_kernel_events.c. */
 const char *__lsan_default_suppressions(void);

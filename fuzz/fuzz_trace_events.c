@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "cmd/diagnose.h"
-#include "declare/qemu_class.h"
 #include "event/program.h"
+#include "schema/trace_events/qemu_class.h"
 
 struct told {
     struct text text;

@@ -3,10 +3,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "declare/xen_custom.h"
 #include "event/catalogue.h"
 #include "event/item.h"
 #include "event/program.h"
+#include "schema/xen/user_events.h"
 
 static void check_event(const struct xen_event *event)
 {

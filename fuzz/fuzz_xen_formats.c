@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "declare/xen_formats.h"
-#include "view/xentrace_format_text.h"
+#include "print/xentrace_format_text.h"
+#include "schema/xen/formats.h"
 
 /* The first byte chooses the values, the rest is a file of formats. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "declare/xen_table.h"
+#include "schema/xen/table.h"
 
 /* A table, parsed on top of nothing. Its fields must lie within a record's words. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "event/program.h"
-#include "format/xentrace.h"
-#include "format/xentrace_record.h"
+#include "format/xentrace/record.h"
+#include "format/xentrace/xentrace.h"
 #include "timeline/merge.h"
 
 /* Reads TOTAL items at most; returns how many, and what it ended with. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "declare/kernel_events.h"
+#include "schema/kernel/events.h"
 
 #define KERNEL_COMMON                                                              \
     "format:\n"                                                                    \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Runs a fuzz target over files, without a fuzzer: `replay_NAME PATH…`, where a PATH is a file or a
- * folder of files. The first argument must exist and hold an input; later ones may be missing, as
+ * directory of files. The first argument must exist and hold an input; later ones may be missing, as
  * not every target has past finds. An input that takes longer than TIMEOUT seconds ends the run with
  * SIGALRM; the last line printed names the input at fault. */
 

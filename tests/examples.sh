@@ -5,7 +5,7 @@
 # Of each: it runs and is traced; a second build does nothing, nor does one after a change that changes
 # no code; a changed declaration is in the program after the next build; a wrong one is told.
 #
-# $STRATA_BIN is the folder of a strata that reads traces; by hand, build/bin.
+# $STRATA_BIN is the directory of a strata that reads traces; by hand, build/bin.
 set -eu
 
 tree=$(cd "$(dirname "$0")/.." && pwd)
@@ -27,7 +27,7 @@ fail() {
     exit 1
 }
 
-. "$tree/tests/golden/wait_for.sh"
+. "$tree/tests/lib/wait_for.sh"
 
 # loud COMMAND...: shows what it printed only if it fails.
 loud() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the built tree into an empty folder and uses it from there as a user would: the command,
+# Installs the built tree into an empty directory and uses it from there as a user would: the command,
 # the old names, the manual pages, and the library by pkg-config, shared and static, from C and C++.
 #
 #   tests/install.sh BUILD      (its prefix is /usr/local or whatever it was set up with)
@@ -138,7 +138,7 @@ if command -v make >/dev/null; then
     LD_LIBRARY_PATH="$root/$libdir" "$dest/tiny-vmm/tiny-vmm" -monitor stdio -trace "ctf=$dest/trace" "$dest/disk" \
         <"$dest/lines" >"$dest/said" &
     vmm=$!
-    . "$tree/tests/golden/wait_for.sh"
+    . "$tree/tests/lib/wait_for.sh"
     for words in 'tiny-vmm monitor - ' 'uart_write : state 1' 'vcpu_mmio_write : state 0'; do
         wait_for "grep -q '$words' '$dest/said'"
     done

@@ -41,8 +41,8 @@ trap 'rm -rf "$work"' EXIT
 
 if [ "${1:-}" = --self-test ]; then
     expect 'base may not use event' src/base/text.h '#include "event/item.h"'
-    expect 'event may not use format' src/event/class.c '#include "format/simpletrace.h"'
-    expect 'timeline may not use declare' src/timeline/merge.c '  #  include "declare/trace_events.h"'
+    expect 'event may not use format' src/event/class.c '#include "format/simpletrace/simpletrace.h"'
+    expect 'timeline may not use declare' src/timeline/merge.c '  #  include "schema/trace_events/trace_events.h"'
     expect 'event may not use the library traceevent' src/event/class.c \
         '#include <traceevent/event-parse.h>'
     expect 'timeline may not use the library zlib' src/timeline/merge.c '#include <zlib.h>'

@@ -188,16 +188,16 @@ static inline bool strata_event_is_on(const struct strata_event *event)
  *                      on where the condition holds (strata-filter(5))
  *     events=FILE      a PATTERN or PATTERN: CONDITION a line; lines that begin with '#' are comments
  *     file=FILE        where the trace goes
- *     ctf[=FOLDER] simple[=FILE] log[=FILE] syslog[=SOCKET] ftrace[=MARKER]
+ *     ctf[=DIR] simple[=FILE] log[=FILE] syslog[=SOCKET] ftrace[=MARKER]
  *                      where records go, several at once. Without any: the simpletrace file trace-PID
- *                      in a program with the backend `simple`, else the folder strata-PID
+ *                      in a program with the backend `simple`, else the directory strata-PID
  *     logfile=FILE timestamps=on|off
  *                      of the backend `log` too
- *     mode=discard|overwrite ring=SIZE subbuffer=SIZE memory=SIZE rings=FOLDER
+ *     mode=discard|overwrite ring=SIZE subbuffer=SIZE memory=SIZE rings=DIR
  *                      the rings that are made from now on
  *     writer=thread|none
  *                      whether the program writes its rings out
- *     snapshot-signal=SIGNAL snapshot=FOLDER
+ *     snapshot-signal=SIGNAL snapshot=DIR
  *                      a signal that takes a snapshot, and where to
  *     control=on|off   the socket by which `strata ctl` finds the program
  *     unsafe-directory=on|off
@@ -222,7 +222,7 @@ STRATA_API void strata_trace_set_message(strata_message_function function, void 
  * this program that writes (writer=none). Waits for the disk. */
 STRATA_API int strata_trace_flush(void);
 
-/* The trace file is the simpletrace file, or, in a program that writes none, the native folder; other
+/* The trace file is the simpletrace file, or, in a program that writes none, the native directory; other
  * places that records go to are not concerned. Where nothing was said yet it is what the program would
  * write by default. These return -EOPNOTSUPP when the program has no events of the backends `ring` and
  * `simple`, whose records could be in a file. */
@@ -245,11 +245,11 @@ STRATA_API int strata_trace_file_get(char **ret_path, bool *ret_on);
 
 /* Takes what all rings hold now, without stopping or consuming anything: a flight recorder's content,
  * and of other rings what is not written out yet. Of each thread that is a run of its newest events
- * without a gap, up to at least the last one that it committed before the call. FOLDER becomes a native
+ * without a gap, up to at least the last one that it committed before the call. DIR becomes a native
  * trace (CTF) and appears there as a whole or not at all; in its name `%p` is the process's number and
  * `%n` the number of the snapshot. 0; -EEXIST: something of that name is there (with `%n`, the next
  * number is taken instead); or what making files says. */
-STRATA_API int strata_trace_snapshot(const char *folder);
+STRATA_API int strata_trace_snapshot(const char *dir);
 
 /* Shows the newest events in the rings, MAX at most, the oldest first, as the lines that the log has of
  * them, without a newline; nothing is taken out of the rings. Of a flight recorder (mode=overwrite) it is

@@ -133,9 +133,9 @@ int endpoint_parse(const char *text, enum endpoint_kind kind, struct endpoint *r
         kind == ENDPOINT_LISTEN ? "" : "CID:");
 }
 
-void endpoint_port(const char *folder, const char *name, struct endpoint *ret_endpoint)
+void endpoint_port(const char *dir, const char *name, struct endpoint *ret_endpoint)
 {
-    *ret_endpoint = (struct endpoint){.kind = ENDPOINT_PORT, .folder = folder, .listen_fd = -1};
+    *ret_endpoint = (struct endpoint){.kind = ENDPOINT_PORT, .dir = dir, .listen_fd = -1};
     snprintf(ret_endpoint->name, sizeof ret_endpoint->name, "%s", name);
 }
 
@@ -198,7 +198,7 @@ int endpoint_open(struct endpoint *endpoint, struct fault *fault)
     int r = 0;
 
     if (endpoint->kind == ENDPOINT_PORT) {
-        r = port_find(endpoint->folder, endpoint->name, path, sizeof path);
+        r = port_find(endpoint->dir, endpoint->name, path, sizeof path);
         if (r < 0)
             return fault_plain(fault, r, endpoint->name, "%s",
                                r == -ENOENT ? "there is no such virtio-serial port" : strerror(-r));
@@ -273,7 +273,7 @@ int endpoint_accept(struct endpoint *endpoint, int *ret_fd)
 
     switch (endpoint->kind) {
     case ENDPOINT_PORT:
-        r = port_find(endpoint->folder, endpoint->name, path, sizeof path);
+        r = port_find(endpoint->dir, endpoint->name, path, sizeof path);
         return r < 0 ? r : port_open(path, ret_fd);
     case ENDPOINT_FD:
         if (endpoint->given_fd < 0)

@@ -23,9 +23,9 @@ enum endpoint_kind {
 
 struct endpoint {
     enum endpoint_kind kind;
-    char name[256];     /* the address as it was given, or the port's name */
-    const char *folder; /* of ports, as for port_find() */
-    bool is_network;    /* others can reach it: never without a key */
+    char name[256];  /* the address as it was given, or the port's name */
+    const char *dir; /* of ports, as for port_find() */
+    bool is_network; /* others can reach it: never without a key */
     struct sockaddr_storage address;
     socklen_t address_size;
     int listen_fd; /* -1: not listening */
@@ -36,7 +36,7 @@ struct endpoint {
 int endpoint_parse(const char *text, enum endpoint_kind kind, struct endpoint *ret_endpoint,
                    struct fault *fault);
 /* The port NAME. */
-void endpoint_port(const char *folder, const char *name, struct endpoint *ret_endpoint);
+void endpoint_port(const char *dir, const char *name, struct endpoint *ret_endpoint);
 
 /* The connection FD, which is taken over. -EBADF with FAULT: it is none. */
 int endpoint_fd(int fd, struct endpoint *ret_endpoint, struct fault *fault);

@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "agent/key.h"
-#include "agent/old.h"
-#include "agent/own.h"
+#include "agent/server.h"
+#include "agent/virtio_trace.h"
 #include "agent/workload.h"
 
-#define EXIT_FINE 0
-#define EXIT_COULD_NOT 1
+#define EXIT_SUCCESS 0
+#define EXIT_FAILURE 1
 #define EXIT_USAGE 2
 
 /* How long what was read may take to be sent when the agent is ended: it has to be gone in a second. */
@@ -46,7 +46,7 @@ static const char help[] =
     "  -k, --key=FILE          who wants to trace has to know this key; over TCP\n"
     "                          there has to be one\n"
     "      --fd=N              this descriptor, a socket; the agent ends with it\n"
-    "  -p, --ports=FOLDER      where the ports are, instead of /dev/virtio-ports:\n"
+    "  -p, --ports=DIR      where the ports are, instead of /dev/virtio-ports:\n"
     "                          FIFOs or listening sockets of their names\n"
     "  -w, --wait=SECONDS      how long to wait for ports to appear (10)\n"
     "\n"
@@ -63,12 +63,12 @@ static const char help[] =
     "      --pid=PID           trace only what happens while threads of this process,\n"
     "                          and of its children, run\n"
     "  -q, --queue-size=SIZE   hold at most so much per CPU (4M)\n"
-    "  -t, --tracefs=FOLDER    where tracefs is, instead of looking for it\n"
+    "  -t, --tracefs=DIR    where tracefs is, instead of looking for it\n"
     "      --version           show the version\n"
     "  -h, --help              show this help\n";
 
 struct options {
-    struct old_options old;
+    struct virtio_trace_options old;
     const char *port, *listen, *connect;
     const char *key_file;
     uint8_t *key; /* or NULL */
@@ -95,7 +95,7 @@ static void say_line(void *userdata, const char *text)
         (void)!write(STDERR_FILENO, line, MIN((size_t)n, sizeof line - 1));
 }
 
-static const struct say say_to = {.line = say_line};
+static const struct agent_log say_to = {.line = say_line};
 
 static int usage_error(const char *what, const char *value)
 {
@@ -147,12 +147,12 @@ static int parse_old_options(int argc, char **argv, struct options *options)
         if (c == 's')
             fprintf(stderr, "%s: a pipe has 64K to 1M\n", called);
         fprintf(stderr, "usage: %s [-h] [-o] [-s <size of pipe>]\n", called);
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     }
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
-/* EXIT_FINE: go on; another one: end with it. -1: end, all is well. */
+/* EXIT_SUCCESS: go on; another one: end with it. -1: end, all is well. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option table[] = {
@@ -238,13 +238,13 @@ static int parse_options(int argc, char **argv, struct options *options)
                            options->listen    ? options->listen
                            : options->connect ? options->connect
                                               : "--stdout");
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 /* What is running. */
 struct servers {
-    struct own *own;
-    struct old *old;
+    struct agent_server *own;
+    struct virtio_trace *old;
 };
 
 static int start_own(const struct options *options, const struct tracefs *tracefs,
@@ -270,8 +270,8 @@ static int start_own(const struct options *options, const struct tracefs *tracef
     r = endpoint_open(&endpoint, fault);
     if (r < 0)
         return r;
-    r = own_new(&endpoint, tracefs, options->old.queue_bytes, options->pid, options->key,
-                options->key_size, &say_to, notify, &servers->own, fault);
+    r = server_new(&endpoint, tracefs, options->old.queue_bytes, options->pid, options->key,
+                   options->key_size, &say_to, notify, &servers->own, fault);
     if (r < 0)
         endpoint_done(&endpoint);
     return r;
@@ -292,8 +292,8 @@ static int start(const struct options *options, const struct tracefs *tracefs, i
     }
     if (!only_own && !servers->old) {
         struct fault unused = {0};
-        int error =
-            old_new(dir, &options->old, &say_to, notify, &servers->old, only_old ? fault : &unused);
+        int error = virtio_trace_new(dir, &options->old, &say_to, notify, &servers->old,
+                                     only_old ? fault : &unused);
 
         if (error >= 0 || (error != -ENOENT && !servers->own))
             r = error;
@@ -302,7 +302,7 @@ static int start(const struct options *options, const struct tracefs *tracefs, i
     }
     if (r == -ENOENT && !only_old && !only_own) {
         fault_clear(fault);
-        fault_plain(fault, r, "", "there is no virtio-serial port %s or " OLD_CONTROL_PORT,
+        fault_plain(fault, r, "", "there is no virtio-serial port %s or " VIRTIO_TRACE_CONTROL_PORT,
                     options->port);
     }
     return servers->own || servers->old ? 0 : r;
@@ -312,10 +312,10 @@ static int start(const struct options *options, const struct tracefs *tracefs, i
 static void wait_for_news(int signal_fd, struct notify *notify, int ms)
 {
     struct pollfd fds[2] = {{.fd = signal_fd, .events = POLLIN},
-                            {.fd = notify->bell.fd, .events = POLLIN}};
+                            {.fd = notify->wakeup.fd, .events = POLLIN}};
 
     poll(fds, 2, ms);
-    bell_disarm(&notify->bell);
+    wakeup_disarm(&notify->wakeup);
 }
 
 /* Reads the signals that have come. The number of one that ends the agent; 0: none has come. */
@@ -340,17 +340,17 @@ static int read_signals(int signal_fd, struct workload *workload)
 static bool run_workload(struct options *options, struct notify *notify, int64_t began)
 {
     struct workload *workload = &options->workload;
-    bool is_late = options->run_after_ms >= 0 && outlet_now() - began >= options->run_after_ms;
+    bool is_late = options->run_after_ms >= 0 && raw_port_now() - began >= options->run_after_ms;
     int r;
 
     if (!workload->argv || workload->pid || !(atomic_load(&notify->tracing) || is_late))
         return true;
     if (!atomic_load(&notify->tracing))
-        say(&say_to, "no host traces after %" PRId64 " s; %s starts untraced",
-            options->run_after_ms / 1000, workload->argv[0]);
+        agent_log(&say_to, "no host traces after %" PRId64 " s; %s starts untraced",
+                  options->run_after_ms / 1000, workload->argv[0]);
     r = workload_start(workload);
     if (r < 0)
-        say(&say_to, "cannot run '%s': %s", workload->argv[0], strerror(-r));
+        agent_log(&say_to, "cannot run '%s': %s", workload->argv[0], strerror(-r));
     return r >= 0;
 }
 
@@ -359,7 +359,7 @@ static bool run_workload(struct options *options, struct notify *notify, int64_t
 static int meet_hosts(struct options *options, const struct tracefs *tracefs, int dir,
                       int signal_fd, struct notify *notify, struct servers *servers)
 {
-    int64_t began = outlet_now();
+    int64_t began = raw_port_now();
 
     for (;;) {
         bool is_running = servers->own || servers->old;
@@ -373,8 +373,8 @@ static int meet_hosts(struct options *options, const struct tracefs *tracefs, in
                     : start(options, tracefs, dir, notify, servers, &fault);
 
         if (r < 0 &&
-            (r != -ENOENT || outlet_now() - began >= (int64_t)options->wait_seconds * 1000)) {
-            say_fault(&say_to, &fault);
+            (r != -ENOENT || raw_port_now() - began >= (int64_t)options->wait_seconds * 1000)) {
+            agent_log_fault(&say_to, &fault);
             return -1;
         }
         if (!run_workload(options, notify, began) || workload_reap(&options->workload))
@@ -395,19 +395,20 @@ static void finish(struct servers *servers, int64_t ms, int signal_fd, struct no
 {
     unsigned n_servers = (servers->own ? 1u : 0u) + (servers->old ? 1u : 0u);
     uint64_t left_own = 0, left_old = 0;
-    int64_t deadline = outlet_now() + ms;
+    int64_t deadline = raw_port_now() + ms;
 
-    own_end(servers->own, deadline);
+    server_end(servers->own, deadline);
     old_end(servers->old, deadline);
-    while (atomic_load(&notify->n_finished) < n_servers && outlet_now() < deadline) {
-        wait_for_news(signal_fd, notify, (int)MAX(deadline - outlet_now(), (int64_t)1));
+    while (atomic_load(&notify->n_finished) < n_servers && raw_port_now() < deadline) {
+        wait_for_news(signal_fd, notify, (int)MAX(deadline - raw_port_now(), (int64_t)1));
         if (read_signals(signal_fd, workload))
-            deadline = MIN(deadline, outlet_now() + LAST_WORDS_MS);
+            deadline = MIN(deadline, raw_port_now() + LAST_WORDS_MS);
     }
-    own_free(servers->own, deadline, &left_own);
-    old_free(servers->old, deadline, &left_old);
+    server_free(servers->own, deadline, &left_own);
+    virtio_trace_free(servers->old, deadline, &left_old);
     if (left_own + left_old)
-        say(&say_to, "%" PRIu64 " pages had been read and could not be sent", left_own + left_old);
+        agent_log(&say_to, "%" PRIu64 " pages had been read and could not be sent",
+                  left_own + left_old);
 }
 
 /* The status to exit with, where there is a COMMAND. */
@@ -421,32 +422,32 @@ static int workload_exit_status(const struct workload *workload, int number)
 /* From found ports to the end. */
 static int serve(struct options *options, const struct tracefs *tracefs, int dir, int signal_fd)
 {
-    struct notify notify = {.bell.fd = -1};
+    struct notify notify = {.wakeup.fd = -1};
     struct servers servers = {NULL, NULL};
     int number;
-    int r = bell_init(&notify.bell);
+    int r = wakeup_init(&notify.wakeup);
 
     if (r < 0) {
-        say(&say_to, "%s", strerror(-r));
-        return EXIT_COULD_NOT;
+        agent_log(&say_to, "%s", strerror(-r));
+        return EXIT_FAILURE;
     }
     if (options->workload.argv)
-        say(&say_to, "%s starts when a host traces", options->workload.argv[0]);
+        agent_log(&say_to, "%s starts when a host traces", options->workload.argv[0]);
     number = meet_hosts(options, tracefs, dir, signal_fd, &notify, &servers);
     r = servers.old ? atomic_load(&servers.old->dead) : 0;
     finish(&servers, options->workload.ended ? AFTER_COMMAND_MS : LAST_WORDS_MS, signal_fd, &notify,
            &options->workload);
-    bell_done(&notify.bell);
+    wakeup_done(&notify.wakeup);
     if (r == -EPIPE && !options->workload.argv) {
         /* Whoever read standard output has ended; end as if by SIGPIPE. */
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }
     if (r < 0)
-        say(&say_to, "cannot go on: %s", strerror(-r));
+        agent_log(&say_to, "cannot go on: %s", strerror(-r));
     if (options->workload.argv)
         return workload_exit_status(&options->workload, number);
-    return r < 0 || number < 0 ? EXIT_COULD_NOT : EXIT_FINE;
+    return r < 0 || number < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 /* The key, for good: it is needed for as long as the agent runs. */
@@ -457,7 +458,7 @@ static int read_key(struct options *options)
     if (!options->key_file ||
         key_read(options->key_file, &options->key, &options->key_size, &fault) >= 0)
         return 0;
-    say_fault(&say_to, &fault);
+    agent_log_fault(&say_to, &fault);
     return -EINVAL;
 }
 
@@ -465,7 +466,7 @@ int main(int argc, char **argv)
 {
     struct options options = {.old.queue_bytes = (size_t)4 << 20,
                               .wait_seconds = 10,
-                              .port = LINK_PORT,
+                              .port = PROTO_PORT,
                               .fd = -1,
                               .run_after_ms = -1};
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
@@ -478,9 +479,9 @@ int main(int argc, char **argv)
         called = slash ? slash + 1 : argv[0];
     status = strcmp(called, "trace-agent") == 0 ? parse_old_options(argc, argv, &options)
                                                 : parse_options(argc, argv, &options);
-    if (status != EXIT_FINE)
+    if (status != EXIT_SUCCESS)
         return MAX(status, 0);
-    failure = options.workload.argv ? WORKLOAD_NOT_STARTED : EXIT_COULD_NOT;
+    failure = options.workload.argv ? WORKLOAD_NOT_STARTED : EXIT_FAILURE;
 
     /* For all threads: those that come inherit it. */
     sigemptyset(&signals);
@@ -493,22 +494,22 @@ int main(int argc, char **argv)
     signal(SIGCHLD, SIG_DFL); /* where it is ignored, the end of a child cannot be waited for */
     signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signal_fd < 0) {
-        say(&say_to, "cannot wait for signals: %s", strerror(errno));
+        agent_log(&say_to, "cannot wait for signals: %s", strerror(errno));
         return failure;
     }
 
     if (read_key(&options) < 0)
         return failure;
     if (tracefs_open(options.tracefs, &tracefs, &fault) < 0) {
-        say_fault(&say_to, &fault);
+        agent_log_fault(&say_to, &fault);
         return failure;
     }
     dir = tracefs.fd;
     if (options.instance) {
         r = tracefs_instance_open(&tracefs, options.instance, &dir);
         if (r < 0) {
-            say(&say_to, "there is no instance '%s' in %s: %s", options.instance, tracefs.path,
-                strerror(-r));
+            agent_log(&say_to, "there is no instance '%s' in %s: %s", options.instance,
+                      tracefs.path, strerror(-r));
             return failure;
         }
     }

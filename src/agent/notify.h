@@ -6,7 +6,7 @@
 #include "agent/reader.h"
 
 struct notify {
-    struct bell bell;
+    struct wakeup wakeup;
     _Atomic bool tracing;        /* a host has switched tracing on, at least once */
     _Atomic bool host_gone;      /* no host can come any more, or the agent cannot go on */
     _Atomic unsigned n_finished; /* protocols that have sent all they will send */
@@ -15,17 +15,17 @@ struct notify {
 static inline void notify_tracing(struct notify *notify)
 {
     if (!atomic_exchange(&notify->tracing, true))
-        bell_ring_always(&notify->bell);
+        wakeup_signal_always(&notify->wakeup);
 }
 
 static inline void notify_host_gone(struct notify *notify)
 {
     if (!atomic_exchange(&notify->host_gone, true))
-        bell_ring_always(&notify->bell);
+        wakeup_signal_always(&notify->wakeup);
 }
 
 static inline void notify_finished(struct notify *notify)
 {
     atomic_fetch_add(&notify->n_finished, 1);
-    bell_ring_always(&notify->bell);
+    wakeup_signal_always(&notify->wakeup);
 }

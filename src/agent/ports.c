@@ -57,18 +57,18 @@ static int find_in_sysfs(const char *name, char *ret_path, size_t size)
     return r;
 }
 
-int port_find(const char *folder, const char *name, char *ret_path, size_t size)
+int port_find(const char *directory, const char *name, char *ret_path, size_t size)
 {
     char path[512];
 
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder ? folder : UDEV_FOLDER, name) >=
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", directory ? directory : UDEV_FOLDER, name) >=
         MIN(sizeof path, size))
         return -ENAMETOOLONG;
     if (access(path, F_OK) == 0) {
         memcpy(ret_path, path, strlen(path) + 1);
         return 0;
     }
-    return folder ? -ENOENT : find_in_sysfs(name, ret_path, size);
+    return directory ? -ENOENT : find_in_sysfs(name, ret_path, size);
 }
 
 static int connect_unix(const char *path)

@@ -16,7 +16,7 @@
 /* Pages after which they are sent, or a sender that sleeps is woken: one large write costs less than many small
  * ones. As many as a frame holds. */
 #define NOTIFY_PAGES 15
-/* The bits of a page's commit that count bytes (format/ftrace_page.h has the whole of it). */
+/* The bits of a page's commit that count bytes (format/ftrace/page.h has the whole of it). */
 #define COMMIT_BYTES 0x7ffffffu
 #define RETRY_MS 1000
 /* So long behind a start, and so often, the first page is looked for. */
@@ -64,7 +64,7 @@ static void give_order(struct reader *r, enum reader_state state)
 
     while (!atomic_compare_exchange_weak(&r->state, &last, with_state(last + READER_STATES, state)))
         ;
-    bell_ring_always(&r->bell);
+    wakeup_signal_always(&r->wakeup);
 }
 
 static int open_pipe(struct reader *r)
@@ -80,19 +80,19 @@ static void hand_over(struct reader *r)
 {
     r->unnotified = 0;
     if (!r->buffer->carry || !r->buffer->carry(r->buffer->carrier, r))
-        bell_ring(r->buffer->sender);
+        wakeup_signal(r->buffer->sender);
 }
 
 /* Sleeps until the bell rings, FD (or -1) is readable, or MS have passed. True: FD is readable. */
 static bool wait_for(struct reader *r, int fd, int ms)
 {
-    struct pollfd fds[2] = {{.fd = r->bell.fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    struct pollfd fds[2] = {{.fd = r->wakeup.fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
     int n;
 
     if (r->unnotified)
         hand_over(r);
     n = poll(fds, 2, ms);
-    bell_disarm(&r->bell);
+    wakeup_disarm(&r->wakeup);
     return n > 0 && fds[1].revents & POLLIN;
 }
 
@@ -110,8 +110,9 @@ static void trouble(struct reader *r, int error)
 {
     atomic_store(&r->error, error);
     if (error != r->last_told)
-        say(r->buffer->say, "CPU %" PRIu32 ": cannot read the trace: %s; the other CPUs go on",
-            r->cpu, strerror(-error));
+        agent_log(r->buffer->log,
+                  "CPU %" PRIu32 ": cannot read the trace: %s; the other CPUs go on", r->cpu,
+                  strerror(-error));
     r->last_told = error;
     if (r->fd >= 0)
         close(r->fd);
@@ -125,18 +126,18 @@ static void recovered(struct reader *r)
         return;
     r->last_told = 0;
     atomic_store(&r->error, 0);
-    say(r->buffer->say, "CPU %" PRIu32 ": the trace can be read again", r->cpu);
+    agent_log(r->buffer->log, "CPU %" PRIu32 ": the trace can be read again", r->cpu);
 }
 
 static void wait_for_room(struct reader *r)
 {
     atomic_fetch_add(&r->times_full, 1);
-    bell_arm(&r->bell);
+    wakeup_arm(&r->wakeup);
     atomic_store(&r->wants_room, true);
     atomic_thread_fence(memory_order_seq_cst);
     /* R3. The time is a net below that: what is lost by it is at most a second. */
     if (!queue_free_page(&r->queue) && state_of(r) != READER_ENDING) {
-        bell_ring(r->buffer->sender);
+        wakeup_signal(r->buffer->sender);
         wait_for(r, -1, 1000);
     }
     atomic_store(&r->wants_room, false);
@@ -148,7 +149,7 @@ void reader_has_room(struct reader *r)
     /* Not for each page: an eighth of the queue is worth a switch of threads. */
     if (atomic_load(&r->wants_room) &&
         r->queue.n_pages - queue_held(&r->queue) >= (r->queue.n_pages + 7) / 8)
-        bell_ring(&r->bell);
+        wakeup_signal(&r->wakeup);
 }
 
 static int make_pipe(struct reader *r)
@@ -209,7 +210,7 @@ static int pass(struct reader *r)
             return e;
         hand_over(r);
     } else if (queue_held(&r->queue) > 0) {
-        bell_ring(buffer->sender); /* some went out, and the others wait for room */
+        wakeup_signal(buffer->sender); /* some went out, and the others wait for room */
     }
     return (int)most;
 }
@@ -290,7 +291,7 @@ static void drain(struct reader *r, unsigned order)
         hand_over(r);
     if (atomic_compare_exchange_strong(&r->state, &none,
                                        with_state(order, READER_STOPPED))) /* R2 */
-        bell_ring_always(r->buffer->sender);
+        wakeup_signal_always(r->buffer->sender);
 }
 
 static void run(struct reader *r)
@@ -340,19 +341,19 @@ static void run(struct reader *r)
         waited += period;
         period = came ? READER_PERIOD_MS
                       : MIN(period * 2, waited < FIRST_MS ? FIRST_PERIOD_MS : READER_PERIOD_MS);
-        bell_arm(&r->bell);
+        wakeup_arm(&r->wakeup);
         if (state_of(r) != READER_RUNNING)
             break;
         if (r->wakes_early && nap < period) {
             wait_for(r, -1, nap);
-            bell_arm(&r->bell);
+            wakeup_arm(&r->wakeup);
             if (state_of(r) != READER_RUNNING)
                 break;
         }
         readable = wait_for(r, r->fd, period);
         burst = readable ? r->buffer->ring_pages / 4 : 0;
     }
-    bell_disarm(&r->bell);
+    wakeup_disarm(&r->wakeup);
 }
 
 static void *reader_main(void *userdata)
@@ -370,7 +371,7 @@ static void *reader_main(void *userdata)
         case READER_RUNNING: run(r); break;
         case READER_DRAINING: drain(r, order); break;
         default:
-            bell_arm(&r->bell);
+            wakeup_arm(&r->wakeup);
             if (state_of(r) == READER_STOPPED)
                 wait_for(r, -1, -1);
         }
@@ -388,10 +389,10 @@ int reader_new(struct reader_buffer *buffer, uint32_t cpu, struct reader **ret_r
     r->buffer = buffer;
     r->cpu = cpu;
     r->fd = r->pipe[0] = r->pipe[1] = -1;
-    r->bell.fd = -1;
+    r->wakeup.fd = -1;
     error = queue_init(&r->queue, buffer->page.size, buffer->queue_bytes);
     if (error >= 0)
-        error = bell_init(&r->bell);
+        error = wakeup_init(&r->wakeup);
     if (error >= 0) {
         pthread_attr_init(&attributes);
         pthread_attr_setstacksize(&attributes, STACK_SIZE);
@@ -399,7 +400,7 @@ int reader_new(struct reader_buffer *buffer, uint32_t cpu, struct reader **ret_r
         pthread_attr_destroy(&attributes);
     }
     if (error < 0) {
-        bell_done(&r->bell);
+        wakeup_done(&r->wakeup);
         queue_done(&r->queue);
         free(r);
         return error;
@@ -417,7 +418,7 @@ void reader_free(struct reader *r)
     if (r->fd >= 0)
         close(r->fd);
     close_pipe(r);
-    bell_done(&r->bell);
+    wakeup_done(&r->wakeup);
     queue_done(&r->queue);
     free(r);
 }

@@ -19,32 +19,32 @@
  *       wants more.
  *   R3  Whoever waits says so before it looks again: the reader sets `wants_room`, then looks at its
  *       queue; the sender takes, then looks at `wants_room`. One of them sees the other. The same
- *       holds for bell_ring() and bell_arm(). */
+ *       holds for wakeup_signal() and wakeup_arm(). */
 
 #include <pthread.h>
 
+#include "agent/log.h"
 #include "agent/queue.h"
-#include "agent/say.h"
 #include "agent/tracefs.h"
 
 #define READER_PERIOD_MS 100
 
 /* Wakes a thread that polls. Rung by many, heard by one. */
-struct bell {
+struct wakeup {
     int fd; /* eventfd, never blocks */
     _Atomic bool armed;
 };
 
-int bell_init(struct bell *bell);
-void bell_done(struct bell *bell);
+int wakeup_init(struct wakeup *wakeup);
+void wakeup_done(struct wakeup *wakeup);
 /* Rings if it is armed: a system call only when somebody sleeps. */
-void bell_ring(struct bell *bell);
+void wakeup_signal(struct wakeup *wakeup);
 /* Rings in any case. */
-void bell_ring_always(struct bell *bell);
+void wakeup_signal_always(struct wakeup *wakeup);
 /* The listener, before it looks a last time whether there is work and sleeps in poll(2) on fd … */
-void bell_arm(struct bell *bell);
+void wakeup_arm(struct wakeup *wakeup);
 /* … and behind its sleep. */
-void bell_disarm(struct bell *bell);
+void wakeup_disarm(struct wakeup *wakeup);
 
 struct reader;
 
@@ -58,13 +58,13 @@ enum reader_state {
 
 /* What readers of one buffer have in common; outlives them. */
 struct reader_buffer {
-    int dir; /* the folder of the buffer: tracefs or an instance */
+    int dir; /* the directory of the buffer: tracefs or an instance */
     struct tracefs_page page;
     size_t queue_bytes;
     uint64_t ring_pages; /* of the kernel's ring of a CPU, about */
     bool is_still;       /* nothing is written while it drains: it drains until the ring is empty */
-    const struct say *say;
-    struct bell *sender; /* rung when there are pages, and when draining is done */
+    const struct agent_log *log;
+    struct wakeup *sender; /* rung when there are pages, and when draining is done */
     /* What a reader calls in its own thread when it has some pages, and before it sleeps: sends them, if nobody
      * else is sending, and never waits. A switch of threads for each few pages costs more than sending them.
      * True: the queue is empty. False, or NULL: the sender is rung. */
@@ -87,7 +87,7 @@ struct reader {
     int fd;      /* trace_pipe_raw; -1: could not be opened (it is tried again) */
     int pipe[2]; /* for pages that are spliced; -1: not made yet */
     struct queue queue;
-    struct bell bell;
+    struct wakeup wakeup;
     _Atomic unsigned state; /* enum reader_state + READER_STATES * number of the order */
     _Atomic bool wants_room;
 

@@ -19,9 +19,9 @@ struct readers {
     bool running;
 };
 
-/* For the buffer whose folder is DIR. */
-int readers_init(struct readers *readers, int dir, size_t queue_bytes, const struct say *say_to,
-                 struct bell *sender, struct fault *fault);
+/* For the buffer whose directory is DIR. */
+int readers_init(struct readers *readers, int dir, size_t queue_bytes,
+                 const struct agent_log *say_to, struct wakeup *sender, struct fault *fault);
 /* Ends all threads. */
 void readers_done(struct readers *readers);
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "agent/outlet.h"
+#include "agent/raw_port.h"
 #include "agent/session_send.h"
 #include "base/clock_ns.h"
 
@@ -37,16 +37,17 @@ int session_init(struct session *session)
     struct cpus possible;
     size_t size;
 
-    tracer_init(&session->tracer, session->tracefs, session->say, session->bell, &session->ending);
-    session->tracer.carry = wire_carry_pages;
-    session->tracer.splices = wire_splices;
-    session->tracer.pass = wire_pass_pages;
-    session->tracer.carrier = session->wire;
+    tracer_init(&session->tracer, session->tracefs, session->log, session->wakeup,
+                &session->ending);
+    session->tracer.carry = frame_tx_carry_pages;
+    session->tracer.splices = frame_tx_splices;
+    session->tracer.pass = frame_tx_pass_pages;
+    session->tracer.carrier = session->tx;
     if (cpus_possible(&possible) < 0)
         possible.n = CPUS_MAX;
     /* The longest frames: pieces of files, and a status of all CPUs. Those of pages are made where the pages
      * are. */
-    size = LINK_HEADER_SIZE + 64 + MAX((size_t)LINK_DATA_MAX, (size_t)possible.n * 96);
+    size = PROTO_HEADER_SIZE + 64 + MAX((size_t)PROTO_DATA_MAX, (size_t)possible.n * 96);
     session->plain = malloc(size);
     session->plain_size = size;
     if (!session->plain)
@@ -69,8 +70,8 @@ void session_clear(struct session *session)
     static const struct guest_clock none = {.dir = -1};
 
     session_flow(session, false);
-    wire_give_back(session->wire);
-    wire_set_clock(session->wire, &none); /* its folder is going to be closed */
+    frame_tx_give_back(session->tx);
+    frame_tx_set_clock(session->tx, &none); /* its directory is going to be closed */
     tracer_clear(&session->tracer);
 }
 
@@ -81,14 +82,14 @@ void session_forget(struct session *session)
     (void)session_random(session->id, sizeof session->id, false);
 }
 
-struct link_out session_begin(struct session *session)
+struct proto_out session_begin(struct session *session)
 {
-    return link_begin(session->plain, session->plain_size);
+    return proto_begin(session->plain, session->plain_size);
 }
 
 void session_tick(struct session *session)
 {
-    int64_t now = outlet_now();
+    int64_t now = raw_port_now();
 
     if (now < session->next_follow)
         return;
@@ -99,16 +100,16 @@ void session_tick(struct session *session)
 
 bool session_must_end(struct session *session)
 {
-    return atomic_load(&session->ending) && outlet_now() >= atomic_load(&session->deadline);
+    return atomic_load(&session->ending) && raw_port_now() >= atomic_load(&session->deadline);
 }
 
 static bool has_letter(struct session *session)
 {
     bool has;
 
-    pthread_mutex_lock(&session->inbox->lock);
-    has = session->inbox->first != NULL;
-    pthread_mutex_unlock(&session->inbox->lock);
+    pthread_mutex_lock(&session->rx_queue->lock);
+    has = session->rx_queue->first != NULL;
+    pthread_mutex_unlock(&session->rx_queue->lock);
     return has;
 }
 
@@ -122,14 +123,14 @@ static bool is_idle(struct session *session, enum session_wait what, bool is_sen
     case WAIT_ROOM: return is_sending;
     case WAIT_REST:
         return readers_held(readers) == 0 && !readers_are_stopped(readers) &&
-               !inbox_has_hello(session->inbox);
+               !rx_queue_has_hello(session->rx_queue);
     default: return !has_letter(session) && !(session->flowing && readers_held(readers) > 0);
     }
 }
 
 static int sleep_for(struct session *session, enum session_wait what, int ms)
 {
-    struct pollfd fds[2] = {{.fd = session->bell->fd, .events = POLLIN},
+    struct pollfd fds[2] = {{.fd = session->wakeup->fd, .events = POLLIN},
                             {.fd = -1, .events = POLLOUT}};
     bool is_sending;
     int64_t left = ms;
@@ -138,17 +139,17 @@ static int sleep_for(struct session *session, enum session_wait what, int ms)
     if (session_must_end(session))
         return -ECANCELED;
     if (atomic_load(&session->ending))
-        left = MIN(left, MAX(atomic_load(&session->deadline) - outlet_now(), (int64_t)1));
+        left = MIN(left, MAX(atomic_load(&session->deadline) - raw_port_now(), (int64_t)1));
 
-    bell_arm(session->bell);
-    pthread_mutex_lock(&session->wire->lock);
-    is_sending = session->wire->pending_size > 0 || session->wire->n_pongs > 0;
+    wakeup_arm(session->wakeup);
+    pthread_mutex_lock(&session->tx->lock);
+    is_sending = session->tx->pending_size > 0 || session->tx->n_pongs > 0;
     if (is_sending)
-        fds[1].fd = session->wire->fd;
-    pthread_mutex_unlock(&session->wire->lock);
+        fds[1].fd = session->tx->fd;
+    pthread_mutex_unlock(&session->tx->lock);
     if (is_idle(session, what, is_sending))
         poll(fds, 2, (int)left);
-    bell_disarm(session->bell);
+    wakeup_disarm(session->wakeup);
     /* The other end is closed: the receiver is finding out, and wakes us then. */
     if (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL))
         poll(fds, 1, 20);
@@ -157,7 +158,7 @@ static int sleep_for(struct session *session, enum session_wait what, int ms)
 
 int session_wait(struct session *session, enum session_wait what, int ms)
 {
-    int r = wire_pump(session->wire); /* pongs that wait */
+    int r = frame_tx_pump(session->tx); /* pongs that wait */
 
     if (r < 0 && r != -ENOTCONN)
         session_flow(session, false);
@@ -165,9 +166,9 @@ int session_wait(struct session *session, enum session_wait what, int ms)
 }
 
 /* Compresses the body of OUT into another frame, *RET_OUT. 0: it is no shorter so. */
-static int compress(struct session *session, const struct link_out *out, struct link_out *ret_out)
+static int compress(struct session *session, const struct proto_out *out, struct proto_out *ret_out)
 {
-    size_t body = out->len - LINK_HEADER_SIZE;
+    size_t body = out->len - PROTO_HEADER_SIZE;
     size_t n;
 
     if (!session->zstd)
@@ -181,30 +182,30 @@ static int compress(struct session *session, const struct link_out *out, struct 
     }
     if (!session->zstd || !session->packed)
         return 0;
-    n = ZSTD_compressCCtx(session->zstd, session->packed + LINK_HEADER_SIZE, body - 1,
-                          out->start + LINK_HEADER_SIZE, body, session->level);
+    n = ZSTD_compressCCtx(session->zstd, session->packed + PROTO_HEADER_SIZE, body - 1,
+                          out->start + PROTO_HEADER_SIZE, body, session->level);
     if (ZSTD_isError(n))
         return 0;
-    *ret_out = (struct link_out){
-        .start = session->packed, .len = LINK_HEADER_SIZE + n, .capacity = session->packed_size};
+    *ret_out = (struct proto_out){
+        .start = session->packed, .len = PROTO_HEADER_SIZE + n, .capacity = session->packed_size};
     return 1;
 }
 
-int session_put(struct session *session, struct link_out *out, enum link_type type)
+int session_put(struct session *session, struct proto_out *out, enum proto_type type)
 {
-    uint32_t unpacked = (uint32_t)(out->len - LINK_HEADER_SIZE);
-    struct link_out packed;
+    uint32_t unpacked = (uint32_t)(out->len - PROTO_HEADER_SIZE);
+    struct proto_out packed;
     uint16_t flags = 0;
     int r;
 
     if (out->full)
         return -E2BIG;
-    if (session->level > 0 && unpacked >= 256 && (type == LINK_DATA || type == LINK_META) &&
+    if (session->level > 0 && unpacked >= 256 && (type == PROTO_DATA || type == PROTO_META) &&
         compress(session, out, &packed)) {
         out = &packed;
-        flags = LINK_ZSTD;
+        flags = PROTO_ZSTD;
     }
-    while ((r = wire_send(session->wire, session->connection, out, type, flags, unpacked)) ==
+    while ((r = frame_tx_send(session->tx, session->connection, out, type, flags, unpacked)) ==
            -EAGAIN) {
         r = sleep_for(session, WAIT_ROOM, 1000);
         if (r < 0)
@@ -214,67 +215,67 @@ int session_put(struct session *session, struct link_out *out, enum link_type ty
         r = sleep_for(session, WAIT_ROOM, 1000);
         if (r < 0)
             return r;
-        r = wire_pump(session->wire);
+        r = frame_tx_pump(session->tx);
     }
     return MIN(r, 0);
 }
 
-int session_put_nothing(struct session *session, enum link_type type)
+int session_put_nothing(struct session *session, enum proto_type type)
 {
-    struct link_out out = session_begin(session);
+    struct proto_out out = session_begin(session);
 
     return session_put(session, &out, type);
 }
 
-int session_put_time(struct session *session, enum link_type type)
+int session_put_time(struct session *session, enum proto_type type)
 {
-    struct link_out out = session_begin(session);
+    struct proto_out out = session_begin(session);
 
-    link_put_u64(&out, wire_now(session->wire));
+    proto_put_u64(&out, frame_tx_now(session->tx));
     return session_put(session, &out, type);
 }
 
 int session_put_failed(struct session *session, int error, const char *what, const char *hint)
 {
-    struct link_out out = session_begin(session);
+    struct proto_out out = session_begin(session);
 
-    say(session->say, "%s", what);
-    link_put_failed(&out, &(struct link_failed){-error, link_text(what), link_text(hint)});
-    return session_put(session, &out, LINK_FAILED);
+    agent_log(session->log, "%s", what);
+    proto_put_failed(&out, &(struct proto_failed){-error, proto_text(what), proto_text(hint)});
+    return session_put(session, &out, PROTO_FAILED);
 }
 
 int session_put_status(struct session *session)
 {
-    struct link_out out = session_begin(session);
-    struct link_status status = {.time = wire_now(session->wire)};
+    struct proto_out out = session_begin(session);
+    struct proto_status status = {.time = frame_tx_now(session->tx)};
 
     if (tracer_is_set_up(&session->tracer))
         status.n_cpus = atomic_load(&session->tracer.readers->n);
-    link_put_status(&out, &status);
+    proto_put_status(&out, &status);
     for (unsigned i = 0; i < status.n_cpus; i++) {
-        struct link_status_cpu cpu;
+        struct proto_status_cpu cpu;
 
         tracer_status(&session->tracer, i, &cpu);
-        link_put_status_cpu(&out, &cpu);
+        proto_put_status_cpu(&out, &cpu);
     }
-    return session_put(session, &out, LINK_STATUS);
+    return session_put(session, &out, PROTO_STATUS);
 }
 
 void session_flow(struct session *session, bool flowing)
 {
     session->flowing = flowing;
     /* Compressing takes long, and has memory that is the sender's. */
-    wire_carry(session->wire, session->connection, flowing && session->level == 0,
-               session->wants & LINK_WANT_UNCHECKED);
+    frame_tx_carry(session->tx, session->connection, flowing && session->level == 0,
+                   session->wants & PROTO_WANT_UNCHECKED);
 }
 
 /* Pages of READER in a frame of the session's own memory, compressed. 1: they are out; 0: there are none. */
 static int put_packed(struct session *session, struct reader *reader)
 {
     size_t page_size = reader->queue.page_size;
-    size_t most = MAX((LINK_DATA_MAX - LINK_DATA_ROOM) / page_size, (size_t)1);
-    struct link_data data = {.cpu = reader->cpu};
-    struct link_out out;
+    size_t most = MAX((PROTO_DATA_MAX - PROTO_DATA_ROOM) / page_size, (size_t)1);
+    struct proto_data data = {.cpu = reader->cpu};
+    struct proto_out out;
     uint8_t *pages;
     size_t held = queue_look(&reader->queue, &pages);
     int r;
@@ -284,8 +285,8 @@ static int put_packed(struct session *session, struct reader *reader)
     data.n_pages = (uint32_t)MIN(held, most);
     data.size = data.n_pages * page_size;
     data.first = atomic_load(&reader->queue.tail);
-    out = link_data_around(pages, &data);
-    r = session_put(session, &out, LINK_DATA);
+    out = proto_data_around(pages, &data);
+    r = session_put(session, &out, PROTO_DATA);
     if (r < 0)
         return r;
     /* Not before it is out: a host that is lost meanwhile gets them again. */
@@ -296,13 +297,13 @@ static int put_packed(struct session *session, struct reader *reader)
 
 static int put_plain(struct session *session, struct reader *reader)
 {
-    int r = wire_send_pages(session->wire, session->connection, reader, 1);
+    int r = frame_tx_send_pages(session->tx, session->connection, reader, 1);
 
     while (r == -EAGAIN) {
         r = sleep_for(session, WAIT_ROOM, 1000);
         if (r < 0)
             return r;
-        r = wire_pump(session->wire);
+        r = frame_tx_pump(session->tx);
         r = r == 0 ? -EAGAIN : r;
     }
     return r;
@@ -348,11 +349,11 @@ static void look_after_absence(struct session *session, bool apart)
         return;
     }
     if (!session->apart_since)
-        session->apart_since = outlet_now();
+        session->apart_since = raw_port_now();
     if (tracer_is_set_up(&session->tracer) && session->keep_seconds > 0 &&
-        outlet_now() - session->apart_since > (int64_t)session->keep_seconds * 1000) {
-        say(session->say, "no host has come back for %u s; the tracing ends",
-            (unsigned)session->keep_seconds);
+        raw_port_now() - session->apart_since > (int64_t)session->keep_seconds * 1000) {
+        agent_log(session->log, "no host has come back for %u s; the tracing ends",
+                  (unsigned)session->keep_seconds);
         session_forget(session);
     }
 }
@@ -362,25 +363,25 @@ static void look_after_absence(struct session *session, bool apart)
  * What was said before a connection was lost counts, a BYE above all. The receiver puts letters into the inbox
  * before it changes the wire's connection: so the wire is looked at first, and what it says goes only where no
  * letter is left. */
-static struct letter *next_letter(struct session *session)
+static struct rx_message *next_letter(struct session *session)
 {
-    struct letter *letter;
+    struct rx_message *message;
     uint64_t connection;
     bool apart;
 
-    pthread_mutex_lock(&session->wire->lock);
-    connection = session->wire->connection;
-    apart = session->wire->fd < 0;
-    pthread_mutex_unlock(&session->wire->lock);
-    letter = inbox_take(session->inbox);
-    if (letter) {
-        move_to_connection(session, letter->connection);
+    pthread_mutex_lock(&session->tx->lock);
+    connection = session->tx->connection;
+    apart = session->tx->fd < 0;
+    pthread_mutex_unlock(&session->tx->lock);
+    message = rx_queue_take(session->rx_queue);
+    if (message) {
+        move_to_connection(session, message->connection);
         session->apart_since = 0;
     } else {
         move_to_connection(session, connection);
         look_after_absence(session, apart);
     }
-    return letter;
+    return message;
 }
 
 /* The agent ends: what was read goes out as far as the host takes it in time. */
@@ -404,26 +405,26 @@ static void last_words(struct session *session)
     if (session->flowing && r >= 0)
         r = session_put_status(session);
     if (session->flowing && r >= 0)
-        (void)session_put_nothing(session, LINK_BYE);
+        (void)session_put_nothing(session, PROTO_BYE);
     session->pages_left = readers_held(session->tracer.readers);
 }
 
 void session_run(struct session *session)
 {
     while (!atomic_load(&session->ending)) {
-        struct letter *letter = next_letter(session);
+        struct rx_message *message = next_letter(session);
         int r = 0;
 
-        if (letter) {
-            session_answer(session, letter);
-            free(letter);
+        if (message) {
+            session_answer(session, message);
+            free(message);
             continue;
         }
-        if (session->flowing && outlet_now() >= session->next_status) {
-            session->next_status = outlet_now() + STATUS_MS;
+        if (session->flowing && raw_port_now() >= session->next_status) {
+            session->next_status = raw_port_now() + STATUS_MS;
             if (session->tracer.started)
                 r = session_put_status(session);
-            if (session->tracer.started && r >= 0 && session->wants & LINK_WANT_LIVE)
+            if (session->tracer.started && r >= 0 && session->wants & PROTO_WANT_LIVE)
                 r = session_put_cmdlines(session);
         }
         if (session->flowing && r >= 0)

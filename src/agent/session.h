@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The agent's side of what link/message.h says, in the sender's thread: answers what hosts ask, and sends
+/* The agent's side of what proto/message.h says, in the sender's thread: answers what hosts ask, and sends
  * pages while a host takes them.
  *
  *   nobody ─HELLO─► (AUTH) ─► greeted ─SETUP─► set up ─START─► flowing ─STOP─► set up ─BYE─► nobody
@@ -16,42 +16,42 @@
 
 #include <stdatomic.h>
 
+#include "agent/frame_tx.h"
 #include "agent/notify.h"
 #include "agent/tracer.h"
-#include "agent/wire.h"
 
 struct ZSTD_CCtx_s;
 
 /* What came from the host, in order, from the receiver's thread to the sender's. */
-struct letter {
-    struct letter *next;
-    uint64_t connection;     /* of the wire */
-    struct link_frame frame; /* its body is here */
+struct rx_message {
+    struct rx_message *next;
+    uint64_t connection;      /* of the wire */
+    struct proto_frame frame; /* its body is here */
     uint8_t body[];
 };
 
-struct inbox {
+struct rx_queue {
     pthread_mutex_t lock;
-    struct letter *first, *last;
+    struct rx_message *first, *last;
     size_t bytes;
     unsigned n_hellos; /* among them */
 };
 
-void inbox_init(struct inbox *inbox);
-void inbox_done(struct inbox *inbox);
+void rx_queue_init(struct rx_queue *rx_queue);
+void rx_queue_done(struct rx_queue *rx_queue);
 /* -ENOBUFS: it is full, the host talks without waiting for answers; -ENOMEM. */
-int inbox_put(struct inbox *inbox, const struct link_frame *frame, uint64_t connection);
+int rx_queue_put(struct rx_queue *rx_queue, const struct proto_frame *frame, uint64_t connection);
 /* NULL: there is none. The caller frees it. */
-struct letter *inbox_take(struct inbox *inbox);
-bool inbox_has_hello(struct inbox *inbox);
+struct rx_message *rx_queue_take(struct rx_queue *rx_queue);
+bool rx_queue_has_hello(struct rx_queue *rx_queue);
 
 struct session {
     /* Set before the sender starts. */
     const struct tracefs *tracefs;
-    const struct say *say;
-    struct wire *wire;
-    struct inbox *inbox;
-    struct bell *bell; /* the sender's */
+    const struct agent_log *log;
+    struct frame_tx *tx;
+    struct rx_queue *rx_queue;
+    struct wakeup *wakeup; /* the sender's */
     size_t queue_bytes;
     pid_t pid;          /* for tracer_set_up() */
     const uint8_t *key; /* NULL: none is needed */
@@ -71,8 +71,8 @@ struct session {
     bool greeted; /* the host may ask for more than HELLO */
     bool flowing;
     uint64_t connection; /* that the conversation is on */
-    uint8_t id[LINK_SESSION_SIZE];
-    uint8_t host_nonce[LINK_NONCE_SIZE], nonce[LINK_NONCE_SIZE];
+    uint8_t id[PROTO_SESSION_SIZE];
+    uint8_t host_nonce[PROTO_NONCE_SIZE], nonce[PROTO_NONCE_SIZE];
     uint32_t keep_seconds;
     uint8_t level, wants;
     int64_t apart_since; /* 0: connected */

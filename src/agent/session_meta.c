@@ -12,17 +12,17 @@
 /* Room for the rest of META in a frame of DATA's size. */
 #define PIECE_MAX ((size_t)60000)
 
-static int put_piece(struct session *session, enum link_meta kind, const char *path, const void *p,
+static int put_piece(struct session *session, enum proto_meta kind, const char *path, const void *p,
                      size_t n, bool last)
 {
-    struct link_out out = session_begin(session);
+    struct proto_out out = session_begin(session);
 
-    if (inbox_has_hello(session->inbox) || session_must_end(session))
+    if (rx_queue_has_hello(session->rx_queue) || session_must_end(session))
         return -ECANCELED;
-    link_put_meta(&out,
-                  &(struct link_meta_piece){.kind = kind, .path = link_text(path), .last = last});
-    link_put(&out, p, n);
-    return session_put(session, &out, LINK_META);
+    proto_put_meta(
+        &out, &(struct proto_meta_piece){.kind = kind, .path = proto_text(path), .last = last});
+    proto_put(&out, p, n);
+    return session_put(session, &out, PROTO_META);
 }
 
 /* Up to SIZE bytes, fewer only at the end. */
@@ -42,9 +42,9 @@ static size_t read_piece(int fd, char *buf, size_t size)
     return len;
 }
 
-/* The file FILE of the folder DIR, told as PATH, piece by piece: kallsyms is larger than all else that the
+/* The file FILE of the directory DIR, told as PATH, piece by piece: kallsyms is larger than all else that the
  * agent holds. One that cannot be read is missing; what needs it is shown without. */
-static int put_file_of(struct session *session, int dir, const char *file, enum link_meta kind,
+static int put_file_of(struct session *session, int dir, const char *file, enum proto_meta kind,
                        const char *path)
 {
     _cleanup_free_ char *buf = malloc(PIECE_MAX);
@@ -57,7 +57,7 @@ static int put_file_of(struct session *session, int dir, const char *file, enum 
     do {
         n = buf ? read_piece(fd, buf, PIECE_MAX) : 0;
         total += n;
-        if (total > LINK_META_FILE_MAX)
+        if (total > PROTO_META_FILE_MAX)
             n = 0; /* cut, as it would be there */
         r = put_piece(session, kind, path, buf, n, n < PIECE_MAX);
     } while (r >= 0 && n == PIECE_MAX);
@@ -73,7 +73,7 @@ static int put_format(struct session *session, const char *system, size_t system
     if ((size_t)snprintf(path, sizeof path, "events/%.*s/%s/format", (int)system_len, system,
                          event) >= sizeof path)
         return 0;
-    return put_file_of(session, session->tracefs->fd, path, LINK_META_FILE, path);
+    return put_file_of(session, session->tracefs->fd, path, PROTO_META_FILE, path);
 }
 
 /* Events of the tracer itself: markers, printk, stacks. They are no choice of anybody. */
@@ -93,7 +93,7 @@ static int put_own_formats(struct session *session)
 
 static int put_fact(struct session *session, const char *name, const char *value)
 {
-    return put_piece(session, LINK_META_FACT, name, value, strlen(value), true);
+    return put_piece(session, PROTO_META_FACT, name, value, strlen(value), true);
 }
 
 static int put_files(struct session *session, const char *const *files, size_t n, int dir)
@@ -101,7 +101,7 @@ static int put_files(struct session *session, const char *const *files, size_t n
     int r = 0;
 
     for (size_t i = 0; i < n && r >= 0; i++)
-        r = put_file_of(session, dir, files[i], LINK_META_FILE, files[i]);
+        r = put_file_of(session, dir, files[i], PROTO_META_FILE, files[i]);
     return r;
 }
 
@@ -130,14 +130,14 @@ int session_put_metadata(struct session *session, bool changed)
         r = put_own_formats(session);
     if (r >= 0 && !changed)
         r = put_files(session, of_buffer, ARRAY_SIZE(of_buffer), tracer->dir);
-    if (r >= 0 && session->wants & LINK_WANT_CMDLINES)
+    if (r >= 0 && session->wants & PROTO_WANT_CMDLINES)
         r = session_put_cmdlines(session);
-    if (r >= 0 && session->wants & LINK_WANT_PRINTK_FORMATS)
+    if (r >= 0 && session->wants & PROTO_WANT_PRINTK_FORMATS)
         r = put_files(session, printk, ARRAY_SIZE(printk), all);
     if (changed)
         return r;
-    if (r >= 0 && session->wants & LINK_WANT_KALLSYMS)
-        r = put_file_of(session, -1, "/proc/kallsyms", LINK_META_KALLSYMS, "");
+    if (r >= 0 && session->wants & PROTO_WANT_KALLSYMS)
+        r = put_file_of(session, -1, "/proc/kallsyms", PROTO_META_KALLSYMS, "");
     if (r >= 0 && uname(&name) >= 0) {
         r = put_fact(session, "hostname", name.nodename);
         if (r >= 0)

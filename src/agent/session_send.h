@@ -6,14 +6,14 @@
 #include "agent/session.h"
 
 /* A frame's body is put together in the session's own memory … */
-struct link_out session_begin(struct session *session);
+struct proto_out session_begin(struct session *session);
 /* … and sent, compressed where that was asked for and helps. Returns 0 when it is out. -ENOTCONN,
  * -EPIPE, …: the connection is lost; -ECANCELED: the agent is to end now. */
-int session_put(struct session *session, struct link_out *out, enum link_type type);
+int session_put(struct session *session, struct proto_out *out, enum proto_type type);
 
 /* Messages that are short. */
-int session_put_nothing(struct session *session, enum link_type type);
-int session_put_time(struct session *session, enum link_type type);
+int session_put_nothing(struct session *session, enum proto_type type);
+int session_put_time(struct session *session, enum proto_type type);
 int session_put_failed(struct session *session, int error, const char *what, const char *hint);
 int session_put_status(struct session *session);
 
@@ -35,7 +35,7 @@ int session_put_metadata(struct session *session, bool changed);
 /* The names of tasks alone. */
 int session_put_cmdlines(struct session *session);
 /* Answers one message (session_answer.c). */
-void session_answer(struct session *session, const struct letter *letter);
+void session_answer(struct session *session, const struct rx_message *message);
 /* Sends pages of one CPU. 1: some; 0: there are none; errors as of session_put(). */
 int session_put_pages(struct session *session);
 /* SIZE random bytes. GOOD: that nobody can foresee, or -EAGAIN: the kernel has none yet, early in the boot; otherwise

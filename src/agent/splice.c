@@ -15,7 +15,7 @@
 /* The feature bit of a virtio device with indirect descriptors. Source: Virtual I/O Device 1.2, 6 "Reserved
  * Feature Bits". */
 #define INDIRECT_DESC 28
-/* In a page's commit: events were missed before it (format/ftrace_page.h has the whole of it). */
+/* In a page's commit: events were missed before it (format/ftrace/page.h has the whole of it). */
 #define MISSED UINT32_C(0x80000000)
 
 bool splice_suits(int fd)

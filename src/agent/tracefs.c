@@ -14,7 +14,7 @@
 /* statfs.f_type of tracefs; linux/magic.h. */
 #define TRACEFS_MAGIC_NUMBER 0x74726163
 
-static int open_folder(const char *path)
+static int open_dir(const char *path)
 {
     int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -29,7 +29,7 @@ static int open_if_tracefs(const char *path)
     int fd;
 
     snprintf(inside, sizeof inside, "%s/.", path);
-    fd = open_folder(inside);
+    fd = open_dir(inside);
     if (fd < 0)
         return fd;
     if (fstatfs(fd, &fs) < 0 || fs.f_type != TRACEFS_MAGIC_NUMBER) {
@@ -63,7 +63,7 @@ static int find_mounted(char *ret_path, size_t size)
 }
 
 #if defined(SYS_fsopen) && defined(SYS_fsmount) && defined(SYS_fsconfig)
-/* A mount that is in no folder tree (Linux 5.2): only the descriptor leads to it. */
+/* A mount that is in no directory tree (Linux 5.2): only the descriptor leads to it. */
 static int mount_detached(void)
 {
     int fs = (int)syscall(SYS_fsopen, "tracefs", 1 /* FSOPEN_CLOEXEC */);
@@ -103,14 +103,14 @@ int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct fault *fa
     int r = -ENOENT;
 
     if (path) {
-        found.fd = open_folder(path);
+        found.fd = open_dir(path);
         if (found.fd < 0)
             return fault_plain(fault, found.fd, path, "%s", strerror(-found.fd));
         snprintf(found.path, sizeof found.path, "%s", path);
         if (faccessat(found.fd, "per_cpu", F_OK, 0) < 0) {
             close(found.fd);
             return fault_plain(fault, -ENOENT, path,
-                               "is no tracefs: there is no folder per_cpu in it");
+                               "is no tracefs: there is no directory per_cpu in it");
         }
         *ret_tracefs = found;
         return 0;

@@ -4,7 +4,7 @@
 /* The kernel's tracefs: where it is, its files, and instances (buffers of one's own with events of
  * their own).
  *
- * All is opened relative to a folder's descriptor, so it makes no difference where it is mounted, or
+ * All is opened relative to a directory's descriptor, so it makes no difference where it is mounted, or
  * whether it is mounted anywhere at all. Source of paths and meanings: Linux
  * Documentation/trace/ftrace.rst. */
 
@@ -14,7 +14,7 @@
 #include "base/macro.h"
 
 struct tracefs {
-    int fd;         /* of the folder */
+    int fd;         /* of the directory */
     char path[256]; /* for messages */
     bool is_own;    /* mounted by tracefs_open(), for this process alone */
 };
@@ -25,7 +25,7 @@ struct tracefs {
 int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct fault *fault);
 void tracefs_done(struct tracefs *tracefs);
 
-/* A whole file below the folder DIR, a NUL behind it that is not counted; *RET_TEXT is from malloc.
+/* A whole file below the directory DIR, a NUL behind it that is not counted; *RET_TEXT is from malloc.
  * Files of tracefs say that they are empty, so it is read until it ends; -EFBIG: longer than MAX. */
 int tracefs_read(int dir, const char *file, size_t max, char **ret_text, size_t *ret_len);
 /* The number that the file begins with. -EBADMSG: it begins with none. */
@@ -45,7 +45,7 @@ struct tracefs_page {
 };
 int tracefs_page(int dir, struct tracefs_page *ret_page, struct fault *fault);
 
-/* Instances. NAME is that of a folder below instances/. */
+/* Instances. NAME is that of a directory below instances/. */
 int tracefs_instance_open(const struct tracefs *tracefs, const char *name, int *ret_fd);
 /* A new one for this process, "strata-agent-PID-START-N" where START is when the process began, in ticks
  * since the boot: so one can tell whether its maker lives. */

@@ -7,7 +7,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include "agent/only.h"
+#include "agent/pid_filter.h"
 #include "agent/splice.h"
 #include "base/glob.h"
 
@@ -17,11 +17,11 @@
 /* How long the end of the agent may wait for the kernel to remove an instance. */
 #define REMOVE_MS 300
 
-void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct say *say_to,
-                 struct bell *sender, const _Atomic bool *cancel)
+void tracer_init(struct tracer *tracer, const struct tracefs *tracefs,
+                 const struct agent_log *say_to, struct wakeup *sender, const _Atomic bool *cancel)
 {
     *tracer = (struct tracer){.tracefs = tracefs,
-                              .say = say_to,
+                              .log = say_to,
                               .sender = sender,
                               .cancel = cancel,
                               .dir = -1,
@@ -43,11 +43,11 @@ void tracer_clear(struct tracer *tracer)
                                            REMOVE_MS);
 
         if (r == -EINPROGRESS)
-            say(tracer->say, "the kernel goes on removing %s/instances/%s", tracer->tracefs->path,
-                tracer->instance);
+            agent_log(tracer->log, "the kernel goes on removing %s/instances/%s",
+                      tracer->tracefs->path, tracer->instance);
         else if (r < 0)
-            say(tracer->say, "%s/instances/%s cannot be removed: %s", tracer->tracefs->path,
-                tracer->instance, strerror(-r));
+            agent_log(tracer->log, "%s/instances/%s cannot be removed: %s", tracer->tracefs->path,
+                      tracer->instance, strerror(-r));
     }
     for (uint32_t i = 0; i < tracer->n_events; i++) {
         free(tracer->events[i].name);
@@ -55,7 +55,7 @@ void tracer_clear(struct tracer *tracer)
     }
     free(tracer->events);
     *tracer = (struct tracer){.tracefs = tracer->tracefs,
-                              .say = tracer->say,
+                              .log = tracer->log,
                               .sender = tracer->sender,
                               .carry = tracer->carry,
                               .splices = tracer->splices,
@@ -115,7 +115,7 @@ static bool matches(const struct tracer_event *event, const char *pattern)
     return glob_match(pattern, system) || glob_match(pattern, event->name + event->system_len + 1);
 }
 
-static char *text_dup(const struct link_text *text)
+static char *text_dup(const struct proto_text *text)
 {
     char *copy = malloc((size_t)text->len + 1);
 
@@ -127,12 +127,12 @@ static char *text_dup(const struct link_text *text)
 }
 
 /* Marks the events that are asked for. */
-static int choose_events(struct tracer *tracer, struct link_setup *setup, struct fault *fault,
+static int choose_events(struct tracer *tracer, struct proto_setup *setup, struct fault *fault,
                          const char **ret_hint)
 {
-    struct link_setup_event wish;
+    struct proto_setup_event wish;
 
-    while (link_setup_next(setup, &wish)) {
+    while (proto_setup_next(setup, &wish)) {
         _cleanup_free_ char *pattern = text_dup(&wish.event);
         bool found = false;
 
@@ -206,7 +206,7 @@ static int enable_event(struct tracer *tracer, struct tracer_event *event, struc
         r = tracefs_write(tracer->dir, path, "1");
     if (r < 0) {
         /* There are events that nobody but perf may use; where a glob took them in, that is no failure. */
-        say(tracer->say, "%s cannot be enabled: %s", event->name, strerror(-r));
+        agent_log(tracer->log, "%s cannot be enabled: %s", event->name, strerror(-r));
         return 0;
     }
     event->enabled = true;
@@ -252,7 +252,7 @@ static int enable_events(struct tracer *tracer, struct fault *fault, const char 
     return 0;
 }
 
-static int set_clock(struct tracer *tracer, const struct link_setup *setup, struct fault *fault,
+static int set_clock(struct tracer *tracer, const struct proto_setup *setup, struct fault *fault,
                      const char **ret_hint)
 {
     _cleanup_free_ char *offered = NULL, *wanted = text_dup(&setup->clock);
@@ -303,7 +303,7 @@ static int set_buffers(struct tracer *tracer, uint32_t kib, struct fault *fault,
                  : 0;
 }
 
-static int make(struct tracer *tracer, struct link_setup *setup, size_t queue_bytes, pid_t pid,
+static int make(struct tracer *tracer, struct proto_setup *setup, size_t queue_bytes, pid_t pid,
                 struct fault *fault, const char **ret_hint)
 {
     size_t asked = (size_t)setup->queue_kib * 1024;
@@ -323,7 +323,7 @@ static int make(struct tracer *tracer, struct link_setup *setup, size_t queue_by
     if (r >= 0)
         r = set_clock(tracer, setup, fault, ret_hint);
     if (r >= 0 && pid)
-        r = only_threads_of(tracer->dir, pid, fault);
+        r = tracefs_set_event_pid(tracer->dir, pid, fault);
     if (r < 0)
         return r;
     r = list_events(tracer);
@@ -339,7 +339,7 @@ static int make(struct tracer *tracer, struct link_setup *setup, size_t queue_by
     if (!tracer->readers)
         return fault_plain(fault, -ENOMEM, "", "out of memory");
     r = readers_init(tracer->readers, tracer->dir, asked ? MIN(asked, queue_bytes) : queue_bytes,
-                     tracer->say, tracer->sender, fault);
+                     tracer->log, tracer->sender, fault);
     if (r < 0)
         return r;
     tracer->readers->buffer.is_still = true;
@@ -354,7 +354,7 @@ static int make(struct tracer *tracer, struct link_setup *setup, size_t queue_by
     return 0;
 }
 
-int tracer_set_up(struct tracer *tracer, struct link_setup setup, size_t queue_bytes, pid_t pid,
+int tracer_set_up(struct tracer *tracer, struct proto_setup setup, size_t queue_bytes, pid_t pid,
                   struct fault *fault, const char **ret_hint)
 {
     int r;
@@ -402,7 +402,8 @@ void tracer_follow(struct tracer *tracer)
             int r = readers_add(readers, cpu);
 
             if (r < 0 && !cpus_has(&tracer->refused, cpu))
-                say(tracer->say, "CPU %" PRIu32 ": %s; the CPU is not traced", cpu, strerror(-r));
+                agent_log(tracer->log, "CPU %" PRIu32 ": %s; the CPU is not traced", cpu,
+                          strerror(-r));
             if (r < 0)
                 cpus_add(&tracer->refused, cpu);
         }
@@ -415,7 +416,7 @@ static uint64_t count_of(const char *text, const char *name)
     return at ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
-void tracer_status(struct tracer *tracer, unsigned i, struct link_status_cpu *ret_status)
+void tracer_status(struct tracer *tracer, unsigned i, struct proto_status_cpu *ret_status)
 {
     struct reader *reader = tracer->readers->list[i];
     _cleanup_free_ char *text = NULL;
@@ -423,7 +424,7 @@ void tracer_status(struct tracer *tracer, unsigned i, struct link_status_cpu *re
     char path[64];
     size_t len;
 
-    *ret_status = (struct link_status_cpu){
+    *ret_status = (struct proto_status_cpu){
         .cpu = reader->cpu,
         .online = cpus_has(&tracer->readers->online, reader->cpu),
         .pages_sent = atomic_load(&reader->queue.tail),

@@ -8,7 +8,7 @@
 #include "agent/guest_clock.h"
 #include "agent/readers.h"
 #include "agent/tracefs.h"
-#include "link/message.h"
+#include "proto/message.h"
 
 struct tracer_event {
     char *name;         /* "sched:sched_switch" */
@@ -20,8 +20,8 @@ struct tracer_event {
 
 struct tracer {
     const struct tracefs *tracefs;
-    const struct say *say;
-    struct bell *sender;
+    const struct agent_log *log;
+    struct wakeup *sender;
     /* Of its readers, see there; set behind tracer_init(). */
     bool (*carry)(void *carrier, struct reader *reader);
     bool (*splices)(void *carrier, struct reader *reader);
@@ -39,13 +39,13 @@ struct tracer {
     bool started;
 };
 
-void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct say *say_to,
-                 struct bell *sender, const _Atomic bool *cancel);
+void tracer_init(struct tracer *tracer, const struct tracefs *tracefs,
+                 const struct agent_log *say_to, struct wakeup *sender, const _Atomic bool *cancel);
 
 /* Makes the instance as SETUP (decoded) asks; QUEUE_BYTES is the most that a queue may hold. PID: only what
  * happens in the threads of that process is recorded; 0: all. -ECANCELED: `cancel` became
  * true. On failure nothing is left of it, FAULT says what went wrong and *RET_HINT what to do (""). */
-int tracer_set_up(struct tracer *tracer, struct link_setup setup, size_t queue_bytes, pid_t pid,
+int tracer_set_up(struct tracer *tracer, struct proto_setup setup, size_t queue_bytes, pid_t pid,
                   struct fault *fault, const char **ret_hint);
 /* Removes all. Also the clock is forgotten. When `cancel` is true the kernel is not waited for longer than
  * a moment; it finishes what is left behind our back. */
@@ -63,4 +63,4 @@ int tracer_stop(struct tracer *tracer);
 /* CPUs that came and went. */
 void tracer_follow(struct tracer *tracer);
 /* The counts of reader I. */
-void tracer_status(struct tracer *tracer, unsigned i, struct link_status_cpu *ret_status);
+void tracer_status(struct tracer *tracer, unsigned i, struct proto_status_cpu *ret_status);

@@ -159,7 +159,7 @@ void common_sync_done(struct common_sync *sync)
     side_done(&sync->b);
 }
 
-enum match_texts common_texts(const struct common_sync *sync)
+enum event_match_texts common_texts(const struct common_sync *sync)
 {
     return sync->a.n_groups ? MATCH_BY_TEXTS : MATCH_TEXTS_EQUAL;
 }

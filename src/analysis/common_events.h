@@ -17,7 +17,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "event/item.h"
-#include "timeline/match.h"
+#include "timeline/event_match.h"
 
 struct common_side {
     char *event; /* with "SOURCE:" or "GROUP:" in front, as it was given */
@@ -37,7 +37,7 @@ int common_sync_parse(const char *given, struct common_sync *ret_sync, struct fa
 void common_sync_done(struct common_sync *sync);
 
 /* How texts of both sides are to be compared. */
-enum match_texts common_texts(const struct common_sync *sync);
+enum event_match_texts common_texts(const struct common_sync *sync);
 
 /* Where the events of a side are in a capture. */
 struct common_events {

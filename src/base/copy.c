@@ -101,24 +101,24 @@ struct walk {
     const struct copy_options *options;
     struct fault *fault;
     char from[4096], to[4096];
-    size_t from_len, to_len, top_len; /* top_len: of the folder that was asked for */
+    size_t from_len, to_len, top_len; /* top_len: of the directory that was asked for */
 };
 
-static int make_folder(const char *path, struct fault *fault)
+static int make_dir(const char *path, struct fault *fault)
 {
-    return mkdir(path, 0777) < 0 && errno != EEXIST ? fail(fault, path, "cannot make the folder")
+    return mkdir(path, 0777) < 0 && errno != EEXIST ? fail(fault, path, "cannot make the directory")
                                                     : 0;
 }
 
-/* The folders above the file at walk->to, down from the one that was asked for. */
-static int make_folders(struct walk *walk, size_t top)
+/* The directories above the file at walk->to, down from the one that was asked for. */
+static int make_dirs(struct walk *walk, size_t top)
 {
     int r = 0;
 
     for (char *slash = strchr(walk->to + top, '/'); slash && r >= 0;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        r = make_folder(walk->to, walk->fault);
+        r = make_dir(walk->to, walk->fault);
         *slash = '/';
     }
     return r;
@@ -131,7 +131,7 @@ static int copy_entry(struct walk *walk, size_t to_top)
 
     if (walk->options->takes && !walk->options->takes(path, strlen(path)))
         return 0;
-    r = make_folders(walk, to_top + 1);
+    r = make_dirs(walk, to_top + 1);
     return r < 0 ? r : copy_file(walk->from, walk->to, walk->options, walk->fault);
 }
 
@@ -179,15 +179,15 @@ static int copy_level(struct walk *walk, unsigned depth, size_t to_top)
     int r = 0;
 
     if (!dir)
-        return fail(walk->fault, walk->from, "cannot open the folder");
+        return fail(walk->fault, walk->from, "cannot open the directory");
     while (r >= 0 && (entry = readdir(dir)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             r = copy_one(walk, entry->d_name, depth, to_top);
     return r;
 }
 
-int copy_folder(const char *from, const char *to, const struct copy_options *options,
-                struct fault *fault)
+int copy_dir(const char *from, const char *to, const struct copy_options *options,
+             struct fault *fault)
 {
     struct walk walk = {.options = options, .fault = fault};
     int from_len = snprintf(walk.from, sizeof walk.from, "%s", from);
@@ -199,6 +199,6 @@ int copy_folder(const char *from, const char *to, const struct copy_options *opt
         return fault_plain(fault, -ENAMETOOLONG, from, "the path is too long");
     walk.from_len = walk.top_len = (size_t)from_len;
     walk.to_len = (size_t)to_len;
-    r = make_folder(to, fault);
+    r = make_dir(to, fault);
     return r < 0 ? r : copy_level(&walk, 0, walk.to_len);
 }

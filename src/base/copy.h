@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Files and folders, copied as they are. */
+/* Files and directories, copied as they are. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 struct copy_options {
     bool link;   /* another name for the same bytes, where that can be */
     bool follow; /* symbolic links to files; else they are passed over */
-    /* Whether a file of a folder is copied, by its path in that, LEN bytes; NULL: all. */
+    /* Whether a file of a directory is copied, by its path in that, LEN bytes; NULL: all. */
     bool (*takes)(const char *path, size_t len);
 };
 
@@ -23,7 +23,7 @@ struct copy_options {
 int copy_file(const char *from, const char *to, const struct copy_options *options,
               struct fault *fault);
 
-/* The regular files in the folder FROM, and in folders in it, COPY_DEPTH_MAX deep, become such in TO; TO and the
- * folders above each file are made where they are missing. What is neither a file nor a folder is passed over. */
-int copy_folder(const char *from, const char *to, const struct copy_options *options,
-                struct fault *fault);
+/* The regular files in the directory FROM, and in directories in it, COPY_DEPTH_MAX deep, become such in TO; TO and the
+ * directories above each file are made where they are missing. What is neither a file nor a directory is passed over. */
+int copy_dir(const char *from, const char *to, const struct copy_options *options,
+             struct fault *fault);

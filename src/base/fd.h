@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What is open: closed by itself where its variable ends, and a folder's entries by its descriptor. */
+/* What is open: closed by itself where its variable ends, and a directory's entries by its descriptor. */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "base/macro.h"
 
-/* For _cleanup_: of a descriptor, a folder, a stream; -1 and NULL are none. */
+/* For _cleanup_: of a descriptor, a directory, a stream; -1 and NULL are none. */
 static inline void closep(int *fd)
 {
     if (*fd >= 0)
@@ -29,7 +29,7 @@ static inline void fclosep(FILE **file)
         fclose(*file);
 }
 
-/* The entries of the folder NAME in the folder AT (".": of AT itself, which stays where it is), for readdir();
+/* The entries of the directory NAME in the directory AT (".": of AT itself, which stays where it is), for readdir();
  * the caller closes it. NULL: see errno. */
 static inline DIR *open_dir_at(int at, const char *name)
 {

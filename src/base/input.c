@@ -55,7 +55,7 @@ int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, s
     }
     if (S_ISDIR(st.st_mode)) {
         close(fd);
-        return fault_plain(fault, -EISDIR, name, "is a folder, not a file");
+        return fault_plain(fault, -EISDIR, name, "is a directory, not a file");
     }
     if (S_ISREG(st.st_mode)) {
         off_t at = lseek(fd, 0, SEEK_CUR);

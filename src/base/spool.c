@@ -6,15 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static int temporary_in(const char *folder)
+static int temporary_in(const char *directory)
 {
     char name[4096];
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
     if (fd >= 0)
         return fd;
     /* Not every file system has files without a name. */
-    if (snprintf(name, sizeof name, "%s/strata-XXXXXX", folder) >= (int)sizeof name)
+    if (snprintf(name, sizeof name, "%s/strata-XXXXXX", directory) >= (int)sizeof name)
         return -ENAMETOOLONG;
     fd = mkostemp(name, O_CLOEXEC);
     if (fd < 0)
@@ -23,18 +23,18 @@ static int temporary_in(const char *folder)
     return fd;
 }
 
-static int temporary_file(const char *dir, const char **ret_folder)
+static int temporary_file(const char *dir, const char **ret_dir)
 {
     int fd;
 
     if (dir) {
-        *ret_folder = dir;
+        *ret_dir = dir;
         return temporary_in(dir);
     }
-    *ret_folder = "/var/tmp";
+    *ret_dir = "/var/tmp";
     fd = temporary_in("/var/tmp");
     if (fd < 0) {
-        *ret_folder = "/tmp";
+        *ret_dir = "/tmp";
         fd = temporary_in("/tmp");
     }
     return fd;
@@ -57,7 +57,7 @@ static int write_all(int fd, const uint8_t *p, size_t n)
 
 int spool(struct input *in, const char *dir, struct fault *fault)
 {
-    const char *folder;
+    const char *directory;
     uint64_t size = 0;
     int fd;
     int r;
@@ -67,14 +67,14 @@ int spool(struct input *in, const char *dir, struct fault *fault)
     if (in->offset != 0)
         return fault_at(fault, -ESPIPE, in->path, in->offset, "a pipe cannot be read backwards");
 
-    fd = temporary_file(dir, &folder);
+    fd = temporary_file(dir, &directory);
     if (fd < 0)
-        return fault_plain(fault, fd, folder, "cannot make a temporary file: %s", strerror(-fd));
+        return fault_plain(fault, fd, directory, "cannot make a temporary file: %s", strerror(-fd));
     in->next = 0;
     for (;;) {
         r = write_all(fd, input_at(in), input_buffered(in));
         if (r < 0) {
-            fault_plain(fault, r, folder,
+            fault_plain(fault, r, directory,
                         "cannot keep what comes through the pipe: %s (TMPDIR names another place)",
                         strerror(-r));
             break;
@@ -100,6 +100,6 @@ int spool(struct input *in, const char *dir, struct fault *fault)
     in->next = in->filled = 0;
     in->size = size;
     if (lseek(fd, 0, SEEK_SET) < 0)
-        return fault_plain(fault, -errno, folder, "cannot read it back: %s", strerror(errno));
+        return fault_plain(fault, -errno, directory, "cannot read it back: %s", strerror(errno));
     return 0;
 }

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/options.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
 
 #define AGENT "strata-agent"
 
@@ -38,7 +38,7 @@ int cmd_agent(int argc, char **argv)
 
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         options_help(&agent_command, stdout);
-        return EXIT_FINE;
+        return EXIT_SUCCESS;
     }
     argv[0] = (char *)AGENT;
     n = readlink("/proc/self/exe", path, sizeof path - sizeof AGENT);
@@ -51,7 +51,7 @@ int cmd_agent(int argc, char **argv)
         }
     }
     execvp(AGENT, argv);
-    cmd_error("cannot run " AGENT ", which is neither beside strata nor in PATH: %s",
+    cli_error("cannot run " AGENT ", which is neither beside strata nor in PATH: %s",
               strerror(errno));
-    return EXIT_COULD_NOT;
+    return EXIT_FAILURE;
 }

@@ -4,33 +4,13 @@
 /* The verbs of the one command, each in a file of its own. Only this layer prints to people and
  * decides exit statuses. */
 
-#include "base/fault.h"
-
-enum {
-    EXIT_FINE = 0,
-    EXIT_COULD_NOT = 1,
-    EXIT_USAGE = 2,
-    EXIT_LOSSES = 3, /* --strict, and something was lost */
-};
+#include "cli/message.h"
 
 /* Picks the verb by argv[0] (an old tool's name) or argv[1]. Returns the exit status. */
 int strata_main(int argc, char **argv);
 
 /* A verb: argv[0] is its name. */
 typedef int (*cmd_function)(int argc, char **argv);
-
-/* TEXT and a newline on standard error, as output_line() has it. */
-void cmd_message(const char *format, ...) _printf_(1, 2);
-/* "strata: TEXT" on standard error, as output_line() has it; the second with what a fault says. */
-void cmd_error(const char *format, ...) _printf_(1, 2);
-void cmd_fault(const struct fault *fault);
-/* Tells that there is none; returns -ENOMEM. */
-int cmd_no_memory(void);
-/* Tells of -errno from writing to standard output; quietly by SIGPIPE where a reader went away. Returns
- * EXIT_COULD_NOT. */
-int cmd_output_error(int error);
-/* "strata VERB: TEXT", and where to find help; returns EXIT_USAGE. */
-int cmd_usage_error(const char *verb, const char *format, ...) _printf_(2, 3);
 
 /* Lets the process have as many open files as it may. */
 void cmd_raise_files(void);

@@ -11,16 +11,16 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "cli/duration.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/size.h"
 #include "cmd/cmd.h"
 #include "cmd/collect.h"
 #include "cmd/collect_live.h"
-#include "cmd/duration.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/progress.h"
-#include "cmd/size.h"
-#include "guests/guests.h"
-#include "manifest/underway.h"
+#include "record/agent/guests.h"
+#include "tracedir/registry.h"
 
 #define SECOND UINT64_C(1000000000)
 #define KEY_MAX 4096
@@ -82,7 +82,7 @@ static const struct option what_table[] = {
 static const char *const formats[] = {"text", "json", "csv", NULL};
 
 static const struct option how_table[] = {
-    {OPTION_STRING, 'o', "output", "FOLDER", "where the trace goes: a folder that is new",
+    {OPTION_STRING, 'o', "output", "DIR", "where the trace goes: a directory that is new",
      MEMBER(output)},
     {OPTION_FLAG, 'l', "live", NULL, "show the events as they come, as strata report does",
      MEMBER(live)},
@@ -113,9 +113,9 @@ const struct command collect_command = {
     .summary = "take what the kernels of guests trace",
     .operands = "",
     .about = "Has strata-agent, which runs in each guest, trace events there, and writes them\n"
-             "to FOLDER with all that decodes them, until SIGINT or SIGTERM. A connection that\n"
-             "is lost is made again. strata report shows the folder; --live shows the events\n"
-             "as they come, and then there need be no folder.",
+             "to DIR with all that decodes them, until SIGINT or SIGTERM. A connection that\n"
+             "is lost is made again. strata report shows the directory; --live shows the events\n"
+             "as they come, and then there need be no directory.",
     .groups = groups,
 };
 
@@ -145,60 +145,62 @@ static const char *split_name(const char *text, unsigned n, char *name, size_t s
 }
 
 struct plans {
-    struct guest_plan items[GUESTS_MAX];
+    struct guest_config items[GUESTS_MAX];
     char names[GUESTS_MAX][72];
     unsigned n;
 };
 
-static int add_plans(struct plans *plans, const struct strings *strings, enum guest_place_kind kind)
+static int add_plans(struct plans *plans, const struct strings *strings,
+                     enum guest_endpoint_kind kind)
 {
     for (unsigned i = 0; i < strings->n; i++) {
-        struct guest_plan *plan = &plans->items[plans->n];
+        struct guest_config *plan = &plans->items[plans->n];
         struct fault fault = {0};
         const char *where;
 
         if (plans->n == GUESTS_MAX)
-            return cmd_usage_error("collect", "more than %u guests", GUESTS_MAX);
+            return cli_usage_error("collect", "more than %u guests", GUESTS_MAX);
         where =
             split_name(strings->items[i], plans->n, plans->names[plans->n], sizeof plans->names[0]);
         plan->name = plans->names[plans->n];
         for (unsigned j = 0; j < plans->n; j++)
             if (strcmp(plans->names[j], plan->name) == 0)
-                return cmd_usage_error("collect",
+                return cli_usage_error("collect",
                                        "two guests are called %s; give them names: NAME=%s",
                                        plan->name, where);
-        if (kind != PLACE_OLD && guest_place_parse(kind, where, &plan->place, &fault) < 0) {
-            cmd_fault(&fault);
-            return EXIT_COULD_NOT;
+        if (kind != ENDPOINT_VIRTIO_TRACE &&
+            guest_endpoint_parse(kind, where, &plan->place, &fault) < 0) {
+            cli_fault(&fault);
+            return EXIT_FAILURE;
         }
         plan->place.text = where;
         plans->n++;
     }
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 static int make_plans(const struct collect_options *options, struct plans *plans)
 {
-    int status = add_plans(plans, &options->ports, PLACE_PORT);
+    int status = add_plans(plans, &options->ports, ENDPOINT_PORT);
     unsigned first = plans->n;
 
-    if (status == EXIT_FINE)
-        status = add_plans(plans, &options->fifos, PLACE_PORT);
-    for (; status == EXIT_FINE && first < plans->n; first++) {
+    if (status == EXIT_SUCCESS)
+        status = add_plans(plans, &options->fifos, ENDPOINT_PORT);
+    for (; status == EXIT_SUCCESS && first < plans->n; first++) {
         struct fault fault = {0};
 
-        if (guest_place_make_fifos(plans->items[first].place.text, &fault) < 0) {
-            cmd_fault(&fault);
-            return EXIT_COULD_NOT;
+        if (guest_endpoint_make_fifos(plans->items[first].place.text, &fault) < 0) {
+            cli_fault(&fault);
+            return EXIT_FAILURE;
         }
     }
-    if (status == EXIT_FINE)
-        status = add_plans(plans, &options->tcps, PLACE_TCP);
-    if (status == EXIT_FINE)
-        status = add_plans(plans, &options->vsocks, PLACE_VSOCK);
+    if (status == EXIT_SUCCESS)
+        status = add_plans(plans, &options->tcps, ENDPOINT_TCP);
+    if (status == EXIT_SUCCESS)
+        status = add_plans(plans, &options->vsocks, ENDPOINT_VSOCK);
     first = plans->n;
-    if (status == EXIT_FINE)
-        status = add_plans(plans, &options->olds, PLACE_OLD);
+    if (status == EXIT_SUCCESS)
+        status = add_plans(plans, &options->olds, ENDPOINT_VIRTIO_TRACE);
     for (; first < plans->n; first++) {
         plans->items[first].old = plans->items[first].place.text;
         plans->items[first].tree = options->tracefs;
@@ -216,7 +218,7 @@ static int set_vmms(const struct collect_options *options, struct plans *plans)
         const char *text = options->kvms.items[i];
         const char *equals = strchr(text, '=');
         size_t len = equals ? (size_t)(equals - text) : 0;
-        struct guest_plan *plan = equals ? NULL : &plans->items[0];
+        struct guest_config *plan = equals ? NULL : &plans->items[0];
         char *end;
         long pid = strtol(equals ? equals + 1 : text, &end, 10);
 
@@ -224,12 +226,12 @@ static int set_vmms(const struct collect_options *options, struct plans *plans)
             if (strlen(plans->names[j]) == len && memcmp(plans->names[j], text, len) == 0)
                 plan = &plans->items[j];
         if (!plan)
-            return cmd_usage_error("collect", "--kvm=%s: there is no guest of that name", text);
+            return cli_usage_error("collect", "--kvm=%s: there is no guest of that name", text);
         if (*end || pid <= 0 || pid > INT32_MAX)
-            return cmd_usage_error("collect", "--kvm=%s: that is no process", text);
+            return cli_usage_error("collect", "--kvm=%s: that is no process", text);
         plan->vmm = (pid_t)pid;
     }
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 /* Spaces around a key are not part of it. -errno with FAULT. */
@@ -290,7 +292,7 @@ static int make_events(const struct collect_options *options, struct guest_event
 static void tell(const char *guest, const char *what)
 {
     progress_line_erase();
-    cmd_message("%s: %s", guest, what);
+    cli_message("%s: %s", guest, what);
 }
 
 static void show_progress(struct guests *guests, double seconds)
@@ -339,7 +341,7 @@ static int collect(struct guests *guests, const struct collect_options *options,
 
         if (*ret_end == LIVE_GOES_ON)
             *ret_end = collect_live_look(live);
-        /* Without a folder there is nothing to go on for. */
+        /* Without a directory there is nothing to go on for. */
         if (signals > 0 || now >= until || *ret_end == LIVE_IS_UNREAD ||
             (*ret_end != LIVE_GOES_ON && options->live && !options->output))
             guests_stop(guests);
@@ -371,7 +373,7 @@ static FILE *summary_file(const struct collect_options *options)
 static int sum_up(const struct guest *guest, const struct collect_options *options)
 {
     const struct guest_progress *progress = &guest->progress;
-    const struct guest_part *part = &guest->parts[guest->n_parts - 1];
+    const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
     FILE *out = summary_file(options);
     _cleanup_(text_done) struct text line = TEXT_IN_MEMORY;
     char size[16];
@@ -400,24 +402,24 @@ static int sum_up(const struct guest *guest, const struct collect_options *optio
             (double)progress->waited_ns / 1e6, (double)progress->stopped_ns / 1e6);
     if (progress->unshown) {
         bytes_text(size, sizeof size, progress->unshown);
-        cmd_message("  %s of it were not shown: the output was not taken fast enough%s", size,
-                    options->output ? "; the folder has them" : "");
+        cli_message("  %s of it were not shown: the output was not taken fast enough%s", size,
+                    options->output ? "; the directory has them" : "");
     }
     if (progress->lost)
-        cmd_message("  %" PRIu64 " events were lost in the guest: its buffers were full",
+        cli_message("  %" PRIu64 " events were lost in the guest: its buffers were full",
                     progress->lost);
     if (progress->gaps)
-        cmd_message("  %" PRIu64 " pages were lost on the way", progress->gaps);
+        cli_message("  %" PRIu64 " pages were lost on the way", progress->gaps);
     if (progress->full)
-        cmd_message("  it was stopped by --max-size");
+        cli_message("  it was stopped by --max-size");
     if (guest->error < 0) {
-        cmd_message("strata: %s: %s", guest->plan.name, guest->what);
-        return EXIT_COULD_NOT;
+        cli_message("strata: %s: %s", guest->plan.name, guest->what);
+        return EXIT_FAILURE;
     }
     return options->strict &&
                    (progress->lost || progress->gaps || (progress->unshown && !options->output))
                ? EXIT_LOSSES
-               : EXIT_FINE;
+               : EXIT_SUCCESS;
 }
 
 /* The process that shows events, which the plans get their ends of. */
@@ -431,15 +433,15 @@ static int start_live(const struct collect_options *options, struct plans *plans
         names[i] = plans->items[i].name;
     if (collect_live_start(names, plans->n, (enum collect_format)options->format, live, ends,
                            &fault) < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     for (unsigned i = 0; i < plans->n; i++) {
         plans->items[i].live = &ends[i];
         if (plans->n > 1)
-            cmd_message("#%u is %s", i, names[i]);
+            cli_message("#%u is %s", i, names[i]);
     }
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 /* What came is shown to its end, unless the user has enough of it. */
@@ -460,31 +462,31 @@ static enum collect_live_end wait_for_live(struct collect_live *live)
     return end;
 }
 
-static int run(const struct collect_options *options, const struct guest_wishes *wishes,
+static int run(const struct collect_options *options, const struct trace_config *wishes,
                struct plans *plans)
 {
     struct collect_live live = {0};
     enum collect_live_end live_end = LIVE_GOES_ON;
     int ends[GUESTS_MAX];
-    struct underway underway = UNDERWAY_NONE;
+    struct registry_entry registry_entry = REGISTRY_NONE;
     struct fault fault = {0};
     struct guests guests;
-    int status = EXIT_FINE;
+    int status = EXIT_SUCCESS;
     int r;
 
-    if (options->live && start_live(options, plans, &live, ends) != EXIT_FINE)
-        return EXIT_COULD_NOT;
+    if (options->live && start_live(options, plans, &live, ends) != EXIT_SUCCESS)
+        return EXIT_FAILURE;
     r = guests_open(options->output, wishes, options->max_size, plans->items, plans->n, &guests,
                     &fault);
     if (r < 0) {
         collect_live_kill(&live);
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     guests.tell = tell;
     /* For others to know of, and no more. */
     if (options->output)
-        (void)underway_begin(getenv("XDG_RUNTIME_DIR"), options->output, &underway, NULL);
+        (void)registry_add(getenv("XDG_RUNTIME_DIR"), options->output, &registry_entry, NULL);
     if (!options->live)
         live_end = LIVE_IS_DONE;
     r = collect(&guests, options,
@@ -496,17 +498,17 @@ static int run(const struct collect_options *options, const struct guest_wishes 
     for (unsigned i = 0; i < guests.n && live_end != LIVE_IS_UNREAD; i++) {
         int one = sum_up(&guests.guests[i], options);
 
-        if (status != EXIT_COULD_NOT && one != EXIT_FINE)
+        if (status != EXIT_FAILURE && one != EXIT_SUCCESS)
             status = one;
     }
-    underway_end(&underway);
+    registry_remove(&registry_entry);
     if (guests_close(&guests, &fault) < 0 || r < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     if (live_end == LIVE_IS_UNREAD)
-        return cmd_output_error(-EPIPE);
-    return live_end == LIVE_FAILED ? EXIT_COULD_NOT : status;
+        return cli_output_error(-EPIPE);
+    return live_end == LIVE_FAILED ? EXIT_FAILURE : status;
 }
 
 /* Of one guest, which may have the ports of both protocols. */
@@ -517,13 +519,13 @@ static int print_lines(const struct collect_options *options)
     const char *port = NULL, *old = NULL;
 
     if (options->ports.n + options->fifos.n > 1 || options->olds.n > 1)
-        return cmd_usage_error("collect", "what is printed is for one guest: give one --port=PATH "
+        return cli_usage_error("collect", "what is printed is for one guest: give one --port=PATH "
                                           "or --fifo=PATH, and one --old=DIR if it has both");
     if (ports->n + options->olds.n == 0)
-        return cmd_usage_error("collect", "for which port? give --port=PATH or --fifo=PATH, or "
+        return cli_usage_error("collect", "for which port? give --port=PATH or --fifo=PATH, or "
                                           "--old=DIR and --cpus=N");
-    if (options->olds.n && (options->cpus == 0 || options->cpus > LINK_CPUS_MAX))
-        return cmd_usage_error("collect", "for how many CPUs? --cpus=N");
+    if (options->olds.n && (options->cpus == 0 || options->cpus > PROTO_CPUS_MAX))
+        return cli_usage_error("collect", "for how many CPUs? --cpus=N");
     if (ports->n)
         port = split_name(ports->items[0], 0, name, sizeof name);
     if (options->olds.n)
@@ -532,7 +534,7 @@ static int print_lines(const struct collect_options *options)
         collect_print_qemu(port, ports == &options->fifos, old, (unsigned)options->cpus);
     if (options->print_libvirt)
         collect_print_libvirt(port, ports == &options->fifos, old, (unsigned)options->cpus);
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 static int check(const struct collect_options *options, int n)
@@ -540,38 +542,38 @@ static int check(const struct collect_options *options, int n)
     unsigned guests = options->ports.n + options->fifos.n + options->tcps.n + options->vsocks.n;
 
     if (n > 0)
-        return cmd_usage_error("collect", "it takes no operands; guests are given by options");
+        return cli_usage_error("collect", "it takes no operands; guests are given by options");
     if (guests + options->olds.n == 0)
-        return cmd_usage_error("collect",
+        return cli_usage_error("collect",
                                "from which guest? give --port, --fifo, --tcp, --vsock or --old");
     if (!options->output && !options->live)
-        return cmd_usage_error("collect", "where to? give --output=FOLDER, or --live, or both");
+        return cli_usage_error("collect", "where to? give --output=DIR, or --live, or both");
     if (options->format && !options->live)
-        return cmd_usage_error("collect", "--format is for --live");
-    if (options->cpus > LINK_CPUS_MAX)
-        return cmd_usage_error("collect", "--cpus goes up to %u", LINK_CPUS_MAX);
+        return cli_usage_error("collect", "--format is for --live");
+    if (options->cpus > PROTO_CPUS_MAX)
+        return cli_usage_error("collect", "--cpus goes up to %u", PROTO_CPUS_MAX);
     if (guests > 0 && options->events.n + options->filters.n == 0)
-        return cmd_usage_error("collect", "which events? give --event=GLOB, as in -e 'sched:*'");
+        return cli_usage_error("collect", "which events? give --event=GLOB, as in -e 'sched:*'");
     if ((options->tcps.n || options->vsocks.n) && !options->key)
-        return cmd_usage_error("collect", "--tcp and --vsock need --key=FILE");
+        return cli_usage_error("collect", "--tcp and --vsock need --key=FILE");
     if (options->level > 19)
-        return cmd_usage_error("collect", "--compress goes from 0 to 19");
+        return cli_usage_error("collect", "--compress goes from 0 to 19");
     if (options->keep > UINT32_MAX || options->buffer >> 10 > UINT32_MAX ||
         options->queue >> 10 > UINT32_MAX)
-        return cmd_usage_error("collect", "that is more than can be asked for");
-    return EXIT_FINE;
+        return cli_usage_error("collect", "that is more than can be asked for");
+    return EXIT_SUCCESS;
 }
 
 int cmd_collect(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_signal};
     struct collect_options options = {.keep = 60, .buffer = 4 << 20};
-    struct guest_wishes wishes = {0};
+    struct trace_config wishes = {0};
     struct guest_event *events = NULL;
     static struct plans plans;
     struct fault fault = {0};
     char key[KEY_MAX];
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
     int n;
 
     if (!options_parse(&collect_command, argc, argv, &options, &n, &status))
@@ -581,22 +583,22 @@ int cmd_collect(int argc, char **argv)
         goto end;
     }
     status = check(&options, n);
-    if (status == EXIT_FINE)
+    if (status == EXIT_SUCCESS)
         status = make_plans(&options, &plans);
-    if (status == EXIT_FINE)
+    if (status == EXIT_SUCCESS)
         status = set_vmms(&options, &plans);
-    if (status != EXIT_FINE)
+    if (status != EXIT_SUCCESS)
         goto end;
     if (options.key && read_key(options.key, key, &wishes.key_size, &fault) < 0) {
-        cmd_fault(&fault);
-        status = EXIT_COULD_NOT;
+        cli_fault(&fault);
+        status = EXIT_FAILURE;
         goto end;
     }
     n = make_events(&options, &events, &wishes.n_events);
     if (n < 0) {
-        status = n == -EINVAL ? cmd_usage_error("collect",
+        status = n == -EINVAL ? cli_usage_error("collect",
                                                 "--filter wants GLOB=FILTER, as in 'irq:*=irq > 8'")
-                              : EXIT_COULD_NOT;
+                              : EXIT_FAILURE;
         goto end;
     }
     if (options.max_size == 0 && options.output)
@@ -609,11 +611,11 @@ int cmd_collect(int argc, char **argv)
     wishes.queue_kib = (uint32_t)(options.queue >> 10);
     wishes.keep_seconds = (uint32_t)options.keep;
     wishes.level = (uint8_t)options.level;
-    wishes.wants = LINK_WANT_CMDLINES | LINK_WANT_PRINTK_FORMATS;
+    wishes.wants = PROTO_WANT_CMDLINES | PROTO_WANT_PRINTK_FORMATS;
     if (options.live)
-        wishes.wants |= LINK_WANT_LIVE;
+        wishes.wants |= PROTO_WANT_LIVE;
     if (options.kallsyms)
-        wishes.wants |= LINK_WANT_KALLSYMS;
+        wishes.wants |= PROTO_WANT_KALLSYMS;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);

@@ -5,7 +5,7 @@
 
 #include "base/macro.h"
 #include "cmd/collect.h"
-#include "link/message.h"
+#include "proto/message.h"
 
 /* Port 0 of a virtio-serial device is the console's, so ports count from 1; without max_ports= the highest
  * number is 30. */
@@ -56,7 +56,7 @@ static bool find_port(const struct ports *ports, unsigned nr, char name[static 6
     unsigned of_old = nr - (ports->own ? 2 : 1);
 
     if (ports->own && nr == 1) {
-        snprintf(name, 64, LINK_PORT);
+        snprintf(name, 64, PROTO_PORT);
         snprintf(end, 1024, "%s", ports->own);
         return ports->fifos;
     }

@@ -13,20 +13,20 @@
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/output.h"
 #include "cmd/walk.h"
-#include "format/ftrace_live.h"
-#include "guests/confine.h"
-#include "guests/guest_session.h"
-#include "guests/live_out.h"
-#include "timeline/relation.h"
-#include "view/view.h"
+#include "format/ftrace/live.h"
+#include "print/view.h"
+#include "record/agent/confine.h"
+#include "record/agent/guest_session.h"
+#include "record/agent/live_stream.h"
+#include "timeline/clock_map.h"
 
 #define MS UINT64_C(1000000)
 /* How long an event waits for those of other CPUs: the agent takes pages from the kernel at least every 100 ms. */
 #define DELAY (250 * MS)
-#define RATE_PATIENCE (2000 * MS)
+#define RATE_TIMEOUT (2000 * MS)
 #define OUT_SIZE ((size_t)64 * 1024)
 /* Pages of all guests that wait here; with more, what is there is shown before more is taken. */
 #define HELD_MAX ((size_t)32 << 20)
@@ -47,9 +47,9 @@ struct shown_guest {
     size_t len, capacity;
     /* Its clock. */
     uint64_t hz;
-    struct relation_pair pairs[PAIRS_KEPT];
+    struct clock_map_pair pairs[PAIRS_KEPT];
     unsigned n_pairs;
-    struct relation relation;
+    struct clock_map clock_map;
     bool in_host_time; /* since its first page */
     uint64_t
         rate_by; /* so long its items wait for the rate of its clock, which two pairs tell; 0: they do not */
@@ -59,7 +59,7 @@ struct shown_guest {
     uint64_t came;
 };
 
-struct shower {
+struct live_viewer {
     struct shown_guest *guests;
     unsigned n;
     struct catalogue catalogue;
@@ -120,10 +120,10 @@ static void fact(struct shown_guest *guest, const char *bytes, size_t size)
 /* Later times are told by the latest pairs. */
 static void add_pair(struct shown_guest *guest, const struct guest_pair *pair)
 {
-    const struct relation_pair *last = &guest->pairs[guest->n_pairs ? guest->n_pairs - 1 : 0];
-    struct relation_pair added = {(int64_t)pair->host_ns, (int64_t)pair->guest,
-                                  (int64_t)pair->error_ns};
-    struct relation relation;
+    const struct clock_map_pair *last = &guest->pairs[guest->n_pairs ? guest->n_pairs - 1 : 0];
+    struct clock_map_pair added = {(int64_t)pair->host_ns, (int64_t)pair->guest,
+                                   (int64_t)pair->error_ns};
+    struct clock_map clock_map;
 
     if (MAX(MAX(pair->guest, pair->host_ns), pair->error_ns) > INT64_MAX / 2 ||
         (guest->n_pairs > 0 && (added.ticks <= last->ticks || added.host_ns <= last->host_ns)))
@@ -133,15 +133,15 @@ static void add_pair(struct shown_guest *guest, const struct guest_pair *pair)
         guest->n_pairs--;
     }
     guest->pairs[guest->n_pairs++] = added;
-    if (relation_of_pairs(guest->pairs, guest->n_pairs, guest->name, guest->hz, &relation, NULL) <
+    if (clock_map_of_pairs(guest->pairs, guest->n_pairs, guest->name, guest->hz, &clock_map, NULL) <
         0)
         return;
-    relation_done(&guest->relation);
-    guest->relation = relation;
+    clock_map_done(&guest->clock_map);
+    guest->clock_map = clock_map;
 }
 
 /* Another kernel is traced by that guest. */
-static int begin_part(struct shower *shower, struct shown_guest *guest)
+static int begin_part(struct live_viewer *shower, struct shown_guest *guest)
 {
     guest->live = ftrace_live_free(guest->live);
     guest->item = NULL;
@@ -149,13 +149,13 @@ static int begin_part(struct shower *shower, struct shown_guest *guest)
     guest->hz = 0;
     guest->broken = guest->in_host_time = false;
     guest->rate_by = 0;
-    relation_done(&guest->relation);
-    guest->relation = (struct relation){0};
+    clock_map_done(&guest->clock_map);
+    guest->clock_map = (struct clock_map){0};
     forget_file(guest);
     return ftrace_live_new(&shower->catalogue, guest->name, LAYER_GUEST, &guest->live);
 }
 
-static int take_pages(struct shower *shower, struct shown_guest *guest,
+static int take_pages(struct live_viewer *shower, struct shown_guest *guest,
                       const struct live_head *head, const uint8_t *p, size_t size, uint64_t now)
 {
     bool first = !ftrace_live_origin(guest->live);
@@ -170,20 +170,21 @@ static int take_pages(struct shower *shower, struct shown_guest *guest,
         return r;
     if (r < 0) {
         guest->broken = true;
-        cmd_error("%s: its events cannot be shown: %s", guest->name, fault.what);
+        cli_error("%s: its events cannot be shown: %s", guest->name, fault.what);
     } else if (first && !ftrace_live_origin(guest->live)) {
         return 0;
-    } else if (first && shower->n > 1 && guest->relation.n) {
+    } else if (first && shower->n > 1 && guest->clock_map.n) {
         guest->in_host_time = true;
         ftrace_live_origin(guest->live)->clock = (struct clock){"monotonic", NANOSECONDS};
     } else if (first && ftrace_live_origin(guest->live)->clock.hz == 0 && guest->n_pairs) {
-        guest->rate_by = now + RATE_PATIENCE;
+        guest->rate_by = now + RATE_TIMEOUT;
     }
     return 0;
 }
 
 /* One message, whose SIZE bytes have a NUL behind them. */
-static int take_message(struct shower *shower, struct shown_guest *guest, size_t size, uint64_t now)
+static int take_message(struct live_viewer *shower, struct shown_guest *guest, size_t size,
+                        uint64_t now)
 {
     const uint8_t *bytes = shower->message + sizeof(struct live_head);
     struct guest_pair pair;
@@ -209,13 +210,13 @@ static int take_message(struct shower *shower, struct shown_guest *guest, size_t
             add_pair(guest, &pair);
         }
         return 0;
-    case LIVE_PART: return begin_part(shower, guest);
+    case LIVE_BOOT: return begin_part(shower, guest);
     case LIVE_PAGES: return take_pages(shower, guest, &head, bytes, size, now);
     default: return 0;
     }
 }
 
-static int listen_to(struct shower *shower, struct shown_guest *guest, uint64_t now)
+static int listen_to(struct live_viewer *shower, struct shown_guest *guest, uint64_t now)
 {
     for (unsigned i = 0; i < MESSAGES_AT_ONCE; i++) {
         ssize_t n = recv(guest->fd, shower->message, sizeof shower->message - 1, MSG_DONTWAIT);
@@ -243,7 +244,7 @@ static int listen_to(struct shower *shower, struct shown_guest *guest, uint64_t 
 
 static unsigned number_of(void *arg, const struct origin *origin)
 {
-    const struct shower *shower = arg;
+    const struct live_viewer *shower = arg;
     unsigned i = 0;
 
     while (i + 1 < shower->n && strcmp(shower->guests[i].name, origin->path) != 0)
@@ -259,7 +260,7 @@ static bool waits_for_rate(struct shown_guest *guest, uint64_t now)
     if (guest->n_pairs < 2 && now < guest->rate_by && guest->fd >= 0)
         return true;
     guest->rate_by = 0;
-    ftrace_live_origin(guest->live)->clock.hz = guest->relation.hz;
+    ftrace_live_origin(guest->live)->clock.hz = guest->clock_map.hz;
     return false;
 }
 
@@ -272,13 +273,13 @@ static bool look(struct shown_guest *guest)
     }
     guest->key = guest->item->time;
     if (guest->in_host_time && guest->key != TIME_UNKNOWN)
-        guest->key = relation_convert(&guest->relation, guest->key, &guest->error_ns);
+        guest->key = clock_map_convert(&guest->clock_map, guest->key, &guest->error_ns);
     else if (!guest->in_host_time)
         guest->key = (int64_t)guest->came;
     return true;
 }
 
-static int show_item(struct shower *shower, struct shown_guest *guest)
+static int show_item(struct live_viewer *shower, struct shown_guest *guest)
 {
     struct item item = *guest->item;
     int r;
@@ -287,14 +288,14 @@ static int show_item(struct shower *shower, struct shown_guest *guest)
         item.time = guest->key;
         item.error_ns = (uint32_t)MIN(MAX(guest->error_ns, 0), (int64_t)UINT32_MAX);
         if (item.kind == ITEM_LOSS && item.since != TIME_UNKNOWN)
-            item.since = relation_convert(&guest->relation, item.since, NULL);
+            item.since = clock_map_convert(&guest->clock_map, item.since, NULL);
     }
     r = view_put(shower->view, &item, 1);
     ftrace_live_take(guest->live);
     return r;
 }
 
-static size_t held(const struct shower *shower)
+static size_t held(const struct live_viewer *shower)
 {
     size_t sum = 0;
 
@@ -304,7 +305,7 @@ static size_t held(const struct shower *shower)
 }
 
 /* Shows what is due at NOW. *RET_NEXT: when something is again; UINT64_MAX: nothing waits. */
-static int show(struct shower *shower, uint64_t now, uint64_t *ret_next)
+static int show(struct live_viewer *shower, uint64_t now, uint64_t *ret_next)
 {
     bool is_full = held(shower) > HELD_MAX / 2;
 
@@ -339,7 +340,7 @@ static int show(struct shower *shower, uint64_t now, uint64_t *ret_next)
 }
 
 /* Waits for guests until NEXT; true: there are some still. */
-static bool wait_for(struct shower *shower, uint64_t next, struct pollfd *fds)
+static bool wait_for(struct live_viewer *shower, uint64_t next, struct pollfd *fds)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
     uint64_t sleep = next > now ? next - now : 0;
@@ -365,7 +366,7 @@ static bool wait_for(struct shower *shower, uint64_t next, struct pollfd *fds)
     return true;
 }
 
-static int work(struct shower *shower)
+static int work(struct live_viewer *shower)
 {
     _cleanup_free_ struct pollfd *fds = calloc(shower->n + 1, sizeof *fds);
     bool any = true;
@@ -385,7 +386,7 @@ static int work(struct shower *shower)
     return shower->out.error ? shower->out.error : r;
 }
 
-static int open_view(struct shower *shower, enum collect_format format)
+static int open_view(struct live_viewer *shower, enum collect_format format)
 {
     struct view_options options = {
         .color = format == COLLECT_TEXT && wants_color(STDOUT_FILENO),
@@ -408,7 +409,7 @@ static enum output_kind kind_of(enum collect_format format)
     return wants_color(STDOUT_FILENO) ? OUTPUT_COLOR_TEXT : OUTPUT_TEXT;
 }
 
-static int prepare(struct shower *shower, enum collect_format format)
+static int prepare(struct live_viewer *shower, enum collect_format format)
 {
     int r = output_open(&shower->out, kind_of(format), OUT_SIZE);
 
@@ -435,7 +436,7 @@ static int keep_descriptors(const int *ends, unsigned n)
 static void run(const char *const *names, const int *ends, unsigned n, enum collect_format format)
 {
     struct confine_user user = confine_user();
-    struct shower *shower = calloc(1, sizeof *shower);
+    struct live_viewer *shower = calloc(1, sizeof *shower);
     struct fault fault = {0};
     unsigned measures;
     int r = -ENOMEM;
@@ -453,15 +454,15 @@ static void run(const char *const *names, const int *ends, unsigned n, enum coll
     if (r >= 0) {
         r = confine(&user, 0, &measures, &fault);
         if (r < 0)
-            cmd_fault(&fault);
+            cli_fault(&fault);
     }
     if (r >= 0) {
         view_begin(shower->view);
         r = work(shower);
         if (r < 0 && r != -EPIPE)
-            cmd_error("cannot show more: %s", strerror(-r));
+            cli_error("cannot show more: %s", strerror(-r));
     }
-    _exit(r == -EPIPE ? STATUS_UNREAD : r < 0 ? EXIT_COULD_NOT : EXIT_FINE);
+    _exit(r == -EPIPE ? STATUS_UNREAD : r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 int collect_live_start(const char *const *names, unsigned n, enum collect_format format,
@@ -519,12 +520,12 @@ enum collect_live_end collect_live_look(struct collect_live *live)
     if (r == 0)
         return LIVE_GOES_ON;
     live->pid = 0;
-    if (r > 0 && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FINE)
+    if (r > 0 && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
         return LIVE_IS_DONE;
     if (r > 0 && WIFEXITED(status) && WEXITSTATUS(status) == STATUS_UNREAD)
         return LIVE_IS_UNREAD;
     if (r > 0 && WIFSIGNALED(status))
-        cmd_error("the process that shows events was ended by signal %d (%s): what a guest sends "
+        cli_error("the process that shows events was ended by signal %d (%s): what a guest sends "
                   "is more than unusual",
                   WTERMSIG(status), strsignal(WTERMSIG(status)));
     return LIVE_FAILED;

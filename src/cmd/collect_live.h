@@ -3,8 +3,8 @@
 
 /* The process that shows what guests trace while it is collected: lines on standard output, as of strata report.
  *
- * What guests send is decoded here, so it is confined as the guests' own processes are (guests/confine.h): it has
- * standard output and error, and an end of guests/live_out.h's for each guest. It reads these only as fast as its
+ * What guests send is decoded here, so it is confined as the guests' own processes are (record/agent/confine.h): it has
+ * standard output and error, and an end of record/agent/live_stream.h's for each guest. It reads these only as fast as its
  * output is taken; what the guests' processes cannot get rid of they leave out and count, so that nobody else waits.
  *
  * An event is shown a quarter of a second after its page came, so that those of other CPUs come before it where they

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#include "base/near.h"
+#include "base/suggest.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
 
 struct ctl_options {
     const char *qmp;
@@ -29,9 +29,9 @@ static const struct option_group groups[] = {
 const struct command ctl_command = {
     .name = "ctl",
     .summary = "control a traced program, or what is recorded",
-    .operands = "PID|NAME|FOLDER COMMAND [ARGUMENT...]",
+    .operands = "PID|NAME|DIR COMMAND [ARGUMENT...]",
     .about = "Controls a traced program, which 'strata list' shows, or a QEMU that listens for\n"
-             "QMP; or what is being recorded into FOLDER, either of these:\n"
+             "QMP; or what is being recorded into DIR, either of these:\n"
              "\n"
              "    list [PATTERN]              which events there are, and whether they are on\n"
              "    on PATTERN..., off PATTERN...   switch them\n"
@@ -42,14 +42,14 @@ const struct command ctl_command = {
              "and, where it is a program that links libstrata,\n"
              "\n"
              "    set OPTIONS...                trace options, as in strata-trace(7)\n"
-             "    snapshot FOLDER             what is in the rings, as a native trace\n"
+             "    snapshot DIR             what is in the rings, as a native trace\n"
              "    stats                       what was dropped, by event and ring\n"
              "\n"
              "or, where it is a QEMU,\n"
              "\n"
              "    monitor LINE                a command of its human monitor\n"
              "\n"
-             "or, with FOLDER,\n"
+             "or, with DIR,\n"
              "\n"
              "    status                      what is recorded so far",
     .groups = groups,
@@ -68,19 +68,19 @@ const struct ctl_command *ctl_find(const struct ctl_command *commands, unsigned 
         if (n - 1 >= command->min && n - 1 <= command->max)
             return command;
         if (command->max == 0)
-            cmd_usage_error(ctl_command.name, "%s accepts no arguments", command->name);
+            cli_usage_error(ctl_command.name, "%s accepts no arguments", command->name);
         else
-            cmd_usage_error(ctl_command.name, "invalid arguments; usage: %s %s", command->name,
+            cli_usage_error(ctl_command.name, "invalid arguments; usage: %s %s", command->name,
                             command->arguments);
         return NULL;
     }
     names[k] = NULL;
-    near = near_find(words[0], strlen(words[0]), names);
+    near = suggest_find(words[0], strlen(words[0]), names);
     if (near)
-        cmd_usage_error(ctl_command.name, "unknown command '%s'; did you mean '%s'?", words[0],
+        cli_usage_error(ctl_command.name, "unknown command '%s'; did you mean '%s'?", words[0],
                         near);
     else
-        cmd_usage_error(ctl_command.name, "unknown command '%s'", words[0]);
+        cli_usage_error(ctl_command.name, "unknown command '%s'", words[0]);
     return NULL;
 }
 
@@ -104,7 +104,7 @@ int ctl_end(struct text *out, int status)
     int r = text_flush(out);
 
     text_done(out);
-    return r < 0 ? cmd_output_error(r) : status;
+    return r < 0 ? cli_output_error(r) : status;
 }
 
 int cmd_ctl(int argc, char **argv)
@@ -115,12 +115,12 @@ int cmd_ctl(int argc, char **argv)
     if (!options_parse(&ctl_command, argc, argv, &options, &n, &status))
         return status;
     if (options.qmp && n < 1)
-        return cmd_usage_error(ctl_command.name, "no command given (for example: list)");
+        return cli_usage_error(ctl_command.name, "no command given (for example: list)");
     if (options.qmp)
         return ctl_qmp(options.qmp, (unsigned)n, argv + 1);
     if (n < 1)
-        return cmd_usage_error(ctl_command.name, "no program given ('strata list' shows them)");
+        return cli_usage_error(ctl_command.name, "no program given ('strata list' shows them)");
     if (n < 2)
-        return cmd_usage_error(ctl_command.name, "no command given (for example: list)");
+        return cli_usage_error(ctl_command.name, "no command given (for example: list)");
     return ctl_any(argv[1], (unsigned)n - 1, argv + 2);
 }

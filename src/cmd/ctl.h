@@ -9,7 +9,7 @@
 int ctl_process(const char *which, unsigned n, char **words);
 int ctl_qmp(const char *socket, unsigned n, char **words);
 
-/* WHICH is the folder of a recording, a socket, or a process: a QEMU or one that links libstrata. */
+/* WHICH is the directory of a recording, a socket, or a process: a QEMU or one that links libstrata. */
 int ctl_any(const char *which, unsigned n, char **words);
 
 /* The one command of a table that WORDS begin with, whose number of arguments fits; else tells what is

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "base/glob.h"
-#include "base/near.h"
-#include "client/client.h"
+#include "base/suggest.h"
+#include "cli/duration.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
-#include "cmd/duration.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
+#include "control/client.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
@@ -39,7 +39,7 @@ static int find_named(const char *name, pid_t *ret)
 
     r = client_list(getenv("XDG_RUNTIME_DIR"), &programs, &n, &fault);
     if (r < 0) {
-        cmd_fault(&fault);
+        cli_fault(&fault);
         return r;
     }
     names = calloc(n + 1, sizeof *names);
@@ -55,13 +55,13 @@ static int find_named(const char *name, pid_t *ret)
         *ret = programs[i].pid;
         snprintf(pids + len, sizeof pids - len, "%s%ld", len ? ", " : "", (long)programs[i].pid);
     }
-    near = names ? near_find(name, strlen(name), names) : NULL;
+    near = names ? suggest_find(name, strlen(name), names) : NULL;
     if (found > 1)
-        cmd_error("%zu programs are called '%s'; say which by its number: %s", found, name, pids);
+        cli_error("%zu programs are called '%s'; say which by its number: %s", found, name, pids);
     else if (found == 0 && near)
-        cmd_error("no traced program is called '%s'; did you mean '%s'?", name, near);
+        cli_error("no traced program is called '%s'; did you mean '%s'?", name, near);
     else if (found == 0)
-        cmd_error("no traced program is called '%s'; 'strata list' shows them", name);
+        cli_error("no traced program is called '%s'; 'strata list' shows them", name);
     free(names);
     client_list_free(programs, n);
     return found == 1 ? 0 : -ENOENT;
@@ -75,7 +75,7 @@ static int find_pid(const char *which, pid_t *ret)
     if (*which < '0' || *which > '9' || *end)
         return find_named(which, ret);
     if (pid < 1 || pid > INT_MAX) {
-        cmd_error("there is no process %s", which);
+        cli_error("there is no process %s", which);
         return -ESRCH;
     }
     *ret = (pid_t)pid;
@@ -90,10 +90,10 @@ static int tell(int r, char *said, const struct fault *fault)
     char *line;
 
     if (r != -EREMOTE)
-        cmd_fault(fault);
+        cli_fault(fault);
     while (r == -EREMOTE && (line = client_line(&said)))
-        cmd_error("%s", line);
-    return EXIT_COULD_NOT;
+        cli_error("%s", line);
+    return EXIT_FAILURE;
 }
 
 /* Asks "WORD ARGUMENT". *ret is the answer, allocated; else what is wrong was told. */
@@ -106,7 +106,7 @@ static int ask(struct target *target, const char *word, const char *argument, ch
 
     if (asprintf(&request, "%s%s%s", word, argument ? " " : "", argument ? argument : "") < 0) {
         request = NULL;
-        cmd_error("out of memory");
+        cli_error("out of memory");
         return -ENOMEM;
     }
     r = client_ask(target->client, request, &answer, &fault);
@@ -126,11 +126,11 @@ static int ask_to(struct target *target, const char *word, const char *argument)
     char *rest, *line;
 
     if (ask(target, word, argument, &answer) < 0)
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     rest = answer;
     while ((line = client_line(&rest)))
-        cmd_error("%s", line);
-    return EXIT_FINE;
+        cli_error("%s", line);
+    return EXIT_SUCCESS;
 }
 
 /* PATH as the program can open it, which has another working directory. */
@@ -152,7 +152,7 @@ static int ask_with_path(struct target *target, const char *word, const char *pa
     _cleanup_free_ char *full = absolute(path);
 
     if (!full || !*path) {
-        cmd_error(full ? "a path must have a name" : "the working directory: %s", strerror(errno));
+        cli_error(full ? "a path must have a name" : "the working directory: %s", strerror(errno));
         return -EINVAL;
     }
     return ask(target, word, full, ret);
@@ -180,11 +180,11 @@ static int no_such_event(struct target *target, const char *pattern)
     size_t n = 0;
 
     if (glob_is_pattern(pattern)) {
-        cmd_error("no event matches '%s'", pattern);
-        return EXIT_COULD_NOT;
+        cli_error("no event matches '%s'", pattern);
+        return EXIT_FAILURE;
     }
     if (ask(target, "events", NULL, &all) < 0)
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     for (const char *p = all; *p; p++)
         n += *p == '\n';
     names = calloc(n + 1, sizeof *names);
@@ -192,12 +192,12 @@ static int no_such_event(struct target *target, const char *pattern)
     for (size_t i = 0; names && i < n && (line = client_line(&rest)); i++)
         split_event(line, &unused, &names[i], &unused, &unused);
     if (names)
-        near = near_find(pattern, strlen(pattern), names);
+        near = suggest_find(pattern, strlen(pattern), names);
     if (near)
-        cmd_error("trace event '%s' does not exist; did you mean '%s'?", pattern, near);
+        cli_error("trace event '%s' does not exist; did you mean '%s'?", pattern, near);
     else
-        cmd_error("trace event '%s' does not exist", pattern);
-    return EXIT_COULD_NOT;
+        cli_error("trace event '%s' does not exist", pattern);
+    return EXIT_FAILURE;
 }
 
 static int list(void *p, unsigned n, char **arguments)
@@ -207,7 +207,7 @@ static int list(void *p, unsigned n, char **arguments)
     char *rest, *line;
 
     if (ask(target, "events", n ? arguments[0] : NULL, &answer) < 0)
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     if (!*answer && n)
         return no_such_event(target, arguments[0]);
     rest = answer;
@@ -219,7 +219,7 @@ static int list(void *p, unsigned n, char **arguments)
         snprintf(where, sizeof where, "%s:%s", file, number);
         ctl_put_event(&target->out, state, name, where);
     }
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 /* Whether there is an event of that pattern, behind which ": CONDITION" may stand, and one that can be
@@ -233,11 +233,11 @@ static int check_pattern(struct target *target, const char *pattern)
     char *rest, *line;
 
     if (!name) {
-        cmd_error("out of memory");
+        cli_error("out of memory");
         return -ENOMEM;
     }
     if (!*name) {
-        cmd_error("'%s' is neither a name nor a pattern", pattern);
+        cli_error("'%s' is neither a name nor a pattern", pattern);
         return -EINVAL;
     }
     if (ask(target, "events", name, &answer) < 0)
@@ -253,7 +253,7 @@ static int check_pattern(struct target *target, const char *pattern)
     }
     if (found)
         return 0;
-    cmd_error("trace event '%s' is not traceable: it is compiled out", name);
+    cli_error("trace event '%s' is not traceable: it is compiled out", name);
     return -EPERM;
 }
 
@@ -277,17 +277,17 @@ static char *make_option(const char *pattern, bool on)
 /* All of them are looked at first, so that a mistake in one leaves all as it was. */
 static int switch_events(struct target *target, unsigned n, char **patterns, bool on)
 {
-    int status = EXIT_FINE;
+    int status = EXIT_SUCCESS;
 
     for (unsigned i = 0; i < n; i++)
         if (check_pattern(target, patterns[i]) < 0)
-            status = EXIT_COULD_NOT;
-    for (unsigned i = 0; i < n && status == EXIT_FINE; i++) {
+            status = EXIT_FAILURE;
+    for (unsigned i = 0; i < n && status == EXIT_SUCCESS; i++) {
         _cleanup_free_ char *option = make_option(patterns[i], on);
 
         if (!option) {
-            cmd_error("out of memory");
-            return EXIT_COULD_NOT;
+            cli_error("out of memory");
+            return EXIT_FAILURE;
         }
         status = ask_to(target, "options", option);
     }
@@ -306,9 +306,9 @@ static int switch_off(void *p, unsigned n, char **arguments)
 
 static int set(void *p, unsigned n, char **arguments)
 {
-    int status = EXIT_FINE;
+    int status = EXIT_SUCCESS;
 
-    for (unsigned i = 0; i < n && status == EXIT_FINE; i++)
+    for (unsigned i = 0; i < n && status == EXIT_SUCCESS; i++)
         status = ask_to(p, "options", arguments[i]);
     return status;
 }
@@ -319,7 +319,7 @@ static int flush(void *p, unsigned n, char **arguments)
 
     (void)n;
     (void)arguments;
-    return ask(p, "flush", NULL, &answer) < 0 ? EXIT_COULD_NOT : EXIT_FINE;
+    return ask(p, "flush", NULL, &answer) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int snapshot(void *p, unsigned n, char **arguments)
@@ -330,14 +330,14 @@ static int snapshot(void *p, unsigned n, char **arguments)
 
     (void)n;
     if (ask_with_path(target, "snapshot", arguments[0], &answer) < 0)
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     rest = answer;
     while ((line = client_line(&rest)))
-        if (strcmp(client_word(&line), "folder") == 0) {
+        if (strcmp(client_word(&line), "directory") == 0) {
             text_put_safe_str(&target->out, line);
             text_put_char(&target->out, '\n');
         }
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 static int file(void *p, unsigned n, char **arguments)
@@ -355,9 +355,9 @@ static int file(void *p, unsigned n, char **arguments)
     else if (n == 0)
         r = ask(target, "file", NULL, &answer);
     else
-        return cmd_usage_error("ctl", "invalid arguments; usage: file [on|off|set PATH]");
+        return cli_usage_error("ctl", "invalid arguments; usage: file [on|off|set PATH]");
     if (r < 0)
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     rest = answer;
     while (n == 0 && (line = client_line(&rest))) {
         if (strcmp(client_word(&line), "file") != 0)
@@ -366,7 +366,7 @@ static int file(void *p, unsigned n, char **arguments)
         text_printf_safe(&target->out, "%s is %s", line, state);
         text_put_char(&target->out, '\n');
     }
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 static void put_row(struct text *out, const char *label, const char *format, ...) _printf_(3, 4);
@@ -415,7 +415,7 @@ static int info(void *p, unsigned n, char **arguments)
             put_row(&target->out, sink->name, "%s (%s)", sink->path, sink->state);
     }
     client_program_done(&program);
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 static int stats(void *p, unsigned n, char **arguments)
@@ -429,7 +429,7 @@ static int stats(void *p, unsigned n, char **arguments)
     (void)n;
     (void)arguments;
     if (ask(target, "stats", NULL, &answer) < 0)
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     rest = answer;
     while ((line = client_line(&rest))) {
         const char *name = client_word(&line);
@@ -462,7 +462,7 @@ static int stats(void *p, unsigned n, char **arguments)
             put_row(out, name, "%s", line);
         }
     }
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 static const struct ctl_command commands[] = {
@@ -472,7 +472,7 @@ static const struct ctl_command commands[] = {
     {"set", "OPTIONS...", 1, UINT_MAX, set},
     {"flush", "", 0, 0, flush},
     {"file", "[on|off|set PATH]", 0, 2, file},
-    {"snapshot", "FOLDER", 1, 1, snapshot},
+    {"snapshot", "DIR", 1, 1, snapshot},
     {"stats", "", 0, 0, stats},
     {"info", "", 0, 0, info},
     {NULL, NULL, 0, 0, NULL},
@@ -488,15 +488,15 @@ int ctl_process(const char *which, unsigned n, char **words)
     if (!command)
         return EXIT_USAGE;
     if (find_pid(which, &target.pid) < 0)
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     if (client_open(getenv("XDG_RUNTIME_DIR"), target.pid, &client, &fault) < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     target.client = client;
     if (output_open(&target.out, OUTPUT_TEXT, OUT_SIZE) < 0) {
-        cmd_error("out of memory");
-        return EXIT_COULD_NOT;
+        cli_error("out of memory");
+        return EXIT_FAILURE;
     }
     return ctl_end(&target.out, command->function(&target, n - 1, words + 1));
 }

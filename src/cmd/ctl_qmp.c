@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/qmp.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
+#include "control/qmp.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
@@ -22,16 +22,16 @@ struct target {
 static int tell(int r, const struct fault *fault)
 {
     if (r == -EREMOTE)
-        cmd_error("QEMU says: %s", fault->what);
+        cli_error("QEMU says: %s", fault->what);
     else
-        cmd_fault(fault);
-    return EXIT_COULD_NOT;
+        cli_fault(fault);
+    return EXIT_FAILURE;
 }
 
 static int no_utf8(const char *text)
 {
-    cmd_error("'%s' is no UTF-8", text);
-    return EXIT_COULD_NOT;
+    cli_error("'%s' is no UTF-8", text);
+    return EXIT_FAILURE;
 }
 
 /* The events of that pattern, and at least one; else the exit status. */
@@ -48,12 +48,12 @@ static int get_events(struct target *target, const char *pattern, json_t **ret)
     if (r < 0)
         return tell(r, &fault);
     if (json_array_size(events) == 0) {
-        cmd_error("no event matches '%s'", pattern);
+        cli_error("no event matches '%s'", pattern);
         json_decref(events);
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     }
     *ret = events;
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 static int list(void *p, unsigned n, char **arguments)
@@ -65,7 +65,7 @@ static int list(void *p, unsigned n, char **arguments)
     size_t i;
 
     status = get_events(target, n ? arguments[0] : "*", &events);
-    if (status != EXIT_FINE)
+    if (status != EXIT_SUCCESS)
         return status;
     json_array_foreach(events, i, event)
     {
@@ -79,7 +79,7 @@ static int list(void *p, unsigned n, char **arguments)
                                                            : state,
                           name, NULL);
     }
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 static int switch_events(struct target *target, unsigned n, char **patterns, bool on)
@@ -92,7 +92,7 @@ static int switch_events(struct target *target, unsigned n, char **patterns, boo
 
         /* QEMU takes a pattern that matches nothing for well done. */
         status = get_events(target, patterns[i], &events);
-        if (status != EXIT_FINE)
+        if (status != EXIT_SUCCESS)
             return status;
         arguments = json_pack("{s:s, s:b, s:b}", "name", patterns[i], "enable", on ? 1 : 0,
                               "ignore-unavailable", strpbrk(patterns[i], "*?") != NULL);
@@ -102,7 +102,7 @@ static int switch_events(struct target *target, unsigned n, char **patterns, boo
         if (r < 0)
             return tell(r, &fault);
     }
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 static int switch_on(void *p, unsigned n, char **arguments)
@@ -134,14 +134,14 @@ static int human(struct target *target, const char *line, bool fails)
     said[len] = '\0';
     /* An old QEMU, or one without the backend `simple`, knows no trace-file. */
     if (len > 0 && (fails || strncmp(said, "unknown command:", 16) == 0)) {
-        cmd_error("QEMU says: %s", said);
-        return EXIT_COULD_NOT;
+        cli_error("QEMU says: %s", said);
+        return EXIT_FAILURE;
     }
     if (len > 0) {
         text_put(&target->out, said, len);
         text_put_char(&target->out, '\n');
     }
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 static int flush(void *p, unsigned n, char **arguments)
@@ -165,21 +165,21 @@ static int file(void *p, unsigned n, char **arguments)
         char here[PATH_MAX] = "";
 
         if (*path != '/' && !getcwd(here, sizeof here)) {
-            cmd_error("the working directory: %s", strerror(errno));
-            return EXIT_COULD_NOT;
+            cli_error("the working directory: %s", strerror(errno));
+            return EXIT_FAILURE;
         }
         if (strpbrk(path, "\"\\\n") || strpbrk(here, "\"\\\n")) {
-            cmd_error("QEMU's monitor cannot be told of a path with a quote, backslash or newline");
-            return EXIT_COULD_NOT;
+            cli_error("QEMU's monitor cannot be told of a path with a quote, backslash or newline");
+            return EXIT_FAILURE;
         }
         len =
             snprintf(line, sizeof line, "trace-file set \"%s%s%s\"", here, *here ? "/" : "", path);
     } else {
-        return cmd_usage_error("ctl", "invalid arguments; usage: file [on|off|set PATH]");
+        return cli_usage_error("ctl", "invalid arguments; usage: file [on|off|set PATH]");
     }
     if (len >= (int)sizeof line) {
-        cmd_error("the path is too long");
-        return EXIT_COULD_NOT;
+        cli_error("the path is too long");
+        return EXIT_FAILURE;
     }
     return human(p, line, true);
 }
@@ -224,7 +224,7 @@ static int info(void *p, unsigned n, char **arguments)
         r = qmp_execute(target->qmp, "query-status", NULL, &status, &fault);
     if (r >= 0 && (text = json_string_value(json_object_get(status, "status"))))
         put_row(&target->out, "status", text);
-    return r < 0 && r != -EREMOTE ? tell(r, &fault) : EXIT_FINE;
+    return r < 0 && r != -EREMOTE ? tell(r, &fault) : EXIT_SUCCESS;
 }
 
 static const struct ctl_command commands[] = {
@@ -248,13 +248,13 @@ int ctl_qmp(const char *socket, unsigned n, char **words)
     if (!command)
         return EXIT_USAGE;
     if (qmp_open(socket, &qmp, &fault) < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     target.qmp = qmp;
     if (output_open(&target.out, OUTPUT_TEXT, OUT_SIZE) < 0) {
-        cmd_error("out of memory");
-        return EXIT_COULD_NOT;
+        cli_error("out of memory");
+        return EXIT_FAILURE;
     }
     return ctl_end(&target.out, command->function(&target, n - 1, words + 1));
 }

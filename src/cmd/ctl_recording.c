@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata ctl FOLDER: what is recorded into that folder, while it is; and strata ctl PID, where that is a QEMU. */
+/* strata ctl DIR: what is recorded into that directory, while it is; and strata ctl PID, where that is a QEMU. */
 
 #include <fcntl.h>
 #include <limits.h>
@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "client/client.h"
-#include "client/qmp.h"
+#include "cli/output.h"
+#include "cli/progress.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
-#include "cmd/output.h"
-#include "cmd/progress.h"
-#include "manifest/manifest.h"
-#include "vmm/running.h"
+#include "control/client.h"
+#include "control/qmp.h"
+#include "record/qemu/running.h"
+#include "tracedir/manifest.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
@@ -31,7 +31,7 @@ static bool is_controllable(const struct manifest_source *source)
                             : source->vmm->pid > 0 && strcmp(source->kind, "ctf") == 0;
 }
 
-/* Of all files below FD; not deeper than a source's folders are. */
+/* Of all files below FD; not deeper than a source's directories are. */
 static uint64_t size_below(int fd, unsigned depth)
 {
     _cleanup_(closedirp) DIR *dir = open_dir_at(fd, ".");
@@ -56,13 +56,13 @@ static uint64_t size_below(int fd, unsigned depth)
     return size;
 }
 
-static uint64_t size_of(const char *folder, const char *path)
+static uint64_t size_of(const char *directory, const char *path)
 {
     _cleanup_free_ char *full = NULL;
     _cleanup_(closep) int fd = -1;
     struct stat st;
 
-    if (manifest_resolve(folder, path, &full, NULL) < 0 || stat(full, &st) < 0)
+    if (manifest_resolve(directory, path, &full, NULL) < 0 || stat(full, &st) < 0)
         return 0;
     if (!S_ISDIR(st.st_mode))
         return (uint64_t)st.st_size;
@@ -70,20 +70,20 @@ static uint64_t size_of(const char *folder, const char *path)
     return fd < 0 ? 0 : size_below(fd, 4);
 }
 
-static int status(const char *folder, const struct manifest *manifest)
+static int status(const char *directory, const struct manifest *manifest)
 {
     struct text out;
 
     if (output_open(&out, OUTPUT_TEXT, OUT_SIZE) < 0) {
-        cmd_error("out of memory");
-        return EXIT_COULD_NOT;
+        cli_error("out of memory");
+        return EXIT_FAILURE;
     }
     text_put_literal(&out, "SOURCE            LAYER             SIZE  STATE\n");
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
         char size[16];
 
-        bytes_text(size, sizeof size, size_of(folder, source->path));
+        bytes_text(size, sizeof size, size_of(directory, source->path));
         text_printf_safe(&out, "%-16s  %-10s  %10s  %s", source->name, source->layer, size,
                          manifest_source_has_ended(source) ? "has ended" : "is recorded");
         text_put_char(&out, '\n');
@@ -92,17 +92,17 @@ static int status(const char *folder, const struct manifest *manifest)
             text_put_char(&out, '\n');
         }
     }
-    return ctl_end(&out, EXIT_FINE);
+    return ctl_end(&out, EXIT_SUCCESS);
 }
 
-static int in_recording(const char *folder, const struct manifest *manifest, unsigned n,
+static int in_recording(const char *directory, const struct manifest *manifest, unsigned n,
                         char **words)
 {
     const struct manifest_source *found = NULL;
     char pid[16];
 
     if (strcmp(words[0], "status") == 0 && n == 1)
-        return status(folder, manifest);
+        return status(directory, manifest);
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
 
@@ -111,10 +111,10 @@ static int in_recording(const char *folder, const struct manifest *manifest, uns
             found = source;
     }
     if (!found) {
-        cmd_error("%s: nothing of it can be controlled: the recording has ended, or no QEMU or "
+        cli_error("%s: nothing of it can be controlled: the recording has ended, or no QEMU or "
                   "program that links libstrata is recorded",
-                  folder);
-        return EXIT_COULD_NOT;
+                  directory);
+        return EXIT_FAILURE;
     }
     if (found->vmm->qmp)
         return ctl_qmp(found->vmm->qmp, n, words);
@@ -131,15 +131,15 @@ static bool has_control_socket(pid_t pid)
     return client_open(getenv("XDG_RUNTIME_DIR"), pid, &client, NULL) >= 0;
 }
 
-static int in_qemu(const struct vmm_running *running, unsigned n, char **words)
+static int in_qemu(const struct qemu_running *running, unsigned n, char **words)
 {
     struct fault fault = {0};
     const char *socket;
 
-    if (vmm_running_monitor(running, &socket, &fault) >= 0)
+    if (qemu_running_monitor(running, &socket, &fault) >= 0)
         return ctl_qmp(socket, n, words);
-    cmd_fault(&fault);
-    return EXIT_COULD_NOT;
+    cli_fault(&fault);
+    return EXIT_FAILURE;
 }
 
 /* ---- Which ---- */
@@ -147,7 +147,7 @@ static int in_qemu(const struct vmm_running *running, unsigned n, char **words)
 int ctl_any(const char *which, unsigned n, char **words)
 {
     struct fault fault = {0};
-    struct vmm_running running;
+    struct qemu_running running;
     struct manifest manifest;
     char *end;
     unsigned long pid = strtoul(which, &end, 10);
@@ -155,8 +155,8 @@ int ctl_any(const char *which, unsigned n, char **words)
 
     if (manifest_probe(which)) {
         if (manifest_read(which, &manifest, &fault) < 0) {
-            cmd_fault(&fault);
-            return EXIT_COULD_NOT;
+            cli_fault(&fault);
+            return EXIT_FAILURE;
         }
         r = in_recording(which, &manifest, n, words);
         manifest_done(&manifest);
@@ -165,10 +165,10 @@ int ctl_any(const char *which, unsigned n, char **words)
     if (strchr(which, '/') && qmp_is_socket(which))
         return ctl_qmp(which, n, words);
     if (*which >= '1' && *which <= '9' && !*end && pid <= INT_MAX &&
-        vmm_running_open((pid_t)pid, &running, NULL) >= 0) {
+        qemu_running_open((pid_t)pid, &running, NULL) >= 0) {
         r = has_control_socket((pid_t)pid) ? ctl_process(which, n, words)
                                            : in_qemu(&running, n, words);
-        vmm_running_done(&running);
+        qemu_running_done(&running);
         return r;
     }
     return ctl_process(which, n, words);

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/output.h"
 
 /* Cells of a terminal that a source line may take; of a longer one the part around the place is
  * shown. */
@@ -173,7 +173,7 @@ int diagnose_read(struct diagnose *diagnose, struct declarations *declarations, 
     r = declarations_read(declarations, path, diagnose_show, diagnose, &fault);
     if (r < 0 && diagnose->n_errors == before) {
         diagnose->n_errors++;
-        cmd_fault(&fault);
+        cli_fault(&fault);
     }
     return r;
 }

@@ -8,7 +8,7 @@
  *           |     ^~~ write 'uint32_t'
  */
 
-#include "declare/trace_events.h"
+#include "schema/trace_events/trace_events.h"
 
 enum diagnose_style {
     DIAGNOSE_STRATA,    /* "FILE:LINE:COLUMN: error: WHAT", as compilers do */

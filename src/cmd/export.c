@@ -8,7 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/unfinished.h"
 #include "cmd/walk.h"
-#include "manifest/manifest.h"
+#include "tracedir/manifest.h"
 
 struct export_verb_options {
     struct open_options open;
@@ -45,7 +45,7 @@ static const struct option output_options[] = {
     {OPTION_PARSED, 't', "to", "chrome|csv|ctf|perfetto|simpletrace|sqlite|trace.dat|trace-events",
      "the format to write", MEMBER(format), .parse = parse_format},
     {OPTION_STRING, 'o', "output", "PATH",
-     "the file or folder to write; standard output if not\n"
+     "the file or directory to write; standard output if not\n"
      "given, where the format can be written to a pipe",
      MEMBER(output)},
     {OPTION_FLAG, 0, "spreadsheet", NULL,
@@ -127,7 +127,7 @@ static void tell_losses(const struct losses *losses)
 
     losses_put(losses, &text);
     if (text.start && !text.error)
-        cmd_error("%.*s", (int)text_len(&text), text.start);
+        cli_error("%.*s", (int)text_len(&text), text.start);
     text_done(&text);
 }
 
@@ -145,16 +145,16 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
 
     fault_clear(&fault);
     if (sink_failed(exported->export))
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     if (export_finish(exported->export) < 0) {
-        cmd_fault(&exported->export->fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&exported->export->fault);
+        return EXIT_FAILURE;
     }
     if (export_place_keep(place, &fault) < 0) {
         if (!fault.error)
-            return cmd_output_error(-EPIPE);
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+            return cli_output_error(-EPIPE);
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     tell_losses(&exported->losses);
     return walk_end(walk, &options->open, status);
@@ -208,17 +208,17 @@ static int export_trace(const struct export_verb_options *options,
                         .losses = &exported.losses,
                         .put = put,
                         .arg = &exported};
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
 
     about.walk = &walk;
     find_moments(trace, &export_options);
     fault_clear(&fault);
     if (selection_init(&selection, &options->select) < 0) {
-        cmd_error("out of memory");
-        return EXIT_COULD_NOT;
+        cli_error("out of memory");
+        return EXIT_FAILURE;
     }
     if (format->open(&export_options, &exported.export, &fault) < 0) {
-        cmd_fault(&fault);
+        cli_fault(&fault);
     } else {
         walk.put_fault = &exported.export->fault;
         status = walk_and_keep(options, &walk, &exported, place);
@@ -228,27 +228,27 @@ static int export_trace(const struct export_verb_options *options,
     return status;
 }
 
-/* Whether what was asked for can be written where it was asked for. EXIT_FINE, EXIT_USAGE. */
+/* Whether what was asked for can be written where it was asked for. EXIT_SUCCESS, EXIT_USAGE. */
 static int check(const struct export_verb_options *options, int n)
 {
     const struct export_format *format;
     bool to_stdout = !options->output || strcmp(options->output, "-") == 0;
 
     if (options->format == 0)
-        return cmd_usage_error("export", "--to=FORMAT is required");
+        return cli_usage_error("export", "--to=FORMAT is required");
     if (n == 0)
-        return cmd_usage_error("export", "no trace file given");
+        return cli_usage_error("export", "no trace file given");
     format = &export_formats[options->format - 1];
     if (to_stdout && format->target != EXPORT_STREAM)
-        return cmd_usage_error("export", "--output=%s is required: %s",
+        return cli_usage_error("export", "--output=%s is required: %s",
                                format->target == EXPORT_FOLDER ? "DIR" : "FILE",
                                format->target == EXPORT_FOLDER
                                    ? "the format is a directory"
                                    : "the format cannot be written to a pipe");
     if (to_stdout && format->binary && isatty(STDOUT_FILENO))
-        return cmd_usage_error("export", "--output=FILE is required: %s is not text for a terminal",
+        return cli_usage_error("export", "--output=FILE is required: %s is not text for a terminal",
                                format->name);
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 static int open_and_export(const struct export_verb_options *options, char **paths, int n)
@@ -257,13 +257,13 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     struct trace *trace = walk_open(&options->open, paths, n);
     struct export_place place;
     struct fault fault;
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
 
     fault_clear(&fault);
     if (!trace)
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     if (unfinished_open(format->target, options->output, &stopped, &place, &fault) < 0) {
-        cmd_fault(&fault);
+        cli_fault(&fault);
     } else {
         if (format->target == EXPORT_STREAM && !format->binary)
             text_filter(&place.out, 0);
@@ -277,12 +277,12 @@ static int open_and_export(const struct export_verb_options *options, char **pat
 int cmd_export(int argc, char **argv)
 {
     struct export_verb_options options = {0};
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
     int n;
 
     if (options_parse(&export_command, argc, argv, &options, &n, &status)) {
         status = check(&options, n);
-        if (status == EXIT_FINE)
+        if (status == EXIT_SUCCESS)
             status = open_and_export(&options, argv + 1, n);
     }
     open_options_done(&options.open);

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/options.h"
 #include "cmd/cmd.h"
 #include "cmd/generate.h"
-#include "cmd/options.h"
 
 struct gen_options {
     const struct gen_format *format;
@@ -123,20 +123,20 @@ static bool check(const struct gen_options *options, int n, int *ret_status)
 
     if (!format)
         *ret_status =
-            cmd_usage_error(verb, "--format=FORMAT is required (--list lists the formats)");
+            cli_usage_error(verb, "--format=FORMAT is required (--list lists the formats)");
     else if (options->job.n_backends == 0)
         *ret_status =
-            cmd_usage_error(verb, "--backend=NAME is required (--list lists the backends)");
+            cli_usage_error(verb, "--backend=NAME is required (--list lists the backends)");
     else if ((format->needs & GEN_NEEDS_GROUP) && !options->group)
-        *ret_status = cmd_usage_error(verb, "format %s requires --group=NAME", format->name);
+        *ret_status = cli_usage_error(verb, "format %s requires --group=NAME", format->name);
     else if ((format->needs & GEN_NEEDS_PREFIX) && !options->probe_prefix)
-        *ret_status = cmd_usage_error(verb, "format %s requires --probe-prefix=NAME", format->name);
+        *ret_status = cli_usage_error(verb, "format %s requires --probe-prefix=NAME", format->name);
     else if ((format->needs & GEN_NEEDS_BINARY) && !options->binary)
-        *ret_status = cmd_usage_error(verb, "format %s requires --binary=PATH", format->name);
+        *ret_status = cli_usage_error(verb, "format %s requires --binary=PATH", format->name);
     else if (n == 0)
-        *ret_status = cmd_usage_error(verb, "no trace-events file given");
+        *ret_status = cli_usage_error(verb, "no trace-events file given");
     else if (options->depfile && strcmp(options->output, "-") == 0)
-        *ret_status = cmd_usage_error(verb, "--depfile requires --output=FILE");
+        *ret_status = cli_usage_error(verb, "--depfile requires --output=FILE");
     else
         return true;
     return false;
@@ -152,7 +152,7 @@ int cmd_gen(int argc, char **argv)
         return status;
     if (options.list) {
         list_all();
-        return EXIT_FINE;
+        return EXIT_SUCCESS;
     }
     if (!check(&options, n, &status))
         return status;

@@ -140,6 +140,6 @@ int generate(const struct generate *generate)
         r = run(&in_tree, &fault);
 
     if (fault.error)
-        cmd_fault(&fault);
-    return r < 0 ? EXIT_COULD_NOT : EXIT_FINE;
+        cli_fault(&fault);
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

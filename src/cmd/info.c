@@ -7,13 +7,13 @@
 
 #include "analysis/switch_check.h"
 #include "analysis/tally.h"
+#include "cli/duration.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/duration.h"
-#include "cmd/output.h"
 #include "cmd/walk.h"
 #include "event/program.h"
-#include "manifest/manifest.h"
-#include "view/json.h"
+#include "print/json.h"
+#include "tracedir/manifest.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 #define CPUS_MAX 4096
@@ -23,7 +23,7 @@ enum format {
     FORMAT_JSON,
 };
 
-/* All sources of a folder in the host's time, as far as they have been told. */
+/* All sources of a directory in the host's time, as far as they have been told. */
 struct timeline {
     unsigned n;
     struct trace_host_times times;
@@ -133,7 +133,7 @@ static void each_fact(const struct info *info,
     trace_part_facts(&info->trace->parts[0], put_one, arg);
 }
 
-/* A source of a recorded folder is known by the folder. */
+/* A source of a recorded directory is known by the directory. */
 static const char *path_of(const struct info *info)
 {
     const struct trace_part *part = &info->trace->parts[0];
@@ -336,7 +336,7 @@ static void add_to_timeline(struct timeline *timeline, const struct info *info)
     timeline->n++;
 }
 
-/* What all sources of the folder are together. */
+/* What all sources of the directory are together. */
 static void tell_timeline(const struct info_options *options, const struct manifest *manifest,
                           const char *path)
 {
@@ -392,16 +392,16 @@ static int tell(const struct info_options *options, struct trace *trace)
                         .losses = &info.tally.losses,
                         .put = put,
                         .arg = &info};
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
 
     if (output_open(&out, options->format == FORMAT_JSON ? OUTPUT_DATA : OUTPUT_TEXT, OUT_SIZE) <
         0) {
-        cmd_error("out of memory");
-        return EXIT_COULD_NOT;
+        cli_error("out of memory");
+        return EXIT_FAILURE;
     }
     tally_init(&info.tally, TALLY_BY_EVENT);
     if (selection_init(&selection, &all) < 0) {
-        cmd_error("out of memory");
+        cli_error("out of memory");
     } else {
         status = walk_through(&walk);
         if (options->format == FORMAT_JSON)
@@ -421,25 +421,25 @@ static int tell(const struct info_options *options, struct trace *trace)
 
 static int worse(int a, int b)
 {
-    return a == EXIT_FINE || b == EXIT_COULD_NOT ? b : a;
+    return a == EXIT_SUCCESS || b == EXIT_FAILURE ? b : a;
 }
 
 static int tell_one(const struct info_options *options, char *path)
 {
     struct trace *trace = walk_open(&options->open, &path, 1);
-    int status = trace ? tell(options, trace) : EXIT_COULD_NOT;
+    int status = trace ? tell(options, trace) : EXIT_FAILURE;
 
     trace_free(trace);
     return status;
 }
 
-/* A capture, or each source of a recorded folder. */
+/* A capture, or each source of a recorded directory. */
 static int tell_path(const struct info_options *options, char *path)
 {
     struct timeline timeline = {0};
     struct info_options one = *options;
     struct manifest manifest;
-    int status = EXIT_FINE;
+    int status = EXIT_SUCCESS;
 
     if (options->open.source || !manifest_probe(path) || manifest_read(path, &manifest, NULL) < 0 ||
         manifest.n_sources == 0)
@@ -458,13 +458,13 @@ static int tell_path(const struct info_options *options, char *path)
 int cmd_info(int argc, char **argv)
 {
     struct info_options options = {0};
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
     int n;
 
     if (options_parse(&info_command, argc, argv, &options, &n, &status)) {
-        status = EXIT_FINE;
+        status = EXIT_SUCCESS;
         if (n == 0)
-            status = cmd_usage_error("info", "no trace file given");
+            status = cli_usage_error("info", "no trace file given");
         /* Each by itself: what one is does not depend on the others, and their clocks may differ. */
         for (int i = 0; i < n; i++)
             status = worse(status, tell_path(&options, argv[1 + i]));

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/client.h"
+#include "cli/duration.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/duration.h"
 #include "cmd/list.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "view/json.h"
+#include "control/client.h"
+#include "print/json.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
@@ -40,9 +40,9 @@ const struct command list_command = {
     .operands = "",
     .about = "Shows the programs of this user that link libstrata: which of their events are\n"
              "on, where records go, and what was lost; the recordings under way: into which\n"
-             "folder, and of what; and the QEMUs, with the socket by which 'strata record\n"
+             "directory, and of what; and the QEMUs, with the socket by which 'strata record\n"
              "--attach' reaches them. 'strata ctl' controls all of them, recordings by their\n"
-             "folder.",
+             "directory.",
     .groups = groups,
 };
 
@@ -120,15 +120,15 @@ int cmd_list(int argc, char **argv)
     if (!options_parse(&list_command, argc, argv, &options, &n, &status))
         return status;
     if (n > 0)
-        return cmd_usage_error(list_command.name, "unknown argument '%s'", argv[1]);
+        return cli_usage_error(list_command.name, "unknown argument '%s'", argv[1]);
     if (client_list(getenv("XDG_RUNTIME_DIR"), &programs, &n_programs, &fault) < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     if (output_open(&out, options.format ? OUTPUT_DATA : OUTPUT_TEXT, OUT_SIZE) < 0) {
-        cmd_error("out of memory");
+        cli_error("out of memory");
         client_list_free(programs, n_programs);
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     }
     if (options.format == 0 && n_programs > 0)
         text_put_literal(&out,
@@ -139,14 +139,14 @@ int cmd_list(int argc, char **argv)
         else
             put_json(&out, &programs[i]);
     client_list_free(programs, n_programs);
-    status = EXIT_FINE;
+    status = EXIT_SUCCESS;
     if (list_recordings(&out, options.format == 1, &fault) < 0) {
-        cmd_fault(&fault);
-        status = EXIT_COULD_NOT;
+        cli_fault(&fault);
+        status = EXIT_FAILURE;
     }
-    if (status == EXIT_FINE && options.format == 0 && text_total(&out) == 0)
-        cmd_message("strata: this user has no traced programs, no recordings and no QEMUs");
+    if (status == EXIT_SUCCESS && options.format == 0 && text_total(&out) == 0)
+        cli_message("strata: this user has no traced programs, no recordings and no QEMUs");
     r = text_flush(&out);
     text_done(&out);
-    return r < 0 ? cmd_output_error(r) : status;
+    return r < 0 ? cli_output_error(r) : status;
 }

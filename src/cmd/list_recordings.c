@@ -3,13 +3,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cmd/duration.h"
+#include "cli/duration.h"
+#include "cli/output.h"
 #include "cmd/list.h"
-#include "cmd/output.h"
-#include "manifest/manifest.h"
-#include "manifest/underway.h"
-#include "view/json.h"
-#include "vmm/running.h"
+#include "print/json.h"
+#include "record/qemu/running.h"
+#include "tracedir/manifest.h"
+#include "tracedir/registry.h"
 
 /* A recorded QEMU, and where to. */
 struct recorded {
@@ -91,7 +91,7 @@ static void put_source_json(struct text *out, const struct manifest_source *sour
     text_put_char(out, '}');
 }
 
-static int put_recording(const struct underway_recording *recording, void *userdata)
+static int put_recording(const struct registry_recording *recording, void *userdata)
 {
     struct list *list = userdata;
     struct text *out = list->out;
@@ -102,7 +102,8 @@ static int put_recording(const struct underway_recording *recording, void *userd
     (void)manifest_read(recording->trace, &manifest, NULL);
     put_head(list, "    PID  SINCE                RECORDS INTO, WHAT\n");
     if (list->json) {
-        text_printf(out, "{\"pid\":%ld,\"kind\":\"recording\",\"since_ns\":%" PRId64 ",\"folder\":",
+        text_printf(out,
+                    "{\"pid\":%ld,\"kind\":\"recording\",\"since_ns\":%" PRId64 ",\"directory\":",
                     (long)recording->pid, recording->since_ns);
         json_put_str(out, recording->trace);
         text_put_literal(out, ",\"sources\":[");
@@ -136,10 +137,10 @@ static const char *find_trace(const struct list *list, pid_t pid)
     return NULL;
 }
 
-static void put_qemu_json(struct text *out, const struct vmm_running *running, const char *trace)
+static void put_qemu_json(struct text *out, const struct qemu_running *running, const char *trace)
 {
     text_printf(out, "{\"pid\":%ld,\"kind\":\"qemu\",\"since_ns\":%" PRId64 ",\"program\":",
-                (long)running->pid, vmm_running_since(running));
+                (long)running->pid, qemu_running_since(running));
     json_put_str(out, running->program);
     if (running->name) {
         text_put_literal(out, ",\"name\":");
@@ -152,13 +153,13 @@ static void put_qemu_json(struct text *out, const struct vmm_running *running, c
     }
     text_put_char(out, ']');
     if (trace) {
-        text_put_literal(out, ",\"folder\":");
+        text_put_literal(out, ",\"directory\":");
         json_put_str(out, trace);
     }
     text_put_literal(out, "}\n");
 }
 
-static int put_qemu(const struct vmm_running *running, void *userdata)
+static int put_qemu(const struct qemu_running *running, void *userdata)
 {
     struct list *list = userdata;
     struct text *out = list->out;
@@ -170,7 +171,7 @@ static int put_qemu(const struct vmm_running *running, void *userdata)
         put_qemu_json(out, running, trace);
         return 0;
     }
-    put_since(list, running->pid, vmm_running_since(running));
+    put_since(list, running->pid, qemu_running_since(running));
     text_put_safe_str(out, running->name ? running->name : slash ? slash + 1 : running->program);
     if (trace)
         text_printf_safe(out, "  is recorded into %s", trace);
@@ -187,11 +188,11 @@ static int put_qemu(const struct vmm_running *running, void *userdata)
 int list_recordings(struct text *out, bool json, struct fault *fault)
 {
     struct list list = {.out = out, .json = json};
-    int r = underway_foreach(getenv("XDG_RUNTIME_DIR"), put_recording, &list);
+    int r = registry_foreach(getenv("XDG_RUNTIME_DIR"), put_recording, &list);
 
     list.any = false;
     if (r >= 0)
-        r = vmm_running_foreach(put_qemu, &list);
+        r = qemu_running_foreach(put_qemu, &list);
     for (unsigned i = 0; i < list.n_recorded; i++)
         free(list.recorded[i].trace);
     free(list.recorded);

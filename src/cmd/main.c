@@ -7,11 +7,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/near.h"
+#include "base/suggest.h"
 #include "base/text.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
 #include "event/program.h"
 
 struct verb {
@@ -45,62 +45,6 @@ static const struct verb verbs[] = {
 #endif
     {NULL, NULL, NULL},
 };
-
-void cmd_message(const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    output_vline(stderr, "", format, args);
-    va_end(args);
-}
-
-void cmd_error(const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    output_vline(stderr, "strata: ", format, args);
-    va_end(args);
-}
-
-void cmd_fault(const struct fault *fault)
-{
-    char text[sizeof fault->path + sizeof fault->what + 64];
-
-    fault_print(fault, text, sizeof text);
-    cmd_error("%s", text);
-}
-
-int cmd_no_memory(void)
-{
-    cmd_error("out of memory");
-    return -ENOMEM;
-}
-
-int cmd_output_error(int error)
-{
-    if (error == -EPIPE) {
-        /* Whoever started us ignores SIGPIPE; end as if not. */
-        signal(SIGPIPE, SIG_DFL);
-        raise(SIGPIPE);
-    }
-    cmd_error("cannot write to standard output: %s", strerror(-error));
-    return EXIT_COULD_NOT;
-}
-
-int cmd_usage_error(const char *verb, const char *format, ...)
-{
-    char before[64];
-    va_list args;
-
-    snprintf(before, sizeof before, "strata %s: ", verb);
-    va_start(args, format);
-    output_vline(stderr, before, format, args);
-    va_end(args);
-    cmd_message("Try 'strata %s --help'.", verb);
-    return EXIT_USAGE;
-}
 
 void cmd_raise_files(void)
 {
@@ -140,13 +84,13 @@ static int no_such_verb(const char *name)
 
     for (size_t i = 0; verbs[i].name; i++)
         names[i + 2] = verbs[i].name;
-    near = near_find(name, strlen(name), names);
+    near = suggest_find(name, strlen(name), names);
     if (near)
-        cmd_error("unknown verb '%s'; did you mean '%s'?", name, near);
+        cli_error("unknown verb '%s'; did you mean '%s'?", name, near);
     else if (access(name, F_OK) == 0)
-        cmd_error("unknown verb '%s'; to show a trace: strata report %s", name, name);
+        cli_error("unknown verb '%s'; to show a trace: strata report %s", name, name);
     else
-        cmd_error("unknown verb '%s'; 'strata help' lists the verbs", name);
+        cli_error("unknown verb '%s'; 'strata help' lists the verbs", name);
     return EXIT_USAGE;
 }
 
@@ -156,7 +100,7 @@ static int help(const char *name)
 
     if (!name || strcmp(name, "help") == 0 || strcmp(name, "version") == 0) {
         print_help(stdout);
-        return EXIT_FINE;
+        return EXIT_SUCCESS;
     }
     verb = find_verb(name);
     if (!verb)
@@ -168,7 +112,7 @@ static int help(const char *name)
         return verb->function(2, argv);
     }
     options_help(verb->command, stdout);
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 /* Takes the places of standard descriptors that are closed, so that no capture or temporary file gets
@@ -179,7 +123,7 @@ static void hold_standard_descriptors(void)
 
     for (int fd = 0; fd < 3; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", useless[fd]) != fd)
-            _exit(EXIT_COULD_NOT);
+            _exit(EXIT_FAILURE);
 }
 
 static int run(int argc, char **argv)
@@ -201,7 +145,7 @@ static int run(int argc, char **argv)
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
         strcmp(argv[1], "version") == 0) {
         puts("strata " STRATA_VERSION);
-        return EXIT_FINE;
+        return EXIT_SUCCESS;
     }
     verb = find_verb(argv[1]);
     if (!verb)
@@ -218,6 +162,6 @@ int strata_main(int argc, char **argv)
     /* Help and the like; events go another way. */
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout))
-        status = cmd_output_error(errno ? -errno : -EIO);
+        status = cli_output_error(errno ? -errno : -EIO);
     return status;
 }

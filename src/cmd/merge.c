@@ -8,7 +8,7 @@
 #include "cmd/cmd.h"
 
 static const struct option merge_option_table[] = {
-    {OPTION_STRING, 'o', "output", "FOLDER",
+    {OPTION_STRING, 'o', "output", "DIR",
      "make a trace there, of copies of all; without it, only\n"
      "tell how the clocks relate",
      offsetof(struct merge_options, output)},
@@ -50,7 +50,7 @@ const struct command merge_command = {
     .operands = "[NAME=]PATH...",
     .about = "Relates the clocks of several captures by what is known of them, and makes one\n"
              "trace, which 'strata report' shows on one timeline. Clocks are related by what\n"
-             "recorded folders tell of their host, by the time stamp counter that they count\n"
+             "recorded directories tell of their host, by the time stamp counter that they count\n"
              "(--tsc), or by events that the user knows to be of the same thing (--sync):\n\n"
              "    strata merge -o all qemu.trace guest/ \\\n"
              "        --sync 'guest:print~MARK (\\d+) = qemu:marker~(\\d+)'\n\n"
@@ -70,13 +70,13 @@ static int run(struct merge *merge, char **operands, int n)
     if (r >= 0 && merge->options->output)
         r = merge_write(merge);
     if (r < 0)
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     r = merge_tell(merge);
     if (r < 0)
-        return cmd_output_error(r);
+        return cli_output_error(r);
     if (merge->damaged)
-        return EXIT_COULD_NOT;
-    return merge->lost && merge->options->open.strict ? EXIT_LOSSES : EXIT_FINE;
+        return EXIT_FAILURE;
+    return merge->lost && merge->options->open.strict ? EXIT_LOSSES : EXIT_SUCCESS;
 }
 
 static void side_done(const struct merge *merge, struct merge_side *side)
@@ -95,12 +95,12 @@ void merge_done(struct merge *merge)
         common_sync_done(&merge->syncs[i].given);
     }
     for (unsigned i = 0; i < merge->n_sources; i++) {
-        relation_done(&merge->sources[i].own);
+        clock_map_done(&merge->sources[i].own);
         trace_free(merge->sources[i].trace);
     }
     for (unsigned i = 0; i < merge->n_domains; i++) {
-        relation_done(&merge->domains[i].map);
-        sync_done(&merge->domains[i].sync);
+        clock_map_done(&merge->domains[i].map);
+        clock_fit_done(&merge->domains[i].sync);
         free(merge->domains[i].how);
     }
     for (unsigned i = 0; i < merge->n_manifests; i++)
@@ -125,17 +125,18 @@ static void options_done(struct merge_options *options)
 int cmd_merge(int argc, char **argv)
 {
     struct merge_options options = {0};
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
     int n;
 
     if (options_parse(&merge_command, argc, argv, &options, &n, &status)) {
         struct merge merge = {.options = &options, .checks = TEXT_IN_MEMORY};
 
         if (n == 0)
-            status = cmd_usage_error("merge", "which captures? PATH is missing");
+            status = cli_usage_error("merge", "which captures? PATH is missing");
         else if (options.open.no_header)
-            status = cmd_usage_error("merge", "what has no header cannot be told from its folder: "
-                                              "export it first (strata export)");
+            status =
+                cli_usage_error("merge", "what has no header cannot be told from its directory: "
+                                         "export it first (strata export)");
         else
             status = run(&merge, argv + 1, n);
         merge_done(&merge);

@@ -2,19 +2,19 @@
 #pragma once
 
 /* The inside of cmd/merge.c: captures taken apart become sources, each of a clock; clocks are related to one of
- * them; and a recorded folder is made of it all.
+ * them; and a recorded directory is made of it all.
  *
- * Sources whose clocks are known to be one belong to one *domain*: those that their folders relate to the same
+ * Sources whose clocks are known to be one belong to one *domain*: those that their directories relate to the same
  * host, those that count the same time stamp counter, or a source alone. A domain has a time: of a host the
  * nanoseconds of its CLOCK_MONOTONIC, else the ticks of the clock. Domains are related to the one of the
  * reference, which makes the timeline. */
 
 #include "analysis/common_events.h"
-#include "cmd/options.h"
+#include "cli/options.h"
 #include "cmd/walk.h"
-#include "manifest/manifest.h"
-#include "timeline/relation.h"
-#include "timeline/sync.h"
+#include "timeline/clock_fit.h"
+#include "timeline/clock_map.h"
+#include "tracedir/manifest.h"
 
 /* The name of a host's clock that makes timelines. */
 #define MERGE_MONOTONIC "monotonic"
@@ -34,11 +34,12 @@ struct merge_counter {
 };
 
 struct merge_source {
-    const char *path;                       /* as given */
-    const struct manifest_source *recorded; /* in the folder at `path`; NULL: a capture by itself */
-    struct strings events;                  /* the files of --events; not the source's to free */
-    struct trace *trace;                    /* of it alone */
-    const char *name;                       /* in the result */
+    const char *path; /* as given */
+    const struct manifest_source
+        *recorded;         /* in the directory at `path`; NULL: a capture by itself */
+    struct strings events; /* the files of --events; not the source's to free */
+    struct trace *trace;   /* of it alone */
+    const char *name;      /* in the result */
     enum layer layer;
     const char *format; /* "simpletrace", … */
     struct clock clock;
@@ -46,8 +47,8 @@ struct merge_source {
     uint64_t n_events;
     unsigned domain;
     /* To the time of its domain: by pairs (n > 0), or as it counts. */
-    struct relation own;
-    bool own_file; /* that is what its folder has in a file */
+    struct clock_map own;
+    bool own_file; /* that is what its directory has in a file */
     struct merge_counter counter;
     bool on_host_clock; /* that is it */
     int64_t error_ns;   /* … of it */
@@ -61,16 +62,16 @@ struct merge_domain {
     bool is_host;
     uint64_t hz; /* of the time; 0: not known */
     bool related;
-    bool scaled;         /* the reference: by `hz` alone */
-    struct relation map; /* of its time to the timeline; n 0: the same, or scaled */
-    struct sync sync;    /* how the map came about */
-    char *how;           /* the same in words (malloc) */
+    bool scaled;           /* the reference: by `hz` alone */
+    struct clock_map map;  /* of its time to the timeline; n 0: the same, or scaled */
+    struct clock_fit sync; /* how the map came about */
+    char *how;             /* the same in words (malloc) */
 };
 
 struct merge {
     const struct merge_options *options;
     struct arena arena;
-    struct manifest *manifests; /* of the folders among the captures */
+    struct manifest *manifests; /* of the directories among the captures */
     unsigned n_manifests;
     struct merge_source *sources;
     unsigned n_sources;
@@ -110,7 +111,7 @@ int merge_scan(struct merge *merge);
 int merge_find_domains(struct merge *merge);
 /* The same, and relates all domains to that of the reference. */
 int merge_relate(struct merge *merge);
-/* Writes PATH, a file of pairs (timeline/relation.h) of SOURCE's clock and the timeline. */
+/* Writes PATH, a file of pairs (timeline/clock_map.h) of SOURCE's clock and the timeline. */
 int merge_write_pairs(const struct merge *merge, const struct merge_source *source,
                       const char *path, struct fault *fault);
 /* Writes options->output. */

@@ -13,7 +13,7 @@ static int add_domain(struct merge *merge, const struct merge_domain *domain, un
     struct merge_domain *bigger = realloc(merge->domains, (merge->n_domains + 1) * sizeof *bigger);
 
     if (!bigger)
-        return cmd_no_memory();
+        return cli_no_memory();
     merge->domains = bigger;
     bigger[merge->n_domains] = *domain;
     *ret = merge->n_domains++;
@@ -30,13 +30,13 @@ static const struct manifest_host *host_of(const struct merge_source *source)
     return source->recorded ? source->recorded->host : NULL;
 }
 
-/* Whether its folder, or the capture itself, says how its clock relates to its host's. */
+/* Whether its directory, or the capture itself, says how its clock relates to its host's. */
 static bool is_of_host(const struct merge_source *source)
 {
     return source->own.n > 0 || source->on_host_clock;
 }
 
-/* The domain of each source by what the folders say: of their host, else its own. */
+/* The domain of each source by what the directories say: of their host, else its own. */
 static int first_domains(struct merge *merge)
 {
     int r = 0;
@@ -78,7 +78,7 @@ static void join(struct merge *merge, unsigned from, unsigned into)
 
 static int unknown_name(const char *option, const char *name)
 {
-    cmd_error("%s: there is no source '%s'", option, name);
+    cli_error("%s: there is no source '%s'", option, name);
     return -EINVAL;
 }
 
@@ -89,13 +89,13 @@ bool merge_is_tsc(const struct clock *clock)
 
 /* What the host's own clock showed when CLOCK stood where MOMENT has it. */
 static bool pair_of_moment(const struct clock *clock, const struct manifest_moment *moment,
-                           struct relation_pair *ret)
+                           struct clock_map_pair *ret)
 {
     int64_t ticks = strcmp(clock->name, "realtime") == 0 ? moment->realtime_ns
                     : merge_is_tsc(clock)                ? (int64_t)moment->tsc
                                                          : 0;
 
-    *ret = (struct relation_pair){
+    *ret = (struct clock_map_pair){
         .host_ns = moment->monotonic_ns, .ticks = ticks, .error_ns = moment->error_ns};
     return ticks > 0 && moment->monotonic_ns > 0 && moment->error_ns > 0;
 }
@@ -110,7 +110,7 @@ static int relate_by_moments(struct merge *merge, struct merge_source *source)
     for (unsigned i = 0; i < names->n && source->own.n == 0; i++) {
         int at = merge_find_source(merge, names->items[i], strlen(names->items[i]));
         const struct merge_source *other = at < 0 ? NULL : &merge->sources[at];
-        struct relation_pair pairs[2];
+        struct clock_map_pair pairs[2];
         unsigned n = 0;
 
         if (!other || !other->recorded || !is_of_host(other))
@@ -118,8 +118,8 @@ static int relate_by_moments(struct merge *merge, struct merge_source *source)
         n += pair_of_moment(&source->clock, &other->recorded->began, &pairs[n]);
         n += pair_of_moment(&source->clock, &other->recorded->ended, &pairs[n]);
         if (n > 0 &&
-            relation_of_pairs(pairs, n, source->name, source->clock.hz, &source->own, &fault) < 0)
-            return fault.error == -ENOMEM ? cmd_no_memory() : 0;
+            clock_map_of_pairs(pairs, n, source->name, source->clock.hz, &source->own, &fault) < 0)
+            return fault.error == -ENOMEM ? cli_no_memory() : 0;
         if (n > 0)
             source->domain = other->domain;
     }
@@ -147,7 +147,7 @@ static int join_host(struct merge *merge)
         domain = &merge->domains[source->domain];
         if (domain->is_host && host >= 0 && merge->domains[host].boot_id && domain->boot_id &&
             !same_string(merge->domains[host].boot_id, domain->boot_id)) {
-            cmd_error("--same-host: %s was recorded on another host, or after it had booted anew",
+            cli_error("--same-host: %s was recorded on another host, or after it had booted anew",
                       source->name);
             return -EINVAL;
         }
@@ -232,7 +232,7 @@ static int parse_tsc(struct merge *merge, const char *given, unsigned *ret)
     if (errno == 0 && *end == '*' &&
         parse_ratio(end + 1, &source->counter.times, &source->counter.by))
         return 0;
-    cmd_error("--tsc=%s: wants NAME[=OFFSET[*RATIO]], whole ticks and a ratio as 0.87 or 7/8",
+    cli_error("--tsc=%s: wants NAME[=OFFSET[*RATIO]], whole ticks and a ratio as 0.87 or 7/8",
               given);
     return -EINVAL;
 }
@@ -240,35 +240,35 @@ static int parse_tsc(struct merge *merge, const char *given, unsigned *ret)
 /* Pairs of a host's time and COUNTER's ticks, from those of the very counter and of KNOWN's. */
 static int counter_pairs(const struct merge_source *known, struct merge_source *source)
 {
-    const struct relation *relation = &known->own;
-    struct relation_pair *pairs = calloc(relation->n, sizeof *pairs);
+    const struct clock_map *clock_map = &known->own;
+    struct clock_map_pair *pairs = calloc(clock_map->n, sizeof *pairs);
     struct fault fault = {0};
     unsigned n = 0;
     int r;
 
     if (!pairs)
-        return cmd_no_memory();
-    for (unsigned i = 0; i < relation->n; i++) {
+        return cli_no_memory();
+    for (unsigned i = 0; i < clock_map->n; i++) {
         int64_t error;
-        int64_t ticks = narrow(((wide)relation->pairs[i].ticks - known->counter.offset) *
+        int64_t ticks = narrow(((wide)clock_map->pairs[i].ticks - known->counter.offset) *
                                (wide)known->counter.by / (wide)known->counter.times);
 
         ticks = narrow((wide)ticks * (wide)source->counter.times / (wide)source->counter.by +
                        source->counter.offset);
-        (void)relation_convert(relation, relation->pairs[i].ticks, &error);
+        (void)clock_map_convert(clock_map, clock_map->pairs[i].ticks, &error);
         if (ticks < 0 || (n > 0 && ticks <= pairs[n - 1].ticks))
             continue;
-        pairs[n++] = (struct relation_pair){
-            .host_ns = relation->pairs[i].host_ns, .ticks = ticks, .error_ns = error + 1};
+        pairs[n++] = (struct clock_map_pair){
+            .host_ns = clock_map->pairs[i].host_ns, .ticks = ticks, .error_ns = error + 1};
     }
-    r = relation_of_pairs(pairs, n, source->name, source->clock.hz, &source->own, &fault);
+    r = clock_map_of_pairs(pairs, n, source->name, source->clock.hz, &source->own, &fault);
     free(pairs);
     if (r < 0)
-        cmd_fault(&fault);
+        cli_fault(&fault);
     return r;
 }
 
-/* --tsc: sources that count one counter. Where the folder of one of them relates it to a host's clock, that does
+/* --tsc: sources that count one counter. Where the directory of one of them relates it to a host's clock, that does
  * so for all of them. */
 static int join_tsc(struct merge *merge)
 {
@@ -280,14 +280,14 @@ static int join_tsc(struct merge *merge)
     if (given->n > MANIFEST_SOURCES_MAX)
         return -EINVAL;
     if (given->n == 1) {
-        cmd_error("--tsc: names one source alone, %s; it wants those that count the same counter",
+        cli_error("--tsc: names one source alone, %s; it wants those that count the same counter",
                   given->items[0]);
         return -EINVAL;
     }
     for (unsigned i = 0; i < given->n && r >= 0; i++) {
         r = parse_tsc(merge, given->items[i], &at[i]);
         if (r >= 0 && !merge_is_tsc(&merge->sources[at[i]].clock)) {
-            cmd_error("--tsc: the clock of %s is %s, no time stamp counter",
+            cli_error("--tsc: the clock of %s is %s, no time stamp counter",
                       merge->sources[at[i]].name, merge->sources[at[i]].clock.name);
             r = -EINVAL;
         }
@@ -299,7 +299,7 @@ static int join_tsc(struct merge *merge)
         unsigned into = merge->sources[known >= 0 ? (unsigned)known : at[0]].domain;
 
         if (known >= 0 && (int)at[i] != known) {
-            relation_done(&source->own);
+            clock_map_done(&source->own);
             source->own_file = false;
             r = counter_pairs(&merge->sources[known], source);
         }
@@ -337,7 +337,7 @@ static int choose_reference(struct merge *merge)
     merge->reference = (unsigned)MAX(at, 0);
     domain = &merge->domains[merge->sources[merge->reference].domain];
     if (domain->hz == 0) {
-        cmd_error("%s: the rate of its clock, %s, is not known, so it cannot make the timeline; "
+        cli_error("%s: the rate of its clock, %s, is not known, so it cannot make the timeline; "
                   "give --cpu-hz, or another --reference",
                   merge->sources[merge->reference].name, domain->clock);
         return -EINVAL;

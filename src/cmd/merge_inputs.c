@@ -86,12 +86,12 @@ static int add_source(struct merge *merge, const char *path, const struct manife
     struct merge_source *bigger;
 
     if (merge->n_sources == MANIFEST_SOURCES_MAX) {
-        cmd_error("more than %d sources", MANIFEST_SOURCES_MAX);
+        cli_error("more than %d sources", MANIFEST_SOURCES_MAX);
         return -E2BIG;
     }
     bigger = realloc(merge->sources, (merge->n_sources + 1) * sizeof *bigger);
     if (!bigger)
-        return cmd_no_memory();
+        return cli_no_memory();
     merge->sources = bigger;
     bigger[merge->n_sources] = (struct merge_source){
         .path = path,
@@ -101,10 +101,10 @@ static int add_source(struct merge *merge, const char *path, const struct manife
         .counter = {.times = 1, .by = 1},
     };
     bigger[merge->n_sources].name = free_name(merge, name);
-    return bigger[merge->n_sources++].name ? 0 : cmd_no_memory();
+    return bigger[merge->n_sources++].name ? 0 : cli_no_memory();
 }
 
-/* Each source of a recorded folder. NAME: as the user calls it, or NULL. */
+/* Each source of a recorded directory. NAME: as the user calls it, or NULL. */
 static int add_recorded(struct merge *merge, const char *path, const char *name)
 {
     struct manifest *manifest = &merge->manifests[merge->n_manifests];
@@ -113,7 +113,7 @@ static int add_recorded(struct merge *merge, const char *path, const char *name)
     int r = manifest_read(path, manifest, &fault);
 
     if (r < 0) {
-        cmd_fault(&fault);
+        cli_fault(&fault);
         return r;
     }
     merge->n_manifests++;
@@ -131,7 +131,7 @@ static int add_recorded(struct merge *merge, const char *path, const char *name)
         added++;
     }
     if (r >= 0 && added == 0) {
-        cmd_error("%s: has no source%s%s", path, merge->options->open.source ? " " : "",
+        cli_error("%s: has no source%s%s", path, merge->options->open.source ? " " : "",
                   merge->options->open.source ? merge->options->open.source : "");
         r = -ENOENT;
     }
@@ -148,17 +148,17 @@ static int add_operand(struct merge *merge, const char *operand)
 
     if (equals && stat(operand, &st) < 0) {
         if (!is_name(operand, (size_t)(equals - operand))) {
-            cmd_error("%s: a name consists of 1 to %d letters, digits and _ . -", operand,
+            cli_error("%s: a name consists of 1 to %d letters, digits and _ . -", operand,
                       NAME_LEN_MAX);
             return -EINVAL;
         }
         name = arena_strndup(&merge->arena, operand, (size_t)(equals - operand));
         path = equals + 1;
         if (!name)
-            return cmd_no_memory();
+            return cli_no_memory();
     }
     if (strcmp(path, "-") == 0) {
-        cmd_error("standard input cannot be merged: it is read more than once; save it in a file");
+        cli_error("standard input cannot be merged: it is read more than once; save it in a file");
         return -EINVAL;
     }
     if (manifest_probe(path))
@@ -174,12 +174,12 @@ static int set_layer(struct merge *merge, const char *given)
     int i = equals ? merge_find_source(merge, given, (size_t)(equals - given)) : -EINVAL;
 
     if (!equals || !find_layer(equals + 1, strlen(equals + 1), &layer)) {
-        cmd_error("--layer=%s: wants NAME=LAYER; layers are vmm, hypervisor, guest, host, program",
+        cli_error("--layer=%s: wants NAME=LAYER; layers are vmm, hypervisor, guest, host, program",
                   given);
         return -EINVAL;
     }
     if (i < 0) {
-        cmd_error("--layer=%s: there is no source of that name", given);
+        cli_error("--layer=%s: there is no source of that name", given);
         return -EINVAL;
     }
     merge->sources[i].layer = layer;
@@ -216,12 +216,12 @@ static int look_at(struct merge *merge, struct merge_source *source)
     source->clock.name = arena_strdup(&merge->arena, part->origin->clock.name);
     source->clock.hz = part->origin->clock.hz;
     if (!source->format || !source->clock.name || (part->host && !source->host))
-        return cmd_no_memory();
-    if (part->relation && relation_copy(part->relation, &source->own) < 0)
-        return cmd_no_memory();
-    source->own_file = part->relation && source->recorded && source->recorded->clock.pairs;
+        return cli_no_memory();
+    if (part->clock_map && clock_map_copy(part->clock_map, &source->own) < 0)
+        return cli_no_memory();
+    source->own_file = part->clock_map && source->recorded && source->recorded->clock.pairs;
     if (strcmp(source->clock.name, "line") == 0) {
-        cmd_error("%s: its events have no times, so nothing can put them among others",
+        cli_error("%s: its events have no times, so nothing can put them among others",
                   source->path);
         return -EINVAL;
     }
@@ -235,7 +235,7 @@ static int choose_events(struct merge *merge, struct merge_source *source)
     const char **items = arena_alloc(&merge->arena, (given->n + 1) * sizeof *items);
 
     if (!items)
-        return cmd_no_memory();
+        return cli_no_memory();
     source->events = (struct strings){.items = items};
     for (unsigned i = 0; i < given->n; i++) {
         const char *equals = strchr(given->items[i], '=');
@@ -258,7 +258,7 @@ int merge_inputs(struct merge *merge, char **operands, int n)
 
     merge->manifests = calloc((size_t)n, sizeof *merge->manifests);
     if (!merge->manifests)
-        return cmd_no_memory();
+        return cli_no_memory();
     for (int i = 0; i < n && r >= 0; i++)
         r = add_operand(merge, operands[i]);
     for (unsigned i = 0; i < merge->n_sources && r >= 0; i++) {
@@ -287,7 +287,7 @@ static int init_side(const struct merge *merge, struct merge_side *side,
     side->wanted = calloc(merge->n_sources, sizeof *side->wanted);
     side->marks = calloc(merge->n_sources, sizeof *side->marks);
     if (!side->wanted || !side->marks)
-        return cmd_no_memory();
+        return cli_no_memory();
     for (unsigned i = 0; i < merge->n_sources; i++) {
         side->wanted[i] =
             named >= 0 ? (unsigned)named == i : !is_layer || merge->sources[i].layer == layer;
@@ -295,7 +295,7 @@ static int init_side(const struct merge *merge, struct merge_side *side,
         common_init(&side->marks[i], given, side->event);
     }
     if (!any) {
-        cmd_error("--sync: there is no source of the layer %s, which '%s' names", layer_name(layer),
+        cli_error("--sync: there is no source of the layer %s, which '%s' names", layer_name(layer),
                   given->event);
         return -EINVAL;
     }
@@ -309,14 +309,14 @@ static int init_syncs(struct merge *merge)
 
     merge->syncs = calloc(syncs->n + 1, sizeof *merge->syncs);
     if (!merge->syncs)
-        return cmd_no_memory();
+        return cli_no_memory();
     for (unsigned i = 0; i < syncs->n && r >= 0; i++) {
         struct merge_sync *sync = &merge->syncs[i];
         struct fault fault = {0};
 
         r = common_sync_parse(syncs->items[i], &sync->given, &fault);
         if (r < 0) {
-            cmd_error("--sync='%s': %s", syncs->items[i], fault.what);
+            cli_error("--sync='%s': %s", syncs->items[i], fault.what);
             return r;
         }
         merge->n_syncs++;
@@ -386,8 +386,8 @@ static int scan_one(struct merge *merge, unsigned i)
     int r = selection_init(&selection, &all);
 
     if (r < 0)
-        return cmd_no_memory();
-    if (walk_through(&walk) != EXIT_FINE) {
+        return cli_no_memory();
+    if (walk_through(&walk) != EXIT_SUCCESS) {
         r = scan.fault.error;
         merge->damaged = true;
     }
@@ -421,11 +421,11 @@ static int settle(const struct merge *merge, const struct merge_sync *sync, stru
     }
     text_put_char(&where, '\0');
     if (n == 0)
-        cmd_error("--sync='%s': no event '%s'%s%s%s in %s", sync->given.given, side->event,
+        cli_error("--sync='%s': no event '%s'%s%s%s in %s", sync->given.given, side->event,
                   side->side->text ? " matches '" : "", side->side->text ? side->side->text : "",
                   side->side->text ? "'" : "", where.error ? "" : where.start);
     else
-        cmd_error("--sync='%s': '%s' is in several sources, %s: put the name of one in front, as "
+        cli_error("--sync='%s': '%s' is in several sources, %s: put the name of one in front, as "
                   "in %s:%s",
                   sync->given.given, side->event, where.error ? "" : where.start,
                   merge->sources[side->source].name, side->event);
@@ -444,7 +444,7 @@ int merge_scan(struct merge *merge)
         if (r >= 0)
             r = settle(merge, &merge->syncs[i], &merge->syncs[i].b);
         if (r >= 0 && merge->syncs[i].a.source == merge->syncs[i].b.source) {
-            cmd_error("--sync='%s': both sides are of %s", merge->options->syncs.items[i],
+            cli_error("--sync='%s': both sides are of %s", merge->options->syncs.items[i],
                       merge->sources[merge->syncs[i].a.source].name);
             r = -EINVAL;
         }

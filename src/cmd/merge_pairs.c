@@ -8,9 +8,9 @@
 
 #include "base/text.h"
 #include "base/wide.h"
+#include "cli/output.h"
 #include "cmd/merge.h"
-#include "cmd/output.h"
-#include "format/ctf.h"
+#include "format/ctf/ctf.h"
 
 /* A clock that relates to the timeline by its rate alone is told by pairs so far apart, that what relation.h
  * takes clocks to wander in between is nothing; but no more of them than that. */
@@ -18,8 +18,8 @@
 #define EVEN_PAIRS_MAX 200000
 #define NUMBER_MAX_VALUE (INT64_MAX / 2)
 
-static bool put_pair(struct text *text, const struct relation_pair *pair,
-                     struct relation_pair *last)
+static bool put_pair(struct text *text, const struct clock_map_pair *pair,
+                     struct clock_map_pair *last)
 {
     if (pair->host_ns < 0 || pair->ticks < 0 || pair->error_ns < 0 ||
         pair->host_ns > NUMBER_MAX_VALUE || pair->ticks > NUMBER_MAX_VALUE ||
@@ -67,7 +67,7 @@ static int compare_ticks(const void *pa, const void *pb)
  * where there is none, evenly. */
 static int64_t *places(const struct merge *merge, const struct merge_source *source, size_t *ret_n)
 {
-    const struct relation *map = &merge->domains[source->domain].map;
+    const struct clock_map *map = &merge->domains[source->domain].map;
     bool even = source->own.n == 0 && map->n == 0;
     int64_t first = source->first == TIME_UNKNOWN ? 0 : source->first;
     int64_t last = source->last == TIME_UNKNOWN ? 0 : source->last;
@@ -127,7 +127,7 @@ int merge_write_pairs(const struct merge *merge, const struct merge_source *sour
                       const char *path, struct fault *fault)
 {
     const struct merge_domain *domain = &merge->domains[source->domain];
-    struct relation_pair last = {.ticks = -1};
+    struct clock_map_pair last = {.ticks = -1};
     _cleanup_free_ int64_t *ticks = NULL;
     struct text text;
     size_t n = 0, put = 0;
@@ -136,7 +136,7 @@ int merge_write_pairs(const struct merge *merge, const struct merge_source *sour
     ticks = places(merge, source, &n);
     if (!ticks)
         return fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    /* That of the folder it comes from, maybe by another name. */
+    /* That of the directory it comes from, maybe by another name. */
     (void)unlink(path);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
@@ -151,7 +151,7 @@ int merge_write_pairs(const struct merge *merge, const struct merge_source *sour
         text_put_char(&text, '\n');
     }
     for (size_t i = 0; i < n; i++) {
-        struct relation_pair pair;
+        struct clock_map_pair pair;
 
         if (ticks[i] < 0)
             continue;

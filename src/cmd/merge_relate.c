@@ -16,7 +16,7 @@ int64_t merge_domain_time(const struct merge_source *source, int64_t ticks, int6
     const struct merge_counter *counter = &source->counter;
 
     if (source->own.n)
-        return relation_convert(&source->own, ticks, ret_error_ns);
+        return clock_map_convert(&source->own, ticks, ret_error_ns);
     *ret_error_ns = source->error_ns;
     return narrow(((wide)ticks - counter->offset) * (wide)counter->by / (wide)counter->times);
 }
@@ -29,7 +29,7 @@ int64_t merge_time(const struct merge *merge, const struct merge_source *source,
     int64_t time = merge_domain_time(source, ticks, &own_error);
 
     if (domain->map.n)
-        time = relation_convert(&domain->map, time, &error);
+        time = clock_map_convert(&domain->map, time, &error);
     else if (domain->scaled)
         time = narrow((wide)time * NANOSECONDS / (wide)domain->hz);
     *ret_error_ns = narrow((wide)own_error + error);
@@ -49,7 +49,7 @@ static int64_t step_ns(const struct merge_source *source, const struct common_ev
 }
 
 struct all_marks {
-    struct sync_mark *items;
+    struct clock_fit_mark *items;
     size_t n;
     size_t capacity;
     struct text how;
@@ -62,7 +62,7 @@ static const char *const by_texts[] = {
 };
 
 static int match_sides(const struct merge *merge, const struct merge_sync *sync,
-                       struct matches *ret)
+                       struct event_matches *ret)
 {
     struct occurrences sides[2];
     const struct merge_side *of[] = {&sync->a, &sync->b};
@@ -77,7 +77,7 @@ static int match_sides(const struct merge *merge, const struct merge_sync *sync,
     }
     r = match(&sides[0], &sides[1], common_texts(&sync->given), ret, &fault);
     if (r < 0)
-        cmd_error("--sync='%s': %s", sync->given.given, fault.what);
+        cli_error("--sync='%s': %s", sync->given.given, fault.what);
     return r;
 }
 
@@ -92,28 +92,28 @@ static int add_marks(const struct merge *merge, const struct merge_sync *sync, b
     const struct common_events *from_marks = &known->marks[known->source];
     const struct common_events *to_marks = &other->marks[other->source];
     int64_t steps = step_ns(from, from_marks) + step_ns(to, to_marks);
-    struct matches matches;
-    struct sync_mark *bigger;
+    struct event_matches matches;
+    struct clock_fit_mark *bigger;
     int r = match_sides(merge, sync, &matches);
 
     if (r < 0)
         return r;
     bigger = realloc(all->items, (all->n + matches.n) * sizeof *bigger);
     if (!bigger) {
-        matches_done(&matches);
-        return cmd_no_memory();
+        event_matches_done(&matches);
+        return cli_no_memory();
     }
     all->items = bigger;
     for (size_t i = 0; i < matches.n; i++) {
         uint32_t in_from = a_known ? matches.items[i].a : matches.items[i].b;
         uint32_t in_to = a_known ? matches.items[i].b : matches.items[i].a;
         int64_t from_error, to_error;
-        struct sync_mark mark = {
+        struct clock_fit_mark mark = {
             .ns = merge_time(merge, from, from_marks->items[in_from].time, &from_error),
             .ticks = merge_domain_time(to, to_marks->items[in_to].time, &to_error),
-            .order = !sync->given.ordered ? SYNC_ANY_ORDER
-                     : a_known            ? SYNC_REFERENCE_FIRST
-                                          : SYNC_REFERENCE_LAST,
+            .order = !sync->given.ordered ? CLOCK_FIT_ANY_ORDER
+                     : a_known            ? CLOCK_FIT_REFERENCE_FIRST
+                                          : CLOCK_FIT_REFERENCE_LAST,
         };
 
         mark.error_ns = narrow((wide)from_error + to_error + steps);
@@ -125,7 +125,7 @@ static int add_marks(const struct merge *merge, const struct merge_sync *sync, b
                 by_texts[matches.by]);
     text_put_safe(&all->how, sync->given.given, strlen(sync->given.given));
     text_put_literal(&all->how, "')");
-    matches_done(&matches);
+    event_matches_done(&matches);
     return 0;
 }
 
@@ -153,21 +153,21 @@ static int relate_domain(struct merge *merge, unsigned into)
         r = add_marks(merge, sync, a, &all);
     }
     if (r >= 0)
-        r = sync_relate(all.items, all.n, domain->hz, &domain->sync, &fault);
+        r = clock_fit_find(all.items, all.n, domain->hz, &domain->sync, &fault);
     if (r >= 0)
-        r = relation_of_pairs(domain->sync.pairs, domain->sync.n_pairs, domain->clock, domain->hz,
-                              &domain->map, &fault);
+        r = clock_map_of_pairs(domain->sync.pairs, domain->sync.n_pairs, domain->clock, domain->hz,
+                               &domain->map, &fault);
     text_put_char(&all.how, '\0');
     if (r >= 0 && !all.how.error) {
         domain->how = strdup(all.how.start);
         domain->related = true;
     }
     if (r < 0 && fault.error)
-        cmd_error("--sync: %s: %s", all.how.start, fault.what);
+        cli_error("--sync: %s: %s", all.how.start, fault.what);
     text_done(&all.how);
     free(all.items);
     if (r >= 0 && !domain->how)
-        r = cmd_no_memory();
+        r = cli_no_memory();
     return r;
 }
 
@@ -178,7 +178,7 @@ static int check(struct merge *merge, const struct merge_sync *sync)
     const struct merge_source *b = &merge->sources[sync->b.source];
     int64_t least = INT64_MAX, most = INT64_MIN;
     size_t outside = 0;
-    struct matches matches;
+    struct event_matches matches;
     int r = match_sides(merge, sync, &matches);
 
     if (r < 0)
@@ -203,7 +203,7 @@ static int check(struct merge *merge, const struct merge_sync *sync)
     if (outside)
         text_printf(&merge->checks, "; %zu by more than the stated error", outside);
     text_put_char(&merge->checks, '\n');
-    matches_done(&matches);
+    event_matches_done(&matches);
     return merge->checks.error;
 }
 
@@ -214,11 +214,11 @@ static int not_related(const struct merge *merge, const struct merge_source *sou
     const char *reference = merge->sources[merge->reference].name;
 
     if (strcmp(source->clock.name, MERGE_MONOTONIC) == 0 && source->layer != LAYER_GUEST)
-        cmd_error("%s: nothing relates its clock (%s) to that of %s; where both were taken on one "
+        cli_error("%s: nothing relates its clock (%s) to that of %s; where both were taken on one "
                   "host, say so by --same-host=%s,%s, else name events that both saw by --sync",
                   source->name, source->clock.name, reference, reference, source->name);
     else
-        cmd_error("%s: nothing relates its clock (%s) to that of %s; name events that both saw, as "
+        cli_error("%s: nothing relates its clock (%s) to that of %s; name events that both saw, as "
                   "in --sync='%s:EVENT~TEXT = %s:EVENT'%s",
                   source->name, source->clock.name, reference, reference, source->name,
                   merge_is_tsc(&source->clock)
@@ -240,7 +240,7 @@ static int name_timeline(struct merge *merge)
     }
     file = fopen("/proc/sys/kernel/random/uuid", "re");
     if (!file || !fgets(uuid, sizeof uuid, file)) {
-        cmd_error("/proc/sys/kernel/random/uuid: cannot read it: %s", strerror(errno));
+        cli_error("/proc/sys/kernel/random/uuid: cannot read it: %s", strerror(errno));
         if (file)
             fclose(file);
         return -EIO;

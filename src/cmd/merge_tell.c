@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/wide.h"
+#include "cli/duration.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/duration.h"
 #include "cmd/merge.h"
-#include "cmd/output.h"
 #include "event/program.h"
 
 #define OUT_SIZE ((size_t)16 * 1024)
@@ -40,9 +40,9 @@ static void begin_line(const struct lines *lines, const char *name)
 /* By how much the reference is ahead of the source, at the first of what relates them; and how they drift. */
 static void put_offset(const struct lines *lines, const struct merge_domain *domain)
 {
-    const struct sync *sync = &domain->sync;
+    const struct clock_fit *sync = &domain->sync;
     int64_t error;
-    int64_t at = relation_convert(&domain->map, sync->from, &error);
+    int64_t at = clock_map_convert(&domain->map, sync->from, &error);
 
     if (domain->hz) {
         struct clock clock = {"", domain->hz};
@@ -60,10 +60,10 @@ static void put_offset(const struct lines *lines, const struct merge_domain *dom
             text_printf(lines->out, "drift %+.3f ppm", sync->drift_ppm);
         else if (sync->n_marks > 1)
             text_printf(lines->out, "drift within %d ppm: they are too close together to tell it",
-                        RELATION_DRIFT_PPM);
+                        CLOCK_MAP_DRIFT_PPM);
         else
             text_printf(lines->out, "drift not known: taken to be within %d ppm",
-                        RELATION_DRIFT_PPM);
+                        CLOCK_MAP_DRIFT_PPM);
     } else {
         text_printf(lines->out, "%.6f ticks a second, tick %" PRId64 " at ",
                     1e9 / sync->ns_per_tick, sync->from);
@@ -72,37 +72,37 @@ static void put_offset(const struct lines *lines, const struct merge_domain *dom
     text_put_char(lines->out, '\n');
 }
 
-static void put_error(const struct lines *lines, const struct sync *sync)
+static void put_error(const struct lines *lines, const struct clock_fit *sync)
 {
     char least[32], most[32];
 
     ns_text(least, sizeof least, sync->least_ns);
     ns_text(most, sizeof most, sync->most_ns);
     switch (sync->kind) {
-    case SYNC_ERROR_UNKNOWN:
+    case CLOCK_FIT_ERROR_UNKNOWN:
         text_printf(lines->out,
                     "error not known: %s, and how long word of them took cannot be seen",
                     sync->n_marks == 1 ? "there is one event" : "any two events lie on a line");
         break;
-    case SYNC_ERROR_SPREAD:
+    case CLOCK_FIT_ERROR_SPREAD:
         text_printf(lines->out,
                     "error: the events lie within %s of a line; a delay that all of them have in "
                     "common cannot be seen",
                     most);
         break;
-    case SYNC_ERROR_ONE_WAY:
+    case CLOCK_FIT_ERROR_ONE_WAY:
         text_printf(lines->out,
                     "error: the events lie within %s of the fastest, which is taken to have taken "
                     "no time: how long it took cannot be seen",
                     most);
         break;
-    case SYNC_ERROR_BOUND:
+    case CLOCK_FIT_ERROR_BOUND:
         text_printf(lines->out, "error at most %s to %s, by events in both orders", least, most);
         break;
     default: break;
     }
     /* Ways differ by that much where they are slow, but so do things that are not the same. */
-    if ((sync->kind == SYNC_ERROR_SPREAD || sync->kind == SYNC_ERROR_ONE_WAY) &&
+    if ((sync->kind == CLOCK_FIT_ERROR_SPREAD || sync->kind == CLOCK_FIT_ERROR_ONE_WAY) &&
         (double)sync->most_ns * WIDE_PART > (double)(sync->to - sync->from) * sync->ns_per_tick)
         text_put_literal(lines->out, ", a large part of the time between the first and the last: "
                                      "check that they belong together");
@@ -118,9 +118,9 @@ static void put_error(const struct lines *lines, const struct sync *sync)
 static void put_own(const struct lines *lines, const struct merge_source *source)
 {
     char least_text[32], most_text[32];
-    const struct relation *own = &source->own;
+    const struct clock_map *own = &source->own;
     int64_t least = INT64_MAX;
-    int64_t most = relation_bound(own, own->pairs[0].ticks, own->pairs[own->n - 1].ticks);
+    int64_t most = clock_map_bound(own, own->pairs[0].ticks, own->pairs[own->n - 1].ticks);
 
     for (unsigned i = 0; i < own->n; i++)
         least = MIN(least, own->pairs[i].error_ns);
@@ -196,7 +196,7 @@ int merge_tell(const struct merge *merge)
     int r;
 
     if (output_open(&out, OUTPUT_TEXT, OUT_SIZE) < 0) {
-        cmd_error("out of memory");
+        cli_error("out of memory");
         return -ENOMEM;
     }
     for (unsigned i = 0; i < merge->n_sources; i++)

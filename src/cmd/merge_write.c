@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata merge: the folder that is made of all sources, whose bytes stay as they are. */
+/* strata merge: the directory that is made of all sources, whose bytes stay as they are. */
 
 #include <stdio.h>
 #include <string.h>
@@ -10,20 +10,20 @@
 #include "cmd/cmd.h"
 #include "cmd/merge.h"
 #include "cmd/unfinished.h"
-#include "format/ftrace.h"
-#include "guests/guest_store.h"
+#include "format/ftrace/ftrace.h"
+#include "record/agent/guest_store.h"
 
 #define PAIRS_NAME "clock-pairs"
 
-struct folder {
+struct dir {
     struct merge *merge;
     const char *path; /* where it grows */
     struct fault fault;
 };
 
-static int no_memory(struct folder *folder)
+static int no_memory(struct dir *directory)
 {
-    return fault_plain(&folder->fault, -ENOMEM, NULL, "out of memory");
+    return fault_plain(&directory->fault, -ENOMEM, NULL, "out of memory");
 }
 
 /* "DIR/NAME" in the arena, or NULL. */
@@ -44,29 +44,29 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static bool is_folder(const char *path)
+static bool is_dir(const char *path)
 {
     struct stat st;
 
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Copies the file FROM to NAME in the source's folder; *RET gets its path in the result. */
-static int copy_to(struct folder *folder, const char *from, const char *source, const char *name,
+/* Copies the file FROM to NAME in the source's directory; *RET gets its path in the result. */
+static int copy_to(struct dir *directory, const char *from, const char *source, const char *name,
                    bool follow, const char **ret)
 {
-    struct copy_options options = {.link = folder->merge->options->link, .follow = follow};
-    const char *path = join(folder->merge, source, name);
-    const char *to = path ? join(folder->merge, folder->path, path) : NULL;
+    struct copy_options options = {.link = directory->merge->options->link, .follow = follow};
+    const char *path = join(directory->merge, source, name);
+    const char *to = path ? join(directory->merge, directory->path, path) : NULL;
 
     if (!to)
-        return no_memory(folder);
+        return no_memory(directory);
     *ret = path;
-    return copy_file(from, to, &options, &folder->fault);
+    return copy_file(from, to, &options, &directory->fault);
 }
 
 /* Another one that declares events, under its own name, or with a number where that is taken. */
-static int copy_events_file(struct folder *folder, const char *from,
+static int copy_events_file(struct dir *directory, const char *from,
                             const struct merge_source *source, bool follow,
                             struct manifest_source *out, const char **events)
 {
@@ -74,14 +74,14 @@ static int copy_events_file(struct folder *folder, const char *from,
     char place[4096];
 
     snprintf(name, sizeof name, "%.40s", base_of(from));
-    snprintf(place, sizeof place, "%s/%s/%s", folder->path, source->name, name);
+    snprintf(place, sizeof place, "%s/%s/%s", directory->path, source->name, name);
     if (access(place, F_OK) == 0)
         snprintf(name, sizeof name, "%.40s-%u", base_of(from), out->n_events + 2);
-    return copy_to(folder, from, source->name, name, follow, &events[out->n_events++]);
+    return copy_to(directory, from, source->name, name, follow, &events[out->n_events++]);
 }
 
-/* The files that declare events: of the folder that it comes from, those of --events, or those installed. */
-static int copy_events(struct folder *folder, const struct merge_source *source,
+/* The files that declare events: of the directory that it comes from, those of --events, or those installed. */
+static int copy_events(struct dir *directory, const struct merge_source *source,
                        struct manifest_source *out)
 {
     const struct strings *given = &source->events;
@@ -91,86 +91,87 @@ static int copy_events(struct folder *folder, const struct merge_source *source,
         strcmp(source->format, "simpletrace") == 0 || strcmp(source->format, "qemu-log") == 0;
     bool takes = qemu || strcmp(source->format, "xentrace") == 0;
     unsigned n = (recorded ? recorded->n_events : 0) + given->n + 1;
-    const char **events = arena_alloc(&folder->merge->arena, n * sizeof *events);
+    const char **events = arena_alloc(&directory->merge->arena, n * sizeof *events);
     int r = 0;
 
     if (!events)
-        return no_memory(folder);
+        return no_memory(directory);
     out->events = events;
     out->n_events = 0;
     for (unsigned i = 0; recorded && i < recorded->n_events && r >= 0; i++) {
         _cleanup_free_ char *from = NULL;
 
-        r = manifest_resolve(source->path, recorded->events[i], &from, &folder->fault);
+        r = manifest_resolve(source->path, recorded->events[i], &from, &directory->fault);
         if (r >= 0)
-            r = copy_events_file(folder, from, source, false, out, events);
+            r = copy_events_file(directory, from, source, false, out, events);
     }
     for (unsigned i = 0; takes && i < given->n && r >= 0; i++)
-        r = copy_events_file(folder, given->items[i], source, true, out, events);
+        r = copy_events_file(directory, given->items[i], source, true, out, events);
     if (r >= 0 && qemu && out->n_events == 0 &&
         trace_find_events(environment_events_path(), installed))
-        r = copy_events_file(folder, installed, source, true, out, events);
+        r = copy_events_file(directory, installed, source, true, out, events);
     return r;
 }
 
 /* The pages and what decodes them, out of whatever they lie in. */
-static int copy_ftrace(struct folder *folder, const struct merge_source *source, const char *to)
+static int copy_ftrace(struct dir *directory, const struct merge_source *source, const char *to)
 {
-    const struct open_options *open = &folder->merge->options->open;
+    const struct open_options *open = &directory->merge->options->open;
     /* What lies in a directory is not followed out of it; what was named is. */
-    bool named = !is_folder(source->path);
+    bool named = !is_dir(source->path);
     struct copy_options options = {
-        .link = folder->merge->options->link, .follow = named, .takes = guest_store_takes};
+        .link = directory->merge->options->link, .follow = named, .takes = guest_store_takes};
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
     const char *tree, *symbols;
-    int r = ftrace_find(source->path, &files, &folder->fault);
+    int r = ftrace_find(source->path, &files, &directory->fault);
 
     if (r < 0 && open->tracefs) {
-        fault_clear(&folder->fault);
+        fault_clear(&directory->fault);
         r = ftrace_files_add(&files, source->path, ftrace_cpu_of_path(source->path));
     }
     if (r < 0)
-        return fault_plain(&folder->fault, r, source->path, "cannot find its files");
+        return fault_plain(&directory->fault, r, source->path, "cannot find its files");
     tree = open->tracefs ? open->tracefs : files.tree;
     symbols = open->kallsyms ? open->kallsyms : files.kallsyms;
-    r = copy_folder(tree, to, &options, &folder->fault);
+    r = copy_dir(tree, to, &options, &directory->fault);
     options.takes = NULL;
     for (unsigned i = 0; i < files.n_raws && r >= 0; i++) {
         const char *ignored;
         char name[32];
 
         snprintf(name, sizeof name, "cpu%d.raw", MAX(files.raws[i].cpu, 0));
-        r = copy_to(folder, files.raws[i].path, source->name, name, !files.raws[i].found, &ignored);
+        r = copy_to(directory, files.raws[i].path, source->name, name, !files.raws[i].found,
+                    &ignored);
     }
     if (r >= 0 && symbols) {
-        const char *place = join(folder->merge, to, "kallsyms");
+        const char *place = join(directory->merge, to, "kallsyms");
 
         if (!place)
-            return no_memory(folder);
+            return no_memory(directory);
         if (open->kallsyms)
             (void)unlink(place);
         options.follow = open->kallsyms;
         if (access(place, F_OK) < 0)
-            r = copy_file(symbols, place, &options, &folder->fault);
+            r = copy_file(symbols, place, &options, &directory->fault);
     }
     return r;
 }
 
-/* All of FROM. One in CTF gets a folder of its own: any file in it is taken for a stream. */
-static int copy_whole_folder(struct folder *folder, const char *from,
-                             const struct merge_source *source, const struct copy_options *options,
-                             struct manifest_source *out)
+/* All of FROM. One in CTF gets a directory of its own: any file in it is taken for a stream. */
+static int copy_whole_dir(struct dir *directory, const char *from,
+                          const struct merge_source *source, const struct copy_options *options,
+                          struct manifest_source *out)
 {
     const char *to;
 
-    out->path = strcmp(source->format, "ctf") == 0 ? join(folder->merge, source->name, "trace")
+    out->path = strcmp(source->format, "ctf") == 0 ? join(directory->merge, source->name, "trace")
                                                    : source->name;
-    to = out->path ? join(folder->merge, folder->path, out->path) : NULL;
-    return to ? copy_folder(from, to, options, &folder->fault) : no_memory(folder);
+    to = out->path ? join(directory->merge, directory->path, out->path) : NULL;
+    return to ? copy_dir(from, to, options, &directory->fault) : no_memory(directory);
 }
 
 /* A capture by itself. */
-static int copy_bare(struct folder *folder, const struct merge_source *source,
+static int copy_bare(struct dir *directory, const struct merge_source *source,
                      struct manifest_source *out)
 {
     static const struct {
@@ -179,102 +180,102 @@ static int copy_bare(struct folder *folder, const struct merge_source *source,
                  {"qemu-log", "trace.log"},
                  {"xentrace", "trace.raw"},
                  {"trace.dat", "trace.dat"}};
-    struct copy_options options = {.link = folder->merge->options->link};
-    const char *to = join(folder->merge, folder->path, source->name);
+    struct copy_options options = {.link = directory->merge->options->link};
+    const char *to = join(directory->merge, directory->path, source->name);
 
     if (!to)
-        return no_memory(folder);
+        return no_memory(directory);
     out->kind = source->format;
     out->path = source->name;
     if (strcmp(source->format, "ftrace") == 0)
-        return copy_ftrace(folder, source, to);
-    if (is_folder(source->path))
-        return copy_whole_folder(folder, source->path, source, &options, out);
+        return copy_ftrace(directory, source, to);
+    if (is_dir(source->path))
+        return copy_whole_dir(directory, source->path, source, &options, out);
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strcmp(source->format, names[i].format) == 0)
-            return copy_to(folder, source->path, source->name, names[i].name, true, &out->path);
-    return copy_to(folder, source->path, source->name, "trace", true, &out->path);
+            return copy_to(directory, source->path, source->name, names[i].name, true, &out->path);
+    return copy_to(directory, source->path, source->name, "trace", true, &out->path);
 }
 
-/* What lies at the source's path, a file or a folder. */
-static int copy_recorded(struct folder *folder, const struct merge_source *source,
+/* What lies at the source's path, a file or a directory. */
+static int copy_recorded(struct dir *directory, const struct merge_source *source,
                          struct manifest_source *out)
 {
-    struct copy_options options = {.link = folder->merge->options->link};
+    struct copy_options options = {.link = directory->merge->options->link};
     _cleanup_free_ char *from = NULL;
-    int r = manifest_resolve(source->path, source->recorded->path, &from, &folder->fault);
+    int r = manifest_resolve(source->path, source->recorded->path, &from, &directory->fault);
 
     if (r < 0)
         return r;
-    if (!is_folder(from))
-        return copy_to(folder, from, source->name, base_of(source->recorded->path), false,
+    if (!is_dir(from))
+        return copy_to(directory, from, source->name, base_of(source->recorded->path), false,
                        &out->path);
-    return copy_whole_folder(folder, from, source, &options, out);
+    return copy_whole_dir(directory, from, source, &options, out);
 }
 
 /* The file that relates SOURCE to the timeline. */
-static int write_pairs(struct folder *folder, const struct merge_source *source,
+static int write_pairs(struct dir *directory, const struct merge_source *source,
                        struct manifest_source *out)
 {
-    const char *path = join(folder->merge, source->name, PAIRS_NAME);
-    const char *to = path ? join(folder->merge, folder->path, path) : NULL;
+    const char *path = join(directory->merge, source->name, PAIRS_NAME);
+    const char *to = path ? join(directory->merge, directory->path, path) : NULL;
     int r;
 
     if (!to)
-        return no_memory(folder);
-    r = merge_write_pairs(folder->merge, source, to, &folder->fault);
+        return no_memory(directory);
+    r = merge_write_pairs(directory->merge, source, to, &directory->fault);
     if (r >= 0)
         out->clock.pairs = path;
     return r;
 }
 
-/* The file of its own folder, as it is, where that says all. */
-static int copy_pairs(struct folder *folder, const struct merge_source *source,
+/* The file of its own directory, as it is, where that says all. */
+static int copy_pairs(struct dir *directory, const struct merge_source *source,
                       struct manifest_source *out)
 {
-    const char *path = join(folder->merge, source->name, PAIRS_NAME);
-    const char *to = path ? join(folder->merge, folder->path, path) : NULL;
+    const char *path = join(directory->merge, source->name, PAIRS_NAME);
+    const char *to = path ? join(directory->merge, directory->path, path) : NULL;
     _cleanup_free_ char *from = NULL;
     int r;
 
     if (!to)
-        return no_memory(folder);
+        return no_memory(directory);
     (void)unlink(to);
-    r = manifest_resolve(source->path, source->recorded->clock.pairs, &from, &folder->fault);
-    return r < 0 ? r : copy_to(folder, from, source->name, PAIRS_NAME, false, &out->clock.pairs);
+    r = manifest_resolve(source->path, source->recorded->clock.pairs, &from, &directory->fault);
+    return r < 0 ? r : copy_to(directory, from, source->name, PAIRS_NAME, false, &out->clock.pairs);
 }
 
 /* How its clock relates to the timeline. */
-static int put_clock(struct folder *folder, const struct merge_source *source,
+static int put_clock(struct dir *directory, const struct merge_source *source,
                      struct manifest_source *out)
 {
-    const struct merge_domain *domain = &folder->merge->domains[source->domain];
+    const struct merge_domain *domain = &directory->merge->domains[source->domain];
     bool same = domain->map.n == 0 && !domain->scaled && source->own.n == 0 &&
                 source->counter.offset == 0 && source->counter.times == source->counter.by;
 
     out->clock = (struct manifest_clock){.name = source->clock.name, .hz = source->clock.hz};
     if (source->own_file && domain->map.n == 0)
-        return copy_pairs(folder, source, out);
+        return copy_pairs(directory, source, out);
     if (!same)
-        return write_pairs(folder, source, out);
+        return write_pairs(directory, source, out);
     out->clock.host = true;
     out->clock.hz = NANOSECONDS;
     out->clock.error_ns = source->error_ns;
     return 0;
 }
 
-/* What the user told of a Xen that no folder tells of. */
-static int put_xen(struct folder *folder, const struct merge_source *source,
+/* What the user told of a Xen that no directory tells of. */
+static int put_xen(struct dir *directory, const struct merge_source *source,
                    struct manifest_source *out)
 {
-    const struct open_options *open = &folder->merge->options->open;
+    const struct open_options *open = &directory->merge->options->open;
     struct manifest_xen *xen;
 
     if (strcmp(source->format, "xentrace") != 0 || (!open->xen_version && !open->cpu_vendor))
         return 0;
-    xen = arena_alloc(&folder->merge->arena, sizeof *xen);
+    xen = arena_alloc(&directory->merge->arena, sizeof *xen);
     if (!xen)
-        return no_memory(folder);
+        return no_memory(directory);
     if (out->xen)
         *xen = *out->xen;
     if (open->xen_version)
@@ -300,14 +301,14 @@ static void put_moments(const struct merge *merge, const struct merge_source *so
     }
 }
 
-static int put_source(struct folder *folder, const struct merge_source *source,
+static int put_source(struct dir *directory, const struct merge_source *source,
                       const struct manifest_host *host, struct manifest_source *out)
 {
-    const char *to = join(folder->merge, folder->path, source->name);
+    const char *to = join(directory->merge, directory->path, source->name);
     int r;
 
     if (!to)
-        return no_memory(folder);
+        return no_memory(directory);
     if (source->recorded)
         *out = *source->recorded;
     else
@@ -315,21 +316,22 @@ static int put_source(struct folder *folder, const struct merge_source *source,
     out->name = source->name;
     out->layer = layer_name(source->layer);
     out->host = host;
-    put_moments(folder->merge, source, out);
+    put_moments(directory->merge, source, out);
     if (mkdir(to, 0777) < 0)
-        return fault_plain(&folder->fault, -errno, to, "cannot make the folder: %s",
+        return fault_plain(&directory->fault, -errno, to, "cannot make the directory: %s",
                            strerror(errno));
-    r = source->recorded ? copy_recorded(folder, source, out) : copy_bare(folder, source, out);
+    r = source->recorded ? copy_recorded(directory, source, out)
+                         : copy_bare(directory, source, out);
     if (r >= 0)
-        r = copy_events(folder, source, out);
+        r = copy_events(directory, source, out);
     if (r >= 0)
-        r = put_xen(folder, source, out);
-    return r < 0 ? r : put_clock(folder, source, out);
+        r = put_xen(directory, source, out);
+    return r < 0 ? r : put_clock(directory, source, out);
 }
 
-static int fill(struct folder *folder)
+static int fill(struct dir *directory)
 {
-    struct merge *merge = folder->merge;
+    struct merge *merge = directory->merge;
     const struct merge_domain *domain = &merge->domains[merge->sources[merge->reference].domain];
     struct manifest_host host = {.boot_id = merge->boot_id, .name = domain->host};
     struct manifest_source *sources = calloc(merge->n_sources, sizeof *sources);
@@ -337,16 +339,16 @@ static int fill(struct folder *folder)
     int r = 0;
 
     if (!sources)
-        return no_memory(folder);
+        return no_memory(directory);
     for (unsigned i = 0; i < merge->n_sources && r >= 0; i++)
-        r = put_source(folder, &merge->sources[i], &host, &sources[i]);
+        r = put_source(directory, &merge->sources[i], &host, &sources[i]);
     if (r >= 0)
-        r = manifest_write(folder->path, &manifest, &folder->fault);
+        r = manifest_write(directory->path, &manifest, &directory->fault);
     free(sources);
     return r;
 }
 
-/* What went wrong in the folder that grows is told by the name that the user gave to it. */
+/* What went wrong in the directory that grows is told by the name that the user gave to it. */
 static void name_as_wanted(struct fault *fault, const char *grows, const char *wanted)
 {
     size_t len = strlen(grows), wanted_len = strlen(wanted);
@@ -362,22 +364,22 @@ static void name_as_wanted(struct fault *fault, const char *grows, const char *w
 
 int merge_write(struct merge *merge)
 {
-    struct folder folder = {.merge = merge};
+    struct dir directory = {.merge = merge};
     struct export_place place;
-    int r = unfinished_open(EXPORT_FOLDER, merge->options->output, NULL, &place, &folder.fault);
+    int r = unfinished_open(EXPORT_FOLDER, merge->options->output, NULL, &place, &directory.fault);
 
     if (r >= 0) {
-        folder.path = place.path;
-        r = fill(&folder);
+        directory.path = place.path;
+        r = fill(&directory);
         if (r >= 0)
-            r = export_place_keep(&place, &folder.fault);
+            r = export_place_keep(&place, &directory.fault);
         else
-            name_as_wanted(&folder.fault, folder.path, merge->options->output);
+            name_as_wanted(&directory.fault, directory.path, merge->options->output);
         unfinished_done(&place);
     }
     if (r < 0) {
-        fault_plain(&folder.fault, r, merge->options->output, "%s", strerror(-r));
-        cmd_fault(&folder.fault);
+        fault_plain(&directory.fault, r, merge->options->output, "%s", strerror(-r));
+        cli_fault(&directory.fault);
     }
     return r;
 }

@@ -10,18 +10,18 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "client/qmp.h"
+#include "cli/duration.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/size.h"
 #include "cmd/cmd.h"
-#include "cmd/duration.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
 #include "cmd/record.h"
-#include "cmd/size.h"
-#include "cmd/taken.h"
-#include "manifest/underway.h"
-#include "programs/collect.h"
-#include "vmm/command.h"
-#include "vmm/probe.h"
+#include "cmd/ring_drain.h"
+#include "control/qmp.h"
+#include "record/qemu/command.h"
+#include "record/qemu/probe.h"
+#include "record/rings/collect.h"
+#include "tracedir/registry.h"
 
 static const struct option where[] = {
     {OPTION_FLAG, 'a', "attach", NULL, "a QEMU that runs, or a program with writer=none",
@@ -93,9 +93,9 @@ const struct command record_command = {
              "With --attach, writes the native trace of a program that runs and was started\n"
              "with writer=none among its trace options, so that nothing in it writes. Ends\n"
              "with the program, or by SIGINT or SIGTERM, and takes the rest. It may be killed\n"
-             "and started again: with the same FOLDER it goes on there. While no one takes,\n"
+             "and started again: with the same DIR it goes on there. While no one takes,\n"
              "the program counts what its rings have no room for. PID is of this user, or\n"
-             "RINGS is the folder of its rings.",
+             "RINGS is the directory of its rings.",
     .groups = groups,
 };
 
@@ -155,21 +155,21 @@ static int find_one(const char *path, void *userdata)
     return 0;
 }
 
-/* The folder of the rings that the operand means; NULL, and a message: there is none. */
+/* The directory of the rings that the operand means; NULL, and a message: there is none. */
 static char *find(const char *operand)
 {
     struct {
         uint32_t pid;
         char *path;
-    } wanted = {taken_pid(operand), NULL};
+    } wanted = {drain_stats_pid(operand), NULL};
 
     if (!wanted.pid)
         return strdup(operand);
     (void)process_foreach(NULL, find_one, &wanted);
     if (!wanted.path && kill((pid_t)wanted.pid, 0) < 0 && errno == ESRCH)
-        cmd_error("there is no process %" PRIu32, wanted.pid);
+        cli_error("there is no process %" PRIu32, wanted.pid);
     else if (!wanted.path)
-        cmd_error("process %" PRIu32 " has no rings in " RINGS_PARENT
+        cli_error("process %" PRIu32 " has no rings in " RINGS_PARENT
                   "%u: it is not traced, or has had no "
                   "event yet, or they lie elsewhere (rings=)",
                   wanted.pid, (unsigned)geteuid());
@@ -177,55 +177,55 @@ static char *find(const char *operand)
 }
 
 static int tell(const struct process *process, const struct native *native,
-                const struct taken *taken, const struct record_options *options)
+                const struct drain_stats *taken, const struct record_options *options)
 {
     output_line(stdout, "%s (process %" PRIu32 "): %" PRIu64 " events written to %s",
                 process->program, process->pid, taken->events, native->path);
     if (taken->discarded)
-        cmd_message("  %" PRIu64 " events were lost since it began: its rings were full",
+        cli_message("  %" PRIu64 " events were lost since it began: its rings were full",
                     taken->discarded);
-    if (taken->homeless)
-        cmd_message("  %" PRIu64 " events were lost since it began: their threads got no ring",
-                    taken->homeless);
+    if (taken->no_ring)
+        cli_message("  %" PRIu64 " events were lost since it began: their threads got no ring",
+                    taken->no_ring);
     if (taken->unwritten)
-        cmd_message("  %" PRIu64 " events were lost: they could not be written: %s",
+        cli_message("  %" PRIu64 " events were lost: they could not be written: %s",
                     taken->unwritten, strerror(-taken->error));
-    taken_tell_unreadable(taken);
+    drain_stats_tell_unreadable(taken);
     if (taken->unwritten)
-        return EXIT_COULD_NOT;
-    return options->strict && !taken_is_whole(taken) ? EXIT_LOSSES : EXIT_FINE;
+        return EXIT_FAILURE;
+    return options->strict && !drain_stats_is_whole(taken) ? EXIT_LOSSES : EXIT_SUCCESS;
 }
 
 static int record(const struct record_options *options, const char *path)
 {
     struct collector collector = {.pidfd = -1};
-    struct underway underway = UNDERWAY_NONE;
+    struct registry_entry registry_entry = REGISTRY_NONE;
     struct fault fault = {0};
     struct process *process;
-    struct taken taken;
+    struct drain_stats taken;
     bool ended = false;
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
     int r = process_open(path, true, &process, &fault);
 
     if (r < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     r = collector_init(&collector, process, options->output, false, &fault);
     if (r >= 0) {
         /* For others to know of, and no more. */
-        (void)underway_begin(getenv("XDG_RUNTIME_DIR"), options->output, &underway, NULL);
+        (void)registry_add(getenv("XDG_RUNTIME_DIR"), options->output, &registry_entry, NULL);
         r = collect(&collector, options, &ended, &fault);
-        taken = taker_taken(collector.taker, NULL);
+        taken = ring_drain_taken(collector.taker, NULL);
         status = tell(process, collector.native, &taken, options);
     }
     if (r >= 0 && ended && !options->keep && !taken.undecoded && !taken.damaged)
         r = process_remove(process, &fault);
     if (r < 0) {
-        cmd_fault(&fault);
-        status = EXIT_COULD_NOT;
+        cli_fault(&fault);
+        status = EXIT_FAILURE;
     }
-    underway_end(&underway);
+    registry_remove(&registry_entry);
     collector_done(&collector);
     process_free(process);
     return status;
@@ -249,7 +249,7 @@ static int has_free_rings(const char *path, void *userdata)
  * as a program is. */
 static bool is_machine(const char *operand)
 {
-    uint32_t pid = taken_pid(operand);
+    uint32_t pid = drain_stats_pid(operand);
     char path[64];
 
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
@@ -262,17 +262,17 @@ static int record_attached(const struct record_options *options, int n, char **o
     _cleanup_free_ char *path = NULL;
 
     if (n != 1)
-        return cmd_usage_error("record",
+        return cli_usage_error("record",
                                n ? "--attach accepts one process" : "--attach requires a PID");
     if (qmp_is_socket(operands[0]))
         return record_vm_attached(options, 0, operands[0]);
     if (is_machine(operands[0]))
-        return record_vm_attached(options, (pid_t)taken_pid(operands[0]), NULL);
+        return record_vm_attached(options, (pid_t)drain_stats_pid(operands[0]), NULL);
     if (!options->output)
-        return cmd_usage_error("record", "--output=DIR is required");
+        return cli_usage_error("record", "--output=DIR is required");
     path = find(operands[0]);
     if (!path)
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     cmd_raise_files(); /* a file for each ring */
@@ -306,7 +306,7 @@ static int count_command(int argc, char **argv)
 /* A virtual machine monitor, or a program. */
 static int record_command_line(const struct record_options *options, char **command)
 {
-    struct vmm_command found = {0};
+    struct qemu_command found = {0};
     struct fault fault = {0};
     unsigned n = 0;
     int status, r = 1;
@@ -314,13 +314,13 @@ static int record_command_line(const struct record_options *options, char **comm
     while (command[n])
         n++;
     if (options->qemu)
-        r = vmm_find_program(options->qemu, getenv("PATH"), &found.program, &fault) < 0 ? -ENOENT
-                                                                                        : 1;
+        r = qemu_find_program(options->qemu, getenv("PATH"), &found.program, &fault) < 0 ? -ENOENT
+                                                                                         : 1;
     else
-        r = vmm_command_find((const char *const *)command, n, getenv("PATH"), &found, &fault);
+        r = qemu_command_find((const char *const *)command, n, getenv("PATH"), &found, &fault);
     if (r < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     if (r > 0) {
         status = record_vm(options, found.program, found.n_before, command);
@@ -328,7 +328,7 @@ static int record_command_line(const struct record_options *options, char **comm
         return status;
     }
     if (options->guest)
-        return cmd_usage_error("record", "--guest is for QEMU; '%s' is not QEMU", command[0]);
+        return cli_usage_error("record", "--guest is for QEMU; '%s' is not QEMU", command[0]);
     return record_program(options, command);
 }
 
@@ -339,26 +339,26 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
     bool runs = n_command >= 0; /* what stands at operands[n] */
 
     if (runs && (wanted || n > 0))
-        return cmd_usage_error("record", "a command after '--' excludes %s",
+        return cli_usage_error("record", "a command after '--' excludes %s",
                                n > 0 ? operands[0] : "--attach, --xen and --buffer");
     if (!runs && options->qemu)
-        return cmd_usage_error("record", "--qemu requires '-- COMMAND'");
+        return cli_usage_error("record", "--qemu requires '-- COMMAND'");
     if (runs && n_command == 0)
-        return cmd_usage_error("record", "no command given after '--'");
+        return cli_usage_error("record", "no command given after '--'");
     if (runs)
         return record_command_line(options, operands + n);
     if (wanted == 0 && n > 0)
-        return cmd_usage_error(
+        return cli_usage_error(
             "record", "unknown argument '%s'; put '--' before the command: strata record -- %s",
             operands[0], operands[0]);
     if (wanted != 1)
-        return cmd_usage_error("record",
+        return cli_usage_error("record",
                                wanted ? "--attach, --xen and --buffer exclude each other"
                                       : "'-- COMMAND', --attach, --xen or --buffer is required");
     if (options->attach)
         return record_attached(options, n, operands);
     if (!options->output)
-        return cmd_usage_error("record", "--output=DIR is required");
+        return cli_usage_error("record", "--output=DIR is required");
     return record_buffers(options, n, operands);
 }
 
@@ -366,7 +366,7 @@ int cmd_record(int argc, char **argv)
 {
     int n_command = count_command(argc, argv);
     struct record_options options = {.buffers = RECORD_BUFFERS_DEFAULT};
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
     int n;
 
     if (!options_parse(&record_command, argc, argv, &options, &n, &status))

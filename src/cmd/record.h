@@ -3,7 +3,7 @@
 
 /* What the files of `strata record` tell each other. */
 
-#include "cmd/options.h"
+#include "cli/options.h"
 
 /* Of recording from per-CPU trace buffers. */
 struct record_buffers_options {
@@ -32,7 +32,7 @@ struct record_options {
     /* Events of the kernels of guest and host, with commas between; "": what is usual; NULL: none. */
     const char *guest, *host;
     const char *qemu; /* that the command starts in its own way; NULL: it is to be seen */
-    /* Of Xen words of declare/xen_choice.h, of programs and virtual machine monitors what switches their events
+    /* Of Xen words of schema/xen/event_mask.h, of programs and virtual machine monitors what switches their events
      * on; none: all, or what is usual there. */
     struct strings events;
     struct record_buffers_options buffers;

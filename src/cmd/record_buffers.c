@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* strata record --xen, and --buffer: the records of per-CPU trace buffers, and what decodes them, into a
- * folder. */
+ * directory. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,16 +8,16 @@
 #include <sys/stat.h>
 
 #include "base/clock_ns.h"
-#include "capture/percpu.h"
-#include "capture/xen.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/size.h"
 #include "cmd/cmd.h"
-#include "cmd/output.h"
-#include "cmd/progress.h"
 #include "cmd/record.h"
 #include "cmd/record_run.h"
-#include "cmd/size.h"
-#include "declare/xen_custom.h"
-#include "manifest/underway.h"
+#include "record/percpu/percpu.h"
+#include "record/xen/buffers.h"
+#include "schema/xen/user_events.h"
+#include "tracedir/registry.h"
 
 /* How long to wait for a program to make its buffers, and between two looks for them; ns. */
 #define BUFFER_WAIT (10 * UINT64_C(1000000000))
@@ -57,7 +57,7 @@ static int read_table(struct xen_table *table, const char *path, struct fault *f
 }
 
 static int choose(const struct record_buffers_options *options, const struct strings *events,
-                  struct xen_choice *choice, struct fault *fault)
+                  struct xen_event_mask *choice, struct fault *fault)
 {
     struct xen_table table = {0};
     int r = xen_table_built_in(&table, fault);
@@ -65,9 +65,9 @@ static int choose(const struct record_buffers_options *options, const struct str
     for (unsigned i = 0; r >= 0 && i < options->tables.n; i++)
         r = read_table(&table, options->tables.items[i], fault);
     for (unsigned i = 0; r >= 0 && i < events->n; i++)
-        r = xen_choice_add(choice, &table, events->items[i], fault);
+        r = xen_event_mask_add(choice, &table, events->items[i], fault);
     if (r >= 0 && events->n == 0)
-        r = xen_choice_add_mask(choice, XEN_MASK_ALL, fault);
+        r = xen_event_mask_add_mask(choice, XEN_MASK_ALL, fault);
     xen_table_done(&table);
     return r;
 }
@@ -81,12 +81,12 @@ static void tell(const struct record_options *options, const struct recorder_tot
     output_line(stdout, "%" PRIu64 " events written to %s (%s)", totals->records, options->output,
                 bytes_text(size, sizeof size, totals->bytes));
     if (totals->left_out)
-        cmd_message("  %" PRIu64
+        cli_message("  %" PRIu64
                     " others came, as the mask is coarser than what was asked for, and "
                     "were left out",
                     totals->left_out);
     if (totals->dropped)
-        cmd_message("  older ones, %" PRIu64
+        cli_message("  older ones, %" PRIu64
                     " windows, are not in it: --memory has no room for them",
                     totals->dropped);
 }
@@ -95,10 +95,10 @@ static int run(const struct record_options *options, struct record_run *run,
                struct recorder_totals *ret_totals)
 {
     struct fault fault = {0};
-    struct underway underway = UNDERWAY_NONE;
+    struct registry_entry registry_entry = REGISTRY_NONE;
     struct stream output;
     bool begun = false;
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
     int r = recording_new(options->output, options->buffers.name ? "percpu" : "xen",
                           options->buffers.tables.items, options->buffers.tables.n, &run->recording,
                           &fault);
@@ -107,15 +107,15 @@ static int run(const struct record_options *options, struct record_run *run,
         r = stream_init(&output, recording_fd(run->recording), recording_path(run->recording),
                         &fault);
     if (r < 0) {
-        cmd_fault(&fault);
+        cli_fault(&fault);
     } else {
         output.max = options->max_size;
         output.reserve = options->buffers.reserve;
         run->output = &output;
         /* For others to know of, and no more. */
-        (void)underway_begin(getenv("XDG_RUNTIME_DIR"), options->output, &underway, NULL);
+        (void)registry_add(getenv("XDG_RUNTIME_DIR"), options->output, &registry_entry, NULL);
         status = record_run(run, ret_totals, &begun);
-        underway_end(&underway);
+        registry_remove(&registry_entry);
         if (begun)
             tell(options, ret_totals);
         else
@@ -126,7 +126,7 @@ static int run(const struct record_options *options, struct record_run *run,
 }
 
 /* The program that makes the buffers may just have been started. */
-static int open_program(const struct record_options *options, struct buffers **ret,
+static int open_program(const struct record_options *options, struct trace_buffers **ret,
                         struct fault *fault)
 {
     uint64_t wait = options->time ? MIN(options->time, BUFFER_WAIT) : BUFFER_WAIT;
@@ -139,7 +139,7 @@ static int open_program(const struct record_options *options, struct buffers **r
         if ((r != -ENOENT && r != -EAGAIN) || clock_ns(CLOCK_MONOTONIC) >= until)
             return r;
         if (!reported)
-            cmd_message("strata: waiting for the buffers '%s'", options->buffers.name);
+            cli_message("strata: waiting for the buffers '%s'", options->buffers.name);
         reported = true;
         if (record_sleep(BUFFER_PAUSE))
             return r;
@@ -147,13 +147,13 @@ static int open_program(const struct record_options *options, struct buffers **r
     }
 }
 
-static int with_choice(const struct record_options *options, const struct xen_choice *choice)
+static int with_choice(const struct record_options *options, const struct xen_event_mask *choice)
 {
     const struct record_buffers_options *o = &options->buffers;
     uint64_t pages = o->buffer_size / 4096 + (o->buffer_size % 4096 != 0);
     /* Records of percpu/ are stamped as their program wants. */
-    uint32_t mask = o->name ? choice->mask : xen_choice_stamped_mask(choice);
-    bool exact = mask == choice->mask && xen_choice_is_exact(choice);
+    uint32_t mask = o->name ? choice->mask : xen_event_mask_stamped_mask(choice);
+    bool exact = mask == choice->mask && xen_event_mask_is_exact(choice);
     struct record_run r = {
         .settings = {.set_events = true,
                      .events = mask,
@@ -176,45 +176,45 @@ static int with_choice(const struct record_options *options, const struct xen_ch
     int status;
 
     if (pages > UINT16_MAX)
-        return cmd_usage_error("record", "--buffer-size is 255M at most");
+        return cli_usage_error("record", "--buffer-size is 255M at most");
     r.settings.pages = (unsigned)pages;
     record_catch_signals();
     if ((o->name ? open_program(options, &r.buffers, &fault)
                  : xen_buffers_open(o->libxenctrl, &r.buffers, &fault)) < 0 ||
         (o->cpus && cpu_list_parse(o->cpus, r.buffers->n_cpus, &cpus, &fault) < 0)) {
-        cmd_fault(&fault);
+        cli_fault(&fault);
         buffers_free(r.buffers);
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     }
     r.settings.cpus = o->cpus ? &cpus : NULL;
     status = run(options, &r, &totals);
     buffers_free(r.buffers);
-    if (status == EXIT_FINE && options->strict && totals.lost)
+    if (status == EXIT_SUCCESS && options->strict && totals.lost)
         status = EXIT_LOSSES;
     return status;
 }
 
 int record_buffers(const struct record_options *options, int n, char **operands)
 {
-    struct xen_choice choice;
+    struct xen_event_mask choice;
     struct fault fault = {0};
     int status;
 
     if (n > 0)
-        return cmd_usage_error("record", "unknown argument '%s'; --%s accepts no PID", operands[0],
+        return cli_usage_error("record", "unknown argument '%s'; --%s accepts no PID", operands[0],
                                options->xen ? "xen" : "buffer");
     if (options->buffers.poll == 0 || options->buffers.poll > 3600000)
-        return cmd_usage_error("record", "--poll is 1 to 3600000 milliseconds");
-    if (xen_choice_init(&choice) < 0) {
-        cmd_error("out of memory");
-        return EXIT_COULD_NOT;
+        return cli_usage_error("record", "--poll is 1 to 3600000 milliseconds");
+    if (xen_event_mask_init(&choice) < 0) {
+        cli_error("out of memory");
+        return EXIT_FAILURE;
     }
     if (choose(&options->buffers, &options->events, &choice, &fault) < 0) {
-        cmd_fault(&fault);
+        cli_fault(&fault);
         status = EXIT_USAGE;
     } else {
         status = with_choice(options, &choice);
     }
-    xen_choice_done(&choice);
+    xen_event_mask_done(&choice);
     return status;
 }

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "link/message.h"
-#include "timeline/relation.h"
+#include "proto/message.h"
+#include "timeline/clock_map.h"
 
 #define AGENT "strata-agent"
 
@@ -25,11 +25,11 @@ static const char *const usual_of_host[] = {
  * are none of kvm. Where that cannot be seen, the agent will. */
 static bool is_here(const char *pattern)
 {
-    static const char folder[] = "/sys/kernel/tracing/events";
+    static const char dir[] = "/sys/kernel/tracing/events";
     char path[128];
 
-    snprintf(path, sizeof path, "%s/%.*s", folder, (int)strcspn(pattern, ":"), pattern);
-    return access(folder, F_OK) < 0 || access(path, F_OK) == 0;
+    snprintf(path, sizeof path, "%s/%.*s", dir, (int)strcspn(pattern, ":"), pattern);
+    return access(dir, F_OK) < 0 || access(path, F_OK) == 0;
 }
 
 int record_kernel_choose(char *given, bool is_host, struct record_kernel *ret, struct fault *fault)
@@ -51,13 +51,13 @@ int record_kernel_choose(char *given, bool is_host, struct record_kernel *ret, s
     }
     for (unsigned i = 0; i < kernel.words.n; i++)
         kernel.items[i] = (struct guest_event){kernel.words.items[i], ""};
-    kernel.wishes = (struct guest_wishes){
+    kernel.wishes = (struct trace_config){
         .events = kernel.items,
         .n_events = kernel.words.n,
         .clock = "",
         .keep_seconds = 60,
         .buffer_kib = 4096,
-        .wants = LINK_WANT_CMDLINES | LINK_WANT_PRINTK_FORMATS,
+        .wants = PROTO_WANT_CMDLINES | PROTO_WANT_PRINTK_FORMATS,
     };
     *ret = kernel;
     return 0;
@@ -87,42 +87,42 @@ const char *record_kernel_agent(char *buf, size_t size)
 
 /* By how many ns any of its times may be wrong on the host's timeline, between the first and the last pair; -1: not
  * known. */
-static int64_t worst_error(const char *folder, const struct guest *guest)
+static int64_t worst_error(const char *dir, const struct guest *guest)
 {
-    const struct guest_part *part = &guest->parts[guest->n_parts - 1];
-    struct relation relation;
+    const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
+    struct clock_map clock_map;
     char name[96], path[PATH_MAX];
     int64_t worst;
 
     guest_store_part_name(&guest->store, guest->n_parts - 1, name, sizeof name);
-    snprintf(path, sizeof path, "%s/%s/" GUEST_PAIRS, folder, name);
-    if (relation_read(path, part->hz, &relation, NULL) < 0)
+    snprintf(path, sizeof path, "%s/%s/" GUEST_PAIRS, dir, name);
+    if (clock_map_read(path, part->hz, &clock_map, NULL) < 0)
         return -1;
-    worst =
-        relation_bound(&relation, relation.pairs[0].ticks, relation.pairs[relation.n - 1].ticks);
-    relation_done(&relation);
+    worst = clock_map_bound(&clock_map, clock_map.pairs[0].ticks,
+                            clock_map.pairs[clock_map.n - 1].ticks);
+    clock_map_done(&clock_map);
     return worst;
 }
 
-bool record_kernel_tell(const char *folder, const struct guest *guest)
+bool record_kernel_tell(const char *dir, const struct guest *guest)
 {
     const struct guest_progress *progress = &guest->progress;
-    const struct guest_part *part = &guest->parts[guest->n_parts - 1];
+    const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
     const char *plural = progress->events == 1 ? "" : "s";
     int64_t worst = -1;
 
     if (guest_is_silent(guest)) {
-        cmd_message("  %-6s nothing", guest->plan.name);
+        cli_message("  %-6s nothing", guest->plan.name);
         return true;
     }
     if (!guest->plan.is_host)
-        worst = worst_error(folder, guest);
+        worst = worst_error(dir, guest);
     if (worst >= 0)
-        cmd_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %.0f us; Linux %s",
+        cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %.0f us; Linux %s",
                     guest->plan.name, progress->events, plural, progress->lost,
                     (double)worst / 1000, part->release);
     else
-        cmd_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->plan.name,
+        cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->plan.name,
                     progress->events, plural, progress->lost, part->release);
     return progress->lost == 0 && progress->gaps == 0;
 }

@@ -3,13 +3,13 @@
 
 /* The kernels that `strata record` takes besides what it runs: a guest's, this machine's. */
 
-#include "cmd/options.h"
-#include "guests/guests.h"
+#include "cli/options.h"
+#include "record/agent/guests.h"
 
 struct record_kernel {
     struct guest_event *items;
     struct strings words;
-    struct guest_wishes wishes; /* points into the above */
+    struct trace_config wishes; /* points into the above */
 };
 
 /* What is wished for: GIVEN, names of events with commas between, which is cut up; "": what is usual, and there.
@@ -21,5 +21,5 @@ void record_kernel_done(struct record_kernel *kernel);
  * constant. */
 const char *record_kernel_agent(char *buf, size_t size);
 
-/* Tells what came of it into FOLDER. Whether nothing was lost. */
-bool record_kernel_tell(const char *folder, const struct guest *guest);
+/* Tells what came of it into DIR. Whether nothing was lost. */
+bool record_kernel_tell(const char *dir, const struct guest *guest);

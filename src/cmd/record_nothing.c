@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/near.h"
-#include "programs/no_rings.h"
+#include "base/suggest.h"
+#include "record/rings/no_rings.h"
 
 /* Whether COMMAND, as execvp() finds it, is a script, which may start anything. */
 static bool is_script(const char *command)
@@ -35,7 +35,7 @@ static const char *find_near(const struct strings *patterns, const char *const *
 
         for (char *one = copy ? strtok_r(copy, ",", &saved) : NULL; one && !near;
              one = strtok_r(NULL, ",", &saved))
-            near = near_find_pattern(one, events);
+            near = suggest_pattern(one, events);
     }
     return near;
 }

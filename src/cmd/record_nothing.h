@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "cmd/options.h"
-#include "programs/programs.h"
+#include "cli/options.h"
+#include "record/rings/programs.h"
 
 /* Why no event of a program was recorded, and what to do about it, into BUF. PATTERNS are those of --event. */
 const char *record_nothing_reason(const struct programs *programs, const struct strings *patterns,

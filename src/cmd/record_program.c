@@ -11,33 +11,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/clock_ns.h"
-#include "capture/recording.h"
 #include "cmd/cmd.h"
 #include "cmd/record.h"
 #include "cmd/record_kernel.h"
 #include "cmd/record_nothing.h"
+#include "cmd/ring_drain.h"
 #include "cmd/run_signals.h"
-#include "cmd/taken.h"
-#include "guests/guests_manifest.h"
-#include "guests/host_agent.h"
-#include "manifest/underway.h"
-#include "programs/programs.h"
-#include "vmm/child.h"
+#include "record/agent/guests_manifest.h"
+#include "record/agent/host_agent.h"
+#include "record/percpu/recording.h"
+#include "record/rings/programs.h"
+#include "tracedir/registry.h"
 
 #define SECOND UINT64_C(1000000000)
 /* What is told to end, and does not, is made to. */
-#define PATIENCE (5 * SECOND)
+#define TIMEOUT (5 * SECOND)
 /* So long the program's start waits for the kernel's tracing, and its end for what that has left. */
-#define HOST_PATIENCE (10 * SECOND)
+#define HOST_TIMEOUT (10 * SECOND)
 /* While the kernel is traced, nothing but time tells of what the program has emitted. */
-#define SLEEP_MAX (2 * SECOND / 1000)
+#define POLL_INTERVAL (2 * SECOND / 1000)
 #define HOST_PROBLEMS_MAX 8u
 
 struct run {
     const struct record_options *options;
-    const char *folder;
-    int fd; /* of the folder */
+    const char *dir;
+    int fd; /* of the directory */
     struct programs programs;
     struct child child;
     /* This machine's kernel, where it is wished for. */
@@ -58,7 +58,7 @@ struct run {
 /* ---- Signals ---- */
 
 /* The first is the program's, which then ends as it likes; with the second it has no choice. */
-static void hear_signals(struct run *run, uint64_t now)
+static void handle_signals(struct run *run, uint64_t now)
 {
     bool alone;
     int signal;
@@ -72,7 +72,7 @@ static void hear_signals(struct run *run, uint64_t now)
         run->hurries = true;
         if (run->killed == 0) {
             child_signal(&run->child, SIGTERM);
-            run->killed = now + PATIENCE;
+            run->killed = now + TIMEOUT;
         } else {
             run->killed = now;
         }
@@ -86,14 +86,14 @@ static void watch_time(struct run *run, uint64_t now)
 {
     if (now >= run->until && run->killed == 0) {
         child_signal(&run->child, SIGTERM);
-        run->killed = now + PATIENCE;
+        run->killed = now + TIMEOUT;
         run->hurries = true;
     }
     if (run->killed && now >= run->killed)
         child_signal(&run->child, SIGKILL);
 }
 
-/* ---- The folder ---- */
+/* ---- The directory ---- */
 
 /* What went wrong with the host's kernel stands with the program, as there may be no source of it. */
 static int put_host_problems(const struct run *run, struct arena *arena,
@@ -146,9 +146,9 @@ static int write_manifest(struct run *run, bool complete, struct fault *fault)
     int r = put_sources(run, complete, &manifest);
 
     if (r < 0)
-        fault_plain(fault, r, run->folder, "out of memory");
+        fault_plain(fault, r, run->dir, "out of memory");
     else if (manifest.n_sources > 0)
-        r = manifest_write(run->folder, &manifest, fault);
+        r = manifest_write(run->dir, &manifest, fault);
     manifest_done(&manifest);
     run->programs.changed = false;
     run->guests.written = true;
@@ -166,13 +166,13 @@ static void note(struct run *run)
 
 static void host_problem(struct run *run, const char *what, const char *why)
 {
-    cmd_error("%s: %s", what, why);
+    cli_error("%s: %s", what, why);
     if (run->n_host_problems < HOST_PROBLEMS_MAX)
         (void)snprintf(run->host_problems[run->n_host_problems++], sizeof run->host_problems[0],
                        "%s: %s", what, why);
 }
 
-static void hear_agent(struct run *run)
+static void read_agent_stderr(struct run *run)
 {
     char line[256];
 
@@ -183,8 +183,9 @@ static void hear_agent(struct run *run)
 /* Without it the program is worth recording, too. */
 static int begin_host(struct run *run, struct fault *fault)
 {
-    struct guest_plan plan = {
-        .name = "host", .is_host = true, .place = {.kind = PLACE_FD, .text = "the host's kernel"}};
+    struct guest_config plan = {.name = "host",
+                                .is_host = true,
+                                .place = {.kind = ENDPOINT_FD, .text = "the host's kernel"}};
     char agent[PATH_MAX];
     struct fault why = {0};
     int r;
@@ -203,26 +204,26 @@ static int begin_host(struct run *run, struct fault *fault)
         host_problem(run, "the host's kernel is not recorded", why.what);
         return 0;
     }
-    r = guests_join(run->fd, run->folder, plan.wishes, run->options->max_size, &plan, 1,
-                    &run->guests, fault);
+    r = guests_join(run->fd, run->dir, plan.wishes, run->options->max_size, &plan, 1, &run->guests,
+                    fault);
     if (r >= 0)
-        r = guests_await(&run->guests, "host", HOST_PATIENCE, fault);
+        r = guests_await(&run->guests, "host", HOST_TIMEOUT, fault);
     return r;
 }
 
 /* Takes what is left. */
 static void end_host(struct run *run)
 {
-    uint64_t until = clock_ns(CLOCK_MONOTONIC) + HOST_PATIENCE;
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + HOST_TIMEOUT;
 
     if (run->guests.n == 0)
         return;
     guests_stop(&run->guests);
     while (clock_ns(CLOCK_MONOTONIC) < until &&
-           guests_step(&run->guests, SLEEP_MAX, NULL, NULL) > 0)
+           guests_step(&run->guests, POLL_INTERVAL, NULL, NULL) > 0)
         ;
     guests_end(&run->guests);
-    hear_agent(run);
+    read_agent_stderr(run);
 }
 
 /* ---- The course ---- */
@@ -236,8 +237,8 @@ static void wait_for_something(struct run *run, uint64_t sleep, const sigset_t *
     struct timespec time = {.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
 
     if (run->guests.n > 0) {
-        hear_agent(run);
-        sleep = MIN(sleep, SLEEP_MAX);
+        read_agent_stderr(run);
+        sleep = MIN(sleep, POLL_INTERVAL);
         if (guests_step(&run->guests, sleep, waiting, NULL) > 0)
             return;
         time = (struct timespec){.tv_nsec = (long)sleep};
@@ -252,7 +253,7 @@ static void tell_rest(struct run *run)
     if (run->told || n == 0)
         return;
     run->told = true;
-    cmd_message("strata: the program has ended; %u process%s that it started %s on and %s recorded "
+    cli_message("strata: the program has ended; %u process%s that it started %s on and %s recorded "
                 "until Ctrl-C",
                 n, n == 1 ? "" : "es", n == 1 ? "goes" : "go", n == 1 ? "is" : "are");
 }
@@ -269,7 +270,7 @@ static void loop(struct run *run, const sigset_t *waiting)
 
         (void)programs_step(&run->programs, &sleep);
         note(run);
-        hear_signals(run, now);
+        handle_signals(run, now);
         watch_time(run, now);
         /* One that made its rings just now may not have been seen: they are looked for now and then. */
         if (ended && programs_running(&run->programs) == 0)
@@ -294,28 +295,28 @@ static void loop(struct run *run, const sigset_t *waiting)
 /* What came of one process. */
 static int tell(const struct run *run, const struct program *program)
 {
-    const struct taken *taken = &program->taken;
+    const struct drain_stats *taken = &program->taken;
 
-    cmd_message("%s (process %" PRIu32 "): %" PRIu64 " events written to %s/%s", program->program,
-                program->pid, taken->events, run->folder, program->name);
+    cli_message("%s (process %" PRIu32 "): %" PRIu64 " events written to %s/%s", program->program,
+                program->pid, taken->events, run->dir, program->name);
     if (taken->discarded)
-        cmd_message("  %" PRIu64 " events were lost: its rings were full (STRATA_TRACE='ring=SIZE' "
+        cli_message("  %" PRIu64 " events were lost: its rings were full (STRATA_TRACE='ring=SIZE' "
                     "makes them larger)",
                     taken->discarded);
-    if (taken->homeless)
-        cmd_message("  %" PRIu64 " events were lost: their threads got no ring", taken->homeless);
+    if (taken->no_ring)
+        cli_message("  %" PRIu64 " events were lost: their threads got no ring", taken->no_ring);
     if (taken->unwritten)
-        cmd_message("  %" PRIu64 " events were lost: %s%s", taken->unwritten,
+        cli_message("  %" PRIu64 " events were lost: %s%s", taken->unwritten,
                     taken->full ? "--max-size allows no more" : "they could not be written: ",
                     taken->full ? "" : strerror(-taken->error));
-    taken_tell_unreadable(taken);
+    drain_stats_tell_unreadable(taken);
     if (program->error < 0)
-        cmd_error("%s (process %" PRIu32 "): %s", program->program, program->pid, program->what);
+        cli_error("%s (process %" PRIu32 "): %s", program->program, program->pid, program->what);
     if (program->left)
-        cmd_message("  its rings stay in %s", program->rings);
-    return program->error < 0 || taken->unwritten           ? EXIT_COULD_NOT
-           : run->options->strict && !taken_is_whole(taken) ? EXIT_LOSSES
-                                                            : EXIT_FINE;
+        cli_message("  its rings stay in %s", program->rings);
+    return program->error < 0 || taken->unwritten                 ? EXIT_FAILURE
+           : run->options->strict && !drain_stats_is_whole(taken) ? EXIT_LOSSES
+                                                                  : EXIT_SUCCESS;
 }
 
 /* Where the kernel beside it was recorded, that is what there is: not an error, and no word where nothing else was
@@ -327,34 +328,34 @@ static int tell_nothing(const struct run *run)
 
     record_nothing_reason(&run->programs, events, reason, sizeof reason);
     if (run->guests.n == 0)
-        cmd_error("nothing was recorded: %s", reason);
+        cli_error("nothing was recorded: %s", reason);
     else if (events->n > 0)
-        cmd_error("only the host kernel was recorded: %s", reason);
-    return run->guests.n == 0 ? EXIT_COULD_NOT : EXIT_FINE;
+        cli_error("only the host kernel was recorded: %s", reason);
+    return run->guests.n == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int sum_up(struct run *run)
 {
     struct fault fault = {0};
-    int status = EXIT_FINE;
+    int status = EXIT_SUCCESS;
 
     if (run->child.status != 0)
-        cmd_message("%s: %s", run->programs.main_command[0], run->exit);
+        cli_message("%s: %s", run->programs.main_command[0], run->exit);
     if (run->programs.n == 0)
         status = tell_nothing(run);
     for (unsigned i = 0; i < run->programs.n; i++) {
         int one = tell(run, run->programs.items[i]);
 
-        if (status != EXIT_COULD_NOT && one != EXIT_FINE)
+        if (status != EXIT_FAILURE && one != EXIT_SUCCESS)
             status = one;
     }
     for (unsigned i = 0; i < run->guests.n; i++)
-        if (!record_kernel_tell(run->folder, &run->guests.guests[i]) && run->options->strict &&
-            status == EXIT_FINE)
+        if (!record_kernel_tell(run->dir, &run->guests.guests[i]) && run->options->strict &&
+            status == EXIT_SUCCESS)
             status = EXIT_LOSSES;
     if (write_manifest(run, true, &fault) < 0) {
-        cmd_fault(&fault);
-        status = EXIT_COULD_NOT;
+        cli_fault(&fault);
+        status = EXIT_FAILURE;
     }
     return status;
 }
@@ -381,28 +382,28 @@ static int start(struct run *run, char **command, const sigset_t *waiting, struc
     return r;
 }
 
-static int in_folder(struct run *run, char **command)
+static int in_dir(struct run *run, char **command)
 {
     struct fault fault = {0};
     sigset_t waiting;
     int status;
-    int r = programs_open(run->folder, &run->programs, &fault);
+    int r = programs_open(run->dir, &run->programs, &fault);
 
     if (r < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     run->programs.main_command = (const char *const *)command;
     run->programs.max_size = run->options->max_size;
     run_signals_catch(&waiting);
     r = begin_host(run, &fault);
     if (r < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     r = start(run, command, &waiting, &fault);
     if (r < 0) {
-        cmd_fault(&fault);
+        cli_fault(&fault);
         end_host(run);
         /* As a shell has it. */
         status = r == -ENOENT ? 127 : 126;
@@ -423,30 +424,30 @@ int record_program(const struct record_options *options, char **command)
     char name[64];
     struct run run = {
         .options = options,
-        .folder = record_output(options, name, sizeof name),
+        .dir = record_output(options, name, sizeof name),
         .child.end = -1,
         .agent.said = -1,
         .until = options->time ? clock_ns(CLOCK_MONOTONIC) + options->time : UINT64_MAX,
     };
     struct fault fault = {0};
-    struct underway underway = UNDERWAY_NONE;
+    struct registry_entry registry_entry = REGISTRY_NONE;
     bool made = false, empty;
     int status;
 
-    if (recording_make_folder(run.folder, &made, &fault) < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+    if (recording_make_dir(run.dir, &made, &fault) < 0) {
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
-    run.fd = open(run.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    run.fd = open(run.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (run.fd < 0) {
-        cmd_error("%s: %s", run.folder, strerror(errno));
-        return EXIT_COULD_NOT;
+        cli_error("%s: %s", run.dir, strerror(errno));
+        return EXIT_FAILURE;
     }
     cmd_raise_files(); /* a file for each ring */
     /* For others to know of, and no more. */
-    (void)underway_begin(getenv("XDG_RUNTIME_DIR"), run.folder, &underway, NULL);
-    status = in_folder(&run, command);
-    underway_end(&underway);
+    (void)registry_add(getenv("XDG_RUNTIME_DIR"), run.dir, &registry_entry, NULL);
+    status = in_dir(&run, command);
+    registry_remove(&registry_entry);
     empty = run.programs.n == 0;
     programs_close(&run.programs);
     if (run.guests.n > 0) {
@@ -457,6 +458,6 @@ int record_program(const struct record_options *options, char **command)
     record_kernel_done(&run.kernel);
     close(run.fd);
     if (empty && made)
-        (void)rmdir(run.folder);
+        (void)rmdir(run.dir);
     return status;
 }

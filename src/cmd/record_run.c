@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "cli/progress.h"
 #include "cmd/cmd.h"
-#include "cmd/progress.h"
 
 #define SECOND UINT64_C(1000000000)
 /* Between two looks for a FIFO's reader, ns. */
@@ -117,12 +117,12 @@ static void watch_losses(struct watch *watch, const struct record_run *run,
         return;
     lost_text(recorder, run->buffers->n_cpus, cpus, sizeof cpus);
     if (watch->told == 0)
-        cmd_error(
+        cli_error(
             "events are being lost (%s so far): the trace buffers, %u KB for each CPU, were full. "
             "%s",
             cpus, run->buffers->pages * 4, run->more_room);
     else
-        cmd_error("%" PRIu64 " more events were lost (%s so far)", lost - watch->told, cpus);
+        cli_error("%" PRIu64 " more events were lost (%s so far)", lost - watch->told, cpus);
     watch->told = lost;
     watch->next_at = now + SECOND;
 }
@@ -130,7 +130,7 @@ static void watch_losses(struct watch *watch, const struct record_run *run,
 /* Once a second: whether the mask is still ours. */
 static int watch_mask(uint64_t *next_at, struct record_run *run, struct fault *fault)
 {
-    struct buffers *buffers = run->buffers;
+    struct trace_buffers *buffers = run->buffers;
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
     uint32_t mask;
     int r;
@@ -141,7 +141,7 @@ static int watch_mask(uint64_t *next_at, struct record_run *run, struct fault *f
     r = buffers->ops->check(buffers, &mask, fault);
     if (r <= 0)
         return r;
-    cmd_error(
+    cli_error(
         "another program changed the event mask to 0x%08x: for up to a second, other events than "
         "were asked for were recorded; the mask is set again",
         (unsigned)mask);
@@ -163,7 +163,7 @@ static void note_again(struct record_run *run)
     struct fault fault = {0};
 
     if (note(run, &fault) < 0)
-        cmd_fault(&fault);
+        cli_fault(&fault);
 }
 
 /* A recorder_progress, or a negative errno. */
@@ -200,9 +200,9 @@ static void tell_end(const struct record_run *run, int progress)
     char size[16];
 
     if (progress == RECORDER_FULL)
-        cmd_message("strata: stopped: %s would be larger than it may be", run->output->path);
+        cli_message("strata: stopped: %s would be larger than it may be", run->output->path);
     if (progress == RECORDER_RESERVE)
-        cmd_error("stopped: less than %s would be free on the disk of %s",
+        cli_error("stopped: less than %s would be free on the disk of %s",
                   bytes_text(size, sizeof size, run->output->reserve), run->output->path);
 }
 
@@ -212,11 +212,11 @@ static void tell_losses(const struct record_run *run, const struct recorder *rec
     char cpus[400];
 
     if (totals->lost)
-        cmd_error("%" PRIu64 " events were lost (%s) in %" PRIu64 " place%s", totals->lost,
+        cli_error("%" PRIu64 " events were lost (%s) in %" PRIu64 " place%s", totals->lost,
                   lost_text(recorder, run->buffers->n_cpus, cpus, sizeof cpus), totals->losses,
                   totals->losses == 1 ? "" : "s");
     if (totals->damaged)
-        cmd_error("%" PRIu64 " windows did not end with a record's end", totals->damaged);
+        cli_error("%" PRIu64 " windows did not end with a record's end", totals->damaged);
 }
 
 /* What is to be known of the end stands in the trace, too. */
@@ -252,17 +252,17 @@ static int begun(struct record_run *run, struct recorder *recorder,
     *ret_totals = recorder_totals(recorder);
     r = run->buffers->ops->restore(run->buffers, run->leave, &last);
     if (r < 0)
-        cmd_fault(&last);
+        cli_fault(&last);
     fault_clear(&last);
     tell_end(run, progress);
     tell_losses(run, recorder, ret_totals);
     if (progress < 0)
-        cmd_fault(&fault);
+        cli_fault(&fault);
     if (end_recording(run, ret_totals, progress, &fault, &last) < 0) {
-        cmd_fault(&last);
+        cli_fault(&last);
         r = -EIO;
     }
-    return r < 0 || progress < 0 || progress == RECORDER_RESERVE ? EXIT_COULD_NOT : EXIT_FINE;
+    return r < 0 || progress < 0 || progress == RECORDER_RESERVE ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int record_run(struct record_run *run, struct recorder_totals *ret_totals, bool *ret_begun)
@@ -275,16 +275,16 @@ int record_run(struct record_run *run, struct recorder_totals *ret_totals, bool 
     if (r >= 0)
         r = recorder_new(run->buffers, run->output, &run->recorder, &recorder, &fault);
     if (r < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     *ret_begun = true;
     if (run->settings.pages && run->settings.pages != run->buffers->pages)
-        cmd_error("the trace buffers have %u pages for each CPU, not %u: their size is limited, "
+        cli_error("the trace buffers have %u pages for each CPU, not %u: their size is limited, "
                   "and can be set once after each boot",
                   run->buffers->pages, run->settings.pages);
     if (*run->buffers->notice) {
-        cmd_error("%s", run->buffers->notice);
+        cli_error("%s", run->buffers->notice);
         if (run->recording)
             recording_problem(run->recording, "%s", run->buffers->notice);
     }

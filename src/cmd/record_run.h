@@ -4,12 +4,12 @@
 /* Recording from per-CPU trace buffers, as `strata record` and `xentrace` both do: until the time is up, a
  * signal comes or a limit is reached, and telling people what happens meanwhile. */
 
-#include "capture/recorder.h"
-#include "capture/recording.h"
+#include "record/percpu/recorder.h"
+#include "record/percpu/recording.h"
 
 struct record_run {
-    struct buffers *buffers; /* open, not begun */
-    struct buffers_settings settings;
+    struct trace_buffers *buffers; /* open, not begun */
+    struct trace_buffers_settings settings;
     struct recorder_settings recorder;
     struct stream *output;
     struct recording *recording; /* NULL: the records alone */
@@ -26,6 +26,6 @@ bool record_sleep(uint64_t ns);
  * Negative errno; -EINTR: a signal came. */
 int record_open(const char *file);
 
-/* From begin() to restore(). An exit status: EXIT_COULD_NOT, and why was told; EXIT_FINE. *ret_begun: there
+/* From begin() to restore(). An exit status: EXIT_FAILURE, and why was told; EXIT_SUCCESS. *ret_begun: there
  * is something in the output. */
 int record_run(struct record_run *run, struct recorder_totals *ret_totals, bool *ret_begun);

@@ -10,21 +10,21 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "base/near.h"
-#include "client/qmp.h"
+#include "base/suggest.h"
+#include "cli/output.h"
+#include "cli/progress.h"
 #include "cmd/cmd.h"
-#include "cmd/output.h"
-#include "cmd/progress.h"
 #include "cmd/record.h"
 #include "cmd/record_kernel.h"
 #include "cmd/run_signals.h"
-#include "vmm/recording.h"
+#include "control/qmp.h"
+#include "record/qemu/recording.h"
 
 #define SECOND UINT64_C(1000000000)
 /* What is told to end because its time is up, and does not, is made to. */
-#define PATIENCE (20 * SECOND)
+#define TIMEOUT (20 * SECOND)
 /* … and for another reason, so much later people are told how. */
-#define SILENCE (10 * SECOND)
+#define KEEPALIVE_TIMEOUT (10 * SECOND)
 
 /* What tells how a machine fares, and costs next to nothing. A QEMU may lack some. */
 static const char *const usual_events[] = {
@@ -35,31 +35,31 @@ static const char *const usual_events[] = {
 /* ---- What is asked for ---- */
 
 /* That QEMU, which is PROGRAM, has each of the events. What switches off is taken as it is. */
-static int check_events(const struct vmm_probe *probe, const char *program,
+static int check_events(const struct qemu_probe *probe, const char *program,
                         const struct strings *events)
 {
     if (events->n > 0 && probe->backend == VMM_BACKEND_NONE) {
-        cmd_error("this QEMU was built without a trace backend that can be recorded (log, simple): "
+        cli_error("this QEMU was built without a trace backend that can be recorded (log, simple): "
                   "leave --event out");
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     }
     for (unsigned i = 0; i < events->n; i++) {
         const char *pattern = events->items[i];
         const char *near;
 
-        if (pattern[0] == '-' || vmm_probe_count(probe, pattern) > 0)
+        if (pattern[0] == '-' || qemu_probe_count(probe, pattern) > 0)
             continue;
-        near = near_find_pattern(pattern, (const char *const *)probe->events);
-        cmd_error("QEMU %s has no event that matches '%s'%s%s%s; '%s -trace help' lists them",
+        near = suggest_pattern(pattern, (const char *const *)probe->events);
+        cli_error("QEMU %s has no event that matches '%s'%s%s%s; '%s -trace help' lists them",
                   probe->version, pattern, near ? "; did you mean '" : "", near ? near : "",
                   near ? "'?" : "", program);
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     }
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 /* -e as it was given, a list in each; else what is usual and there. */
-static int choose_events(const struct record_options *options, const struct vmm_probe *probe,
+static int choose_events(const struct record_options *options, const struct qemu_probe *probe,
                          const char *program, struct strings *ret)
 {
     struct fault fault = {0};
@@ -68,14 +68,14 @@ static int choose_events(const struct record_options *options, const struct vmm_
     for (unsigned i = 0; r >= 0 && i < options->events.n; i++)
         r = strings_split(ret, (char *)(uintptr_t)options->events.items[i], &fault);
     if (r == -EINVAL)
-        return cmd_usage_error("record", "--event '%s' %s", options->events.items[ret->n],
+        return cli_usage_error("record", "--event '%s' %s", options->events.items[ret->n],
                                fault.what);
     for (size_t i = 0; r >= 0 && options->events.n == 0 && i < ARRAY_SIZE(usual_events); i++)
-        if (vmm_probe_count(probe, usual_events[i]) > 0)
+        if (qemu_probe_count(probe, usual_events[i]) > 0)
             r = strings_add(ret, usual_events[i]);
     if (r < 0) {
-        cmd_error("out of memory");
-        return EXIT_COULD_NOT;
+        cli_error("out of memory");
+        return EXIT_FAILURE;
     }
     return check_events(probe, program, ret);
 }
@@ -83,7 +83,7 @@ static int choose_events(const struct record_options *options, const struct vmm_
 /* ---- The course ---- */
 
 /* Whether what a terminal sends reaches QEMU as well. */
-static bool shares_terminal(const struct vmm_recording *recording)
+static bool shares_terminal(const struct qemu_recording *recording)
 {
     pid_t qemu = recording->monitor.pid ? recording->monitor.pid : recording->child.pid;
 
@@ -91,7 +91,7 @@ static bool shares_terminal(const struct vmm_recording *recording)
 }
 
 /* Until QEMU has ended. False: the recording could not go on. */
-static bool run(struct vmm_recording *recording, uint64_t time, const sigset_t *waiting)
+static bool run(struct qemu_recording *recording, uint64_t time, const sigset_t *waiting)
 {
     uint64_t until = time ? clock_ns(CLOCK_MONOTONIC) + time : UINT64_MAX;
     bool early = run_signals_waiting();
@@ -100,7 +100,7 @@ static bool run(struct vmm_recording *recording, uint64_t time, const sigset_t *
     bool impatient = false;
     int r;
 
-    while ((r = vmm_recording_step(recording, waiting, &fault)) > 0) {
+    while ((r = qemu_recording_step(recording, waiting, &fault)) > 0) {
         bool alone;
         int signal;
         unsigned n = run_signals_count(&signal, &alone);
@@ -108,23 +108,23 @@ static bool run(struct vmm_recording *recording, uint64_t time, const sigset_t *
         if (n > heard) {
             /* QEMU, which ends by it, has had it as well, if it was there then. */
             if (alone || early || heard > 0 || !shares_terminal(recording))
-                vmm_recording_stop(recording);
+                qemu_recording_stop(recording);
             heard = n;
         }
         if (!impatient && recording->told_at > 0 &&
-            clock_ns(CLOCK_MONOTONIC) >= recording->told_at + SILENCE) {
-            cmd_error("QEMU was told to end (SIGTERM), and has not in %u seconds; another signal "
+            clock_ns(CLOCK_MONOTONIC) >= recording->told_at + KEEPALIVE_TIMEOUT) {
+            cli_error("QEMU was told to end (SIGTERM), and has not in %u seconds; another signal "
                       "ends it at once (SIGKILL)",
-                      (unsigned)(SILENCE / SECOND));
+                      (unsigned)(KEEPALIVE_TIMEOUT / SECOND));
             impatient = true;
         }
         if (clock_ns(CLOCK_MONOTONIC) >= until) {
-            vmm_recording_stop(recording);
-            until = clock_ns(CLOCK_MONOTONIC) + PATIENCE;
+            qemu_recording_stop(recording);
+            until = clock_ns(CLOCK_MONOTONIC) + TIMEOUT;
         }
     }
     if (r < 0)
-        cmd_fault(&fault);
+        cli_fault(&fault);
     return r >= 0;
 }
 
@@ -136,23 +136,23 @@ static const char *plural(uint64_t n)
 }
 
 /* Of a QEMU that links libstrata, and whatever it started that does. */
-static bool tell_rings(const struct vmm_recording *recording)
+static bool tell_rings(const struct qemu_recording *recording)
 {
     uint64_t events = 0, lost = 0;
 
     for (unsigned i = 0; i < recording->programs.n; i++) {
-        const struct taken *taken = &recording->programs.items[i]->taken;
+        const struct drain_stats *taken = &recording->programs.items[i]->taken;
 
         events += taken->events;
-        lost += taken->discarded + taken->homeless + taken->unwritten + taken->undecoded;
+        lost += taken->discarded + taken->no_ring + taken->unwritten + taken->undecoded;
     }
-    cmd_message("  vmm    %" PRIu64 " event%s, %" PRIu64 " lost, of libstrata's rings; QEMU %s",
+    cli_message("  vmm    %" PRIu64 " event%s, %" PRIu64 " lost, of libstrata's rings; QEMU %s",
                 events, plural(events), lost, recording->settings.probe->version);
     return lost == 0;
 }
 
 /* Whether the trace of QEMU itself was cut off. */
-static bool is_cut_off(const struct vmm_recording *recording)
+static bool is_cut_off(const struct qemu_recording *recording)
 {
     bool cut = recording->log.error < 0;
 
@@ -161,19 +161,19 @@ static bool is_cut_off(const struct vmm_recording *recording)
     return cut;
 }
 
-static bool tell_vmm(const struct vmm_recording *recording)
+static bool tell_vmm(const struct qemu_recording *recording)
 {
-    const struct vmm_probe *probe = recording->settings.probe;
+    const struct qemu_probe *probe = recording->settings.probe;
     char size[16];
 
     if (probe->backend == VMM_BACKEND_SIMPLE) {
-        cmd_message("  vmm    %s of events, by the host's clock; QEMU %s",
+        cli_message("  vmm    %s of events, by the host's clock; QEMU %s",
                     bytes_text(size, sizeof size, recording->simple_size), probe->version);
         return true;
     }
     if (probe->backend == VMM_BACKEND_RING)
         return tell_rings(recording);
-    cmd_message("  vmm    %" PRIu64 " line%s of events, %" PRIu64
+    cli_message("  vmm    %" PRIu64 " line%s of events, %" PRIu64
                 " lost, times within %.1f us; QEMU %s",
                 recording->log.lines, plural(recording->log.lines), recording->log.lost_lines,
                 (double)recording->clock.worst / 1000, probe->version);
@@ -181,47 +181,47 @@ static bool tell_vmm(const struct vmm_recording *recording)
 }
 
 /* Whether nothing was lost. */
-static bool tell(const struct vmm_recording *recording)
+static bool tell(const struct qemu_recording *recording)
 {
     double seconds =
         (double)(recording->ended.monotonic_ns - recording->began.monotonic_ns) / (double)SECOND;
-    const char *folder = recording->settings.folder;
+    const char *dir = recording->settings.dir;
     bool whole;
 
-    cmd_message("strata: %.1f seconds were recorded into %s", seconds, folder);
+    cli_message("strata: %.1f seconds were recorded into %s", seconds, dir);
     whole = tell_vmm(recording);
     for (unsigned i = 0; i < recording->guests.n; i++)
-        whole &= record_kernel_tell(folder, &recording->guests.guests[i]);
+        whole &= record_kernel_tell(dir, &recording->guests.guests[i]);
     for (unsigned i = 0; i < recording->n_problems; i++)
-        cmd_message("  %s", recording->problems[i]);
+        cli_message("  %s", recording->problems[i]);
     for (unsigned i = 0; i < recording->guests.n; i++) {
         const struct guest *guest = &recording->guests.guests[i];
-        const struct guest_part *part = &guest->parts[guest->n_parts - 1];
+        const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
 
         for (unsigned j = 0; !guest_is_silent(guest) && j < part->n_problems; j++)
-            cmd_message("  %s: %s", guest->plan.name, part->problems[j]);
+            cli_message("  %s: %s", guest->plan.name, part->problems[j]);
     }
-    cmd_message("  strata report %s", folder);
+    cli_message("  strata report %s", dir);
     return whole;
 }
 
-static int record(const struct record_options *options, const struct vmm_settings *settings,
+static int record(const struct record_options *options, const struct qemu_settings *settings,
                   const sigset_t *waiting)
 {
-    struct vmm_recording recording;
+    struct qemu_recording recording;
     struct termios terminal;
     bool has_terminal = !settings->running && tcgetattr(STDIN_FILENO, &terminal) == 0;
     struct fault fault = {0};
     bool fine, whole;
     int status;
 
-    if (vmm_recording_begin(settings, &recording, &fault) < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+    if (qemu_recording_begin(settings, &recording, &fault) < 0) {
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     fine = run(&recording, options->time, waiting);
-    if (vmm_recording_end(&recording, &fault) < 0) {
-        cmd_fault(&fault);
+    if (qemu_recording_end(&recording, &fault) < 0) {
+        cli_fault(&fault);
         fine = false;
     }
     /* One that was killed leaves the terminal as it had made it. */
@@ -230,45 +230,45 @@ static int record(const struct record_options *options, const struct vmm_setting
     whole = tell(&recording);
     fine &= recording.has_come || !settings->wrapped;
     status = child_exit_status(&recording.child);
-    if (status == EXIT_FINE && (!fine || is_cut_off(&recording)))
-        status = EXIT_COULD_NOT;
-    else if (status == EXIT_FINE && options->strict && !whole)
+    if (status == EXIT_SUCCESS && (!fine || is_cut_off(&recording)))
+        status = EXIT_FAILURE;
+    else if (status == EXIT_SUCCESS && options->strict && !whole)
         status = EXIT_LOSSES;
-    vmm_recording_done(&recording);
+    qemu_recording_done(&recording);
     return status;
 }
 
 /* Of a kernel that is wished for. */
 static int choose_kernel(const char *given, bool is_host, struct record_kernel *kernel,
-                         const struct guest_wishes **ret)
+                         const struct trace_config **ret)
 {
     struct fault fault = {0};
     int r = given ? record_kernel_choose((char *)(uintptr_t)given, is_host, kernel, &fault) : 0;
 
     if (r == -EINVAL)
-        return cmd_usage_error("record", "--%s '%s' %s", is_host ? "host" : "guest", given,
+        return cli_usage_error("record", "--%s '%s' %s", is_host ? "host" : "guest", given,
                                fault.what);
     if (r < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     *ret = given ? &kernel->wishes : NULL;
-    return EXIT_FINE;
+    return EXIT_SUCCESS;
 }
 
 /* SETTINGS has what is to be recorded. */
-static int record_machine(const struct record_options *options, struct vmm_settings *settings)
+static int record_machine(const struct record_options *options, struct qemu_settings *settings)
 {
     char name[64], agent[PATH_MAX];
     struct record_kernel guest = {0}, host = {0};
-    struct vmm_arguments arguments;
+    struct qemu_arguments arguments;
     struct strings events = {0};
-    struct vmm_probe probe;
+    struct qemu_probe probe;
     struct fault fault = {0};
     sigset_t waiting;
     int status;
 
-    settings->folder = record_output(options, name, sizeof name);
+    settings->dir = record_output(options, name, sizeof name);
     settings->probe = &probe;
     settings->agent = record_kernel_agent(agent, sizeof agent);
     settings->host_threads = options->host_threads;
@@ -281,33 +281,33 @@ static int record_machine(const struct record_options *options, struct vmm_setti
         settings->n_command++;
     cmd_raise_files(); /* a file for each CPU of a guest */
     run_signals_catch(&waiting);
-    vmm_arguments_read(settings->program, settings->command + settings->n_before,
-                       settings->n_command - settings->n_before, &arguments);
-    if (vmm_probe(settings->program, arguments.accelerator, settings->runtime, &probe, &fault) <
+    qemu_arguments_read(settings->program, settings->command + settings->n_before,
+                        settings->n_command - settings->n_before, &arguments);
+    if (qemu_probe(settings->program, arguments.accelerator, settings->runtime, &probe, &fault) <
         0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     status = choose_kernel(options->guest, false, &guest, &settings->guest);
-    if (status == EXIT_FINE)
+    if (status == EXIT_SUCCESS)
         status = choose_kernel(options->host, true, &host, &settings->host);
-    if (status == EXIT_FINE)
+    if (status == EXIT_SUCCESS)
         status = choose_events(options, &probe, settings->program, &events);
     settings->events = events.items;
     settings->n_events = events.n;
-    if (status == EXIT_FINE)
+    if (status == EXIT_SUCCESS)
         status = record(options, settings, &waiting);
     record_kernel_done(&guest);
     record_kernel_done(&host);
     strings_done(&events);
-    vmm_probe_done(&probe);
+    qemu_probe_done(&probe);
     return status;
 }
 
 int record_vm(const struct record_options *options, const char *program, unsigned n_before,
               char **command)
 {
-    struct vmm_settings settings = {
+    struct qemu_settings settings = {
         .command = (const char *const *)command,
         .n_before = n_before,
         .program = program,
@@ -326,7 +326,7 @@ static int find_peer(const char *socket, pid_t *ret)
     struct fault fault = {0};
 
     if (qmp_open(socket, &qmp, &fault) < 0) {
-        cmd_fault(&fault);
+        cli_fault(&fault);
         return -ENOENT;
     }
     *ret = qmp_peer(qmp);
@@ -335,23 +335,23 @@ static int find_peer(const char *socket, pid_t *ret)
 
 int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket)
 {
-    struct vmm_settings settings = {0};
-    struct vmm_running running;
+    struct qemu_settings settings = {0};
+    struct qemu_running running;
     struct fault fault = {0};
     char program[64];
     int status;
 
     if (socket && find_peer(socket, &pid) < 0)
-        return EXIT_COULD_NOT;
-    if (vmm_running_open(pid, &running, &fault) < 0) {
+        return EXIT_FAILURE;
+    if (qemu_running_open(pid, &running, &fault) < 0) {
         if (socket)
-            cmd_error(
+            cli_error(
                 "%s: which QEMU serves this socket cannot be told (%s): give the number of its "
                 "process",
                 socket, fault.what);
         else
-            cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+            cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     settings.running = &running;
     settings.command = running.argv;
@@ -361,12 +361,12 @@ int record_vm_attached(const struct record_options *options, pid_t pid, const ch
     snprintf(program, sizeof program, "/proc/%ld/exe", (long)pid);
     if (access(running.program, X_OK) < 0)
         settings.program = program;
-    if (!socket && vmm_running_monitor(&running, &settings.qmp, &fault) < 0) {
-        cmd_fault(&fault);
-        status = EXIT_COULD_NOT;
+    if (!socket && qemu_running_monitor(&running, &settings.qmp, &fault) < 0) {
+        cli_fault(&fault);
+        status = EXIT_FAILURE;
     } else {
         status = record_machine(options, &settings);
     }
-    vmm_running_done(&running);
+    qemu_running_done(&running);
     return status;
 }

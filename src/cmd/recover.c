@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/duration.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/duration.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/taken.h"
+#include "cmd/ring_drain.h"
 #include "event/program.h"
-#include "programs/recover.h"
-#include "programs/rings_folder.h"
+#include "record/rings/recover.h"
+#include "record/rings/rings_dir.h"
 
 struct recover_options {
     const char *output;
@@ -27,7 +27,7 @@ static const struct option recover_option_table[] = {
      offsetof(struct recover_options, list)},
     {OPTION_FLAG, 'a', "all", NULL, "recover all that --list shows",
      offsetof(struct recover_options, all)},
-    {OPTION_STRING, 'o', "output", "FOLDER", "make a new trace there instead",
+    {OPTION_STRING, 'o', "output", "DIR", "make a new trace there instead",
      offsetof(struct recover_options, output)},
     {OPTION_FLAG, 'k', "keep", NULL, "do not remove the rings",
      offsetof(struct recover_options, keep)},
@@ -47,16 +47,16 @@ static const struct option_group groups[] = {
 const struct command recover_command = {
     .name = "recover",
     .summary = "save what a traced program that was killed had not written yet",
-    .operands = "[PID|FOLDER]...",
+    .operands = "[PID|DIR]...",
     .about = "A program that is traced by libstrata leaves its rings behind when it is killed.\n"
              "Every event that it had committed to them goes into the native trace that it\n"
-             "was writing, or into strata-PID in this folder if it wrote none. A packet that\n"
+             "was writing, or into strata-PID in this directory if it wrote none. A packet that\n"
              "was half written is cut off first. Then the rings are removed.\n\n"
-             "PID or FOLDER says which; without, those of this user are shown.",
+             "PID or DIR says which; without, those of this user are shown.",
     .groups = groups,
 };
 
-/* What is asked for: paths of folders of processes. */
+/* What is asked for: paths of directories of processes. */
 struct found {
     char **paths;
     unsigned n;
@@ -102,10 +102,10 @@ static int found_add(const char *path, void *userdata)
     return paths[found->n++] ? 0 : -ENOMEM;
 }
 
-/* A PID, the folder of a process, or a folder of such. */
+/* A PID, the directory of a process, or a directory of such. */
 static int find(const char *operand, struct found *found)
 {
-    uint32_t pid = taken_pid(operand);
+    uint32_t pid = drain_stats_pid(operand);
     _cleanup_free_ char *inside = NULL;
     unsigned before = found->n;
     struct stat st;
@@ -116,7 +116,7 @@ static int find(const char *operand, struct found *found)
         r = process_foreach(NULL, found_add, found);
         found->pid = 0;
         if (r >= 0 && found->n == before) {
-            cmd_error("a process %" PRIu32 " has left nothing in " RINGS_PARENT "%u", pid,
+            cli_error("a process %" PRIu32 " has left nothing in " RINGS_PARENT "%u", pid,
                       (unsigned)geteuid());
             return -ENOENT;
         }
@@ -127,7 +127,7 @@ static int find(const char *operand, struct found *found)
     if (access(inside, F_OK) == 0)
         return found_add(operand, found);
     if (stat(operand, &st) < 0 || !S_ISDIR(st.st_mode)) {
-        cmd_error("%s: %s", operand,
+        cli_error("%s: %s", operand,
                   stat(operand, &st) < 0 ? strerror(errno) : "is not what a traced process leaves");
         return -ENOENT;
     }
@@ -138,15 +138,15 @@ static int find(const char *operand, struct found *found)
 static int show(const char *path, struct text *out)
 {
     struct process *process;
-    struct taken taken = {0};
+    struct drain_stats taken = {0};
     struct fault fault = {0};
     char since[32];
     int r = process_open(path, false, &process, &fault);
 
     if (r >= 0)
-        r = taker_count(process, &taken, &fault);
+        r = ring_drain_count(process, &taken, &fault);
     if (r < 0) {
-        cmd_fault(&fault);
+        cli_fault(&fault);
         return r;
     }
     text_printf_safe(out, "%10" PRIu32 "  %-16s  ", process->pid, process->program);
@@ -161,35 +161,35 @@ static int show(const char *path, struct text *out)
 static int list(const struct found *found)
 {
     struct text out;
-    int status = EXIT_FINE;
+    int status = EXIT_SUCCESS;
 
     if (output_open(&out, OUTPUT_TEXT, (size_t)4 * 1024) < 0) {
-        cmd_error("out of memory");
-        return EXIT_COULD_NOT;
+        cli_error("out of memory");
+        return EXIT_FAILURE;
     }
     text_printf(&out, "%10s  %-16s  %-19s  %10s  %s\n", "PID", "PROGRAM", "SINCE", "UNWRITTEN",
-                "FOLDER");
+                "DIR");
     for (unsigned i = 0; i < found->n; i++)
         if (show(found->paths[i], &out) < 0)
-            status = EXIT_COULD_NOT;
+            status = EXIT_FAILURE;
     if (text_flush(&out) < 0)
-        status = cmd_output_error(out.error);
+        status = cli_output_error(out.error);
     text_done(&out);
     return status;
 }
 
-static void tell_losses(const struct taken *taken)
+static void tell_losses(const struct drain_stats *taken)
 {
     if (taken->discarded)
-        cmd_message("  %" PRIu64 " events were lost while it ran: their rings were full",
+        cli_message("  %" PRIu64 " events were lost while it ran: their rings were full",
                     taken->discarded);
-    if (taken->homeless)
-        cmd_message("  %" PRIu64 " events were lost while it ran: their threads got no ring",
-                    taken->homeless);
+    if (taken->no_ring)
+        cli_message("  %" PRIu64 " events were lost while it ran: their threads got no ring",
+                    taken->no_ring);
     if (taken->unwritten)
-        cmd_message("  %" PRIu64 " events were lost while it ran: they could not be written",
+        cli_message("  %" PRIu64 " events were lost while it ran: they could not be written",
                     taken->unwritten);
-    taken_tell_unreadable(taken);
+    drain_stats_tell_unreadable(taken);
 }
 
 static void report(const struct process *process, const struct recovered *recovered)
@@ -220,8 +220,8 @@ static int discard_one(const char *path)
         process_free(process);
     }
     if (r < 0)
-        cmd_fault(&fault);
-    return r < 0 ? EXIT_COULD_NOT : EXIT_FINE;
+        cli_fault(&fault);
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int recover_one(const struct recover_options *options, const char *path)
@@ -231,7 +231,7 @@ static int recover_one(const struct recover_options *options, const char *path)
     struct process *process;
     char fallback[64];
     int r = process_open(path, true, &process, &fault);
-    int status = EXIT_FINE;
+    int status = EXIT_SUCCESS;
 
     if (r >= 0) {
         snprintf(fallback, sizeof(fallback), "strata-%" PRIu32, process->pid);
@@ -240,18 +240,18 @@ static int recover_one(const struct recover_options *options, const char *path)
             report(process, &recovered);
             tell_losses(&recovered.taken);
             if (recovered.taken.undecoded || recovered.taken.damaged)
-                cmd_message("  its rings stay in %s", process->path);
+                cli_message("  its rings stay in %s", process->path);
             else if (!options->keep)
                 r = process_remove(process, &fault);
-            if (options->strict && !taken_is_whole(&recovered.taken))
+            if (options->strict && !drain_stats_is_whole(&recovered.taken))
                 status = EXIT_LOSSES;
         }
         recovered_done(&recovered);
         process_free(process);
     }
     if (r < 0) {
-        cmd_fault(&fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&fault);
+        return EXIT_FAILURE;
     }
     return status;
 }
@@ -259,7 +259,7 @@ static int recover_one(const struct recover_options *options, const char *path)
 static int run(const struct recover_options *options, char **operands, int n)
 {
     struct found found = {.only_dead = options->all || n == 0};
-    int r = 0, status = EXIT_FINE;
+    int r = 0, status = EXIT_SUCCESS;
 
     if (n == 0)
         r = process_foreach(NULL, found_add, &found);
@@ -267,26 +267,26 @@ static int run(const struct recover_options *options, char **operands, int n)
         r = find(operands[i], &found);
     if (r < 0) {
         if (r != -ENOENT)
-            cmd_error("%s", strerror(-r));
+            cli_error("%s", strerror(-r));
         found_done(&found);
-        return EXIT_COULD_NOT;
+        return EXIT_FAILURE;
     }
     if (found.n == 0) {
-        cmd_message("no process has left anything to recover");
+        cli_message("no process has left anything to recover");
     } else if (options->list || (n == 0 && !options->all)) {
         status = list(&found);
     } else if (options->discard && (options->output || options->keep)) {
-        status = cmd_usage_error("recover", "--discard saves nothing: it excludes -o and -k");
+        status = cli_usage_error("recover", "--discard saves nothing: it excludes -o and -k");
     } else if (options->output && found.n > 1) {
-        status = cmd_usage_error("recover", "--output requires one process, found %u", found.n);
+        status = cli_usage_error("recover", "--output requires one process, found %u", found.n);
     } else {
         for (unsigned i = 0; i < found.n; i++) {
             int one = options->discard ? discard_one(found.paths[i])
                                        : recover_one(options, found.paths[i]);
 
-            status = status == EXIT_COULD_NOT || one == EXIT_FINE ? status : one;
+            status = status == EXIT_FAILURE || one == EXIT_SUCCESS ? status : one;
         }
-        rings_folder_sweep();
+        rings_dir_sweep();
     }
     found_done(&found);
     return status;
@@ -295,7 +295,7 @@ static int run(const struct recover_options *options, char **operands, int n)
 int cmd_recover(int argc, char **argv)
 {
     struct recover_options options = {0};
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
     int n;
 
     if (options_parse(&recover_command, argc, argv, &options, &n, &status))

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/output.h"
 #include "cmd/walk.h"
-#include "view/view.h"
+#include "print/view.h"
 
 #define OUT_SIZE ((size_t)256 * 1024)
 
@@ -105,7 +105,7 @@ static void tell_losses(const struct losses *losses, const char *layer)
 
     losses_put(losses, &text);
     if (text.start && !text.error)
-        cmd_error("%s%s%.*s", layer, *layer ? ": " : "", (int)text_len(&text), text.start);
+        cli_error("%s%s%.*s", layer, *layer ? ": " : "", (int)text_len(&text), text.start);
     text_done(&text);
 }
 
@@ -131,15 +131,15 @@ static int report(const struct report_options *options, struct trace *trace)
                         .losses = &shown.losses,
                         .put = put,
                         .arg = &shown};
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
 
     if (output_open(&out, kind_of(options), OUT_SIZE) < 0) {
-        cmd_error("out of memory");
-        return EXIT_COULD_NOT;
+        cli_error("out of memory");
+        return EXIT_FAILURE;
     }
     if (selection_init(&selection, &options->select) < 0 ||
         open_view(options, trace, &out, &shown.view) < 0) {
-        cmd_error("out of memory");
+        cli_error("out of memory");
     } else {
         view_begin(shown.view);
         status = walk_through(&walk);
@@ -157,12 +157,12 @@ static int report(const struct report_options *options, struct trace *trace)
 int cmd_report(int argc, char **argv)
 {
     struct report_options options = {0};
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
     int n;
 
     if (options_parse(&report_command, argc, argv, &options, &n, &status)) {
         if (n == 0) {
-            status = cmd_usage_error("report", "no trace file given");
+            status = cli_usage_error("report", "no trace file given");
         } else {
             struct trace *trace = walk_open(&options.open, argv + 1, n);
             if (trace)

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "analysis/tally.h"
+#include "cli/duration.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/duration.h"
-#include "cmd/output.h"
 #include "cmd/walk.h"
 #include "event/program.h"
-#include "view/json.h"
+#include "print/json.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
@@ -387,22 +387,22 @@ static int count(const struct stat_options *options, struct trace *trace)
                         .losses = &stat.tally.losses,
                         .put = put,
                         .arg = &stat};
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
 
     if (output_open(&out, options->format == FORMAT_JSON ? OUTPUT_DATA : OUTPUT_TEXT, OUT_SIZE) <
         0) {
-        cmd_error("out of memory");
-        return EXIT_COULD_NOT;
+        cli_error("out of memory");
+        return EXIT_FAILURE;
     }
     tally_init(&stat.tally, (enum tally_by)options->by);
     stat.clock = trace->parts[0].origin->clock;
     if (selection_init(&selection, &options->select) < 0) {
-        cmd_error("out of memory");
+        cli_error("out of memory");
     } else {
         status = walk_through(&walk);
         if (put_result(&stat) < 0) {
-            cmd_error("out of memory");
-            status = EXIT_COULD_NOT;
+            cli_error("out of memory");
+            status = EXIT_FAILURE;
         }
         status = walk_end(&walk, &options->open, status);
     }
@@ -415,12 +415,12 @@ static int count(const struct stat_options *options, struct trace *trace)
 int cmd_stat(int argc, char **argv)
 {
     struct stat_options options = {0};
-    int status = EXIT_COULD_NOT;
+    int status = EXIT_FAILURE;
     int n;
 
     if (options_parse(&stat_command, argc, argv, &options, &n, &status)) {
         if (n == 0) {
-            status = cmd_usage_error("stat", "no trace file given");
+            status = cli_usage_error("stat", "no trace file given");
         } else {
             struct trace *trace = walk_open(&options.open, argv + 1, n);
             if (trace)

@@ -10,7 +10,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 /* The handler's: changed only while the signals are blocked. */
 static char unfinished[PATH_MAX]; /* "": nothing */
-static bool is_folder;
+static bool is_dir;
 static volatile sig_atomic_t *wanted_stop;
 
 static void on_signal(int number)
@@ -23,7 +23,7 @@ static void on_signal(int number)
         return;
     }
     if (unfinished[0] != '\0')
-        export_place_remove(unfinished, is_folder);
+        export_place_remove(unfinished, is_dir);
     signal(number, SIG_DFL);
     /* It is blocked until this returns. */
     raise(number);
@@ -63,7 +63,7 @@ int unfinished_open(enum export_target target, const char *wanted, volatile sig_
     if (r >= 0) {
         /* A path that is too long could not have been opened. */
         snprintf(unfinished, sizeof unfinished, "%s", ret->path ? ret->path : "");
-        is_folder = target == EXPORT_FOLDER;
+        is_dir = target == EXPORT_FOLDER;
         wanted_stop = stop;
         catch ();
     }

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/near.h"
+#include "base/suggest.h"
+#include "cli/progress.h"
 #include "cmd/cmd.h"
-#include "cmd/progress.h"
 
 /* "2400000000", "2400M", "2.4G". */
 static int parse_hz(void *member, const char *value, struct fault *fault)
@@ -53,7 +53,8 @@ const struct option open_option_table[] = {
      "whose processor Xen ran on, if nothing tells it: names\n"
      "the exits of its guests",
      MEMBER(cpu_vendor), .choices = cpu_vendors},
-    {OPTION_STRING, 0, "source", "NAME", "of a recorded folder, only this source", MEMBER(source)},
+    {OPTION_STRING, 0, "source", "NAME", "of a recorded directory, only this source",
+     MEMBER(source)},
     {OPTION_STRING, 0, "tracefs", "DIR",
      "a copied tracefs tree, for raw ftrace pages that lie\n"
      "apart from theirs",
@@ -124,13 +125,13 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
 
     fault_clear(&fault);
     if (trace_open((const char *const *)paths, (unsigned)n, &trace_options, &trace, &fault) < 0) {
-        cmd_fault(&fault);
+        cli_fault(&fault);
         return NULL;
     }
     for (unsigned i = 0; i < trace->n_notes; i++)
-        cmd_error("%s", trace->notes[i]);
+        cli_error("%s", trace->notes[i]);
     if (trace->hint)
-        cmd_error("%s", trace->hint);
+        cli_error("%s", trace->hint);
     return trace;
 }
 
@@ -139,12 +140,12 @@ static void report_unmatched(void *names, const char *pattern)
 {
     const char *colon = strrchr(pattern, ':');
     const char *name = colon ? colon + 1 : pattern + (pattern[0] == '-');
-    const char *near = names ? near_find_pattern(name, names) : NULL;
+    const char *near = names ? suggest_pattern(name, names) : NULL;
 
     if (near)
-        cmd_error("no event in the trace matches '%s'; did you mean '%s'?", pattern, near);
+        cli_error("no event in the trace matches '%s'; did you mean '%s'?", pattern, near);
     else
-        cmd_error("no event in the trace matches '%s'", pattern);
+        cli_error("no event in the trace matches '%s'", pattern);
 }
 
 /* Returns whether there is such a pattern. */
@@ -190,7 +191,7 @@ static void report_empty(const struct walk *walk)
         }
     }
     if (!text.error)
-        cmd_error("no event matches the selection by %.*s", (int)text_len(&text), text.start);
+        cli_error("no event matches the selection by %.*s", (int)text_len(&text), text.start);
 }
 
 /* Sees what the trace has before it is selected from: that it has events, and when. */
@@ -210,7 +211,7 @@ static void note_items(struct walk *walk, const struct item *items, unsigned n)
 
 static void tell_hint(const char *path, const char *hint)
 {
-    cmd_error("%s: %s", path, hint);
+    cli_error("%s: %s", path, hint);
 }
 
 static int put_selected(struct walk *walk, const struct item *items, unsigned n,
@@ -273,8 +274,8 @@ int walk_through(struct walk *walk)
     if (r < 0) {
         text_flush(walk->out);
         walk->fault = fault.error ? fault : trace->source->fault;
-        cmd_fault(&walk->fault);
-        return EXIT_COULD_NOT;
+        cli_fault(&walk->fault);
+        return EXIT_FAILURE;
     }
     if (walk->selection->left > 0 && walk->has_events && !walk->has_selected) {
         if (!report_all_unmatched(walk))
@@ -282,7 +283,7 @@ int walk_through(struct walk *walk)
     } else if (!selection_is_over(walk->selection)) {
         (void)report_all_unmatched(walk);
     }
-    return trace->n_missing ? EXIT_COULD_NOT : EXIT_FINE;
+    return trace->n_missing ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int walk_end(const struct walk *walk, const struct open_options *options, int status)
@@ -290,8 +291,8 @@ int walk_end(const struct walk *walk, const struct open_options *options, int st
     int r = text_flush(walk->out);
 
     if (r < 0)
-        return cmd_output_error(r);
-    if (status == EXIT_FINE && options->strict && walk->losses->n > 0)
+        return cli_output_error(r);
+    if (status == EXIT_SUCCESS && options->strict && walk->losses->n > 0)
         return EXIT_LOSSES;
     return status;
 }

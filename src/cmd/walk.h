@@ -6,8 +6,8 @@
 
 #include "analysis/losses.h"
 #include "base/text.h"
-#include "cmd/options.h"
-#include "cmd/select_options.h"
+#include "cli/options.h"
+#include "cli/select_options.h"
 #include "trace/trace.h"
 
 struct open_options {
@@ -58,8 +58,8 @@ struct walk {
     struct clock clock;
 };
 
-/* Hands over all that is selected, and tells what goes wrong. Returns EXIT_FINE or
- * EXIT_COULD_NOT; in the latter case what was readable has been handed over. */
+/* Hands over all that is selected, and tells what goes wrong. Returns EXIT_SUCCESS or
+ * EXIT_FAILURE; in the latter case what was readable has been handed over. */
 int walk_through(struct walk *walk);
 
 /* The end of a verb: flushes OUT, tells what it could not write, and turns STATUS into

@@ -27,7 +27,7 @@ int catalogue_add(struct catalogue *catalogue, const struct event_class *class,
     if (!copy)
         return -ENOMEM;
     copy->index = catalogue->n_classes;
-    copy->row = copy->like ? copy->like->row : copy->index;
+    copy->row = copy->variant_of ? copy->variant_of->row : copy->index;
     if (copy->format && !copy->put_text) {
         int r = program_compile(&catalogue->arena, copy, &copy->program);
         if (r == -ENOMEM)

@@ -30,8 +30,8 @@ enum field_type {
 
 /* Where a field lies in the payload. */
 enum field_place {
-    PLACE_FIXED,  /* at `offset` */
-    PLACE_BEHIND, /* behind the field before it, which is of variable length; `offset` is unused */
+    PLACE_FIXED,          /* at `offset` */
+    PLACE_AFTER_PREVIOUS, /* behind the field before it, which is of variable length; `offset` is unused */
     PLACE_DATA_LOC, /* at `offset`: u32, low half where it lies from the payload's start, high its length */
     PLACE_REL_LOC, /* the same, but counted from behind the u32 */
 };
@@ -42,7 +42,7 @@ enum field_storage {
     STORE_COUNTED,   /* u32 length, then the bytes: simpletrace */
     STORE_ARRAY,     /* `size` bytes; a string ends at its NUL or at the size */
     STORE_NUL_ENDED, /* up to a NUL or the payload's end */
-    STORE_REST,      /* up to the payload's end */
+    STORE_TO_END,    /* up to the payload's end */
     STORE_SIZED,     /* as many elements as the scalar field before it says and the payload has */
 };
 
@@ -132,7 +132,7 @@ struct event_class {
     unsigned index; /* dense, from 0, within the catalogue: for tables beside it */
     /* Another class of the same event, whose records are laid out otherwise; NULL: none. `row` is the index
      * of the first of these: for what counts events. */
-    const struct event_class *like;
+    const struct event_class *variant_of;
     unsigned row;
     uint64_t id;             /* the wire format's own number */
     const char *format;      /* printf-style, over the fields in order; NULL: none */

@@ -52,7 +52,7 @@ struct item {
     uint8_t cause;       /* enum loss_cause */
     uint8_t reader_byte; /* for the reader's own put_text */
     /* By how many ns `time` may be wrong at most where it is told in another clock than stamped it
-     * (timeline/relate.h), saturated; 0: in that clock itself. Readers leave it 0. */
+     * (timeline/clock_convert.h), saturated; 0: in that clock itself. Readers leave it 0. */
     uint32_t error_ns;
 };
 

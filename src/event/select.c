@@ -287,7 +287,7 @@ static inline bool is_behind(const struct selection *selection, const struct ite
     return item->time >= selection->to && selection->options->to.given;
 }
 
-/* Where a vCPU has a name (format/xentrace.h), its number within its domain is the lower half. */
+/* Where a vCPU has a name (format/xentrace/xentrace.h), its number within its domain is the lower half. */
 static int32_t vcpu_number(const struct item *item)
 {
     return item->vcpu != VCPU_UNKNOWN && item->origin->put_vcpu ? item->vcpu & 0xffff : item->vcpu;

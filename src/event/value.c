@@ -88,7 +88,7 @@ static struct value value_at(const struct item *item, const struct field *field,
         *ret_behind = at + len + 1;
         return run(item, field, at, len);
     case STORE_SIZED: return sized(item, field, at);
-    case STORE_REST: break;
+    case STORE_TO_END: break;
     }
     if (at > item->size)
         return absent;
@@ -124,7 +124,7 @@ void item_values(const struct item *item, struct value *values)
         }
         if (field->place == PLACE_FIXED)
             values[i] = value_at(item, field, field->offset, &behind);
-        else if (field->place == PLACE_BEHIND)
+        else if (field->place == PLACE_AFTER_PREVIOUS)
             values[i] = value_at(item, field, behind, &behind);
         else
             values[i] = indirect(item, field);
@@ -140,7 +140,7 @@ struct value item_value(const struct item *item, unsigned field)
 
     if (fields[field].place == PLACE_DATA_LOC || fields[field].place == PLACE_REL_LOC)
         return indirect(item, &fields[field]);
-    while (first > 0 && fields[first].place == PLACE_BEHIND)
+    while (first > 0 && fields[first].place == PLACE_AFTER_PREVIOUS)
         first--;
     for (unsigned i = first; i <= field; i++)
         v = value_at(item, &fields[i], fields[i].place == PLACE_FIXED ? fields[i].offset : behind,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Comma-separated values as `strata report --format csv` writes them: one header line, one line an
- * event or loss (view/view.h has the columns). */
+ * event or loss (print/view.h has the columns). */
 
 #include "export/export.h"
-#include "view/view.h"
+#include "print/view.h"
 
 struct csv {
     struct export export;

@@ -19,7 +19,7 @@ struct export;
 enum export_target {
     EXPORT_STREAM, /* bytes from first to last, a pipe will do: `out` */
     EXPORT_FILE,   /* a file that is gone back in, `fd`, empty; or made by its name, `path` */
-    EXPORT_FOLDER, /* a folder, `path`, empty */
+    EXPORT_FOLDER, /* a directory, `path`, empty */
 };
 
 /* What the time of day was at a time of the export's clock. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/input.h"
-#include "export/tsdl.h"
+#include "export/ctf/tsdl.h"
 
 /* Pieces of 256 KB cost the kernel three times as much. */
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -52,9 +52,9 @@ static bool is_empty(const char *path)
 /* The metadata of an export in CTF, which is not large. */
 #define METADATA_MAX ((size_t)4 << 20)
 
-static bool is_exported_metadata(int folder)
+static bool is_exported_metadata(int directory)
 {
-    int fd = openat(folder, "metadata", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = openat(directory, "metadata", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     char *text = NULL;
     size_t len;
     bool is = fd >= 0 && input_read_file(fd, METADATA_MAX, "metadata", &text, &len, NULL) >= 0;
@@ -103,8 +103,8 @@ static char *make_template(const char *wanted)
     return path;
 }
 
-/* Makes the folder by TEMPLATE, which becomes place->path once it is there. */
-static int open_folder(struct export_place *place, char *template, struct fault *fault)
+/* Makes the directory by TEMPLATE, which becomes place->path once it is there. */
+static int open_dir(struct export_place *place, char *template, struct fault *fault)
 {
     struct stat st;
     mode_t mask;
@@ -114,7 +114,7 @@ static int open_folder(struct export_place *place, char *template, struct fault 
         return fault_plain(fault, -EEXIST, place->wanted,
                            "exists and is not an export; name another directory");
     if (!mkdtemp(template))
-        return fail(fault, place->wanted, "cannot make a folder beside it");
+        return fail(fault, place->wanted, "cannot make a directory beside it");
     place->path = template;
     mask = umask(0);
     umask(mask);
@@ -129,7 +129,7 @@ static int open_file(struct export_place *place, char *template, struct fault *f
     mode_t mask;
 
     if (stat(place->wanted, &st) == 0 && S_ISDIR(st.st_mode))
-        return fault_plain(fault, -EISDIR, place->wanted, "is a folder, and this is one file");
+        return fault_plain(fault, -EISDIR, place->wanted, "is a directory, and this is one file");
     place->fd = mkostemp(template, O_CLOEXEC);
     if (place->fd < 0)
         return fail(fault, place->wanted, "cannot make a file beside it");
@@ -166,7 +166,7 @@ static int open_it(struct export_place *place, struct fault *fault)
 
         if (!template)
             return export_no_memory(fault);
-        r = place->target == EXPORT_FOLDER ? open_folder(place, template, fault)
+        r = place->target == EXPORT_FOLDER ? open_dir(place, template, fault)
                                            : open_file(place, template, fault);
         if (!place->path)
             free(template);
@@ -239,12 +239,12 @@ int export_place_keep(struct export_place *place, struct fault *fault)
 #define ENTRY_LENGTH 16
 #define ENTRY_NAME 19
 
-/* The entries of the folder at FD, as many as one pass sees. How many went. System calls alone, as signal handlers
+/* The entries of the directory at FD, as many as one pass sees. How many went. System calls alone, as signal handlers
  * want it; readdir() may allocate. */
 static unsigned remove_entries(int fd);
 
-/* The folder NAME in DIR, and what is in it. */
-static bool remove_folder(int dir, const char *name)
+/* The directory NAME in DIR, and what is in it. */
+static bool remove_dir(int dir, const char *name)
 {
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -272,16 +272,16 @@ static unsigned remove_entries(int fd)
             at += length;
             if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
                 continue;
-            if (unlinkat(fd, name, 0) == 0 || (errno == EISDIR && remove_folder(fd, name)))
+            if (unlinkat(fd, name, 0) == 0 || (errno == EISDIR && remove_dir(fd, name)))
                 removed++;
         }
     return removed;
 }
 
-void export_place_remove(const char *path, bool folder)
+void export_place_remove(const char *path, bool directory)
 {
-    if (folder)
-        remove_folder(AT_FDCWD, path);
+    if (directory)
+        remove_dir(AT_FDCWD, path);
     else
         unlink(path);
 }

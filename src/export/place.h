@@ -11,11 +11,11 @@ struct export_place {
     enum export_target target;
     const char *wanted; /* borrowed; NULL: standard output */
     char *path;         /* as it is written; NULL: straight to a descriptor (a pipe, a device) */
-    int fd;             /* -1: a folder */
+    int fd;             /* -1: a directory */
     struct text out;    /* EXPORT_STREAM */
 };
 
-/* WANTED NULL or "-": standard output. -EEXIST: a folder of that name has something in it; other
+/* WANTED NULL or "-": standard output. -EEXIST: a directory of that name has something in it; other
  * errnos; each with FAULT. */
 int export_place_open(enum export_target target, const char *wanted, struct export_place *ret,
                       struct fault *fault);
@@ -27,5 +27,5 @@ int export_place_keep(struct export_place *place, struct fault *fault);
 /* Takes away what was not kept. */
 void export_place_done(struct export_place *place);
 
-/* Takes away the file, or the folder with all that is in it. Safe in signal handlers. */
-void export_place_remove(const char *path, bool folder);
+/* Takes away the file, or the directory with all that is in it. Safe in signal handlers. */
+void export_place_remove(const char *path, bool dir);

@@ -10,7 +10,7 @@
  * A target is whose code it becomes: a program that links libstrata, or QEMU's own tree. */
 
 #include "base/text.h"
-#include "declare/trace_events.h"
+#include "schema/trace_events/trace_events.h"
 
 enum gen_target {
     GEN_STRATA,

@@ -41,20 +41,20 @@ static bool has_file(const char *root, const char *name)
     return n > 0 && (size_t)n < sizeof path && access(path, R_OK) == 0;
 }
 
-static bool is_tree(const char *folder)
+static bool is_tree(const char *dir)
 {
-    return has_file(folder, "VERSION") && has_file(folder, "trace/control.h");
+    return has_file(dir, "VERSION") && has_file(dir, "trace/control.h");
 }
 
-/* FOLDER, which is absolute, or the nearest one above that is a tree; FOLDER is changed. */
-static bool climb(char *folder)
+/* DIR, which is absolute, or the nearest one above that is a tree; DIR is changed. */
+static bool climb(char *dir)
 {
     for (;;) {
-        char *slash = strrchr(folder, '/');
+        char *slash = strrchr(dir, '/');
 
-        if (is_tree(folder))
+        if (is_tree(dir))
             return true;
-        if (!slash || slash == folder)
+        if (!slash || slash == dir)
             return false;
         *slash = '\0';
     }
@@ -90,7 +90,7 @@ static int follow(const char *file, const char *key, char end, char **ret_root)
 
 int qemu_tree_find(const char *input, char **ret_root)
 {
-    char folder[PATH_MAX];
+    char dir[PATH_MAX];
     int r;
 
     /* Of a link, the place that it is at counts, not the one that it points to. */
@@ -101,16 +101,16 @@ int qemu_tree_find(const char *input, char **ret_root)
 
         if (!parent)
             return -ENOMEM;
-        if (realpath(parent, folder) && climb(folder))
-            return found(folder, ret_root);
+        if (realpath(parent, dir) && climb(dir))
+            return found(dir, ret_root);
     }
     r = follow("config-host.mak", "SRC_PATH=", '\n', ret_root);
     if (r == -ENOENT)
         r = follow("meson-info/meson-info.json", "\"source\": \"", '"', ret_root);
     if (r != -ENOENT)
         return r;
-    if (getcwd(folder, sizeof folder) && climb(folder))
-        return found(folder, ret_root);
+    if (getcwd(dir, sizeof dir) && climb(dir))
+        return found(dir, ret_root);
     return -ENOENT;
 }
 

@@ -5,11 +5,11 @@
  *
  * Most of what differs between versions is told to the C compiler by the headers that the generated
  * code includes. What is not, is looked up in the tree when the code is generated: whoever builds
- * QEMU calls the generator with files of that tree, or from a folder configured from it. */
+ * QEMU calls the generator with files of that tree, or from a directory configured from it. */
 
 #include "gen/gen.h"
 
-/* The root of the tree (malloc): the nearest folder above INPUT that holds QEMU's sources; else the
+/* The root of the tree (malloc): the nearest directory above INPUT that holds QEMU's sources; else the
  * one that the working directory was configured from, by its config-host.mak or meson-info; else the
  * nearest one above the working directory. INPUT may be NULL or "-": not a file. -ENOENT: there is
  * none; -ENOMEM. */

@@ -25,7 +25,7 @@
 #define BACKLOG 128
 
 /* Milliseconds. Who has begun a request, or does not take its reply, must go on within this. */
-#define PATIENCE 10000
+#define TIMEOUT 10000
 /* A child that is forked to execute something else needs no socket, and leaves none if it is quick. */
 #define CHILD_DELAY 100
 #define RETRY 1000
@@ -52,7 +52,7 @@ static struct {
     bool child;           /* it was forked */
     bool ended;           /* the process ends */
     struct descriptor listener;
-    char name[16];           /* of the listener in its folder: the pid; "": it has none */
+    char name[16];           /* of the listener in its directory: the pid; "": it has none */
     struct descriptor named; /* what has that name; it is not open */
     struct client clients[CLIENTS_MAX];
 } control = {
@@ -91,37 +91,37 @@ static void nap(unsigned ms)
 static void remove_name(void)
 {
     struct stat st;
-    int folder;
+    int dir;
 
     if (!control.name[0])
         return;
-    /* Not kept open: a folder that is open cannot be unmounted, and leads out of a chroot. */
-    folder = control_folder_open();
-    if (folder >= 0) {
-        if (fstatat(folder, control.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+    /* Not kept open: a directory that is open cannot be unmounted, and leads out of a chroot. */
+    dir = control_dir_open();
+    if (dir >= 0) {
+        if (fstatat(dir, control.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             st.st_dev == control.named.device && st.st_ino == control.named.inode)
-            unlinkat(folder, control.name, 0);
-        close(folder);
+            unlinkat(dir, control.name, 0);
+        close(dir);
     }
     control.name[0] = '\0';
 }
 
 /* Under the name .PID, mode 0600; it gets its own name when it listens, so that who is refused by a
  * socket of that name knows that nobody will come. By way of /proc a path of any length will do. */
-static int bind_hidden(int fd, int folder, const char *hidden)
+static int bind_hidden(int fd, int dir, const char *hidden)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
     if (fchmod(fd, 0600) < 0) /* which bind() takes, less the umask */
         return -errno;
-    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder, hidden);
-    unlinkat(folder, hidden, 0);
+    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", dir, hidden);
+    unlinkat(dir, hidden, 0);
     if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
         return -errno;
     return listen(fd, BACKLOG) < 0 ? -errno : 0;
 }
 
-static int name_socket(int fd, int folder)
+static int name_socket(int fd, int dir)
 {
     char name[sizeof(control.name)], hidden[sizeof(name) + 1];
     struct stat st;
@@ -129,13 +129,13 @@ static int name_socket(int fd, int folder)
 
     snprintf(name, sizeof(name), "%ld", (long)getpid());
     snprintf(hidden, sizeof(hidden), ".%s", name);
-    r = bind_hidden(fd, folder, hidden);
+    r = bind_hidden(fd, dir, hidden);
     if (r < 0)
         return r;
-    if (fstatat(folder, hidden, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        renameat(folder, hidden, folder, name) < 0) {
+    if (fstatat(dir, hidden, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        renameat(dir, hidden, dir, name) < 0) {
         r = -errno;
-        unlinkat(folder, hidden, 0);
+        unlinkat(dir, hidden, 0);
         return r;
     }
     memcpy(control.name, name, sizeof(name));
@@ -147,7 +147,7 @@ static int name_socket(int fd, int folder)
  * daemon. */
 static int open_socket(void)
 {
-    struct descriptor folder = DESCRIPTOR_NONE;
+    struct descriptor dir = DESCRIPTOR_NONE;
     int fd, r;
 
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -156,14 +156,14 @@ static int open_socket(void)
     r = descriptor_take(&control.listener, fd);
     if (r < 0)
         return r;
-    fd = control_folder_open();
-    r = fd < 0 ? fd : descriptor_take(&folder, fd);
+    fd = control_dir_open();
+    r = fd < 0 ? fd : descriptor_take(&dir, fd);
     if (r >= 0) {
-        r = name_socket(control.listener.fd, folder.fd);
+        r = name_socket(control.listener.fd, dir.fd);
         /* Whatever was said then: it is not about them. */
-        if (r < 0 && (!descriptor_is_ours(&folder) || !descriptor_is_ours(&control.listener)))
+        if (r < 0 && (!descriptor_is_ours(&dir) || !descriptor_is_ours(&control.listener)))
             r = -EBADF;
-        descriptor_close(&folder);
+        descriptor_close(&dir);
     }
     if (r < 0)
         descriptor_close(&control.listener);
@@ -344,11 +344,11 @@ static int serve(void)
         if (client->socket.fd < 0)
             continue;
         if (client_is_busy(client)) {
-            if (now - client->since >= PATIENCE || !descriptor_is_ours(&client->socket)) {
+            if (now - client->since >= TIMEOUT || !descriptor_is_ours(&client->socket)) {
                 client_close(client);
                 continue;
             }
-            timeout = MIN(timeout, (int)(PATIENCE - (now - client->since)));
+            timeout = MIN(timeout, (int)(TIMEOUT - (now - client->since)));
         }
         polls[1 + n] =
             (struct pollfd){.fd = client->socket.fd, .events = client->reply ? POLLOUT : POLLIN};

@@ -21,11 +21,11 @@ void control_before_fork(void);
 void control_after_fork_parent(void);
 void control_after_fork_child(void);
 
-/* ---- The folder of the sockets (control_folder.c) ---- */
+/* ---- The directory of the sockets (control_dir.c) ---- */
 
 /* Opens it, made if it was not there, and only if it is this user's alone: $XDG_RUNTIME_DIR/strata,
  * /run/user/UID/strata or /tmp/strata-UID. Negative errno. */
-int control_folder_open(void);
+int control_dir_open(void);
 
 /* ---- Requests (control_requests.c) ---- */
 

@@ -69,7 +69,7 @@ static void put_sink(FILE *out, enum sink_number number)
 
 static uint64_t drops_now(void)
 {
-    uint64_t n = ring_homeless_drops();
+    uint64_t n = ring_drops_without_ring();
 
     for (unsigned i = 0; i < ring_count(); i++) {
         const struct ring_map *map = ring_at(i);
@@ -159,7 +159,7 @@ static int options(FILE *out, const char *argument)
     return r;
 }
 
-/* ---- flush, snapshot FOLDER ---- */
+/* ---- flush, snapshot DIR ---- */
 
 static int flush(FILE *out, const char *argument)
 {
@@ -186,7 +186,7 @@ static int snapshot(FILE *out, const char *argument)
     int r;
 
     if (*argument != '/') {
-        fputs("the folder of a snapshot must be an absolute path\n", out);
+        fputs("the directory of a snapshot must be an absolute path\n", out);
         return -EINVAL;
     }
     r = snapshot_take(argument, &taken);
@@ -303,7 +303,7 @@ static int stats(FILE *out, const char *argument)
             "dropped %" PRIu64 "\nunwritten %" PRIu64 "\nbytes %" PRIu64 "\nlines %" PRIu64
             "\nrefused %" PRIu64 "\nringless %" PRIu64 "\n",
             drops_now(), stats.unwritten, stats.bytes, stats.lines, stats.refused,
-            ring_homeless_drops());
+            ring_drops_without_ring());
     put_class_drops(out);
     put_rings(out);
     return 0;

@@ -158,7 +158,7 @@ static unsigned base_of(const struct trace_class *class, unsigned number)
 
 /* The names of fields get a '_' in front, which readers take away: so they may be called as TSDL's own
  * words are. What TSDL has no words for, formats and types of C, stands in comments, as
- * format/ctf_tsdl.h says. */
+ * format/ctf/tsdl.h says. */
 void ctf_metadata_put_class(FILE *f, const struct trace_class *class)
 {
     fprintf(f, "\nevent {\n    id = %" PRIu32 ";\n    name = ", class->id);

@@ -6,11 +6,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "runtime/describe.h"
+#include "runtime/class_dump.h"
+#include "runtime/event_rules.h"
 #include "runtime/macro.h"
 #include "runtime/options.h"
 #include "runtime/pattern.h"
-#include "runtime/switches.h"
 
 #define CHUNK 1024 /* classes per piece of the table of ids, which never moves */
 
@@ -199,11 +199,11 @@ static void group_attach(struct strata_group *group)
             };
             if (class_add(fresh) >= 0) {
                 class = fresh++;
-                switches_of_new(class);
+                event_rules_of_new(class);
             }
         }
         /* What switches itself on is described before: no record comes that nothing could decode. */
-        if (!class || (event->own_state && !describe_class(class))) {
+        if (!class || (event->own_state && !class_dump_class(class))) {
             event->id = 0;
             refuse(1);
             continue;
@@ -270,7 +270,7 @@ void strata_group_register(struct strata_group *group)
     *registry.end = group;
     registry.end = &group->next;
     group_attach(group);
-    switches_tell();
+    event_rules_tell();
     registry_unlock();
     options_group_came(group);
 }

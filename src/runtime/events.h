@@ -38,7 +38,7 @@ struct trace_class {
     uint32_t n_attached;        /* how many registered events are of this class */
     struct strata_event *event; /* one of them, NULL when there is none */
     struct trace_class *next;   /* of the same hash bucket */
-    void *plan;                 /* the writer's (runtime/plan.h) */
+    void *layout;               /* the writer's (runtime/record_layout.h) */
     /* The condition that it had last, NULL: never any. What these point to stays for ever
      * (runtime/filter.c); both are read without the lock. */
     _Atomic(const struct filter_program *) filter;

@@ -270,7 +270,7 @@ static int binary(struct compiler *compiler, const struct filter_node *node)
 {
     struct value right = pop(compiler);
     struct value left = pop(compiler);
-    bool relation = node->op >= OPERATOR_LESS && node->op <= OPERATOR_NOT_EQUAL;
+    bool clock_map = node->op >= OPERATOR_LESS && node->op <= OPERATOR_NOT_EQUAL;
     bool shift = node->op == OPERATOR_SHIFT_LEFT || node->op == OPERATOR_SHIFT_RIGHT;
     struct value value = {.column = left.column, .first = left.first};
     enum filter_operation operation;
@@ -280,13 +280,13 @@ static int binary(struct compiler *compiler, const struct filter_node *node)
             return compare_strings(compiler, left, right, node);
         return not_a_number(compiler, left.kind != VALUE_NUMBER ? &left : &right);
     }
-    if (relation && left.plain && right.constant)
+    if (clock_map && left.plain && right.constant)
         compare_range(compiler, node->op, true, left, right);
-    if (relation && right.plain && left.constant)
+    if (clock_map && right.plain && left.constant)
         compare_range(compiler, node->op, false, right, left);
 
     operation = binary_operation(node->op, left.is_unsigned, right.is_unsigned);
-    value.is_unsigned = !relation && (left.is_unsigned || (right.is_unsigned && !shift));
+    value.is_unsigned = !clock_map && (left.is_unsigned || (right.is_unsigned && !shift));
     if (left.constant && right.constant && !is_division(operation)) {
         compiler->n_code = left.first;
         value.value = apply(operation, left.value, right.value);

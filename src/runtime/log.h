@@ -40,7 +40,7 @@ void line_put_stamp(struct line *line, uint32_t number, uint64_t realtime_ns);
 #define STRATA_LOG_TAIL 4
 void line_close(struct line *line);
 
-/* Lines for ftrace go to the marker at PATH, or in the folder PATH (tracefs, or an instance of it);
+/* Lines for ftrace go to the marker at PATH, or in the directory PATH (tracefs, or an instance of it);
  * NULL: where tracefs is mounted. Opens it; negative errno. */
 int ftrace_set_marker(const char *path);
 /* Writes one line; the marker is opened at the first call. As log_write(). */

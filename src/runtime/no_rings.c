@@ -34,14 +34,14 @@ static void write_report(FILE *f, bool has_backend)
 
 void no_rings_report(const char *parent, bool has_backend)
 {
-    int folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char name[48];
     int fd = -1;
     FILE *f;
 
-    if (folder >= 0 && class_count() > 0 && has_recorder(folder)) {
+    if (dir >= 0 && class_count() > 0 && has_recorder(dir)) {
         snprintf(name, sizeof(name), NO_RINGS_PREFIX "%d", (int)getpid());
-        fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+        fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     }
     f = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (f) {
@@ -50,6 +50,6 @@ void no_rings_report(const char *parent, bool has_backend)
     } else if (fd >= 0) {
         close(fd);
     }
-    if (folder >= 0)
-        close(folder);
+    if (dir >= 0)
+        close(dir);
 }

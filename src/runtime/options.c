@@ -12,6 +12,7 @@
 
 #include "runtime/control.h"
 #include "runtime/counts.h"
+#include "runtime/event_rules.h"
 #include "runtime/events.h"
 #include "runtime/file.h"
 #include "runtime/log.h"
@@ -22,7 +23,6 @@
 #include "runtime/pattern.h"
 #include "runtime/ring.h"
 #include "runtime/snapshot.h"
-#include "runtime/switches.h"
 #include "runtime/writer.h"
 
 /* ---- What was said so far ---- */
@@ -43,7 +43,7 @@ static struct {
     bool list;            /* `help` in the environment: groups are listed as they come */
     struct name *names;   /* in the environment, to be looked for at the end */
     struct ring_options rings;
-    char *rings_folder;
+    char *rings_dir;
 } said = {.lock = PTHREAD_MUTEX_INITIALIZER, .by_default = -1, .file_sink = -1};
 
 /* How one string of options is read. */
@@ -108,7 +108,7 @@ static int enable(struct reading *reading, char *pattern, const char *where)
                       condition);
         return -EINVAL;
     }
-    r = condition ? switches_set_filter(pattern, condition, where, reading->early)
+    r = condition ? event_rules_set_filter(pattern, condition, where, reading->early)
                   : strata_event_set_state(pattern, on);
     switch (r) {
     case -EBADMSG: return -EINVAL; /* told, as is an event that does not take its condition */
@@ -331,7 +331,7 @@ static int parse_size(const char *text, size_t *ret)
 static int set_rings(void)
 {
     said.rings.n_classes = class_count();
-    said.rings.folder = said.rings.unnamed ? NULL : said.rings_folder;
+    said.rings.dir = said.rings.unnamed ? NULL : said.rings_dir;
     return ring_setup(&said.rings);
 }
 
@@ -352,15 +352,15 @@ static int set_size(const char *key, const char *value, size_t *size)
     return r;
 }
 
-static int set_rings_folder(const char *path)
+static int set_rings_dir(const char *path)
 {
     char *copy = output_path(path);
     int r;
 
     if (!copy)
         return -ENOMEM;
-    free(said.rings_folder);
-    said.rings_folder = copy;
+    free(said.rings_dir);
+    said.rings_dir = copy;
     said.rings.unnamed = strcmp(path, "-") == 0;
     r = set_rings();
     if (r < 0)
@@ -473,13 +473,13 @@ static int set_one(struct reading *reading, const char *key, char *value)
     if (strcmp(key, "timestamps") == 0)
         return value ? set_timestamps(value) : need_value(key);
     if (strcmp(key, "rings") == 0)
-        return value ? set_rings_folder(value) : need_value(key);
+        return value ? set_rings_dir(value) : need_value(key);
     if (strcmp(key, "writer") == 0)
         return value ? set_writer(value) : need_value(key);
     if (strcmp(key, "mode") == 0)
         return value ? set_mode(value) : need_value(key);
     if (strcmp(key, "snapshot") == 0)
-        return value && *value ? snapshot_set_folder(value) : need_value(key);
+        return value && *value ? snapshot_set_dir(value) : need_value(key);
     if (strcmp(key, "snapshot-signal") == 0)
         return value ? set_snapshot_signal(value) : need_value(key);
     if (strcmp(key, "control") == 0)
@@ -647,11 +647,11 @@ void options_at_end(void)
             trace_message("warning: trace event '%s' is not traceable", name->text);
     }
     registry_lock();
-    switches_tell_unused();
-    if (ring_count() == 0 && said.rings_folder && !said.rings.unnamed)
-        no_rings_report(said.rings_folder, has_rings());
+    event_rules_tell_unused();
+    if (ring_count() == 0 && said.rings_dir && !said.rings.unnamed)
+        no_rings_report(said.rings_dir, has_rings());
     on = any_is_on();
-    switches_end();
+    event_rules_end();
     registry_unlock();
     /* No trace was asked for, or no event was on, and nothing was traced: do not make a file of a name that nobody
      * gave. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a traced process leaves behind when it is killed: a folder, of mode 0700, in a tmpfs,
+/* What a traced process leaves behind when it is killed: a directory, of mode 0700, in a tmpfs,
  *
  *     /dev/shm/strata-UID/PID-START        (rings=PARENT: PARENT/strata-PID-START)
  *
@@ -24,16 +24,16 @@
  *         32      8  inode of its pid namespace; 0: not known
  *         40     16  boot id: START and pids are of this boot
  *         56      4  kind of clock: enum clock_kind
- *         60      4  trace: 0: there is none; else trace folder `trace` - 1 is where the program, or
+ *         60      4  trace: 0: there is none; else trace directory `trace` - 1 is where the program, or
  *                    the collector, writes what it takes from the rings
  *         64     24  one moment by three clocks, when the file was made
  *         88      8  described: bytes of descriptions
  *         96      8  how many events were dropped as their thread got no ring
  *        104     16  the program's name, filled with NULs
  *
- *       4096   4096  trace folder 0: an absolute path, ended by a NUL; its last 16 bytes are the UUID of
+ *       4096   4096  trace directory 0: an absolute path, ended by a NUL; its last 16 bytes are the UUID of
  *                    the trace, or 0: it is not there yet
- *       8192   4096  trace folder 1
+ *       8192   4096  trace directory 1
  *      12288      …  descriptions of event classes
  *
  * A description, padded to a multiple of 8:
@@ -71,7 +71,7 @@
 #define RINGS_PARENT "/dev/shm/strata-" /* and the user id */
 #define NO_RINGS_PREFIX "no-rings-"
 #define NO_RINGS_MAGIC "strata-no-rings 1"
-#define RINGS_PREFIX "strata-" /* of a folder in a parent that the user named */
+#define RINGS_PREFIX "strata-" /* of a directory in a parent that the user named */
 
 struct process_trace {
     char path[PROCESS_PATH_SIZE];
@@ -91,7 +91,7 @@ struct process_file {
     uint32_t trace;
     struct clock_pair clock_pair;
     uint64_t described;
-    uint64_t homeless;
+    uint64_t no_ring;
     char name[16];
     char reserved[4096 - 120];
     struct process_trace traces[2];

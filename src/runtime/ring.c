@@ -20,8 +20,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/folder.h"
 #include "runtime/proc_file.h"
+#include "runtime/process_dir.h"
 #include "runtime/ring_owner.h"
 #include "runtime/writer.h"
 
@@ -140,7 +140,7 @@ int ring_setup(const struct ring_options *options)
         subbuffer_size = size / 2;
     }
 
-    r = folder_setup(options->folder ? options->folder : "", !options->unnamed);
+    r = process_dir_setup(options->dir ? options->dir : "", !options->unnamed);
     if (r < 0)
         return r;
     setup.size = size;
@@ -198,11 +198,11 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
         return NULL;
     }
 
-    map = folder_map_ring(length, number, &has_file);
+    map = dir_map_ring(length, number, &has_file);
     if (!map && size > small) {
         length -= size - small;
         size = small;
-        map = folder_map_ring(length, number, &has_file);
+        map = dir_map_ring(length, number, &has_file);
     }
     if (!map)
         return NULL;
@@ -453,7 +453,7 @@ static void after_fork_child(void)
         old->alive = 0;
     strata_ring_self = &ring_none;
     tries = 0;
-    folder_forget();
+    process_dir_forget();
     if (homeless_total > 0) {
         memset(homeless_drops, 0, sizeof(homeless_drops));
         homeless_total = 0;
@@ -473,7 +473,7 @@ void ring_count_homeless(uint32_t class_id)
 {
     __atomic_fetch_add(&homeless_drops[class_id & RING_CLASS_MAX], 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&homeless_total, 1, __ATOMIC_RELAXED);
-    folder_count_homeless();
+    process_dir_count_no_ring();
 }
 
 unsigned ring_count(void)
@@ -490,7 +490,7 @@ struct ring_map *ring_at(unsigned number)
     return at && number < RINGS_MAX ? __atomic_load_n(&at->maps[number], __ATOMIC_ACQUIRE) : NULL;
 }
 
-uint64_t ring_homeless_drops(void)
+uint64_t ring_drops_without_ring(void)
 {
     return __atomic_load_n(&homeless_total, __ATOMIC_RELAXED);
 }
@@ -535,5 +535,5 @@ bool ring_all_taken(void)
 
 void ring_end(bool remove)
 {
-    folder_end(ring_count(), remove);
+    process_dir_end(ring_count(), remove);
 }

@@ -5,7 +5,7 @@
  * generated code; runtime/ring_reserve.c), and what a consumer reads - the program's writer thread, a
  * collector outside of it, or whoever looks at the mapping after the program was killed.
  *
- * A ring is one shared mapping of a file in the process's folder (runtime/process_file.h), or, where
+ * A ring is one shared mapping of a file in the process's directory (runtime/process_file.h), or, where
  * there can be none, memory that only the process and its children have. All is in native byte order, as the CTF stream is.
  *
  *     offset  bytes
@@ -226,10 +226,10 @@ struct ring_packet_header {
 /* ---- Making them (ring.c) ---- */
 
 struct ring_options {
-    const char
-        *folder;  /* in which the process's folder is made (runtime/folder.h); NULL: the default */
-    bool unnamed; /* there is no folder, and no files with names in it */
-    size_t size;  /* of a ring's data, rounded up to a power of two; 0: RING_SIZE */
+    const char *
+        dir; /* in which the process's directory is made (runtime/process_dir.h); NULL: the default */
+    bool unnamed;          /* there is no directory, and no files with names in it */
+    size_t size;           /* of a ring's data, rounded up to a power of two; 0: RING_SIZE */
     size_t subbuffer_size; /* likewise; 0: RING_SUBBUFFER_SIZE. At most half of the size. */
     size_t total; /* of all rings; those made when it is used up are small. 0: RING_TOTAL */
     bool overwrite;
@@ -253,7 +253,7 @@ struct ring_map *ring_at(unsigned number);
 
 /* Events that were dropped because their thread could get no ring (memory, or RINGS_MAX); of all
  * classes, and of one. Any thread. */
-uint64_t ring_homeless_drops(void);
+uint64_t ring_drops_without_ring(void);
 uint64_t ring_homeless_drops_of(uint32_t class_id);
 /* How many of a class were dropped by all rings and outside of them. */
 uint64_t ring_drops_of(uint32_t class_id);

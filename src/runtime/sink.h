@@ -5,14 +5,14 @@
  * sub-buffers of each ring as they are; record sinks (all others) get the records of all rings, put in
  * the order of time. All is called by whoever makes the pass (runtime/writer.h), one at a time. */
 
-#include "runtime/plan.h"
+#include "runtime/record_layout.h"
 #include "runtime/ring.h"
 
 /* An event, or, with plan NULL, a note that `dropped` of them are missing before this. Lent until the
  * function that gets it returns. */
 struct record {
     uint64_t time; /* ns of CLOCK_MONOTONIC */
-    const struct plan *plan;
+    const struct record_layout *layout;
     const uint8_t *arguments;
     uint32_t size; /* of the arguments, bytes */
     uint32_t tid;
@@ -72,7 +72,7 @@ extern const struct sink_ops sink_syslog;
 extern const struct sink_ops sink_ftrace;
 
 /* Where the native trace is, which is open: an absolute path, good until it is closed. */
-const char *sink_ctf_folder(const struct sink *sink);
+const char *sink_ctf_dir(const struct sink *sink);
 
 /* The path that the sink is to use in this process: `path`, or that of ops, with `%p` for the process, and
  * the process's number behind it in a child that was forked with the sink, unless it is a device. One of

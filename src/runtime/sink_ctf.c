@@ -15,10 +15,10 @@
 #include "runtime/file.h"
 #include "runtime/macro.h"
 #include "runtime/output.h"
-#include "runtime/walk.h"
+#include "runtime/ring_cursor.h"
 #include "runtime/writer.h"
 
-/* The native trace: a folder with
+/* The native trace: a directory with
  *
  *   metadata    what all is, in TSDL; put in place whole, and anew when classes come
  *   stream-N    the packets of ring N, as they lay in memory; the last N, 4096, is of no ring: its packets
@@ -107,13 +107,13 @@ static bool is_ours(const char *name)
            strncmp(name, "stream-", 7) == 0;
 }
 
-/* A trace that was here before goes; anything else in the folder is somebody's, and then it is not
+/* A trace that was here before goes; anything else in the directory is somebody's, and then it is not
  * used. */
-static int make_empty(int folder)
+static int make_empty(int directory)
 {
     DIR *dir;
     struct dirent *entry;
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int r = 0;
 
     if (copy < 0)
@@ -130,7 +130,7 @@ static int make_empty(int folder)
             r = -ENOTEMPTY;
     rewinddir(dir);
     while (r == 0 && (entry = readdir(dir)))
-        if (is_ours(entry->d_name) && unlinkat(folder, entry->d_name, 0) < 0)
+        if (is_ours(entry->d_name) && unlinkat(directory, entry->d_name, 0) < 0)
             r = -errno;
     closedir(dir);
     return r;
@@ -347,7 +347,7 @@ static uint64_t ctf_flush(struct sink *sink)
     return 0;
 }
 
-const char *sink_ctf_folder(const struct sink *sink)
+const char *sink_ctf_dir(const struct sink *sink)
 {
     const struct ctf *ctf = sink->state;
 

@@ -173,22 +173,22 @@ static void put_dropped(struct simple *s, uint64_t time, uint64_t n)
     put_u64(s, n);
 }
 
-static void put_mapping(struct simple *s, const struct plan *plan)
+static void put_mapping(struct simple *s, const struct record_layout *layout)
 {
     put_u64(s, RECORD_MAPPING);
-    put_u64(s, plan->id);
-    put_u32(s, (uint32_t)plan->name_len);
-    put(s, plan->name, plan->name_len);
-    s->mapped[plan->id / 64] |= UINT64_C(1) << plan->id % 64;
+    put_u64(s, layout->id);
+    put_u32(s, (uint32_t)layout->name_len);
+    put(s, layout->name, layout->name_len);
+    s->mapped[layout->id / 64] |= UINT64_C(1) << layout->id % 64;
 }
 
-static void put_arguments(struct simple *s, const struct plan *plan, const uint8_t *p)
+static void put_arguments(struct simple *s, const struct record_layout *layout, const uint8_t *p)
 {
-    for (unsigned i = 0; i < plan->n_fields; i++) {
-        const struct plan_field *field = &plan->fields[i];
+    for (unsigned i = 0; i < layout->n_fields; i++) {
+        const struct layout_field *field = &layout->fields[i];
 
         if (field->size) {
-            put_u64(s, plan_load(field, p));
+            put_u64(s, layout_load(field, p));
             p += field->size;
         } else {
             size_t len = strlen((const char *)p);
@@ -206,15 +206,15 @@ static void put_event(struct simple *s, const struct record *record)
     uint32_t length;
 
     put_u64(s, RECORD_EVENT);
-    put_u64(s, record->plan->id);
+    put_u64(s, record->layout->id);
     put_u64(s, record->time);
     put_u32(s, 24 + record->size); /* unless it is another, see below */
     put_u32(s, s->pid);
-    if (record->plan->all_words) {
+    if (record->layout->all_words) {
         put(s, record->arguments, record->size);
         return;
     }
-    put_arguments(s, record->plan, record->arguments);
+    put_arguments(s, record->layout, record->arguments);
     length = (uint32_t)(s->at - start - 8);
     memcpy(start + 24, &length, sizeof(length));
 }
@@ -222,10 +222,10 @@ static void put_event(struct simple *s, const struct record *record)
 /* The most that a record can become, its mapping and a note of dropped ones in front of it. */
 static size_t room_for(const struct record *record)
 {
-    if (!record->plan)
+    if (!record->layout)
         return 2 * 40;
-    return 40 + 20 + record->plan->name_len + 32 + record->size +
-           (record->plan->all_words ? 0 : record->plan->n_fields * 8U);
+    return 40 + 20 + record->layout->name_len + 32 + record->size +
+           (record->layout->all_words ? 0 : record->layout->n_fields * 8U);
 }
 
 static uint64_t simple_records(struct sink *sink, const struct record *records, unsigned n)
@@ -243,12 +243,13 @@ static uint64_t simple_records(struct sink *sink, const struct record *records, 
             put_dropped(s, record->time, sink->lost + lost - s->told);
             s->told = sink->lost + lost;
         }
-        if (unlikely(!record->plan)) {
+        if (unlikely(!record->layout)) {
             put_dropped(s, record->time, record->dropped);
             continue;
         }
-        if (unlikely(!(s->mapped[record->plan->id / 64] & UINT64_C(1) << record->plan->id % 64)))
-            put_mapping(s, record->plan);
+        if (unlikely(
+                !(s->mapped[record->layout->id / 64] & UINT64_C(1) << record->layout->id % 64)))
+            put_mapping(s, record->layout);
         put_event(s, record);
     }
     return lost;

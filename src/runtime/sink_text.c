@@ -18,8 +18,8 @@
 /* The text of a record, without anything in front or behind. */
 static void put_record(struct line *line, const struct record *record)
 {
-    if (likely(record->plan)) {
-        plan_put_text(record->plan, line, record->arguments);
+    if (likely(record->layout)) {
+        layout_put_text(record->layout, line, record->arguments);
     } else {
         line_put_decimal(line, record->dropped);
         line_put(line, " events were dropped", strlen(" events were dropped"));
@@ -142,7 +142,7 @@ static uint64_t log_records(struct sink *sink, const struct record *records, uns
         line_close(&line);
         log->at = line.at;
         log->records[log->n_records].end = (uint32_t)(log->at - log->text);
-        log->records[log->n_records++].event = record->plan != NULL;
+        log->records[log->n_records++].event = record->layout != NULL;
     }
     return lost;
 }
@@ -187,7 +187,7 @@ static uint64_t syslog_records(struct sink *sink, const struct record *records, 
                 syslog_wait(WRITER_WAIT_MS);
         }
         if (r < 0)
-            lost += records[i].plan != NULL;
+            lost += records[i].layout != NULL;
         else
             stalled = false;
     }
@@ -221,7 +221,7 @@ static uint64_t ftrace_records(struct sink *sink, const struct record *records, 
         put_record(&line, &records[i]);
         line_close(&line);
         if (ftrace_write(text, (size_t)(line.at - text)) < 0)
-            lost += records[i].plan != NULL;
+            lost += records[i].layout != NULL;
     }
     return lost;
 }

@@ -35,23 +35,23 @@ struct making {
 
 /* ---- Names ---- */
 
-static bool has_number(const char *folder)
+static bool has_number(const char *dir)
 {
-    for (const char *p = folder; (p = strchr(p, '%')); p++)
+    for (const char *p = dir; (p = strchr(p, '%')); p++)
         if (p[1] == 'n')
             return true;
     return false;
 }
 
 /* The place of snapshot NUMBER. */
-static int place(const char *folder, unsigned number, char ret[PATH_MAX])
+static int place(const char *dir, unsigned number, char ret[PATH_MAX])
 {
     char text[PATH_MAX];
     struct line line = {text, text + sizeof(text) - 1, false};
     _cleanup_free_ char *full = NULL;
     size_t len;
 
-    for (const char *p = folder; *p; p++)
+    for (const char *p = dir; *p; p++)
         if (p[0] == '%' && p[1] == 'n') {
             line_put_decimal(&line, number);
             p++;
@@ -72,15 +72,15 @@ static int place(const char *folder, unsigned number, char ret[PATH_MAX])
 }
 
 /* A place that is free. */
-static int find_place(const char *folder, char ret[PATH_MAX])
+static int find_place(const char *dir, char ret[PATH_MAX])
 {
     static atomic_uint n_taken;
-    unsigned tries = has_number(folder) ? NUMBERS_MAX : 1;
+    unsigned tries = has_number(dir) ? NUMBERS_MAX : 1;
     struct stat st;
     int r;
 
     while (tries--) {
-        r = place(folder, atomic_fetch_add(&n_taken, 1) + 1, ret);
+        r = place(dir, atomic_fetch_add(&n_taken, 1) + 1, ret);
         if (r < 0)
             return r;
         if (lstat(ret, &st) < 0)
@@ -212,7 +212,7 @@ static void remove_beside(const struct making *making)
 
 /* ---- The whole ---- */
 
-static int put_in_place(struct making *making, const char *folder)
+static int put_in_place(struct making *making, const char *dir)
 {
     int r;
 
@@ -220,21 +220,21 @@ static int put_in_place(struct making *making, const char *folder)
         r = renameat2(AT_FDCWD, making->beside, AT_FDCWD, making->path, RENAME_NOREPLACE) < 0
                 ? -errno
                 : 0;
-        /* A file system that cannot: rename() replaces an empty folder at most. */
+        /* A file system that cannot: rename() replaces an empty directory at most. */
         if (r == -EINVAL || r == -ENOSYS)
             r = rename(making->beside, making->path) < 0 ? -errno : 0;
         if (r == -ENOTEMPTY || r == -ENOTDIR)
             r = -EEXIST;
         /* Somebody else took the number meanwhile. */
-    } while (r == -EEXIST && has_number(folder) && (r = find_place(folder, making->path)) >= 0);
+    } while (r == -EEXIST && has_number(dir) && (r = find_place(dir, making->path)) >= 0);
     return r;
 }
 
-static int take(struct making *making, const char *folder)
+static int take(struct making *making, const char *dir)
 {
     int r;
 
-    r = find_place(folder, making->path);
+    r = find_place(dir, making->path);
     if (r < 0)
         return r;
     r = make_beside(making);
@@ -245,7 +245,7 @@ static int take(struct making *making, const char *folder)
     if (r >= 0)
         r = write_metadata(making);
     if (r >= 0)
-        r = put_in_place(making, folder);
+        r = put_in_place(making, dir);
     if (r >= 0 && !(making->counts.path = strdup(making->path)))
         r = -ENOMEM;
     if (r < 0)
@@ -254,18 +254,18 @@ static int take(struct making *making, const char *folder)
     return r;
 }
 
-int snapshot_take(const char *folder, struct snapshot *ret)
+int snapshot_take(const char *dir, struct snapshot *ret)
 {
     int saved_errno = errno;
     struct making *making; /* too large for a small stack */
     int r;
 
-    if (!folder || !*folder)
+    if (!dir || !*dir)
         return -EINVAL;
     making = calloc(1, sizeof(*making));
     if (!making)
         return -ENOMEM;
-    r = take(making, folder);
+    r = take(making, dir);
     if (r >= 0)
         *ret = making->counts;
     free(making);
@@ -279,10 +279,10 @@ void snapshot_done(struct snapshot *snapshot)
     *snapshot = (struct snapshot){0};
 }
 
-int strata_trace_snapshot(const char *folder)
+int strata_trace_snapshot(const char *dir)
 {
     struct snapshot snapshot;
-    int r = snapshot_take(folder, &snapshot);
+    int r = snapshot_take(dir, &snapshot);
 
     if (r >= 0)
         snapshot_done(&snapshot);

@@ -12,14 +12,14 @@ struct snapshot {
     uint64_t rings, packets, bytes;
 };
 
-/* FOLDER: `%p` is the process's number, `%n` the number of the snapshot in it.
+/* DIR: `%p` is the process's number, `%n` the number of the snapshot in it.
  * -EINVAL: no name; -EEXIST: something of that name is there (with `%n` in it the next
  * number is taken); -ENAMETOOLONG; else what making files says, and then nothing is left behind. */
-int snapshot_take(const char *folder, struct snapshot *ret);
+int snapshot_take(const char *dir, struct snapshot *ret);
 void snapshot_done(struct snapshot *snapshot);
 
 /* Where snapshots go that are asked for by a signal. The path is copied. -ENOMEM. */
-int snapshot_set_folder(const char *folder);
+int snapshot_set_dir(const char *dir);
 #define SNAPSHOT_FOLDER "strata-snapshot-%p-%n"
 
 /* From now on this signal takes a snapshot; 0: none does. -EINVAL: not a signal that may be caught;

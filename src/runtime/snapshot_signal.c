@@ -20,8 +20,8 @@
 #include "runtime/thread.h"
 
 static struct {
-    pthread_mutex_t lock; /* of folder; a leaf */
-    char *folder;         /* NULL: SNAPSHOT_FOLDER */
+    pthread_mutex_t lock; /* of directory; a leaf */
+    char *dir;            /* NULL: SNAPSHOT_FOLDER */
     pthread_mutex_t busy; /* a snapshot is being taken; of taken and ended */
     atomic_bool running;
     atomic_uint asked; /* how many the handler was called for */
@@ -31,15 +31,15 @@ static struct {
     int signal; /* 0: none */
 } wish = {.lock = PTHREAD_MUTEX_INITIALIZER, .busy = PTHREAD_MUTEX_INITIALIZER};
 
-int snapshot_set_folder(const char *folder)
+int snapshot_set_dir(const char *dir)
 {
-    char *copy = output_absolute(folder), *old;
+    char *copy = output_absolute(dir), *old;
 
     if (!copy)
         return -ENOMEM;
     pthread_mutex_lock(&wish.lock);
-    old = wish.folder;
-    wish.folder = copy;
+    old = wish.dir;
+    wish.dir = copy;
     pthread_mutex_unlock(&wish.lock);
     free(old);
     return 0;
@@ -48,17 +48,17 @@ int snapshot_set_folder(const char *folder)
 static void take_one(void)
 {
     struct snapshot snapshot;
-    _cleanup_free_ char *folder = NULL;
+    _cleanup_free_ char *dir = NULL;
     int r;
 
     pthread_mutex_lock(&wish.lock);
-    folder = strdup(wish.folder ? wish.folder : SNAPSHOT_FOLDER);
+    dir = strdup(wish.dir ? wish.dir : SNAPSHOT_FOLDER);
     pthread_mutex_unlock(&wish.lock);
-    r = folder ? snapshot_take(folder, &snapshot) : -ENOMEM;
+    r = dir ? snapshot_take(dir, &snapshot) : -ENOMEM;
     if (r >= 0)
         snapshot_done(&snapshot);
     else
-        trace_message("cannot take a snapshot (%s): %s", folder ? folder : SNAPSHOT_FOLDER,
+        trace_message("cannot take a snapshot (%s): %s", dir ? dir : SNAPSHOT_FOLDER,
                       r == -EEXIST ? "there is something of that name already" : strerror(-r));
 }
 

@@ -13,22 +13,22 @@
 #include <unistd.h>
 
 #include "runtime/clock.h"
+#include "runtime/clock_sync.h"
 #include "runtime/control.h"
 #include "runtime/counts.h"
+#include "runtime/drain.h"
+#include "runtime/event_rules.h"
 #include "runtime/events.h"
 #include "runtime/file.h"
-#include "runtime/folder.h"
 #include "runtime/log.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
 #include "runtime/options.h"
 #include "runtime/output.h"
-#include "runtime/pass.h"
+#include "runtime/process_dir.h"
 #include "runtime/snapshot.h"
-#include "runtime/switches.h"
 #include "runtime/syslog.h"
 #include "runtime/thread.h"
-#include "runtime/times.h"
 #include "runtime/uuid.h"
 
 #define MICROSECOND UINT64_C(1000)
@@ -39,7 +39,7 @@
  * longer than this, in which a burst out of nothing must not fill a ring. With all events off, but
  * rings there (a program that switches its events by itself), it looks more seldom. */
 #define SLEEP_MIN (50 * MICROSECOND)
-#define SLEEP_MAX (2 * MILLISECOND)
+#define POLL_INTERVAL (2 * MILLISECOND)
 #define SLEEP_OFF (20 * MILLISECOND)
 
 /* What lies in an open packet is shown to packet sinks as often as this. */
@@ -48,13 +48,13 @@
 #define RETRY_OPEN SECOND
 
 /* How long a sink waits for a reader that does not read when somebody waits for the sink. */
-#define READER_PATIENCE SECOND
+#define READER_TIMEOUT SECOND
 /* How often the end of the process looks for events that other threads were emitting. */
 #define LAST_PASSES 100
 #define LAST_PASS_US 1000
 
 /* How long who only wants to know waits for a pass. */
-#define STATE_PATIENCE (100 * MILLISECOND)
+#define STATE_TIMEOUT (100 * MILLISECOND)
 
 static struct {
     pthread_mutex_t lock; /* the pass lock */
@@ -71,11 +71,11 @@ static struct {
     atomic_bool stop;
     sem_t wake;
     uint8_t uuid[16];
-    struct times times;
+    struct clock_sync times;
     struct sink sinks[SINKS];
     unsigned n_on;
     bool on[SINKS];
-    struct pass pass;
+    struct drain drain;
     uint64_t flushed_at;
     uint64_t lost_at_flush; /* trace_counts.sinks_lost when a flush returned last */
 } writer = {
@@ -120,10 +120,10 @@ void writer_uuid(uint8_t ret[16])
     memcpy(ret, writer.uuid, sizeof(writer.uuid));
 }
 
-static struct times *get_times(void)
+static struct clock_sync *get_times(void)
 {
     if (!writer.has_times) {
-        times_init(&writer.times);
+        clock_sync_init(&writer.times);
         writer.has_times = true;
     }
     return &writer.times;
@@ -139,7 +139,7 @@ void writer_unlock(void)
     pthread_mutex_unlock(&writer.lock);
 }
 
-const struct times *writer_times(void)
+const struct clock_sync *writer_times(void)
 {
     return get_times();
 }
@@ -167,7 +167,7 @@ bool writer_may_wait(bool *stalled, uint64_t *since)
 
     if (*since == 0 || !hurry)
         *since = now;
-    *stalled |= now - *since >= READER_PATIENCE;
+    *stalled |= now - *since >= READER_TIMEOUT;
     return !*stalled;
 }
 
@@ -284,7 +284,7 @@ static void show_records(const struct record *records, unsigned n)
     uint64_t events = 0;
 
     for (unsigned i = 0; i < n; i++)
-        events += records[i].plan != NULL;
+        events += records[i].layout != NULL;
     for (unsigned i = 0; i < SINKS; i++) {
         struct sink *sink = &writer.sinks[i];
 
@@ -301,7 +301,7 @@ static void plan_trace(void)
     if (writer.on[SINK_CTF])
         path = sink_path(&writer.sinks[SINK_CTF]);
     if (path)
-        folder_plan_trace(path);
+        process_dir_plan_trace(path);
 }
 
 /* For recovery: before the first packet goes there. */
@@ -310,20 +310,20 @@ static void note_trace(void)
     const struct sink *ctf = &writer.sinks[SINK_CTF];
 
     if (writer.on[SINK_CTF] && ctf->is_open)
-        folder_note_trace(sink_ctf_folder(ctf), writer.uuid);
-    folder_complain();
+        process_dir_note_trace(sink_ctf_dir(ctf), writer.uuid);
+    process_dir_complain();
 }
 
 /* With the pass lock. */
-static void make_pass(enum pass_kind kind)
+static void make_pass(enum drain_kind kind)
 {
     bool packets = false;
     bool records = false;
     uint64_t now = trace_clock_ns(CLOCK_MONOTONIC);
 
-    if (writer.forbidden || (ring_count() == 0 && kind < PASS_LAST))
+    if (writer.forbidden || (ring_count() == 0 && kind < DRAIN_LAST))
         return;
-    times_steer(get_times());
+    clock_sync_steer(get_times());
     for (unsigned i = 0; i < SINKS; i++) {
         struct sink *sink = &writer.sinks[i];
 
@@ -331,18 +331,18 @@ static void make_pass(enum pass_kind kind)
             continue;
         packets |= sink->ops->packets != NULL;
         records |= sink->ops->records != NULL;
-        if (kind >= PASS_ALL)
+        if (kind >= DRAIN_ALL)
             sink->retry_at = 0;
         sink_open(sink, now);
     }
     note_trace();
-    if (kind == PASS_OFTEN && !records && now - writer.flushed_at >= FLUSH_PACKETS)
-        kind = PASS_OPEN_PACKETS;
-    if (kind != PASS_OFTEN || records)
+    if (kind == DRAIN_OFTEN && !records && now - writer.flushed_at >= FLUSH_PACKETS)
+        kind = DRAIN_OPEN_PACKETS;
+    if (kind != DRAIN_OFTEN || records)
         writer.flushed_at = now;
     if (packets || records)
-        pass_make(&writer.pass, kind, packets ? show_packets : NULL, records ? show_records : NULL,
-                  packets ? show_losses : NULL, &writer.times);
+        drain_make(&writer.drain, kind, packets ? show_packets : NULL,
+                   records ? show_records : NULL, packets ? show_losses : NULL, &writer.times);
     for (unsigned i = 0; i < SINKS; i++)
         if (writer.on[i])
             sink_flush(&writer.sinks[i]);
@@ -353,7 +353,7 @@ static void make_pass(enum pass_kind kind)
 /* FULL is how much of a ring was filled since the pass before, so in about SLEEP. */
 static uint64_t next_sleep(uint64_t sleep, double full)
 {
-    if (full <= 0 && !switches_any_on())
+    if (full <= 0 && !event_rules_any_on())
         return SLEEP_OFF;
     if (full > 0.5)
         return 0;
@@ -361,7 +361,7 @@ static uint64_t next_sleep(uint64_t sleep, double full)
         sleep = sleep / 2;
     else if (full < 0.1)
         sleep = sleep + sleep / 2;
-    return sleep < SLEEP_MIN ? SLEEP_MIN : sleep > SLEEP_MAX ? SLEEP_MAX : sleep;
+    return sleep < SLEEP_MIN ? SLEEP_MIN : sleep > POLL_INTERVAL ? POLL_INTERVAL : sleep;
 }
 
 static void sleep_for(uint64_t ns)
@@ -387,7 +387,7 @@ static void *writer_main(void *unused)
                 break;
             checked_at = now;
         }
-        if (ring_count() == 0 && !switches_any_on()) {
+        if (ring_count() == 0 && !event_rules_any_on()) {
             sleep_for(THREAD_CHECK_MS * MILLISECOND);
             continue;
         }
@@ -395,9 +395,9 @@ static void *writer_main(void *unused)
             sleep_for(sleep);
         lock_pass();
         writer.by_thread = true;
-        make_pass(PASS_OFTEN);
+        make_pass(DRAIN_OFTEN);
         writer.by_thread = false;
-        sleep = next_sleep(sleep, writer.pass.fullest);
+        sleep = next_sleep(sleep, writer.drain.fullest);
         pthread_mutex_unlock(&writer.lock);
     }
     return NULL;
@@ -437,7 +437,7 @@ void writer_allow(bool allow)
         stop_thread();
     lock_pass();
     writer.forbidden = !allow;
-    folder_set_writes(allow);
+    process_dir_set_writes(allow);
     start_thread();
     pthread_mutex_unlock(&writer.lock);
 }
@@ -470,11 +470,11 @@ static int sink_on(enum sink_number number, const char *path, bool now, bool pau
     }
     lock_pass();
     if (writer.on[number] && sink->is_open) {
-        make_pass(PASS_OPEN_PACKETS);
+        make_pass(DRAIN_OPEN_PACKETS);
         sink_close(sink);
     }
     if (number == SINK_CTF)
-        pass_forget_losses(&writer.pass);
+        drain_forget_losses(&writer.drain);
     free(sink->path);
     sink->path = copy;
     free(sink->whole);
@@ -513,7 +513,7 @@ int writer_sink_state(enum sink_number number, struct sink_state *ret)
     const struct sink *sink = &writer.sinks[number];
 
     /* A sink that hangs, as a pipe that nobody reads, has the lock for as long. */
-    if (lock_within(STATE_PATIENCE) != 0)
+    if (lock_within(STATE_TIMEOUT) != 0)
         return -EBUSY;
     *ret = (struct sink_state){
         .name = sink->ops->name,
@@ -536,7 +536,7 @@ void writer_sink_off(enum sink_number number)
 
     lock_pass();
     if (writer.on[number]) {
-        make_pass(PASS_OPEN_PACKETS);
+        make_pass(DRAIN_OPEN_PACKETS);
         sink_close(sink);
         free(sink->path);
         sink->path = NULL;
@@ -556,7 +556,7 @@ void writer_sink_pause(enum sink_number number)
 
     lock_pass();
     if (!sink->paused && writer.on[number])
-        make_pass(PASS_ALL); /* what was emitted until now is written, in flight recorders too */
+        make_pass(DRAIN_ALL); /* what was emitted until now is written, in flight recorders too */
     sink->paused = true;
     pthread_mutex_unlock(&writer.lock);
 }
@@ -568,7 +568,7 @@ int writer_sink_resume(enum sink_number number)
 
     lock_pass();
     if (sink->paused && writer.on[number])
-        make_pass(PASS_ALL); /* what was emitted until now is not */
+        make_pass(DRAIN_ALL); /* what was emitted until now is not */
     sink->paused = false;
     if (writer.on[number] && !sink->is_open && !writer.forbidden) {
         r = sink->ops->open(sink);
@@ -629,11 +629,11 @@ int writer_flush(void)
         pthread_mutex_unlock(&writer.lock);
         return -EOPNOTSUPP;
     }
-    make_pass(PASS_ALL);
+    make_pass(DRAIN_ALL);
     lost = atomic_load(&trace_counts.sinks_lost);
     /* With what the writer thread could not write since; and what is in rings stays there without a sink. */
     failed =
-        lost != writer.lost_at_flush || writer.pass.kept || (!writer.n_on && !ring_all_taken());
+        lost != writer.lost_at_flush || writer.drain.kept || (!writer.n_on && !ring_all_taken());
     writer.lost_at_flush = lost;
     pthread_mutex_unlock(&writer.lock);
     return failed ? -EIO : 0;
@@ -646,14 +646,14 @@ int writer_flush(void)
 static void write_rest(void)
 {
     if (writer.has_times)
-        times_finish(&writer.times);
+        clock_sync_finish(&writer.times);
     for (unsigned i = 0; i < LAST_PASSES; i++) {
-        make_pass(PASS_LAST);
-        if (writer.forbidden || writer.pass.kept || ring_all_taken())
+        make_pass(DRAIN_LAST);
+        if (writer.forbidden || writer.drain.kept || ring_all_taken())
             return;
         usleep(LAST_PASS_US);
     }
-    make_pass(PASS_DEAD);
+    make_pass(DRAIN_DEAD);
 }
 
 static uint64_t reported(unsigned ring)
@@ -670,18 +670,18 @@ static bool report_sink(struct sink *sink)
     uint64_t lost = sink->lost - sink->told, left = 0;
 
     if (sink->ops->packets) {
-        uint64_t all = pass_unreported(&writer.pass, true, reported);
-        uint64_t without_files = pass_unreported(&writer.pass, false, reported);
+        uint64_t all = drain_unreported(&writer.drain, true, reported);
+        uint64_t without_files = drain_unreported(&writer.drain, false, reported);
 
         lost = 0;
-        if (writer.pass.kept)
-            left = pass_count_left(&writer.pass, &lost);
+        if (writer.drain.kept)
+            left = drain_count_left(&writer.drain, &lost);
         lost += left ? without_files : all; /* the others are reported with what is saved */
     }
     if (left)
         trace_message("%" PRIu64 " events could not be written (%s): %s; they are kept in %s, and "
                       "'strata recover %ld' saves them",
-                      left, sink->ops->name, file_error_text(sink->error), folder_path(),
+                      left, sink->ops->name, file_error_text(sink->error), dir_path(),
                       (long)getpid());
     if (lost)
         trace_message("%" PRIu64 " events are lost, which the trace (%s) does not report%s%s", lost,
@@ -711,7 +711,7 @@ static void __attribute__((destructor(101))) writer_end(void)
     if (!writer.ended && writer.n_on)
         write_rest();
     if (!writer.ended) {
-        folder_complain();
+        process_dir_complain();
         ring_end(writer.forbidden ? ring_all_taken() : !report_sinks());
     }
     writer.ended = true;
@@ -720,14 +720,14 @@ static void __attribute__((destructor(101))) writer_end(void)
 
 /* The parent must not wait long for a pass that writes to a slow disk. Without the lock the child knows
  * nothing of the state that it has got, and begins with a new one. */
-#define FORK_PATIENCE (100 * MILLISECOND)
+#define FORK_TIMEOUT (100 * MILLISECOND)
 
 static bool fork_locked;
 
 static void before_fork(void)
 {
     options_lock();
-    fork_locked = lock_within(FORK_PATIENCE) == 0;
+    fork_locked = lock_within(FORK_TIMEOUT) == 0;
     registry_lock();
     control_before_fork();
 }
@@ -764,8 +764,8 @@ static void after_fork_child(void)
         sink->retry_at = 0;
     }
     if (fork_locked)
-        pass_done(&writer.pass);
-    writer.pass = (struct pass){.homeless = ring_homeless_drops()};
+        drain_done(&writer.drain);
+    writer.drain = (struct drain){.no_ring = ring_drops_without_ring()};
     writer.child = true;
     writer.has_uuid = false;
     writer.running = false;

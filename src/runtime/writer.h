@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/clock_sync.h"
 #include "runtime/output.h"
 #include "runtime/ring.h"
 #include "runtime/sink.h"
-#include "runtime/times.h"
 
 enum sink_number {
     SINK_CTF,
@@ -75,7 +75,7 @@ int writer_flush(void);
 
 void writer_lock(void);
 void writer_unlock(void);
-const struct times *writer_times(void);
+const struct clock_sync *writer_times(void);
 
 /* ---- For the sinks, in a pass ---- */
 

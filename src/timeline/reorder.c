@@ -280,7 +280,7 @@ static bool is_quiet(const struct reorder *r)
 {
     struct pollfd pollfd = {.fd = r->live_fd, .events = POLLIN};
 
-    return r->live_fd >= 0 && poll(&pollfd, 1, REORDER_PATIENCE_MS) == 0;
+    return r->live_fd >= 0 && poll(&pollfd, 1, REORDER_TIMEOUT_MS) == 0;
 }
 
 static int lend_held(struct reorder *r, const struct item **ret_items)

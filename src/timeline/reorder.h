@@ -13,8 +13,8 @@
  * but for those, which reorder_late() counts. Holds at most WINDOW items and their payloads.
  * -ENOMEM (INPUT is then freed too). */
 int reorder_open(struct source *input, unsigned window, struct source **ret_source);
-/* INPUT reads from FD, which may be live: when nothing comes from it for REORDER_PATIENCE_MS, what is
+/* INPUT reads from FD, which may be live: when nothing comes from it for REORDER_TIMEOUT_MS, what is
  * held back is lent without waiting for more. */
-#define REORDER_PATIENCE_MS 100
+#define REORDER_TIMEOUT_MS 100
 void reorder_set_live(struct source *source, int fd);
 uint64_t reorder_late(const struct source *source);

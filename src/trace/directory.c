@@ -10,11 +10,11 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "format/ctf.h"
-#include "format/ftrace.h"
-#include "format/qemu_log.h"
-#include "manifest/manifest.h"
+#include "format/ctf/ctf.h"
+#include "format/ftrace/ftrace.h"
+#include "format/qemu_log/qemu_log.h"
 #include "trace/recognise.h"
+#include "tracedir/manifest.h"
 
 /* Looking for traces in a directory that somebody named by mistake ends here, as it may be a whole disk. */
 #define DEPTH_MAX 5u
@@ -25,7 +25,7 @@
 
 bool directory_is_trace(const char *path)
 {
-    return ctf_probe_folder(path) || ftrace_probe_folder(path);
+    return ctf_probe_dir(path) || ftrace_probe_dir(path);
 }
 
 /* The beginning of a regular file. Returns its length; 0: none. */
@@ -56,20 +56,20 @@ char *directory_of_manifest(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    _cleanup_free_ char *folder =
+    _cleanup_free_ char *directory =
         slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(".");
     char head[HEAD_SIZE + 1];
     bool is = false;
 
-    if (!folder)
+    if (!directory)
         return NULL;
     if (strcmp(name, MANIFEST_NAME) == 0) {
         head[read_head(path, head)] = '\0';
         is = strstr(head, "\"strata-trace\"");
     } else if (strcmp(name, "metadata") == 0) {
-        is = read_head(path, head) > 0 && ctf_probe_folder(folder);
+        is = read_head(path, head) > 0 && ctf_probe_dir(directory);
     }
-    return is ? TAKE_PTR(folder) : NULL;
+    return is ? TAKE_PTR(directory) : NULL;
 }
 
 /* ---- What lies in a directory ---- */
@@ -85,7 +85,7 @@ static int is_shown(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static void search_in(struct search *search, const char *folder, unsigned depth);
+static void search_in(struct search *search, const char *directory, unsigned depth);
 
 static void visit(struct search *search, const char *path, unsigned depth)
 {
@@ -103,18 +103,18 @@ static void visit(struct search *search, const char *path, unsigned depth)
         search_in(search, path, depth + 1);
 }
 
-static void search_in(struct search *search, const char *folder, unsigned depth)
+static void search_in(struct search *search, const char *directory, unsigned depth)
 {
     struct dirent **entries = NULL;
-    size_t len = strlen(folder);
-    int n = scandir(folder, &entries, is_shown, versionsort);
+    size_t len = strlen(directory);
+    int n = scandir(directory, &entries, is_shown, versionsort);
 
     for (int i = 0; i < n; i++) {
         _cleanup_free_ char *path = NULL;
 
         if (search->n_visited < VISITED_MAX) {
             search->n_visited++;
-            if (asprintf(&path, "%s%s%s", folder, len && folder[len - 1] == '/' ? "" : "/",
+            if (asprintf(&path, "%s%s%s", directory, len && directory[len - 1] == '/' ? "" : "/",
                          entries[i]->d_name) < 0)
                 path = NULL;
             else

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "format/ctf.h"
-#include "timeline/relate.h"
+#include "format/ctf/ctf.h"
+#include "timeline/clock_convert.h"
 #include "trace/open.h"
 
 /* ---- How one clock relates to its host's ---- */
@@ -27,7 +27,7 @@ _printf_(3, 4) static int unrelated(struct trace *trace, struct trace_part *part
 }
 
 /* What tells the host of a recorded source from others: its boot id; where that is not known, the one of others in
- * its folder, or else the folder. */
+ * its directory, or else the directory. */
 static const char *find_host(const struct trace_part *part)
 {
     const struct manifest *manifest = part->manifest;
@@ -41,53 +41,54 @@ static const char *find_host(const struct trace_part *part)
 }
 
 /* The pairs of a trace in CTF are of its clock's ticks, but its reader tells times in ns. */
-static int convert_pairs(const struct trace_part *part, struct relation *relation,
+static int convert_pairs(const struct trace_part *part, struct clock_map *clock_map,
                          struct fault *fault)
 {
-    struct relation of_ns;
+    struct clock_map of_ns;
     int r;
 
-    for (unsigned i = 0; i < relation->n_told; i++)
-        relation->told[i].ticks = ctf_time_of(part->origin, relation->told[i].ticks);
-    r = relation_of_pairs(relation->told, relation->n_told, part->path, NANOSECONDS, &of_ns, fault);
+    for (unsigned i = 0; i < clock_map->n_told; i++)
+        clock_map->told[i].ticks = ctf_time_of(part->origin, clock_map->told[i].ticks);
+    r = clock_map_of_pairs(clock_map->told, clock_map->n_told, part->path, NANOSECONDS, &of_ns,
+                           fault);
     if (r < 0)
         return r;
-    relation_done(relation);
-    *relation = of_ns;
+    clock_map_done(clock_map);
+    *clock_map = of_ns;
     return 0;
 }
 
-static int read_pairs(const struct trace_part *part, struct relation *ret, struct fault *fault)
+static int read_pairs(const struct trace_part *part, struct clock_map *ret, struct fault *fault)
 {
     _cleanup_free_ char *path = NULL;
     uint64_t hz = part->origin->clock.hz;
     int r = manifest_resolve(part->path, part->recorded->clock.pairs, &path, fault);
 
     if (r >= 0)
-        r = relation_read(path, hz ? hz : part->recorded->clock.hz, ret, fault);
+        r = clock_map_read(path, hz ? hz : part->recorded->clock.hz, ret, fault);
     if (r >= 0 && strcmp(part->origin->clock.name, "realtime") == 0)
-        r = relation_set_steady(ret);
+        r = clock_map_set_steady(ret);
     if (r >= 0 && strcmp(part->origin->format, "ctf") == 0) {
         r = convert_pairs(part, ret, fault);
         if (r < 0)
-            relation_done(ret);
+            clock_map_done(ret);
     }
     return r;
 }
 
 /* The moments at which the recording began and ended are pairs of the time stamp counter and the host's clock. */
-static int take_moments(const struct trace_part *part, struct relation *ret, struct fault *fault)
+static int take_moments(const struct trace_part *part, struct clock_map *ret, struct fault *fault)
 {
     const struct manifest_moment *moments[] = {&part->recorded->began, &part->recorded->ended};
-    struct relation_pair pairs[ARRAY_SIZE(moments)];
+    struct clock_map_pair pairs[ARRAY_SIZE(moments)];
     unsigned n = 0;
 
     for (unsigned i = 0; i < ARRAY_SIZE(moments); i++)
         if (moments[i]->tsc && moments[i]->error_ns)
-            pairs[n++] = (struct relation_pair){.host_ns = moments[i]->monotonic_ns,
-                                                .ticks = (int64_t)moments[i]->tsc,
-                                                .error_ns = moments[i]->error_ns};
-    return relation_of_pairs(pairs, n, part->path, part->origin->clock.hz, ret, fault);
+            pairs[n++] = (struct clock_map_pair){.host_ns = moments[i]->monotonic_ns,
+                                                 .ticks = (int64_t)moments[i]->tsc,
+                                                 .error_ns = moments[i]->error_ns};
+    return clock_map_of_pairs(pairs, n, part->path, part->origin->clock.hz, ret, fault);
 }
 
 /* All buffers of a part are stamped by one clock, or nothing can be told of them together. */
@@ -108,7 +109,7 @@ static int find_relation(struct trace *trace, struct trace_part *part)
     const struct manifest_clock *clock = &part->recorded->clock;
     bool by_moments = !clock->pairs && strcmp(part->origin->clock.name, "tsc") == 0 &&
                       part->recorded->began.tsc && part->recorded->began.error_ns;
-    struct relation relation;
+    struct clock_map clock_map;
     struct fault fault;
     char why[1024];
     int r;
@@ -117,25 +118,25 @@ static int find_relation(struct trace *trace, struct trace_part *part)
     if (!clock->pairs && !by_moments)
         return unrelated(trace, part,
                          "the recording does not tell how its clock relates to the host's");
-    r = by_moments ? take_moments(part, &relation, &fault) : read_pairs(part, &relation, &fault);
+    r = by_moments ? take_moments(part, &clock_map, &fault) : read_pairs(part, &clock_map, &fault);
     if (r == -ENOMEM)
         return r;
     if (r < 0) {
         fault_print(&fault, why, sizeof why);
         return unrelated(trace, part, "%s", why);
     }
-    part->relation = malloc(sizeof *part->relation);
-    if (!part->relation) {
-        relation_done(&relation);
+    part->clock_map = malloc(sizeof *part->clock_map);
+    if (!part->clock_map) {
+        clock_map_done(&clock_map);
         return -ENOMEM;
     }
-    *part->relation = relation;
+    *part->clock_map = clock_map;
     /* What counts cycles at an unknown rate: this is one. */
     for (unsigned i = 0; i < part->n_origins; i++) {
         struct clock *own = &trace->catalogue.origins[part->first_origin + i]->clock;
 
         if (own->hz == 0 && clock->pairs)
-            own->hz = relation.hz;
+            own->hz = clock_map.hz;
     }
     return 0;
 }
@@ -182,7 +183,7 @@ static bool same_host(const struct trace_part *a, const struct trace_part *b)
  * another machine's, as pairs alone can tell. */
 static bool is_by_itself(const struct trace_part *part)
 {
-    return part->relation && part->recorded->clock.pairs && machine_of(part)[0] == '\0';
+    return part->clock_map && part->recorded->clock.pairs && machine_of(part)[0] == '\0';
 }
 
 static bool same_clock(const struct trace_part *a, const struct trace_part *b)
@@ -310,15 +311,16 @@ static int put_on_timeline(struct trace *trace, struct trace_part *part)
     for (unsigned i = 0; i < part->n_origins; i++)
         trace->catalogue.origins[part->first_origin + i]->clock =
             (struct clock){"monotonic", NANOSECONDS};
-    if (!part->relation && part->host_error_ns == 0)
+    if (!part->clock_map && part->host_error_ns == 0)
         return 0;
     for (unsigned i = 0; i < part->n_sources; i++) {
         struct source *source = part->sources[i];
         int r;
 
         part->sources[i] = NULL;
-        r = part->relation ? relate_open(source, part->relation, &part->sources[i])
-                           : relate_error_open(source, part->host_error_ns, &part->sources[i]);
+        r = part->clock_map
+                ? clock_convert_open(source, part->clock_map, &part->sources[i])
+                : clock_convert_error_open(source, part->host_error_ns, &part->sources[i]);
         if (r < 0)
             return r;
     }

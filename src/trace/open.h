@@ -4,10 +4,10 @@
 /* How a capture of each kind is opened; the inside of trace/trace.c. */
 
 #include "base/input.h"
-#include "declare/qemu_class.h"
-#include "manifest/manifest.h"
+#include "schema/trace_events/qemu_class.h"
 #include "trace/recognise.h"
 #include "trace/trace.h"
+#include "tracedir/manifest.h"
 
 /* The trace-events declarations, read when the first capture wants them. */
 struct events_files {
@@ -23,11 +23,11 @@ struct opening {
     struct trace *trace;
     const struct trace_options *options;
     const char *path;  /* of the capture */
-    const char *given; /* by the user: the same, or the recorded folder that it lies in */
-    const struct manifest_source *recorded; /* what the folder tells, or NULL */
-    const struct manifest *manifest;        /* the folder's, or NULL */
+    const char *given; /* by the user: the same, or the recorded directory that it lies in */
+    const struct manifest_source *recorded; /* what the directory tells, or NULL */
+    const struct manifest *manifest;        /* the directory's, or NULL */
     enum capture_kind kind;
-    struct input input; /* at its beginning; a folder has none (fd -1) */
+    struct input input; /* at its beginning; a directory has none (fd -1) */
     bool done;          /* part of a capture that an opening before it made */
     /* As the user said, and that what the recorder left unfinished ends somewhere is no damage. */
     struct reader_options reader;
@@ -40,7 +40,7 @@ struct opening {
     bool per_cpu;
 };
 
-/* The paths to open: GIVEN itself, or the sources of the recorded folder that it is, added to the N
+/* The paths to open: GIVEN itself, or the sources of the recorded directory that it is, added to the N
  * openings of *OPENINGS (realloc). What cannot be found is noted; -ENOENT with FAULT: nothing can. */
 int recorded_expand(struct trace *trace, const struct trace_options *options, const char *given,
                     struct opening **openings, unsigned *n, struct fault *fault);
@@ -72,11 +72,11 @@ int host_time_find(struct trace *trace, struct trace_part *part);
  * the host's. -EINVAL with FAULT: they cannot be put on one timeline; -ENOMEM. */
 int host_time_settle(struct trace *trace, bool wanted, struct fault *fault);
 
-/* Puts vCPUs into the events of PART that are of a thread that runs one, as the manifest of its folder tells.
+/* Puts vCPUs into the events of PART that are of a thread that runs one, as the manifest of its directory tells.
  * -ENOMEM. */
 int vcpus_identify(struct trace *trace, struct trace_part *part);
 
-/* Gives the threads of PART, of a virtual machine monitor, the names that the manifest of its folder has, where its own
+/* Gives the threads of PART, of a virtual machine monitor, the names that the manifest of its directory has, where its own
  * reader has none. -ENOMEM. */
 int threads_name(struct trace *trace, const struct trace_part *part);
 
@@ -86,5 +86,5 @@ int open_qemu_log(struct opening *opening, struct fault *fault);
 int open_xentrace(struct opening *opening, struct fault *fault);
 int open_trace_dat(struct opening *opening, struct fault *fault);
 int open_ftrace_pages(struct opening *opening, struct fault *fault);
-int open_ftrace_folder(struct opening *opening, struct fault *fault);
-int open_ctf_folder(struct opening *opening, struct fault *fault);
+int open_ftrace_dir(struct opening *opening, struct fault *fault);
+int open_ctf_dir(struct opening *opening, struct fault *fault);

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/spool.h"
-#include "format/ftrace.h"
-#include "format/trace_dat.h"
+#include "format/ftrace/ftrace.h"
+#include "format/trace_dat/trace_dat.h"
 #include "trace/open.h"
 
 /* The rate that the user tells, for the origins from FIRST on whose clock counts cycles. */
@@ -40,7 +40,7 @@ static int open_files(struct opening *opening, struct ftrace_files *files, struc
         if (access(kallsyms, R_OK) < 0)
             return fault_plain(fault, -errno, kallsyms, "cannot read it: %s", strerror(errno));
         if (stat(kallsyms, &st) == 0 && S_ISDIR(st.st_mode))
-            return fault_plain(fault, -EISDIR, kallsyms, "is a folder, not a file");
+            return fault_plain(fault, -EISDIR, kallsyms, "is a directory, not a file");
     }
     r = ftrace_open(files, opening->path, LAYER_GUEST, &opening->trace->catalogue,
                     &opening->options->reader, &sources, &n, fault);
@@ -84,7 +84,7 @@ int open_trace_dat(struct opening *opening, struct fault *fault)
     return 0;
 }
 
-int open_ftrace_folder(struct opening *opening, struct fault *fault)
+int open_ftrace_dir(struct opening *opening, struct fault *fault)
 {
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
     int r;

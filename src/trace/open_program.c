@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* What programs that link libstrata wrote in its own format. */
 
-#include "format/ctf.h"
+#include "format/ctf/ctf.h"
 #include "trace/open.h"
 
-int open_ctf_folder(struct opening *opening, struct fault *fault)
+int open_ctf_dir(struct opening *opening, struct fault *fault)
 {
     struct source **sources;
     unsigned n;
     int r;
 
-    r = ctf_open_folder(opening->path, &opening->trace->catalogue, &opening->reader, &sources, &n,
-                        fault);
+    r = ctf_open_dir(opening->path, &opening->trace->catalogue, &opening->reader, &sources, &n,
+                     fault);
     if (r < 0)
         return r;
     opening_set(opening, sources, n);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "format/qemu_log.h"
-#include "format/simpletrace.h"
+#include "format/qemu_log/qemu_log.h"
+#include "format/simpletrace/simpletrace.h"
 #include "trace/open.h"
 
 /* The declarations that were recorded with OPENING, or left alone: there are none, or they cannot be read, which

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "declare/xen_custom.h"
-#include "format/xentrace.h"
+#include "format/xentrace/xentrace.h"
+#include "schema/xen/user_events.h"
 #include "trace/open.h"
 
 /* Adds the files that were recorded with the trace. Without one of them the events are still worth

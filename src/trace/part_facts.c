@@ -8,9 +8,9 @@
 
 #include "base/text.h"
 #include "event/item.h"
-#include "manifest/manifest.h"
-#include "timeline/relation.h"
+#include "timeline/clock_map.h"
 #include "trace/trace.h"
+#include "tracedir/manifest.h"
 
 struct facts {
     void (*put)(void *arg, const char *key, const char *value);
@@ -203,7 +203,7 @@ const char *trace_part_timeline(const struct trace_part *part)
 
 static void put_relation(const struct facts *facts, const struct trace_part *part)
 {
-    const struct relation *relation = part->relation;
+    const struct clock_map *clock_map = part->clock_map;
     bool merged = is_merged(part);
     bool by_kvm = !merged && part->recorded && part->recorded->guest && part->recorded->guest->kvm;
     const char *timeline = trace_part_timeline(part);
@@ -218,18 +218,18 @@ static void put_relation(const struct facts *facts, const struct trace_part *par
         snprintf(text, sizeof text, "%s: it is that", timeline);
         facts->put(facts->arg, "related to", text);
     }
-    if (!relation)
+    if (!clock_map)
         return;
-    for (unsigned i = 0; i < relation->n; i++)
-        least = MIN(least, relation->pairs[i].error_ns);
-    most =
-        relation_bound(relation, relation->pairs[0].ticks, relation->pairs[relation->n - 1].ticks);
+    for (unsigned i = 0; i < clock_map->n; i++)
+        least = MIN(least, clock_map->pairs[i].error_ns);
+    most = clock_map_bound(clock_map, clock_map->pairs[0].ticks,
+                           clock_map->pairs[clock_map->n - 1].ticks);
     snprintf(text, sizeof text, "%s, by %u %s%s%s, within %.1f to %.1f us", timeline,
-             relation->n_told,
+             clock_map->n_told,
              merged   ? "pair"
              : by_kvm ? "reading"
                       : "exchange",
-             relation->n_told == 1 ? "" : "s", by_kvm ? " of what KVM tells" : "",
+             clock_map->n_told == 1 ? "" : "s", by_kvm ? " of what KVM tells" : "",
              (double)least / 1000, (double)most / 1000);
     facts->put(facts->arg, "related to", text);
 }
@@ -239,13 +239,13 @@ bool trace_part_host_times(const struct trace_part *part, int64_t first, int64_t
 {
     if (part->on_host_clock)
         *ret = (struct trace_host_times){first, last, part->host_error_ns};
-    else if (part->relation)
+    else if (part->clock_map)
         *ret = (struct trace_host_times){
-            relation_convert(part->relation, first, NULL),
-            relation_convert(part->relation, last, NULL),
-            relation_bound(part->relation, first, last),
+            clock_map_convert(part->clock_map, first, NULL),
+            clock_map_convert(part->clock_map, last, NULL),
+            clock_map_bound(part->clock_map, first, last),
         };
-    return part->on_host_clock || part->relation;
+    return part->on_host_clock || part->clock_map;
 }
 
 void trace_part_facts(const struct trace_part *part,
@@ -264,7 +264,7 @@ void trace_part_facts(const struct trace_part *part,
 const char *trace_part_domain(const struct trace_part *part, int32_t vcpu)
 {
     const struct manifest_xen *xen = part->recorded ? part->recorded->xen : NULL;
-    uint32_t domain = (uint32_t)vcpu >> 16; /* format/xentrace.h */
+    uint32_t domain = (uint32_t)vcpu >> 16; /* format/xentrace/xentrace.h */
 
     for (unsigned i = 0; xen && vcpu != VCPU_UNKNOWN && i < xen->n_domains; i++)
         if (xen->domains[i].id == domain && xen->domains[i].name && *xen->domains[i].name)

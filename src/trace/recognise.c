@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "format/ftrace_page.h"
-#include "format/qemu_log.h"
-#include "format/simpletrace.h"
-#include "format/trace_dat.h"
-#include "format/xentrace_record.h"
+#include "format/ftrace/page.h"
+#include "format/qemu_log/qemu_log.h"
+#include "format/simpletrace/simpletrace.h"
+#include "format/trace_dat/trace_dat.h"
+#include "format/xentrace/record.h"
 
 /* Pages have no magic: these bytes are one when its records fit together and carry something that
  * looks like event numbers. Of the kernel's 4 KB pages and the larger ones that may be chosen. */

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "declare/xen_table.h"
-#include "format/ctf.h"
-#include "format/simpletrace.h"
+#include "format/ctf/ctf.h"
+#include "format/simpletrace/simpletrace.h"
+#include "schema/xen/table.h"
+#include "timeline/clock_map.h"
 #include "timeline/merge.h"
-#include "timeline/relation.h"
 #include "timeline/reorder.h"
 #include "trace/directory.h"
 #include "trace/open.h"
@@ -33,9 +33,9 @@ struct trace *trace_free(struct trace *trace)
         for (unsigned j = 0; !part->assembled && j < part->n_sources; j++)
             source_free(part->sources[j]);
         free(part->sources);
-        if (part->relation)
-            relation_done(part->relation);
-        free(part->relation);
+        if (part->clock_map)
+            clock_map_done(part->clock_map);
+        free(part->clock_map);
     }
     while (trace->events) {
         struct events_files *next = trace->events->next;
@@ -130,8 +130,7 @@ static int look_at(struct opening *opening, struct fault *fault)
         /* Pages of a recording may still have to come. */
         if (!opening->recorded && !directory_is_trace(opening->path))
             return directory_refuse(opening->path, fault);
-        opening->kind =
-            ctf_probe_folder(opening->path) ? CAPTURE_CTF_FOLDER : CAPTURE_FTRACE_FOLDER;
+        opening->kind = ctf_probe_dir(opening->path) ? CAPTURE_CTF_FOLDER : CAPTURE_FTRACE_FOLDER;
         return 0;
     }
     r = (opening->recorded ? input_open_regular : input_open)(&opening->input, opening->path,
@@ -163,10 +162,11 @@ static int refuse(const struct opening *opening, struct fault *fault)
         return fault_plain(fault, -EINVAL, in->path,
                            "is compressed; unpack it first, as in: %s %s | strata report -", unpack,
                            opening->path);
-    return fault_plain(fault, -EINVAL, in->path,
-                       "is not a capture that strata knows (QEMU simpletrace or log, xentrace, "
-                       "trace.dat, ftrace pages or a folder of them, a folder in CTF, a recorded "
-                       "folder)");
+    return fault_plain(
+        fault, -EINVAL, in->path,
+        "is not a capture that strata knows (QEMU simpletrace or log, xentrace, "
+        "trace.dat, ftrace pages or a directory of them, a directory in CTF, a recorded "
+        "directory)");
 }
 
 /* Notes an input that may be waiting for its writer. */
@@ -189,8 +189,8 @@ static int open_kind(struct opening *opening, struct fault *fault)
     case CAPTURE_XENTRACE: return open_xentrace(opening, fault);
     case CAPTURE_TRACE_DAT: return open_trace_dat(opening, fault);
     case CAPTURE_FTRACE_PAGES: return open_ftrace_pages(opening, fault);
-    case CAPTURE_FTRACE_FOLDER: return open_ftrace_folder(opening, fault);
-    case CAPTURE_CTF_FOLDER: return open_ctf_folder(opening, fault);
+    case CAPTURE_FTRACE_FOLDER: return open_ftrace_dir(opening, fault);
+    case CAPTURE_CTF_FOLDER: return open_ctf_dir(opening, fault);
     default: return refuse(opening, fault);
     }
 }
@@ -272,7 +272,7 @@ static int assemble(struct trace *trace)
     return r;
 }
 
-/* What cannot be opened of a recorded folder is noted and left out, if something else is there. */
+/* What cannot be opened of a recorded directory is noted and left out, if something else is there. */
 static int forgive(struct opening *opening, int r, struct fault *fault, struct fault *first)
 {
     if (r >= 0)
@@ -314,7 +314,7 @@ static int open_all(struct trace *trace, struct opening *openings, unsigned n, s
     return r < 0 ? r : assemble(trace);
 }
 
-/* Makes an opening of each path, and of each source of a recorded folder. */
+/* Makes an opening of each path, and of each source of a recorded directory. */
 static int expand_all(struct trace *trace, const char *const *paths, unsigned n_paths,
                       const struct trace_options *options, struct opening **ret_openings,
                       unsigned *ret_n, struct fault *fault)

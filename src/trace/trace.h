@@ -7,28 +7,28 @@
  * put in order (timeline/reorder.h); several are merged (timeline/merge.h), which wants them to be
  * of one clock. Where their clocks differ, all times become those of the host's CLOCK_MONOTONIC, in ns, with
  * a bound on what they may be wrong by (the items' `error_ns`), if all tell how they relate to that, and to that
- * of one and the same host, which only sources of recorded folders do; else they are refused, and the fault
+ * of one and the same host, which only sources of recorded directories do; else they are refused, and the fault
  * says which one it is and why.
  *
- * A folder with a manifest (manifest/manifest.h) is opened by what that tells: each of its sources is a
+ * A directory with a manifest (tracedir/manifest.h) is opened by what that tells: each of its sources is a
  * part. One whose bytes are missing is told in the notes, and the others are opened. */
 
 #include "event/catalogue.h"
 #include "event/source.h"
 
 struct manifest_source;
-struct relation;
+struct clock_map;
 
 struct trace_options {
     struct reader_options reader;
     /* trace-events files, in the order in which event numbers without names count; for a capture of
-     * Xen, tables in the language of declare/xen_table.h that add to the one built in. None: the
+     * Xen, tables in the language of schema/xen/table.h that add to the one built in. None: the
      * file that QEMU installs is looked for when a capture needs it. */
     const char *const *events;
     unsigned n_events;
     /* Where to look for such a file first: paths with colons between; NULL: nowhere. */
     const char *events_path;
-    const char *source;      /* of recorded folders only the source of this name; NULL: all */
+    const char *source;      /* of recorded directories only the source of this name; NULL: all */
     bool no_header;          /* simpletrace: event numbers are places in the events files */
     uint64_t cpu_hz;         /* rate of a time stamp counter that nothing tells; 0: not known */
     const char *xen_version; /* of the Xen that wrote a capture, "4.17"; NULL: guessed */
@@ -38,16 +38,16 @@ struct trace_options {
      * captures in files of their own with a clock called "monotonic" were stamped by that host. */
     bool host_time;
     const char *
-        runtime_dir; /* where recordings that run are registered (manifest/underway.h); NULL: /tmp */
+        runtime_dir; /* where recordings that run are registered (tracedir/registry.h); NULL: /tmp */
     const char *kallsyms; /* symbols for raw pages, instead of their tree's; NULL: those */
 };
 
-/* One capture as the user gave it, or one source of a recorded folder. */
+/* One capture as the user gave it, or one source of a recorded directory. */
 struct trace_part {
-    const char *path; /* as given: the folder's */
+    const char *path; /* as given: the directory's */
     const struct manifest_source
-        *recorded;                   /* manifest/manifest.h; NULL: not of a recorded folder */
-    const struct manifest *manifest; /* of that folder; NULL: the same */
+        *recorded;                   /* tracedir/manifest.h; NULL: not of a recorded directory */
+    const struct manifest *manifest; /* of that directory; NULL: the same */
     const struct origin *origin;     /* its first */
     unsigned first_origin;           /* its origins in the catalogue */
     unsigned n_origins;
@@ -55,7 +55,7 @@ struct trace_part {
     unsigned n_sources;
     /* How its clock relates to its host's: by a relation, or it is that, wrong by `host_error_ns` at most.
      * Else the reason why it does not, a sentence that says "it". */
-    struct relation *relation;
+    struct clock_map *clock_map;
     bool on_host_clock;
     uint32_t host_error_ns;
     const char *unrelated;
@@ -76,10 +76,10 @@ struct trace {
     struct events_files *events; /* these two must outlive the readers */
     struct xen_table **xen_tables;
     unsigned n_xen_tables;
-    struct manifest *manifests; /* of recorded folders */
+    struct manifest *manifests; /* of recorded directories */
     unsigned n_manifests;
     bool host_time;     /* all times are the host's, and the origins' clocks say so */
-    unsigned n_missing; /* sources of recorded folders that cannot be shown */
+    unsigned n_missing; /* sources of recorded directories that cannot be shown */
     const char **notes; /* what the user should know before reading; in the catalogue's arena */
     unsigned n_notes;
     const char *hint; /* what the user could do to see more; NULL: nothing */
@@ -94,7 +94,7 @@ int trace_open(const char *const *paths, unsigned n, const struct trace_options 
 struct trace *trace_free(struct trace *trace);
 
 /* Calls PUT for what is known of PART besides its events: by its reader, and by the manifest of its
- * folder. */
+ * directory. */
 void trace_part_facts(const struct trace_part *part,
                       void (*put)(void *arg, const char *key, const char *value), void *arg);
 

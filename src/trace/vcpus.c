@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "timeline/each.h"
+#include "timeline/transform.h"
 #include "trace/open.h"
 
 struct thread {
@@ -12,7 +12,7 @@ struct thread {
 };
 
 struct vcpus {
-    struct each each;
+    struct transform each;
     struct thread last; /* the one that was asked for last */
     unsigned n;
     struct thread threads[]; /* ascending, no id twice */
@@ -34,7 +34,7 @@ static _cold_ int32_t find_vcpu(const struct vcpus *vcpus, int32_t id)
     return found ? found->vcpu : VCPU_UNKNOWN;
 }
 
-static void by_thread(struct each *each, struct item *items, unsigned n)
+static void by_thread(struct transform *each, struct item *items, unsigned n)
 {
     struct vcpus *vcpus = container_of(each, struct vcpus, each);
 
@@ -46,14 +46,14 @@ static void by_thread(struct each *each, struct item *items, unsigned n)
 }
 
 /* What a guest's kernel takes for a CPU is a vCPU. */
-static void by_cpu(struct each *each, struct item *items, unsigned n)
+static void by_cpu(struct transform *each, struct item *items, unsigned n)
 {
     (void)each;
     for (unsigned i = 0; i < n; i++)
         items[i].vcpu = items[i].cpu == CPU_UNKNOWN ? VCPU_UNKNOWN : items[i].cpu;
 }
 
-static void vcpus_free(struct each *each)
+static void vcpus_free(struct transform *each)
 {
     free(container_of(each, struct vcpus, each));
 }
@@ -82,7 +82,7 @@ static struct vcpus *make_vcpus(const struct manifest_vmm *vmm)
     return vcpus;
 }
 
-/* The virtual machine monitor of the folder, if it is of one alone: whose vCPU is meant is clear then. */
+/* The virtual machine monitor of the directory, if it is of one alone: whose vCPU is meant is clear then. */
 static const struct manifest_vmm *find_vmm(const struct manifest *manifest)
 {
     const struct manifest_vmm *vmm = NULL;
@@ -116,9 +116,9 @@ int vcpus_identify(struct trace *trace, struct trace_part *part)
 
         if (!vcpus)
             return -ENOMEM;
-        vcpus->each = (struct each){layer == LAYER_GUEST ? by_cpu : by_thread, vcpus_free};
+        vcpus->each = (struct transform){layer == LAYER_GUEST ? by_cpu : by_thread, vcpus_free};
         part->sources[i] = NULL;
-        r = each_open(source, &vcpus->each, &part->sources[i]);
+        r = transform_open(source, &vcpus->each, &part->sources[i]);
         if (r < 0)
             return r;
     }

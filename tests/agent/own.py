@@ -75,7 +75,7 @@ def rm_if_there(path):
 
 
 def write_folder(work, got):
-    """What arrived, as a folder that strata report reads."""
+    """What arrived, as a directory that strata report reads."""
     folder = tempfile.mkdtemp(dir=work)
     for path, content in got.metas.items():
         os.makedirs(os.path.dirname(f"{folder}/{path}"), exist_ok=True)

@@ -40,7 +40,7 @@ shown() {
 }
 
 here=$here/../golden
-. "$here/three_layers.sh"
+. "$here/../lib/three_layers.sh"
 "$strata" export --to trace.dat -o export.dat trace 2>/dev/null
 env -u MALLOC_PERTURB_ ./kernelshark export.dat >all
 told trace | sed '/disk_read$/s/ ? / 2 /' | sort >expected

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Formats stap, log-stap and simpletrace-stap: SystemTap parses the tapsets, finds each probe in the
 # program, and translates all of it into C. Building and loading a kernel module of that is what is
-# left out (stap-run.sh does in its place what the tapset says); so a folder that looks like that of a
+# left out (stap-run.sh does in its place what the tapset says); so a directory that looks like that of a
 # kernel's headers will do.
 . "${0%/*}/common.sh"
 need stap systemtap

@@ -12,7 +12,7 @@ if [ "${1:-}" != --inside ] && [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/nu
         mount --bind "$dev" /dev && rm -f /dev/log && exec "$0" --inside' "$0"
 fi
 . "${0%/*}/common.sh"
-. "$here/../golden/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 need python3 python3
 
 generate syslog

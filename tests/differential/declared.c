@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "declare/trace_events.h"
+#include "schema/trace_events/trace_events.h"
 
 #define CASE_MAX (1U << 20)
 

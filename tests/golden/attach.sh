@@ -15,7 +15,7 @@ fail() {
     echo "attach: $case: $*" >&2
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 
 have_babeltrace=yes
 command -v babeltrace2 >/dev/null || have_babeltrace=
@@ -52,7 +52,7 @@ rm -rf trace
 grep -q ': 1200 events recovered into the new trace' told || fail "$(cat told)"
 [ -z "$(ls rings)" ] || fail "left in rings: $(ls rings)"
 
-# Collectors are killed, then the program is; with each other collector in a folder of its own, where the
+# Collectors are killed, then the program is; with each other collector in a directory of its own, where the
 # one before it is cut to what it took.
 case=killed
 kills=${KILLS-5}
@@ -141,7 +141,7 @@ pid=
 status=0
 "$strata" record --attach -o none rings/* >told 2>&1 || status=$?
 [ $status -eq 1 ] && grep -q 'has ended' told || fail "$(cat told)"
-[ ! -e none ] || fail "it made a folder"
+[ ! -e none ] || fail "it made a directory"
 # Numbers of processes come again: what one left is not of the one that has its number now, which stands behind 16 bytes.
 python3 - rings/*/process $$ <<'EOF'
 import struct, sys

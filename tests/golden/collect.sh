@@ -15,10 +15,10 @@ fail() {
     exit 1
 }
 
-. "$here/collect_agent.sh"
+. "$here/../lib/collect_agent.sh"
 
 # run NAME UNTIL [OPTION...]: collects until UNTIL, a condition, is true ("": until it ends by itself); its output and
-# exit status are left in the folder.
+# exit status are left in the directory.
 run() {
     name=$1
     until=$2
@@ -206,7 +206,7 @@ beats left-over v 1 | cmp - 1
 ends overrun 0 '10 events were lost in the guest'
 grep -q '"lost": 10' overrun/out/trace.json
 
-# Two guests at once, in one folder.
+# Two guests at once, in one directory.
 ends second 0 'w: 41.0 kB of 2 CPUs, 907 events written to out/guest-w'
 for name in v w; do
     beats second $name 1 | cmp - 1
@@ -277,7 +277,7 @@ mkdir old
 "$strata" collect -o old/out --old=v=old --cpus=2 --tracefs=good/out/guest-v >old/said 2>old/told &
 pid=$!
 wait_for '[ -p old/agent-ctl-path.in ]'
-python3 "$here/collect_agent.py" old old >old/agent.out 2>&1 &
+python3 "$here/../lib/collect_agent.py" old old >old/agent.out 2>&1 &
 agent=$!
 echo $agent >old/pid
 wait_for '[ "$(cat old/out/guest-v/cpu1.raw 2>/dev/null | wc -c)" -eq 20480 ]'
@@ -319,7 +319,7 @@ grep -qF 'max_ports=42' lines
 grep -qF "pipe,id=strata41,path=/run/o/trace-path-cpu39'" lines
 grep -qF 'nr=41,chardev=strata41,name=trace-path-cpu39' lines
 
-# The disk is full: the folder tells so, and how its clock relates, as room for that was kept.
+# The disk is full: the directory tells so, and how its clock relates, as room for that was kept.
 start full much
 mkdir full/out
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none full/out 2>/dev/null; then

@@ -15,7 +15,7 @@ fail() {
     exit 1
 }
 
-. "$here/collect_agent.sh"
+. "$here/../lib/collect_agent.sh"
 
 # collect NAME LIMIT [OPTION...]: begins to collect into NAME/out, as PID, with LIMIT open files at most.
 collect() {
@@ -62,7 +62,7 @@ grep -q 'late: 41.0 kB of 2 CPUs, 907 events' few/said || fail "$(cat few/said)"
 
 # A hundred at once.
 mkdir hundred-agents
-python3 "$here/collect_agent.py" hundred-agents good 100 >hundred-agents/out.txt 2>&1 &
+python3 "$here/../lib/collect_agent.py" hundred-agents good 100 >hundred-agents/out.txt 2>&1 &
 echo $! >hundred-agents/pid
 wait_for '[ -S hundred-agents/100 ]'
 # shellcheck disable=SC2046 # a hundred words

@@ -1,5 +1,5 @@
 #!/bin/sh
-# strata collect --live, with an agent that is none: what is shown is what strata report shows of the folder, it ends when
+# strata collect --live, with an agent that is none: what is shown is what strata report shows of the directory, it ends when
 # nobody reads it, and nobody waits for who reads slowly.
 set -eu
 
@@ -14,7 +14,7 @@ fail() {
     exit 1
 }
 
-. "$here/collect_agent.sh"
+. "$here/../lib/collect_agent.sh"
 
 # tells NAME TEXT: the condition that this was told.
 tells() {
@@ -41,7 +41,7 @@ ends() {
     [ $# -lt 3 ] || grep -qF -- "$3" "$1/told" || fail "$1 did not tell '$3' but: $(cat "$1/told")"
 }
 
-# With a folder: the same lines. The names of tasks come at the end here, when most has been shown; and on a busy
+# With a directory: the same lines. The names of tasks come at the end here, when most has been shown; and on a busy
 # machine a page may come later than others are waited for.
 start good good
 live good "$(tells good 'v: traces')" -o good/out
@@ -120,7 +120,7 @@ kill -TERM $pid
 wait $pid || status=$?
 wait $reader
 [ $status -eq 0 ] || fail "much: $status: $(cat much/told)"
-grep -q 'of it were not shown: the output was not taken fast enough; the folder has them' much/told ||
+grep -q 'of it were not shown: the output was not taken fast enough; the directory has them' much/told ||
     fail "much: $(cat much/told)"
 grep -q LOST much/shown || fail 'the loss is not shown'
 
@@ -138,7 +138,7 @@ mkdir old
 "$strata" collect --live --old=v=old --cpus=2 --tracefs=good/out/guest-v >old/shown 2>old/told &
 pid=$!
 wait_for '[ -p old/agent-ctl-path.in ]'
-python3 "$here/collect_agent.py" old old >old/agent.out 2>&1 &
+python3 "$here/../lib/collect_agent.py" old old >old/agent.out 2>&1 &
 agent=$!
 echo $agent >old/pid
 wait_for "grep -q 'count=1499' old/shown"

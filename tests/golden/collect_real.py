@@ -50,7 +50,7 @@ def start_agent(path, *options):
 
 
 class Collect:
-    """A running strata collect, in a folder that is named after the test."""
+    """A running strata collect, in a directory that is named after the test."""
 
     def __init__(self, name, path, *options, event="sched:sched_process_exit"):
         self.folder = os.path.abspath(name)
@@ -273,7 +273,7 @@ def test_killed_host(path):
     first.process.wait()
     done = subprocess.run([STRATA, "report", first.folder], capture_output=True, text=True)
     if done.returncode != 0 or "did not come to its end" not in done.stderr:
-        fail(f"the folder of a host that was killed: {done.stderr}")
+        fail(f"the directory of a host that was killed: {done.stderr}")
     test_plain(path, "behind-killed")
 
 

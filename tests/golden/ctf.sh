@@ -71,7 +71,7 @@ python3 "$here/made_ctf.py" process processes
 "$strata" report --format json processes | jq -c '[.pid, .comm, .fields["context.vpid"]]' | tr '\n' ' ' >out
 [ "$(cat out)" = '[null,"one",70] [null,"two",71] ' ] || fail "processes: $(cat out)"
 
-# What is in the folder decides, not what it is called; a subfolder is no stream.
+# What is in the directory decides, not what it is called; a subfolder is no stream.
 mkdir lttng-ust/index
 "$strata" report --format json lttng-ust >again 2>err
 cmp json again || fail "a subfolder makes a difference"

@@ -20,7 +20,7 @@ fail() {
     echo "ctl_recording: $case: $*" >&2
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 refused() {
     want=$1
     shift

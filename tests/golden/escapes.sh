@@ -27,7 +27,7 @@ fail() {
     echo "escapes: $*" >&2
     exit 1
 }
-. "$here/collect_agent.sh"
+. "$here/../lib/collect_agent.sh"
 
 # look KIND FILE WHAT...: the file, output of WHAT, is looked at in the end, by escapes.py.
 look() {

@@ -12,8 +12,8 @@ fail() {
     echo "export: $*" >&2
     exit 1
 }
-# shellcheck source=tests/golden/wait_for.sh
-. "$here/wait_for.sh"
+# shellcheck source=tests/lib/wait_for.sh
+. "$here/../lib/wait_for.sh"
 # says STATUS TEXT COMMAND...: it exits with STATUS, says TEXT and leaves no file.
 says() {
     want=$1 text=$2
@@ -87,7 +87,7 @@ grep -q 'stopped by a signal' err || fail "a signal: $(cat err)"
 head -c "$(stat -c %s signal.csv)" report.csv | cmp - signal.csv || fail "what a signal leaves is no beginning"
 [ -z "$(find . -name 'signal.csv.*')" ] || fail "a signal leaves $(ls)"
 
-# ---- a second signal ends it, and nothing is left, of a file or of a folder ----
+# ---- a second signal ends it, and nothing is left, of a file or of a directory ----
 for format in csv ctf trace.dat; do
     # In the background of sh SIGINT is ignored.
     env --default-signal=INT "$strata" export --to $format -o second - <fifo 2>err &
@@ -131,6 +131,6 @@ says 2 '--to=FORMAT is required' "$strata" export boot.trace
 says 2 'no trace file given' "$strata" export --to csv
 says 2 'is not a format; there are ' "$strata" export --to word boot.trace
 says 1 'cannot make a file beside it' "$strata" export --to csv -o no/such/folder.csv boot.trace
-says 1 'is a folder' "$strata" export --to csv -o / boot.trace
+says 1 'is a directory' "$strata" export --to csv -o / boot.trace
 [ ! -w /dev/full ] || says 1 'No space left' "$strata" export --to csv -o /dev/full boot.trace
 says 1 'nosuch' "$strata" export --to csv -o new.csv nosuch

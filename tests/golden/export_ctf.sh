@@ -16,7 +16,7 @@ fail() {
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 tar -xf "$DATA/ctf/lttng-ust.tar.xz"
-. "$here/kernel_capture.sh"
+. "$here/../lib/kernel_capture.sh"
 kernel_capture local guest
 
 # compare CAPTURE... [OPTION...]: exported and reported with the same.
@@ -47,11 +47,11 @@ cmp before after || fail "the text of a trace of QEMU differs"
 # A folder that is empty is taken, one that is not is left alone; nothing half done stays.
 mkdir empty
 "$strata" export --to ctf -o empty/ boot.trace
-diff -r boot.ctf empty || fail "an empty folder"
+diff -r boot.ctf empty || fail "an empty directory"
 status=0
 "$strata" export --to ctf -o guest boot.trace 2>err || status=$?
 [ $status -eq 1 ] && grep -q 'guest: exists and is not an export; name another directory' err ||
-    fail "a folder with something in it: $(cat err)"
+    fail "a directory with something in it: $(cat err)"
 # An export is replaced, and nothing else: not with another file in it, a trace of another tracer, a link.
 "$strata" export --to ctf -o empty/ --limit 5 boot.trace
 [ "$("$strata" report empty | wc -l)" -eq 5 ] || fail "an export is not replaced"

@@ -28,7 +28,7 @@ xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 # Others, with strings, arrays, floats, bit fields, losses.
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen
 tar -xf "$DATA/ctf/lttng-ust.tar.xz"
-. "$here/kernel_capture.sh"
+. "$here/../lib/kernel_capture.sh"
 kernel_capture local guest
 for name in xen lttng-ust guest; do
     "$strata" export --to simpletrace -o $name.export $name 2>err

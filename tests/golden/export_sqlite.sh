@@ -16,7 +16,7 @@ fail() {
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 tar -xf "$DATA/ctf/lttng-ust.tar.xz"
-. "$here/kernel_capture.sh"
+. "$here/../lib/kernel_capture.sh"
 kernel_capture local guest
 
 # compare CAPTURE... [OPTION...]: exported and reported with the same.
@@ -34,7 +34,7 @@ cp boot.trace again.trace
 compare boot.trace again.trace -n 2000
 
 # Several layers on one timeline, with bounds.
-. "$here/three_layers.sh"
+. "$here/../lib/three_layers.sh"
 compare trace
 [ "$(sqlite3 export.db "SELECT count(*) FROM guest_sched_switch UNION ALL SELECT count(*) FROM host_sched_switch")" = \
     "$("$strata" report -e guest:sched_switch trace 2>err | grep -vc LOST)

@@ -17,7 +17,7 @@ fail() {
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 tar -xf "$DATA/ctf/lttng-ust.tar.xz"
-. "$here/kernel_capture.sh"
+. "$here/../lib/kernel_capture.sh"
 kernel_capture local local
 kernel_capture tsc tsc
 

@@ -19,7 +19,7 @@ fail() {
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 tar -xf "$DATA/ctf/lttng-ust.tar.xz"
-. "$here/kernel_capture.sh"
+. "$here/../lib/kernel_capture.sh"
 kernel_capture local local
 kernel_capture tsc tsc
 
@@ -98,7 +98,7 @@ compare boot.trace again.trace -n 2000
 $trace_cmd report export.dat 2>err | grep -q '^vmm: ' || fail "the second source is no buffer of its own"
 
 # Several layers on one timeline; those of a VMM's thread stand on the row of its vCPU.
-. "$here/three_layers.sh"
+. "$here/../lib/three_layers.sh"
 compare trace
 [ "$(sed -n 's/^ *vmm: .*-\([0-9]*\) *\[\(...\)\].*/\1 \2/p' shown)" = "4713 000
 4714 001

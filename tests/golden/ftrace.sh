@@ -18,7 +18,7 @@ of_strata() {
         -e 's/^([0-9]+)(\.([0-9]+))? \[([0-9]+)\] +([^ ].*-[0-9]+) ([^ ]+:) ?/\1\3 \4 \5 \6 /' "$1"
 }
 
-. "$here/kernel_capture.sh"
+. "$here/../lib/kernel_capture.sh"
 for clock in local tsc; do
     data=$DATA/ftrace/guest-$clock-clock
     kernel_capture $clock "$dir/$clock"

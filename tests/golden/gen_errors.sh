@@ -91,7 +91,7 @@ h='strata gen -g g -f h -b log'
 {
     wrong 1 'nofile: .*No such file' $h -o out nofile
     wrong 1 'nofile: .*No such file' $h -o out trace-events nofile
-    wrong 1 'is a folder' $h -o out .
+    wrong 1 'is a directory' $h -o out .
     wrong 1 'nofolder/out: .*No such file' $h -o nofolder/out trace-events
     wrong 1 'Is a directory' $h -o . trace-events
     wrong 1 'Not a directory' $h -o trace-events/out trace-events

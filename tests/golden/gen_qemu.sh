@@ -21,7 +21,7 @@ warnings='-Wall -Werror -Wundef -Wwrite-strings -Wredundant-decls -Wtype-limits 
 c_warnings='-Wmissing-prototypes -Wstrict-prototypes -Wold-style-definition -Wnested-externs
     -Wdeclaration-after-statement'
 
-# generate TREE FORMAT GROUP BACKENDS INPUT OUTPUT: as QEMU's build does, from a folder of its own.
+# generate TREE FORMAT GROUP BACKENDS INPUT OUTPUT: as QEMU's build does, from a directory of its own.
 generate() {
     (
         cd "$work"

@@ -11,7 +11,7 @@ cd "$dir"
 STRATA_EVENTS=$made/trace-events
 export STRATA_EVENTS
 
-. "$here/kernel_capture.sh"
+. "$here/../lib/kernel_capture.sh"
 kernel_capture local guest
 xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
 

@@ -25,7 +25,7 @@ fail() {
     "$strata" list >&2 || :
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 # lists PATTERN: a row of the text is that.
 lists() {
     "$strata" list >listed || fail "exit status $?"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # strata merge: captures taken apart, by events that both saw, by their counter, by their host; what is told of
-# that is true, and the folder that is made shows it.
+# that is true, and the directory that is made shows it.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -34,7 +34,7 @@ tells() {
     grep -q -- "$text" told || fail "$*: no '$text' in: $(cat told)"
 }
 
-. "$here/kernel_capture.sh"
+. "$here/../lib/kernel_capture.sh"
 kernel_capture local guest
 kernel_capture tsc tsc
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
@@ -358,7 +358,7 @@ tells 'drift not known: taken to be within 500 ppm' --events trace-events single
     -s 'single:marker~n (\d+) = vm:marker~n (\d+)'
 grep -q 'error not known: there is one event' told
 
-# ---- What a folder says of its clocks goes along as it is ----
+# ---- What a directory says of its clocks goes along as it is ----
 
 cmp real/guest/guest-guest/clock-pairs moments/guest/clock-pairs
 # But not what its host's clock showed, where that is not the timeline.

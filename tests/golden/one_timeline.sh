@@ -14,7 +14,7 @@ fail() {
     exit 1
 }
 
-. "$here/three_layers.sh"
+. "$here/../lib/three_layers.sh"
 
 # ---- In the order of the host's time ----
 

@@ -20,7 +20,7 @@ fail() {
     echo "other_user: $*" >&2
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 
 as_other() {
     setpriv --reuid=$other --regid=$other --clear-groups "$@"

@@ -154,7 +154,7 @@ until_true is_on
 [ "$(word 1024)" = 00000002 ] || fail "the mask of CPUs is $(word 1024)"
 ! "$strata" record --buffer "$name" -o second >record2.out 2>record2.err || fail "two record at a time"
 grep -q 'somebody else records from these buffers' record2.err || fail "second: $(cat record2.err)"
-[ ! -e second ] || fail "the second left a folder"
+[ ! -e second ] || fail "the second left a directory"
 [ "$(word 132)" = 00081000 ] || fail "the second changed the mask to $(word 132)"
 until_true test -s trace/percpu/trace.raw
 kill -TERM $recorder
@@ -202,7 +202,7 @@ is_on || fail "tracing is not left on"
 [ "$(word 132)" = 0800f000 ] || fail "the event mask is not left"
 ! "$strata" record --buffer "$name" -o fifth --buffer-size 8K 2>record.err || fail "another size"
 grep -q 'these buffers have 1024 pages (4096 KB) for each CPU, not 2' record.err || fail "size"
-[ ! -e fifth ] || fail "a folder of what was not recorded"
+[ ! -e fifth ] || fail "a directory of what was not recorded"
 cp "/dev/shm/$name" whole
 kill $toy
 wait $toy || fail "the toy does not end well"
@@ -217,7 +217,7 @@ wrong() {
     grep -v '^strata: waiting for the buffers' told >err || :
     grep -qF "$1" err || fail "no '$1' but: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] || fail "$(cat err)"
-    [ ! -e never ] || fail "a folder is left"
+    [ ! -e never ] || fail "a directory is left"
 }
 wrong "/dev/shm/$name: there is no such file" "$name"
 wrong 'is no file of trace buffers' /dev/null

@@ -26,7 +26,7 @@ fail() {
     echo "record_attach: $case: $*" >&2
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 # OPTIONS…: a QEMU that runs, as $qemu, with its monitor at ./socket.
 start() {
     rm -rf socket trace
@@ -91,7 +91,7 @@ begin -e qmp_enter_query_name $qemu
 status=0
 "$strata" record --attach -o other $qemu >out 2>told.other || status=$?
 [ $status -eq 1 ] && grep -q 'is being recorded already' told.other || fail "$(cat told.other)"
-[ ! -e other ] || fail "a folder is left"
+[ ! -e other ] || fail "a directory is left"
 end
 stop
 
@@ -170,5 +170,5 @@ wait_for 'readlink /proc/$qemu/exe | grep -q qemu-system'
 status=0
 "$strata" record --attach -o none $qemu >out 2>told || status=$?
 [ $status -eq 1 ] && grep -q 'does not listen for QMP' told || fail "$(cat told)"
-[ ! -e none ] || fail "a folder is left"
+[ ! -e none ] || fail "a directory is left"
 nothing_left

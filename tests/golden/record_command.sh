@@ -3,7 +3,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-. "$here/record_qemu.sh"
+. "$here/../lib/record_qemu.sh"
 # script NAME TEXT
 script() {
     printf '#!/bin/sh\n%s\n' "$2" >"$1"
@@ -71,13 +71,13 @@ script start.sh "exec qemu-system-x86_64 $none \"\$@\""
 record 1 -o nope -- ./start.sh
 says './start.sh: is a script that starts QEMU by itself'
 says '--qemu=qemu-system-x86_64,'
-[ ! -e nope ] || fail "a folder is left"
+[ ! -e nope ] || fail "a directory is left"
 
 case='another user'
 if command -v sudo >/dev/null; then
     record 1 -o nope -- sudo qemu-system-x86_64 $none
     says 'put strata behind it: sudo'
-    [ ! -e nope ] || fail "a folder is left"
+    [ ! -e nope ] || fail "a directory is left"
 fi
 
 case='a script that becomes QEMU'
@@ -141,4 +141,4 @@ record 2 -o nope --qemu qemu-system-x86_64 --xen
 says "--qemu requires '-- COMMAND'"
 record 1 -o nope -- true
 says "'true' reported no events"
-[ ! -e nope ] || fail "a folder is left"
+[ ! -e nope ] || fail "a directory is left"

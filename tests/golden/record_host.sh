@@ -20,7 +20,7 @@ fail() {
     echo "record_host: $case: $*" >&2
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 
 # Whoever may not trace the kernel gets the rest, and is told.
 case=forbidden
@@ -98,7 +98,7 @@ case=nosuch
 "$strata" record -o nosuch --host=nosuch -- "$EMIT" 60 1 >out 2>told || fail "$(cat told)"
 grep -q "the kernel has no event 'nosuch'" told || fail "$(cat told)"
 grep -q "the kernel has no event 'nosuch'" nosuch/trace.json || fail "$(cat nosuch/trace.json)"
-[ ! -e nosuch/host ] || fail "an empty folder is left"
+[ ! -e nosuch/host ] || fail "an empty directory is left"
 
 # However it ends, the instance is gone.
 for signal in TERM KILL; do

@@ -15,7 +15,7 @@ fail() {
     echo "record_hostile: $case: $*" >&2
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 
 # The directory of the rings of process PID.
 rings_of() {

@@ -21,7 +21,7 @@ fail() {
     echo "record_program: $case: $*" >&2
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 
 # No rings are left whose trace is one of ours.
 nothing_left() {
@@ -113,7 +113,7 @@ nothing_left
 case=nothing
 expect 1 "$strata" record -o none -- true
 grep -q "^strata: nothing was recorded: 'true' reported no events; .* libstrata" told || fail "$(cat told)"
-[ ! -e none ] || fail "it made a folder"
+[ ! -e none ] || fail "it made a directory"
 printf '#!/bin/sh\nexec true\n' >script
 chmod +x script
 expect 1 "$strata" record -o none -- ./script
@@ -133,13 +133,13 @@ expect 1 "$strata" record -o none -e emit_words -- "$EMIT" 0 1
 grep -q "nothing was recorded: the event of 'emit' that is on did not occur" told || fail "$(cat told)"
 expect 1 "$strata" record -o none -- "$EMIT" 0 1
 grep -q "nothing was recorded: none of the 6 events of 'emit' that are on occurred" told || fail "$(cat told)"
-[ ! -e none ] || fail "it made a folder"
+[ ! -e none ] || fail "it made a directory"
 expect 127 "$strata" record -o none -- ./no-such-program
 grep -q 'no-such-program.*No such file' told || fail "$(cat told)"
-[ ! -e none ] || fail "it made a folder"
+[ ! -e none ] || fail "it made a directory"
 expect 126 "$strata" record -o none -- /dev/null
 expect 1 "$strata" record -o trace -- "$EMIT" 3 1
-grep -q 'there is something in this folder' told || fail "$(cat told)"
+grep -q 'there is something in this directory' told || fail "$(cat told)"
 expect 2 "$strata" record -o none --
 expect 2 "$strata" record -o none --xen -- true
 expect 2 "$strata" record -o none true
@@ -155,7 +155,7 @@ case=killed
 rm -rf trace
 "$strata" record -o trace -- "$VICTIM" run counters 2 1 500 >out 2>told &
 pid=$!
-# (Of two threads that emit first at the same time each makes a folder of rings; one of them is of no use, and may
+# (Of two threads that emit first at the same time each makes a directory of rings; one of them is of no use, and may
 # have been seen before it went. So it is not always the first that has the events.)
 wait_for '[ -s trace/program*/stream-1 ]'
 of=$(dirname trace/program*/stream-1)
@@ -214,7 +214,7 @@ kill -KILL $pid
 wait_for "! kill -0 $pid 2>/dev/null"
 folder=$(echo "$rings"/record-*/strata-"$pid"-*)
 "$strata" recover "$pid" >told 2>&1 || fail "$(cat told)"
-[ ! -e "${folder%/*}" ] || fail "an empty folder is left: $folder"
+[ ! -e "${folder%/*}" ] || fail "an empty directory is left: $folder"
 grep -q 'recovered into its trace' told || fail "$(cat told)"
 pid=
 "$VICTIM" check counters trace/program >checked 2>&1 || fail "$(cat checked told)"

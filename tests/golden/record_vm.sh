@@ -4,7 +4,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-. "$here/record_qemu.sh"
+. "$here/../lib/record_qemu.sh"
 # The trace FOLDER opens and tells PATTERN.
 tells() {
     "$strata" info "$1" >info 2>&1 || fail "info: $(cat info)"
@@ -170,28 +170,28 @@ seen notcg.script runstate_set -e runstate_set --qemu ./qemu-system-notcg -- ./n
 case='no such program'
 record 127 -o nope -- qemu-system-nope
 says 'cannot be run: No such file'
-[ ! -e nope ] || fail "a folder is left"
+[ ! -e nope ] || fail "a directory is left"
 
 case='no such event'
 record 1 -o nope -e 'pci_cfg_red' -- $none
 says "did you mean 'pci_cfg_read'"
-[ ! -e nope ] || fail "a folder is left"
+[ ! -e nope ] || fail "a directory is left"
 
-case='its folder exists'
+case='its directory exists'
 record 1 -o events -- $none
-says 'there is something in this folder already'
+says 'there is something in this directory already'
 [ -s events/vmm/trace.log ] || fail "what was there is gone"
 
 case=daemonize
 record 1 -o nope -- $none -daemonize
 says '-daemonize'
-[ ! -e nope ] || fail "a folder is left"
+[ ! -e nope ] || fail "a directory is left"
 nothing_left
 
 case='no place for a port'
 record 1 -o nope --guest -- $none
 says 'no place for a virtio-serial device'
-[ ! -e nope ] || fail "a folder is left"
+[ ! -e nope ] || fail "a directory is left"
 
 case='no agent'
 seen agent runstate_set --guest -e runstate_set -- "$qemu" -M pc -m 32 -nodefaults -display none \
@@ -281,11 +281,11 @@ says '--max-size'
 [ "$(stat -c %s small/vmm/trace.log)" -le 4096 ] || fail "$(ls -l small/vmm)"
 nothing_left
 
-case='its folder goes away'
+case='its directory goes away'
 "$strata" record -o away -e runstate_set -- $none >out 2>err &
 recorder=$!
 wait_for "grep -qs runstate_set away/vmm/trace.log"
-# While it writes its manifest there the folder cannot be removed.
+# While it writes its manifest there the directory cannot be removed.
 wait_for "rm -rf away 2>rm.err; [ ! -e away ]"
 kill -TERM $recorder
 status=0

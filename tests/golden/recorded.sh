@@ -170,7 +170,7 @@ if "$strata" report trace >actual 2>err; then exit 1; fi
 grep -q 'show them one by one (--source)' err
 "$strata" info trace 2>err | grep -c '^  source' | grep -qx 2
 
-# Nothing leads out of the folder, and what is no manifest is told where.
+# Nothing leads out of the directory, and what is no manifest is told where.
 manifest true '' ''
 mv trace/xen/trace.raw outside
 ln -s ../../outside trace/xen/trace.raw

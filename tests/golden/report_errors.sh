@@ -32,7 +32,7 @@ says() {
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot
 xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen
-. "$here/kernel_capture.sh"
+. "$here/../lib/kernel_capture.sh"
 kernel_capture local guest
 for capture in boot xen guest; do
     "$strata" report $capture >$capture.all 2>/dev/null
@@ -102,7 +102,7 @@ says "strata: standard input: can be read only once"
 run 1 report --kallsyms folder-that-is-not guest
 says "folder-that-is-not: cannot read it: No such file or directory"
 run 1 report --kallsyms guest guest
-says "strata: guest: is a folder, not a file"
+says "strata: guest: is a directory, not a file"
 run 1 report nothing
 says "strata: nothing: cannot open it: No such file or directory"
 : >empty

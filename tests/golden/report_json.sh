@@ -7,7 +7,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 
-. "$here/kernel_capture.sh"
+. "$here/../lib/kernel_capture.sh"
 kernel_capture local guest
 xz -dc "$DATA/qemu/stock-qemu.log.xz" >boot.log
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace

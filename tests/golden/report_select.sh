@@ -8,7 +8,7 @@ trap 'rm -rf "$dir"' EXIT
 strata=$STRATA_BIN/strata
 cd "$dir"
 
-. "$here/kernel_capture.sh"
+. "$here/../lib/kernel_capture.sh"
 kernel_capture local guest
 "$strata" report guest >all 2>/dev/null
 

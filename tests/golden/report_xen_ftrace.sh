@@ -30,7 +30,7 @@ else
     [ ! -s err ]
 fi
 
-. "$here/kernel_capture.sh"
+. "$here/../lib/kernel_capture.sh"
 kernel_capture local guest
 "$strata" report guest >actual 2>err
 sed -n 1,3p actual >head

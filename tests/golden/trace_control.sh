@@ -70,7 +70,7 @@ says() {
 case=list
 start -t 'clock_tick,ctf=trace'
 until_true has_socket "$pid"
-[ "$(stat -c %a "$sockets")" = 700 ] || fail "the folder's mode is $(stat -c %a "$sockets")"
+[ "$(stat -c %a "$sockets")" = 700 ] || fail "the directory's mode is $(stat -c %a "$sockets")"
 [ "$(stat -c %a "$sockets/$pid")" = 600 ] || fail "the socket's mode is $(stat -c %a "$sockets/$pid")"
 "$strata" list >out
 grep -qE "^ *$pid  20[0-9-]* [0-9:]*  *1/3  *0  $name  ctf $work/trace$" out || fail "$(cat out)"
@@ -267,11 +267,11 @@ stop "$pid"
 mkdir -p open/strata
 chmod 755 open/strata
 XDG_RUNTIME_DIR=$work/open start
-[ -z "$(ls open/strata)" ] || fail "a folder that others may read is used"
+[ -z "$(ls open/strata)" ] || fail "a directory that others may read is used"
 stop "$pid"
 
 case=another-user
-# As root only: nobody is refused, by the folder and by the socket itself.
+# As root only: nobody is refused, by the directory and by the socket itself.
 if [ "$(id -u)" -eq 0 ]; then
     start
     until_true has_socket "$pid"

@@ -21,7 +21,7 @@ fail() {
     echo "trace_descriptors: ${case:-}: $*" >&2
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 
 # Only data is in the data files.
 check_data() {

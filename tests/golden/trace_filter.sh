@@ -15,7 +15,7 @@ fail() {
     echo "trace_filter: $case: $*" >&2
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 
 # expect GOT: is what standard input says.
 expect() {

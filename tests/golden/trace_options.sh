@@ -21,7 +21,7 @@ fail() {
     echo "trace_options: $*" >&2
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 
 # expect WANT GOT: the same lines.
 expect() {

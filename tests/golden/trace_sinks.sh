@@ -17,7 +17,7 @@ fail() {
     echo "trace_sinks: ${case:-}: $*" >&2
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 
 # Nothing was lost, and the program had nothing to say. (Of the leak checker of a sanitizer's build is a
 # line about threads that end while it looks.)
@@ -138,7 +138,7 @@ wait_for '[ -s own.log ]'
 wait $pid || fail "emit ended with $?: $(cat errors)"
 check emitted own
 
-# A trace that is written again replaces the one before; a folder with other things in it is not touched.
+# A trace that is written again replaces the one before; a directory with other things in it is not touched.
 case=again
 "$EMIT" -t '*,ctf=live.ctf' 600 1 >emitted 2>errors
 rm -f live.st live.log
@@ -150,7 +150,7 @@ mkdir rings
 grep -q 'ctf other.*not empty' errors || fail "$(cat errors)"
 grep -q '600 events could not be written (ctf): Directory not empty; they are kept' errors ||
     fail "$(cat errors)"
-[ "$(ls other)" = file ] || fail "wrote into a folder of somebody else's"
+[ "$(ls other)" = file ] || fail "wrote into a directory of somebody else's"
 "$STRATA_BIN/strata" recover -o saved rings/strata-* >saved.out || fail "$(cat saved.out)"
 grep -q ': 600 events recovered' saved.out || fail "$(cat saved.out)"
 [ -z "$(ls rings)" ] || fail "rings are left: $(ls rings)"

@@ -13,7 +13,7 @@ fail() {
     echo "trace_stalled: $case: $*" >&2
     exit 1
 }
-. "$here/wait_for.sh"
+. "$here/../lib/wait_for.sh"
 
 # A pipe that stays open and is not read.
 mkfifo pipe

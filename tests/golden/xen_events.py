@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The work of xen_events.sh. Arguments: strata, the folder with `trace-points` and
+"""The work of xen_events.sh. Arguments: strata, the directory with `trace-points` and
 `trace-points.expected`, the built-in table, and perhaps --update."""
 
 import re

@@ -37,7 +37,7 @@ class Collect:
                 print("".join("  " + line for line in self.says().splitlines(True)), end="")
 
     def look_for_instance(self):
-        """`instance` is the folder in the guest's tracefs."""
+        """`instance` is the directory in the guest's tracefs."""
         self.instance = self.run.guest.text(f"echo {TRACEFS}/instances/strata-*")
 
     def says(self):

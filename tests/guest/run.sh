@@ -3,7 +3,7 @@
 #
 #   run.sh DIR [SCENARIO...]     DIR holds debs/ (tools/packages fetch guest DIR/debs) and is kept
 #
-# Environment: STRATA_BIN, the folder of the built commands; GUEST_TOOL, tool.c, built.
+# Environment: STRATA_BIN, the directory of the built commands; GUEST_TOOL, tool.c, built.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -3,7 +3,7 @@
 
     scenarios.py WORK [SCENARIO...]
 
-WORK holds `kernel` and `initramfs`, and gets all that is written. STRATA_BIN is the folder of the commands.
+WORK holds `kernel` and `initramfs`, and gets all that is written. STRATA_BIN is the directory of the commands.
 """
 
 import os

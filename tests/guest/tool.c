@@ -2,22 +2,22 @@
 //
 // What the tests need within the guest and a shell cannot do well there. Statically linked.
 //
-//     tool marks CPU FIRST COUNT SIZE NAME PER_SECOND FOLDER
+//     tool marks CPU FIRST COUNT SIZE NAME PER_SECOND DIR
 //         From CPU writes COUNT lines "NAME <number> xxx…" of SIZE bytes, numbered from FIRST, into the
-//         trace_marker in FOLDER; as fast as it can where PER_SECOND is 0.
+//         trace_marker in DIR; as fast as it can where PER_SECOND is 0.
 //     tool forks CPU COUNT
 //         From CPU makes COUNT processes, one after the other, that end at once.
-//     tool bell PORT FOLDER
+//     tool bell PORT DIR
 //         Answers each byte on the virtio port PORT: writes the line "bell <number>" into the
-//         trace_marker in FOLDER, then the number, as a line, into PORT. Ends at 'q'.
-//     tool outs CPU FIRST COUNT PORT PER_SECOND FOLDER
-//         From CPU writes COUNT times the line "out <number>" into the trace_marker in FOLDER, then its last 8 bits
+//         trace_marker in DIR, then the number, as a line, into PORT. Ends at 'q'.
+//     tool outs CPU FIRST COUNT PORT PER_SECOND DIR
+//         From CPU writes COUNT times the line "out <number>" into the trace_marker in DIR, then its last 8 bits
 //         to the I/O port PORT, then the line "done <number>" into the trace_marker.
 //     tool pages CPU PORT
 //         What any program can do that knows of the old protocol nothing but that its data ports carry
 //         pages: reads the pages of the top-level buffer, whole or not, until there are no more, and
 //         writes them into PORT.
-//     tool export FOLDER
+//     tool export DIR
 //         The files of a tracefs tree that decoding needs, to standard output: for each a line
 //         "PATH SIZE" and its bytes. (A shell takes a minute for it: a process for each of 1,500
 //         files, under emulation.)
@@ -60,11 +60,11 @@ static void bind_to(long cpu)
         err(1, "CPU %ld", cpu);
 }
 
-static int open_marker(const char *folder)
+static int open_marker(const char *dir)
 {
     char path[1024];
 
-    snprintf(path, sizeof(path), "%s/trace_marker", folder);
+    snprintf(path, sizeof(path), "%s/trace_marker", dir);
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         err(1, "%s", path);
@@ -96,13 +96,13 @@ static void wait_for_turn(const struct timespec *start, long count, long per_sec
 }
 
 static void marks(long cpu, long first, long count, long size, const char *name, long per_second,
-                  const char *folder)
+                  const char *dir)
 {
     char line[4096];
     struct timespec start;
 
     bind_to(cpu);
-    int fd = open_marker(folder);
+    int fd = open_marker(dir);
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (long i = 0; i < count; i++) {
         int n = snprintf(line, sizeof(line), "%s %ld ", name, first + i);
@@ -131,14 +131,14 @@ static void forks(long cpu, long count)
     }
 }
 
-static void bell(const char *path, const char *folder)
+static void bell(const char *path, const char *dir)
 {
     char line[64], byte;
 
     int port = open(path, O_RDWR | O_CLOEXEC);
     if (port < 0)
         err(1, "%s", path);
-    int marker = open_marker(folder);
+    int marker = open_marker(dir);
     for (long i = 0;; i++) {
         ssize_t n = read(port, &byte, 1);
         if (n < 0)
@@ -160,12 +160,12 @@ static void mark_number(int marker, const char *what, long number)
     write_all(marker, line, (size_t)n);
 }
 
-static void outs(long cpu, long first, long count, long port, long per_second, const char *folder)
+static void outs(long cpu, long first, long count, long port, long per_second, const char *dir)
 {
     struct timespec start;
 
     bind_to(cpu);
-    int marker = open_marker(folder);
+    int marker = open_marker(dir);
     if (ioperm((unsigned long)port, 1, 1) < 0)
         err(1, "port %ld", port);
     clock_gettime(CLOCK_MONOTONIC, &start);
@@ -236,10 +236,10 @@ static void export_formats(const char *root, const char *path)
     struct dirent *entry;
 
     snprintf(full, sizeof(full), "%s/%s", root, path);
-    DIR *folder = opendir(full);
-    if (folder == NULL)
+    DIR *dir = opendir(full);
+    if (dir == NULL)
         return;
-    while ((entry = readdir(folder)) != NULL) {
+    while ((entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] == '.' ||
             snprintf(full, sizeof(full), "%s/%s", path, entry->d_name) < 0)
             continue;
@@ -248,7 +248,7 @@ static void export_formats(const char *root, const char *path)
         else if (strcmp(entry->d_name, "format") == 0)
             export_file(root, full);
     }
-    closedir(folder);
+    closedir(dir);
 }
 
 static void export_tree(const char *root)

@@ -304,7 +304,7 @@ def check_trace_file(monitored):
         same("two", hmp.ask("trace-file on"), nothing)
         wait_for("two words", lambda: (hmp.ask("trace-file flush"), size("two words") > 200)[1])
         hmp.ask("trace-event serial_write off")
-    # A program with rings alone: the folder.
+    # A program with rings alone: the directory.
     with Program(monitored, "-b", "ring", "-m", "unix:h", "-q", "unix:q"):
         qmp = Qmp("q")
         same("set", qmp.call("human-monitor-command", command_line="trace-file set native"), "")

@@ -2,14 +2,14 @@
 
 /* Tracing under everything at once, and then: emitted = written + counted as lost, exactly.
  *
- *     soak [-s SEED] [-t SECONDS] [-f] FOLDER
+ *     soak [-s SEED] [-t SECONDS] [-f] DIR
  *
  * Rounds of about a second, each a process with rings and sinks of random kinds and sizes. In it threads
  * come and go and emit, interrupted by a handler that emits as well; events are switched on and off;
  * threads fork (-f: none do), and the children emit from threads of their own; traces are flushed and
  * snapshots taken. Behind each round the streams of its native traces are read: every record has to be
  * whole, of an event that was emitted, once, in order; what is missing has to be as many as the
- * processes counted. A round that goes wrong leaves its FOLDER behind and ends the run with 1.
+ * processes counted. A round that goes wrong leaves its DIR behind and ends the run with 1.
  *
  * What the generator would make of a trace-events file is written by hand. */
 
@@ -130,7 +130,7 @@ static bool forks = true;
 #endif
 static bool stop; /* atomic */
 static bool in_child;
-static const char *folder;
+static const char *directory;
 
 static __thread __attribute__((tls_model("initial-exec"))) uint32_t handler_writer;
 static __thread __attribute__((tls_model("initial-exec"))) bool has_handler_writer;
@@ -234,7 +234,7 @@ static void *meddle(void *p)
         case 1: strata_trace_flush(); break;
         case 2:
             if (random_below(&seed, 3) == 0) {
-                snprintf(path, sizeof(path), "%s/snapshot-%ld-%%n", folder, (long)getpid());
+                snprintf(path, sizeof(path), "%s/snapshot-%ld-%%n", directory, (long)getpid());
                 if (strata_trace_snapshot(path) == 0)
                     __atomic_fetch_add(&shared->snapshots, 1, __ATOMIC_RELAXED);
             }
@@ -306,7 +306,7 @@ static void begin_round(unsigned seed)
 
     snprintf(options, sizeof(options), "ring=%s,subbuffer=%s,memory=%s,ctf=%s/trace%s",
              rings[random_below(&seed, 4)], subbuffers[random_below(&seed, 3)],
-             random_below(&seed, 2) ? "512k" : "64M", folder, also[random_below(&seed, 3)]);
+             random_below(&seed, 2) ? "512k" : "64M", directory, also[random_below(&seed, 3)]);
     if (strata_trace_opt_parse(options) < 0 || strata_event_set_state("*", true) < 0)
         _exit(1);
     run_threads(seed, 1 + random_below(&seed, THREADS_MAX), 500 + random_below(&seed, 1000));
@@ -445,19 +445,19 @@ static int read_trace(const char *path, bool snapshot)
 static int check_round(void)
 {
     uint64_t emitted = 0, before = n_read, lost = shared->dropped + shared->unwritten;
-    DIR *dir = opendir(folder);
+    DIR *dir = opendir(directory);
     struct dirent *entry;
     int r = 0;
 
     if (!dir)
-        return wrong(folder, 0, strerror(errno));
+        return wrong(directory, 0, strerror(errno));
     memset(next_number, 0, WRITERS * sizeof(*next_number));
     while (r == 0 && (entry = readdir(dir))) {
         char path[4096];
 
         if (entry->d_name[0] == '.')
             continue;
-        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
         r = read_trace(path, strncmp(entry->d_name, "snapshot", 8) == 0);
     }
     closedir(dir);
@@ -494,7 +494,7 @@ int main(int argc, char **argv)
     }
     if (argc - optind != 1)
         return 2;
-    folder = argv[optind];
+    directory = argv[optind];
     next_number = calloc(WRITERS, sizeof(*next_number));
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED || !next_number)

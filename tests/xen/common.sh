@@ -106,8 +106,8 @@ run() {
     echo $status >"$name.status"
 }
 
-# start_record NAME OPTION...: strata record --xen into the folder NAME, until something is in it. (It records when there
-# is a trace.json: the rest of the folder is made before.)
+# start_record NAME OPTION...: strata record --xen into the directory NAME, until something is in it. (It records when there
+# is a trace.json: the rest of the directory is made before.)
 start_record() {
     folder=$1
     shift

@@ -16,7 +16,7 @@ recorded = check.attempt("all: a sound stream", stream.Stream, check.result("all
 check.equal("all: all CPUs", {cpu for cpu, records in recorded.cpus.items() if records}, {0, 1})
 with open(check.result("all/trace.json")) as file:
     (source,) = json.load(file)["sources"]
-check.equal("all: as its folder says", source["xen"]["cpus"], [0, 1])
+check.equal("all: as its directory says", source["xen"]["cpus"], [0, 1])
 # xentrace keeps the mask, as the original does.
 old = check.attempt("old-name: a sound stream", stream.Stream, check.result("old-name.raw"))
 check.equal("old-name: what was left", {cpu for cpu, records in old.cpus.items() if records}, {0})

@@ -39,7 +39,7 @@ def folder(name):
     return recorded, events, source
 
 
-# ---- What a folder says of where it was recorded ----
+# ---- What a directory says of where it was recorded ----
 
 recorded, events, source = folder("all")
 console = check.text("serial.log")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Streams of Debian's own xentrace, as Strata, xenalyze and a reader of this folder see them."""
+"""Streams of Debian's own xentrace, as Strata, xenalyze and a reader of this directory see them."""
 import os
 import sys
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/pid_filter.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/tracefs.h"
+
+int tracefs_set_event_pid(int dir, pid_t pid, struct fault *fault)
+{
+    const struct dirent *entry;
+    unsigned n = 0;
+    char path[64];
+    DIR *tasks;
+    int r;
+
+    /* First: a thread that is started while the others are looked at is followed by its parent. */
+    r = tracefs_write(dir, "options/event-fork", "1");
+    if (r < 0)
+        return fault_plain(fault, r, "", "the kernel cannot follow a process's threads: %s",
+                           strerror(-r));
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+    tasks = opendir(path);
+    if (!tasks)
+        return fault_plain(fault, -ESRCH, "", "there is no process %ld", (long)pid);
+    while (r >= 0 && (entry = readdir(tasks))) {
+        if (*entry->d_name == '.')
+            continue;
+        r = tracefs_append(dir, "set_event_pid", entry->d_name);
+        n += r >= 0;
+    }
+    closedir(tasks);
+    if (r == -ESRCH && n > 0) /* one that has ended meanwhile */
+        r = 0;
+    if (r >= 0 && n == 0)
+        r = -ESRCH;
+    return r < 0 ? fault_plain(fault, r, "", "cannot choose the threads of process %ld: %s",
+                               (long)pid, strerror(-r))
+                 : 0;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* What the agent does about each thing that a host says. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "agent/session_send.h"
+
+/* Whether who is connected may ask for what it wants. */
+static void session_admit(struct session *session, bool admitted)
+{
+    session->greeted = admitted;
+    atomic_store(&session->admitted, admitted ? session->connection : 0);
+}
+
+static int read_boot_id(char *ret_id, size_t size)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len;
+    int r = tracefs_read(-1, "/proc/sys/kernel/random/boot_id", 256, &text, &len);
+
+    if (r < 0)
+        return r;
+    text[strcspn(text, "\n")] = '\0';
+    snprintf(ret_id, size, "%s", text);
+    return 0;
+}
+
+/* "local global x86-tsc": what trace_clock says, without its brackets. */
+static void strip_brackets(char *text)
+{
+    char *to = text;
+
+    for (const char *p = text; *p; p++)
+        if (*p != '[' && *p != ']' && *p != '\n')
+            *to++ = *p;
+    *to = '\0';
+}
+
+static int greet(struct session *session)
+{
+    struct proto_agent_hello hello = {
+        .version = PROTO_VERSION,
+        .needs_auth = session->key != NULL,
+        .agent = proto_text("strata-agent " STRATA_VERSION),
+        .page_size = (uint32_t)sysconf(_SC_PAGESIZE),
+        .long_size = sizeof(long),
+        .big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__,
+    };
+    _cleanup_free_ char *clocks = NULL;
+    _cleanup_free_ uint32_t *online = NULL;
+    char in_force[32] = "", boot_id[64] = "";
+    struct guest_clock clock = {.dir = session->tracefs->fd};
+    struct proto_out out = session_begin(session);
+    struct cpus cpus = {0};
+    struct utsname name;
+    uint32_t n = 0;
+    size_t len;
+
+    if (uname(&name) < 0)
+        memset(&name, 0, sizeof name);
+    hello.release = proto_text(name.release);
+    hello.machine = proto_text(name.machine);
+    read_boot_id(boot_id, sizeof boot_id);
+    hello.boot_id = proto_text(boot_id);
+    memcpy(hello.answers, session->host_nonce, sizeof hello.answers);
+    memcpy(hello.nonce, session->nonce, sizeof hello.nonce);
+    memcpy(hello.session, session->id, sizeof hello.session);
+    if (cpus_possible(&cpus) >= 0)
+        hello.n_possible = cpus.n;
+    cpus_online(&cpus);
+    online = calloc((size_t)cpus.n + 1, sizeof *online);
+    if (!online)
+        return -ENOMEM;
+    for (uint32_t cpu = 0; cpu < CPUS_MAX && n < cpus.n; cpu++)
+        if (cpus_has(&cpus, cpu))
+            online[n++] = cpu;
+    if (tracefs_read(session->tracefs->fd, "trace_clock", 4096, &clocks, &len) >= 0) {
+        guest_clock_in_force(clocks, in_force, sizeof in_force);
+        /* What pings are answered by until a clock is chosen. */
+        if (!tracer_is_set_up(&session->tracer) &&
+            guest_clock_choose(clocks, "", clock.name, sizeof clock.name) >= 0)
+            frame_tx_set_clock(session->tx, &clock);
+        strip_brackets(clocks);
+    }
+    hello.clocks = proto_text(clocks ? clocks : "");
+    hello.clock = proto_text(in_force);
+    proto_put_agent_hello(&out, &hello, online, n);
+    return session_put(session, &out, PROTO_HELLO);
+}
+
+static void on_hello(struct session *session, const struct proto_frame *frame)
+{
+    struct proto_host_hello hello;
+
+    session_flow(session, false);
+    session->waits_for_auth = false;
+    session_admit(session, false);
+    if (proto_get_host_hello(frame, &hello) < 0)
+        return;
+    frame_tx_forget_pings(session->tx);
+    if (hello.lowest > PROTO_VERSION || hello.highest < PROTO_VERSION) {
+        session_put_failed(session, -EPROTONOSUPPORT,
+                           "the host speaks no version of the protocol that this agent speaks",
+                           "this agent speaks version 1; use a strata of its time");
+        return;
+    }
+    memcpy(session->host_nonce, hello.nonce, sizeof session->host_nonce);
+    if (session_random(session->nonce, sizeof session->nonce, session->key != NULL) < 0) {
+        session_put_failed(session, -EAGAIN,
+                           "the guest has no random numbers yet to prove a key with",
+                           "try again when it has booted");
+        return;
+    }
+    session->waits_for_auth = session->key != NULL;
+    if (greet(session) >= 0 && !session->waits_for_auth)
+        session_admit(session, true);
+}
+
+static void on_auth(struct session *session, const struct proto_frame *frame)
+{
+    uint8_t expected[SHA256_SIZE], proof[SHA256_SIZE];
+    struct proto_out out = session_begin(session);
+
+    if (proto_get_auth(frame, proof) < 0)
+        return;
+    if (!session->key) {
+        session_put_failed(session, -EACCES,
+                           "this agent has no key, so it cannot prove to know one",
+                           "start it with --key, or go without");
+        return;
+    }
+    if (!session->waits_for_auth)
+        return;
+    session->waits_for_auth = false;
+    proto_host_proof(session->key, session->key_size, session->nonce, session->host_nonce,
+                     expected);
+    if (!sha256_equal(expected, proof)) {
+        session_put_failed(session, -EACCES, "the host does not know the key",
+                           "give host and agent the same key file");
+        session->drop(session->userdata, session->connection);
+        return;
+    }
+    proto_agent_proof(session->key, session->key_size, session->nonce, session->host_nonce, proof);
+    proto_put(&out, proof, sizeof proof);
+    if (session_put(session, &out, PROTO_AUTH) >= 0)
+        session_admit(session, true);
+}
+
+static int put_ready(struct session *session)
+{
+    struct tracer *tracer = &session->tracer;
+    unsigned n = atomic_load(&tracer->readers->n);
+    _cleanup_free_ uint32_t *cpus = calloc((size_t)n + 1, sizeof *cpus);
+    struct proto_ready ready = {
+        .n_events = tracer->n_enabled,
+        .clock = proto_text(tracer->clock.name),
+        .hz = guest_clock_hz(&tracer->clock),
+        .page_size = (uint32_t)tracer->readers->buffer.page.size,
+    };
+    struct proto_out out = session_begin(session);
+
+    if (!cpus)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n; i++)
+        cpus[i] = tracer->readers->list[i]->cpu;
+    proto_put_ready(&out, &ready, cpus, n);
+    return session_put(session, &out, PROTO_READY);
+}
+
+static void on_setup(struct session *session, const struct proto_frame *frame)
+{
+    struct proto_setup setup;
+    struct fault fault = {0};
+    const char *hint;
+    int r;
+
+    if (proto_get_setup(frame, &setup) < 0) {
+        session_put_failed(session, -EBADMSG, "SETUP is not well formed", "");
+        return;
+    }
+    session_clear(session);
+    r = tracer_set_up(&session->tracer, setup, session->queue_bytes, session->pid, &fault, &hint);
+    if (r < 0) {
+        char text[sizeof fault.path + sizeof fault.what + 64];
+
+        fault_print(&fault, text, sizeof text);
+        session_put_failed(session, r, text, hint);
+        session_clear(session);
+        return;
+    }
+    session->level = setup.level;
+    session->wants = setup.wants;
+    session->keep_seconds = setup.keep_seconds;
+    session->next_reader = 0;
+    frame_tx_set_clock(session->tx, &session->tracer.clock);
+    if (session_put_metadata(session, false) >= 0)
+        (void)put_ready(session);
+}
+
+static void on_start(struct session *session)
+{
+    int r;
+
+    if (!tracer_is_set_up(&session->tracer)) {
+        session_put_failed(session, -EINVAL, "START without SETUP", "");
+        return;
+    }
+    r = tracer_start(&session->tracer);
+    if (r < 0) {
+        session_put_failed(session, r, "cannot switch the tracing on", "");
+        return;
+    }
+    notify_tracing(session->notify);
+    if (session_put_time(session, PROTO_STARTED) >= 0)
+        session_flow(session, true);
+}
+
+static void on_resume(struct session *session, const struct proto_frame *frame)
+{
+    struct readers *readers = session->tracer.readers;
+    struct proto_resume resume;
+
+    if (proto_get_resume(frame, &resume) < 0)
+        return;
+    if (!tracer_is_set_up(&session->tracer) ||
+        memcmp(resume.session, session->id, sizeof resume.session) != 0) {
+        session_put_failed(session, -ESTALE, "the session that is to be resumed is over",
+                           "begin another with SETUP");
+        return;
+    }
+    for (uint32_t i = 0; i < resume.n_cpus; i++) {
+        uint32_t cpu;
+        uint64_t next;
+
+        proto_resume_at(&resume, i, &cpu, &next);
+        for (unsigned j = 0; j < atomic_load(&readers->n); j++)
+            if (readers->list[j]->cpu == cpu && next > atomic_load(&readers->list[j]->queue.tail)) {
+                session_put_failed(session, -ESTALE,
+                                   "the session that is to be resumed is another one's",
+                                   "begin another with SETUP");
+                return;
+            }
+    }
+    if (session_put_time(session, PROTO_STARTED) >= 0)
+        session_flow(session, true);
+}
+
+/* All that was recorded goes out before STOPPED does. */
+static void on_stop(struct session *session)
+{
+    int r;
+
+    if (!tracer_is_set_up(&session->tracer)) {
+        session_put_failed(session, -EINVAL, "STOP without SETUP", "");
+        return;
+    }
+    r = tracer_stop(&session->tracer);
+    if (r < 0) {
+        session_put_failed(session, r, "cannot switch the tracing off", "");
+        return;
+    }
+    for (;;) {
+        bool stopped = readers_are_stopped(session->tracer.readers);
+
+        r = session_put_pages(session);
+        if (r < 0 || rx_queue_has_hello(session->rx_queue) || atomic_load(&session->ending))
+            return;
+        if (r == 0 && stopped)
+            break;
+        if (r == 0)
+            session_wait(session, WAIT_REST, 1000);
+    }
+    r = session_put_metadata(session, true);
+    if (r >= 0)
+        r = session_put_status(session);
+    if (r >= 0)
+        (void)session_put_time(session, PROTO_STOPPED);
+    session_flow(session, false);
+}
+
+void session_answer(struct session *session, const struct rx_message *message)
+{
+    const struct proto_frame *frame = &message->frame;
+
+    if (frame->flags) {
+        session_put_failed(session, -EPROTO, "the agent takes no compressed frames", "");
+        return;
+    }
+    if (frame->type == PROTO_HELLO) {
+        on_hello(session, frame);
+        return;
+    }
+    if (frame->type == PROTO_AUTH) {
+        on_auth(session, frame);
+        return;
+    }
+    if (!session->greeted)
+        return; /* of another conversation, or of one who did not prove anything */
+    switch (frame->type) {
+    case PROTO_SETUP: on_setup(session, frame); break;
+    case PROTO_START: on_start(session); break;
+    case PROTO_STOP: on_stop(session); break;
+    case PROTO_RESUME: on_resume(session, frame); break;
+    case PROTO_ASK_STATUS: (void)session_put_status(session); break;
+    case PROTO_BYE:
+        session_forget(session);
+        (void)session_put_nothing(session, PROTO_BYE);
+        session_admit(session, false);
+        break;
+    default: session_put_failed(session, -EPROTO, "the agent does not know this message", "");
+    }
+}

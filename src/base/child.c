@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/fd.h"
+#include "base/proc.h"
+
+static _Noreturn void fail(int errors)
+{
+    int error = errno;
+
+    (void)!write(errors, &error, sizeof error);
+    _exit(127);
+}
+
+/* Signals that were ignored here for our own sake. What was caught ends with this program; what somebody before us
+ * ignored, as nohup does, is ignored on. */
+static void reset_signals(const sigset_t *mask)
+{
+    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGCHLD};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+        signal(ours[i], SIG_DFL);
+    if (mask)
+        sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+static void place(int fd, int target, int errors)
+{
+    if (fd >= 0 && dup2(fd, target) < 0)
+        fail(errors);
+}
+
+static _Noreturn void run(const struct child_how *how, pid_t parent, int errors)
+{
+    if (how->end_signal && prctl(PR_SET_PDEATHSIG, how->end_signal) < 0)
+        fail(errors);
+    if (how->end_signal && getppid() != parent) /* it died before that */
+        _exit(127);
+    place(how->in, 0, errors);
+    place(how->out, 1, errors);
+    place(how->err, 2, errors);
+    if (how->keep > 0 && fcntl(how->keep, F_SETFD, 0) < 0)
+        fail(errors);
+    reset_signals(how->mask);
+    if (how->environment)
+        environ = (char **)how->environment;
+    if (how->variable && putenv((char *)(uintptr_t)how->variable) < 0)
+        fail(errors);
+    if (how->program)
+        execv(how->program, (char *const *)how->argv);
+    else
+        execvp(how->argv[0], (char *const *)how->argv);
+    fail(errors);
+}
+
+int child_start(const struct child_how *how, struct child *ret, struct fault *fault)
+{
+    struct child child = {.end = -1};
+    pid_t parent = getpid();
+    int errors[2], error = 0;
+    ssize_t n;
+
+    if (pipe2(errors, O_CLOEXEC) < 0)
+        return fault_plain(fault, -errno, NULL, "cannot make a pipe: %s", strerror(errno));
+    child.pid = fork();
+    if (child.pid < 0) {
+        error = errno;
+        close(errors[0]);
+        close(errors[1]);
+        return fault_plain(fault, -error, how->argv[0], "cannot make a process: %s",
+                           strerror(error));
+    }
+    if (child.pid == 0)
+        run(how, parent, errors[1]);
+    close(errors[1]);
+    /* It ends when the program is executed. */
+    do
+        n = read(errors[0], &error, sizeof error);
+    while (n < 0 && errno == EINTR);
+    close(errors[0]);
+    if (n == (ssize_t)sizeof error) {
+        while (waitpid(child.pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        return fault_plain(fault, -error, how->program ? how->program : how->argv[0],
+                           "cannot be run: %s", strerror(error));
+    }
+#ifdef SYS_pidfd_open
+    child.end = (int)syscall(SYS_pidfd_open, child.pid, 0);
+#endif
+    *ret = child;
+    return 0;
+}
+
+int child_adopt(pid_t pid, struct child *ret)
+{
+    struct child child = {.pid = pid, .end = -1, .foreign = true};
+
+#ifdef SYS_pidfd_open
+    child.end = (int)syscall(SYS_pidfd_open, pid, 0);
+#endif
+    if (child.end < 0)
+        return -ESRCH;
+    *ret = child;
+    return 0;
+}
+
+void child_adopt_orphans(void)
+{
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static bool is_running(pid_t pid)
+{
+    uint64_t start;
+    char state;
+
+    return proc_stat(pid, &start, &state) >= 0 && state != 'Z' && state != 'X';
+}
+
+/* Those of thread TASK. */
+static unsigned list_of_thread(const char *task, pid_t *ret, unsigned max)
+{
+    char path[64], text[4096];
+    unsigned n = 0;
+
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/children", task);
+    if (proc_text(path, text, sizeof text) < 0)
+        return 0;
+    for (char *at = text, *end; n < max; at = end) {
+        pid_t pid = (pid_t)strtol(at, &end, 10);
+
+        if (end == at)
+            break;
+        if (is_running(pid))
+            ret[n++] = pid;
+    }
+    return n;
+}
+
+unsigned child_list(pid_t *ret, unsigned max)
+{
+    _cleanup_(closedirp) DIR *dir = opendir("/proc/self/task");
+    const struct dirent *entry;
+    unsigned n = 0;
+
+    while (dir && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.')
+            n += list_of_thread(entry->d_name, ret + n, max - n);
+    return n;
+}
+
+bool child_has_ended(struct child *child)
+{
+    if (child->foreign && !child->ended) {
+        struct pollfd end = {child->end, POLLIN, 0};
+
+        child->ended = poll(&end, 1, 0) > 0;
+        /* Where it was an orphan that became ours, nothing of it is to stay. */
+        if (child->ended)
+            (void)waitpid(child->pid, NULL, WNOHANG);
+        return child->ended;
+    }
+    if (child->pid > 0 && !child->ended &&
+        waitpid(child->pid, &child->status, WNOHANG) == child->pid)
+        child->ended = true;
+    return child->ended || child->pid == 0;
+}
+
+bool child_wait(struct child *child, uint64_t ns)
+{
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
+    uint64_t now;
+
+    while (!child_has_ended(child) && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
+        struct pollfd end = {child->end, POLLIN, 0};
+        uint64_t ms = (until - now) / 1000000 + 1;
+
+        (void)poll(&end, 1, (int)MIN(ms, child->end < 0 ? 5u : 1000u));
+    }
+    return child_has_ended(child);
+}
+
+void child_signal(const struct child *child, int signal)
+{
+    if (child->pid > 0 && !child->ended && !child->foreign)
+        kill(child->pid, signal);
+}
+
+bool child_signal_adopted(const struct child *child, int signal)
+{
+#ifdef SYS_pidfd_send_signal
+    return child->pid > 0 && child->foreign &&
+           syscall(SYS_pidfd_send_signal, child->end, signal, NULL, 0) == 0;
+#else
+    (void)signal;
+    return false;
+#endif
+}
+
+void child_done(struct child *child)
+{
+    if (child->pid > 0 && !child->foreign && !child_has_ended(child)) {
+        kill(child->pid, SIGKILL);
+        while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
+            ;
+        child->ended = true;
+    }
+    if (child->end >= 0)
+        close(child->end);
+    *child = (struct child){.end = -1};
+}
+
+int child_exit_status(const struct child *child)
+{
+    return WIFSIGNALED(child->status) ? 128 + WTERMSIG(child->status) : WEXITSTATUS(child->status);
+}
+
+const char *child_end_text(const struct child *child, char *buf, size_t size)
+{
+    if (WIFSIGNALED(child->status))
+        snprintf(buf, size, "killed by signal %d (%s)", WTERMSIG(child->status),
+                 strsignal(WTERMSIG(child->status)));
+    else
+        snprintf(buf, size, "status %d", WEXITSTATUS(child->status));
+    return buf;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/duration.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/macro.h"
+
+int64_t duration_ns(const struct clock *clock, uint64_t ticks)
+{
+    return clock_to_ns(clock, (int64_t)MIN(ticks, (uint64_t)INT64_MAX));
+}
+
+int duration_parse(void *member, const char *value, struct fault *fault)
+{
+    uint64_t seconds = 0, ns = 0, unit = NANOSECONDS;
+    const char *p = value;
+
+    /* So that nanoseconds have room in 64 bits. */
+    for (; *p >= '0' && *p <= '9' && seconds <= UINT32_MAX; p++)
+        seconds = MIN(seconds * 10 + (uint64_t)(*p - '0'), (uint64_t)UINT32_MAX);
+    if (p != value && *p == '.' && p[1])
+        for (p++; *p >= '0' && *p <= '9'; p++)
+            if (unit > 1)
+                ns += (unit /= 10) * (uint64_t)(*p - '0');
+    if (p == value || *p)
+        return fault_plain(fault, -EINVAL, NULL, "is not a number of seconds (examples: 10, 0.5)");
+    *(uint64_t *)member = seconds * NANOSECONDS + ns;
+    return 0;
+}
+
+const char *duration_text(char *buf, size_t size, const struct clock *clock, uint64_t ticks)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    int64_t ns = duration_ns(clock, ticks);
+    double v = (double)ns;
+    unsigned unit = 0;
+
+    if (clock->hz == 0) {
+        snprintf(buf, size, "%" PRIu64, ticks);
+        return buf;
+    }
+    if (ns < 1000) {
+        snprintf(buf, size, "%" PRId64 "ns", ns);
+        return buf;
+    }
+    for (; unit + 1 < ARRAY_SIZE(units) && v >= 999.5; unit++)
+        v /= 1000;
+    snprintf(buf, size, "%.*f%s", v < 9.995 ? 2 : (v < 99.95 ? 1 : 0), v, units[unit]);
+    return buf;
+}
+
+const char *date_text(char *buf, size_t size, int64_t ns)
+{
+    time_t seconds = (time_t)(ns / 1000000000);
+    struct tm tm;
+
+    if (!localtime_r(&seconds, &tm) || strftime(buf, size, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+        buf[0] = '\0';
+    return buf;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/message.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/output.h"
+
+void cli_message(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    output_vline(stderr, "", format, args);
+    va_end(args);
+}
+
+void cli_error(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    output_vline(stderr, "strata: ", format, args);
+    va_end(args);
+}
+
+void cli_fault(const struct fault *fault)
+{
+    char text[sizeof fault->path + sizeof fault->what + 64];
+
+    fault_print(fault, text, sizeof text);
+    cli_error("%s", text);
+}
+
+int cli_no_memory(void)
+{
+    cli_error("out of memory");
+    return -ENOMEM;
+}
+
+int cli_output_error(int error)
+{
+    if (error == -EPIPE) {
+        /* Whoever started us ignores SIGPIPE; end as if not. */
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    cli_error("cannot write to standard output: %s", strerror(-error));
+    return EXIT_FAILURE;
+}
+
+int cli_usage_error(const char *verb, const char *format, ...)
+{
+    char before[64];
+    va_list args;
+
+    snprintf(before, sizeof before, "strata %s: ", verb);
+    va_start(args, format);
+    output_vline(stderr, before, format, args);
+    va_end(args);
+    cli_message("Try 'strata %s --help'.", verb);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/options.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "cli/message.h"
+
+struct found {
+    const struct option *option;
+    char *group; /* the structure of its group */
+};
+
+static struct found find_long(const struct command *command, void *options, const char *name,
+                              size_t len)
+{
+    for (const struct option_group *group = command->groups; group->title; group++)
+        for (const struct option *option = group->options; option->kind != OPTION_END; option++)
+            if (strlen(option->name) == len && memcmp(option->name, name, len) == 0)
+                return (struct found){option, (char *)options + group->offset};
+    return (struct found){0};
+}
+
+static struct found find_letter(const struct command *command, void *options, char letter)
+{
+    for (const struct option_group *group = command->groups; group->title; group++)
+        for (const struct option *option = group->options; option->kind != OPTION_END; option++)
+            if (option->letter && option->letter == letter)
+                return (struct found){option, (char *)options + group->offset};
+    return (struct found){0};
+}
+
+/* The option whose name is near to NAME, or NULL. */
+static const struct option *find_near(const struct command *command, const char *name, size_t len)
+{
+    const struct option *best = NULL;
+    size_t best_distance = 3;
+
+    if (len < 2)
+        return NULL;
+    for (const struct option_group *group = command->groups; group->title; group++) {
+        for (const struct option *option = group->options; option->kind != OPTION_END; option++) {
+            size_t d = suggest_distance(name, len, option->name, strlen(option->name));
+
+            if (!option->help)
+                continue;
+            if (strncmp(option->name, name, len) == 0)
+                d = 0;
+            if (d < best_distance) {
+                best_distance = d;
+                best = option;
+            }
+        }
+    }
+    return best;
+}
+
+static int parse_choice(const struct option *option, unsigned *member, const char *value,
+                        struct fault *fault)
+{
+    char all[160] = "";
+
+    for (unsigned i = 0; option->choices[i]; i++) {
+        if (strcmp(option->choices[i], value) == 0) {
+            *member = i;
+            return 0;
+        }
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
+                 i == 0 ? "" : (option->choices[i + 1] ? ", " : " or "), option->choices[i]);
+    }
+    return fault_plain(fault, -EINVAL, NULL, "is not one of %s", all);
+}
+
+static int parse_number(uint64_t *member, const char *value, struct fault *fault)
+{
+    char *end;
+    uint64_t v;
+
+    errno = 0;
+    v = strtoull(value, &end, 10);
+    if (!isdigit((unsigned char)value[0]) || *end || errno)
+        return fault_plain(fault, -EINVAL, NULL, "is not a whole number");
+    *member = v;
+    return 0;
+}
+
+static int set(const struct found *found, const char *value, struct fault *fault)
+{
+    const struct option *option = found->option;
+    void *member = found->group + option->offset;
+
+    switch (option->kind) {
+    case OPTION_FLAG: *(bool *)member = true; return 0;
+    case OPTION_STRING:
+    case OPTION_MAYBE: *(const char **)member = value; return 0;
+    case OPTION_STRINGS: return strings_add(member, value);
+    case OPTION_LIST: return strings_split(member, (char *)(uintptr_t)value, fault);
+    case OPTION_NUMBER: return parse_number(member, value, fault);
+    case OPTION_CHOICE: return parse_choice(option, member, value, fault);
+    case OPTION_PARSED: return option->parse(member, value, fault);
+    case OPTION_HELP:
+    case OPTION_END: break;
+    }
+    return 0;
+}
+
+/* What the parser is about to take from argv. */
+struct walk {
+    const struct command *command;
+    void *options;
+    int argc;
+    char **argv;
+    int next;
+    int n; /* operands so far, at argv[1]… */
+    int status;
+};
+
+/* Not an option, a number or a path: the argument of an option that can be without. */
+static bool could_be_words(const char *word)
+{
+    return word[0] != '-' && word[0] != '\0' && !strchr(word, '/') &&
+           word[strspn(word, "0123456789")] != '\0';
+}
+
+/* Sets an option whose argument is VALUE (NULL: the next word, if it takes one). False: done. */
+static bool take(struct walk *walk, const struct found *found, const char *shown, const char *value)
+{
+    const struct option *option = found->option;
+    struct fault fault = {0};
+    int r;
+
+    if (option->kind == OPTION_HELP) {
+        options_help(walk->command, stdout);
+        walk->status = EXIT_SUCCESS;
+        return false;
+    }
+    if (option->kind == OPTION_MAYBE && !value) {
+        const char *next = walk->next < walk->argc ? walk->argv[walk->next] : "-";
+
+        value = could_be_words(next) ? walk->argv[walk->next++] : "";
+    }
+    if (option->argument && !value) {
+        if (walk->next >= walk->argc) {
+            walk->status =
+                cli_usage_error(walk->command->name, "%s requires %s", shown, option->argument);
+            return false;
+        }
+        value = walk->argv[walk->next++];
+    }
+    r = set(found, value, &fault);
+    if (r == -ENOMEM) {
+        cli_error("out of memory");
+        walk->status = EXIT_FAILURE;
+    } else if (r < 0) {
+        walk->status = cli_usage_error(walk->command->name, "%s '%s' %s", shown, value, fault.what);
+    }
+    return r >= 0;
+}
+
+static bool show_version(struct walk *walk)
+{
+    puts("strata " STRATA_VERSION);
+    walk->status = EXIT_SUCCESS;
+    return false;
+}
+
+/* Of what may be an option of a command that was typed without "--", where the verb runs commands. */
+static bool report_unknown(struct walk *walk, const char *shown, const struct option *near)
+{
+    const char *verb = walk->command->name;
+
+    if (walk->n > 0 && strstr(walk->command->operands, "-- "))
+        walk->status = cli_usage_error(
+            verb, "unknown option '%s'; if it is an option of '%s', put '--' before the command",
+            shown, walk->argv[1]);
+    else if (near)
+        walk->status =
+            cli_usage_error(verb, "unknown option '%s'; did you mean '--%s'?", shown, near->name);
+    else
+        walk->status = cli_usage_error(verb, "unknown option '%s'", shown);
+    return false;
+}
+
+static bool take_long(struct walk *walk, char *word)
+{
+    const char *equals = strchr(word, '=');
+    size_t len = equals ? (size_t)(equals - word) : strlen(word);
+    struct found found = find_long(walk->command, walk->options, word + 2, len - 2);
+    char shown[64];
+
+    snprintf(shown, sizeof shown, "%.*s", (int)MIN(len, sizeof shown - 1), word);
+    if (!found.option && len == strlen("--version") && memcmp(word, "--version", len) == 0)
+        return show_version(walk);
+    if (!found.option)
+        return report_unknown(walk, shown, find_near(walk->command, word + 2, len - 2));
+    if (equals && !found.option->argument) {
+        walk->status = cli_usage_error(walk->command->name, "%s accepts no argument", shown);
+        return false;
+    }
+    return take(walk, &found, shown, equals ? equals + 1 : NULL);
+}
+
+static bool take_letters(struct walk *walk, const char *word)
+{
+    for (const char *p = word + 1; *p; p++) {
+        struct found found = find_letter(walk->command, walk->options, *p);
+        char shown[3] = {'-', *p, '\0'};
+
+        if (!found.option && strcmp(word, "-V") == 0)
+            return show_version(walk);
+        if (!found.option)
+            return report_unknown(walk, shown, NULL);
+        if (found.option->argument)
+            return take(walk, &found, shown, p[1] ? p + 1 : NULL);
+        if (!take(walk, &found, shown, NULL))
+            return false;
+    }
+    return true;
+}
+
+bool options_parse(const struct command *command, int argc, char **argv, void *options, int *ret_n,
+                   int *ret_status)
+{
+    struct walk walk = {
+        .command = command, .options = options, .argc = argc, .argv = argv, .next = 1};
+    bool options_ended = false;
+
+    while (walk.next < argc) {
+        char *word = argv[walk.next++];
+        bool fine = true;
+
+        if (options_ended || word[0] != '-' || word[1] == '\0')
+            argv[1 + walk.n++] = word;
+        else if (strcmp(word, "--") == 0)
+            options_ended = true;
+        else if (word[1] == '-')
+            fine = take_long(&walk, word);
+        else
+            fine = take_letters(&walk, word);
+        if (!fine) {
+            *ret_status = walk.status;
+            return false;
+        }
+    }
+    *ret_n = walk.n;
+    return true;
+}
+
+/* "  -e, --event=GLOB" and the help beside it, or below where that is too long. */
+#define HELP_COLUMN 26
+
+static void help_option(const struct option *option, FILE *out)
+{
+    char left[96];
+    int n;
+
+    n = snprintf(left, sizeof left, "  %c%c%s--%s%s%s%s", option->letter ? '-' : ' ',
+                 option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
+                 !option->argument              ? ""
+                 : option->kind == OPTION_MAYBE ? "[="
+                                                : "=",
+                 option->argument ? option->argument : "", option->kind == OPTION_MAYBE ? "]" : "");
+    if (n >= HELP_COLUMN)
+        fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
+    else
+        fprintf(out, "%-*s", HELP_COLUMN, left);
+    for (const char *p = option->help; *p; p++) {
+        fputc(*p, out);
+        if (*p == '\n')
+            fprintf(out, "%*s", HELP_COLUMN, "");
+    }
+    fputc('\n', out);
+}
+
+void options_help(const struct command *command, FILE *out)
+{
+    fprintf(out, "Usage: strata %s [OPTION...] %s\n\n%s\n", command->name, command->operands,
+            command->about);
+    for (const struct option_group *group = command->groups; group->title; group++) {
+        fprintf(out, "\n%s:\n", group->title);
+        for (const struct option *option = group->options; option->kind != OPTION_END; option++)
+            if (option->help)
+                help_option(option, out);
+    }
+}

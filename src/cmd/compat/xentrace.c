@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* xentrace [OPTION...] [FILE]: the recorder of Xen, its options, the stream it writes, its exit statuses; to
+ * standard output where there is no FILE, as since Xen 4.18. Unlike it, -t does what it is documented to do,
+ * -e knows all classes and single events, somebody else's recording is not disturbed, and the event mask
+ * that was found is restored. */
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/record_run.h"
+#include "event/clock.h"
+#include "record/xen/buffers.h"
+
+static const char help[] =
+    "Usage: xentrace [OPTION...] [FILE]\n"
+    "\n"
+    "Writes the records of Xen's trace buffers to FILE, or to standard output, until the time is "
+    "up\n"
+    "or SIGINT, SIGTERM or SIGHUP comes.\n"
+    "\n"
+    "  -c, --cpu-mask=LIST           of these CPUs: 0-3,5,7- or all, or a mask like 0xf0\n"
+    "  -e, --evt-mask=EVENTS         these events: all gen sched dom0op hvm mem pv shadow hw "
+    "guest,\n"
+    "                                a mask like 0x8f000, or as 'strata record --event' takes "
+    "them;\n"
+    "                                given again, more of them, but a mask replaces those before "
+    "it\n"
+    "  -s, --poll-sleep=MS           look into the buffers as often as that (100)\n"
+    "  -t, --log-thresh=N            write a CPU's records when there are N of them, or its buffer "
+    "is\n"
+    "                                half full\n"
+    "  -S, --trace-buf-size=PAGES    of each CPU's buffer (32); has no effect where they are "
+    "there\n"
+    "                                already, as they can be made once after each boot\n"
+    "  -T, --time-interval=SECONDS   stop then\n"
+    "  -M, --memory-buffer=SIZE      keep the last SIZE bytes (with k, K, M) in memory, and write\n"
+    "                                them at the end\n"
+    "  -r, --reserve-disk-space=MB   stop when less would be free on the disk\n"
+    "  -D, --discard-buffers         drop what is in the buffers already\n"
+    "  -x, --dont-disable-tracing    leave tracing on at the end, and the masks as set\n"
+    "  -X, --start-disabled          do not switch tracing on; somebody else will\n"
+    "  -V, --version                 print the version\n"
+    "  -?, --help                    print this\n"
+    "      --usage                   print a short form of it\n"
+    "\n"
+    "'strata record --xen' writes with the records all that is needed to decode them.\n";
+
+static const char short_usage[] =
+    "Usage: xentrace [-DxXV?] [-c LIST] [-e EVENTS] [-s MS] [-t N] [-S PAGES] [-T SECONDS]\n"
+    "                [-M SIZE] [-r MB] [FILE]\n";
+
+enum { OPTION_USAGE = 256 };
+
+struct settings {
+    struct record_run run;
+    struct xen_event_mask choice;
+    struct xen_table table;
+    const char *cpus;
+    const char *file;
+    uint64_t reserve;
+};
+
+static int wrong(const char *option, const char *value)
+{
+    cli_error("xentrace: '%s' is no value for %s; 'xentrace --help' tells of it", value, option);
+    return -EINVAL;
+}
+
+/* A number in any base of C, up to MAX, with a unit where UNITS is set. */
+static int number(const char *option, const char *value, bool units, uint64_t max, uint64_t *ret)
+{
+    char *end;
+    unsigned long long v;
+
+    errno = 0;
+    v = strtoull(value, &end, 0);
+    if (errno || end == value || *value == '-')
+        return wrong(option, value);
+    if (units && (*end == 'k' || *end == 'K' || *end == 'M')) {
+        if (__builtin_mul_overflow(v, *end == 'M' ? 1048576ull : 1024ull, &v))
+            return wrong(option, value);
+        end++;
+    }
+    if (*end || v > max)
+        return wrong(option, value);
+    *ret = v;
+    return 0;
+}
+
+/* A mask replaces what was chosen, whatever it looks like; 0 chooses nothing, and Xen's mask stays. */
+static int events(struct settings *s, const char *value)
+{
+    struct fault fault = {0};
+    char *end;
+    unsigned long long mask;
+    int r;
+
+    errno = 0;
+    mask = strtoull(value, &end, 0);
+    if (*value >= '0' && *value <= '9' && !*end) {
+        if (errno || mask > UINT32_MAX)
+            return wrong("-e", value);
+        xen_event_mask_done(&s->choice);
+        r = xen_event_mask_init(&s->choice);
+        if (r >= 0 && mask)
+            r = xen_event_mask_add_mask(&s->choice, (uint32_t)mask, &fault);
+    } else {
+        r = xen_event_mask_add(&s->choice, &s->table, value, &fault);
+    }
+    if (r < 0) {
+        fault_plain(&fault, r, "", "out of memory");
+        cli_fault(&fault);
+    }
+    return r;
+}
+
+/* One option. 1: go on; 0: the work is done; negative: it is wrong, and that was told. */
+static int option(struct settings *s, int letter, const char *value)
+{
+    uint64_t v = 0;
+    int r = 1;
+
+    switch (letter) {
+    case 'c': s->cpus = value; break;
+    case 'e': r = events(s, value); break;
+    case 's':
+        r = number("-s", value, false, 3600000, &v);
+        s->run.recorder.poll = MAX(v, 1u) * 1000000;
+        break;
+    case 't': r = number("-t", value, false, UINT32_MAX, &s->run.recorder.threshold); break;
+    case 'S':
+        r = number("-S", value, false, UINT16_MAX, &v);
+        s->run.settings.pages = (unsigned)v;
+        break;
+    case 'T':
+        r = number("-T", value, false, UINT32_MAX, &v);
+        s->run.time = v * NANOSECONDS;
+        break;
+    case 'M':
+        r = number("-M", value, true, SIZE_MAX / 2, &v);
+        s->run.recorder.memory = (size_t)v;
+        break;
+    case 'r':
+        r = number("-r", value, false, UINT32_MAX, &v);
+        s->reserve = v << 20;
+        break;
+    case 'D': s->run.settings.discard = true; break;
+    case 'x': s->run.leave = true; break;
+    case 'X': s->run.settings.start_disabled = true; break;
+    case 'V': puts("xentrace (strata " STRATA_VERSION ")"); return 0;
+    case 'h': fputs(help, stdout); return 0;
+    case OPTION_USAGE: fputs(short_usage, stdout); return 0;
+    default: fputs(short_usage, stderr); return -EINVAL;
+    }
+    return r < 0 ? r : 1;
+}
+
+static int parse(struct settings *s, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"cpu-mask", required_argument, NULL, 'c'},
+        {"evt-mask", required_argument, NULL, 'e'},
+        {"poll-sleep", required_argument, NULL, 's'},
+        {"log-thresh", required_argument, NULL, 't'},
+        {"trace-buf-size", required_argument, NULL, 'S'},
+        {"time-interval", required_argument, NULL, 'T'},
+        {"memory-buffer", required_argument, NULL, 'M'},
+        {"reserve-disk-space", required_argument, NULL, 'r'},
+        {"discard-buffers", no_argument, NULL, 'D'},
+        {"dont-disable-tracing", no_argument, NULL, 'x'},
+        {"start-disabled", no_argument, NULL, 'X'},
+        {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},
+        {"usage", no_argument, NULL, OPTION_USAGE},
+        {NULL, 0, NULL, 0},
+    };
+    int letter;
+
+    optind = 1;
+    while ((letter = getopt_long(argc, argv, "c:e:s:t:S:T:M:r:DxXV?", longs, NULL)) != -1) {
+        int r;
+
+        /* "-?" is asked for, and is also what getopt says of an option that it does not know. */
+        if (letter == '?' && optopt == 0 && strcmp(argv[optind - 1], "-?") == 0)
+            letter = 'h';
+        r = option(s, letter, optarg);
+        if (r <= 0)
+            return r;
+    }
+    if (argc - optind > 1) {
+        cli_error("xentrace: one file at a time, not '%s' as well", argv[optind + 1]);
+        return -EINVAL;
+    }
+    s->file = argv[optind];
+    return 1;
+}
+
+/* Opens the output when it is sure that nobody else records: what is in FILE is gone then. */
+static int open_output(const struct settings *s, struct stream *ret)
+{
+    struct fault fault = {0};
+    int fd = STDOUT_FILENO;
+
+    if (s->file) {
+        fd = record_open(s->file);
+        if (fd == -EINTR)
+            cli_error("%s: nobody opened it to read", s->file);
+        else if (fd < 0)
+            cli_error("%s: cannot be written: %s", s->file, strerror(-fd));
+        if (fd < 0)
+            return fd;
+    }
+    if (stream_init(ret, fd, s->file ? s->file : "standard output", &fault) < 0) {
+        cli_fault(&fault);
+        return fault.error;
+    }
+    ret->reserve = s->reserve;
+    return 0;
+}
+
+static int record(struct settings *s)
+{
+    struct recorder_totals totals;
+    struct stream output;
+    struct cpu_list cpus;
+    struct fault fault = {0};
+    bool begun = false;
+    char text[400];
+    int status;
+
+    record_catch_signals();
+    if (xen_buffers_open(false, &s->run.buffers, &fault) < 0 ||
+        (s->cpus && cpu_list_parse(s->cpus, s->run.buffers->n_cpus, &cpus, &fault) < 0)) {
+        cli_fault(&fault);
+        return EXIT_FAILURE;
+    }
+    if (open_output(s, &output) < 0)
+        return EXIT_FAILURE;
+    s->run.output = &output;
+    if (s->choice.mask) {
+        s->run.settings.set_events = true;
+        s->run.settings.events = s->choice.mask;
+        s->run.recorder.choice = xen_event_mask_is_exact(&s->choice) ? NULL : &s->choice;
+        cli_message("change evtmask to 0x%x", (unsigned)s->choice.mask);
+    }
+    s->run.settings.keep_cpus = true; /* as the original does */
+    if (s->cpus) {
+        s->run.settings.cpus = &cpus;
+        cli_message("change cpumask to %s",
+                    cpu_list_text(&cpus, s->run.buffers->n_cpus, text, sizeof text));
+    }
+    status = record_run(&s->run, &totals, &begun);
+    if (s->file && close(output.fd) < 0 && status == EXIT_SUCCESS) {
+        cli_error("%s: cannot be written: %s", s->file, strerror(errno));
+        status = EXIT_FAILURE;
+    }
+    return status;
+}
+
+int cmd_xentrace(int argc, char **argv)
+{
+    struct settings s = {
+        .run = {.recorder = {.poll = 100 * 1000000},
+                .more_room =
+                    "Fewer events (-e), a shorter -s or, once after each boot, a larger -S "
+                    "helps"},
+    };
+    struct fault fault = {0};
+    int status = EXIT_FAILURE;
+    int r = xen_event_mask_init(&s.choice);
+
+    if (r >= 0)
+        r = xen_table_built_in(&s.table, &fault);
+    if (r < 0) {
+        cli_error("out of memory");
+    } else {
+        r = parse(&s, argc, argv);
+        if (r == 0)
+            status = EXIT_SUCCESS;
+        else if (r > 0 && !s.file && isatty(STDOUT_FILENO))
+            cli_error("xentrace: records are not for a terminal: name a file, or redirect standard "
+                      "output");
+        else if (r > 0)
+            status = record(&s);
+    }
+    buffers_free(s.run.buffers);
+    xen_table_done(&s.table);
+    xen_event_mask_done(&s.choice);
+    return status;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include "control/qmp.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Seconds. A monitor that serves another client does not answer, and one that is busy may take long. */
+#define TIMEOUT 30
+
+#define LINE_MAX_ ((size_t)64 << 20)
+
+struct qmp {
+    int fd;
+    char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+    char version[128];
+    char *buffer;
+    size_t size, end; /* a part of a line, or more than one */
+    size_t used;      /* the line that was returned last */
+};
+
+static int connect_to(const char *path, struct fault *fault)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const struct timeval patience = {.tv_sec = TIMEOUT};
+    int fd, r = 0;
+
+    if (strlen(path) >= sizeof address.sun_path)
+        return fault_plain(fault, -ENAMETOOLONG, path,
+                           "is too long for a socket's name, which has %zu characters at most",
+                           sizeof address.sun_path - 1);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return fault_plain(fault, -errno, path, "%s", strerror(errno));
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) < 0 ||
+        connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
+        r = -errno;
+    if (r >= 0)
+        return fd;
+    close(fd);
+    if (r == -ECONNREFUSED)
+        return fault_plain(fault, r, path, "nobody listens on this socket; has it ended?");
+    if (r == -ENOTSOCK)
+        return fault_plain(fault, r, path, "is no socket");
+    return fault_plain(fault, r, path, "%s", strerror(-r));
+}
+
+static int connection_fault(struct qmp *qmp, int r, struct fault *fault)
+{
+    if (r == -EAGAIN)
+        return fault_plain(fault, -ETIMEDOUT, qmp->path,
+                           "no answer in %d seconds; does it serve another client?", TIMEOUT);
+    if (r == -EPIPE || r == -ECONNRESET)
+        return fault_plain(fault, r, qmp->path, "the connection was closed");
+    return fault_plain(fault, r, qmp->path, "%s", strerror(-r));
+}
+
+/* The next line, ended by a NUL; good until the next call. FLAGS as of recv(). */
+static int read_line(struct qmp *qmp, int flags, char **ret)
+{
+    char *newline;
+
+    qmp->end -= qmp->used;
+    if (qmp->used)
+        memmove(qmp->buffer, qmp->buffer + qmp->used, qmp->end);
+    qmp->used = 0;
+    while (!(newline = qmp->end ? memchr(qmp->buffer, '\n', qmp->end) : NULL)) {
+        ssize_t n;
+
+        if (qmp->end == qmp->size) {
+            size_t size = qmp->size ? 2 * qmp->size : 65536;
+            char *buffer = size <= LINE_MAX_ ? realloc(qmp->buffer, size) : NULL;
+
+            if (!buffer)
+                return size <= LINE_MAX_ ? -ENOMEM : -EMSGSIZE;
+            qmp->buffer = buffer;
+            qmp->size = size;
+        }
+        do
+            n = recv(qmp->fd, qmp->buffer + qmp->end, qmp->size - qmp->end, flags);
+        while (n < 0 && errno == EINTR);
+        if (n <= 0)
+            return n < 0 ? -errno : -ECONNRESET;
+        qmp->end += (size_t)n;
+    }
+    *newline = '\0';
+    qmp->used = (size_t)(newline - qmp->buffer) + 1;
+    *ret = qmp->buffer;
+    return 0;
+}
+
+/* The next object. -EAGAIN: with the FLAGS of recv() there is none yet. */
+static int read_any(struct qmp *qmp, int flags, json_t **ret, struct fault *fault)
+{
+    json_error_t error;
+    json_t *object;
+    char *line;
+    int r;
+
+    do {
+        line = NULL;
+        r = read_line(qmp, flags, &line);
+        if (r == -EAGAIN && flags)
+            return r;
+        if (r < 0)
+            return connection_fault(qmp, r, fault);
+    } while (line[strspn(line, " \t\r")] == '\0');
+    object = json_loads(line, 0, &error);
+    if (!json_is_object(object)) {
+        json_decref(object);
+        return fault_plain(fault, -EPROTO, qmp->path,
+                           "does not speak QMP; is it the socket of another protocol?");
+    }
+    *ret = object;
+    return 0;
+}
+
+/* The next object that is no event: those come whenever something happens. */
+static int read_object(struct qmp *qmp, json_t **ret, struct fault *fault)
+{
+    for (;;) {
+        json_t *object = NULL;
+        int r = read_any(qmp, 0, &object, fault);
+
+        if (r < 0)
+            return r;
+        if (!json_object_get(object, "event")) {
+            *ret = object;
+            return 0;
+        }
+        json_decref(object);
+    }
+}
+
+static int send_object(struct qmp *qmp, json_t *object, struct fault *fault)
+{
+    _cleanup_free_ char *text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+    size_t len = text ? strlen(text) : 0;
+
+    if (!text)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    text[len++] = '\n'; /* in place of the NUL */
+    for (size_t at = 0; at < len;) {
+        ssize_t n = send(qmp->fd, text + at, len - at, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return connection_fault(qmp, -errno, fault);
+        at += (size_t)n;
+    }
+    return 0;
+}
+
+static void note_version(struct qmp *qmp, const json_t *greeting)
+{
+    const json_t *version = json_object_get(json_object_get(greeting, "QMP"), "version");
+    const json_t *numbers = json_object_get(version, "qemu");
+
+    if (json_is_object(numbers))
+        snprintf(qmp->version, sizeof qmp->version,
+                 "QEMU %" JSON_INTEGER_FORMAT ".%" JSON_INTEGER_FORMAT ".%" JSON_INTEGER_FORMAT,
+                 json_integer_value(json_object_get(numbers, "major")),
+                 json_integer_value(json_object_get(numbers, "minor")),
+                 json_integer_value(json_object_get(numbers, "micro")));
+}
+
+static int greet(struct qmp *qmp, struct fault *fault)
+{
+    _cleanup_(json_decrefp) json_t *greeting = NULL, *result = NULL;
+    int r;
+
+    r = read_object(qmp, &greeting, fault);
+    if (r < 0)
+        return r;
+    if (!json_object_get(greeting, "QMP"))
+        return fault_plain(fault, -EPROTO, qmp->path, "does not greet as a QMP socket does");
+    note_version(qmp, greeting);
+    r = qmp_execute(qmp, "qmp_capabilities", NULL, &result, fault);
+    return r == -EREMOTE ? -EPROTO : r;
+}
+
+int qmp_adopt(int fd, const char *name, struct qmp **ret, struct fault *fault)
+{
+    struct qmp *qmp = calloc(1, sizeof *qmp);
+
+    if (!qmp) {
+        close(fd);
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    }
+    qmp->fd = fd;
+    snprintf(qmp->path, sizeof qmp->path, "%s", name);
+    *ret = qmp;
+    return 0;
+}
+
+bool qmp_is_socket(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+int qmp_open(const char *path, struct qmp **ret, struct fault *fault)
+{
+    _cleanup_(qmp_freep) struct qmp *qmp = NULL;
+    int fd, r;
+
+    fd = connect_to(path, fault);
+    if (fd < 0)
+        return fd;
+    r = qmp_adopt(fd, path, &qmp, fault);
+    if (r < 0)
+        return r;
+    r = greet(qmp, fault);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(qmp);
+    return 0;
+}
+
+void qmp_free(struct qmp *qmp)
+{
+    if (!qmp)
+        return;
+    close(qmp->fd);
+    free(qmp->buffer);
+    free(qmp);
+}
+
+pid_t qmp_peer(const struct qmp *qmp)
+{
+    struct ucred peer = {0};
+    socklen_t len = sizeof peer;
+
+    return getsockopt(qmp->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? peer.pid : 0;
+}
+
+const char *qmp_version(const struct qmp *qmp)
+{
+    return qmp->version;
+}
+
+int qmp_fd(const struct qmp *qmp)
+{
+    return qmp->fd;
+}
+
+int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, struct fault *fault)
+{
+    _cleanup_(json_decrefp) json_t *request = json_pack("{s:s}", "execute", command);
+
+    if (!request) {
+        json_decref(arguments);
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    }
+    if (arguments && json_object_set_new(request, "arguments", arguments) < 0)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    return send_object(qmp, request, fault);
+}
+
+int qmp_receive(struct qmp *qmp, json_t **ret, struct fault *fault)
+{
+    int r = read_any(qmp, MSG_DONTWAIT, ret, fault);
+
+    if (r == -EAGAIN)
+        return 0;
+    if (r < 0)
+        return r;
+    if (json_object_get(*ret, "QMP"))
+        note_version(qmp, *ret);
+    return 1;
+}
+
+int qmp_execute(struct qmp *qmp, const char *command, json_t *arguments, json_t **ret,
+                struct fault *fault)
+{
+    _cleanup_(json_decrefp) json_t *reply = NULL;
+    json_t *value;
+    int r = qmp_send(qmp, command, arguments, fault);
+
+    if (r >= 0)
+        r = read_object(qmp, &reply, fault);
+    if (r < 0)
+        return r;
+    value = json_object_get(json_object_get(reply, "error"), "desc");
+    if (json_is_string(value))
+        return fault_plain(fault, -EREMOTE, NULL, "%s", json_string_value(value));
+    value = json_object_get(reply, "return");
+    if (!value)
+        return fault_plain(fault, -EPROTO, qmp->path, "answers with neither a result nor an error");
+    *ret = json_incref(value);
+    return 0;
+}
+
+int qmp_human(struct qmp *qmp, const char *line, char **ret, struct fault *fault)
+{
+    _cleanup_(json_decrefp) json_t *result = NULL;
+    json_t *arguments = json_pack("{s:s}", "command-line", line);
+    const char *text;
+    int r;
+
+    if (!arguments)
+        return fault_plain(fault, -EINVAL, NULL, "'%s' is no UTF-8", line);
+    r = qmp_execute(qmp, "human-monitor-command", arguments, &result, fault);
+    if (r < 0)
+        return r;
+    text = json_string_value(result);
+    *ret = strdup(text ? text : "");
+    return *ret ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
+}

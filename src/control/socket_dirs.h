@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Where the control sockets of a user's programs may lie. */
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct dir {
+    int fd;
+    uid_t owner;
+    dev_t device;
+    ino_t inode;
+};
+
+struct dirs {
+    struct dir items[3];
+    unsigned n;
+};
+
+/* RUNTIME is $XDG_RUNTIME_DIR or NULL. Opens those that are there, and that nobody but the user can have put something into. */
+void dirs_find(struct dirs *ret, const char *runtime, uid_t user);
+void dirs_done(struct dirs *dirs);
+
+/* The numbers that name sockets in it, allocated. Negative errno. */
+int dir_pids(const struct dir *dir, pid_t **ret, size_t *ret_n);

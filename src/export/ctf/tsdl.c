@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "export/ctf/tsdl.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* A quoted string: what TSDL's strings cannot have as it is comes escaped. So does what would end a
+ * comment that it stands in. */
+static void put_quoted(struct text *text, const char *s)
+{
+    text_put_char(text, '"');
+    for (const char *p = s; *p; p++) {
+        unsigned char c = (unsigned char)*p;
+
+        if (c == '"' || c == '\\') {
+            text_put_char(text, '\\');
+            text_put_char(text, (char)c);
+        } else if (c < ' ' || c >= 0x7f || (c == '/' && p > s && p[-1] == '*')) {
+            text_printf(text, "\\%03o", c);
+        } else {
+            text_put_char(text, (char)c);
+        }
+    }
+    text_put_char(text, '"');
+}
+
+void tsdl_put_start(struct text *text, const struct clock *clock, int64_t offset_s)
+{
+    text_printf(text,
+                "/* CTF 1.8 */\n"
+                "\n"
+                "typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
+                "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
+                "typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n"
+                "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
+                "\n"
+                "trace {\n"
+                "    major = 1;\n"
+                "    minor = 8;\n"
+                "    byte_order = %s;\n"
+                "    packet.header := struct {\n"
+                "        uint32_t magic;\n"
+                "        uint32_t stream_id;\n"
+                "    };\n"
+                "};\n"
+                "\n"
+                "clock {\n"
+                "    name = \"strata\";\n"
+                "    description = ",
+                __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "le" : "be");
+    put_quoted(text, clock->name);
+    text_printf(text,
+                ";\n"
+                "    freq = 1000000000;\n" /* export_ns() */
+                "    offset_s = %" PRId64 ";\n"
+                "};\n"
+                "\n"
+                "typealias integer { size = 64; align = 8; signed = false; map = "
+                "clock.strata.value; } := time_t;\n"
+                "\n"
+                "env {\n"
+                "    " TSDL_EXPORTED "\n"
+                "    tracer_version = \"" STRATA_VERSION "\";\n",
+                offset_s);
+    if (clock->hz == 0)
+        text_put_literal(text, "    time_unit = \"ticks of a rate that is not known\";\n");
+}
+
+void tsdl_put_source(struct text *text, unsigned number, const struct origin *origin)
+{
+    text_printf(text, "    source_%u_layer = \"%s\";\n", number, layer_name(origin->layer));
+    text_printf(text, "    source_%u_format = ", number);
+    put_quoted(text, origin->format);
+    text_printf(text, ";\n    source_%u_path = ", number);
+    put_quoted(text, origin->path);
+    text_put_literal(text, ";\n");
+}
+
+void tsdl_put_stream(struct text *text, unsigned id, const struct origin *origin, bool cpus)
+{
+    text_printf(text,
+                "\nstream {\n"
+                "    id = %u;\n"
+                "    packet.context := struct {\n"
+                "        time_t timestamp_begin;\n"
+                "        time_t timestamp_end;\n"
+                "        uint64_t content_size;\n"
+                "        uint64_t packet_size;\n"
+                "        uint64_t packet_seq_num;\n"
+                "        uint64_t events_discarded;\n"
+                "        uint32_t source;\n"
+                "%s"
+                "    };\n"
+                "    event.header := struct {\n"
+                "        uint32_t id;\n"
+                "        time_t timestamp;\n"
+                "    };\n"
+                "    event.context := struct {\n",
+                id, cpus ? "        uint32_t cpu_id;\n" : "");
+    if (ctf_has_thread(origin))
+        text_put_literal(text, "        int32_t _tid;\n");
+    if (origin->task_name)
+        text_put_literal(text, "        string { encoding = UTF8; } _procname;\n");
+    if (ctf_has_vcpu(origin))
+        text_put_literal(text, "        string { encoding = UTF8; } _vcpu;\n");
+    text_put_literal(text, "    };\n};\n");
+}
+
+/* The name of field NUMBER as an identifier, with a '_' in front, which readers take away: so it may be
+ * any of TSDL's own words. */
+static void put_name(struct text *text, const struct event_class *class, unsigned number)
+{
+    const char *name = class->fields[number].name;
+    bool again = false;
+
+    text_put_char(text, '_');
+    for (const char *p = name; *p; p++)
+        text_put_char(text, isalnum((unsigned char)*p) ? *p : '_');
+    for (unsigned i = 0; i < number && !again; i++) {
+        const char *p = class->fields[i].name;
+        const char *q = name;
+
+        while (*p && *q &&
+               (*p == *q || (!isalnum((unsigned char)*p) && !isalnum((unsigned char)*q))))
+            p++, q++;
+        again = *p == *q;
+    }
+    if (again)
+        text_printf(text, "_%u", number);
+}
+
+static void put_field(struct text *text, const struct event_class *class, unsigned number)
+{
+    const struct field *field = &class->fields[number];
+
+    switch (field->type) {
+    case FIELD_STRING: text_put_literal(text, "        string { encoding = UTF8; } "); break;
+    case FIELD_FLOAT:
+        text_put_literal(text,
+                         "        floating_point { exp_dig = 11; mant_dig = 53; align = 8; } ");
+        break;
+    case FIELD_BYTES:
+        text_put_literal(text, "        uint32_t ");
+        put_name(text, class, number);
+        text_printf(text,
+                    "_length;\n        integer { size = %u; align = 8; signed = %s; base = %u; } ",
+                    8 * ctf_element_size(field), field->element_signed ? "true" : "false",
+                    field->element > 1 && !field->hex ? 10U : 16U);
+        break;
+    default:
+        text_printf(text, "        integer { size = %u; align = 8; signed = %s; base = %u; } ",
+                    8 * ctf_scalar_size(field), field->type == FIELD_INT ? "true" : "false",
+                    (field->hex && field->type != FIELD_INT) || field->type == FIELD_POINTER ? 16U
+                                                                                             : 10U);
+    }
+    put_name(text, class, number);
+    if (field->type == FIELD_BYTES) {
+        text_put_char(text, '[');
+        put_name(text, class, number);
+        text_put_literal(text, "_length]");
+    }
+    text_put_literal(text, "; /* type ");
+    put_quoted(text, field->c_type);
+    text_put_literal(text, " */\n");
+}
+
+void tsdl_put_class(struct text *text, unsigned id, unsigned stream,
+                    const struct event_class *class, unsigned n_fields)
+{
+    text_printf(text, "\nevent {\n    id = %u;\n    name = ", id);
+    put_quoted(text, class->name);
+    text_printf(text, ";\n    stream_id = %u;\n", stream);
+    if (class->program && class->format && !class->put_text) {
+        text_put_literal(text, "    /* format ");
+        put_quoted(text, class->format);
+        text_put_literal(text, " */\n");
+    }
+    text_put_literal(text, "    fields := struct {\n");
+    for (unsigned i = 0; i < n_fields; i++)
+        put_field(text, class, i);
+    text_put_literal(text, "    };\n};\n");
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Events as they are drawn: marks on tracks. What a pair of events encloses is a slice, of which they are
+ * begin and end (export/timeline/pairs.h); all others are instants. Every event is in just one mark, with its fields.
+ *
+ * Nothing is made up. A slice whose end is not in the trace is cut, and says why: where events were lost, as
+ * its end may have been among them; where the same begins once more; where something around it ends. Slices
+ * that are open at the end of the trace stay open. An end whose begin is not there is an instant.
+ *
+ * Switches of threads that do not follow from one another (event/switches.h) leave a slice `unknown` between them: a
+ * CPU on which nothing is drawn was idle.
+ *
+ * Within a track slices nest, and do not step back in time. */
+
+#include "base/text.h"
+#include "export/export.h"
+#include "export/timeline/flows.h"
+#include "export/timeline/tracks.h"
+
+enum slice_kind {
+    SLICE_INSTANT,
+    SLICE_BEGIN,
+    SLICE_END,
+    SLICE_COUNTER,
+};
+
+struct slice {
+    enum slice_kind kind;
+    const struct track *track;
+    int64_t ns;
+    const struct item *item; /* whose fields go along; NULL: none */
+    const char *name;        /* of a slice that begins; UTF-8, borrowed */
+    size_t name_len;
+    const char
+        *cut;      /* why a slice ends that no event ends; NULL: an event does, or the next slice */
+    uint64_t flow; /* a slice that begins: what it has in common with another; 0: nothing */
+    bool flow_joins; /* the other has been seen */
+    int64_t value;   /* SLICE_COUNTER */
+};
+
+struct slices;
+
+struct slices_ops {
+    /* A track, before anything is on it. 0, or a negative errno. */
+    int (*track)(struct slices *slices, const struct track *track);
+    void (*slice)(struct slices *slices, const struct slice *slice);
+};
+
+struct plan;
+
+struct slices {
+    const struct slices_ops *ops;
+    const struct export_options *options;
+    struct tracks tracks;
+    struct flows flows;
+    bool has_flows;     /* there are layers that may have some in common */
+    struct plan *plans; /* by class->index */
+    unsigned n_plans;
+    struct text name;
+    int64_t last_ns; /* of the last item that has a time */
+};
+
+void slices_init(struct slices *slices, const struct export_options *options,
+                 const struct slices_ops *ops);
+/* 0, -ENOMEM. */
+int slices_put(struct slices *slices, const struct item *items, unsigned n);
+void slices_done(struct slices *slices);
+
+/* Whether FIELD, of type FIELD_BYTES, is an array of integers; else it is plain bytes. As in JSON. */
+static inline bool field_is_array(const struct field *field)
+{
+    return field->element == 2 || field->element == 4 || field->element == 8;
+}
+
+/* What is told of an event beside its fields has names that begin so: no field's do. */
+#define SLICE_OWN "strata."
+
+/* What an item tells that the track of its mark does not. */
+static inline bool slice_tells_cpu(const struct slice *slice)
+{
+    return slice->item->cpu != CPU_UNKNOWN && slice->item->cpu != slice->track->cpu;
+}
+
+static inline bool slice_tells_pid(const struct slice *slice)
+{
+    return slice->item->pid != PID_UNKNOWN && slice->item->pid != slice->track->pid;
+}
+
+static inline bool slice_tells_vcpu(const struct slice *slice)
+{
+    const struct item *item = slice->item;
+
+    /* A guest's CPUs are the vCPUs. */
+    return item->vcpu != VCPU_UNKNOWN && item->vcpu != slice->track->vcpu &&
+           !(item->origin->layer == LAYER_GUEST && item->vcpu == item->cpu);
+}

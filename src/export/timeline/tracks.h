@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The tracks that a timeline is drawn on: a group for each capture, in it CPUs, vCPUs, threads, requests and
+ * curves, each made when something first happens there. */
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "event/item.h"
+#include "event/switches.h"
+#include "export/timeline/pairs.h"
+
+enum track_kind {
+    TRACK_GROUP,
+    TRACK_PARENT, /* of others in a group: nothing is on it */
+    TRACK_CPU,    /* slices: what runs there; the three below lie in it */
+    TRACK_CPU_INTERRUPTS,
+    TRACK_CPU_EVENTS,
+    TRACK_CPU_LOST,
+    TRACK_VCPU, /* slices; its events lie in it */
+    TRACK_VCPU_EVENTS,
+    TRACK_THREAD,
+    TRACK_LANE,
+    TRACK_EVENTS, /* what has none of these */
+    TRACK_LOST,
+    TRACK_COUNTER,
+};
+
+struct group;
+struct pair;
+
+/* A slice that has begun. */
+struct open_slice {
+    const struct pair_rule *rule;
+    struct pair *pair;
+    uint64_t id[PAIR_IDS];
+    int flow; /* place among the flows, or -1 */
+};
+
+#define OPEN_MAX 32
+
+struct track {
+    enum track_kind kind;
+    unsigned number; /* from 1 */
+    struct group *group;
+    struct track *parent; /* NULL: a group */
+    const char *name;     /* UTF-8 */
+    const char *unit;     /* TRACK_COUNTER; may be NULL */
+    int rank;             /* among its siblings */
+    int32_t cpu;          /* or CPU_UNKNOWN */
+    int32_t pid;          /* or PID_UNKNOWN */
+    int32_t vcpu;         /* or VCPU_UNKNOWN */
+    int64_t last;         /* when a slice last began or ended here, ns */
+    unsigned n_open, open_room;
+    struct open_slice *open; /* innermost last; track_open() */
+    struct cpu_switches switches;
+    struct track *next; /* of the same group */
+};
+
+/* What begins and ends of one kind have in common, in one group. */
+struct pair {
+    bool end_seen;
+    bool off; /* nothing ends it here: it is shown as events */
+    struct track *parent;
+    struct track **lanes; /* ON_LANES */
+    unsigned n_lanes;
+};
+#define LANES_MAX 256
+
+#define RECENT_VCPUS 64 /* a power of two */
+
+struct group {
+    unsigned number; /* of the capture */
+    enum layer layer;
+    struct track track;
+    struct track *tracks; /* all others, newest first */
+    struct track **cpus;  /* four for each CPU: kinds from TRACK_CPU on; NULL: not made yet */
+    unsigned n_cpus;
+    struct map vcpus;
+    struct map threads; /* by pid; those of pid 0 by CPU */
+    struct map names;   /* of threads that have no track yet, by pid */
+    unsigned n_vcpus, n_threads, n_names, n_counters;
+    struct map counters;
+    struct map pairs; /* by name */
+    struct track *events, *lost, *threads_parent;
+    struct track *recent_vcpus[RECENT_VCPUS]; /* by their key in `vcpus` */
+    struct track *recent;                     /* thread of the last event */
+    uint64_t recent_key;
+};
+
+struct tracks {
+    struct arena arena;
+    struct map groups; /* by origin; many to one */
+    struct group **all;
+    unsigned n_groups;
+    unsigned n_tracks;
+    const struct origin *recent_origin;
+    struct group *recent;
+    const struct catalogue *catalogue;
+    unsigned (*origin_number)(void *arg, const struct origin *origin);
+    void *origin_arg;
+    /* Told of each track when it is made, its parent before it. 0, or a negative errno. */
+    int (*made)(void *arg, const struct track *track);
+    void *made_arg;
+};
+
+/* As many of a kind have tracks of their own in a group: a damaged or hostile capture can have any number. */
+#define TRACKS_MAX 65536
+
+/* All return NULL when memory is out or MADE failed; what has no track of its own is on that of the group's events. */
+struct group *tracks_group_slow(struct tracks *tracks, const struct origin *origin);
+
+static inline struct group *tracks_group(struct tracks *tracks, const struct origin *origin)
+{
+    if (origin == tracks->recent_origin)
+        return tracks->recent;
+    return tracks_group_slow(tracks, origin);
+}
+
+/* KIND: TRACK_CPU to TRACK_CPU_LOST. CPU is known. */
+struct track *tracks_cpu(struct tracks *tracks, struct group *group, int32_t cpu,
+                         enum track_kind kind);
+/* KIND: TRACK_VCPU, TRACK_VCPU_EVENTS. The item's vCPU is known. */
+struct track *tracks_vcpu(struct tracks *tracks, struct group *group, const struct item *item,
+                          enum track_kind kind);
+/* The item's thread is known. */
+struct track *tracks_thread(struct tracks *tracks, struct group *group, const struct item *item);
+/* What the thread PID is called, if it gets a track. 0, -ENOMEM. */
+int tracks_name_thread(struct tracks *tracks, struct group *group, int32_t pid, const char *name,
+                       size_t len);
+/* KIND: TRACK_EVENTS, TRACK_LOST. */
+struct track *tracks_single(struct tracks *tracks, struct group *group, enum track_kind kind);
+struct track *tracks_counter(struct tracks *tracks, struct group *group,
+                             const struct counter_rule *rule, bool has_id, uint64_t id);
+struct pair *tracks_pair(struct tracks *tracks, struct group *group, const char *name);
+/* A lane of PAIR with nothing open; it is made if there is none. -ENOBUFS: there are LANES_MAX; -ENOMEM. */
+int tracks_lane(struct tracks *tracks, struct group *group, struct pair *pair, const char *name,
+                struct track **ret_track);
+
+/* Room for one more open slice on TRACK, which has fewer than OPEN_MAX. NULL when memory is out. */
+struct open_slice *track_open(struct tracks *tracks, struct track *track);
+
+void tracks_done(struct tracks *tracks);

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "export/trace_dat/events.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "event/kernel.h"
+#include "export/words.h"
+
+static const char ftrace[] = "ftrace";
+
+void dat_events_init(struct dat_events *events, const struct origin_kernel *kernel)
+{
+    bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
+    *events = (struct dat_events){
+        .big_endian = kernel ? kernel->big_endian : big,
+        .long_size = kernel ? kernel->long_size : sizeof(long),
+        .names = {.share = true},
+        .next_id = INT16_MAX, /* KernelShark keeps numbers in 16 bits with a sign */
+    };
+    events->swap = events->big_endian != big;
+}
+
+void dat_events_done(struct dat_events *events)
+{
+    free(events->classes);
+    map_done(&events->by_id);
+    map_done(&events->made);
+    export_names_done(&events->names);
+    arena_done(&events->arena);
+    *events = (struct dat_events){0};
+}
+
+static struct dat_event *add(struct dat_events *events, uint16_t id, const char *system)
+{
+    struct dat_event *event = arena_alloc(&events->arena, sizeof *event);
+
+    if (!event || map_put(&events->by_id, id, event) < 0)
+        return NULL;
+    event->id = id;
+    event->system = system;
+    *(events->last ? &events->last->next : &events->first) = event;
+    events->last = event;
+    return event;
+}
+
+/* A number that no event has; 0: all are given. */
+static uint16_t free_id(struct dat_events *events)
+{
+    while (events->next_id && map_get(&events->by_id, events->next_id))
+        events->next_id--;
+    return events->next_id;
+}
+
+/* FORMAT with another number in its line "ID: N". */
+static bool set_format(struct dat_events *events, struct dat_event *event, const char *format,
+                       size_t len, bool renumbered)
+{
+    static const char key[] = "\nID:";
+    const char *line = renumbered ? memmem(format, len, key, sizeof key - 1) : NULL;
+    struct text text = TEXT_IN_MEMORY;
+
+    if (line) {
+        const char *end = memchr(line + 1, '\n', len - (size_t)(line + 1 - format));
+
+        text_put(&text, format, (size_t)(line - format));
+        text_printf(&text, "\nID: %u", event->id);
+        if (end)
+            text_put(&text, end, len - (size_t)(end - format));
+    } else {
+        text_put(&text, format, len);
+    }
+    event->format_len = text_len(&text);
+    event->format =
+        text.error ? NULL
+                   : arena_strndup(&events->arena, text.start ? text.start : "", event->format_len);
+    text_done(&text);
+    return event->format;
+}
+
+/* An event of the kernel's own format. */
+static bool add_kernel(struct dat_events *events, const struct event_class *class,
+                       const char *format, size_t len, struct dat_class *ret)
+{
+    uint16_t id = (uint16_t) class->id;
+    struct dat_event *event = map_get(&events->by_id, id);
+
+    ret->raw = true;
+    ret->type_offset = class->origin->kernel->type_offset;
+    if (event && strcmp(event->system, class->group) == 0 && event->format_len == len &&
+        memcmp(event->format, format, len) == 0) {
+        ret->event = event;
+        return true;
+    }
+    if (event) {
+        ret->renumbered = true;
+        id = free_id(events);
+    }
+    event = id ? add(events, id, class->group) : NULL;
+    ret->event = event && set_format(events, event, format, len, ret->renumbered) ? event : NULL;
+    return ret->event;
+}
+
+static bool add_made(struct dat_events *events, const struct event_class *class,
+                     struct dat_class *ret)
+{
+    const char *name = export_names_get(&events->names, class, NULL);
+    struct dat_event *event = name ? map_get_str(&events->made, name, strlen(name)) : NULL;
+    struct text format = TEXT_IN_MEMORY;
+    uint16_t id;
+
+    ret->event = event;
+    if (!name || event)
+        return event;
+    id = free_id(events);
+    event = id ? add(events, id, layer_name(class->origin->layer)) : NULL;
+    if (!event || kernel_layout_make(&events->arena, class, &event->layout) < 0)
+        return false;
+    kernel_layout_put_format(&format, &event->layout, id);
+    if (!format.error && set_format(events, event, format.start, text_len(&format), false) &&
+        map_put_str(&events->made, name, strlen(name), event) == 0)
+        ret->event = event;
+    text_done(&format);
+    return ret->event;
+}
+
+const struct dat_class *dat_events_make(struct dat_events *events, const struct event_class *class)
+{
+    const struct origin_kernel *kernel = class->origin->kernel;
+    struct dat_class made = {0};
+    char *format;
+    size_t len;
+    bool fine;
+
+    if (class->index >= events->n_classes) {
+        unsigned n = MAX(class->index + 1, 2 * events->n_classes);
+        struct dat_class *bigger = realloc(events->classes, n * sizeof *bigger);
+
+        if (!bigger)
+            return NULL;
+        memset(bigger + events->n_classes, 0, (n - events->n_classes) * sizeof *bigger);
+        events->classes = bigger;
+        events->n_classes = n;
+    }
+    /* Records of a kernel of another kind are told in the file's order, by their fields. */
+    if (kernel && class->group && class->id != 0 && kernel->big_endian == events->big_endian &&
+        kernel->long_size == events->long_size &&
+        kernel->format(class->origin, (uint16_t) class->id, &format, &len) == 0) {
+        fine = add_kernel(events, class, format, len, &made);
+        free(format);
+    } else {
+        fine = add_made(events, class, &made);
+    }
+    if (!fine)
+        return NULL;
+    events->classes[class->index] = made;
+    return &events->classes[class->index];
+}
+
+static void put_order_u32(const struct dat_events *events, struct text *text, uint32_t v)
+{
+    put_u32(text, events->swap ? __builtin_bswap32(v) : v);
+}
+
+static void put_of_system(const struct dat_events *events, const char *system, struct text *text)
+{
+    uint32_t n = 0;
+
+    for (const struct dat_event *e = events->first; e; e = e->next)
+        n += strcmp(e->system, system) == 0;
+    put_order_u32(events, text, n);
+    for (const struct dat_event *e = events->first; e; e = e->next)
+        if (strcmp(e->system, system) == 0) {
+            put_u64(text, events->swap ? __builtin_bswap64(e->format_len) : e->format_len);
+            text_put(text, e->format, e->format_len);
+        }
+}
+
+/* Whether E is the first of its system, which is not the kernel's own. */
+static bool begins_system(const struct dat_events *events, const struct dat_event *e)
+{
+    if (strcmp(e->system, ftrace) == 0)
+        return false;
+    for (const struct dat_event *before = events->first; before != e; before = before->next)
+        if (strcmp(before->system, e->system) == 0)
+            return false;
+    return true;
+}
+
+void dat_events_put_formats(const struct dat_events *events, struct text *text)
+{
+    uint32_t n = 0;
+
+    put_of_system(events, ftrace, text);
+    for (const struct dat_event *e = events->first; e; e = e->next)
+        n += begins_system(events, e);
+    put_order_u32(events, text, n);
+    for (const struct dat_event *e = events->first; e; e = e->next)
+        if (begins_system(events, e)) {
+            text_put(text, e->system, strlen(e->system) + 1);
+            put_of_system(events, e->system, text);
+        }
+}

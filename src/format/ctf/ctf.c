@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* Reader of the streams of a trace in CTF 1.8. Any layout that the metadata tells is read by walking its
+ * types (ctf_decode.h). This is libstrata's (src/runtime/sink_ctf.c), which has a way of its own, as it
+ * is what matters most:
+ *
+ *   packet    u32 0xc1fc1fc1, 16 bytes UUID of the trace, u32 stream class (0)
+ *             u64 begin, u64 end: ticks of the clock
+ *             u64 bits of content, with this header
+ *             u64 bits of the packet, with padding behind the content
+ *             u64 number of the packet in its stream
+ *             u64 events that were dropped in this stream up to the packet's end
+ *             u32 process, u32 thread, 16 bytes the thread's name, filled with NULs
+ *             then records
+ *
+ *   record    begins at a multiple of 8 bytes of the packet:
+ *             u16 event id, 48 bits: the low ones of the clock
+ *             (together one u64: on little-endian machines time << 16 | id, on others id << 48 | time)
+ *             then the fields, without padding; a string with its NUL
+ *
+ * and this is LTTng's, with compact headers:
+ *
+ *   packet    magic, UUID and stream class as above, u64 number of the file
+ *             u64 begin, u64 end, u64 content, u64 packet, u64 number, u64 dropped, as above; u32 CPU
+ *             then records
+ *
+ *   record    5 bits event id, 27 bits of the clock; where these do not suffice
+ *             5 bits 31, then from the next byte on: u32 event id, u64 time
+ *             then what contexts were chosen, then the fields
+ *
+ * Time stamps of fewer than 64 bits are the low ones of the first time that is not before the one read
+ * last. A stream's events are in order; what was dropped in a packet, was between the packet before it
+ * and its end.
+ *
+ * Times are handed on as nanoseconds: of CLOCK_MONOTONIC for traces of libstrata, by the reading of both
+ * clocks that stands in the metadata, and for those whose clock is called "monotonic"; so they lie on one
+ * line of time with simpletrace files and logs of the same machine. Other clocks that tell how far they
+ * are from 1970 become CLOCK_REALTIME. */
+#include "format/ctf/ctf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "format/ctf/reader.h"
+
+int ctf_damaged(struct ctf *c, const char *format, ...)
+{
+    char what[256];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    return fault_at(&c->source.fault, -EBADMSG, c->in.path, input_offset(&c->in), "%s", what);
+}
+
+int ctf_out_of_memory(struct ctf *c)
+{
+    return fault_plain(&c->source.fault, -ENOMEM, c->in.path, "out of memory");
+}
+
+/* How far it is to where a packet begins, FROM bytes on at the soonest. False: not in the buffer. */
+static bool find_packet(const struct ctf *c, size_t from, size_t *ret)
+{
+    const uint8_t *p = input_at(&c->in);
+    size_t left = input_buffered(&c->in);
+    uint32_t magic = c->trace->swap ? __builtin_bswap32(PACKET_MAGIC) : PACKET_MAGIC;
+    const uint8_t *found = from < left ? memmem(p + from, left - from, &magic, sizeof magic) : NULL;
+
+    if (found)
+        *ret = (size_t)(found - p);
+    return found;
+}
+
+/* Passes over what is damaged: the rest of the packet's events, or, where it is not known how long that
+ * is, all up to the next packet. A negative errno: reading fails. */
+static int pass_over(struct ctf *c, uint64_t *skipped)
+{
+    size_t from = 1;
+    int r = 1;
+
+    if (c->in_packet && c->size != UINT64_MAX) {
+        uint64_t left = c->in.size == UINT64_MAX ? UINT64_MAX : c->in.size - input_offset(&c->in);
+
+        *skipped = MIN((c->content - c->position) / 8, left);
+        c->position = c->content;
+        return 0;
+    }
+    c->in_packet = false;
+    while (r > 0) {
+        size_t there = input_buffered(&c->in);
+        size_t next;
+
+        if (find_packet(c, from, &next)) {
+            *skipped += next;
+            input_skip(&c->in, next);
+            return 0;
+        }
+        /* The magic may lie across the buffer's end. */
+        next = c->in.ended ? there : there - MIN(there, (size_t)3);
+        from = next ? 0 : there;
+        *skipped += next;
+        input_skip(&c->in, next);
+        r = input_refill(&c->in, &c->source.fault);
+    }
+    return r;
+}
+
+/* Something is damaged, and R says what. At the file's END nothing follows it. */
+static int give_up(struct ctf *c, int r, bool end, unsigned *n)
+{
+    uint64_t skipped = 0;
+    int64_t from;
+
+    if (c->keep_going && r == -EBADMSG) {
+        fault_clear(&c->source.fault);
+        r = 0;
+        if (end) {
+            skipped = input_buffered(&c->in);
+            input_skip(&c->in, skipped);
+            if (c->in_packet)
+                ctf_end_events(c, n);
+            c->in_packet = false;
+        } else {
+            r = pass_over(c, &skipped);
+        }
+    }
+    if (r < 0) {
+        c->failed = r;
+        return *n ? 0 : r;
+    }
+    from = c->in_packet ? c->last : MAX(c->last, c->since);
+    ctf_put_loss(c, &c->items[*n], LOSS_UNREADABLE, LOST_UNKNOWN, from, from);
+    c->items[(*n)++].skipped = (uint32_t)MIN(skipped, (uint64_t)UINT32_MAX);
+    return 0;
+}
+
+/* A payload did not fit. */
+static int grow(struct ctf *c)
+{
+    uint8_t *bigger = realloc(c->made, c->made_room * 2);
+
+    if (!bigger)
+        return ctf_out_of_memory(c);
+    c->made = bigger;
+    c->made_room *= 2;
+    return 1;
+}
+
+/* One step of reading. 1: go on; 0: the buffer has no more; negative: damage. */
+static int step(struct ctf *c, unsigned *n)
+{
+    uint64_t left;
+    int r;
+
+    if (!c->in_packet) {
+        if (input_buffered(&c->in) == 0)
+            return 0;
+        return ctf_open_packet(c, n);
+    }
+    if (c->position < c->content) {
+        if (c->content == UINT64_MAX && c->in.ended &&
+            c->position / 8 - c->origin / 8 == input_buffered(&c->in))
+            return 0; /* a file without packets */
+        r = c->class->word_header ? ctf_walk_words(c, n) : 2;
+        if (r == 2 && *n < RUN_MAX)
+            r = ctf_walk_record(c, n);
+        if (r == -ENOBUFS && *n == 0)
+            return grow(c);
+        return r == -ENOBUFS ? 0 : MIN(r, 1);
+    }
+    ctf_end_events(c, n);
+    /* Padding, as far as it is there; it may be more than the buffer. */
+    ctf_move_to(c, c->size);
+    left = (c->size - c->origin) / 8;
+    c->content = c->position = c->size;
+    if (left == 0)
+        c->in_packet = false;
+    return left == 0;
+}
+
+/* The file has no more: it may end here, or is damaged. */
+static int at_end(struct ctf *c, unsigned *n)
+{
+    size_t left = input_buffered(&c->in);
+    int r;
+
+    if (!c->in_packet && left == 0)
+        return 0;
+    if (c->in_packet && c->content == UINT64_MAX && c->position / 8 - c->origin / 8 == left) {
+        ctf_end_events(c, n);
+        c->in_packet = false;
+        input_skip(&c->in, left);
+        return 0;
+    }
+    r = !c->in.ended ? ctf_damaged(c, "an event or a header is longer than the buffer of %zu bytes",
+                                   c->in.capacity)
+        : !c->in_packet ? ctf_damaged(c, "the file ends inside of a packet's header")
+                        : ctf_damaged(c, "the file ends inside of a packet");
+    return give_up(c, r, c->in.ended, n);
+}
+
+static int ctf_next(struct source *source, const struct item **ret_items)
+{
+    struct ctf *c = container_of(source, struct ctf, source);
+    unsigned n = 0;
+    int r;
+
+    if (c->failed)
+        return c->failed;
+    *ret_items = c->items;
+    c->made_len = 0;
+    for (;;) {
+        size_t before;
+
+        for (r = c->damaged ? -EBADMSG : 1; r > 0 && n < RUN_MAX - LOSSES_MAX;)
+            r = step(c, &n);
+        if (r < 0) {
+            /* What was read is lent first: going on moves the buffer. */
+            c->damaged = r == -EBADMSG && c->keep_going && n;
+            if (!c->damaged)
+                r = give_up(c, r, false, &n);
+            if (c->damaged)
+                fault_clear(&c->source.fault);
+            return r < 0 && !c->damaged ? r : (int)n;
+        }
+        if (n)
+            return (int)n; /* before the buffer moves */
+        before = input_buffered(&c->in);
+        r = input_refill(&c->in, &c->source.fault);
+        if (r < 0)
+            return c->failed = r;
+        if (input_buffered(&c->in) > before)
+            continue;
+        r = at_end(c, &n);
+        return r < 0 ? r : (int)n;
+    }
+}
+
+static void ctf_free(struct source *source)
+{
+    struct ctf *c = container_of(source, struct ctf, source);
+
+    input_done(&c->in);
+    free(c->made);
+    free(c->slots);
+    free(c);
+}
+
+static void ctf_progress(const struct source *source, uint64_t *ret_done, uint64_t *ret_total)
+{
+    const struct ctf *c = container_of(source, struct ctf, source);
+
+    *ret_done = input_offset(&c->in);
+    *ret_total = c->in.size == UINT64_MAX ? 0 : c->in.size;
+}
+
+static const struct source_ops ctf_ops = {
+    .next = ctf_next,
+    .free = ctf_free,
+    .facts = ctf_facts,
+    .progress = ctf_progress,
+};
+
+int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct reader_options *options,
+                    struct source **ret_source, struct fault *fault)
+{
+    struct ctf *c = malloc(sizeof *c);
+
+    if (c) {
+        memset(c, 0, offsetof(struct ctf, items));
+        c->slots = calloc((size_t)trace->metadata.n_slots + 1, sizeof *c->slots);
+        c->made_room = MADE_ROOM;
+        c->made = malloc(c->made_room);
+    }
+    if (!c || !c->slots || !c->made) {
+        if (c) {
+            free(c->slots);
+            free(c->made);
+        }
+        free(c);
+        input_done(in);
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    }
+    c->source.ops = &ctf_ops;
+    c->source.ordered = trace->strata; /* others may step back, and are put in order */
+    c->in = *in;
+    *in = (struct input){.fd = -1};
+    c->trace = trace;
+    c->keep_going = options->keep_going;
+    c->tid = PID_UNKNOWN;
+    c->cpu = CPU_UNKNOWN;
+    c->last = c->since = TIME_UNKNOWN;
+    *ret_source = &c->source;
+    return 0;
+}

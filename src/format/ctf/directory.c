@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* The directory of a trace in CTF: which files it has, and the metadata as text.
+ *
+ *   DIR/metadata   what all is (ctf_tsdl.h): text that begins with "/" "* CTF 1.8"; or packets of it,
+ *                     each with a header of 37 bytes in the byte order of the trace:
+ *                     u32 0x75d11d57, 16 bytes UUID, u32 checksum,
+ *                     u32 bits of content, u32 bits of the packet, both with this header,
+ *                     u8 compression, encryption, checksum's scheme (each 0: none), u8 1, u8 8
+ *   DIR/NAME       any other file: a stream (ctf.c). Directories and hidden files are not looked at. */
+#include "format/ctf/ctf.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "format/ctf/tsdl.h"
+
+#define METADATA_MAGIC UINT32_C(0x75d11d57)
+#define METADATA_HEADER 37
+#define METADATA_MAX ((size_t)64 << 20)
+
+#define STREAM_MAGIC UINT32_C(0xc1fc1fc1)
+
+/* Rings are as many as threads that ran at once; their buffers together are to stay small. */
+#define INPUT_SMALL ((size_t)64 * 1024)
+#define STREAMS_MANY 16
+
+static bool is_magic(const void *p, size_t n, uint32_t magic)
+{
+    return n >= 4 && (load_u32(p) == magic || load_u32(p) == __builtin_bswap32(magic));
+}
+
+struct names {
+    char **names;
+    unsigned n;
+};
+
+static void names_done(struct names *names)
+{
+    for (unsigned i = 0; i < names->n; i++)
+        free(names->names[i]);
+    free(names->names);
+}
+
+/* By length first: "stream-9" before "stream-10". */
+static int compare_names(const void *a, const void *b)
+{
+    const char *x = *(char *const *)a;
+    const char *y = *(char *const *)b;
+    size_t x_len = strlen(x);
+    size_t y_len = strlen(y);
+
+    return x_len != y_len ? (x_len > y_len) - (x_len < y_len) : strcmp(x, y);
+}
+
+static int list_streams(const char *path, struct names *names, struct fault *fault)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    int r = 0;
+
+    if (!dir)
+        return fault_plain(fault, -errno, path, "%s", strerror(errno));
+    while (r >= 0 &&
+           (entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe): a stream of its own */
+        struct stat st;
+        char **bigger;
+
+        if (entry->d_name[0] == '.' || strcmp(entry->d_name, "metadata") == 0 ||
+            fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 || !S_ISREG(st.st_mode))
+            continue;
+        bigger = realloc(names->names, (names->n + 1) * sizeof *names->names);
+        r = -ENOMEM;
+        if (!bigger)
+            continue;
+        names->names = bigger;
+        if (asprintf(&names->names[names->n], "%s/%s", path, entry->d_name) < 0)
+            continue;
+        names->n++;
+        r = 0;
+    }
+    closedir(dir);
+    if (names->n)
+        qsort(names->names, names->n, sizeof *names->names, compare_names);
+    return r;
+}
+
+/* The first bytes of a file; how many, 0 when it cannot be read. */
+static size_t read_head(const char *path, void *head, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n;
+
+    if (fd < 0)
+        return 0;
+    n = read(fd, head, size);
+    close(fd);
+    return n > 0 ? (size_t)n : 0;
+}
+
+bool ctf_probe_dir(const char *path)
+{
+    _cleanup_(names_done) struct names names = {0};
+    _cleanup_free_ char *file = NULL;
+    char head[16];
+    size_t n;
+
+    if (asprintf(&file, "%s/metadata", path) < 0) {
+        file = NULL;
+        return false;
+    }
+    n = read_head(file, head, sizeof head);
+    if (ctf_tsdl_probe(head, n) || is_magic(head, n, METADATA_MAGIC))
+        return true;
+    if (list_streams(path, &names, NULL) < 0)
+        return false;
+    for (unsigned i = 0; i < names.n; i++) {
+        n = read_head(names.names[i], head, sizeof head);
+        if (is_magic(head, n, STREAM_MAGIC))
+            return true;
+    }
+    return false;
+}
+
+int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct fault *fault)
+{
+    size_t done = 0;
+    size_t at = 0;
+    bool swap;
+
+    if (ctf_tsdl_probe(text, *len))
+        return 0;
+    if (!is_magic(text, *len, METADATA_MAGIC))
+        return fault_plain(fault, -EBADMSG, path,
+                           "is no metadata of CTF 1.8, whose text begins with '/* CTF 1.8'");
+    swap = load_u32(text) != METADATA_MAGIC;
+    while (at < *len) {
+        const char *p = text + at;
+        size_t left = *len - at;
+        uint32_t content;
+        uint32_t size;
+
+        if (left < METADATA_HEADER || load_u32_swap(p, swap) != METADATA_MAGIC)
+            return fault_at(fault, -EBADMSG, path, at, "no packet of metadata begins here");
+        content = load_u32_swap(p + 24, swap);
+        size = load_u32_swap(p + 28, swap);
+        if (p[32] || p[33])
+            return fault_at(fault, -EBADMSG, path, at,
+                            "metadata that is compressed or encrypted, which strata does not read");
+        if (content % 8 || size % 8 || content > size || content / 8 < METADATA_HEADER ||
+            size / 8 > left)
+            return fault_at(fault, -EBADMSG, path, at,
+                            "a packet of %" PRIu32 " bits, %" PRIu32 " of them content", size,
+                            content);
+        memmove(text + done, p + METADATA_HEADER, content / 8 - METADATA_HEADER);
+        done += content / 8 - METADATA_HEADER;
+        at += size / 8;
+    }
+    *len = done;
+    return 0;
+}
+
+static int read_metadata(const char *path, char **ret_text, size_t *ret_len, struct fault *fault)
+{
+    _cleanup_free_ char *text = NULL;
+    struct input in;
+    size_t len = 0;
+    int r;
+
+    r = input_open_regular(&in, path, INPUT_BUFFER_SIZE, fault);
+    if (r < 0)
+        return r;
+    while ((r = input_refill(&in, fault)) > 0) {
+        size_t some = input_buffered(&in);
+        char *bigger = len + some > METADATA_MAX ? NULL : realloc(text, len + some);
+
+        if (!bigger) {
+            r = len + some > METADATA_MAX
+                    ? fault_plain(fault, -EFBIG, path, "is larger than any metadata")
+                    : -ENOMEM;
+            break;
+        }
+        text = bigger;
+        memcpy(text + len, input_at(&in), some);
+        len += some;
+        input_skip(&in, some);
+    }
+    input_done(&in);
+    if (r >= 0 && len == 0)
+        return fault_plain(fault, -EBADMSG, path,
+                           "is empty: nothing tells what is in the streams of the trace");
+    if (r >= 0)
+        r = ctf_metadata_unpack(path, text, &len, fault);
+    if (r < 0)
+        return r;
+    *ret_text = TAKE_PTR(text);
+    *ret_len = len;
+    return 0;
+}
+
+int ctf_open_dir(const char *path, struct catalogue *catalogue,
+                 const struct reader_options *options, struct source ***ret_sources,
+                 unsigned *ret_n, struct fault *fault)
+{
+    _cleanup_(names_done) struct names names = {0};
+    _cleanup_free_ struct source **sources = NULL;
+    _cleanup_free_ char *metadata = NULL;
+    _cleanup_free_ char *text = NULL;
+    struct ctf_trace *trace;
+    unsigned n = 0;
+    size_t len = 0;
+    int r;
+
+    if (asprintf(&metadata, "%s/metadata", path) < 0) {
+        metadata = NULL;
+        return -ENOMEM;
+    }
+    /* The streams first: what was in them then, the metadata that is read afterwards describes. */
+    r = list_streams(path, &names, fault);
+    if (r >= 0)
+        r = read_metadata(metadata, &text, &len, fault);
+    if (r >= 0)
+        r = ctf_trace_new(path, metadata, text, len, catalogue, &trace, fault);
+    if (r < 0)
+        return r;
+    /* A trace without events has one stream, an empty one: then it has an origin, and is no error. */
+    sources = calloc((size_t)names.n + 1, sizeof *sources);
+    if (!sources)
+        return -ENOMEM;
+    do {
+        struct input in;
+
+        r = names.n ? input_open_regular(&in, names.names[n],
+                                         names.n > STREAMS_MANY ? INPUT_SMALL : INPUT_BUFFER_SIZE,
+                                         fault)
+                    : input_open_memory(&in, "", 0, path);
+        if (r >= 0)
+            r = ctf_stream_open(trace, &in, options, &sources[n], fault);
+    } while (r >= 0 && ++n < names.n);
+    if (r < 0) {
+        while (n)
+            source_free(sources[--n]);
+        return r;
+    }
+    *ret_sources = TAKE_PTR(sources);
+    *ret_n = MAX(names.n, 1U);
+    return 0;
+}

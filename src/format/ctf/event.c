@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* The events of a packet. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "format/ctf/reader.h"
+
+/* ---- Payloads that are made ---- */
+
+static uint8_t *make_room(struct ctf *c, size_t size)
+{
+    uint8_t *p = c->made + c->made_len;
+
+    if (size > c->made_room - c->made_len)
+        return NULL;
+    c->made_len += size;
+    return p;
+}
+
+static int make_number(void *arg, const struct ctf_member *member, uint64_t value)
+{
+    struct ctf *c = arg;
+    uint8_t *p;
+
+    if (!ctf_in_payload(member, c->in_context)) {
+        if (member->role == CTF_ROLE_CPU)
+            c->event_cpu = (int32_t)value;
+        else if (member->role == CTF_ROLE_TID)
+            c->event_tid = (int32_t)value;
+        return 0;
+    }
+    p = make_room(c, 8);
+    if (!p)
+        return -ENOBUFS;
+    store_u64(p, value);
+    return 0;
+}
+
+static int make_text(void *arg, const struct ctf_member *member, const char *text, uint64_t len)
+{
+    struct ctf *c = arg;
+    uint8_t *p;
+
+    if (!ctf_in_payload(member, c->in_context)) {
+        c->heard.name = text;
+        c->heard.name_len = len;
+        return 0;
+    }
+    p = make_room(c, len + 1);
+    if (!p)
+        return -ENOBUFS;
+    memcpy(p, text, len);
+    p[len] = '\0';
+    return 0;
+}
+
+static int make_array(void *arg, const struct ctf_member *member, uint64_t n)
+{
+    struct ctf *c = arg;
+    uint8_t *p;
+
+    if (!ctf_in_payload(member, c->in_context))
+        return 0;
+    p = make_room(c, 4);
+    if (!p)
+        return -ENOBUFS;
+    store_u32(p, (uint32_t)(n * ctf_made_element(member->type->element)));
+    return 0;
+}
+
+static int make_element(void *arg, const struct ctf_member *member, uint64_t value)
+{
+    struct ctf *c = arg;
+    unsigned size = ctf_made_element(member->type->element);
+    uint8_t *p;
+
+    if (!ctf_in_payload(member, c->in_context))
+        return 0;
+    p = make_room(c, size);
+    if (!p)
+        return -ENOBUFS;
+    if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+        value <<= 64 - 8 * size;
+    memcpy(p, &value, size);
+    return 0;
+}
+
+/* Walks contexts and fields at CURSOR. */
+static int make_payload(struct ctf *c, struct ctf_cursor *cursor, const struct ctf_class *class)
+{
+    struct ctf_visitor visitor = {make_number, make_text, make_array, make_element, c};
+    const struct ctf_type *context = c->class->decl->event_context;
+    int r = 0;
+
+    c->event = class;
+    c->heard.name_len = 0;
+    c->in_context = true;
+    if (context)
+        r = ctf_walk(cursor, context, &visitor);
+    if (r >= 0 && class->decl->context)
+        r = ctf_walk(cursor, class->decl->context, &visitor);
+    c->in_context = false;
+    if (r >= 0 && class->decl->fields)
+        r = ctf_walk(cursor, class->decl->fields, &visitor);
+    return r;
+}
+
+/* ---- Records ---- */
+
+/* How many bytes the fields at P take, of which LEFT are there; SIZE_MAX: more. */
+static inline size_t size_of(const struct ctf_class *of, const uint8_t *p, size_t left)
+{
+    const struct event_class *class = of->class;
+    size_t size = 0;
+
+    if (likely(!of->strings))
+        return of->size <= left ? of->size : SIZE_MAX;
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        if (class->fields[i].storage == STORE_NUL_ENDED) {
+            size_t len = strnlen((const char *)p + size, left - size);
+
+            if (len == left - size)
+                return SIZE_MAX;
+            size += len + 1;
+        } else {
+            if (class->fields[i].size > left - size)
+                return SIZE_MAX;
+            size += class->fields[i].size;
+        }
+    }
+    return size;
+}
+
+static int no_such_event(struct ctf *c, uint64_t id)
+{
+    return ctf_damaged(c, "an event of the id %" PRIu64 ", which the metadata does not have", id);
+}
+
+static int cut_event(struct ctf *c)
+{
+    return ctf_damaged(c, "a packet ends inside of an event");
+}
+
+/* Records with the word as header, and no contexts: as far as they are in the buffer. 1: some more may
+ * be done; 0: the buffer ends before the record does; negative: damage. */
+int ctf_walk_words(struct ctf *c, unsigned *n)
+{
+    const struct ctf_trace *trace = c->trace;
+    const struct ctf_stream_class *stream = c->class;
+    const uint8_t *at = input_at(&c->in);
+    uint64_t there = c->origin + 8 * (uint64_t)input_buffered(&c->in);
+    uint64_t end = MIN(there, c->content) / 8;
+    uint64_t origin = c->origin / 8;
+    uint64_t position = c->position / 8;
+    int r = 1;
+
+    while (*n < RUN_MAX && 8 * position < c->content) {
+        uint64_t from = (position + 7) & ~UINT64_C(7);
+        const struct ctf_class *class;
+        const uint8_t *p;
+        uint64_t word;
+        uint32_t id;
+        size_t size;
+        int64_t time;
+
+        if (unlikely(end < from || end - from < RECORD_HEADER)) {
+            r = there < c->content ? 0 : -EBADMSG;
+            break;
+        }
+        p = at + (from - origin);
+        word = load_u64_swap(p, trace->swap);
+        id = (uint32_t)(trace->metadata.big_endian ? word >> TIME_BITS : word & 0xffff);
+        word = trace->metadata.big_endian ? word & TIME_MASK : word >> 16;
+        if (unlikely(id >= stream->n_classes || !stream->classes[id].class)) {
+            ctf_move_to(c, 8 * from);
+            return no_such_event(c, id);
+        }
+        class = &stream->classes[id];
+        if (unlikely(!class->direct)) {
+            r = 2; /* the other way */
+            break;
+        }
+        size = size_of(class, p + RECORD_HEADER, end - from - RECORD_HEADER);
+        if (unlikely(size == SIZE_MAX)) {
+            r = there < c->content ? 0 : -EBADMSG;
+            break;
+        }
+        c->heard.ticks += (word - c->heard.ticks) & TIME_MASK;
+        time = ctf_to_ns(trace, c->heard.ticks);
+        /* Never behind a loss before it, whose end is only about right. */
+        c->last = trace->strata ? MAX(time, c->last) : time;
+        c->items[(*n)++] = (struct item){
+            .time = c->last,
+            .origin = &trace->origin,
+            .class = class->class,
+            .payload = p + RECORD_HEADER,
+            .size = (uint32_t)size,
+            .cpu = c->cpu,
+            .pid = c->tid,
+            .vcpu = VCPU_UNKNOWN,
+            .comm = c->comm,
+            .kind = ITEM_EVENT,
+        };
+        position = from + RECORD_HEADER + size;
+    }
+    ctf_move_to(c, 8 * position);
+    return r == -EBADMSG ? cut_event(c) : r;
+}
+
+/* One record of any kind. Returns as the above; -ENOBUFS: no room for its payload. */
+int ctf_walk_record(struct ctf *c, unsigned *n)
+{
+    const struct ctf_stream_class *stream = c->class;
+    struct ctf_cursor cursor = ctf_cursor_of(c);
+    struct item *item = &c->items[*n];
+    uint64_t ticks = c->heard.ticks;
+    size_t made = c->made_len;
+    const struct ctf_class *class;
+    size_t size = 0;
+    uint64_t id = 0;
+    int r;
+
+    c->event_tid = c->tid;
+    c->event_cpu = c->cpu;
+    c->heard.has = 0;
+    r = ctf_walk_header(c, &cursor, stream->decl->event_header);
+    if (r >= 0) {
+        id = ctf_has(&c->heard, CTF_ROLE_ID) ? c->heard.values[CTF_ROLE_ID] : 0;
+        if (id >= stream->n_classes || !stream->classes[id].class) {
+            c->heard.ticks = ticks;
+            return no_such_event(c, id);
+        }
+        class = &stream->classes[id];
+        if (!class->direct) {
+            r = make_payload(c, &cursor, class);
+            *item = (struct item){.payload = c->made + made};
+            size = c->made_len - made;
+        } else {
+            cursor.position = (cursor.position + 7) & ~UINT64_C(7);
+            *item = (struct item){.payload = cursor.base + (cursor.position - cursor.origin) / 8};
+            r = cursor.position > cursor.end ? -EAGAIN : 0;
+            if (r >= 0)
+                size = size_of(class, item->payload, (cursor.end - cursor.position) / 8);
+            if (size == SIZE_MAX)
+                r = -EAGAIN;
+            if (r >= 0)
+                cursor.position += 8 * (uint64_t)size;
+        }
+    }
+    if (r >= 0 && cursor.position == c->position)
+        r = ctf_damaged(c, "an event that takes no bits");
+    if (r < 0) {
+        c->heard.ticks = ticks;
+        c->made_len = made;
+        if (r == -EAGAIN)
+            return cursor.end < c->content ? 0 : cut_event(c);
+        return r == -EBADMSG ? ctf_damaged(c, "an event whose variant chooses nothing") : r;
+    }
+    c->event_comm = c->comm;
+    if (!class->direct && c->heard.name_len) {
+        r = ctf_note_thread(c, c->event_tid, c->heard.name, c->heard.name_len, &c->event_comm);
+        if (r < 0)
+            return r;
+    }
+    item->time = ctf_to_ns(c->trace, c->heard.ticks);
+    if (c->trace->strata)
+        item->time = MAX(item->time, c->last);
+    item->origin = &c->trace->origin;
+    item->class = class->class;
+    item->size = (uint32_t)size;
+    item->cpu = c->event_cpu;
+    item->pid = c->event_tid;
+    item->vcpu = VCPU_UNKNOWN;
+    item->comm = c->event_comm;
+    item->kind = ITEM_EVENT;
+    c->last = item->time;
+    (*n)++;
+    ctf_move_to(c, cursor.position);
+    return 1;
+}

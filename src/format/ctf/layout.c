@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/ctf/layout.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "event/value.h"
+#include "schema/trace_events/c_type.h"
+
+#define NAME_MAX_LEN 200
+#define LABELS_MAX 256 /* values that can have names */
+#define STREAMS_MAX 64
+#define SCOPES_MAX 20 /* deeper than structs can be in each other */
+
+struct maker {
+    struct ctf_metadata *metadata;
+    const struct origin *origin;
+    struct catalogue *catalogue;
+    struct fault *fault;
+    const struct ctf_stream_class *stream; /* whose classes are made */
+    const struct ctf_class *class;         /* that is made */
+    /* Where a reference is looked for: the structs that one is in, and how far one has come in each. */
+    const struct ctf_type *scopes[SCOPES_MAX];
+    uint32_t seen[SCOPES_MAX];
+    unsigned n_scopes;
+    /* The class at hand. */
+    struct field fields[FIELDS_MAX];
+    unsigned n_fields;
+    bool behind;     /* something of variable length came before */
+    uint32_t offset; /* bytes up to there */
+    char prefix[NAME_MAX_LEN + 1];
+};
+
+#define wrong(m, at, ...) fault_line((m)->fault, -EBADMSG, (m)->metadata->path, at, __VA_ARGS__)
+
+/* ---- What refers to what ---- */
+
+static struct ctf_member *find_member(const struct ctf_type *type, uint32_t n, const char *name,
+                                      size_t len)
+{
+    if (len && name[0] == '_') {
+        name++;
+        len--;
+    }
+    for (uint32_t i = n; i > 0; i--) {
+        struct ctf_member *member = &type->members[i - 1];
+
+        if (strlen(member->name) == len && memcmp(member->name, name, len) == 0)
+            return member;
+    }
+    return NULL;
+}
+
+/* "NAME" or "NAME.NAME", in what was read before. */
+static struct ctf_member *find_reference(const struct maker *m, const char *path)
+{
+    static const char *const roots[] = {
+        "trace.packet.header.",  "stream.packet.context.", "stream.event.header.",
+        "stream.event.context.", "event.context.",         "event.fields.",
+    };
+    struct ctf_member *member = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
+        if (strncmp(path, roots[i], strlen(roots[i])) == 0) {
+            path += strlen(roots[i]);
+            break;
+        }
+    for (unsigned i = m->n_scopes; i > 0 && !member; i--)
+        member = find_member(m->scopes[i - 1], m->seen[i - 1], path, strcspn(path, "."));
+    for (path += strcspn(path, "."); member && *path == '.'; path += strcspn(path, ".")) {
+        const struct ctf_type *type = member->type;
+
+        path++;
+        member = type->kind == CTF_STRUCT
+                     ? find_member(type, type->n_members, path, strcspn(path, "."))
+                     : NULL;
+    }
+    return member;
+}
+
+static int resolve_reference(struct maker *m, struct ctf_type *type, const char *name)
+{
+    const char *what = type->kind == CTF_VARIANT ? "the tag of variant" : "the length of sequence";
+    struct ctf_member *target;
+
+    if (!type->reference)
+        return wrong(m, type->line, "variant '%s' has no tag", name);
+    target = find_reference(m, type->reference);
+    if (!target)
+        return wrong(m, type->line, "%s '%s', '%s', is not there before it", what, name,
+                     type->reference);
+    if (type->kind == CTF_VARIANT ? target->type->kind != CTF_ENUM
+                                  : target->type->kind != CTF_INTEGER || target->type->is_signed)
+        return wrong(m, type->line, "%s '%s', '%s', is no %s", what, name, type->reference,
+                     type->kind == CTF_VARIANT ? "enum" : "unsigned integer");
+    /* A type that is used in two places may find its reference in each. */
+    if (type->slot && target->slot && type->slot != target->slot)
+        return wrong(m, type->line, "'%s' is used where '%s' means different things", name,
+                     type->reference);
+    if (!target->slot)
+        target->slot = type->slot ? type->slot : ++m->metadata->n_slots;
+    type->slot = target->slot;
+    type->tag = type->kind == CTF_VARIANT ? target->type : NULL;
+    if (type->kind == CTF_SEQUENCE &&
+        strncmp(target->name + (target->name[0] == '_'), name, strlen(name)) == 0)
+        target->length =
+            strcmp(target->name + (target->name[0] == '_') + strlen(name), "_length") == 0;
+    return 0;
+}
+
+static int resolve(struct maker *m, const struct ctf_type *type)
+{
+    unsigned scope = m->n_scopes;
+    int r = 0;
+
+    if (scope == SCOPES_MAX)
+        return wrong(m, type->line, "structs too deep in each other");
+    m->scopes[scope] = type;
+    m->seen[scope] = 0;
+    m->n_scopes++;
+    for (uint32_t i = 0; i < type->n_members && r >= 0; i++) {
+        const struct ctf_member *member = &type->members[i];
+        struct ctf_type *of = member->type;
+
+        if ((of->kind == CTF_ARRAY || of->kind == CTF_SEQUENCE) &&
+            of->element->kind != CTF_INTEGER && of->element->kind != CTF_ENUM)
+            return wrong(
+                m, of->line,
+                "'%s' is an array of other things than integers, which strata does not read",
+                member->name);
+        if (of->kind == CTF_VARIANT || of->kind == CTF_SEQUENCE)
+            r = resolve_reference(m, of, member->name);
+        if (r >= 0 && (of->kind == CTF_STRUCT || of->kind == CTF_VARIANT))
+            r = resolve(m, of);
+        /* The members of a variant do not see each other. */
+        m->seen[scope] = type->kind == CTF_VARIANT ? 0 : i + 1;
+    }
+    m->n_scopes = scope;
+    return r;
+}
+
+/* As one goes on from header to header, what was in those before stays in sight. */
+static int resolve_root(struct maker *m, const struct ctf_type *type)
+{
+    int r;
+
+    if (!type)
+        return 0;
+    r = resolve(m, type);
+    if (r < 0)
+        return r;
+    m->scopes[m->n_scopes] = type;
+    m->seen[m->n_scopes] = type->n_members;
+    m->n_scopes++;
+    return 0;
+}
+
+/* ---- Fields ---- */
+
+static const char *type_name(const struct ctf_type *type)
+{
+    static const char *const names[2][4] = {{"uint8_t", "uint16_t", "uint32_t", "uint64_t"},
+                                            {"int8_t", "int16_t", "int32_t", "int64_t"}};
+
+    if (type->kind == CTF_FLOAT)
+        return type->size == 32 ? "float" : "double";
+    return names[type->is_signed][__builtin_ctz(ctf_made_element(type))];
+}
+
+/* The labels of an enum, as far as they are of small values. */
+static int set_labels(struct maker *m, struct ctf_type *type, struct field *field)
+{
+    struct arena *arena = &m->catalogue->arena;
+    struct value_names *names;
+    const char **labels;
+    int64_t last = -1;
+
+    field->names = type->labels;
+    if (field->names)
+        return 0;
+    for (uint32_t i = 0; i < type->n_ranges; i++)
+        if (type->ranges[i].low >= 0 && type->ranges[i].high < LABELS_MAX)
+            last = MAX(last, type->ranges[i].high);
+    if (last < 0)
+        return 0;
+    names = arena_alloc(arena, sizeof *names);
+    labels = arena_alloc(arena, (size_t)(last + 1) * sizeof *labels);
+    if (!names || !labels)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < type->n_ranges; i++)
+        for (int64_t v = type->ranges[i].low;
+             type->ranges[i].low >= 0 && v <= type->ranges[i].high && v <= last; v++)
+            if (!labels[v])
+                labels[v] = type->ranges[i].label;
+    *names = (struct value_names){labels, (uint32_t)last + 1};
+    type->labels = field->names = names;
+    return 0;
+}
+
+/* What libstrata says of the type beyond what the language can. */
+static void refine(struct field *field, const char *c_type)
+{
+    struct c_type c = c_type_parse(c_type, strlen(c_type));
+
+    field->c_type = c_type;
+    if (field->type != FIELD_INT && field->type != FIELD_UINT)
+        return;
+    if (c.is_pointer) {
+        field->type = FIELD_POINTER;
+        field->hex = true;
+    } else if (c.is_bool) {
+        field->type = FIELD_BOOL;
+    }
+}
+
+static int add_field(struct maker *m, const struct ctf_member *member, bool direct)
+{
+    struct ctf_type *type = member->type;
+    const struct ctf_type *number = type->element ? type->element : type;
+    struct field *field = &m->fields[m->n_fields];
+    char name[2 * NAME_MAX_LEN + 2];
+    int r = 0;
+
+    if (m->n_fields == FIELDS_MAX)
+        return wrong(m, member->line, "more than %d fields in an event", FIELDS_MAX);
+    *field = (struct field){.storage = STORE_SCALAR};
+    field->type = number->is_signed ? FIELD_INT : FIELD_UINT;
+    field->size = direct ? number->size / 8 : 8;
+    field->hex = number->base == 16;
+    field->swap =
+        direct && (number->order == CTF_ORDER_BE) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    if (type->kind == CTF_STRING || (type->element && number->text && number->size == 8)) {
+        field->type = FIELD_STRING;
+        field->storage = STORE_NUL_ENDED;
+        field->size = 0;
+        field->swap = false;
+        field->c_type = "const char *";
+    } else if (type->element) {
+        field->type = FIELD_BYTES;
+        field->storage = STORE_COUNTED;
+        field->element = (uint8_t)ctf_made_element(number);
+        field->element_signed = number->is_signed;
+        field->size = 0;
+        field->c_type = type_name(number);
+    } else {
+        field->type = type->kind == CTF_FLOAT ? FIELD_FLOAT : field->type;
+        field->c_type = type_name(type);
+        field->c_size = (uint8_t)ctf_made_element(type);
+        if (type->kind == CTF_ENUM)
+            r = set_labels(m, type, field);
+    }
+    if (member->c_type)
+        refine(field, member->c_type);
+    snprintf(name, sizeof name, "%s%s", m->prefix, member->name);
+    field->name = arena_strdup(&m->catalogue->arena, name);
+    if (r < 0 || !field->name)
+        return -ENOMEM;
+    field->place = m->behind ? PLACE_AFTER_PREVIOUS : PLACE_FIXED;
+    field->offset = m->behind ? 0 : m->offset;
+    m->offset += field->size;
+    m->behind = m->behind || field->storage != STORE_SCALAR;
+    m->n_fields++;
+    return 0;
+}
+
+static int add_fields(struct maker *m, const struct ctf_type *type, bool context, bool direct)
+{
+    size_t len = strlen(m->prefix);
+    int r = 0;
+
+    for (uint32_t i = 0; type && i < type->n_members && r >= 0; i++) {
+        const struct ctf_member *member = &type->members[i];
+
+        if (member->type->kind == CTF_VARIANT)
+            return wrong(m, member->line,
+                         "'%s' is a variant in an event, which strata reads in headers only",
+                         member->name);
+        if (member->type->kind == CTF_STRUCT) {
+            if (len + strlen(member->name) + 2 > sizeof m->prefix)
+                return wrong(m, member->line, "a field with too long a name");
+            snprintf(m->prefix + len, sizeof m->prefix - len, "%s.", member->name);
+            r = add_fields(m, member->type, context, direct);
+            m->prefix[len] = '\0';
+        } else if (strlen(member->name) > NAME_MAX_LEN) {
+            return wrong(m, member->line, "a field with too long a name");
+        } else if (ctf_in_payload(member, context)) {
+            r = add_field(m, member, direct);
+        }
+    }
+    return r;
+}
+
+/* Whether the payload can be lent as it lies in the stream. */
+static bool is_direct(const struct ctf_type *type)
+{
+    if (type->align > 8)
+        return false;
+    for (uint32_t i = 0; i < type->n_members; i++) {
+        const struct ctf_type *of = type->members[i].type;
+
+        switch (of->kind) {
+        case CTF_STRING: break;
+        case CTF_FLOAT:
+            if (of->size != 64)
+                return false; /* fall through */
+        case CTF_INTEGER:
+        case CTF_ENUM:
+            if (of->align != 8 || of->size < 8 || (of->size & (of->size - 1)))
+                return false;
+            break;
+        default: return false;
+        }
+    }
+    return true;
+}
+
+static bool has_members(const struct ctf_type *type)
+{
+    return type && type->n_members;
+}
+
+static bool has_role(const struct ctf_type *type, enum ctf_role role)
+{
+    for (uint32_t i = 0; type && i < type->n_members; i++) {
+        const struct ctf_type *of = type->members[i].type;
+
+        if (type->members[i].role == role)
+            return true;
+        if ((of->kind == CTF_STRUCT || of->kind == CTF_VARIANT) && has_role(of, role))
+            return true;
+    }
+    return false;
+}
+
+static int make_class(struct maker *m, struct ctf_class *class)
+{
+    const struct ctf_event_decl *decl = class->decl;
+    struct event_class made = {
+        .name = decl->name, .origin = m->origin, .id = decl->id, .format = decl->format};
+    int r;
+
+    m->class = class;
+    m->n_fields = 0;
+    m->offset = 0;
+    m->behind = false;
+    class->direct = !has_members(m->stream->decl->event_context) && !has_members(decl->context) &&
+                    (!decl->fields || is_direct(decl->fields));
+    snprintf(m->prefix, sizeof m->prefix, "context.");
+    r = add_fields(m, m->stream->decl->event_context, true, class->direct);
+    if (r >= 0)
+        r = add_fields(m, decl->context, true, class->direct);
+    m->prefix[0] = '\0';
+    if (r >= 0)
+        r = add_fields(m, decl->fields, false, class->direct);
+    if (r < 0)
+        return r;
+    class->size = m->offset;
+    class->strings = m->behind;
+    made.n_fields = m->n_fields;
+    made.fields = arena_memdup(&m->catalogue->arena, m->fields, m->n_fields * sizeof *m->fields);
+    if (!made.fields && m->n_fields)
+        return -ENOMEM;
+    return catalogue_add(m->catalogue, &made, &class->class);
+}
+
+/* ---- Streams ---- */
+
+static bool is_integer(const struct ctf_member *member, uint8_t role, uint32_t size, uint32_t align)
+{
+    const struct ctf_type *type = member->type;
+
+    return member->role == role && type->kind == CTF_INTEGER && type->size == size &&
+           type->align == align && !type->is_signed;
+}
+
+static bool is_word_header(const struct ctf_type *type)
+{
+    return type && type->align == 64 && type->n_members == 2 &&
+           is_integer(&type->members[0], CTF_ROLE_ID, 16, 64) &&
+           is_integer(&type->members[1], CTF_ROLE_TIMESTAMP, 48, 8) &&
+           type->members[0].type->order == type->members[1].type->order;
+}
+
+/* The clock of the time stamps in TYPE. */
+static const struct ctf_clock *clock_of(const struct ctf_type *type)
+{
+    const struct ctf_clock *clock = NULL;
+
+    for (uint32_t i = 0; type && i < type->n_members && !clock; i++) {
+        const struct ctf_type *of = type->members[i].type;
+
+        if (of->kind == CTF_STRUCT || of->kind == CTF_VARIANT)
+            clock = clock_of(of);
+        else
+            clock = of->clock;
+    }
+    return clock;
+}
+
+static int make_clock(struct maker *m, struct ctf_layout *layout)
+{
+    for (uint32_t i = 0; i < layout->n_streams; i++) {
+        const struct ctf_stream_decl *decl = layout->streams[i].decl;
+        const struct ctf_clock *clock = clock_of(decl->event_header);
+
+        if (!clock)
+            clock = m->metadata->clocks; /* the only one, or the last */
+        if (i && clock != layout->clock)
+            return wrong(m, decl->line,
+                         "a stream with another clock than those before it, which "
+                         "strata does not read");
+        layout->clock = clock;
+        if (decl->event_header && !has_role(decl->event_header, CTF_ROLE_TIMESTAMP))
+            return wrong(m, decl->line, "a stream whose events have no time stamp");
+    }
+    return 0;
+}
+
+static int make_stream(struct maker *m, const struct ctf_stream_decl *decl,
+                       struct ctf_stream_class *stream)
+{
+    uint64_t n = 0;
+    int r = 0;
+
+    *stream = (struct ctf_stream_class){.decl = decl};
+    stream->word_header = is_word_header(decl->event_header);
+    for (const struct ctf_event_decl *e = m->metadata->events; e; e = e->next) {
+        if (e->stream == decl->id && e->id > CTF_ID_MAX)
+            return wrong(m, e->line, "an event of the id %" PRIu64 "; strata reads those up to %d",
+                         e->id, CTF_ID_MAX);
+        if (e->stream == decl->id)
+            n = MAX(n, e->id + 1);
+    }
+    stream->classes = arena_alloc(&m->catalogue->arena, (n + 1) * sizeof *stream->classes);
+    if (!stream->classes)
+        return -ENOMEM;
+    stream->n_classes = (uint32_t)n;
+    m->stream = stream;
+    for (const struct ctf_event_decl *e = m->metadata->events; e && r >= 0; e = e->next) {
+        if (e->stream != decl->id)
+            continue;
+        if (stream->classes[e->id].class)
+            return wrong(m, e->line, "two events of a stream have the id %" PRIu64, e->id);
+        m->n_scopes = 0;
+        stream->classes[e->id].decl = e;
+        r = resolve_root(m, m->metadata->packet_header);
+        if (r >= 0)
+            r = resolve_root(m, decl->packet_context);
+        if (r >= 0)
+            r = resolve_root(m, decl->event_header);
+        if (r >= 0)
+            r = resolve_root(m, decl->event_context);
+        if (r >= 0)
+            r = resolve_root(m, e->context);
+        if (r >= 0)
+            r = resolve_root(m, e->fields);
+        if (r >= 0)
+            r = make_class(m, &stream->classes[e->id]);
+    }
+    return r;
+}
+
+/* Headers of streams without events have references too. */
+static int resolve_headers(struct maker *m, const struct ctf_stream_decl *decl)
+{
+    int r;
+
+    m->n_scopes = 0;
+    r = resolve_root(m, m->metadata->packet_header);
+    if (r >= 0)
+        r = resolve_root(m, decl->packet_context);
+    if (r >= 0)
+        r = resolve_root(m, decl->event_header);
+    return r < 0 ? r : resolve_root(m, decl->event_context);
+}
+
+int ctf_layout_make(struct ctf_metadata *metadata, const struct origin *origin,
+                    struct catalogue *catalogue, struct ctf_layout *ret, struct fault *fault)
+{
+    struct maker *m = calloc(1, sizeof *m);
+    struct ctf_layout layout = {0};
+    uint32_t n = 0;
+    int r = -ENOMEM;
+
+    for (const struct ctf_stream_decl *s = metadata->streams; s; s = s->next)
+        n++;
+    layout.streams = arena_alloc(&catalogue->arena, (n + 1) * sizeof *layout.streams);
+    if (m && layout.streams) {
+        m->metadata = metadata;
+        m->origin = origin;
+        m->catalogue = catalogue;
+        m->fault = fault;
+        r = 0;
+        for (const struct ctf_stream_decl *s = metadata->streams; s && r >= 0; s = s->next) {
+            if (layout.n_streams == STREAMS_MAX)
+                r = wrong(m, s->line, "more than %d streams", STREAMS_MAX);
+            for (uint32_t i = 0; i < layout.n_streams && r >= 0; i++)
+                if (layout.streams[i].decl->id == s->id)
+                    r = wrong(m, s->line, "two streams have the id %" PRIu64, s->id);
+            if (r >= 0)
+                r = resolve_headers(m, s);
+            if (r >= 0)
+                r = make_stream(m, s, &layout.streams[layout.n_streams++]);
+        }
+        if (r >= 0)
+            r = make_clock(m, &layout);
+    }
+    free(m);
+    if (r < 0)
+        return fault_plain(fault, r, metadata->path, "out of memory");
+    *ret = layout;
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* From what the metadata declares to what the reader works with: which value tells the length of which
+ * sequence, and event classes with their fields.
+ *
+ * The payload of an event is either the bytes of the stream themselves, where all its fields begin at
+ * bytes, behind one another (`direct`: all events of libstrata, most of LTTng's); or it is made: each
+ * number as 8 bytes and each array of numbers as a u32 length in bytes and its elements, in this
+ * machine's order, each text with a NUL, all without padding (ctf_made_…). */
+
+#include "base/fault.h"
+#include "event/catalogue.h"
+#include "format/ctf/type.h"
+
+#define CTF_ID_MAX 65535
+
+struct ctf_class {
+    struct event_class *class; /* NULL: no event has this id */
+    const struct ctf_event_decl *decl;
+    bool direct;
+    bool strings;  /* direct: there are some */
+    uint32_t size; /* direct: of all fields but the strings */
+};
+
+struct ctf_stream_class {
+    const struct ctf_stream_decl *decl;
+    struct ctf_class *classes; /* by id */
+    uint32_t n_classes;
+    /* The event's header is a u16 id and 48 bits of time, as libstrata's: one word, aligned. */
+    bool word_header;
+};
+
+struct ctf_layout {
+    struct ctf_stream_class *streams;
+    uint32_t n_streams;
+    const struct ctf_clock *clock; /* of all events; NULL: not told */
+};
+
+/* Whether MEMBER, of a context or not, is in the payload that is made. The others tell who emitted the
+ * event, or how long the sequence behind them is. */
+static inline bool ctf_in_payload(const struct ctf_member *member, bool context)
+{
+    if (member->length)
+        return false;
+    if (!context)
+        return true;
+    return !(member->role == CTF_ROLE_TID || member->role == CTF_ROLE_TASK_NAME ||
+             member->role == CTF_ROLE_CPU);
+}
+
+/* Bytes of an element of an array in a payload that is made. */
+static inline unsigned ctf_made_element(const struct ctf_type *element)
+{
+    return element->size <= 8 ? 1 : element->size <= 16 ? 2 : element->size <= 32 ? 4 : 8;
+}
+
+/* All classes go into CATALOGUE, with ORIGIN. -EBADMSG with FAULT: refers to what is not there, or has
+ * what strata does not read, with its line; -ENOMEM. */
+int ctf_layout_make(struct ctf_metadata *metadata, const struct origin *origin,
+                    struct catalogue *catalogue, struct ctf_layout *ret, struct fault *fault);

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* The packets of a stream: what their headers tell. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "format/ctf/reader.h"
+
+/* ---- Headers ---- */
+
+static void hear_time(struct ctf_heard *heard, const struct ctf_type *type, uint64_t value)
+{
+    uint64_t mask = ~UINT64_C(0) >> (64 - type->size);
+
+    if (type->size == 64)
+        heard->ticks = value;
+    else
+        heard->ticks += (value - heard->ticks) & mask;
+}
+
+static int hear_number(void *arg, const struct ctf_member *member, uint64_t value)
+{
+    struct ctf_heard *heard = arg;
+
+    heard->values[member->role] = value;
+    heard->has |= 1U << member->role;
+    if (member->role == CTF_ROLE_TIMESTAMP)
+        hear_time(heard, member->type, value);
+    else if (member->role == CTF_ROLE_DISCARDED)
+        heard->discarded_bits = member->type->size;
+    return 0;
+}
+
+static int hear_text(void *arg, const struct ctf_member *member, const char *text, uint64_t len)
+{
+    struct ctf_heard *heard = arg;
+
+    if (member->role == CTF_ROLE_TASK_NAME) {
+        heard->name = text;
+        heard->name_len = len;
+    }
+    return 0;
+}
+
+static int hear_array(void *arg, const struct ctf_member *member, uint64_t n)
+{
+    struct ctf_heard *heard = arg;
+
+    if (member->role == CTF_ROLE_UUID && n == sizeof heard->uuid)
+        heard->uuid_len = 0;
+    return 0;
+}
+
+static int hear_element(void *arg, const struct ctf_member *member, uint64_t value)
+{
+    struct ctf_heard *heard = arg;
+
+    if (member->role == CTF_ROLE_UUID && heard->uuid_len < sizeof heard->uuid)
+        heard->uuid[heard->uuid_len++] = (uint8_t)value;
+    return 0;
+}
+
+int ctf_walk_header(struct ctf *c, struct ctf_cursor *cursor, const struct ctf_type *type)
+{
+    struct ctf_visitor visitor = {hear_number, hear_text, hear_array, hear_element, &c->heard};
+
+    return type ? ctf_walk(cursor, type, &visitor) : 0;
+}
+
+/* ---- Packets ---- */
+
+void ctf_put_loss(struct ctf *c, struct item *item, enum loss_cause cause, uint64_t lost,
+                  int64_t since, int64_t until)
+{
+    *item = (struct item){
+        .kind = ITEM_LOSS,
+        .cause = (uint8_t)cause,
+        .origin = &c->trace->origin,
+        .time = until,
+        .since = since,
+        .lost = lost,
+        .cpu = c->cpu,
+        .vcpu = VCPU_UNKNOWN,
+        .pid = c->tid,
+    };
+    c->last = until;
+}
+
+struct ctf_cursor ctf_cursor_of(const struct ctf *c)
+{
+    uint64_t there = c->origin + 8 * (uint64_t)input_buffered(&c->in);
+
+    return (struct ctf_cursor){.base = input_at(&c->in),
+                               .origin = c->origin,
+                               .position = c->position,
+                               .end = MIN(there, c->content),
+                               .slots = c->slots};
+}
+
+/* Moves on to POSITION, or as far as the buffer goes. */
+void ctf_move_to(struct ctf *c, uint64_t position)
+{
+    uint64_t bytes = (position - c->origin) / 8;
+
+    bytes = MIN(bytes, (uint64_t)input_buffered(&c->in));
+    input_skip(&c->in, bytes);
+    c->origin += 8 * bytes;
+    c->position = position;
+}
+
+static int choose_stream(struct ctf *c)
+{
+    const struct ctf_layout *layout = &c->trace->layout;
+    uint64_t id = ctf_has(&c->heard, CTF_ROLE_STREAM_ID) ? c->heard.values[CTF_ROLE_STREAM_ID] : 0;
+
+    for (uint32_t i = 0; i < layout->n_streams; i++)
+        if (layout->streams[i].decl->id == id ||
+            (layout->n_streams == 1 && !ctf_has(&c->heard, CTF_ROLE_STREAM_ID))) {
+            c->class = &layout->streams[i];
+            return 0;
+        }
+    return ctf_damaged(c, "a packet of stream %" PRIu64 ", which the metadata does not have", id);
+}
+
+/* The sizes that the packet tells, POSITION being behind its header. */
+static int check_sizes(struct ctf *c, uint64_t position)
+{
+    const struct ctf_heard *heard = &c->heard;
+    bool has_size = ctf_has(heard, CTF_ROLE_PACKET_SIZE);
+    bool has_content = ctf_has(heard, CTF_ROLE_CONTENT_SIZE);
+
+    c->size = has_size ? heard->values[CTF_ROLE_PACKET_SIZE] : UINT64_MAX;
+    c->content = has_content ? heard->values[CTF_ROLE_CONTENT_SIZE] : c->size;
+    if (!has_size && has_content)
+        c->size = c->content;
+    if ((c->size != UINT64_MAX && c->size % 8) || c->content > c->size || c->content < position)
+        return ctf_damaged(c, "a packet of %" PRIu64 " bits, %" PRIu64 " of them content", c->size,
+                           c->content);
+    return 0;
+}
+
+/* Counts that the packet tells, against those of the one before. Adds a loss when packets are missing. */
+static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
+{
+    const struct ctf_heard *heard = &c->heard;
+    uint64_t number = heard->values[CTF_ROLE_SEQUENCE];
+    uint64_t discarded = heard->values[CTF_ROLE_DISCARDED];
+
+    if (ctf_has(heard, CTF_ROLE_SEQUENCE)) {
+        if (c->any && number <= c->number)
+            return ctf_damaged(c, "packet %" PRIu64 " stands behind packet %" PRIu64, number,
+                               c->number);
+        if (c->any && number != c->number + 1)
+            ctf_put_loss(c, &c->items[(*n)++], LOSS_DROPPED, LOST_UNKNOWN, c->since,
+                         MAX(ctf_to_ns(c->trace, begin), c->last));
+        c->number = number;
+    }
+    if (ctf_has(heard, CTF_ROLE_DISCARDED)) {
+        uint64_t mask = ~UINT64_C(0) >> (64 - heard->discarded_bits);
+
+        if (c->any && discarded < c->discarded && heard->discarded_bits == 64)
+            return ctf_damaged(c, "a packet whose count of dropped events goes backwards");
+        c->pending = (discarded - c->discarded) & mask;
+        c->discarded = discarded;
+    }
+    c->any = true;
+    return 0;
+}
+
+/* 1: a packet's header was read; 0: not all of it is in the buffer. */
+int ctf_open_packet(struct ctf *c, unsigned *n)
+{
+    struct ctf_heard *heard = &c->heard;
+    struct ctf_cursor cursor;
+    uint64_t begin;
+    int r;
+
+    c->origin = c->position = 0;
+    c->content = UINT64_MAX;
+    c->pending = 0;
+    heard->has = 0;
+    heard->name_len = 0;
+    heard->uuid_len = sizeof heard->uuid + 1; /* none */
+    cursor = ctf_cursor_of(c);
+    r = ctf_walk_header(c, &cursor, c->trace->metadata.packet_header);
+    if (r == -EAGAIN)
+        return 0;
+    if (r < 0)
+        return ctf_damaged(c, "the packet's header is none that the metadata describes");
+    if (ctf_has(heard, CTF_ROLE_MAGIC) && heard->values[CTF_ROLE_MAGIC] != PACKET_MAGIC)
+        return ctf_damaged(c, "no packet begins here");
+    if (heard->uuid_len == sizeof heard->uuid && c->trace->metadata.has_uuid &&
+        memcmp(heard->uuid, c->trace->metadata.uuid, sizeof heard->uuid) != 0)
+        return ctf_damaged(c, "a packet of another trace");
+    r = choose_stream(c);
+    if (r < 0)
+        return r;
+    r = ctf_walk_header(c, &cursor, c->class->decl->packet_context);
+    if (r == -EAGAIN)
+        return 0;
+    if (r < 0)
+        return ctf_damaged(c, "the packet's context is none that the metadata describes");
+    r = check_sizes(c, cursor.position);
+    if (r < 0)
+        return r;
+
+    begin = ctf_has(heard, CTF_ROLE_BEGIN) ? heard->values[CTF_ROLE_BEGIN] : heard->ticks;
+    c->has_end = ctf_has(heard, CTF_ROLE_END);
+    c->end = heard->values[CTF_ROLE_END];
+    if (c->has_end && c->end < begin)
+        return ctf_damaged(c, "a packet that ends before it begins");
+    c->tid = ctf_has(heard, CTF_ROLE_TID) ? (int32_t)heard->values[CTF_ROLE_TID] : PID_UNKNOWN;
+    c->cpu = ctf_has(heard, CTF_ROLE_CPU) ? (int32_t)heard->values[CTF_ROLE_CPU] : CPU_UNKNOWN;
+    heard->ticks = begin;
+    r = check_counts(c, begin, n);
+    c->comm = 0;
+    if (r >= 0 && heard->name_len)
+        r = ctf_note_thread(c, c->tid, heard->name, heard->name_len, &c->comm);
+    if (r < 0)
+        return r;
+    ctf_move_to(c, cursor.position);
+    c->in_packet = true;
+    return 1;
+}
+
+/* All records of the packet are read: tells of what was dropped. */
+void ctf_end_events(struct ctf *c, unsigned *n)
+{
+    int64_t end = c->has_end ? MAX(ctf_to_ns(c->trace, c->end), c->last) : c->last;
+
+    if (c->pending)
+        ctf_put_loss(c, &c->items[(*n)++], LOSS_DROPPED, c->pending, c->since, end);
+    c->pending = 0;
+    c->since = end;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The inside of the reader of CTF's streams (ctf.c): what it knows of a trace (ctf_trace.c), of the packet
+ * at hand (ctf_packet.c) and of the event (ctf_event.c). */
+
+#include "format/ctf/ctf.h"
+#include "format/ctf/decode.h"
+#include "format/ctf/layout.h"
+
+#define PACKET_MAGIC UINT32_C(0xc1fc1fc1)
+#define TIME_BITS 48
+#define TIME_MASK ((UINT64_C(1) << TIME_BITS) - 1)
+#define RECORD_HEADER 8
+
+#define RUN_MAX 1024
+#define LOSSES_MAX 3 /* that come with a packet */
+
+/* What a made payload takes besides its arrays: numbers, and the NULs and lengths of the rest. */
+#define MADE_ROOM ((size_t)64 * 1024)
+
+struct ctf_thread {
+    struct ctf_thread *next;
+    int32_t tid;
+    uint32_t comm; /* what it was called when it was last heard of: a number among the names */
+};
+
+#define THREAD_BUCKETS 256
+
+/* Names of threads, each once; the number 0 is none. Those beyond COMM_CHUNKS * COMM_CHUNK are not kept. */
+#define COMM_CHUNK 256
+#define COMM_CHUNKS 256
+#define COMM_BUCKETS 1024
+#define COMM_LEN_MAX 255
+
+struct ctf_comm {
+    struct ctf_comm *next; /* of its bucket */
+    uint32_t number;
+    const char *name;
+};
+
+struct ctf_comms {
+    struct ctf_comm *buckets[COMM_BUCKETS];
+    struct ctf_comm *chunks[COMM_CHUNKS];
+    uint32_t n; /* and the highest number */
+};
+
+struct ctf_trace {
+    struct origin origin; /* first: the origin is the trace */
+    struct catalogue *catalogue;
+    struct ctf_metadata metadata;
+    struct ctf_layout layout;
+    bool strata;
+    bool swap;
+    /* ns = base_ns + (ticks - base_ticks) * factor / 2^shift */
+    uint64_t base_ticks;
+    int64_t base_ns;
+    uint64_t factor;
+    unsigned shift;
+    struct ctf_thread *threads[THREAD_BUCKETS];
+    struct ctf_comms comms;
+};
+
+/* What headers and contexts say. */
+struct ctf_heard {
+    uint64_t values[CTF_ROLES];
+    uint32_t has; /* a bit for each role */
+    uint8_t uuid[16];
+    unsigned uuid_len;
+    unsigned discarded_bits;
+    const char *name;
+    uint64_t name_len;
+    uint64_t ticks; /* of the clock, as of the last stamp */
+};
+
+struct ctf {
+    struct source source; /* first: the source is the reader */
+    struct input in;
+    struct ctf_trace *trace;
+    const struct ctf_stream_class *class; /* of the packet at hand */
+    bool keep_going;
+    bool damaged; /* what follows is to be passed over */
+    int failed;
+    uint64_t *slots;
+    /* The packet at hand; bits from its begin. */
+    bool in_packet;
+    uint64_t origin;   /* of the next byte of `in` */
+    uint64_t position; /* of the next bit: less than 8 behind origin, or beyond what is there */
+    uint64_t content;  /* its end; UINT64_MAX: the file's */
+    uint64_t size;     /* with padding */
+    uint64_t end;      /* ticks */
+    bool has_end;
+    int32_t tid;
+    int32_t cpu;
+    /* From packet to packet. */
+    struct ctf_heard heard;
+    bool any;
+    uint64_t number;    /* of the packet before */
+    uint64_t discarded; /* as of the packet before */
+    uint64_t pending;   /* dropped in the packet at hand */
+    int64_t last;       /* time of what was lent last, or TIME_UNKNOWN */
+    int64_t since;      /* end of the packet before, or TIME_UNKNOWN */
+    /* Payloads that are made, of one run. */
+    uint8_t *made;
+    size_t made_len;
+    size_t made_room;
+    const struct ctf_class *event; /* at hand, and who emitted it */
+    int32_t event_tid;
+    int32_t event_cpu;
+    uint32_t event_comm;
+    uint32_t comm; /* of the packet's thread */
+    bool in_context;
+
+    struct item items[RUN_MAX];
+};
+
+static inline int64_t ctf_to_ns(const struct ctf_trace *trace, uint64_t ticks)
+{
+    int64_t since = (int64_t)(ticks - trace->base_ticks);
+    uint64_t length = since < 0 ? -(uint64_t)since : (uint64_t)since;
+    uint64_t ns = (uint64_t)((unsigned __int128)length * trace->factor >> trace->shift);
+
+    return (int64_t)((uint64_t)trace->base_ns + (since < 0 ? -ns : ns));
+}
+
+static inline bool ctf_has(const struct ctf_heard *heard, enum ctf_role role)
+{
+    return heard->has >> role & 1;
+}
+
+/* -EBADMSG, where the next byte of the input stands. */
+int ctf_damaged(struct ctf *c, const char *format, ...) _printf_(2, 3) _cold_;
+int ctf_out_of_memory(struct ctf *c);
+
+/* Notes what a thread is called now (TID may be PID_UNKNOWN); *RET_COMM: for items. LEN 0: nothing is known, and it is
+ * 0. -ENOMEM. */
+int ctf_note_thread(struct ctf *c, int32_t tid, const char *name, uint64_t len, uint32_t *ret_comm);
+
+/* What TYPE (may be NULL) at CURSOR says goes into c->heard. As ctf_walk(). */
+int ctf_walk_header(struct ctf *c, struct ctf_cursor *cursor, const struct ctf_type *type);
+struct ctf_cursor ctf_cursor_of(const struct ctf *c);
+/* Moves on to POSITION, or as far as the buffer goes. */
+void ctf_move_to(struct ctf *c, uint64_t position);
+void ctf_put_loss(struct ctf *c, struct item *item, enum loss_cause cause, uint64_t lost,
+                  int64_t since, int64_t until);
+/* 1: a packet's header was read; 0: not all of it is in the buffer. Up to one item is added to the run,
+ * of which there are *N. */
+int ctf_open_packet(struct ctf *c, unsigned *n);
+/* All records of the packet are read: tells of what was dropped, by up to one item. */
+void ctf_end_events(struct ctf *c, unsigned *n);
+
+/* Adds records to the run, as far as they are in the buffer. 1: some more may be done; 0: the buffer ends
+ * before the record does; 2: the other function reads the next one; -ENOBUFS: no room for its payload;
+ * another negative errno: damage. The first is for streams with a word_header, the second reads one
+ * record of any kind. */
+int ctf_walk_words(struct ctf *c, unsigned *n);
+int ctf_walk_record(struct ctf *c, unsigned *n);
+
+void ctf_facts(const struct source *source,
+               void (*put)(void *arg, const char *key, const char *value), void *arg);

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: MIT */
+/* The types of TSDL. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "format/ctf/tsdl_parser.h"
+
+/* ---- Names of types ---- */
+
+static struct ctf_type *find(const struct parser *p, enum space space, const char *text)
+{
+    for (size_t i = p->n_names; i > 0; i--)
+        if (p->names[i - 1].space == space && strcmp(p->names[i - 1].text, text) == 0)
+            return p->names[i - 1].type;
+    return NULL;
+}
+
+static int declare(struct parser *p, enum space space, const char *text, struct ctf_type *type)
+{
+    if (p->n_names == p->names_room) {
+        size_t room = p->names_room ? p->names_room * 2 : 64;
+        struct name *bigger = realloc(p->names, room * sizeof *bigger);
+
+        if (!bigger)
+            return -ENOMEM;
+        p->names = bigger;
+        p->names_room = room;
+    }
+    p->names[p->n_names++] = (struct name){space, text, type};
+    return 0;
+}
+
+static int new_type(struct parser *p, const struct ctf_type *like, struct ctf_type **ret)
+{
+    struct ctf_type *type = arena_memdup(p->arena, like, sizeof *like);
+
+    if (!type)
+        return -ENOMEM;
+    type->next = p->metadata->types;
+    p->metadata->types = type;
+    *ret = type;
+    return 0;
+}
+
+/* ---- Attributes of types ---- */
+
+static int to_align(struct parser *p, uint32_t *ret)
+{
+    int64_t n = 0;
+    int r = tsdl_to_number(p, &n);
+
+    if (r < 0)
+        return r;
+    if (n <= 0 || n > ALIGN_MAX || (n & (n - 1)))
+        return tsdl_wrong(p, "an alignment of %" PRId64 " bits", n);
+    *ret = (uint32_t)n;
+    return 0;
+}
+
+static int to_bits(struct parser *p, uint32_t *ret)
+{
+    int64_t n = 0;
+    int r = tsdl_to_number(p, &n);
+
+    if (r < 0)
+        return r;
+    if (n < 1 || n > 64)
+        return tsdl_wrong(p, "a number of %" PRId64 " bits; strata reads those of 1 to 64", n);
+    *ret = (uint32_t)n;
+    return 0;
+}
+
+int tsdl_to_order(struct parser *p, enum ctf_order *ret)
+{
+    if (tsdl_at_word(p, "le"))
+        *ret = CTF_ORDER_LE;
+    else if (tsdl_at_word(p, "be") || tsdl_at_word(p, "network"))
+        *ret = CTF_ORDER_BE;
+    else if (tsdl_at_word(p, "native"))
+        *ret = CTF_ORDER_NATIVE;
+    else
+        return tsdl_wrong(p, "'%s' is no byte order", p->text);
+    return 0;
+}
+
+static uint8_t to_base(const struct parser *p)
+{
+    static const char *const hex[] = {"16", "hexadecimal", "hex", "x", "X", "p"};
+    static const char *const octal[] = {"8", "octal", "oct", "o"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(hex); i++)
+        if (strcmp(p->text, hex[i]) == 0)
+            return 16;
+    for (size_t i = 0; i < ARRAY_SIZE(octal); i++)
+        if (strcmp(p->text, octal[i]) == 0)
+            return 8;
+    return 10;
+}
+
+/* "clock.NAME.value" */
+static int to_clock(struct parser *p, const struct ctf_clock **ret)
+{
+    size_t len = p->len;
+
+    if (len > 12 && strncmp(p->text, "clock.", 6) == 0 && strcmp(p->text + len - 6, ".value") == 0)
+        for (const struct ctf_clock *c = p->metadata->clocks; c; c = c->next)
+            if (strlen(c->name) == len - 12 && memcmp(c->name, p->text + 6, len - 12) == 0) {
+                *ret = c;
+                return 0;
+            }
+    return tsdl_wrong(p, "'%s' is no clock that was declared before", p->text);
+}
+
+struct attributes {
+    struct ctf_type type;
+    uint32_t exponent, mantissa;
+};
+
+static int set_attribute(struct parser *p, const char *key, struct attributes *a)
+{
+    if (strcmp(key, "size") == 0)
+        return to_bits(p, &a->type.size);
+    if (strcmp(key, "align") == 0)
+        return to_align(p, &a->type.align);
+    if (strcmp(key, "byte_order") == 0)
+        return tsdl_to_order(p, &a->type.order);
+    if (strcmp(key, "map") == 0)
+        return to_clock(p, &a->type.clock);
+    if (strcmp(key, "exp_dig") == 0)
+        return to_bits(p, &a->exponent);
+    if (strcmp(key, "mant_dig") == 0)
+        return to_bits(p, &a->mantissa);
+    if (strcmp(key, "signed") == 0)
+        a->type.is_signed =
+            tsdl_at_word(p, "true") || tsdl_at_word(p, "TRUE") || tsdl_at_word(p, "1");
+    else if (strcmp(key, "encoding") == 0)
+        a->type.text = p->text[0] != 'n' && p->text[0] != 'N'; /* "none" */
+    else if (strcmp(key, "base") == 0)
+        a->type.base = to_base(p);
+    return 0;
+}
+
+/* "{ KEY = VALUE; … }" behind integer, floating_point and string. */
+static int read_attributes(struct parser *p, struct attributes *a)
+{
+    int r = tsdl_open_brace(p);
+
+    while (r >= 0 && !tsdl_at_mark(p, '}')) {
+        char key[32] = "";
+
+        if (p->token != TOKEN_WORD)
+            return tsdl_wrong(p, "expected an attribute");
+        if (p->len < sizeof key)
+            memcpy(key, p->text, p->len + 1);
+        r = tsdl_next(p);
+        if (r >= 0)
+            r = tsdl_expect(p, '=');
+        if (r >= 0)
+            r = set_attribute(p, key, a);
+        if (r >= 0)
+            r = tsdl_pass_over(p);
+        if (r >= 0)
+            r = tsdl_expect(p, ';');
+    }
+    return r < 0 ? r : tsdl_close_brace(p);
+}
+
+static int read_basic(struct parser *p, enum ctf_kind kind, struct ctf_type **ret)
+{
+    struct attributes a = {.type = {.kind = kind, .line = p->line, .base = 10, .weight = 1}};
+    int r = tsdl_next(p);
+
+    if (r >= 0 && (kind != CTF_STRING || tsdl_at_mark(p, '{')))
+        r = read_attributes(p, &a);
+    if (r < 0)
+        return r;
+    if (kind == CTF_FLOAT) {
+        a.type.size = a.exponent + a.mantissa;
+        if (!(a.exponent == 8 && a.mantissa == 24) && !(a.exponent == 11 && a.mantissa == 53))
+            return tsdl_wrong(p,
+                              "a floating_point of %u and %u bits; strata reads float and double",
+                              a.exponent, a.mantissa);
+    }
+    if (kind == CTF_STRING)
+        a.type.align = 8;
+    else if (a.type.size == 0)
+        return tsdl_wrong(p, "an integer without a size");
+    else if (a.type.align == 0)
+        a.type.align = a.type.size % 8 ? 1 : 8;
+    return new_type(p, &a.type, ret);
+}
+
+/* ---- Types ---- */
+
+static enum ctf_role role_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum ctf_role role;
+    } roles[] = {
+        {"magic", CTF_ROLE_MAGIC},
+        {"uuid", CTF_ROLE_UUID},
+        {"stream_id", CTF_ROLE_STREAM_ID},
+        {"timestamp_begin", CTF_ROLE_BEGIN},
+        {"timestamp_end", CTF_ROLE_END},
+        {"content_size", CTF_ROLE_CONTENT_SIZE},
+        {"packet_size", CTF_ROLE_PACKET_SIZE},
+        {"packet_seq_num", CTF_ROLE_SEQUENCE},
+        {"events_discarded", CTF_ROLE_DISCARDED},
+        {"cpu_id", CTF_ROLE_CPU},
+        {"id", CTF_ROLE_ID},
+        {"timestamp", CTF_ROLE_TIMESTAMP},
+        {"tid", CTF_ROLE_TID},
+        {"vtid", CTF_ROLE_TID},
+        {"pid", CTF_ROLE_PID},
+        {"vpid", CTF_ROLE_PID},
+        {"thread_name", CTF_ROLE_TASK_NAME},
+        {"procname", CTF_ROLE_TASK_NAME},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(roles); i++)
+        if (strcmp(roles[i].name, name) == 0)
+            return roles[i].role;
+    return CTF_ROLE_NONE;
+}
+
+struct members {
+    struct ctf_member *members;
+    uint32_t n, room;
+};
+
+static int add_member(struct parser *p, struct members *list, struct ctf_type *type,
+                      const char *name)
+{
+    struct ctf_member *bigger;
+
+    if (list->n == WEIGHT_MAX)
+        return tsdl_wrong(p, "more than %d members", WEIGHT_MAX);
+    if (list->n == list->room) {
+        list->room = list->room ? list->room * 2 : 16;
+        bigger = realloc(list->members, list->room * sizeof *bigger);
+        if (!bigger)
+            return -ENOMEM;
+        list->members = bigger;
+    }
+    name += name[0] == '_';
+    list->members[list->n++] = (struct ctf_member){
+        .name = name, .type = type, .line = type->line, .role = (uint8_t)role_of(name)};
+    return 0;
+}
+
+/* "{ TYPE NAME; … }" */
+static int read_members(struct parser *p, struct ctf_type *type)
+{
+    struct members list = {0};
+    size_t scope = p->n_names;
+    int r = tsdl_open_brace(p);
+
+    while (r >= 0 && !tsdl_at_mark(p, '}')) {
+        struct ctf_type *member;
+        const char *name = NULL;
+        bool was;
+
+        r = tsdl_read_type_statement(p, &was);
+        if (r < 0 || was)
+            continue;
+        p->c_type = NULL;
+        r = tsdl_read_type(p, &member, &name);
+        if (r >= 0 && !name)
+            r = tsdl_wrong(p, "a member without a name");
+        if (r >= 0)
+            r = add_member(p, &list, member, name);
+        if (r >= 0)
+            r = tsdl_expect(p, ';');
+        if (r < 0)
+            break;
+        list.members[list.n - 1].c_type = p->c_type;
+        p->c_type = NULL;
+        type->align = type->kind == CTF_STRUCT ? MAX(type->align, member->align) : 1;
+        type->depth = MAX(type->depth, member->depth + 1);
+        type->weight += member->weight;
+        if (type->depth > DEPTH_MAX || type->weight > WEIGHT_MAX)
+            r = tsdl_wrong(p, "a struct with too much in it");
+    }
+    p->n_names = scope;
+    if (r >= 0) {
+        type->n_members = list.n;
+        type->members = arena_memdup(p->arena, list.members, list.n * sizeof *list.members);
+        r = type->members || list.n == 0 ? tsdl_close_brace(p) : -ENOMEM;
+    }
+    free(list.members);
+    return r;
+}
+
+/* "<tag>" of a variant. */
+static int read_tag(struct parser *p, const char **ret)
+{
+    int r = tsdl_next(p);
+
+    if (r >= 0 && p->token != TOKEN_WORD)
+        return tsdl_wrong(p, "expected the name of an enum behind '<'");
+    if (r >= 0)
+        r = tsdl_keep(p, ret);
+    if (r >= 0)
+        r = tsdl_next(p);
+    return r < 0 ? r : tsdl_expect(p, '>');
+}
+
+/* "align(N)" behind a struct. */
+static int read_align(struct parser *p, struct ctf_type *type)
+{
+    uint32_t align = 1;
+    int r = tsdl_next(p);
+
+    if (r >= 0)
+        r = tsdl_expect(p, '(');
+    if (r >= 0)
+        r = to_align(p, &align);
+    if (r >= 0)
+        r = tsdl_next(p);
+    if (r < 0)
+        return r;
+    type->align = MAX(type->align, align);
+    return tsdl_expect(p, ')');
+}
+
+/* The type of this name that was declared before, or a new one when its braces follow. */
+static int read_compound(struct parser *p, enum ctf_kind kind, struct ctf_type **ret)
+{
+    enum space space = kind == CTF_STRUCT ? SPACE_STRUCT : SPACE_VARIANT;
+    struct ctf_type type = {.kind = kind, .line = p->line, .align = 1, .weight = 1};
+    const char *name = NULL;
+    const char *tag = NULL;
+    int r = tsdl_next(p);
+
+    if (r >= 0 && p->token == TOKEN_WORD) {
+        r = tsdl_keep(p, &name);
+        if (r >= 0)
+            r = tsdl_next(p);
+    }
+    if (r >= 0 && kind == CTF_VARIANT && tsdl_at_mark(p, '<'))
+        r = read_tag(p, &tag);
+    if (r < 0)
+        return r;
+    if (tsdl_at_mark(p, '{')) {
+        r = read_members(p, &type);
+    } else {
+        const struct ctf_type *known = name ? find(p, space, name) : NULL;
+
+        if (!known)
+            return tsdl_wrong(p, "%s '%s' was not declared before",
+                              kind == CTF_STRUCT ? "struct" : "variant", name ? name : "");
+        type = *known;
+        name = NULL;
+    }
+    if (r >= 0 && kind == CTF_STRUCT && tsdl_at_word(p, "align"))
+        r = read_align(p, &type);
+    if (tag)
+        type.reference = tag;
+    if (r >= 0)
+        r = new_type(p, &type, ret);
+    return r < 0 || !name ? r : declare(p, space, name, *ret);
+}
+
+/* "{ LABEL, LABEL = VALUE, LABEL = LOW ... HIGH }" */
+static int read_labels(struct parser *p, struct ctf_type *type)
+{
+    struct ctf_range *ranges = NULL;
+    uint32_t room = 0;
+    int64_t value = 0;
+    int r = tsdl_open_brace(p);
+
+    while (r >= 0 && !tsdl_at_mark(p, '}')) {
+        struct ctf_range range = {.low = value};
+
+        if (p->token != TOKEN_WORD && p->token != TOKEN_STRING) {
+            r = tsdl_wrong(p, "expected a label of the enum");
+            break;
+        }
+        r = tsdl_keep(p, &range.label);
+        if (r >= 0)
+            r = tsdl_next(p);
+        if (r >= 0 && tsdl_at_mark(p, '=')) {
+            r = tsdl_next(p);
+            if (r >= 0)
+                r = tsdl_to_number(p, &range.low);
+            if (r >= 0)
+                r = tsdl_next(p);
+        }
+        range.high = range.low;
+        if (r >= 0 && tsdl_at_mark(p, MARK_UP_TO)) {
+            r = tsdl_next(p);
+            if (r >= 0)
+                r = tsdl_to_number(p, &range.high);
+            if (r >= 0)
+                r = tsdl_next(p);
+        }
+        if (r >= 0 && type->n_ranges == room) {
+            struct ctf_range *bigger;
+
+            room = room ? room * 2 : 16;
+            bigger = realloc(ranges, room * sizeof *ranges);
+            r = bigger ? 0 : -ENOMEM;
+            ranges = bigger ? bigger : ranges;
+        }
+        if (r < 0 || !ranges)
+            break;
+        ranges[type->n_ranges++] = range;
+        value = (int64_t)((uint64_t)range.high + 1);
+        if (!tsdl_at_mark(p, '}'))
+            r = tsdl_expect(p, ',');
+    }
+    if (r >= 0) {
+        type->ranges = arena_memdup(p->arena, ranges, type->n_ranges * sizeof *ranges);
+        r = type->ranges || type->n_ranges == 0 ? tsdl_close_brace(p) : -ENOMEM;
+    }
+    free(ranges);
+    return r;
+}
+
+static int read_enum(struct parser *p, struct ctf_type **ret)
+{
+    uint32_t line = p->line;
+    struct ctf_type *container = NULL;
+    struct ctf_type type;
+    const char *name = NULL;
+    int r = tsdl_next(p);
+
+    if (r >= 0 && p->token == TOKEN_WORD) {
+        r = tsdl_keep(p, &name);
+        if (r >= 0)
+            r = tsdl_next(p);
+    }
+    if (r >= 0 && !tsdl_at_mark(p, ':') && !tsdl_at_mark(p, '{')) {
+        *ret = name ? find(p, SPACE_ENUM, name) : NULL;
+        return *ret ? 0 : tsdl_wrong(p, "enum '%s' was not declared before", name ? name : "");
+    }
+    if (r >= 0 && tsdl_at_mark(p, ':')) {
+        r = tsdl_next(p);
+        if (r >= 0)
+            r = tsdl_read_type(p, &container, NULL);
+    } else if (r >= 0) {
+        container = find(p, SPACE_ALIAS, "int");
+    }
+    if (r < 0)
+        return r;
+    if (!container || container->kind != CTF_INTEGER)
+        return tsdl_wrong(p, "an enum that is not made of an integer");
+    type = *container;
+    type.kind = CTF_ENUM;
+    type.line = line;
+    r = read_labels(p, &type);
+    if (r >= 0)
+        r = new_type(p, &type, ret);
+    return r < 0 || !name ? r : declare(p, SPACE_ENUM, name, *ret);
+}
+
+/* A type that has a word of the language in front. *RET stays NULL: it has not. */
+int tsdl_read_keyword(struct parser *p, struct ctf_type **ret)
+{
+    *ret = NULL;
+    if (tsdl_at_word(p, "integer"))
+        return read_basic(p, CTF_INTEGER, ret);
+    if (tsdl_at_word(p, "floating_point"))
+        return read_basic(p, CTF_FLOAT, ret);
+    if (tsdl_at_word(p, "string"))
+        return read_basic(p, CTF_STRING, ret);
+    if (tsdl_at_word(p, "struct"))
+        return read_compound(p, CTF_STRUCT, ret);
+    if (tsdl_at_word(p, "variant"))
+        return read_compound(p, CTF_VARIANT, ret);
+    if (tsdl_at_word(p, "enum"))
+        return read_enum(p, ret);
+    return 0;
+}
+
+/* The words of a type that was given a name, the last of them being that of the member if one is
+ * wanted. */
+static int read_words(struct parser *p, struct ctf_type **ret, const char **ret_name)
+{
+    char words[256] = "";
+    size_t len = 0;
+    size_t last = 0; /* where the last word begins */
+    int r = 0;
+
+    while (r >= 0 && p->token == TOKEN_WORD) {
+        if (strcmp(p->text, "const") != 0) {
+            if (len + 1 + p->len >= sizeof words)
+                return tsdl_wrong(p, "a type of too many words");
+            if (len)
+                words[len++] = ' ';
+            last = len;
+            memcpy(words + len, p->text, p->len + 1);
+            len += p->len;
+        }
+        r = tsdl_next(p);
+    }
+    if (r < 0)
+        return r;
+    if (len == 0)
+        return tsdl_wrong(p, "expected a type");
+    if (ret_name) {
+        *ret_name = arena_strdup(p->arena, words + last);
+        if (!*ret_name)
+            return -ENOMEM;
+        words[last ? last - 1 : 0] = '\0';
+    }
+    *ret = find(p, SPACE_ALIAS, words);
+    return *ret ? 0 : tsdl_wrong(p, "the type '%s' was not declared before", words);
+}
+
+/* "[N]" or "[NAME]", and the same of what is in it. */
+static int read_dimensions(struct parser *p, struct ctf_type **type)
+{
+    struct ctf_type array = {.kind = CTF_ARRAY, .line = p->line, .weight = 1};
+    int64_t n = 0;
+    int r = tsdl_next(p);
+
+    if (r >= 0 && p->token != TOKEN_WORD)
+        return tsdl_wrong(p, "expected the length of an array");
+    if (r >= 0 && tsdl_is_number(p)) {
+        r = tsdl_to_number(p, &n);
+        if (r >= 0 && n < 0)
+            r = tsdl_wrong(p, "an array with a negative length");
+        array.length = (uint64_t)n;
+    } else if (r >= 0) {
+        array.kind = CTF_SEQUENCE;
+        r = tsdl_keep(p, &array.reference);
+    }
+    if (r >= 0)
+        r = tsdl_next(p);
+    if (r >= 0)
+        r = tsdl_expect(p, ']');
+    if (r >= 0 && tsdl_at_mark(p, '['))
+        return tsdl_wrong(p, "an array of arrays, which strata does not read");
+    if (r < 0)
+        return r;
+    array.element = *type;
+    array.align = (*type)->align;
+    array.weight = (*type)->weight;
+    array.depth = (*type)->depth;
+    return new_type(p, &array, type);
+}
+
+/* A type and, with RET_NAME, the name of what has it, which is NULL when there is none. */
+int tsdl_read_type(struct parser *p, struct ctf_type **ret, const char **ret_name)
+{
+    int r;
+
+    while (tsdl_at_word(p, "const")) {
+        r = tsdl_next(p);
+        if (r < 0)
+            return r;
+    }
+    r = tsdl_read_keyword(p, ret);
+    if (r < 0)
+        return r;
+    if (!*ret)
+        r = read_words(p, ret, ret_name);
+    else if (ret_name && p->token == TOKEN_WORD) {
+        r = tsdl_keep(p, ret_name);
+        if (r >= 0)
+            r = tsdl_next(p);
+    }
+    return r >= 0 && ret_name && tsdl_at_mark(p, '[') ? read_dimensions(p, ret) : r;
+}
+
+/* Statements that only give types their names. */
+int tsdl_read_type_statement(struct parser *p, bool *ret_was)
+{
+    struct ctf_type *type;
+    const char *name = NULL;
+    char words[256] = "";
+    size_t len = 0;
+    int r;
+
+    *ret_was = true;
+    if (tsdl_at_word(p, "typedef")) {
+        r = tsdl_next(p);
+        if (r >= 0)
+            r = tsdl_read_type(p, &type, &name);
+        if (r >= 0 && !name)
+            r = tsdl_wrong(p, "a typedef without a name");
+        if (r >= 0)
+            r = declare(p, SPACE_ALIAS, name, type);
+        return r < 0 ? r : tsdl_expect(p, ';');
+    }
+    if (!tsdl_at_word(p, "typealias")) {
+        *ret_was = false;
+        return 0;
+    }
+    r = tsdl_next(p);
+    if (r >= 0)
+        r = tsdl_read_type(p, &type, NULL);
+    if (r >= 0)
+        r = tsdl_expect(p, MARK_IS);
+    while (r >= 0 && p->token == TOKEN_WORD) {
+        if (len + 1 + p->len >= sizeof words)
+            return tsdl_wrong(p, "a name of too many words");
+        if (len)
+            words[len++] = ' ';
+        memcpy(words + len, p->text, p->len + 1);
+        len += p->len;
+        r = tsdl_next(p);
+    }
+    if (r < 0)
+        return r;
+    name = arena_strdup(p->arena, words);
+    if (!name)
+        return -ENOMEM;
+    r = declare(p, SPACE_ALIAS, name, type);
+    return r < 0 ? r : tsdl_expect(p, ';');
+}

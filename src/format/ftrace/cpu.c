@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/ftrace/cpu.h"
+
+#include <stdio.h>
+
+#include "event/kernel.h"
+
+/* Items per run: a page of 4 KB holds at most 340 of the shortest real events. */
+#define RUN_MAX 384
+
+struct ftrace_origin {
+    struct origin origin;
+    struct origin_kernel kernel;
+    struct kernel_events *events;
+};
+
+struct ftrace_cpu {
+    struct source source;
+    struct ftrace_capture *capture;
+    struct page_feed *feed;
+    int cpu;
+    int result; /* what next() returns once there is nothing more: 0 or the error */
+    bool finished;
+    bool dry;       /* no page is there yet */
+    bool lost_sync; /* the next page is to be looked for, from `damage` bytes on */
+    size_t damage;
+    uint64_t sync_time; /* of the last page but garbled ones; 0: none yet */
+    bool in_page;       /* `page` has records left */
+    struct ftrace_page page;
+    const uint8_t *page_start;
+    size_t page_size;     /* bytes of it that are there */
+    uint64_t page_offset; /* of the page in its file */
+    int64_t last_time;    /* of the last event lent, or TIME_UNKNOWN */
+    unsigned n_items;
+    struct item items[RUN_MAX];
+};
+
+static struct kernel_events *events_of(const struct origin *origin)
+{
+    return container_of(origin, struct ftrace_origin, origin)->events;
+}
+
+static const char *task_name(const struct origin *origin, int32_t pid)
+{
+    return kernel_events_task(events_of(origin), pid);
+}
+
+static int get_format(const struct origin *origin, uint16_t id, char **ret_text, size_t *ret_len)
+{
+    return kernel_events_format(events_of(origin), id, ret_text, ret_len);
+}
+
+static int get_kallsyms(const struct origin *origin, char **ret_text, size_t *ret_len)
+{
+    return kernel_events_kallsyms(events_of(origin), ret_text, ret_len);
+}
+
+static void each_string(const struct origin *origin,
+                        void (*put)(void *arg, uint64_t address, const char *s, size_t len),
+                        void *arg)
+{
+    kernel_events_each_printk(events_of(origin), put, arg);
+}
+
+int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
+                       struct kernel_events *events, const struct ftrace_layout *layout,
+                       bool keep_going, struct ftrace_capture **ret_capture)
+{
+    struct ftrace_capture *capture = malloc(sizeof *capture);
+    struct ftrace_origin *copy = arena_alloc(&catalogue->arena, sizeof *copy);
+
+    if (!capture || !copy || catalogue_list_origin(catalogue, &copy->origin) < 0) {
+        free(capture);
+        kernel_events_unref(events);
+        return -ENOMEM;
+    }
+    copy->origin = *origin;
+    copy->origin.task_name = task_name;
+    copy->origin.kernel = &copy->kernel;
+    copy->kernel = (struct origin_kernel){
+        .big_endian = layout->big_endian,
+        .long_size = layout->long_size,
+        .type_offset = kernel_events_common(events)->type_offset,
+        .format = get_format,
+        .kallsyms = get_kallsyms,
+        .strings = each_string,
+    };
+    copy->events = events;
+    kernel_events_set_origin(events, &copy->origin);
+    *capture = (struct ftrace_capture){
+        .n_refs = 1,
+        .events = events,
+        .layout = *layout,
+        .origin = &copy->origin,
+        .keep_going = keep_going,
+    };
+    *ret_capture = capture;
+    return 0;
+}
+
+void ftrace_capture_unref(struct ftrace_capture *capture)
+{
+    if (!capture || --capture->n_refs > 0)
+        return;
+    kernel_events_unref(capture->events);
+    free(capture);
+}
+
+void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrace_times *times)
+{
+    capture->times = times;
+}
+
+static int64_t time_of(const struct ftrace_cpu *cpu, uint64_t time)
+{
+    const struct ftrace_times *times = cpu->capture->times;
+
+    return (int64_t)(likely(!times) ? time : ftrace_times_apply(times, cpu->cpu, time));
+}
+
+static struct item *add_item(struct ftrace_cpu *cpu)
+{
+    return &cpu->items[cpu->n_items++];
+}
+
+static void add_loss(struct ftrace_cpu *cpu, enum loss_cause cause, int64_t time, uint64_t lost,
+                     uint64_t skipped)
+{
+    *add_item(cpu) = (struct item){
+        .kind = ITEM_LOSS,
+        .cause = (uint8_t)cause,
+        .time = time,
+        .origin = cpu->capture->origin,
+        .lost = lost,
+        .since = cpu->last_time,
+        .cpu = cpu->cpu,
+        .pid = PID_UNKNOWN,
+        .vcpu = VCPU_UNKNOWN,
+        .skipped = (uint32_t)MIN(skipped, UINT32_MAX),
+    };
+    if (cause == LOSS_DROPPED)
+        cpu->last_time = time;
+}
+
+static void add_unreadable(struct ftrace_cpu *cpu, uint64_t skipped)
+{
+    add_loss(cpu, LOSS_UNREADABLE,
+             cpu->last_time == TIME_UNKNOWN ? time_of(cpu, cpu->page.time) : cpu->last_time,
+             LOST_UNKNOWN, skipped);
+}
+
+/* Something is wrong in the present page, from AT on: ends the source, or goes on behind it. */
+static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *what)
+{
+    size_t from = (size_t)(at - cpu->page_start);
+
+    cpu->in_page = false;
+    if (!cpu->capture->keep_going) {
+        cpu->finished = true;
+        cpu->result = fault_at(&cpu->source.fault, -EBADMSG, cpu->feed->path,
+                               cpu->page_offset + from, "%s; --keep-going goes on behind it", what);
+        return;
+    }
+    /* What points into the page must be lent before it is gone. */
+    if (cpu->feed->resync) {
+        cpu->lost_sync = true;
+        cpu->damage = from;
+        return;
+    }
+    add_unreadable(cpu, cpu->page_size - from);
+}
+
+/* Goes on at the next page that can be found. */
+static void find_sync(struct ftrace_cpu *cpu)
+{
+    uint64_t skipped;
+    int r;
+
+    cpu->lost_sync = false;
+    r = cpu->feed->resync(cpu->feed, cpu->damage, cpu->sync_time, &skipped, &cpu->source.fault);
+    if (r < 0) {
+        cpu->finished = true;
+        cpu->result = r;
+        return;
+    }
+    add_unreadable(cpu, skipped);
+}
+
+static void next_page(struct ftrace_cpu *cpu)
+{
+    const struct ftrace_layout *layout = &cpu->capture->layout;
+    const char *what;
+    int r;
+
+    r = cpu->feed->next(cpu->feed, &cpu->page_start, &cpu->page_size, &cpu->page_offset,
+                        &cpu->source.fault);
+    if (r == -EAGAIN) {
+        cpu->dry = true;
+        return;
+    }
+    if (r <= 0) {
+        cpu->finished = true;
+        cpu->result = r;
+        return;
+    }
+    r = ftrace_page_open(&cpu->page, layout, cpu->page_start, cpu->page_size, &what);
+    if (r < 0) {
+        page_damaged(cpu, cpu->page_start, what);
+        return;
+    }
+    /* Records of a garbled page may be of any time, and one that is out of step of itself, too. */
+    if (cpu->capture->keep_going &&
+        (cpu->sync_time == 0 ||
+         ftrace_page_seems_to_begin(layout, cpu->page_start, cpu->page_size, cpu->sync_time)))
+        cpu->sync_time = cpu->page.time;
+    if (cpu->page.missed)
+        add_loss(cpu, LOSS_DROPPED, time_of(cpu, cpu->page.time),
+                 cpu->page.count_known ? cpu->page.n_missed : LOST_UNKNOWN, 0);
+    cpu->in_page = true;
+}
+
+/* Turns records of the present page into items, as many as fit. */
+static _hot_ void walk_page(struct ftrace_cpu *cpu)
+{
+    const struct ftrace_layout *layout = &cpu->capture->layout;
+    struct kernel_events *events = cpu->capture->events;
+    const struct kernel_common common = *kernel_events_common(events);
+    struct ftrace_page page = cpu->page;
+    struct item *item = cpu->items + cpu->n_items;
+    /* One place is kept free for what page_damaged() may add. */
+    const struct item *end = cpu->items + RUN_MAX - 1;
+    struct ftrace_record record;
+    int r = 1;
+
+    for (; item < end; item++) {
+        const struct event_class *class;
+
+        r = ftrace_page_next(&page, layout, &record);
+        if (unlikely(r <= 0))
+            break;
+        if (unlikely(record.size < common.size)) {
+            r = -EBADMSG;
+            page.next = record.data - 4;
+            break;
+        }
+        class = kernel_events_class(events,
+                                    load_u16_swap(record.data + common.type_offset, layout->swap));
+        if (unlikely(!class)) {
+            r = -ENOMEM;
+            break;
+        }
+        if (class->task_data)
+            kernel_events_learn_tasks(events, class, record.data, record.size);
+        item->time = time_of(cpu, record.time);
+        item->origin = cpu->capture->origin;
+        item->class = class;
+        item->payload = record.data;
+        item->size = record.size;
+        item->reader_word = 0;
+        item->cpu = cpu->cpu;
+        item->pid = (int32_t)load_u32_swap(record.data + common.pid_offset, layout->swap);
+        item->vcpu = VCPU_UNKNOWN;
+        item->skipped = 0;
+        item->kind = ITEM_EVENT;
+        item->cause = 0;
+        item->reader_byte = 0;
+        item->error_ns = 0;
+    }
+
+    if (item > cpu->items + cpu->n_items && item[-1].kind == ITEM_EVENT)
+        cpu->last_time = item[-1].time;
+    cpu->n_items = (unsigned)(item - cpu->items);
+    cpu->page = page;
+    if (r == 1)
+        return;
+    if (r == 0 && page.cut) {
+        page_damaged(cpu, page.end, "the file ends inside a page");
+    } else if (r == 0) {
+        cpu->in_page = false;
+    } else if (r == -ENOMEM) {
+        cpu->finished = true;
+        cpu->result = fault_plain(&cpu->source.fault, -ENOMEM, cpu->feed->path, "out of memory");
+    } else if (page.cut) {
+        page_damaged(cpu, page.next, "the file ends inside a record");
+    } else {
+        page_damaged(cpu, page.next, "a record does not fit into its page");
+    }
+}
+
+static int cpu_next(struct source *source, const struct item **ret_items)
+{
+    struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
+
+    cpu->n_items = 0;
+    cpu->dry = false;
+    /* What is lent points into one page, so a run ends with its page. */
+    while (cpu->n_items == 0) {
+        if (cpu->finished)
+            return cpu->result;
+        if (cpu->dry)
+            return -EAGAIN;
+        if (cpu->lost_sync)
+            find_sync(cpu);
+        else if (!cpu->in_page)
+            next_page(cpu);
+        if (cpu->in_page)
+            walk_page(cpu);
+    }
+    *ret_items = cpu->items;
+    return (int)cpu->n_items;
+}
+
+static void cpu_free(struct source *source)
+{
+    struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
+
+    cpu->feed->free(cpu->feed);
+    ftrace_capture_unref(cpu->capture);
+    free(cpu);
+}
+
+static void cpu_facts(const struct source *source,
+                      void (*put)(void *arg, const char *key, const char *value), void *arg)
+{
+    const struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
+    const struct ftrace_layout *layout = &cpu->capture->layout;
+    char value[32];
+
+    snprintf(value, sizeof value, "%u bytes", layout->size);
+    put(arg, "page", value);
+    snprintf(value, sizeof value, "%u-bit, %s-endian", layout->long_size * 8,
+             layout->big_endian ? "big" : "little");
+    put(arg, "kernel", value);
+}
+
+static void cpu_progress(const struct source *source, uint64_t *ret_done, uint64_t *ret_total)
+{
+    const struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
+
+    *ret_done = cpu->feed->done;
+    *ret_total = cpu->feed->total;
+}
+
+int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_feed *feed,
+                    struct source **ret_source)
+{
+    static const struct source_ops ops = {
+        .next = cpu_next,
+        .free = cpu_free,
+        .facts = cpu_facts,
+        .progress = cpu_progress,
+    };
+    struct ftrace_cpu *cpu = calloc(1, sizeof *cpu);
+
+    if (!cpu) {
+        feed->free(feed);
+        return -ENOMEM;
+    }
+    cpu->source.ops = &ops;
+    cpu->source.ordered = true;
+    cpu->capture = capture;
+    capture->n_refs++;
+    cpu->feed = feed;
+    cpu->cpu = cpu_number;
+    cpu->last_time = TIME_UNKNOWN;
+    fault_clear(&cpu->source.fault);
+    *ret_source = &cpu->source;
+    return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A source over the ring-buffer pages of one CPU, wherever the pages come from: a raw file beside a
+ * tracefs tree (format/ftrace/ftrace.h), or a trace.dat (format/trace_dat/trace_dat.h). */
+
+#include "event/source.h"
+#include "format/ftrace/page.h"
+#include "format/ftrace/times.h"
+#include "schema/kernel/events.h"
+
+/* What the CPUs of one capture share. Counted: each source holds it. */
+struct ftrace_capture {
+    unsigned n_refs;
+    struct kernel_events *events; /* a reference */
+    struct ftrace_layout layout;
+    const struct origin *origin;      /* in the catalogue */
+    const struct ftrace_times *times; /* outlives the sources; NULL: as they are */
+    bool keep_going;
+};
+
+/* A capture with one reference. Takes a reference of EVENTS over, also when it fails (-ENOMEM). ORIGIN is copied into
+ * CATALOGUE and gets its task names from EVENTS. */
+int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
+                       struct kernel_events *events, const struct ftrace_layout *layout,
+                       bool keep_going, struct ftrace_capture **ret_capture);
+void ftrace_capture_unref(struct ftrace_capture *capture);
+/* How times are to be changed; TIMES must outlive the capture's sources. */
+void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrace_times *times);
+
+/* Where pages come from. */
+struct page_feed {
+    /* The next page. 1: SIZE bytes at PAGE, which stand at OFFSET of the file and are valid until the
+     * next call; fewer than the layout's size only at the end of the file. 0: no more. -EAGAIN: no more
+     * for now; the source's next() returns that as well, and may be called again. */
+    int (*next)(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,
+                uint64_t *ret_offset, struct fault *fault);
+    /* Looks for the next place where a page seems to begin, not older than AFTER (0: of any time), FROM
+     * bytes or more behind the start of the page lent last; next() then goes on there. *RET_SKIPPED: how far it is
+     * from FROM. May be NULL: pages cannot be anywhere but where they are. */
+    int (*resync)(struct page_feed *feed, size_t from, uint64_t after, uint64_t *ret_skipped,
+                  struct fault *fault);
+    void (*free)(struct page_feed *feed);
+    uint64_t done, total; /* bytes, for progress; total 0: not known */
+    const char *path;     /* for messages */
+};
+
+/* Takes FEED over, also when it fails (-ENOMEM), and one more reference of CAPTURE. */
+int ftrace_cpu_open(struct ftrace_capture *capture, int cpu, struct page_feed *feed,
+                    struct source **ret_source);

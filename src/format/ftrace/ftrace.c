@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/ftrace/ftrace.h"
+
+#include <string.h>
+
+#include "base/input.h"
+#include "base/macro.h"
+#include "format/ftrace/clock.h"
+#include "format/ftrace/cpu.h"
+#include "format/ftrace/tree.h"
+
+#define SMALL_TEXT_MAX ((size_t)4 * 1024 * 1024)
+/* What all CPUs' buffers may take together. */
+#define BUFFERS_MAX ((size_t)16 * 1024 * 1024)
+
+/* Pages from a file of nothing but pages. */
+struct raw_feed {
+    struct page_feed feed;
+    struct input input;
+    struct ftrace_layout layout;
+    bool in_place; /* at the page to lend next, not at the one lent last */
+};
+
+static int raw_next(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,
+                    uint64_t *ret_offset, struct fault *fault)
+{
+    struct raw_feed *raw = container_of(feed, struct raw_feed, feed);
+    int r;
+
+    if (!raw->in_place)
+        input_skip(&raw->input, MIN((size_t)raw->layout.size, input_buffered(&raw->input)));
+    raw->in_place = false;
+    r = input_need(&raw->input, raw->layout.size, fault);
+    if (r < 0)
+        return r;
+    if (r == 0 && input_buffered(&raw->input) == 0)
+        return 0;
+    *ret_page = input_at(&raw->input);
+    *ret_size = MIN(input_buffered(&raw->input), (size_t)raw->layout.size);
+    *ret_offset = input_offset(&raw->input);
+    feed->done = *ret_offset + *ret_size;
+    return 1;
+}
+
+/* Pages come from guests in pieces of any size; where a piece is missing, all that follows is out of
+ * step. */
+static int raw_resync(struct page_feed *feed, size_t from, uint64_t after, uint64_t *ret_skipped,
+                      struct fault *fault)
+{
+    struct raw_feed *raw = container_of(feed, struct raw_feed, feed);
+    uint64_t begin = input_offset(&raw->input) + from;
+    int r = 1;
+
+    input_skip(&raw->input, MIN(from + 1, input_buffered(&raw->input)));
+    for (;;) {
+        /* The last page may be shorter. */
+        r = input_need(&raw->input, raw->layout.size, fault);
+        if (r < 0)
+            return r;
+        if (input_buffered(&raw->input) == 0 ||
+            ftrace_page_seems_to_begin(&raw->layout, input_at(&raw->input),
+                                       input_buffered(&raw->input), after))
+            break;
+        input_skip(&raw->input, 1);
+    }
+    raw->in_place = true;
+    *ret_skipped = input_offset(&raw->input) - begin;
+    return 0;
+}
+
+static void raw_free(struct page_feed *feed)
+{
+    struct raw_feed *raw = container_of(feed, struct raw_feed, feed);
+
+    input_done(&raw->input);
+    free(raw);
+}
+
+static int raw_open(const char *path, bool found, const struct ftrace_layout *layout,
+                    unsigned n_cpus, struct raw_feed **ret_feed, struct fault *fault)
+{
+    size_t capacity = MIN(INPUT_BUFFER_SIZE, BUFFERS_MAX / n_cpus);
+    struct raw_feed *raw = calloc(1, sizeof *raw);
+    int r;
+
+    if (!raw)
+        return fault_plain(fault, -ENOMEM, path, "out of memory");
+    capacity = MAX(capacity, (size_t)layout->size);
+    r = (found ? input_open_regular : input_open)(&raw->input, path, capacity, fault);
+    if (r < 0) {
+        free(raw);
+        return r;
+    }
+    raw->feed.next = raw_next;
+    raw->feed.resync = raw_resync;
+    raw->feed.free = raw_free;
+    raw->feed.path = raw->input.path;
+    raw->feed.total = raw->input.size == UINT64_MAX ? 0 : raw->input.size;
+    raw->layout = *layout;
+    raw->in_place = true;
+    *ret_feed = raw;
+    return 0;
+}
+
+/* Sets the byte order by the first page there is. */
+static int guess_order(struct raw_feed **feeds, unsigned n, struct ftrace_layout *layout,
+                       struct fault *fault)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct input *in = &feeds[i]->input;
+        struct ftrace_layout other = *layout;
+        int r = input_need(in, layout->data, fault);
+
+        if (r < 0)
+            return r;
+        if (r == 0)
+            continue;
+        if (ftrace_page_is_plausible(layout, input_at(in), input_buffered(in)))
+            return 0;
+        ftrace_layout_set_order(&other, !layout->big_endian);
+        if (ftrace_page_is_plausible(&other, input_at(in), input_buffered(in)))
+            *layout = other;
+        return 0;
+    }
+    return 0;
+}
+
+static int read_layout(const char *tree, struct ftrace_layout *ret_layout, struct fault *fault)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len;
+    int r = ftrace_tree_read(tree, "events/header_page", SMALL_TEXT_MAX, &text, &len);
+
+    if (r < 0)
+        return fault_plain(fault, r, tree, "events/header_page: %s", strerror(-r));
+    return ftrace_layout_parse(text, len, tree, ret_layout, fault);
+}
+
+/* Reads what the tree says beside formats. Missing files only leave names unknown. */
+static int read_names(const char *tree, struct kernel_events *events)
+{
+    char *text;
+    size_t len;
+    int r = 0;
+
+    if (ftrace_tree_read(tree, "saved_cmdlines", SMALL_TEXT_MAX, &text, &len) == 0)
+        r = kernel_events_read_cmdlines(events, text, len);
+    if (r == 0 && ftrace_tree_read(tree, "printk_formats", SMALL_TEXT_MAX, &text, &len) == 0)
+        r = kernel_events_read_printk(events, text, len);
+    return r;
+}
+
+static int make_capture(const struct ftrace_files *files, const char *name, enum layer layer,
+                        struct catalogue *catalogue, const struct reader_options *options,
+                        const struct ftrace_layout *layout, struct ftrace_capture **ret_capture,
+                        struct fault *fault)
+{
+    struct kernel_facts facts = {
+        .swap = layout->swap, .big_endian = layout->big_endian, .long_size = layout->long_size};
+    struct origin origin = {
+        .layer = layer, .format = "ftrace", .n_cpus = files->n_raws, .clock = ftrace_clock("", 0)};
+    struct kernel_formats *formats;
+    struct kernel_events *events;
+    struct kernel_format format;
+    char *text;
+    size_t len;
+    int r;
+
+    r = ftrace_tree_new(files->tree, files->kallsyms, &formats);
+    if (r < 0)
+        return fault_plain(fault, r, name, "out of memory");
+    r = kernel_events_new(catalogue, &facts, formats, &events);
+    if (r < 0)
+        return fault_plain(fault, r, name, "out of memory");
+    r = ftrace_tree_any(formats, &format);
+    if (r == 0)
+        r = kernel_events_set_common(events, &format, fault);
+    else if (r == -ENOENT)
+        r = 0; /* a tree without formats still gives times and tasks */
+    if (r == 0)
+        r = read_names(files->tree, events);
+    if (r < 0) {
+        kernel_events_unref(events);
+        return fault_plain(fault, r, files->tree, "%s", strerror(-r));
+    }
+
+    if (ftrace_tree_read(files->tree, "trace_clock", SMALL_TEXT_MAX, &text, &len) == 0) {
+        origin.clock = ftrace_clock(text, len);
+        free(text);
+    }
+    origin.path = arena_strdup(&catalogue->arena, name);
+    if (!origin.path) {
+        kernel_events_unref(events);
+        return fault_plain(fault, -ENOMEM, name, "out of memory");
+    }
+    r = ftrace_capture_new(catalogue, &origin, events, layout, options->keep_going, ret_capture);
+    return r < 0 ? fault_plain(fault, r, name, "out of memory") : 0;
+}
+
+int ftrace_open(const struct ftrace_files *files, const char *name, enum layer layer,
+                struct catalogue *catalogue, const struct reader_options *options,
+                struct source ***ret_sources, unsigned *ret_n, struct fault *fault)
+{
+    unsigned n = files->n_raws, n_feeds = 0, n_sources = 0;
+    struct ftrace_capture *capture = NULL;
+    _cleanup_free_ struct raw_feed **feeds = calloc(MAX(n, 1u), sizeof(struct raw_feed *));
+    _cleanup_free_ struct source **sources = calloc(MAX(n, 1u), sizeof(struct source *));
+    struct ftrace_layout layout;
+    int r;
+
+    if (!feeds || !sources)
+        return fault_plain(fault, -ENOMEM, name, "out of memory");
+    r = read_layout(files->tree, &layout, fault);
+    for (; r == 0 && n_feeds < n; n_feeds++) {
+        r = raw_open(files->raws[n_feeds].path, files->raws[n_feeds].found, &layout, n,
+                     &feeds[n_feeds], fault);
+        if (r < 0)
+            break;
+    }
+    if (r == 0)
+        r = guess_order(feeds, n, &layout, fault);
+    for (unsigned i = 0; i < n_feeds; i++)
+        if (feeds[i])
+            feeds[i]->layout = layout;
+    if (r == 0)
+        r = make_capture(files, name, layer, catalogue, options, &layout, &capture, fault);
+    for (; r == 0 && n_sources < n; n_sources++) {
+        r = ftrace_cpu_open(capture, files->raws[n_sources].cpu, &TAKE_PTR(feeds[n_sources])->feed,
+                            &sources[n_sources]);
+        if (r < 0) {
+            fault_plain(fault, r, name, "out of memory");
+            break;
+        }
+    }
+    ftrace_capture_unref(capture);
+    if (r < 0) {
+        while (n_sources > 0)
+            source_free(sources[--n_sources]);
+        while (n_feeds > 0)
+            if (feeds[--n_feeds])
+                raw_free(&feeds[n_feeds]->feed);
+        return r;
+    }
+    *ret_sources = TAKE_PTR(sources);
+    *ret_n = n;
+    return 0;
+}

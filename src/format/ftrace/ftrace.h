@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Raw ring-buffer pages of a Linux kernel, a file per CPU, beside a copy of its tracefs tree.
+ *
+ *   file of the tree                  what for
+ *   events/header_page                what a page looks like (format/ftrace/page.h); needed
+ *   events/SYSTEM/EVENT/format        the events; one that is missing makes its events nameless
+ *   trace_clock                       the clock, the name in brackets
+ *   saved_cmdlines                    names of tasks
+ *   printk_formats                    constant strings that events point to
+ *   kallsyms, or proc/kallsyms        names of functions
+ *
+ * The files of pages are what a reader of `per_cpu/cpuN/trace_pipe_raw` gets, whole pages one behind
+ * the other, with nothing around them. */
+
+#include "event/catalogue.h"
+#include "event/source.h"
+
+struct ftrace_raw {
+    char *path;
+    int cpu;
+    bool found; /* in a directory; else it was named */
+};
+
+/* Which files make a capture. All strings are owned (malloc). */
+struct ftrace_files {
+    char *tree;
+    char *kallsyms; /* instead of the tree's own, or NULL */
+    struct ftrace_raw *raws;
+    unsigned n_raws;
+};
+
+/* Finds them: PATH is a directory with `cpuN.raw` or `per_cpu/cpuN/trace_pipe_raw`, or a single file of
+ * pages. The tree is the directory itself (the file's directory) or a directory in it. -ENOENT: there are no
+ * pages, or there is no tree. */
+int ftrace_find(const char *path, struct ftrace_files *ret_files, struct fault *fault);
+/* True if ftrace_find() finds them, or the directory PATH has pages or is a tree, so that it is meant to be such a
+ * trace. */
+bool ftrace_probe_dir(const char *path);
+/* Adds one more file of pages. -ENOMEM. */
+int ftrace_files_add(struct ftrace_files *files, const char *path, int cpu);
+void ftrace_files_done(struct ftrace_files *files);
+
+/* The number in the last "cpuN" of PATH, or CPU_UNKNOWN. */
+int ftrace_cpu_of_path(const char *path);
+
+/* A source per file of pages, in the files' order; all of one origin, which says LAYER_GUEST (or
+ * LAYER) and the path NAME. The array is from malloc. */
+int ftrace_open(const struct ftrace_files *files, const char *name, enum layer layer,
+                struct catalogue *catalogue, const struct reader_options *options,
+                struct source ***ret_sources, unsigned *ret_n, struct fault *fault);

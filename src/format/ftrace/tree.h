@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The texts of a tracefs tree, live or copied. */
+
+#include "schema/kernel/events.h"
+
+/* Formats and symbols from the tree at PATH; KALLSYMS (or NULL) instead of the tree's own. -ENOMEM. */
+int ftrace_tree_new(const char *path, const char *kallsyms, struct kernel_formats **ret_formats);
+
+/* Some format of the tree, for what all have in common. -ENOENT: the tree holds none. */
+int ftrace_tree_any(struct kernel_formats *formats, struct kernel_format *ret);
+
+/* The text of the file NAME of the tree at PATH, from malloc with a NUL behind; files of tracefs say
+ * that they are 0 bytes long, so the size is not looked at. -ENOENT, -EFBIG: longer than MAX. */
+int ftrace_tree_read(const char *path, const char *name, size_t max, char **ret_text,
+                     size_t *ret_len);

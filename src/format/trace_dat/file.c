@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/trace_dat/file.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "format/ftrace/clock.h"
+#include "format/trace_dat/read.h"
+#include "format/trace_dat/trace_dat.h"
+
+static const char magic[] = "\x17\x08\x44tracing";
+#define MAGIC_SIZE (sizeof magic - 1)
+
+bool trace_dat_is(const uint8_t *head, size_t size)
+{
+    return size >= MAGIC_SIZE && memcmp(head, magic, MAGIC_SIZE) == 0;
+}
+
+struct dat_file *dat_file_ref(struct dat_file *file)
+{
+    file->n_refs++;
+    return file;
+}
+
+void dat_file_unref(struct dat_file *file)
+{
+    if (!file || --file->n_refs > 0)
+        return;
+    for (unsigned i = 0; i < file->n_buffers; i++)
+        free(file->buffers[i].cpus);
+    for (unsigned i = 0; i < file->n_unpacked; i++)
+        free(file->unpacked[i]);
+    free(file->buffers);
+    free(file->unpacked);
+    map_done(&file->formats);
+    arena_done(&file->arena);
+    ftrace_times_done(&file->times);
+    input_done(&file->in);
+    free(file->path);
+    free(file);
+}
+
+int dat_file_text(struct dat_file *file, const struct dat_text *text, char **ret_text,
+                  size_t *ret_len)
+{
+    _cleanup_free_ char *copy = NULL;
+    size_t size = (size_t)text->size, done = 0, capacity = 0;
+
+    if (text->size == 0)
+        return -ENOENT;
+    if (text->size > DAT_TEXT_MAX)
+        return -EFBIG;
+    if (text->memory) {
+        copy = malloc(size + 1);
+        if (!copy)
+            return -ENOMEM;
+        memcpy(copy, text->memory + text->offset, size);
+        done = size;
+    }
+    /* Memory grows with what there is, not with what the file says. */
+    while (done < size) {
+        int64_t n;
+
+        if (done == capacity) {
+            char *bigger;
+            capacity = MIN(size, capacity ? capacity * 2 : (size_t)1024 * 1024);
+            bigger = realloc(copy, capacity + 1);
+            if (!bigger)
+                return -ENOMEM;
+            copy = bigger;
+        }
+        n = input_read_at(&file->in, text->offset + done, copy + done, capacity - done, NULL);
+        if (n < 0)
+            return (int)n;
+        if (n == 0)
+            return -EBADMSG;
+        done += (size_t)n;
+    }
+    copy[size] = '\0';
+    *ret_len = size;
+    *ret_text = TAKE_PTR(copy);
+    return 0;
+}
+
+static int read_start(struct dat_reader *r)
+{
+    struct dat_file *file = r->file;
+    char version[8];
+    int got;
+
+    got = dat_expect(r, magic, MAGIC_SIZE);
+    if (got == 0)
+        got = dat_read_string(r, version, sizeof version);
+    if (got != 0)
+        return got;
+    if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
+        return fault_plain(r->fault, -ENOTSUP, file->path,
+                           "trace.dat of version %s; 6 and 7 can be read", version);
+    file->version = (unsigned)(version[0] - '0');
+    if (input_need(r->in, 2, r->fault) <= 0)
+        return dat_fault(r, "the file ends inside its header");
+    file->big_endian = input_at(r->in)[0] != 0;
+    file->swap = file->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    /* The size of a long of programs; what counts is the kernel's, in header_page. */
+    input_skip(r->in, 2);
+    got = dat_read_u32(r, &file->page_size);
+    if (got != 0)
+        return got;
+    return file->version == 6 ? dat_read_version6(r) : dat_read_version7(r);
+}
+
+int dat_file_open(struct input *in, const char *name, struct dat_file **ret_file,
+                  struct fault *fault)
+{
+    struct dat_file *file = calloc(1, sizeof *file);
+    struct dat_reader reader;
+    int r;
+
+    if (!file) {
+        input_done(in);
+        return fault_plain(fault, -ENOMEM, name, "out of memory");
+    }
+    file->n_refs = 1;
+    file->in = *in;
+    file->path = strdup(name);
+    file->clock = ftrace_clock("", 0);
+    reader = (struct dat_reader){.file = file, .in = &file->in, .fault = fault};
+    if (!file->path)
+        r = fault_plain(fault, -ENOMEM, name, "out of memory");
+    else if (!file->in.seekable)
+        r = fault_plain(fault, -ESPIPE, name,
+                        "a trace.dat cannot be read from a pipe; give the file itself");
+    else
+        r = read_start(&reader);
+    if (r < 0) {
+        dat_file_unref(file);
+        return r;
+    }
+    *ret_file = file;
+    return 0;
+}

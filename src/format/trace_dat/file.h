@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The metadata of a trace.dat (format/trace_dat/trace_dat.h): where its texts and pages are. */
+
+#include "base/arena.h"
+#include "base/input.h"
+#include "base/map.h"
+#include "event/clock.h"
+#include "format/ftrace/page.h"
+#include "format/ftrace/times.h"
+#include "format/trace_dat/codec.h"
+
+#define DAT_CPUS_MAX 8192
+/* No text of a real file is longer; kallsyms is the longest. */
+#define DAT_TEXT_MAX ((size_t)64 * 1024 * 1024)
+
+/* A run of bytes, in the file or unpacked in memory. */
+struct dat_text {
+    const uint8_t *memory; /* NULL: in the file */
+    uint64_t offset;       /* in either */
+    uint64_t size;
+};
+
+/* A format: looked for by its number. */
+struct dat_format {
+    struct dat_text text;
+    const char *system;
+};
+
+struct dat_cpu {
+    int cpu;
+    uint64_t offset, size;
+};
+
+struct dat_buffer {
+    const char *name; /* "": the top one */
+    struct clock clock;
+    uint64_t offset;    /* version 7: of its section; 6: of its table */
+    uint32_t page_size; /* 0: as header_page says */
+    bool compressed;
+    bool is_text; /* a latency trace, which has no pages */
+    struct dat_cpu *cpus;
+    unsigned n_cpus;
+};
+
+struct dat_file {
+    unsigned n_refs;
+    struct input in;
+    char *path;
+    unsigned version;
+    bool swap, big_endian;
+    uint32_t page_size;
+    enum dat_codec codec;
+    char codec_name[32];
+    struct ftrace_layout layout;
+    struct arena arena;
+    struct dat_buffer *buffers; /* malloc; the top one first, where there is one */
+    unsigned n_buffers;
+    unsigned n_cpus;     /* version 6: of each table */
+    bool has_clock_text; /* version 6: trace_clock stands behind the table */
+    struct clock clock;
+    struct map formats;     /* struct dat_format by number */
+    struct dat_format *any; /* one of them */
+    struct dat_text kallsyms, printk, cmdlines;
+    uint64_t sections[32]; /* version 7: offsets by number, 0: none */
+    struct ftrace_times times;
+    bool is_realtime;   /* the option 1 was there */
+    uint8_t **unpacked; /* what dat_text.memory points into */
+    unsigned n_unpacked;
+    uint64_t n_metadata; /* version 7: bytes of options and of unpacked sections so far */
+};
+
+/* Reads the metadata. Takes IN over, also when it fails. */
+int dat_file_open(struct input *in, const char *name, struct dat_file **ret_file,
+                  struct fault *fault);
+struct dat_file *dat_file_ref(struct dat_file *file);
+void dat_file_unref(struct dat_file *file);
+
+/* The bytes of TEXT with a NUL behind, from malloc. -ENOENT: it is empty, -EFBIG, -EBADMSG. */
+int dat_file_text(struct dat_file *file, const struct dat_text *text, char **ret_text,
+                  size_t *ret_len);
+/* The same of kallsyms, which a compressed file unpacks only now. */
+int dat_file_kallsyms(struct dat_file *file, char **ret_text, size_t *ret_len);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* From a record's header to its event class, and which records tell what vCPU runs. */
+
+#include "event/catalogue.h"
+#include "event/item.h"
+#include "schema/xen/table.h"
+
+/* What a record says of the vCPU that runs on its cpu. */
+enum xentrace_tracks {
+    TRACKS_NOTHING,
+    TRACKS_RUNNING,   /* the vCPU of the payload runs from here on */
+    TRACKS_LEAVING,   /* the vCPU of the payload was running until here */
+    TRACKS_SWITCH,    /* {domain, vcpu} before, {domain, vcpu} from here on */
+    TRACKS_CONTINUES, /* {domain, vcpu} runs on */
+    TRACKS_CALL,      /* nothing, but the first word of the payload decides over its class */
+};
+
+struct xentrace_known {
+    uint32_t key; /* the header's event and number of words, never 0 */
+    enum xentrace_tracks tracks;
+    const struct event_class *class;
+};
+
+/* The class of a hypercall with certain arguments. */
+struct xentrace_known_call {
+    uint32_t key; /* as above, never 0 */
+    uint32_t word;
+    const struct event_class *class;
+};
+
+#define XENTRACE_KNOWN 4096
+#define XENTRACE_KNOWN_CALLS 256
+#define XENTRACE_UNKNOWN_MAX 4096
+
+struct xentrace_classes {
+    struct catalogue *catalogue;
+    struct origin *origin;
+    const struct xen_table *table;
+    struct xen_table built_in;
+    xen_version version;
+    enum xen_cpu cpu;
+    struct xen_call *calls; /* the table's, in the catalogue's arena */
+    struct map by_call;     /* event << 32 | first word: its struct event_class */
+    struct map by_name;     /* the first struct event_class of each name */
+    struct map by_event;    /* struct xen_event or id of an unknown one: its struct event_class */
+    unsigned n_unknown;
+    const struct event_class *unknown; /* of what comes after XENTRACE_UNKNOWN_MAX unknown ones */
+    struct xentrace_known known[XENTRACE_KNOWN];
+    struct xentrace_known_call known_calls[XENTRACE_KNOWN_CALLS];
+};
+
+/* TABLE may be NULL: the built-in one. */
+int xentrace_classes_open(struct xentrace_classes *classes, struct catalogue *catalogue,
+                          const struct xen_table *table, xen_version version, enum xen_cpu cpu,
+                          uint64_t cpu_hz, const char *path, struct fault *fault);
+void xentrace_classes_done(struct xentrace_classes *classes);
+
+const struct xentrace_known *xentrace_class_slow(struct xentrace_classes *classes, uint32_t header);
+
+/* NULL: memory is out. */
+static inline const struct xentrace_known *xentrace_class(struct xentrace_classes *classes,
+                                                          uint32_t header)
+{
+    uint32_t key = header & 0x7fffffff;
+    const struct xentrace_known *known = &classes->known[key * 0x9e3779b1u >> 20];
+
+    if (likely(known->key == key))
+        return known;
+    return xentrace_class_slow(classes, header);
+}
+
+const struct event_class *xentrace_call_slow(struct xentrace_classes *classes,
+                                             const struct xentrace_known *known, uint32_t word);
+
+/* The class of a hypercall of KNOWN whose payload begins with WORD; NULL: memory is out. */
+static inline const struct event_class *
+xentrace_call(struct xentrace_classes *classes, const struct xentrace_known *known, uint32_t word)
+{
+    const struct xentrace_known_call *call =
+        &classes->known_calls[(word ^ known->key) * 0x9e3779b1u >> 24];
+
+    if (likely(call->word == word && call->key == known->key))
+        return call->class;
+    return xentrace_call_slow(classes, known, word);
+}
+
+/* The vCPU that a word domain << 16 | vcpu means, or VCPU_UNKNOWN. */
+static inline int32_t xentrace_vcpu(uint32_t word)
+{
+    return word <= INT32_MAX ? (int32_t)word : VCPU_UNKNOWN;
+}
+
+/* Whether a record with this HEADER tells which vCPU runs. */
+bool xentrace_tells_vcpu(uint32_t header);
+
+/* Takes note of what ITEM tells; *VCPU is what ran before and what runs from here on. */
+void xentrace_track_vcpu(enum xentrace_tracks tracks, struct item *item, int32_t *vcpu);

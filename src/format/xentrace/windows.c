@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/xentrace/windows.h"
+
+#include <inttypes.h>
+
+#include "base/macro.h"
+
+#define PER_SEGMENT 256
+#define SEGMENTS_MAX ((size_t)1 << 20) /* 16 MB */
+#define SEARCH_BUFFER ((size_t)64 * 1024)
+
+/* The N bytes at OFFSET, N at most 64; NULL with *ret 0 when the file ends before. */
+static const uint8_t *peek(const struct xentrace_windows *w, struct xentrace_walk *walk,
+                           uint64_t offset, size_t n, int *ret, struct fault *fault)
+{
+    *ret = 0;
+    if (offset < walk->buf_offset || offset + n > walk->buf_offset + walk->filled) {
+        int64_t r = 0;
+        if (offset < w->end)
+            r = input_read_at(w->in, offset, walk->buf,
+                              (size_t)MIN(w->end - offset, (uint64_t)sizeof walk->buf), fault);
+        walk->buf_offset = offset;
+        walk->filled = r > 0 ? (size_t)r : 0;
+        if (r < 0) {
+            *ret = (int)r;
+            return NULL;
+        }
+        if (n > walk->filled)
+            return NULL;
+    }
+    return walk->buf + (offset - walk->buf_offset);
+}
+
+/* Follows records from AT up to one that cannot be: a window's head, damage, or the end. */
+static int follow_records(const struct xentrace_windows *w, struct xentrace_walk *walk, uint64_t at,
+                          uint64_t *ret_end, struct fault *fault)
+{
+    uint64_t limit = at + (UINT32_MAX & ~(uint32_t)3);
+
+    while (at < w->end && at < limit) {
+        int r;
+        const uint8_t *p = peek(w, walk, at, 4, &r, fault);
+        uint32_t header;
+
+        if (!p && r < 0)
+            return r;
+        if (!p)
+            break;
+        header = load_u32(p);
+        if (!xentrace_header_plausible(header) || xentrace_event(header) == XEN_CPU_CHANGE ||
+            xentrace_record_size(header) > w->end - at)
+            break;
+        at += xentrace_record_size(header);
+    }
+    *ret_end = MIN(at, limit);
+    return 0;
+}
+
+/* Whether a window that was found by searching is one: what follows it is a window or the end, or else
+ * it holds at least something like a record. */
+static int confirm(const struct xentrace_windows *w, struct xentrace_walk *walk, uint64_t at,
+                   struct fault *fault)
+{
+    int r;
+    const uint8_t *p = peek(w, walk, at, XENTRACE_WINDOW_HEADER_SIZE, &r, fault);
+    uint64_t behind;
+
+    if (!p)
+        return r;
+    behind = at + XENTRACE_WINDOW_HEADER_SIZE + load_u32(p + 8);
+    if (behind == w->end)
+        return 1;
+    if (behind < w->end) {
+        p = peek(w, walk, behind, XENTRACE_WINDOW_HEADER_SIZE, &r, fault);
+        if (p && xentrace_window_plausible(p))
+            return 1;
+        if (r < 0)
+            return r;
+    }
+    p = peek(w, walk, at + XENTRACE_WINDOW_HEADER_SIZE, 4, &r, fault);
+    if (!p)
+        return r;
+    return xentrace_header_plausible(load_u32(p)) && xentrace_event(load_u32(p)) != XEN_CPU_CHANGE;
+}
+
+/* Sets *RET_AT to the first window from AT on, or to the end. */
+static int search(const struct xentrace_windows *w, struct xentrace_walk *walk, uint64_t at,
+                  uint64_t *ret_at, struct fault *fault)
+{
+    _cleanup_free_ uint8_t *buf = malloc(SEARCH_BUFFER);
+
+    if (!buf)
+        return fault_plain(fault, -ENOMEM, w->in->path, "out of memory");
+    while (w->end - at >= XENTRACE_WINDOW_HEADER_SIZE) {
+        int64_t n =
+            input_read_at(w->in, at, buf, (size_t)MIN(w->end - at, (uint64_t)SEARCH_BUFFER), fault);
+        size_t found = 0;
+
+        if (n < XENTRACE_WINDOW_HEADER_SIZE)
+            return n < 0 ? (int)n : (*ret_at = w->end, 0);
+        for (;; found++) {
+            int r;
+            found = xentrace_find_window(buf, (size_t)n, found);
+            if (found == (size_t)n)
+                break;
+            r = confirm(w, walk, at + found, fault);
+            if (r < 0)
+                return r;
+            if (r > 0) {
+                *ret_at = at + found;
+                return 0;
+            }
+        }
+        /* A window's head may lie across the end of what was read. */
+        at += (uint64_t)n - (XENTRACE_WINDOW_HEADER_SIZE - 1);
+    }
+    *ret_at = w->end;
+    return 0;
+}
+
+static int is_window_or_end(const struct xentrace_windows *w, struct xentrace_walk *walk,
+                            uint64_t at, struct fault *fault)
+{
+    int r;
+    const uint8_t *p;
+
+    if (at == w->end)
+        return 1;
+    p = peek(w, walk, at, XENTRACE_WINDOW_HEADER_SIZE, &r, fault);
+    return p ? xentrace_window_plausible(p) : r;
+}
+
+static uint32_t saturate(uint64_t v)
+{
+    return (uint32_t)MIN(v, (uint64_t)UINT32_MAX);
+}
+
+/* The next window that is not empty. 1; 0 at the end (ret_window->skipped: damaged bytes before it);
+ * -EBADMSG where the chain breaks. */
+static int walk_next(const struct xentrace_windows *w, struct xentrace_walk *walk,
+                     struct xentrace_window *ret_window, struct fault *fault)
+{
+    uint64_t skipped = 0;
+
+    for (;;) {
+        struct xentrace_window window = {0};
+        const uint8_t *p;
+        uint64_t size;
+        int r;
+
+        if (walk->at >= w->end) {
+            *ret_window = (struct xentrace_window){.skipped = saturate(skipped)};
+            return 0;
+        }
+        p = peek(w, walk, walk->at, XENTRACE_WINDOW_HEADER_SIZE, &r, fault);
+        if (r < 0)
+            return r;
+        if (!p || !xentrace_window_plausible(p)) {
+            uint64_t found = 0;
+            if (!w->keep_going && !p)
+                return fault_at(fault, -EBADMSG, w->in->path, walk->at,
+                                "the file ends within the head of a window of records");
+            if (!w->keep_going && walk->at == w->start)
+                return fault_at(fault, -EBADMSG, w->in->path, walk->at,
+                                "does not begin with a CPU_CHANGE record as xentrace writes it; "
+                                "--keep-going looks for the first one");
+            if (!w->keep_going)
+                return fault_at(fault, -EBADMSG, w->in->path, walk->at,
+                                "a CPU_CHANGE record should stand here, not 0x%08" PRIx32
+                                "; --keep-going looks for the next one",
+                                load_u32(p));
+            r = search(w, walk, walk->at + 1, &found, fault);
+            if (r < 0)
+                return r;
+            skipped += found - walk->at;
+            walk->at = found;
+            continue;
+        }
+
+        window.cpu = (uint16_t)load_u32(p + 4);
+        window.offset = walk->at + XENTRACE_WINDOW_HEADER_SIZE;
+        window.skipped = saturate(skipped);
+        size = load_u32(p + 8);
+        if (size > w->end - window.offset) {
+            size = w->end - window.offset;
+            window.cut = true;
+        }
+        if (w->keep_going) {
+            /* A window that leads to nowhere has a damaged head: its records tell its size. */
+            r = window.cut ? 0 : is_window_or_end(w, walk, window.offset + size, fault);
+            if (r < 0)
+                return r;
+            if (r == 0) {
+                uint64_t end;
+                r = follow_records(w, walk, window.offset, &end, fault);
+                if (r < 0)
+                    return r;
+                window.cut = window.cut && end + XENTRACE_RECORD_MAX > w->end;
+                if (!window.cut)
+                    size = end - window.offset;
+                if (size == 0) /* the head is all there is, and is no head */
+                    skipped += XENTRACE_WINDOW_HEADER_SIZE;
+            }
+        }
+        walk->at = window.offset + size;
+        if (size == 0 && !window.cut)
+            continue;
+        window.size = (uint32_t)size;
+        *ret_window = window;
+        return 1;
+    }
+}
+
+static int add_segment(struct xentrace_windows *w, uint64_t offset)
+{
+    if (w->n_segments == w->segments_max) {
+        w->n_segments /= 2;
+        w->per_segment *= 2;
+        for (size_t i = 0; i < w->n_segments; i++)
+            w->segments[i] = (struct xentrace_segment){
+                .offset = w->segments[2 * i].offset,
+                .cpus = w->segments[2 * i].cpus | w->segments[2 * i + 1].cpus,
+            };
+    } else if (w->n_segments == w->capacity) {
+        size_t capacity = w->capacity ? w->capacity * 2 : 64;
+        struct xentrace_segment *bigger = realloc(w->segments, capacity * sizeof *bigger);
+        if (!bigger)
+            return -ENOMEM;
+        w->segments = bigger;
+        w->capacity = capacity;
+    }
+    w->segments[w->n_segments++] = (struct xentrace_segment){.offset = offset};
+    return 0;
+}
+
+static int build(struct xentrace_windows *w, struct fault *fault)
+{
+    unsigned in_segment = 0;
+
+    w->walk = (struct xentrace_walk){.at = w->start};
+    for (;;) {
+        struct xentrace_window window;
+        uint64_t at = w->walk.at;
+        int r = walk_next(w, &w->walk, &window, &w->fault);
+
+        if (r == -EBADMSG) {
+            w->cut = w->end - w->walk.at < XENTRACE_WINDOW_HEADER_SIZE;
+            w->cut_head = w->cut ? (uint32_t)(w->end - w->walk.at) : 0;
+            return 0;
+        }
+        if (r < 0) {
+            if (fault)
+                *fault = w->fault;
+            return r;
+        }
+        if (r == 0) {
+            w->skipped_last = window.skipped;
+            return 0;
+        }
+        /* Halving the segments doubles what one holds, the last one included. */
+        if (w->n_segments == 0 || in_segment == w->per_segment) {
+            r = add_segment(w, at);
+            if (r < 0)
+                return fault_plain(fault, r, w->in->path, "out of memory");
+            in_segment = 0;
+        }
+        in_segment++;
+        w->segments[w->n_segments - 1].cpus |= UINT64_C(1) << window.cpu % 64;
+        w->n_windows++;
+        w->cpu_present[window.cpu] = true;
+        w->cpu_bytes[window.cpu] += window.size;
+        if (window.cut) {
+            w->cut = true;
+            fault_at(&w->fault, -EBADMSG, w->in->path, w->end,
+                     "the file ends within a window of records of cpu %u", window.cpu);
+            /* With keep_going the reader of that cpu reports what is missing. */
+            if (w->keep_going)
+                fault_clear(&w->fault);
+            return 0;
+        }
+    }
+}
+
+int xentrace_windows_open(struct xentrace_windows *w, const struct input *in, uint64_t start,
+                          bool keep_going, size_t segments_max, struct fault *fault)
+{
+    int r;
+
+    *w = (struct xentrace_windows){
+        .in = in,
+        .start = start,
+        .end = in->size,
+        .keep_going = keep_going,
+        .segments_max = segments_max ? segments_max : SEGMENTS_MAX,
+        .per_segment = PER_SEGMENT,
+    };
+    for (size_t i = 0; i < XENTRACE_EXPANDED; i++)
+        w->expanded[i].segment = SIZE_MAX;
+    r = build(w, fault);
+    if (r < 0)
+        xentrace_windows_done(w);
+    return r;
+}
+
+void xentrace_windows_done(struct xentrace_windows *w)
+{
+    for (size_t i = 0; i < XENTRACE_EXPANDED; i++) {
+        free(w->expanded[i].windows);
+        w->expanded[i].windows = NULL;
+    }
+    free(w->segments);
+    w->segments = NULL;
+    w->n_segments = 0;
+}
+
+static int expand(struct xentrace_windows *w, size_t segment,
+                  const struct xentrace_expanded **ret_expanded, struct fault *fault)
+{
+    struct xentrace_expanded *e = &w->expanded[segment % XENTRACE_EXPANDED];
+
+    if (e->segment != segment) {
+        if (!e->windows)
+            e->windows = malloc(w->per_segment * sizeof *e->windows);
+        if (!e->windows)
+            return fault_plain(fault, -ENOMEM, w->in->path, "out of memory");
+        e->segment = SIZE_MAX;
+        e->n = 0;
+        memset(e->cpus, 0, sizeof e->cpus);
+        w->walk.at = w->segments[segment].offset;
+        while (e->n < w->per_segment) {
+            int r = walk_next(w, &w->walk, &e->windows[e->n], fault);
+            if (r == -EBADMSG) {
+                /* Where the chain breaks is known since the opening. */
+                fault_clear(fault);
+                break;
+            }
+            if (r < 0)
+                return r;
+            if (r == 0)
+                break;
+            e->cpus[e->windows[e->n].cpu / 64] |= UINT64_C(1) << e->windows[e->n].cpu % 64;
+            if (e->windows[e->n++].cut)
+                break;
+        }
+        e->segment = segment;
+    }
+    *ret_expanded = e;
+    return 0;
+}
+
+int xentrace_windows_next(struct xentrace_windows *w, struct xentrace_cursor *cursor, uint16_t cpu,
+                          struct xentrace_window *ret_window, struct fault *fault)
+{
+    for (; cursor->segment < w->n_segments; cursor->segment++, cursor->window = 0) {
+        const struct xentrace_expanded *e = NULL;
+        int r;
+
+        if (!(w->segments[cursor->segment].cpus >> cpu % 64 & 1))
+            continue;
+        r = expand(w, cursor->segment, &e, fault);
+        if (r < 0)
+            return r;
+        if (!(e->cpus[cpu / 64] >> cpu % 64 & 1))
+            continue;
+        while (cursor->window < e->n) {
+            const struct xentrace_window *window = &e->windows[cursor->window++];
+            if (window->cpu == cpu) {
+                *ret_window = *window;
+                return 1;
+            }
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/xentrace/xentrace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "base/macro.h"
+#include "base/spool.h"
+#include "format/xentrace/class.h"
+#include "format/xentrace/windows.h"
+
+/* What all cpus' buffers and runs of items may take together. */
+#define BUFFERS_TOTAL ((size_t)16 << 20)
+#define ITEMS_TOTAL ((size_t)8 << 20)
+#define BUFFER_MAX ((size_t)128 * 1024)
+#define BUFFER_MIN ((size_t)2048)
+#define RUN_MAX 512
+#define RUN_MIN 16
+
+/* What the sources of one file share. */
+struct xentrace {
+    unsigned references;
+    unsigned reading; /* sources that are not at their end */
+    struct input in;
+    struct xentrace_options options;
+    struct xentrace_windows windows;
+    struct xentrace_classes classes;
+};
+
+struct cpu_source {
+    struct source source;
+    struct xentrace *x;
+    uint16_t cpu;
+    bool first; /* tells the facts of the file */
+    bool ended;
+    int error;
+
+    struct xentrace_cursor cursor;
+    uint64_t done;       /* bytes of windows read */
+    uint64_t at;         /* in the file, of what of the window is not in the buffer yet */
+    uint32_t left;       /* bytes of that */
+    bool cut;            /* the file ends before the window */
+    uint64_t buf_offset; /* of the buffer in the file */
+    size_t next;
+    size_t filled;
+    size_t capacity;
+    uint8_t *buf;
+
+    int64_t time;      /* of the last record with a cycle count, or TIME_UNKNOWN */
+    uint64_t timeless; /* up to here in the file no record has one */
+    int32_t vcpu;
+    bool follows;      /* the trace has records that tell which vCPU runs */
+    bool loss_pending; /* to be lent before the next record */
+    int32_t loss_cpu;
+    uint64_t loss_skipped;
+    uint64_t lost_at_end; /* to be lent as the last one */
+
+    unsigned run;
+    struct item *items;
+};
+
+static struct cpu_source *cpu_source(struct source *source)
+{
+    return container_of(source, struct cpu_source, source);
+}
+
+static void x_unref(struct xentrace *x)
+{
+    if (--x->references > 0)
+        return;
+    xentrace_windows_done(&x->windows);
+    xentrace_classes_done(&x->classes);
+    input_done(&x->in);
+    free(x);
+}
+
+static void cpu_free(struct source *source)
+{
+    struct cpu_source *s = cpu_source(source);
+
+    if (!s->ended)
+        s->x->reading--;
+    x_unref(s->x);
+    free(s->buf);
+    free(s->items);
+    free(s);
+}
+
+static void note_damage(struct cpu_source *s, int32_t cpu, uint64_t bytes)
+{
+    s->loss_cpu = s->loss_pending && s->loss_cpu != cpu ? CPU_UNKNOWN : cpu;
+    s->loss_pending = true;
+    s->loss_skipped += bytes;
+}
+
+/* The file offset of the next unread byte. */
+static uint64_t offset(const struct cpu_source *s)
+{
+    return s->buf_offset + s->next;
+}
+
+/* The window cannot be read on from here. With keep_going its rest is left out. */
+static int damage(struct cpu_source *s, const char *what, uint32_t header)
+{
+    if (!s->x->options.reader.keep_going) {
+        s->error = -EBADMSG;
+        return fault_at(&s->source.fault, -EBADMSG, s->x->in.path, offset(s),
+                        "%s (its first word is 0x%08" PRIx32
+                        "); --keep-going leaves out the rest of this window",
+                        what, header);
+    }
+    note_damage(s, s->cpu, s->filled - s->next + s->left);
+    s->done += s->left;
+    s->left = 0;
+    s->next = s->filled;
+    return 0;
+}
+
+/* The last source that comes to its end tells of the chain's break. */
+static int end_of_chain(struct cpu_source *s)
+{
+    struct xentrace *x = s->x;
+
+    s->ended = true;
+    if (--x->reading > 0)
+        return 0;
+    s->lost_at_end = x->options.lost_at_end;
+    if (x->windows.skipped_last)
+        note_damage(s, CPU_UNKNOWN, x->windows.skipped_last);
+    if (x->windows.cut && x->options.unfinished) {
+        /* Within a window: its CPU's source told. */
+        if (x->windows.cut_head)
+            note_damage(s, CPU_UNKNOWN, x->windows.cut_head);
+    } else if (x->windows.fault.error) {
+        s->source.fault = x->windows.fault;
+        s->error = x->windows.fault.error;
+    }
+    return s->error;
+}
+
+/* 1: there is a window; 0: the end. */
+static int next_window(struct cpu_source *s)
+{
+    struct xentrace_window window;
+    int r = xentrace_windows_next(&s->x->windows, &s->cursor, s->cpu, &window, &s->source.fault);
+
+    if (r < 0) {
+        s->error = r;
+        return r;
+    }
+    if (r == 0)
+        return end_of_chain(s);
+    if (window.skipped)
+        note_damage(s, CPU_UNKNOWN, window.skipped);
+    s->at = window.offset;
+    s->left = window.size;
+    s->cut = window.cut;
+    s->buf_offset = window.offset;
+    s->next = s->filled = 0;
+    return 1;
+}
+
+/* Reads more of the window behind what is unread. */
+static int load(struct cpu_source *s)
+{
+    size_t unread = s->filled - s->next;
+    size_t n = MIN(s->capacity - unread, (size_t)s->left);
+    int64_t r;
+
+    memmove(s->buf, s->buf + s->next, unread);
+    s->buf_offset += s->next;
+    s->next = 0;
+    s->filled = unread;
+    r = input_read_at(&s->x->in, s->at, s->buf + unread, n, &s->source.fault);
+    if (r >= 0 && (size_t)r < n)
+        r = fault_at(&s->source.fault, -EIO, s->x->in.path, s->at + (uint64_t)r,
+                     "the file became shorter while it was read");
+    if (r < 0) {
+        s->error = (int)r;
+        return s->error;
+    }
+    s->filled += n;
+    s->at += n;
+    s->left -= (uint32_t)n;
+    s->done += n;
+    return 0;
+}
+
+/* The first cycle count among the records in the buffer, for those before it that have none. A
+ * capture of classes without times has none at all: what was looked through once is not again. */
+static int64_t first_time(struct cpu_source *s)
+{
+    size_t at = s->next;
+
+    if (offset(s) < s->timeless)
+        return TIME_UNKNOWN;
+    while (s->filled - at >= 12) {
+        uint32_t header = load_u32(s->buf + at);
+        uint64_t tsc = load_u64(s->buf + at + 4);
+
+        if (!xentrace_header_plausible(header))
+            break;
+        if (xentrace_has_tsc(header)) {
+            if (tsc > INT64_MAX)
+                break;
+            return (int64_t)tsc;
+        }
+        if (xentrace_record_size(header) > s->filled - at)
+            break;
+        at += xentrace_record_size(header);
+    }
+    s->timeless = s->buf_offset + at;
+    return TIME_UNKNOWN;
+}
+
+static void put_damage_loss(struct cpu_source *s, int64_t until, struct item *item)
+{
+    *item = (struct item){
+        .kind = ITEM_LOSS,
+        .cause = LOSS_UNREADABLE,
+        .origin = s->x->classes.origin,
+        .time = until,
+        .since = s->time,
+        .lost = LOST_UNKNOWN,
+        .cpu = s->loss_cpu,
+        .pid = PID_UNKNOWN,
+        .vcpu = VCPU_UNKNOWN,
+        .skipped = (uint32_t)MIN(s->loss_skipped, (uint64_t)UINT32_MAX),
+    };
+    s->loss_pending = false;
+    s->loss_skipped = 0;
+    /* What ran meanwhile is not known. */
+    s->vcpu = VCPU_UNKNOWN;
+}
+
+/* Whether a record between AT and the next loss tells which vCPU runs, as far as the buffer goes. */
+static bool will_follow(const struct cpu_source *s, const uint8_t *at)
+{
+    const uint8_t *end = s->buf + s->filled;
+
+    while (end - at >= 4) {
+        uint32_t header = load_u32(at);
+
+        if (!xentrace_header_plausible(header) || xentrace_event(header) == XEN_LOST_RECORDS ||
+            xentrace_record_size(header) > (size_t)(end - at))
+            return false;
+        if (xentrace_tells_vcpu(header))
+            return true;
+        at += xentrace_record_size(header);
+    }
+    return false;
+}
+
+/* LOST_RECORDS tells what runs now: the domain in the low half, unlike everywhere else. */
+static void put_loss(struct cpu_source *s, const uint8_t *p, unsigned words, struct item *item)
+{
+    *item = (struct item){
+        .kind = ITEM_LOSS,
+        .cause = LOSS_DROPPED,
+        .origin = s->x->classes.origin,
+        .time = s->time,
+        .since = TIME_UNKNOWN,
+        .lost = words >= 1 ? load_u32(p) : LOST_UNKNOWN,
+        .cpu = s->cpu,
+        .pid = PID_UNKNOWN,
+        .vcpu = VCPU_UNKNOWN,
+    };
+    if (words >= 4 && s->time != TIME_UNKNOWN && load_u64(p + 8) <= (uint64_t)s->time)
+        item->since = (int64_t)load_u64(p + 8);
+    s->vcpu = VCPU_UNKNOWN;
+    /* Where no other record tells, nothing would say when that vCPU stops running. */
+    if (words >= 2 && (s->follows || will_follow(s, p + 4 * (size_t)words)))
+        s->vcpu = xentrace_vcpu(load_u32(p + 4) << 16 | load_u32(p + 4) >> 16);
+}
+
+/* Which CPUs lost them is not known. */
+static void put_last_loss(struct cpu_source *s, struct item *item)
+{
+    *item = (struct item){
+        .kind = ITEM_LOSS,
+        .cause = LOSS_DROPPED,
+        .origin = s->x->classes.origin,
+        .time = s->time,
+        .since = s->time,
+        .lost = s->lost_at_end,
+        .cpu = CPU_UNKNOWN,
+        .pid = PID_UNKNOWN,
+        .vcpu = VCPU_UNKNOWN,
+    };
+    s->lost_at_end = 0;
+}
+
+/* Makes the items of what is in the buffer, from item N on. Returns their number. *RET_STOP: the
+ * record at s->next is no record (and why). */
+_hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char **ret_stop)
+{
+    struct xentrace *x = s->x;
+    const uint8_t *p = s->buf + s->next;
+    const uint8_t *end = s->buf + s->filled;
+
+    *ret_stop = NULL;
+    /* Two places are kept: one record can bring a loss with it. */
+    while (n + 2 <= s->run && end - p >= 4) {
+        uint32_t header = load_u32(p);
+        uint32_t size = xentrace_record_size(header);
+        const uint8_t *words = p + 4;
+        const struct xentrace_known *known;
+        struct item *item;
+
+        if (size > (size_t)(end - p))
+            break;
+        if (unlikely(!xentrace_header_plausible(header))) {
+            *ret_stop = "no trace record can stand here";
+            break;
+        }
+        if (xentrace_has_tsc(header)) {
+            uint64_t tsc = load_u64(words);
+            if (unlikely(tsc > INT64_MAX)) {
+                *ret_stop = "a record here has an impossible time";
+                break;
+            }
+            if (unlikely(s->loss_pending))
+                put_damage_loss(s, (int64_t)tsc, &s->items[n++]);
+            s->time = (int64_t)tsc;
+            words += 8;
+        } else {
+            if (unlikely(s->time == TIME_UNKNOWN))
+                s->time = first_time(s);
+            if (unlikely(s->loss_pending))
+                put_damage_loss(s, s->time, &s->items[n++]);
+        }
+
+        item = &s->items[n];
+        if (unlikely((header & 0x0ffff000) == XEN_CLASS_GEN)) {
+            uint32_t event = xentrace_event(header);
+            if (event == XEN_CPU_CHANGE) {
+                *ret_stop = "a window begins before the one that should end here";
+                break;
+            }
+            if (event == XEN_LOST_RECORDS)
+                put_loss(s, words, xentrace_words(header), &s->items[n++]);
+            if (event == XEN_LOST_RECORDS || event == XEN_WRAP_BUFFER) {
+                p += size;
+                s->next += size;
+                continue;
+            }
+        }
+
+        known = xentrace_class(&x->classes, header);
+        if (unlikely(!known)) {
+            *ret_stop = "";
+            break;
+        }
+        item->time = s->time;
+        item->origin = x->classes.origin;
+        item->class = known->class;
+        item->payload = words;
+        item->size = 4 * xentrace_words(header);
+        item->reader_word = xentrace_event(header);
+        item->cpu = s->cpu;
+        item->pid = PID_UNKNOWN;
+        item->vcpu = s->vcpu;
+        item->skipped = 0;
+        item->kind = ITEM_EVENT;
+        item->cause = 0;
+        item->reader_byte = 0;
+        item->error_ns = 0;
+        if (known->tracks == TRACKS_CALL) {
+            item->class = xentrace_call(&x->classes, known, load_u32(words));
+            if (unlikely(!item->class)) {
+                *ret_stop = "";
+                break;
+            }
+        } else if (known->tracks) {
+            s->follows = true;
+            xentrace_track_vcpu(known->tracks, item, &s->vcpu);
+        }
+        n++;
+        p += size;
+        s->next += size;
+    }
+    return n;
+}
+
+static int cpu_next(struct source *source, const struct item **ret_items)
+{
+    struct cpu_source *s = cpu_source(source);
+    unsigned n = 0;
+
+    while (!s->error) {
+        const char *stop;
+
+        n = read_records(s, n, &stop);
+        if (n + 2 > s->run)
+            break;
+        if (stop) {
+            /* What is in the buffer is good up to here. */
+            if (n > 0 && !s->x->options.reader.keep_going)
+                break;
+            if (!*stop)
+                s->error = fault_plain(&s->source.fault, -ENOMEM, s->x->in.path, "out of memory");
+            else
+                damage(s, stop, load_u32(s->buf + s->next));
+            continue;
+        }
+        if (s->left > 0) {
+            /* Reading on would overwrite the payloads that are lent. */
+            if (n > 0)
+                break;
+            load(s);
+            continue;
+        }
+        if (s->next < s->filled) {
+            if (n > 0)
+                break;
+            if (s->cut && s->x->options.unfinished) {
+                note_damage(s, s->cpu, s->filled - s->next);
+                s->next = s->filled;
+            } else if (s->cut && !s->x->options.reader.keep_going) {
+                s->next = s->filled; /* end_of_chain() tells */
+            } else if (s->filled - s->next < 4)
+                damage(s, "a window ends within a record", 0);
+            else
+                damage(s, "a record crosses the end of its window", load_u32(s->buf + s->next));
+            continue;
+        }
+        if (n > 0)
+            break;
+        /* All that is there of the last window was read, but some of it is not there. */
+        if (s->cut && (s->x->options.reader.keep_going || s->x->options.unfinished))
+            note_damage(s, s->cpu, 0);
+        s->cut = false;
+        if (s->ended || next_window(s) <= 0) {
+            if (s->loss_pending)
+                put_damage_loss(s, s->time, &s->items[n++]);
+            if (s->lost_at_end)
+                put_last_loss(s, &s->items[n++]);
+            break;
+        }
+    }
+    if (n == 0)
+        return s->error;
+    *ret_items = s->items;
+    return (int)n;
+}
+
+static void cpu_progress(const struct source *source, uint64_t *ret_done, uint64_t *ret_total)
+{
+    const struct cpu_source *s = container_of(source, struct cpu_source, source);
+
+    *ret_done = s->done;
+    *ret_total = s->x->windows.cpu_bytes[s->cpu];
+}
+
+static void cpu_facts(const struct source *source,
+                      void (*put)(void *arg, const char *key, const char *value), void *arg)
+{
+    const struct cpu_source *s = container_of(source, struct cpu_source, source);
+    const struct xentrace *x = s->x;
+    char number[64];
+
+    if (!s->first)
+        return;
+    snprintf(number, sizeof number, "%" PRIu64, x->windows.n_windows);
+    put(arg, "windows", number);
+    if (x->options.cpu_hz) {
+        snprintf(number, sizeof number, "%" PRIu64, x->options.cpu_hz);
+        put(arg, "cpu-hz", number);
+    }
+    if (x->classes.version) {
+        snprintf(number, sizeof number, "%u.%u%s", x->classes.version / 100,
+                 x->classes.version % 100, x->options.version ? "" : " or later");
+        put(arg, "xen", number);
+    }
+}
+
+static const struct source_ops cpu_ops = {
+    .next = cpu_next,
+    .free = cpu_free,
+    .facts = cpu_facts,
+    .progress = cpu_progress,
+};
+
+static struct source *open_cpu(struct xentrace *x, uint16_t cpu, unsigned n_cpus)
+{
+    struct cpu_source *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return NULL;
+    s->capacity = MAX(MIN(BUFFERS_TOTAL / n_cpus, BUFFER_MAX), BUFFER_MIN);
+    s->run = (unsigned)MAX(MIN(ITEMS_TOTAL / n_cpus / sizeof *s->items, (size_t)RUN_MAX),
+                           (size_t)RUN_MIN);
+    s->buf = malloc(s->capacity);
+    s->items = calloc(s->run, sizeof *s->items);
+    if (!s->buf || !s->items) {
+        free(s->buf);
+        free(s->items);
+        free(s);
+        return NULL;
+    }
+    s->source.ops = &cpu_ops;
+    s->x = x;
+    s->cpu = cpu;
+    s->time = TIME_UNKNOWN;
+    s->vcpu = VCPU_UNKNOWN;
+    x->references++;
+    x->reading++;
+    return &s->source;
+}
+
+static int open_cpus(struct xentrace *x, struct source ***ret_sources, unsigned *ret_n)
+{
+    unsigned n_cpus = 0;
+    unsigned n = 0;
+    struct source **sources;
+
+    for (unsigned cpu = 0; cpu < XENTRACE_CPUS_MAX; cpu++)
+        n_cpus += x->windows.cpu_present[cpu];
+    /* A file without any window still has its end, or its error, to tell. */
+    if (n_cpus == 0) {
+        x->windows.cpu_present[0] = true;
+        n_cpus = 1;
+    }
+
+    sources = calloc(n_cpus, sizeof *sources);
+    for (unsigned cpu = 0; sources && cpu < XENTRACE_CPUS_MAX; cpu++) {
+        if (!x->windows.cpu_present[cpu])
+            continue;
+        sources[n] = open_cpu(x, (uint16_t)cpu, n_cpus);
+        if (!sources[n]) {
+            while (n > 0)
+                source_free(sources[--n]);
+            free(sources);
+            sources = NULL;
+            break;
+        }
+        n++;
+    }
+    if (!sources)
+        return -ENOMEM;
+    container_of(sources[0], struct cpu_source, source)->first = true;
+    x->classes.origin->n_cpus = n_cpus;
+    *ret_sources = sources;
+    *ret_n = n;
+    return 0;
+}
+
+int xentrace_open(struct input *in, const struct xentrace_options *options,
+                  struct catalogue *catalogue, struct source ***ret_sources, unsigned *ret_n,
+                  struct fault *fault)
+{
+    struct xentrace *x = calloc(1, sizeof *x);
+    uint64_t start;
+    int r;
+
+    if (!x) {
+        input_done(in);
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    }
+    x->in = *in;
+    *in = (struct input){.fd = -1};
+    x->references = 1;
+    x->options = *options;
+
+    r = spool(&x->in, options->reader.temporary_dir, fault);
+    if (r < 0)
+        goto out;
+    start = input_offset(&x->in);
+    r = xentrace_windows_open(&x->windows, &x->in, start, options->reader.keep_going, 0, fault);
+    if (r < 0)
+        goto out;
+    r = xentrace_classes_open(&x->classes, catalogue, options->table, options->version,
+                              options->cpu, options->cpu_hz, x->in.path, fault);
+    if (r < 0)
+        goto out;
+    r = open_cpus(x, ret_sources, ret_n);
+    if (r < 0)
+        fault_plain(fault, r, x->in.path, "out of memory");
+out:
+    x_unref(x);
+    return r;
+}
+
+unsigned xentrace_source_cpu(const struct source *source)
+{
+    return container_of(source, struct cpu_source, source)->cpu;
+}

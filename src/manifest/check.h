@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-#pragma once
-
-/* What holds of every manifest, read or written. */
-
-#include "manifest/manifest.h"
-
-/* -EINVAL with FAULT. */
-int manifest_check(const struct manifest *manifest, const char *name, struct fault *fault);

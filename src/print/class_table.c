@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "print/class_table.h"
+
+#include <string.h>
+
+static void text_donep(struct text *text)
+{
+    text_done(text);
+}
+
+const struct class_piece *class_table_make(struct class_table *table,
+                                           const struct event_class *class)
+{
+    _cleanup_(text_donep) struct text text = TEXT_IN_MEMORY;
+    struct class_piece *piece;
+
+    if (class->index >= table->n) {
+        unsigned n = MAX(class->index + 1, table->n * 2);
+        struct class_piece *bigger = realloc(table->pieces, n * sizeof *bigger);
+        if (!bigger)
+            return NULL;
+        memset(bigger + table->n, 0, (n - table->n) * sizeof *bigger);
+        table->pieces = bigger;
+        table->n = n;
+    }
+
+    piece = &table->pieces[class->index];
+    table->make(class, &text);
+    if (text.error)
+        return NULL;
+    piece->len = text_len(&text);
+    piece->text = arena_strndup(&table->arena, text.start ? text.start : "", piece->len);
+    piece->named = class->put_name != NULL;
+    for (unsigned i = 0; i < class->n_fields; i++)
+        piece->named |= class->fields[i].names != NULL;
+    return piece->text ? piece : NULL;
+}
+
+void class_table_done(struct class_table *table)
+{
+    arena_done(&table->arena);
+    free(table->pieces);
+    table->pieces = NULL;
+    table->n = 0;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "base/number.h"
+#include "base/printable.h"
+#include "event/program.h"
+#include "print/class_table.h"
+#include "print/json.h"
+#include "print/time_column.h"
+#include "print/view.h"
+
+/* The columns from CPU to SOURCE as they were last written, with the commas around them. */
+struct who_cell {
+    const struct origin *origin; /* NULL: nothing is kept */
+    const char *name;            /* of the thread; a reader may learn better */
+    int32_t cpu, pid, vcpu;
+    uint32_t len;
+    char text[128];
+};
+
+#define WHO_CELLS 256 /* a power of two */
+
+struct line_csv {
+    struct view view;
+    struct view_options options;
+    struct time_column time;
+    /* `GROUP,EVENT,,`, then for each field its key as it stands in a cell with quotes: `,""name"":`,
+     * behind `,"{` the first. */
+    struct class_table classes;
+    struct text cell; /* in memory: what may need quotes */
+    struct text name; /* the same: of a value */
+    struct text columns;
+    struct who_cell who[WHO_CELLS];
+};
+
+/* What a cell's text asks for. */
+enum {
+    CELL_QUOTES = 1, /* to stand in quotes, */
+    CELL_DOUBLE = 2, /* and its own to be doubled */
+};
+
+/* As put_cell() has S. */
+#ifdef __SSE2__
+static inline unsigned needs_of(const char *s, size_t len)
+{
+    const __m128i comma = _mm_set1_epi8(','), feed = _mm_set1_epi8('\n');
+    const __m128i quote = _mm_set1_epi8('"'), back = _mm_set1_epi8('\r');
+    unsigned special = 0, quotes = 0;
+
+    for (size_t i = 0; i < len; i += TEXT_UNIT) {
+        __m128i unit = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
+        unsigned valid = len - i < TEXT_UNIT ? (1u << (len - i)) - 1 : UINT32_MAX;
+        __m128i is_quote = _mm_cmpeq_epi8(unit, quote);
+        __m128i is_end = _mm_or_si128(_mm_cmpeq_epi8(unit, feed), _mm_cmpeq_epi8(unit, back));
+        __m128i is_any = _mm_or_si128(is_quote, _mm_or_si128(is_end, _mm_cmpeq_epi8(unit, comma)));
+
+        special |= (unsigned)_mm_movemask_epi8(is_any) & valid;
+        quotes |= (unsigned)_mm_movemask_epi8(is_quote) & valid;
+    }
+    return (special ? CELL_QUOTES : 0) | (quotes ? CELL_DOUBLE : 0);
+}
+#else
+static inline unsigned needs_of(const char *s, size_t len)
+{
+    unsigned needs = 0;
+
+    for (size_t i = 0; i < len; i++)
+        if (s[i] == '"')
+            needs |= CELL_QUOTES | CELL_DOUBLE;
+        else if (s[i] == ',' || s[i] == '\n' || s[i] == '\r')
+            needs |= CELL_QUOTES;
+    return needs;
+}
+#endif
+
+#define PIECE_MAX (TEXT_ROOM_MAX / 2)
+
+/* What is within quotes: with quotes doubled. */
+static void put_quoted(struct text *out, const char *s, size_t len)
+{
+    while (len > 0) {
+        size_t n = MIN(len, (size_t)PIECE_MAX);
+        char *p = text_room(out, 2 * n);
+
+        for (size_t i = 0; i < n; i++) {
+            *p++ = s[i];
+            if (s[i] == '"')
+                *p++ = '"';
+        }
+        out->next = p;
+        s += n;
+        len -= n;
+    }
+}
+
+/* A cell: in quotes where it holds a comma, a quote or a line end. S is TEXT_UNIT longer. */
+static inline void put_cell(struct text *out, const char *s, size_t len)
+{
+    unsigned needs = needs_of(s, len);
+    char *p;
+
+    if (likely(!(needs & CELL_DOUBLE) && len <= PIECE_MAX)) {
+        p = text_room(out, len + 2 + TEXT_UNIT);
+        *p = '"';
+        p = text_copy_units(p + (needs != 0), s, len);
+        *p = '"';
+        out->next = p + (needs != 0);
+        return;
+    }
+    if (needs)
+        text_put_char(out, '"');
+    put_quoted(out, s, len);
+    if (needs)
+        text_put_char(out, '"');
+}
+
+/* What spreadsheets take for a formula: OWASP, "CSV Injection". */
+static inline bool begins_formula(const struct text *cell)
+{
+    char c = text_len(cell) > 0 ? *cell->start : '\0';
+
+    return c == '=' || c == '+' || c == '-' || c == '@';
+}
+
+/* Puts what was written to the scratch CELL, and empties that. */
+static inline void put_scratch(struct text *out, struct text *cell, bool spreadsheet)
+{
+    if (unlikely(spreadsheet && begins_formula(cell))) {
+        text_put_char(cell, '\'');
+        memmove(cell->start + 1, cell->start, text_len(cell) - 1);
+        *cell->start = '\'';
+    }
+    text_room(cell, TEXT_UNIT);
+    put_cell(out, cell->start, text_len(cell));
+    cell->next = cell->start;
+}
+
+static void put_str(struct text *out, struct text *cell, const char *s, bool spreadsheet)
+{
+    if (s) {
+        text_put_safe_str(cell, s);
+        put_scratch(out, cell, spreadsheet);
+    }
+}
+
+static void make_columns(const struct event_class *class, struct text *text, bool spreadsheet)
+{
+    struct text piece = TEXT_IN_MEMORY;
+    struct text key = TEXT_IN_MEMORY;
+
+    put_str(&piece, &key, class->group, spreadsheet);
+    text_put_char(&piece, ',');
+    put_str(&piece, &key, class->name, spreadsheet);
+    text_put_literal(&piece, ",,");
+    json_piece_put(text, &piece);
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        json_put_str(&key, class->fields[i].name);
+        text_put_str(&piece, i ? "," : ",\"{");
+        put_quoted(&piece, key.start, text_len(&key));
+        text_put_char(&piece, ':');
+        json_piece_put(text, &piece);
+        key.next = key.start;
+    }
+    if (key.error)
+        text->error = key.error;
+    json_pieces_end(text);
+    text_done(&key);
+    text_done(&piece);
+}
+
+static void make_class(const struct event_class *class, struct text *text)
+{
+    make_columns(class, text, false);
+}
+
+static void make_spreadsheet_class(const struct event_class *class, struct text *text)
+{
+    make_columns(class, text, true);
+}
+
+/* ,CPU,PID,COMM,VCPU,LAYER,SOURCE, */
+static void put_who(struct line_csv *line, const struct item *item, const char *name,
+                    struct text *out)
+{
+    const struct origin *origin = item->origin;
+
+    text_put_char(out, ',');
+    if (item->cpu != CPU_UNKNOWN)
+        text_put_i64(out, item->cpu);
+    text_put_char(out, ',');
+    if (item->pid != PID_UNKNOWN)
+        text_put_i64(out, item->pid);
+    text_put_char(out, ',');
+    put_str(out, &line->cell, name, line->options.spreadsheet);
+    text_put_char(out, ',');
+    if (item->vcpu != VCPU_UNKNOWN && origin->put_vcpu) {
+        origin->put_vcpu(origin, item->vcpu, &line->cell);
+        put_scratch(out, &line->cell, line->options.spreadsheet);
+    } else if (item->vcpu != VCPU_UNKNOWN) {
+        text_put_i64(out, item->vcpu);
+    }
+    text_put_char(out, ',');
+    text_put_str(out, layer_name(origin->layer));
+    text_put_char(out, ',');
+    if (line->options.origin_number)
+        text_put_u64(out, line->options.origin_number(line->options.origin_arg, origin));
+    text_put_char(out, ',');
+}
+
+/* Keeps these columns in CELL, if they are not too long. */
+static _cold_ const struct who_cell *make_who(struct line_csv *line, struct who_cell *cell,
+                                              const struct item *item, const char *name)
+{
+    struct text *columns = &line->columns;
+
+    cell->origin = NULL;
+    columns->next = columns->start;
+    put_who(line, item, name, columns);
+    if (columns->error || text_len(columns) > sizeof cell->text)
+        return NULL;
+    cell->len = (uint32_t)text_len(columns);
+    memcpy(cell->text, columns->start, cell->len);
+    cell->name = name;
+    cell->cpu = item->cpu;
+    cell->pid = item->pid;
+    cell->vcpu = item->vcpu;
+    cell->origin = item->origin;
+    return cell;
+}
+
+/* NULL: these columns are not kept. */
+static inline const struct who_cell *get_who(struct line_csv *line, const struct item *item,
+                                             const char *name)
+{
+    uint32_t hash = (uint32_t)item->pid + (uint32_t)item->cpu * 31 + (uint32_t)item->vcpu * 17;
+    struct who_cell *cell = &line->who[hash % WHO_CELLS];
+
+    if (likely(cell->origin == item->origin && cell->cpu == item->cpu && cell->pid == item->pid &&
+               cell->vcpu == item->vcpu && cell->name == name))
+        return cell;
+    return make_who(line, cell, item, name);
+}
+
+#define COMMON_MAX (TIME_COLUMN_MAX + NUMBER_MAX + sizeof(struct who_cell) + 1)
+
+/* TIME,ERROR,CPU,PID,COMM,VCPU,LAYER,SOURCE, */
+static void put_common(struct line_csv *line, const struct item *item)
+{
+    struct text *out = line->view.out;
+    const struct origin *origin = item->origin;
+    const char *name = item_task_name(item);
+    const struct who_cell *who = get_who(line, item, name);
+    char *p = text_room(out, COMMON_MAX);
+
+    if (likely(item->time != TIME_UNKNOWN))
+        p = time_column_put(&line->time, &origin->clock, p, item->time);
+    if (line->options.errors) {
+        *p++ = ',';
+        p = number_dec(p, item->error_ns);
+    }
+    if (likely(who)) {
+        out->next = text_copy_units(p, who->text, who->len);
+    } else {
+        out->next = p;
+        put_who(line, item, name, out);
+    }
+}
+
+static void put_field(struct line_csv *line, const struct field *field, const struct value *value)
+{
+    struct text *out = line->view.out;
+    struct text *cell = &line->cell;
+
+    if (field->type != FIELD_STRING && field->type != FIELD_BYTES && field->type != FIELD_FLOAT) {
+        json_put_value(out, field, value);
+        return;
+    }
+    json_put_value(cell, field, value);
+    put_quoted(out, cell->start, text_len(cell));
+    cell->next = cell->start;
+}
+
+/* The names of values, in a cell; and the end of the line. */
+static void put_names(struct line_csv *line, const struct class_piece *all, const struct item *item,
+                      const struct value *values)
+{
+    struct text *out = line->view.out;
+
+    text_put_char(out, ',');
+    if (all->named) {
+        json_put_names(&line->cell, &line->name, "", item, values);
+        put_scratch(out, &line->cell, false);
+    }
+    text_put_literal(out, "\r\n");
+}
+
+/* The fields, as json_put_fields() writes them, in a cell. */
+static void put_fields(struct line_csv *line, const struct item *item,
+                       const struct class_piece *all)
+{
+    struct text *out = line->view.out;
+    const struct event_class *class = item->class;
+    const char *pieces = json_piece_next(all->text);
+    /* Of all keys, and numbers. */
+    size_t room = all->len + TEXT_UNIT + class->n_fields * NUMBER_MAX;
+    bool fits = room <= TEXT_ROOM_MAX;
+    struct value values[FIELDS_MAX];
+    char *p;
+
+    if (class->n_fields == 0) {
+        text_put_literal(out, ",{},\r\n");
+        return;
+    }
+    item_values(item, values);
+    p = text_room(out, MIN(room, (size_t)TEXT_ROOM_MAX));
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        char *behind = NULL;
+
+        if (likely(fits)) {
+            p = json_piece_copy_units(p, pieces);
+            behind = json_put_integer(p, &class->fields[i], &values[i]);
+        } else {
+            json_piece_copy(out, pieces);
+            p = out->next;
+        }
+        if (likely(behind)) {
+            p = behind;
+        } else {
+            out->next = p;
+            put_field(line, &class->fields[i], &values[i]);
+            p = text_room(out, MIN(room, (size_t)TEXT_ROOM_MAX));
+        }
+        pieces = json_piece_next(pieces);
+    }
+    memcpy(p, "}\"", 2);
+    out->next = p + 2;
+    put_names(line, all, item, values);
+}
+
+static int put_event(struct line_csv *line, const struct item *item)
+{
+    struct text *out = line->view.out;
+    const struct class_piece *piece = class_table_get(&line->classes, item->class);
+
+    if (unlikely(!piece))
+        return -ENOMEM;
+    put_common(line, item);
+    json_piece_put_units(out, piece->text);
+    item_put_text(item, &line->cell);
+    put_scratch(out, &line->cell, line->options.spreadsheet);
+    put_fields(line, item, piece);
+    return line->cell.error;
+}
+
+static void put_loss(struct line_csv *line, const struct item *item)
+{
+    struct text *out = line->view.out;
+
+    put_common(line, item);
+    text_put_literal(out, ",,");
+    if (item->lost == LOST_UNKNOWN)
+        text_put_literal(out, "unknown");
+    else
+        text_put_u64(out, item->lost);
+    text_put_literal(out, ",,,\r\n");
+}
+
+static void line_csv_begin(struct view *view)
+{
+    const struct line_csv *line = container_of(view, struct line_csv, view);
+
+    text_put_literal(view->out, "time,");
+    text_put_str(view->out, line->options.errors ? "error_ns," : "");
+    text_put_literal(view->out,
+                     "cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names\r\n");
+}
+
+static int line_csv_put(struct view *view, const struct item *items, unsigned n)
+{
+    struct line_csv *line = container_of(view, struct line_csv, view);
+
+    for (unsigned i = 0; i < n; i++) {
+        if (likely(items[i].kind == ITEM_EVENT)) {
+            int r = put_event(line, &items[i]);
+            if (r < 0)
+                return r;
+        } else {
+            put_loss(line, &items[i]);
+        }
+    }
+    return 0;
+}
+
+static void line_csv_free(struct view *view)
+{
+    struct line_csv *line = container_of(view, struct line_csv, view);
+
+    class_table_done(&line->classes);
+    text_done(&line->cell);
+    text_done(&line->name);
+    text_done(&line->columns);
+    free(line);
+}
+
+int line_csv_open(const struct view_options *options, struct text *out, struct view **ret_view)
+{
+    static const struct view_ops ops = {
+        .begin = line_csv_begin, .put = line_csv_put, .free = line_csv_free};
+    struct line_csv *line = calloc(1, sizeof *line);
+
+    if (!line)
+        return -ENOMEM;
+    line->view = (struct view){.ops = &ops, .out = out};
+    line->options = *options;
+    line->classes.make = options->spreadsheet ? make_spreadsheet_class : make_class;
+    line->cell = TEXT_IN_MEMORY;
+    line->name = TEXT_IN_MEMORY;
+    line->columns = TEXT_IN_MEMORY;
+    *ret_view = &line->view;
+    return 0;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/number.h"
+#include "event/program.h"
+#include "print/class_table.h"
+#include "print/time_column.h"
+#include "print/view.h"
+
+#define DIM "\033[2m"
+#define RED "\033[31m"
+#define PLAIN "\033[0m"
+
+/* A task's column as it was last written, with the blanks around it. */
+struct task_cell {
+    const struct origin *origin;
+    const char *name; /* what the origin called it; a reader may learn better */
+    int32_t number;   /* pid or vCPU */
+    uint32_t len;
+    char text[104];
+};
+
+#define TASK_CELLS 256 /* a power of two */
+/* A name longer than this is cut: the kernel's have at most 15 bytes. */
+#define TASK_TEXT_MAX 72
+#define NAMED_TASK_WIDTH 20
+#define TASK_WIDTH 8
+#define VCPU_WIDTH 6
+#define ERROR_WIDTH 6 /* "±999us" */
+/* Bytes of a line up to the event's name. */
+#define COLUMNS_MAX (TIME_COLUMN_MAX + 2 * NUMBER_MAX + 2 * sizeof(struct task_cell) + 64)
+#define NAME_MAX_AT_ONCE 512
+_Static_assert(COLUMNS_MAX + NAME_MAX_AT_ONCE < TEXT_ROOM_MAX / 2, "a line's head fits, and more");
+
+struct line_text {
+    struct view view;
+    struct view_options options;
+    struct time_column time;
+    struct class_table names; /* "NAME:" */
+    struct task_cell tasks[TASK_CELLS];
+    struct task_cell vcpus[TASK_CELLS];
+    size_t layer_width; /* of the longest name of a layer; 0: no such column */
+};
+
+static void put_name(const struct event_class *class, struct text *text)
+{
+    text_put_safe(text, class->name, strlen(class->name));
+    text_put_char(text, ':');
+}
+
+static inline char *put_literal(char *p, const char *s, size_t len)
+{
+    memcpy(p, s, len);
+    return p + len;
+}
+
+/* S as text_put_safe() has it, as far as it fits. */
+static char *put_word(char *p, const char *end, const char *s)
+{
+    size_t left = strlen(s);
+
+    while (left > 0) {
+        char step[PRINTABLE_STEP_MAX];
+        size_t len, n = printable_step(s, left, 0, true, step, &len);
+
+        if (len > (size_t)(end - p))
+            break;
+        p = put_literal(p, step, len);
+        s += n;
+        left -= n;
+    }
+    return p;
+}
+
+/* WORD, to the right of a column of WIDTH, with a blank on both sides. */
+static void fill_cell(struct task_cell *cell, const char *word, size_t len, size_t width)
+{
+    size_t blanks = 1 + (len < width ? width - len : 0);
+
+    memset(cell->text, ' ', blanks);
+    memcpy(cell->text + blanks, word, len);
+    cell->text[blanks + len] = ' ';
+    cell->len = (uint32_t)(blanks + len + 1);
+}
+
+static size_t task_width(const struct line_text *line, const struct origin *origin)
+{
+    return line->layer_width > 0 || origin->task_name ? NAMED_TASK_WIDTH : TASK_WIDTH;
+}
+
+static const struct task_cell *make_task(const struct line_text *line, struct task_cell *cell,
+                                         const struct origin *origin, int32_t pid, const char *name)
+{
+    char word[TASK_TEXT_MAX + NUMBER_MAX];
+    char *p = word;
+
+    if (name && *name) {
+        p = put_word(p, word + TASK_TEXT_MAX - NUMBER_MAX, name);
+        if (pid != PID_UNKNOWN)
+            *p++ = '-';
+    }
+    if (pid != PID_UNKNOWN)
+        p = number_sdec(p, pid);
+    fill_cell(cell, word, (size_t)(p - word), task_width(line, origin));
+    cell->origin = origin;
+    cell->name = name;
+    cell->number = pid;
+    return cell;
+}
+
+static const struct task_cell *make_vcpu(const struct line_text *line, struct task_cell *cell,
+                                         const struct origin *origin, int32_t vcpu)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    if (origin->put_vcpu)
+        origin->put_vcpu(origin, vcpu, &text);
+    else
+        text_printf(&text, "vcpu%d", vcpu);
+    fill_cell(cell, text.start ? text.start : "", MIN(text_len(&text), (size_t)TASK_TEXT_MAX),
+              line->layer_width > 0 ? VCPU_WIDTH : TASK_WIDTH);
+    text_done(&text);
+    cell->origin = origin;
+    cell->number = vcpu;
+    return cell;
+}
+
+static const struct task_cell *get_vcpu(struct line_text *line, const struct item *item)
+{
+    struct task_cell *cell = &line->vcpus[(uint32_t)item->vcpu % TASK_CELLS];
+
+    if (likely(cell->origin == item->origin && cell->number == item->vcpu))
+        return cell;
+    return make_vcpu(line, cell, item->origin, item->vcpu);
+}
+
+static const struct task_cell *get_task(struct line_text *line, const struct item *item)
+{
+    const struct origin *origin = item->origin;
+    struct task_cell *cell;
+    const char *name;
+
+    if (item->pid != PID_UNKNOWN || (item->comm && origin->comm)) {
+        cell = &line->tasks[(uint32_t)item->pid % TASK_CELLS];
+        name = item_task_name(item);
+        if (likely(cell->origin == origin && cell->number == item->pid && cell->name == name))
+            return cell;
+        return make_task(line, cell, origin, item->pid, name);
+    }
+    /* Which has a column of its own where there are layers. */
+    return item->vcpu != VCPU_UNKNOWN && line->layer_width == 0 ? get_vcpu(line, item) : NULL;
+}
+
+#define PUT(p, s) put_literal((p), "" s, sizeof(s) - 1)
+
+static char *put_cpu(char *p, int32_t cpu)
+{
+    if (cpu < 0)
+        return PUT(p, " [---]");
+    p = PUT(p, " [");
+    p = cpu < 1000 ? number_dec_fixed(p, (uint64_t)cpu, 3) : number_dec(p, (uint64_t)cpu);
+    *p++ = ']';
+    return p;
+}
+
+/* What a time may be wrong by, in a column. */
+static char *put_error(char *p, uint32_t ns)
+{
+    static const struct {
+        const char *name;
+        uint32_t ns;
+    } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+    char word[NUMBER_MAX];
+    size_t len = 0, unit = 0;
+
+    if (ns == UINT32_MAX) {
+        len = (size_t)(PUT(word, ">4s") - word);
+    } else if (ns == 0) {
+        word[len++] = '0';
+    } else {
+        while (unit + 1 < ARRAY_SIZE(units) &&
+               ((uint64_t)ns + units[unit].ns - 1) / units[unit].ns > 999)
+            unit++;
+        len =
+            (size_t)(number_dec(word, ((uint64_t)ns + units[unit].ns - 1) / units[unit].ns) - word);
+        for (const char *name = units[unit].name; *name; name++)
+            word[len++] = *name;
+    }
+    memset(p, ' ', ERROR_WIDTH);
+    p += ERROR_WIDTH - len - (ns != UINT32_MAX);
+    if (ns != UINT32_MAX)
+        p = PUT(p, "\xc2\xb1");
+    return put_literal(p, word, len);
+}
+
+static char *put_padded(char *p, const char *s, size_t width)
+{
+    size_t len = strlen(s);
+
+    memset(p, ' ', width);
+    memcpy(p, s, len);
+    return p + width;
+}
+
+/* All columns before the name. */
+static char *put_columns(struct line_text *line, char *p, const struct item *item)
+{
+    const struct task_cell *task;
+
+    if (line->options.color)
+        p = PUT(p, DIM);
+    if (likely(item->time != TIME_UNKNOWN))
+        p = time_column_put(&line->time, &item->origin->clock, p, item->time);
+    else
+        *p++ = '-';
+    if (line->options.color)
+        p = PUT(p, PLAIN);
+
+    if (line->options.errors) {
+        *p++ = ' ';
+        p = put_error(p, item->error_ns);
+    }
+    if (line->layer_width > 0) {
+        *p++ = ' ';
+        p = put_padded(p, layer_name(item->origin->layer), line->layer_width);
+    }
+    if (line->options.origin_number) {
+        p = PUT(p, " #");
+        p = number_dec(p, line->options.origin_number(line->options.origin_arg, item->origin));
+    }
+    p = put_cpu(p, item->cpu);
+    if (line->layer_width > 0) {
+        if (item->vcpu != VCPU_UNKNOWN) {
+            const struct task_cell *vcpu = get_vcpu(line, item);
+
+            p = put_literal(p, vcpu->text, vcpu->len - 1);
+        } else {
+            p = PUT(p, "      -");
+        }
+    }
+    task = get_task(line, item);
+    if (task)
+        return put_literal(p, task->text, task->len);
+    p = put_literal(p, "                    ", task_width(line, item->origin));
+    return PUT(p, "- ");
+}
+
+static int put_event(struct line_text *line, const struct item *item)
+{
+    struct text *out = line->view.out;
+    const struct class_piece *name = class_table_get(&line->names, item->class);
+    uint64_t before;
+    char *p;
+
+    if (unlikely(!name))
+        return -ENOMEM;
+    /* So much room that the blank below is still in the buffer when no text comes behind it. */
+    p = put_columns(line, text_room(out, TEXT_ROOM_MAX), item);
+    if (likely(name->len <= NAME_MAX_AT_ONCE)) {
+        out->next = put_literal(p, name->text, name->len);
+    } else {
+        out->next = p;
+        text_put(out, name->text, name->len);
+        text_room(out, TEXT_ROOM_MAX);
+    }
+    *out->next++ = ' ';
+    before = text_total(out);
+    item_put_text(item, out);
+    if (text_total(out) == before && out->next > out->start)
+        out->next--; /* an event without text has no blank at its line's end */
+    text_put_char(out, '\n');
+    return 0;
+}
+
+static void put_loss(struct line_text *line, const struct item *item)
+{
+    struct text *out = line->view.out;
+
+    out->next = put_columns(line, text_room(out, COLUMNS_MAX), item);
+    if (line->options.color)
+        text_put_literal(out, RED);
+    text_put_literal(out, "LOST: ");
+    if (item->lost != LOST_UNKNOWN) {
+        text_put_u64(out, item->lost);
+        text_put_str(out, item->lost == 1 ? " event" : " events");
+    } else {
+        text_put_literal(out, "events, how many is not known");
+    }
+    if (item->since != TIME_UNKNOWN) {
+        text_put_literal(out, ", since ");
+        clock_put_time(&item->origin->clock, item->since, out);
+    }
+    if (item->cause == LOSS_UNREADABLE) {
+        text_put_literal(out, ", with ");
+        text_put_u64(out, item->skipped);
+        text_put_literal(out, " damaged bytes of input skipped");
+    }
+    if (line->options.color)
+        text_put_literal(out, PLAIN);
+    text_put_char(out, '\n');
+}
+
+static int line_text_put(struct view *view, const struct item *items, unsigned n)
+{
+    struct line_text *line = container_of(view, struct line_text, view);
+
+    for (unsigned i = 0; i < n; i++) {
+        if (likely(items[i].kind == ITEM_EVENT)) {
+            if (put_event(line, &items[i]) < 0)
+                return -ENOMEM;
+        } else {
+            put_loss(line, &items[i]);
+        }
+    }
+    return 0;
+}
+
+static void line_text_free(struct view *view)
+{
+    struct line_text *line = container_of(view, struct line_text, view);
+
+    class_table_done(&line->names);
+    free(line);
+}
+
+int line_text_open(const struct view_options *options, struct text *out, struct view **ret_view)
+{
+    static const struct view_ops ops = {.put = line_text_put, .free = line_text_free};
+    struct line_text *line = calloc(1, sizeof *line);
+
+    if (!line)
+        return -ENOMEM;
+    line->view = (struct view){.ops = &ops, .out = out};
+    line->options = *options;
+    line->names.make = put_name;
+    for (unsigned i = 0; i < LAYERS; i++)
+        if (options->layers >> i & 1)
+            line->layer_width = MAX(line->layer_width, strlen(layer_name((enum layer)i)));
+    *ret_view = &line->view;
+    return 0;
+}

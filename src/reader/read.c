@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT */
+/* The public reading library: a cursor over trace/. The interface and its rules: strata/read.h. */
+#include "strata/read.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "event/program.h"
+#include "event/select.h"
+#include "event/value.h"
+#include "reader/tables.h"
+#include "trace/trace.h"
+
+struct strata_reader {
+    struct arena arena;           /* copies of the caller's strings */
+    struct trace_options options; /* `events` is set when the trace is opened */
+    struct strings paths;
+    struct strings events;
+    struct select_options select;
+
+    struct trace *trace; /* NULL: not opened yet, or that failed */
+    struct selection selection;
+    struct reader_tables tables;
+    bool started;
+    int result;              /* 1: there may be more items; else what next() returns from now on */
+    const struct item *item; /* the cursor's, or NULL */
+    const struct item *next, *end; /* the run of selected items that is lent */
+    const struct item *run_end;    /* of the items that the trace has lent */
+
+    bool has_public_item; /* `public_item` is the item's */
+    bool has_values;      /* `values` are the item's */
+    struct strata_reader_item public_item;
+    struct value values[FIELDS_MAX];
+    struct text text; /* of the item */
+    unsigned unmatched_wanted;
+    const char *unmatched;
+    char error[768];
+};
+
+const char *strata_read_version(void)
+{
+    return STRATA_VERSION;
+}
+
+struct strata_reader *strata_reader_new(void)
+{
+    struct strata_reader *reader = calloc(1, sizeof *reader);
+
+    if (!reader)
+        return NULL;
+    reader->text = TEXT_IN_MEMORY;
+    reader->result = 1;
+    return reader;
+}
+
+void strata_reader_free(struct strata_reader *reader)
+{
+    if (!reader)
+        return;
+    selection_done(&reader->selection);
+    reader_tables_done(&reader->tables);
+    trace_free(reader->trace);
+    select_options_done(&reader->select);
+    strings_done(&reader->paths);
+    strings_done(&reader->events);
+    arena_done(&reader->arena);
+    text_done(&reader->text);
+    free(reader);
+}
+
+const char *strata_reader_error(const struct strata_reader *reader)
+{
+    return reader->error;
+}
+
+static int fail(struct strata_reader *reader, int error, const char *what)
+{
+    snprintf(reader->error, sizeof reader->error, "%s", what);
+    return error;
+}
+
+static int fail_memory(struct strata_reader *reader)
+{
+    return fail(reader, -ENOMEM, "out of memory");
+}
+
+static int fail_with(struct strata_reader *reader, int error, struct fault *fault,
+                     const char *otherwise)
+{
+    if (!fault->error)
+        fault_plain(fault, error, NULL, "%s: %s", otherwise, strerror(-error));
+    fault_print(fault, reader->error, sizeof reader->error);
+    return error;
+}
+
+/* ---- Input ---- */
+
+static int check_not_started(struct strata_reader *reader)
+{
+    if (reader->started)
+        return fail(reader, -EBUSY, "traces and options must be given before reading begins");
+    return 0;
+}
+
+/* A copy of S that can be changed, in *RET. */
+static int copy_string(struct strata_reader *reader, const char *s, char **ret)
+{
+    int r = check_not_started(reader);
+
+    if (r < 0)
+        return r;
+    *ret = arena_strdup(&reader->arena, s);
+    return *ret ? 0 : fail_memory(reader);
+}
+
+static int add_string(struct strata_reader *reader, struct strings *strings, const char *s)
+{
+    char *copy;
+    int r = copy_string(reader, s, &copy);
+
+    if (r < 0)
+        return r;
+    return strings_add(strings, copy) < 0 ? fail_memory(reader) : 0;
+}
+
+static int set_string(struct strata_reader *reader, const char **place, const char *s)
+{
+    char *copy;
+    int r = copy_string(reader, s, &copy);
+
+    if (r == 0)
+        *place = copy;
+    return r;
+}
+
+static int set_bool(struct strata_reader *reader, bool *place, bool value)
+{
+    int r = check_not_started(reader);
+
+    if (r == 0)
+        *place = value;
+    return r;
+}
+
+int strata_reader_add(struct strata_reader *reader, const char *path)
+{
+    return add_string(reader, &reader->paths, path);
+}
+
+int strata_reader_add_events(struct strata_reader *reader, const char *path)
+{
+    return add_string(reader, &reader->events, path);
+}
+
+int strata_reader_set_source(struct strata_reader *reader, const char *name)
+{
+    return set_string(reader, &reader->options.source, name);
+}
+
+int strata_reader_set_keep_going(struct strata_reader *reader, bool keep_going)
+{
+    return set_bool(reader, &reader->options.reader.keep_going, keep_going);
+}
+
+int strata_reader_set_host_time(struct strata_reader *reader, bool host_time)
+{
+    return set_bool(reader, &reader->options.host_time, host_time);
+}
+
+int strata_reader_set_cpu_hz(struct strata_reader *reader, uint64_t hz)
+{
+    int r = check_not_started(reader);
+
+    if (r == 0)
+        reader->options.cpu_hz = hz;
+    return r;
+}
+
+int strata_reader_set_xen_version(struct strata_reader *reader, const char *version)
+{
+    return set_string(reader, &reader->options.xen_version, version);
+}
+
+int strata_reader_set_cpu_vendor(struct strata_reader *reader, const char *vendor)
+{
+    return set_string(reader, &reader->options.cpu_vendor, vendor);
+}
+
+int strata_reader_set_tracefs(struct strata_reader *reader, const char *path)
+{
+    return set_string(reader, &reader->options.tracefs, path);
+}
+
+int strata_reader_set_kallsyms(struct strata_reader *reader, const char *path)
+{
+    return set_string(reader, &reader->options.kallsyms, path);
+}
+
+int strata_reader_set_no_header(struct strata_reader *reader, bool no_header)
+{
+    return set_bool(reader, &reader->options.no_header, no_header);
+}
+
+int strata_reader_set_temporary_dir(struct strata_reader *reader, const char *path)
+{
+    return set_string(reader, &reader->options.reader.temporary_dir, path);
+}
+
+/* ---- Selection ---- */
+
+/* R and FAULT are what parsing VALUE, a WHAT, came to. */
+static int parsed(struct strata_reader *reader, int r, const char *what, const char *value,
+                  const struct fault *fault)
+{
+    if (r == -ENOMEM)
+        return fail_memory(reader);
+    if (r < 0)
+        snprintf(reader->error, sizeof reader->error, "%s '%s' %s", what, value, fault->what);
+    return r;
+}
+
+int strata_reader_add_filter(struct strata_reader *reader, const char *patterns)
+{
+    struct fault fault;
+    char *copy;
+    int r = copy_string(reader, patterns, &copy);
+
+    fault_clear(&fault);
+    if (r < 0)
+        return r;
+    return parsed(reader, strings_split(&reader->select.events, copy, &fault), "filter", patterns,
+                  &fault);
+}
+
+static int parse(struct strata_reader *reader,
+                 int (*function)(void *member, const char *value, struct fault *fault),
+                 void *member, const char *what, const char *value)
+{
+    struct fault fault;
+    int r = check_not_started(reader);
+
+    fault_clear(&fault);
+    if (r < 0)
+        return r;
+    return parsed(reader, function(member, value, &fault), what, value, &fault);
+}
+
+int strata_reader_set_from(struct strata_reader *reader, const char *time)
+{
+    return parse(reader, select_parse_time, &reader->select.from, "time", time);
+}
+
+int strata_reader_set_until(struct strata_reader *reader, const char *time)
+{
+    return parse(reader, select_parse_time, &reader->select.to, "time", time);
+}
+
+int strata_reader_set_cpus(struct strata_reader *reader, const char *list)
+{
+    return parse(reader, select_parse_ranges, &reader->select.cpus, "CPU list", list);
+}
+
+int strata_reader_set_pids(struct strata_reader *reader, const char *list)
+{
+    return parse(reader, select_parse_ranges, &reader->select.pids, "thread list", list);
+}
+
+int strata_reader_set_vcpus(struct strata_reader *reader, const char *list)
+{
+    return parse(reader, select_parse_ranges, &reader->select.vcpus, "vCPU list", list);
+}
+
+int strata_reader_set_layers(struct strata_reader *reader, const char *list)
+{
+    return parse(reader, select_parse_layers, &reader->select.layers, "layer list", list);
+}
+
+int strata_reader_set_limit(struct strata_reader *reader, uint64_t n)
+{
+    int r = check_not_started(reader);
+
+    if (r == 0) {
+        reader->select.limit = n;
+        reader->select.limited = true;
+    }
+    return r;
+}
+
+/* ---- Opening and moving ---- */
+
+static int open_trace(struct strata_reader *reader)
+{
+    struct fault fault;
+    int r;
+
+    if (reader->paths.n == 0)
+        return fail(reader, -EINVAL, "no trace was added");
+    reader->options.events = reader->events.items;
+    reader->options.n_events = reader->events.n;
+    if (selection_init(&reader->selection, &reader->select) < 0)
+        return fail_memory(reader);
+
+    fault_clear(&fault);
+    r = trace_open(reader->paths.items, reader->paths.n, &reader->options, &reader->trace, &fault);
+    return r < 0 ? fail_with(reader, r, &fault, "cannot open") : 0;
+}
+
+int strata_reader_open(struct strata_reader *reader)
+{
+    if (!reader->started) {
+        int r = open_trace(reader);
+
+        reader->started = true;
+        if (r < 0)
+            reader->result = r;
+    }
+    return MIN(reader->result, 0);
+}
+
+/* The next run of selected items. What it returns is reader->result's. */
+static int next_run(struct strata_reader *reader)
+{
+    struct selection *selection = &reader->selection;
+    struct fault fault;
+
+    for (;;) {
+        const struct item *items;
+        unsigned at = 0;
+        int r;
+
+        if (reader->end != reader->run_end) { /* the rest of what the trace has lent */
+            fault_clear(&fault);
+            r = selection_next_run(selection, reader->end,
+                                   (unsigned)(reader->run_end - reader->end), &at, &fault);
+            if (r < 0)
+                return fail_with(reader, r, &fault, "cannot select");
+            if (r > 0) {
+                reader->next = reader->end + at;
+                reader->end = reader->next + r;
+                return 1;
+            }
+        }
+        if (selection_is_over(selection))
+            return 0;
+        r = trace_next(reader->trace, &items);
+        if (r < 0) {
+            fault = reader->trace->source->fault;
+            return fail_with(reader, r, &fault, "cannot continue reading");
+        }
+        if (r == 0)
+            return 0;
+        reader->next = reader->end = items;
+        reader->run_end = items + r;
+    }
+}
+
+int strata_reader_next(struct strata_reader *reader)
+{
+    reader->has_values = reader->has_public_item = false;
+    if (reader->next == reader->end) {
+        reader->item = NULL;
+        if (strata_reader_open(reader) == 0 && reader->result == 1)
+            reader->result = next_run(reader);
+        if (reader->result <= 0)
+            return reader->result;
+    }
+    reader->item = reader->next++;
+    return reader->item->kind == ITEM_EVENT ? STRATA_READER_EVENT : STRATA_READER_LOSS;
+}
+
+const char *strata_reader_note(const struct strata_reader *reader, unsigned i)
+{
+    return reader->trace && i < reader->trace->n_notes ? reader->trace->notes[i] : NULL;
+}
+
+static void count_unmatched(void *arg, const char *pattern)
+{
+    struct strata_reader *reader = arg;
+
+    if (reader->unmatched_wanted-- == 0)
+        reader->unmatched = pattern;
+}
+
+const char *strata_reader_unmatched(struct strata_reader *reader, unsigned i)
+{
+    const struct catalogue *catalogue = reader->trace ? &reader->trace->catalogue : NULL;
+
+    reader->unmatched = NULL;
+    reader->unmatched_wanted = i;
+    if (catalogue)
+        selection_unmatched(&reader->selection, catalogue->classes, catalogue->n_classes,
+                            count_unmatched, reader);
+    return reader->unmatched;
+}
+
+/* ---- Sources and classes ---- */
+
+const struct strata_reader_source *strata_reader_source(struct strata_reader *reader, unsigned i)
+{
+    const struct catalogue *catalogue = reader->trace ? &reader->trace->catalogue : NULL;
+
+    return catalogue && i < catalogue->n_origins
+               ? reader_tables_source(&reader->tables, catalogue, catalogue->origins[i])
+               : NULL;
+}
+
+const struct strata_reader_class *strata_reader_class(struct strata_reader *reader, unsigned i)
+{
+    const struct catalogue *catalogue = reader->trace ? &reader->trace->catalogue : NULL;
+
+    return catalogue && i < catalogue->n_classes
+               ? reader_tables_class(&reader->tables, catalogue, catalogue->classes[i])
+               : NULL;
+}
+
+/* ---- The item ---- */
+
+static const struct event_class *class_of(const struct strata_reader *reader)
+{
+    return reader->item && reader->item->kind == ITEM_EVENT ? reader->item->class : NULL;
+}
+
+/* False: out of memory. */
+static bool fill_item(struct strata_reader *reader)
+{
+    const struct catalogue *catalogue = &reader->trace->catalogue;
+    const struct item *item = reader->item;
+    struct strata_reader_item *to = &reader->public_item;
+
+    *to = (struct strata_reader_item){
+        .kind = STRATA_READER_EVENT,
+        .cpu = item->cpu,
+        .pid = item->pid,
+        .vcpu = item->vcpu,
+        .time = item->time,
+        .time_error_ns = item->error_ns,
+        .source = reader_tables_source(&reader->tables, catalogue, item->origin),
+        .lost_since = STRATA_READER_TIME_UNKNOWN,
+    };
+    if (item->kind == ITEM_EVENT) {
+        to->event_class = reader_tables_class(&reader->tables, catalogue, item->class);
+        return to->source && to->event_class;
+    }
+    to->kind = STRATA_READER_LOSS;
+    to->lost = item->lost;
+    to->lost_since = item->since;
+    to->skipped = item->cause == LOSS_UNREADABLE ? item->skipped : 0;
+    return to->source;
+}
+
+const struct strata_reader_item *strata_reader_item(struct strata_reader *reader)
+{
+    if (!reader->item)
+        return NULL;
+    if (!reader->has_public_item) {
+        if (!fill_item(reader)) {
+            fail_memory(reader);
+            return NULL;
+        }
+        reader->has_public_item = true;
+    }
+    return &reader->public_item;
+}
+
+static struct strata_value public_value(const struct field *field, const struct value *value)
+{
+    struct strata_value v = {.type = STRATA_VALUE_ABSENT};
+
+    if (!value->present)
+        return v;
+    v.type = reader_value_type(field);
+    if (v.type == STRATA_VALUE_STRING || v.type == STRATA_VALUE_BYTES ||
+        v.type == STRATA_VALUE_ARRAY) {
+        v.data = value->s;
+        v.size = value->len;
+        if (v.type == STRATA_VALUE_ARRAY) {
+            v.element_size = field->element;
+            v.element_is_signed = field->element_signed;
+            v.element_is_swapped = field->swap;
+        }
+        return v;
+    }
+    v.u = v.type == STRATA_VALUE_BOOL ? value->u != 0 : value->u;
+    if (field->names && !field->names->bits)
+        v.name = value_name(field->names, value->u);
+    return v;
+}
+
+struct strata_value strata_reader_field(struct strata_reader *reader, unsigned field)
+{
+    const struct event_class *class = class_of(reader);
+
+    if (!class || field >= class->n_fields)
+        return (struct strata_value){.type = STRATA_VALUE_ABSENT};
+    if (!reader->has_values) {
+        item_values(reader->item, reader->values);
+        reader->has_values = true;
+    }
+    return public_value(&class->fields[field], &reader->values[field]);
+}
+
+struct strata_value strata_reader_field_named(struct strata_reader *reader, const char *name)
+{
+    const struct event_class *class = class_of(reader);
+    unsigned i = 0;
+
+    while (class && i < class->n_fields && strcmp(class->fields[i].name, name) != 0)
+        i++;
+    return strata_reader_field(reader, i);
+}
+
+int strata_reader_text(struct strata_reader *reader, char *buf, size_t size)
+{
+    struct text *text = &reader->text;
+    size_t len;
+
+    text->next = text->start;
+    if (class_of(reader))
+        item_put_text(reader->item, text);
+    if (text->error < 0) {
+        text_done(text);
+        *text = TEXT_IN_MEMORY;
+        return fail_memory(reader);
+    }
+    len = text_len(text);
+    if (size > 0) {
+        size_t n = MIN(len, size - 1);
+
+        if (n > 0)
+            memcpy(buf, text->start, n);
+        buf[n] = '\0';
+    }
+    return len > INT32_MAX ? INT32_MAX : (int)len;
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/agent/guest_child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/clock_ns.h"
+#include "base/macro.h"
+#include "record/agent/live_stream.h"
+
+#define SECOND UINT64_C(1000000000)
+#define PROGRESS_EVERY (SECOND / 5)
+/* What is left to say at the end, to an agent that does not listen. */
+#define FAREWELL SECOND
+/* Who comes so much later than it meant to was stopped, or had no time. */
+#define LATE SECOND
+/* Who shows what it sent is given so long at the end, as long as that takes nothing. */
+#define SHOW_TIMEOUT_MS 2000
+
+/* Of this process: its buffers are some MiB, and what waits to be shown LIVE_FILES_QUEUE_MAX. */
+#define MEMORY_MAX (UINT64_C(512) << 20)
+
+struct child {
+    struct guest_session session;
+    struct guest_packet packet; /* to send */
+    int channel;
+    int in, out;  /* the connection; may be the same; -1: none */
+    bool is_deaf; /* the other end takes nothing any more; what it had sent is still to be read */
+    int *pages;   /* by CPU; -1: none yet */
+    bool keeps;   /* … are there at all */
+    unsigned n_pages, max_pages; /* that are open; that may be */
+    uint32_t next_victim;        /* where the search begins for one to close */
+    bool sent[PROTO_CPUS_MAX];
+    struct live_stream live;
+    unsigned measures;
+    uint64_t progress_next;
+    uint64_t back_by;             /* ns: when its last sleep was to end at the latest */
+    uint64_t stop_at, first_page; /* ns */
+};
+
+/* Without the collector there is nothing to do, and nobody to tell. */
+static void say(struct child *child, enum guest_packet_kind kind, const void *p, size_t size)
+{
+    child->packet.kind = kind;
+    child->packet.size = (uint32_t)size;
+    if (size > 0)
+        memcpy(child->packet.bytes, p, size);
+    if (guest_packet_send(child->channel, &child->packet, NULL, 0) < 0)
+        _exit(1);
+}
+
+static void disconnect(struct child *child)
+{
+    if (child->in >= 0)
+        close(child->in);
+    if (child->out >= 0 && child->out != child->in)
+        close(child->out);
+    child->in = child->out = -1;
+    child->is_deaf = false;
+}
+
+static void tell_progress(struct child *child, uint64_t now)
+{
+    const struct guest_session *session = &child->session;
+    struct guest_progress progress = {
+        .state = session->state,
+        .n_enabled = session->n_events,
+        .measures = child->measures,
+        .bytes = session->bytes,
+        .events = guest_session_events(session),
+        .lost = guest_session_lost(session),
+        .gaps = guest_session_gaps(session),
+        .skipped = session->skipped + session->reader.skipped,
+        .full = session->full,
+        .ran = session->ran,
+        .said_bye = session->said_bye,
+    };
+
+    for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
+        progress.n_cpus += child->sent[i];
+    progress.unshown = child->live.unshown;
+    if (child->first_page && session->started_at)
+        progress.waited_ns = child->first_page - session->start_said;
+    if (session->stopped_at && session->stop_said)
+        progress.stopped_ns = session->stopped_at - session->stop_said;
+    child->progress_next = now + PROGRESS_EVERY;
+    say(child, PACKET_PROGRESS, &progress, sizeof progress);
+}
+
+static void connect_to(struct child *child, const int *fds, unsigned n, uint64_t now)
+{
+    uint8_t nonce[PROTO_NONCE_SIZE];
+
+    disconnect(child);
+    child->in = fds[0];
+    child->out = n > 1 ? fds[1] : fds[0];
+    if (getrandom(nonce, sizeof nonce, 0) != sizeof nonce)
+        _exit(1);
+    guest_session_connected(&child->session, nonce, now);
+}
+
+/* What the collector says. WANTED: the answer is waited for, and its descriptor is returned. */
+static int listen_to(struct child *child, bool wanted, struct fault *fault)
+{
+    struct guest_packet packet;
+    int fds[2] = {-1, -1};
+    unsigned n;
+
+    for (;;) {
+        int r = guest_packet_receive(child->channel, &packet, fds, &n);
+
+        if (r <= 0)
+            _exit(1);
+        switch (packet.kind) {
+        case PACKET_CONNECTION:
+            if (n > 0)
+                connect_to(child, fds, n, clock_ns(CLOCK_MONOTONIC));
+            break;
+        case PACKET_STOP: guest_session_stop(&child->session); break;
+        case PACKET_FILE:
+            if (wanted)
+                return n > 0 ? fds[0]
+                             : fault_plain(fault, packet.error, NULL, "cannot make a file: %s",
+                                           strerror(-packet.error));
+            break;
+        default: break;
+        }
+        if (!wanted)
+            return 0;
+    }
+}
+
+static int file_begin(void *owner, const char *path, struct fault *fault)
+{
+    struct child *child = owner;
+
+    (void)fault;
+    say(child, PACKET_FILE_BEGIN, path, strlen(path));
+    live_stream_put(&child->live, LIVE_FILE_BEGIN, path, strlen(path));
+    return 0;
+}
+
+static int file_put(void *owner, const void *p, size_t size, struct fault *fault)
+{
+    struct child *child = owner;
+    const uint8_t *bytes = p;
+
+    (void)fault;
+    for (size_t at = 0, n; child->keeps && at < size; at += n) {
+        n = MIN(size - at, (size_t)GUEST_PACKET_MAX);
+        say(child, PACKET_FILE_PUT, bytes + at, n);
+    }
+    live_stream_put(&child->live, LIVE_FILE_PUT, p, size);
+    return 0;
+}
+
+static int file_end(void *owner, struct fault *fault)
+{
+    struct child *child = owner;
+
+    (void)fault;
+    say(child, PACKET_FILE_END, NULL, 0);
+    live_stream_put(&child->live, LIVE_FILE_END, NULL, 0);
+    return 0;
+}
+
+static void fact(void *owner, const char *name, const char *value)
+{
+    struct child *child = owner;
+    char both[1024];
+    size_t n = strnlen(name, 255), m = strnlen(value, 255);
+
+    memcpy(both, name, n);
+    both[n] = '\0';
+    memcpy(both + n + 1, value, m);
+    say(child, PACKET_FACT, both, n + 1 + m);
+    live_stream_put(&child->live, LIVE_FACT, both, n + 1 + m);
+}
+
+static void pair(void *owner, const struct guest_pair *pair)
+{
+    struct child *child = owner;
+
+    say(child, PACKET_PAIR, pair, sizeof *pair);
+    live_stream_put(&child->live, LIVE_PAIR, pair, sizeof *pair);
+}
+
+static void close_pages(struct child *child, uint32_t cpu)
+{
+    if (child->pages[cpu] < 0)
+        return;
+    close(child->pages[cpu]);
+    child->pages[cpu] = -1;
+    child->n_pages--;
+}
+
+static int part(void *owner, struct fault *fault)
+{
+    struct child *child = owner;
+
+    (void)fault;
+    for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
+        close_pages(child, i);
+    say(child, PACKET_BOOT, NULL, 0);
+    live_stream_part(&child->live);
+    return 0;
+}
+
+static int write_all(int fd, const uint8_t *p, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, p, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        p += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+/* The file for the pages of CPU. A guest may have more CPUs than this process may have descriptors: then another file is
+ * closed, and asked for again when it is needed. */
+static int open_pages(struct child *child, uint32_t cpu, struct fault *fault)
+{
+    int fd;
+
+    while (child->n_pages >= child->max_pages) {
+        close_pages(child, child->next_victim);
+        child->next_victim = (child->next_victim + 1) % PROTO_CPUS_MAX;
+    }
+    child->packet.cpu = cpu;
+    say(child, PACKET_PAGES, NULL, 0);
+    fd = listen_to(child, true, fault);
+    if (fd < 0)
+        return fd;
+    child->pages[cpu] = fd;
+    child->n_pages++;
+    return 0;
+}
+
+/* Whole pages of a CPU to where they are to go: into its file, and to who shows them. */
+static int put_pages(struct child *child, uint32_t cpu, const uint8_t *p, size_t size,
+                     struct fault *fault)
+{
+    int r = 0;
+
+    if (child->keeps && child->pages[cpu] < 0) {
+        r = open_pages(child, cpu, fault);
+        if (r < 0)
+            return r;
+    }
+    if (child->keeps)
+        r = write_all(child->pages[cpu], p, size);
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "cannot write its pages: %s", strerror(-r));
+    live_stream_pages(&child->live, cpu, p, size);
+    return 0;
+}
+
+static int pages(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint32_t page_size,
+                 bool missed, struct fault *fault)
+{
+    struct child *child = owner;
+    int r = 0;
+
+    if (child->first_page == 0)
+        child->first_page = clock_ns(CLOCK_MONOTONIC);
+    child->sent[cpu] = true;
+    if (missed) {
+        uint8_t *page = child->session.scratch;
+
+        memcpy(page, p, page_size);
+        guest_page_mark_missed(page, child->session.big_endian, child->session.long_size);
+        r = put_pages(child, cpu, page, page_size, fault);
+        p += page_size;
+        size -= page_size;
+    }
+    return r < 0 || size == 0 ? r : put_pages(child, cpu, p, size, fault);
+}
+
+static const struct guest_ops ops = {
+    .file_begin = file_begin,
+    .file_put = file_put,
+    .file_end = file_end,
+    .pages = pages,
+    .fact = fact,
+    .pair = pair,
+    .part = part,
+};
+
+/* Takes what is there. -ECONNRESET: the connection is gone. */
+static int take(struct child *child, struct fault *fault)
+{
+    /* Not for ever: time goes on meanwhile. */
+    for (unsigned i = 0; i < 16 && child->in >= 0; i++) {
+        size_t room;
+        uint8_t *p = guest_session_room(&child->session, &room);
+        ssize_t n = read(child->in, p, room);
+        int r;
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return 0;
+        if (n <= 0)
+            return -ECONNRESET;
+        r = guest_session_received(&child->session, (size_t)n, clock_ns(CLOCK_MONOTONIC), fault);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* An agent that has closed its end may have sent all it had before: that its end is closed shows when that was read. */
+static void give(struct child *child)
+{
+    size_t size;
+    const uint8_t *p = guest_session_pending(&child->session, &size);
+    ssize_t n;
+
+    if (size == 0 || child->out < 0 || child->is_deaf)
+        return;
+    n = write(child->out, p, size);
+    if (n >= 0)
+        guest_session_sent(&child->session, (size_t)n);
+    else
+        child->is_deaf = errno != EAGAIN && errno != EINTR;
+}
+
+/* What can be mended is mended. */
+static int mend(struct child *child, int r, uint64_t now)
+{
+    if (r == -ESTALE) {
+        uint8_t nonce[PROTO_NONCE_SIZE];
+
+        if (getrandom(nonce, sizeof nonce, 0) != sizeof nonce)
+            _exit(1);
+        guest_session_connected(&child->session, nonce, now);
+        return 0;
+    }
+    if (r == -ECONNRESET) {
+        disconnect(child);
+        guest_session_apart(&child->session);
+        if (child->session.state == GUEST_OVER)
+            return 0; /* it closed right behind its BYE */
+        tell_progress(child, now);
+        say(child, PACKET_DISCONNECTED, NULL, 0);
+        return 0;
+    }
+    return r;
+}
+
+static int wait_and_work(struct child *child, uint64_t next, struct fault *fault)
+{
+    size_t pending = 0;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    uint64_t sleep = MIN(MAX(MIN(next, child->progress_next), now) - now, SECOND);
+    struct timespec time = {.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
+    struct pollfd fds[4] = {{child->channel, POLLIN, 0},
+                            {child->in, POLLIN, 0},
+                            {-1, POLLOUT, 0},
+                            {live_stream_waits(&child->live) ? child->live.fd : -1, POLLOUT, 0}};
+    int r = 0;
+
+    (void)guest_session_pending(&child->session, &pending);
+    if (pending > 0 && !child->is_deaf)
+        fds[2].fd = child->out;
+    child->back_by = now + sleep;
+    if (ppoll(fds, ARRAY_SIZE(fds), &time, NULL) < 0)
+        return errno == EINTR ? 0 : -errno;
+    if (fds[3].revents)
+        live_stream_pump(&child->live);
+    if (fds[0].revents)
+        return listen_to(child, false, fault);
+    if (fds[2].revents)
+        give(child);
+    if (fds[1].revents)
+        r = take(child, fault);
+    return r;
+}
+
+static void say_goodbye(struct child *child)
+{
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + FAREWELL;
+
+    while (child->out >= 0 && !child->is_deaf && clock_ns(CLOCK_MONOTONIC) < until) {
+        struct pollfd fd = {child->out, POLLOUT, 0};
+        struct timespec time = {.tv_nsec = 10000000};
+        size_t left;
+
+        (void)guest_session_pending(&child->session, &left);
+        if (left == 0)
+            break;
+        (void)ppoll(&fd, 1, &time, NULL);
+        give(child);
+    }
+}
+
+static int work(struct child *child, struct fault *fault)
+{
+    int r = 0;
+
+    while (child->session.state != GUEST_OVER) {
+        uint64_t now = clock_ns(CLOCK_MONOTONIC);
+        uint64_t next = UINT64_MAX;
+
+        if (child->back_by && now > child->back_by + LATE)
+            guest_session_excuse(&child->session, now - child->back_by, now);
+        r = guest_session_tick(&child->session, now, &next, fault);
+        /* At once: a wait more would be a wait for each request. */
+        if (r >= 0)
+            give(child);
+        if (r >= 0 && child->session.state != GUEST_OVER) {
+            if (now >= child->progress_next)
+                tell_progress(child, now);
+            r = wait_and_work(child, next, fault);
+        }
+        r = mend(child, r, clock_ns(CLOCK_MONOTONIC));
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Descriptors and memory of this process are bounded from outside of what it runs. */
+static int limit(const struct guest_child_options *options)
+{
+    struct rlimit files = {options->max_open, options->max_open};
+    struct rlimit memory = {MEMORY_MAX, MEMORY_MAX};
+
+    if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+        return -errno;
+#if defined(__SANITIZE_ADDRESS__)
+    (void)memory; /* its own memory would count */
+    return 0;
+#else
+    return setrlimit(RLIMIT_DATA, &memory) < 0 ? -errno : 0;
+#endif
+}
+
+static void run(int channel, const struct guest_child_options *options)
+{
+    struct child *child = calloc(1, sizeof *child);
+    struct fault fault = {0};
+    char text[sizeof fault.what];
+    int r;
+
+    if (!child)
+        _exit(1);
+    child->channel = channel;
+    child->keeps = options->keeps;
+    child->max_pages = options->max_open - GUEST_CHILD_OPEN_MIN;
+    child->in = child->out = -1;
+    child->pages = malloc(PROTO_CPUS_MAX * sizeof *child->pages);
+    if (!child->pages || limit(options) < 0 || live_stream_init(&child->live, options->live) < 0 ||
+        guest_session_init(&child->session, options->wishes, &ops, child) < 0)
+        _exit(1);
+    for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
+        child->pages[i] = -1;
+    r = confine(&options->user, options->max_file, &child->measures, &fault);
+    if (r >= 0) {
+        r = work(child, &fault);
+        if (r < 0)
+            guest_session_give_up(&child->session);
+        say_goodbye(child);
+    }
+    if (r >= 0 && child->session.started_at == 0)
+        r = fault_plain(&fault, -ECANCELED, NULL, "%s",
+                        *child->session.boot_id ? "was stopped before its agent traced"
+                                                : GUEST_NO_AGENT);
+    live_stream_drain(&child->live, SHOW_TIMEOUT_MS);
+    tell_progress(child, clock_ns(CLOCK_MONOTONIC));
+    child->packet.error = r;
+    if (r < 0 && !fault.what[0])
+        fault_plain(&fault, r, NULL, "%s", strerror(-r));
+    memcpy(text, fault.what, sizeof text);
+    say(child, PACKET_END, text, strlen(text));
+    _exit(0);
+}
+
+int guest_child_start(const struct guest_child_options *options, pid_t *ret_pid, int *ret_channel,
+                      struct fault *fault)
+{
+    int ends[2];
+    pid_t pid;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return fault_plain(fault, -errno, NULL, "cannot make a socket: %s", strerror(errno));
+    pid = fork();
+    if (pid < 0) {
+        int r = -errno;
+
+        close(ends[0]);
+        close(ends[1]);
+        return fault_plain(fault, r, NULL, "cannot start a process: %s", strerror(-r));
+    }
+    if (pid == 0) {
+        /* Told to end by the collector alone, and by its end. */
+        signal(SIGINT, SIG_IGN);
+        signal(SIGTERM, SIG_IGN);
+        signal(SIGHUP, SIG_IGN);
+        signal(SIGPIPE, SIG_IGN);
+        signal(SIGXFSZ, SIG_IGN);
+        if (confine_descriptors((int[]){ends[1], options->live}, options->live < 0 ? 1 : 2) < 0)
+            _exit(1);
+        run(ends[1], options);
+    }
+    close(ends[1]);
+    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    *ret_pid = pid;
+    *ret_channel = ends[0];
+    return 0;
+}

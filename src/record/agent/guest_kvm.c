@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/agent/guest_kvm.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/macro.h"
+#include "tracedir/host.h"
+
+#define VCPUS_MAX 4096
+
+static bool is_vcpu(const char *name)
+{
+    return strncmp(name, "vcpu", 4) == 0 && name[4] &&
+           name[4 + strspn(name + 4, "0123456789")] == 0;
+}
+
+int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct fault *fault)
+{
+    _cleanup_(closedirp) DIR *dir = opendir(root);
+    _cleanup_free_ char *path = NULL;
+    const struct dirent *entry;
+    char begin[24];
+    size_t len;
+
+    if (!dir)
+        return fault_plain(fault, -ENOENT, root, "cannot be read: %s", strerror(errno));
+    len = (size_t)snprintf(begin, sizeof begin, "%d-", (int)pid);
+    while ((entry = readdir(dir))) {
+        const char *rest = entry->d_name + len;
+
+        if (strncmp(entry->d_name, begin, len) != 0 || !*rest ||
+            rest[strspn(rest, "0123456789")] != 0)
+            continue;
+        if (path)
+            return fault_plain(fault, -ENOTUNIQ, root, "process %d has several virtual machines",
+                               (int)pid);
+        if (asprintf(&path, "%s/%s", root, entry->d_name) < 0) {
+            path = NULL;
+            return -ENOMEM;
+        }
+    }
+    if (!path)
+        return fault_plain(fault, -ENOENT, root, "process %d has no virtual machine of KVM",
+                           (int)pid);
+    *ret_path = TAKE_PTR(path);
+    return 0;
+}
+
+/* The number that the file NAME of VCPU holds, and nothing else. */
+static int read_text(const char *path, const char *vcpu, const char *name, char *ret, size_t size,
+                     struct fault *fault)
+{
+    _cleanup_free_ char *full = NULL;
+    ssize_t n;
+    int fd;
+
+    if (asprintf(&full, "%s/%s/%s", path, vcpu, name) < 0) {
+        full = NULL;
+        return -ENOMEM;
+    }
+    fd = open(full, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fault_plain(fault, -errno, full, "cannot open it: %s", strerror(errno));
+    n = read(fd, ret, size - 1);
+    close(fd);
+    if (n < 0)
+        return fault_plain(fault, -errno, full, "cannot read it: %s", strerror(errno));
+    ret[n] = '\0';
+    ret[strcspn(ret, "\n")] = '\0';
+    return *ret ? 0 : fault_plain(fault, -EBADMSG, full, "is empty");
+}
+
+static int read_unsigned(const char *path, const char *vcpu, const char *name, uint64_t *ret,
+                         struct fault *fault)
+{
+    char text[32], *end;
+    int r = read_text(path, vcpu, name, text, sizeof text, fault);
+
+    if (r < 0)
+        return r;
+    errno = 0;
+    *ret = strtoull(text, &end, 10);
+    if (errno || *end || *text == '-')
+        return fault_plain(fault, -EBADMSG, path, "%s/%s: '%s' is no number", vcpu, name, text);
+    return 0;
+}
+
+static int read_vcpu(const char *path, const char *vcpu, struct guest_tsc *ret, struct fault *fault)
+{
+    struct guest_tsc tsc = {.ratio = 1};
+    char text[32], *end;
+    uint64_t bits = 0;
+    int r = read_text(path, vcpu, "tsc-offset", text, sizeof text, fault);
+
+    if (r < 0)
+        return r;
+    errno = 0;
+    tsc.offset = strtoll(text, &end, 10);
+    if (errno || *end)
+        return fault_plain(fault, -EBADMSG, path, "%s/tsc-offset: '%s' is no number", vcpu, text);
+    r = read_unsigned(path, vcpu, "tsc-scaling-ratio", &tsc.ratio, NULL);
+    if (r == -ENOENT) {
+        *ret = tsc;
+        return 0;
+    }
+    if (r >= 0)
+        r = read_unsigned(path, vcpu, "tsc-scaling-ratio-frac-bits", &bits, fault);
+    if (r >= 0 && (bits > 63 || tsc.ratio == 0))
+        r = -EBADMSG;
+    if (r < 0)
+        return fault_plain(fault, r, path, "%s: its tsc-scaling-ratio cannot be read", vcpu);
+    tsc.frac_bits = (unsigned)bits;
+    *ret = tsc;
+    return 0;
+}
+
+int guest_kvm_read(const char *path, struct guest_tsc *ret, struct fault *fault)
+{
+    _cleanup_(closedirp) DIR *dir = opendir(path);
+    const struct dirent *entry;
+    struct guest_tsc first = {0};
+    unsigned n = 0;
+
+    if (!dir)
+        return fault_plain(fault, -errno, path, "cannot be read: %s", strerror(errno));
+    while ((entry = readdir(dir)) && n < VCPUS_MAX) {
+        struct guest_tsc tsc = {0};
+        int r;
+
+        if (!is_vcpu(entry->d_name))
+            continue;
+        r = read_vcpu(path, entry->d_name, &tsc, fault);
+        if (r < 0)
+            return r;
+        if (n++ == 0)
+            first = tsc;
+        else if (tsc.offset != first.offset || tsc.ratio != first.ratio ||
+                 tsc.frac_bits != first.frac_bits)
+            return fault_plain(fault, -ENOTUNIQ, path,
+                               "the time stamp counters of its vCPUs differ");
+    }
+    if (n == 0)
+        return fault_plain(fault, -ENOENT, path, "it has no vCPUs");
+    *ret = first;
+    return 0;
+}
+
+uint64_t guest_tsc_of(const struct guest_tsc *tsc, uint64_t host)
+{
+    return (uint64_t)((unsigned __int128)host * tsc->ratio >> tsc->frac_bits) +
+           (uint64_t)tsc->offset;
+}
+
+int guest_kvm_pair(const struct guest_tsc *tsc, struct guest_pair *ret)
+{
+    struct manifest_moment now = host_moment();
+
+    if (now.tsc == 0)
+        return -ENOTSUP;
+    *ret = (struct guest_pair){
+        .host_ns = (uint64_t)now.monotonic_ns,
+        .guest = guest_tsc_of(tsc, now.tsc),
+        .error_ns = (uint64_t)now.error_ns,
+    };
+    return 0;
+}

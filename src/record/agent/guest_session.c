@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/* The state machine: what is waited for, and what follows from what came and from the time. */
+#include <string.h>
+#include <zstd.h>
+
+#include "base/macro.h"
+#include "record/agent/guest_session_send.h"
+
+/* The longest that an agent is believed to be busy without a word. */
+#define KEEPALIVE_TIMEOUT (10 * SECOND)
+#define BYE_MAX (2 * SECOND)
+#define STOP_MAX (60 * SECOND)
+
+#define PINGS_AFTER 16
+#define DAMAGES_MAX 16u
+#define OUT_SIZE ((size_t)PROTO_HEADER_SIZE + PROTO_HOST_BODY_MAX)
+
+int guest_session_init(struct guest_session *session, const struct trace_config *wishes,
+                       const struct guest_ops *ops, void *owner)
+{
+    struct guest_session made = {.wishes = wishes, .ops = ops, .owner = owner};
+
+    made.zstd = ZSTD_createDCtx();
+    made.unpacked = malloc(PROTO_BODY_MAX);
+    made.scratch = malloc(PROTO_BODY_MAX);
+    made.out = malloc(OUT_SIZE);
+    made.cpus = calloc(PROTO_CPUS_MAX, sizeof *made.cpus);
+    if (!made.zstd || !made.unpacked || !made.scratch || !made.out || !made.cpus ||
+        proto_reader_init(&made.reader, PROTO_WIRE_MAX) < 0) {
+        guest_session_done(&made);
+        return -ENOMEM;
+    }
+    *session = made;
+    return 0;
+}
+
+void guest_session_done(struct guest_session *session)
+{
+    ZSTD_freeDCtx(session->zstd);
+    free(session->unpacked);
+    free(session->scratch);
+    free(session->out);
+    free(session->cpus);
+    proto_reader_done(&session->reader);
+    *session = (struct guest_session){0};
+}
+
+/* Sending. What is asked for never piles up (one ping at a time, one request per state), so that the
+ * buffer is too small only for an agent that reads nothing: then it is apart soon. */
+
+struct proto_out guest_session_begin(struct guest_session *session)
+{
+    if (session->out_sent > 0) {
+        memmove(session->out, session->out + session->out_sent,
+                session->out_filled - session->out_sent);
+        session->out_filled -= session->out_sent;
+        session->out_sent = 0;
+    }
+    return proto_begin(session->out + session->out_filled, OUT_SIZE - session->out_filled);
+}
+
+int guest_session_put(struct guest_session *session, struct proto_out *out, enum proto_type type)
+{
+    int r = proto_end(out, type, session->sequence);
+
+    if (r < 0)
+        return r;
+    session->sequence++;
+    session->out_filled += out->len;
+    return 0;
+}
+
+bool guest_session_has_room(const struct guest_session *session)
+{
+    return session->out_filled - session->out_sent + 4096 < OUT_SIZE;
+}
+
+int guest_session_put_nothing(struct guest_session *session, enum proto_type type)
+{
+    struct proto_out out;
+
+    if (!guest_session_has_room(session))
+        return -ECONNRESET;
+    out = guest_session_begin(session);
+    return guest_session_put(session, &out, type);
+}
+
+void guest_session_sent(struct guest_session *session, size_t size)
+{
+    session->out_sent += size;
+}
+
+/* Steps. */
+
+void guest_session_wait_for(struct guest_session *session, enum guest_state state, uint64_t now,
+                            uint64_t longest)
+{
+    session->state = state;
+    session->deadline = now + longest;
+    session->heard = now;
+}
+
+void guest_session_connected(struct guest_session *session, const uint8_t nonce[PROTO_NONCE_SIZE],
+                             uint64_t now)
+{
+    guest_session_apart(session);
+    session->ran = false;
+    memcpy(session->nonce, nonce, PROTO_NONCE_SIZE);
+    guest_session_wait_for(session, GUEST_HELLO, now, UINT64_MAX / 2);
+    guest_session_put_hello(session, now);
+}
+
+void guest_session_apart(struct guest_session *session)
+{
+    session->state = session->state >= GUEST_BYE ? GUEST_OVER : GUEST_DISCONNECTED;
+    session->out_sent = session->out_filled = 0;
+    session->sequence = 0;
+    session->hellos = 0;
+    session->ping_out = false;
+    session->in_file = session->doubtful = false;
+    session->skipped_seen = 0;
+    session->skipped += session->reader.skipped;
+    proto_reader_reset(&session->reader);
+}
+
+static int start(struct guest_session *session, uint64_t now)
+{
+    session->pings_left = 0;
+    guest_session_flush_pair(session); /* one before at least, and one behind: two tell a rate */
+    guest_session_wait_for(session, GUEST_STARTING, now, ANSWER_MAX);
+    session->start_said = now;
+    return guest_session_put_nothing(session, PROTO_START);
+}
+
+static int on_started(struct guest_session *session, const struct proto_frame *frame, uint64_t now)
+{
+    uint64_t time;
+    int r = proto_get_time(frame, &time);
+
+    if (r < 0)
+        return r;
+    if (session->state != GUEST_STARTING)
+        return -EBADMSG;
+    session->has_session = true;
+    session->said_bye = false;
+    session->ran = session->parted = true;
+    memcpy(session->session, session->agent_session, sizeof session->session);
+    guest_session_wait_for(session, GUEST_RUNNING, now, UINT64_MAX / 2);
+    if (session->started_at == 0)
+        session->started_at = now;
+    session->ping_out = false;
+    session->ping_next = now;
+    return 0;
+}
+
+/* All that the agent had came, or never will. */
+static void end_pages(struct guest_session *session)
+{
+    guest_session_flush_pair(session);
+    session->has_session = false;
+    guest_session_count_tail(session);
+}
+
+static int on_stopped(struct guest_session *session, const struct proto_frame *frame, uint64_t now)
+{
+    uint64_t time;
+    int r = proto_get_time(frame, &time);
+
+    if (r < 0)
+        return r;
+    if (session->state != GUEST_STOPPING || session->in_file)
+        return -EBADMSG;
+    session->stopped_at = now;
+    end_pages(session);
+    guest_session_ping_some(session, GUEST_AFTER, PINGS_AFTER, now);
+    return 0;
+}
+
+/* The agent answers when it has left tracefs as it was; one that does not is not waited for long. */
+int guest_session_end(struct guest_session *session, uint64_t now)
+{
+    guest_session_flush_pair(session);
+    session->has_session = false;
+    guest_session_wait_for(session, GUEST_BYE, now, BYE_MAX);
+    return guest_session_put_nothing(session, PROTO_BYE);
+}
+
+static int on_bye(struct guest_session *session)
+{
+    /* The agent ends before it was asked to, as when its guest shuts down: it sends what is left, then this.
+     * Another one may come. */
+    if (session->state == GUEST_RUNNING && session->has_session) {
+        end_pages(session);
+        session->said_bye = true;
+    }
+    if (session->state != GUEST_BYE)
+        return -ECONNRESET;
+    session->state = GUEST_OVER;
+    return 0;
+}
+
+static int on_failed(struct guest_session *session, const struct proto_frame *frame, uint64_t now,
+                     struct fault *fault)
+{
+    struct proto_failed failed;
+    int r = proto_get_failed(frame, &failed);
+    char what[256], hint[128];
+
+    if (r < 0)
+        return r;
+    if (session->state == GUEST_STARTING && session->resumes) {
+        /* It gave the session up meanwhile. */
+        session->has_session = false;
+        return guest_session_go_on(session, now, fault);
+    }
+    guest_session_copy_text(what, sizeof what, &failed.what);
+    guest_session_copy_text(hint, sizeof hint, &failed.hint);
+    /* Its number is not ours: some of ours say what is to be done next. */
+    return fault_plain(fault, -EREMOTEIO, NULL, "the agent: %s%s%s", what, *hint ? "; " : "", hint);
+}
+
+/* What came. */
+
+static int on_frame(struct guest_session *session, const struct proto_frame *frame, uint64_t now,
+                    struct fault *fault)
+{
+    /* What it was about to say when it was told that all is over. */
+    if (session->state == GUEST_BYE && frame->type != PROTO_BYE)
+        return 0;
+    switch (frame->type) {
+    case PROTO_HELLO: return guest_session_on_hello(session, frame, now, fault);
+    case PROTO_AUTH: return guest_session_on_auth(session, frame, now, fault);
+    case PROTO_META: return guest_session_on_meta(session, frame, fault);
+    case PROTO_READY: return guest_session_on_ready(session, frame, now, fault);
+    case PROTO_STARTED: return on_started(session, frame, now);
+    case PROTO_STOPPED: return on_stopped(session, frame, now);
+    case PROTO_DATA: return guest_session_on_data(session, frame, fault);
+    case PROTO_STATUS: return guest_session_on_status(session, frame);
+    case PROTO_PONG: return guest_session_on_pong(session, frame, now);
+    case PROTO_FAILED: return on_failed(session, frame, now, fault);
+    case PROTO_BYE: return on_bye(session);
+    default: return -EBADMSG;
+    }
+}
+
+/* Makes FRAME what it was before it was compressed. */
+static int unpack(struct guest_session *session, struct proto_frame *frame)
+{
+    size_t n;
+
+    if (!(frame->flags & PROTO_ZSTD))
+        return 0;
+    n = ZSTD_decompressDCtx(session->zstd, session->unpacked, frame->unpacked, frame->body,
+                            frame->size);
+    if (ZSTD_isError(n) || n != frame->unpacked)
+        return -EBADMSG;
+    frame->body = session->unpacked;
+    frame->size = frame->unpacked;
+    return 0;
+}
+
+/* What the frames before HELLO's answer are is not known: the rest of another session's. */
+static bool is_from_before(const struct guest_session *session, const struct proto_frame *frame)
+{
+    return session->state == GUEST_HELLO && frame->type != PROTO_HELLO &&
+           frame->type != PROTO_FAILED;
+}
+
+/* Something was damaged on the way. While pages flow, what is missing shows by their numbers, and the
+ * session goes on; what was asked for and its answer may be lost at any other time. */
+static int on_damage(struct guest_session *session, struct fault *fault)
+{
+    session->skipped_seen = session->reader.skipped;
+    if (session->state == GUEST_HELLO)
+        return 0; /* the rest of what was said to another host */
+    if (++session->damages > DAMAGES_MAX)
+        return fault_plain(fault, -EBADMSG, NULL, "what it sends was damaged on the way %u times",
+                           DAMAGES_MAX);
+    if ((session->state == GUEST_RUNNING || session->state == GUEST_STOPPING) &&
+        !session->in_file) {
+        session->doubtful = true;
+        return 0;
+    }
+    return -ESTALE;
+}
+
+int guest_session_received(struct guest_session *session, size_t size, uint64_t now,
+                           struct fault *fault)
+{
+    struct proto_frame frame;
+    int r = 0;
+
+    proto_reader_filled(&session->reader, size);
+    if (session->state == GUEST_DISCONNECTED || session->state == GUEST_OVER)
+        return 0;
+    while (r == 0 && session->state != GUEST_OVER) {
+        int next = proto_reader_next(&session->reader, &frame);
+
+        if (session->reader.skipped > session->skipped_seen)
+            r = on_damage(session, fault);
+        if (r < 0 || next == 0)
+            break;
+        session->heard = now;
+        if (is_from_before(session, &frame))
+            continue;
+        r = frame.flags & PROTO_UNCHECKED && frame.type != PROTO_DATA ? -EBADMSG
+                                                                      : unpack(session, &frame);
+        if (r == 0)
+            r = on_frame(session, &frame, now, fault);
+        if (r == -EBADMSG) {
+            const char *name = proto_type_name(frame.type);
+
+            return fault_plain(fault, r, NULL,
+                               "it does not keep to the protocol: %s (type %u) of %u bytes",
+                               name ? name : "a message", frame.type, frame.size);
+        }
+    }
+    return r;
+}
+
+/* What the time brings. */
+
+static int too_late(struct guest_session *session, struct fault *fault)
+{
+    switch (session->state) {
+    case GUEST_SETUP:
+        return fault_plain(fault, -ETIMEDOUT, NULL,
+                           "the agent did not set up the tracing in %u seconds",
+                           (unsigned)(SETUP_MAX / SECOND));
+    case GUEST_STOPPING:
+        return fault_plain(fault, -ETIMEDOUT, NULL,
+                           "the agent did not come to an end in %u seconds",
+                           (unsigned)((session->deadline - session->stop_said) / SECOND));
+    case GUEST_BYE: session->state = GUEST_OVER; return 0;
+    default: return -ECONNRESET;
+    }
+}
+
+static int stop(struct guest_session *session, uint64_t now)
+{
+    /* What it may not send any more need not be waited for. */
+    guest_session_wait_for(session, GUEST_STOPPING, now, session->full ? ANSWER_MAX : STOP_MAX);
+    session->stop_said = now;
+    return guest_session_put_nothing(session, PROTO_STOP);
+}
+
+static int step(struct guest_session *session, uint64_t now, struct fault *fault)
+{
+    switch (session->state) {
+    case GUEST_OVER: return 0;
+    case GUEST_DISCONNECTED:
+        if (session->stop_wanted && !session->has_session)
+            session->state = GUEST_OVER;
+        return 0;
+    case GUEST_HELLO:
+        /* Nobody is there, so nobody cleans up. */
+        if (session->stop_wanted && !session->has_session) {
+            session->state = GUEST_OVER;
+            return 0;
+        }
+        if (now >= session->hello_next)
+            guest_session_put_hello(session, now);
+        return 0;
+    case GUEST_AUTH:
+    case GUEST_SETUP:
+        if (session->stop_wanted && !session->has_session)
+            return guest_session_end(session, now);
+        break;
+    case GUEST_BEFORE:
+        if (session->pings_left == 0 || !session->relatable || now >= session->deadline)
+            return start(session, now);
+        return 0;
+    case GUEST_AFTER:
+        if (session->pings_left == 0 || !session->relatable || now >= session->deadline)
+            return guest_session_end(session, now);
+        return 0;
+    case GUEST_RUNNING:
+        if (session->stop_wanted)
+            return stop(session, now);
+        break;
+    default: break;
+    }
+    if (now >= session->deadline)
+        return too_late(session, fault);
+    if (now - session->heard >= KEEPALIVE_TIMEOUT)
+        return -ECONNRESET;
+    /* To switch events on takes the kernel's time, on a busy machine more than is silence: without a sign of life the
+     * connection would be made anew, and the agent begin anew, for ever. */
+    if ((session->state == GUEST_RUNNING || session->state == GUEST_SETUP) &&
+        now >= session->ping_next)
+        guest_session_ping(session, now);
+    return 0;
+}
+
+int guest_session_tick(struct guest_session *session, uint64_t now, uint64_t *ret_next,
+                       struct fault *fault)
+{
+    uint64_t next;
+    int r = step(session, now, fault);
+
+    if (r < 0)
+        return r;
+    next = MIN(session->deadline, session->heard + KEEPALIVE_TIMEOUT);
+    if (session->state == GUEST_HELLO)
+        next = session->hello_next;
+    else if (session->state == GUEST_BEFORE || session->state == GUEST_AFTER)
+        next = session->deadline;
+    else if (session->state == GUEST_RUNNING || session->state == GUEST_SETUP)
+        next = MIN(next, session->ping_next);
+    else if (session->state == GUEST_DISCONNECTED || session->state == GUEST_OVER)
+        next = UINT64_MAX;
+    *ret_next = next;
+    return 0;
+}
+
+void guest_session_excuse(struct guest_session *session, uint64_t late, uint64_t now)
+{
+    session->heard = MIN(session->heard + late, now);
+    if (session->deadline < UINT64_MAX / 2)
+        session->deadline += late;
+}
+
+void guest_session_stop(struct guest_session *session)
+{
+    session->stop_wanted = true;
+}
+
+void guest_session_give_up(struct guest_session *session)
+{
+    if (session->state >= GUEST_SETUP && session->state < GUEST_BYE)
+        (void)guest_session_put_nothing(session, PROTO_BYE);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The host's side of what link/ says: a session with the agent of one guest, as a state machine. It
+ * does no I/O and reads no clock: it is given what came, the time, and memory for what to send, and hands
+ * on what it got by functions of its owner. So it is tested, and fuzzed, without a guest.
+ *
+ *   HELLO ─► (AUTH) ─► SETUP ─► pings ─► START ─► RUNNING ─► STOP ─► pings ─► BYE ─► BYE
+ *     │                                              ▲
+ *     └─► (AUTH) ─► RESUME ──────────────────────────┘      on a connection made anew
+ *
+ * Whatever the guest says, a session holds bounded memory (one frame, and a list of at most PROTO_CPUS_MAX
+ * CPUs), hands on no more than its limits, and does not wait for ever: each wait has an end, also where
+ * the guest goes on talking. All times are CLOCK_MONOTONIC in ns. Not thread-safe. */
+
+#include "base/fault.h"
+#include "proto/message.h"
+
+struct ZSTD_DCtx_s;
+
+enum guest_state {
+    GUEST_DISCONNECTED, /* not connected */
+    GUEST_HELLO,        /* waits for the agent to say who it is */
+    GUEST_AUTH,         /* … to prove it */
+    GUEST_SETUP,        /* … to set up the tracing and tell what decodes it */
+    GUEST_BEFORE,       /* relates the clocks before it starts */
+    GUEST_STARTING,     /* waits for STARTED, behind START or RESUME */
+    GUEST_RUNNING,
+    GUEST_STOPPING, /* takes the rest */
+    GUEST_AFTER,    /* relates the clocks once more */
+    GUEST_BYE,      /* waits until the agent has cleaned up */
+    GUEST_OVER,     /* came to its end */
+};
+
+/* A moment at which a guest's clock was related to the host's: when GUEST stood on the guest's, HOST_NS
+ * stood on CLOCK_MONOTONIC of the host, give or take ERROR_NS. */
+struct guest_pair {
+    uint64_t host_ns, guest;
+    uint64_t error_ns;
+};
+
+/* What a session hands on. Strings are the guest's, of any bytes but NUL, ended by one. What returns
+ * an errno ends the session with it. */
+struct guest_ops {
+    /* A file of its tracefs begins (one that was sent before: anew), goes on, ends. PATH is not
+     * checked. */
+    int (*file_begin)(void *owner, const char *path, struct fault *fault);
+    int (*file_put)(void *owner, const void *p, size_t size, struct fault *fault);
+    int (*file_end)(void *owner, struct fault *fault);
+    /* SIZE bytes of whole pages of one CPU; MISSED: some before them never came. */
+    int (*pages)(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint32_t page_size,
+                 bool missed, struct fault *fault);
+    void (*fact)(void *owner, const char *name, const char *value);
+    void (*pair)(void *owner, const struct guest_pair *pair);
+    /* The kernel that is talked to is not that of the pages before: a new part begins. */
+    int (*part)(void *owner, struct fault *fault);
+};
+
+struct guest_event {
+    const char *event;  /* "sched:sched_*" */
+    const char *filter; /* or "" */
+};
+
+/* What is asked of the guest. Borrowed; outlives the session. */
+struct trace_config {
+    const struct guest_event *events;
+    uint32_t n_events;
+    uint32_t buffer_kib, queue_kib, keep_seconds;
+    const char *clock; /* "": the best */
+    uint8_t level;     /* zstd */
+    uint8_t wants;     /* enum proto_wants */
+    const void *key;   /* NULL: none */
+    size_t key_size;
+    bool must_prove;   /* an agent that cannot prove to know the key is not talked to */
+    uint64_t max_size; /* of pages, 0: any */
+};
+
+struct guest_cpu {
+    bool known;
+    bool torn;                      /* what came before its next page ended at an unknown place */
+    uint64_t next_page;             /* the number of the page that comes next */
+    uint64_t pages, gaps;           /* that came; that did not */
+    struct proto_status_cpu status; /* the last */
+    uint64_t lost_before;           /* by the agent's sessions before this one */
+};
+
+struct guest_session {
+    enum guest_state state;
+    bool big_endian; /* the agent's machine … */
+    uint8_t long_size;
+    bool has_session; /* the agent has set up one for us */
+    bool parted;      /* pages of its boot came before */
+    bool resumes;     /* RESUME, not SETUP, is what STARTED answers */
+    bool relatable;   /* guest time can be read */
+    bool said_bye;    /* the agent ended the session, and has sent all */
+    bool ran;         /* it was RUNNING on this connection */
+    bool stop_wanted;
+    bool full;     /* max_size is reached */
+    bool ping_out; /* a ping is under way */
+    bool has_best; /* `best` holds a pair */
+    bool in_file;  /* a file is under way */
+    bool doubtful; /* pieces of a file may have been lost: the next one's beginning is not known */
+    const struct trace_config *wishes;
+    const struct guest_ops *ops;
+    void *owner;
+    struct proto_reader reader;
+    struct ZSTD_DCtx_s *zstd;
+    uint8_t *unpacked; /* of PROTO_BODY_MAX bytes */
+    uint8_t *scratch;  /* the same, for whoever the pages are handed to */
+    uint8_t *out;      /* to be sent: out_sent … out_filled */
+    size_t out_sent, out_filled;
+    uint64_t sequence;
+
+    /* What the agent is. */
+    uint8_t nonce[PROTO_NONCE_SIZE], agent_nonce[PROTO_NONCE_SIZE];
+    uint8_t session[PROTO_SESSION_SIZE], agent_session[PROTO_SESSION_SIZE];
+    char boot_id[64];
+    uint32_t page_size;
+    unsigned hellos; /* said on this connection */
+
+    /* Waits. */
+    uint64_t deadline;   /* of the state's answer, however much comes meanwhile */
+    uint64_t heard;      /* when something came last */
+    uint64_t hello_next; /* when HELLO is said again */
+    unsigned damages;    /* of all connections */
+
+    /* Pings: one under way at a time. */
+    uint64_t token, ping_sent, ping_next;
+    unsigned pings_left; /* of the state */
+    unsigned pings;      /* that came back since a pair was kept */
+    struct guest_pair best;
+    uint64_t best_since;
+
+    /* The file that is under way. */
+    enum proto_meta file_kind;
+    char file_path[512];
+    uint64_t file_size, meta_total;
+    uint32_t n_files;
+    char fact[256];
+    size_t fact_len;
+
+    struct guest_cpu *cpus; /* by number, PROTO_CPUS_MAX of them */
+    uint32_t n_cpus;        /* the highest known, and one */
+    uint64_t bytes;         /* of pages that were handed on */
+    uint32_t n_events;      /* that were enabled */
+    uint64_t start_said, started_at, stop_said, stopped_at;
+    uint64_t skipped;      /* bytes that were no frames, of all connections */
+    uint64_t skipped_seen; /* of this connection's, those that were thought about */
+};
+
+/* -ENOMEM. */
+int guest_session_init(struct guest_session *session, const struct trace_config *wishes,
+                       const struct guest_ops *ops, void *owner);
+void guest_session_done(struct guest_session *session);
+
+/* A connection was made; NONCE is random. */
+void guest_session_connected(struct guest_session *session, const uint8_t nonce[PROTO_NONCE_SIZE],
+                             uint64_t now);
+/* It is lost. The session is apart, and goes on where it was once it is connected again. */
+void guest_session_apart(struct guest_session *session);
+
+/* Where what comes is to be read to. */
+static inline uint8_t *guest_session_room(struct guest_session *session, size_t *ret_size)
+{
+    return proto_reader_room(&session->reader, ret_size);
+}
+/* SIZE bytes came at NOW. 0; -ESTALE: it must be begun anew by guest_session_connected(), the connection
+ * may stay; -ECONNRESET: so it must, on another connection; another negative errno: it has failed for
+ * good, with FAULT. */
+int guest_session_received(struct guest_session *session, size_t size, uint64_t now,
+                           struct fault *fault);
+/* What the time brings; to be called at *ret_next and whenever something has changed. Errors as above. */
+int guest_session_tick(struct guest_session *session, uint64_t now, uint64_t *ret_next,
+                       struct fault *fault);
+
+/* LATE ns passed in which nobody looked at what came, as our process was stopped or had no time, and the agent may have been
+ * as well: that is no silence of the agent's, and no time that it had. To be called at NOW before guest_session_tick(). */
+void guest_session_excuse(struct guest_session *session, uint64_t late, uint64_t now);
+
+/* What is to be sent, and how much of it was. */
+static inline const uint8_t *guest_session_pending(const struct guest_session *session,
+                                                   size_t *ret_size)
+{
+    *ret_size = session->out_filled - session->out_sent;
+    return session->out + session->out_sent;
+}
+void guest_session_sent(struct guest_session *session, size_t size);
+
+/* The tracing is to end, and the rest to be taken; it is over in state GUEST_OVER. */
+void guest_session_stop(struct guest_session *session);
+
+/* The session has failed: the agent is told that nobody goes on with it, so that it need not keep what it traces. There
+ * is nothing more to call but guest_session_pending() and guest_session_done(). */
+void guest_session_give_up(struct guest_session *session);
+
+/* Marks a ring-buffer page, as the kernel itself does, as one before which events were missed whose number
+ * is not known (format/ftrace/page.h has the table). */
+void guest_page_mark_missed(uint8_t *page, bool big_endian, uint8_t long_size);
+
+/* Events that the kernel, by its own account, had no room for. */
+uint64_t guest_session_lost(const struct guest_session *session);
+/* Pages that were sent and never came. */
+uint64_t guest_session_gaps(const struct guest_session *session);
+/* Events that were read from the kernel. */
+uint64_t guest_session_events(const struct guest_session *session);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* How a guest's clock is related to the host's: pings, and of their exchanges the fastest. */
+#include "record/agent/guest_session_send.h"
+
+/* How long those before and behind the trace may take. */
+#define PINGS_TIME (SECOND / 2)
+#define PING_EVERY (50 * MS)
+#define PING_LOST (2 * SECOND)
+/* Of the exchanges in so much time the fastest is kept. */
+#define PAIR_EVERY SECOND
+/* They go on, close behind each other, until one is this fast, up to a number. The first finds the guest's CPU
+ * asleep, and waking it is what takes longest; those right behind it find it awake. On a busy machine few are fast,
+ * and each takes a guest under emulation most of a millisecond. */
+#define PAIR_GOOD 90000 /* ns that it may be wrong by */
+#define PING_SOON (MS / 5)
+#define PINGS_MOST 8
+#define PINGS_MOST_AT_REST 48 /* before and behind */
+
+void guest_session_ping(struct guest_session *session, uint64_t now)
+{
+    bool sets_up = session->state == GUEST_SETUP;
+    struct proto_out out;
+
+    session->ping_next = now + (sets_up ? SECOND : PING_EVERY);
+    if ((!session->relatable && !sets_up) || !guest_session_has_room(session))
+        return;
+    if (session->ping_out && now - session->ping_sent < PING_LOST)
+        return;
+    out = guest_session_begin(session);
+    session->ping_out = true;
+    session->ping_sent = now;
+    proto_put_ping(&out, &(struct proto_ping){++session->token, now});
+    (void)guest_session_put(session, &out, PROTO_PING);
+}
+
+void guest_session_flush_pair(struct guest_session *session)
+{
+    if (session->has_best)
+        session->ops->pair(session->owner, &session->best);
+    session->has_best = false;
+}
+
+static void keep_fastest(struct guest_session *session, const struct guest_pair *pair, uint64_t now)
+{
+    if (session->has_best && now - session->best_since >= PAIR_EVERY)
+        guest_session_flush_pair(session);
+    if (!session->has_best) {
+        session->best_since = now;
+        session->pings = 0;
+        session->best = *pair;
+        session->has_best = true;
+    } else if (pair->error_ns < session->best.error_ns) {
+        session->best = *pair;
+    }
+}
+
+/* What the guest's clock showed while it held the ping lies between sending and receiving, whatever way
+ * the time was lost on: the middle of both is wrong by half the round trip at most. */
+int guest_session_on_pong(struct guest_session *session, const struct proto_frame *frame,
+                          uint64_t now)
+{
+    struct proto_pong pong;
+    int r = proto_get_pong(frame, &pong);
+    bool good;
+
+    if (r < 0)
+        return r;
+    if (!session->ping_out || pong.ping.token != session->token ||
+        pong.ping.host_time != session->ping_sent)
+        return 0; /* one that was given up */
+    session->ping_out = false;
+    if (session->state == GUEST_SETUP)
+        return 0; /* it is there; which clock it is going to have is not decided yet */
+    if (pong.came == 0 || pong.sent < pong.came) {
+        session->relatable = false;
+    } else {
+        struct guest_pair pair = {
+            .host_ns = session->ping_sent + (now - session->ping_sent) / 2,
+            .guest = pong.came + (pong.sent - pong.came) / 2,
+            .error_ns = (now - session->ping_sent + 1) / 2,
+        };
+
+        keep_fastest(session, &pair, now);
+    }
+    session->pings++;
+    good = !session->has_best || session->best.error_ns <= PAIR_GOOD;
+    session->ping_next =
+        good || session->pings >= PINGS_MOST ? session->best_since + PAIR_EVERY : now + PING_SOON;
+    if (session->pings_left == 0)
+        return 0;
+    session->pings_left--;
+    if (session->pings_left == 0 && !good && session->pings < PINGS_MOST_AT_REST)
+        session->pings_left = 1;
+    if (session->pings_left > 0)
+        guest_session_ping(session, now);
+    return 0;
+}
+
+void guest_session_ping_some(struct guest_session *session, enum guest_state state, unsigned n,
+                             uint64_t now)
+{
+    guest_session_wait_for(session, state, now, PINGS_TIME);
+    session->ping_out = false;
+    session->pings_left = n;
+    guest_session_ping(session, now);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* What a guest tells of itself: the files of its tracefs, which come in pieces, and facts. */
+#include <string.h>
+
+#include "base/macro.h"
+#include "record/agent/guest_session_send.h"
+
+#define FILES_MAX 65536
+
+void guest_session_copy_text(char *buf, size_t size, const struct proto_text *text)
+{
+    size_t n = MIN(size - 1, (size_t)text->len);
+
+    if (n > 0)
+        memcpy(buf, text->p, n);
+    buf[n] = '\0';
+}
+
+void guest_session_tell(struct guest_session *session, const char *name,
+                        const struct proto_text *text)
+{
+    char value[256];
+
+    guest_session_copy_text(value, sizeof value, text);
+    session->ops->fact(session->owner, name, value);
+}
+
+static int file_begin(struct guest_session *session, const struct proto_meta_piece *meta,
+                      struct fault *fault)
+{
+    guest_session_copy_text(session->file_path, sizeof session->file_path, &meta->path);
+    session->in_file = true;
+    session->file_kind = meta->kind;
+    session->file_size = 0;
+    session->fact_len = 0;
+    /* Those that come again while it traces take the place of what was there, which the store sees to. */
+    if (session->state == GUEST_SETUP && ++session->n_files > FILES_MAX)
+        return fault_plain(fault, -E2BIG, NULL, "it sends more than %u files", FILES_MAX);
+    if (meta->kind == PROTO_META_FILE)
+        return session->ops->file_begin(session->owner, session->file_path, fault);
+    if (meta->kind == PROTO_META_KALLSYMS)
+        return session->ops->file_begin(session->owner, "kallsyms", fault);
+    return 0;
+}
+
+int guest_session_on_meta(struct guest_session *session, const struct proto_frame *frame,
+                          struct fault *fault)
+{
+    struct proto_meta_piece meta;
+    int r = proto_get_meta(frame, &meta);
+
+    if (r < 0)
+        return r;
+    if (session->state != GUEST_SETUP && session->state != GUEST_RUNNING &&
+        session->state != GUEST_STOPPING)
+        return -EBADMSG;
+    if (meta.path.len >= sizeof session->file_path)
+        return -EBADMSG;
+    if (session->doubtful) {
+        session->doubtful = !meta.last;
+        return 0;
+    }
+    if (!session->in_file) {
+        r = file_begin(session, &meta, fault);
+        if (r < 0)
+            return r;
+    } else if (meta.kind != session->file_kind || !proto_text_is(&meta.path, session->file_path)) {
+        return fault_plain(fault, -EBADMSG, NULL, "it begins a file before another has ended");
+    }
+    session->file_size += meta.size;
+    session->meta_total += session->state == GUEST_SETUP ? meta.size : 0;
+    if (session->file_size > PROTO_META_FILE_MAX || session->meta_total > PROTO_META_MAX)
+        return fault_plain(fault, -E2BIG, NULL, "it sends files of more than %u MiB (%u in all)",
+                           PROTO_META_FILE_MAX >> 20, PROTO_META_MAX >> 20);
+    if (meta.kind == PROTO_META_FACT) {
+        size_t n = MIN(meta.size, sizeof session->fact - 1 - session->fact_len);
+
+        memcpy(session->fact + session->fact_len, meta.p, n);
+        session->fact_len += n;
+    } else if (meta.size > 0) {
+        r = session->ops->file_put(session->owner, meta.p, meta.size, fault);
+    }
+    if (r < 0 || !meta.last)
+        return r;
+    session->in_file = false;
+    if (meta.kind != PROTO_META_FACT)
+        return session->ops->file_end(session->owner, fault);
+    session->fact[session->fact_len] = '\0';
+    session->ops->fact(session->owner, session->file_path, session->fact);
+    return 0;
+}

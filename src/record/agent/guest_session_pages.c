@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* The pages of each CPU, by their numbers: what came, what came twice, what never came; and what the kernel had lost. */
+#include "base/macro.h"
+#include "record/agent/guest_session_send.h"
+
+void guest_session_forget_counts(struct guest_session *session)
+{
+    for (uint32_t i = 0; i < session->n_cpus; i++) {
+        struct guest_cpu *cpu = &session->cpus[i];
+
+        cpu->lost_before += cpu->status.overrun + cpu->status.dropped + cpu->status.commit_overrun;
+        cpu->status = (struct proto_status_cpu){0};
+        cpu->next_page = 0;
+        cpu->known = false;
+        cpu->torn = cpu->pages > 0;
+    }
+}
+
+int guest_session_on_data(struct guest_session *session, const struct proto_frame *frame,
+                          struct fault *fault)
+{
+    struct proto_data data;
+    struct guest_cpu *cpu;
+    uint64_t old;
+    bool missed;
+    int r = proto_get_data(frame, &data);
+
+    if (r < 0)
+        return r;
+    /* Behind RESUME pages may be on their way before its answer. */
+    if ((session->state != GUEST_RUNNING && session->state != GUEST_STOPPING &&
+         session->state != GUEST_STARTING) ||
+        session->page_size == 0)
+        return -EBADMSG;
+    if (data.size / data.n_pages != session->page_size)
+        return fault_plain(fault, -EBADMSG, NULL, "it sends pages of %zu bytes, not of %u",
+                           data.size / data.n_pages, session->page_size);
+    cpu = &session->cpus[data.cpu];
+    session->n_cpus = MAX(session->n_cpus, data.cpu + 1);
+    cpu->known = true;
+    old = data.first < cpu->next_page ? MIN(cpu->next_page - data.first, data.n_pages) : 0;
+    if (old == data.n_pages)
+        return 0; /* they came before the connection was lost */
+    missed = data.first > cpu->next_page || cpu->torn;
+    if (data.first > cpu->next_page)
+        cpu->gaps += data.first - cpu->next_page;
+    cpu->torn = false;
+    cpu->next_page = data.first + data.n_pages;
+    data.pages += old * session->page_size;
+    data.size -= old * session->page_size;
+    if (session->full)
+        return 0;
+    if (session->wishes->max_size && data.size > session->wishes->max_size - session->bytes) {
+        session->full = true;
+        session->stop_wanted = true;
+        return 0;
+    }
+    session->bytes += data.size;
+    cpu->pages += data.size / session->page_size;
+    return session->ops->pages(session->owner, data.cpu, data.pages, data.size, session->page_size,
+                               missed, fault);
+}
+
+int guest_session_on_status(struct guest_session *session, const struct proto_frame *frame)
+{
+    struct proto_status status;
+    int r = proto_get_status(frame, &status);
+
+    for (uint32_t i = 0; r == 0 && i < status.n_cpus; i++) {
+        struct proto_status_cpu cpu = proto_status_at(&status, i);
+
+        session->n_cpus = MAX(session->n_cpus, cpu.cpu + 1);
+        session->cpus[cpu.cpu].known = true;
+        session->cpus[cpu.cpu].status = cpu;
+    }
+    return r;
+}
+
+void guest_session_count_tail(struct guest_session *session)
+{
+    for (uint32_t i = 0; i < session->n_cpus; i++) {
+        struct guest_cpu *cpu = &session->cpus[i];
+
+        if (cpu->status.pages_sent > cpu->next_page) {
+            cpu->gaps += cpu->status.pages_sent - cpu->next_page;
+            cpu->next_page = cpu->status.pages_sent;
+        }
+    }
+}
+
+void guest_page_mark_missed(uint8_t *page, bool big_endian, uint8_t long_size)
+{
+    /* Bit 31 of the low half of `commit`, which is behind the u64 time; and not bit 30, by which the kernel
+     * says that it counted them: it did not count these. */
+    uint8_t *top = page + (!big_endian ? 11 : long_size == 8 ? 12 : 8);
+
+    *top = (uint8_t)((*top | 0x80) & ~0x40);
+}
+
+uint64_t guest_session_lost(const struct guest_session *session)
+{
+    uint64_t lost = 0;
+
+    for (uint32_t i = 0; i < session->n_cpus; i++) {
+        const struct guest_cpu *cpu = &session->cpus[i];
+
+        lost += cpu->lost_before + cpu->status.overrun + cpu->status.dropped +
+                cpu->status.commit_overrun;
+    }
+    return lost;
+}
+
+uint64_t guest_session_gaps(const struct guest_session *session)
+{
+    uint64_t gaps = 0;
+
+    for (uint32_t i = 0; i < session->n_cpus; i++)
+        gaps += session->cpus[i].gaps;
+    return gaps;
+}
+
+uint64_t guest_session_events(const struct guest_session *session)
+{
+    uint64_t events = 0;
+
+    for (uint32_t i = 0; i < session->n_cpus; i++)
+        events += session->cpus[i].status.read_events;
+    return events;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* How a session with an agent comes about: who it is, that it knows the key, and then SETUP, or RESUME of what it had
+ * set up for us before. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "record/agent/guest_session_send.h"
+
+/* HELLO is said again, to an agent that was not there yet, at growing distances. */
+#define HELLO_EVERY (SECOND / 2)
+#define HELLO_DOUBLED 4
+
+#define PINGS_BEFORE 16
+
+void guest_session_put_hello(struct guest_session *session, uint64_t now)
+{
+    struct proto_host_hello hello = {.lowest = PROTO_VERSION, .highest = PROTO_VERSION};
+    struct proto_out out;
+
+    session->hello_next = now + (HELLO_EVERY << MIN(session->hellos, (unsigned)HELLO_DOUBLED));
+    /* Nobody listens: saying it again would only pile up. */
+    if (session->out_filled > session->out_sent)
+        return;
+    /* Each has a nonce of its own, so that what is said next is known to come behind the last. */
+    store_le32(session->nonce, load_le32(session->nonce) + 1);
+    memcpy(hello.nonce, session->nonce, sizeof hello.nonce);
+    out = guest_session_begin(session);
+    proto_put_host_hello(&out, &hello);
+    (void)guest_session_put(session, &out, PROTO_HELLO);
+    session->hellos++;
+}
+
+static int resume(struct guest_session *session, uint64_t now)
+{
+    struct proto_resume resume = {0};
+    struct proto_out out = guest_session_begin(session);
+
+    memcpy(resume.session, session->session, sizeof resume.session);
+    for (uint32_t i = 0; i < session->n_cpus; i++)
+        resume.n_cpus += session->cpus[i].known;
+    proto_put_resume(&out, &resume);
+    for (uint32_t i = 0; i < session->n_cpus; i++)
+        if (session->cpus[i].known)
+            proto_put_resume_cpu(&out, i, session->cpus[i].next_page);
+    session->resumes = true;
+    guest_session_wait_for(session, GUEST_STARTING, now, ANSWER_MAX);
+    return guest_session_put(session, &out, PROTO_RESUME);
+}
+
+static int set_up(struct guest_session *session, uint64_t now, struct fault *fault)
+{
+    const struct trace_config *wishes = session->wishes;
+    struct proto_out out = guest_session_begin(session);
+    struct proto_setup setup = {
+        .buffer_kib = wishes->buffer_kib,
+        .queue_kib = wishes->queue_kib,
+        .keep_seconds = wishes->keep_seconds,
+        .clock = proto_text(wishes->clock),
+        .level = wishes->level,
+        .wants = (uint8_t)(wishes->wants | PROTO_WANT_UNCHECKED),
+        .n_events = wishes->n_events,
+    };
+    int r;
+
+    proto_put_setup(&out, &setup);
+    for (uint32_t i = 0; i < wishes->n_events; i++)
+        proto_put_setup_event(&out,
+                              &(struct proto_setup_event){proto_text(wishes->events[i].event),
+                                                          proto_text(wishes->events[i].filter)});
+    session->has_session = false;
+    session->resumes = false;
+    session->meta_total = 0;
+    session->n_files = 0;
+    session->page_size = 0;
+    guest_session_wait_for(session, GUEST_SETUP, now, SETUP_MAX);
+    session->ping_out = false;
+    session->ping_next = now + SECOND;
+    r = guest_session_put(session, &out, PROTO_SETUP);
+    return r < 0 ? fault_plain(fault, r, NULL, "too many events and filters to ask for") : 0;
+}
+
+int guest_session_go_on(struct guest_session *session, uint64_t now, struct fault *fault)
+{
+    if (session->has_session &&
+        memcmp(session->session, session->agent_session, sizeof session->session) == 0)
+        return resume(session, now);
+    if (session->stop_wanted)
+        return guest_session_end(session, now);
+    return set_up(session, now, fault);
+}
+
+static int after_hello(struct guest_session *session, uint64_t now, struct fault *fault)
+{
+    uint8_t proof[SHA256_SIZE];
+    struct proto_out out;
+
+    if (!session->wishes->key)
+        return guest_session_go_on(session, now, fault);
+    proto_host_proof(session->wishes->key, session->wishes->key_size, session->agent_nonce,
+                     session->nonce, proof);
+    out = guest_session_begin(session);
+    proto_put(&out, proof, sizeof proof);
+    guest_session_wait_for(session, GUEST_AUTH, now, ANSWER_MAX);
+    return guest_session_put(session, &out, PROTO_AUTH);
+}
+
+int guest_session_on_hello(struct guest_session *session, const struct proto_frame *frame,
+                           uint64_t now, struct fault *fault)
+{
+    struct proto_agent_hello hello;
+    char boot_id[sizeof session->boot_id];
+    int r = proto_get_agent_hello(frame, &hello);
+
+    if (r < 0)
+        return r;
+    if (session->state != GUEST_HELLO ||
+        memcmp(hello.answers, session->nonce, sizeof hello.answers) != 0)
+        return 0; /* to a HELLO that was said again since, or by another host */
+    if (hello.version != PROTO_VERSION)
+        return fault_plain(fault, -EPROTONOSUPPORT, NULL,
+                           "the agent chose version %u of the protocol, which was not offered",
+                           hello.version);
+    guest_session_copy_text(boot_id, sizeof boot_id, &hello.boot_id);
+    if (session->parted && strcmp(boot_id, session->boot_id) != 0) {
+        guest_session_flush_pair(session);
+        r = session->ops->part(session->owner, fault);
+        if (r < 0)
+            return r;
+        session->has_session = false;
+        session->parted = false;
+        for (uint32_t i = 0; i < session->n_cpus; i++)
+            session->cpus[i].pages = 0;
+    }
+    memcpy(session->boot_id, boot_id, sizeof boot_id);
+    memcpy(session->agent_nonce, hello.nonce, sizeof session->agent_nonce);
+    memcpy(session->agent_session, hello.session, sizeof session->agent_session);
+    session->big_endian = hello.big_endian;
+    session->long_size = hello.long_size;
+    guest_session_tell(session, "agent", &hello.agent);
+    guest_session_tell(session, "release", &hello.release);
+    guest_session_tell(session, "machine", &hello.machine);
+    guest_session_tell(session, "boot_id", &hello.boot_id);
+    if (hello.needs_auth && !session->wishes->key)
+        return fault_plain(fault, -EACCES, NULL,
+                           "the agent wants a key; give the file that holds it by --key");
+    return after_hello(session, now, fault);
+}
+
+int guest_session_on_auth(struct guest_session *session, const struct proto_frame *frame,
+                          uint64_t now, struct fault *fault)
+{
+    uint8_t expected[SHA256_SIZE], proof[SHA256_SIZE];
+    int r = proto_get_auth(frame, proof);
+
+    if (r < 0)
+        return r;
+    if (session->state != GUEST_AUTH)
+        return 0;
+    proto_agent_proof(session->wishes->key, session->wishes->key_size, session->agent_nonce,
+                      session->nonce, expected);
+    if (!sha256_equal(expected, proof))
+        return fault_plain(fault, -EACCES, NULL,
+                           "who answers does not know the key: it is not the agent that is meant");
+    return guest_session_go_on(session, now, fault);
+}
+
+int guest_session_on_ready(struct guest_session *session, const struct proto_frame *frame,
+                           uint64_t now, struct fault *fault)
+{
+    struct proto_ready ready;
+    char number[32];
+    int r = proto_get_ready(frame, &ready);
+
+    if (r < 0)
+        return r;
+    if (session->state != GUEST_SETUP || session->in_file)
+        return -EBADMSG;
+    session->page_size = ready.page_size;
+    session->n_events = ready.n_events;
+    guest_session_tell(session, "clock", &ready.clock);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)ready.hz);
+    session->ops->fact(session->owner, "hz", number);
+    if (ready.n_events == 0)
+        return fault_plain(fault, -ENOENT, NULL, "its kernel has none of the events asked for");
+    guest_session_forget_counts(session);
+    session->relatable = true;
+    guest_session_ping_some(session, GUEST_BEFORE, PINGS_BEFORE, now);
+    return 0;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/agent/guest_store.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+
+#define FILES_MAX 65536u
+#define NAME_PART_MAX 128
+
+bool guest_name_is_fine(const char *name)
+{
+    size_t len = strlen(name);
+
+    if (len == 0 || len > 64 || name[0] == '.')
+        return false;
+    return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == len;
+}
+
+void guest_store_part_name(const struct guest_store *store, unsigned part, char *buf, size_t size)
+{
+    if (part == 0)
+        snprintf(buf, size, "%s", store->name);
+    else
+        snprintf(buf, size, "%s.%u", store->name, part + 1);
+}
+
+static uint64_t size_of(int fd)
+{
+    struct stat st;
+
+    return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static void pages_name(uint32_t cpu, char name[static 32])
+{
+    snprintf(name, 32, "cpu%" PRIu32 ".raw", cpu);
+}
+
+/* Of the files of pages of the part that is under way. */
+static uint64_t pages_size(const struct guest_store *store)
+{
+    uint64_t size = 0;
+
+    for (uint32_t i = 0; store->pages && i < PROTO_CPUS_MAX; i++) {
+        struct stat st;
+        char name[32];
+
+        pages_name(i, name);
+        if (store->pages[i] >= 0)
+            size += size_of(store->pages[i]);
+        else if (store->pages[i] == GUEST_PAGES_CLOSED &&
+                 fstatat(store->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            size += (uint64_t)st.st_size;
+    }
+    return size;
+}
+
+static void close_part(struct guest_store *store)
+{
+    guest_store_file_end(store);
+    store->parts_size += pages_size(store);
+    for (uint32_t i = 0; store->pages && i < PROTO_CPUS_MAX; i++) {
+        if (store->pages[i] >= 0)
+            close(store->pages[i]);
+        store->pages[i] = GUEST_PAGES_NONE;
+    }
+    if (store->pairs >= 0)
+        close(store->pairs);
+    if (store->dir >= 0)
+        close(store->dir);
+    store->dir = store->pairs = -1;
+}
+
+int guest_store_part(struct guest_store *store, struct fault *fault)
+{
+    char name[128];
+
+    if (store->n_parts >= GUEST_PARTS_MAX)
+        return fault_plain(fault, -E2BIG, NULL, "its kernel was another one %u times",
+                           GUEST_PARTS_MAX);
+    close_part(store);
+    if (store->parent < 0) {
+        store->n_parts++;
+        return 0;
+    }
+    guest_store_part_name(store, store->n_parts, name, sizeof name);
+    if (mkdirat(store->parent, name, 0755) < 0)
+        return fault_plain(fault, -errno, name, "cannot make the directory: %s", strerror(errno));
+    store->dir = openat(store->parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (store->dir < 0)
+        return fault_plain(fault, -errno, name, "cannot open the directory: %s", strerror(errno));
+    store->n_parts++;
+    return 0;
+}
+
+int guest_store_open(int parent, const char *prefix, const char *name,
+                     struct guest_store *ret_store, struct fault *fault)
+{
+    struct guest_store store = {.parent = parent, .dir = -1, .file = -1, .pairs = -1};
+    int r;
+
+    snprintf(store.name, sizeof store.name, "%s%s", prefix, name);
+    store.pages = malloc(PROTO_CPUS_MAX * sizeof *store.pages);
+    if (!store.pages)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
+        store.pages[i] = GUEST_PAGES_NONE;
+    r = guest_store_part(&store, fault);
+    if (r < 0) {
+        guest_store_done(&store);
+        return r;
+    }
+    *ret_store = store;
+    return 0;
+}
+
+void guest_store_done(struct guest_store *store)
+{
+    close_part(store);
+    free(store->pages);
+    store->pages = NULL;
+}
+
+void guest_store_remove(const struct guest_store *store)
+{
+    char name[128];
+
+    guest_store_part_name(store, 0, name, sizeof name);
+    (void)unlinkat(store->dir, "cpu0.raw", 0);
+    (void)unlinkat(store->dir, GUEST_PAIRS, 0);
+    (void)unlinkat(store->parent, name, AT_REMOVEDIR);
+}
+
+/* The name of a system or an event: what the kernel makes them of. */
+static bool is_plain(const char *p, size_t len)
+{
+    if (len == 0 || len > NAME_PART_MAX)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        char c = p[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '_' || (c == '-' && i > 0)))
+            return false;
+    }
+    return true;
+}
+
+bool guest_store_takes(const char *path, size_t len)
+{
+    static const char *const files[] = {
+        "events/header_page", "events/header_event", "trace_clock", "saved_cmdlines",
+        "saved_tgids",        "printk_formats",      "kallsyms",
+    };
+    const char *end = path + len;
+    const char *system, *event, *slash;
+
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+        if (strlen(files[i]) == len && memcmp(files[i], path, len) == 0)
+            return true;
+    /* events/SYSTEM/EVENT/format */
+    if (len < 7 || memcmp(path, "events/", 7) != 0)
+        return false;
+    system = path + 7;
+    slash = memchr(system, '/', (size_t)(end - system));
+    if (!slash || !is_plain(system, (size_t)(slash - system)))
+        return false;
+    event = slash + 1;
+    slash = memchr(event, '/', (size_t)(end - event));
+    if (!slash || !is_plain(event, (size_t)(slash - event)))
+        return false;
+    return end - slash == 7 && memcmp(slash, "/format", 7) == 0;
+}
+
+/* The directories above PATH, which is one that is taken. */
+static int make_dirs(struct guest_store *store, char *path)
+{
+    for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        int r;
+
+        *slash = '\0';
+        r = mkdirat(store->dir, path, 0755) < 0 && errno != EEXIST ? -errno : 0;
+        *slash = '/';
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* The file that is under way: a new one, or in the place of what the guest sent before. */
+static int open_file(struct guest_store *store)
+{
+    const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
+
+    store->file = openat(store->dir, store->path, flags | O_CREAT | O_EXCL, 0644);
+    if (store->file >= 0)
+        return ++store->n_files > FILES_MAX ? -E2BIG : 0;
+    if (errno == EEXIST)
+        store->file = openat(store->dir, store->path, flags);
+    if (store->file < 0)
+        return -errno;
+    store->files_size -= MIN(size_of(store->file), store->files_size);
+    return ftruncate(store->file, 0) < 0 ? -errno : 0;
+}
+
+int guest_store_file_begin(struct guest_store *store, const char *path, size_t len,
+                           struct fault *fault)
+{
+    int r;
+
+    guest_store_file_end(store);
+    if (len >= sizeof store->path || !guest_store_takes(path, len))
+        return fault_plain(fault, -EPERM, NULL,
+                           "it sends a file by a name that no tracing has: \"%.*s\"",
+                           (int)MIN(len, (size_t)100), path);
+    memcpy(store->path, path, len);
+    store->path[len] = '\0';
+    if (store->live)
+        live_stream_put(store->live, LIVE_FILE_BEGIN, path, len);
+    store->is_open = true;
+    if (store->parent < 0)
+        return 0;
+    r = make_dirs(store, store->path);
+    if (r == 0)
+        r = open_file(store);
+    if (r == -E2BIG)
+        return fault_plain(fault, r, NULL, "it sends more than %u files", FILES_MAX);
+    return r < 0 ? fault_plain(fault, r, store->path, "cannot make the file: %s", strerror(-r)) : 0;
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t size, const char *path,
+                     struct fault *fault)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, bytes, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fault_plain(fault, -errno, path, "cannot write it: %s", strerror(errno));
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+int guest_store_file_put(struct guest_store *store, const void *p, size_t size, struct fault *fault)
+{
+    if (!store->is_open)
+        return fault_plain(fault, -EBADMSG, NULL, "it sends bytes of no file");
+    if (store->live)
+        live_stream_put(store->live, LIVE_FILE_PUT, p, size);
+    if (store->parent < 0)
+        return 0;
+    if (store->files_size + size > GUEST_FILES_SIZE_MAX)
+        return fault_plain(fault, -E2BIG, NULL, "it sends files of more than %u MiB",
+                           (unsigned)(GUEST_FILES_SIZE_MAX >> 20));
+    store->files_size += size;
+    return write_all(store->file, p, size, store->path, fault);
+}
+
+void guest_store_file_end(struct guest_store *store)
+{
+    if (store->is_open && store->live)
+        live_stream_put(store->live, LIVE_FILE_END, NULL, 0);
+    store->is_open = false;
+    if (store->file >= 0)
+        close(store->file);
+    store->file = -1;
+}
+
+int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct fault *fault)
+{
+    const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+    char name[32];
+    int fd;
+
+    if (cpu >= PROTO_CPUS_MAX)
+        return fault_plain(fault, -EBADMSG, NULL, "there is no CPU %" PRIu32, cpu);
+    if (store->parent < 0)
+        return -ENODATA;
+    pages_name(cpu, name);
+    if (store->pages[cpu] == GUEST_PAGES_NONE)
+        fd = openat(store->dir, name, flags | O_CREAT | O_EXCL, 0644);
+    else
+        fd = openat(store->dir, name, flags);
+    if (fd < 0)
+        return fault_plain(fault, -errno, name, "cannot open the file: %s", strerror(errno));
+    if (store->pages[cpu] == GUEST_PAGES_NONE)
+        store->pages[cpu] = GUEST_PAGES_CLOSED;
+    return fd;
+}
+
+/* The same, held open until the part ends. */
+static int keep_pages(struct guest_store *store, uint32_t cpu, struct fault *fault)
+{
+    int fd;
+
+    if (cpu < PROTO_CPUS_MAX && store->pages[cpu] >= 0)
+        return store->pages[cpu];
+    fd = guest_store_open_pages(store, cpu, fault);
+    if (fd >= 0)
+        store->pages[cpu] = fd;
+    return fd;
+}
+
+int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p, size_t size,
+                          struct fault *fault)
+{
+    int fd = keep_pages(store, cpu, fault);
+
+    if (fd < 0 && fd != -ENODATA)
+        return fd;
+    if (store->live)
+        live_stream_pages(store->live, cpu, p, size);
+    return fd < 0 ? 0 : write_all(fd, p, size, "its pages", fault);
+}
+
+int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest, uint64_t error_ns)
+{
+    char line[96];
+    int n = snprintf(line, sizeof line, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", host_ns, guest,
+                     error_ns);
+
+    if (store->parent < 0)
+        return 0;
+    if (store->pairs < 0)
+        store->pairs =
+            openat(store->dir, GUEST_PAIRS,
+                   O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (store->pairs < 0)
+        return -errno;
+    store->files_size += (uint64_t)n;
+    return write(store->pairs, line, (size_t)n) == n ? 0 : -EIO;
+}
+
+uint64_t guest_store_size(const struct guest_store *store)
+{
+    return store->files_size + store->parts_size + pages_size(store);
+}

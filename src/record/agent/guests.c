@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* The turns of collecting from guests: whom it waits for, whose turn it is, and how it ends. */
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/macro.h"
+#include "record/agent/guest_boot.h"
+#include "record/agent/guests_inside.h"
+#include "record/agent/guests_manifest.h"
+
+/* At the end, a guest whose connection is lost is given so long to come back. */
+#define STOP_TIMEOUT (5 * SECOND)
+/* Who comes so much later than it meant to was stopped, or had no time, and others too: that is not their delay. */
+#define LATE SECOND
+/* Who shows what an old guest sent is given so long at its end. */
+#define SHOW_TIMEOUT_MS 500
+/* How long it takes until one more line about a guest may be printed. */
+#define MESSAGE_EVERY (10 * SECOND)
+/* The manifest is not written more often, whatever the guests do. */
+#define WRITE_EVERY (SECOND / 10)
+/* What a child may have written beyond what it was allowed, when it is seen: it has not kept to it. */
+#define SIZE_SLACK (UINT64_C(64) << 20)
+
+static void print_unprinted(const struct guests *guests, struct guest *guest)
+{
+    char what[80];
+
+    if (guest->unprinted == 0)
+        return;
+    snprintf(what, sizeof what, "%" PRIu64 " more messages about it were not printed",
+             guest->unprinted);
+    guest->unprinted = 0;
+    guests->tell(guest->plan.name, what);
+}
+
+/* At the end: what was not printed when it came. */
+static void print_rest(const struct guests *guests, struct guest *guest)
+{
+    uint64_t unreported = 0;
+    char what[80];
+
+    if (!guests->tell)
+        return;
+    print_unprinted(guests, guest);
+    for (unsigned i = 0; i < guest->n_parts; i++)
+        unreported += guest->parts[i].unreported;
+    if (unreported == 0)
+        return;
+    snprintf(what, sizeof what, GUEST_REPORTED_MORE, unreported);
+    guests->tell(guest->plan.name, what);
+}
+
+void guest_tell(const struct guests *guests, struct guest *guest, const char *what)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+    if (!guests->tell)
+        return;
+    if (guest->messages_left < GUEST_MESSAGES_MAX && now >= guest->messages_next) {
+        guest->messages_left++;
+        guest->messages_next = now + MESSAGE_EVERY;
+    }
+    if (guest->messages_left == 0) {
+        guest->unprinted++;
+        return;
+    }
+    guest->messages_left--;
+    print_unprinted(guests, guest);
+    guests->tell(guest->plan.name, what);
+}
+
+void guest_end(struct guest *guest, int error, const char *what)
+{
+    if (guest->ended)
+        return;
+    guest->ended = true;
+    guest->error = error;
+    snprintf(guest->what, sizeof guest->what, "%s", what);
+    guest_boot_end(guest);
+    if (error < 0)
+        guest_boot_problem(guest, what);
+    if (guest->progress.gaps > 0) {
+        char lost[80];
+
+        snprintf(lost, sizeof lost, "%llu pages were lost on the way from the guest",
+                 (unsigned long long)guest->progress.gaps);
+        guest_boot_problem(guest, lost);
+    }
+    if (guest->link == CONNECTION_PENDING)
+        close(guest->proto_fd);
+    guest->link = CONNECTION_AWAY;
+    if (guest->plan.place.kind == ENDPOINT_FD && guest->plan.place.fd >= 0)
+        close(guest->plan.place.fd);
+    guest->plan.place.fd = -1;
+    live_stream_drain(&guest->live, SHOW_TIMEOUT_MS);
+    guest->progress.unshown += guest->live.unshown;
+    live_stream_done(&guest->live);
+    if (guest->channel >= 0)
+        close(guest->channel);
+    guest->channel = -1;
+    if (guest->pid > 0) {
+        int status = 0;
+
+        /* It ends by itself, or is not to be trusted. */
+        kill(guest->pid, SIGKILL);
+        while (waitpid(guest->pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        guest->pid = 0;
+    }
+}
+
+/* That a child keeps to its limits is seen from outside. */
+static void check_sizes(struct guests *guests, uint64_t now)
+{
+    if (now < guests->sizes_next || guests->max_size == 0)
+        return;
+    guests->sizes_next = now + SECOND / 2;
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended &&
+            guest_store_size(&guests->guests[i].store) > guests->max_size + SIZE_SLACK)
+            guest_end(&guests->guests[i], -EFBIG, "it wrote more than --max-size allows");
+}
+
+/* An agent of the old protocol: bytes as they come, no counts, and no end but that nothing comes. */
+static void step_old(struct guest *guest, const struct pollfd *fds, uint64_t now)
+{
+    struct fault fault = {0};
+    int r = virtio_trace_guest_take(&guest->old, fds, &guest->store, now, &fault);
+
+    guest->progress.bytes = guest->old.bytes;
+    guest->progress.full = guest->old.full;
+    guest->progress.n_cpus = guest->old.n;
+    live_stream_pump(&guest->live);
+    if (guest->old.full)
+        virtio_trace_guest_stop(&guest->old, now);
+    if (r < 0)
+        guest_end(guest, r, fault.what);
+    else if (virtio_trace_guest_is_over(&guest->old, now) && !guest->old.stopped)
+        guest_end(guest, -ENOTCONN, "all its ports were closed");
+    else if (virtio_trace_guest_is_over(&guest->old, now))
+        guest_end(guest, guest->old.bytes ? 0 : -ENODATA,
+                  guest->old.bytes ? ""
+                                   : "no data came from its ports: start the agent in the guest, "
+                                     "and check that these are the ports that it writes to");
+}
+
+static bool all_ended(const struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended)
+            return false;
+    return true;
+}
+
+/* What all guests wait for: two of each, and behind these the ports of the old ones. */
+static unsigned fill_poll(const struct guests *guests, struct pollfd *fds)
+{
+    unsigned n = 2 * guests->n;
+
+    for (unsigned i = 0; i < guests->n; i++) {
+        const struct guest *guest = &guests->guests[i];
+
+        fds[2 * i] = (struct pollfd){guest->channel, POLLIN, 0};
+        fds[2 * i + 1] =
+            (struct pollfd){guest->link == CONNECTION_PENDING ? guest->proto_fd : -1, POLLOUT, 0};
+        if (guest->plan.old && !guest->ended) {
+            virtio_trace_guest_poll(&guest->old, &fds[n]);
+            n += guest->old.n + 1;
+        }
+    }
+    return n;
+}
+
+static void serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
+{
+    const struct pollfd *ports = fds + 2 * (size_t)guests->n;
+
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+
+        if (guest->plan.old) {
+            unsigned n = guest->ended ? 0 : guest->old.n + 1;
+
+            if (n > 0)
+                step_old(guest, ports, now);
+            ports += n;
+            continue;
+        }
+        if (fds[2 * i].revents)
+            guest_read_messages(guests, guest, now);
+        if (fds[2 * i + 1].revents && guest->link == CONNECTION_PENDING &&
+            guest_connected(guests, guest, now) < 0)
+            guest_read_last_messages(guests, guest);
+    }
+}
+
+static bool writes_manifest(const struct guests *guests)
+{
+    return !guests->written && !guests->is_part && guests->path;
+}
+
+int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault)
+{
+    size_t n_fds = 2 * (size_t)guests->n;
+    _cleanup_free_ struct pollfd *fds = NULL;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), next;
+    struct timespec time;
+    unsigned n;
+    int r;
+
+    for (unsigned i = 0; i < guests->n; i++)
+        if (guests->guests[i].plan.old)
+            n_fds += guests->guests[i].old.n + 1;
+    fds = calloc(n_fds, sizeof *fds);
+    if (!fds)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    if (guests->stopping && guests->back_by && now > guests->back_by + LATE)
+        guests->stop_by += now - guests->back_by;
+    guests_do_links(guests, now);
+    n = fill_poll(guests, fds);
+    if (all_ended(guests))
+        return 0;
+    next = guests_next_retry(guests);
+    if (writes_manifest(guests))
+        next = MIN(next, guests->write_at);
+    sleep = MIN(sleep, next > now ? next - now : 0);
+    guests->back_by = now + sleep;
+    time = (struct timespec){.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
+    r = ppoll(fds, n, &time, mask);
+    if (r < 0 && errno != EINTR)
+        return fault_plain(fault, -errno, NULL, "cannot wait for the guests: %s", strerror(errno));
+    now = clock_ns(CLOCK_MONOTONIC);
+    if (r < 0)
+        memset(fds, 0, n_fds * sizeof *fds);
+    serve(guests, fds, now);
+    check_sizes(guests, now);
+    if (writes_manifest(guests) && now >= guests->write_at) {
+        /* What is in its way, as a full disk or too many open files, need not last, and ends no guest: it is tried again.
+         * guests_close() reports what is left of it. */
+        guests->written = guests_write_manifest(guests, false, NULL) >= 0;
+        guests->write_at = now + (guests->written ? WRITE_EVERY : SECOND);
+    }
+    return !all_ended(guests);
+}
+
+int guests_await(struct guests *guests, const char *name, uint64_t ns, struct fault *fault)
+{
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
+    uint64_t now;
+    int r = 1;
+
+    while (r > 0 && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
+        bool waits = false;
+
+        for (unsigned i = 0; i < guests->n; i++)
+            waits |= strcmp(guests->guests[i].plan.name, name) == 0 &&
+                     !guests->guests[i].was_running && !guests->guests[i].ended;
+        if (!waits)
+            break;
+        r = guests_step(guests, until - now, NULL, fault);
+    }
+    return MIN(r, 0);
+}
+
+bool guests_are_connected(const struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended && guests->guests[i].link == CONNECTION_GIVEN)
+            return true;
+    return false;
+}
+
+void guests_stop(struct guests *guests)
+{
+    struct guest_packet packet = {.kind = PACKET_STOP};
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+    if (guests->stopping)
+        return;
+    guests->stopping = true;
+    guests->stop_by = now + STOP_TIMEOUT;
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+
+        if (guest->plan.old)
+            virtio_trace_guest_stop(&guest->old, now);
+        else if (!guest->ended && guest_packet_send_to_child(guest->channel, &packet, NULL, 0) < 0)
+            guest_read_last_messages(guests, guest);
+    }
+}
+
+bool guest_is_silent(const struct guest *guest)
+{
+    return guest->n_parts == 1 && !guest->was_running && guest->progress.bytes == 0 &&
+           guest->store.n_files == 0;
+}
+
+void guests_remove_silent(struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        if (guest_is_silent(&guests->guests[i]))
+            guest_store_remove(&guests->guests[i].store);
+}
+
+void guests_end_because(struct guests *guests, const char *traced, const char *silent)
+{
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+        bool spoke = !guest_is_silent(guest);
+
+        if (guest->progress.said_bye)
+            guest_end(guest, 0, "");
+        else
+            guest_end(guest, spoke ? -EINTR : -ENOTCONN, spoke ? traced : silent);
+        print_rest(guests, guest);
+    }
+}
+
+void guests_end(struct guests *guests)
+{
+    const char *what = "was ended before the guest had sent the rest";
+
+    guests_end_because(guests, what, what);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* What the process of a guest says: files and pages for the store, facts and pairs for its part, and how far it is. */
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/macro.h"
+#include "record/agent/guest_boot.h"
+#include "record/agent/guests_clock.h"
+#include "record/agent/guests_inside.h"
+
+/* Packets of one guest that are looked at before others, and whoever calls us, have their turn: each may be a
+ * file to be made. */
+#define PACKETS_AT_ONCE 16u
+/* … and turns in which all is heard that a channel holds, of a child that has ended. */
+#define LAST_TURNS 256u
+
+/* What the user should know, and whoever reads the trace. */
+static void warn(const struct guests *guests, struct guest *guest, const char *what)
+{
+    if (!*what)
+        return;
+    guest_boot_problem(guest, what);
+    guest_tell(guests, guest, what);
+}
+
+/* What the guest itself reports. */
+static void on_problem(const struct guests *guests, struct guest *guest, const char *what)
+{
+    if (*what && guest_boot_report(guest, what))
+        guest_tell(guests, guest, what);
+}
+
+static int on_pair(const struct guests *guests, struct guest *guest, const struct guest_pair *pair)
+{
+    char what[200];
+    int r = guests_clock_pair(guest, pair, guest_boot_pair, what, sizeof what);
+
+    warn(guests, guest, what);
+    return r;
+}
+
+static void add_fact(struct guests *guests, struct guest *guest, const char *name,
+                     const char *value)
+{
+    struct guest_boot *part = guest_boot(guest);
+    const struct {
+        const char *name;
+        char *to;
+        size_t size;
+    } facts[] = {
+        {"agent", part->agent, sizeof part->agent},
+        {"release", part->release, sizeof part->release},
+        {"machine", part->machine, sizeof part->machine},
+        {"boot_id", part->boot_id, sizeof part->boot_id},
+        {"clock", part->clock, sizeof part->clock},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+        if (strcmp(facts[i].name, name) == 0)
+            snprintf(facts[i].to, facts[i].size, "%s", value);
+    if (strcmp(name, "clock") == 0) {
+        char what[400];
+
+        guests_clock_begin(guest, what, sizeof what);
+        warn(guests, guest, what);
+    } else if (strcmp(name, "hz") == 0) {
+        part->hz = strtoull(value, NULL, 10);
+    } else if (strcmp(name, "problem") == 0) {
+        on_problem(guests, guest, value);
+    }
+}
+
+static int hand_pages(struct guest *guest, uint32_t cpu, struct fault *fault)
+{
+    struct guest_packet packet = {.kind = PACKET_FILE};
+    int fd = guest_store_open_pages(&guest->store, cpu, fault);
+    int r;
+
+    packet.error = fd < 0 ? fd : 0;
+    r = guest_packet_send_to_child(guest->channel, &packet, &fd, fd < 0 ? 0 : 1);
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
+
+static int new_part(struct guests *guests, struct guest *guest, struct fault *fault)
+{
+    int r;
+
+    guest_boot_end(guest);
+    r = guest_store_part(&guest->store, fault);
+    if (r < 0)
+        return r;
+    r = guest_boot_begin(guest);
+    if (r >= 0)
+        r = guest_make_first(guest, fault);
+    guests->written = false;
+    guest_tell(guests, guest, "its kernel has booted anew: what follows is a trace of its own");
+    return r;
+}
+
+/* What this kernel has no way to forbid the guest's process is worth a word, once. */
+static void see_measures(struct guests *guests, struct guest *guest)
+{
+    unsigned missing = (CONFINE_LANDLOCK | CONFINE_SECCOMP) & ~guest->progress.measures;
+    char names[64], what[200];
+
+    if (guest->measures_seen)
+        return;
+    guest->measures_seen = true;
+    guests->written = false;
+    if (missing == 0)
+        return;
+    confine_names(missing, names, sizeof names);
+    snprintf(what, sizeof what,
+             "what it sends is taken apart with less protection: this kernel has not all of what "
+             "confines that process (%s)",
+             names);
+    warn(guests, guest, what);
+}
+
+/* A bool that holds another value would be undefined. */
+static bool is_bool(const struct guest_packet *packet, size_t offset)
+{
+    return packet->bytes[offset] <= 1;
+}
+
+static int on_progress(struct guests *guests, struct guest *guest,
+                       const struct guest_packet *packet)
+{
+    struct guest_progress progress;
+
+    if (packet->size != sizeof progress ||
+        !is_bool(packet, offsetof(struct guest_progress, full)) ||
+        !is_bool(packet, offsetof(struct guest_progress, ran)) ||
+        !is_bool(packet, offsetof(struct guest_progress, said_bye)))
+        return -EBADMSG;
+    memcpy(&progress, packet->bytes, sizeof progress);
+    if (progress.state > GUEST_OVER || progress.n_cpus > PROTO_CPUS_MAX)
+        return -EBADMSG;
+    if (progress.state == GUEST_RUNNING && !guest->was_running) {
+        guests->written = false;
+        guest_tell(guests, guest, guest->was_traced ? "is connected again" : "traces");
+        guest->was_running = guest->was_traced = true;
+        guest->retries = 0;
+    } else if (progress.state != GUEST_DISCONNECTED && progress.state < GUEST_RUNNING &&
+               guest->was_running) {
+        /* On the same connection, so that nothing else tells. */
+        guest_tell(guests, guest,
+                   "what it sends was damaged on the way: it is asked to begin anew");
+        guest->was_running = false;
+        guest->retries = MAX(guest->retries, 1u);
+    }
+    guest->was_traced = guest->was_traced || progress.ran;
+    guest->progress = progress;
+    see_measures(guests, guest);
+    return 0;
+}
+
+static int on_packet(struct guests *guests, struct guest *guest, struct guest_packet *packet,
+                     uint64_t now, struct fault *fault)
+{
+    const char *bytes = (const char *)packet->bytes;
+    const char *value;
+    struct guest_pair pair;
+
+    switch (packet->kind) {
+    case PACKET_FILE_BEGIN:
+        return guest_store_file_begin(&guest->store, bytes, packet->size, fault);
+    case PACKET_FILE_PUT: return guest_store_file_put(&guest->store, bytes, packet->size, fault);
+    case PACKET_FILE_END: guest_store_file_end(&guest->store); return 0;
+    case PACKET_PAGES: return hand_pages(guest, packet->cpu, fault);
+    case PACKET_BOOT: return new_part(guests, guest, fault);
+    case PACKET_FACT:
+        value = memchr(bytes, 0, packet->size);
+        if (!value || packet->size >= sizeof packet->bytes)
+            return -EBADMSG;
+        packet->bytes[packet->size] = 0;
+        add_fact(guests, guest, bytes, value + 1);
+        return 0;
+    case PACKET_PAIR:
+        if (packet->size != sizeof pair)
+            return -EBADMSG;
+        memcpy(&pair, packet->bytes, sizeof pair);
+        return on_pair(guests, guest, &pair);
+    case PACKET_PROGRESS: return on_progress(guests, guest, packet);
+    case PACKET_DISCONNECTED:
+        /* Of a connection that it has: one that is being made is still ours. */
+        if (guest->link != CONNECTION_GIVEN)
+            return 0;
+        guest_tell(guests, guest,
+                   guest->progress.said_bye ? "its agent has ended, and sent all that it had"
+                   : guest->progress.ran    ? "the connection is lost"
+                                            : "the connection is of no use");
+        guest->was_running = false;
+        guest->link = CONNECTION_AWAY;
+        guest->retries = MAX(guest->retries, 1u);
+        guest->retry_at = now + RETRY_FIRST;
+        return 0;
+    case PACKET_END:
+        packet->bytes[MIN(packet->size, sizeof packet->bytes - 1)] = 0;
+        guest_end(guest, packet->error, bytes);
+        return 0;
+    default: return -EBADMSG;
+    }
+}
+
+/* Why a child that said nothing has ended. */
+static void see_death(struct guest *guest)
+{
+    char what[200] = "its process has ended before its time";
+    int status = 0;
+
+    if (guest->pid > 0)
+        kill(guest->pid, SIGKILL);
+    while (guest->pid > 0 && waitpid(guest->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    guest->pid = 0;
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+        snprintf(what, sizeof what,
+                 "its process was ended by signal %d (%s): what the guest sends is more than "
+                 "unusual",
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+    guest_end(guest, -ECHILD, what);
+}
+
+void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t now)
+{
+    static struct guest_packet packet; /* the collector has one thread */
+    struct fault fault = {0};
+
+    for (unsigned i = 0; i < PACKETS_AT_ONCE && !guest->ended; i++) {
+        int r = guest_packet_receive(guest->channel, &packet, NULL, NULL);
+
+        if (r == -EAGAIN)
+            return;
+        if (r == 0) {
+            see_death(guest);
+            return;
+        }
+        if (r > 0)
+            r = on_packet(guests, guest, &packet, now, &fault);
+        if (r < 0)
+            guest_end(guest, r, fault.what[0] ? fault.what : strerror(-r));
+    }
+}
+
+void guest_read_last_messages(struct guests *guests, struct guest *guest)
+{
+    for (unsigned i = 0; i < LAST_TURNS && !guest->ended; i++)
+        guest_read_messages(guests, guest, clock_ns(CLOCK_MONOTONIC));
+    if (!guest->ended)
+        see_death(guest);
+}

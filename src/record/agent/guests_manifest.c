@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/agent/guests_manifest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "tracedir/host.h"
+#include "tracedir/reserve.h"
+
+#define MONO_ERROR_NS 100
+
+/* A source of the manifest, and what its pointers lead to. */
+struct entry {
+    char name[96], path[96], pairs[128], confined[64];
+    struct manifest_guest guest;
+};
+
+static const char *known(const char *s)
+{
+    return *s ? s : NULL;
+}
+
+/* Of the host's own kernel, "mono" is what CLOCK_MONOTONIC is, but for what a reading in the midst of the
+ * clock's adjustment may be off. Source: ktime_get_mono_fast_ns() in Linux's documentation of time. */
+static struct manifest_clock clock_of(const struct guest *guest, const struct guest_boot *part,
+                                      const struct entry *entry)
+{
+    bool host = guest->plan.is_host && strcmp(part->clock, "mono") == 0;
+
+    return (struct manifest_clock){
+        .name = known(part->clock),
+        .hz = part->hz,
+        .pairs = part->n_pairs && !host ? entry->pairs : NULL,
+        .host = host,
+        .error_ns = host ? MONO_ERROR_NS : 0,
+    };
+}
+
+static void fill(const struct guest *guest, unsigned n, bool complete, struct entry *entry,
+                 struct manifest_source *source)
+{
+    const struct guest_boot *part = &guest->parts[n];
+    bool last = n + 1 == guest->n_parts;
+
+    guest_store_part_name(&guest->store, n, entry->path, sizeof entry->path);
+    snprintf(entry->name, sizeof entry->name, "%s",
+             entry->path + (guest->plan.is_host ? 0 : strlen(GUEST_PREFIX)));
+    confine_names(guest->progress.measures, entry->confined, sizeof entry->confined);
+    snprintf(entry->pairs, sizeof entry->pairs, "%s/" GUEST_PAIRS, entry->path);
+    entry->guest = (struct manifest_guest){
+        .agent = known(part->agent),
+        .release = known(part->release),
+        .machine = known(part->machine),
+        .boot_id = known(part->boot_id),
+        .kvm = part->by_kvm && part->n_pairs > 0,
+        .confined = known(entry->confined),
+    };
+    *source = (struct manifest_source){
+        .name = entry->name,
+        .kind = "ftrace",
+        .layer = guest->plan.is_host ? "host" : "guest",
+        .path = entry->path,
+        .clock = clock_of(guest, part, entry),
+        .host = host_here(),
+        .guest = guest->plan.old ? NULL : &entry->guest,
+        .began = part->began,
+        .ended = part->ended,
+        .lost_known = !guest->plan.old && (complete || !last),
+        .lost = part->lost,
+        .complete = last ? complete && guest->error == 0 : true,
+        .problems = (const char *const *)part->problems,
+        .n_problems = part->n_problems,
+    };
+}
+
+static int put_sources(const struct guests *guests, bool complete, bool silent, struct arena *arena,
+                       struct manifest_source **ret, unsigned *ret_n)
+{
+    struct manifest_source *sources;
+    struct entry *entries;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < guests->n; i++)
+        n += guests->guests[i].n_parts;
+    entries = arena_alloc(arena, (n + 1) * sizeof *entries);
+    sources = arena_alloc(arena, (n + 1) * sizeof *sources);
+    if (!entries || !sources)
+        return -ENOMEM;
+    n = 0;
+    for (unsigned i = 0; i < guests->n; i++) {
+        const struct guest *guest = &guests->guests[i];
+
+        if (!silent && guest_is_silent(guest))
+            continue;
+        for (unsigned j = 0; j < guest->n_parts; j++, n++)
+            fill(guest, j, complete, &entries[n], &sources[n]);
+    }
+    *ret = sources;
+    *ret_n = n;
+    return 0;
+}
+
+int guests_put_sources(const struct guests *guests, bool complete, struct arena *arena,
+                       struct manifest_source **ret, unsigned *ret_n)
+{
+    return put_sources(guests, complete, false, arena, ret, ret_n);
+}
+
+int guests_write_manifest(struct guests *guests, bool complete, struct fault *fault)
+{
+    struct manifest manifest = {0};
+    struct manifest_source *sources;
+    int r = put_sources(guests, complete, true, &manifest.arena, &sources, &manifest.n_sources);
+
+    if (r < 0) {
+        fault_plain(fault, -ENOMEM, guests->path, "out of memory");
+    } else {
+        manifest.sources = sources;
+        reserve_give(&guests->spare);
+        r = manifest_write(guests->path, &manifest, fault);
+        if (!complete)
+            reserve_keep(guests->path, &guests->spare);
+    }
+    manifest_done(&manifest);
+    return r;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* How collecting from guests begins, and what is left when it is closed. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/macro.h"
+#include "record/agent/guest_boot.h"
+#include "record/agent/guests_clock.h"
+#include "record/agent/guests_inside.h"
+#include "record/agent/guests_manifest.h"
+
+/* Descriptors: of one guest, and those that the process has beside them. */
+#define OPEN_PER_GUEST 6u
+#define OPEN_BESIDE 32u
+
+/* A directory without pages is a trace without events, not one that is damaged. */
+int guest_make_first(struct guest *guest, struct fault *fault)
+{
+    int fd = guest_store_open_pages(&guest->store, 0, fault);
+
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 && fd != -ENODATA ? fd : 0;
+}
+
+static bool is_empty(int directory)
+{
+    _cleanup_(closedirp) DIR *dir = open_dir_at(directory, ".");
+    const struct dirent *entry;
+    bool empty = true;
+
+    if (!dir)
+        return false;
+    while (empty && (entry = readdir(dir)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    return empty;
+}
+
+static int open_dir(const char *path, int *ret_dir, struct fault *fault)
+{
+    int directory;
+
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        return fault_plain(fault, -errno, path, "cannot make the directory: %s", strerror(errno));
+    directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
+        return fault_plain(fault, -errno, path, "cannot open the directory: %s", strerror(errno));
+    if (!is_empty(directory)) {
+        close(directory);
+        return fault_plain(fault, -EEXIST, path,
+                           "holds something already; name a directory that is new");
+    }
+    *ret_dir = directory;
+    return 0;
+}
+
+static void free_guest(struct guest *guest)
+{
+    guest_boots_done(guest);
+    if (guest->plan.old)
+        virtio_trace_guest_done(&guest->old);
+    live_stream_done(&guest->live);
+    guests_clock_done(guest);
+    guest_store_done(&guest->store);
+}
+
+static int open_old(struct guests *guests, struct guest *guest, struct fault *fault)
+{
+    int r = live_stream_init(&guest->live, guest->plan.live ? *guest->plan.live : -1);
+
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "out of memory");
+    guest->store.live = &guest->live;
+    if (guest->plan.tree)
+        r = virtio_trace_guest_copy_tree(guest->plan.tree, &guest->store, fault);
+    if (r >= 0)
+        r = virtio_trace_guest_open(guest->plan.old, guest->plan.cpus, guests->max_size,
+                                    &guest->old, fault);
+    if (r >= 0) {
+        guest->was_running = true;
+        guest->link = CONNECTION_GIVEN;
+    }
+    return r;
+}
+
+/* Files that this process may have open, or MOST. */
+static unsigned open_max(unsigned most)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (unsigned)MIN(limit.rlim_cur, (rlim_t)most)
+                                                 : most;
+}
+
+/* Each guest's directory, channel, file, clock pairs and connection. What does not fit would fail in the midst of it. */
+static int check_open_max(unsigned n, struct fault *fault)
+{
+    unsigned most = open_max(UINT32_MAX);
+    unsigned needed = MAX(n * OPEN_PER_GUEST + OPEN_BESIDE, 2 * GUEST_CHILD_OPEN_MIN);
+
+    if (needed <= most)
+        return 0;
+    return fault_plain(fault, -EMFILE, NULL,
+                       "%u guest%s need %u open files, and the limit is %u; raise it (ulimit -n)",
+                       n, n == 1 ? "" : "s", needed, most);
+}
+
+static int open_guest(struct guests *guests, const struct guest_config *plan,
+                      const struct confine_user *user, struct fault *fault)
+{
+    struct guest *guest = &guests->guests[guests->n];
+    struct guest_child_options options = {
+        .user = *user,
+        .max_file = guests->max_size,
+        .keeps = guests->path != NULL,
+        .live = plan->live ? *plan->live : -1,
+        .max_open = open_max(GUEST_CHILD_OPEN_MAX),
+    };
+    int r;
+
+    *guest = (struct guest){.plan = *plan,
+                            .channel = -1,
+                            .live.fd = -1,
+                            .old.control = {.in = -1, .out = -1},
+                            .messages_left = GUEST_MESSAGES_MAX};
+    guest->wishes = plan->wishes ? *plan->wishes : guests->wishes;
+    guest->wishes.max_size = guests->max_size;
+    options.wishes = &guest->wishes;
+    if (plan->is_host) {
+        guest->wishes.clock = "mono";
+        guest->wishes.keep_seconds = 0; /* there will be no other connection */
+    }
+    r = guest_store_open(guests->dir, plan->is_host ? "" : GUEST_PREFIX, plan->name, &guest->store,
+                         fault);
+    if (r < 0)
+        return r;
+    guests->n++;
+    r = guest_boot_begin(guest);
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "out of memory");
+    r = guest_make_first(guest, fault);
+    if (r < 0)
+        return r;
+    if (plan->old)
+        return open_old(guests, guest, fault);
+    r = guest_child_start(&options, &guest->pid, &guest->channel, fault);
+    if (plan->live)
+        close(*plan->live);
+    return r;
+}
+
+/* DIR -1: PATH is made, and is theirs. */
+static int open_all(int directory, const char *path, const struct trace_config *wishes,
+                    uint64_t max_size, const struct guest_config *plans, unsigned n,
+                    struct guests *ret_guests, struct fault *fault)
+{
+    struct confine_user user = confine_user();
+    struct guests guests = {.dir = directory,
+                            .is_part = directory >= 0,
+                            .wishes = *wishes,
+                            .max_size = max_size,
+                            .spare = -1};
+    int r = check_open_max(n, fault);
+
+    if (r < 0)
+        return r;
+    guests.path = path ? strdup(path) : NULL;
+    guests.guests = calloc(n, sizeof *guests.guests);
+    if ((path && !guests.path) || !guests.guests)
+        r = fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    else if (!guests.is_part && path)
+        r = open_dir(path, &guests.dir, fault);
+    for (unsigned i = 0; r >= 0 && i < n; i++)
+        r = open_guest(&guests, &plans[i], &user, fault);
+    if (r < 0) {
+        for (unsigned i = 0; i < guests.n; i++) {
+            if (guests.guests[i].n_parts)
+                guest_end(&guests.guests[i], r, "");
+            free_guest(&guests.guests[i]);
+        }
+        if (guests.dir >= 0 && !guests.is_part)
+            close(guests.dir);
+        free(guests.guests);
+        free(guests.path);
+        return r;
+    }
+    *ret_guests = guests;
+    return 0;
+}
+
+int guests_open(const char *path, const struct trace_config *wishes, uint64_t max_size,
+                const struct guest_config *plans, unsigned n, struct guests *ret_guests,
+                struct fault *fault)
+{
+    return open_all(-1, path, wishes, max_size, plans, n, ret_guests, fault);
+}
+
+int guests_join(int directory, const char *path, const struct trace_config *wishes,
+                uint64_t max_size, const struct guest_config *plans, unsigned n,
+                struct guests *ret_guests, struct fault *fault)
+{
+    return open_all(directory, path, wishes, max_size, plans, n, ret_guests, fault);
+}
+
+int guests_close(struct guests *guests, struct fault *fault)
+{
+    int r = 0;
+
+    guests_end(guests);
+    if (!guests->is_part && guests->path)
+        r = guests_write_manifest(guests, true, fault);
+    for (unsigned i = 0; i < guests->n; i++)
+        free_guest(&guests->guests[i]);
+    if (!guests->is_part && guests->dir >= 0)
+        close(guests->dir);
+    free(guests->guests);
+    free(guests->path);
+    *guests = (struct guests){.dir = -1, .spare = -1};
+    return r;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* The connections to the agents, or to what stands between: made, made again, and given up. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "record/agent/guests_inside.h"
+
+#define RETRY_LONGEST SECOND
+/* At the end, one that is apart from its agent and whose child says that it goes on is given so long more: the child
+ * itself gives up before. */
+#define STOP_LONGEST (90 * SECOND)
+
+static int give_connection(struct guest *guest, const int *fds, unsigned n)
+{
+    struct guest_packet packet = {.kind = PACKET_CONNECTION};
+    int r = guest_packet_send_to_child(guest->channel, &packet, fds, n);
+
+    for (unsigned i = 0; i < n; i++)
+        close(fds[i]);
+    guest->link = CONNECTION_GIVEN;
+    guest->waiting_told = false;
+    return r;
+}
+
+static void retry_later(struct guests *guests, struct guest *guest, int error, uint64_t now)
+{
+    char what[200];
+    uint64_t wait = RETRY_FIRST << MIN(guest->retries, 8u);
+
+    guest->link = CONNECTION_AWAY;
+    guest->retries++;
+    guest->retry_at = now + MIN(wait, RETRY_LONGEST);
+    if (guest->waiting_told)
+        return;
+    guest->waiting_told = true;
+    snprintf(what, sizeof what, "waits for %s: %s", guest->plan.place.text, strerror(-error));
+    guest_tell(guests, guest, what);
+}
+
+static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
+{
+    bool pending;
+    int fds[2];
+    unsigned n;
+    int r = guest_endpoint_connect(&guest->plan.place, fds, &n, &pending, NULL);
+
+    guest->peer = r < 0 ? 0 : guest_endpoint_peer(&guest->plan.place, fds[0]);
+    if (r == -ENOTCONN) {
+        guest_end(guest, r, "its agent ended before its time");
+        return 0;
+    }
+    if (r < 0) {
+        retry_later(guests, guest, r, now);
+        return 0;
+    }
+    if (!pending)
+        return give_connection(guest, fds, n);
+    guest->link = CONNECTION_PENDING;
+    guest->proto_fd = fds[0];
+    guest->retry_at = now + 10 * SECOND;
+    return 0;
+}
+
+int guest_connected(struct guests *guests, struct guest *guest, uint64_t now)
+{
+    int r = guest_endpoint_made(guest->proto_fd);
+
+    if (r == 0)
+        return give_connection(guest, &guest->proto_fd, 1);
+    close(guest->proto_fd);
+    retry_later(guests, guest, r, now);
+    return 0;
+}
+
+/* When all are stopped, one that is apart from its agent has so long to meet it again. That there is a
+ * link says nothing: a socket of QEMU's takes us whether or not an agent is behind it. */
+static bool is_too_late(const struct guests *guests, const struct guest *guest, uint64_t now)
+{
+    return guests->stopping && !guest->ended && !guest->progress.said_bye &&
+           now >= guests->stop_by + (guest->was_running ? STOP_LONGEST : 0);
+}
+
+uint64_t guests_next_retry(const struct guests *guests)
+{
+    uint64_t next = UINT64_MAX;
+
+    for (unsigned i = 0; i < guests->n; i++) {
+        const struct guest *guest = &guests->guests[i];
+
+        if (is_too_late(guests, guest, guests->stop_by))
+            next = MIN(next, guests->stop_by);
+        if (!guest->ended && guest->link != CONNECTION_GIVEN)
+            next = MIN(next, guest->retry_at);
+    }
+    return next;
+}
+
+void guests_do_links(struct guests *guests, uint64_t now)
+{
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+        int r = 0;
+
+        if (guests->stopping && guest->progress.said_bye)
+            guest_end(guest, 0, "");
+        if (is_too_late(guests, guest, now)) {
+            guest_end(guest, -ENOTCONN,
+                      guest->was_running ? "it did not come to its end"
+                      : guest->n_parts > 1 || guest->progress.bytes
+                          ? "its connection was lost, and what it had left is missing"
+                          : GUEST_NO_AGENT);
+            continue;
+        }
+        if (guest->ended || guest->link == CONNECTION_GIVEN)
+            continue;
+        if (now < guest->retry_at)
+            continue;
+        if (guest->link == CONNECTION_PENDING) {
+            close(guest->proto_fd);
+            retry_later(guests, guest, -ETIMEDOUT, now);
+        } else {
+            r = connect_it(guests, guest, now);
+        }
+        if (r < 0)
+            guest_read_last_messages(guests, guest);
+    }
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/agent/virtio_trace.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/macro.h"
+#include "proto/message.h"
+#include "record/agent/endpoint.h"
+
+#define MS UINT64_C(1000000)
+#define BUF_SIZE ((size_t)256 * 1024)
+/* An agent that was told to stop, and from which nothing came for so long, has sent all. */
+#define QUIET (500 * MS)
+/* … and however much comes, it is not listened to for longer. */
+#define DRAIN_MAX (30000 * MS)
+#define CONTROL "agent-ctl-path"
+
+static bool is_end(const char *dir, const char *name)
+{
+    _cleanup_free_ char *path = NULL;
+    struct stat st;
+
+    if (asprintf(&path, "%s/%s", dir, name) < 0) {
+        path = NULL;
+        return false;
+    }
+    if (stat(path, &st) == 0)
+        return S_ISSOCK(st.st_mode);
+    free(path);
+    if (asprintf(&path, "%s/%s.out", dir, name) < 0) {
+        path = NULL;
+        return false;
+    }
+    return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+static int open_port(const char *dir, const char *name, bool make, struct virtio_trace_port *ret,
+                     struct fault *fault)
+{
+    _cleanup_free_ char *path = NULL;
+    struct guest_endpoint place;
+    bool pending;
+    int fds[2];
+    unsigned n;
+    int r;
+
+    if (asprintf(&path, "%s/%s", dir, name) < 0) {
+        path = NULL;
+        return fault_plain(fault, -ENOMEM, dir, "out of memory");
+    }
+    r = guest_endpoint_parse(ENDPOINT_PORT, path, &place, fault);
+    if (r >= 0 && make && !is_end(dir, name))
+        r = guest_endpoint_make_fifos(path, fault);
+    if (r >= 0)
+        r = guest_endpoint_connect(&place, fds, &n, &pending, fault);
+    if (r < 0)
+        return r;
+    ret->in = fds[0];
+    ret->out = n > 1 ? fds[1] : fds[0];
+    return 0;
+}
+
+static void close_port(struct virtio_trace_port *port)
+{
+    if (port->in >= 0)
+        close(port->in);
+    if (port->out >= 0 && port->out != port->in)
+        close(port->out);
+    port->in = port->out = -1;
+}
+
+/* Exactly two bytes: that is what Linux's agent wants. */
+static int command(const struct virtio_trace_guest *old, const char *what, struct fault *fault)
+{
+    ssize_t n = write(old->control.out, what, 2);
+
+    if (n == 2)
+        return 0;
+    return fault_plain(fault, n < 0 ? -errno : -EIO, CONTROL, "cannot write to it: %s",
+                       n < 0 ? strerror(errno) : "it takes no more");
+}
+
+static int open_all(const char *dir, unsigned cpus, struct virtio_trace_guest *old,
+                    struct fault *fault)
+{
+    bool make = cpus > 0;
+    int r = 0;
+
+    while (cpus == 0 || old->n < cpus) {
+        struct virtio_trace_port *bigger;
+        char name[40];
+
+        snprintf(name, sizeof name, "trace-path-cpu%u", old->n);
+        if (!make && !is_end(dir, name))
+            break;
+        bigger = realloc(old->ports, (old->n + 1) * sizeof *bigger);
+        if (!bigger)
+            return fault_plain(fault, -ENOMEM, dir, "out of memory");
+        old->ports = bigger;
+        bigger[old->n] = (struct virtio_trace_port){-1, -1, old->n};
+        r = open_port(dir, name, make, &bigger[old->n], fault);
+        if (r < 0)
+            return r;
+        if (++old->n == PROTO_CPUS_MAX)
+            break;
+    }
+    if (old->n == 0)
+        return fault_plain(fault, -ENOENT, dir,
+                           "there are no FIFOs or sockets trace-path-cpu0 … here; --cpus=N makes "
+                           "FIFOs");
+    return open_port(dir, CONTROL, make, &old->control, fault);
+}
+
+int virtio_trace_guest_open(const char *dir, unsigned cpus, uint64_t max_size,
+                            struct virtio_trace_guest *ret, struct fault *fault)
+{
+    struct virtio_trace_guest old = {.control = {-1, -1, 0}, .max_size = max_size};
+    int r;
+
+    old.buf = malloc(BUF_SIZE);
+    r = old.buf ? open_all(dir, cpus, &old, fault)
+                : fault_plain(fault, -ENOMEM, dir, "out of memory");
+    if (r >= 0)
+        r = command(&old, "1\n", fault);
+    if (r < 0) {
+        virtio_trace_guest_done(&old);
+        return r;
+    }
+    *ret = old;
+    return 0;
+}
+
+void virtio_trace_guest_done(struct virtio_trace_guest *old)
+{
+    close_port(&old->control);
+    while (old->n > 0)
+        close_port(&old->ports[--old->n]);
+    free(old->ports);
+    free(old->buf);
+    old->ports = NULL;
+    old->buf = NULL;
+}
+
+void virtio_trace_guest_poll(const struct virtio_trace_guest *old, struct pollfd *fds)
+{
+    fds[0] = (struct pollfd){old->control.in, POLLIN, 0};
+    for (unsigned i = 0; i < old->n; i++)
+        fds[i + 1] = (struct pollfd){old->ports[i].in, POLLIN, 0};
+}
+
+static int take_port(struct virtio_trace_guest *old, struct virtio_trace_port *port,
+                     struct guest_store *store, uint64_t now, struct fault *fault)
+{
+    /* Each port has its turn. */
+    for (unsigned i = 0; i < 8; i++) {
+        ssize_t n = read(port->in, old->buf, BUF_SIZE);
+        int r;
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return 0;
+        if (n <= 0) {
+            close_port(port);
+            return 0;
+        }
+        old->heard = now;
+        if (old->full)
+            continue;
+        if (old->max_size && (uint64_t)n > old->max_size - old->bytes) {
+            old->full = true;
+            continue;
+        }
+        old->bytes += (uint64_t)n;
+        r = guest_store_put_pages(store, port->cpu, old->buf, (size_t)n, fault);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int virtio_trace_guest_take(struct virtio_trace_guest *old, const struct pollfd *fds,
+                            struct guest_store *store, uint64_t now, struct fault *fault)
+{
+    int r = 0;
+
+    /* The agent says nothing here; what comes is read away. */
+    if (fds[0].revents && old->control.in >= 0) {
+        ssize_t n = read(old->control.in, old->buf, BUF_SIZE);
+
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+            close_port(&old->control);
+    }
+    for (unsigned i = 0; i < old->n && r >= 0; i++)
+        if (fds[i + 1].revents && old->ports[i].in >= 0)
+            r = take_port(old, &old->ports[i], store, now, fault);
+    return r;
+}
+
+void virtio_trace_guest_stop(struct virtio_trace_guest *old, uint64_t now)
+{
+    if (old->stopped)
+        return;
+    old->stopped = true;
+    old->stopped_at = old->heard = now;
+    if (old->control.out >= 0)
+        (void)command(old, "0\n", NULL);
+}
+
+bool virtio_trace_guest_is_over(const struct virtio_trace_guest *old, uint64_t now)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < old->n; i++)
+        any = any || old->ports[i].in >= 0;
+    if (!any)
+        return true;
+    return old->stopped && (now >= old->heard + QUIET || now >= old->stopped_at + DRAIN_MAX);
+}
+
+/* The tree. Files of a tracefs say that they are empty, so they are read to their end. */
+
+static int copy_file(const char *tree, const char *path, struct guest_store *store, bool needed,
+                     struct fault *fault)
+{
+    _cleanup_free_ char *full = NULL;
+    char buf[4096];
+    struct stat st;
+    size_t total = 0;
+    int fd, r;
+
+    if (asprintf(&full, "%s/%s", tree, path) < 0) {
+        full = NULL;
+        return fault_plain(fault, -ENOMEM, tree, "out of memory");
+    }
+    /* The tree comes from a guest: a link in it would lead to a file of the host's. */
+    fd = open(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 && errno != ELOOP)
+        return needed ? fault_plain(fault, -errno, full, "cannot open it: %s", strerror(errno)) : 0;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        if (fd >= 0)
+            close(fd);
+        return fault_plain(fault, -EINVAL, full,
+                           "is no plain file, as those of a tracefs are: copy it anew");
+    }
+    r = guest_store_file_begin(store, path, strlen(path), fault);
+    while (r >= 0) {
+        ssize_t n = read(fd, buf, sizeof buf);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            r = fault_plain(fault, -errno, full, "cannot read it: %s", strerror(errno));
+        if (n <= 0)
+            break;
+        total += (size_t)n;
+        if (total > PROTO_META_FILE_MAX)
+            r = fault_plain(fault, -EFBIG, full, "is larger than a file of a tracefs");
+        else
+            r = guest_store_file_put(store, buf, (size_t)n, fault);
+    }
+    close(fd);
+    guest_store_file_end(store);
+    return r < 0 ? r : 0;
+}
+
+static DIR *open_dir(const char *tree, const char *path)
+{
+    _cleanup_free_ char *full = NULL;
+
+    if (asprintf(&full, "%s/%s", tree, path) < 0) {
+        full = NULL;
+        return NULL;
+    }
+    return opendir(full);
+}
+
+static int copy_system(const char *tree, const char *system, struct guest_store *store,
+                       struct fault *fault)
+{
+    _cleanup_free_ char *directory = NULL;
+    _cleanup_(closedirp) DIR *dir = NULL;
+    const struct dirent *entry;
+    int r = 0;
+
+    if (asprintf(&directory, "events/%s", system) < 0) {
+        directory = NULL;
+        return fault_plain(fault, -ENOMEM, tree, "out of memory");
+    }
+    dir = open_dir(tree, directory);
+    if (!dir)
+        return 0; /* a file of the tree */
+    while (r >= 0 && (entry = readdir(dir))) {
+        _cleanup_free_ char *path = NULL;
+
+        if (asprintf(&path, "%s/%s/format", directory, entry->d_name) < 0) {
+            path = NULL;
+            return fault_plain(fault, -ENOMEM, tree, "out of memory");
+        }
+        if (guest_store_takes(path, strlen(path)))
+            r = copy_file(tree, path, store, false, fault);
+    }
+    return r;
+}
+
+int virtio_trace_guest_copy_tree(const char *tree, struct guest_store *store, struct fault *fault)
+{
+    static const char *const files[] = {
+        "events/header_event", "trace_clock",    "saved_cmdlines",
+        "saved_tgids",         "printk_formats", "kallsyms",
+    };
+    _cleanup_(closedirp) DIR *dir = open_dir(tree, "events");
+    const struct dirent *entry;
+    int r;
+
+    if (!dir)
+        return fault_plain(fault, -errno, tree,
+                           "is not a tracefs tree (a directory with events): %s", strerror(errno));
+    r = copy_file(tree, "events/header_page", store, true, fault);
+    for (size_t i = 0; i < ARRAY_SIZE(files) && r >= 0; i++)
+        r = copy_file(tree, files[i], store, false, fault);
+    while (r >= 0 && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.')
+            r = copy_system(tree, entry->d_name, store, fault);
+    return r;
+}

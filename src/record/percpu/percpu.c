@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/percpu/percpu.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/percpu/shared_map.h"
+#include "strata/percpu_area.h"
+
+#define SHM "/dev/shm/"
+/* A wait is no longer than that: a signal that comes just before it begins does not end it. */
+#define WAIT_MAX UINT64_C(100000000)
+/* What a CPU in the middle of an emission gets to end it, when tracing was switched off. */
+#define EMISSION UINT64_C(2000000)
+
+struct percpu_buffers {
+    struct trace_buffers buffers;
+    char *name; /* as given */
+    char *path;
+    int fd;
+    int program; /* readable when it has ended; -1: that cannot be known */
+    void *memory;
+    size_t bytes;
+    struct strata_percpu_area area;
+    struct strata_percpu_view *all_views; /* of every CPU, online or not */
+    uint64_t hz;
+    uint32_t notified; /* `notify` when it was last looked at */
+    uint32_t events_set;
+    bool changed; /* masks, and not restored */
+};
+
+static struct percpu_buffers *percpu_of(struct trace_buffers *buffers)
+{
+    return container_of(buffers, struct percpu_buffers, buffers);
+}
+
+/* ---- Masks ---- */
+
+static uint32_t get(const uint32_t *at)
+{
+    return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+static void set(uint32_t *at, uint32_t value)
+{
+    __atomic_store_n(at, value, __ATOMIC_RELAXED);
+}
+
+static void copy_masks(struct strata_percpu_masks *to, const struct strata_percpu_masks *from)
+{
+    set(&to->events, get(&from->events));
+    set(&to->singles, get(&from->singles));
+    set(&to->high_water, get(&from->high_water));
+    set(&to->enabled, get(&from->enabled));
+}
+
+static void copy_cpus(uint32_t *to, const uint32_t *from)
+{
+    for (unsigned i = 0; i < STRATA_PERCPU_CPUS_MAX / 32; i++)
+        set(&to[i], get(&from[i]));
+}
+
+/* For who comes after us, should we be killed. */
+static void note_found(struct strata_percpu_control *control)
+{
+    copy_masks(&control->found, &control->masks);
+    copy_cpus(control->found_cpus, control->cpus);
+    __atomic_store_n(&control->is_found, 1, __ATOMIC_RELEASE);
+}
+
+static void put_back(struct strata_percpu_control *control)
+{
+    copy_masks(&control->masks, &control->found);
+    copy_cpus(control->cpus, control->found_cpus);
+    __atomic_store_n(&control->is_found, 0, __ATOMIC_RELEASE);
+}
+
+static void set_cpus(struct strata_percpu_control *control, const struct cpu_list *cpus)
+{
+    uint32_t bits[STRATA_PERCPU_CPUS_MAX / 32] = {0};
+
+    for (unsigned cpu = 0; cpu < STRATA_PERCPU_CPUS_MAX; cpu++)
+        bits[cpu / 32] |= (uint32_t)cpu_list_has(cpus, cpu) << cpu % 32;
+    copy_cpus(control->cpus, bits);
+}
+
+/* ---- The course ---- */
+
+static int check_size(const struct percpu_buffers *percpu,
+                      const struct trace_buffers_settings *settings, struct fault *fault)
+{
+    unsigned pages = percpu->area.pages;
+
+    if (!settings->pages_exactly || settings->pages == 0 || settings->pages == pages)
+        return 0;
+    return fault_plain(fault, -EBUSY, percpu->path,
+                       "these buffers have %u pages (%u KB) for each CPU, not %u: the program that "
+                       "made them chooses their size; leave the size out to use them as they are",
+                       pages, pages * 4, settings->pages);
+}
+
+static int begin(struct trace_buffers *buffers, const struct trace_buffers_settings *settings,
+                 struct fault *fault)
+{
+    struct percpu_buffers *percpu = percpu_of(buffers);
+    struct strata_percpu_control *control = percpu->area.control;
+    uint64_t first;
+    int r = check_size(percpu, settings, fault);
+
+    if (r < 0)
+        return r;
+    note_found(control);
+    percpu->changed = true;
+    if (settings->set_events)
+        set(&control->masks.events, settings->events);
+    percpu->events_set = get(&control->masks.events);
+    if (settings->cpus)
+        set_cpus(control, settings->cpus);
+    if (get(&control->masks.high_water) == 0)
+        set(&control->masks.high_water, (percpu->area.pages * STRATA_PERCPU_PAGE - 8) / 2);
+    for (unsigned cpu = 0; settings->discard && cpu < buffers->n_cpus; cpu++) {
+        if (!buffers->views[cpu])
+            continue;
+        (void)strata_percpu_view_reset(buffers->views[cpu]);
+        (void)strata_percpu_area_take_lost(&percpu->area, cpu, &first);
+    }
+    percpu->notified = get(&control->notify);
+    set(&control->masks.enabled, !settings->start_disabled);
+    return 0;
+}
+
+static int wait_for(struct trace_buffers *buffers, uint64_t timeout, const sigset_t *mask,
+                    struct fault *fault)
+{
+    struct percpu_buffers *percpu = percpu_of(buffers);
+    uint32_t *notify = &percpu->area.control->notify;
+    uint64_t ns = MIN(timeout, WAIT_MAX);
+    struct timespec time = {.tv_nsec = (long)ns};
+    sigset_t before;
+    uint32_t now;
+    int r = 0;
+
+    if (sigprocmask(SIG_SETMASK, mask, &before) < 0)
+        return fault_plain(fault, -errno, "", "signals cannot be blocked: %s", strerror(errno));
+    if (ns > 0 && syscall(SYS_futex, notify, FUTEX_WAIT, percpu->notified, &time, NULL, 0) < 0 &&
+        errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT)
+        r = fault_plain(fault, -errno, percpu->path, "waiting for the buffers failed: %s",
+                        strerror(errno));
+    now = get(notify);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    percpu->notified = now;
+    return r;
+}
+
+static int check(struct trace_buffers *buffers, uint32_t *ret_mask, struct fault *fault)
+{
+    struct percpu_buffers *percpu = percpu_of(buffers);
+    uint32_t *events = &percpu->area.control->masks.events;
+    uint32_t mask = get(events);
+
+    (void)fault;
+    if (mask == percpu->events_set)
+        return 0;
+    set(events, percpu->events_set);
+    *ret_mask = mask;
+    return 1;
+}
+
+static bool ended(struct trace_buffers *buffers)
+{
+    struct pollfd p = {percpu_of(buffers)->program, POLLIN, 0};
+
+    return p.fd >= 0 && poll(&p, 1, 0) > 0;
+}
+
+static int gone(struct trace_buffers *buffers, struct fault *fault)
+{
+    if (!shared_map_gone())
+        return 0;
+    return fault_plain(
+        fault, -EIO, percpu_of(buffers)->path,
+        "somebody made the file smaller: what was in the trace buffers and not taken "
+        "yet is lost");
+}
+
+static int stop(struct trace_buffers *buffers, struct fault *fault)
+{
+    struct timespec time = {.tv_nsec = EMISSION};
+
+    (void)fault;
+    set(&percpu_of(buffers)->area.control->masks.enabled, 0);
+    nanosleep(&time, NULL);
+    return 0;
+}
+
+static int pending(struct trace_buffers *buffers, unsigned cpu, uint64_t *ret_lost)
+{
+    uint64_t first;
+
+    *ret_lost = strata_percpu_area_take_lost(&percpu_of(buffers)->area, cpu, &first);
+    return 0;
+}
+
+static bool changed(struct trace_buffers *buffers)
+{
+    (void)buffers;
+    return false;
+}
+
+static int describe(struct trace_buffers *buffers, struct arena *arena, struct manifest_source *ret)
+{
+    struct percpu_buffers *percpu = percpu_of(buffers);
+    struct manifest_percpu *about = arena_alloc(arena, sizeof *about);
+    uint32_t *cpus = arena_alloc(arena, buffers->n_cpus * sizeof *cpus);
+
+    if (!about || !cpus)
+        return -ENOMEM;
+    about->buffer = arena_strdup(arena, percpu->name);
+    if (!about->buffer)
+        return -ENOMEM;
+    for (unsigned cpu = 0; cpu < buffers->n_cpus; cpu++)
+        if (buffers->views[cpu])
+            cpus[about->n_cpus++] = cpu;
+    about->cpus = cpus;
+    ret->kind = "xentrace";
+    ret->layer = "hypervisor";
+    ret->clock.name = "tsc";
+    ret->clock.hz = percpu->hz;
+    ret->percpu = about;
+    return 0;
+}
+
+/* ---- The end ---- */
+
+static int restore(struct trace_buffers *buffers, bool leave, struct fault *fault)
+{
+    struct percpu_buffers *percpu = percpu_of(buffers);
+
+    (void)fault;
+    if (!percpu->changed)
+        return 0;
+    if (leave)
+        __atomic_store_n(&percpu->area.control->is_found, 0, __ATOMIC_RELEASE);
+    else
+        put_back(percpu->area.control);
+    percpu->changed = false;
+    return 0;
+}
+
+static void percpu_free(struct trace_buffers *buffers)
+{
+    struct percpu_buffers *percpu = percpu_of(buffers);
+
+    (void)restore(buffers, false, NULL);
+    if (percpu->memory)
+        shared_map_unmap();
+    if (percpu->fd >= 0)
+        close(percpu->fd); /* and with it goes the lock */
+    if (percpu->program >= 0)
+        close(percpu->program);
+    free(percpu->buffers.views);
+    free(percpu->all_views);
+    free(percpu->name);
+    free(percpu->path);
+    free(percpu);
+}
+
+static const struct trace_buffers_ops ops = {
+    .begin = begin,
+    .wait = wait_for,
+    .check = check,
+    .ended = ended,
+    .gone = gone,
+    .stop = stop,
+    .pending = pending,
+    .changed = changed,
+    .describe = describe,
+    .restore = restore,
+    .free = percpu_free,
+};
+
+/* ---- Opening ---- */
+
+static int map_file(struct percpu_buffers *percpu, struct fault *fault)
+{
+    struct stat st;
+    int r;
+
+    percpu->fd = open(percpu->path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (percpu->fd < 0 && errno == ENOENT)
+        return fault_plain(fault, -ENOENT, percpu->path,
+                           "there is no such file: does the program run, and trace into it?");
+    if (percpu->fd < 0 || fstat(percpu->fd, &st) < 0)
+        return fault_plain(fault, -errno, percpu->path, "cannot be opened: %s", strerror(errno));
+    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > SIZE_MAX)
+        return fault_plain(fault, -EINVAL, percpu->path, "is no file of trace buffers");
+    if (flock(percpu->fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK
+                   ? fault_plain(fault, -EBUSY, percpu->path,
+                                 "somebody else records from these buffers, and only one at a time "
+                                 "can: his trace and masks are left as they are")
+                   : fault_plain(fault, -errno, percpu->path, "cannot be locked: %s",
+                                 strerror(errno));
+    percpu->bytes = (size_t)st.st_size;
+    if (percpu->bytes == 0)
+        return fault_plain(fault, -EAGAIN, percpu->path,
+                           "is empty: its program has not made the buffers yet");
+    if (percpu->bytes < STRATA_PERCPU_PAGE)
+        return fault_plain(fault, -EINVAL, percpu->path,
+                           "is no file of trace buffers, or not yet: it has %zu bytes",
+                           percpu->bytes);
+    r = shared_map_map(percpu->fd, percpu->bytes, &percpu->memory);
+    if (r < 0)
+        return fault_plain(fault, r, percpu->path, "cannot be mapped: %s", strerror(-r));
+    return 0;
+}
+
+static int check_area(struct percpu_buffers *percpu, struct fault *fault)
+{
+    int r = strata_percpu_area_init(&percpu->area, percpu->memory, percpu->bytes);
+
+    if (r == -EINVAL && *(const volatile uint32_t *)percpu->memory == 0)
+        return fault_plain(fault, -EAGAIN, percpu->path,
+                           "its program has not made the buffers in it yet");
+    if (r == -EINVAL)
+        return fault_plain(fault, r, percpu->path,
+                           "is no file of trace buffers, or its program has not made them yet");
+    if (r == -ENOTSUP)
+        return fault_plain(fault, r, percpu->path,
+                           "these buffers are of version %u, where %u is known: use the strata "
+                           "that belongs to the program",
+                           percpu->area.control ? percpu->area.control->version
+                                                : ((const uint32_t *)percpu->memory)[2],
+                           STRATA_PERCPU_VERSION);
+    if (r < 0)
+        return fault_plain(fault, r, percpu->path,
+                           "is damaged: what it says of its sizes cannot be");
+    return 0;
+}
+
+static int make_views(struct percpu_buffers *percpu, struct fault *fault)
+{
+    unsigned n = percpu->area.n_cpus;
+
+    percpu->buffers.n_cpus = n;
+    percpu->buffers.pages = percpu->area.pages;
+    percpu->buffers.views = calloc(n, sizeof *percpu->buffers.views);
+    percpu->all_views = calloc(n, sizeof *percpu->all_views);
+    if (!percpu->buffers.views || !percpu->all_views)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    for (unsigned cpu = 0; cpu < n; cpu++) {
+        int r = strata_percpu_area_view(&percpu->area, cpu, &percpu->all_views[cpu]);
+
+        if (r == -ENODEV)
+            continue;
+        if (r < 0)
+            return fault_plain(fault, r, percpu->path, "is damaged: the pages of CPU %u cannot be",
+                               cpu);
+        percpu->buffers.views[cpu] = &percpu->all_views[cpu];
+    }
+    return 0;
+}
+
+/* To see when the program ends that made the buffers. One that is not found may be in another pid
+ * namespace: then it is as if it never did, and that is told. */
+static void watch_program(struct percpu_buffers *percpu)
+{
+#ifdef SYS_pidfd_open
+    uint32_t pid = get(&percpu->area.control->pid);
+
+    if (pid == 0 || pid > INT32_MAX)
+        return;
+    percpu->program = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    if (percpu->program < 0 && errno == ESRCH)
+        snprintf(
+            percpu->buffers.notice, sizeof percpu->buffers.notice,
+            "process %u, which made these buffers, has ended, or runs in another container: its "
+            "end cannot be waited for",
+            (unsigned)pid);
+#else
+    (void)percpu;
+#endif
+}
+
+static int open_all(struct percpu_buffers *percpu, const char *name, struct fault *fault)
+{
+    int r;
+
+    percpu->name = strdup(name);
+    if (!percpu->name || asprintf(&percpu->path, "%s%s", strchr(name, '/') ? "" : SHM, name) < 0) {
+        percpu->path = NULL;
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    }
+    r = map_file(percpu, fault);
+    if (r >= 0)
+        r = check_area(percpu, fault);
+    if (r >= 0)
+        r = make_views(percpu, fault);
+    if (r < 0)
+        return r;
+    /* Acquire: what was noted was stored before. */
+    if (__atomic_load_n(&percpu->area.control->is_found, __ATOMIC_ACQUIRE))
+        put_back(percpu->area.control);
+    percpu->hz =
+        MIN(__atomic_load_n(&percpu->area.control->tsc_hz, __ATOMIC_RELAXED), (uint64_t)INT64_MAX);
+    watch_program(percpu);
+    return 0;
+}
+
+int percpu_buffers_open(const char *name, struct trace_buffers **ret, struct fault *fault)
+{
+    struct percpu_buffers *percpu = calloc(1, sizeof *percpu);
+    int r;
+
+    if (!percpu)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    percpu->buffers.ops = &ops;
+    percpu->fd = -1;
+    percpu->program = -1;
+    r = open_all(percpu, name, fault);
+    if (r < 0) {
+        percpu_free(&percpu->buffers);
+        return r;
+    }
+    *ret = &percpu->buffers;
+    return 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/percpu/stream.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+
+/* A pipe that can be written at all takes as much without making the writer wait. */
+#define PIPE_PIECE 4096
+
+int stream_init(struct stream *ret, int fd, const char *path, struct fault *fault)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return fault_plain(fault, -errno, path, "cannot be written: %s", strerror(errno));
+    *ret = (struct stream){.fd = fd, .regular = S_ISREG(st.st_mode), .until = UINT64_MAX};
+    snprintf(ret->path, sizeof ret->path, "%s", path);
+    sigprocmask(SIG_SETMASK, NULL, &ret->mask);
+    return 0;
+}
+
+void stream_hurry(struct stream *output)
+{
+    output->until = MIN(output->until, clock_ns(CLOCK_MONOTONIC));
+}
+
+static int failed(const struct stream *output, int error, struct fault *fault)
+{
+    if (error == -ENOSPC || error == -EDQUOT)
+        return fault_plain(fault, error, output->path,
+                           "the disk is full: what was written until now is whole");
+    if (error == -EPIPE)
+        return fault_plain(fault, error, output->path, "whoever read the records has gone");
+    if (error == -ETIMEDOUT)
+        return fault_plain(fault, error, output->path,
+                           "whoever reads the records does not take them: the last ones are lost");
+    return fault_plain(fault, error, output->path, "cannot be written: %s", strerror(-error));
+}
+
+/* Until a pipe can be written. A signal means that the end has come. */
+static int wait_writable(struct stream *output)
+{
+    uint64_t patience = 0;
+
+    for (;;) {
+        struct pollfd p = {output->fd, POLLOUT, 0};
+        struct timespec slice = {.tv_nsec = 100000000};
+        uint64_t now;
+        int r = ppoll(&p, 1, &slice, &output->mask);
+
+        if (r > 0)
+            return 0;
+        if (r < 0 && errno != EINTR)
+            return -errno;
+        if (r < 0)
+            stream_hurry(output);
+        now = clock_ns(CLOCK_MONOTONIC);
+        if (now < output->until)
+            continue;
+        if (patience == 0)
+            patience = now;
+        if (now - patience > STREAM_GRACE)
+            return -ETIMEDOUT;
+    }
+}
+
+static int write_pipe(struct stream *output, const struct iovec *parts, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const char *p = parts[i].iov_base;
+        size_t left = parts[i].iov_len;
+
+        while (left > 0) {
+            int r = wait_writable(output);
+            ssize_t written;
+
+            if (r < 0)
+                return r;
+            written = write(output->fd, p, MIN(left, (size_t)PIPE_PIECE));
+            if (written < 0 && (errno == EINTR || errno == EAGAIN))
+                continue;
+            if (written < 0)
+                return -errno;
+            p += written;
+            left -= (size_t)written;
+        }
+    }
+    return 0;
+}
+
+static int write_file(int fd, struct iovec *parts, unsigned n)
+{
+    while (n > 0) {
+        ssize_t written = writev(fd, parts, (int)n);
+        size_t left;
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return -errno;
+        left = (size_t)written;
+        while (n > 0 && left >= parts->iov_len) {
+            left -= parts->iov_len;
+            parts++;
+            n--;
+        }
+        if (n > 0) {
+            parts->iov_base = (char *)parts->iov_base + left;
+            parts->iov_len -= left;
+        }
+    }
+    return 0;
+}
+
+/* Takes away what of a piece was written before it failed. */
+static void take_back(const struct stream *output, off_t start)
+{
+    if (start >= 0 && ftruncate(output->fd, start) == 0)
+        (void)lseek(output->fd, start, SEEK_SET);
+}
+
+int stream_write(struct stream *output, struct iovec *parts, unsigned n, struct fault *fault)
+{
+    uint64_t size = 0;
+    off_t start = -1;
+    int r;
+
+    for (unsigned i = 0; i < n; i++)
+        size += parts[i].iov_len;
+    if (output->max && output->written + size > output->max)
+        return STREAM_MAX;
+    if (output->reserve && output->regular) {
+        struct statvfs st;
+        uint64_t room;
+
+        if (fstatvfs(output->fd, &st) < 0)
+            return failed(output, -errno, fault);
+        room = (uint64_t)st.f_bavail * st.f_frsize;
+        if (room < size || room - size < output->reserve)
+            return STREAM_RESERVE;
+    }
+    if (output->regular) {
+        start = lseek(output->fd, 0, SEEK_CUR);
+        r = write_file(output->fd, parts, n);
+        if (r < 0)
+            take_back(output, start);
+    } else {
+        r = write_pipe(output, parts, n);
+    }
+    if (r < 0)
+        return failed(output, r, fault);
+    output->written += size;
+    return STREAM_WRITTEN;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/qemu/clock.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "tracedir/host.h"
+
+#define SECOND UINT64_C(1000000000)
+/* What adjusts a clock gradually does so by less than one in a thousand; and a moment is read within this. */
+#define STEP_PPM 1000
+#define STEP_MIN INT64_C(100000)
+
+int qemu_clock_open(const char *path, uint64_t extra, struct qemu_clock *ret, struct fault *fault)
+{
+    struct qemu_clock clock = {.extra = (int64_t)extra};
+
+    clock.file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    if (clock.file < 0)
+        return fault_plain(fault, -errno, path, "cannot be made: %s", strerror(errno));
+    qemu_clock_take(&clock);
+    if (clock.error < 0) {
+        close(clock.file);
+        return fault_plain(fault, clock.error, path, "cannot be written: %s",
+                           strerror(-clock.error));
+    }
+    *ret = clock;
+    return 0;
+}
+
+/* Whether somebody set the real time since the last pair. */
+static void see_step(struct qemu_clock *clock, int64_t offset, int64_t monotonic)
+{
+    int64_t change = llabs(offset - clock->offset);
+    int64_t gradual = (monotonic - clock->monotonic) / 1000000 * STEP_PPM + STEP_MIN;
+
+    if (clock->n > 0 && change > gradual)
+        clock->stepped = MAX(clock->stepped, change);
+}
+
+void qemu_clock_take(struct qemu_clock *clock)
+{
+    struct manifest_moment moment = host_moment();
+    int64_t offset = moment.realtime_ns - moment.monotonic_ns;
+    int64_t error = moment.error_ns + VMM_CLOCK_TRUNCATION + clock->extra;
+    char line[80];
+    int n;
+
+    see_step(clock, offset, moment.monotonic_ns);
+    clock->offset = offset;
+    clock->monotonic = moment.monotonic_ns;
+    clock->next = (uint64_t)moment.monotonic_ns + SECOND;
+    clock->worst = MAX(clock->worst, error);
+    n = snprintf(line, sizeof line, "%" PRId64 " %" PRId64 " %" PRId64 "\n", moment.monotonic_ns,
+                 moment.realtime_ns, error);
+    /* A line at once, or none of it: what is torn would be taken for another pair. */
+    if (clock->error == 0) {
+        off_t before = lseek(clock->file, 0, SEEK_END);
+        ssize_t w = write(clock->file, line, (size_t)n);
+
+        if (w == n) {
+            clock->n++;
+        } else {
+            clock->error = w < 0 ? -errno : -ENOSPC;
+            (void)!ftruncate(clock->file, before);
+        }
+    }
+}
+
+void qemu_clock_step(struct qemu_clock *clock, uint64_t now, uint64_t *ret_sleep)
+{
+    if (now >= clock->next)
+        qemu_clock_take(clock);
+    now = clock_ns(CLOCK_MONOTONIC);
+    *ret_sleep = clock->next > now ? clock->next - now : 0;
+}
+
+void qemu_clock_done(struct qemu_clock *clock)
+{
+    if (clock->file >= 0) {
+        qemu_clock_take(clock);
+        close(clock->file);
+    }
+    clock->file = -1;
+}

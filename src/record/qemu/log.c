@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/qemu/log.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/macro.h"
+
+/* As large as anybody may make a pipe by default. */
+#define FIFO_SIZE (1 << 20)
+#define BUFFER_SIZE ((size_t)256 * 1024)
+#define SHOWN_SIZE ((size_t)4096)
+/* A FIFO of 1 MB is full in the longer at 100 MB/s, which is more than QEMU can log; and an idle
+ * machine costs 100 looks a second. */
+#define SLEEP_MIN UINT64_C(2000000)
+#define POLL_INTERVAL UINT64_C(10000000)
+
+int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, int copy,
+                       bool copies_rest, unsigned passes, struct qemu_log_pipe *ret,
+                       struct fault *fault)
+{
+    struct qemu_log_pipe log = {.fifo = -1,
+                                .file = -1,
+                                .copy = copy,
+                                .copies_rest = copies_rest,
+                                .max_size = max_size,
+                                .shown = TEXT_IN_MEMORY,
+                                .buffer = malloc(BUFFER_SIZE)};
+    int r = 0;
+
+    if (!log.buffer || (copy >= 0 && (copies_rest || isatty(copy)) &&
+                        text_open_output(&log.shown, copy, SHOWN_SIZE, passes) < 0))
+        r = fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    else if (mkfifo(fifo, 0600) < 0)
+        r = fault_plain(fault, -errno, fifo, "cannot be made: %s", strerror(errno));
+    if (r >= 0)
+        log.fifo = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (r >= 0 && log.fifo < 0)
+        r = fault_plain(fault, -errno, fifo, "cannot be opened: %s", strerror(errno));
+    if (r >= 0)
+        log.file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (r >= 0 && log.file < 0)
+        r = fault_plain(fault, -errno, path, "cannot be made: %s", strerror(errno));
+    if (r < 0) {
+        qemu_log_pipe_done(&log);
+        return r;
+    }
+    (void)fcntl(log.fifo, F_SETPIPE_SZ, FIFO_SIZE); /* or what it has */
+    r = fcntl(log.fifo, F_GETPIPE_SZ);
+    log.room = r > 0 ? (size_t)r : 65536;
+    *ret = log;
+    return 0;
+}
+
+/* All of it, or as much as goes. */
+static size_t write_some(int fd, const char *p, size_t n, int *ret_error)
+{
+    size_t at = 0;
+
+    while (at < n) {
+        ssize_t w = write(fd, p + at, n - at);
+
+        if (w > 0) {
+            at += (size_t)w;
+        } else if (w == 0 || errno != EINTR) {
+            *ret_error = w == 0 ? -ENOSPC : -errno;
+            break;
+        }
+    }
+    return at;
+}
+
+/* To the copy. What it does not take is not kept: it is the file that the trace has. */
+static void put_copy(struct qemu_log_pipe *log, const char *p, size_t n)
+{
+    int error;
+
+    if (!log->shown.start) {
+        (void)write_some(log->copy, p, n, &error);
+        return;
+    }
+    text_put(&log->shown, p, n);
+    text_drain(&log->shown);
+    log->shown.error = 0;
+}
+
+static uint64_t count_lines(const char *p, size_t n)
+{
+    uint64_t lines = 0;
+
+    for (size_t i = 0; i < n; i++)
+        lines += p[i] == '\n';
+    return lines;
+}
+
+/* "PID@": what events begin with. */
+static bool begins_event(const char *p, const char *end)
+{
+    const char *digit = p;
+
+    while (digit < end && *digit >= '0' && *digit <= '9')
+        digit++;
+    return digit > p && digit < end && *digit == '@';
+}
+
+/* Takes from P what tells what the line is. Returns whether it is told. */
+static bool take_head(struct qemu_log_pipe *log, const char *p, const char *next, bool whole)
+{
+    size_t n = MIN((size_t)(next - p), sizeof log->head - log->head_len);
+
+    memcpy(log->head + log->head_len, p, n);
+    if (!whole && log->head_len + n < sizeof log->head) {
+        log->head_len += n;
+        return false;
+    }
+    log->in_event = begins_event(log->head, log->head + log->head_len + n);
+    if (!log->in_event && log->head_len > 0)
+        put_copy(log, log->head, log->head_len);
+    log->head_len = 0;
+    return true;
+}
+
+/* What is no event belongs where QEMU would have written it. A line may be cut anywhere by the end of the
+ * buffer. */
+static void copy_rest(struct qemu_log_pipe *log, const char *p, const char *end)
+{
+    while (p < end) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        const char *next = newline ? newline + 1 : end;
+        bool told = (log->torn && log->head_len == 0) || take_head(log, p, next, newline != NULL);
+
+        if (told && !log->in_event)
+            put_copy(log, p, (size_t)(next - p));
+        log->torn = !newline;
+        p = next;
+    }
+}
+
+/* The file ends behind the last line that is whole, and stays so: what came behind it is lost. */
+static void give_up(struct qemu_log_pipe *log, int error)
+{
+    uint64_t torn = log->bytes - log->whole;
+
+    log->error = error;
+    if (ftruncate(log->file, (off_t)log->whole) == 0) {
+        log->bytes = log->whole;
+        log->lost_bytes += torn;
+    }
+}
+
+static void put(struct qemu_log_pipe *log, const char *p, size_t n)
+{
+    const char *last;
+    size_t fits = n, done = 0;
+    int error = 0;
+
+    if (log->error == 0) {
+        if (log->max_size && n > log->max_size - log->bytes) {
+            fits = (size_t)(log->max_size - log->bytes);
+            error = -EFBIG;
+        }
+        done = write_some(log->file, p, fits, &error);
+        log->bytes += done;
+        log->lines += count_lines(p, done);
+        last = done ? memrchr(p, '\n', done) : NULL;
+        if (last)
+            log->whole = log->bytes - done + (size_t)(last - p) + 1;
+        if (error)
+            give_up(log, error);
+    }
+    log->lost_bytes += n - done;
+    log->lost_lines += count_lines(p + done, n - done);
+    if (log->copy < 0 || log->stamps)
+        return;
+    if (log->copies_rest)
+        copy_rest(log, p, p + n);
+    else
+        put_copy(log, p, n);
+}
+
+/* ---- Times ---- */
+
+#define STAMP_MAX 48u
+#define STAMPED_SIZE ((size_t)64 * 1024)
+/* So that what comes has not waited long. */
+#define STAMP_SLEEP UINT64_C(1000000)
+
+int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct fault *fault)
+{
+    log->stamped = malloc(STAMPED_SIZE);
+    if (!log->stamped)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    log->stamps = true;
+    log->empty_at = clock_ns(CLOCK_MONOTONIC);
+    /* Nobody can tell what is no event. */
+    if (log->copies_rest && log->copy >= 0) {
+        close(log->copy);
+        log->copy = -1;
+    }
+    return 0;
+}
+
+/* What came since the FIFO was empty, was written since then. */
+static void put_stamped(struct qemu_log_pipe *log, const char *p, const char *end)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), waited = (now - log->empty_at) / 2;
+    uint64_t real = clock_ns(CLOCK_REALTIME) - waited;
+    char stamp[STAMP_MAX];
+    size_t n = 0;
+    size_t len = (size_t)snprintf(stamp, sizeof stamp, "0@%" PRIu64 ".%06" PRIu64 ":",
+                                  real / 1000000000, real % 1000000000 / 1000);
+
+    log->stamp_worst = MAX(log->stamp_worst, waited);
+    if (log->copy >= 0)
+        put_copy(log, p, (size_t)(end - p));
+    while (p < end) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        const char *next = newline ? newline + 1 : end;
+        size_t size = MIN((size_t)(next - p), STAMPED_SIZE - STAMP_MAX);
+
+        if (n + STAMP_MAX + size > STAMPED_SIZE) {
+            put(log, log->stamped, n);
+            n = 0;
+        }
+        if (!log->stamp_torn) {
+            memcpy(log->stamped + n, stamp, len);
+            n += len;
+            log->stamps_late += waited > VMM_LOG_STAMP_ERROR;
+        }
+        memcpy(log->stamped + n, p, size);
+        n += size;
+        p += size;
+        log->stamp_torn = p[-1] != '\n';
+    }
+    put(log, log->stamped, n);
+}
+
+int qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep)
+{
+    size_t taken = 0;
+    int r = 1;
+
+    /* No more than it holds, so that a monitor that logs without end leaves time for the rest. */
+    while (taken < log->room) {
+        uint64_t asked = log->stamps ? clock_ns(CLOCK_MONOTONIC) : 0;
+        ssize_t n = read(log->fifo, log->buffer, BUFFER_SIZE);
+
+        if (n > 0) {
+            if (log->stamps)
+                put_stamped(log, log->buffer, log->buffer + n);
+            else
+                put(log, log->buffer, (size_t)n);
+            taken += (size_t)n;
+        } else if (n == 0) {
+            log->empty_at = asked;
+            r = 0;
+            break;
+        } else if (errno != EINTR) {
+            log->empty_at = asked;
+            break;
+        }
+    }
+    *ret_sleep = taken > log->room / 2   ? 0
+                 : taken > log->room / 8 ? SLEEP_MIN
+                 : taken > 0             ? 2 * SLEEP_MIN
+                                         : POLL_INTERVAL;
+    if (log->stamps)
+        *ret_sleep = MIN(*ret_sleep, STAMP_SLEEP);
+    return r;
+}
+
+void qemu_log_pipe_finish(struct qemu_log_pipe *log)
+{
+    uint64_t before;
+
+    do {
+        uint64_t sleep;
+
+        before = log->bytes + log->lost_bytes;
+        if (qemu_log_pipe_take(log, &sleep) == 0)
+            break;
+    } while (log->bytes + log->lost_bytes > before);
+    if (log->head_len > 0 && !begins_event(log->head, log->head + log->head_len))
+        put_copy(log, log->head, log->head_len);
+    log->head_len = 0;
+    (void)text_flush(&log->shown);
+    if (log->error == 0 && log->bytes > log->whole &&
+        ftruncate(log->file, (off_t)log->whole) == 0) {
+        log->lost_bytes += log->bytes - log->whole;
+        log->bytes = log->whole;
+    }
+}
+
+void qemu_log_pipe_done(struct qemu_log_pipe *log)
+{
+    if (log->fifo >= 0)
+        close(log->fifo);
+    if (log->file >= 0)
+        close(log->file);
+    if (log->copy >= 0)
+        close(log->copy);
+    free(log->buffer);
+    free(log->stamped);
+    text_done(&log->shown);
+    *log = (struct qemu_log_pipe){.shown = TEXT_IN_MEMORY, .fifo = -1, .file = -1, .copy = -1};
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Takes what QEMU logs out of a FIFO, as it comes, to a file of the trace.
+ *
+ * QEMU writes a line at a time and waits when the FIFO is full, so it is emptied often enough, and whatever
+ * becomes of the file: what the disk has no room for is counted instead. The FIFO has room for what comes in
+ * some milliseconds, and nobody sleeps on it: QEMU's writing wakes no one up, and costs it no more than
+ * writing to a file. */
+
+#include "base/fault.h"
+#include "base/text.h"
+
+struct qemu_log_pipe {
+    int fifo; /* the end to read from, which does not block */
+    int file;
+    int copy;          /* another file that gets all as well; -1: none */
+    bool copies_rest;  /* … that gets only the lines that are no events */
+    struct text shown; /* what goes to the copy, where that is a terminal, or copies_rest */
+    size_t room;       /* of the FIFO, bytes */
+    char *buffer;
+    uint64_t max_size;               /* of the file; 0: any */
+    uint64_t bytes, lines;           /* written */
+    uint64_t lost_bytes, lost_lines; /* not, as … */
+    int error;                       /* … said here; -EFBIG: because of max_size */
+    uint64_t whole;                  /* bytes of the file up to its last newline */
+    bool torn;                       /* the last that came was no newline */
+    bool in_event;                   /* for copies_rest: of the line under way */
+    /* Of a line that came so far only, which does not tell yet whether it is an event. */
+    char head[16];
+    size_t head_len;
+    /* Lines that come without times get those at which they are taken. */
+    bool stamps;
+    bool stamp_torn;      /* the line under way has its time */
+    uint64_t empty_at;    /* ns of CLOCK_MONOTONIC: when nothing was left to be taken */
+    uint64_t stamp_worst; /* by how much one of the times may be wrong at most */
+    uint64_t stamps_late; /* how many by more than VMM_LOG_STAMP_ERROR */
+    char *stamped;        /* a chunk with its times */
+};
+
+/* By how much such times are wrong, ns, when we come in time. */
+#define VMM_LOG_STAMP_ERROR UINT64_C(2000000)
+
+/* Makes FIFO, opens it and makes the file PATH. COPY is taken over. A terminal, or what gets the rest, gets it
+ * filtered; PASSES is of PRINTABLE_... -errno with FAULT. */
+int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, int copy,
+                       bool copies_rest, unsigned passes, struct qemu_log_pipe *ret,
+                       struct fault *fault);
+/* The lines come without times: they get them here, as "0@SECONDS.MICROSECONDS:", the middle of the time since
+ * the FIFO was last seen empty. */
+int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct fault *fault);
+/* Takes what there is. *RET_SLEEP: for how many ns it may be left alone. 1: there may be more; 0: nobody has
+ * it open for writing. */
+int qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep);
+/* Takes all that is left, and cuts off what is no whole line. */
+void qemu_log_pipe_finish(struct qemu_log_pipe *log);
+void qemu_log_pipe_done(struct qemu_log_pipe *log);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/qemu/monitor.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/fd.h"
+#include "base/macro.h"
+#include "control/qmp.h"
+
+#define SECOND UINT64_C(1000000000)
+#define THREADS_MAX 4096u
+/* What came at once that is looked at before others have their turn. */
+#define OBJECTS_AT_ONCE 64u
+
+int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, struct fault *fault)
+{
+    struct qemu_monitor monitor = {.pid = pid, .state = MONITOR_NEW};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int r = 0;
+
+    if ((size_t)snprintf(address.sun_path, sizeof address.sun_path, "%s", path) >=
+        sizeof address.sun_path)
+        return fault_plain(fault, -ENAMETOOLONG, path, "is too long for the name of a socket");
+    monitor.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (monitor.listener < 0 ||
+        bind(monitor.listener, (const struct sockaddr *)&address, sizeof address) < 0 ||
+        listen(monitor.listener, 4) < 0)
+        r = fault_plain(fault, -errno, path, "cannot make a socket: %s", strerror(errno));
+    if (r < 0 && monitor.listener >= 0)
+        close(monitor.listener);
+    if (r >= 0)
+        *ret = monitor;
+    return r;
+}
+
+/* Also another one, where what was started starts QEMU again. */
+static void accept_it(struct qemu_monitor *monitor)
+{
+    int fd = accept4(monitor->listener, NULL, NULL, SOCK_CLOEXEC);
+    pid_t peer;
+
+    if (fd < 0 || qmp_adopt(fd, "the monitor", &monitor->qmp, NULL) < 0)
+        return;
+    peer = qmp_peer(monitor->qmp);
+    if (peer > 0)
+        monitor->pid = peer;
+    monitor->state = MONITOR_NEW;
+    monitor->answers = false;
+    monitor->changed = true;
+    /* Before it greets: events come from then on. */
+    (void)qmp_send(monitor->qmp, "qmp_capabilities", NULL, NULL);
+}
+
+/* ---- Threads ---- */
+
+static struct manifest_thread *find(struct qemu_monitor *monitor, int id)
+{
+    for (unsigned i = 0; i < monitor->n_threads; i++)
+        if (monitor->threads[i].id == id)
+            return &monitor->threads[i];
+    return NULL;
+}
+
+static struct manifest_thread *add(struct qemu_monitor *monitor, int id)
+{
+    if (monitor->n_threads == monitor->room) {
+        unsigned room = monitor->room ? 2 * monitor->room : 32;
+        struct manifest_thread *bigger;
+
+        if (room > THREADS_MAX)
+            return NULL;
+        bigger = realloc(monitor->threads, room * sizeof *bigger);
+        if (!bigger)
+            return NULL;
+        monitor->threads = bigger;
+        monitor->room = room;
+    }
+    monitor->threads[monitor->n_threads] = (struct manifest_thread){.id = id, .vcpu = -1};
+    monitor->changed = true;
+    return &monitor->threads[monitor->n_threads++];
+}
+
+static void set_name(struct qemu_monitor *monitor, struct manifest_thread *thread, const char *name)
+{
+    char *copy;
+
+    if (thread->name && strcmp(thread->name, name) == 0)
+        return;
+    copy = strdup(name);
+    if (!copy)
+        return;
+    free((char *)thread->name);
+    thread->name = copy;
+    monitor->changed = true;
+}
+
+static void read_name(struct qemu_monitor *monitor, int id)
+{
+    struct manifest_thread *thread = find(monitor, id);
+    char path[64], name[64];
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", monitor->pid, id);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    n = read(fd, name, sizeof name - 1);
+    close(fd);
+    if (n <= 0)
+        return;
+    name[n] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+    if (!thread) {
+        thread = add(monitor, id);
+        /* One that runs a vCPU, maybe one that was plugged in: which, the monitor knows. */
+        monitor->wants_cpus |= strncmp(name, "CPU ", 4) == 0;
+    }
+    if (thread) /* the several vCPUs of one thread have its name */
+        for (unsigned i = 0; i < monitor->n_threads; i++)
+            if (monitor->threads[i].id == id)
+                set_name(monitor, &monitor->threads[i], name);
+}
+
+void qemu_monitor_look(struct qemu_monitor *monitor)
+{
+    char path[64];
+    _cleanup_(closedirp) DIR *dir = NULL;
+    const struct dirent *entry;
+
+    snprintf(path, sizeof path, "/proc/%d/task", monitor->pid);
+    dir = opendir(path);
+    while (dir && (entry = readdir(dir))) {
+        int id = atoi(entry->d_name);
+
+        if (id > 0)
+            read_name(monitor, id);
+    }
+}
+
+static void note_vcpu(struct qemu_monitor *monitor, int id, int vcpu)
+{
+    struct manifest_thread *free_one = NULL;
+    const char *name = NULL;
+
+    for (unsigned i = 0; i < monitor->n_threads; i++) {
+        struct manifest_thread *thread = &monitor->threads[i];
+
+        if (thread->id != id)
+            continue;
+        if (thread->vcpu == vcpu)
+            return;
+        name = thread->name;
+        if (thread->vcpu < 0)
+            free_one = thread;
+    }
+    if (!free_one)
+        free_one = add(monitor, id);
+    if (!free_one)
+        return;
+    free_one->vcpu = vcpu;
+    monitor->changed = true;
+    if (name)
+        set_name(monitor, free_one, name);
+    else
+        read_name(monitor, id);
+}
+
+static void note_cpus(struct qemu_monitor *monitor, const json_t *list)
+{
+    size_t i;
+    json_t *cpu;
+
+    json_array_foreach(list, i, cpu)
+    {
+        json_int_t id = json_integer_value(json_object_get(cpu, "thread-id"));
+        json_int_t vcpu = json_integer_value(json_object_get(cpu, "cpu-index"));
+
+        if (id > 0 && id <= INT32_MAX && vcpu >= 0 && vcpu < MANIFEST_CPUS_MAX)
+            note_vcpu(monitor, (int)id, (int)vcpu);
+    }
+}
+
+/* ---- What it says ---- */
+
+void qemu_monitor_watch(int pid, struct qemu_monitor *ret)
+{
+    *ret = (struct qemu_monitor){.listener = -1, .pid = pid, .state = MONITOR_IDLE};
+}
+
+void qemu_monitor_note(struct qemu_monitor *monitor, const char *version, const json_t *list)
+{
+    snprintf(monitor->version, sizeof monitor->version, "%s", version);
+    note_cpus(monitor, list);
+    qemu_monitor_look(monitor);
+}
+
+static void note_event(struct qemu_monitor *monitor, const char *event, const json_t *data)
+{
+    const char *reason;
+
+    if (strcmp(event, "SHUTDOWN") == 0) {
+        reason = json_string_value(json_object_get(data, "reason"));
+        snprintf(monitor->shutdown, sizeof monitor->shutdown, "%s", reason ? reason : "");
+    } else if (strcmp(event, "RESET") == 0) {
+        monitor->resets++;
+    }
+}
+
+static void take(struct qemu_monitor *monitor, const json_t *object)
+{
+    const char *event = json_string_value(json_object_get(object, "event"));
+
+    if (event) {
+        note_event(monitor, event, json_object_get(object, "data"));
+        return;
+    }
+    switch (monitor->state) {
+    case MONITOR_NEW:
+        snprintf(monitor->version, sizeof monitor->version, "%s", qmp_version(monitor->qmp));
+        monitor->state = MONITOR_ENTERS;
+        break;
+    case MONITOR_ENTERS:
+        monitor->state = MONITOR_IDLE;
+        monitor->answers = true;
+        monitor->wants_cpus = true;
+        break;
+    case MONITOR_ASKS: /* what is no list of them tells nothing */
+        monitor->state = MONITOR_IDLE;
+        note_cpus(monitor, json_object_get(object, "return"));
+        qemu_monitor_look(monitor);
+        break;
+    case MONITOR_IDLE: break;
+    }
+}
+
+static void close_it(struct qemu_monitor *monitor)
+{
+    qmp_free(monitor->qmp);
+    monitor->qmp = NULL;
+}
+
+void qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_sleep)
+{
+    *ret_sleep = SECOND;
+    if (!monitor->qmp && monitor->listener >= 0)
+        accept_it(monitor);
+    for (unsigned i = 0; monitor->qmp && i < OBJECTS_AT_ONCE; i++) {
+        json_t *object;
+        int r = qmp_receive(monitor->qmp, &object, NULL);
+
+        if (r < 0)
+            close_it(monitor);
+        if (r <= 0)
+            break;
+        take(monitor, object);
+        json_decref(object);
+    }
+    /* By what the system knows of them, so that a machine whose monitor is traced has no more in its trace
+     * than that it was asked once. */
+    if (now >= monitor->next && monitor->state != MONITOR_NEW) {
+        qemu_monitor_look(monitor);
+        monitor->next = now + SECOND;
+    }
+    if (!monitor->qmp || monitor->state != MONITOR_IDLE || monitor->ends)
+        return;
+    if (monitor->wants_cpus && qmp_send(monitor->qmp, "query-cpus-fast", NULL, NULL) >= 0) {
+        monitor->wants_cpus = false;
+        monitor->state = MONITOR_ASKS;
+    } else if (monitor->wants_silence &&
+               qmp_send(monitor->qmp, "human-monitor-command",
+                        json_pack("{s:s}", "command-line", "trace-file off"), NULL) >= 0) {
+        monitor->wants_silence = false;
+        monitor->state = MONITOR_ASKS;
+    }
+}
+
+bool qemu_monitor_is_asked(const struct qemu_monitor *monitor)
+{
+    return monitor->qmp && monitor->state != MONITOR_IDLE;
+}
+
+int qemu_monitor_fd(const struct qemu_monitor *monitor)
+{
+    return monitor->qmp ? qmp_fd(monitor->qmp) : monitor->listener;
+}
+
+void qemu_monitor_done(struct qemu_monitor *monitor)
+{
+    close_it(monitor);
+    for (unsigned i = 0; i < monitor->n_threads; i++)
+        free((char *)monitor->threads[i].name);
+    free(monitor->threads);
+    if (monitor->listener >= 0)
+        close(monitor->listener);
+    *monitor = (struct qemu_monitor){.listener = -1};
+}

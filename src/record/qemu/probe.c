@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/qemu/probe.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/clock_ns.h"
+#include "base/glob.h"
+#include "control/client.h"
+#include "control/qmp.h"
+#include "record/qemu/arguments.h"
+
+/* Even on a machine that is busy, or where the program comes from a disk that sleeps. */
+#define TIMEOUT (UINT64_C(30) * 1000000000)
+#define PROGRAM_MAX ((off_t)1 << 30)
+#define QUIT_TIMEOUT_NS (UINT64_C(5) * 1000000000)
+/* Those of a QEMU that does not emulate. The first needs nothing of the host, but is not in every QEMU. */
+#define OTHER_ACCELERATORS "qtest:kvm:xen:hvf"
+
+/* ---- The program ---- */
+
+static bool is_executable(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+int qemu_find_program(const char *command, const char *path, char **ret_program,
+                      struct fault *fault)
+{
+    if (strchr(command, '/')) {
+        char *full = realpath(command, NULL);
+
+        if (!full)
+            return fault_plain(fault, -errno, command, "cannot be run: %s", strerror(errno));
+        free(full);
+        /* As it was called: a link's name may matter to it. */
+        *ret_program = strdup(command);
+        return *ret_program ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    }
+    for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path;) {
+        size_t len = strcspn(path, ":");
+        char *file;
+
+        if (asprintf(&file, "%.*s/%s", len ? (int)len : 1, len ? path : ".", command) < 0)
+            return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        if (is_executable(file)) {
+            *ret_program = file;
+            return 0;
+        }
+        free(file);
+        path += len + (path[len] == ':');
+    }
+    return fault_plain(fault, -ENOENT, command, "there is no such program in $PATH");
+}
+
+/* What QEMU's emulators say to -version, and nothing else does. */
+static bool has_qemus_words(const char *program)
+{
+    /* Strata's own file must not have them. */
+    char words[] = "QEMU emulator\tversion";
+    int fd = open(program, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    bool found = false;
+    void *p;
+
+    *strchr(words, '\t') = ' ';
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size < PROGRAM_MAX) {
+        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p != MAP_FAILED) {
+            found = memcmp(p,
+                           "\x7f"
+                           "ELF",
+                           MIN((size_t)st.st_size, 4u)) == 0 &&
+                    memmem(p, (size_t)st.st_size, words, sizeof words - 1);
+            munmap(p, (size_t)st.st_size);
+        }
+    }
+    close(fd);
+    return found;
+}
+
+bool vmm_is_qemu(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    const char *name = slash ? slash + 1 : program;
+
+    /* The last two are scripts in some distributions. */
+    return strncmp(name, "qemu-system-", 12) == 0 || strcmp(name, "qemu-kvm") == 0 ||
+           strcmp(name, "kvm") == 0 || has_qemus_words(program);
+}
+
+/* ---- Asking it ---- */
+
+struct probing {
+    const char *program;
+    struct child child;
+    struct qmp *qmp;
+    int errors; /* a file without a name for its standard error */
+    uint64_t until;
+};
+
+/* The first line of what it complained about, into BUF. */
+static const char *complaint(const struct probing *probing, char *buf, size_t size)
+{
+    ssize_t n = pread(probing->errors, buf, size - 1, 0);
+
+    buf[n > 0 ? n : 0] = '\0';
+    buf[strcspn(buf, "\r\n")] = '\0';
+    return buf;
+}
+
+static int no_answer(struct probing *probing, struct fault *fault)
+{
+    char said[256], end[64];
+
+    complaint(probing, said, sizeof said);
+    if (!child_wait(&probing->child, 1000000000))
+        return fault_plain(fault, -ETIMEDOUT, probing->program, "does not answer as QEMU does%s%s",
+                           said[0] ? ": " : "", said);
+    child_end_text(&probing->child, end, sizeof end);
+    return fault_plain(
+        fault, -ENOEXEC, probing->program, "was asked what it can trace, and %s %s%s%s",
+        WIFSIGNALED(probing->child.status) ? "was" : "ended with", end, said[0] ? ": " : "", said);
+}
+
+static int receive(struct probing *probing, json_t **ret, struct fault *fault)
+{
+    for (;;) {
+        uint64_t now = clock_ns(CLOCK_MONOTONIC);
+        struct pollfd in = {qmp_fd(probing->qmp), POLLIN, 0};
+        json_t *object;
+        int r = qmp_receive(probing->qmp, &object, NULL);
+
+        if (r < 0 || now >= probing->until)
+            return no_answer(probing, fault);
+        if (r > 0 && !json_object_get(object, "event")) {
+            *ret = object;
+            return 0;
+        }
+        if (r > 0)
+            json_decref(object);
+        else
+            (void)poll(&in, 1, (int)MIN((probing->until - now) / 1000000 + 1, 1000u));
+    }
+}
+
+/* *ret: what COMMAND returns; NULL: an error. */
+static int ask(struct probing *probing, const char *command, json_t *arguments, json_t **ret,
+               struct fault *fault)
+{
+    json_t *reply;
+    int r = qmp_send(probing->qmp, command, arguments, NULL);
+
+    if (r < 0)
+        return no_answer(probing, fault);
+    r = receive(probing, &reply, fault);
+    if (r < 0)
+        return r;
+    *ret = json_incref(json_object_get(reply, "return"));
+    json_decref(reply);
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int take_events(const json_t *list, struct qemu_probe *probe)
+{
+    size_t n = json_array_size(list);
+
+    probe->events = calloc(MAX(n, 1u), sizeof *probe->events);
+    if (!probe->events)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *event = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(event, "name"));
+        const char *state = json_string_value(json_object_get(event, "state"));
+
+        if (!name || !state || strcmp(state, "unavailable") == 0)
+            continue;
+        probe->events[probe->n_events] = strdup(name);
+        if (!probe->events[probe->n_events])
+            return -ENOMEM;
+        probe->n_events++;
+    }
+    qsort(probe->events, probe->n_events, sizeof *probe->events, by_name);
+    return 0;
+}
+
+static int ask_all(struct probing *probing, const char *runtime, struct qemu_probe *probe,
+                   struct fault *fault)
+{
+    _cleanup_(json_decrefp) json_t *greeting = NULL, *mode = NULL, *help = NULL, *events = NULL;
+    struct client *client;
+    const char *text;
+    int r = receive(probing, &greeting, fault);
+
+    if (r >= 0)
+        r = ask(probing, "qmp_capabilities", NULL, &mode, fault);
+    if (r >= 0)
+        r = ask(probing, "human-monitor-command",
+                json_pack("{s:s}", "command-line", "help trace-file"), &help, fault);
+    if (r >= 0)
+        r = ask(probing, "trace-event-get-state", json_pack("{s:s}", "name", "*"), &events, fault);
+    if (r < 0)
+        return r;
+    text = qmp_version(probing->qmp);
+    snprintf(probe->version, sizeof probe->version, "%s",
+             strncmp(text, "QEMU ", 5) == 0 ? text + 5 : text);
+    if (take_events(events, probe) < 0)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    text = json_string_value(help);
+    /* That command is there for nothing else. */
+    if (text && strstr(text, "set file") == NULL && strncmp(text, "trace-file", 10) == 0) {
+        probe->backend = VMM_BACKEND_SIMPLE;
+        probe->has_simple = true;
+    }
+    if (client_open(runtime, probing->child.pid, &client, NULL) >= 0) {
+        client_free(client);
+        probe->backend = VMM_BACKEND_RING;
+    }
+    return 0;
+}
+
+static int start(struct probing *probing, const char *const *argv, int in, int out,
+                 struct fault *fault)
+{
+    struct child_how how = {
+        .argv = argv,
+        .in = in,
+        .out = out,
+        .err = probing->errors,
+        .end_signal = SIGKILL,
+        /* What its user wants traced is of the QEMU that is recorded. */
+        .variable = "STRATA_TRACE=",
+    };
+
+    return child_start(&how, &probing->child, fault);
+}
+
+/* In order, so that a QEMU that links libstrata removes its socket. */
+static void quit(struct probing *probing)
+{
+    json_t *result = NULL;
+
+    (void)ask(probing, "quit", NULL, &result, NULL);
+    json_decref(result);
+    (void)child_wait(&probing->child, QUIT_TIMEOUT_NS);
+}
+
+/* By QMP on its standard input and output. */
+static int talk(struct probing *probing, const char *accelerator, const char *runtime,
+                struct qemu_probe *probe, struct fault *fault)
+{
+    char machine[sizeof "none,accel=" + VMM_ACCELERATOR_SIZE];
+    const char *argv[] = {
+        probing->program, "-no-user-config", "-nodefaults", "-M", machine, "-S", "-display", "none",
+        "-qmp",           "stdio",           NULL};
+    int sockets[2];
+    int r;
+
+    snprintf(machine, sizeof machine, "none%s%s", *accelerator ? ",accel=" : "", accelerator);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+        return fault_plain(fault, -errno, NULL, "cannot make a socket: %s", strerror(errno));
+    r = start(probing, argv, sockets[1], sockets[1], fault);
+    close(sockets[1]);
+    if (r < 0) {
+        close(sockets[0]);
+        return r;
+    }
+    r = qmp_adopt(sockets[0], probing->program, &probing->qmp, fault);
+    if (r >= 0)
+        r = ask_all(probing, runtime, probe, fault);
+    if (r >= 0)
+        quit(probing);
+    child_done(&probing->child);
+    qmp_free(probing->qmp);
+    probing->qmp = NULL;
+    return r;
+}
+
+/* Whether its events can go into its log: only then does the help of -d speak of them. */
+static bool logs_events(struct probing *probing)
+{
+    const char *argv[] = {probing->program, "-d", "help", NULL};
+    int out = memfd_create("help", MFD_CLOEXEC);
+    char text[8192];
+    ssize_t n;
+
+    if (out < 0)
+        return false;
+    if (start(probing, argv, -1, out, NULL) < 0) {
+        close(out);
+        return false;
+    }
+    (void)child_wait(&probing->child, TIMEOUT);
+    child_done(&probing->child);
+    n = pread(out, text, sizeof text - 1, 0);
+    close(out);
+    text[n > 0 ? n : 0] = '\0';
+    return strstr(text, "trace:PATTERN") != NULL;
+}
+
+/* ---- Declarations ---- */
+
+/* Where a QEMU that is installed, or lies where it was built, has them. */
+static int find_declarations(const char *program, char **ret)
+{
+    static const char *const places[] = {
+        "%s/../share/qemu/trace-events-all",      "%s/trace/trace-events-all",
+        "%s/../trace/trace-events-all",           "/usr/share/qemu/trace-events-all",
+        "/usr/local/share/qemu/trace-events-all",
+    };
+    _cleanup_free_ char *full = realpath(program, NULL);
+    char *slash = full ? strrchr(full, '/') : NULL;
+    const char *dir = slash ? full : ".";
+
+    if (slash)
+        *slash = '\0';
+
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+        char *path;
+
+        if (places[i][0] == '%' ? asprintf(&path, "%s%s", dir, places[i] + 2) < 0
+                                : asprintf(&path, "%s", places[i]) < 0)
+            return -ENOMEM;
+        if (access(path, R_OK) == 0) {
+            *ret = path;
+            return 0;
+        }
+        free(path);
+    }
+    return 0;
+}
+
+int qemu_probe(const char *program, const char *accelerator, const char *runtime,
+               struct qemu_probe *ret, struct fault *fault)
+{
+    struct probing probing = {.program = program, .child = {.end = -1}};
+    struct qemu_probe probe = {0};
+    int r;
+
+    probing.until = clock_ns(CLOCK_MONOTONIC) + TIMEOUT;
+    probing.errors = memfd_create("errors", MFD_CLOEXEC);
+    if (probing.errors < 0)
+        return fault_plain(fault, -errno, NULL, "cannot make a file in memory: %s",
+                           strerror(errno));
+    r = talk(&probing, accelerator, runtime, &probe, fault);
+    /* One that cannot emulate, started by a command that does not show how. */
+    if (r == -ENOEXEC && !*accelerator && ftruncate(probing.errors, 0) == 0 &&
+        talk(&probing, OTHER_ACCELERATORS, runtime, &probe, NULL) >= 0) {
+        fault_clear(fault);
+        r = 0;
+    }
+    probe.logs = r >= 0 && logs_events(&probing);
+    if (probe.logs && probe.backend == VMM_BACKEND_NONE)
+        probe.backend = VMM_BACKEND_LOG;
+    if (r >= 0)
+        r = find_declarations(program, &probe.declarations);
+    close(probing.errors);
+    if (r < 0) {
+        qemu_probe_done(&probe);
+        return fault_plain(fault, r, NULL, "out of memory");
+    }
+    *ret = probe;
+    return 0;
+}
+
+void qemu_probe_done(struct qemu_probe *probe)
+{
+    for (unsigned i = 0; i < probe->n_events; i++)
+        free(probe->events[i]);
+    free(probe->events);
+    free(probe->declarations);
+    *probe = (struct qemu_probe){0};
+}
+
+unsigned qemu_probe_count(const struct qemu_probe *probe, const char *pattern)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < probe->n_events; i++)
+        n += glob_match(pattern, probe->events[i]);
+    return n;
+}
+
+const char *vmm_backend_name(enum vmm_backend backend)
+{
+    static const char *const names[] = {
+        [VMM_BACKEND_NONE] = "none",
+        [VMM_BACKEND_LOG] = "log",
+        [VMM_BACKEND_SIMPLE] = "simple",
+        [VMM_BACKEND_RING] = "ring",
+    };
+
+    return names[backend];
+}

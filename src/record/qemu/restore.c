@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/qemu/restore.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+#define CHARDEV "strata-agent"
+#define SERIAL "strata-serial"
+#define PORT "strata-agent-port"
+
+/* A device is gone when its guest agrees, which takes a moment, or is for ever. */
+#define REMOVE_TRIES 40
+#define REMOVE_WAIT_MS 50
+/* What it leaves behind goes surely, when QEMU comes to it. */
+#define RELEASE_TRIES 200
+
+/* ---- The monitor's words ---- */
+
+/* COMMAND "PATH" of the human monitor; what it prints is a complaint. */
+static int human_path(struct qmp *qmp, const char *command, const char *path, struct fault *fault)
+{
+    _cleanup_free_ char *said = NULL;
+    struct text line = TEXT_IN_MEMORY;
+    int r;
+
+    text_put_str(&line, command);
+    text_put_literal(&line, " \"");
+    for (const char *p = path; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            text_put_char(&line, '\\');
+        text_put_char(&line, *p);
+    }
+    text_put(&line, "\"", 2);
+    r = line.error ? fault_plain(fault, -ENOMEM, NULL, "out of memory")
+                   : qmp_human(qmp, line.start, &said, fault);
+    text_done(&line);
+    if (r >= 0 && said && said[0]) {
+        said[strcspn(said, "\r\n")] = '\0';
+        r = fault_plain(fault, -EREMOTE, NULL, "%s", said);
+    }
+    return r;
+}
+
+static int human(struct qmp *qmp, const char *line, struct fault *fault)
+{
+    _cleanup_free_ char *said = NULL;
+    int r = qmp_human(qmp, line, &said, fault);
+
+    if (r >= 0 && said && said[0]) {
+        said[strcspn(said, "\r\n")] = '\0';
+        r = fault_plain(fault, -EREMOTE, NULL, "%s", said);
+    }
+    return r;
+}
+
+static int execute(struct qmp *qmp, const char *command, json_t *arguments, struct fault *fault)
+{
+    _cleanup_(json_decrefp) json_t *result = NULL;
+
+    if (!arguments)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory, or what is no UTF-8");
+    return qmp_execute(qmp, command, arguments, &result, fault);
+}
+
+/* ---- Where events go ---- */
+
+int qemu_restore_log(struct qemu_restore *changes, struct qmp *qmp, const char *path,
+                     const char *before, struct fault *fault)
+{
+    const char *log = arena_strdup(&changes->arena, before ? before : "/dev/stderr");
+    int r = log ? human_path(qmp, "logfile", path, fault) : -ENOMEM;
+
+    if (r >= 0)
+        changes->log = log;
+    return r;
+}
+
+int qemu_restore_simple(struct qemu_restore *changes, struct qmp *qmp, const char *path,
+                        struct fault *fault)
+{
+    _cleanup_free_ char *said = NULL;
+    const char *start, *end;
+    int r = qmp_human(qmp, "trace-file", &said, fault);
+
+    if (r < 0)
+        return r;
+    /* Trace file "PATH" on. */
+    start = strchr(said, '"');
+    end = start ? strrchr(said, '"') : NULL;
+    if (!start || end == start)
+        return fault_plain(fault, -EREMOTE, NULL, "%s", said);
+    changes->simple_was_on = strstr(end, "on") != NULL;
+    changes->simple = arena_strndup(&changes->arena, start + 1, (size_t)(end - start - 1));
+    if (!changes->simple)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    r = human_path(qmp, "trace-file set", path, fault);
+    if (r < 0)
+        changes->simple = NULL;
+    else
+        r = human(qmp, "trace-file on", fault);
+    return r;
+}
+
+/* ---- Events ---- */
+
+/* All events, each with its state. */
+static int get_states(struct qmp *qmp, json_t **ret, struct fault *fault)
+{
+    return qmp_execute(qmp, "trace-event-get-state", json_pack("{s:s}", "name", "*"), ret, fault);
+}
+
+static int switch_events(struct qmp *qmp, const char *name, bool on, struct fault *fault)
+{
+    return execute(
+        qmp, "trace-event-set-state",
+        json_pack("{s:s, s:b, s:b}", "name", name, "enable", on, "ignore-unavailable", 1), fault);
+}
+
+int qemu_restore_events(struct qemu_restore *changes, struct qmp *qmp, const char *const *patterns,
+                        unsigned n, struct fault *fault)
+{
+    int r = changes->states ? 0 : get_states(qmp, &changes->states, fault);
+
+    for (unsigned i = 0; i < n && r >= 0; i++) {
+        bool on = patterns[i][0] != '-';
+
+        r = switch_events(qmp, patterns[i] + !on, on, fault);
+    }
+    return r;
+}
+
+/* Also what others have switched meanwhile. To ask for the states again would leave all of them in the trace,
+ * where the monitor is traced. */
+static void restore_events(struct qemu_restore *changes, struct qmp *qmp, struct fault *fault)
+{
+    const json_t *event;
+    size_t i;
+
+    if (!changes->states || switch_events(qmp, "*", false, fault) < 0)
+        return;
+    json_array_foreach(changes->states, i, event)
+    {
+        const char *name = json_string_value(json_object_get(event, "name"));
+        const char *state = json_string_value(json_object_get(event, "state"));
+
+        if (name && state && strcmp(state, "enabled") == 0)
+            (void)switch_events(qmp, name, true, fault);
+    }
+    json_decref(changes->states);
+    changes->states = NULL;
+}
+
+/* ---- A port ---- */
+
+static int add_chardev(struct qmp *qmp, const char *path, struct fault *fault)
+{
+    return execute(qmp, "chardev-add",
+                   json_pack("{s:s, s:{s:s, s:{s:{s:s, s:{s:s}}, s:b, s:b}}}", "id", CHARDEV,
+                             "backend", "type", "socket", "data", "addr", "type", "unix", "data",
+                             "path", path, "server", 1, "wait", 0),
+                   fault);
+}
+
+static int add_port(struct qmp *qmp, const char *name, struct fault *fault)
+{
+    return execute(qmp, "device_add",
+                   json_pack("{s:s, s:s, s:s, s:s}", "driver", "virtserialport", "id", PORT,
+                             "chardev", CHARDEV, "name", name),
+                   fault);
+}
+
+int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char *name,
+                      const char *path, struct fault *fault)
+{
+    struct fault why = {0};
+    int r = add_chardev(qmp, path, fault);
+
+    if (r < 0)
+        return r;
+    changes->chardev = true;
+    /* On a device that the machine has. */
+    r = add_port(qmp, name, &why);
+    if (r == -EREMOTE) {
+        r = execute(qmp, "device_add",
+                    json_pack("{s:s, s:s}", "driver", "virtio-serial-pci", "id", SERIAL), fault);
+        if (r < 0)
+            return r;
+        changes->serial = true;
+        r = add_port(qmp, name, fault);
+    }
+    if (r >= 0)
+        changes->port = true;
+    return r;
+}
+
+/* Until it is gone, or we have asked often enough. */
+static int remove_device(struct qmp *qmp, const char *id, struct fault *fault)
+{
+    struct fault why = {0};
+    int r = execute(qmp, "device_del", json_pack("{s:s}", "id", id), fault);
+
+    for (unsigned i = 0; i < REMOVE_TRIES && r >= 0; i++) {
+        fault_clear(&why);
+        if (execute(qmp, "device_del", json_pack("{s:s}", "id", id), &why) == -EREMOTE &&
+            strstr(why.what, "not found"))
+            return 0;
+        (void)poll(NULL, 0, REMOVE_WAIT_MS);
+    }
+    return r < 0 ? r : fault_plain(fault, -EBUSY, NULL, "the guest does not let go of %s", id);
+}
+
+static int remove_chardev(struct qmp *qmp, struct fault *fault)
+{
+    int r = -EREMOTE;
+
+    for (unsigned i = 0; i < RELEASE_TRIES && r == -EREMOTE; i++) {
+        struct fault why = {0};
+
+        if (i > 0)
+            (void)poll(NULL, 0, REMOVE_WAIT_MS);
+        r = execute(qmp, "chardev-remove", json_pack("{s:s}", "id", CHARDEV), &why);
+        if (r < 0 && (r != -EREMOTE || i + 1 == RELEASE_TRIES) && !fault->error)
+            *fault = why;
+    }
+    return r;
+}
+
+static void remove_port(struct qemu_restore *changes, struct qmp *qmp, struct fault *fault)
+{
+    if (changes->port && remove_device(qmp, PORT, fault) >= 0)
+        changes->port = false;
+    if (changes->serial && remove_device(qmp, SERIAL, fault) >= 0)
+        changes->serial = false;
+    /* It is in use as long as the port is there, and a moment longer. */
+    if (changes->chardev && !changes->port && remove_chardev(qmp, fault) >= 0)
+        changes->chardev = false;
+}
+
+/* ---- The way back ---- */
+
+/* QEMU begins a file anew when it opens it: what it had written there before goes out of its way. */
+static void keep_simple(struct qemu_restore *changes)
+{
+    _cleanup_free_ char *path = NULL, *kept = NULL;
+    struct stat st;
+
+    if ((*changes->simple == '/'
+             ? asprintf(&path, "%s", changes->simple)
+             : asprintf(&path, "/proc/%ld/cwd/%s", (long)changes->pid, changes->simple)) < 0) {
+        path = NULL;
+        return;
+    }
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return;
+    for (unsigned i = 1; i < 1000; i++) {
+        free(kept);
+        if (asprintf(&kept, "%s.%u", path, i) < 0) {
+            kept = NULL;
+            return;
+        }
+        if (link(path, kept) == 0 && unlink(path) == 0) {
+            changes->kept = arena_strdup(&changes->arena, kept);
+            return;
+        }
+        if (errno != EEXIST)
+            return;
+    }
+}
+
+static void restore_simple(struct qemu_restore *changes, struct qmp *qmp, struct fault *fault)
+{
+    (void)human(qmp, "trace-file flush", fault);
+    (void)human(qmp, "trace-file off", fault);
+    if (changes->simple_was_on)
+        keep_simple(changes);
+    (void)human_path(qmp, "trace-file set", changes->simple, fault);
+    if (changes->simple_was_on)
+        (void)human(qmp, "trace-file on", fault);
+}
+
+int qemu_restore_undo(struct qemu_restore *changes, struct qmp *qmp, struct fault *fault)
+{
+    struct fault first = {0}; /* each function leaves what is in it */
+
+    restore_events(changes, qmp, &first);
+    if (changes->log)
+        (void)human_path(qmp, "logfile", changes->log, &first);
+    changes->log = NULL;
+    if (changes->simple)
+        restore_simple(changes, qmp, &first);
+    changes->simple = NULL;
+    remove_port(changes, qmp, &first);
+    if (first.error && fault)
+        *fault = first;
+    return first.error;
+}
+
+void qemu_restore_done(struct qemu_restore *changes)
+{
+    json_decref(changes->states);
+    arena_done(&changes->arena);
+    *changes = (struct qemu_restore){0};
+}

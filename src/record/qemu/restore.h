@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What is changed in a QEMU that runs so that it can be recorded, by its monitor, and put back afterwards: which events
+ * are on, where they go, a port of its guest. */
+
+#include "base/arena.h"
+#include "base/fault.h"
+#include "control/qmp.h"
+
+struct qemu_restore {
+    struct arena arena;
+    pid_t pid;
+    json_t *states;             /* of all events before; NULL: they are as they were */
+    const char *log;            /* where the log went before; NULL: it goes there still */
+    const char *simple;         /* the same of simpletrace's file … */
+    bool simple_was_on;         /* … and whether it was written */
+    const char *kept;           /* … and under what name that was put, as QEMU begins it anew */
+    bool chardev, serial, port; /* were added */
+};
+
+/* The log goes to PATH, in place of BEFORE (NULL: standard error). -EREMOTE with FAULT: QEMU does not want
+ * that. */
+int qemu_restore_log(struct qemu_restore *changes, struct qmp *qmp, const char *path,
+                     const char *before, struct fault *fault);
+/* The same of the file of the backend simple. */
+int qemu_restore_simple(struct qemu_restore *changes, struct qmp *qmp, const char *path,
+                        struct fault *fault);
+/* Switches on the events that PATTERNS, N of them, match; one with a '-' in front switches off. */
+int qemu_restore_events(struct qemu_restore *changes, struct qmp *qmp, const char *const *patterns,
+                        unsigned n, struct fault *fault);
+/* A virtio-serial port NAME, whose other end is the socket PATH; with a device for it where the machine has
+ * none. */
+int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char *name,
+                      const char *path, struct fault *fault);
+/* Puts back what was changed, all of it, whatever fails; the first fault is told. A port that the guest does not let
+ * go of stays. */
+int qemu_restore_undo(struct qemu_restore *changes, struct qmp *qmp, struct fault *fault);
+void qemu_restore_done(struct qemu_restore *changes);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A QEMU that runs, as its command line tells of it (/proc/PID/cmdline, and the files of its -readconfig): where its
+ * monitor can be reached, where its log goes, whether its guest has a port for the agent. */
+
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/fault.h"
+
+struct qemu_running {
+    struct arena arena; /* of all that is pointed to */
+    pid_t pid;
+    uint64_t start;          /* of the process, as in /proc/PID/stat: pids come again */
+    const char *program;     /* the file that it executes */
+    const char *const *argv; /* NULL-ended */
+    unsigned n;
+    const char *name;       /* of the machine, by -name; NULL */
+    const char *const *qmp; /* sockets on which it speaks QMP, best first */
+    unsigned n_qmp;
+    const char *qmp_elsewhere; /* where else it does: a descriptor, TCP; NULL: nowhere */
+    const char *port;          /* the socket of the port org.strata.agent; NULL */
+    const char *log;           /* of -D; NULL: standard error */
+    const char *trace_file;    /* of the last -trace, which forgets that of the one before; NULL */
+    bool has_times;            /* lines of the log have them: -msg timestamp=on */
+};
+
+/* -ESRCH: there is no such process; -ENOEXEC: it is no QEMU; -EACCES: of another user; with FAULT. */
+int qemu_running_open(pid_t pid, struct qemu_running *ret, struct fault *fault);
+void qemu_running_done(struct qemu_running *running);
+/* The socket to talk to it by, in RUNNING. -ENOTCONN with FAULT: it has none that we could use. */
+int qemu_running_monitor(const struct qemu_running *running, const char **ret_socket,
+                         struct fault *fault);
+/* Those of this user, of root all, whose file has qemu or kvm in its name, in the order of their numbers. What FOUND
+ * returns, if it is not 0, ends it, and is returned. -errno: /proc cannot be read. */
+int qemu_running_foreach(int (*found)(const struct qemu_running *running, void *userdata),
+                         void *userdata);
+/* When it was started, CLOCK_REALTIME, ns, to a hundredth of a second. */
+int64_t qemu_running_since(const struct qemu_running *running);
+/* Whether it is there still. */
+bool qemu_running_lives(const struct qemu_running *running);
+
+/* Where the log goes, of a QEMU without the backend simple; NULL: standard error. Its -trace file= comes after -D. */
+static inline const char *qemu_running_log(const struct qemu_running *running)
+{
+    return running->trace_file ? running->trace_file : running->log;
+}
+
+/* For whoever records process PID: *RET_FD is to be closed at the end, and is when he ends. -EBUSY with FAULT:
+ * somebody does already. */
+int qemu_running_claim(pid_t pid, int *ret_fd, struct fault *fault);
+
+/* The same from words of a command line (`argv`, `n`) of PID: for tests. -ENOMEM. */
+int qemu_running_parse(struct qemu_running *running);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/rings/collect.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "record/rings/recover.h"
+
+#define MILLISECOND UINT64_C(1000000)
+
+/* As long as it takes to fill a quarter of the ring that fills fastest, within these. */
+#define SLEEP_MIN (MILLISECOND / 5)
+#define POLL_INTERVAL (2 * MILLISECOND)
+/* What lies in open packets is written as often as this. */
+#define FLUSH (100 * MILLISECOND)
+
+/* ---- Taking over ---- */
+
+/* What a collector that was killed had written to another directory, and not released, is cut off there:
+ * it comes into ours. */
+static void trim_other(struct process *process, const struct process_trace *trace)
+{
+    struct native *native;
+    struct ring_drain *taker;
+
+    if (native_complete(trace->path, trace->uuid, &native, NULL) < 0)
+        return; /* it is gone */
+    if (ring_drain_new(process, native, true, true, &taker, NULL) >= 0)
+        ring_drain_free(taker);
+    native_free(native);
+}
+
+static int open_native(struct process *process, const char *path, struct native **ret,
+                       struct fault *fault)
+{
+    static const uint8_t none[16];
+    const struct process_trace *trace = process_trace(process);
+    _cleanup_free_ char *full = realpath(path, NULL);
+    int r;
+
+    if (trace && memcmp(trace->uuid, none, sizeof(none)) != 0) {
+        if (full && strcmp(full, trace->path) == 0)
+            return native_complete(trace->path, trace->uuid, ret, fault);
+        /* Another user could name any trace of ours. */
+        if (process->is_ours)
+            trim_other(process, trace);
+    }
+    r = native_of_process(process, path, ret, fault);
+    if (r >= 0)
+        r = native_describe(*ret, &process->classes, fault);
+    if (r < 0)
+        return r;
+    process_note_trace(process, (*ret)->path, (*ret)->uuid);
+    return 0;
+}
+
+static int check(const struct process *process, bool dead_too, struct fault *fault)
+{
+    int alive = process_is_alive(process, fault);
+
+    if (alive < 0)
+        return alive;
+    if (alive == 0 && !dead_too)
+        return fault_plain(fault, -ESRCH, process->path,
+                           "process %u (%s) has ended; 'strata recover' saves what it left",
+                           process->pid, process->program);
+    if (__atomic_load_n(&process->file->flags, __ATOMIC_ACQUIRE) & PROCESS_WRITES)
+        return fault_plain(fault, -EBUSY, process->path,
+                           "process %u (%s) writes its trace by itself; only a program that was "
+                           "started with writer=none among its trace options can be attached to",
+                           process->pid, process->program);
+    return 0;
+}
+
+int collector_init(struct collector *ret, struct process *process, const char *path, bool dead_too,
+                   struct fault *fault)
+{
+    struct collector collector = {.process = process, .pidfd = -1, .sleep = SLEEP_MIN};
+    int r = check(process, dead_too, fault);
+
+    if (r >= 0)
+        r = process_lock(process, fault);
+    if (r >= 0)
+        r = open_native(process, path, &collector.native, fault);
+    if (r >= 0)
+        r = ring_drain_new(process, collector.native, true, true, &collector.taker, fault);
+    if (r < 0) {
+        collector_done(&collector);
+        return r;
+    }
+#ifdef SYS_pidfd_open
+    collector.pidfd = (int)syscall(SYS_pidfd_open, (pid_t)process->pid, 0);
+    if (collector.pidfd >= 0 && process_is_alive(process, NULL) <= 0) {
+        close(collector.pidfd); /* it may be another's */
+        collector.pidfd = -1;
+    }
+#endif
+    *ret = collector;
+    return 0;
+}
+
+void collector_done(struct collector *collector)
+{
+    ring_drain_free(collector->taker);
+    native_free(collector->native);
+    if (collector->pidfd >= 0)
+        close(collector->pidfd);
+    *collector = (struct collector){.pidfd = -1};
+}
+
+/* ---- Taking ---- */
+
+static bool has_ended(const struct collector *collector)
+{
+    struct pollfd end = {collector->pidfd, POLLIN, 0};
+
+    if (collector->pidfd < 0)
+        return process_is_alive(collector->process, NULL) == 0;
+    return poll(&end, 1, 0) > 0;
+}
+
+static void adapt(struct collector *collector)
+{
+    double full;
+
+    (void)ring_drain_taken(collector->taker, &full);
+    if (full > 0.5)
+        collector->sleep = 0;
+    else if (full > 0.25)
+        collector->sleep /= 2;
+    else if (full < 0.1)
+        collector->sleep += collector->sleep / 2;
+    if (full <= 0.5)
+        collector->sleep = MIN(MAX(collector->sleep, SLEEP_MIN), POLL_INTERVAL);
+}
+
+/* The longer the trace, the better the clock's rate is known. */
+static int finish(struct collector *collector, enum drain_mode how, struct fault *fault)
+{
+    int r = ring_drain_take(collector->taker, how, fault);
+
+    if (r >= 0)
+        r = native_refine(collector->native, process_clock_hz(collector->process, 0), fault);
+    return r;
+}
+
+int collector_step(struct collector *collector, uint64_t *ret_sleep, struct fault *fault)
+{
+    /* Asked before the rings are looked at: what was committed until then, is seen. */
+    bool ended = has_ended(collector);
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    int r;
+
+    if (ended)
+        return finish(collector, DRAIN_DEAD, fault);
+    if (now - collector->flushed_at >= FLUSH) {
+        collector->flushed_at = now;
+        r = ring_drain_take(collector->taker, DRAIN_OPEN, fault);
+    } else {
+        r = ring_drain_take(collector->taker, DRAIN_OFTEN, fault);
+    }
+    if (r < 0)
+        return r;
+    adapt(collector);
+    *ret_sleep = collector->sleep;
+    return 1;
+}
+
+int collector_finish(struct collector *collector, struct fault *fault)
+{
+    return finish(collector, DRAIN_ALL, fault);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A native trace (runtime/sink_ctf.c) that is written from outside of the traced program: a new one, or
+ * one that the program, or a collector, was writing when it was killed. */
+
+#include "base/fault.h"
+#include "record/rings/classes.h"
+#include "runtime/ctf_metadata.h"
+
+struct native {
+    char *path; /* absolute */
+    int dir;
+    uint8_t uuid[16];
+    char *text; /* of the metadata, as it is on disk, or is to be */
+    size_t text_len;
+    uint8_t described[CLASS_ID_MAX / 8 + 1]; /* a bit for each class that the text has */
+    bool fresh;                              /* the metadata was never put on disk */
+    /* Bytes of packets that were written here; with `max_size` (0: any), once a packet would go beyond it, packets with records are
+     * refused. */
+    uint64_t size, max_size;
+    bool full;
+    /* Of a new one: how long is what stands in front of the classes, and of what it was made. */
+    size_t start_len;
+    struct ctf_metadata metadata;
+};
+
+/* Makes the directory PATH; -ENOTEMPTY: it is there, and has something in it. METADATA->uuid may be 0, then
+ * there is a new one. METADATA->program stays the caller's, and must live as long. */
+int native_create(const char *path, const struct ctf_metadata *metadata, struct native **ret,
+                  struct fault *fault);
+/* Opens the trace at PATH to write on. -ESTALE: it is another trace than that of UUID, or none. */
+int native_complete(const char *path, const uint8_t uuid[16], struct native **ret,
+                    struct fault *fault);
+void native_free(struct native *native);
+
+/* Sees to it that the metadata has all of CLASSES. */
+int native_describe(struct native *native, const struct classes *classes, struct fault *fault);
+/* The clock's rate is known better: tells it in the metadata, where it was we who began it. */
+int native_refine(struct native *native, uint64_t clock_hz, struct fault *fault);
+/* All is on the disk. */
+int native_sync(struct native *native, struct fault *fault);
+
+/* The packets of a ring. */
+struct native_stream {
+    struct native *native;
+    unsigned number;
+    int fd;             /* -1: there was nothing to write yet */
+    uint64_t length;    /* whole packets, bytes */
+    uint64_t discarded; /* events_discarded and timestamp_end of the last one */
+    uint64_t time;
+};
+
+/* The stream of ring NUMBER. What is there of packets from SEQUENCE on is cut off, with what is torn: it is
+ * still in the ring. -EBADMSG: what is there is damaged otherwise, and nothing was done. */
+int native_stream_open(struct native *native, unsigned number, uint64_t sequence,
+                       struct native_stream *ret, struct fault *fault);
+void native_stream_done(struct native_stream *stream);
+
+/* Writes a packet, all of it or nothing. LOST events of its ring are missing besides those that its
+ * header tells of. -EFBIG, and native->full: there is no more room by max_size; else a negative errno: why not. */
+int native_stream_write(struct native_stream *stream, const struct ring_packet *packet,
+                        uint64_t lost);

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/rings/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/proc.h"
+#include "record/rings/rings_dir.h"
+#include "runtime/class_dump.h"
+
+#define LENGTH_MAX (sizeof(struct process_file) + DESCRIPTIONS_MAX + (1U << 20))
+
+/* ---- The file ---- */
+
+static int check(struct process *process, const char *path, struct fault *fault)
+{
+    const struct process_file *file = process->file;
+
+    if (process->map.length < sizeof(*file) ||
+        memcmp(file->magic, PROCESS_FILE_MAGIC, sizeof(file->magic)) != 0)
+        return fault_plain(fault, -EBADMSG, path,
+                           "is not what a traced process leaves (or it was killed before it had "
+                           "its first event)");
+    if (file->version != PROCESS_FILE_VERSION)
+        return fault_plain(fault, -ENOTSUP, path,
+                           "is of version %u of libstrata's rings; this strata knows version %u",
+                           file->version, PROCESS_FILE_VERSION);
+    process->pid = file->pid;
+    process->uid = file->uid;
+    process->start = file->start;
+    process->pid_namespace = file->pid_namespace;
+    process->clock_kind =
+        (enum clock_kind)__atomic_load_n(&process->file->clock_kind, __ATOMIC_RELAXED);
+    process->clock_pair = file->clock_pair;
+    memcpy(process->program, file->name, sizeof(file->name));
+    memcpy(process->boot_id, file->boot_id, sizeof(file->boot_id));
+    if (process->clock_kind > CLOCK_KIND_CNTVCT)
+        return fault_plain(fault, -EBADMSG, path, "names a clock that there is not");
+    return 0;
+}
+
+static int map_file(struct process *process, bool write, struct fault *fault)
+{
+    struct stat st;
+    int r;
+
+    process->fd = openat(process->dir, PROCESS_FILE_NAME,
+                         (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (process->fd < 0)
+        return fault_plain(fault, -errno, process->path,
+                           errno == ENOENT ? "is not the directory of a traced process"
+                                           : "its file 'process' cannot be opened: %s",
+                           strerror(errno));
+    if (fstat(process->fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct process_file) ||
+        st.st_size > (off_t)LENGTH_MAX)
+        return fault_plain(fault, -EBADMSG, process->path, "its file 'process' is damaged");
+    r = shared_map_init(&process->map, process->fd, (size_t)st.st_size, write, false);
+    if (r < 0)
+        return fault_plain(fault, r, process->path, "%s", strerror(-r));
+    process->file = process->map.bytes;
+    process->writes = write;
+    process->is_ours = st.st_uid == geteuid();
+    return 0;
+}
+
+int process_refresh(struct process *process, struct fault *fault)
+{
+    uint64_t described = __atomic_load_n(&process->file->described, __ATOMIC_ACQUIRE);
+    struct stat st;
+
+    if (described > process->map.length - sizeof(struct process_file)) {
+        int r;
+
+        if (fstat(process->fd, &st) < 0)
+            return fault_plain(fault, -errno, process->path, "%s", strerror(errno));
+        if (st.st_size > (off_t)LENGTH_MAX || st.st_size < (off_t)process->map.length ||
+            described > (uint64_t)st.st_size - sizeof(struct process_file))
+            return fault_plain(fault, -EBADMSG, process->path, "its file 'process' is damaged");
+        r = shared_map_grow(&process->map, process->fd, (size_t)st.st_size, process->writes);
+        if (r < 0)
+            return fault_plain(fault, r, process->path, "%s", strerror(-r));
+        process->file = process->map.bytes;
+    }
+    if (shared_map_is_cut(&process->map))
+        return fault_plain(fault, -EBADMSG, process->path, "its file 'process' was cut short");
+    return classes_read(&process->classes, (const uint8_t *)(process->file + 1), described,
+                        process->path, fault);
+}
+
+int process_open(const char *path, bool write, struct process **ret, struct fault *fault)
+{
+    struct process *process = calloc(1, sizeof(*process));
+    int r = -ENOMEM;
+
+    if (!process)
+        return fault_plain(fault, r, path, "out of memory");
+    process->dir = process->fd = -1;
+    process->path = realpath(path, NULL);
+    if (process->path)
+        process->dir = open(process->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (process->dir < 0)
+        r = fault_plain(fault, -errno, path, "%s", strerror(errno));
+    else
+        r = map_file(process, write, fault);
+    if (r >= 0)
+        r = check(process, process->path, fault);
+    if (r >= 0)
+        r = process_refresh(process, fault);
+    if (r < 0) {
+        process_free(process);
+        return r;
+    }
+    *ret = process;
+    return 0;
+}
+
+void process_free(struct process *process)
+{
+    if (!process)
+        return;
+    classes_done(&process->classes);
+    shared_map_done(&process->map);
+    if (process->fd >= 0)
+        close(process->fd);
+    if (process->dir >= 0)
+        close(process->dir);
+    free(process->path);
+    free(process);
+}
+
+int process_lock(struct process *process, struct fault *fault)
+{
+    if (flock(process->fd, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    return fault_plain(fault, -EBUSY, process->path,
+                       errno == EWOULDBLOCK ? "another strata is taking from these rings"
+                                            : "cannot be locked: %s",
+                       strerror(errno));
+}
+
+/* ---- The process ---- */
+
+static bool same_boot(const struct process *process)
+{
+    char text[64], mine[33];
+    unsigned n = 0;
+
+    if (proc_text("/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0)
+        return false;
+    for (const char *p = text; *p && n < 32; p++)
+        if (*p != '-' && *p != '\n')
+            mine[n++] = *p;
+    mine[n] = '\0';
+    for (unsigned i = 0; i < 16; i++) {
+        char digits[3];
+
+        snprintf(digits, sizeof(digits), "%02x", process->boot_id[i]);
+        if (n != 32 || memcmp(digits, mine + 2 * i, 2) != 0)
+            return false;
+    }
+    return true;
+}
+
+int process_is_alive(const struct process *process, struct fault *fault)
+{
+    struct stat st;
+    uint64_t start;
+    char state;
+
+    if (!same_boot(process))
+        return 0;
+    if (process->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
+        st.st_ino != process->pid_namespace)
+        return fault_plain(fault, -EXDEV, process->path,
+                           "is of another pid namespace: whether process %u lives cannot be seen "
+                           "from here",
+                           process->pid);
+    if (process->pid == 0 || process->pid > INT32_MAX ||
+        proc_stat((pid_t)process->pid, &start, &state) < 0)
+        return 0;
+    return start == process->start && state != 'Z' && state != 'X';
+}
+
+bool process_is_replaced(const struct process *process)
+{
+    struct stat st;
+    uint64_t start;
+    char state;
+
+    if (process->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
+        st.st_ino != process->pid_namespace)
+        return false;
+    return process->pid > 0 && process->pid <= INT32_MAX &&
+           proc_stat((pid_t)process->pid, &start, &state) >= 0 &&
+           (!same_boot(process) || start != process->start);
+}
+
+const struct process_trace *process_trace(struct process *process)
+{
+    uint32_t trace = __atomic_load_n(&process->file->trace, __ATOMIC_ACQUIRE);
+    struct process_trace *at = &process->trace;
+
+    if (trace < 1 || trace > 2)
+        return NULL;
+    memcpy(at, &process->file->traces[trace - 1], sizeof(*at));
+    return at->path[0] == '/' && memchr(at->path, 0, sizeof(at->path)) ? at : NULL;
+}
+
+void process_note_trace(struct process *process, const char *path, const uint8_t uuid[16])
+{
+    process_file_put_trace(process->file->traces, &process->file->trace, path, uuid);
+}
+
+uint64_t process_clock_hz(const struct process *process, uint64_t hint)
+{
+    enum clock_kind kind = process->clock_kind;
+    struct clock_pair now;
+    uint64_t hz = 0;
+
+    if (kind == CLOCK_KIND_MONOTONIC)
+        return 1000000000;
+    if (kind == trace_clock_kind() && same_boot(process)) {
+        now = trace_clock_pair(NULL);
+        hz = clock_rate(&process->clock_pair, &now);
+        /* Too short a time ago. Ours is the same clock. */
+        if (!hz && !hint)
+            hz = trace_clock_hz();
+    }
+    if (!hz)
+        hz = hint;
+    return hz ? hz : 1000000000;
+}
+
+/* ---- Directories ---- */
+
+/* "PID-START" or "PID-START-N", with RINGS_PREFIX in front where the user named the parent. */
+static bool parse_name(const char *name, uint32_t *ret_pid, uint64_t *ret_start)
+{
+    unsigned long long pid, start;
+    char *end;
+
+    if (strncmp(name, RINGS_PREFIX, strlen(RINGS_PREFIX)) == 0)
+        name += strlen(RINGS_PREFIX);
+    if (*name < '1' || *name > '9')
+        return false;
+    pid = strtoull(name, &end, 10);
+    if (*end != '-' || end[1] < '0' || end[1] > '9' || pid > INT32_MAX)
+        return false;
+    start = strtoull(end + 1, &end, 10);
+    if (*end == '-')
+        (void)strtoull(end + 1, &end, 10);
+    if (*end)
+        return false;
+    *ret_pid = (uint32_t)pid;
+    *ret_start = start;
+    return true;
+}
+
+static bool has_process_file(const char *path)
+{
+    char magic[8] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t n;
+
+    if (fd < 0)
+        return false;
+    n = read(fd, magic, sizeof(magic));
+    close(fd);
+    return n == (ssize_t)sizeof(magic) && memcmp(magic, PROCESS_FILE_MAGIC, sizeof(magic)) == 0;
+}
+
+/* Of a process that was killed while it made, or removed, its directory: without a process file nothing can decode a ring. */
+static void remove_unfinished(const char *directory, const char *file, uint32_t pid, uint64_t start)
+{
+    _cleanup_(closedirp) DIR *dir = NULL;
+    const struct dirent *entry;
+    uint64_t start_now;
+    char state;
+
+    if (proc_stat((pid_t)pid, &start_now, &state) >= 0 && start_now == start)
+        return; /* it is at it */
+    dir = opendir(directory);
+    while (dir && (entry = readdir(dir))) /* NOLINT(concurrency-mt-unsafe): a stream of its own */
+        if (strncmp(entry->d_name, RING_FILE_PREFIX, strlen(RING_FILE_PREFIX)) == 0)
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    (void)unlink(file);
+    (void)rmdir(directory);
+}
+
+/* RECORDINGS: in the directories of recordings, too (record/rings/rings_dir.h). */
+static int foreach_in(const char *parent, bool recordings,
+                      int (*function)(const char *path, void *userdata), void *userdata)
+{
+    struct dirent **entries = NULL;
+    int n, r = 0;
+
+    n = scandir(parent, &entries, NULL, versionsort);
+    if (n < 0)
+        return errno == ENOENT ? 0 : -errno;
+    for (int i = 0; i < n; i++) {
+        const char *name = entries[i]->d_name;
+        _cleanup_free_ char *path = NULL;
+        _cleanup_free_ char *file = NULL;
+        uint64_t start;
+        uint32_t pid;
+
+        if (r == 0 && parse_name(name, &pid, &start)) {
+            if (asprintf(&path, "%s/%s", parent, name) < 0 ||
+                asprintf(&file, "%s/" PROCESS_FILE_NAME, path) < 0)
+                r = -ENOMEM;
+            else if (has_process_file(file))
+                r = function(path, userdata);
+            else
+                remove_unfinished(path, file, pid, start);
+        } else if (r == 0 && recordings &&
+                   strncmp(name, RINGS_DIR_PREFIX, strlen(RINGS_DIR_PREFIX)) == 0) {
+            if (asprintf(&path, "%s/%s", parent, name) < 0)
+                r = -ENOMEM;
+            else
+                r = foreach_in(path, false, function, userdata);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return r;
+}
+
+int process_foreach(const char *parent, int (*function)(const char *path, void *userdata),
+                    void *userdata)
+{
+    char fallback[64];
+
+    snprintf(fallback, sizeof(fallback), RINGS_PARENT "%u", (unsigned)geteuid());
+    return foreach_in(parent ? parent : fallback, !parent, function, userdata);
+}
+
+/* The N of "ring-N", -1: it is another name. */
+static int ring_number(const char *name)
+{
+    char *end;
+    unsigned long n;
+
+    if (strncmp(name, RING_FILE_PREFIX, strlen(RING_FILE_PREFIX)) != 0)
+        return -1;
+    name += strlen(RING_FILE_PREFIX);
+    if (*name < '0' || *name > '9' || (*name == '0' && name[1]))
+        return -1;
+    n = strtoul(name, &end, 10);
+    return *end || n >= RINGS_MAX ? -1 : (int)n;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+int process_rings(const struct process *process, unsigned **ret, unsigned *ret_n)
+{
+    _cleanup_free_ unsigned *numbers = calloc(RINGS_MAX, sizeof(*numbers));
+    _cleanup_(closedirp) DIR *dir = NULL;
+    struct dirent *entry;
+    unsigned n = 0;
+
+    if (!numbers)
+        return -ENOMEM;
+    dir = open_dir_at(process->dir, ".");
+    if (!dir)
+        return -errno;
+    while (n < RINGS_MAX &&
+           (entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe): a stream of its own */
+        int number = ring_number(entry->d_name);
+
+        if (number >= 0)
+            numbers[n++] = (unsigned)number;
+    }
+    qsort(numbers, n, sizeof(*numbers), by_number);
+    *ret = TAKE_PTR(numbers);
+    *ret_n = n;
+    return 0;
+}
+
+int process_remove(struct process *process, struct fault *fault)
+{
+    _cleanup_free_ unsigned *rings = NULL;
+    unsigned n;
+    int r = process_rings(process, &rings, &n);
+
+    for (unsigned i = 0; r >= 0 && i < n; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), RING_FILE_PREFIX "%u", rings[i]);
+        if (unlinkat(process->dir, name, 0) < 0 && errno != ENOENT)
+            r = -errno;
+    }
+    /* Last, as without it nobody could tell what the rings hold. */
+    if (r >= 0 && unlinkat(process->dir, PROCESS_FILE_NAME, 0) < 0 && errno != ENOENT)
+        r = -errno;
+    if (r >= 0 && rmdir(process->path) < 0 && errno != ENOENT)
+        r = -errno;
+    return r < 0 ? fault_plain(fault, r, process->path, "cannot be removed: %s", strerror(-r)) : 0;
+}

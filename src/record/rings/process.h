@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A traced process as it shows itself in the file system: the directory with its rings and its process
+ * file (runtime/process_file.h), whether it lives or was killed. The directory is input: of it nothing is
+ * believed that was not checked. */
+
+#include <sys/types.h>
+
+#include "base/fault.h"
+#include "record/rings/classes.h"
+#include "record/rings/shared_map.h"
+#include "runtime/process_file.h"
+
+struct process {
+    char *path; /* of the directory, absolute */
+    int dir;    /* open */
+    int fd;     /* of the process file */
+    struct shared_map map;
+    struct process_file *file; /* in it; it may change at any moment */
+    bool writes;
+    struct classes classes;
+    /* Copies of what the file said when it was checked, good for ever. */
+    uint32_t pid, uid;
+    char program[17];
+    uint64_t start, pid_namespace;
+    uint8_t boot_id[16];
+    enum clock_kind clock_kind;
+    struct clock_pair clock_pair;
+    struct process_trace trace; /* of process_trace(), last */
+    bool is_ours;               /* the file is this user's */
+};
+
+/* Opens the directory at PATH. With WRITE its process file may be written, by process_note_trace().
+ * -ENOENT, -ENOTDIR and the like; -EBADMSG: what is there is damaged. */
+int process_open(const char *path, bool write, struct process **ret, struct fault *fault);
+void process_free(struct process *process);
+
+/* Reads the descriptions that came since. */
+int process_refresh(struct process *process, struct fault *fault);
+
+/* Nobody else takes from its rings as long as it is open: -EBUSY, somebody does. */
+int process_lock(struct process *process, struct fault *fault);
+
+/* 1: it lives; 0: it does not; -EXDEV: that cannot be seen from here, as it is, or was, in another pid
+ * namespace; FAULT, which may be NULL, says so. */
+int process_is_alive(const struct process *process, struct fault *fault);
+/* Whether another process has its number now. False: or that cannot be seen from here. */
+bool process_is_replaced(const struct process *process);
+
+/* Where what is taken from the rings goes: the trace directory that is noted, or NULL. */
+const struct process_trace *process_trace(struct process *process);
+void process_note_trace(struct process *process, const char *path, const uint8_t uuid[16]);
+
+/* Ticks a second of its clock: as it can be measured from here (which waits up to 10 ms where it has just
+ * begun, and HINT is 0), else HINT, which a ring knows. */
+uint64_t process_clock_hz(const struct process *process, uint64_t hint);
+
+/* ---- Finding them ---- */
+
+/* Calls FUNCTION with the path of each directory of a process in PARENT, in the order of their names, until it
+ * returns other than 0, which is then returned. NULL: in the default one, of this user, and in those of
+ * recordings in it. A parent that is not there has none. */
+int process_foreach(const char *parent, int (*function)(const char *path, void *userdata),
+                    void *userdata);
+
+/* The numbers of the rings that are there, rising, allocated. */
+int process_rings(const struct process *process, unsigned **ret, unsigned *ret_n);
+
+/* Takes the rings and the directory away. */
+int process_remove(struct process *process, struct fault *fault);

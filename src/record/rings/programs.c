@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/rings/programs.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "tracedir/host.h"
+
+#define MILLISECOND UINT64_C(1000000)
+#define SECOND (1000 * MILLISECOND)
+/* A process makes its directory, and a moment later is what has to be in it. */
+#define LOOK_FOR SECOND
+#define LOOK_EVERY (MILLISECOND / 2)
+/* … and where nobody tells of new directories. */
+#define LOOK_BLINDLY (2 * MILLISECOND)
+#define SAMPLE_EVERY (250 * MILLISECOND)
+#define PROGRAMS_MAX 200u /* sources of one directory, with room for others' */
+
+int programs_open(const char *dir, struct programs *ret_programs, struct fault *fault)
+{
+    struct programs programs = {.rings.fd = -1, .watch = -1, .samples.every = SAMPLE_EVERY};
+    int r;
+
+    programs.dir = strdup(dir);
+    programs.samples.items = calloc(CLOCK_SAMPLES_MAX, sizeof *programs.samples.items);
+    if (!programs.dir || !programs.samples.items)
+        r = fault_plain(fault, -ENOMEM, dir, "out of memory");
+    else
+        r = rings_dir_make(&programs.rings, fault);
+    if (r < 0) {
+        free(programs.dir);
+        free(programs.samples.items);
+        return r;
+    }
+    programs.watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (programs.watch >= 0 && inotify_add_watch(programs.watch, programs.rings.path,
+                                                 IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0) {
+        close(programs.watch);
+        programs.watch = -1;
+    }
+    *ret_programs = programs;
+    return 0;
+}
+
+char *programs_environment(const struct programs *programs, const char *before,
+                           const char *const *patterns, unsigned n)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    if (!f)
+        return NULL;
+    if (before && *before)
+        fprintf(f, "%s;", before);
+    for (unsigned i = 0; i < n; i++) {
+        for (const char *p = patterns[i]; *p; p++)
+            putc(*p == ',' ? ';' : *p, f); /* there, what is behind a comma is no pattern */
+        putc(';', f);
+    }
+    fprintf(f, "writer=none,rings=%s", programs->rings.path);
+    if (fclose(f) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* ---- Clocks ---- */
+
+static void sample(struct clock_samples *samples, uint64_t now)
+{
+    struct clock_sample *item;
+
+    if (now < samples->next)
+        return;
+    if (samples->n == CLOCK_SAMPLES_MAX) {
+        for (unsigned i = 0; i < samples->n / 2; i++)
+            samples->items[i] = samples->items[2 * i];
+        samples->n /= 2;
+        samples->every *= 2;
+    }
+    item = &samples->items[samples->n++];
+    item->pair = trace_clock_pair(&item->error_ns);
+    samples->next = now + samples->every;
+}
+
+/* The moment TICKS on the line that the metadata of PROGRAM tells. */
+static int64_t on_line(const struct program *program, uint64_t ticks)
+{
+    __int128 since = (__int128)ticks - (__int128)program->start.ticks;
+
+    return program->start.monotonic + (int64_t)(since * SECOND / (__int128)program->hz);
+}
+
+/* By how much times of PROGRAM may be wrong; 0: not known, there was no reading while it ran. */
+static int64_t clock_error(const struct programs *programs, const struct program *program)
+{
+    const struct clock_samples *samples = &programs->samples;
+    int64_t end = program->finished.monotonic_ns ? program->finished.monotonic_ns : INT64_MAX;
+    int64_t worst = 0;
+
+    for (unsigned i = 0; i < samples->n; i++) {
+        const struct clock_sample *item = &samples->items[i];
+        int64_t off;
+
+        /* Those while it ran, and the next one on both sides. */
+        if ((i + 1 < samples->n &&
+             samples->items[i + 1].pair.monotonic < program->start.monotonic) ||
+            (i > 0 && samples->items[i - 1].pair.monotonic > end))
+            continue;
+        off = on_line(program, item->pair.ticks) - item->pair.monotonic;
+        worst = MAX(worst, (off < 0 ? -off : off) + (int64_t)item->error_ns);
+    }
+    if (!program->ended)
+        worst *= 3; /* as refine() says */
+    return worst ? worst + (int64_t)(samples->every / 2 * PROGRAM_WANDER_PPM / 1000000) : 0;
+}
+
+/* ---- A process ---- */
+
+static void fail(struct program *program, int error, const struct fault *fault)
+{
+    program->error = error;
+    snprintf(program->what, sizeof program->what, "%s",
+             fault->what[0] ? fault->what : strerror(-error));
+}
+
+/* What is known of its clock, as long as that is open. */
+static void note_clock(struct program *program)
+{
+    const struct native *native = program->collector.native;
+
+    program->counts = native->metadata.clock_kind != CLOCK_KIND_MONOTONIC;
+    program->start = native->metadata.start;
+    program->hz = native->metadata.clock_hz;
+}
+
+/* It is over: nothing more is taken. REMOVE: its rings are of no more use. */
+static void end(struct programs *programs, struct program *program, bool remove)
+{
+    struct fault fault = {0};
+
+    program->ended = true;
+    program->finished = host_moment();
+    if (program->collecting) {
+        program->taken = ring_drain_taken(program->collector.taker, NULL);
+        note_clock(program);
+        collector_done(&program->collector);
+    }
+    program->collecting = false;
+    /* One that ended when all was taken has removed them by itself, whatever came of that. */
+    program->left =
+        (program->error < 0 || program->taken.damaged) && access(program->rings, F_OK) == 0;
+    if (remove && !program->left && process_remove(program->process, &fault) < 0) {
+        program->left = true;
+        fail(program, fault.error ? fault.error : -EIO, &fault);
+    }
+    process_free(program->process);
+    program->process = NULL;
+    programs->changed = true;
+}
+
+static void free_program(struct program *program)
+{
+    if (program)
+        free(program->rings);
+    free(program);
+}
+
+static bool name_is_taken(const struct programs *programs, const char *name)
+{
+    for (unsigned i = 0; i < programs->n; i++)
+        if (strcmp(programs->items[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+static void choose_name(const struct programs *programs, struct program *program)
+{
+    char base[32] = "program";
+
+    if (program->pid != programs->main_pid)
+        snprintf(base, sizeof base, "program-%u", program->pid);
+    snprintf(program->name, sizeof program->name, "%s", base);
+    /* A process that has executed another program has rings of both. */
+    for (unsigned i = 2; name_is_taken(programs, program->name); i++)
+        snprintf(program->name, sizeof program->name, "%s.%u", base, i);
+}
+
+static bool is_known(const struct programs *programs, const char *path)
+{
+    for (unsigned i = 0; i < programs->n; i++)
+        if (strcmp(programs->items[i]->rings, path) == 0)
+            return true;
+    return false;
+}
+
+static int add(const char *path, void *userdata)
+{
+    struct programs *programs = userdata;
+    struct fault fault = {0};
+    struct program *program, **bigger;
+    _cleanup_free_ char *dir = NULL;
+    int r;
+
+    if (is_known(programs, path) || programs->n >= PROGRAMS_MAX)
+        return 0;
+    program = calloc(1, sizeof *program);
+    bigger = program ? realloc(programs->items, (programs->n + 1) * sizeof *bigger) : NULL;
+    if (bigger)
+        programs->items = bigger;
+    if (bigger)
+        program->rings = strdup(path);
+    if (!bigger || !program->rings || process_open(path, true, &program->process, &fault) < 0) {
+        free_program(program); /* it is looked at again */
+        return 0;
+    }
+    program->pid = program->process->pid;
+    memcpy(program->program, program->process->program, sizeof program->program);
+    program->began = host_moment();
+    choose_name(programs, program);
+    programs->items[programs->n++] = program;
+    programs->changed = true;
+    if (asprintf(&dir, "%s/%s", programs->dir, program->name) < 0) {
+        dir = NULL;
+        r = -ENOMEM;
+    } else {
+        r = collector_init(&program->collector, program->process, dir, true, &fault);
+    }
+    if (r < 0) {
+        fail(program, r, &fault);
+        end(programs, program, false);
+        return 0;
+    }
+    program->collector.native->max_size = programs->max_size;
+    program->collecting = true;
+    program->refine_after = SECOND;
+    program->refine_at = clock_ns(CLOCK_MONOTONIC) + SECOND;
+    note_clock(program);
+    return 0;
+}
+
+/* The longer it runs, the better its clock's rate is known: should we be killed, that is what there is. Each
+ * time as long after the last one as all before, so that what it was wrong by until then is doubled at most. */
+static void refine(struct programs *programs, struct program *program, uint64_t now)
+{
+    if (now < program->refine_at)
+        return;
+    if (native_refine(program->collector.native, process_clock_hz(program->process, 0), NULL) >= 0)
+        note_clock(program);
+    program->refine_at = now + program->refine_after;
+    program->refine_after *= 2;
+    programs->changed = true;
+}
+
+/* ---- All of them ---- */
+
+static void look(struct programs *programs, uint64_t now)
+{
+    char events[4096];
+
+    while (programs->watch >= 0 && read(programs->watch, events, sizeof events) > 0)
+        programs->look_until = now + LOOK_FOR;
+    if (programs->watch >= 0 && now > programs->look_until)
+        return;
+    if (now < programs->look_next)
+        return;
+    programs->look_next = now + (programs->watch >= 0 ? LOOK_EVERY : LOOK_BLINDLY);
+    (void)process_foreach(programs->rings.path, add, programs);
+}
+
+int programs_step(struct programs *programs, uint64_t *ret_sleep)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    uint64_t sleep = SECOND / 4;
+
+    sample(&programs->samples, now);
+    look(programs, now);
+    if (programs->watch < 0)
+        sleep = LOOK_BLINDLY;
+    else if (now <= programs->look_until)
+        sleep = LOOK_EVERY;
+    for (unsigned i = 0; i < programs->n; i++) {
+        struct program *program = programs->items[i];
+        struct fault fault = {0};
+        uint64_t one = sleep;
+        int r;
+
+        if (program->ended)
+            continue;
+        r = collector_step(&program->collector, &one, &fault);
+        if (r < 0)
+            fail(program, r, &fault);
+        if (r <= 0)
+            end(programs, program, true);
+        else
+            sleep = MIN(sleep, one);
+        if (r > 0)
+            refine(programs, program, now);
+    }
+    *ret_sleep = sleep;
+    return 0;
+}
+
+void programs_finish(struct programs *programs)
+{
+    uint64_t sleep;
+
+    /* What came since. */
+    programs->look_until = UINT64_MAX;
+    programs->look_next = 0;
+    (void)programs_step(programs, &sleep);
+    programs->samples.next = 0;
+    sample(&programs->samples, clock_ns(CLOCK_MONOTONIC));
+    for (unsigned i = 0; i < programs->n; i++) {
+        struct program *program = programs->items[i];
+        struct fault fault = {0};
+        int r;
+
+        if (program->ended)
+            continue;
+        r = collector_finish(&program->collector, &fault);
+        if (r < 0)
+            fail(program, r, &fault);
+        end(programs, program, true);
+    }
+}
+
+void programs_look(struct programs *programs)
+{
+    (void)process_foreach(programs->rings.path, add, programs);
+}
+
+unsigned programs_running(const struct programs *programs)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < programs->n; i++)
+        n += !programs->items[i]->ended;
+    return n;
+}
+
+void programs_close(struct programs *programs)
+{
+    for (unsigned i = 0; i < programs->n; i++) {
+        if (!programs->items[i]->ended)
+            end(programs, programs->items[i], false);
+        free_program(programs->items[i]);
+    }
+    free(programs->items);
+    if (programs->watch >= 0)
+        close(programs->watch);
+    /* Reports of processes without rings go with it; directories with rings stay. */
+    locked_dir_done(&programs->rings, true);
+    free(programs->samples.items);
+    free(programs->dir);
+    *programs = (struct programs){.rings.fd = -1, .watch = -1};
+}
+
+/* ---- The manifest ---- */
+
+static int add_problem(struct arena *arena, const char **list, unsigned *n, const char *text)
+{
+    list[*n] = arena_strdup(arena, text);
+    return list[*n] ? (int)++*n : -ENOMEM;
+}
+
+static int put_problems(const struct program *program, struct arena *arena,
+                        struct manifest_source *source)
+{
+    const struct drain_stats *taken = &program->taken;
+    const struct {
+        uint64_t count;
+        const char *text;
+    } losses[] = {
+        {taken->no_ring, "events were lost as their threads got no ring"},
+        {taken->unwritten, "events were lost as they could not be written"},
+        {taken->undecoded,
+         "events at least were lost as they cannot be decoded: they have no description"},
+        {taken->damaged, "rings are damaged and were passed over"},
+    };
+    const char **list = arena_alloc(arena, (ARRAY_SIZE(losses) + 1) * sizeof *list);
+    char text[sizeof program->what + 80];
+    unsigned n = 0;
+    int r = 0;
+
+    if (!list)
+        return -ENOMEM;
+    if (program->error) {
+        snprintf(text, sizeof text, "it could not be recorded to its end: %s", program->what);
+        r = add_problem(arena, list, &n, text);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(losses) && r >= 0; i++)
+        if (losses[i].count) {
+            snprintf(text, sizeof text, "%" PRIu64 " %s", losses[i].count, losses[i].text);
+            r = add_problem(arena, list, &n, text);
+        }
+    source->problems = list;
+    source->n_problems = n;
+    return MIN(r, 0);
+}
+
+static int put_source(const struct programs *programs, const struct program *program, bool complete,
+                      struct arena *arena, struct manifest_source *to)
+{
+    struct manifest_vmm *vmm = arena_alloc(arena, sizeof *vmm);
+
+    if (!vmm)
+        return -ENOMEM;
+    *vmm = (struct manifest_vmm){.pid = (int32_t)program->pid, .program = program->program};
+    if (program->pid == programs->main_pid) {
+        vmm->exit = programs->main_exit;
+        vmm->command = programs->main_command;
+        while (vmm->command && vmm->command[vmm->n_command])
+            vmm->n_command++;
+    }
+    *to = (struct manifest_source){
+        .name = program->name,
+        .kind = "ctf",
+        .layer = "vmm",
+        .path = program->name,
+        .clock = {.name = "monotonic",
+                  .hz = SECOND,
+                  .host = true,
+                  .error_ns = program->counts ? clock_error(programs, program) : 0},
+        .host = host_here(),
+        .vmm = vmm,
+        .began = program->began,
+        .ended = program->finished,
+        .lost_known = program->ended,
+        .lost = program->taken.discarded + program->taken.no_ring + program->taken.unwritten +
+                program->taken.undecoded,
+        .complete = complete && program->ended && program->error == 0,
+    };
+    return put_problems(program, arena, to);
+}
+
+int programs_put_sources(const struct programs *programs, bool complete, struct arena *arena,
+                         struct manifest_source **ret, unsigned *ret_n)
+{
+    struct manifest_source *sources = arena_alloc(arena, (programs->n + 1) * sizeof *sources);
+    int r = sources ? 0 : -ENOMEM;
+
+    for (unsigned i = 0; i < programs->n && r >= 0; i++)
+        r = put_source(programs, programs->items[i], complete, arena, &sources[i]);
+    if (r < 0)
+        return r;
+    *ret = sources;
+    *ret_n = programs->n;
+    return 0;
+}

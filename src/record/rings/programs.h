@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Records a program that links libstrata, and those that it forks and executes, into a trace directory: whatever
+ * process makes rings in a directory of ours (record/rings/rings_dir.h) is taken from, each into a native trace of
+ * its own, until it has ended. Not thread-safe.
+ *
+ * The native trace of a process tells times of CLOCK_MONOTONIC, which it makes of its counter's ticks by one
+ * moment and one rate. By how much that may be wrong is measured while it is recorded: the clocks are read
+ * again and again (clock_samples), and the greatest distance of what was read to that line is the bound, with
+ * what the clocks may have wandered between two readings. */
+
+#include "record/rings/collect.h"
+#include "record/rings/rings_dir.h"
+#include "tracedir/manifest.h"
+
+/* What the clock is assumed to wander between readings, as in timeline/clock_map.h. */
+#define PROGRAM_WANDER_PPM 20
+#define CLOCK_SAMPLES_MAX 4096u
+
+/* Readings of the counter and CLOCK_MONOTONIC, at even distances: these double when there is no more room. */
+struct clock_samples {
+    struct clock_sample {
+        struct clock_pair pair;
+        uint32_t error_ns;
+    } * items;
+    unsigned n;
+    uint64_t every, next; /* ns */
+};
+
+/* A process that is recorded, or was. */
+struct program {
+    char name[48]; /* of the source, and of its directory */
+    char *rings;   /* the directory of its rings */
+    struct process *process;
+    struct collector collector;
+    uint64_t refine_at,
+        refine_after; /* ns: when its clock's rate is told anew, and how long after the last time */
+    bool collecting, ended;
+    bool left; /* its rings could not be read to the end, and stay */
+    int error; /* why it is not recorded, or no further; 0 */
+    char what[400];
+    struct drain_stats taken;
+    uint32_t pid;
+    char program[17];
+    bool counts; /* its clock is a counter, which starts at `start` and runs at `hz` */
+    struct clock_pair start;
+    uint64_t hz;
+    struct manifest_moment began, finished;
+};
+
+struct programs {
+    char *dir;         /* of the trace */
+    uint64_t max_size; /* of each process's part, bytes; 0: any */
+    struct locked_dir rings;
+    int watch; /* inotify, for whoever polls; -1: there is none */
+    uint64_t look_until, look_next;
+    struct program **items;
+    unsigned n;
+    uint32_t main_pid;               /* of the process that was started; 0: not known */
+    const char *const *main_command; /* as it was started, ended by NULL, or NULL; borrowed */
+    const char *main_exit;           /* as in manifest_vmm; NULL; borrowed */
+    struct clock_samples samples;
+    bool changed; /* sources came, or ended, since this was set to false */
+};
+
+/* DIR is the trace's, and is there. -errno with FAULT. */
+int programs_open(const char *dir, struct programs *ret_programs, struct fault *fault);
+/* Leaves nothing behind but what could not be read. */
+void programs_close(struct programs *programs);
+
+/* What the environment of a program has to say in STRATA_TRACE so that its rings are ours: PATTERNS, N of them
+ * with commas between several in one, are switched on; behind what BEFORE says (NULL: nothing). Allocated. NULL: out of memory. */
+char *programs_environment(const struct programs *programs, const char *before,
+                           const char *const *patterns, unsigned n);
+
+/* Takes what there is, from processes that came too. *RET_SLEEP: for how long (ns) there need not be another call, if
+ * `watch` stays silent. What goes wrong with one process is noted with it, and is no error. */
+int programs_step(struct programs *programs, uint64_t *ret_sleep);
+/* Takes what there is now, for the last time: also of processes that go on living. */
+void programs_finish(struct programs *programs);
+/* Looks for processes that came at once, not when it is time to. */
+void programs_look(struct programs *programs);
+/* How many that were found have not ended. */
+unsigned programs_running(const struct programs *programs);
+
+/* Their sources, for a manifest: *ret_n of them, in ARENA; what they point to is that, and PROGRAMS. COMPLETE: it
+ * is the last time. -ENOMEM. */
+int programs_put_sources(const struct programs *programs, bool complete, struct arena *arena,
+                         struct manifest_source **ret, unsigned *ret_n);

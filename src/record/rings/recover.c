@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/rings/recover.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int check_dead(const struct process *process, struct fault *fault)
+{
+    int alive = process_is_alive(process, fault);
+
+    if (alive < 0)
+        return alive;
+    if (alive > 0)
+        return fault_plain(fault, -EBUSY, process->path,
+                           "process %u (%s) lives, there is nothing to recover; 'strata record "
+                           "--attach' takes from a program without a writer",
+                           process->pid, process->program);
+    return 0;
+}
+
+int native_of_process(struct process *process, const char *path, struct native **ret,
+                      struct fault *fault)
+{
+    struct ctf_metadata metadata = {
+        .clock_kind = process->clock_kind,
+        .start = process->clock_pair,
+        .program = process->program,
+        .pid = (pid_t)process->pid,
+    };
+    uint64_t hint = 0;
+    struct ring_drain *taker;
+
+    if (ring_drain_new(process, NULL, false, true, &taker, NULL) >= 0) {
+        hint = ring_drain_clock_hz(taker);
+        ring_drain_free(taker);
+    }
+    metadata.clock_hz = process_clock_hz(process, hint);
+    return native_create(path, &metadata, ret, fault);
+}
+
+static int complete(const struct process_trace *trace, struct native **ret, struct fault *fault)
+{
+    struct fault why = {0};
+    int r = native_complete(trace->path, trace->uuid, ret, &why);
+    char text[sizeof(why.path) + sizeof(why.what) + 64];
+
+    if (r >= 0)
+        return r;
+    fault_print(&why, text, sizeof(text));
+    return fault_plain(fault, r, NULL,
+                       "the trace that the program was writing cannot be completed: %s; with -o "
+                       "DIR a new one is made",
+                       text);
+}
+
+/* Where the program was to write, but had not begun; a trace that is there already is of another run. */
+static int make_planned(struct process *process, const char *path, struct native **ret,
+                        struct fault *fault)
+{
+    _cleanup_free_ char *other = NULL;
+    int r = native_of_process(process, path, ret, NULL);
+
+    if (r != -ENOTEMPTY)
+        return r < 0 ? native_of_process(process, path, ret, fault) : r;
+    if (asprintf(&other, "%s.%u", path, process->pid) < 0)
+        return fault_plain(fault, -ENOMEM, process->path, "out of memory");
+    return native_of_process(process, other, ret, fault);
+}
+
+int recover(struct process *process, const char *path, const char *fallback, struct recovered *ret,
+            struct fault *fault)
+{
+    static const uint8_t none[16];
+    const struct process_trace *trace = process_trace(process);
+    bool begun = trace && memcmp(trace->uuid, none, sizeof(none)) != 0;
+    struct recovered recovered = {.completed = !path && begun};
+    struct native *native = NULL;
+    struct ring_drain *taker = NULL;
+    int r = process_lock(process, fault);
+
+    if (r >= 0)
+        r = check_dead(process, fault);
+    if (r >= 0 && !path && !process->is_ours)
+        r = fault_plain(fault, -EPERM, process->path,
+                        "is another user's, who may have named any directory for the trace; "
+                        "name one by -o");
+    if (r >= 0 && !recovered.completed && !path) {
+        r = ring_drain_count(process, &recovered.taken, fault);
+        if (r >= 0 && recovered.taken.events == 0 && recovered.taken.undecoded == 0) {
+            *ret = recovered;
+            return 0;
+        }
+    }
+    if (r >= 0)
+        r = recovered.completed ? complete(trace, &native, fault)
+            : path              ? native_of_process(process, path, &native, fault)
+                   : make_planned(process, trace ? trace->path : fallback, &native, fault);
+    if (r >= 0)
+        r = ring_drain_new(process, native, false, recovered.completed, &taker, fault);
+    if (r >= 0)
+        r = ring_drain_take(taker, DRAIN_DEAD, fault);
+    if (r >= 0) {
+        recovered.taken = ring_drain_taken(taker, NULL);
+        recovered.path = strdup(native->path);
+        if (!recovered.path)
+            r = fault_plain(fault, -ENOMEM, process->path, "out of memory");
+    }
+    ring_drain_free(taker);
+    native_free(native);
+    if (r >= 0)
+        *ret = recovered;
+    return r;
+}
+
+int recover_discard(struct process *process, uint64_t *ret_events, struct fault *fault)
+{
+    struct drain_stats taken = {0};
+    int r = process_lock(process, fault);
+
+    if (r >= 0)
+        r = check_dead(process, fault);
+    if (r >= 0)
+        r = ring_drain_count(process, &taken, fault);
+    *ret_events = taken.events;
+    return r;
+}
+
+void recovered_done(struct recovered *recovered)
+{
+    free(recovered->path);
+    recovered->path = NULL;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/rings/rings_dir.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/rings/recover.h"
+#include "runtime/process_file.h"
+
+/* The directory of this user's rings, made if it is missing: 0; -EPERM, it is somebody else's, or others may write
+ * to it. */
+static int take_parent(char *path, size_t size)
+{
+    struct stat st;
+
+    snprintf(path, size, RINGS_PARENT "%u", (unsigned)geteuid());
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return -errno;
+    if (lstat(path, &st) < 0)
+        return -errno;
+    return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0 ? 0 : -EPERM;
+}
+
+/* Whether DIR, in which a process has its rings, is of a recorder that is dead. */
+static bool is_abandoned(const char *dir)
+{
+    _cleanup_free_ char *parent = strdup(dir);
+    char *name = parent ? strrchr(parent, '/') : NULL;
+    bool is_free;
+    int fd;
+
+    if (!name)
+        return false;
+    *name = '\0';
+    name = strrchr(parent, '/');
+    if (!name || strncmp(name + 1, RINGS_DIR_PREFIX, strlen(RINGS_DIR_PREFIX)) != 0)
+        return false;
+    fd = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    is_free = flock(fd, LOCK_SH | LOCK_NB) == 0;
+    close(fd);
+    return is_free;
+}
+
+/* What nobody has begun to write, or cannot be written now, stays for `strata recover`. */
+static bool is_of_no_more_use(struct process *process)
+{
+    static const uint8_t none[16];
+    const struct process_trace *trace = process_trace(process);
+    struct recovered recovered = {0};
+    struct drain_stats taken;
+    int r;
+
+    if (process_is_alive(process, NULL) != 0)
+        return false;
+    if (!trace || memcmp(trace->uuid, none, sizeof none) == 0)
+        return ring_drain_count(process, &taken, NULL) >= 0 && taken.events == 0;
+    r = recover(process, NULL, NULL, &recovered, NULL);
+    recovered_done(&recovered);
+    return r >= 0 || r == -ENOENT || r == -ENOTDIR || r == -ESTALE;
+}
+
+static int rescue(const char *path, void *userdata)
+{
+    struct process *process;
+
+    (void)userdata;
+    if (!is_abandoned(path) || process_open(path, true, &process, NULL) < 0)
+        return 0;
+    if (is_of_no_more_use(process))
+        (void)process_remove(process, NULL);
+    process_free(process);
+    return 0;
+}
+
+void rings_dir_sweep(void)
+{
+    char path[48];
+
+    if (take_parent(path, sizeof path) >= 0)
+        locked_dir_sweep(path, RINGS_DIR_PREFIX, true);
+}
+
+int rings_dir_make(struct locked_dir *ret, struct fault *fault)
+{
+    char path[48];
+    int r = take_parent(path, sizeof path);
+
+    if (r >= 0) {
+        (void)process_foreach(NULL, rescue, NULL);
+        locked_dir_sweep(path, RINGS_DIR_PREFIX, true);
+        r = locked_dir_make(path, RINGS_DIR_PREFIX, ret);
+    }
+    if (r < 0)
+        r = locked_dir_make("/tmp", "strata-" RINGS_DIR_PREFIX, ret);
+    return r < 0 ? fault_plain(fault, r, "/tmp", "cannot make a directory for rings there: %s",
+                               strerror(-r))
+                 : 0;
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/xen/buffers.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "record/xen/control.h"
+#include "record/xen/host_info.h"
+#include "record/xen/state.h"
+
+#define DOMAIN_XEN 0x7ff2u /* whose memory Xen's own is */
+#define VIRQ_TBUF 4u
+#define PAGE 4096u
+
+struct xen_buffers {
+    struct trace_buffers buffers;
+    struct xen_library library;
+    struct xen_control control;
+    struct xen_state state;
+    struct xen_facts *facts;
+    int virq; /* the port, or -1 */
+
+    bool events_known; /* whether Xen tells its event mask */
+    uint32_t events_found;
+    uint32_t events_set;
+    bool changed; /* masks or more, and not restored */
+    bool on;      /* tracing, by us */
+
+    void *t_info;
+    size_t t_info_pages;
+    struct strata_percpu_info info;
+    struct strata_percpu_view *all_views; /* of every CPU, used or not */
+};
+
+static struct xen_buffers *xen_of(struct trace_buffers *buffers)
+{
+    return container_of(buffers, struct xen_buffers, buffers);
+}
+
+/* ---- Mapping ---- */
+
+static int map_info(struct xen_buffers *xen, const struct xen_tbuf_info *info, struct fault *fault)
+{
+    size_t pages = (info->t_info_size + PAGE - 1) / PAGE;
+    _cleanup_free_ unsigned long *frames = NULL;
+    _cleanup_free_ int *errors = NULL;
+    int r;
+
+    if (pages == 0 || pages > 65536)
+        return fault_plain(fault, -EPROTO, "",
+                           "Xen says its trace buffers' description has %u bytes",
+                           (unsigned)info->t_info_size);
+    frames = calloc(pages, sizeof *frames);
+    errors = calloc(pages, sizeof *errors);
+    if (!frames || !errors)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    for (size_t i = 0; i < pages; i++)
+        frames[i] = (unsigned long)info->t_info + i;
+    xen->t_info = xen->library.foreign_map(xen->library.foreign, DOMAIN_XEN, PROT_READ, pages,
+                                           frames, errors);
+    if (!xen->t_info)
+        return fault_plain(fault, -errno, "", "Xen's trace buffers cannot be mapped: %s",
+                           strerror(errno));
+    xen->t_info_pages = pages;
+    for (size_t i = 0; i < pages; i++)
+        if (errors[i])
+            return fault_plain(fault, -EFAULT, "",
+                               "the description of Xen's trace buffers cannot be "
+                               "mapped");
+    r = strata_percpu_info_init(&xen->info, xen->t_info, pages * PAGE);
+    if (r < 0)
+        return fault_plain(fault, r, "", "the description of Xen's trace buffers is damaged");
+    xen->buffers.pages = xen->info.pages;
+    return 0;
+}
+
+static int map_cpu(struct xen_buffers *xen, unsigned cpu, unsigned long *frames, int *errors,
+                   struct fault *fault)
+{
+    struct strata_percpu_view *view = &xen->all_views[cpu];
+    unsigned pages = xen->info.pages;
+    const uint32_t *list;
+    void *at;
+    int r = strata_percpu_info_cpu(&xen->info, cpu, &list);
+
+    if (r == -ENODEV || r == -EINVAL)
+        return 0; /* offline when the buffers were made */
+    if (r < 0)
+        return fault_plain(fault, r, "",
+                           "the description of Xen's trace buffers is damaged at CPU %u", cpu);
+    for (unsigned i = 0; i < pages; i++)
+        frames[i] = list[i];
+    at = xen->library.foreign_map(xen->library.foreign, DOMAIN_XEN, PROT_READ | PROT_WRITE, pages,
+                                  frames, errors);
+    if (!at)
+        return fault_plain(fault, -errno, "", "the trace buffer of CPU %u cannot be mapped: %s",
+                           cpu, strerror(errno));
+    for (unsigned i = 0; i < pages; i++)
+        if (errors[i]) {
+            xen->library.foreign_unmap(xen->library.foreign, at, pages);
+            return fault_plain(fault, -EFAULT, "", "the trace buffer of CPU %u cannot be mapped",
+                               cpu);
+        }
+    r = strata_percpu_view_init(view, at, (size_t)pages * PAGE);
+    if (r < 0) {
+        xen->library.foreign_unmap(xen->library.foreign, at, pages);
+        return fault_plain(fault, r, "", "Xen's trace buffers have %u pages, which cannot be",
+                           pages);
+    }
+    xen->buffers.views[cpu] = view;
+    return 0;
+}
+
+static int map_cpus(struct xen_buffers *xen, struct fault *fault)
+{
+    _cleanup_free_ unsigned long *frames = calloc(xen->info.pages, sizeof *frames);
+    _cleanup_free_ int *errors = calloc(xen->info.pages, sizeof *errors);
+    int r = 0;
+
+    if (!frames || !errors)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    for (unsigned cpu = 0; cpu < xen->buffers.n_cpus && r >= 0; cpu++)
+        r = map_cpu(xen, cpu, frames, errors, fault);
+    return r;
+}
+
+static void unmap(struct xen_buffers *xen)
+{
+    for (unsigned cpu = 0; cpu < xen->buffers.n_cpus; cpu++)
+        if (xen->buffers.views && xen->buffers.views[cpu])
+            xen->library.foreign_unmap(xen->library.foreign, xen->buffers.views[cpu]->buffer,
+                                       xen->info.pages);
+    if (xen->t_info)
+        xen->library.foreign_unmap(xen->library.foreign, xen->t_info, xen->t_info_pages);
+}
+
+/* ---- Beginning ---- */
+
+static int refused(struct fault *fault, int r, const char *what)
+{
+    return fault_plain(fault, r, "", "Xen refuses to %s: %s", what, strerror(-r));
+}
+
+static int set_masks(struct xen_buffers *xen, const struct trace_buffers_settings *settings,
+                     struct fault *fault)
+{
+    int r = xen_state_note(&xen->state, xen->events_found, fault);
+
+    if (r < 0)
+        return r;
+    xen->changed = true;
+    if (settings->set_events) {
+        r = xen_control_set_events(&xen->control, settings->events);
+        if (r < 0)
+            return refused(fault, r, "set the event mask");
+    }
+    /* Another program may have left any mask, and Xen does not tell it. */
+    if (settings->cpus || !settings->keep_cpus) {
+        r = xen_control_set_cpus(&xen->control, settings->cpus);
+        if (r < 0)
+            return refused(fault, r, "set the mask of CPUs");
+    }
+    return 0;
+}
+
+static int check_size(const struct xen_buffers *xen, const struct trace_buffers_settings *settings,
+                      struct fault *fault)
+{
+    unsigned pages = xen->info.pages;
+
+    if (!settings->pages_exactly || settings->pages == 0 || settings->pages == pages)
+        return 0;
+    return fault_plain(
+        fault, -EBUSY, "",
+        "Xen's trace buffers have %u pages (%u KB) for each CPU already, not %u: their "
+        "size can be set once after each boot of the machine, by the first who records or "
+        "by tbuf_size= on Xen's command line; leave the size out to use them as they are",
+        pages, pages * 4, settings->pages);
+}
+
+/* The buffers are made by the first who asks, in each life of a Xen, and stay as they are. */
+static int make_buffers(struct xen_buffers *xen, const struct trace_buffers_settings *settings,
+                        struct xen_tbuf_info *info, struct fault *fault)
+{
+    unsigned pages = settings->pages ? settings->pages : BUFFERS_DEFAULT_PAGES;
+    int r = xen_control_set_size(&xen->control, pages, info);
+
+    if (r == -ENOMEM)
+        return fault_plain(
+            fault, r, "",
+            "Xen has no memory left for trace buffers of %u pages (%u KB) for each CPU: "
+            "ask for fewer, or give dom0 less memory (dom0_mem= on Xen's command line)",
+            pages, pages * 4);
+    if (r < 0)
+        return fault_plain(fault, r, "", "Xen refuses to make trace buffers of %u pages: %s", pages,
+                           strerror(-r));
+    xen->on = true;
+    if (!info->t_info)
+        return fault_plain(fault, -EPROTO, "", "Xen made trace buffers, but does not say where");
+    r = map_info(xen, info, fault);
+    /* By libxenctrl it is not seen before whether they are there already. Else what differs is that Xen
+     * cannot make them so large, and that is how they will stay. */
+    return r < 0 || info->events_known ? r : check_size(xen, settings, fault);
+}
+
+/* Tracing is off meanwhile, by which Xen also forgets what was lost before: that is no loss of this
+ * recording. */
+static int discard(struct xen_buffers *xen)
+{
+    int r = xen_control_disable(&xen->control);
+
+    if (r < 0)
+        return r;
+    for (unsigned cpu = 0; cpu < xen->buffers.n_cpus; cpu++)
+        if (xen->buffers.views[cpu])
+            (void)strata_percpu_view_reset(xen->buffers.views[cpu]);
+    return 0;
+}
+
+/* Buffers are made for the CPUs that run at that moment, and no others get one later. */
+static void look_for_bufferless(struct xen_buffers *xen)
+{
+    struct cpu_list online;
+    char text[128];
+
+    if (xen_control_online(&xen->control, xen->buffers.n_cpus, &online) < 0)
+        return;
+    for (unsigned cpu = 0; cpu < xen->buffers.n_cpus; cpu++)
+        if (xen->buffers.views[cpu])
+            online.bits[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
+    cpu_list_text(&online, xen->buffers.n_cpus, text, sizeof text);
+    if (*text)
+        snprintf(
+            xen->buffers.notice, sizeof xen->buffers.notice,
+            "nothing is recorded of CPU %s: offline when Xen made its trace buffers, it has none "
+            "until the next boot",
+            text);
+}
+
+static int begin(struct trace_buffers *buffers, const struct trace_buffers_settings *settings,
+                 struct fault *fault)
+{
+    struct xen_buffers *xen = xen_of(buffers);
+    struct xen_tbuf_info info;
+    int r = xen_control_info(&xen->control, &info);
+
+    if (r < 0)
+        return refused(fault, r, "tell of its trace buffers");
+    xen->events_known = info.events_known;
+    xen->events_found = info.events;
+    xen->events_set = settings->set_events ? settings->events : info.events;
+    if (info.t_info) {
+        r = map_info(xen, &info, fault);
+        if (r >= 0)
+            r = check_size(xen, settings, fault);
+        if (r < 0)
+            return r;
+    }
+    r = set_masks(xen, settings, fault);
+    if (r >= 0 && !info.t_info)
+        r = make_buffers(xen, settings, &info, fault);
+    if (r >= 0)
+        r = map_cpus(xen, fault);
+    if (r < 0)
+        return r;
+    r = settings->discard ? discard(xen) : 0;
+    if (r < 0)
+        return refused(fault, r, "stop tracing");
+    r = settings->start_disabled ? xen_control_disable(&xen->control)
+                                 : xen_control_enable(&xen->control);
+    if (r < 0)
+        return refused(fault, r, settings->start_disabled ? "stop tracing" : "start tracing");
+    xen->on = true;
+    look_for_bufferless(xen);
+    xen_facts_buffers(xen->facts, buffers);
+    return 0;
+}
+
+/* ---- While it runs ---- */
+
+static int wait_for(struct trace_buffers *buffers, uint64_t timeout, const sigset_t *mask,
+                    struct fault *fault)
+{
+    struct xen_buffers *xen = xen_of(buffers);
+    struct pollfd p = {xen->library.evtchn_fd(xen->library.evtchn), POLLIN, 0};
+    struct timespec time = {(time_t)(timeout / 1000000000), (long)(timeout % 1000000000)};
+    int r = ppoll(&p, 1, &time, mask);
+    int port;
+
+    if (r == 0 || (r < 0 && errno == EINTR))
+        return 0;
+    if (r < 0)
+        return fault_plain(fault, -errno, "", "waiting for Xen failed: %s", strerror(errno));
+    port = xen->library.evtchn_pending(xen->library.evtchn);
+    if (port < 0)
+        return errno == EAGAIN || errno == EINTR
+                   ? 0
+                   : fault_plain(fault, -errno, "", "Xen's event channel cannot be read: %s",
+                                 strerror(errno));
+    if (xen->library.evtchn_unmask(xen->library.evtchn, (unsigned)port) < 0)
+        return fault_plain(fault, -errno, "", "Xen's event channel cannot be written: %s",
+                           strerror(errno));
+    return 0;
+}
+
+static int check(struct trace_buffers *buffers, uint32_t *ret_mask, struct fault *fault)
+{
+    struct xen_buffers *xen = xen_of(buffers);
+    struct xen_tbuf_info info;
+    int r;
+
+    if (!xen->events_known)
+        return 0;
+    r = xen_control_info(&xen->control, &info);
+    if (r >= 0 && info.events == xen->events_set)
+        return 0;
+    if (r >= 0)
+        r = xen_control_set_events(&xen->control, xen->events_set);
+    if (r < 0)
+        return refused(fault, r, "set the event mask again");
+    *ret_mask = info.events;
+    return 1;
+}
+
+static int stop(struct trace_buffers *buffers, struct fault *fault)
+{
+    struct xen_buffers *xen = xen_of(buffers);
+    int r = xen_control_disable(&xen->control);
+
+    if (r < 0)
+        return refused(fault, r, "stop tracing");
+    xen->on = false;
+    return 0;
+}
+
+static int pending(struct trace_buffers *buffers, unsigned cpu, uint64_t *ret_lost)
+{
+    (void)buffers;
+    (void)cpu;
+    (void)ret_lost;
+    return -EOPNOTSUPP;
+}
+
+static bool changed(struct trace_buffers *buffers)
+{
+    return xen_facts_changed(xen_of(buffers)->facts);
+}
+
+static int describe(struct trace_buffers *buffers, struct arena *arena, struct manifest_source *ret)
+{
+    return xen_facts_describe(xen_of(buffers)->facts, arena, ret);
+}
+
+/* ---- The end ---- */
+
+/* Whatever of it fails, the rest is tried. */
+static int put_back(struct xen_buffers *xen, uint32_t events)
+{
+    int a = xen_control_disable(&xen->control);
+    int b = xen_control_set_events(&xen->control, events);
+    int c = xen_control_set_cpus(&xen->control, NULL);
+
+    a = a < 0 ? a : b;
+    a = a < 0 ? a : c;
+    return a < 0 ? a : xen_state_forget(&xen->state);
+}
+
+static int restore(struct trace_buffers *buffers, bool leave, struct fault *fault)
+{
+    struct xen_buffers *xen = xen_of(buffers);
+    int r = 0;
+
+    if (!xen->changed && !xen->on)
+        return 0;
+    r = leave ? xen_state_forget(&xen->state) : put_back(xen, xen->events_found);
+    if (r < 0)
+        return fault_plain(fault, r, "",
+                           "Xen's masks cannot be restored (the event mask was 0x%08x): %s",
+                           (unsigned)xen->events_found, strerror(-r));
+    xen->changed = false;
+    xen->on = false;
+    return 0;
+}
+
+static void xen_free(struct trace_buffers *buffers)
+{
+    struct xen_buffers *xen = xen_of(buffers);
+
+    if (xen->control.library)
+        (void)restore(buffers, false, NULL);
+    unmap(xen);
+    xen_facts_free(xen->facts);
+    if (xen->virq >= 0)
+        (void)xen->library.evtchn_unbind(xen->library.evtchn, (unsigned)xen->virq);
+    if (xen->control.library)
+        xen_control_done(&xen->control);
+    xen_library_close(&xen->library);
+    xen_state_close(&xen->state);
+    free(xen->buffers.views);
+    free(xen->all_views);
+    free(xen);
+}
+
+static const struct trace_buffers_ops ops = {
+    .begin = begin,
+    .wait = wait_for,
+    .check = check,
+    .stop = stop,
+    .pending = pending,
+    .changed = changed,
+    .describe = describe,
+    .restore = restore,
+    .free = xen_free,
+};
+
+/* ---- Opening ---- */
+
+static int bind_virq(struct xen_buffers *xen, struct fault *fault)
+{
+    int port = xen->library.evtchn_bind_virq(xen->library.evtchn, VIRQ_TBUF);
+
+    if (port >= 0) {
+        xen->virq = port;
+        return 0;
+    }
+    if (errno == EEXIST || errno == EBUSY)
+        return fault_plain(
+            fault, -EBUSY, "",
+            "another program takes records from Xen's trace buffers (an xentrace, or "
+            "xenbaked: it is bound to their interrupt), and only one at a time can: its "
+            "trace and masks are left as they are");
+    return fault_plain(fault, -errno, "", "Xen refuses the interrupt of its trace buffers: %s",
+                       strerror(errno));
+}
+
+static int open_all(struct xen_buffers *xen, bool xenctrl, struct fault *fault)
+{
+    struct xen_physinfo physinfo;
+    int r = xen_library_open(&xen->library, fault);
+
+    if (r >= 0)
+        r = xen_control_init(&xen->control, &xen->library, xenctrl, fault);
+    if (r >= 0)
+        r = xen_state_open(&xen->state, XEN_STATE_PATH, fault);
+    if (r >= 0)
+        r = bind_virq(xen, fault);
+    if (r < 0)
+        return r;
+    if (xen->state.found) {
+        r = put_back(xen, xen->state.events);
+        if (r < 0)
+            return refused(fault, r, "restore the masks that a killed recorder left");
+    }
+    r = xen_control_physinfo(&xen->control, &physinfo);
+    if (r < 0)
+        return refused(fault, r, "tell how many CPUs there are");
+    if (physinfo.cpu_max >= CPU_LIST_MAX)
+        return fault_plain(fault, -EPROTO, "",
+                           "this Xen has CPUs up to %u, more than the %u known here",
+                           (unsigned)physinfo.cpu_max, CPU_LIST_MAX);
+    xen->buffers.n_cpus = physinfo.cpu_max + 1;
+    xen->buffers.views = calloc(xen->buffers.n_cpus, sizeof *xen->buffers.views);
+    xen->all_views = calloc(xen->buffers.n_cpus, sizeof *xen->all_views);
+    if (!xen->buffers.views || !xen->all_views)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    r = xen_facts_new(&xen->control, &xen->facts);
+    return r < 0 ? fault_plain(fault, r, "", "Xen does not tell of itself: %s", strerror(-r)) : 0;
+}
+
+int xen_buffers_open(bool xenctrl, struct trace_buffers **ret, struct fault *fault)
+{
+    struct xen_buffers *xen = calloc(1, sizeof *xen);
+    int r;
+
+    if (!xen)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    xen->buffers.ops = &ops;
+    xen->virq = -1;
+    xen->state.fd = -1;
+    r = open_all(xen, xenctrl, fault);
+    if (r < 0) {
+        xen_free(&xen->buffers);
+        return r;
+    }
+    *ret = &xen->buffers;
+    return 0;
+}

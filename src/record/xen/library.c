@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/xen/library.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the libraries would print on standard error goes nowhere: whoever calls tells what is wrong. The
+ * layout is that of their logger, libxentoollog.so.1's. */
+struct xen_logger {
+    void (*message)(struct xen_logger *logger, int level, int error, const char *context,
+                    const char *format, va_list args);
+    void (*progress)(struct xen_logger *logger, const char *context, const char *what, int percent,
+                     unsigned long done, unsigned long total);
+    void (*destroy)(struct xen_logger *logger);
+};
+
+static void no_message(struct xen_logger *logger, int level, int error, const char *context,
+                       const char *format, va_list args)
+{
+    (void)logger;
+    (void)level;
+    (void)error;
+    (void)context;
+    (void)format;
+    (void)args;
+}
+
+static void no_destroy(struct xen_logger *logger)
+{
+    (void)logger;
+}
+
+static struct xen_logger silent = {.message = no_message, .destroy = no_destroy};
+
+/* ---- Is there a Xen, and may we? ---- */
+
+/* The first line of a small file; false: it cannot be read. */
+static bool read_line(const char *path, char *buf, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+
+    if (fd < 0)
+        return false;
+    n = read(fd, buf, size - 1);
+    close(fd);
+    if (n < 0)
+        return false;
+    buf[n] = 0;
+    buf[strcspn(buf, "\n")] = 0;
+    return true;
+}
+
+static int check_host(struct fault *fault)
+{
+    char type[32] = "";
+    char capabilities[64];
+
+    if (!read_line("/sys/hypervisor/type", type, sizeof type) || strcmp(type, "xen") != 0)
+        return fault_plain(
+            fault, -ENODEV, "",
+            "this machine does not run on Xen (/sys/hypervisor/type %s%s): Xen's trace "
+            "buffers are there in its control domain, dom0, only",
+            *type ? "says " : "is not there", type);
+    if (read_line("/proc/xen/capabilities", capabilities, sizeof capabilities) &&
+        !strstr(capabilities, "control_d"))
+        return fault_plain(fault, -EPERM, "",
+                           "this is a guest of Xen, not its control domain, and only that may see "
+                           "Xen's trace buffers: record in dom0");
+    if (geteuid() != 0)
+        return fault_plain(fault, -EACCES, "",
+                           "only root may see Xen's trace buffers: run it as root, or with sudo");
+    return 0;
+}
+
+/* ---- Opening ---- */
+
+struct symbol {
+    const char *name;
+    size_t offset; /* of the pointer in struct xen_library */
+};
+
+struct part {
+    const char *file;
+    const char *open; /* void *(logger, flags) */
+    size_t object;
+    const char *device; /* that it opens, for messages */
+    const char *module; /* of Linux, that makes the device */
+    const struct symbol *symbols;
+};
+
+#define AT(member) offsetof(struct xen_library, member)
+
+static const struct symbol call_symbols[] = {
+    {"xencall1", AT(call1)},
+    {"xencall2", AT(call2)},
+    {"xencall_alloc_buffer", AT(alloc)},
+    {"xencall_free_buffer", AT(free)},
+    {"xencall_close", AT(call_close)},
+    {NULL, 0},
+};
+
+static const struct symbol evtchn_symbols[] = {
+    {"xenevtchn_fd", AT(evtchn_fd)},
+    {"xenevtchn_bind_virq", AT(evtchn_bind_virq)},
+    {"xenevtchn_unbind", AT(evtchn_unbind)},
+    {"xenevtchn_pending", AT(evtchn_pending)},
+    {"xenevtchn_unmask", AT(evtchn_unmask)},
+    {"xenevtchn_close", AT(evtchn_close)},
+    {NULL, 0},
+};
+
+static const struct symbol foreign_symbols[] = {
+    {"xenforeignmemory_map", AT(foreign_map)},
+    {"xenforeignmemory_unmap", AT(foreign_unmap)},
+    {"xenforeignmemory_close", AT(foreign_close)},
+    {NULL, 0},
+};
+
+static const struct part parts[] = {
+    {"libxencall.so.1", "xencall_open", AT(call), "/dev/xen/privcmd", "xen-privcmd", call_symbols},
+    {"libxenevtchn.so.1", "xenevtchn_open", AT(evtchn), "/dev/xen/evtchn", "xen-evtchn",
+     evtchn_symbols},
+    {"libxenforeignmemory.so.1", "xenforeignmemory_open", AT(foreign), "/dev/xen/privcmd",
+     "xen-privcmd", foreign_symbols},
+};
+
+/* The bits of a function's address to the pointer at OFFSET. */
+static bool find(struct xen_library *library, void *handle, const char *name, size_t offset)
+{
+    void *symbol = dlsym(handle, name);
+
+    memcpy((char *)library + offset, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static int open_part(struct xen_library *library, unsigned i, struct fault *fault)
+{
+    const struct part *part = &parts[i];
+    void *(*function)(struct xen_logger * logger, unsigned flags);
+    void *object;
+    void *symbol;
+
+    library->handles[i] = dlopen(part->file, RTLD_NOW | RTLD_LOCAL);
+    if (!library->handles[i])
+        return fault_plain(fault, -ELIBACC, "",
+                           "%s cannot be loaded (%s); on Debian it is in the package that "
+                           "xen-utils brings along",
+                           part->file, dlerror());
+    for (const struct symbol *s = part->symbols; s->name; s++)
+        if (!find(library, library->handles[i], s->name, s->offset))
+            return fault_plain(fault, -ELIBACC, "", "%s has no function %s", part->file, s->name);
+    symbol = dlsym(library->handles[i], part->open);
+    if (!symbol)
+        return fault_plain(fault, -ELIBACC, "", "%s has no function %s", part->file, part->open);
+    memcpy(&function, &symbol, sizeof function);
+    object = function(&silent, 0);
+    if (!object)
+        return fault_plain(fault, errno ? -errno : -EIO, "", "%s cannot be opened: %s%s%s%s",
+                           part->device, strerror(errno), errno == ENOENT ? "; try 'modprobe " : "",
+                           errno == ENOENT ? part->module : "", errno == ENOENT ? "'" : "");
+    memcpy((char *)library + part->object, &object, sizeof object);
+    return 0;
+}
+
+int xen_library_open(struct xen_library *ret, struct fault *fault)
+{
+    struct xen_library library = {0};
+    int r = check_host(fault);
+
+    for (unsigned i = 0; r >= 0 && i < ARRAY_SIZE(parts); i++)
+        r = open_part(&library, i, fault);
+    if (r < 0) {
+        xen_library_close(&library);
+        return r;
+    }
+    *ret = library;
+    return 0;
+}
+
+void xen_library_close(struct xen_library *library)
+{
+    if (library->foreign)
+        library->foreign_close(library->foreign);
+    if (library->evtchn)
+        library->evtchn_close(library->evtchn);
+    if (library->call)
+        library->call_close(library->call);
+    for (unsigned i = 0; i < ARRAY_SIZE(library->handles); i++)
+        if (library->handles[i])
+            dlclose(library->handles[i]);
+    *library = (struct xen_library){0};
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The trace buffers through libxenctrl of the very version that runs (libxenctrl.so.4.17, …): the second way,
+ * for a Xen whose sysctl interface is newer than what record/xen/control.h knows. Its functions have had
+ * the same types since Xen 4.11. It cannot tell the event mask, nor whether there are buffers, nor where,
+ * without switching tracing on. */
+
+#include "record/percpu/cpu_list.h"
+
+struct xen_xenctrl {
+    void *handle; /* of dlopen() */
+    void *xch;
+
+    int (*close)(void *xch);
+    int (*enable)(void *xch, unsigned long pages, unsigned long *frame, unsigned long *size);
+    int (*disable)(void *xch);
+    int (*set_cpus)(void *xch, uint8_t *mask);
+    int (*set_events)(void *xch, uint32_t mask);
+    int (*physinfo)(void *xch, void *info);
+    int (*sched_id)(void *xch, int *id);
+};
+
+/* VERSION is major << 16 | minor. -ELIBACC: there is no such library; -EIO: it cannot be opened. */
+int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct fault *fault);
+void xen_xenctrl_close(struct xen_xenctrl *xenctrl);
+
+/* All: a negative errno. */
+/* Makes them if there are none, switches tracing on, and tells where their description is. */
+int xen_xenctrl_enable(struct xen_xenctrl *xenctrl, unsigned pages, uint64_t *ret_frame,
+                       uint32_t *ret_size);
+int xen_xenctrl_disable(struct xen_xenctrl *xenctrl);
+int xen_xenctrl_set_events(struct xen_xenctrl *xenctrl, uint32_t mask);
+/* NULL: all. */
+int xen_xenctrl_set_cpus(struct xen_xenctrl *xenctrl, const struct cpu_list *cpus);
+/* The structure of the sysctl, as far as WORDS. */
+int xen_xenctrl_physinfo(struct xen_xenctrl *xenctrl, uint32_t *words, unsigned n);
+int xen_xenctrl_scheduler(struct xen_xenctrl *xenctrl, uint32_t *ret);

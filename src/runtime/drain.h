@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* One reading of all rings: packets as they come, and the records of all rings merged by time. */
+
+#include "runtime/clock_sync.h"
+#include "runtime/ring_cursor.h"
+#include "runtime/sink.h"
+
+enum drain_kind {
+    DRAIN_OFTEN,        /* what costs least: closed packets, where no records are asked for */
+    DRAIN_OPEN_PACKETS, /* what is committed in open packets too */
+    DRAIN_ALL,          /* and what flight recorders hold, and what was dropped since */
+    DRAIN_LAST,         /* the same, at the end of the process */
+    DRAIN_DEAD, /* and what handlers emitted while they interrupted a record that is never finished */
+};
+
+struct drain {
+    struct cursor *cursors[RINGS_MAX]; /* by the ring's number; NULL: not seen yet */
+    struct cursor **heap;              /* those with a record at hand, the earliest first */
+    unsigned n_heap, heap_size;
+    uint64_t no_ring;           /* drops outside of rings that were told of */
+    uint64_t homeless_reported; /* of these, in the native trace */
+    uint64_t homeless_packets;  /* by that many packets */
+    double fullest;             /* what of the fullest ring was read: 1 is all of it */
+    bool kept;                  /* packets were left in their rings as they could not be stored */
+};
+
+/* Returns how many packets, from the first on, are done with: stored, or, unless KEEP, lost, of which *ret_lost
+ * are events that the native trace has not got. With KEEP the rest is offered again in the next pass. */
+typedef unsigned (*packets_function)(unsigned ring, const struct ring_packet *packets, unsigned n,
+                                     bool keep, uint64_t *ret_lost);
+/* Stores a packet without records, of a ring or of RING_NONE, if it reports losses that no packet before has:
+ * 1; 0: it does not; negative errno. */
+typedef int (*losses_function)(unsigned ring, const struct ring_packet *packet);
+typedef void (*records_function)(const struct record *records, unsigned n);
+
+void drain_make(struct drain *drain, enum drain_kind kind, packets_function packets,
+                records_function records, losses_function losses, const struct clock_sync *times);
+/* How many losses the native trace has REPORTED of a ring, or of RING_NONE. */
+typedef uint64_t (*reported_function)(unsigned ring);
+/* For the end of the process; the pass can read nothing after it. How many losses the native trace has not
+ * reported: of all rings, or, without FILES, of RING_NONE and of rings that have no file. */
+uint64_t drain_unreported(const struct drain *drain, bool files, reported_function reported);
+/* How many events are left in rings that have files. Adds those that are left in others to *LOST. */
+uint64_t drain_count_left(struct drain *drain, uint64_t *lost);
+/* The native trace is another from now on, which has lost nothing yet. */
+void drain_forget_losses(struct drain *drain);
+void drain_done(struct drain *drain);

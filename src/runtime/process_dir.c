@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The directory is made by a thread's first event, which may be in a signal handler that interrupts
+ * anything, this code too. So nothing here allocates or waits, but for mmap() and the file system; who
+ * finds out that another was faster takes his own work away again. What is in the process file is
+ * copied from memory (runtime/class_dump.h), as often as anybody likes: the bytes are the same. */
+
+#include "runtime/process_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "runtime/class_dump.h"
+#include "runtime/format.h"
+#include "runtime/macro.h"
+#include "runtime/message.h"
+#include "runtime/proc_file.h"
+#include "runtime/process_file.h"
+#include "runtime/program.h"
+#include "runtime/ring.h"
+#include "runtime/scratch.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define PAGE 4096U
+
+#define PARENT_SIZE 512
+#define NAME_SIZE 96
+#define PATH_SIZE (PARENT_SIZE + NAME_SIZE + 32)
+
+/* The file has more space than is used, so that it seldom must be opened again: by then the program may
+ * be another user, or have another root. */
+#define SLACK (64U << 10)
+
+/* Of the default place, which is everybody's, a quarter stays free. */
+#define FREE_PART 4
+/* … and there are not more processes than this, those that were killed included. */
+#define FOLDERS_MAX 256
+
+/* Wiped in a child, also in one that none of our handlers heard of. */
+struct place {
+    uint32_t alive;
+    char path[PARENT_SIZE + NAME_SIZE];
+    struct process_file *file;
+    atomic_ullong allocated; /* bytes of descriptions that there is space for */
+};
+
+static struct place *_Atomic place;
+static struct process_file *mapped; /* not wiped */
+
+static struct {
+    char parent[PARENT_SIZE]; /* empty: the default */
+    bool unnamed;
+    bool ended;
+    atomic_bool writes;
+    atomic_int error; /* why a ring has no name, not told yet */
+    bool told;
+} setup = {.writes = true};
+
+/* What process_dir_plan_trace() said, for the process file that is not there yet; 0: nothing, else the one of the
+ * two that holds, from 1 on. */
+static struct {
+    struct process_trace traces[2];
+    uint32_t trace;
+} planned;
+
+static struct place *get_place(void)
+{
+    struct place *at = atomic_load_explicit(&place, memory_order_acquire);
+
+    return at && at->alive ? at : NULL;
+}
+
+int process_dir_setup(const char *parent, bool names)
+{
+    size_t len = strlen(parent);
+
+    if (len >= sizeof(setup.parent))
+        return -ENAMETOOLONG;
+    if (strcmp(setup.parent, parent) != 0) {
+        memset(setup.parent, 0, sizeof(setup.parent));
+        memcpy(setup.parent, parent, len);
+    }
+    setup.unnamed = !names;
+    return 0;
+}
+
+/* ---- What is known of the process, without a library that could take locks ---- */
+
+static void read_boot_id(uint8_t ret[16])
+{
+    char text[64];
+    unsigned n = 0;
+
+    proc_read("/proc/sys/kernel/random/boot_id", text, sizeof(text));
+    for (const char *p = text; *p && n < 32; p++) {
+        int digit = *p >= '0' && *p <= '9' ? *p - '0' : *p >= 'a' && *p <= 'f' ? *p - 'a' + 10 : -1;
+
+        if (digit < 0)
+            continue;
+        ret[n / 2] = (uint8_t)(ret[n / 2] << 4 | digit);
+        n++;
+    }
+}
+
+static void describe_process(struct process_file *file)
+{
+    struct stat st;
+
+    file->version = PROCESS_FILE_VERSION;
+    file->flags = atomic_load(&setup.writes) ? PROCESS_WRITES : 0;
+    file->pid = (uint32_t)getpid();
+    file->uid = (uint32_t)geteuid();
+    file->start = proc_start_time();
+    file->pid_namespace = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+    read_boot_id(file->boot_id);
+    file->clock_kind = trace_clock_kind();
+    file->clock_pair = trace_clock_pair(NULL);
+    file->no_ring = ring_drops_without_ring();
+    if (planned.trace) {
+        file->traces[0] = planned.traces[planned.trace - 1];
+        file->trace = 1;
+    }
+    strncpy(file->name, program_name(), sizeof(file->name) - 1);
+    /* Last: who finds the file knows by the magic that the rest is there. */
+    atomic_signal_fence(memory_order_seq_cst);
+    memcpy(file->magic, PROCESS_FILE_MAGIC, sizeof(file->magic));
+}
+
+/* ---- Making the directory ---- */
+
+/* Space that is really there: in a full tmpfs a write to a mapped page that could not be had ends the
+ * program by SIGBUS. */
+static int take_space(int fd, uint64_t length)
+{
+    struct rlimit limit;
+
+    /* Beyond, the kernel would end the program by SIGXFSZ. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && length > limit.rlim_cur)
+        return -EFBIG;
+    do
+        if (fallocate(fd, 0, 0, (off_t)length) == 0)
+            return 0;
+    while (errno == EINTR);
+    if (errno != EOPNOTSUPP)
+        return -errno;
+    return ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
+}
+
+static bool has_too_many(int parent)
+{
+    struct stat st;
+
+    /* The directories in a directory of a tmpfs each count as a link to it. */
+    return !setup.parent[0] && fstat(parent, &st) == 0 && st.st_nlink >= FOLDERS_MAX + 2;
+}
+
+static int leaves_space(int fd, uint64_t length)
+{
+    struct statfs fs;
+    uint64_t left;
+
+    if (setup.parent[0] || fstatfs(fd, &fs) < 0 || fs.f_blocks == 0)
+        return 0;
+    left = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
+    return left < length || left - length < (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize / FREE_PART
+               ? -ENOSPC
+               : 0;
+}
+
+/* The parent directory, open; its path with a '/' behind it goes to LINE. */
+static int open_parent(struct line *line)
+{
+    char *start = line->at;
+    struct stat st;
+    int fd;
+
+    if (setup.parent[0]) {
+        line_put(line, setup.parent, strlen(setup.parent));
+    } else {
+        line_put(line, RINGS_PARENT, strlen(RINGS_PARENT));
+        line_put_decimal(line, geteuid());
+        *line->at = '\0';
+        if (mkdir(start, 0700) < 0 && errno != EEXIST)
+            return -errno;
+    }
+    *line->at = '\0';
+    /* In a directory that anybody may write to, somebody may have been there before us. */
+    fd = open(start, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (setup.parent[0] ? 0 : O_NOFOLLOW));
+    if (fd < 0)
+        return -errno;
+    if (!setup.parent[0] &&
+        (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077) != 0)) {
+        close(fd);
+        return -EPERM;
+    }
+    line_put(line, "/", 1);
+    return fd;
+}
+
+/* A directory that was not there. Its path goes to PATH. Returns it open. */
+static int make_dir(char *path, size_t size, int *ret_parent)
+{
+    struct line line = {path, path + size - 1, false};
+    int parent = open_parent(&line), fd, r;
+    char *name, *end;
+
+    if (parent < 0)
+        return parent;
+    r = has_too_many(parent) ? -EMLINK : leaves_space(parent, SLACK);
+    if (r < 0)
+        goto fail;
+    name = line.at;
+    if (setup.parent[0])
+        line_put(&line, RINGS_PREFIX, strlen(RINGS_PREFIX));
+    line_put_decimal(&line, (uint64_t)getpid());
+    line_put(&line, "-", 1);
+    line_put_decimal(&line, proc_start_time());
+    end = line.at;
+    for (unsigned i = 2;; i++) {
+        *line.at = '\0';
+        if (mkdirat(parent, name, 0700) == 0)
+            break;
+        r = -errno;
+        if (r != -EEXIST || i > 1000)
+            goto fail;
+        line.at = end; /* of a program that this process was before, and left rings */
+        line_put(&line, "-", 1);
+        line_put_decimal(&line, i);
+    }
+    fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        r = -errno;
+        unlinkat(parent, name, AT_REMOVEDIR);
+        goto fail;
+    }
+    *ret_parent = parent;
+    return fd;
+
+fail:
+    close(parent);
+    return r;
+}
+
+static int map_process_file(int dir, struct place *at)
+{
+    size_t described;
+    uint64_t length;
+    void *file;
+    int fd, r;
+
+    (void)class_dump_all(&described);
+    fd = openat(dir, PROCESS_FILE_NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -errno;
+    length = sizeof(struct process_file) + described + SLACK;
+    r = take_space(fd, length);
+    if (r >= 0) {
+        /* All that it may ever have is mapped now, and space taken for it when it is needed. */
+        file = mmap(NULL, sizeof(struct process_file) + DESCRIPTIONS_MAX, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_NORESERVE, fd, 0);
+        if (file == MAP_FAILED)
+            r = -errno;
+        else
+            at->file = file;
+        atomic_store(&at->allocated, described + SLACK);
+    }
+    close(fd);
+    return r;
+}
+
+static void sync_to(struct place *at);
+
+static int make_place(struct place **ret)
+{
+    struct place *at = mmap(NULL, sizeof(*at), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                            -1, 0),
+                 *before = atomic_load(&place);
+    int dir, parent = -1, r;
+    bool mine = false;
+
+    if (at == MAP_FAILED)
+        return -errno;
+    (void)madvise(at, sizeof(*at), MADV_WIPEONFORK);
+    dir = make_dir(at->path, sizeof(at->path), &parent);
+    if (dir < 0) {
+        munmap(at, sizeof(*at));
+        return dir;
+    }
+    r = map_process_file(dir, at);
+    if (r >= 0) {
+        describe_process(at->file);
+        at->alive = 1;
+        mine = !(before && before->alive) && atomic_compare_exchange_strong(&place, &before, at);
+    }
+    if (mine) {
+        mapped = at->file;
+        sync_to(at);
+    } else {
+        if (at->file)
+            munmap(at->file, sizeof(struct process_file) + DESCRIPTIONS_MAX);
+        unlinkat(dir, PROCESS_FILE_NAME, 0);
+        unlinkat(parent, strrchr(at->path, '/') + 1, AT_REMOVEDIR);
+        munmap(at, sizeof(*at));
+        at = before; /* he was faster */
+    }
+    close(dir);
+    close(parent);
+    if (r < 0)
+        return r;
+    *ret = at;
+    return 0;
+}
+
+/* ---- What is in it ---- */
+
+_Static_assert(PATH_SIZE <= SCRATCH_SIZE, "a path is made in scratch memory");
+
+/* The path of a file in the directory, in scratch memory: the stack may be small. NULL: no memory. */
+static char *take_path(const struct place *at, const char *name, int number)
+{
+    char *path = scratch_take();
+    struct line line = {path, path + PATH_SIZE - 1, false};
+
+    if (!path)
+        return NULL;
+
+    line_put(&line, at->path, strlen(at->path));
+    line_put(&line, "/", 1);
+    line_put(&line, name, strlen(name));
+    if (number >= 0)
+        line_put_decimal(&line, (uint64_t)number);
+    *line.at = '\0';
+    return path;
+}
+
+static void remove_file(const struct place *at, const char *name, int number)
+{
+    char *path = take_path(at, name, number);
+
+    if (path)
+        (void)unlink(path);
+    scratch_give(path);
+}
+
+static int grow(struct place *at, uint64_t described)
+{
+    char *path = take_path(at, PROCESS_FILE_NAME, -1);
+    int fd, r;
+
+    if (!path)
+        return -ENOMEM;
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    r = fd < 0 ? -errno : 0;
+    scratch_give(path);
+    if (r < 0)
+        return r;
+    r = take_space(fd, sizeof(struct process_file) + described + SLACK);
+    close(fd);
+    if (r >= 0)
+        atomic_store(&at->allocated, described + SLACK);
+    return r;
+}
+
+static void note_error(int error)
+{
+    int none = 0;
+
+    atomic_compare_exchange_strong(&setup.error, &none, error);
+}
+
+static void sync_to(struct place *at)
+{
+    struct process_file *file = at->file;
+    uint64_t done = __atomic_load_n(&file->described, __ATOMIC_RELAXED);
+    size_t size;
+    const uint8_t *bytes = class_dump_all(&size);
+
+    if (done >= size)
+        return;
+    if (size > atomic_load(&at->allocated)) {
+        int r = grow(at, size);
+
+        if (r < 0) {
+            note_error(r);
+            return;
+        }
+    }
+    memcpy((uint8_t *)(file + 1) + done, bytes + done, size - done);
+    /* Another may have been faster, and know more. */
+    while (done < size && !__atomic_compare_exchange_n(&file->described, &done, size, false,
+                                                       __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+void process_dir_sync(void)
+{
+    struct place *at = get_place();
+
+    if (at)
+        sync_to(at);
+}
+
+void process_dir_count_no_ring(void)
+{
+    struct place *at = get_place();
+
+    if (at)
+        __atomic_fetch_add(&at->file->no_ring, 1, __ATOMIC_RELAXED);
+}
+
+void process_dir_set_writes(bool writes)
+{
+    struct place *at;
+
+    atomic_store(&setup.writes, writes);
+    at = get_place();
+    if (at)
+        __atomic_store_n(&at->file->flags, writes ? PROCESS_WRITES : 0, __ATOMIC_RELEASE);
+}
+
+/* Into the one of the two that does not hold. */
+static void put_trace(struct process_trace traces[2], uint32_t *trace, const char *path,
+                      const uint8_t uuid[16])
+{
+    if (!*trace || strcmp(traces[*trace - 1].path, path) != 0 ||
+        memcmp(traces[*trace - 1].uuid, uuid, 16) != 0)
+        process_file_put_trace(traces, trace, path, uuid);
+}
+
+void process_dir_plan_trace(const char *path)
+{
+    static const uint8_t none[16];
+
+    put_trace(planned.traces, &planned.trace, path, none);
+}
+
+void process_dir_note_trace(const char *path, const uint8_t uuid[16])
+{
+    struct place *at = get_place();
+
+    if (at)
+        put_trace(at->file->traces, &at->file->trace, path, uuid);
+}
+
+/* ---- Rings ---- */
+
+static int make_named(uint64_t length, uint32_t number)
+{
+    struct place *at = get_place();
+    char *path;
+    int fd, r;
+
+    if (!at) {
+        r = make_place(&at);
+        if (r < 0)
+            return r;
+    }
+    path = take_path(at, RING_FILE_PREFIX, (int)number);
+    if (!path)
+        return -ENOMEM;
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    r = fd < 0 ? -errno : 0;
+    scratch_give(path);
+    if (r < 0)
+        return r;
+    r = leaves_space(fd, length);
+    if (r >= 0)
+        r = take_space(fd, length);
+    if (r < 0) {
+        remove_file(at, RING_FILE_PREFIX, (int)number);
+        close(fd);
+        return r;
+    }
+    return fd;
+}
+
+void *dir_map_ring(uint64_t length, uint32_t number, bool *ret_has_file)
+{
+    void *bytes = MAP_FAILED;
+
+    if (!setup.unnamed && !setup.ended) {
+        int fd = make_named(length, number);
+
+        if (fd >= 0) {
+            bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+            close(fd);
+            if (bytes == MAP_FAILED)
+                process_dir_unmake_ring(number);
+        } else {
+            note_error(fd);
+        }
+    }
+    *ret_has_file = bytes != MAP_FAILED;
+    /* It needs no descriptor, and RLIMIT_FSIZE does not hold for it. */
+    if (bytes == MAP_FAILED)
+        bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED)
+        return NULL;
+    /* Every page now, not when an event is waiting. Kernels before 5.14 read them in at least. */
+    if (madvise(bytes, length, MADV_POPULATE_WRITE) < 0) {
+        if (errno == ENOMEM || errno == EFAULT) {
+            munmap(bytes, length);
+            process_dir_unmake_ring(number);
+            return NULL;
+        }
+        for (uint64_t i = 0; i < length; i += PAGE)
+            ((volatile uint8_t *)bytes)[i] = 0;
+    }
+    return bytes;
+}
+
+const char *dir_path(void)
+{
+    const struct place *at = get_place();
+
+    return at ? at->path : NULL;
+}
+
+void process_dir_unmake_ring(uint32_t number)
+{
+    struct place *at = get_place();
+
+    if (at)
+        remove_file(at, RING_FILE_PREFIX, (int)number);
+}
+
+void process_dir_complain(void)
+{
+    int error = atomic_load(&setup.error);
+
+    if (!error || setup.told)
+        return;
+    setup.told = true;
+    trace_message("rings cannot be kept in %s: %s; what is in them will be lost if the program is "
+                  "killed (rings=DIR says where else)",
+                  setup.parent[0] ? setup.parent : "/dev/shm",
+                  error == -EMLINK
+                      ? "too many processes have left theirs, which 'strata recover' shows"
+                      : strerror(-error));
+}
+
+/* ---- The end, and children ---- */
+
+void process_dir_end(unsigned n_rings, bool remove)
+{
+    struct place *at = get_place();
+
+    setup.ended = true;
+    if (!at || !remove)
+        return;
+    for (unsigned i = 0; i < n_rings; i++)
+        process_dir_unmake_ring(i);
+    /* Last, as without it nobody could tell what the rings hold. */
+    remove_file(at, PROCESS_FILE_NAME, -1);
+    (void)rmdir(at->path);
+}
+
+void process_dir_forget(void)
+{
+    struct place *at = atomic_load(&place);
+
+    /* A handler may have emitted since, and made a directory for the child. */
+    if (at && at->alive && at->file->pid == (uint32_t)getpid())
+        return;
+    atomic_store(&place, NULL);
+    if (mapped)
+        munmap(mapped, sizeof(struct process_file) + DESCRIPTIONS_MAX);
+    mapped = NULL;
+    if (at)
+        munmap(at, sizeof(*at));
+    setup.error = 0;
+    setup.ended = false;
+    planned.trace = 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Where the rings of this process lie, so that they are found when it is killed
+ * (runtime/process_file.h). The directory is made with the first ring, in whatever context that is, and
+ * goes when the process ends by itself. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The directory in which the next directory is made, "" for the default; NAMES false: rings shall have no
+ * names at all. Copied. -ENAMETOOLONG. Not from signal handlers. */
+int process_dir_setup(const char *parent, bool names);
+
+/* Maps LENGTH new bytes for the ring NUMBER, whose space is really there: a file, or, where there can be none,
+ * memory without a name. NULL: neither is to be had. Any context. */
+void *dir_map_ring(uint64_t length, uint32_t number, bool *ret_has_file);
+/* The directory of this process's rings; NULL: there is none. */
+const char *dir_path(void);
+/* The ring NUMBER will not be. Any context. */
+void process_dir_unmake_ring(uint32_t number);
+
+/* What is described is more now. Any context. */
+void process_dir_sync(void);
+/* An event was dropped as its thread got no ring. Any context. */
+void process_dir_count_no_ring(void);
+
+/* Whether the program writes its rings out by itself. */
+void process_dir_set_writes(bool writes);
+/* Where it will write them when it comes to that, an absolute path. Under the pass lock. */
+void process_dir_plan_trace(const char *path);
+/* Where it writes them from now on, an absolute path. Under the pass lock. */
+void process_dir_note_trace(const char *path, const uint8_t uuid[16]);
+/* Says, once, that rings could not be made there. */
+void process_dir_complain(void);
+
+/* The process ends: no more files are made. With REMOVE all are taken away, N_RINGS rings and the
+ * directory. */
+void process_dir_end(unsigned n_rings, bool remove);
+/* In a child of fork(): what there is, is the parent's. */
+void process_dir_forget(void);

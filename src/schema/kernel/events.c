@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: MIT */
+#include "schema/kernel/events.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+
+#include "base/bytes.h"
+#include "event/value.h"
+#include "schema/kernel/format.h"
+#include "schema/kernel/names.h"
+#include "schema/kernel/symbols.h"
+#include "schema/kernel/tasks.h"
+#include "schema/kernel/text.h"
+
+/* libtraceevent keeps what it is parsing just now in static variables, whatever the handle; readers
+ * of several threads take turns. */
+static pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
+
+/* Tasks looked up lately. */
+#define RECENT_TASKS 256
+/* Tasks whose names events told lately. */
+#define SEEN_TASKS 1024
+/* Of those that are learned meanwhile. */
+#define TASKS_MAX 65536
+#define TASK_NAME_MAX 64
+
+struct kernel_events {
+    struct kernel_classes known; /* must stand first: kernel_events_class() */
+    unsigned n_refs;
+    struct catalogue *catalogue;
+    const struct origin *origin;
+    struct kernel_facts facts;
+    struct kernel_common common;
+    struct kernel_formats *formats;
+    struct tep_handle *tep;
+    struct kernel_strings printk;
+    struct kernel_strings cmdlines;
+    struct kernel_symbols *symbols;
+    bool symbols_tried;
+    struct recent_task {
+        int32_t pid;
+        const char *name;
+    } recent[RECENT_TASKS];
+    struct seen_task {
+        int32_t pid;
+        char name[KERNEL_TASK_NAME];
+    } seen[SEEN_TASKS];
+    struct map from_events; /* of kernel_events_learn_tasks(): names by thread */
+    struct map packed;      /* format strings of trace_printk(): struct packed by address */
+    struct map learned;     /* of kernel_events_learn_cmdlines(): names by thread */
+    struct map names;       /* the names themselves, each once */
+    struct arena names_arena;
+};
+
+struct packed {
+    const struct kernel_text *text; /* NULL: not understood */
+};
+
+int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *facts,
+                      struct kernel_formats *formats, struct kernel_events **ret_events)
+{
+    struct kernel_events *events = calloc(1, sizeof *events);
+
+    if (!events) {
+        formats->free(formats);
+        return -ENOMEM;
+    }
+    events->n_refs = 1;
+    events->catalogue = catalogue;
+    events->facts = *facts;
+    events->formats = formats;
+    /* As all kernels since 2.6.30 have it. */
+    events->common = (struct kernel_common){.type_offset = 0, .pid_offset = 4, .size = 8};
+
+    events->tep = tep_alloc();
+    if (!events->tep) {
+        kernel_events_unref(events);
+        return -ENOMEM;
+    }
+    /* It would write about what it does not understand to standard error. */
+    pthread_mutex_lock(&parsing);
+    tep_set_loglevel(TEP_LOG_NONE);
+    pthread_mutex_unlock(&parsing);
+    tep_set_file_bigendian(events->tep, facts->big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
+    tep_set_long_size(events->tep, facts->long_size);
+    *ret_events = events;
+    return 0;
+}
+
+struct kernel_events *kernel_events_ref(struct kernel_events *events)
+{
+    events->n_refs++;
+    return events;
+}
+
+void kernel_events_unref(struct kernel_events *events)
+{
+    if (!events || --events->n_refs > 0)
+        return;
+    if (events->formats)
+        events->formats->free(events->formats);
+    if (events->tep)
+        tep_free(events->tep);
+    kernel_strings_done(&events->printk);
+    kernel_strings_done(&events->cmdlines);
+    kernel_symbols_free(events->symbols);
+    map_done(&events->packed);
+    map_done(&events->learned);
+    map_done(&events->from_events);
+    map_done(&events->names);
+    arena_done(&events->names_arena);
+    free(events->known.classes);
+    free(events);
+}
+
+void kernel_events_set_origin(struct kernel_events *events, const struct origin *origin)
+{
+    if (!events->origin)
+        events->origin = origin;
+}
+
+const struct kernel_common *kernel_events_common(const struct kernel_events *events)
+{
+    return &events->common;
+}
+
+const struct kernel_facts *kernel_events_facts(const struct kernel_events *events)
+{
+    return &events->facts;
+}
+
+int kernel_events_set_common(struct kernel_events *events, const struct kernel_format *format,
+                             struct fault *fault)
+{
+    uint32_t type_offset, type_size, pid_offset, pid_size;
+
+    if (!kernel_format_field(format->text, format->len, "common_type", &type_offset, &type_size) ||
+        !kernel_format_field(format->text, format->len, "common_pid", &pid_offset, &pid_size))
+        return fault_plain(fault, -EBADMSG, format->path,
+                           "no fields common_type and common_pid: this is not a kernel's event "
+                           "format");
+    if (type_size != 2 || pid_size != 4 || type_offset > 64 || pid_offset > 64)
+        return fault_plain(fault, -EBADMSG, format->path,
+                           "common_type of %u bytes at %u and common_pid of %u bytes at %u: only 2 "
+                           "and 4 bytes within the first 64 can be read",
+                           type_size, type_offset, pid_size, pid_offset);
+    events->common = (struct kernel_common){
+        .type_offset = (uint16_t)type_offset,
+        .pid_offset = (uint16_t)pid_offset,
+        .size = (uint16_t)MAX(type_offset + 2, pid_offset + 4),
+    };
+    return 0;
+}
+
+int kernel_events_read_printk(struct kernel_events *events, char *text, size_t len)
+{
+    kernel_strings_done(&events->printk);
+    return kernel_strings_read_printk(text, len, &events->printk);
+}
+
+int kernel_events_read_cmdlines(struct kernel_events *events, char *text, size_t len)
+{
+    kernel_strings_done(&events->cmdlines);
+    memset(events->recent, 0, sizeof events->recent);
+    return kernel_strings_read_cmdlines(text, len, &events->cmdlines);
+}
+
+/* NAME, once and for all; NULL: memory or room is out. */
+static char *keep_name(struct kernel_events *events, const struct kernel_string *name)
+{
+    char *kept = map_get_str(&events->names, name->s, name->len);
+
+    if (kept || events->names.used >= TASKS_MAX || name->len > TASK_NAME_MAX)
+        return kept;
+    kept = arena_strndup(&events->names_arena, name->s, name->len);
+    if (kept && map_put_str(&events->names, kept, name->len, kept) < 0)
+        return NULL;
+    return kept;
+}
+
+int kernel_events_learn_cmdlines(struct kernel_events *events, const char *text, size_t len)
+{
+    struct kernel_strings strings;
+    char *copy = strndup(text, len);
+    int r = copy ? kernel_strings_read_cmdlines(copy, strlen(copy), &strings) : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < strings.n_entries && r == 0; i++) {
+        const struct kernel_string *entry = &strings.entries[i];
+        char *name = keep_name(events, entry);
+
+        if (name && (events->learned.used < TASKS_MAX || map_get(&events->learned, entry->key)))
+            r = map_put(&events->learned, entry->key, name);
+    }
+    kernel_strings_done(&strings);
+    memset(events->recent, 0, sizeof events->recent);
+    return r;
+}
+
+static void learn_task(struct kernel_events *events, int32_t pid, const char text[KERNEL_TASK_NAME])
+{
+    struct seen_task *seen = &events->seen[(uint32_t)pid % SEEN_TASKS];
+    struct recent_task *recent = &events->recent[(uint32_t)pid % RECENT_TASKS];
+    struct kernel_string name = {.s = seen->name};
+    char *kept;
+
+    if (pid <= 0 || (seen->pid == pid && memcmp(seen->name, text, sizeof seen->name) == 0))
+        return;
+    seen->pid = pid;
+    memcpy(seen->name, text, sizeof seen->name);
+    name.len = (uint32_t)strlen(seen->name);
+    kept = keep_name(events, &name);
+    if (!kept ||
+        (events->from_events.used >= TASKS_MAX && !map_get(&events->from_events, (uint64_t)pid)))
+        return;
+    /* Without memory the task has no name, as without the event. */
+    if (map_put(&events->from_events, (uint64_t)pid, kept) >= 0 && recent->pid == pid)
+        recent->pid = 0;
+}
+
+/* Most events say what another has said: the name is compared as it stands there. */
+static bool is_seen(const struct kernel_events *events, const struct kernel_task_pair *pair,
+                    const uint8_t *payload, size_t size)
+{
+    const struct seen_task *seen;
+    int32_t pid;
+
+    if (pair->name_size != sizeof seen->name || pair->pid_offset > size ||
+        size - pair->pid_offset < sizeof pid || pair->name_offset > size ||
+        size - pair->name_offset < sizeof seen->name)
+        return false;
+    pid = (int32_t)load_u32_swap(payload + pair->pid_offset, pair->swap);
+    seen = &events->seen[(uint32_t)pid % SEEN_TASKS];
+    return pid == 0 || (seen->pid == pid &&
+                        memcmp(seen->name, payload + pair->name_offset, sizeof seen->name) == 0);
+}
+
+void kernel_events_learn_tasks(struct kernel_events *events, const struct event_class *class,
+                               const uint8_t *payload, size_t size)
+{
+    const struct kernel_task_pairs *pairs = class->task_data;
+    char name[KERNEL_TASK_NAME];
+    int32_t pid;
+
+    for (unsigned i = 0; i < pairs->n; i++)
+        if (!is_seen(events, &pairs->list[i], payload, size) &&
+            kernel_task_pair_read(&pairs->list[i], payload, size, &pid, name))
+            learn_task(events, pid, name);
+}
+
+static const char *find_task(const struct kernel_events *events, int32_t pid)
+{
+    const char *learned = map_get(&events->learned, (uint64_t)pid);
+    const struct kernel_string *found;
+
+    if (learned)
+        return learned;
+    found = kernel_strings_find(&events->cmdlines, (uint64_t)pid);
+    return found ? found->s : map_get(&events->from_events, (uint64_t)pid);
+}
+
+const char *kernel_events_task(struct kernel_events *events, int32_t pid)
+{
+    struct recent_task *recent = &events->recent[(uint32_t)pid % RECENT_TASKS];
+
+    if (pid <= 0)
+        return pid == 0 ? "<idle>" : NULL;
+    /* At first all are of the thread 0. */
+    if (recent->pid != pid)
+        *recent = (struct recent_task){.pid = pid, .name = find_task(events, pid)};
+    return recent->name;
+}
+
+static struct kernel_symbols *symbols(struct kernel_events *events)
+{
+    char *text;
+    size_t len;
+
+    if (!events->symbols_tried) {
+        events->symbols_tried = true;
+        if (events->formats->kallsyms(events->formats, &text, &len) == 0 &&
+            kernel_symbols_new(text, len, &events->symbols) < 0)
+            events->symbols = NULL;
+    }
+    return events->symbols;
+}
+
+const char *kernel_events_symbol(struct kernel_events *events, uint64_t address, size_t *ret_len,
+                                 uint64_t *ret_start)
+{
+    struct kernel_symbols *table = symbols(events);
+
+    return table ? kernel_symbols_find(table, address, ret_len, ret_start) : NULL;
+}
+
+uint64_t kernel_events_symbol_address(struct kernel_events *events, const char *name)
+{
+    struct kernel_symbols *table = symbols(events);
+
+    return table ? kernel_symbols_address(table, name) : 0;
+}
+
+const char *kernel_events_printk(const struct kernel_events *events, uint64_t address,
+                                 size_t *ret_len)
+{
+    const struct kernel_string *found = kernel_strings_find(&events->printk, address);
+
+    if (!found)
+        return NULL;
+    *ret_len = found->len;
+    return found->s;
+}
+
+int kernel_events_format(struct kernel_events *events, uint16_t id, char **ret_text,
+                         size_t *ret_len)
+{
+    struct kernel_format format;
+    char *text;
+    int r = events->formats->format(events->formats, id, &format);
+
+    if (r < 0)
+        return r;
+    text = malloc(format.len + 1);
+    if (!text)
+        return -ENOMEM;
+    memcpy(text, format.text, format.len + 1);
+    *ret_text = text;
+    *ret_len = format.len;
+    return 0;
+}
+
+int kernel_events_kallsyms(struct kernel_events *events, char **ret_text, size_t *ret_len)
+{
+    return events->formats->kallsyms(events->formats, ret_text, ret_len);
+}
+
+void kernel_events_each_printk(const struct kernel_events *events,
+                               void (*put)(void *arg, uint64_t address, const char *s, size_t len),
+                               void *arg)
+{
+    for (size_t i = 0; i < events->printk.n_entries; i++)
+        put(arg, events->printk.entries[i].key, events->printk.entries[i].s,
+            events->printk.entries[i].len);
+}
+
+const struct kernel_text *kernel_events_packed(struct kernel_events *events, uint64_t address)
+{
+    const struct packed *known = map_get(&events->packed, address);
+    struct arena *arena = &events->catalogue->arena;
+    struct packed *made;
+    const char *s;
+    size_t len;
+
+    if (known)
+        return known->text;
+    /* Only what the table has is kept, so that made-up addresses take no memory. */
+    s = kernel_events_printk(events, address, &len);
+    made = s ? arena_alloc(arena, sizeof *made) : NULL;
+    if (!made)
+        return NULL;
+    if (kernel_text_compile_packed(arena, events, s, len, &made->text) < 0)
+        made->text = NULL;
+    if (map_put(&events->packed, address, made) < 0)
+        return NULL;
+    return made->text;
+}
+
+/* How libtraceevent's FIELD reads as one of ours. */
+static struct field field_of(const struct kernel_events *events, const struct tep_format_field *f)
+{
+    struct field field = {
+        .place = PLACE_FIXED,
+        .offset = (uint32_t)MAX(f->offset, 0),
+        .size = (uint32_t)MAX(f->size, 0),
+        .swap = events->facts.swap,
+    };
+    bool is_array = f->flags & TEP_FIELD_IS_ARRAY;
+    bool is_string = f->flags & TEP_FIELD_IS_STRING;
+
+    if (f->flags & TEP_FIELD_IS_DYNAMIC) {
+        field.place = f->flags & TEP_FIELD_IS_RELATIVE ? PLACE_REL_LOC : PLACE_DATA_LOC;
+        field.storage = STORE_ARRAY;
+        field.type = is_string ? FIELD_STRING : FIELD_BYTES;
+    } else if (is_array ||
+               (field.size != 1 && field.size != 2 && field.size != 4 && field.size != 8)) {
+        /* An array of no length, such as `char buf[]`, is the rest of the event. */
+        field.storage = field.size == 0 ? STORE_TO_END : STORE_ARRAY;
+        field.type = is_string ? FIELD_STRING : FIELD_BYTES;
+    } else {
+        field.storage = STORE_SCALAR;
+        if (f->flags & TEP_FIELD_IS_POINTER)
+            field.type = FIELD_POINTER;
+        else if (strcmp(f->type, "bool") == 0 && field.size == 1)
+            field.type = FIELD_BOOL;
+        else
+            field.type = f->flags & TEP_FIELD_IS_SIGNED ? FIELD_INT : FIELD_UINT;
+        /* A `long` of the kernel's is an address or a mask more often than a count. */
+        field.hex = (f->flags & TEP_FIELD_IS_LONG) && field.type == FIELD_UINT;
+    }
+    if (field.type == FIELD_BYTES &&
+        (f->elementsize == 2 || f->elementsize == 4 || f->elementsize == 8))
+        field.element = (uint8_t)f->elementsize;
+    return field;
+}
+
+/* What is written into trace_marker_raw is binary, though it is declared as characters. */
+static void fix_raw_data(const struct event_class *class, struct field *fields)
+{
+    for (unsigned i = 0; i < class->n_fields; i++)
+        if (strcmp(class->group, "ftrace") == 0 && strcmp(class->name, "raw_data") == 0 &&
+            fields[i].type == FIELD_STRING)
+            fields[i].type = FIELD_BYTES;
+}
+
+/* A stack trace is declared as an array of 8; `size`, the field before it, is how many entries it has. */
+static void fix_stack(const struct event_class *class, struct field *fields)
+{
+    struct field *caller = &fields[1];
+
+    if (!kernel_text_is_stack(class->reader_data) || class->n_fields < 2)
+        return;
+    caller->storage = STORE_SIZED;
+    caller->hex = true;
+}
+
+static int make_fields(struct kernel_events *events, const struct tep_event *event,
+                       struct event_class *class, struct field **ret_fields)
+{
+    struct arena *arena = &events->catalogue->arena;
+    struct field *fields;
+    unsigned n = 0;
+
+    for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
+        n++;
+    n = MIN(n, (unsigned)FIELDS_MAX);
+    fields = arena_alloc(arena, MAX(n, 1u) * sizeof *fields);
+    if (!fields)
+        return -ENOMEM;
+    class->fields = *ret_fields = fields;
+    class->n_fields = n;
+    for (const struct tep_format_field *f = event->format.fields; n > 0; f = f->next, n--) {
+        *fields = field_of(events, f);
+        fields->name = arena_strdup(arena, f->name);
+        fields->c_type = arena_strdup(arena, f->type);
+        if (!fields->name || !fields->c_type)
+            return -ENOMEM;
+        fields++;
+    }
+    return 0;
+}
+
+/* A class for events of which only the number is known. */
+static int make_unknown(struct kernel_events *events, uint16_t id, struct event_class *class)
+{
+    static const struct field bytes = {.name = "data",
+                                       .c_type = "u8[]",
+                                       .type = FIELD_BYTES,
+                                       .place = PLACE_FIXED,
+                                       .storage = STORE_TO_END};
+    struct arena *arena = &events->catalogue->arena;
+    struct field *fields = arena_memdup(arena, &bytes, sizeof bytes);
+    char name[32];
+
+    snprintf(name, sizeof name, "unknown-%u", id);
+    class->name = arena_strdup(arena, name);
+    if (!class->name || !fields)
+        return -ENOMEM;
+    fields->offset = events->common.size;
+    class->fields = fields;
+    class->n_fields = 1;
+    return 0;
+}
+
+/* Has libtraceevent parse the format of ID. NULL: there is none that can be parsed. */
+static struct tep_event *parse(struct kernel_events *events, uint16_t id,
+                               struct kernel_format *ret_format, bool *ret_print)
+{
+    _cleanup_free_ char *text = NULL;
+    struct tep_event *event;
+    size_t len;
+
+    if (events->formats->format(events->formats, id, ret_format) < 0)
+        return NULL;
+    if (kernel_format_id(ret_format->text, ret_format->len) != id ||
+        kernel_format_prepare(ret_format->text, ret_format->len, &text, &len, ret_print) < 0)
+        return NULL;
+    /* It returns an error for a print format that it does not understand, but keeps the fields. */
+    pthread_mutex_lock(&parsing);
+    tep_parse_event(events->tep, text, len, ret_format->system);
+    pthread_mutex_unlock(&parsing);
+    event = tep_find_event(events->tep, id);
+    return event && event->name ? event : NULL;
+}
+
+static int make_known(struct kernel_events *events, const struct tep_event *event,
+                      const struct kernel_format *format, bool has_print, struct event_class *class)
+{
+    struct arena *arena = &events->catalogue->arena;
+    const struct kernel_text *text;
+    const struct kernel_task_pairs *tasks;
+    struct field *fields;
+    int r;
+
+    class->name = arena_strdup(arena, event->name);
+    class->group = arena_strdup(arena, format->system);
+    if (!class->name || !class->group)
+        return -ENOMEM;
+    if (format->path) {
+        class->declared_in = arena_strdup(arena, format->path);
+        if (!class->declared_in)
+            return -ENOMEM;
+    }
+    r = make_fields(events, event, class, &fields);
+    if (r < 0)
+        return r;
+    r = kernel_text_compile(arena, events, event, has_print, &text);
+    if (r < 0)
+        return r;
+    /* make_fields() has just made them. */
+    kernel_text_mark_hex(text, (struct field *)(uintptr_t) class->fields, class->n_fields);
+    class->reader_data = text;
+    r = kernel_names_find(arena, (struct kernel_text *)(uintptr_t)text, class);
+    if (r < 0)
+        return r;
+    r = kernel_task_pairs_find(arena, class, &tasks);
+    if (r < 0)
+        return r;
+    class->task_data = tasks;
+    fix_stack(class, (struct field *)(uintptr_t) class->fields);
+    fix_raw_data(class, (struct field *)(uintptr_t) class->fields);
+    class->put_text = kernel_text_put;
+    return 0;
+}
+
+const struct event_class *kernel_events_make(struct kernel_events *events, uint16_t id)
+{
+    struct event_class class = {.id = id, .origin = events->origin};
+    struct kernel_format format;
+    struct event_class *made;
+    struct tep_event *event;
+    bool has_print = false;
+    int r;
+
+    if (id >= events->known.n_classes) {
+        uint32_t n = MAX((uint32_t)id + 1, events->known.n_classes * 2);
+        const struct event_class **bigger;
+
+        n = MIN(MAX(n, UINT32_C(1024)), UINT32_C(65536));
+        bigger = realloc(events->known.classes, n * sizeof *bigger);
+        if (!bigger)
+            return NULL;
+        memset(bigger + events->known.n_classes, 0, (n - events->known.n_classes) * sizeof *bigger);
+        events->known.classes = bigger;
+        events->known.n_classes = n;
+    }
+
+    event = parse(events, id, &format, &has_print);
+    r = event ? make_known(events, event, &format, has_print, &class)
+              : make_unknown(events, id, &class);
+    if (r < 0 || catalogue_add(events->catalogue, &class, &made) < 0)
+        return NULL;
+    events->known.classes[id] = made;
+    return made;
+}

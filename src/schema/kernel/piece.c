@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+#include "schema/kernel/piece.h"
+
+#include <ctype.h>
+#include <traceevent/event-parse.h>
+
+#include "base/number.h"
+#include "event/program.h"
+#include "schema/kernel/events.h"
+
+size_t kernel_literal_clean(const char *s, size_t len, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *p = out;
+
+    for (size_t i = 0; i < len; i++) {
+        uint8_t ch = (uint8_t)s[i];
+
+        if (ch == '\n') {
+            *p++ = ' ';
+        } else if ((ch < 0x20 && ch != '\t') || ch == 0x7f) {
+            *p++ = '\\';
+            *p++ = 'x';
+            *p++ = digits[ch >> 4];
+            *p++ = digits[ch & 15];
+        } else {
+            *p++ = s[i];
+        }
+    }
+    return (size_t)(p - out);
+}
+
+/* A copy of S in the arena, fit for output. "" when memory is out. */
+static const char *keep(struct kernel_compiler *c, const char *s, uint32_t *ret_len)
+{
+    size_t len = s ? strlen(s) : 0;
+    _cleanup_free_ char *clean = malloc(4 * len + 1);
+    const char *copy = NULL;
+
+    if (clean) {
+        len = kernel_literal_clean(s ? s : "", len, clean);
+        copy = arena_strndup(c->arena, clean, len);
+    }
+    if (!copy) {
+        c->out_of_memory = true;
+        len = 0;
+        copy = "";
+    }
+    *ret_len = (uint32_t)len;
+    return copy;
+}
+
+/* The number of an entry of __print_flags(): the few names that kernels leave in formats, and -1 for
+ * all else that is no plain number, negative ones too: so do the tools of the field. */
+static int64_t number_of_name(const char *s)
+{
+    static const struct {
+        const char *name;
+        int64_t v;
+    } known[] = {
+        {"HI_SOFTIRQ", 0},      {"TIMER_SOFTIRQ", 1},     {"NET_TX_SOFTIRQ", 2},
+        {"NET_RX_SOFTIRQ", 3},  {"BLOCK_SOFTIRQ", 4},     {"IRQ_POLL_SOFTIRQ", 5},
+        {"TASKLET_SOFTIRQ", 6}, {"SCHED_SOFTIRQ", 7},     {"HRTIMER_SOFTIRQ", 8},
+        {"RCU_SOFTIRQ", 9},     {"HRTIMER_NORESTART", 0}, {"HRTIMER_RESTART", 1},
+    };
+
+    if (!s)
+        return -1;
+    if (isdigit((unsigned char)s[0]))
+        return (int64_t)strtoull(s, NULL, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (strcmp(known[i].name, s) == 0)
+            return known[i].v;
+    return -1;
+}
+
+static void compile_names(struct kernel_compiler *c, const struct tep_print_flag_sym *list,
+                          struct kernel_piece *piece)
+{
+    struct kernel_name *names;
+    uint32_t n = 0;
+
+    for (const struct tep_print_flag_sym *l = list; l; l = l->next)
+        n++;
+    names = arena_alloc(c->arena, MAX(n, 1u) * sizeof *names);
+    if (!names) {
+        c->out_of_memory = true;
+        return;
+    }
+    piece->names = names;
+    piece->n_names = n;
+    for (; list; list = list->next, names++) {
+        names->v = number_of_name(list->value);
+        names->s = keep(c, list->str, &names->len);
+    }
+}
+
+/* Where the bytes lie that __print_hex() and __print_array() show; false: nowhere. */
+static bool compile_place(const struct kernel_compiler *c, const struct tep_print_arg *arg,
+                          struct kernel_piece *piece)
+{
+    const struct tep_format_field *field;
+
+    if (!arg)
+        return false;
+    if (arg->type == TEP_PRINT_DYNAMIC_ARRAY) {
+        if (!arg->dynarray.field)
+            return false;
+        piece->is_dynamic = true;
+        piece->dynamic = kernel_dynamic_of(arg->dynarray.field);
+        return true;
+    }
+    if (arg->type != TEP_PRINT_FIELD)
+        return false;
+    field = arg->field.field ? arg->field.field : kernel_field_named(c, arg->field.name);
+    if (!field || field->offset < 0)
+        return false;
+    piece->offset = (uint32_t)field->offset;
+    return true;
+}
+
+static void compile_field(const struct kernel_compiler *c, const struct tep_print_arg *arg,
+                          struct kernel_piece *piece)
+{
+    const struct tep_format_field *field = arg->field.field;
+
+    if (!field)
+        field = kernel_field_named(c, arg->field.name);
+    if (!field || field->offset < 0 || field->size < 0)
+        return;
+    piece->kind = PIECE_ARRAY;
+    if (!(field->flags & TEP_FIELD_IS_ARRAY) && field->size == c->long_size)
+        piece->kind = PIECE_ADDRESS;
+    piece->offset = (uint32_t)field->offset;
+    piece->size = (uint32_t)field->size;
+}
+
+static void compile_named_dynamic(const struct kernel_compiler *c, enum kernel_piece_kind kind,
+                                  const struct tep_format_field *field, const char *name,
+                                  struct kernel_piece *piece)
+{
+    if (!field && name)
+        field = kernel_field_named(c, name);
+    if (!field)
+        return;
+    piece->kind = (uint8_t)kind;
+    piece->dynamic = kernel_dynamic_of(field);
+}
+
+const struct kernel_piece *kernel_piece_compile(struct kernel_compiler *c,
+                                                const struct tep_print_arg *arg)
+{
+    struct kernel_piece piece = {.kind = PIECE_NOTHING};
+
+    switch (arg ? arg->type : TEP_PRINT_NULL) {
+    case TEP_PRINT_ATOM:
+        piece.kind = PIECE_LITERAL;
+        piece.s = keep(c, arg->atom.atom, &piece.len);
+        break;
+    case TEP_PRINT_FIELD: compile_field(c, arg, &piece); break;
+    case TEP_PRINT_FLAGS:
+        piece.kind = PIECE_FLAGS;
+        piece.a = kernel_expr_compile(c, arg->flags.field);
+        piece.s = keep(c, arg->flags.delim, &piece.len);
+        compile_names(c, arg->flags.flags, &piece);
+        break;
+    case TEP_PRINT_SYMBOL:
+        piece.kind = PIECE_NAMED;
+        piece.a = kernel_expr_compile(c, arg->symbol.field);
+        compile_names(c, arg->symbol.symbols, &piece);
+        break;
+    case TEP_PRINT_HEX:
+    case TEP_PRINT_HEX_STR:
+        if (!compile_place(c, arg->hex.field, &piece))
+            break;
+        piece.kind = PIECE_HEX;
+        piece.a = kernel_expr_compile(c, arg->hex.size);
+        piece.s = " ";
+        piece.len = arg->type == TEP_PRINT_HEX ? 1 : 0;
+        break;
+    case TEP_PRINT_INT_ARRAY:
+        if (!compile_place(c, arg->int_array.field, &piece))
+            break;
+        piece.kind = PIECE_NUMBERS;
+        piece.a = kernel_expr_compile(c, arg->int_array.count);
+        piece.b = kernel_expr_compile(c, arg->int_array.el_size);
+        break;
+    case TEP_PRINT_STRING:
+        compile_named_dynamic(c, PIECE_DYNAMIC, arg->string.field, arg->string.string, &piece);
+        break;
+    case TEP_PRINT_BITMASK:
+    case TEP_PRINT_CPUMASK:
+        compile_named_dynamic(c, arg->type == TEP_PRINT_BITMASK ? PIECE_BITMASK : PIECE_CPUMASK,
+                              arg->bitmask.field, arg->bitmask.bitmask, &piece);
+        break;
+    case TEP_PRINT_OP:
+        if (!arg->op.op || arg->op.op[0] != '?' || !arg->op.right ||
+            arg->op.right->type != TEP_PRINT_OP)
+            break;
+        piece.a = kernel_expr_compile(c, arg->op.left);
+        if (piece.a->kind == EXPR_CONST)
+            return kernel_piece_compile(c, piece.a->value ? arg->op.right->op.left
+                                                          : arg->op.right->op.right);
+        piece.kind = PIECE_CHOICE;
+        piece.yes = kernel_piece_compile(c, arg->op.right->op.left);
+        piece.no = kernel_piece_compile(c, arg->op.right->op.right);
+        if (!piece.yes || !piece.no)
+            return NULL;
+        break;
+    default: break;
+    }
+    if (c->out_of_memory)
+        return NULL;
+    return arena_memdup(c->arena, &piece, sizeof piece);
+}
+
+static bool is_plain(const struct spec *spec)
+{
+    return spec->width == 0 && !spec->has_precision;
+}
+
+static void put_string(const struct spec *spec, const char *s, size_t len, bool last,
+                       struct text *text)
+{
+    if (last && len > 0 && s[len - 1] == '\n')
+        len--;
+    if (likely(is_plain(spec)))
+        text_put_safe(text, s, len);
+    else
+        spec_put_string(spec, s, len, text);
+}
+
+static void put_rest(uint64_t v, struct text *text)
+{
+    char *p = text_room(text, 2 + NUMBER_MAX);
+
+    *p++ = '0';
+    *p++ = 'x';
+    text->next = number_hex(p, v);
+}
+
+static void put_name(const struct spec *spec, const struct kernel_name *name, struct text *text)
+{
+    if (likely(is_plain(spec)))
+        text_put(text, name->s, name->len);
+    else
+        spec_put_string(spec, name->s, name->len, text);
+}
+
+static void put_flags(const struct kernel_piece *piece, const struct spec *spec, uint64_t v,
+                      struct text *text)
+{
+    bool first = true;
+
+    for (uint32_t i = 0; i < piece->n_names; i++) {
+        const struct kernel_name *name = &piece->names[i];
+
+        if (v == 0 && name->v < 0) {
+            put_name(spec, name, text);
+            break;
+        }
+        if (name->v > 0 && (v & (uint64_t)name->v) == (uint64_t)name->v) {
+            if (!first)
+                text_put(text, piece->s, piece->len);
+            put_name(spec, name, text);
+            first = false;
+            v &= ~(uint64_t)name->v;
+        }
+    }
+    if (v) {
+        if (!first)
+            text_put(text, piece->s, piece->len);
+        put_rest(v, text);
+    }
+}
+
+static void put_named(const struct kernel_piece *piece, const struct spec *spec, uint64_t v,
+                      struct text *text)
+{
+    for (uint32_t i = 0; i < piece->n_names; i++) {
+        if ((uint64_t)piece->names[i].v == v) {
+            put_name(spec, &piece->names[i], text);
+            return;
+        }
+    }
+    put_rest(v, text);
+}
+
+/* Where a dump begins, and how many bytes of the event there are from there on. */
+static const uint8_t *find_place(const struct kernel_piece *piece, const struct kernel_run *run,
+                                 size_t *ret_left)
+{
+    uint32_t offset = piece->offset, len;
+
+    if (piece->is_dynamic)
+        kernel_dynamic_find(&piece->dynamic, run, &offset, &len);
+    if (offset > run->size)
+        offset = run->size;
+    *ret_left = run->size - offset;
+    return run->data + offset;
+}
+
+static void put_hex_dump(const struct kernel_piece *piece, const struct kernel_run *run,
+                         struct text *text)
+{
+    uint32_t wanted = (uint32_t)kernel_expr_eval(piece->a, run);
+    size_t left;
+    const uint8_t *p = find_place(piece, run, &left);
+
+    /* The count is an int where it is used; a negative one is none. */
+    if (wanted > INT32_MAX)
+        return;
+    left = MIN(left, (size_t)wanted);
+    for (size_t i = 0; i < left; i++) {
+        char *out = text_room(text, 2 + NUMBER_MAX);
+
+        if (i && piece->len)
+            *out++ = ' ';
+        text->next = number_hex_byte(out, p[i]);
+    }
+}
+
+static void put_numbers(const struct kernel_piece *piece, const struct kernel_run *run,
+                        struct text *text)
+{
+    uint32_t count = (uint32_t)kernel_expr_eval(piece->a, run);
+    uint32_t size = (uint32_t)kernel_expr_eval(piece->b, run);
+    size_t left;
+    const uint8_t *p = find_place(piece, run, &left);
+    bool bad = size != 1 && size != 2 && size != 4 && size != 8;
+    uint32_t step = bad ? 1 : size;
+
+    if (count > INT32_MAX)
+        return;
+    for (uint32_t i = 0; i < count && left >= step; i++, p += step, left -= step) {
+        if (i)
+            text_put_char(text, ' ');
+        if (unlikely(bad)) {
+            text_put_literal(text, "BAD SIZE:");
+            text_put_i64(text, (int32_t)size);
+            text_put_literal(text, " 0x");
+            text_put_hex(text, *p);
+            size = 1; /* the first is told, the rest are shown as bytes */
+            bad = false;
+            continue;
+        }
+        text_put_u64(text, load_uint(p, step, run->swap));
+    }
+}
+
+static uint8_t mask_byte(const uint8_t *p, uint32_t len, uint32_t i, bool big_endian)
+{
+    return big_endian ? p[len - 1 - i] : p[i];
+}
+
+/* "ff,00000001": words of 32 bits, the highest first. */
+static void put_bitmask(const uint8_t *p, uint32_t len, bool big_endian, struct text *text)
+{
+    for (uint32_t i = len; i-- > 0;) {
+        char *out = text_room(text, 2 + NUMBER_MAX);
+
+        out = number_hex_byte(out, mask_byte(p, len, i, big_endian));
+        if (i > 0 && i % 4 == 0)
+            *out++ = ',';
+        text->next = out;
+    }
+}
+
+/* "0-3,7" */
+static void put_cpumask(const uint8_t *p, uint32_t len, bool big_endian, struct text *text)
+{
+    uint32_t n_bits = len * 8;
+    bool first = true;
+
+    for (uint32_t bit = 0; bit < n_bits;) {
+        uint32_t begin = bit;
+        char *out;
+
+        if (!(mask_byte(p, len, bit / 8, big_endian) >> (bit % 8) & 1)) {
+            bit++;
+            continue;
+        }
+        while (bit < n_bits && mask_byte(p, len, bit / 8, big_endian) >> (bit % 8) & 1)
+            bit++;
+        out = text_room(text, NUMBER_MAX * 2);
+        if (!first)
+            *out++ = ',';
+        first = false;
+        out = number_dec(out, begin);
+        if (bit > begin + 1) {
+            *out++ = '-';
+            out = number_dec(out, bit - 1);
+        }
+        text->next = out;
+    }
+}
+
+static void put_address(const struct kernel_piece *piece, const struct kernel_run *run,
+                        struct kernel_events *events, struct text *text)
+{
+    uint64_t address = kernel_load(run, piece->offset, piece->size);
+    size_t len;
+    const char *s = kernel_events_printk(events, address, &len);
+
+    if (s)
+        text_put_safe(text, s, len);
+    else
+        text_put_hex(text, address);
+}
+
+/* Masks have a width now and then; only then is a buffer of their own needed. */
+static void put_mask(const struct kernel_piece *piece, const struct spec *spec,
+                     const struct kernel_run *run, bool big_endian, struct text *text)
+{
+    struct text own = TEXT_IN_MEMORY;
+    struct text *out = is_plain(spec) ? text : &own;
+    uint32_t offset, len;
+
+    kernel_dynamic_find(&piece->dynamic, run, &offset, &len);
+    if (piece->kind == PIECE_BITMASK)
+        put_bitmask(run->data + offset, len, big_endian, out);
+    else
+        put_cpumask(run->data + offset, len, big_endian, out);
+    if (out == &own) {
+        spec_put_string(spec, own.start ? own.start : "", text_len(&own), text);
+        text_done(&own);
+    }
+}
+
+void kernel_piece_put(const struct kernel_piece *piece, const struct spec *spec, bool last,
+                      const struct kernel_run *run, struct kernel_events *events, bool big_endian,
+                      struct text *text)
+{
+    const struct kernel_slot *slot;
+    uint32_t offset, len;
+    const char *s;
+
+    switch ((enum kernel_piece_kind)piece->kind) {
+    case PIECE_NOTHING: return;
+    case PIECE_LITERAL: put_string(spec, piece->s, piece->len, last, text); return;
+    case PIECE_ADDRESS: put_address(piece, run, events, text); return;
+    case PIECE_ARRAY:
+        if (piece->offset > run->size)
+            return;
+        len = run->size - piece->offset;
+        if (piece->size)
+            len = MIN(len, piece->size);
+        s = (const char *)run->data + piece->offset;
+        put_string(spec, s, strnlen(s, len), last, text);
+        return;
+    case PIECE_DYNAMIC:
+        kernel_dynamic_find(&piece->dynamic, run, &offset, &len);
+        if (len == 0)
+            return;
+        s = (const char *)run->data + offset;
+        put_string(spec, s, strnlen(s, len), last, text);
+        return;
+    case PIECE_FLAGS: put_flags(piece, spec, kernel_expr_eval(piece->a, run), text); return;
+    case PIECE_NAMED: put_named(piece, spec, kernel_expr_eval(piece->a, run), text); return;
+    case PIECE_HEX: put_hex_dump(piece, run, text); return;
+    case PIECE_NUMBERS: put_numbers(piece, run, text); return;
+    case PIECE_BITMASK:
+    case PIECE_CPUMASK: put_mask(piece, spec, run, big_endian, text); return;
+    case PIECE_CHOICE:
+        kernel_piece_put(kernel_expr_eval(piece->a, run) ? piece->yes : piece->no, spec, last, run,
+                         events, big_endian, text);
+        return;
+    case PIECE_SLOT:
+        slot = &run->slots[piece->offset];
+        if (slot->s)
+            put_string(spec, slot->s, slot->len, last, text);
+        else
+            put_rest(slot->v, text);
+        return;
+    }
+}

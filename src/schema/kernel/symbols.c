@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+#include "schema/kernel/symbols.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/map.h"
+
+struct symbol {
+    uint64_t address;
+    uint32_t name; /* in the text */
+    uint32_t len;
+};
+
+/* Addresses looked up lately: call sites repeat. A power of two. */
+#define RECENT 1024
+#define NONE UINT32_MAX
+
+struct kernel_symbols {
+    char *text;
+    struct symbol *symbols;
+    size_t n_symbols;
+    size_t capacity;
+    struct map names; /* made at the first look-up by name */
+    struct {
+        uint64_t address;
+        uint32_t symbol; /* or NONE */
+        bool used;
+    } recent[RECENT];
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool hex_digit(char c, uint64_t *ret)
+{
+    if (c >= '0' && c <= '9')
+        *ret = (uint64_t)(c - '0');
+    else if (c >= 'a' && c <= 'f')
+        *ret = (uint64_t)(c - 'a' + 10);
+    else if (c >= 'A' && c <= 'F')
+        *ret = (uint64_t)(c - 'A' + 10);
+    else
+        return false;
+    return true;
+}
+
+/* "ffffffff810001c0 T name	[module]": 1, 0: valid but of no use, -EBADMSG. */
+static int parse_symbol(const char *text, const char *p, const char *end, struct symbol *ret)
+{
+    uint64_t address = 0, digit;
+    const char *name;
+    unsigned n = 0;
+    char kind;
+
+    while (p < end && is_blank(*p))
+        p++;
+    for (; p < end && n < 16 && hex_digit(*p, &digit); p++, n++)
+        address = address << 4 | digit;
+    if (n == 0)
+        return -EBADMSG;
+    while (p < end && is_blank(*p))
+        p++;
+    if (p == end)
+        return -EBADMSG;
+    kind = *p++;
+    while (p < end && is_blank(*p))
+        p++;
+    name = p;
+    while (p < end && !is_blank(*p))
+        p++;
+    if (p == name)
+        return -EBADMSG;
+    /* Mapping symbols of ARM; absolute ones, which on x86-64 are offsets of per-CPU variables. */
+    if (*name == '$' || kind == 'A' || kind == 'a')
+        return 0;
+    *ret = (struct symbol){
+        .address = address, .name = (uint32_t)(name - text), .len = (uint32_t)(p - name)};
+    return 1;
+}
+
+static int add_symbol(struct kernel_symbols *symbols, struct symbol symbol)
+{
+    if (symbols->n_symbols == symbols->capacity) {
+        size_t capacity = symbols->capacity ? symbols->capacity * 2 : 4096;
+        struct symbol *bigger = realloc(symbols->symbols, capacity * sizeof *bigger);
+        if (!bigger)
+            return -ENOMEM;
+        symbols->symbols = bigger;
+        symbols->capacity = capacity;
+    }
+    symbols->symbols[symbols->n_symbols++] = symbol;
+    return 0;
+}
+
+/* By address; of one address, the one that stands later in the text first. Which of several names is
+ * shown is arbitrary, but it should be the one that other tools show. */
+static int compare_symbols(const void *pa, const void *pb)
+{
+    const struct symbol *a = pa, *b = pb;
+
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return a->name > b->name ? -1 : a->name < b->name;
+}
+
+int kernel_symbols_new(char *text, size_t len, struct kernel_symbols **ret_symbols)
+{
+    struct kernel_symbols *symbols = calloc(1, sizeof *symbols);
+    const char *end = text + MIN(len, (size_t)UINT32_MAX);
+
+    if (!symbols) {
+        free(text);
+        return -ENOMEM;
+    }
+    symbols->text = text;
+    for (const char *line = text; line < end;) {
+        const char *line_end = memchr(line, '\n', (size_t)(end - line));
+        struct symbol symbol;
+        int r;
+
+        if (!line_end)
+            line_end = end;
+        if (line_end > line) {
+            r = parse_symbol(text, line, line_end, &symbol);
+            if (r < 0)
+                break;
+            if (r > 0 && add_symbol(symbols, symbol) < 0) {
+                kernel_symbols_free(symbols);
+                return -ENOMEM;
+            }
+        }
+        line = line_end + 1;
+    }
+    if (symbols->n_symbols > 0) /* qsort() may not be given NULL */
+        qsort(symbols->symbols, symbols->n_symbols, sizeof *symbols->symbols, compare_symbols);
+    *ret_symbols = symbols;
+    return 0;
+}
+
+void kernel_symbols_free(struct kernel_symbols *symbols)
+{
+    if (!symbols)
+        return;
+    map_done(&symbols->names);
+    free(symbols->symbols);
+    free(symbols->text);
+    free(symbols);
+}
+
+/* Halving. Where several symbols have one address, which of them is hit depends on the steps; these
+ * are the ones of the C library's bsearch(), so that the choice is the same as other tools'. A symbol
+ * reaches up to the next one's address; the last reaches nowhere. */
+static uint32_t find_symbol(const struct kernel_symbols *symbols, uint64_t address)
+{
+    size_t low = 0, high = symbols->n_symbols;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct symbol *s = &symbols->symbols[middle];
+        uint64_t behind = middle + 1 < symbols->n_symbols ? s[1].address : 0;
+
+        if (address == s->address || (address > s->address && address < behind))
+            return (uint32_t)middle;
+        if (address < s->address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NONE;
+}
+
+const char *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address, size_t *ret_len,
+                                uint64_t *ret_start)
+{
+    size_t at = (size_t)((address ^ address >> 10 ^ address >> 20) & (RECENT - 1));
+    const struct symbol *symbol;
+
+    if (!symbols->recent[at].used || symbols->recent[at].address != address) {
+        symbols->recent[at].used = true;
+        symbols->recent[at].address = address;
+        symbols->recent[at].symbol = find_symbol(symbols, address);
+    }
+    if (symbols->recent[at].symbol == NONE)
+        return NULL;
+    symbol = &symbols->symbols[symbols->recent[at].symbol];
+    *ret_len = symbol->len;
+    *ret_start = symbol->address;
+    return symbols->text + symbol->name;
+}
+
+uint64_t kernel_symbols_address(struct kernel_symbols *symbols, const char *name)
+{
+    const struct symbol *symbol;
+
+    if (symbols->names.used == 0) {
+        /* Backwards, so that of several symbols the first stays. */
+        for (size_t i = symbols->n_symbols; i-- > 0;) {
+            struct symbol *s = &symbols->symbols[i];
+            if (map_put_str(&symbols->names, symbols->text + s->name, s->len, s) < 0)
+                break;
+        }
+    }
+    symbol = map_get_str(&symbols->names, name, strlen(name));
+    return symbol ? symbol->address : 0;
+}
+
+static int compare_strings(const void *pa, const void *pb)
+{
+    const struct kernel_string *a = pa, *b = pb;
+
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    /* The first in the text stays the first. */
+    return a->s < b->s ? -1 : a->s > b->s;
+}
+
+/* "0xffffffff8234aef8 : "CPU_ON"": the string without its quotes and a "\n" at its end. */
+static bool parse_printk(char *line, char *end, struct kernel_string *ret)
+{
+    char *colon = memchr(line, ':', (size_t)(end - line));
+    char *s;
+
+    if (!colon || end - colon < 2)
+        return false;
+    ret->key = strtoull(line, NULL, 16);
+    s = colon + 2;
+    if (s < end && *s == '"')
+        s++;
+    if (end > s && end[-1] == '"')
+        end--;
+    if (end - s >= 2 && end[-2] == '\\' && end[-1] == 'n')
+        end -= 2;
+    *end = '\0';
+    ret->s = s;
+    ret->len = (uint32_t)(end - s);
+    return true;
+}
+
+/* "157 ls" */
+static bool parse_cmdline(char *line, char *end, struct kernel_string *ret)
+{
+    char *s;
+    long pid = strtol(line, &s, 10);
+
+    if (s == line || s >= end || pid < 0 || pid > INT32_MAX)
+        return false;
+    while (s < end && is_blank(*s))
+        s++;
+    if (s == end)
+        return false;
+    *end = '\0';
+    ret->key = (uint64_t)pid;
+    ret->s = s;
+    ret->len = (uint32_t)(end - s);
+    return true;
+}
+
+static int read_strings(char *text, size_t len,
+                        bool (*parse)(char *line, char *end, struct kernel_string *ret),
+                        struct kernel_strings *ret)
+{
+    struct kernel_strings strings = {.text = text};
+    char *end = text + MIN(len, (size_t)UINT32_MAX);
+    size_t capacity = 0;
+
+    for (char *line = text; line < end;) {
+        char *line_end = memchr(line, '\n', (size_t)(end - line));
+
+        if (!line_end)
+            line_end = end;
+        if (strings.n_entries == capacity) {
+            struct kernel_string *bigger;
+            capacity = capacity ? capacity * 2 : 64;
+            bigger = realloc(strings.entries, capacity * sizeof *bigger);
+            if (!bigger) {
+                kernel_strings_done(&strings);
+                return -ENOMEM;
+            }
+            strings.entries = bigger;
+        }
+        if (parse(line, line_end, &strings.entries[strings.n_entries]))
+            strings.n_entries++;
+        line = line_end + 1;
+    }
+    if (strings.n_entries)
+        qsort(strings.entries, strings.n_entries, sizeof *strings.entries, compare_strings);
+    *ret = strings;
+    return 0;
+}
+
+int kernel_strings_read_printk(char *text, size_t len, struct kernel_strings *ret)
+{
+    return read_strings(text, len, parse_printk, ret);
+}
+
+int kernel_strings_read_cmdlines(char *text, size_t len, struct kernel_strings *ret)
+{
+    return read_strings(text, len, parse_cmdline, ret);
+}
+
+void kernel_strings_done(struct kernel_strings *strings)
+{
+    free(strings->entries);
+    free(strings->text);
+    *strings = (struct kernel_strings){0};
+}
+
+const struct kernel_string *kernel_strings_find(const struct kernel_strings *strings, uint64_t key)
+{
+    size_t low = 0, high = strings->n_entries;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (strings->entries[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < strings->n_entries && strings->entries[low].key == key)
+        return &strings->entries[low];
+    return NULL;
+}

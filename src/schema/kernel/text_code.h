@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What schema/kernel/text.c compiles to and schema/kernel/text_run.c runs: a piece of literal text
+ * and the conversion behind it, per operation. */
+
+#include "event/spec.h"
+#include "schema/kernel/expr.h"
+
+enum kernel_op_kind {
+    KOP_LITERAL, /* no conversion */
+    /* Plain numbers. */
+    KOP_SIGNED,
+    KOP_UNSIGNED,
+    KOP_HEX,
+    KOP_HEX_MINIMUM, /* zeros up to `minimum` digits */
+    /* What writes more than NUMBER_MAX bytes, or an unknown number. */
+    KOP_SPEC,
+    KOP_SYMBOL,        /* %ps: a name */
+    KOP_SYMBOL_OFFSET, /* %pS: name+0xoffset */
+    KOP_POINTER,       /* %p */
+    KOP_PIECE,         /* %s */
+    KOP_MAC,
+    KOP_IPV4,
+    KOP_IPV6,
+    KOP_SOCKADDR,
+    KOP_UUID,
+    KOP_BYTES, /* %*ph */
+    KOP_RAW,   /* " name=value", of a format that could not be parsed */
+};
+
+/* A number with the name that __print_flags() or __print_symbolic() gives it. */
+struct kernel_name {
+    int64_t v;
+    const char *s;
+    uint32_t len;
+};
+
+enum kernel_piece_kind {
+    PIECE_NOTHING,
+    PIECE_LITERAL,
+    PIECE_ADDRESS, /* a number of `size` bytes that points to one of the kernel's strings */
+    PIECE_ARRAY,   /* a string in `size` bytes at `offset`; size 0: up to the event's end */
+    PIECE_DYNAMIC, /* a string that the word of `dynamic` points to */
+    PIECE_FLAGS,   /* names of the bits of a */
+    PIECE_NAMED,   /* the name of a */
+    PIECE_HEX,     /* a bytes as "0a 0b" */
+    PIECE_NUMBERS, /* a numbers of b bytes each, as "1 2" */
+    PIECE_BITMASK,
+    PIECE_CPUMASK,
+    PIECE_CHOICE, /* a ? yes : no */
+    PIECE_SLOT,
+};
+
+/* What a "%s" shows. */
+struct kernel_piece {
+    uint8_t kind;
+    bool is_dynamic; /* of PIECE_HEX and PIECE_NUMBERS: by `dynamic`, not at `offset` */
+    uint32_t offset; /* of PIECE_SLOT: its number */
+    uint32_t size;
+    struct kernel_dynamic dynamic;
+    const struct kernel_expr *a, *b;
+    const struct kernel_piece *yes, *no;
+    const char *s; /* the literal, or what stands between two names or bytes */
+    uint32_t len;
+    uint32_t n_names;
+    const struct kernel_name *names;
+};
+
+struct kernel_op {
+    uint8_t kind;
+    uint8_t minimum;
+    uint8_t unused_bits; /* of 64, above the size that the conversion reads */
+    uint8_t direct; /* the number is so many bytes at `offset`, within the event's least size */
+    uint16_t literal_len;
+    bool last;           /* a line break at its end is left out */
+    bool capital;        /* of what has two letters: %pI4 and %pi4, %pUL and %pUl */
+    bool flag_c, flag_p; /* %pI6c, %pISpc */
+    bool reverse;        /* bytes from the last to the first */
+    bool is_dynamic;     /* KOP_SOCKADDR, KOP_BYTES: by `dynamic` */
+    char separator;      /* KOP_MAC, KOP_BYTES; '\0': none */
+    uint32_t offset;
+    uint32_t size; /* KOP_SOCKADDR, KOP_RAW: of the field */
+    const char *literal;
+    const struct kernel_expr *value;
+    const struct kernel_expr *star; /* a width or precision from the arguments, or NULL */
+    const struct kernel_piece *piece;
+    struct kernel_dynamic dynamic;
+    struct spec spec;
+    uint32_t raw_flags; /* KOP_RAW: enum kernel_raw */
+};
+
+enum kernel_raw {
+    RAW_ARRAY = 1,
+    RAW_DYNAMIC = 2,
+    RAW_STRING = 4,
+    RAW_POINTER = 8,
+    RAW_SIGNED = 16,
+    RAW_LONG = 32,
+};
+
+/* Literals are stored in multiples of TEXT_UNIT and copied so. */
+#define KERNEL_LITERAL_MAX 512
+
+#define KERNEL_SLOTS_MAX 32
+
+/* How an argument of a packed trace_printk() is stored. */
+enum kernel_slot_kind {
+    SLOT_NUMBER,  /* size bytes, aligned to the size but to 4 at most */
+    SLOT_STRING,  /* up to a NUL */
+    SLOT_POINTER, /* a number, or the text that the kernel made of it: "%pI4" */
+};
+
+struct kernel_slot_layout {
+    uint8_t kind;
+    uint8_t size;
+    bool is_signed;
+};
+
+struct kernel_text {
+    struct kernel_events *events;
+    uint32_t least_size; /* of an event for which all `direct` hold */
+    uint32_t n_ops;
+    bool swap;
+    bool failed;
+    bool is_packed_event; /* a trace_printk(): the fields below tell where its parts lie */
+    bool is_stack;        /* item_value() of fields 0 and 1: how many addresses, and these */
+    uint8_t ip_size, format_size;
+    uint32_t ip_offset, format_offset, buf_offset;
+    const struct kernel_piece *
+        *names; /* by field: what shows it by a name, or NULL; NULL: none is */
+    unsigned n_slots;
+    struct kernel_slot_layout slots[KERNEL_SLOTS_MAX];
+    struct kernel_op ops[];
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the files of the trace-events parser share. */
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "schema/trace_events/c_char.h"
+#include "schema/trace_events/trace_events.h"
+
+/* One line as it is parsed: a cursor that moves over it. */
+struct parser {
+    struct declarations *declarations;
+    const char *file; /* in the arena */
+    uint32_t number;  /* of the line */
+    const char *line;
+    const char *end;
+    const char *p;
+    unsigned errors; /* in all lines */
+    char instead[192];
+    declaration_told told;
+    void *arg;
+    struct fault *fault;
+};
+
+/* What is at fault: LEN bytes at P, 0 where something is missing. */
+struct place {
+    const char *p;
+    size_t len;
+};
+
+/* Says what to do about the problem that is told of next. */
+void parser_suggest(struct parser *parser, const char *format, ...) _printf_(2, 3) _cold_;
+/* Tells of an error; -EINVAL. Names from the file that go into FORMAT are cut to a readable length by
+ * the caller (see CUT). */
+int parser_wrong(struct parser *parser, struct place place, const char *format, ...)
+    _printf_(3, 4) _cold_;
+void parser_warn(struct parser *parser, struct place place, const char *format, ...)
+    _printf_(3, 4) _cold_;
+
+/* For "%.*s": at most 80 characters of a name. */
+#define CUT(len) ((int)MIN((size_t)(len), (size_t)80))
+
+/* One line, whose first character that is no blank is at parser->p, and which is no comment: adds its
+ * event. -EINVAL when something was wrong with it; -ENOMEM. */
+int parser_line(struct parser *parser);
+/* From behind the '(' to behind the ')'. */
+int parser_arguments(struct parser *parser, struct declared_event *event);
+/* The rest of the line. With FINE, nothing was wrong up to here, and formats are compared with the
+ * arguments. */
+int parser_formats(struct parser *parser, struct declared_event *event, bool fine);
+/* Whether FORMAT, whose source goes from START to END, fits the arguments of EVENT. */
+int parser_check_fit(struct parser *parser, const struct declared_event *event, bool translation,
+                     const char *format, const char *start, const char *end);
+/* What holds of an event as a whole, and of it beside the others (DECLARE_GENERATE). NAME is its place
+ * in the line. */
+int parser_check_name(struct parser *parser, struct place name, const struct declared_event *event);
+
+static inline void parser_skip_blanks(struct parser *parser)
+{
+    while (parser->p < parser->end && c_char_is_blank(*parser->p))
+        parser->p++;
+}
+
+static inline size_t parser_word_length(const char *p, const char *end)
+{
+    size_t n = 0;
+
+    while (p + n < end && c_char_is_word(p[n]))
+        n++;
+    return n;
+}

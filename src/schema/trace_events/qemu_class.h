@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* From declarations to event classes: how the arguments of a declared event lie in a record.
+ *
+ *  - Every scalar and every pointer is a u64, a signed one sign-extended; the field's `c_size` is
+ *    the size that was declared.
+ *  - A string is a u32 length, then the bytes without a NUL (STORE_COUNTED).
+ *  - An event with the property `vcpu` has a first argument of its own, `__cpu`, a pointer, and
+ *    "cpu=%p " in front of its format.
+ *  - An event with the property `tcg` is two events, NAME_trans and NAME_exec. The first is without
+ *    the arguments whose types are TCG's, as their values are not known yet.
+ *
+ * That is the payload of the simple backend; the reader of QEMU's log lays its values out the same
+ * way, so that nothing behind it can tell the two apart. */
+
+#include "base/map.h"
+#include "event/catalogue.h"
+#include "schema/trace_events/trace_events.h"
+
+enum qemu_part {
+    QEMU_WHOLE,
+    QEMU_TRANS, /* the two of a `tcg` event */
+    QEMU_EXEC,
+};
+
+/* An event as the backends know it. */
+struct qemu_event {
+    const char *name;
+    const struct declared_event *declared;
+    enum qemu_part part;
+};
+
+/* All events of some declarations, in their order: an event's index is its id in a trace without
+ * names (simpletrace before version 4). */
+struct qemu_events {
+    struct arena arena;
+    struct qemu_event *events;
+    unsigned n_events;
+    struct map by_name;
+};
+
+/* The declarations must outlive EVENTS and not change. -ENOMEM (nothing is then kept). */
+int qemu_events_init(const struct declarations *declarations, struct qemu_events *ret_events);
+void qemu_events_done(struct qemu_events *events);
+
+/* By name; of several declarations of one name the last. NULL: not declared. */
+const struct qemu_event *qemu_events_find(const struct qemu_events *events, const char *name,
+                                          size_t len);
+
+/* How a wire format differs from what is said above. */
+enum qemu_layout {
+    QEMU_SWAPPED = 1 << 0, /* written on a machine of the other byte order */
+    QEMU_WORDS = 1 << 1,   /* strings are pointers too: simpletrace version 0 */
+};
+
+/* At most this many arguments, the implicit one counted. */
+#define QEMU_ARGUMENTS_MAX (DECLARED_ARGUMENTS_MAX + 1)
+
+/* Adds the class of EVENT, with copies of all strings, so that it does not need the declarations.
+ * LAYOUT: enum qemu_layout. -ENOMEM. */
+int qemu_class_add(struct catalogue *catalogue, const struct qemu_event *event,
+                   const struct origin *origin, uint64_t id, unsigned layout,
+                   struct event_class **ret_class);

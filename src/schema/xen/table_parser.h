@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The inside of xen_table_parse(): where it stands in a line, and the words that lines consist of. */
+
+#include <string.h>
+
+#include "schema/xen/table.h"
+
+/* Bits of a record's payload. */
+#define XEN_PAYLOAD_BITS (7 * 32)
+
+struct xen_parser {
+    struct xen_table *table;
+    const char *file;
+    const char *name; /* of the file, for messages */
+    uint32_t line;
+    struct fault *fault;
+    const char *p;
+    const char *end;              /* of the line */
+    struct value_names *in_enum;  /* the enum that indented lines belong to */
+    const char **enum_names;      /* its names, ENUM_VALUE_MAX + 1 of them */
+    struct value_name *enum_more; /* those of larger values, ascending; room for ENUM_MORE_MAX */
+};
+
+/* -EINVAL with WHAT is wrong in this line. */
+int xen_complain(const struct xen_parser *parser, const char *what);
+int xen_no_memory(const struct xen_parser *parser);
+
+static inline bool xen_is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static inline void xen_skip_blanks(struct xen_parser *parser)
+{
+    while (parser->p < parser->end && xen_is_blank(*parser->p))
+        parser->p++;
+}
+
+/* Nothing but a comment is left. */
+static inline bool xen_at_end(const struct xen_parser *parser)
+{
+    return parser->p == parser->end || *parser->p == '#';
+}
+
+static inline bool xen_word_is(const char *p, size_t len, const char *word)
+{
+    return len == strlen(word) && memcmp(p, word, len) == 0;
+}
+
+/* Letters, digits and _ . : - and more; what can be part of a name. */
+size_t xen_word_len(const struct xen_parser *parser);
+/* A decimal or 0x number of at most 32 bits. Returns the characters taken, 0: none. */
+size_t xen_read_number(const char *p, const char *end, uint32_t *ret);
+/* Whether LEN characters are a name: -EINVAL, told. */
+int xen_check_name(const struct xen_parser *parser, const char *p, size_t len);
+
+/* Behind the word `enum` or `bits`; an indented line below it; its end. */
+int xen_parse_enum(struct xen_parser *parser, bool bits);
+int xen_parse_enum_value(struct xen_parser *parser);
+int xen_close_enum(struct xen_parser *parser);
+/* The enum whose name stands here; NULL: told that there is none. */
+const struct value_names *xen_find_enum(struct xen_parser *parser);
+/* Behind the word `call`. */
+int xen_parse_call(struct xen_parser *parser);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The inside of timeline/clock_fit.c: the marks while they are looked at. */
+
+#include "timeline/clock_fit.h"
+
+#define SYNC_PPM 1e-6
+
+/* A mark that is left out, and one that says less than most, which is no reason to do so. */
+#define SYNC_OUTSIDE 1
+#define SYNC_LATE 2
+
+/* Marks in their order by ticks, as distances from the first: doubles hold 104 days of ns exactly. */
+struct clock_fit_work {
+    const struct clock_fit_mark *marks;
+    size_t n;
+    double *x; /* ticks */
+    double *y; /* ns */
+    double *scratch;
+    uint8_t *outside; /* SYNC_OUTSIDE, SYNC_LATE */
+    double slope;     /* ns a tick */
+    double nominal;   /* the same as it is known, or 0 */
+    double told;      /* the same as the marks tell it, or 0: they tell none */
+    bool measured;
+};
+
+static inline double clock_fit_span(const struct clock_fit_work *work)
+{
+    return work->x[work->n - 1];
+}
+
+/* Adds the pair at X, of an offset NS from the first mark, wrong by ERROR at most, where relation.h takes it: pairs
+ * ascend. There is room for it. */
+void clock_fit_put_pair(const struct clock_fit_work *work, struct clock_fit *sync, double x,
+                        double ns, double error);
+
+/* Whether marks that are not left out are in both orders. */
+bool clock_fit_has_both_orders(const struct clock_fit_work *work);
+
+/* Whether the marks clearly tell a rate that is not the known one, and by how much it differs. */
+bool clock_fit_tells_drift(const struct clock_fit_work *work, double *ret_ppm);
+
+/* The rates that marks in both orders allow: all that lie from *RET_LOW to *RET_HIGH where the rate is known within
+ * CLOCK_MAP_DRIFT_PPM. False: it is not known, and they do not bound it. Where they allow none, a clock's rate
+ * wandered or they contradict each other, and both are as the marks require. */
+bool clock_fit_bound_rates(const struct clock_fit_work *work, double *ret_low, double *ret_high);
+
+/* Relates by what marks in both orders say: the offset lies between. 1; 0: at an unknown rate they are too few for
+ * a bound; -EINVAL with FAULT: they contradict each other; -ENOMEM. */
+int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *sync, struct fault *fault);

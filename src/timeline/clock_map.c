@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT */
+/* From pairs to a relation, and from that to times. */
+#include "timeline/clock_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/wide.h"
+#include "timeline/clock_map_make.h"
+
+#define SECOND INT64_C(1000000000)
+
+/* What times told by a piece may be too small by: the start of the piece and the time in it are rounded down,
+ * and so is its rate. */
+#define ROUNDED 4
+/* Bounds beyond this, of 73 years, are told as endless. */
+#define ERROR_MAX ((int64_t)1 << 61)
+#define MILLION 1000000
+/* So many pairs are left out at an end. */
+#define TRIM_MAX 64
+
+/* V of a million, rounded up. */
+static wide ppm(wide v, int64_t parts)
+{
+    return (v * parts + MILLION - 1) / MILLION;
+}
+
+static wide distance(wide a, wide b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* The time at TICKS, from A to B, rounded down; by how much it may be wrong, rounded up: the wander is told of
+ * the way to the farther of the two ends that are equally far. */
+static int64_t between(const struct clock_map *clock_map, const struct clock_map_pair *a,
+                       const struct clock_map_pair *b, int64_t ticks, int64_t *ret_error)
+{
+    wide span = (wide)b->ticks - a->ticks;
+    wide done = (wide)ticks - a->ticks;
+    wide ns = (wide)b->host_ns - a->host_ns;
+    wide since = done * ns / span;
+    wide error = ((wide)a->error_ns * (span - done) + (wide)b->error_ns * done + span - 1) / span;
+    wide nearer = done * 2 < span ? since + 1 : ns - since;
+
+    *ret_error = narrow(error + ppm(nearer, (int64_t)clock_map->wander_ppm) + a->jump_ns + ROUNDED);
+    return narrow(a->host_ns + since);
+}
+
+/* ---- From pairs to a relation ---- */
+
+/* Whether A and B tell P, which is between them, better than it does itself, and say nothing else than it. */
+static bool is_told_better(const struct clock_map *clock_map, const struct clock_map_pair *a,
+                           const struct clock_map_pair *p, const struct clock_map_pair *b)
+{
+    int64_t error;
+    int64_t told = between(clock_map, a, b, p->ticks, &error);
+
+    return error < p->error_ns && distance(told, p->host_ns) <= (wide)error + p->error_ns;
+}
+
+/* Takes the pairs without those that others around them tell better. */
+static void choose(struct clock_map *clock_map)
+{
+    struct clock_map_pair *pairs = clock_map->pairs;
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < clock_map->n_told; i++) {
+        pairs[kept] = clock_map->told[i];
+        pairs[kept++].jump_ns = 0;
+        for (; kept >= 3 &&
+               is_told_better(clock_map, &pairs[kept - 3], &pairs[kept - 2], &pairs[kept - 1]);
+             kept--)
+            pairs[kept - 2] = pairs[kept - 1];
+    }
+    clock_map->n = kept;
+}
+
+/* What two pairs tell of the rate. */
+struct slope {
+    double rate; /* ns a tick */
+    double ticks;
+    unsigned first; /* of the pairs */
+};
+
+static int compare_slopes(const void *a, const void *b)
+{
+    const struct slope *x = a, *y = b;
+
+    return (x->rate > y->rate) - (x->rate < y->rate);
+}
+
+static void set_rate(struct clock_map *clock_map, const struct clock_map_pair *a,
+                     const struct clock_map_pair *b)
+{
+    clock_map->rate_ns = b->host_ns - a->host_ns;
+    clock_map->rate_ticks = b->ticks - a->ticks;
+    clock_map->rate_error_ns = a->error_ns + b->error_ns;
+    clock_map->rate_ppm = clock_map->wander_ppm;
+}
+
+/* By how much more or less the clocks came apart from A to B than they do at the usual rate; 0: no more than the
+ * pairs may be wrong by, and the clocks wander. */
+static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pair *a,
+                    const struct clock_map_pair *b)
+{
+    wide ticks = (wide)b->ticks - a->ticks;
+    wide ns = (wide)b->host_ns - a->host_ns;
+    wide usual = narrow(ticks * clock_map->rate_ns / clock_map->rate_ticks);
+    wide off = distance(ns, usual);
+    wide most = (wide)a->error_ns + b->error_ns +
+                ppm(MAX(ns, usual), (int64_t)clock_map->rate_ppm) +
+                ticks * clock_map->rate_error_ns / clock_map->rate_ticks + ROUNDED;
+
+    return off > most ? narrow(off) : 0;
+}
+
+/* By how much more or less the clocks came apart from A to B than they do at the rate that was told, HZ; 0: no
+ * more than clocks do. */
+static int64_t off_told(const struct clock_map_pair *a, const struct clock_map_pair *b, uint64_t hz)
+{
+    wide ns = (wide)b->host_ns - a->host_ns;
+    wide told = narrow(((wide)b->ticks - a->ticks) * SECOND / narrow((wide)hz));
+    wide off = distance(ns, told);
+
+    return off > (wide)a->error_ns + b->error_ns + ppm(MAX(ns, told), CLOCK_MAP_DRIFT_PPM)
+               ? narrow(off)
+               : 0;
+}
+
+/* The rate that half of the time had less than, and half more. Where a rate was told, and clocks mostly are as
+ * that says, only of the times when they were. */
+static int find_usual_rate(struct clock_map *clock_map, uint64_t hz)
+{
+    const struct clock_map_pair *pairs = clock_map->pairs;
+    unsigned last = clock_map->n - 1;
+    struct slope *slopes = malloc(last * sizeof *slopes);
+    bool as_told = false;
+    double half = 0;
+    unsigned i, n = 0;
+
+    if (!slopes)
+        return -ENOMEM;
+    for (i = 0; i < last && hz != 0 && !as_told; i++)
+        as_told = off_told(&pairs[i], &pairs[i + 1], hz) == 0;
+    for (i = 0; i < last; i++) {
+        double ticks = (double)(pairs[i + 1].ticks - pairs[i].ticks);
+
+        if (as_told && off_told(&pairs[i], &pairs[i + 1], hz) != 0)
+            continue;
+        slopes[n++] = (struct slope){
+            .rate = (double)(pairs[i + 1].host_ns - pairs[i].host_ns) / ticks,
+            .ticks = ticks,
+            .first = i,
+        };
+        half += ticks / 2;
+    }
+    qsort(slopes, n, sizeof *slopes, compare_slopes);
+    for (i = 0; i + 1 < n && half > slopes[i].ticks; i++)
+        half -= slopes[i].ticks;
+    set_rate(clock_map, &pairs[slopes[i].first], &pairs[slopes[i].first + 1]);
+    free(slopes);
+    return 0;
+}
+
+/* Whether the rate that was told, HZ, is none of these clocks': a guest's kernel that measures its counter on a
+ * busy machine is wrong by any factor. Then the clocks are never as it says between two pairs, in several places
+ * not, and all those pairs are on the line that the two chosen ones tell. A jump is in one place. */
+static bool is_told_wrongly(const struct clock_map *clock_map, uint64_t hz)
+{
+    unsigned against = 0;
+
+    for (unsigned i = 0; i + 1 < clock_map->n_told; i++) {
+        const struct clock_map_pair *a = &clock_map->told[i], *b = &clock_map->told[i + 1];
+
+        if (off_told(a, b, hz) != 0)
+            against++;
+        else if (jump(clock_map, a, b) != 0)
+            return false;
+    }
+    return against > 1;
+}
+
+/* Notes where the clocks jumped, as far as is seen by the usual rate, and takes for that the one over the longest
+ * time in which they did not. */
+static void note_jumps(struct clock_map *clock_map, uint64_t hz)
+{
+    struct clock_map_pair *pairs = clock_map->pairs;
+    unsigned last = clock_map->n - 1;
+    unsigned begin = 0, best_begin = 0, best_end = 0;
+
+    for (unsigned i = 0; i < last; i++) {
+        int64_t off = jump(clock_map, &pairs[i], &pairs[i + 1]);
+
+        /* Two pairs alone cannot tell that a clock jumped, or was read badly, but what is told can. */
+        if (last == 1 && hz != 0 && !is_told_wrongly(clock_map, hz))
+            off = off_told(&pairs[i], &pairs[i + 1], hz);
+        pairs[i].jump_ns = narrow((wide)off + clock_map->set_back_ns);
+        if (off != 0)
+            begin = i + 1;
+        else if (pairs[i + 1].ticks - pairs[begin].ticks >
+                 pairs[best_end].ticks - pairs[best_begin].ticks)
+            best_begin = begin, best_end = i + 1;
+    }
+    if (best_end > best_begin)
+        set_rate(clock_map, &pairs[best_begin], &pairs[best_end]);
+}
+
+static int find_rate(struct clock_map *clock_map, uint64_t hz)
+{
+    int r = find_usual_rate(clock_map, hz);
+
+    if (r < 0)
+        return r;
+    /* The first time by what two pairs next to each other tell; then smaller jumps are seen. */
+    note_jumps(clock_map, hz);
+    note_jumps(clock_map, hz);
+    return 0;
+}
+
+static int64_t outside(const struct clock_map *clock_map, const struct clock_map_pair *edge,
+                       int64_t ticks, int64_t *ret_error);
+
+/* Whether the pair EDGE, at an end, is told better by NEXT, the one beside it. */
+static bool is_worse(const struct clock_map *clock_map, const struct clock_map_pair *edge,
+                     const struct clock_map_pair *next, int64_t jump_ns)
+{
+    int64_t error;
+
+    (void)outside(clock_map, next, edge->ticks, &error);
+    /* What jumped between them only the end itself tells. */
+    return jump_ns == clock_map->set_back_ns && error < edge->error_ns;
+}
+
+/* Leaves out the ends that those beside them tell better: times outside are told from the ends. */
+static int trim(struct clock_map *clock_map, uint64_t hz)
+{
+    struct clock_map_pair *pairs = clock_map->pairs;
+    unsigned first = 0, last = clock_map->n - 1;
+
+    while (last - first > 1 && first < TRIM_MAX &&
+           is_worse(clock_map, &pairs[first], &pairs[first + 1], pairs[first].jump_ns))
+        first++;
+    while (last - first > 1 && clock_map->n - 1 - last < TRIM_MAX &&
+           is_worse(clock_map, &pairs[last], &pairs[last - 1], pairs[last - 1].jump_ns))
+        last--;
+    if (last - first + 1 == clock_map->n)
+        return 0;
+    clock_map->n = last - first + 1;
+    memmove(pairs, pairs + first, clock_map->n * sizeof *pairs);
+    return find_rate(clock_map, hz);
+}
+
+/* What was left out must not say anything else than what is told: bounds are widened until it does not. */
+static void hold_to_all(struct clock_map *clock_map)
+{
+    struct clock_map_pair *pairs = clock_map->pairs;
+    unsigned at = 0; /* the last pair that is not behind */
+
+    for (unsigned i = 0; i < clock_map->n_told; i++) {
+        const struct clock_map_pair *pair = &clock_map->told[i];
+        int64_t error;
+        int64_t told = clock_map_convert(clock_map, pair->ticks, &error);
+        wide more = distance(told, pair->host_ns) - pair->error_ns - error;
+
+        while (at + 1 < clock_map->n && pairs[at + 1].ticks <= pair->ticks)
+            at++;
+        if (more <= 0)
+            continue;
+        if (pair->ticks < pairs[0].ticks || at + 1 == clock_map->n)
+            pairs[at].error_ns = narrow(pairs[at].error_ns + more);
+        else
+            pairs[at].jump_ns = narrow(pairs[at].jump_ns + more);
+    }
+}
+
+/* Makes the relation of the pairs that were told. */
+static int make(struct clock_map *clock_map, const char *name, struct fault *fault)
+{
+    uint64_t hz = clock_map->told_hz;
+
+    choose(clock_map);
+    clock_map->hz = hz;
+    if (clock_map->n > 1) {
+        if (find_rate(clock_map, hz) < 0 || trim(clock_map, hz) < 0)
+            return fault_plain(fault, -ENOMEM, name, "out of memory");
+        clock_map->hz =
+            (uint64_t)narrow((wide)clock_map->rate_ticks * SECOND / (wide)clock_map->rate_ns);
+    } else {
+        clock_map->rate_ns = SECOND;
+        clock_map->rate_ticks = narrow(hz);
+        clock_map->rate_ppm = clock_map->wander_ppm ? CLOCK_MAP_DRIFT_PPM : 0;
+    }
+    if (clock_map->hz == 0)
+        return fault_plain(fault, -EINVAL, name,
+                           clock_map->n > 1
+                               ? "the clocks run apart at a rate that no clocks do"
+                               : "holds a single pair, which tells no rate, and no other is known");
+    hold_to_all(clock_map);
+    return 0;
+}
+
+int clock_map_make(struct clock_map *clock_map, const char *name, uint64_t hz, struct fault *fault)
+{
+    if (clock_map->n_told == 0)
+        return fault_plain(fault, -EINVAL, name, "holds no pairs: nothing relates the clocks");
+    clock_map->pairs = malloc(clock_map->n_told * sizeof *clock_map->pairs);
+    if (!clock_map->pairs)
+        return fault_plain(fault, -ENOMEM, name, "out of memory");
+    clock_map->wander_ppm = CLOCK_MAP_WANDER_PPM;
+    clock_map->told_hz = hz;
+    return make(clock_map, name, fault);
+}
+
+int clock_map_set_steady(struct clock_map *clock_map)
+{
+    clock_map->wander_ppm = 0;
+    return make(clock_map, NULL, NULL);
+}
+
+int clock_map_copy(const struct clock_map *clock_map, struct clock_map *ret_relation)
+{
+    struct clock_map copy = *clock_map;
+
+    copy.told = malloc(clock_map->n_told * sizeof *copy.told);
+    copy.pairs = malloc(clock_map->n_told * sizeof *copy.pairs);
+    if (!copy.told || !copy.pairs) {
+        clock_map_done(&copy);
+        return -ENOMEM;
+    }
+    memcpy(copy.told, clock_map->told, clock_map->n_told * sizeof *copy.told);
+    memcpy(copy.pairs, clock_map->pairs, clock_map->n * sizeof *copy.pairs);
+    *ret_relation = copy;
+    return 0;
+}
+
+void clock_map_done(struct clock_map *clock_map)
+{
+    free(clock_map->pairs);
+    free(clock_map->told);
+    *clock_map = (struct clock_map){0};
+}
+
+/* ---- From a relation to times ---- */
+
+/* From the pair EDGE out, at the usual rate: the time rounded down. */
+static int64_t outside(const struct clock_map *clock_map, const struct clock_map_pair *edge,
+                       int64_t ticks, int64_t *ret_error)
+{
+    wide away = (wide)ticks - edge->ticks;
+    wide far = away < 0 ? -away : away;
+    wide ns = far * clock_map->rate_ns / clock_map->rate_ticks;
+    wide error = far * clock_map->rate_error_ns / clock_map->rate_ticks +
+                 ppm(narrow(ns + 1), (int64_t)clock_map->rate_ppm);
+
+    *ret_error = narrow(error + edge->error_ns + clock_map->set_back_ns + ROUNDED);
+    if (*ret_error > ERROR_MAX)
+        *ret_error = INT64_MAX;
+    return narrow(away < 0 ? edge->host_ns - ns - 1 : edge->host_ns + ns);
+}
+
+/* The rate A / B, times two to the *RET_SHIFT, which is as large as can be. */
+static uint64_t make_rate(wide a, wide b, bool up, uint8_t *ret_shift)
+{
+    uint64_t rate = (uint64_t)narrow(a / b);
+    wide left = a % b;
+    uint8_t shift = 0;
+
+    while (rate < (uint64_t)1 << 61 && shift < 62) {
+        left *= 2;
+        rate = rate * 2 + (left >= b);
+        left -= left >= b ? b : 0;
+        shift++;
+    }
+    *ret_shift = shift;
+    return rate + (up && left > 0);
+}
+
+/* The bound's line in PIECE, which begins with what it is there: by SLOPE / (SPAN * a million) a tick. */
+static void set_error(struct clock_map_piece *piece, wide slope, wide span)
+{
+    wide most;
+
+    piece->error_falls = slope < 0;
+    piece->error_rate =
+        make_rate(slope < 0 ? -slope : slope, span * MILLION, slope >= 0, &piece->error_shift);
+    most = piece->error_ns;
+    if (!piece->error_falls)
+        most += (wide)((unsigned __int128)piece->len * piece->error_rate >> piece->error_shift);
+    if (most > ERROR_MAX) {
+        piece->error_ns = INT64_MAX;
+        piece->error_rate = 0;
+    }
+}
+
+/* The half of the way from A to B in which TICKS are: up to the middle the bound's wander grows, from there on it
+ * shrinks. */
+static void find_between(const struct clock_map *clock_map, const struct clock_map_pair *a,
+                         const struct clock_map_pair *b, int64_t ticks,
+                         struct clock_map_piece *piece)
+{
+    wide span = (wide)b->ticks - a->ticks;
+    wide ns = (wide)b->host_ns - a->host_ns;
+    int64_t middle = (int64_t)(a->ticks + (span + 1) / 2);
+    bool second = ticks >= middle;
+
+    piece->from = second ? middle : a->ticks;
+    piece->len = (uint64_t)((second ? b->ticks : middle) - piece->from);
+    piece->host_ns = between(clock_map, a, b, piece->from, &piece->error_ns);
+    piece->rate = make_rate(ns, span, false, &piece->shift);
+    set_error(piece,
+              ((wide)b->error_ns - a->error_ns) * MILLION +
+                  (second ? -1 : 1) * ns * clock_map->wander_ppm,
+              span);
+}
+
+/* As far out as the numbers reach, which nearly always is far enough. */
+static void find_outside(const struct clock_map *clock_map, bool behind, int64_t ticks,
+                         struct clock_map_piece *piece)
+{
+    const struct clock_map_pair *edge = &clock_map->pairs[behind ? clock_map->n - 1 : 0];
+    wide slope =
+        (wide)clock_map->rate_error_ns * MILLION + (wide)clock_map->rate_ns * clock_map->rate_ppm;
+
+    piece->rate = make_rate(clock_map->rate_ns, clock_map->rate_ticks, false, &piece->shift);
+    piece->len = (uint64_t)1 << MIN(piece->shift, 61);
+    for (; piece->len > 1; piece->len /= 2) {
+        int64_t error;
+
+        (void)outside(
+            clock_map, edge,
+            behind ? edge->ticks + (int64_t)piece->len : edge->ticks - (int64_t)piece->len, &error);
+        if (error <= ERROR_MAX)
+            break;
+    }
+    piece->from = behind ? edge->ticks : edge->ticks - (int64_t)piece->len;
+    if (!clock_map_piece_holds(piece, ticks)) {
+        piece->from = ticks;
+        piece->len = 1;
+    }
+    piece->host_ns = outside(clock_map, edge, piece->from, &piece->error_ns);
+    set_error(piece, behind ? slope : -slope, clock_map->rate_ticks);
+}
+
+void clock_map_find(const struct clock_map *clock_map, int64_t ticks,
+                    struct clock_map_piece *ret_piece)
+{
+    const struct clock_map_pair *pairs = clock_map->pairs;
+    unsigned low = 0, high = clock_map->n - 1;
+
+    if (ticks < pairs[0].ticks || ticks >= pairs[high].ticks) {
+        find_outside(clock_map, ticks >= pairs[high].ticks, ticks, ret_piece);
+        return;
+    }
+    while (high - low > 1) {
+        unsigned middle = low + (high - low) / 2;
+
+        if (pairs[middle].ticks <= ticks)
+            low = middle;
+        else
+            high = middle;
+    }
+    find_between(clock_map, &pairs[low], &pairs[low + 1], ticks, ret_piece);
+}
+
+int64_t clock_map_convert(const struct clock_map *clock_map, int64_t ticks, int64_t *ret_error_ns)
+{
+    struct clock_map_piece piece;
+    int64_t error;
+    int64_t time;
+
+    clock_map_find(clock_map, ticks, &piece);
+    time = clock_map_piece_convert(&piece, ticks, &error);
+    if (ret_error_ns)
+        *ret_error_ns = error;
+    return time;
+}
+
+/* Bounds are the widest at pairs, in the middle between two, and where the ticks end. */
+int64_t clock_map_bound(const struct clock_map *clock_map, int64_t from, int64_t to)
+{
+    int64_t most, error;
+
+    (void)clock_map_convert(clock_map, from, &most);
+    (void)clock_map_convert(clock_map, to, &error);
+    most = MAX(most, error);
+    for (unsigned i = 0; i < clock_map->n; i++) {
+        const struct clock_map_pair *pair = &clock_map->pairs[i];
+        int64_t middle =
+            i + 1 < clock_map->n ? pair->ticks + (pair[1].ticks - pair->ticks + 1) / 2 : from;
+
+        if (pair->ticks >= from && pair->ticks <= to) {
+            (void)clock_map_convert(clock_map, pair->ticks, &error);
+            most = MAX(most, error);
+        }
+        if (middle >= from && middle <= to) {
+            (void)clock_map_convert(clock_map, middle, &error);
+            most = MAX(most, error);
+        }
+    }
+    return most;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* Directories with a manifest, as `strata record` leaves them. */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "trace/directory.h"
+#include "trace/open.h"
+#include "tracedir/registry.h"
+
+int trace_note(struct trace *trace, const char *format, ...)
+{
+    const char **bigger = realloc(trace->notes, (trace->n_notes + 1) * sizeof *trace->notes);
+    _cleanup_free_ char *note = NULL;
+    va_list args;
+    int n;
+
+    if (!bigger)
+        return -ENOMEM;
+    trace->notes = bigger;
+    va_start(args, format);
+    n = vasprintf(&note, format, args);
+    va_end(args);
+    if (n < 0) {
+        note = NULL;
+        return -ENOMEM;
+    }
+    trace->notes[trace->n_notes] = arena_strdup(&trace->catalogue.arena, note);
+    return trace->notes[trace->n_notes++] ? 0 : -ENOMEM;
+}
+
+int recorded_leave_out(struct trace *trace, const struct manifest_source *source,
+                       const struct fault *fault)
+{
+    char why[1024];
+
+    trace->n_missing++;
+    fault_print(fault, why, sizeof why);
+    return trace_note(trace, "the source '%s' cannot be shown: %s", source->name, why);
+}
+
+static int add_opening(struct opening **openings, unsigned *n, const struct opening *opening)
+{
+    struct opening *bigger = realloc(*openings, (*n + 1) * sizeof *bigger);
+
+    if (!bigger)
+        return -ENOMEM;
+    *openings = bigger;
+    bigger[(*n)++] = *opening;
+    return 0;
+}
+
+/* ---- What a reader of the recording should know of it ---- */
+
+struct search {
+    struct stat dir;
+    pid_t recorder; /* 0: not found */
+};
+
+static int find_recorder(const struct registry_recording *recording, void *userdata)
+{
+    struct search *search = userdata;
+    struct stat st;
+
+    if (stat(recording->trace, &st) == 0 && st.st_dev == search->dir.st_dev &&
+        st.st_ino == search->dir.st_ino)
+        search->recorder = recording->pid;
+    return search->recorder != 0;
+}
+
+static bool is_wanted(const struct trace_options *options, const struct manifest_source *source)
+{
+    return !options->source || strcmp(options->source, source->name) == 0;
+}
+
+/* That it still runs, or which sources were cut off; one that failed says so among its problems. */
+static int note_end(struct trace *trace, const struct trace_options *options, const char *dir,
+                    const struct manifest *manifest)
+{
+    struct search search = {0};
+    char names[400] = "";
+
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        const struct manifest_source *source = &manifest->sources[i];
+
+        if (is_wanted(options, source) && !source->complete && source->ended.realtime_ns == 0)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%s'",
+                     names[0] ? ", " : "", source->name);
+    }
+    if (!names[0])
+        return 0;
+    if (stat(dir, &search.dir) == 0)
+        (void)registry_foreach(options->runtime_dir, find_recorder, &search);
+    if (search.recorder)
+        return trace_note(trace,
+                          "%s: still recording (process %ld); what was written so far is shown",
+                          dir, (long)search.recorder);
+    return trace_note(trace,
+                      "%s: the recording of %s did not come to its end: its recorder was cut off, "
+                      "or is another user's",
+                      dir, names);
+}
+
+static int note_problems(struct trace *trace, const char *dir, const struct manifest_source *source)
+{
+    int r = 0;
+
+    for (unsigned i = 0; i < source->n_problems && r >= 0; i++)
+        r = trace_note(trace, "%s: %s: %s", dir, source->name, source->problems[i]);
+    return r;
+}
+
+static int add_source(struct trace *trace, const char *dir, const struct manifest *manifest,
+                      const struct manifest_source *source, struct opening **openings, unsigned *n,
+                      struct fault *fault)
+{
+    struct opening opening = {.given = dir, .recorded = source, .manifest = manifest};
+    _cleanup_free_ char *path = NULL;
+    int r = manifest_resolve(dir, source->path, &path, fault);
+
+    if (r < 0)
+        return r;
+    opening.path = arena_strdup(&trace->catalogue.arena, path);
+    if (!opening.path || note_problems(trace, dir, source) < 0)
+        return fault_plain(fault, -ENOMEM, dir, "out of memory");
+    return add_opening(openings, n, &opening);
+}
+
+/* Each source that is there. */
+static int add_sources(struct trace *trace, const struct manifest *manifest,
+                       const struct trace_options *options, const char *dir,
+                       struct opening **openings, unsigned *n, struct fault *fault)
+{
+    struct fault first = {0};
+    unsigned before = *n;
+    unsigned wanted = 0;
+
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        const struct manifest_source *source = &manifest->sources[i];
+        struct fault missing;
+        int r;
+
+        if (!is_wanted(options, source))
+            continue;
+        wanted++;
+        fault_clear(&missing);
+        r = add_source(trace, dir, manifest, source, openings, n, &missing);
+        if (r >= 0)
+            continue;
+        if (r == -ENOMEM)
+            return fault_plain(fault, r, dir, "out of memory");
+        if (!first.error)
+            first = missing;
+        if (recorded_leave_out(trace, source, &missing) < 0)
+            return -ENOMEM;
+    }
+    if (wanted == 0 && options->source)
+        return fault_plain(fault, -ENOENT, dir, "has no source '%s'", options->source);
+    if (wanted == 0)
+        return fault_plain(fault, -ENOENT, dir, "is a recorded trace without any source");
+    if (*n > before)
+        return 0;
+    if (fault && !fault->error)
+        *fault = first;
+    return first.error;
+}
+
+int recorded_expand(struct trace *trace, const struct trace_options *options, const char *given,
+                    struct opening **openings, unsigned *n, struct fault *fault)
+{
+    struct opening bare = {.path = given, .given = given};
+    struct manifest *manifest = &trace->manifests[trace->n_manifests];
+    _cleanup_free_ char *dir = directory_of_manifest(given);
+    int r;
+
+    if (dir) {
+        given = arena_strdup(&trace->catalogue.arena, dir);
+        if (!given)
+            return fault_plain(fault, -ENOMEM, dir, "out of memory");
+        bare.path = bare.given = given;
+    }
+    if (given[0] == '\0' || !manifest_probe(given))
+        return add_opening(openings, n, &bare);
+    r = manifest_read(given, manifest, fault);
+    if (r < 0)
+        return r;
+    trace->n_manifests++;
+    if (note_end(trace, options, given, manifest) < 0)
+        return fault_plain(fault, -ENOMEM, given, "out of memory");
+    return add_sources(trace, manifest, options, given, openings, n, fault);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The manifest of a recorded trace: the file trace.json at the top of its directory, which says what was
+ * recorded, where it lies in the directory, by what clock, on what host, and whether all of it arrived.
+ *
+ *     {"format": "strata-trace", "version": 1,
+ *      "sources": [
+ *        {"name": "xen", "kind": "xentrace", "layer": "hypervisor",
+ *         "path": "xen/trace.raw", "events": ["xen/events"],
+ *         "clock": {"name": "tsc", "hz": 2400000000},
+ *         "host": {"boot_id": "…", "name": "build7"},
+ *         "xen": {"version": "4.17.7", "extra": "-debian", "caps": "…", "commandline": "…",
+ *                 "cpu_vendor": "amd", "scheduler": "credit2", "cpus": [0, 1], "offline": [],
+ *                 "domains": [{"id": 0, "name": "Domain-0"}]},
+ *         "percpu": {"buffer": "NAME", "cpus": [0, 1]},
+ *         "guest": {"agent": "0.1.0", "release": "6.1.0-18-amd64", "machine": "x86_64",
+ *                   "boot_id": "…", "kvm": true, "confined": "user, landlock, seccomp"},
+ *         "vmm": {"pid": 4711, "program": "/usr/bin/qemu-system-x86_64", "version": "7.2.22",
+ *                 "accelerator": "tcg", "command": ["qemu-system-x86_64", "-m", "256"],
+ *                 "threads": [{"id": 4713, "name": "CPU 0/TCG", "vcpu": 0}],
+ *                 "exit": "status 0", "qmp": "/run/user/0/…/qmp"},
+ *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3, "error_ns": 4}, "ended": {…},
+ *         "lost": 5, "lost_at_end": 2, "complete": true, "problems": ["…"]}]}
+ *
+ * The times of all sources become those of one timeline, the CLOCK_MONOTONIC of the host, where each tells
+ * how its clock relates to that, in one of three ways:
+ *  - "clock": {…, "pairs": "guest-web/clock-pairs"}: a file of pairs of both (timeline/clock_map.h);
+ *  - "clock": {…, "host": true, "error_ns": 0}: the times are that clock's;
+ *  - moments of "began" and "ended" with "tsc" and "error_ns", where the clock is "tsc".
+ * And where "host" says of each that it is the same.
+ *
+ * `name`, `kind`, `layer` and `path` are in every source, the rest only where it is known. A source
+ * is written once when its recording begins, with "complete": false, and again when it has ended, so
+ * the trace of a recorder that was killed opens and tells what it is. Keys that are not known here are
+ * passed over: readers of a newer minor form need not fail. docs/man/strata-trace-directory.5 is the
+ * document.
+ *
+ * A manifest is as hostile as what it describes: read, it is checked as a whole, and paths that leave
+ * the directory are refused. */
+
+#include "base/arena.h"
+#include "base/fault.h"
+#include "base/text.h"
+
+#define MANIFEST_NAME "trace.json"
+#define MANIFEST_SOURCES_MAX 256
+#define MANIFEST_CPUS_MAX 4096
+
+/* The clocks of the host, read as close to each other as can be. What is 0 is not known. */
+struct manifest_moment {
+    int64_t realtime_ns;
+    int64_t monotonic_ns;
+    uint64_t tsc;     /* at most INT64_MAX, as all numbers of JSON here */
+    int64_t error_ns; /* by how much the others may lie apart at most; 0: not known */
+};
+
+/* The clock that stamped a source's events. */
+struct manifest_clock {
+    const char *name; /* or NULL */
+    uint64_t hz;      /* ticks a second, 0: not known */
+    /* The file with the pairs that relate it to the host's CLOCK_MONOTONIC (timeline/clock_map.h), a path
+     * like the source's; or NULL. */
+    const char *pairs;
+    /* It is the host's CLOCK_MONOTONIC, in ns; without `pairs` */
+    bool host;
+    int64_t error_ns; /* … by which times of it may be wrong at most, where that is not nothing */
+};
+
+/* Whose CLOCK_MONOTONIC a source's clock is related to: mostly the machine that recorded it. Sources are on
+ * one timeline where the boot id is the same; those of one directory also where it is not known. */
+struct manifest_host {
+    const char *boot_id; /* as in /proc/sys/kernel/random/boot_id; or NULL */
+    const char *name;    /* of the host; for people; or NULL */
+};
+
+struct manifest_domain {
+    uint32_t id; /* at most 65535 */
+    const char *name;
+};
+
+/* Of a real Xen. Strings that are not known are NULL. */
+struct manifest_xen {
+    const char *version; /* "4.17.7": what decodes the events by */
+    const char *extra;   /* of the version: "-debian" */
+    const char *caps;
+    const char *commandline;
+    const char *cpu_vendor; /* "amd", "intel", or as CPUID says it */
+    const char *scheduler;  /* "credit2" */
+    const uint32_t *cpus;   /* recorded, ascending */
+    unsigned n_cpus;
+    const uint32_t *offline; /* that had no buffer */
+    unsigned n_offline;
+    const struct manifest_domain *domains; /* that ran at any time of the recording */
+    unsigned n_domains;
+};
+
+/* Of buffers of percpu/ in shared memory. */
+struct manifest_percpu {
+    const char *buffer; /* as it was given */
+    const uint32_t *cpus;
+    unsigned n_cpus;
+};
+
+/* Of a guest's kernel. Strings that are not known are NULL. */
+struct manifest_guest {
+    const char *agent; /* its version */
+    const char *release, *machine, *boot_id;
+    bool kvm; /* the pairs of its clock are of what KVM tells, not of exchanges */
+    const char *
+        confined; /* by what its process was, that took apart what it sent: "user, landlock, seccomp" */
+};
+
+/* A thread of a virtual machine monitor. One that is listed more than once, with other vCPUs (QEMU's
+ * emulation of several vCPUs by one thread), stands for none. */
+struct manifest_thread {
+    int32_t id;
+    const char *name; /* or NULL */
+    int32_t vcpu;     /* that it runs, at most MANIFEST_CPUS_MAX - 1; -1: none */
+};
+
+/* Of a virtual machine monitor, of the layer vmm. Its threads tell which vCPU did what is traced in the layers
+ * vmm and host of the same host. Strings that are not known are NULL. */
+struct manifest_vmm {
+    int32_t pid; /* 0: not known */
+    const char *program, *version;
+    const char *accelerator;    /* "kvm", "tcg" */
+    const char *const *command; /* as it was started */
+    unsigned n_command;
+    const struct manifest_thread *threads;
+    unsigned n_threads;
+    const char
+        *exit; /* how it ended: "status 1", "killed by signal 9"; NULL: not, as far as was seen */
+    const char *qmp; /* while it is recorded, the path of a socket for its monitor */
+};
+
+struct manifest_source {
+    const char *name;            /* unique: letters, digits, _ . - */
+    const char *kind;            /* the form of what lies at `path`: "xentrace" */
+    const char *layer;           /* "hypervisor", … as layer_name() has them */
+    const char *path;            /* in the directory, with '/', no ".." */
+    const char *const *events;   /* what declares its events, paths like `path` */
+    const char *const *problems; /* what a reader should know, a sentence each */
+    unsigned n_events;
+    unsigned n_problems;
+    struct manifest_clock clock;
+    const struct manifest_host *host;     /* or NULL */
+    const struct manifest_xen *xen;       /* or NULL */
+    const struct manifest_percpu *percpu; /* or NULL */
+    const struct manifest_guest *guest;   /* or NULL */
+    const struct manifest_vmm *vmm;       /* or NULL */
+    struct manifest_moment began;
+    struct manifest_moment ended;
+    uint64_t lost;        /* events in all, as the records say and at the end */
+    uint64_t lost_at_end; /* of those, behind the last record, so that none says so */
+    bool lost_known;
+    bool complete; /* the recorder came to its end */
+};
+
+/* Whether nothing more comes, however it ended. */
+static inline bool manifest_source_has_ended(const struct manifest_source *source)
+{
+    return source->complete || source->ended.realtime_ns != 0;
+}
+
+/* Zeroed, it is an empty one. Strings and arrays are borrowed from whoever fills it in; what
+ * manifest_read() fills in lives in `arena`, which a writer may use as well. */
+struct manifest {
+    struct arena arena;
+    const struct manifest_source *sources;
+    unsigned n_sources;
+};
+
+/* Frees what is in the arena. */
+void manifest_done(struct manifest *manifest);
+
+/* Whether DIR has a manifest. */
+bool manifest_probe(const char *dir);
+
+/* -ENOENT: DIR has none; -EINVAL with FAULT: it is damaged, or of a version that is not known; an
+ * errno from reading; -ENOMEM. */
+int manifest_read(const char *dir, struct manifest *ret_manifest, struct fault *fault);
+/* The same from LEN bytes at TEXT; NAME is for messages. */
+int manifest_parse(const char *text, size_t len, const char *name, struct manifest *ret_manifest,
+                   struct fault *fault);
+
+/* Puts DIR/trace.json in place, all of it or nothing: whoever opens the directory meanwhile, or after
+ * this process was killed, sees the old one or the new one. When all sources are complete it waits until
+ * that is on the disk, else it does not wait. Not for two writers at a time. Bytes that are not UTF-8 become
+ * U+FFFD. -EINVAL with FAULT: manifest_read() would refuse it; an errno from writing; -ENOMEM. */
+int manifest_write(const char *dir, const struct manifest *manifest, struct fault *fault);
+/* The same into TEXT. */
+int manifest_put(const struct manifest *manifest, const char *name, struct text *text,
+                 struct fault *fault);
+
+/* Whether PATH may stand in a manifest: relative, without empty parts, "." and "..". */
+bool manifest_path_is_fine(const char *path);
+
+/* DIR/PATH, malloc()ed, where no part of PATH is a symbolic link (which could lead out of the
+ * directory), and the last is a file or a directory. -ELOOP with FAULT: one is; -EINVAL; -ENOENT and its like, with FAULT; -ENOMEM. */
+int manifest_resolve(const char *dir, const char *path, char **ret_path, struct fault *fault);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* Files and directories copied as they are (base/copy.h), and what the user says of common events
+ * (analysis/common_events.h). */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/common_events.h"
+#include "base/copy.h"
+
+static char place[64];
+
+static const char *in_place(const char *name)
+{
+    static char paths[4][160];
+    static unsigned next;
+
+    next = (next + 1) % 4;
+    snprintf(paths[next], sizeof paths[next], "%s/%s", place, name);
+    return paths[next];
+}
+
+static void put_file(const char *name, const char *text)
+{
+    FILE *file = fopen(in_place(name), "w");
+
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void has_file(const char *name, const char *text)
+{
+    FILE *file = fopen(in_place(name), "r");
+    char got[64] = "";
+
+    if (!file)
+        fail_msg("there is no %s", name);
+    (void)!fread(got, 1, sizeof got - 1, file);
+    fclose(file);
+    assert_string_equal(got, text);
+}
+
+static int set_up(void **state)
+{
+    snprintf(place, sizeof place, "/tmp/strata-test-XXXXXX");
+    return mkdtemp(place) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char command[128];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", place);
+    return system(command);
+}
+
+static bool takes_only_a(const char *path, size_t len)
+{
+    return len == 5 && memcmp(path, "sub/a", 5) == 0;
+}
+
+static void files(void **state)
+{
+    struct copy_options plain = {0}, link = {.link = true}, follow = {.follow = true};
+    struct fault fault = {0};
+    struct stat one, other;
+
+    put_file("a", "text");
+    assert_int_equal(copy_file(in_place("a"), in_place("b"), &plain, &fault), 0);
+    has_file("b", "text");
+    assert_int_equal(copy_file(in_place("a"), in_place("b"), &plain, &fault), -EEXIST);
+    assert_non_null(strstr(fault.path, "/b"));
+    fault_clear(&fault);
+    assert_int_equal(copy_file(in_place("a"), in_place("c"), &link, &fault), 0);
+    assert_int_equal(stat(in_place("a"), &one), 0);
+    assert_int_equal(stat(in_place("c"), &other), 0);
+    assert_int_equal(one.st_ino, other.st_ino);
+    assert_int_equal(symlink("a", in_place("l")), 0);
+    assert_int_equal(copy_file(in_place("l"), in_place("d"), &plain, &fault), -ELOOP);
+    fault_clear(&fault);
+    assert_int_equal(copy_file(in_place("l"), in_place("d"), &follow, &fault), 0);
+    has_file("d", "text");
+    assert_int_equal(copy_file(place, in_place("e"), &plain, &fault), -EINVAL);
+    fault_clear(&fault);
+    assert_int_equal(copy_file(in_place("none"), in_place("e"), &plain, &fault), -ENOENT);
+    fault_clear(&fault);
+    /* It says that it is empty. */
+    assert_int_equal(copy_file("/proc/self/comm", in_place("comm"), &plain, &fault), 0);
+    assert_int_equal(stat(in_place("comm"), &one), 0);
+    assert_true(one.st_size > 0);
+}
+
+static void dirs(void **state)
+{
+    struct copy_options all = {0}, some = {.takes = takes_only_a};
+    struct fault fault = {0};
+
+    assert_int_equal(mkdir(in_place("from"), 0777), 0);
+    assert_int_equal(mkdir(in_place("from/sub"), 0777), 0);
+    assert_int_equal(mkdir(in_place("from/empty"), 0777), 0);
+    put_file("from/top", "1");
+    put_file("from/sub/a", "2");
+    put_file("from/sub/b", "3");
+    assert_int_equal(symlink("top", in_place("from/link")), 0);
+    assert_int_equal(mkfifo(in_place("from/pipe"), 0666), 0);
+    assert_int_equal(copy_dir(in_place("from"), in_place("to"), &all, &fault), 0);
+    has_file("to/top", "1");
+    has_file("to/sub/a", "2");
+    has_file("to/sub/b", "3");
+    assert_int_equal(access(in_place("to/link"), F_OK), -1);
+    assert_int_equal(access(in_place("to/pipe"), F_OK), -1);
+    assert_int_equal(copy_dir(in_place("from"), in_place("few"), &some, &fault), 0);
+    has_file("few/sub/a", "2");
+    assert_int_equal(access(in_place("few/top"), F_OK), -1);
+    assert_int_equal(copy_dir(in_place("none"), in_place("never"), &all, &fault), -ENOENT);
+}
+
+static void parses(const char *given, const char *a, const char *a_text, const char *b,
+                   const char *b_text, bool ordered)
+{
+    struct common_sync sync;
+    struct fault fault = {0};
+
+    if (common_sync_parse(given, &sync, &fault) < 0)
+        fail_msg("%s: %s", given, fault.what);
+    assert_string_equal(sync.a.event, a);
+    assert_string_equal(sync.b.event, b);
+    assert_string_equal(sync.a.text ? sync.a.text : "-", a_text);
+    assert_string_equal(sync.b.text ? sync.b.text : "-", b_text);
+    assert_int_equal(sync.ordered, ordered);
+    common_sync_done(&sync);
+}
+
+static void refuses(const char *given, const char *why)
+{
+    struct common_sync sync;
+    struct fault fault = {0};
+
+    assert_int_equal(common_sync_parse(given, &sync, &fault), -EINVAL);
+    if (!strstr(fault.what, why))
+        fail_msg("%s: %s", given, fault.what);
+}
+
+static void what_users_say(void **state)
+{
+    parses("guest:print~MARK = vmm:marker", "guest:print", "MARK", "vmm:marker", "-", false);
+    parses("a<b", "a", "-", "b", "-", true);
+    parses("  a ~ x=1 <  b~y<2 ", "a", "x=1", "b", "y<2", true);
+    parses("a~(x) < b~(\\d+)", "a", "(x)", "b", "(\\d+)", true);
+    refuses("a", "wants");
+    refuses("", "wants");
+    refuses("a=b=c", "wants");
+    refuses("= b", "names no event");
+    refuses("a: = b", "names no event");
+    refuses("a~[ = b", "regular expression");
+    refuses("a~(x) = b", "one side alone");
+    refuses("a~(x) = b~(x)(y)", "1 parentheses in one TEXT and 2 in the other");
+    refuses("a~(1)(2)(3)(4)(5)(6)(7)(8)(9) = b", "more than 8");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(dirs, set_up, tear_down),
+        cmocka_unit_test(what_users_say),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

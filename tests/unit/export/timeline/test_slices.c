@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/* What events become on a timeline: slices, flows, what losses cut; and the numbers of fields that are written by
+ * hand, against their description. */
+
+#include "cmocka_all.h"
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "event/value.h"
+#include "export/timeline/perfetto.pb-c.h"
+#include "export/timeline/perfetto_wire.h"
+#include "export/timeline/slices.h"
+
+/* A recorder of marks: a line each. */
+struct record {
+    struct slices slices;
+    char text[4096];
+    size_t len;
+};
+
+static int note_track(struct slices *slices, const struct track *track)
+{
+    (void)slices;
+    assert_true(!track->parent || track->parent->number < track->number);
+    return 0;
+}
+
+static void note_mark(struct slices *slices, const struct slice *slice)
+{
+    static const char kinds[] = {
+        [SLICE_INSTANT] = 'i', [SLICE_BEGIN] = 'B', [SLICE_END] = 'E', [SLICE_COUNTER] = 'C'};
+    struct record *record = container_of(slices, struct record, slices);
+    char *p = record->text + record->len;
+    size_t left = sizeof record->text - record->len;
+    int n = snprintf(p, left, "%c %s %d", kinds[slice->kind], slice->track->name, (int)slice->ns);
+
+    if (slice->name)
+        n += snprintf(p + n, left - (size_t)n, " %.*s", (int)slice->name_len, slice->name);
+    if (slice->cut)
+        n += snprintf(p + n, left - (size_t)n, " (%s)", slice->cut);
+    if (slice->flow)
+        n += snprintf(p + n, left - (size_t)n, " %s%d", slice->flow_joins ? "<-" : "->",
+                      (int)slice->flow);
+    n += snprintf(p + n, left - (size_t)n, "\n");
+    record->len += (size_t)n;
+    assert_true(record->len < sizeof record->text);
+}
+
+static const struct slices_ops ops = {.track = note_track, .slice = note_mark};
+
+#define NUMBER(n, at)                                                                   \
+    {                                                                                   \
+        .name = (n), .c_type = "u64", .type = FIELD_UINT, .size = 8, .offset = 8 * (at) \
+    }
+
+static const struct field request_fields[] = {
+    NUMBER("dev", 0),
+    NUMBER("sector", 1),
+    NUMBER("nr_sector", 2),
+    {.name = "rwbs",
+     .c_type = "char[]",
+     .type = FIELD_STRING,
+     .storage = STORE_ARRAY,
+     .size = 8,
+     .offset = 24},
+};
+static const struct field vmm_fields[] = {
+    NUMBER("vdev", 0),
+    NUMBER("req", 1),
+    NUMBER("sector", 2),
+    NUMBER("nsectors", 3),
+};
+static const struct field switch_fields[] = {
+    NUMBER("next_pid", 0),
+    {.name = "next_comm",
+     .c_type = "char[]",
+     .type = FIELD_STRING,
+     .storage = STORE_ARRAY,
+     .size = 16,
+     .offset = 8},
+    NUMBER("prev_pid", 3),
+};
+/* Of a tracer that does not say what ran before. */
+#define SWITCH_FIELDS_ALONE 2
+static const struct field number_fields[] = {NUMBER("state", 0), NUMBER("cpu_id", 1)};
+
+struct world {
+    struct catalogue catalogue;
+    struct record record;
+    struct origin *guest, *vmm;
+    struct event_class *issue, *complete, *write, *done, *begin, *end, *next, *irq, *irq_end;
+    struct event_class *full, *enter, *leave, *gone, *frequency;
+    struct export_options options;
+    struct fault fault;
+};
+
+static struct event_class *add(struct world *world, struct origin *origin, const char *group,
+                               const char *name, const struct field *fields, unsigned n)
+{
+    struct event_class class = {
+        .name = name, .group = group, .origin = origin, .fields = fields, .n_fields = n};
+    struct event_class *added;
+
+    assert_int_equal(catalogue_add(&world->catalogue, &class, &added), 0);
+    return added;
+}
+
+static unsigned number(void *arg, const struct origin *origin)
+{
+    const struct world *world = arg;
+
+    return origin == world->vmm;
+}
+
+static int setup(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    struct origin guest = {
+        .layer = LAYER_GUEST, .format = "made", .path = "g", .clock = {"monotonic", NANOSECONDS}};
+    struct origin vmm = guest;
+
+    vmm.layer = LAYER_VMM;
+    w->guest = catalogue_add_origin(&w->catalogue, &guest);
+    w->vmm = catalogue_add_origin(&w->catalogue, &vmm);
+#define ADD(member, origin, group, name, fields) \
+    w->member = add(w, w->origin, group, name, fields, ARRAY_SIZE(fields))
+    ADD(issue, guest, "block", "block_rq_issue", request_fields);
+    ADD(complete, guest, "block", "block_rq_complete", request_fields);
+    ADD(write, vmm, NULL, "virtio_blk_handle_write", vmm_fields);
+    ADD(done, vmm, NULL, "virtio_blk_rw_complete", vmm_fields);
+    ADD(begin, guest, "x", "job_begin", number_fields);
+    ADD(end, guest, "x", "job_end", number_fields);
+    ADD(full, guest, "sched", "sched_switch", switch_fields);
+    w->next = add(w, w->guest, "sched", "sched_switch", switch_fields, SWITCH_FIELDS_ALONE);
+    ADD(irq, guest, "irq_vectors", "timer_entry", number_fields);
+    ADD(irq_end, guest, "irq_vectors", "timer_exit", number_fields);
+    ADD(enter, guest, "syscalls", "sys_enter_read", number_fields);
+    ADD(leave, guest, "syscalls", "sys_exit_read", number_fields);
+    ADD(gone, guest, "sched", "sched_process_exit", number_fields);
+    ADD(frequency, guest, "power", "cpu_frequency", number_fields);
+    w->options = (struct export_options){
+        .catalogue = &w->catalogue, .origin_number = number, .origin_arg = w};
+    slices_init(&w->record.slices, &w->options, &ops);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+
+    slices_done(&w->record.slices);
+    catalogue_done(&w->catalogue);
+    free(w);
+    return 0;
+}
+
+/* An event of CLASS with these payload words, whose time may be wrong by ERROR. */
+static void emit_about(struct world *w, const struct event_class *class, int64_t time, int cpu,
+                       int pid, const uint64_t words[4], uint32_t error)
+{
+    struct item item = {.time = time,
+                        .origin = class->origin,
+                        .class = class,
+                        .payload = (const uint8_t *)words,
+                        .size = 32,
+                        .cpu = cpu,
+                        .pid = pid,
+                        .vcpu = VCPU_UNKNOWN,
+                        .error_ns = error};
+
+    assert_int_equal(slices_put(&w->record.slices, &item, 1), 0);
+}
+
+static void emit(struct world *w, const struct event_class *class, int64_t time, int cpu, int pid,
+                 const uint64_t words[4])
+{
+    emit_about(w, class, time, cpu, pid, words, 0);
+}
+#define WORDS(...) ((uint64_t[4]){__VA_ARGS__})
+
+static uint64_t letters(const char *s)
+{
+    uint64_t v = 0;
+
+    memcpy(&v, s, strlen(s));
+    return v;
+}
+
+static void lose(struct world *w, int64_t since, int64_t time, int cpu)
+{
+    struct item item = {.kind = ITEM_LOSS,
+                        .time = time,
+                        .since = since,
+                        .origin = w->guest,
+                        .lost = 5,
+                        .cpu = cpu,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = VCPU_UNKNOWN};
+
+    assert_int_equal(slices_put(&w->record.slices, &item, 1), 0);
+}
+
+static void expect(struct world *w, const char *expected)
+{
+    w->record.text[w->record.len] = '\0';
+    assert_string_equal(w->record.text, expected);
+}
+
+/* A guest's request is the VMM's of the same sectors, whichever is seen first, where there is but one. */
+static void test_flows(void **state)
+{
+    struct world *w = *state;
+    uint64_t writes = letters("WS");
+
+    emit(w, w->issue, 1, 0, 5, WORDS(8, 100, 16, writes));
+    emit(w, w->write, 2, CPU_UNKNOWN, 9, WORDS(1, 0xa, 100, 16));
+    emit(w, w->done, 3, CPU_UNKNOWN, 9, WORDS(1, 0xa));
+    emit(w, w->complete, 4, 1, 0, WORDS(8, 100, 16, writes));
+    /* Clocks have an error: the effect may be seen first. */
+    emit(w, w->write, 5, CPU_UNKNOWN, 9, WORDS(1, 0xa, 200, 16));
+    emit(w, w->issue, 6, 0, 5, WORDS(8, 200, 16, writes));
+    emit(w, w->complete, 7, 1, 0, WORDS(8, 200, 16, writes));
+    emit(w, w->done, 8, CPU_UNKNOWN, 9, WORDS(1, 0xa));
+    /* A read is none of a write; of two disks' one cannot know. */
+    emit(w, w->issue, 10, 0, 5, WORDS(8, 300, 16, letters("RA")));
+    emit(w, w->issue, 11, 0, 5, WORDS(8, 400, 16, writes));
+    emit(w, w->issue, 12, 0, 5, WORDS(9, 400, 16, writes));
+    emit(w, w->write, 13, CPU_UNKNOWN, 9, WORDS(1, 0xb, 300, 16));
+    emit(w, w->write, 14, CPU_UNKNOWN, 9, WORDS(1, 0xc, 400, 16));
+    expect(w, "B block 1 1 block WS ->1\n"
+              "B virtio_blk 1 2 write <-1\n"
+              "E virtio_blk 1 3\n"
+              "E block 1 4\n"
+              "B virtio_blk 1 5 write ->2\n"
+              "B block 1 6 block WS <-2\n"
+              "E block 1 7\n"
+              "E virtio_blk 1 8\n"
+              "B block 1 10 block RA ->3\n"
+              "B block 2 11 block WS ->4\n"
+              "B block 3 12 block WS ->5\n"
+              "B virtio_blk 1 13 write ->6\n"
+              "B virtio_blk 2 14 write ->7\n");
+}
+
+/* A request that has ended may be open still, within the error of its time. */
+static void test_flows_within_errors(void **state)
+{
+    struct world *w = *state;
+    uint64_t writes = letters("WS");
+
+    emit_about(w, w->issue, 100, 0, 5, WORDS(8, 1, 16, writes), 20);
+    emit_about(w, w->complete, 110, 0, 5, WORDS(8, 1, 16, writes), 20);
+    emit_about(w, w->write, 135, CPU_UNKNOWN, 9, WORDS(1, 0xa, 1, 16), 5);
+    emit_about(w, w->done, 136, CPU_UNKNOWN, 9, WORDS(1, 0xa), 5);
+    /* Too late to be that one's. */
+    emit_about(w, w->issue, 200, 0, 5, WORDS(8, 2, 16, writes), 20);
+    emit_about(w, w->complete, 210, 0, 5, WORDS(8, 2, 16, writes), 20);
+    emit_about(w, w->write, 236, CPU_UNKNOWN, 9, WORDS(1, 0xa, 2, 16), 5);
+    emit_about(w, w->done, 237, CPU_UNKNOWN, 9, WORDS(1, 0xa), 5);
+    /* One of two. */
+    emit_about(w, w->issue, 300, 0, 5, WORDS(8, 3, 16, writes), 20);
+    emit_about(w, w->complete, 301, 0, 5, WORDS(8, 3, 16, writes), 20);
+    emit_about(w, w->issue, 302, 0, 5, WORDS(8, 3, 16, writes), 20);
+    emit_about(w, w->write, 303, CPU_UNKNOWN, 9, WORDS(1, 0xa, 3, 16), 5);
+    expect(w, "B block 1 100 block WS ->1\n"
+              "E block 1 110\n"
+              "B virtio_blk 1 135 write <-1\n"
+              "E virtio_blk 1 136\n"
+              "B block 1 200 block WS ->2\n"
+              "E block 1 210\n"
+              "B virtio_blk 1 236 write ->3\n"
+              "E virtio_blk 1 237\n"
+              "B block 1 300 block WS ->4\n"
+              "E block 1 301\n"
+              "B block 1 302 block WS ->5\n"
+              "B virtio_blk 1 303 write ->6\n");
+}
+
+/* A CPU whose switches do not follow from one another ran something unknown in between, and was not idle. */
+static void test_broken_switches(void **state)
+{
+    struct world *w = *state;
+
+    emit(w, w->full, 1, 0, 0, WORDS(7, letters("a"), 0, 0));
+    emit(w, w->full, 2, 0, 7, WORDS(0, 0, 0, 7));
+    emit(w, w->full, 3, 0, 0, WORDS(8, letters("b"), 0, 0));
+    emit(w, w->full, 4, 0, 8, WORDS(0, 0, 0, 8));
+    /* From idle to 9 is missing, then from 10 to 11, and, on another CPU, before the first. */
+    emit(w, w->full, 9, 0, 9, WORDS(10, letters("c"), 0, 9));
+    emit(w, w->full, 15, 0, 11, WORDS(0, 0, 0, 11));
+    emit(w, w->full, 16, 1, 12, WORDS(0, 0, 0, 12));
+    /* And what a loss took is not known, either, but for another reason. */
+    lose(w, 17, 18, 1);
+    emit(w, w->full, 20, 1, 13, WORDS(0, 0, 0, 13));
+    expect(w, "B CPU 0 1 a\n"
+              "E CPU 0 2\n"
+              "B CPU 0 3 b\n"
+              "E CPU 0 4\n"
+              "B CPU 0 4 unknown\n"
+              "E CPU 0 9\n"
+              "B CPU 0 9 c\n"
+              "E CPU 0 9 (the switch to what ran next is not in the trace)\n"
+              "B CPU 0 9 unknown\n"
+              "E CPU 0 15\n"
+              "i CPU 0 events 15\n"
+              "i CPU 1 events 16\n"
+              "B CPU 1 lost 17 lost\n"
+              "E CPU 1 lost 18\n"
+              "i CPU 1 events 20\n");
+}
+
+/* A loss cuts what may have ended in it: what runs on its CPU, and what threads do. */
+static void test_losses(void **state)
+{
+    struct world *w = *state;
+
+    emit(w, w->next, 1, 0, 0, WORDS(7, letters("a")));
+    emit(w, w->next, 2, 1, 0, WORDS(8, letters("b\xff")));
+    emit(w, w->enter, 3, 0, 7, WORDS(0));
+    emit(w, w->irq, 4, 1, 8, WORDS(0));
+    lose(w, 5, 9, 0);
+    emit(w, w->leave, 10, 0, 7, WORDS(0));
+    emit(w, w->irq_end, 11, 1, 8, WORDS(0));
+    emit(w, w->next, 12, 1, 8, WORDS(0));
+    emit(w, w->next, 13, 0, 7, WORDS(9, letters("c")));
+    lose(w, TIME_UNKNOWN, 20, CPU_UNKNOWN);
+    expect(w, "B CPU 0 1 a\n"
+              "B CPU 1 2 b\xef\xbf\xbd\n"
+              "B a 7 3 read\n"
+              "B CPU 1 interrupts 4 timer\n"
+              "E a 7 5 (events were lost)\n"
+              "E CPU 0 5 (events were lost)\n"
+              "B CPU 0 lost 5 lost\n"
+              "E CPU 0 lost 9\n"
+              "i a 7 10\n"
+              "E CPU 1 interrupts 11\n"
+              "E CPU 1 12\n"
+              "B CPU 0 13 c\n"
+              "E CPU 0 20 (events were lost)\n"
+              "i lost 20\n");
+}
+
+static void test_threads(void **state)
+{
+    struct world *w = *state;
+
+    /* Within each other; what is around something ends it. */
+    emit(w, w->begin, 1, 0, 7, WORDS(0));
+    emit(w, w->begin, 2, 0, 7, WORDS(0));
+    emit(w, w->end, 3, 0, 7, WORDS(0));
+    emit(w, w->enter, 4, 0, 7, WORDS(0));
+    emit(w, w->end, 5, 0, 7, WORDS(0));
+    /* An end without a begin. */
+    emit(w, w->end, 6, 0, 7, WORDS(0));
+    /* Idle threads are one for each CPU. */
+    emit(w, w->begin, 7, 0, 0, WORDS(0));
+    emit(w, w->begin, 8, 1, 0, WORDS(0));
+    emit(w, w->end, 9, 0, 0, WORDS(0));
+    /* A time that steps back does not take a slice with it. */
+    emit(w, w->begin, 20, 0, 9, WORDS(0));
+    emit(w, w->end, 15, 0, 9, WORDS(0));
+    emit(w, w->enter, 30, 0, 9, WORDS(0));
+    emit(w, w->gone, 31, 0, 9, WORDS(0));
+    emit(w, w->frequency, 40, 1, 0, WORDS(2400000, 1));
+    expect(w, "B thread 7 1 job\n"
+              "B thread 7 2 job\n"
+              "E thread 7 3\n"
+              "B thread 7 4 read\n"
+              "E thread 7 5 (what is around it ends)\n"
+              "E thread 7 5\n"
+              "i thread 7 6\n"
+              "B idle thread of CPU 0 7 job\n"
+              "B idle thread of CPU 1 8 job\n"
+              "E idle thread of CPU 0 9\n"
+              "B thread 9 20 job\n"
+              "E thread 9 20\n"
+              "B thread 9 30 read\n"
+              "i CPU 0 events 31\n"
+              "E thread 9 31 (the thread ends)\n"
+              "i CPU 1 events 40\n"
+              "C frequency of CPU 1 40\n");
+}
+
+/* Where no end is ever seen, only the first begin is taken for one. */
+static void test_no_ends(void **state)
+{
+    struct world *w = *state;
+
+    for (int i = 0; i < 3; i++)
+        emit(w, w->enter, i, 0, 7, WORDS(0));
+    emit(w, w->leave, 5, 0, 7, WORDS(0));
+    emit(w, w->enter, 6, 0, 7, WORDS(0));
+    expect(w, "B thread 7 0 read\n"
+              "E thread 7 0 (no end was seen)\n"
+              "i thread 7 1\n"
+              "i thread 7 2\n"
+              "i thread 7 5\n"
+              "B thread 7 6 read\n");
+}
+
+/* No more than there is room for. */
+static void test_depth(void **state)
+{
+    struct world *w = *state;
+    unsigned begins = 0;
+
+    for (int i = 0; i < 2 * OPEN_MAX; i++) {
+        w->record.len = 0;
+        emit(w, w->begin, i, 0, 7, WORDS(0));
+        begins += w->record.text[0] == 'B';
+    }
+    assert_int_equal(begins, OPEN_MAX);
+    for (int i = 0; i < 2 * LANES_MAX; i++) {
+        w->record.len = 0;
+        emit(w, w->issue, 1000 + i, 0, 7, WORDS(8, (uint64_t)i, 16, letters("W")));
+        begins += w->record.text[0] == 'B';
+    }
+    assert_int_equal(begins, OPEN_MAX + LANES_MAX);
+}
+
+/* An event whose fields are the same memory again and again is not written as it is, but as far as it goes. */
+static void test_too_long_for_a_packet(void **state)
+{
+    static struct field same[FIELDS_MAX];
+    struct world *w = *state;
+    struct text out = TEXT_IN_MEMORY;
+    struct item item = {.time = 1, .cpu = 0, .pid = PID_UNKNOWN, .vcpu = VCPU_UNKNOWN};
+    const struct event_class *class;
+    Perfetto__Protos__Trace *trace;
+    struct export *export;
+    unsigned n_events = 0;
+
+    for (unsigned i = 0; i < FIELDS_MAX; i++)
+        same[i] = (struct field){.name = "raw",
+                                 .c_type = "u8[]",
+                                 .type = i ? FIELD_BYTES : FIELD_UINT,
+                                 .storage = i ? STORE_TO_END : STORE_SCALAR,
+                                 .size = 1};
+    class = add(w, w->guest, "x", "long", same, FIELDS_MAX);
+    item.origin = w->guest;
+    item.class = class;
+    item.size = 300000;
+    item.payload = calloc(1, item.size);
+    w->options.out = &out;
+    assert_int_equal(export_perfetto_open(&w->options, &export, &w->fault), 0);
+    assert_int_equal(export_put(export, &item, 1), 0);
+    assert_int_equal(export_finish(export), 0);
+    export_free(export);
+    assert_in_range(text_len(&out), 1, 20000);
+    trace =
+        perfetto__protos__trace__unpack(NULL, text_len(&out), (const uint8_t *)(void *)out.start);
+    assert_non_null(trace);
+    for (size_t i = 0; i < trace->n_packet; i++)
+        if (trace->packet[i]->track_event) {
+            n_events++;
+            /* The number, and that it was cut. */
+            assert_int_equal(trace->packet[i]->track_event->n_debug_annotations, 2);
+        }
+    assert_int_equal(n_events, 1);
+    perfetto__protos__trace__free_unpacked(trace, NULL);
+    free((void *)(uintptr_t)item.payload);
+    text_done(&out);
+}
+
+static void check_field(const ProtobufCMessageDescriptor *message, const char *name,
+                        unsigned wanted, enum wire_type wire)
+{
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field_by_name(message, name);
+    enum wire_type type = WIRE_VARINT;
+
+    assert_non_null(field);
+    assert_int_equal(field->id, wanted);
+    if (field->type == PROTOBUF_C_TYPE_FIXED64 || field->type == PROTOBUF_C_TYPE_DOUBLE)
+        type = WIRE_FIXED64;
+    else if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE)
+        type = WIRE_BYTES;
+    assert_int_equal(type, wire);
+}
+
+static void test_numbers_of_fields(void **state)
+{
+    const ProtobufCMessageDescriptor *packet = &perfetto__protos__trace_packet__descriptor;
+    const ProtobufCMessageDescriptor *event = &perfetto__protos__track_event__descriptor;
+    const ProtobufCMessageDescriptor *note = &perfetto__protos__debug_annotation__descriptor;
+
+    (void)state;
+    check_field(&perfetto__protos__trace__descriptor, "packet", TRACE_PACKET, WIRE_BYTES);
+    check_field(packet, "timestamp", PACKET_TIMESTAMP, WIRE_VARINT);
+    check_field(packet, "trusted_packet_sequence_id", PACKET_SEQUENCE_ID, WIRE_VARINT);
+    check_field(packet, "track_event", PACKET_TRACK_EVENT, WIRE_BYTES);
+    check_field(packet, "sequence_flags", PACKET_SEQUENCE_FLAGS, WIRE_VARINT);
+    check_field(event, "category_iids", EVENT_CATEGORY_IIDS, WIRE_VARINT);
+    check_field(event, "debug_annotations", EVENT_DEBUG_ANNOTATIONS, WIRE_BYTES);
+    check_field(event, "type", EVENT_TYPE, WIRE_VARINT);
+    check_field(event, "name_iid", EVENT_NAME_IID, WIRE_VARINT);
+    check_field(event, "track_uuid", EVENT_TRACK_UUID, WIRE_VARINT);
+    check_field(event, "name", EVENT_NAME, WIRE_BYTES);
+    check_field(event, "counter_value", EVENT_COUNTER_VALUE, WIRE_VARINT);
+    check_field(event, "flow_ids", EVENT_FLOW_IDS, WIRE_FIXED64);
+    check_field(event, "terminating_flow_ids", EVENT_TERMINATING_FLOW_IDS, WIRE_FIXED64);
+    check_field(note, "name_iid", ANNOTATION_NAME_IID, WIRE_VARINT);
+    check_field(note, "bool_value", ANNOTATION_BOOL, WIRE_VARINT);
+    check_field(note, "uint_value", ANNOTATION_UINT, WIRE_VARINT);
+    check_field(note, "int_value", ANNOTATION_INT, WIRE_VARINT);
+    check_field(note, "double_value", ANNOTATION_DOUBLE, WIRE_FIXED64);
+    check_field(note, "string_value", ANNOTATION_STRING, WIRE_BYTES);
+    check_field(note, "pointer_value", ANNOTATION_POINTER, WIRE_VARINT);
+    check_field(note, "array_values", ANNOTATION_ARRAY, WIRE_BYTES);
+    check_field(note, "string_value_iid", ANNOTATION_STRING_IID, WIRE_VARINT);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_flows),
+        TEST(test_flows_within_errors),
+        TEST(test_losses),
+        TEST(test_broken_switches),
+        TEST(test_threads),
+        TEST(test_no_ends),
+        TEST(test_depth),
+        TEST(test_too_long_for_a_packet),
+        cmocka_unit_test(test_numbers_of_fields),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* A guest's clock as KVM tells it: record/agent/guest_kvm.h on made directories of the kernel's form, and record/agent/guests_clock.h,
+ * which believes it only as far as exchanges agree. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmocka_all.h"
+#include "record/agent/guests_clock.h"
+#include "tracedir/host.h"
+
+static char root[64];
+
+static void put(const char *machine, const char *vcpu, const char *name, const char *text)
+{
+    char path[256];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", root, machine);
+    (void)mkdir(path, 0755);
+    snprintf(path, sizeof path, "%s/%s/%s", root, machine, vcpu);
+    (void)mkdir(path, 0755);
+    snprintf(path, sizeof path, "%s/%s/%s/%s", root, machine, vcpu, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static int find_and_read(pid_t pid, struct guest_tsc *ret)
+{
+    _cleanup_free_ char *path = NULL;
+    struct fault fault = {0};
+    int r = guest_kvm_find(root, pid, &path, &fault);
+
+    if (r >= 0)
+        r = guest_kvm_read(path, ret, &fault);
+    if (r < 0)
+        assert_string_not_equal(fault.what, "");
+    return r;
+}
+
+static void the_machine_of_a_process_is_found(void **state)
+{
+    struct guest_tsc tsc;
+
+    (void)state;
+    assert_int_equal(find_and_read(100, &tsc), -ENOENT);
+    put("1000-11", "vcpu0", "tsc-offset", "5\n");
+    put("10-11", "vcpu0", "tsc-offset", "6\n");
+    assert_int_equal(find_and_read(100, &tsc), -ENOENT);
+    put("100-11", "vcpu0", "tsc-offset", "-7\n");
+    put("100-11", "vcpu0", "pid", "101\n");
+    put("100-stat", "vcpu0", "tsc-offset", "8\n");
+    assert_int_equal(find_and_read(100, &tsc), 0);
+    assert_int_equal(tsc.offset, -7);
+    /* A processor that does not scale has no more files. */
+    assert_int_equal(guest_tsc_of(&tsc, 1000), 993);
+    put("100-12", "vcpu0", "tsc-offset", "9\n");
+    assert_int_equal(find_and_read(100, &tsc), -ENOTUNIQ);
+}
+
+static void each_vcpu_has_to_say_the_same(void **state)
+{
+    struct guest_tsc tsc;
+
+    (void)state;
+    put("200-11", "vcpu0", "tsc-offset", "-123456789012345\n");
+    put("200-11", "vcpu10", "tsc-offset", "-123456789012345\n");
+    assert_int_equal(find_and_read(200, &tsc), 0);
+    put("200-11", "vcpu10", "tsc-offset", "-123456789012344\n");
+    assert_int_equal(find_and_read(200, &tsc), -ENOTUNIQ);
+    put("200-11", "vcpu10", "tsc-offset", "-123456789012345\n");
+    put("200-11", "vcpu10", "tsc-scaling-ratio", "3\n");
+    put("200-11", "vcpu10", "tsc-scaling-ratio-frac-bits", "1\n");
+    assert_int_equal(find_and_read(200, &tsc), -ENOTUNIQ);
+}
+
+static void what_is_no_number_is_refused(void **state)
+{
+    struct guest_tsc tsc;
+
+    (void)state;
+    put("300-1", "vcpu0", "tsc-offset", "many\n");
+    assert_int_equal(find_and_read(300, &tsc), -EBADMSG);
+    put("300-1", "vcpu0", "tsc-offset", "");
+    assert_int_equal(find_and_read(300, &tsc), -EBADMSG);
+    put("300-1", "vcpu0", "tsc-offset", "1\n");
+    put("300-1", "vcpu0", "tsc-scaling-ratio", "-1\n");
+    assert_int_equal(find_and_read(300, &tsc), -EBADMSG);
+    put("300-1", "vcpu0", "tsc-scaling-ratio", "0\n");
+    put("300-1", "vcpu0", "tsc-scaling-ratio-frac-bits", "48\n");
+    assert_int_equal(find_and_read(300, &tsc), -EBADMSG);
+    put("300-1", "vcpu0", "tsc-scaling-ratio", "1\n");
+    put("300-1", "vcpu0", "tsc-scaling-ratio-frac-bits", "64\n");
+    assert_int_equal(find_and_read(300, &tsc), -EBADMSG);
+}
+
+static void scaling_loses_nothing(void **state)
+{
+    struct guest_tsc tsc;
+
+    (void)state;
+    /* Intel: 48 bits behind the point; half as fast again, and 1000 ticks on. */
+    put("400-1", "vcpu0", "tsc-offset", "1000\n");
+    put("400-1", "vcpu0", "tsc-scaling-ratio", "422212465065984\n");
+    put("400-1", "vcpu0", "tsc-scaling-ratio-frac-bits", "48\n");
+    assert_int_equal(find_and_read(400, &tsc), 0);
+    assert_true(guest_tsc_of(&tsc, 0) == 1000);
+    assert_true(guest_tsc_of(&tsc, 3) == 1004);
+    assert_true(guest_tsc_of(&tsc, UINT64_C(4000000000000000000)) == UINT64_C(6000000000000001000));
+    /* AMD: 32. A third: (2^32 + 1) / 3, so that 3 * 2^32 more ticks are 2^32 + 1. */
+    put("401-1", "vcpu0", "tsc-offset", "-1\n");
+    put("401-1", "vcpu0", "tsc-scaling-ratio", "1431655766\n");
+    put("401-1", "vcpu0", "tsc-scaling-ratio-frac-bits", "32\n");
+    assert_int_equal(find_and_read(401, &tsc), 0);
+    assert_true(guest_tsc_of(&tsc, UINT64_C(3) << 32) == UINT64_C(4294967298) - 1);
+}
+
+/* Guests' clocks. */
+
+static struct guest_pair kept[16];
+static unsigned n_kept;
+
+static int keep(struct guest *guest, const struct guest_pair *pair)
+{
+    guest->parts[0].n_pairs++;
+    kept[n_kept++] = *pair;
+    return 0;
+}
+
+static struct guest make_guest(struct guest_boot *part, pid_t peer)
+{
+    struct guest guest = {.parts = part, .n_parts = 1, .peer = peer};
+
+    *part = (struct guest_boot){.clock = "x86-tsc"};
+    guest.plan.kvm_root = root;
+    n_kept = 0;
+    return guest;
+}
+
+/* What an exchange with a guest of that TSC finds now, wrong by OFF ticks. */
+static struct guest_pair exchange(const struct guest_tsc *tsc, int64_t off)
+{
+    struct guest_pair pair;
+
+    assert_int_equal(guest_kvm_pair(tsc, &pair), 0);
+    pair.guest += (uint64_t)off;
+    pair.error_ns = 50000;
+    return pair;
+}
+
+static void exchanges_confirm_kvm(void **state)
+{
+    const struct guest_tsc tsc = {.offset = 5000000, .ratio = 1};
+    struct guest_boot part;
+    struct guest guest = make_guest(&part, 500);
+    char what[200];
+
+    (void)state;
+    if (host_moment().tsc == 0)
+        skip();
+    put("500-1", "vcpu0", "tsc-offset", "5000000\n");
+    guests_clock_begin(&guest, what, sizeof what);
+    assert_string_equal(what, "");
+    assert_true(part.by_kvm);
+    for (int i = 0; i < 3; i++) {
+        struct guest_pair pair;
+
+        usleep(2000);
+        pair = exchange(&tsc, 0);
+        usleep(2000);
+        assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+        assert_string_equal(what, "");
+    }
+    /* That of its beginning, and one for each exchange; and as exact as reading two clocks is. */
+    assert_int_equal(n_kept, 4);
+    for (unsigned i = 1; i < n_kept; i++) {
+        assert_true(kept[i].host_ns > kept[i - 1].host_ns);
+        assert_true(kept[i].guest > kept[i - 1].guest);
+        assert_true(kept[i].error_ns != 50000);
+    }
+    assert_true(part.by_kvm);
+
+    /* Its counter is set. */
+    put("500-1", "vcpu0", "tsc-offset", "6000000\n");
+    usleep(2000);
+    assert_int_equal(
+        guests_clock_pair(&guest, &(struct guest_pair){1, 2, 3}, keep, what, sizeof what), 0);
+    assert_non_null(strstr(what, "was set"));
+    assert_int_equal(kept[4].host_ns, 1);
+    assert_false(part.by_kvm);
+    guests_clock_done(&guest);
+}
+
+static void kvm_of_another_machine_is_not_believed(void **state)
+{
+    const struct guest_tsc tsc = {.offset = 5000000, .ratio = 1};
+    struct guest_boot part;
+    struct guest guest = make_guest(&part, 600);
+    struct guest_pair pair;
+    char what[200];
+
+    (void)state;
+    if (host_moment().tsc == 0)
+        skip();
+    put("600-1", "vcpu0", "tsc-offset", "5000000\n");
+    guests_clock_begin(&guest, what, sizeof what);
+    usleep(2000);
+    pair = exchange(&tsc, 3000000000);
+    usleep(2000);
+    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_non_null(strstr(what, "does not fit"));
+    assert_int_equal(n_kept, 1);
+    assert_int_equal(kept[0].guest, pair.guest);
+    assert_false(part.by_kvm);
+    /* It is told once. */
+    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_string_equal(what, "");
+    guests_clock_done(&guest);
+}
+
+static void other_clocks_are_no_business_of_kvm(void **state)
+{
+    struct guest_boot part;
+    struct guest guest = make_guest(&part, 700);
+    char what[200];
+
+    (void)state;
+    put("700-1", "vcpu0", "tsc-offset", "0\n");
+    strcpy(part.clock, "mono_raw");
+    guests_clock_begin(&guest, what, sizeof what);
+    assert_null(guest.clock.kvm);
+    /* Nobody need be told that there is no KVM, but who asked for it. */
+    strcpy(part.clock, "x86-tsc");
+    guest.peer = 701;
+    guests_clock_begin(&guest, what, sizeof what);
+    assert_string_equal(what, "");
+    guest.plan.vmm = 702;
+    guests_clock_begin(&guest, what, sizeof what);
+    assert_non_null(strstr(what, "process 702 has no virtual machine"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_machine_of_a_process_is_found),
+        cmocka_unit_test(each_vcpu_has_to_say_the_same),
+        cmocka_unit_test(what_is_no_number_is_refused),
+        cmocka_unit_test(scaling_loses_nothing),
+        cmocka_unit_test(exchanges_confirm_kvm),
+        cmocka_unit_test(kvm_of_another_machine_is_not_believed),
+        cmocka_unit_test(other_clocks_are_no_business_of_kvm),
+    };
+    char command[128];
+    int r;
+
+    strcpy(root, "/tmp/test-guest-kvm.XXXXXX");
+    if (!mkdtemp(root))
+        return 1;
+    r = cmocka_run_group_tests(tests, NULL, NULL);
+    snprintf(command, sizeof command, "rm -rf %s", root);
+    return system(command) != 0 ? 1 : r;
+}

@@ -1,0 +1,1057 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmocka_all.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+#include "record/agent/guest_session.h"
+#include "record/agent/guest_store.h"
+
+#define MS UINT64_C(1000000)
+#define SECOND (1000 * MS)
+#define PAGE 128u
+
+/* The session of a host, an agent's side that the tests play, and a clock that they set. */
+struct played {
+    struct guest_session session;
+    struct trace_config wishes;
+    struct guest_event event;
+    struct proto_reader from_host;
+    uint8_t out[400000]; /* the agent's frame that is being made */
+    uint64_t sequence;
+    uint64_t now;
+    struct fault fault;
+    struct proto_frame frame; /* of the host, last */
+    uint8_t host_nonce[PROTO_NONCE_SIZE];
+    struct text log;     /* what the session handed on */
+    uint64_t guest_skew; /* the guest's clock is so much ahead, ns */
+    struct guest_pair pair;
+    unsigned n_pairs;
+};
+
+static int file_begin(void *owner, const char *path, struct fault *fault)
+{
+    struct played *p = owner;
+
+    text_printf(&p->log, "[%s]", path);
+    return 0;
+}
+
+static int file_put(void *owner, const void *bytes, size_t size, struct fault *fault)
+{
+    struct played *p = owner;
+
+    text_put(&p->log, bytes, size);
+    return 0;
+}
+
+static int file_end(void *owner, struct fault *fault)
+{
+    struct played *p = owner;
+
+    text_put_literal(&p->log, ";");
+    return 0;
+}
+
+static int pages(void *owner, uint32_t cpu, const uint8_t *bytes, size_t size, uint32_t page_size,
+                 bool missed, struct fault *fault)
+{
+    struct played *p = owner;
+
+    assert_int_equal(page_size, PAGE);
+    text_printf(&p->log, "%s%u:", missed ? "!" : "", cpu);
+    for (size_t i = 0; i < size; i += PAGE)
+        text_printf(&p->log, "%u,", bytes[i]);
+    return 0;
+}
+
+static void fact(void *owner, const char *name, const char *value)
+{
+    struct played *p = owner;
+
+    if (strcmp(name, "problem") == 0)
+        text_printf(&p->log, "problem %s;", value);
+}
+
+static void pair(void *owner, const struct guest_pair *made)
+{
+    struct played *p = owner;
+
+    p->pair = *made;
+    p->n_pairs++;
+}
+
+static int part(void *owner, struct fault *fault)
+{
+    struct played *p = owner;
+
+    text_put_literal(&p->log, "PART;");
+    return 0;
+}
+
+static const struct guest_ops ops = {file_begin, file_put, file_end, pages, fact, pair, part};
+
+static struct played *play(void)
+{
+    struct played *p = calloc(1, sizeof *p);
+
+    assert_non_null(p);
+    p->event = (struct guest_event){"sched:*", "prev_pid == 1"};
+    p->wishes = (struct trace_config){.events = &p->event, .n_events = 1, .clock = ""};
+    p->log = TEXT_IN_MEMORY;
+    p->now = SECOND;
+    p->guest_skew = 5 * SECOND;
+    assert_int_equal(proto_reader_init(&p->from_host, PROTO_HOST_BODY_MAX), 0);
+    assert_int_equal(guest_session_init(&p->session, &p->wishes, &ops, p), 0);
+    return p;
+}
+
+static void play_end(struct played *p)
+{
+    guest_session_done(&p->session);
+    proto_reader_done(&p->from_host);
+    text_done(&p->log);
+    free(p);
+}
+
+/* What was handed on since the last time. */
+static void expect_log(struct played *p, const char *expected)
+{
+    text_put_char(&p->log, '\0');
+    assert_string_equal(p->log.start, expected);
+    p->log.next = p->log.start;
+}
+
+static void join(struct played *p)
+{
+    static const uint8_t nonce[PROTO_NONCE_SIZE] = "nonce";
+
+    proto_reader_reset(&p->from_host);
+    p->sequence = 0;
+    guest_session_connected(&p->session, nonce, p->now);
+}
+
+static int tick(struct played *p)
+{
+    uint64_t next;
+
+    return guest_session_tick(&p->session, p->now, &next, &p->fault);
+}
+
+/* The host's next frame; its type, 0: there is none. */
+static int heard(struct played *p)
+{
+    size_t size, room;
+    const uint8_t *pending;
+
+    (void)tick(p);
+    pending = guest_session_pending(&p->session, &size);
+    memcpy(proto_reader_room(&p->from_host, &room), pending, size);
+    proto_reader_filled(&p->from_host, size);
+    guest_session_sent(&p->session, size);
+    if (proto_reader_next(&p->from_host, &p->frame) == 0)
+        return 0;
+    assert_int_equal(p->from_host.skipped, 0);
+    return p->frame.type;
+}
+
+static int receive(struct played *p, const void *bytes, size_t size)
+{
+    const uint8_t *from = bytes;
+    int r = 0;
+
+    while (size > 0 && r == 0) {
+        size_t room;
+        uint8_t *to = guest_session_room(&p->session, &room);
+
+        room = MIN(room, size);
+        memcpy(to, from, room);
+        from += room;
+        size -= room;
+        r = guest_session_received(&p->session, room, p->now, &p->fault);
+    }
+    return r;
+}
+
+static struct proto_out begin(struct played *p)
+{
+    return proto_begin(p->out, sizeof p->out);
+}
+
+static int say(struct played *p, struct proto_out *out, enum proto_type type)
+{
+    assert_int_equal(proto_end(out, type, p->sequence++), 0);
+    return receive(p, p->out, out->len);
+}
+
+static int say_nothing(struct played *p, enum proto_type type)
+{
+    struct proto_out out = begin(p);
+
+    return say(p, &out, type);
+}
+
+static int say_time(struct played *p, enum proto_type type)
+{
+    struct proto_out out = begin(p);
+
+    proto_put_u64(&out, p->now + p->guest_skew);
+    return say(p, &out, type);
+}
+
+static int say_hello(struct played *p, const char *session, const char *boot)
+{
+    struct proto_agent_hello hello = {
+        .version = 1,
+        .needs_auth = p->wishes.key != NULL,
+        .agent = proto_text("test"),
+        .release = proto_text("6.1"),
+        .machine = proto_text("x86_64"),
+        .boot_id = proto_text(boot),
+        .page_size = 4096,
+        .long_size = 8,
+        .n_possible = 2,
+        .clocks = proto_text("mono"),
+        .clock = proto_text("mono"),
+    };
+    struct proto_out out = begin(p);
+
+    memcpy(hello.answers, p->host_nonce, sizeof hello.answers);
+    memcpy(hello.session, session, strlen(session));
+    proto_put_agent_hello(&out, &hello, NULL, 0);
+    return say(p, &out, PROTO_HELLO);
+}
+
+static int say_file(struct played *p, const char *path, const char *bytes, bool last)
+{
+    struct proto_out out = begin(p);
+
+    proto_put_meta(&out, &(struct proto_meta_piece){
+                             .kind = PROTO_META_FILE, .path = proto_text(path), .last = last});
+    proto_put(&out, bytes, strlen(bytes));
+    return say(p, &out, PROTO_META);
+}
+
+static int say_ready(struct played *p)
+{
+    struct proto_out out = begin(p);
+
+    proto_put_ready(
+        &out,
+        &(struct proto_ready){
+            .n_events = 1, .clock = proto_text("mono"), .hz = SECOND, .page_size = PAGE},
+        NULL, 0);
+    return say(p, &out, PROTO_READY);
+}
+
+/* N pages, each with its number in the first byte. */
+static void put_pages(struct proto_out *out, uint32_t cpu, uint64_t first, uint32_t n)
+{
+    proto_put_data(out, &(struct proto_data){.cpu = cpu, .first = first, .n_pages = n});
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t page[PAGE] = {(uint8_t)(first + i)};
+
+        proto_put(out, page, sizeof page);
+    }
+}
+
+static int say_data(struct played *p, uint32_t cpu, uint64_t first, uint32_t n)
+{
+    struct proto_out out = begin(p);
+
+    put_pages(&out, cpu, first, n);
+    return say(p, &out, PROTO_DATA);
+}
+
+static int say_status(struct played *p, uint32_t cpu, uint64_t sent, uint64_t overrun)
+{
+    struct proto_out out = begin(p);
+
+    proto_put_status(&out, &(struct proto_status){.n_cpus = 1});
+    proto_put_status_cpu(&out,
+                         &(struct proto_status_cpu){
+                             .cpu = cpu, .pages_sent = sent, .overrun = overrun, .read_events = 7});
+    return say(p, &out, PROTO_STATUS);
+}
+
+/* Answers the ping that was heard, after so many ns each way. */
+static int say_pong(struct played *p, uint64_t there, uint64_t back)
+{
+    struct proto_pong pong = {0};
+    struct proto_out out = begin(p);
+
+    assert_int_equal(proto_get_ping(&p->frame, &pong.ping), 0);
+    p->now += there;
+    pong.came = pong.sent = p->now + p->guest_skew;
+    p->now += back;
+    proto_put_pong(&out, &pong);
+    return say(p, &out, PROTO_PONG);
+}
+
+static void expect_hello(struct played *p)
+{
+    struct proto_host_hello hello;
+
+    assert_int_equal(heard(p), PROTO_HELLO);
+    assert_int_equal(proto_get_host_hello(&p->frame, &hello), 0);
+    memcpy(p->host_nonce, hello.nonce, sizeof p->host_nonce);
+}
+
+static void set_up(struct played *p, const char *session, const char *boot)
+{
+    assert_int_equal(say_hello(p, session, boot), 0);
+    assert_int_equal(heard(p), PROTO_SETUP);
+    assert_int_equal(say_file(p, "a", "b", true), 0);
+    assert_int_equal(say_ready(p), 0);
+    expect_log(p, "[a]b;");
+}
+
+static void start(struct played *p)
+{
+    unsigned pings = 0;
+
+    for (;;) {
+        int type = heard(p);
+
+        if (type == PROTO_START)
+            break;
+        assert_int_equal(type, PROTO_PING);
+        assert_int_equal(say_pong(p, 1000, 1000), 0);
+        assert_true(++pings < 100);
+    }
+    assert_true(pings > 3);
+    assert_int_equal(say_time(p, PROTO_STARTED), 0);
+    assert_int_equal(p->session.state, GUEST_RUNNING);
+}
+
+static struct played *running(void)
+{
+    struct played *p = play();
+
+    join(p);
+    expect_hello(p);
+    set_up(p, "one", "boot");
+    start(p);
+    return p;
+}
+
+/* Hears the host until TYPE comes; answers its pings. */
+static void hear_until(struct played *p, int type)
+{
+    for (unsigned i = 0; i < 100; i++) {
+        int heard_type = heard(p);
+
+        if (heard_type == type)
+            return;
+        if (heard_type == PROTO_PING)
+            assert_int_equal(say_pong(p, 1000, 1000), 0);
+        else
+            assert_int_equal(heard_type, 0);
+    }
+    fail_msg("%s was not said", proto_type_name((uint16_t)type));
+}
+
+static void a_session_from_hello_to_bye(void **state)
+{
+    struct played *p = play();
+    struct proto_setup setup;
+    struct proto_setup_event event;
+
+    p->wishes.buffer_kib = 100;
+    p->wishes.level = 3;
+    join(p);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "one", "boot"), 0);
+    assert_int_equal(heard(p), PROTO_SETUP);
+    assert_int_equal(proto_get_setup(&p->frame, &setup), 0);
+    assert_int_equal(setup.buffer_kib, 100);
+    assert_int_equal(setup.level, 3);
+    assert_int_equal(setup.n_events, 1);
+    assert_true(proto_setup_next(&setup, &event));
+    assert_true(proto_text_is(&event.event, "sched:*"));
+    assert_true(proto_text_is(&event.filter, "prev_pid == 1"));
+    assert_int_equal(say_file(p, "x/format", "first ", false), 0);
+    assert_int_equal(say_file(p, "x/format", "second", true), 0);
+    assert_int_equal(say_ready(p), 0);
+    expect_log(p, "[x/format]first second;");
+    start(p);
+    assert_int_equal(say_data(p, 0, 0, 2), 0);
+    assert_int_equal(say_data(p, 1, 0, 1), 0);
+    assert_int_equal(say_data(p, 0, 2, 1), 0);
+    expect_log(p, "0:0,1,1:0,0:2,");
+    guest_session_stop(&p->session);
+    hear_until(p, PROTO_STOP);
+    assert_int_equal(say_data(p, 1, 1, 1), 0);
+    assert_int_equal(say_file(p, "cmdlines", "c", true), 0);
+    assert_int_equal(say_status(p, 1, 2, 4), 0);
+    assert_int_equal(say_time(p, PROTO_STOPPED), 0);
+    expect_log(p, "1:1,[cmdlines]c;");
+    hear_until(p, PROTO_BYE);
+    assert_int_equal(p->session.state, GUEST_BYE);
+    assert_int_equal(say_nothing(p, PROTO_BYE), 0);
+    assert_int_equal(p->session.state, GUEST_OVER);
+    guest_session_apart(&p->session);
+    assert_int_equal(p->session.state, GUEST_OVER);
+    assert_int_equal(guest_session_lost(&p->session), 4);
+    assert_int_equal(guest_session_gaps(&p->session), 0);
+    assert_int_equal(guest_session_events(&p->session), 7);
+    assert_true(p->n_pairs >= 2);
+    play_end(p);
+}
+
+/* Every seventh exchange is fast: they are made until one of them is, and no more for that second. */
+static void clocks_are_related_by_the_fastest_exchange(void **state)
+{
+    struct played *p = running();
+    unsigned pings = 0;
+
+    p->n_pairs = 0;
+    for (unsigned i = 0; i < 500; i++) {
+        p->now += 10 * MS;
+        if (heard(p) == PROTO_PING) {
+            bool fast = ++pings % 7 == 0;
+
+            assert_int_equal(say_pong(p, fast ? 20000 : 300000, fast ? 30000 : 900000), 0);
+        }
+        if (p->n_pairs == 0 || p->pair.error_ns > 25001)
+            continue;
+        /* What the guest's clock showed at that host time is known here. */
+        assert_in_range(p->pair.guest - p->guest_skew, p->pair.host_ns - p->pair.error_ns,
+                        p->pair.host_ns + p->pair.error_ns);
+    }
+    assert_in_range(p->n_pairs, 4, 6);
+    assert_int_equal(p->pair.error_ns, 25000);
+    assert_in_range(pings, 29, 42);
+    play_end(p);
+}
+
+/* Where none is fast, the number of them is bounded. */
+static void slow_exchanges_are_not_made_without_end(void **state)
+{
+    struct played *p = running();
+    unsigned pings = 0;
+
+    p->n_pairs = 0;
+    for (unsigned i = 0; i < 5000; i++) {
+        p->now += MS;
+        if (heard(p) != PROTO_PING)
+            continue;
+        pings++;
+        assert_int_equal(say_pong(p, 300000, 900000), 0);
+    }
+    assert_in_range(pings, 30, 50);
+    assert_in_range(p->n_pairs, 4, 6);
+    play_end(p);
+}
+
+static void hello_is_said_again_and_only_the_last_counts(void **state)
+{
+    struct played *p = play();
+    uint8_t first[PROTO_NONCE_SIZE];
+
+    join(p);
+    expect_hello(p);
+    memcpy(first, p->host_nonce, sizeof first);
+    assert_int_equal(heard(p), 0);
+    p->now += 3 * SECOND;
+    expect_hello(p);
+    assert_memory_not_equal(first, p->host_nonce, sizeof first);
+    /* An answer to the first, and to another host; and what another host was told. */
+    memcpy(p->host_nonce, first, sizeof first);
+    assert_int_equal(say_hello(p, "one", "boot"), 0);
+    assert_int_equal(say_time(p, PROTO_STOPPED), 0);
+    assert_int_equal(receive(p, "garbage", 7), 0);
+    assert_int_equal(heard(p), 0);
+    memcpy(p->host_nonce, p->session.nonce, sizeof p->host_nonce);
+    set_up(p, "one", "boot");
+    play_end(p);
+}
+
+static void what_is_lost_with_a_connection_shows(void **state)
+{
+    struct played *p = running();
+    struct proto_resume resume;
+    uint32_t cpu;
+    uint64_t next;
+
+    assert_int_equal(say_data(p, 1, 0, 3), 0);
+    guest_session_apart(&p->session);
+    p->now += SECOND;
+    join(p);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "one", "boot"), 0);
+    assert_int_equal(heard(p), PROTO_RESUME);
+    assert_int_equal(proto_get_resume(&p->frame, &resume), 0);
+    assert_memory_equal(resume.session, "one", 4);
+    assert_int_equal(resume.n_cpus, 1);
+    proto_resume_at(&resume, 0, &cpu, &next);
+    assert_int_equal(cpu, 1);
+    assert_int_equal(next, 3);
+    assert_int_equal(say_time(p, PROTO_STARTED), 0);
+    /* A page that is there already, a gap, and what goes on. */
+    assert_int_equal(say_data(p, 1, 2, 2), 0);
+    assert_int_equal(say_data(p, 1, 6, 1), 0);
+    assert_int_equal(say_data(p, 1, 7, 1), 0);
+    expect_log(p, "1:0,1,2,1:3,!1:6,1:7,");
+    assert_int_equal(guest_session_gaps(&p->session), 2);
+    /* At the end: what was sent and never came. */
+    guest_session_stop(&p->session);
+    hear_until(p, PROTO_STOP);
+    assert_int_equal(say_status(p, 1, 10, 0), 0);
+    assert_int_equal(say_time(p, PROTO_STOPPED), 0);
+    assert_int_equal(guest_session_gaps(&p->session), 4);
+    play_end(p);
+}
+
+static void an_agent_that_forgot_is_set_up_anew(void **state)
+{
+    struct played *p = running();
+    struct proto_out out;
+
+    assert_int_equal(say_data(p, 0, 0, 2), 0);
+    assert_int_equal(say_status(p, 0, 2, 5), 0);
+    guest_session_apart(&p->session);
+    join(p);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "one", "boot"), 0);
+    assert_int_equal(heard(p), PROTO_RESUME);
+    out = begin(p);
+    proto_put_failed(&out, &(struct proto_failed){2, proto_text("gone"), proto_text("")});
+    assert_int_equal(say(p, &out, PROTO_FAILED), 0);
+    assert_int_equal(heard(p), PROTO_SETUP);
+    assert_int_equal(say_ready(p), 0);
+    start(p);
+    /* It counts from 0; nobody knows what was lost between. */
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    assert_int_equal(say_data(p, 0, 1, 1), 0);
+    expect_log(p, "0:0,1,!0:0,0:1,");
+    assert_int_equal(say_status(p, 0, 2, 1), 0);
+    assert_int_equal(guest_session_lost(&p->session), 6);
+    play_end(p);
+}
+
+static void another_kernel_makes_another_part(void **state)
+{
+    struct played *p = running();
+
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    expect_log(p, "0:0,");
+    guest_session_apart(&p->session);
+    join(p);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "two", "another boot"), 0);
+    expect_log(p, "PART;");
+    assert_int_equal(heard(p), PROTO_SETUP);
+    assert_int_equal(say_ready(p), 0);
+    start(p);
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    expect_log(p, "0:0,");
+    play_end(p);
+}
+
+static void damage_costs_what_is_damaged(void **state)
+{
+    struct played *p = running();
+    struct proto_out out = begin(p);
+
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    put_pages(&out, 0, 1, 1);
+    assert_int_equal(proto_end(&out, PROTO_DATA, p->sequence++), 0);
+    p->out[out.len - 1] ^= 1;
+    assert_int_equal(receive(p, p->out, out.len), 0);
+    assert_int_equal(say_data(p, 0, 2, 1), 0);
+    expect_log(p, "0:0,!0:2,");
+    /* Of a file its beginning may be what was damaged. */
+    assert_int_equal(say_file(p, "a", "end of it", true), 0);
+    assert_int_equal(say_file(p, "b", "whole", true), 0);
+    expect_log(p, "[b]whole;");
+    /* Within a file the session is begun anew. */
+    assert_int_equal(say_file(p, "c", "beginning", false), 0);
+    assert_int_equal(receive(p, "garbage", 7), -ESTALE);
+    play_end(p);
+}
+
+static void damage_before_it_runs_begins_anew(void **state)
+{
+    struct played *p = play();
+
+    join(p);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "one", "boot"), 0);
+    for (unsigned i = 0; i < 100; i++) {
+        int r = receive(p, "garbage", 7);
+
+        if (r == -EBADMSG)
+            break;
+        assert_int_equal(r, -ESTALE);
+        join(p);
+        expect_hello(p);
+        assert_int_equal(say_hello(p, "one", "boot"), 0);
+        assert_true(i < 50);
+    }
+    play_end(p);
+}
+
+static void no_wait_is_for_ever(void **state)
+{
+    static const struct {
+        enum guest_state state;
+        int error;
+        uint64_t longest; /* s */
+    } waits[] = {
+        {GUEST_SETUP, -ECONNRESET, 11}, /* silence */
+        {GUEST_STARTING, -ECONNRESET, 11},
+        {GUEST_RUNNING, -ECONNRESET, 11},
+        {GUEST_STOPPING, -ECONNRESET, 11},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+        struct played *p = play();
+        uint64_t since;
+        int r = 0;
+
+        join(p);
+        expect_hello(p);
+        assert_int_equal(say_hello(p, "one", "boot"), 0);
+        if (waits[i].state > GUEST_SETUP) {
+            assert_int_equal(say_ready(p), 0);
+            p->now += SECOND; /* no pong */
+            (void)tick(p);
+        }
+        if (waits[i].state > GUEST_STARTING)
+            assert_int_equal(say_time(p, PROTO_STARTED), 0);
+        if (waits[i].state > GUEST_RUNNING) {
+            guest_session_stop(&p->session);
+            (void)tick(p);
+        }
+        assert_int_equal(p->session.state, waits[i].state);
+        for (since = p->now; r == 0; p->now += 10 * MS) {
+            r = tick(p);
+            assert_true(p->now - since < waits[i].longest * SECOND);
+        }
+        assert_int_equal(r, waits[i].error);
+        play_end(p);
+    }
+}
+
+/* What the agent cannot have meant: nobody looked for it. */
+static void time_in_which_nobody_listened_is_no_silence(void **state)
+{
+    struct played *p = running();
+
+    p->now += 60 * SECOND;
+    guest_session_excuse(&p->session, 59 * SECOND, p->now);
+    assert_int_equal(tick(p), 0);
+    p->now += 8 * SECOND;
+    assert_int_equal(tick(p), 0);
+    p->now += 2 * SECOND;
+    assert_int_equal(tick(p), -ECONNRESET);
+    play_end(p);
+
+    p = running();
+    guest_session_stop(&p->session);
+    assert_int_equal(tick(p), 0);
+    p->now += 100 * SECOND;
+    guest_session_excuse(&p->session, 100 * SECOND, p->now);
+    assert_int_equal(tick(p), 0);
+    assert_int_equal(p->session.state, GUEST_STOPPING);
+    play_end(p);
+}
+
+static void who_talks_on_is_not_listened_to_for_ever(void **state)
+{
+    struct played *p = play();
+    uint64_t since;
+    int r = 0;
+
+    join(p);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "one", "boot"), 0);
+    for (since = p->now; r == 0; p->now += 100 * MS) {
+        r = say_status(p, 0, 0, 0);
+        if (r == 0)
+            r = tick(p);
+        assert_true(p->now - since < 200 * SECOND);
+    }
+    assert_int_equal(r, -ETIMEDOUT);
+    play_end(p);
+
+    p = running();
+    guest_session_stop(&p->session);
+    hear_until(p, PROTO_STOP);
+    r = 0;
+    for (since = p->now; r == 0; p->now += 100 * MS) {
+        r = say_data(p, 0, (p->now - since) / (100 * MS), 1);
+        if (r == 0)
+            r = tick(p);
+        assert_true(p->now - since < 100 * SECOND);
+    }
+    assert_int_equal(r, -ETIMEDOUT);
+    play_end(p);
+}
+
+static void limits_hold(void **state)
+{
+    struct played *p = play();
+    char *many = malloc(PROTO_BODY_MAX);
+    int r = 0;
+
+    assert_non_null(many);
+    memset(many, 'x', 300000);
+    many[300000] = '\0';
+    join(p);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "one", "boot"), 0);
+    for (unsigned i = 0; r == 0; i++) {
+        r = say_file(p, "endless", many, false);
+        p->log.next = p->log.start;
+        assert_true(i < 100);
+    }
+    assert_int_equal(r, -E2BIG);
+    free(many);
+    play_end(p);
+
+    p = running();
+    p->wishes.max_size = 3 * PAGE;
+    assert_int_equal(say_data(p, 0, 0, 2), 0);
+    assert_int_equal(say_data(p, 0, 2, 2), 0);
+    assert_int_equal(say_data(p, 0, 4, 1), 0);
+    expect_log(p, "0:0,1,");
+    assert_true(p->session.full);
+    hear_until(p, PROTO_STOP);
+    play_end(p);
+}
+
+static void packed_frames_are_unpacked(void **state)
+{
+    struct played *p = running();
+    struct proto_out out = begin(p);
+    uint8_t packed[PROTO_HEADER_SIZE + 4096];
+    size_t n;
+
+    put_pages(&out, 0, 0, 3);
+    n = ZSTD_compress(packed + PROTO_HEADER_SIZE, 4096, p->out + PROTO_HEADER_SIZE,
+                      out.len - PROTO_HEADER_SIZE, 3);
+    assert_false(ZSTD_isError(n));
+    proto_frame_seal(packed, PROTO_DATA, PROTO_ZSTD, (uint32_t)n,
+                     (uint32_t)(out.len - PROTO_HEADER_SIZE), 0);
+    assert_int_equal(receive(p, packed, PROTO_HEADER_SIZE + n), 0);
+    expect_log(p, "0:0,1,2,");
+    /* It holds more, or less, than it says. */
+    proto_frame_seal(packed, PROTO_DATA, PROTO_ZSTD, (uint32_t)n, 100, 0);
+    assert_int_equal(receive(p, packed, PROTO_HEADER_SIZE + n), -EBADMSG);
+    proto_frame_seal(packed, PROTO_DATA, PROTO_ZSTD, (uint32_t)n, PROTO_BODY_MAX, 0);
+    assert_int_equal(receive(p, packed, PROTO_HEADER_SIZE + n), -EBADMSG);
+    play_end(p);
+}
+
+static void keys_are_proved_by_both(void **state)
+{
+    struct played *p = play();
+    uint8_t proof[SHA256_SIZE], expected[SHA256_SIZE];
+    const uint8_t agent_nonce[PROTO_NONCE_SIZE] = {0};
+    struct proto_out out;
+
+    p->wishes.key = "a secret";
+    p->wishes.key_size = 8;
+    for (unsigned right = 0; right < 2; right++) {
+        p->fault = (struct fault){0};
+        join(p);
+        expect_hello(p);
+        assert_int_equal(say_hello(p, "one", "boot"), 0);
+        assert_int_equal(heard(p), PROTO_AUTH);
+        assert_int_equal(proto_get_auth(&p->frame, proof), 0);
+        proto_host_proof("a secret", 8, agent_nonce, p->host_nonce, expected);
+        assert_memory_equal(proof, expected, sizeof proof);
+        /* Nothing goes on before the agent has proved it, too. */
+        assert_int_equal(heard(p), 0);
+        proto_agent_proof(right ? "a secret" : "a guess", right ? 8 : 7, agent_nonce, p->host_nonce,
+                          proof);
+        out = begin(p);
+        proto_put(&out, proof, sizeof proof);
+        assert_int_equal(say(p, &out, PROTO_AUTH), right ? 0 : -EACCES);
+        assert_int_equal(heard(p), right ? PROTO_SETUP : 0);
+    }
+    play_end(p);
+}
+
+static void no_number_of_the_agent_says_what_is_done_next(void **state)
+{
+    /* The session's own for "begin anew" and "connect anew": so it would go on for ever. */
+    static const int numbers[] = {0, ESTALE, ECONNRESET, EBADMSG, 4095};
+
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        struct played *p = running();
+        struct proto_out out = begin(p);
+
+        proto_put_failed(&out,
+                         &(struct proto_failed){numbers[i], proto_text("no"), proto_text("")});
+        assert_int_equal(say(p, &out, PROTO_FAILED), -EREMOTEIO);
+        assert_string_equal(p->fault.what, "the agent: no");
+        play_end(p);
+    }
+    (void)state;
+}
+
+static void what_comes_at_the_wrong_time_is_refused(void **state)
+{
+    for (unsigned type = PROTO_AUTH; type <= PROTO_RESUME + 1; type++) {
+        struct played *p = play();
+        int r;
+
+        join(p);
+        expect_hello(p);
+        assert_int_equal(say_hello(p, "one", "boot"), 0);
+        assert_int_equal(p->session.state, GUEST_SETUP);
+        if (type == PROTO_DATA)
+            r = say_data(p, 0, 0, 1);
+        else if (type == PROTO_STARTED || type == PROTO_STOPPED)
+            r = say_time(p, (enum proto_type)type);
+        else
+            r = say_nothing(p, (enum proto_type)type);
+        /* An agent that goes is met again. */
+        if (type == PROTO_BYE && r == -ECONNRESET)
+            r = -EBADMSG;
+        assert_int_equal(r, -EBADMSG);
+        play_end(p);
+    }
+}
+
+static void only_names_of_a_tracefs_are_taken(void **state)
+{
+    static const char *const good[] = {
+        "events/header_page",    "events/header_event",
+        "trace_clock",           "saved_cmdlines",
+        "printk_formats",        "kallsyms",
+        "saved_tgids",           "events/sched/sched_switch/format",
+        "events/a-b/c_9/format",
+    };
+    static const char *const bad[] = {
+        "",
+        "/",
+        "..",
+        "cpu0.raw",
+        "trace.json",
+        "clock-pairs",
+        "/kallsyms",
+        "kallsyms/",
+        "./kallsyms",
+        "events/../kallsyms",
+        "events/../../format",
+        "events/a/../format",
+        "events/./a/format",
+        "events//a/format",
+        "events/a//format",
+        "events/a/b/enable",
+        "events/a/b/format/",
+        "events/a/b/c/format",
+        "events/a/format",
+        "events/-a/b/format",
+        "events/a/b\n/format",
+        "events/a\x80/b/format",
+        "Events/a/b/format",
+    };
+    char nul[] = "kallsyms\0/../evil";
+
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+        assert_true(guest_store_takes(good[i], strlen(good[i])));
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        assert_false(guest_store_takes(bad[i], strlen(bad[i])));
+    assert_false(guest_store_takes(nul, sizeof nul - 1));
+}
+
+static void a_store_counts_the_pages_of_all_parts(void **state)
+{
+    char path[] = "/tmp/strata-store-XXXXXX", part[300] = "";
+    struct guest_store store;
+    int parent;
+
+    (void)state;
+    assert_non_null(mkdtemp(path));
+    parent = open(path, O_RDONLY | O_DIRECTORY);
+    assert_true(parent >= 0);
+    assert_int_equal(guest_store_open(parent, "", "v", &store, NULL), 0);
+    for (unsigned i = 1; i <= 3; i++) {
+        int fd = guest_store_open_pages(&store, 0, NULL);
+
+        assert_int_equal(write(fd, part, 100), 100);
+        assert_int_equal(guest_store_size(&store), 100 * i);
+        if (i < 3)
+            assert_int_equal(guest_store_part(&store, NULL), 0);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        char name[100];
+
+        guest_store_part_name(&store, i, name, sizeof name);
+        snprintf(part, sizeof part, "%s/cpu0.raw", name);
+        assert_int_equal(unlinkat(parent, part, 0), 0);
+        assert_int_equal(unlinkat(parent, name, AT_REMOVEDIR), 0);
+    }
+    guest_store_done(&store);
+    close(parent);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void files_that_come_again_take_no_more_room(void **state)
+{
+    char path[] = "/tmp/strata-store-XXXXXX";
+    struct guest_store store;
+    int parent;
+
+    (void)state;
+    assert_non_null(mkdtemp(path));
+    parent = open(path, O_RDONLY | O_DIRECTORY);
+    assert_true(parent >= 0);
+    assert_int_equal(guest_store_open(parent, "", "v", &store, NULL), 0);
+    for (unsigned i = 1; i <= 5; i++) {
+        static const char bytes[1000];
+
+        assert_int_equal(guest_store_file_begin(&store, "saved_cmdlines", 14, NULL), 0);
+        assert_int_equal(guest_store_file_put(&store, bytes, 100 * i, NULL), 0);
+        guest_store_file_end(&store);
+        assert_int_equal(guest_store_size(&store), 100 * i);
+        assert_int_equal(store.n_files, 1);
+    }
+    /* All files together, however often it begins anew. */
+    store.files_size = GUEST_FILES_SIZE_MAX - 500;
+    assert_int_equal(guest_store_file_begin(&store, "trace_clock", 11, NULL), 0);
+    assert_int_equal(guest_store_file_put(&store, path, 10, NULL), 0);
+    store.files_size = GUEST_FILES_SIZE_MAX;
+    assert_int_equal(guest_store_file_put(&store, path, 1, NULL), -E2BIG);
+    guest_store_file_end(&store);
+    assert_int_equal(unlinkat(parent, "v/saved_cmdlines", 0), 0);
+    assert_int_equal(unlinkat(parent, "v/trace_clock", 0), 0);
+    assert_int_equal(unlinkat(parent, "v", AT_REMOVEDIR), 0);
+    guest_store_done(&store);
+    close(parent);
+    assert_int_equal(rmdir(path), 0);
+
+    /* One that keeps nothing still looks at names. */
+    assert_int_equal(guest_store_open(-1, "", "v", &store, NULL), 0);
+    assert_int_equal(guest_store_file_begin(&store, "../x", 4, NULL), -EPERM);
+    assert_int_equal(guest_store_file_put(&store, path, 10, NULL), -EBADMSG);
+    assert_int_equal(guest_store_file_begin(&store, "trace_clock", 11, NULL), 0);
+    assert_int_equal(guest_store_file_put(&store, path, 10, NULL), 0);
+    guest_store_file_end(&store);
+    assert_int_equal(guest_store_open_pages(&store, 0, NULL), -ENODATA);
+    assert_int_equal(guest_store_part(&store, NULL), 0);
+    assert_int_equal(guest_store_size(&store), 0);
+    guest_store_done(&store);
+}
+
+static void who_is_stopped_in_its_midst_may_finish_its_sentence(void **state)
+{
+    struct played *p = play();
+
+    (void)state;
+    join(p);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "one", "boot"), 0);
+    assert_int_equal(heard(p), PROTO_SETUP);
+    assert_int_equal(say_file(p, "a", "b", true), 0);
+    guest_session_stop(&p->session);
+    assert_int_equal(heard(p), PROTO_BYE);
+    assert_int_equal(say_file(p, "c", "d", true), 0);
+    assert_int_equal(say_ready(p), 0);
+    assert_int_equal(say_nothing(p, PROTO_BYE), 0);
+    assert_int_equal(p->session.state, GUEST_OVER);
+    play_end(p);
+}
+
+static void an_agent_that_is_busy_is_not_one_that_is_gone(void **state)
+{
+    struct played *p = play();
+    unsigned pings = 0;
+
+    (void)state;
+    join(p);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "one", "boot"), 0);
+    assert_int_equal(heard(p), PROTO_SETUP);
+    /* It switches on events for half a minute, and says nothing but that it is there. */
+    for (unsigned i = 0; i < 60; i++) {
+        p->now += SECOND / 2;
+        if (heard(p) == PROTO_PING) {
+            assert_int_equal(say_pong(p, 1000, 1000), 0);
+            pings++;
+        }
+        assert_int_equal(p->session.state, GUEST_SETUP);
+    }
+    assert_true(pings > 10);
+    assert_int_equal(p->n_pairs, 0);
+    assert_int_equal(say_ready(p), 0);
+    start(p);
+    play_end(p);
+}
+
+static void an_agent_is_told_that_its_session_has_failed(void **state)
+{
+    struct played *p = running();
+
+    (void)state;
+    guest_session_give_up(&p->session);
+    hear_until(p, PROTO_BYE);
+    play_end(p);
+    /* One with which there is no session need not be. */
+    p = play();
+    join(p);
+    expect_hello(p);
+    guest_session_give_up(&p->session);
+    assert_int_equal(heard(p), 0);
+    play_end(p);
+}
+
+static void missed_pages_are_marked_as_the_kernel_marks_them(void **state)
+{
+    uint8_t page[16] = {0};
+
+    guest_page_mark_missed(page, false, 8);
+    assert_int_equal(load_le64(page + 8), UINT64_C(0x80000000));
+    memset(page, 0, sizeof page);
+    guest_page_mark_missed(page, true, 8);
+    assert_int_equal(page[12], 0x80);
+    memset(page, 0, sizeof page);
+    guest_page_mark_missed(page, true, 4);
+    assert_int_equal(page[8], 0x80);
+    /* What the kernel counted is not all then. */
+    memset(page, 0xff, sizeof page);
+    guest_page_mark_missed(page, false, 8);
+    assert_true(load_le64(page + 8) == UINT64_C(0xffffffffbfffffff));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_session_from_hello_to_bye),
+        cmocka_unit_test(clocks_are_related_by_the_fastest_exchange),
+        cmocka_unit_test(slow_exchanges_are_not_made_without_end),
+        cmocka_unit_test(hello_is_said_again_and_only_the_last_counts),
+        cmocka_unit_test(what_is_lost_with_a_connection_shows),
+        cmocka_unit_test(an_agent_that_forgot_is_set_up_anew),
+        cmocka_unit_test(another_kernel_makes_another_part),
+        cmocka_unit_test(damage_costs_what_is_damaged),
+        cmocka_unit_test(damage_before_it_runs_begins_anew),
+        cmocka_unit_test(no_wait_is_for_ever),
+        cmocka_unit_test(time_in_which_nobody_listened_is_no_silence),
+        cmocka_unit_test(who_talks_on_is_not_listened_to_for_ever),
+        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(packed_frames_are_unpacked),
+        cmocka_unit_test(keys_are_proved_by_both),
+        cmocka_unit_test(no_number_of_the_agent_says_what_is_done_next),
+        cmocka_unit_test(what_comes_at_the_wrong_time_is_refused),
+        cmocka_unit_test(only_names_of_a_tracefs_are_taken),
+        cmocka_unit_test(a_store_counts_the_pages_of_all_parts),
+        cmocka_unit_test(files_that_come_again_take_no_more_room),
+        cmocka_unit_test(who_is_stopped_in_its_midst_may_finish_its_sentence),
+        cmocka_unit_test(an_agent_that_is_busy_is_not_one_that_is_gone),
+        cmocka_unit_test(an_agent_is_told_that_its_session_has_failed),
+        cmocka_unit_test(missed_pages_are_marked_as_the_kernel_marks_them),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* What a monitor logs into a FIFO: all of it is kept, and what is no event is passed on. */
+
+#include "cmocka_all.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/qemu/log.h"
+
+struct place {
+    char dir[32], fifo[48], file[48], copy[48];
+    int in; /* the monitor's end */
+    struct qemu_log_pipe log;
+};
+
+static void open_log(struct place *place, uint64_t max_size, bool copies_rest)
+{
+    int copy;
+
+    strcpy(place->dir, "/tmp/vmm-log-XXXXXX");
+    assert_non_null(mkdtemp(place->dir));
+    snprintf(place->fifo, sizeof place->fifo, "%s/fifo", place->dir);
+    snprintf(place->file, sizeof place->file, "%s/file", place->dir);
+    snprintf(place->copy, sizeof place->copy, "%s/copy", place->dir);
+    copy = open(place->copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(copy >= 0);
+    assert_int_equal(qemu_log_pipe_open(place->fifo, place->file, max_size, copy, copies_rest, 0,
+                                        &place->log, NULL),
+                     0);
+    place->in = open(place->fifo, O_WRONLY | O_CLOEXEC);
+    assert_true(place->in >= 0);
+}
+
+static void close_log(struct place *place)
+{
+    qemu_log_pipe_done(&place->log);
+    unlink(place->fifo);
+    unlink(place->file);
+    unlink(place->copy);
+    assert_int_equal(rmdir(place->dir), 0);
+}
+
+static void say(struct place *place, const char *text, size_t n)
+{
+    uint64_t sleep;
+
+    assert_int_equal(write(place->in, text, n), (ssize_t)n);
+    assert_int_equal(qemu_log_pipe_take(&place->log, &sleep), 1);
+}
+
+static void assert_file(const char *path, const char *expected)
+{
+    char text[512];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = read(fd, text, sizeof text - 1);
+
+    close(fd);
+    assert_true(n >= 0);
+    text[n] = '\0';
+    assert_string_equal(text, expected);
+}
+
+#define EVENT1 "123@1.000001:one x 1\n"
+#define EVENT2 "4567890@1.000002:two at 7@8\n"
+#define REST1 "qemu: warning: 12 of them\n"
+#define REST2 "77\n"
+#define REST3 "@\n"
+
+/* Cut at any place, an event is no rest, and a rest is not lost. */
+static void test_rest(void **state)
+{
+    static const char all[] = EVENT1 REST1 EVENT2 REST2 REST3 EVENT1;
+
+    (void)state;
+    for (size_t cut = 1; cut < sizeof all - 1; cut++) {
+        for (size_t more = 1; more <= 2; more++) {
+            size_t end = cut + more < sizeof all - 1 ? cut + more : cut;
+            struct place place;
+
+            open_log(&place, 0, true);
+            say(&place, all, cut);
+            if (end > cut)
+                say(&place, all + cut, end - cut);
+            say(&place, all + end, sizeof all - 1 - end);
+            close(place.in);
+            qemu_log_pipe_finish(&place.log);
+            assert_int_equal(place.log.lines, 6);
+            assert_int_equal(place.log.lost_bytes, 0);
+            assert_file(place.file, all);
+            assert_file(place.copy, REST1 REST2 REST3);
+            close_log(&place);
+        }
+    }
+}
+
+/* What a guest makes QEMU print does not command the terminal, wherever the pieces are cut. */
+static void test_escapes(void **state)
+{
+    static const char all[] = "q\033]0;x\a \xc2\x9b"
+                              "1m\x9b\x7f \xe2\x80\xae \xc3\xa4\r\n" EVENT1;
+
+    (void)state;
+    for (size_t cut = 1; cut < sizeof all - 1; cut++) {
+        struct place place;
+
+        open_log(&place, 0, true);
+        say(&place, all, cut);
+        say(&place, all + cut, sizeof all - 1 - cut);
+        close(place.in);
+        qemu_log_pipe_finish(&place.log);
+        assert_file(place.file, all);
+        assert_file(place.copy, "q\\x1b]0;x\\x07 \\u009b1m\\x9b\\x7f \\u202e \xc3\xa4\r\n");
+        close_log(&place);
+    }
+}
+
+/* A monitor that is killed in the midst of a line. */
+static void test_cut_off(void **state)
+{
+    struct place place;
+
+    (void)state;
+    open_log(&place, 0, true);
+    say(&place, EVENT1 "12", sizeof EVENT1 "12" - 1);
+    close(place.in);
+    qemu_log_pipe_finish(&place.log);
+    assert_file(place.file, EVENT1);
+    assert_int_equal(place.log.lost_bytes, 2);
+    assert_file(place.copy, "12");
+    close_log(&place);
+}
+
+/* What there is no room for is counted, and goes into the copy of all nevertheless. */
+static void test_no_room(void **state)
+{
+    static const char all[] = EVENT1 EVENT2 REST1;
+    struct place place;
+
+    (void)state;
+    open_log(&place, sizeof EVENT1 - 1 + 5, false);
+    say(&place, all, sizeof all - 1);
+    say(&place, EVENT1, sizeof EVENT1 - 1);
+    close(place.in);
+    qemu_log_pipe_finish(&place.log);
+    assert_file(place.file, EVENT1);
+    assert_int_equal(place.log.error, -EFBIG);
+    assert_int_equal(place.log.lines, 1);
+    assert_int_equal(place.log.lost_lines, 3);
+    assert_int_equal(place.log.lost_bytes, sizeof EVENT2 REST1 EVENT1 - 1);
+    assert_file(place.copy, EVENT1 EVENT2 REST1 EVENT1);
+    close_log(&place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_no_room),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: MIT */
+/* What records a virtual machine monitor, piece by piece; with a real one: tests/golden/record_vm.sh. */
+#include "cmocka_all.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "record/qemu/arguments.h"
+#include "record/qemu/command.h"
+#include "record/qemu/log.h"
+#include "record/qemu/monitor.h"
+#include "record/qemu/probe.h"
+#include "tracedir/registry.h"
+
+static char dir[64];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/strata-vmm-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    char command[128];
+
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    return system(command);
+}
+
+static const char *in_dir(const char *name, char buf[128])
+{
+    snprintf(buf, 128, "%s/%s", dir, name);
+    return buf;
+}
+
+/* What is in the file NAME of the directory, into BUF. */
+static const char *content(const char *name, char *buf, size_t size)
+{
+    char path[128];
+    int fd = open(in_dir(name, path), O_RDONLY);
+    ssize_t n = read(fd, buf, size - 1);
+
+    assert_true(fd >= 0 && n >= 0);
+    close(fd);
+    buf[n] = '\0';
+    return buf;
+}
+
+/* ---- The command line ---- */
+
+#define ARGUMENTS(...)                                          \
+    const char *argv[] = {"qemu-system-x86_64", ##__VA_ARGS__}; \
+    struct qemu_arguments arguments;                            \
+    qemu_arguments_read(argv[0], argv, (unsigned)ARRAY_SIZE(argv), &arguments)
+
+static void arguments_are_read(void **state)
+{
+    ARGUMENTS("-machine", "accel=tcg,type=q35", "--daemonize", "-D", "my.log", "-msg",
+              "guest-name=on,timestamp=off", "-d", "in_asm", "-name", "x,debug-threads=off");
+    assert_true(arguments.daemonize);
+    assert_string_equal(arguments.log, "my.log");
+    assert_string_equal(arguments.message, "guest-name=on,timestamp=off");
+    assert_true(arguments.logs);
+    assert_true(arguments.names_threads);
+    assert_int_equal(arguments.machine_len, 3);
+    assert_memory_equal(arguments.machine, "q35", 3);
+}
+
+/* What follows an option that takes text is none. */
+static void words_of_a_guest_are_no_options(void **state)
+{
+    ARGUMENTS("-append", "-daemonize", "-nographic", "-kernel", "-D", "disk", "-trace", "-qmp_*",
+              "-S", "-D");
+    assert_false(arguments.daemonize);
+    assert_null(arguments.log);
+    assert_true(arguments.logs);
+}
+
+static void serial_device_is_of_the_machine(void **state)
+{
+    {
+        ARGUMENTS("-M", "q35");
+        assert_string_equal(vmm_serial_device(&arguments), "virtio-serial-pci");
+    }
+    {
+        ARGUMENTS("-M", "microvm,rtc=on");
+        assert_string_equal(vmm_serial_device(&arguments), "virtio-serial-device");
+    }
+    {
+        ARGUMENTS("-machine", "none");
+        assert_null(vmm_serial_device(&arguments));
+    }
+    {
+        ARGUMENTS("-m", "64");
+        arguments.program = "/usr/bin/qemu-system-s390x";
+        assert_string_equal(vmm_serial_device(&arguments), "virtio-serial-ccw");
+    }
+}
+
+/* The words, with spaces between. */
+static char *built(const struct qemu_arguments *arguments, const struct vmm_additions *additions,
+                   struct arena *arena)
+{
+    struct text text = TEXT_IN_MEMORY;
+    struct fault fault = {0};
+    char **argv;
+    unsigned n;
+
+    assert_int_equal(qemu_arguments_build(arguments, additions, arena, &argv, &n, &fault), 0);
+    assert_null(argv[n]);
+    for (unsigned i = 0; i < n; i++)
+        text_printf(&text, "%s%s", i ? " " : "", argv[i]);
+    text_put_char(&text, '\0');
+    assert_int_equal(text.error, 0);
+    return text.start;
+}
+
+static void command_line_is_added_to(void **state)
+{
+    static const char *const events[] = {"pci_*", "-pci_cfg_*"};
+    struct arena arena = {0};
+    ARGUMENTS("-msg", "timestamp=off,guest-name=on", "disk");
+    struct vmm_additions additions = {.events = events, .n_events = 2, .log = "/run/log"};
+    char *line = built(&arguments, &additions, &arena);
+
+    /* -msg forgets what the one before said. */
+    assert_string_equal(line, "qemu-system-x86_64 -msg timestamp=off,guest-name=on disk "
+                              "-trace enable=pci_* -trace enable=-pci_cfg_* -D /run/log "
+                              "-msg timestamp=on,guest-name=on -name debug-threads=on");
+    free(line);
+    additions = (struct vmm_additions){.trace_file = "/a,b/trace"};
+    line = built(&arguments, &additions, &arena);
+    assert_non_null(strstr(line, " -trace file=/a,,b/trace"));
+    free(line);
+    arena_done(&arena);
+}
+
+static void config_has_monitors_and_port(void **state)
+{
+    struct arena arena = {0};
+    char path[128], text[2048];
+    ARGUMENTS("-M", "microvm");
+    struct vmm_additions additions = {.config = in_dir("config", path),
+                                      .monitor = "/run/monitor",
+                                      .control = "/run/qmp",
+                                      .port = "/run/agent"};
+    char *line = built(&arguments, &additions, &arena);
+
+    assert_non_null(strstr(line, " -readconfig /tmp/"));
+    content("config", text, sizeof text);
+    assert_non_null(strstr(text, "path = \"/run/monitor\""));
+    assert_non_null(strstr(text, "path = \"/run/qmp\""));
+    assert_non_null(strstr(text, "driver = \"virtio-serial-device\""));
+    assert_non_null(strstr(text, "name = \"org.strata.agent\""));
+    free(line);
+    unlink(path);
+    arena_done(&arena);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    struct arena arena = {0};
+    struct vmm_additions additions = {.port = "/run/agent"};
+    struct fault fault = {0};
+    char **argv_built;
+    unsigned n;
+
+    {
+        ARGUMENTS("-daemonize");
+        assert_int_equal(
+            qemu_arguments_build(&arguments, &additions, &arena, &argv_built, &n, &fault), -EINVAL);
+        assert_non_null(strstr(fault.what, "-daemonize"));
+    }
+    fault_clear(&fault);
+    {
+        ARGUMENTS("-M", "isapc");
+        assert_int_equal(
+            qemu_arguments_build(&arguments, &additions, &arena, &argv_built, &n, &fault), -EINVAL);
+        assert_non_null(strstr(fault.what, "virtio-serial"));
+    }
+    arena_done(&arena);
+}
+
+static void qemu_is_known_by_its_words(void **state)
+{
+    char path[128];
+    static const char words[] = "\x7f"
+                                "ELF....QEMU emulator version 7";
+    int fd = open(in_dir("renamed", path), O_WRONLY | O_CREAT, 0700);
+
+    assert_int_equal(write(fd, words, sizeof words), sizeof words);
+    close(fd);
+    assert_true(vmm_is_qemu(path));
+    assert_true(vmm_is_qemu("/opt/bin/qemu-system-riscv64"));
+    assert_false(vmm_is_qemu("/bin/sh"));
+    assert_false(vmm_is_qemu("/usr/bin/qemu-img-no-such"));
+    unlink(path);
+}
+
+/* ---- The log ---- */
+
+struct logging {
+    struct qemu_log_pipe log;
+    int writer;
+};
+
+static void open_log(struct logging *logging, uint64_t max_size, bool copies_rest)
+{
+    char fifo[128], file[128], copy[128];
+    int fd = open(in_dir("copy", copy), O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+    assert_int_equal(qemu_log_pipe_open(in_dir("fifo", fifo), in_dir("log", file), max_size, fd,
+                                        copies_rest, 0, &logging->log, NULL),
+                     0);
+    logging->writer = open(fifo, O_WRONLY | O_NONBLOCK);
+    assert_true(logging->writer >= 0);
+}
+
+static void put(const struct logging *logging, const char *s)
+{
+    assert_int_equal(write(logging->writer, s, strlen(s)), strlen(s));
+}
+
+static void close_log(struct logging *logging)
+{
+    char path[128];
+
+    qemu_log_pipe_done(&logging->log);
+    if (logging->writer >= 0)
+        close(logging->writer);
+    unlink(in_dir("fifo", path));
+    unlink(in_dir("log", path));
+    unlink(in_dir("copy", path));
+}
+
+static void log_is_taken(void **state)
+{
+    struct logging logging;
+    uint64_t sleep;
+    char text[4096];
+
+    open_log(&logging, 0, true);
+    assert_int_equal(qemu_log_pipe_take(&logging.log, &sleep), 1);
+    assert_true(sleep > 0);
+    put(&logging, "1@2.000003:a x\n0x123: nop\n1@2.0000");
+    assert_int_equal(qemu_log_pipe_take(&logging.log, &sleep), 1);
+    /* A line that comes in pieces is told by its first one. */
+    put(&logging, "04:b\nguest er");
+    assert_int_equal(qemu_log_pipe_take(&logging.log, &sleep), 1);
+    put(&logging, "ror\n77@5");
+    close(logging.writer);
+    logging.writer = -1;
+    qemu_log_pipe_finish(&logging.log);
+    /* What is no whole line is of no use. */
+    assert_string_equal(content("log", text, sizeof text),
+                        "1@2.000003:a x\n0x123: nop\n1@2.000004:b\nguest error\n");
+    assert_int_equal(logging.log.lines, 4);
+    assert_int_equal(logging.log.lost_lines, 0);
+    assert_string_equal(content("copy", text, sizeof text), "0x123: nop\nguest error\n");
+    close_log(&logging);
+}
+
+/* The file ends with a whole line, and what comes behind that is counted; the copy has all. */
+static void log_is_cut_off(void **state)
+{
+    struct logging logging;
+    uint64_t sleep;
+    char text[4096];
+
+    open_log(&logging, 20, false);
+    put(&logging, "1@2.000003:a\n1@2.000003:b\n1@2.000003:c\n");
+    assert_int_equal(qemu_log_pipe_take(&logging.log, &sleep), 1);
+    put(&logging, "1@2.000003:d\n");
+    close(logging.writer);
+    logging.writer = -1;
+    qemu_log_pipe_finish(&logging.log);
+    assert_int_equal(logging.log.error, -EFBIG);
+    assert_string_equal(content("log", text, sizeof text), "1@2.000003:a\n");
+    assert_int_equal(logging.log.lines, 1);
+    assert_int_equal(logging.log.lost_lines, 3);
+    assert_int_equal(logging.log.bytes, 13);
+    assert_int_equal(logging.log.lost_bytes, 39);
+    assert_string_equal(content("copy", text, sizeof text),
+                        "1@2.000003:a\n1@2.000003:b\n1@2.000003:c\n1@2.000003:d\n");
+    close_log(&logging);
+}
+
+/* ---- The directory for what does not stay ---- */
+
+struct seen {
+    char trace[128];
+    unsigned n;
+};
+
+static int note_recording(const struct registry_recording *recording, void *userdata)
+{
+    struct seen *seen = userdata;
+
+    /* Others of this user may record, too. */
+    if (strcmp(recording->trace, seen->trace) == 0) {
+        assert_int_equal(recording->pid, getpid());
+        assert_true(recording->since_ns > 0);
+        seen->n++;
+    }
+    return 0;
+}
+
+static void dead_recorders_dir_is_removed(void **state)
+{
+    struct registry_entry dead, other, next;
+    char name[REGISTRY_NAME_MAX], half[128];
+    struct seen seen = {0};
+    int fd;
+
+    snprintf(seen.trace, sizeof seen.trace, "%s", dir);
+
+    assert_int_equal(registry_add(dir, dir, &dead, NULL), 0);
+    assert_int_equal(strncmp(dead.dir.path, dir, strlen(dir)), 0);
+    fd = open(registry_name(&dead, "left", name), O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(registry_add(dir, dir, &other, NULL), 0);
+    /* It is in use. */
+    assert_int_equal(access(name, F_OK), 0);
+    close(dead.dir.fd); /* as the end of its recorder does */
+    /* Neither what begins, ends, nor is something else. */
+    assert_int_equal(mkdir(in_dir("strata-record-half", half), 0700), 0);
+    assert_int_equal(registry_foreach(dir, note_recording, &seen), 0);
+    assert_int_equal(seen.n, 1);
+    assert_int_equal(registry_add(dir, dir, &next, NULL), 0);
+    assert_int_equal(access(dead.dir.path, F_OK), -1);
+    assert_int_equal(access(other.dir.path, F_OK), 0);
+    registry_remove(&other);
+    registry_remove(&next);
+    assert_int_equal(access(next.dir.path, F_OK), -1);
+}
+
+/* ---- The monitor ---- */
+
+static void say(int fd, const char *s)
+{
+    assert_int_equal(write(fd, s, strlen(s)), strlen(s));
+}
+
+static void monitor_tells_of_threads_and_end(void **state)
+{
+    struct qemu_monitor monitor;
+    char text[1024], reply[256];
+    uint64_t sleep;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char path[128];
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    memcpy(address.sun_path, in_dir("monitor", path), strlen(in_dir("monitor", path)));
+    assert_int_equal(qemu_monitor_listen(path, 0, &monitor, NULL), 0);
+    qemu_monitor_step(&monitor, 1, &sleep); /* nobody came: it does not wait */
+    assert_int_equal(monitor.pid, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    qemu_monitor_step(&monitor, 1, &sleep); /* nor when nothing is said */
+    assert_int_equal(monitor.pid, getpid());
+    say(fd, "{\"QMP\": {\"version\": {\"qemu\": {\"major\": 7, \"minor\": 2, \"micro\": 1}, "
+            "\"package\": \"\"}, \"capabilities\": []}}\r\n{\"return\": {}}\r\n");
+    qemu_monitor_step(&monitor, 2, &sleep);
+    assert_string_equal(monitor.version, "QEMU 7.2.1");
+    text[read(fd, text, sizeof text - 1)] = '\0';
+    assert_non_null(strstr(text, "qmp_capabilities"));
+    assert_non_null(strstr(text, "query-cpus-fast"));
+    assert_true(qemu_monitor_is_asked(&monitor));
+    snprintf(reply, sizeof reply,
+             "{\"event\": \"RESET\", \"data\": {}}\n{\"return\": [{\"thread-id\": %d, "
+             "\"cpu-index\": 0}, {\"thread-id\": %d, \"cpu-index\": 1}, {\"cpu-index\": 2}]}\n",
+             (int)getpid(), (int)getpid());
+    say(fd, reply);
+    qemu_monitor_step(&monitor, 3, &sleep);
+    assert_int_equal(monitor.resets, 1);
+    assert_true(monitor.changed);
+    /* One thread that runs two vCPUs is there with each. */
+    assert_int_equal(monitor.n_threads, 2);
+    assert_int_equal(monitor.threads[0].vcpu + monitor.threads[1].vcpu, 1);
+    assert_string_equal(monitor.threads[0].name, "test_vmm");
+    /* It has answered, and is asked nothing more where that is not wished for. */
+    monitor.ends = monitor.wants_cpus = true;
+    qemu_monitor_step(&monitor, 3, &sleep);
+    assert_false(qemu_monitor_is_asked(&monitor));
+    assert_int_equal(recv(fd, text, sizeof text, MSG_DONTWAIT), -1);
+    say(fd, "{\"event\": \"SHUTDOWN\", \"data\": {\"reason\": \"guest-shutdown\"}}\n");
+    close(fd);
+    qemu_monitor_step(&monitor, 4, &sleep);
+    assert_string_equal(monitor.shutdown, "guest-shutdown");
+    qemu_monitor_step(&monitor, 5, &sleep);
+    assert_null(monitor.qmp);
+    qemu_monitor_done(&monitor);
+    assert_int_equal(qemu_monitor_fd(&monitor), -1);
+    unlink(path);
+}
+
+/* ---- Commands ---- */
+
+static const char *made(const char *name, const char *text, char path[128])
+{
+    int fd = open(in_dir(name, path), O_WRONLY | O_CREAT | O_TRUNC, 0700);
+
+    assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+    return path;
+}
+
+#define COMMAND(...)                                                                           \
+    const char *command[] = {__VA_ARGS__};                                                     \
+    struct qemu_command found = {0};                                                           \
+    struct fault fault = {0};                                                                  \
+    int r = qemu_command_find(command, (unsigned)ARRAY_SIZE(command), search, &found, &fault); \
+    free(found.program)
+
+static void qemu_is_found_behind_others(void **state)
+{
+    char qemu[128], other[128], search[160];
+
+    made("qemu-system-x", "", qemu);
+    made("other", "", other);
+    snprintf(search, sizeof search, "/usr/bin:/bin:%s", dir);
+    {
+        COMMAND("qemu-system-x", "-m", "1");
+        assert_true(r == 1 && found.n_before == 0);
+    }
+    {
+        COMMAND("nice", "-n", "5", "/usr/bin/env", "A=b", "taskset", "-c", "0", qemu, "-m", "1");
+        assert_true(r == 1 && found.n_before == 8);
+    }
+    {
+        const char *const words[] = {"env", NULL, "qemu-system-x"};
+        char path[160];
+
+        snprintf(path, sizeof path, "PATH=%s", dir);
+        snprintf(search, sizeof search, "/usr/bin:/bin");
+        COMMAND(words[0], path, words[2]);
+        assert_true(r == 1 && found.n_before == 2);
+        snprintf(search, sizeof search, "/usr/bin:/bin:%s", dir);
+    }
+    {
+        COMMAND("other", "qemu-system-x");
+        assert_int_equal(r, 0);
+    }
+    {
+        COMMAND("nice", "other", "qemu-system-x");
+        assert_int_equal(r, 0);
+    }
+    {
+        COMMAND("no-such-program", "qemu-system-x");
+        assert_int_equal(r, 0);
+    }
+    {
+        COMMAND("sudo", "-u", "other-user", "qemu-system-x");
+        assert_int_equal(r, -EINVAL);
+        assert_non_null(strstr(fault.what, "as another user"));
+    }
+    {
+        COMMAND("sudo", "other", "qemu-system-x");
+        assert_int_equal(r, 0);
+    }
+    unlink(qemu);
+    unlink(other);
+}
+
+static void script_that_starts_qemu_is_told(void **state)
+{
+    static const struct {
+        const char *text, *says; /* NULL: nothing */
+    } scripts[] = {
+        {"#!/bin/sh\nexec qemu-system-x86_64 -m 1 \"$@\"\n", "--qemu=qemu-system-x86_64,"},
+        {"#!/bin/sh\nQEMU=\"/opt/q/qemu-system-arm\"\n", "--qemu=/opt/q/qemu-system-arm,"},
+        {"#!/bin/sh\nqemu-system-$ARCH -m 1\n", "--qemu=PROGRAM,"},
+        {"#!/bin/sh\n\"${DIR}/qemu-system-arm\" -m 1\n", "--qemu=PROGRAM,"},
+        {"#!/bin/sh\n # qemu-system-arm\n", NULL},
+        {"#!/bin/sh\necho\n", NULL},
+        {"qemu-system-arm", NULL},
+    };
+    const char *search = "/usr/bin:/bin";
+    char path[128];
+
+    for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
+        COMMAND("nice", "-n", "1", made("start", scripts[i].text, path));
+        assert_int_equal(r, scripts[i].says ? -EINVAL : 0);
+        if (scripts[i].says && !strstr(fault.what, scripts[i].says))
+            fail_msg("%s: %s", scripts[i].text, fault.what);
+    }
+    unlink(path);
+}
+
+/* ---- Children ---- */
+
+static void children_end(void **state)
+{
+    static const char *const fails[] = {"sh", "-c", "exit 3", NULL};
+    static const char *const killed[] = {"sh", "-c", "kill -9 $$", NULL};
+    static const char *const variable[] = {"sh", "-c", "test \"$STRATA_X\" = 'a b'", NULL};
+    static const char *const missing[] = {"/no/such/program", NULL};
+    struct child_how how = {.argv = fails, .in = -1, .out = -1, .err = -1};
+    struct fault fault = {0};
+    struct child child;
+    char text[64];
+
+    assert_int_equal(child_start(&how, &child, NULL), 0);
+    assert_true(child_wait(&child, UINT64_C(60000000000)));
+    assert_int_equal(child_exit_status(&child), 3);
+    assert_string_equal(child_end_text(&child, text, sizeof text), "status 3");
+    child_done(&child);
+    how.argv = killed;
+    assert_int_equal(child_start(&how, &child, NULL), 0);
+    assert_true(child_wait(&child, UINT64_C(60000000000)));
+    assert_int_equal(child_exit_status(&child), 137);
+    assert_string_equal(child_end_text(&child, text, sizeof text), "killed by signal 9 (Killed)");
+    child_done(&child);
+    how.argv = variable;
+    how.variable = "STRATA_X=a b";
+    assert_int_equal(child_start(&how, &child, NULL), 0);
+    assert_true(child_wait(&child, UINT64_C(60000000000)));
+    assert_int_equal(child_exit_status(&child), 0);
+    child_done(&child);
+    how.argv = missing;
+    assert_int_equal(child_start(&how, &child, &fault), -ENOENT);
+    assert_string_equal(fault.path, "/no/such/program");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arguments_are_read),
+        cmocka_unit_test(words_of_a_guest_are_no_options),
+        cmocka_unit_test(serial_device_is_of_the_machine),
+        cmocka_unit_test(command_line_is_added_to),
+        cmocka_unit_test(config_has_monitors_and_port),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(qemu_is_known_by_its_words),
+        cmocka_unit_test(log_is_taken),
+        cmocka_unit_test(log_is_cut_off),
+        cmocka_unit_test(dead_recorders_dir_is_removed),
+        cmocka_unit_test(monitor_tells_of_threads_and_end),
+        cmocka_unit_test(qemu_is_found_behind_others),
+        cmocka_unit_test(script_that_starts_qemu_is_told),
+        cmocka_unit_test(children_end),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* What is read from the command line of a QEMU that runs. */
+
+#include "cmocka_all.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/qemu/running.h"
+
+static struct qemu_running parse(const char *const *argv, unsigned n)
+{
+    struct qemu_running running = {.argv = argv, .n = n};
+
+    assert_int_equal(qemu_running_parse(&running), 0);
+    return running;
+}
+
+#define PARSE(...)                                  \
+    parse((const char *const[]){__VA_ARGS__, NULL}, \
+          sizeof(const char *[]){__VA_ARGS__} / sizeof(const char *))
+
+static void test_qmp(void **state)
+{
+    struct qemu_running r =
+        PARSE("qemu", "-qmp", "unix:/run/a,,b,server=on,wait=off", "-qmp-pretty",
+              "unix:/run/c,server,nowait", "--qmp", "tcp:localhost:4444,server=on");
+
+    assert_int_equal(r.n_qmp, 2);
+    assert_string_equal(r.qmp[0], "/run/a,b");
+    assert_string_equal(r.qmp[1], "/run/c");
+    assert_string_equal(r.qmp_elsewhere, "tcp:localhost:4444,server=on");
+    qemu_running_done(&r);
+
+    /* One that connects to somebody is nobody's to connect to, and one of the human monitor is no QMP. */
+    r = PARSE("qemu", "-qmp", "unix:/run/a", "-monitor", "unix:/run/b,server=on", "-chardev",
+              "socket,id=m,path=/run/m,server=on", "-mon", "m");
+    assert_int_equal(r.n_qmp, 0);
+    qemu_running_done(&r);
+
+    r = PARSE("qemu", "-mon", "chardev=m,id=monitor,mode=control", "-chardev",
+              "socket,id=m,path=/run/m,server=on,wait=off");
+    assert_int_equal(r.n_qmp, 1);
+    assert_string_equal(r.qmp[0], "/run/m");
+    qemu_running_done(&r);
+
+    /* libvirt */
+    r = PARSE("qemu", "-name", "guest=web,debug-threads=on", "-chardev",
+              "socket,id=charmonitor,fd=22,server=on,wait=off", "-mon",
+              "chardev=charmonitor,id=monitor,mode=control");
+    assert_int_equal(r.n_qmp, 0);
+    assert_string_equal(r.qmp_elsewhere, "a descriptor");
+    assert_string_equal(r.name, "web");
+    qemu_running_done(&r);
+}
+
+static void test_port(void **state)
+{
+    struct qemu_running r =
+        PARSE("qemu", "-chardev", "socket,id=s,path=/run/s,server=on,wait=off", "-device",
+              "virtio-serial-pci", "-device", "virtserialport,chardev=s,name=org.strata.agent");
+
+    assert_string_equal(r.port, "/run/s");
+    qemu_running_done(&r);
+
+    r = PARSE("qemu", "-chardev", "socket,id=s,path=/run/s,server=on", "-device",
+              "{\"driver\":\"virtserialport\",\"chardev\":\"s\",\"name\":\"org.strata.agent\"}");
+    assert_string_equal(r.port, "/run/s");
+    qemu_running_done(&r);
+
+    r = PARSE("qemu", "-chardev", "socket,id=s,path=/run/s,server=on", "-device",
+              "virtserialport,chardev=s,name=org.qemu.guest_agent.0");
+    assert_null(r.port);
+    qemu_running_done(&r);
+}
+
+static void test_log(void **state)
+{
+    struct qemu_running r = PARSE("qemu", "-D", "/tmp/log", "-msg", "timestamp=on,guest-name=on");
+
+    assert_string_equal(r.log, "/tmp/log");
+    assert_true(r.has_times);
+    qemu_running_done(&r);
+    r = PARSE("qemu", "-msg", "timestamp", "-name", "a,,b,process=x");
+    assert_true(r.has_times);
+    assert_string_equal(r.name, "a,b");
+    qemu_running_done(&r);
+    r = PARSE("qemu", "-msg", "timestamp=on", "-msg", "guest-name=on");
+    assert_false(r.has_times);
+    assert_null(r.log);
+    qemu_running_done(&r);
+    r = PARSE("qemu", "-msg");
+    assert_false(r.has_times);
+    qemu_running_done(&r);
+}
+
+static void test_config(void **state)
+{
+    static const char text[] = "# a comment = \"x\"\n"
+                               "[chardev \"strata-control\"]\n  backend = \"socket\"\n"
+                               "  path = \"/run/x\"\n  server = \"on\"\n  wait = \"off\"\n"
+                               "[mon \"strata-control\"]\n  chardev = \"strata-control\"\n"
+                               "  mode = \"control\"\n"
+                               "[machine]\n  type = \"none\"\n[broken\npath = \"\n";
+    char file[] = "/tmp/test-running-XXXXXX";
+    int fd = mkstemp(file);
+    struct qemu_running r;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+    close(fd);
+    r = PARSE("qemu", "-qmp", "unix:/run/own,server=on,wait=off", "-readconfig", file);
+    unlink(file);
+    assert_int_equal(r.n_qmp, 2);
+    /* The one that a recording has for others, before the user's own, which may be in use. */
+    assert_string_equal(r.qmp[0], "/run/x");
+    assert_string_equal(r.qmp[1], "/run/own");
+    qemu_running_done(&r);
+    r = PARSE("qemu", "-readconfig", "/no/such/file");
+    assert_int_equal(r.n_qmp, 0);
+    qemu_running_done(&r);
+}
+
+static void test_process(void **state)
+{
+    struct fault fault = {0};
+    struct qemu_running r;
+    int pipes[2];
+    char c;
+    pid_t pid;
+
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        execlp("sleep", "sleep", "1000", NULL);
+        _exit(1);
+    }
+    close(pipes[1]);
+    assert_int_equal(read(pipes[0], &c, 1), 0); /* it is executed */
+    close(pipes[0]);
+    assert_int_equal(qemu_running_open(pid, &r, &fault), -ENOEXEC);
+    assert_non_null(strstr(fault.what, "is no QEMU"));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_int_equal(qemu_running_open(0x7ffffffe, &r, NULL), -ESRCH);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_qmp),    cmocka_unit_test(test_port),    cmocka_unit_test(test_log),
+        cmocka_unit_test(test_config), cmocka_unit_test(test_process),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
