@@ -3,8 +3,9 @@
 #   | `event/` | what it holds | base | traceevent |
 #
 # (layer, contents, layers it may use, libraries besides libc), then the sources, and prints each
-# include that the table does not allow. A layer may use itself; "everything" and "-" mean what they
-# say.
+# include that the table does not allow. A file belongs to the longest directory of its path that has a row.
+# A layer may use itself and the directories above it; a directory in the third column stands for those below
+# it, too; "everything" and "-" mean what they say.
 
 BEGIN {
     n = split("assert ctype dirent dlfcn endian errno fcntl float fnmatch getopt glob inttypes limits " \
@@ -36,11 +37,30 @@ function words(text, layer, table,    n, i, list) {
         table[layer, list[i]] = 1
 }
 
+# The layer of PATH, which is named from src/; "": none.
+function layer_of(path) {
+    while (sub(/\/[^\/]*$/, "", path))
+        if (path in layers)
+            return path
+    return ""
+}
+
+function may_use(layer, used) {
+    if (index(layer "/", used "/") == 1 || may[layer, "everything"])
+        return 1
+    do {
+        if (may[layer, used])
+            return 1
+    } while (sub(/\/[^\/]*$/, "", used))
+    return 0
+}
+
 FILENAME ~ /architecture\.md$/ {
-    if (match($0, /^\| `[a-z_]+\/` +\|/)) {
+    if (match($0, /^\| `[a-z_\/]+\/` +\|/)) {
         split($0, cell, "|")
         layer = cell[2]
-        gsub(/[` \/]/, "", layer)
+        gsub(/[` ]/, "", layer)
+        sub(/\/$/, "", layer)
         layers[layer] = 1
         words(cell[4], layer, may)
         words(cell[5], layer, may_library)
@@ -54,10 +74,9 @@ FNR == 1 {
         print "docs/architecture.md holds no table of layers"
         exit 1
     }
-    split(FILENAME, part, "/")
-    layer = part[2]
-    if (!(layer in layers))
-        fail("the layer " layer " is not in the table of docs/architecture.md")
+    layer = layer_of(substr(FILENAME, length("src/") + 1))
+    if (layer == "")
+        fail("its directory is not in the table of docs/architecture.md")
     n_files++
 }
 
@@ -71,15 +90,14 @@ FNR == 1 {
             fail(layer " may not use the public headers")
         next
     }
-    if (target !~ /^[a-z_]+\/[a-z0-9_]+(\.pb-c)?\.(h|inc)$/) { # .pb-c.h: what protoc-c makes
+    if (target !~ /^([a-z_]+\/)+[a-z0-9_]+(\.pb-c)?\.(h|inc)$/) { # .pb-c.h: what protoc-c makes
         fail("\"" target "\": name it from src/, as \"layer/file.h\"")
         next
     }
-    split(target, part, "/")
-    used = part[1]
-    if (!(used in layers))
-        fail("\"" target "\": the layer " used " is not in the table of docs/architecture.md")
-    else if (used != layer && !may[layer, used] && !may[layer, "everything"])
+    used = layer_of(target)
+    if (used == "")
+        fail("\"" target "\": its directory is not in the table of docs/architecture.md")
+    else if (layer != "" && !may_use(layer, used))
         fail(layer " may not use " used)
 }
 

@@ -41,13 +41,15 @@ trap 'rm -rf "$work"' EXIT
 
 if [ "${1:-}" = --self-test ]; then
     expect 'base may not use event' src/base/text.h '#include "event/item.h"'
-    expect 'event may not use format' src/event/class.c '#include "format/simpletrace/simpletrace.h"'
-    expect 'timeline may not use declare' src/timeline/merge.c '  #  include "schema/trace_events/trace_events.h"'
+    expect 'event may not use format/simpletrace' src/event/class.c '#include "format/simpletrace/simpletrace.h"'
+    expect 'timeline may not use schema/trace_events' src/timeline/merge.c \
+        '  #  include "schema/trace_events/trace_events.h"'
+    expect 'format/ctf may not use format/ftrace' src/format/ctf/ctf.c '#include "format/ftrace/ftrace.h"'
     expect 'event may not use the library traceevent' src/event/class.c \
         '#include <traceevent/event-parse.h>'
     expect 'timeline may not use the library zlib' src/timeline/merge.c '#include <zlib.h>'
     expect 'not known to be libc' src/base/text.c '#include <glib.h>'
-    expect 'is not in the table' src/stray/stray.c '#include "base/text.h"'
+    expect 'directory is not in the table' src/stray/stray.c '#include "base/text.h"'
     expect 'name it from src/' src/base/text.c '#include "text.h"'
     expect 'name it from src/' src/base/text.c '#include "../event/item.h"'
     echo "wrong includes are found"

@@ -16,7 +16,7 @@ TREE = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = TREE / "include"
 # Headers and symbol map of each library.
 LIBRARIES = {
-    "src/read/libstrata-read.so": (["read.h"], "src/reader/libstrata-read.map"),
+    "src/reader/libstrata-read.so": (["read.h"], "src/reader/libstrata-read.map"),
     "src/runtime/libstrata.so": (["trace.h", "ring.h"], "src/runtime/libstrata.map"),
     "src/monitor/libstrata-monitor.so": (["monitor.h"], "src/monitor/libstrata-monitor.map"),
 }

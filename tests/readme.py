@@ -1,10 +1,10 @@
-"""Runs the examples of README.md and compares what they print.
+"""Runs the examples of the README and of the guide and compares what they print.
 
-    tests/readme.py README.md FOLDER             compare; FOLDER is where the commands run
-    tests/readme.py README.md FOLDER --update    write what they print into README.md
+    tests/readme.py DIR [--update] PAGE...    compare; DIR is where the commands run
+                                              --update: write what they print into the pages
 
 An example is a fenced block marked `console`: lines that begin with "$ " are commands, run by one
-shell from the first block to the last; what stands below a command is its output (with standard
+shell per page from the first block to the last; the lines after a command are its output (with standard
 error). A line "..." stands for any number of lines. --update keeps as many lines above and below a
 "..." as there were.
 """
@@ -26,7 +26,7 @@ def examples(text):
         while i < len(lines):
             command = lines[i].group()
             if not command.startswith("$ "):
-                sys.exit(f"README: '{command.strip()}' stands below no command")
+                sys.exit(f"'{command.strip()}' comes after no command")
             i += 1
             while command.endswith("\\\n"):
                 command += lines[i].group()
@@ -39,10 +39,10 @@ def examples(text):
             yield command[2:].rstrip("\n"), text[start:end].splitlines(), start, end
 
 
-def run(commands, folder):
+def run(commands, directory):
     """The output lines of each command, all run by one shell."""
     script = "".join(f"{{ {command}\n}} 2>&1 </dev/null\nprintf '\\n%s %d\\n' {MARK} $?\n" for command in commands)
-    out = subprocess.run(["sh"], input=script, stdout=subprocess.PIPE, cwd=folder, text=True, check=True).stdout
+    out = subprocess.run(["sh"], input=script, stdout=subprocess.PIPE, cwd=directory, text=True, check=True).stdout
     pieces = re.split(rf"\n{MARK} (\d+)\n", out)
     return [piece.removesuffix("\n").splitlines() for piece in pieces[:-1:2]]
 
@@ -64,33 +64,42 @@ def shortened(expected, got):
     return got[:at] + [ELISION] + (got[-below:] if below else [])
 
 
-def main():
-    path, folder = sys.argv[1:3]
+def check(path, directory, update):
+    """How many examples PATH has, and how many print something else."""
     text = open(path, encoding="utf-8").read()
     found = list(examples(text))
-    if not found:
-        sys.exit("README: there are no examples")
-    outputs = run([command for command, *_ in found], folder)
+    outputs = run([command for command, *_ in found], directory)
     if len(outputs) != len(found):
-        sys.exit(f"README: {len(found)} examples, but only {len(outputs)} ran to their end")
+        sys.exit(f"{path}: {len(found)} examples, but only {len(outputs)} ran to their end")
 
     wrong = 0
     for (command, expected, start, end), got in reversed(list(zip(found, outputs))):
         if matches(expected, got):
             continue
         wrong += 1
-        if "--update" in sys.argv[3:]:
+        if update:
             text = text[:start] + "".join(line + "\n" for line in shortened(expected, got)) + text[end:]
         else:
-            print(f"$ {command}")
-            print("\n".join(difflib.unified_diff(expected, shortened(expected, got), "README", "printed", lineterm="")))
-    if "--update" in sys.argv[3:]:
+            print(f"{path}: $ {command}")
+            print("\n".join(difflib.unified_diff(expected, shortened(expected, got), path, "printed", lineterm="")))
+    if update:
         open(path, "w", encoding="utf-8").write(text)
-        print(f"{wrong} of {len(found)} examples written anew")
+    return len(found), wrong
+
+
+def main():
+    directory, *pages = sys.argv[1:]
+    update = "--update" in pages
+    counts = [check(page, directory, update) for page in pages if page != "--update"]
+    found, wrong = (sum(numbers) for numbers in zip(*counts))
+    if not found:
+        sys.exit("there are no examples")
+    if update:
+        print(f"{wrong} of {found} examples updated")
     elif wrong:
-        sys.exit(f"{wrong} of {len(found)} examples print something else; tests/golden/readme.sh --update writes them anew")
+        sys.exit(f"{wrong} of {found} examples print something else; tests/golden/readme.sh --update updates them")
     else:
-        print(f"{len(found)} examples")
+        print(f"{found} examples")
 
 
 main()

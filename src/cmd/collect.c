@@ -110,12 +110,12 @@ static const struct option_group groups[] = {
 
 const struct command collect_command = {
     .name = "collect",
-    .summary = "take what the kernels of guests trace",
+    .summary = "record the kernels of guests",
     .operands = "",
-    .about = "Has strata-agent, which runs in each guest, trace events there, and writes them\n"
-             "to DIR with all that decodes them, until SIGINT or SIGTERM. A connection that\n"
-             "is lost is made again. strata report shows the directory; --live shows the events\n"
-             "as they come, and then there need be no directory.",
+    .about = "Records events of guest kernels by strata-agent, which runs in each guest, into\n"
+             "DIR until SIGINT or SIGTERM, with everything needed to decode them. A lost\n"
+             "connection is made again. strata report shows the directory; --live prints\n"
+             "events as they come, and then DIR is not needed.",
     .groups = groups,
 };
 

@@ -38,7 +38,7 @@ enum strata_value_type reader_value_type(const struct field *field)
     case FIELD_POINTER: return STRATA_VALUE_POINTER;
     case FIELD_FLOAT: return STRATA_VALUE_FLOAT;
     case FIELD_STRING: return STRATA_VALUE_STRING;
-    case FIELD_BYTES: return field->element > 1 ? STRATA_VALUE_ARRAY : STRATA_VALUE_BYTES;
+    case FIELD_BYTES: return field->element > 0 ? STRATA_VALUE_ARRAY : STRATA_VALUE_BYTES;
     }
     return STRATA_VALUE_ABSENT;
 }

@@ -3,7 +3,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-schema=$here/../../src/export
+schema=$here/../../src/export/timeline
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 strata=$STRATA_BIN/strata

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Each example of README.md, run as it stands there, with its output: tests/golden/readme.sh
+# Each example of README.md and docs/guide/, run as it stands there, with its output: tests/golden/readme.sh
 # [--update]. By hand, STRATA_BIN defaults to build/bin.
 set -eu
 
@@ -14,4 +14,6 @@ mkdir "$dir/tests"
 ln -s "$tree/tests/data" "$dir/tests/data"
 "$tree/tools/demo-data" "$dir/build/demo"
 unset STRATA_BIN DATA
-LC_ALL=C.UTF-8 python3 "$tree/tests/readme.py" "$tree/README.md" "$dir" "$@"
+cd "$dir/build/demo"
+PATH=$dir/build/bin:$PATH LC_ALL=C.UTF-8 python3 "$tree/tests/readme.py" "$dir/build/demo" "$@" \
+    "$tree/README.md" "$tree"/docs/guide/*.md

@@ -48,8 +48,9 @@ enum {
 #define FIELD_MAX (2 + HEAD_MAX + 2 * VARINT_MAX)
 /* What is there beside the fields. */
 #define EVENT_MAX 384
-/* Bytes that one byte of text or raw memory may become: U+FFFD; a message for each element of two. */
-#define GROWTH 8
+/* Bytes that one byte of text or raw memory may become: a message for an element of one byte that is negative,
+ * whose number alone takes ten. */
+#define GROWTH 16
 
 /* A field: what stands before its value in an annotation. */
 struct field_plan {

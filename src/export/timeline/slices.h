@@ -70,7 +70,7 @@ void slices_done(struct slices *slices);
 /* Whether FIELD, of type FIELD_BYTES, is an array of integers; else it is plain bytes. As in JSON. */
 static inline bool field_is_array(const struct field *field)
 {
-    return field->element == 2 || field->element == 4 || field->element == 8;
+    return field->element > 0;
 }
 
 /* What is told of an event beside its fields has names that begin so: no field's do. */

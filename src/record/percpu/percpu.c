@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/percpu/shared_map.h"
+#include "record/percpu/area_map.h"
 #include "strata/percpu_area.h"
 
 #define SHM "/dev/shm/"
@@ -184,7 +184,7 @@ static bool ended(struct trace_buffers *buffers)
 
 static int gone(struct trace_buffers *buffers, struct fault *fault)
 {
-    if (!shared_map_gone())
+    if (!area_map_is_gone())
         return 0;
     return fault_plain(
         fault, -EIO, percpu_of(buffers)->path,
@@ -262,7 +262,7 @@ static void percpu_free(struct trace_buffers *buffers)
 
     (void)restore(buffers, false, NULL);
     if (percpu->memory)
-        shared_map_unmap();
+        area_map_close();
     if (percpu->fd >= 0)
         close(percpu->fd); /* and with it goes the lock */
     if (percpu->program >= 0)
@@ -318,7 +318,7 @@ static int map_file(struct percpu_buffers *percpu, struct fault *fault)
         return fault_plain(fault, -EINVAL, percpu->path,
                            "is no file of trace buffers, or not yet: it has %zu bytes",
                            percpu->bytes);
-    r = shared_map_map(percpu->fd, percpu->bytes, &percpu->memory);
+    r = area_map_open(percpu->fd, percpu->bytes, &percpu->memory);
     if (r < 0)
         return fault_plain(fault, r, percpu->path, "cannot be mapped: %s", strerror(-r));
     return 0;

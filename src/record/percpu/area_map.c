@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/percpu/shared_map.h"
+#include "record/percpu/area_map.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ static void on_bus_error(int signal, siginfo_t *info, void *context)
     errno = error;
 }
 
-int shared_map_map(int fd, size_t size, void **ret)
+int area_map_open(int fd, size_t size, void **ret)
 {
     struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
     void *start;
@@ -54,7 +54,7 @@ int shared_map_map(int fd, size_t size, void **ret)
     return 0;
 }
 
-void shared_map_unmap(void)
+void area_map_close(void)
 {
     if (!file.start)
         return;
@@ -63,7 +63,7 @@ void shared_map_unmap(void)
     file.start = NULL;
 }
 
-bool shared_map_gone(void)
+bool area_map_is_gone(void)
 {
     return file.gone;
 }
