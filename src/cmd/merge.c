@@ -48,14 +48,14 @@ const struct command merge_command = {
     .name = "merge",
     .summary = "relate the clocks of captures taken apart, and make one trace of them",
     .operands = "[NAME=]PATH...",
-    .about = "Relates the clocks of several captures by what is known of them, and makes one\n"
-             "trace, which 'strata report' shows on one timeline. Clocks are related by what\n"
-             "recorded directories tell of their host, by the time stamp counter that they count\n"
-             "(--tsc), or by events that the user knows to be of the same thing (--sync):\n\n"
+    .about = "Finds how the clocks of several traces relate, and makes one trace of them,\n"
+             "which 'strata report' shows on one timeline. It uses what trace directories\n"
+             "say of their host, a time stamp counter that the traces share (--tsc), or\n"
+             "events that mark the same moment in two traces (--sync):\n\n"
              "    strata merge -o all qemu.trace guest/ \\\n"
              "        --sync 'guest:print~MARK (\\d+) = qemu:marker~(\\d+)'\n\n"
-             "What is in parentheses tells one mark from another. It tells of each capture by\n"
-             "what it was related, its offset, its drift, and the error.",
+             "What is in parentheses tells one mark from another. For each trace it prints how\n"
+             "its clock was related, the offset, the drift and the error.",
     .groups = groups,
 };
 

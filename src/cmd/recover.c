@@ -48,11 +48,11 @@ const struct command recover_command = {
     .name = "recover",
     .summary = "save what a traced program that was killed had not written yet",
     .operands = "[PID|DIR]...",
-    .about = "A program that is traced by libstrata leaves its rings behind when it is killed.\n"
-             "Every event that it had committed to them goes into the native trace that it\n"
-             "was writing, or into strata-PID in this directory if it wrote none. A packet that\n"
-             "was half written is cut off first. Then the rings are removed.\n\n"
-             "PID or DIR says which; without, those of this user are shown.",
+    .about = "A program that is traced by libstrata leaves its rings when it is killed. Every\n"
+             "event that it had committed to them goes into the CTF trace that it was writing,\n"
+             "or into strata-PID in the working directory if it wrote none. A packet that was\n"
+             "half written is cut off first. Then the rings are removed.\n\n"
+             "PID or DIR selects a program; without one, those of this user are listed.",
     .groups = groups,
 };
 
