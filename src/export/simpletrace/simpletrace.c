@@ -8,7 +8,8 @@
  *   dropped events   an event of the id 0xfffffffffffffffe with one argument: how many; 0 where
  *                    nobody counted
  *
- * What a record does not have, as its layout has grown since, is 0 or "".
+ * What a record does not have, as its layout has grown since, is 0 or "". An event of more than ten fields has
+ * the last of them as text in its tenth argument (export/simpletrace/simpletrace.h).
  *
  * The format has no CPUs and no vCPUs. A reader needs the declarations of the events: those of the QEMU
  * that was traced, or what export/simpletrace/trace_events.c writes.
@@ -90,7 +91,7 @@ static _cold_ struct simpletrace_class *make_class(struct simpletrace *st,
         text_put_str(st->out, name);
     }
     c->id = (uintptr_t)map_get_str(&st->id_of, name, strlen(name)) - 1;
-    c->words = true;
+    c->words = !simpletrace_has_rest(class);
     for (unsigned i = 0; i < class->n_fields; i++)
         c->words = c->words && !simpletrace_is_string(&class->fields[i]);
     c->known = true;
@@ -133,6 +134,25 @@ static void put_argument(struct simpletrace *st, const struct field *field,
     }
 }
 
+/* The fields that are no arguments of their own. */
+static void put_rest(struct simpletrace *st, const struct event_class *class,
+                     const struct value *values)
+{
+    struct text *text = &st->scratch;
+
+    text->next = text->start;
+    for (unsigned i = simpletrace_arguments(class); i < class->n_fields; i++) {
+        if (!values[i].present)
+            continue;
+        if (text_len(text) > 0)
+            text_put_char(text, ' ');
+        text_put_str(text, class->fields[i].name);
+        text_put_char(text, '=');
+        value_put(&class->fields[i], &values[i], text);
+    }
+    put_string(st, text->start ? text->start : "", text_len(text));
+}
+
 static int put_event(struct simpletrace *st, const struct item *item)
 {
     const struct event_class *class = item->class;
@@ -156,8 +176,10 @@ static int put_event(struct simpletrace *st, const struct item *item)
         return 0;
     }
     st->arguments.next = st->arguments.start;
-    for (unsigned i = 0; i < class->n_fields; i++)
+    for (unsigned i = 0; i < simpletrace_arguments(class); i++)
         put_argument(st, &class->fields[i], &values[i]);
+    if (simpletrace_has_rest(class))
+        put_rest(st, class, values);
     if (st->arguments.error || st->scratch.error)
         return export_no_memory(&st->export.fault);
     put_head(st->out, c->id, item, text_len(&st->arguments));

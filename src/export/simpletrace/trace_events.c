@@ -68,7 +68,7 @@ static void put_plain_format(struct text *out, const struct event_class *class)
 
     if (class->n_fields == 0)
         text_put_literal(out, "\"\"");
-    for (unsigned i = 0; i < class->n_fields; i++) {
+    for (unsigned i = 0; i < simpletrace_arguments(class); i++) {
         const struct field *field = &class->fields[i];
         bool word = field->type == FIELD_BOOL || field->type == FIELD_POINTER ||
                     simpletrace_is_string(field);
@@ -89,6 +89,10 @@ static void put_plain_format(struct text *out, const struct event_class *class)
                                                    : 'u',
                         bits_of(field));
     }
+    if (simpletrace_has_rest(class)) {
+        text_put_str(out, quoted ? " %s" : " \" %s");
+        quoted = true;
+    }
     if (quoted)
         text_put_char(out, '"');
 }
@@ -96,7 +100,7 @@ static void put_plain_format(struct text *out, const struct event_class *class)
 /* The class's own format, where it is one over these arguments. */
 static bool has_format(const struct event_class *class)
 {
-    if (!class->program || !class->format || class->put_text)
+    if (!class->program || !class->format || class->put_text || simpletrace_has_rest(class))
         return false;
     for (unsigned i = 0; i < class->n_fields; i++)
         if (class->fields[i].type == FIELD_BYTES || class->fields[i].type == FIELD_FLOAT)
@@ -126,12 +130,14 @@ static void put_declaration(struct text *out, const char *name, const struct eve
 {
     text_put_str(out, name);
     text_put_char(out, '(');
-    for (unsigned i = 0; i < class->n_fields; i++) {
+    for (unsigned i = 0; i < simpletrace_arguments(class); i++) {
         if (i)
             text_put_literal(out, ", ");
         put_type(out, &class->fields[i]);
         put_argument_name(out, class, i);
     }
+    if (simpletrace_has_rest(class))
+        text_put_literal(out, ", const char *" SIMPLETRACE_REST_NAME);
     if (class->n_fields == 0)
         text_put_literal(out, "void");
     text_put_literal(out, ") ");
