@@ -191,11 +191,11 @@ static void test_printed(void **state)
           "vcpu cpu(int *p) \"%p\"\n"
           "number(uint64_t p) \"%p\"\n",
           "\n"
-          ", (const void *)p, q, r, s, (const void *)t\n"
-          ", w, p, (const void *)q\n"
+          ", strata_pointer(p), q, r, s, strata_pointer(t)\n"
+          ", w, p, strata_pointer(q)\n"
           ", p\n"
-          ", (const void *)p\n"
-          ", __cpu, (const void *)p\n"
+          ", strata_pointer(p)\n"
+          ", __cpu, strata_pointer(p)\n"
           ", p\n");
 }
 
