@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <ftw.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "bytes.h"
+#include "record/agent/guest_boot.h"
+#include "record/agent/guest_channel.h"
+#include "record/agent/guests_clock.h"
+#include "record/agent/guests_inside.h"
+#include "record/agent/guests_manifest.h"
+
+/* The collector with the packets of a confined process that a guest has taken over. The first byte selects whether
+ * the collector keeps files (bit 0); then come steps:
+ *
+ *   0…13  a packet of that kind: u8 CPU (255: 2^32 - 1), u8 error (signed), u16 length, bytes
+ *   14    any bytes: u16 length, bytes
+ *   15    the same with a descriptor
+ *   16    a packet of progress of the right size: u8 length, bytes; the rest is 0
+ *   17    a pair of clock readings, the same way
+ *   18    the collector has given the guest a connection
+ */
+#define N_STEPS 19u
+/* The lines that the collector prints at once about a guest, one more for each ten seconds of a run, and what it prints
+ * at the end. */
+#define MESSAGES_MAX 80u
+
+#define HEAD offsetof(struct guest_packet, bytes)
+
+static unsigned n_messages;
+
+static void count_message(const char *guest, const char *what)
+{
+    (void)guest;
+    (void)what;
+    n_messages++;
+}
+
+/* Whether PATH lies in the directory of the guest, by a check that is not the collector's. What that check would
+ * not refuse is not written by this program, which may run as root. */
+static bool is_inside(const uint8_t *path, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        uint8_t c = path[i];
+
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+            c != '_' && c != '-' && c != '/')
+            return false;
+    }
+    return len > 0 && path[0] != '/';
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+/* Reads what the collector has answered, which is valid. */
+static void read_answers(int channel)
+{
+    static struct guest_packet packet;
+    int fds[2], r;
+    unsigned n;
+
+    while ((r = guest_packet_receive(channel, &packet, fds, &n)) > 0) {
+        if (packet.kind != PACKET_FILE || n > 1 || (n == 1) != (packet.error == 0))
+            abort();
+        if (n == 1)
+            close(fds[0]);
+    }
+    if (r == -EBADMSG)
+        abort();
+}
+
+static void send_bytes(int channel, const void *p, size_t size, bool with_descriptor)
+{
+    struct iovec iov = {(void *)(uintptr_t)p, size};
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {0};
+    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+
+    if (with_descriptor) {
+        struct cmsghdr *cmsg;
+
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+        cmsg = CMSG_FIRSTHDR(&message);
+        cmsg->cmsg_level = SOL_SOCKET;
+        cmsg->cmsg_type = SCM_RIGHTS;
+        cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(cmsg), &channel, sizeof channel);
+    }
+    (void)sendmsg(channel, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static size_t take_bytes(struct bytes *bytes, unsigned width, uint8_t *buf, size_t max)
+{
+    size_t size = take(bytes, width);
+
+    size = MIN(MIN(size, max), (size_t)(bytes->end - bytes->next));
+    memcpy(buf, bytes->next, size);
+    bytes->next += size;
+    return size;
+}
+
+static void send_step(struct bytes *bytes, struct guest *guest, int channel)
+{
+    static uint8_t any[GUEST_PACKET_MAX + 64];
+    static struct guest_packet packet;
+    unsigned step = take(bytes, 1) % N_STEPS;
+    uint32_t size =
+        step == 16 ? (uint32_t)sizeof(struct guest_progress) : (uint32_t)sizeof(struct guest_pair);
+
+    if (step == 18) {
+        guest->link = CONNECTION_GIVEN;
+        return;
+    }
+    if (step == 14 || step == 15) {
+        send_bytes(channel, any, take_bytes(bytes, 2, any, sizeof any), step == 15);
+        return;
+    }
+    memset(packet.bytes, 0, 256);
+    packet.kind = step == 16 ? PACKET_PROGRESS : step == 17 ? PACKET_PAIR : step;
+    packet.cpu = step <= 13 ? take(bytes, 1) : 0;
+    packet.cpu = packet.cpu == 255 ? UINT32_MAX : packet.cpu;
+    packet.error = step <= 13 ? (int8_t)take(bytes, 1) : 0;
+    if (step <= 13)
+        packet.size = (uint32_t)take_bytes(bytes, 2, packet.bytes, sizeof packet.bytes);
+    else
+        take_bytes(bytes, 1, packet.bytes, size);
+    if (step > 13)
+        packet.size = size;
+    if (guest->store.parent >= 0 && packet.kind == PACKET_FILE_BEGIN &&
+        !is_inside(packet.bytes, packet.size))
+        return;
+    send_bytes(channel, &packet, HEAD + packet.size, false);
+}
+
+static void check_guest(const struct guest *guest)
+{
+    const struct guest_store *store = &guest->store;
+
+    if (store->is_open && !is_inside((const uint8_t *)store->path, strlen(store->path)))
+        abort();
+    if (store->n_parts > GUEST_PARTS_MAX || guest->n_parts > GUEST_PARTS_MAX ||
+        guest->progress.state > GUEST_OVER || guest->progress.n_cpus > PROTO_CPUS_MAX ||
+        n_messages > MESSAGES_MAX)
+        abort();
+}
+
+/* What the collector writes of the guest, a reader accepts. */
+static void check_manifest(struct guests *guests)
+{
+    struct manifest written = {0}, read;
+    struct text text = TEXT_IN_MEMORY;
+    struct manifest_source *sources;
+    struct fault fault = {0};
+
+    if (guests_put_sources(guests, true, &written.arena, &sources, &written.n_sources) < 0)
+        abort();
+    written.sources = sources;
+    if (manifest_put(&written, "written", &text, &fault) < 0)
+        abort();
+    if (manifest_parse(text.start, text_len(&text), "read", &read, &fault) < 0)
+        abort();
+    manifest_done(&read);
+    manifest_done(&written);
+    text_done(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct bytes bytes = {data, data + size};
+    char path[] = "/tmp/strata-fuzz-guest-XXXXXX";
+    bool keeps = take(&bytes, 1) & 1;
+    struct guest guest = {.plan = {.name = "g", .place = {.fd = -1}},
+                          .channel = -1,
+                          .link = CONNECTION_GIVEN,
+                          .live.fd = -1,
+                          .old.control = {.in = -1, .out = -1},
+                          .messages_left = GUEST_MESSAGES_MAX};
+    struct guests guests = {
+        .dir = -1, .guests = &guest, .n = 1, .spare = -1, .is_part = true, .tell = count_message};
+    int ends[2];
+
+    n_messages = 0;
+    if (keeps && (!mkdtemp(path) || (guests.dir = open(path, O_RDONLY | O_DIRECTORY)) < 0))
+        abort();
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0 ||
+        guest_store_open(guests.dir, GUEST_PREFIX, guest.plan.name, &guest.store, NULL) < 0 ||
+        guest_boot_begin(&guest) < 0 || guest_make_first(&guest, NULL) < 0)
+        abort();
+    guest.channel = ends[0];
+    while (bytes.next < bytes.end && !guest.ended) {
+        send_step(&bytes, &guest, ends[1]);
+        guest_read_messages(&guests, &guest, UINT64_C(1000000000));
+        read_answers(ends[1]);
+        check_guest(&guest);
+    }
+    guests_end(&guests);
+    check_guest(&guest);
+    check_manifest(&guests);
+    guest_boots_done(&guest);
+    guests_clock_done(&guest);
+    guest_store_done(&guest.store);
+    close(ends[1]);
+    if (keeps) {
+        close(guests.dir);
+        if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0)
+            abort();
+    }
+    return 0;
+}
