@@ -8,7 +8,6 @@
 #include "base/number.h"
 #include "base/printable.h"
 #include "base/utf8.h"
-#include "event/program.h"
 
 static inline bool is_plain(unsigned char c)
 {
@@ -157,29 +156,6 @@ void json_put_value(struct text *text, const struct field *field, const struct v
     case FIELD_BYTES: put_bytes(text, field, value); break;
     case FIELD_FLOAT: put_double(text, value->u); break;
     }
-}
-
-void json_put_names(struct text *text, struct text *scratch, const char *key,
-                    const struct item *item, const struct value *values)
-{
-    const struct event_class *class = item->class;
-    bool first = true;
-
-    for (unsigned i = 0; i < class->n_fields; i++) {
-        if (!item_put_name(item, i, &values[i], scratch))
-            continue;
-        text_put_str(text, first ? key : "");
-        text_put_char(text, first ? '{' : ',');
-        first = false;
-        json_put_str(text, class->fields[i].name);
-        text_put_char(text, ':');
-        json_put_string(text, scratch->start ? scratch->start : "", text_len(scratch));
-        scratch->next = scratch->start;
-    }
-    if (!first)
-        text_put_char(text, '}');
-    if (scratch->error)
-        text->error = scratch->error;
 }
 
 void json_put_fields(struct text *text, const struct item *item)

@@ -42,11 +42,6 @@ static inline char *json_put_integer(char *p, const struct field *field, const s
     }
 }
 
-/* KEY, and the names that values of an event's fields have, by field: `{"reason":"NPF"}`; nothing where none has one.
- * SCRATCH is in memory, and empty. */
-void json_put_names(struct text *text, struct text *scratch, const char *key,
-                    const struct item *item, const struct value *values);
-
 /* All fields of an event as one object. */
 void json_put_fields(struct text *text, const struct item *item);
 

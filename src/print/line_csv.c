@@ -8,6 +8,7 @@
 #include "event/program.h"
 #include "print/class_table.h"
 #include "print/json.h"
+#include "print/name_cells.h"
 #include "print/time_column.h"
 #include "print/view.h"
 
@@ -30,9 +31,9 @@ struct line_csv {
      * behind `,"{` the first. */
     struct class_table classes;
     struct text cell; /* in memory: what may need quotes */
-    struct text name; /* the same: of a value */
     struct text columns;
     struct who_cell who[WHO_CELLS];
+    struct name_cells names;
 };
 
 /* What a cell's text asks for. */
@@ -283,16 +284,14 @@ static void put_field(struct line_csv *line, const struct field *field, const st
 }
 
 /* The names of values, in a cell; and the end of the line. */
-static void put_names(struct line_csv *line, const struct class_piece *all, const struct item *item,
-                      const struct value *values)
+static inline void put_names(struct line_csv *line, const struct class_piece *all,
+                             const struct item *item, const struct value *values)
 {
     struct text *out = line->view.out;
 
     text_put_char(out, ',');
-    if (all->named) {
-        json_put_names(&line->cell, &line->name, "", item, values);
-        put_scratch(out, &line->cell, false);
-    }
+    if (all->named)
+        name_cells_put(&line->names, out, item, values);
     text_put_literal(out, "\r\n");
 }
 
@@ -399,7 +398,7 @@ static void line_csv_free(struct view *view)
 
     class_table_done(&line->classes);
     text_done(&line->cell);
-    text_done(&line->name);
+    name_cells_done(&line->names);
     text_done(&line->columns);
     free(line);
 }
@@ -416,7 +415,7 @@ int line_csv_open(const struct view_options *options, struct text *out, struct v
     line->options = *options;
     line->classes.make = options->spreadsheet ? make_spreadsheet_class : make_class;
     line->cell = TEXT_IN_MEMORY;
-    line->name = TEXT_IN_MEMORY;
+    name_cells_init(&line->names, "\"{", "}\"", put_quoted);
     line->columns = TEXT_IN_MEMORY;
     *ret_view = &line->view;
     return 0;

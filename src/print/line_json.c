@@ -2,6 +2,7 @@
 #include "base/number.h"
 #include "print/class_table.h"
 #include "print/json.h"
+#include "print/name_cells.h"
 #include "print/time_column.h"
 #include "print/view.h"
 
@@ -11,7 +12,7 @@ struct line_json {
     struct time_column time;
     /* `,"group":"sched","event":"sched_switch","fields":{`, then what json_fields_make() makes. */
     struct class_table classes;
-    struct text name; /* in memory: of a value */
+    struct name_cells names;
 };
 
 static void make_class(const struct event_class *class, struct text *text)
@@ -155,7 +156,7 @@ static int put_event(struct line_json *line, const struct item *item)
     json_fields_put(out, class, values, json_piece_next(piece->text));
     text_put_char(out, '}');
     if (piece->named)
-        json_put_names(out, &line->name, ",\"names\":", item, values);
+        name_cells_put(&line->names, out, item, values);
     text_put_literal(out, "}\n");
     return 0;
 }
@@ -203,7 +204,7 @@ static void line_json_free(struct view *view)
     struct line_json *line = container_of(view, struct line_json, view);
 
     class_table_done(&line->classes);
-    text_done(&line->name);
+    name_cells_done(&line->names);
     free(line);
 }
 
@@ -217,7 +218,7 @@ int line_json_open(const struct view_options *options, struct text *out, struct 
     line->view = (struct view){.ops = &ops, .out = out};
     line->options = *options;
     line->classes.make = make_class;
-    line->name = TEXT_IN_MEMORY;
+    name_cells_init(&line->names, ",\"names\":{", "}", text_put);
     *ret_view = &line->view;
     return 0;
 }
