@@ -142,9 +142,9 @@ static void describe_process(struct process_file *file)
 
 /* ---- Making the directory ---- */
 
-/* Space that is really there: in a full tmpfs a write to a mapped page that could not be had ends the
- * program by SIGBUS. */
-static int take_space(int fd, uint64_t length)
+/* Makes the file LENGTH bytes long, of which the first FIRST have space that is really there: in a full tmpfs a
+ * write to a mapped page that could not be had ends the program by SIGBUS. */
+static int take_space(int fd, uint64_t length, uint64_t first)
 {
     struct rlimit limit;
 
@@ -152,8 +152,8 @@ static int take_space(int fd, uint64_t length)
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && length > limit.rlim_cur)
         return -EFBIG;
     do
-        if (fallocate(fd, 0, 0, (off_t)length) == 0)
-            return 0;
+        if (fallocate(fd, 0, 0, (off_t)first) == 0)
+            return first < length && ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
     while (errno == EINTR);
     if (errno != EOPNOTSUPP)
         return -errno;
@@ -267,7 +267,7 @@ static int map_process_file(int dir, struct place *at)
     if (fd < 0)
         return -errno;
     length = sizeof(struct process_file) + described + SLACK;
-    r = take_space(fd, length);
+    r = take_space(fd, length, length);
     if (r >= 0) {
         /* All that it may ever have is mapped now, and space taken for it when it is needed. */
         file = mmap(NULL, sizeof(struct process_file) + DESCRIPTIONS_MAX, PROT_READ | PROT_WRITE,
@@ -368,7 +368,8 @@ static int grow(struct place *at, uint64_t described)
     scratch_give(path);
     if (r < 0)
         return r;
-    r = take_space(fd, sizeof(struct process_file) + described + SLACK);
+    r = take_space(fd, sizeof(struct process_file) + described + SLACK,
+                   sizeof(struct process_file) + described + SLACK);
     close(fd);
     if (r >= 0)
         atomic_store(&at->allocated, described + SLACK);
@@ -458,7 +459,8 @@ void process_dir_note_trace(const char *path, const uint8_t uuid[16])
 
 /* ---- Rings ---- */
 
-static int make_named(uint64_t length, uint32_t number)
+/* FIRST: of so many bytes the space is taken now. */
+static int make_named(uint64_t length, uint64_t first, uint32_t number)
 {
     struct place *at = get_place();
     char *path;
@@ -479,7 +481,7 @@ static int make_named(uint64_t length, uint32_t number)
         return r;
     r = leaves_space(fd, length);
     if (r >= 0)
-        r = take_space(fd, length);
+        r = take_space(fd, length, first);
     if (r < 0) {
         remove_file(at, RING_FILE_PREFIX, (int)number);
         close(fd);
@@ -488,12 +490,47 @@ static int make_named(uint64_t length, uint32_t number)
     return fd;
 }
 
-void *dir_map_ring(uint64_t length, uint32_t number, bool *ret_has_file)
+bool dir_take_pages(void *bytes, size_t size)
+{
+    int saved_errno = errno;
+    int r;
+
+    do
+        r = madvise(bytes, size, MADV_POPULATE_WRITE);
+    while (r < 0 && (errno == EINTR || errno == EAGAIN));
+    errno = saved_errno;
+    return r == 0;
+}
+
+/* Kernels before 5.14 cannot: there all pages are touched when the ring is made. */
+static bool can_take_pages(void)
+{
+    static atomic_int can; /* 0: not known yet, 1: yes, 2: no */
+    int now = atomic_load(&can);
+
+    if (now == 0) {
+        void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+        if (page == MAP_FAILED)
+            return false;
+        now = dir_take_pages(page, PAGE) ? 1 : 2;
+        munmap(page, PAGE);
+        atomic_store(&can, now);
+    }
+    return now == 1;
+}
+
+void *dir_map_ring(uint64_t length, uint64_t first, uint32_t number, bool *ret_has_file,
+                   bool *ret_all)
 {
     void *bytes = MAP_FAILED;
 
+    *ret_all = !can_take_pages();
+    if (*ret_all)
+        first = length;
+
     if (!setup.unnamed && !setup.ended) {
-        int fd = make_named(length, number);
+        int fd = make_named(length, first, number);
 
         if (fd >= 0) {
             bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -510,15 +547,13 @@ void *dir_map_ring(uint64_t length, uint32_t number, bool *ret_has_file)
         bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED)
         return NULL;
-    /* Every page now, not when an event is waiting. Kernels before 5.14 read them in at least. */
-    if (madvise(bytes, length, MADV_POPULATE_WRITE) < 0) {
-        if (errno == ENOMEM || errno == EFAULT) {
-            munmap(bytes, length);
-            process_dir_unmake_ring(number);
-            return NULL;
-        }
+    if (*ret_all) {
         for (uint64_t i = 0; i < length; i += PAGE)
             ((volatile uint8_t *)bytes)[i] = 0;
+    } else if (!dir_take_pages(bytes, first)) {
+        munmap(bytes, length);
+        process_dir_unmake_ring(number);
+        return NULL;
     }
     return bytes;
 }

@@ -6,15 +6,21 @@
  * goes when the process ends by itself. */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The directory in which the next directory is made, "" for the default; NAMES false: rings shall have no
  * names at all. Copied. -ENAMETOOLONG. Not from signal handlers. */
 int process_dir_setup(const char *parent, bool names);
 
-/* Maps LENGTH new bytes for the ring NUMBER, whose space is really there: a file, or, where there can be none,
- * memory without a name. NULL: neither is to be had. Any context. */
-void *dir_map_ring(uint64_t length, uint32_t number, bool *ret_has_file);
+/* Maps LENGTH new bytes for the ring NUMBER: a file, or, where there can be none, memory without a name. The
+ * first FIRST bytes have their pages; *RET_ALL: all have, as the kernel cannot be asked for the rest later
+ * (dir_take_pages()). NULL: neither is to be had. Any context. */
+void *dir_map_ring(uint64_t length, uint64_t first, uint32_t number, bool *ret_has_file,
+                   bool *ret_all);
+/* Takes the pages of SIZE bytes of a ring, both multiples of a page. False: there are none now. In a full tmpfs a
+ * write to a page that could not be had would end the program by SIGBUS. Any context. */
+bool dir_take_pages(void *bytes, size_t size);
 /* The directory of this process's rings; NULL: there is none. */
 const char *dir_path(void);
 /* The ring NUMBER will not be. Any context. */

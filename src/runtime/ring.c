@@ -183,7 +183,7 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     struct strata_ring *ring;
     uint64_t small = MIN(size, subbuffer_size * SUBBUFFERS_SMALL);
     struct ring_map *map;
-    bool has_file;
+    bool has_file, has_all;
 
     if (__atomic_load_n(&at->bytes, __ATOMIC_RELAXED) + size > setup.total)
         size = small;
@@ -198,11 +198,13 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
         return NULL;
     }
 
-    map = dir_map_ring(length, number, &has_file);
+    /* The pages of the first sub-buffer now, those of the others when events get there [10]. */
+    map = dir_map_ring(length, PAGE + classes_size + subbuffer_size, number, &has_file, &has_all);
     if (!map && size > small) {
         length -= size - small;
         size = small;
-        map = dir_map_ring(length, number, &has_file);
+        map =
+            dir_map_ring(length, PAGE + classes_size + subbuffer_size, number, &has_file, &has_all);
     }
     if (!map)
         return NULL;
@@ -222,6 +224,7 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     map->clock_pair = trace_clock_pair(NULL);
     map->process_start = proc_start_time();
     map->owner = tid;
+    map->ready = has_all ? UINT64_MAX : subbuffer_size;
     map->time = map->late = map->clock_pair.ticks;
 
     ring = &at->handles[number].ring;

@@ -37,6 +37,7 @@
  *        320      8  closed        the owner writes these when it goes to another sub-buffer or drops
  *        328      8  oldest
  *        336      8  discarded
+ *        344      8  ready         up to which position the data has its pages; 2^64 - 1: all of it
  *
  *        384      8  consumed      the consumer writes these
  *        448     64  2 releases, 32 bytes each: end, packet_seq_num of the next packet, timestamp_end of
@@ -107,6 +108,8 @@
  *  8. overwrite: oldest is raised before the first byte of the packet that it gives up is written over.
  *  9. What was counted in `discarded` and not yet in a packet's events_discarded was dropped after that
  *     packet began.
+ * 10. Every byte of the data below `ready` has its page: no packet is opened beyond. The owner raises it, before
+ *     it takes space for a packet; nobody else looks at it.
  *
  * A process that is killed stops between two instructions and its stores reach the mapping in program
  * order, so what holds at every instant is what recovery finds. A live consumer runs on another
@@ -193,7 +196,8 @@ struct ring_map {
     uint64_t closed;
     uint64_t oldest;
     uint64_t discarded;
-    uint64_t reserved3[5];
+    uint64_t ready;
+    uint64_t reserved3[4];
 
     uint64_t consumed;
     uint64_t reserved4[7];

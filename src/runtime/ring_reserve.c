@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "runtime/process_dir.h"
 #include "runtime/ring_owner.h"
 
 /* Of two times that are less than 2^63 ticks apart. */
@@ -69,11 +70,27 @@ void ring_count_drop(struct ring_map *map, uint32_t class_id)
     ring_add(&drops[class_id < map->n_classes ? class_id : 0], 1);
 }
 
+/* Takes the pages of the data up to the position BEHIND, in the first round through the ring: a thread of few events
+ * has few pages. A handler that comes in between does the same, which does no harm [10]. */
+static _cold_ bool take_pages(const struct geometry *ring, struct ring_map *map, uint64_t behind)
+{
+    uint64_t ready = __atomic_load_n(&map->ready, __ATOMIC_RELAXED);
+
+    if (behind > ring->mask + 1) /* the owner of the mapping is ill */
+        return false;
+    if (ready < behind && !dir_take_pages(ring->data + ready, behind - ready))
+        return false;
+    __atomic_store_n(&map->ready, behind == ring->mask + 1 ? UINT64_MAX : behind, __ATOMIC_RELAXED);
+    return true;
+}
+
 /* Whether there is space for a packet at NEXT. In an overwrite ring this gives the oldest up [8]. */
 static bool make_room(const struct geometry *ring, struct ring_map *map, uint64_t next)
 {
     uint64_t size = ring->mask + 1, behind = next + ring->sub_mask + 1, oldest;
 
+    if (behind > __atomic_load_n(&map->ready, __ATOMIC_RELAXED) && !take_pages(ring, map, behind))
+        return false;
     if (!(map->flags & RING_OVERWRITE))
         /* Acquire: the consumer's reads come before our writes. */
         return behind - __atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE) <= size;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,6 +76,47 @@ static uint64_t expect_rising(struct ring_reader *reader, enum ring_reading how,
         ring_reader_release(reader, &packet);
     }
     return next;
+}
+
+/* How many pages of the ring there are. */
+static unsigned pages_of(const struct ring_map *map)
+{
+    size_t n = (map->data_offset + map->size) / 4096;
+    unsigned char present[64 + RING / 4096];
+    unsigned count = 0;
+
+    assert_true(n <= sizeof(present));
+    assert_int_equal(mincore((void *)map, n * 4096, present), 0);
+    for (size_t i = 0; i < n; i++)
+        count += present[i] & 1;
+    return count;
+}
+
+/* A thread with a few events has the pages of one sub-buffer; one with many, all of them. */
+static void test_pages(void **state)
+{
+    struct ring_reader reader;
+    struct ring_map *map;
+    uint64_t next = 0;
+    unsigned few;
+
+    assert_true(emit_two(0, ~0ULL));
+    map = my_map();
+    few = (unsigned)((map->data_offset + map->subbuffer_size) / 4096);
+    assert_int_equal(map->ready, map->subbuffer_size);
+    assert_int_equal(pages_of(map), few);
+
+    reader = reader_of(map);
+    for (uint64_t i = 1; i < 3 * RING / 24; i++) {
+        assert_true(emit_two(i, ~i));
+        if (i % 100 == 0)
+            next = expect_rising(&reader, RING_FLUSH, next);
+        assert_true(pages_of(map) >= few);
+    }
+    next = expect_rising(&reader, RING_FLUSH, next);
+    assert_int_equal(next, 3 * RING / 24);
+    assert_int_equal(map->ready, UINT64_MAX);
+    assert_int_equal(pages_of(map), (map->data_offset + map->size) / 4096);
 }
 
 static void test_emitted_is_read(void **state)
@@ -672,6 +714,7 @@ static void on_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        ON_THREAD(test_pages),
         ON_THREAD(test_emitted_is_read),
         ON_THREAD(test_long_strings_are_cut),
         ON_THREAD(test_around),
