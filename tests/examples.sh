@@ -222,22 +222,22 @@ toy_hypervisor() {
     grep -q ' toy_tick: ' "$dir/report" || fail "its own events are not known"
 }
 
-# ---- What strata-gen(1) and the README show ----
+# ---- What strata-gen(1) and the guide show ----
 
 # The literal text number N of that section of the page.
 shown() {
     sed -n '/^\.Sh BUILDING A PROGRAM/,/^\.Sh SEE ALSO/p' "$tree/docs/man/strata-gen.1" |
         awk -v n="$1" '/^\.Bd/ { k++; inside = 1; next } /^\.Ed/ { inside = 0 } inside && k == n'
 }
-python3 - "$tree/README.md" "$tree/docs/man/strata-gen.1" <<'END' || fail "the README has other lines than strata-gen(1)"
+python3 - "$tree/docs/guide/trace-a-program.md" "$tree/docs/man/strata-gen.1" <<'END' || fail "the guide has other lines than strata-gen(1)"
 import re, sys
-readme, page = (open(path).read() for path in sys.argv[1:])
+guide, page = (open(path).read() for path in sys.argv[1:])
 section = page[page.index(".Sh BUILDING A PROGRAM"):page.index(".Sh SEE ALSO")]
 blocks = re.findall(r"^\.Bd .*?\n(.*?)^\.Ed$", section, re.M | re.S)
 for block in blocks[1:5]: # the declaration is made by a command there
-    if "\n" + block + "```" not in readme:
+    if "\n" + block + "```" not in guide:
         sys.exit(block)
-if blocks[0].strip() not in readme or len(blocks) != 6:
+if blocks[0].strip() not in guide or len(blocks) != 6:
     sys.exit(blocks[0])
 END
 for way in make cmake meson; do

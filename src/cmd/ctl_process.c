@@ -333,7 +333,7 @@ static int snapshot(void *p, unsigned n, char **arguments)
         return EXIT_FAILURE;
     rest = answer;
     while ((line = client_line(&rest)))
-        if (strcmp(client_word(&line), "directory") == 0) {
+        if (strcmp(client_word(&line), "folder") == 0) {
             text_put_safe_str(&target->out, line);
             text_put_char(&target->out, '\n');
         }
