@@ -6,6 +6,9 @@
 /* Chunks are of ten pages. Of what one claims to unpack to, so much is taken at first, and more only
  * when it does unpack to more. */
 #define CHUNK_ROOM ((size_t)64 * 1024)
+/* Bytes of chunks of all CPUs in memory at once: real ones of 8192 CPUs are 320 MB. A small file may have many that unpack
+ * to much. */
+#define CHUNKS_SIZE_MAX (UINT64_C(512) * 1024 * 1024)
 
 struct dat_feed {
     struct page_feed feed;
@@ -67,15 +70,19 @@ static int read_words(struct dat_feed *f, uint32_t *words, unsigned n, struct fa
     return 0;
 }
 
-static int grow(uint8_t **buf, size_t *capacity, size_t size)
+/* -ENOMEM; -EFBIG: the chunks of the file would take too much memory. */
+static int grow(struct dat_feed *f, uint8_t **buf, size_t *capacity, size_t size)
 {
     uint8_t *bigger;
 
     if (size <= *capacity)
         return 0;
+    if (size - *capacity > CHUNKS_SIZE_MAX - f->file->chunks_size)
+        return -EFBIG;
     bigger = realloc(*buf, size);
     if (!bigger)
         return -ENOMEM;
+    f->file->chunks_size += size - *capacity;
     *buf = bigger;
     *capacity = size;
     return 0;
@@ -87,7 +94,7 @@ static int unpack(struct dat_feed *f, size_t n, size_t size)
     size_t room = MIN(size, MAX(CHUNK_ROOM, f->capacity));
 
     for (;;) {
-        int r = grow(&f->buf, &f->capacity, room);
+        int r = grow(f, &f->buf, &f->capacity, room);
 
         if (r < 0)
             return r;
@@ -96,6 +103,15 @@ static int unpack(struct dat_feed *f, size_t n, size_t size)
             return r;
         room = MIN(size, room * 2);
     }
+}
+
+static int chunk_fault(const struct dat_feed *f, int r, struct fault *fault)
+{
+    if (r == -ENOMEM)
+        return fault_plain(fault, r, f->feed.path, "out of memory");
+    return fault_at(fault, -EBADMSG, f->feed.path, f->buf_offset,
+                    r == -EFBIG ? "the chunks of its CPUs unpack to more than 512 MB at once"
+                                : "a chunk cannot be unpacked");
 }
 
 static int fill_chunk(struct dat_feed *f, struct fault *fault)
@@ -122,8 +138,9 @@ static int fill_chunk(struct dat_feed *f, struct fault *fault)
                         sizes[1]);
     if (f->file->in.size - MIN(f->next, f->file->in.size) < sizes[0])
         return cut_short(f, f->next, fault);
-    if (grow(&f->packed, &f->packed_capacity, sizes[0]) < 0)
-        return fault_plain(fault, -ENOMEM, f->feed.path, "out of memory");
+    r = grow(f, &f->packed, &f->packed_capacity, sizes[0]);
+    if (r < 0)
+        return chunk_fault(f, r, fault);
     n = input_read_at(&f->file->in, f->next, f->packed, sizes[0], fault);
     if (n < 0)
         return (int)n;
@@ -132,10 +149,8 @@ static int fill_chunk(struct dat_feed *f, struct fault *fault)
     f->next += sizes[0];
     f->at = f->filled = 0;
     r = unpack(f, sizes[0], sizes[1]);
-    if (r == -ENOMEM)
-        return fault_plain(fault, r, f->feed.path, "out of memory");
     if (r < 0)
-        return fault_at(fault, -EBADMSG, f->feed.path, f->buf_offset, "a chunk cannot be unpacked");
+        return chunk_fault(f, r, fault);
     f->n_chunks--;
     return 1;
 }
@@ -163,6 +178,8 @@ static void feed_free(struct page_feed *feed)
 {
     struct dat_feed *f = container_of(feed, struct dat_feed, feed);
 
+    if (f->compressed)
+        f->file->chunks_size -= f->capacity + f->packed_capacity;
     dat_file_unref(f->file);
     free(f->buf);
     free(f->packed);

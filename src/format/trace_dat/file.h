@@ -68,7 +68,8 @@ struct dat_file {
     bool is_realtime;   /* the option 1 was there */
     uint8_t **unpacked; /* what dat_text.memory points into */
     unsigned n_unpacked;
-    uint64_t n_metadata; /* version 7: bytes of options and of unpacked sections so far */
+    uint64_t n_metadata;  /* version 7: bytes of options and of unpacked sections so far */
+    uint64_t chunks_size; /* bytes of chunks that its feeds hold */
 };
 
 /* Reads the metadata. Takes IN over, also when it fails. */

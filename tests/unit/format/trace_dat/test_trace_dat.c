@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -272,6 +273,80 @@ static void tables(void **state)
     expect_fault(-EBADMSG, "longer than 256 MB");
 }
 
+/* What a run of the reader may need for a file of some kilobytes. */
+#define BOMB_MEMORY_MAX (UINT64_C(700) * 1024 * 1024)
+#define BOMB_CPUS 64
+#define BOMB_PAGE 4000000u
+
+/* A section of the file's: its number and flags, then N bytes. */
+static void append_section(unsigned id, const uint8_t *bytes, size_t n)
+{
+    uint8_t *p = file + file_size;
+
+    memset(p, 0, 16);
+    store_u16(p, (uint16_t)id);
+    store_u64(p + 8, n);
+    if (n)
+        memcpy(p + 16, bytes, n);
+    file_size += 16 + n;
+}
+
+/* A chunk of 32 MB of zeros for each of 64 CPUs, each in 1 KB of the file. */
+static void chunks_that_unpack_to_gigabytes(void **state)
+{
+    static uint8_t packed[65536], table[64 + 20 * BOMB_CPUS];
+    size_t size = 8 * (size_t)BOMB_PAGE, n, at;
+    uint8_t *zeros = calloc(1, size);
+    uint8_t *p = table, *bigger;
+    struct rlimit before, limit;
+
+    assert_non_null(zeros);
+    n = ZSTD_compress(packed, sizeof packed, zeros, size, 1);
+    free(zeros);
+    assert_false(ZSTD_isError(n));
+    load("v7-zstd");
+    bigger = realloc(file, file_size + 1000 + sizeof table + BOMB_CPUS * (n + 12));
+    assert_non_null(bigger);
+    file = bigger;
+    store_u16(p, 3); /* the option of a buffer */
+    store_u64(p + 6, file_size);
+    append_section(3, NULL, 0);
+    p[14] = 0; /* its name, then its clock */
+    memcpy(p + 15, "mono", 5);
+    store_u32(p + 20, BOMB_PAGE);
+    store_u32(p + 24, BOMB_CPUS);
+    file[file_size - 14] = 1; /* it is compressed */
+    p += 28;
+    for (unsigned i = 0; i < BOMB_CPUS; i++, p += 20) {
+        store_u32(p, i);
+        store_u64(p + 4, file_size);
+        store_u64(p + 12, n + 12);
+        store_u32(file + file_size, 1);
+        store_u32(file + file_size + 4, (uint32_t)n);
+        store_u32(file + file_size + 8, (uint32_t)size);
+        memcpy(file + file_size + 12, packed, n);
+        file_size += n + 12;
+    }
+    store_u32(table + 2, (uint32_t)(p - table - 6));
+    /* The rest of the options is where it was. */
+    store_u16(p, 0);
+    store_u32(p + 2, 8);
+    store_u64(p + 6, load_u64(file + V7_OPTIONS));
+    at = file_size;
+    append_section(0, table, (size_t)(p + 14 - table));
+    store_u64(file + V7_OPTIONS, at);
+    assert_true(file_size < 1000000);
+
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    limit = before;
+#ifndef __SANITIZE_ADDRESS__
+    limit.rlim_cur = BOMB_MEMORY_MAX;
+#endif
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+    expect_fault(-EBADMSG, "unpack to more than 512 MB");
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+}
+
 static void codecs(void **state)
 {
     static const uint8_t junk[64] = "no such thing";
@@ -313,9 +388,11 @@ static void codecs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions),  cmocka_unit_test(times),   cmocka_unit_test(instances),
-        cmocka_unit_test(truncated), cmocka_unit_test(garbled), cmocka_unit_test(refused),
-        cmocka_unit_test(tables),    cmocka_unit_test(codecs),
+        cmocka_unit_test(versions),  cmocka_unit_test(times),
+        cmocka_unit_test(instances), cmocka_unit_test(truncated),
+        cmocka_unit_test(garbled),   cmocka_unit_test(refused),
+        cmocka_unit_test(tables),    cmocka_unit_test(chunks_that_unpack_to_gigabytes),
+        cmocka_unit_test(codecs),
     };
     int r = cmocka_run_group_tests(tests, NULL, NULL);
 
