@@ -31,7 +31,7 @@ _strata_ctl()
         words=$(
             _strata_processes 'program\|qemu'
             "$strata" list --format json 2>/dev/null |
-                sed -n 's/^{"pid":[0-9]*,"kind":"recording",.*"folder":"\([^" \\]*\)".*/\1/p'
+                sed -n 's/^{"pid":[0-9]*,"kind":"recording",.*"directory":"\([^" \\]*\)".*/\1/p'
         )
     elif [ -z "$command" ]; then
         words=$(printf '%s\n' "$help" | sed -n '/^    [a-z]/ { s/,.*//; s/^    \([a-z]*\).*/\1/p }')

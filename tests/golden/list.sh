@@ -50,7 +50,7 @@ completes() {
 date='20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}'
 
 case=nothing
-[ -z "$("$strata" list --format json | jq "select(.kind == \"recording\" and (.folder | startswith(\"$work/\")))")" ] ||
+[ -z "$("$strata" list --format json | jq "select(.kind == \"recording\" and (.directory | startswith(\"$work/\")))")" ] ||
     fail "there is something"
 
 case=empty
@@ -67,7 +67,7 @@ pids="$pids $recorder"
 wait_for '[ -s program/program/stream-0 ] && grep -qs "\"pid\": " program/trace.json'
 victim=$(jq '.sources[0].vmm.pid' program/trace.json)
 lists " *$recorder  $date  $work/program  [a-z]+ \(process $victim\)"
-object $recorder recording ".folder == \"$work/program\" and .sources[0].pid == $victim and .since_ns > 1e18"
+object $recorder recording ".directory == \"$work/program\" and .sources[0].pid == $victim and .since_ns > 1e18"
 completes "$work/program" strata ctl
 completes "$victim" strata ctl
 
@@ -81,7 +81,7 @@ case=guest
 collector=$!
 pids="$pids $collector"
 wait_for '"$strata" list | grep -q " $work/guest"'
-object $collector recording ".folder == \"$work/guest\""
+object $collector recording ".directory == \"$work/guest\""
 
 # One that was killed is none.
 case=killed
@@ -115,8 +115,8 @@ lists " *$recorder  $date  $work/vm  QEMU [0-9.]+[^ ]* \(process $qemu\)"
 lists " *$qemu  $date  a vm  is recorded into $work/vm"
 lists " *$free  $date  free  QMP on /proc/$free/cwd/free.socket"
 lists " *$closed  $date  qemu-system-x86_64  nothing: it has no -qmp unix:PATH,server=on,wait=off"
-object $qemu qemu ".name == \"a vm\" and .folder == \"$work/vm\" and (.program | endswith(\"/qemu-system-x86_64\"))"
-object $free qemu ".qmp == [\"/proc/$free/cwd/free.socket\"] and (.folder | not)"
+object $qemu qemu ".name == \"a vm\" and .directory == \"$work/vm\" and (.program | endswith(\"/qemu-system-x86_64\"))"
+object $free qemu ".qmp == [\"/proc/$free/cwd/free.socket\"] and (.directory | not)"
 object $closed qemu ".qmp == [] and (.name | not) and (now - .since_ns / 1e9 | . > -1 and . < 600)"
 completes "$free" strata record --attach
 "$strata" ctl "$free" list 'qmp_enter_query_version' >/dev/null || fail "what is listed cannot be controlled"

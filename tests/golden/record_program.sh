@@ -261,16 +261,16 @@ grep -q "$("$strata" --version)" out || fail "strata is not run: $(cat told)"
 
 # The disk is full: the program does not notice, and all is counted.
 case=full
-mkdir small
-if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=256k none small 2>/dev/null; then
-    mounted=$work/small
-    expect 1 "$strata" record -o small/trace -- "$EMIT" 20000 1
+mkdir full
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=256k none full 2>/dev/null; then
+    mounted=$work/full
+    expect 1 "$strata" record -o full/trace -- "$EMIT" 20000 1
     grep -q 'No space left' told || fail "$(cat told)"
     [ "$(wc -l <out)" -eq 20000 ] || fail "the program did not come to its end"
-    "$strata" report small/trace >shown 2>told.shown || true
+    "$strata" report full/trace >shown 2>told.shown || true
     written=$(sed -n 's/.*: \([0-9]*\) events written to.*/\1/p' told)
     [ "$(grep -vc LOST shown)" -eq "$written" ] || fail "$(grep -vc LOST shown) events are shown, $written were written"
-    umount small
+    umount full
     mounted=
     # What was in the rings when the program ended can still be had elsewhere.
     if grep -q 'its rings stay in' told; then
