@@ -113,6 +113,10 @@ struct origin {
     const char *path;   /* as the user gave it */
     struct clock clock;
     unsigned n_cpus; /* 0: the format does not tell */
+    const char
+        *host_name; /* of the machine that it was recorded on; NULL: the format does not tell */
+    const char
+        *clock_uuid; /* the same in all traces with this clock; NULL: the format does not tell */
     /* The name of a task, or NULL; the string lives as long as the source. NULL: no names here. */
     const char *(*task_name)(const struct origin *origin, int32_t pid);
     /* The name that an item's `comm` stands for, of a format that has it in each event; NULL: it has not. */

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "format/ctf/ctf.h"
@@ -306,6 +307,64 @@ static int check(const struct trace *trace, bool wanted, struct fault *fault)
     return 0;
 }
 
+/* Whether the traces themselves say that their clocks are two. A recorded directory says more of its own sources. */
+static bool has_other_clock(const struct trace_part *a, const struct trace_part *b)
+{
+    const struct origin *x = a->origin, *y = b->origin;
+
+    if (a->recorded && b->recorded)
+        return false;
+    /* Hosts of two names may be containers of one machine. */
+    if (x->clock_uuid && y->clock_uuid)
+        return strcasecmp(x->clock_uuid, y->clock_uuid) != 0;
+    return x->host_name && y->host_name && strcmp(x->host_name, y->host_name) != 0;
+}
+
+static bool is_realtime(const struct trace_part *part)
+{
+    return strcmp(part->origin->clock.name, "realtime") == 0;
+}
+
+static const char *other_clock(const struct trace_part *a, const struct trace_part *b, char *buf,
+                               size_t size)
+{
+    const char *x = a->origin->host_name, *y = b->origin->host_name;
+
+    if (x && y && strcmp(x, y) != 0)
+        snprintf(buf, size, "they were recorded on different hosts (%s, %s)", x, y);
+    else
+        snprintf(buf, size, "the UUIDs of their clocks differ (%s, %s)", a->origin->clock_uuid,
+                 b->origin->clock_uuid);
+    return buf;
+}
+
+/* Refuses traces with clocks of different hosts. Times since 1970 can be compared as far as the hosts' clocks agree,
+ * which a note says. */
+static int check_hosts(struct trace *trace, struct fault *fault)
+{
+    bool noted = false;
+    char why[600];
+
+    for (unsigned i = 1; i < trace->n_parts; i++)
+        for (unsigned j = 0; j < i; j++) {
+            const struct trace_part *part = &trace->parts[i], *other = &trace->parts[j];
+
+            if (!has_other_clock(other, part))
+                continue;
+            other_clock(other, part, why, sizeof why);
+            if (!is_realtime(part) || !is_realtime(other))
+                return refuse(part, other, why, fault);
+            if (!noted &&
+                trace_note(trace,
+                           "%s and %s: %s: their order is right only as far as these hosts' "
+                           "clocks agree; 'strata merge' relates them",
+                           other->path, part->path, why) < 0)
+                return -ENOMEM;
+            noted = true;
+        }
+    return 0;
+}
+
 static int put_on_timeline(struct trace *trace, struct trace_part *part)
 {
     for (unsigned i = 0; i < part->n_origins; i++)
@@ -329,8 +388,10 @@ static int put_on_timeline(struct trace *trace, struct trace_part *part)
 
 int host_time_settle(struct trace *trace, bool wanted, struct fault *fault)
 {
-    int r;
+    int r = check_hosts(trace, fault);
 
+    if (r < 0)
+        return r;
     if (!wanted && is_one_clock(trace) && !is_on_timeline(trace))
         return 0;
     r = check(trace, wanted, fault);

@@ -71,6 +71,27 @@ python3 "$here/made_ctf.py" process processes
 "$strata" report --format json processes | jq -c '[.pid, .comm, .fields["context.vpid"]]' | tr '\n' ' ' >out
 [ "$(cat out)" = '[null,"one",70] [null,"two",71] ' ] || fail "processes: $(cat out)"
 
+# ---- Several traces: of one host, or of two ----
+python3 "$here/made_ctf.py" hosts A B C
+[ "$("$strata" report A C 2>err | wc -l)" -eq 6 ] || fail "of one host: $(cat err)"
+for option in --keep-going --host-time; do
+    fails "so the two cannot be put in one order: they were recorded on different hosts (a, b); 'strata merge'" \
+        "$strata" report $option A B
+done
+sed -i 's/hostname = "[ab]"/hostname = "c"/' [AB]/metadata
+fails "the UUIDs of their clocks differ (11111111-1111-1111-1111-111111111111, 2222" "$strata" report A B
+# Containers of one machine have its clock.
+[ "$("$strata" report A C 2>err | wc -l)" -eq 6 ] || fail "of one clock: $(cat err)"
+sed -i 's/uuid = "[-12]*";//' [ABC]/metadata
+[ "$("$strata" report A B 2>err | wc -l)" -eq 6 ] || fail "of one host without UUIDs: $(cat err)"
+fails "different hosts (c, a)" "$strata" report A C
+python3 "$here/made_ctf.py" since1970 A1970 B1970 C1970
+[ "$("$strata" report A1970 B1970 2>err | wc -l)" -eq 6 ] || fail "since 1970: $(cat err)"
+grep -q "different hosts (a, b): their order is right only as far as these hosts' clocks agree; 'strata merge'" err ||
+    fail "no warning: $(cat err)"
+"$strata" report A1970 C1970 2>err >out
+[ ! -s err ] || fail "a warning of one host: $(cat err)"
+
 # What is in the directory decides, not what it is called; a subfolder is no stream.
 mkdir lttng-ust/index
 "$strata" report --format json lttng-ust >again 2>err

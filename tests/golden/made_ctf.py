@@ -2,7 +2,8 @@
 
 made_ctf.py contexts DIR   of a kernel, in which a thread changes its name
 made_ctf.py process DIR    of programs, with contexts that tell the process and no thread
-made_ctf.py hosts A B C    of kernels: A and C of one host, B of another"""
+made_ctf.py hosts A B C    of kernels: A and C of one host, B of another
+made_ctf.py since1970 A B C    the same, with a clock that counts from 1970"""
 import os
 import struct
 import sys
@@ -29,11 +30,11 @@ event {{ id = 0; name = "sched_switch"; stream_id = 0; fields := struct {{ int32
 """
 
 
-def make(directory, env, clock, context, cpus):
+def make(directory, env, clock, context, cpus, name="monotonic"):
     """CPUS: for each a list of (time, bytes of the context, prev_tid, next_tid)."""
     os.mkdir(directory)
     with open(f"{directory}/metadata", "w") as f:
-        f.write(METADATA.format(order="le" if sys.byteorder == "little" else "be", env=env, clock=clock,
+        f.write(METADATA.replace("monotonic", name).format(order="le" if sys.byteorder == "little" else "be", env=env, clock=clock,
                                 context=context))
     for cpu, events in enumerate(cpus):
         with open(f"{directory}/channel0_{cpu}", "wb") as f:
@@ -61,7 +62,8 @@ def main():
                  ("a", "11111111-1111-1111-1111-111111111111")]
         for number, (directory, (host, uuid)) in enumerate(zip(sys.argv[2:], hosts)):
             make(directory, KERNEL % host, f'uuid = "{uuid}";', "int32_t _tid;",
-                 [[(10 * i + number, struct.pack("=i", 5), 5, 6) for i in range(3)]])
+                 [[(10 * i + number, struct.pack("=i", 5), 5, 6) for i in range(3)]],
+                 "monotonic" if sys.argv[1] == "hosts" else "utc")
 
 
 main()

@@ -171,8 +171,10 @@ static void set_clock(struct ctf_trace *trace)
 
     trace->factor = 1; /* ticks of a clock of which nothing is known */
     trace->origin.clock = (struct clock){.name = "unknown"};
+    trace->origin.host_name = m->host;
     if (!clock)
         return;
+    trace->origin.clock_uuid = clock->uuid;
     set_rate(trace, clock->hz);
     trace->origin.clock = (struct clock){.name = clock->name, .hz = NANOSECONDS};
     if (trace->strata && m->has_moment) {

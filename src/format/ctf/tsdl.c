@@ -168,6 +168,8 @@ static int clock_value(struct parser *p, const char *key, void *of)
 
     if (strcmp(key, "name") == 0)
         return tsdl_keep(p, &clock->name);
+    if (strcmp(key, "uuid") == 0)
+        return tsdl_keep(p, &clock->uuid);
     if (strcmp(key, "offset_s") == 0)
         return tsdl_to_number(p, &clock->offset_s);
     if (strcmp(key, "offset") == 0)

@@ -67,6 +67,7 @@ struct ctf_range {
 struct ctf_clock {
     struct ctf_clock *next;
     const char *name;
+    const char *uuid; /* NULL: not told; LTTng has the boot id there */
     uint64_t hz;      /* never 0 */
     int64_t offset_s; /* when its value was 0, from the epoch: seconds … */
     int64_t offset;   /* … and ticks */
