@@ -408,16 +408,18 @@ static int sum_up(const struct guest *guest, const struct collect_options *optio
     if (progress->lost)
         cli_message("  %" PRIu64 " events were lost in the guest: its buffers were full",
                     progress->lost);
-    if (progress->gaps)
-        cli_message("  %" PRIu64 " pages were lost on the way", progress->gaps);
     if (progress->full)
-        cli_message("  it was stopped by --max-size");
+        cli_message("  it was stopped by --max-size: %" PRIu64
+                    " pages that had come, and all later events, are not in the trace",
+                    progress->gaps);
+    else if (progress->gaps)
+        cli_message("  %" PRIu64 " pages were lost on the way", progress->gaps);
     if (guest->error < 0) {
         cli_message("strata: %s: %s", guest->plan.name, guest->what);
         return EXIT_FAILURE;
     }
-    return options->strict &&
-                   (progress->lost || progress->gaps || (progress->unshown && !options->output))
+    return options->strict && (progress->lost || progress->gaps || progress->full ||
+                               (progress->unshown && !options->output))
                ? EXIT_LOSSES
                : EXIT_SUCCESS;
 }

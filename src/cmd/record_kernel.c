@@ -124,5 +124,11 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     else
         cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->plan.name,
                     progress->events, plural, progress->lost, part->release);
-    return progress->lost == 0 && progress->gaps == 0;
+    if (progress->full)
+        cli_message("  %-6s was stopped by --max-size: later events are not in the trace",
+                    guest->plan.name);
+    else if (progress->gaps)
+        cli_message("  %-6s %" PRIu64 " pages of events were lost on the way", guest->plan.name,
+                    progress->gaps);
+    return progress->lost == 0 && progress->gaps == 0 && !progress->full;
 }

@@ -100,6 +100,15 @@ grep -q "the kernel has no event 'nosuch'" told || fail "$(cat told)"
 grep -q "the kernel has no event 'nosuch'" nosuch/trace.json || fail "$(cat nosuch/trace.json)"
 [ ! -e nosuch/host ] || fail "an empty directory is left"
 
+# What is beyond --max-size is a loss, and said.
+case=max-size
+status=0
+"$strata" record --strict -o full --max-size 64K --host='sched:*,timer:*' -- \
+    sh -c 'i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i + 1)); done' >out 2>told || status=$?
+[ $status -eq 3 ] || fail "exit status $status: $(cat told)"
+grep -q '^  host  *was stopped by --max-size: later events are not in the trace$' told || fail "$(cat told)"
+"$strata" info full 2>/dev/null | grep -q 'stopped by --max-size' || fail "$("$strata" info full)"
+
 # However it ends, the instance is gone.
 for signal in TERM KILL; do
     case=SIG$signal

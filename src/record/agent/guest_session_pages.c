@@ -48,11 +48,10 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
     cpu->next_page = data.first + data.n_pages;
     data.pages += old * session->page_size;
     data.size -= old * session->page_size;
-    if (session->full)
-        return 0;
-    if (session->wishes->max_size && data.size > session->wishes->max_size - session->bytes) {
-        session->full = true;
-        session->stop_wanted = true;
+    if (session->wishes->max_size && data.size > session->wishes->max_size - session->bytes)
+        session->full = session->stop_wanted = true;
+    if (session->full) {
+        cpu->gaps += data.size / session->page_size;
         return 0;
     }
     session->bytes += data.size;

@@ -87,11 +87,18 @@ void guest_end(struct guest *guest, int error, const char *what)
     if (error < 0)
         guest_boot_problem(guest, what);
     if (guest->progress.gaps > 0) {
-        char lost[80];
+        char lost[160];
 
-        snprintf(lost, sizeof lost, "%llu pages were lost on the way from the guest",
+        snprintf(lost, sizeof lost,
+                 guest->progress.full
+                     ? "it was stopped by --max-size: %llu pages that had come, and "
+                       "all later events, are not in the trace"
+                     : "%llu pages were lost on the way from the guest",
                  (unsigned long long)guest->progress.gaps);
         guest_boot_problem(guest, lost);
+    } else if (guest->progress.full) {
+        guest_boot_problem(guest,
+                           "it was stopped by --max-size: later events are not in the trace");
     }
     if (guest->link == CONNECTION_PENDING)
         close(guest->proto_fd);
