@@ -570,6 +570,50 @@ static void test_csv_long_names(void **state)
     text_done(&expected);
 }
 
+/* Names of more values than are kept, one of them too long to be, each twice: the second time from what is kept, or
+ * from what took its place. */
+static void test_csv_many_names(void **state)
+{
+    enum { N = 1000 };
+    static char texts[N][160];
+    static const char *names[N];
+    const struct value_names all = {.names = names, .n = N};
+    const struct field field = {
+        .name = "v", .c_type = "uint64_t", .type = FIELD_UINT, .size = 8, .names = &all};
+    const struct event_class class = {
+        .name = "named", .origin = &qemu, .fields = &field, .n_fields = 1};
+    const struct view_options plain = {0};
+    static struct item some[2 * N];
+    static uint64_t payloads[N];
+    struct text expected;
+    struct event_class *made;
+
+    assert_int_equal(catalogue_add(&catalogue, &class, &made), 0);
+    for (unsigned i = 0; i < N; i++) {
+        snprintf(texts[i], sizeof texts[i], "n%0*u", i == 7 ? 150 : 3, i);
+        names[i] = texts[i];
+    }
+    expected = TEXT_IN_MEMORY;
+    text_put_literal(&expected,
+                     "time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names\r\n");
+    for (unsigned i = 0; i < 2 * N; i++) {
+        unsigned value = i / 2 * 7 % N;
+
+        payloads[value] = value;
+        some[i] = items[2];
+        some[i].class = made;
+        some[i].payload = (const uint8_t *)&payloads[value];
+        some[i].size = sizeof payloads[value];
+        text_printf(&expected,
+                    "-0.000000001,,4711,,,vmm,,,named,,v=%s,\"{\"\"v\"\":%u}\",\"{\"\"v\"\":\"\"%"
+                    "s\"\"}\"\r\n",
+                    names[value], value, names[value]);
+    }
+    text_put(&expected, "", 1);
+    check_view(line_csv_open, &plain, some, 2 * N, expected.start);
+    text_done(&expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -579,6 +623,7 @@ int main(void)
         cmocka_unit_test(test_line_text_layers), cmocka_unit_test(test_line_json),
         cmocka_unit_test(test_line_csv),         cmocka_unit_test(test_csv_cells),
         cmocka_unit_test(test_csv_threads),      cmocka_unit_test(test_csv_long_names),
+        cmocka_unit_test(test_csv_many_names),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
