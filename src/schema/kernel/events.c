@@ -26,6 +26,8 @@ static pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
 #define TASKS_MAX 65536
 #define TASK_NAME_MAX 64
 
+#define EVENTS_PER_HANDLE 1024u
+
 struct kernel_events {
     struct kernel_classes known; /* must stand first: kernel_events_class() */
     unsigned n_refs;
@@ -34,7 +36,10 @@ struct kernel_events {
     struct kernel_facts facts;
     struct kernel_common common;
     struct kernel_formats *formats;
-    struct tep_handle *tep;
+    /* libtraceevent searches a handle from its beginning to add an event: each has EVENTS_PER_HANDLE at most, and
+     * the last takes the next. */
+    struct tep_handle **handles;
+    unsigned n_handles, n_parsed;
     struct kernel_strings printk;
     struct kernel_strings cmdlines;
     struct kernel_symbols *symbols;
@@ -58,6 +63,29 @@ struct packed {
     const struct kernel_text *text; /* NULL: not understood */
 };
 
+static int add_handle(struct kernel_events *events)
+{
+    struct tep_handle **bigger =
+        realloc(events->handles, (events->n_handles + 1) * sizeof(struct tep_handle *));
+    struct tep_handle *tep;
+
+    if (!bigger)
+        return -ENOMEM;
+    events->handles = bigger;
+    tep = tep_alloc();
+    if (!tep)
+        return -ENOMEM;
+    /* It would write about what it does not understand to standard error. */
+    pthread_mutex_lock(&parsing);
+    tep_set_loglevel(TEP_LOG_NONE);
+    pthread_mutex_unlock(&parsing);
+    tep_set_file_bigendian(tep, events->facts.big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
+    tep_set_long_size(tep, events->facts.long_size);
+    events->handles[events->n_handles++] = tep;
+    events->n_parsed = 0;
+    return 0;
+}
+
 int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *facts,
                       struct kernel_formats *formats, struct kernel_events **ret_events)
 {
@@ -74,17 +102,10 @@ int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *fa
     /* As all kernels since 2.6.30 have it. */
     events->common = (struct kernel_common){.type_offset = 0, .pid_offset = 4, .size = 8};
 
-    events->tep = tep_alloc();
-    if (!events->tep) {
+    if (add_handle(events) < 0) {
         kernel_events_unref(events);
         return -ENOMEM;
     }
-    /* It would write about what it does not understand to standard error. */
-    pthread_mutex_lock(&parsing);
-    tep_set_loglevel(TEP_LOG_NONE);
-    pthread_mutex_unlock(&parsing);
-    tep_set_file_bigendian(events->tep, facts->big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
-    tep_set_long_size(events->tep, facts->long_size);
     *ret_events = events;
     return 0;
 }
@@ -101,8 +122,9 @@ void kernel_events_unref(struct kernel_events *events)
         return;
     if (events->formats)
         events->formats->free(events->formats);
-    if (events->tep)
-        tep_free(events->tep);
+    while (events->n_handles > 0)
+        tep_free(events->handles[--events->n_handles]);
+    free(events->handles);
     kernel_strings_done(&events->printk);
     kernel_strings_done(&events->cmdlines);
     kernel_symbols_free(events->symbols);
@@ -480,6 +502,7 @@ static struct tep_event *parse(struct kernel_events *events, uint16_t id,
 {
     _cleanup_free_ char *text = NULL;
     struct tep_event *event;
+    struct tep_handle *tep;
     size_t len;
 
     if (events->formats->format(events->formats, id, ret_format) < 0)
@@ -488,10 +511,14 @@ static struct tep_event *parse(struct kernel_events *events, uint16_t id,
         kernel_format_prepare(ret_format->text, ret_format->len, &text, &len, ret_print) < 0)
         return NULL;
     /* It returns an error for a print format that it does not understand, but keeps the fields. */
+    if (events->n_parsed == EVENTS_PER_HANDLE && add_handle(events) < 0)
+        return NULL;
+    events->n_parsed++;
+    tep = events->handles[events->n_handles - 1];
     pthread_mutex_lock(&parsing);
-    tep_parse_event(events->tep, text, len, ret_format->system);
+    tep_parse_event(tep, text, len, ret_format->system);
     pthread_mutex_unlock(&parsing);
-    event = tep_find_event(events->tep, id);
+    event = tep_find_event(tep, id);
     return event && event->name ? event : NULL;
 }
 
