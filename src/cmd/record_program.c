@@ -33,6 +33,7 @@
 /* While the kernel is traced, nothing but time tells of what the program has emitted. */
 #define POLL_INTERVAL (2 * SECOND / 1000)
 #define HOST_PROBLEMS_MAX 8u
+#define CHILDREN_MAX 256u
 
 struct run {
     const struct record_options *options;
@@ -40,6 +41,8 @@ struct run {
     int fd; /* of the directory */
     struct programs programs;
     struct child child;
+    pid_t ours[CHILDREN_MAX]; /* children of this process that are not the program's */
+    unsigned n_ours;
     /* This machine's kernel, where it is wished for. */
     struct record_kernel kernel;
     struct guests guests; /* n 0: none */
@@ -246,10 +249,26 @@ static void wait_for_something(struct run *run, uint64_t sleep, const sigset_t *
     (void)ppoll(fds, ARRAY_SIZE(fds), &time, waiting);
 }
 
-static void tell_rest(struct run *run)
+/* How many processes that the program has started and left still run: a daemon may have its first event long after
+ * its parent has ended. They are our children by then. */
+static unsigned count_orphans(const struct run *run)
 {
-    unsigned n = programs_running(&run->programs);
+    pid_t children[2 * CHILDREN_MAX];
+    unsigned n = child_list(children, ARRAY_SIZE(children));
+    unsigned orphans = 0;
 
+    for (unsigned i = 0; i < n; i++) {
+        bool known = children[i] == run->child.pid;
+
+        for (unsigned j = 0; j < run->n_ours && !known; j++)
+            known = run->ours[j] == children[i];
+        orphans += !known;
+    }
+    return orphans;
+}
+
+static void tell_rest(struct run *run, unsigned n)
+{
     if (run->told || n == 0)
         return;
     run->told = true;
@@ -265,6 +284,7 @@ static void loop(struct run *run, const sigset_t *waiting)
     while (goes_on) {
         /* Asked before the rings are looked at: what was made until then is seen. */
         bool ended = child_has_ended(&run->child);
+        unsigned running, orphans = ended ? count_orphans(run) : 0;
         uint64_t now = clock_ns(CLOCK_MONOTONIC);
         uint64_t sleep;
 
@@ -275,11 +295,14 @@ static void loop(struct run *run, const sigset_t *waiting)
         /* One that made its rings just now may not have been seen: they are looked for now and then. */
         if (ended && programs_running(&run->programs) == 0)
             programs_look(&run->programs);
-        goes_on = !ended || (programs_running(&run->programs) > 0 && !run->hurries);
+        running = programs_running(&run->programs);
+        goes_on = !ended || (running + orphans > 0 && !run->hurries);
         if (!goes_on)
             break;
         if (ended)
-            tell_rest(run);
+            tell_rest(run, MAX(running, orphans));
+        if (orphans > 0) /* nothing wakes us when they end */
+            sleep = MIN(sleep, SECOND / 10);
         if (run->killed || run->child.end < 0)
             sleep = MIN(sleep, SECOND / 100);
         if (run->until > now)
@@ -401,6 +424,8 @@ static int in_dir(struct run *run, char **command)
         cli_fault(&fault);
         return EXIT_FAILURE;
     }
+    run->n_ours = child_list(run->ours, CHILDREN_MAX);
+    child_adopt_orphans();
     r = start(run, command, &waiting, &fault);
     if (r < 0) {
         cli_fault(&fault);

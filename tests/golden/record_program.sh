@@ -259,6 +259,13 @@ grep -q 'lives on' out || fail "SIGHUP is not ignored any more: $(cat told)"
 "$strata" record -o itself -- "$strata" --version >out 2>told || true
 grep -q "$("$strata" --version)" out || fail "strata is not run: $(cat told)"
 
+# A daemon has its first event after its parent has ended.
+case=daemon
+mkfifo daemon-go
+expect 0 "$strata" record -o daemon -- sh -c 'setsid sh -c "read word <daemon-go; exec \"$0\" 1000 1" </dev/null >/dev/null 2>&1 & (while kill -0 $$ 2>/dev/null; do sleep 0.1; done; echo go >daemon-go) &' "$EMIT"
+grep -q '1 process that it started goes on and is recorded\|2 processes that it started go on and are recorded' told || fail "$(cat told)"
+[ "$("$strata" report daemon 2>/dev/null | grep -c ' emit_')" -eq 1000 ] || fail "$(cat told)"
+
 # The disk is full: the program does not notice, and all is counted.
 case=full
 mkdir full
