@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run_signals.h"
 
+#include <unistd.h>
+
 #include "base/macro.h"
 
 static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
 static volatile sig_atomic_t count, last, alone;
+static bool leads_session;
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
     count++;
     last = number;
-    alone = info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
+    /* When a terminal is closed, the kernel sends SIGHUP to the leader of its session only. */
+    alone = info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL ||
+            (number == SIGHUP && leads_session);
 }
 
 void run_signals_catch(sigset_t *ret_waiting)
@@ -20,6 +25,7 @@ void run_signals_catch(sigset_t *ret_waiting)
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     sigset_t blocked;
 
+    leads_session = getsid(0) == getpid();
     sigemptyset(&blocked);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
         struct sigaction before;

@@ -679,9 +679,10 @@ static bool report_sink(struct sink *sink)
         lost += left ? without_files : all; /* the others are reported with what is saved */
     }
     if (left)
-        trace_message("%" PRIu64 " events could not be written (%s): %s; they are kept in %s, and "
+        trace_message("%" PRIu64 " events could not be written (%s)%s%s; they are kept in %s, and "
                       "'strata recover %ld' saves them",
-                      left, sink->ops->name, file_error_text(sink->error), dir_path(),
+                      left, sink->ops->name, sink->error < 0 ? ": " : "",
+                      sink->error < 0 ? file_error_text(sink->error) : "", dir_path(),
                       (long)getpid());
     if (lost)
         trace_message("%" PRIu64 " events are lost, which the trace (%s) does not report%s%s", lost,
