@@ -39,7 +39,7 @@ static void test_json_strings(void **state)
            "\xf4\x8f\xbf\xbf",
            "\\u0080 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xef\xbf\xbf \xf0\x90\x80\x80 "
            "\\udbff\\udfff");
-    STRING("\xe2\x80\xae\xc2\x9b", "\\u202e\\u009b"); /* what a terminal obeys */
+    STRING("\xe2\x80\xae\xe2\x80\xac\xc2\x9b", "\\u202e\\u202c\\u009b"); /* what a terminal obeys */
 #define BAD "\xef\xbf\xbd"
     STRING("\x80", BAD);
     STRING("\xc0\xaf", BAD BAD);         /* too long a form */
