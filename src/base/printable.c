@@ -162,7 +162,7 @@ size_t printable_span(const char *s, size_t len, unsigned flags)
     size_t i = plain_span(s, len, flags & PRINTABLE_LINES);
 
     while (i < len) {
-        uint32_t character;
+        uint32_t character = 0;
         size_t n = 0;
 
         if (flags & PRINTABLE_LINES && s[i] == '\r' && len - i > 1 && s[i + 1] == '\n')

@@ -255,7 +255,8 @@ static int write_packets(struct sink *sink, struct stream *stream,
     while (is_shortage(r) && park_another(ctf, stream));
     if (r < 0)
         return r;
-    stream->losses = headers[n - 1].events_discarded;
+    if (n > 0)
+        stream->losses = headers[n - 1].events_discarded;
     return 0;
 }
 

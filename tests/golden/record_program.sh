@@ -273,6 +273,7 @@ python3 - "$strata" <<'END' || fail "it goes on after its terminal was closed"
 import os, pty, signal, sys, time
 pid, terminal = pty.fork()
 if pid == 0:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.execv(sys.argv[1], ["strata", "record", "-o", "terminal", "--", "sleep", "1000"])
 children = f"/proc/{pid}/task/{pid}/children"
 def sleeps(child):

@@ -72,7 +72,7 @@ static void emit(uint64_t id)
     }
 }
 
-static void fail(const char *what)
+static _Noreturn void fail(const char *what)
 {
     perror(what);
     _exit(1);
@@ -173,6 +173,7 @@ int main(int argc, char **argv)
         if (*entry->d_name != '.' && n != own && n < DESCRIPTORS)
             used[n] = true;
     }
+    closedir(dir);
     for (int n = 0; n < 16; n++)
         used[n] = true;
     for (int n = 0; n < DESCRIPTORS; n++)

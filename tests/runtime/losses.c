@@ -104,7 +104,7 @@ static void end_in_handler(void)
 {
     struct strata_slot slot;
 
-    signal(SIGUSR2, on_usr2);
+    sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_usr2}, NULL);
     counts[0].begun++;
     (void)strata_ring_begin(&slot, events[0].id, 24);
     raise(SIGUSR2);
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
         (uid && (setgroups(0, NULL) < 0 || setgid((gid_t)uid) < 0 || setuid((uid_t)uid) < 0)))
         return 2;
 
-    for_ever = strcmp(how, "emitting") == 0;
+    for_ever = how && strcmp(how, "emitting") == 0;
     for (unsigned long i = 0; i < n_threads; i++)
         if (pthread_create(&threads[i], NULL, emit_all, (void *)(uintptr_t)(i + 1)) != 0)
             return 2;
