@@ -178,7 +178,9 @@ int main(int argc, char **argv)
         (uid && (setgroups(0, NULL) < 0 || setgid((gid_t)uid) < 0 || setuid((uid_t)uid) < 0)))
         return 2;
 
-    for_ever = how && strcmp(how, "emitting") == 0;
+    if (!how)
+        return 2;
+    for_ever = strcmp(how, "emitting") == 0;
     for (unsigned long i = 0; i < n_threads; i++)
         if (pthread_create(&threads[i], NULL, emit_all, (void *)(uintptr_t)(i + 1)) != 0)
             return 2;
