@@ -82,7 +82,7 @@ void raw_port_done(struct raw_port *raw_port)
 }
 
 /* The host's end is closed, or the port is gone. */
-static void park(struct raw_port *raw_port, int error, const struct agent_log *say_to, int64_t now)
+static void park(struct raw_port *raw_port, int error, const struct agent_log *log, int64_t now)
 {
     raw_port->parked_until = now + PARK_MS;
     raw_port->is_full = false;
@@ -92,7 +92,7 @@ static void park(struct raw_port *raw_port, int error, const struct agent_log *s
     }
     raw_port->offset = 0;
     if (error && !raw_port->was_told) {
-        agent_log(say_to, "%s: %s; it is tried again", raw_port->name, strerror(-error));
+        agent_log(log, "%s: %s; it is tried again", raw_port->name, strerror(-error));
         raw_port->was_told = true;
     }
     /* A virtio-serial port that nobody reads stays ours; all else has to be opened anew. */
@@ -103,7 +103,7 @@ static void park(struct raw_port *raw_port, int error, const struct agent_log *s
     }
 }
 
-int raw_port_send(struct raw_port *raw_port, struct reader *reader, const struct agent_log *say_to,
+int raw_port_send(struct raw_port *raw_port, struct reader *reader, const struct agent_log *log,
                   int64_t now)
 {
     size_t page_size = reader->queue.page_size;
@@ -117,7 +117,7 @@ int raw_port_send(struct raw_port *raw_port, struct reader *reader, const struct
     if (raw_port->fd < 0) {
         r = reopen(raw_port);
         if (r < 0) {
-            park(raw_port, r == -ECONNREFUSED || r == -ENOENT ? 0 : r, say_to, now);
+            park(raw_port, r == -ECONNREFUSED || r == -ENOENT ? 0 : r, log, now);
             return 0;
         }
     }
@@ -147,7 +147,7 @@ int raw_port_send(struct raw_port *raw_port, struct reader *reader, const struct
     }
     if (n < 0) {
         park(raw_port, raw_port->is_socket && (errno == EPIPE || errno == ECONNRESET) ? 0 : -errno,
-             say_to, now);
+             log, now);
         return 0;
     }
     raw_port->was_told = false;
@@ -199,11 +199,11 @@ bool raw_port_pass(struct raw_port *raw_port, struct reader *reader, unsigned n_
     return true;
 }
 
-void raw_port_polled(struct raw_port *raw_port, short revents, const struct agent_log *say_to,
+void raw_port_polled(struct raw_port *raw_port, short revents, const struct agent_log *log,
                      int64_t now)
 {
     if (revents & (POLLHUP | POLLERR | POLLNVAL))
-        park(raw_port, 0, say_to, now);
+        park(raw_port, 0, log, now);
     else if (revents & POLLOUT)
         raw_port->is_full = false;
 }

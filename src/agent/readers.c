@@ -22,8 +22,8 @@ static uint64_t ring_pages(int dir, size_t page_size)
     return kb * 1024 / page_size + 1;
 }
 
-int readers_init(struct readers *readers, int dir, size_t queue_bytes,
-                 const struct agent_log *say_to, struct wakeup *sender, struct fault *fault)
+int readers_init(struct readers *readers, int dir, size_t queue_bytes, const struct agent_log *log,
+                 struct wakeup *sender, struct fault *fault)
 {
     struct tracefs_page page;
     int r = tracefs_page(dir, &page, fault);
@@ -36,12 +36,12 @@ int readers_init(struct readers *readers, int dir, size_t queue_bytes,
         .page = page,
         .queue_bytes = queue_bytes,
         .ring_pages = ring_pages(dir, page.size),
-        .log = say_to,
+        .log = log,
         .sender = sender,
     };
     r = cpus_online(&readers->online);
     if (r == -ERANGE) {
-        agent_log(say_to, "this machine has CPUs beyond %u, which are not traced", CPUS_MAX);
+        agent_log(log, "this machine has CPUs beyond %u, which are not traced", CPUS_MAX);
         r = 0;
     }
     if (r < 0)

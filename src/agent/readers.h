@@ -20,8 +20,8 @@ struct readers {
 };
 
 /* For the buffer whose directory is DIR. */
-int readers_init(struct readers *readers, int dir, size_t queue_bytes,
-                 const struct agent_log *say_to, struct wakeup *sender, struct fault *fault);
+int readers_init(struct readers *readers, int dir, size_t queue_bytes, const struct agent_log *log,
+                 struct wakeup *sender, struct fault *fault);
 /* Ends all threads. */
 void readers_done(struct readers *readers);
 

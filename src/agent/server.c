@@ -303,7 +303,7 @@ static int start_threads(struct agent_server *own)
 }
 
 int server_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size_t queue_bytes,
-               pid_t pid, const uint8_t *key, size_t key_size, const struct agent_log *say_to,
+               pid_t pid, const uint8_t *key, size_t key_size, const struct agent_log *log,
                struct notify *notify, struct agent_server **ret_own, struct fault *fault)
 {
     struct agent_server *own = calloc(1, sizeof *own);
@@ -312,7 +312,7 @@ int server_new(const struct endpoint *endpoint, const struct tracefs *tracefs, s
 
     if (!own)
         return fault_plain(fault, -ENOMEM, "", "out of memory");
-    own->log = say_to;
+    own->log = log;
     own->endpoint = *endpoint;
     own->endpoint.listen_fd = own->endpoint.given_fd = -1; /* until all else is there */
     own->notify = notify;
@@ -320,7 +320,7 @@ int server_new(const struct endpoint *endpoint, const struct tracefs *tracefs, s
     frame_tx_init(&own->tx);
     rx_queue_init(&own->rx_queue);
     own->session.tracefs = tracefs;
-    own->session.log = say_to;
+    own->session.log = log;
     own->session.tx = &own->tx;
     own->session.rx_queue = &own->rx_queue;
     own->session.wakeup = &own->sender_bell;

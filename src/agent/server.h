@@ -45,7 +45,7 @@ struct agent_server {
 /* Takes ENDPOINT over, which is open, and starts. KEY (NULL: none), PID (0: all processes; as for
  * tracer_set_up()) and NOTIFY outlive it, as TRACEFS and SAY do. On failure ENDPOINT stays the caller's. */
 int server_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size_t queue_bytes,
-               pid_t pid, const uint8_t *key, size_t key_size, const struct agent_log *say_to,
+               pid_t pid, const uint8_t *key, size_t key_size, const struct agent_log *log,
                struct notify *notify, struct agent_server **ret_own, struct fault *fault);
 
 /* As old_end() and virtio_trace_free(). */

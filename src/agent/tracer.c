@@ -17,11 +17,11 @@
 /* How long the end of the agent may wait for the kernel to remove an instance. */
 #define REMOVE_MS 300
 
-void tracer_init(struct tracer *tracer, const struct tracefs *tracefs,
-                 const struct agent_log *say_to, struct wakeup *sender, const _Atomic bool *cancel)
+void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct agent_log *log,
+                 struct wakeup *sender, const _Atomic bool *cancel)
 {
     *tracer = (struct tracer){.tracefs = tracefs,
-                              .log = say_to,
+                              .log = log,
                               .sender = sender,
                               .cancel = cancel,
                               .dir = -1,

@@ -39,8 +39,8 @@ struct tracer {
     bool started;
 };
 
-void tracer_init(struct tracer *tracer, const struct tracefs *tracefs,
-                 const struct agent_log *say_to, struct wakeup *sender, const _Atomic bool *cancel);
+void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct agent_log *log,
+                 struct wakeup *sender, const _Atomic bool *cancel);
 
 /* Makes the instance as SETUP (decoded) asks; QUEUE_BYTES is the most that a queue may hold. PID: only what
  * happens in the threads of that process is recorded; 0: all. -ECANCELED: `cancel` became

@@ -373,7 +373,7 @@ static int set_up(struct virtio_trace *old, int dir, struct fault *fault)
 }
 
 int virtio_trace_new(int dir, const struct virtio_trace_options *options,
-                     const struct agent_log *say_to, struct notify *notify,
+                     const struct agent_log *log, struct notify *notify,
                      struct virtio_trace **ret_old, struct fault *fault)
 {
     struct virtio_trace *old = calloc(1, sizeof *old);
@@ -387,7 +387,7 @@ int virtio_trace_new(int dir, const struct virtio_trace_options *options,
         return fault_plain(fault, -ENOMEM, "", "out of memory");
     }
     old->options = *options;
-    old->log = say_to;
+    old->log = log;
     old->control_fd = old->sender_bell.fd = old->controller_bell.fd = -1;
     old->notify = notify;
     r = set_up(old, dir, fault);

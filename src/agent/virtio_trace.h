@@ -50,7 +50,7 @@ struct virtio_trace {
 /* Finds the ports and starts. -ENOENT: there are no such ports (now). DIR is the directory of the buffer,
  * which outlives it, as SAY and NOTIFY do. */
 int virtio_trace_new(int dir, const struct virtio_trace_options *options,
-                     const struct agent_log *say_to, struct notify *notify,
+                     const struct agent_log *log, struct notify *notify,
                      struct virtio_trace **ret_old, struct fault *fault);
 
 /* Stops reading, and sends what was read until DEADLINE (CLOCK_MONOTONIC, ms); does not wait for that. A later call

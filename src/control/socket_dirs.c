@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/macro.h"
 
-static void try_dir(struct dirs *directories, const char *path, uid_t user)
+static void try_dir(struct dirs *dirs, const char *path, uid_t user)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
@@ -20,10 +20,10 @@ static void try_dir(struct dirs *directories, const char *path, uid_t user)
         return;
     if (fstat(fd, &st) < 0 || st.st_uid != user || st.st_mode & 077)
         goto not_this;
-    for (unsigned i = 0; i < directories->n; i++)
-        if (directories->items[i].device == st.st_dev && directories->items[i].inode == st.st_ino)
+    for (unsigned i = 0; i < dirs->n; i++)
+        if (dirs->items[i].device == st.st_dev && dirs->items[i].inode == st.st_ino)
             goto not_this; /* $XDG_RUNTIME_DIR is /run/user/UID, as a rule */
-    directories->items[directories->n++] = (struct dir){fd, user, st.st_dev, st.st_ino};
+    dirs->items[dirs->n++] = (struct dir){fd, user, st.st_dev, st.st_ino};
     return;
 
 not_this:
@@ -44,11 +44,11 @@ void dirs_find(struct dirs *ret, const char *runtime, uid_t user)
     try_dir(ret, path, user);
 }
 
-void dirs_done(struct dirs *directories)
+void dirs_done(struct dirs *dirs)
 {
-    for (unsigned i = 0; i < directories->n; i++)
-        close(directories->items[i].fd);
-    directories->n = 0;
+    for (unsigned i = 0; i < dirs->n; i++)
+        close(dirs->items[i].fd);
+    dirs->n = 0;
 }
 
 int dir_pids(const struct dir *directory, pid_t **ret, size_t *ret_n)
