@@ -95,7 +95,7 @@ static void say_line(void *userdata, const char *text)
         (void)!write(STDERR_FILENO, line, MIN((size_t)n, sizeof line - 1));
 }
 
-static const struct agent_log log = {.line = say_line};
+static const struct agent_log say_to = {.line = say_line};
 
 static int usage_error(const char *what, const char *value)
 {
@@ -271,7 +271,7 @@ static int start_own(const struct options *options, const struct tracefs *tracef
     if (r < 0)
         return r;
     r = server_new(&endpoint, tracefs, options->old.queue_bytes, options->pid, options->key,
-                   options->key_size, &log, notify, &servers->own, fault);
+                   options->key_size, &say_to, notify, &servers->own, fault);
     if (r < 0)
         endpoint_done(&endpoint);
     return r;
@@ -292,7 +292,7 @@ static int start(const struct options *options, const struct tracefs *tracefs, i
     }
     if (!only_own && !servers->old) {
         struct fault unused = {0};
-        int error = virtio_trace_new(dir, &options->old, &log, notify, &servers->old,
+        int error = virtio_trace_new(dir, &options->old, &say_to, notify, &servers->old,
                                      only_old ? fault : &unused);
 
         if (error >= 0 || (error != -ENOENT && !servers->own))
@@ -346,11 +346,11 @@ static bool run_workload(struct options *options, struct notify *notify, int64_t
     if (!workload->argv || workload->pid || !(atomic_load(&notify->tracing) || is_late))
         return true;
     if (!atomic_load(&notify->tracing))
-        agent_log(&log, "no host traces after %" PRId64 " s; %s starts untraced",
+        agent_log(&say_to, "no host traces after %" PRId64 " s; %s starts untraced",
                   options->run_after_ms / 1000, workload->argv[0]);
     r = workload_start(workload);
     if (r < 0)
-        agent_log(&log, "cannot run '%s': %s", workload->argv[0], strerror(-r));
+        agent_log(&say_to, "cannot run '%s': %s", workload->argv[0], strerror(-r));
     return r >= 0;
 }
 
@@ -374,7 +374,7 @@ static int meet_hosts(struct options *options, const struct tracefs *tracefs, in
 
         if (r < 0 &&
             (r != -ENOENT || raw_port_now() - began >= (int64_t)options->wait_seconds * 1000)) {
-            agent_log_fault(&log, &fault);
+            agent_log_fault(&say_to, &fault);
             return -1;
         }
         if (!run_workload(options, notify, began) || workload_reap(&options->workload))
@@ -407,7 +407,7 @@ static void finish(struct servers *servers, int64_t ms, int signal_fd, struct no
     server_free(servers->own, deadline, &left_own);
     virtio_trace_free(servers->old, deadline, &left_old);
     if (left_own + left_old)
-        agent_log(&log, "%" PRIu64 " pages had been read and could not be sent",
+        agent_log(&say_to, "%" PRIu64 " pages had been read and could not be sent",
                   left_own + left_old);
 }
 
@@ -428,11 +428,11 @@ static int serve(struct options *options, const struct tracefs *tracefs, int dir
     int r = wakeup_init(&notify.wakeup);
 
     if (r < 0) {
-        agent_log(&log, "%s", strerror(-r));
+        agent_log(&say_to, "%s", strerror(-r));
         return EXIT_FAILURE;
     }
     if (options->workload.argv)
-        agent_log(&log, "%s starts when a host traces", options->workload.argv[0]);
+        agent_log(&say_to, "%s starts when a host traces", options->workload.argv[0]);
     number = meet_hosts(options, tracefs, dir, signal_fd, &notify, &servers);
     r = servers.old ? atomic_load(&servers.old->dead) : 0;
     finish(&servers, options->workload.ended ? AFTER_COMMAND_MS : LAST_WORDS_MS, signal_fd, &notify,
@@ -444,7 +444,7 @@ static int serve(struct options *options, const struct tracefs *tracefs, int dir
         raise(SIGPIPE);
     }
     if (r < 0)
-        agent_log(&log, "cannot go on: %s", strerror(-r));
+        agent_log(&say_to, "cannot go on: %s", strerror(-r));
     if (options->workload.argv)
         return workload_exit_status(&options->workload, number);
     return r < 0 || number < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -458,7 +458,7 @@ static int read_key(struct options *options)
     if (!options->key_file ||
         key_read(options->key_file, &options->key, &options->key_size, &fault) >= 0)
         return 0;
-    agent_log_fault(&log, &fault);
+    agent_log_fault(&say_to, &fault);
     return -EINVAL;
 }
 
@@ -494,22 +494,22 @@ int main(int argc, char **argv)
     signal(SIGCHLD, SIG_DFL); /* where it is ignored, the end of a child cannot be waited for */
     signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signal_fd < 0) {
-        agent_log(&log, "cannot wait for signals: %s", strerror(errno));
+        agent_log(&say_to, "cannot wait for signals: %s", strerror(errno));
         return failure;
     }
 
     if (read_key(&options) < 0)
         return failure;
     if (tracefs_open(options.tracefs, &tracefs, &fault) < 0) {
-        agent_log_fault(&log, &fault);
+        agent_log_fault(&say_to, &fault);
         return failure;
     }
     dir = tracefs.fd;
     if (options.instance) {
         r = tracefs_instance_open(&tracefs, options.instance, &dir);
         if (r < 0) {
-            agent_log(&log, "there is no instance '%s' in %s: %s", options.instance, tracefs.path,
-                      strerror(-r));
+            agent_log(&say_to, "there is no instance '%s' in %s: %s", options.instance,
+                      tracefs.path, strerror(-r));
             return failure;
         }
     }
