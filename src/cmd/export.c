@@ -5,9 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/atomic_output.h"
 #include "cmd/cmd.h"
-#include "cmd/unfinished.h"
 #include "cmd/walk.h"
+#include "export/export.h"
 #include "tracedir/manifest.h"
 
 struct export_verb_options {
@@ -138,7 +139,7 @@ static bool sink_failed(const struct export *export)
 }
 
 static int walk_and_keep(const struct export_verb_options *options, struct walk *walk,
-                         struct exported *exported, struct export_place *place)
+                         struct exported *exported, struct atomic_output *output)
 {
     struct fault fault;
     int status = walk_through(walk);
@@ -150,7 +151,7 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
         cli_fault(&exported->export->fault);
         return EXIT_FAILURE;
     }
-    if (export_place_keep(place, &fault) < 0) {
+    if (atomic_output_commit(output, &fault) < 0) {
         if (!fault.error)
             return cli_output_error(-EPIPE);
         cli_fault(&fault);
@@ -182,15 +183,15 @@ static void find_moments(const struct trace *trace, struct export_options *expor
 
 static int export_trace(const struct export_verb_options *options,
                         const struct export_format *format, struct trace *trace,
-                        struct export_place *place)
+                        struct atomic_output *output)
 {
     struct about about = {.about = {.facts = put_facts, .problems = put_problems}, .trace = trace};
     struct export_options export_options = {
         .spreadsheet = options->spreadsheet,
-        .out = &place->out,
-        .fd = place->fd,
-        .path = place->path,
-        .name = place->wanted,
+        .out = &output->out,
+        .fd = output->fd,
+        .path = output->temp_path,
+        .name = output->path,
         .catalogue = &trace->catalogue,
         .origin_number = trace->n_parts > 1 ? walk_part_of : NULL,
         .lines_numbered = trace_needs_numbers(trace),
@@ -203,8 +204,8 @@ static int export_trace(const struct export_verb_options *options,
     struct fault fault;
     struct walk walk = {.trace = trace,
                         .selection = &selection,
-                        .out = &place->out,
-                        .draws = !place->wanted,
+                        .out = &output->out,
+                        .draws = !output->path,
                         .losses = &exported.losses,
                         .put = put,
                         .arg = &exported};
@@ -221,7 +222,7 @@ static int export_trace(const struct export_verb_options *options,
         cli_fault(&fault);
     } else {
         walk.put_fault = &exported.export->fault;
-        status = walk_and_keep(options, &walk, &exported, place);
+        status = walk_and_keep(options, &walk, &exported, output);
     }
     export_free(exported.export);
     selection_done(&selection);
@@ -239,10 +240,10 @@ static int check(const struct export_verb_options *options, int n)
     if (n == 0)
         return cli_usage_error("export", "no trace file given");
     format = &export_formats[options->format - 1];
-    if (to_stdout && format->target != EXPORT_STREAM)
+    if (to_stdout && format->target != ATOMIC_OUTPUT_STREAM)
         return cli_usage_error("export", "--output=%s is required: %s",
-                               format->target == EXPORT_FOLDER ? "DIR" : "FILE",
-                               format->target == EXPORT_FOLDER
+                               format->target == ATOMIC_OUTPUT_DIRECTORY ? "DIR" : "FILE",
+                               format->target == ATOMIC_OUTPUT_DIRECTORY
                                    ? "the format is a directory"
                                    : "the format cannot be written to a pipe");
     if (to_stdout && format->binary && isatty(STDOUT_FILENO))
@@ -255,20 +256,21 @@ static int open_and_export(const struct export_verb_options *options, char **pat
 {
     const struct export_format *format = &export_formats[options->format - 1];
     struct trace *trace = walk_open(&options->open, paths, n);
-    struct export_place place;
+    struct atomic_output output;
     struct fault fault;
     int status = EXIT_FAILURE;
 
     fault_clear(&fault);
     if (!trace)
         return EXIT_FAILURE;
-    if (unfinished_open(format->target, options->output, &stopped, &place, &fault) < 0) {
+    if (atomic_output_open(format->target, options->output, format->is_export, &stopped, &output,
+                           &fault) < 0) {
         cli_fault(&fault);
     } else {
-        if (format->target == EXPORT_STREAM && !format->binary)
-            text_filter(&place.out, 0);
-        status = export_trace(options, format, trace, &place);
-        unfinished_done(&place);
+        if (format->target == ATOMIC_OUTPUT_STREAM && !format->binary)
+            text_filter(&output.out, 0);
+        status = export_trace(options, format, trace, &output);
+        atomic_output_done(&output);
     }
     trace_free(trace);
     return status;

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/atomic_output.h"
 #include "base/copy.h"
 #include "cmd/cmd.h"
 #include "cmd/merge.h"
-#include "cmd/unfinished.h"
 #include "format/ftrace/ftrace.h"
 #include "record/agent/guest_store.h"
 
@@ -365,17 +365,18 @@ static void name_as_wanted(struct fault *fault, const char *grows, const char *w
 int merge_write(struct merge *merge)
 {
     struct dir directory = {.merge = merge};
-    struct export_place place;
-    int r = unfinished_open(EXPORT_FOLDER, merge->options->output, NULL, &place, &directory.fault);
+    struct atomic_output output;
+    int r = atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, merge->options->output, NULL, NULL, &output,
+                               &directory.fault);
 
     if (r >= 0) {
-        directory.path = place.path;
+        directory.path = output.temp_path;
         r = fill(&directory);
         if (r >= 0)
-            r = export_place_keep(&place, &directory.fault);
+            r = atomic_output_commit(&output, &directory.fault);
         else
             name_as_wanted(&directory.fault, directory.path, merge->options->output);
-        unfinished_done(&place);
+        atomic_output_done(&output);
     }
     if (r < 0) {
         fault_plain(&directory.fault, r, merge->options->output, "%s", strerror(-r));

@@ -8,19 +8,13 @@
  * as it is (a float in a format without one) is written in the nearest form that it has, never left
  * out; losses go into the target in its own way. Not thread-safe. */
 
+#include "base/atomic_output.h"
 #include "base/fault.h"
 #include "base/text.h"
 #include "event/catalogue.h"
 #include "event/item.h"
 
 struct export;
-
-/* What a target is on disk. */
-enum export_target {
-    EXPORT_STREAM, /* bytes from first to last, a pipe will do: `out` */
-    EXPORT_FILE,   /* a file that is gone back in, `fd`, empty; or made by its name, `path` */
-    EXPORT_FOLDER, /* a directory, `path`, empty */
-};
 
 /* What the time of day was at a time of the export's clock. */
 struct export_moment {
@@ -31,9 +25,9 @@ struct export_moment {
 
 /* All of it outlives the sink. */
 struct export_options {
-    struct text *out; /* EXPORT_STREAM: its error is the caller's to look at */
-    int fd;           /* EXPORT_FILE */
-    const char *path; /* EXPORT_FILE, EXPORT_FOLDER */
+    struct text *out; /* ATOMIC_OUTPUT_STREAM: its error is the caller's to look at */
+    int fd;           /* ATOMIC_OUTPUT_FILE */
+    const char *path; /* ATOMIC_OUTPUT_FILE, ATOMIC_OUTPUT_DIRECTORY */
     const char *name; /* what messages call it: the name that it gets when it is whole */
     /* Classes and origins, which grow in number while items are read. */
     const struct catalogue *catalogue;
@@ -78,8 +72,11 @@ struct export
 
 struct export_format {
     const char *name;
-    enum export_target target;
+    enum atomic_output_kind target;
     bool binary; /* not for a terminal */
+    /* True if an existing directory is an export in this format, so that another may replace it; NULL: the format is
+     * a file. */
+    bool (*is_export)(const char *path);
     /* 0, or a negative errno with FAULT. */
     int (*open)(const struct export_options *options, struct export **ret_export,
                 struct fault *fault);
@@ -96,6 +93,8 @@ int export_csv_open(const struct export_options *options, struct export **ret_ex
                     struct fault *fault);
 int export_ctf_open(const struct export_options *options, struct export **ret_export,
                     struct fault *fault);
+/* True if the directory PATH is an export in CTF and nothing else. */
+bool export_ctf_is_export(const char *path);
 int export_perfetto_open(const struct export_options *options, struct export **ret_export,
                          struct fault *fault);
 int export_simpletrace_open(const struct export_options *options, struct export **ret_export,

@@ -50,7 +50,7 @@ mkdir empty
 diff -r boot.ctf empty || fail "an empty directory"
 status=0
 "$strata" export --to ctf -o guest boot.trace 2>err || status=$?
-[ $status -eq 1 ] && grep -q 'guest: exists and is not an export; name another directory' err ||
+[ $status -eq 1 ] && grep -q 'guest: directory exists and is not empty; name another directory' err ||
     fail "a directory with something in it: $(cat err)"
 # An export is replaced, and nothing else: not with another file in it, a trace of another tracer, a link.
 "$strata" export --to ctf -o empty/ --limit 5 boot.trace
@@ -69,7 +69,7 @@ for what in file folder tracer link; do
     cp -r kept before-$what
     status=0
     "$strata" export --to ctf -o kept boot.trace 2>err || status=$?
-    [ $status -eq 1 ] && grep -q 'kept: exists and is not an export' err || fail "$what: $(cat err)"
+    [ $status -eq 1 ] && grep -q 'kept: directory exists and is not empty' err || fail "$what: $(cat err)"
     diff -r before-$what kept || fail "$what: changed"
 done
 status=0

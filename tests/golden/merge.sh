@@ -308,7 +308,7 @@ tells common --events trace-events vm.log guest -s 'guest:guest:sys_enter_write 
 before=$(cksum <three/vmm/clock-pairs)
 tells common one three --link -s 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)' -o linked2
 [ "$(cksum <three/vmm/clock-pairs)" = "$before" ]
-refused 1 'exists and is not an export' --events trace-events vm.log guest -s 'guest:sys_enter_write = vm:marker' -o linked
+refused 1 'directory exists and is not empty; name another directory' --events trace-events vm.log guest -s 'guest:sys_enter_write = vm:marker' -o linked
 [ "$(find . -name 'linked.*')" = "" ]
 # Nothing is left of one that failed.
 tells host one two -o fine

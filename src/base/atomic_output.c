@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/atomic_output.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Pieces of 256 KB cost the kernel three times as much. */
+#define OUT_SIZE ((size_t)64 * 1024)
+
+/* ---- Removal ---- */
+
+/* What getdents64() writes, which no header declares: byte 16 is the length of the entry, byte 19 its name. */
+#define ENTRY_LENGTH 16
+#define ENTRY_NAME 19
+
+/* Removes the entries of the directory FD that one pass sees, and returns how many. System calls alone, as signal
+ * handlers require; readdir() may allocate. */
+static unsigned remove_entries(int fd);
+
+/* The directory NAME in DIR, and what is in it. */
+static bool remove_dir_at(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd >= 0) {
+        /* What a pass removes may hide the rest from it. */
+        while (remove_entries(fd) > 0)
+            lseek(fd, 0, SEEK_SET);
+        close(fd);
+    }
+    return unlinkat(dir, name, AT_REMOVEDIR) == 0;
+}
+
+static unsigned remove_entries(int fd)
+{
+    _Alignas(uint64_t) char entries[2048];
+    unsigned removed = 0;
+    long n;
+
+    while ((n = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
+        for (long at = 0; at < n;) {
+            const char *name = entries + at + ENTRY_NAME;
+            uint16_t length;
+
+            memcpy(&length, entries + at + ENTRY_LENGTH, sizeof length);
+            at += length;
+            if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+                continue;
+            if (unlinkat(fd, name, 0) == 0 || (errno == EISDIR && remove_dir_at(fd, name)))
+                removed++;
+        }
+    return removed;
+}
+
+/* The directory PATH with all that is in it. */
+static void remove_dir(const char *path)
+{
+    (void)remove_dir_at(AT_FDCWD, path);
+}
+
+static void remove_output(const char *path, bool directory)
+{
+    if (directory)
+        remove_dir(path);
+    else
+        (void)unlink(path);
+}
+
+/* ---- Signals ---- */
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* Of the handler: changed only while the signals are blocked. */
+static char incomplete_path[PATH_MAX]; /* "": none */
+static bool incomplete_is_dir;
+static volatile sig_atomic_t *stop_request;
+
+static void on_signal(int number)
+{
+    int error = errno;
+
+    if (stop_request && !*stop_request) {
+        *stop_request = number;
+        errno = error;
+        return;
+    }
+    if (incomplete_path[0] != '\0')
+        remove_output(incomplete_path, incomplete_is_dir);
+    signal(number, SIG_DFL);
+    /* It is blocked until this returns. */
+    raise(number);
+}
+
+static void block_signals(sigset_t *ret_before)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        sigaddset(&set, signals[i]);
+    sigprocmask(SIG_BLOCK, &set, ret_before);
+}
+
+static void catch_signals(void)
+{
+    /* While one is handled, no other one is. */
+    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction old;
+
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        sigaddset(&action.sa_mask, signals[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+}
+
+static void restore_signals(void)
+{
+    struct sigaction now;
+
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == on_signal)
+            signal(signals[i], SIG_DFL);
+}
+
+/* ---- Opening ---- */
+
+static int fail(struct fault *fault, const char *path, const char *what)
+{
+    int error = errno;
+
+    return fault_plain(fault, -error, path, "%s: %s", what, strerror(error));
+}
+
+static int no_memory(struct fault *fault)
+{
+    return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+}
+
+/* True if PATH can only be written in place: a pipe, a device. */
+static bool is_special(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static bool is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    bool empty = dir;
+
+    while (dir && (entry = readdir(dir)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            empty = false;
+    if (dir)
+        closedir(dir);
+    return empty;
+}
+
+static bool is_replaceable(const struct atomic_output *output)
+{
+    return output->may_replace && output->may_replace(output->path);
+}
+
+/* "PATH.XXXXXX", without a trailing '/' of PATH. */
+static char *make_template(const char *path)
+{
+    size_t len = strlen(path);
+    char *template = malloc(len + sizeof ".XXXXXX");
+
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    if (template)
+        memcpy(template, path, len), memcpy(template + len, ".XXXXXX", sizeof ".XXXXXX");
+    return template;
+}
+
+static mode_t current_umask(void)
+{
+    mode_t mask = umask(0);
+
+    umask(mask);
+    return mask;
+}
+
+/* Makes the directory by TEMPLATE, which becomes output->temp_path once it exists. */
+static int open_dir(struct atomic_output *output, char *template, struct fault *fault)
+{
+    struct stat st;
+
+    if (stat(output->path, &st) == 0) {
+        if (!S_ISDIR(st.st_mode))
+            return fault_plain(fault, -EEXIST, output->path,
+                               "exists and is not a directory; name another directory");
+        if (!is_empty(output->path) && !is_replaceable(output))
+            return fault_plain(fault, -EEXIST, output->path,
+                               "directory exists and is not empty; name another directory");
+    }
+    if (!mkdtemp(template))
+        return fail(fault, output->path, "cannot create the directory");
+    output->temp_path = template;
+    if (chmod(template, 0777 & ~current_umask()) < 0)
+        return fail(fault, output->path, "cannot set its mode");
+    return 0;
+}
+
+static int open_file(struct atomic_output *output, char *template, struct fault *fault)
+{
+    struct stat st;
+
+    if (stat(output->path, &st) == 0 && S_ISDIR(st.st_mode))
+        return fault_plain(fault, -EISDIR, output->path, "is a directory; name a file");
+    output->fd = mkostemp(template, O_CLOEXEC);
+    if (output->fd < 0)
+        return fail(fault, output->path, "cannot create the file");
+    output->temp_path = template;
+    if (fchmod(output->fd, 0666 & ~current_umask()) < 0)
+        return fail(fault, output->path, "cannot set its mode");
+    return 0;
+}
+
+static int open_special(struct atomic_output *output, struct fault *fault)
+{
+    if (output->kind != ATOMIC_OUTPUT_STREAM)
+        return fault_plain(fault, -EINVAL, output->path,
+                           "not a regular file; this format cannot be written to a pipe or device");
+    output->fd = open(output->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return output->fd < 0 ? fail(fault, output->path, "cannot open for writing") : 0;
+}
+
+static int open_output(struct atomic_output *output, struct fault *fault)
+{
+    int r;
+
+    if (!output->path || strcmp(output->path, "-") == 0) {
+        output->path = NULL;
+        output->fd = STDOUT_FILENO;
+    } else if (is_special(output->path)) {
+        r = open_special(output, fault);
+        if (r < 0)
+            return r;
+    } else {
+        char *template = make_template(output->path);
+
+        if (!template)
+            return no_memory(fault);
+        r = output->kind == ATOMIC_OUTPUT_DIRECTORY ? open_dir(output, template, fault)
+                                                    : open_file(output, template, fault);
+        if (!output->temp_path)
+            free(template);
+        if (r < 0)
+            return r;
+    }
+    if (output->kind == ATOMIC_OUTPUT_STREAM &&
+        text_open_fd(&output->out, output->fd, OUT_SIZE) < 0)
+        return no_memory(fault);
+    return 0;
+}
+
+static void close_output(struct atomic_output *output)
+{
+    if (output->temp_path)
+        remove_output(output->temp_path, output->kind == ATOMIC_OUTPUT_DIRECTORY);
+    if (output->fd >= 0 && output->fd != STDOUT_FILENO)
+        close(output->fd);
+    text_done(&output->out);
+    free(output->temp_path);
+    *output = (struct atomic_output){.fd = -1, .out = TEXT_IN_MEMORY};
+}
+
+int atomic_output_open(enum atomic_output_kind kind, const char *path,
+                       bool (*may_replace)(const char *path), volatile sig_atomic_t *stop,
+                       struct atomic_output *ret, struct fault *fault)
+{
+    struct atomic_output output = {
+        .kind = kind, .path = path, .may_replace = may_replace, .fd = -1, .out = TEXT_IN_MEMORY};
+    sigset_t before;
+    int r;
+
+    block_signals(&before);
+    r = open_output(&output, fault);
+    if (r >= 0) {
+        /* A path that is too long could not have been opened. */
+        snprintf(incomplete_path, sizeof incomplete_path, "%s",
+                 output.temp_path ? output.temp_path : "");
+        incomplete_is_dir = kind == ATOMIC_OUTPUT_DIRECTORY;
+        stop_request = stop;
+        catch_signals();
+        *ret = output;
+    } else {
+        close_output(&output);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return r;
+}
+
+/* ---- The end ---- */
+
+/* rename() replaces an empty directory. Another one that may be replaced is exchanged with the new one, and then
+ * removed under the temporary name. */
+static int rename_output(struct atomic_output *output)
+{
+    if (rename(output->temp_path, output->path) == 0)
+        return 0;
+    if (output->kind != ATOMIC_OUTPUT_DIRECTORY || (errno != ENOTEMPTY && errno != EEXIST) ||
+        !is_replaceable(output))
+        return -1;
+    if (renameat2(AT_FDCWD, output->temp_path, AT_FDCWD, output->path, RENAME_EXCHANGE) == 0) {
+        remove_dir(output->temp_path);
+        return 0;
+    }
+    /* Not every file system can exchange. */
+    remove_dir(output->path);
+    return rename(output->temp_path, output->path);
+}
+
+int atomic_output_commit(struct atomic_output *output, struct fault *fault)
+{
+    int r = output->kind == ATOMIC_OUTPUT_STREAM ? text_flush(&output->out) : 0;
+
+    if (r == -EPIPE)
+        return r;
+    if (r < 0)
+        return fault_plain(fault, r, output->path ? output->path : "standard output",
+                           "cannot write: %s", strerror(-r));
+    if (!output->temp_path)
+        return 0;
+    if (output->fd >= 0) {
+        r = close(output->fd);
+        output->fd = -1;
+        if (r < 0)
+            return fail(fault, output->path, "cannot write");
+    }
+    if (rename_output(output) < 0)
+        return fail(fault, output->path, "cannot rename the finished output");
+    free(output->temp_path);
+    output->temp_path = NULL;
+    return 0;
+}
+
+void atomic_output_done(struct atomic_output *output)
+{
+    sigset_t before;
+
+    close_output(output);
+    block_signals(&before);
+    incomplete_path[0] = '\0';
+    stop_request = NULL;
+    restore_signals();
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}

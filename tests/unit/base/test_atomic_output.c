@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* base/atomic_output.h: an output appears when it is complete, and else leaves nothing. */
+#include "cmocka_all.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/atomic_output.h"
+
+static char scratch[64];
+static char path[128];
+
+static unsigned count_entries(const char *directory)
+{
+    DIR *dir = opendir(directory);
+    struct dirent *entry;
+    unsigned n = 0;
+
+    assert_non_null(dir);
+    while ((entry = readdir(dir)))
+        n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(dir);
+    return n;
+}
+
+static void put_file(const char *directory, const char *name)
+{
+    char file[384];
+    int fd;
+
+    snprintf(file, sizeof file, "%s/%s", directory, name);
+    fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+static bool exists(const char *directory, const char *name)
+{
+    char file[384];
+
+    snprintf(file, sizeof file, "%s/%s", directory, name);
+    return access(file, F_OK) == 0;
+}
+
+static int set_up(void **state)
+{
+    snprintf(scratch, sizeof scratch, "/tmp/strata-test-XXXXXX");
+    if (!mkdtemp(scratch))
+        return -1;
+    snprintf(path, sizeof path, "%s/output", scratch);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    char command[128];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", scratch);
+    return system(command);
+}
+
+static bool any_directory(const char *directory)
+{
+    return directory;
+}
+
+static void a_file_appears_when_it_is_committed(void **state)
+{
+    struct atomic_output output;
+    struct fault fault = {0};
+    struct stat st;
+
+    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_STREAM, path, NULL, NULL, &output, &fault),
+                     0);
+    text_put_str(&output.out, "text");
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(atomic_output_commit(&output, &fault), 0);
+    atomic_output_done(&output);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, 4);
+    assert_int_equal(count_entries(scratch), 1);
+}
+
+static void an_output_that_is_not_committed_leaves_the_old_one(void **state)
+{
+    struct atomic_output output;
+    struct fault fault = {0};
+
+    put_file(scratch, "output");
+    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_FILE, path, NULL, NULL, &output, &fault), 0);
+    assert_int_equal(write(output.fd, "half", 4), 4);
+    atomic_output_done(&output);
+    assert_int_equal(count_entries(scratch), 1);
+    assert_true(exists(scratch, "output"));
+}
+
+static void a_directory_that_is_not_empty_is_refused(void **state)
+{
+    struct atomic_output output;
+    struct fault fault = {0};
+
+    assert_int_equal(mkdir(path, 0700), 0);
+    put_file(path, "precious");
+    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, NULL, NULL, &output, &fault),
+                     -EEXIST);
+    assert_string_equal(fault.what, "directory exists and is not empty; name another directory");
+    assert_true(exists(path, "precious"));
+    assert_int_equal(count_entries(scratch), 1);
+}
+
+static void a_directory_may_be_replaced_where_the_caller_says_so(void **state)
+{
+    struct atomic_output output;
+    struct fault fault = {0};
+
+    assert_int_equal(mkdir(path, 0700), 0);
+    put_file(path, "old");
+    assert_int_equal(
+        atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, any_directory, NULL, &output, &fault), 0);
+    put_file(output.temp_path, "new");
+    assert_true(exists(path, "old"));
+    assert_int_equal(atomic_output_commit(&output, &fault), 0);
+    atomic_output_done(&output);
+    assert_false(exists(path, "old"));
+    assert_true(exists(path, "new"));
+    assert_int_equal(count_entries(scratch), 1);
+}
+
+static void a_file_in_the_place_of_a_directory_is_named(void **state)
+{
+    struct atomic_output output;
+    struct fault fault = {0};
+
+    put_file(scratch, "output");
+    assert_int_equal(
+        atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, any_directory, NULL, &output, &fault),
+        -EEXIST);
+    assert_string_equal(fault.what, "exists and is not a directory; name another directory");
+}
+
+/* A child writes a directory with a directory in it, and gets NUMBER, which ends it. */
+static void end_by_signal(int number)
+{
+    pid_t child = fork();
+    int status;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct atomic_output output;
+        struct fault fault = {0};
+        char inner[256];
+
+        if (atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, NULL, NULL, &output, &fault) < 0)
+            _exit(1);
+        snprintf(inner, sizeof inner, "%s/inner", output.temp_path);
+        if (mkdir(inner, 0700) < 0)
+            _exit(2);
+        put_file(inner, "file");
+        raise(number);
+        _exit(3);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), number);
+}
+
+static void a_signal_leaves_nothing(void **state)
+{
+    end_by_signal(SIGTERM);
+    end_by_signal(SIGINT);
+    assert_int_equal(count_entries(scratch), 0);
+}
+
+static void the_first_signal_may_be_a_request_to_stop(void **state)
+{
+    static volatile sig_atomic_t stop;
+    struct atomic_output output;
+    struct fault fault = {0};
+
+    stop = 0;
+    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_STREAM, path, NULL, &stop, &output, &fault),
+                     0);
+    raise(SIGTERM);
+    assert_int_equal(stop, SIGTERM);
+    assert_int_equal(atomic_output_commit(&output, &fault), 0);
+    atomic_output_done(&output);
+    assert_true(exists(scratch, "output"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_file_appears_when_it_is_committed),
+        TEST(an_output_that_is_not_committed_leaves_the_old_one),
+        TEST(a_directory_that_is_not_empty_is_refused),
+        TEST(a_directory_may_be_replaced_where_the_caller_says_so),
+        TEST(a_file_in_the_place_of_a_directory_is_named),
+        TEST(a_signal_leaves_nothing),
+        TEST(the_first_signal_may_be_a_request_to_stop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
