@@ -210,10 +210,10 @@ static void look_at_closed(struct agent_server *own)
     poll(&fd, 1, 0);
     if (!(fd.revents & (POLLHUP | POLLERR | POLLNVAL)))
         begin(own);
-    else if (fd.revents & POLLIN)
-        receive(own);
-    else if (fd.revents & (POLLERR | POLLNVAL))
+    else if ((fd.revents & (POLLERR | POLLNVAL)) && !(fd.revents & POLLIN))
         disconnect(own);
+    else
+        receive(own); /* fails where the port was removed: another one may have its name by now */
 }
 
 /* What ARRIVALS told of. A PING is answered first; what comes while that is cleared is not told again. */

@@ -137,6 +137,18 @@ grep -q 'has no times' told && grep -q 'nothing of the guest: no agent' told || 
 "$strata" ctl $qemu monitor info chardev >chardevs
 ! grep -q strata chardevs || fail "a port is left: $(cat chardevs told)"
 nothing_left
+# What a recorder leaves that is killed is replaced by the next one, and removed with its own.
+begin -e qmp_enter_query_name --guest ./socket
+kill -KILL $pid
+wait $pid || true
+"$strata" ctl $qemu monitor info chardev | grep -q '^strata-agent: ' || fail "no port is left"
+begin -e qmp_enter_query_name --guest ./socket
+"$strata" ctl trace monitor info chardev | grep -q "^strata-agent: .*$(ls -d run/*)" || fail "the port is not its own"
+end
+grep -q 'nothing of the guest: no agent' told || fail "$(cat told)"
+"$strata" ctl $qemu monitor info chardev >chardevs
+! grep -q strata chardevs || fail "a port is left: $(cat chardevs told)"
+nothing_left
 stop
 
 # A log that QEMU writes where -trace says.

@@ -131,4 +131,56 @@ def record_attached(run):
                            for item in passed), "nothing passes between", one, two)
 
 
-SCENARIOS = [record_vm, record_attached]
+def marks_of(run, folder):
+    report = subprocess.run([run.strata, "report", "--format", "json", folder], stdout=subprocess.PIPE, check=True, text=True)
+    items = [json.loads(line) for line in report.stdout.splitlines()]
+    return [item for item in items if item["layer"] == "guest" and item["event"] == "print" and "mark " in str(item["fields"])]
+
+
+def record_added_port(run):
+    """A machine without a port for the agent: each recorder adds one and removes it again, also after one that was killed."""
+    guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("added-machine"), has_agent=False)
+    folder = run.folder("added")
+    runtime = tempfile.mkdtemp(prefix="strata-test-")
+    environment = dict(os.environ, XDG_RUNTIME_DIR=runtime)
+
+    def attach(name, end):
+        out = os.path.join(folder, name)
+        with open(out + ".said", "w+b") as said:
+            recorder = subprocess.Popen(
+                [run.strata, "record", "--attach", "-o", out, "-e", "runstate_set", "--guest=sched:*", str(guest.qemu.pid)],
+                stdout=said, stderr=said, env=environment)
+            try:
+                instance = traced(guest, out, recorder)
+                for n in range(MARKS):
+                    expect(guest.text(f"echo mark {n} >{instance}/trace_marker; echo {n}") == str(n), "the guest answers")
+                recorder.send_signal(end)
+                status = recorder.wait(PATIENCE)
+            finally:
+                recorder.kill()
+                recorder.wait()
+            said.seek(0)
+            expect(status == (-end if end == signal.SIGKILL else 0), name, "ended with", status, said.read().decode())
+        if end == signal.SIGKILL:
+            return
+        source = sources(out).get("guest", {})
+        expect(source.get("complete") and source["lost"] == 0 and not source.get("problems"), name, sources(out))
+        expect(len(marks_of(run, out)) == MARKS, name, "has other marks")
+        wait_until(lambda: guest.text("ls /sys/kernel/tracing/instances") == "", "an instance is left")
+        expect("org.strata.agent" not in guest.text("cat /sys/class/virtio-ports/*/name"), name, "leaves its port")
+
+    try:
+        agent = Agent(guest)
+        attach("first", signal.SIGTERM)
+        attach("second", signal.SIGTERM)
+        attach("killed", signal.SIGKILL)
+        attach("third", signal.SIGTERM)
+        agent.stop()
+    finally:
+        guest.kill()
+    left = os.listdir(runtime)
+    expect(not left, "left behind:", left)
+    os.rmdir(runtime)
+
+
+SCENARIOS = [record_vm, record_attached, record_added_port]

@@ -174,30 +174,6 @@ static int add_port(struct qmp *qmp, const char *name, struct fault *fault)
                    fault);
 }
 
-int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char *name,
-                      const char *path, struct fault *fault)
-{
-    struct fault why = {0};
-    int r = add_chardev(qmp, path, fault);
-
-    if (r < 0)
-        return r;
-    changes->chardev = true;
-    /* On a device that the machine has. */
-    r = add_port(qmp, name, &why);
-    if (r == -EREMOTE) {
-        r = execute(qmp, "device_add",
-                    json_pack("{s:s, s:s}", "driver", "virtio-serial-pci", "id", SERIAL), fault);
-        if (r < 0)
-            return r;
-        changes->serial = true;
-        r = add_port(qmp, name, fault);
-    }
-    if (r >= 0)
-        changes->port = true;
-    return r;
-}
-
 /* Until it is gone, or we have asked often enough. */
 static int remove_device(struct qmp *qmp, const char *id, struct fault *fault)
 {
@@ -239,6 +215,65 @@ static void remove_port(struct qemu_restore *changes, struct qmp *qmp, struct fa
     /* It is in use as long as the port is there, and a moment longer. */
     if (changes->chardev && !changes->port && remove_chardev(qmp, fault) >= 0)
         changes->chardev = false;
+}
+
+#define DEVICES "/machine/peripheral/"
+#define CHARDEVS "/chardevs/"
+
+static bool has_object(struct qmp *qmp, const char *path)
+{
+    struct fault unused = {0};
+
+    return execute(qmp, "qom-list", json_pack("{s:s}", "path", path), &unused) >= 0;
+}
+
+/* Adds the chardev. One that a killed recorder left is removed first, with its port. It belongs to no recorder that runs, as
+ * there is one per QEMU (qemu_running_claim()). */
+static int replace_chardev(struct qemu_restore *changes, struct qmp *qmp, const char *path,
+                           struct fault *fault)
+{
+    struct fault why = {0};
+    int r = add_chardev(qmp, path, &why);
+
+    if (r == -EREMOTE && has_object(qmp, CHARDEVS CHARDEV)) {
+        struct qemu_restore left = {.chardev = true, .port = has_object(qmp, DEVICES PORT)};
+        struct fault unused = {0};
+
+        changes->serial = has_object(qmp, DEVICES SERIAL);
+        remove_port(&left, qmp, &unused);
+        if (!left.chardev) {
+            fault_clear(&why);
+            r = add_chardev(qmp, path, &why);
+        }
+    }
+    if (r < 0)
+        *fault = why;
+    else
+        changes->chardev = true;
+    return r;
+}
+
+int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char *name,
+                      const char *path, struct fault *fault)
+{
+    struct fault why = {0};
+    int r = replace_chardev(changes, qmp, path, fault);
+
+    if (r < 0)
+        return r;
+    /* On a device that the machine has. */
+    r = add_port(qmp, name, &why);
+    if (r == -EREMOTE) {
+        r = execute(qmp, "device_add",
+                    json_pack("{s:s, s:s}", "driver", "virtio-serial-pci", "id", SERIAL), fault);
+        if (r < 0)
+            return r;
+        changes->serial = true;
+        r = add_port(qmp, name, fault);
+    }
+    if (r >= 0)
+        changes->port = true;
+    return r;
 }
 
 /* ---- The way back ---- */
