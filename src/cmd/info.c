@@ -214,6 +214,33 @@ static void put_host_times(const struct lines *lines, const struct trace_host_ti
                 duration_text(buf, sizeof buf, &host, round_up(times->error_ns)));
 }
 
+/* The layers of the origins, each once. */
+static unsigned find_layers(const struct info *info, const char *ret_names[LAYERS])
+{
+    const struct trace_part *part = &info->trace->parts[0];
+    unsigned seen = 0, n = 0;
+
+    for (unsigned i = 0; i < part->n_origins; i++) {
+        enum layer layer = info->trace->catalogue.origins[part->first_origin + i]->layer;
+
+        if (!(seen >> layer & 1))
+            ret_names[n++] = layer_name(layer);
+        seen |= 1U << layer;
+    }
+    return n;
+}
+
+static void put_layers(const struct info *info, struct lines *lines)
+{
+    const char *names[LAYERS];
+    unsigned n = find_layers(info, names);
+
+    put_key(lines, "layer");
+    for (unsigned i = 0; i < n; i++)
+        text_printf(lines->out, "%s%s", i ? ", " : "", names[i]);
+    text_put_char(lines->out, '\n');
+}
+
 static void put_text(const struct info *info)
 {
     struct trace_host_times times;
@@ -226,10 +253,14 @@ static void put_text(const struct info *info)
     text_put_safe(out, path_of(info), strlen(path_of(info)));
     text_put_char(out, '\n');
     put_fact(&lines, "format", info->origin->format);
-    put_fact(&lines, "layer", layer_name(info->origin->layer));
+    put_layers(info, &lines);
     each_fact(info, put_fact, &lines);
-    for (unsigned i = 1; i < part->n_origins; i++)
-        put_fact(&lines, "buffer", info->trace->catalogue.origins[part->first_origin + i]->path);
+    for (unsigned i = 1; i < part->n_origins; i++) {
+        const char *path = info->trace->catalogue.origins[part->first_origin + i]->path;
+
+        if (strcmp(path, info->origin->path) != 0)
+            put_fact(&lines, "buffer", path);
+    }
     put_clock(&lines, &info->origin->clock);
     put_cpus(info, &lines);
     put_key(&lines, "events");
@@ -286,6 +317,20 @@ static void put_json_times(const struct info *info)
                 clock_to_ns(clock, tally->first), unit, clock_to_ns(clock, tally->last));
 }
 
+/* Where there are several. */
+static void put_json_layers(const struct info *info)
+{
+    const char *names[LAYERS];
+    unsigned n = find_layers(info, names);
+
+    if (n < 2)
+        return;
+    text_put_literal(info->out, ",\"layers\":");
+    for (unsigned i = 0; i < n; i++)
+        text_printf(info->out, "%c\"%s\"", i ? ',' : '[', names[i]);
+    text_put_char(info->out, ']');
+}
+
 static void put_json(const struct info *info)
 {
     const struct origin *origin = info->origin;
@@ -297,7 +342,9 @@ static void put_json(const struct info *info)
     json_put_str(out, path_of(info));
     text_put_literal(out, ",\"format\":");
     json_put_str(out, origin->format);
-    text_printf(out, ",\"layer\":\"%s\",\"facts\":{", layer_name(origin->layer));
+    text_printf(out, ",\"layer\":\"%s\"", layer_name(origin->layer));
+    put_json_layers(info);
+    text_put_literal(out, ",\"facts\":{");
     each_fact(info, put_json_fact, &facts);
     text_put_literal(out, "},\"clock\":{\"name\":");
     json_put_str(out, origin->clock.name);

@@ -380,13 +380,33 @@ unsigned trace_part_of(const struct trace *trace, const struct origin *origin)
     return 0;
 }
 
-unsigned trace_layers(const struct trace *trace)
+/* A bit for each layer of PART; the sources of what was exported may be of several. */
+static unsigned part_layers(const struct trace *trace, const struct trace_part *part)
 {
     unsigned layers = 0;
 
-    for (unsigned i = 0; i < trace->n_parts; i++)
-        layers |= 1u << trace->parts[i].origin->layer;
-    return trace->host_time && (layers & (layers - 1)) ? layers : 0;
+    for (unsigned i = 0; i < part->n_origins; i++)
+        layers |= 1u << trace->catalogue.origins[part->first_origin + i]->layer;
+    return layers;
+}
+
+static bool are_several(unsigned layers)
+{
+    return layers & (layers - 1);
+}
+
+unsigned trace_layers(const struct trace *trace)
+{
+    bool exported = false;
+    unsigned layers = 0;
+
+    for (unsigned i = 0; i < trace->n_parts; i++) {
+        unsigned of_part = part_layers(trace, &trace->parts[i]);
+
+        exported = exported || are_several(of_part);
+        layers |= of_part;
+    }
+    return (trace->host_time || exported) && are_several(layers) ? layers : 0;
 }
 
 bool trace_needs_numbers(const struct trace *trace)
@@ -396,11 +416,11 @@ bool trace_needs_numbers(const struct trace *trace)
     if (trace_layers(trace) == 0)
         return trace->n_parts > 1;
     for (unsigned i = 0; i < trace->n_parts; i++) {
-        unsigned layer = 1u << trace->parts[i].origin->layer;
+        unsigned layers = part_layers(trace, &trace->parts[i]);
 
-        if (seen & layer)
+        if (seen & layers)
             return true;
-        seen |= layer;
+        seen |= layers;
     }
     return false;
 }

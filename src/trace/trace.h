@@ -122,7 +122,7 @@ static inline int trace_next(struct trace *trace, const struct item **ret_items)
 unsigned trace_part_of(const struct trace *trace, const struct origin *origin);
 
 /* The layers that TRACE shows on one timeline, a bit for each, 1 << enum layer; 0: it is of one layer, or of one
- * clock as it came. */
+ * clock as it came and not of what was exported of several layers. */
 unsigned trace_layers(const struct trace *trace);
 /* Whether parts need their numbers to be told apart: layers do not. */
 bool trace_needs_numbers(const struct trace *trace);

@@ -25,10 +25,8 @@ compare() {
     "$strata" export --to ctf -o export "$@" 2>err
     "$strata" report -f json "$@" >report 2>err
     babeltrace2 --clock-cycles export >shown 2>err || fail "$*: $(cat err)"
-    python3 "$here/export_ctf.py" report shown err || fail "$* differs"
-    # What both readers agree on is enough here: strata's is compared with babeltrace2 by ctf.sh.
-    "$strata" report -f json export >again 2>err
-    [ "$(wc -l <again)" -eq "$(wc -l <report)" ] || fail "$*: strata reads $(wc -l <again) of $(wc -l <report)"
+    "$strata" report -f json export >again 2>err.again
+    python3 "$here/export_ctf.py" report shown err again export/metadata || fail "$* differs"
 }
 compare boot.trace
 compare lttng-ust
@@ -37,6 +35,43 @@ compare xen.raw -n 20000
 compare xen.raw --cpu 1 -n 5000 --cpu-hz 2.4G
 cp boot.trace again.trace
 compare boot.trace again.trace -n 2000
+
+# Layers, and vCPUs that have numbers.
+. "$here/../lib/three_layers.sh"
+compare trace
+compare trace --source qemu
+python3 - again <<'END'
+import collections, json, sys
+
+events = [event for event in map(json.loads, open(sys.argv[1])) if "event" in event]
+found = collections.Counter(event.get("vcpu") for event in events)
+assert found == {0: 1, 1: 1, None: 2}, found
+END
+"$strata" export --to ctf -o layers trace 2>err
+"$strata" info layers >told 2>err
+grep -q '^  layer  *vmm, guest, host$' told || fail "info: $(cat told)"
+"$strata" report -e disk_read -e guest:sched_switch -e host:sched_switch --from 1000.0169 --to 1000.0205 layers 2>err |
+    sed 's/ prev_comm=.*//' >told
+cat >expected <<'END'
+1000.016939217 host  [001]      -       rcu_preempt-15 sched_switch:
+1000.017478177 guest [001]  vcpu1               sh-121 sched_switch:
+1000.020000000 vmm   [---]  vcpu0       CPU 0/TCG-4713 disk_read: sector 7 n 8
+END
+cmp told expected || fail "layers as text"
+
+# counts TRACE: of each event of each layer. An event that is exported in several forms stays one.
+counts() {
+    "$strata" stat -f json "$1" 2>err | python3 -c 'import json, sys
+rows = json.load(sys.stdin)["rows"]
+for row in sorted((row["layer"], row["event"], row["count"]) for row in rows): print(*row)'
+}
+counts trace >before
+counts layers >after
+cmp before after || fail "events of several layers are counted otherwise"
+"$strata" export --to ctf -o xen xen.raw 2>err
+counts xen.raw >before
+counts xen >after
+cmp before after || fail "events of Xen are counted otherwise"
 
 # What a trace of QEMU says as text is what it said before.
 "$strata" report boot.trace | tr -s ' ' >before

@@ -6,10 +6,14 @@
  *            u64 time of its first event, u64 of its last, u64 size in bits, twice, u64 number of the
  *            packet, u64 events discarded so far, u32 source, u32 CPU (of a CPU's file)
  *   event    u32 class, u64 time
- *            context: i32 thread, its name and a NUL, the vCPU's name and a NUL (each where the source
- *            has such)
+ *            context of the stream: i32 thread, its name and a NUL (each where the source has such)
+ *            context of the event, where it has a vCPU: i32, or the vCPU's name and a NUL where vCPUs of
+ *            the source have names
  *            fields: integers of 1, 2, 4 or 8 bytes, doubles, text and a NUL, u32 number of elements
  *            and the elements
+ *
+ * A stream class has the number of its source times 2, and 1 more where it has CPUs; the event classes of
+ * a stream are numbered from 0.
  *
  * Times are nanoseconds of the export's clock, from the clock's offset on. A loss ends the packet before
  * it; it is told by a packet of its own without events, whose count is that much higher: so readers
@@ -38,6 +42,11 @@
 #define BUFFERED_MAX ((size_t)32 * 1024 * 1024)
 #define HEAD_MAX 64
 
+/* An event class of the trace is several of a stream: with 0 to MISSING_MAX fields at its end missing, and with a vCPU
+ * or without. CTF has no value for what is not known. */
+#define MISSING_MAX 7u
+#define VARIANTS (2 * (MISSING_MAX + 1))
+
 struct stream {
     const struct origin *origin;
     struct stream *next; /* all of them */
@@ -52,9 +61,10 @@ struct stream {
 /* A stream class: an origin, with CPUs or without. */
 struct stream_class {
     bool declared;
-    uint8_t *
-        classes; /* by class->index: a bit for each number of missing fields with which it is declared */
+    uint32_t (
+        *ids)[VARIANTS]; /* by class->index: the number of each variant, from 1; 0: not declared */
     unsigned n_classes;
+    uint32_t n_ids;
 };
 
 struct ctf {
@@ -104,10 +114,6 @@ static int write_to(struct ctf *ctf, const char *name, const struct text *head,
         error = -errno;
     return error ? write_failed(ctf, error) : 0;
 }
-
-/* Readers, ours too, take numbers of events up to 65535: these bits of one say how many fields are missing. */
-#define SHORT_SHIFT 13
-#define MISSING_MAX 7u
 
 static unsigned stream_class_id(const struct stream *stream)
 {
@@ -212,38 +218,34 @@ static _cold_ struct stream *find_stream(struct ctf *ctf, const struct item *ite
     return declare_stream(ctf, stream) < 0 ? NULL : stream;
 }
 
-static uint32_t event_id(const struct event_class *class, unsigned missing)
+static unsigned variant_of(unsigned missing, bool vcpu)
 {
-    return class->index | missing << SHORT_SHIFT;
+    return 2 * missing + vcpu;
 }
 
 static _cold_ int declare_class(struct ctf *ctf, struct stream_class *sc, unsigned id,
-                                const struct event_class *class, unsigned missing)
+                                const struct event_class *class, unsigned missing, bool vcpu)
 {
     if (class->index >= sc->n_classes) {
         unsigned n = MAX(class->index + 1, 2 * sc->n_classes);
-        uint8_t *bigger = realloc(sc->classes, n * sizeof *bigger);
+        uint32_t(*bigger)[VARIANTS] = realloc(sc->ids, n * sizeof *bigger);
 
         if (!bigger)
             return export_no_memory(&ctf->export.fault);
         memset(bigger + sc->n_classes, 0, (n - sc->n_classes) * sizeof *bigger);
-        sc->classes = bigger;
+        sc->ids = bigger;
         sc->n_classes = n;
     }
-    tsdl_put_class(&ctf->declarations, event_id(class, missing), id, class,
-                   class->n_fields - missing);
-    sc->classes[class->index] |= (uint8_t)(1 << missing);
+    tsdl_put_class(&ctf->declarations, sc->n_ids, id, class, class->n_fields - missing, vcpu);
+    sc->ids[class->index][variant_of(missing, vcpu)] = ++sc->n_ids;
     return 0;
 }
 
-/* Of the fields at the end, those that have no value, as far as that is told apart. CTF has no value for an integer that
- * is not known: the event is of another class, without them. */
+/* Of the fields at the end, those that have no value, as far as that is told apart. */
 static unsigned count_missing(const struct event_class *class, const struct value *values)
 {
     unsigned missing = 0;
 
-    if (class->index >> SHORT_SHIFT)
-        return 0; /* its number has no room to tell */
     while (missing < MISSING_MAX && missing < class->n_fields &&
            class->fields[class->n_fields - 1 - missing].optional &&
            !values[class->n_fields - 1 - missing].present)
@@ -323,9 +325,10 @@ static void put_context(struct text *text, const struct item *item)
 
         text_put(text, name ? name : "", name ? strlen(name) + 1 : 1);
     }
-    if (ctf_has_vcpu(origin)) {
-        if (item->vcpu != VCPU_UNKNOWN)
-            origin->put_vcpu(origin, item->vcpu, text);
+    if (item->vcpu != VCPU_UNKNOWN && !origin->put_vcpu) {
+        put_u32(text, (uint32_t)item->vcpu);
+    } else if (item->vcpu != VCPU_UNKNOWN) {
+        origin->put_vcpu(origin, item->vcpu, text);
         text_put_char(text, '\0');
     }
 }
@@ -337,21 +340,23 @@ static int put_event(struct ctf *ctf, struct stream *stream, const struct item *
     struct stream_class *sc = &ctf->stream_classes[id];
     struct text *text = &stream->events;
     size_t before = text_len(text);
+    bool vcpu = item->vcpu != VCPU_UNKNOWN;
     struct value values[FIELDS_MAX];
     unsigned missing;
     int r;
 
     item_values(item, values);
     missing = count_missing(class, values);
-    if (unlikely(class->index >= sc->n_classes || !(sc->classes[class->index] >> missing & 1))) {
-        r = declare_class(ctf, sc, id, class, missing);
+    if (unlikely(class->index >= sc->n_classes ||
+                 !sc->ids[class->index][variant_of(missing, vcpu)])) {
+        r = declare_class(ctf, sc, id, class, missing, vcpu);
         if (r < 0)
             return r;
     }
     stream->last = stream_time(ctf, stream, item, item->time);
     if (before == 0)
         stream->begin = stream->last;
-    put_u32(text, event_id(class, missing));
+    put_u32(text, sc->ids[class->index][variant_of(missing, vcpu)] - 1);
     put_u64(text, stream->last);
     put_context(text, item);
     for (unsigned i = 0; i < class->n_fields - missing; i++)
@@ -436,7 +441,7 @@ static void ctf_free(struct export *export)
         free(stream);
     }
     for (unsigned i = 0; i < ctf->n_stream_classes; i++)
-        free(ctf->stream_classes[i].classes);
+        free(ctf->stream_classes[i].ids);
     free(ctf->stream_classes);
     map_done(&ctf->streams);
     text_done(&ctf->declarations);

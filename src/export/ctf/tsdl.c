@@ -102,8 +102,6 @@ void tsdl_put_stream(struct text *text, unsigned id, const struct origin *origin
         text_put_literal(text, "        int32_t _tid;\n");
     if (origin->task_name)
         text_put_literal(text, "        string { encoding = UTF8; } _procname;\n");
-    if (ctf_has_vcpu(origin))
-        text_put_literal(text, "        string { encoding = UTF8; } _vcpu;\n");
     text_put_literal(text, "    };\n};\n");
 }
 
@@ -166,7 +164,7 @@ static void put_field(struct text *text, const struct event_class *class, unsign
 }
 
 void tsdl_put_class(struct text *text, unsigned id, unsigned stream,
-                    const struct event_class *class, unsigned n_fields)
+                    const struct event_class *class, unsigned n_fields, bool vcpu)
 {
     text_printf(text, "\nevent {\n    id = %u;\n    name = ", id);
     put_quoted(text, class->name);
@@ -176,6 +174,9 @@ void tsdl_put_class(struct text *text, unsigned id, unsigned stream,
         put_quoted(text, class->format);
         text_put_literal(text, " */\n");
     }
+    if (vcpu)
+        text_printf(text, "    context := struct {\n        %s _vcpu;\n    };\n",
+                    class->origin->put_vcpu ? "string { encoding = UTF8; }" : "int32_t");
     text_put_literal(text, "    fields := struct {\n");
     for (unsigned i = 0; i < n_fields; i++)
         put_field(text, class, i);

@@ -10,12 +10,7 @@
 #define TSDL_EXPORTED "tracer_name = \"strata-export\";"
 #define CTF_STREAM_CHARACTERS "0123456789-" /* "0", "0-3" */
 
-/* What the context of an origin's events holds. */
-static inline bool ctf_has_vcpu(const struct origin *origin)
-{
-    return origin->put_vcpu;
-}
-
+/* Whether the context of an origin's events holds their threads. */
 static inline bool ctf_has_thread(const struct origin *origin)
 {
     return !origin->put_vcpu || origin->task_name;
@@ -38,6 +33,6 @@ void tsdl_put_start(struct text *text, const struct clock *clock, int64_t offset
 /* `source_N_…` of the environment. */
 void tsdl_put_source(struct text *text, unsigned number, const struct origin *origin);
 void tsdl_put_stream(struct text *text, unsigned id, const struct origin *origin, bool cpus);
-/* With the first N_FIELDS of its fields. */
+/* With the first N_FIELDS of its fields; VCPU: with a vCPU in its context. */
 void tsdl_put_class(struct text *text, unsigned id, unsigned stream,
-                    const struct event_class *class, unsigned n_fields);
+                    const struct event_class *class, unsigned n_fields, bool vcpu);

@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "event/xen_vcpu.h"
 
 #define VMM (1u << LAYER_VMM)
 #define XEN (1u << LAYER_HYPERVISOR)
 #define KERNEL (1u << LAYER_GUEST | 1u << LAYER_HOST)
 #define ANY (~0u)
-
-#define XEN_IDLE_DOMAIN 32767
 
 /* The first one that matches a class counts. strata-export(1) tells of them. */
 /* clang-format off */

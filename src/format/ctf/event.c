@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "event/xen_vcpu.h"
 #include "format/ctf/reader.h"
 
 /* ---- Payloads that are made ---- */
@@ -28,6 +29,8 @@ static int make_number(void *arg, const struct ctf_member *member, uint64_t valu
             c->event_cpu = (int32_t)value;
         else if (member->role == CTF_ROLE_TID)
             c->event_tid = (int32_t)value;
+        else if (member->role == CTF_ROLE_VCPU)
+            c->event_vcpu = (int32_t)value;
         return 0;
     }
     p = make_room(c, 8);
@@ -42,6 +45,8 @@ static int make_text(void *arg, const struct ctf_member *member, const char *tex
     struct ctf *c = arg;
     uint8_t *p;
 
+    if (c->in_context && member->role == CTF_ROLE_VCPU)
+        return len && xen_vcpu_parse(text, len, &c->event_vcpu) < 0 ? -EBADMSG : 0;
     if (!ctf_in_payload(member, c->in_context)) {
         c->heard.name = text;
         c->heard.name_len = len;
@@ -151,7 +156,8 @@ int ctf_walk_words(struct ctf *c, unsigned *n)
     const uint8_t *at = input_at(&c->in);
     uint64_t there = c->origin + 8 * (uint64_t)input_buffered(&c->in);
     uint64_t end = MIN(there, c->content) / 8;
-    uint64_t origin = c->origin / 8;
+    uint64_t first = c->origin / 8;
+    const struct origin *origin = ctf_origin_of(c);
     uint64_t position = c->position / 8;
     int r = 1;
 
@@ -168,7 +174,7 @@ int ctf_walk_words(struct ctf *c, unsigned *n)
             r = there < c->content ? 0 : -EBADMSG;
             break;
         }
-        p = at + (from - origin);
+        p = at + (from - first);
         word = load_u64_swap(p, trace->swap);
         id = (uint32_t)(trace->metadata.big_endian ? word >> TIME_BITS : word & 0xffff);
         word = trace->metadata.big_endian ? word & TIME_MASK : word >> 16;
@@ -192,7 +198,7 @@ int ctf_walk_words(struct ctf *c, unsigned *n)
         c->last = trace->strata ? MAX(time, c->last) : time;
         c->items[(*n)++] = (struct item){
             .time = c->last,
-            .origin = &trace->origin,
+            .origin = origin,
             .class = class->class,
             .payload = p + RECORD_HEADER,
             .size = (uint32_t)size,
@@ -223,6 +229,7 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
 
     c->event_tid = c->tid;
     c->event_cpu = c->cpu;
+    c->event_vcpu = VCPU_UNKNOWN;
     c->heard.has = 0;
     r = ctf_walk_header(c, &cursor, stream->decl->event_header);
     if (r >= 0) {
@@ -255,7 +262,7 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
         c->made_len = made;
         if (r == -EAGAIN)
             return cursor.end < c->content ? 0 : cut_event(c);
-        return r == -EBADMSG ? ctf_damaged(c, "an event whose variant chooses nothing") : r;
+        return r == -EBADMSG ? ctf_damaged(c, "an event with an invalid variant or vCPU") : r;
     }
     c->event_comm = c->comm;
     if (!class->direct && c->heard.name_len) {
@@ -266,12 +273,12 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
     item->time = ctf_to_ns(c->trace, c->heard.ticks);
     if (c->trace->strata)
         item->time = MAX(item->time, c->last);
-    item->origin = &c->trace->origin;
+    item->origin = ctf_origin_of(c);
     item->class = class->class;
     item->size = (uint32_t)size;
     item->cpu = c->event_cpu;
     item->pid = c->event_tid;
-    item->vcpu = VCPU_UNKNOWN;
+    item->vcpu = c->event_vcpu;
     item->comm = c->event_comm;
     item->kind = ITEM_EVENT;
     c->last = item->time;

@@ -16,11 +16,12 @@
 
 struct maker {
     struct ctf_metadata *metadata;
-    const struct origin *origin;
+    bool exported;
     struct catalogue *catalogue;
     struct fault *fault;
     const struct ctf_stream_class *stream; /* whose classes are made */
     const struct ctf_class *class;         /* that is made */
+    struct map by_name; /* exported: the first class of each name, after its origin's address */
     /* Where a reference is looked for: the structs that one is in, and how far one has come in each. */
     const struct ctf_type *scopes[SCOPES_MAX];
     uint32_t seen[SCOPES_MAX];
@@ -121,9 +122,11 @@ static int resolve(struct maker *m, const struct ctf_type *type)
     m->seen[scope] = 0;
     m->n_scopes++;
     for (uint32_t i = 0; i < type->n_members && r >= 0; i++) {
-        const struct ctf_member *member = &type->members[i];
+        struct ctf_member *member = &type->members[i];
         struct ctf_type *of = member->type;
 
+        if (member->role == CTF_ROLE_VCPU && !m->exported)
+            member->role = CTF_ROLE_NONE;
         if ((of->kind == CTF_ARRAY || of->kind == CTF_SEQUENCE) &&
             of->element->kind != CTF_INTEGER && of->element->kind != CTF_ENUM)
             return wrong(
@@ -334,11 +337,36 @@ static bool has_role(const struct ctf_type *type, enum ctf_role role)
     return false;
 }
 
+/* An export declares an event once for each of the layouts that its records have. */
+static int add_variant(struct maker *m, struct event_class *made, struct event_class **ret)
+{
+    size_t len = sizeof made->origin + strlen(made->name);
+    char *key = arena_alloc(&m->catalogue->arena, len);
+    int r;
+
+    if (!key)
+        return -ENOMEM;
+    memcpy(key, &made->origin, sizeof made->origin);
+    memcpy(key + sizeof made->origin, made->name, len - sizeof made->origin);
+    made->variant_of = map_get_str(&m->by_name, key, len);
+    r = catalogue_add(m->catalogue, made, ret);
+    return r < 0 || made->variant_of ? r : map_put_str(&m->by_name, key, len, *ret);
+}
+
+static bool has_vcpu_name(const struct ctf_type *type)
+{
+    for (uint32_t i = 0; type && i < type->n_members; i++)
+        if (type->members[i].role == CTF_ROLE_VCPU && type->members[i].type->kind == CTF_STRING)
+            return true;
+    return false;
+}
+
 static int make_class(struct maker *m, struct ctf_class *class)
 {
     const struct ctf_event_decl *decl = class->decl;
+    const struct origin *origin = m->stream->decl->origin;
     struct event_class made = {
-        .name = decl->name, .origin = m->origin, .id = decl->id, .format = decl->format};
+        .name = decl->name, .origin = origin, .id = decl->id, .format = decl->format};
     int r;
 
     m->class = class;
@@ -362,7 +390,8 @@ static int make_class(struct maker *m, struct ctf_class *class)
     made.fields = arena_memdup(&m->catalogue->arena, m->fields, m->n_fields * sizeof *m->fields);
     if (!made.fields && m->n_fields)
         return -ENOMEM;
-    return catalogue_add(m->catalogue, &made, &class->class);
+    return m->exported ? add_variant(m, &made, &class->class)
+                       : catalogue_add(m->catalogue, &made, &class->class);
 }
 
 /* ---- Streams ---- */
@@ -437,6 +466,7 @@ static int make_stream(struct maker *m, const struct ctf_stream_decl *decl,
     if (!stream->classes)
         return -ENOMEM;
     stream->n_classes = (uint32_t)n;
+    stream->vcpu_names = has_vcpu_name(decl->event_context); /* of exports before 0.2 */
     m->stream = stream;
     for (const struct ctf_event_decl *e = m->metadata->events; e && r >= 0; e = e->next) {
         if (e->stream != decl->id)
@@ -458,6 +488,7 @@ static int make_stream(struct maker *m, const struct ctf_stream_decl *decl,
             r = resolve_root(m, e->fields);
         if (r >= 0)
             r = make_class(m, &stream->classes[e->id]);
+        stream->vcpu_names = stream->vcpu_names || has_vcpu_name(e->context);
     }
     return r;
 }
@@ -476,8 +507,8 @@ static int resolve_headers(struct maker *m, const struct ctf_stream_decl *decl)
     return r < 0 ? r : resolve_root(m, decl->event_context);
 }
 
-int ctf_layout_make(struct ctf_metadata *metadata, const struct origin *origin,
-                    struct catalogue *catalogue, struct ctf_layout *ret, struct fault *fault)
+int ctf_layout_make(struct ctf_metadata *metadata, bool exported, struct catalogue *catalogue,
+                    struct ctf_layout *ret, struct fault *fault)
 {
     struct maker *m = calloc(1, sizeof *m);
     struct ctf_layout layout = {0};
@@ -489,7 +520,7 @@ int ctf_layout_make(struct ctf_metadata *metadata, const struct origin *origin,
     layout.streams = arena_alloc(&catalogue->arena, (n + 1) * sizeof *layout.streams);
     if (m && layout.streams) {
         m->metadata = metadata;
-        m->origin = origin;
+        m->exported = exported;
         m->catalogue = catalogue;
         m->fault = fault;
         r = 0;
@@ -506,6 +537,7 @@ int ctf_layout_make(struct ctf_metadata *metadata, const struct origin *origin,
         }
         if (r >= 0)
             r = make_clock(m, &layout);
+        map_done(&m->by_name);
     }
     free(m);
     if (r < 0)

@@ -29,6 +29,7 @@ struct ctf_stream_class {
     uint32_t n_classes;
     /* The event's header is a u16 id and 48 bits of time, as libstrata's: one word, aligned. */
     bool word_header;
+    bool vcpu_names; /* vCPUs of its events are text */
 };
 
 struct ctf_layout {
@@ -46,7 +47,7 @@ static inline bool ctf_in_payload(const struct ctf_member *member, bool context)
     if (!context)
         return true;
     return !(member->role == CTF_ROLE_TID || member->role == CTF_ROLE_TASK_NAME ||
-             member->role == CTF_ROLE_CPU);
+             member->role == CTF_ROLE_CPU || member->role == CTF_ROLE_VCPU);
 }
 
 /* Bytes of an element of an array in a payload that is made. */
@@ -55,7 +56,8 @@ static inline unsigned ctf_made_element(const struct ctf_type *element)
     return element->size <= 8 ? 1 : element->size <= 16 ? 2 : element->size <= 32 ? 4 : 8;
 }
 
-/* All classes go into CATALOGUE, with ORIGIN. -EBADMSG with FAULT: refers to what is not there, or has
+/* All classes go into CATALOGUE, with the origins of their streams. EXPORTED: strata did, so that `vcpu` in a context is
+ * the event's vCPU, and events of one name are variants of one. -EBADMSG with FAULT: refers to what is not there, or has
  * what strata does not read, with its line; -ENOMEM. */
-int ctf_layout_make(struct ctf_metadata *metadata, const struct origin *origin,
-                    struct catalogue *catalogue, struct ctf_layout *ret, struct fault *fault);
+int ctf_layout_make(struct ctf_metadata *metadata, bool exported, struct catalogue *catalogue,
+                    struct ctf_layout *ret, struct fault *fault);

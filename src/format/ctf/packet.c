@@ -75,7 +75,7 @@ void ctf_put_loss(struct ctf *c, struct item *item, enum loss_cause cause, uint6
     *item = (struct item){
         .kind = ITEM_LOSS,
         .cause = (uint8_t)cause,
-        .origin = &c->trace->origin,
+        .origin = ctf_origin_of(c),
         .time = until,
         .since = since,
         .lost = lost,

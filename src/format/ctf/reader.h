@@ -45,8 +45,15 @@ struct ctf_comms {
     uint32_t n; /* and the highest number */
 };
 
+/* Whose events are a layer's: a trace has one, but for what was exported of several. */
+struct ctf_origin {
+    struct origin origin;
+    const struct ctf_trace *trace;
+    struct ctf_thread *threads[THREAD_BUCKETS];
+};
+
 struct ctf_trace {
-    struct origin origin; /* first: the origin is the trace */
+    struct ctf_origin *first; /* of what has no other */
     struct catalogue *catalogue;
     struct ctf_metadata metadata;
     struct ctf_layout layout;
@@ -57,7 +64,6 @@ struct ctf_trace {
     int64_t base_ns;
     uint64_t factor;
     unsigned shift;
-    struct ctf_thread *threads[THREAD_BUCKETS];
     struct ctf_comms comms;
 };
 
@@ -107,6 +113,7 @@ struct ctf {
     const struct ctf_class *event; /* at hand, and who emitted it */
     int32_t event_tid;
     int32_t event_cpu;
+    int32_t event_vcpu;
     uint32_t event_comm;
     uint32_t comm; /* of the packet's thread */
     bool in_context;
@@ -126,6 +133,12 @@ static inline int64_t ctf_to_ns(const struct ctf_trace *trace, uint64_t ticks)
 static inline bool ctf_has(const struct ctf_heard *heard, enum ctf_role role)
 {
     return heard->has >> role & 1;
+}
+
+/* What the events of the packet at hand are of. */
+static inline struct origin *ctf_origin_of(const struct ctf *c)
+{
+    return c->class ? c->class->decl->origin : &c->trace->first->origin;
 }
 
 /* -EBADMSG, where the next byte of the input stands. */

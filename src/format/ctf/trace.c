@@ -4,12 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "event/xen_vcpu.h"
 #include "format/ctf/reader.h"
 #include "format/ctf/tsdl.h"
 
-static struct ctf_thread *find_thread(const struct ctf_trace *trace, int32_t tid)
+static const struct ctf_origin *to_ctf(const struct origin *origin)
 {
-    struct ctf_thread *thread = trace->threads[(uint32_t)tid % THREAD_BUCKETS];
+    return container_of(origin, const struct ctf_origin, origin);
+}
+
+static struct ctf_thread *find_thread(const struct ctf_origin *origin, int32_t tid)
+{
+    struct ctf_thread *thread = origin->threads[(uint32_t)tid % THREAD_BUCKETS];
 
     while (thread && thread->tid != tid)
         thread = thread->next;
@@ -24,16 +30,15 @@ static const char *name_of(const struct ctf_trace *trace, uint32_t comm)
 
 static const char *comm_name(const struct origin *origin, uint32_t comm)
 {
-    return name_of(container_of(origin, const struct ctf_trace, origin), comm);
+    return name_of(to_ctf(origin)->trace, comm);
 }
 
 /* What it was called when it was last heard of. */
 static const char *thread_name(const struct origin *origin, int32_t pid)
 {
-    const struct ctf_trace *trace = container_of(origin, const struct ctf_trace, origin);
-    const struct ctf_thread *thread = find_thread(trace, pid);
+    const struct ctf_thread *thread = find_thread(to_ctf(origin), pid);
 
-    return thread ? name_of(trace, thread->comm) : NULL;
+    return thread ? name_of(to_ctf(origin)->trace, thread->comm) : NULL;
 }
 
 /* The number of NAME. 0: there are too many. -ENOMEM. */
@@ -74,8 +79,9 @@ static int find_comm(struct ctf_trace *trace, const char *name, size_t len, uint
 int ctf_note_thread(struct ctf *c, int32_t tid, const char *name, uint64_t len, uint32_t *ret_comm)
 {
     struct ctf_trace *trace = c->trace;
-    struct ctf_thread *thread = tid == PID_UNKNOWN ? NULL : find_thread(trace, tid);
-    struct ctf_thread **bucket = &trace->threads[(uint32_t)tid % THREAD_BUCKETS];
+    struct ctf_origin *origin = container_of(ctf_origin_of(c), struct ctf_origin, origin);
+    struct ctf_thread *thread = tid == PID_UNKNOWN ? NULL : find_thread(origin, tid);
+    struct ctf_thread **bucket = &origin->threads[(uint32_t)tid % THREAD_BUCKETS];
     const char *known = thread ? name_of(trace, thread->comm) : NULL;
     uint32_t comm = 0;
 
@@ -102,6 +108,16 @@ int ctf_note_thread(struct ctf *c, int32_t tid, const char *name, uint64_t len, 
     return 0;
 }
 
+static bool is_of(const struct ctf_metadata *m, const char *tracer)
+{
+    return m->tracer && strcmp(m->tracer, tracer) == 0;
+}
+
+static bool is_exported(const struct ctf_metadata *m)
+{
+    return is_of(m, "strata-export");
+}
+
 /* Which layer a trace is of: what traces a kernel traces that of the host, as far as the metadata tells. All else is
  * a VMM's, which LTTng-UST and libstrata trace. */
 static enum layer layer_of(const struct ctf_metadata *m)
@@ -109,14 +125,12 @@ static enum layer layer_of(const struct ctf_metadata *m)
     static const char *const kernels[] = {"lttng-modules", "perf"};
     enum layer layer;
 
-    if (m->tracer && strcmp(m->tracer, "strata-export") == 0 && m->layer && !m->several_layers &&
-        layer_by_name(m->layer, &layer) >= 0)
+    if (is_exported(m) && m->sources && layer_by_name(m->sources->layer, &layer) >= 0)
         return layer;
-
     if (m->domain && strcmp(m->domain, "kernel") == 0)
         return LAYER_HOST;
-    for (size_t i = 0; m->tracer && i < ARRAY_SIZE(kernels); i++)
-        if (strcmp(m->tracer, kernels[i]) == 0)
+    for (size_t i = 0; i < ARRAY_SIZE(kernels); i++)
+        if (is_of(m, kernels[i]))
             return LAYER_HOST;
     return LAYER_VMM;
 }
@@ -164,27 +178,95 @@ static void set_rate(struct ctf_trace *trace, uint64_t hz)
     trace->factor = (uint64_t)factor;
 }
 
-static void set_clock(struct ctf_trace *trace)
+static void set_clock(struct ctf_trace *trace, struct origin *origin)
 {
     const struct ctf_metadata *m = &trace->metadata;
     const struct ctf_clock *clock = trace->layout.clock;
 
     trace->factor = 1; /* ticks of a clock of which nothing is known */
-    trace->origin.clock = (struct clock){.name = "unknown"};
-    trace->origin.host_name = m->host;
+    origin->clock = (struct clock){.name = "unknown"};
+    origin->host_name = m->host;
     if (!clock)
         return;
-    trace->origin.clock_uuid = clock->uuid;
+    origin->clock_uuid = clock->uuid;
     set_rate(trace, clock->hz);
-    trace->origin.clock = (struct clock){.name = clock->name, .hz = NANOSECONDS};
+    origin->clock = (struct clock){.name = clock->name, .hz = NANOSECONDS};
     if (trace->strata && m->has_moment) {
         trace->base_ticks = m->ticks;
         trace->base_ns = m->monotonic;
-        trace->origin.clock.name = "monotonic";
+        origin->clock.name = "monotonic";
     } else if (strcmp(clock->name, "monotonic") != 0 && (clock->offset_s || clock->offset)) {
         trace->base_ns = (int64_t)((uint64_t)clock->offset_s * NANOSECONDS +
                                    (uint64_t)ctf_to_ns(trace, (uint64_t)clock->offset));
-        trace->origin.clock.name = "realtime";
+        origin->clock.name = "realtime";
+    }
+}
+
+static struct origin *add_origin(struct ctf_trace *trace, const char *path, enum layer layer)
+{
+    struct ctf_origin *origin = arena_alloc(&trace->catalogue->arena, sizeof *origin);
+
+    if (!origin)
+        return NULL;
+    *origin = (struct ctf_origin){
+        .origin = {.layer = layer,
+                   .format = "ctf",
+                   .path = path,
+                   .task_name = thread_name,
+                   .comm = comm_name},
+        .trace = trace,
+    };
+    if (!trace->first)
+        trace->first = origin;
+    return catalogue_list_origin(trace->catalogue, &origin->origin) < 0 ? NULL : &origin->origin;
+}
+
+/* One for each exported source that has streams, and one for streams of no source. */
+static int add_origins(struct ctf_trace *trace, const char *path)
+{
+    struct ctf_metadata *m = &trace->metadata;
+    struct origin *origin = NULL;
+
+    for (const struct ctf_source_decl *source = m->sources; source && is_exported(m);
+         source = source->next, origin = NULL) {
+        enum layer layer = layer_of(m);
+
+        (void)layer_by_name(source->layer, &layer);
+        for (struct ctf_stream_decl *stream = m->streams; stream; stream = stream->next) {
+            if (stream->origin || stream->id / 2 != source->number)
+                continue;
+            origin = origin ? origin : add_origin(trace, path, layer);
+            if (!origin)
+                return -ENOMEM;
+            stream->origin = origin;
+        }
+    }
+    for (struct ctf_stream_decl *stream = m->streams; stream; stream = stream->next) {
+        if (stream->origin)
+            continue;
+        origin = origin ? origin : add_origin(trace, path, layer_of(m));
+        if (!origin)
+            return -ENOMEM;
+        stream->origin = origin;
+    }
+    return trace->first || add_origin(trace, path, layer_of(m)) ? 0 : -ENOMEM;
+}
+
+/* What is known of the origins once the layout is. */
+static void settle_origins(struct ctf_trace *trace)
+{
+    const struct origin *first = &trace->first->origin;
+
+    set_clock(trace, &trace->first->origin);
+    for (uint32_t i = 0; i < trace->layout.n_streams; i++) {
+        const struct ctf_stream_class *stream = &trace->layout.streams[i];
+        struct origin *origin = stream->decl->origin;
+
+        origin->clock = first->clock;
+        origin->clock_uuid = first->clock_uuid;
+        origin->host_name = first->host_name;
+        if (stream->vcpu_names)
+            origin->put_vcpu = xen_vcpu_put;
     }
 }
 
@@ -192,36 +274,32 @@ int ctf_trace_new(const char *path, const char *metadata_path, const char *text,
                   struct catalogue *catalogue, struct ctf_trace **ret, struct fault *fault)
 {
     struct ctf_trace *trace = arena_alloc(&catalogue->arena, sizeof *trace);
+    const char *kept_path;
     int r = -ENOMEM;
 
     if (!trace)
         return fault_plain(fault, -ENOMEM, path, "out of memory");
-    *trace = (struct ctf_trace){
-        .origin = {.format = "ctf",
-                   .path = arena_strdup(&catalogue->arena, path),
-                   .task_name = thread_name,
-                   .comm = comm_name},
-        .catalogue = catalogue,
-    };
+    *trace = (struct ctf_trace){.catalogue = catalogue};
+    kept_path = arena_strdup(&catalogue->arena, path);
     metadata_path = arena_strdup(&catalogue->arena, metadata_path);
-    if (trace->origin.path && metadata_path)
+    if (kept_path && metadata_path)
         r = ctf_tsdl_parse(metadata_path, text, len, &catalogue->arena, &trace->metadata, fault);
+    if (r >= 0) {
+        trace->strata = is_of(&trace->metadata, "strata");
+        trace->swap = trace->metadata.big_endian == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+        r = add_origins(trace, kept_path);
+    }
     if (r >= 0)
-        trace->origin.layer = layer_of(&trace->metadata);
-    if (r >= 0)
-        r = ctf_layout_make(&trace->metadata, &trace->origin, catalogue, &trace->layout, fault);
-    if (r >= 0)
-        r = catalogue_list_origin(catalogue, &trace->origin);
+        r = ctf_layout_make(&trace->metadata, is_exported(&trace->metadata), catalogue,
+                            &trace->layout, fault);
     if (r < 0)
         return fault_plain(fault, r, path, "out of memory");
-    trace->strata = trace->metadata.tracer && strcmp(trace->metadata.tracer, "strata") == 0;
-    trace->swap = trace->metadata.big_endian == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-    set_clock(trace);
+    settle_origins(trace);
     *ret = trace;
     return 0;
 }
 
 int64_t ctf_time_of(const struct origin *origin, int64_t ticks)
 {
-    return ctf_to_ns(container_of(origin, const struct ctf_trace, origin), (uint64_t)ticks);
+    return ctf_to_ns(to_ctf(origin)->trace, (uint64_t)ticks);
 }

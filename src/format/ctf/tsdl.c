@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/ctf/tsdl_parser.h"
@@ -109,31 +110,38 @@ static int trace_type(struct parser *p, const char *key, struct ctf_type *type, 
 }
 
 /* `source_N_layer`. */
-static int source_layer(struct parser *p, struct ctf_metadata *m)
+static int source_layer(struct parser *p, uint64_t number)
 {
-    const char *layer = NULL;
-    int r = tsdl_keep(p, &layer);
+    struct ctf_source_decl *source = arena_alloc(p->arena, sizeof *source);
 
-    if (r < 0)
-        return r;
-    m->several_layers = m->several_layers || (m->layer && strcmp(m->layer, layer) != 0);
-    m->layer = layer;
-    return 0;
+    if (!source)
+        return -ENOMEM;
+    source->number = number;
+    *p->last_source = source;
+    p->last_source = &source->next;
+    return tsdl_keep(p, &source->layer);
 }
 
-static bool is_source_layer(const char *key)
+static bool is_source_layer(const char *key, uint64_t *ret_number)
 {
     static const char start[] = "source_", end[] = "_layer";
-    size_t len = strlen(key);
+    const char *digits = key + strlen(start);
+    size_t n;
 
-    return len > sizeof start + sizeof end - 2 && memcmp(key, start, sizeof start - 1) == 0 &&
-           strcmp(key + len - (sizeof end - 1), end) == 0;
+    if (strncmp(key, start, strlen(start)) != 0)
+        return false;
+    n = strspn(digits, "0123456789");
+    if (n == 0 || n > 9 || strcmp(digits + n, end) != 0)
+        return false;
+    *ret_number = strtoull(digits, NULL, 10);
+    return true;
 }
 
 static int env_value(struct parser *p, const char *key, void *of)
 {
     struct ctf_metadata *m = of;
     int64_t number = 0;
+    uint64_t source;
     int r;
 
     if (strcmp(key, "tracer_name") == 0)
@@ -142,8 +150,8 @@ static int env_value(struct parser *p, const char *key, void *of)
         return tsdl_keep(p, &m->process);
     if (strcmp(key, "hostname") == 0)
         return tsdl_keep(p, &m->host);
-    if (is_source_layer(key))
-        return source_layer(p, m);
+    if (is_source_layer(key, &source))
+        return source_layer(p, source);
     if (strcmp(key, "domain") == 0)
         return tsdl_keep(p, &m->domain);
     if (strcmp(key, "vpid") == 0)
@@ -341,7 +349,8 @@ int ctf_tsdl_parse(const char *path, const char *text, size_t len, struct arena 
                              .fault = fault,
                              .arena = arena,
                              .metadata = &metadata,
-                             .last_event = &metadata.events};
+                             .last_event = &metadata.events,
+                             .last_source = &metadata.sources};
         r = tsdl_next(p);
         while (r >= 0 && p->token != TOKEN_END)
             r = read_statement(p);

@@ -48,6 +48,7 @@ struct parser {
     struct arena *arena;
     struct ctf_metadata *metadata;
     struct ctf_event_decl **last_event;
+    struct ctf_source_decl **last_source;
     struct name *names; /* the inner scopes' are behind */
     size_t n_names;
     size_t names_room;

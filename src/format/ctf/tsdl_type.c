@@ -216,6 +216,7 @@ static enum ctf_role role_of(const char *name)
         {"vpid", CTF_ROLE_PID},
         {"thread_name", CTF_ROLE_TASK_NAME},
         {"procname", CTF_ROLE_TASK_NAME},
+        {"vcpu", CTF_ROLE_VCPU},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(roles); i++)

@@ -43,10 +43,12 @@ enum ctf_role {
     CTF_ROLE_TID,
     CTF_ROLE_PID,
     CTF_ROLE_TASK_NAME,
+    CTF_ROLE_VCPU, /* of what strata exported */
     CTF_ROLES,
 };
 
 struct ctf_type;
+struct origin;
 
 struct ctf_member {
     const char *name;   /* without the '_' that keeps it apart from words of the language */
@@ -115,7 +117,15 @@ struct ctf_stream_decl {
     struct ctf_type *packet_context; /* each may be NULL */
     struct ctf_type *event_header;
     struct ctf_type *event_context;
+    struct origin *origin; /* of its events; set by ctf_trace.c */
     uint32_t line;
+};
+
+/* A source of what strata exported: of the stream classes 2 * `number` and 2 * `number` + 1. */
+struct ctf_source_decl {
+    struct ctf_source_decl *next;
+    uint64_t number;
+    const char *layer;
 };
 
 struct ctf_metadata {
@@ -134,9 +144,8 @@ struct ctf_metadata {
     const char *tracer;
     const char *process;
     const char *host;
-    const char *domain; /* LTTng's: "kernel", "ust" */
-    const char *layer;  /* what strata exported says of its sources, where all say the same */
-    bool several_layers;
+    const char *domain;              /* LTTng's: "kernel", "ust" */
+    struct ctf_source_decl *sources; /* in their order */
     int64_t pid;
     /* Of libstrata: one moment, in ticks of the clock and in ns of CLOCK_MONOTONIC. */
     bool has_moment;

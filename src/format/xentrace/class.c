@@ -8,26 +8,12 @@
 #include "base/macro.h"
 #include "base/number.h"
 #include "event/program.h"
+#include "event/xen_vcpu.h"
 #include "format/xentrace/record.h"
 #include "format/xentrace/xentrace.h"
 
 _Static_assert(XENTRACE_KNOWN_CALLS == 1 << (32 - 24), "the hash in xentrace_call() has 8 bits");
 _Static_assert(XENTRACE_KNOWN == 1 << (32 - 20), "the hash in xentrace_class() has 12 bits");
-
-static void put_vcpu(const struct origin *origin, int32_t vcpu, struct text *text)
-{
-    uint32_t domain = (uint32_t)vcpu >> 16;
-
-    (void)origin;
-    if (domain == XEN_IDLE_DOMAIN) {
-        text_put_literal(text, "idlev");
-    } else {
-        text_put_char(text, 'd');
-        text_put_u64(text, domain);
-        text_put_char(text, 'v');
-    }
-    text_put_u64(text, (uint32_t)vcpu & 0xffff);
-}
 
 static void put_words(const uint8_t *p, uint32_t size, struct text *text)
 {
@@ -119,7 +105,7 @@ int xentrace_classes_open(struct xentrace_classes *classes, struct catalogue *ca
         .format = "xentrace",
         .path = arena_strdup(&catalogue->arena, path),
         .clock = {.name = "tsc", .hz = cpu_hz},
-        .put_vcpu = put_vcpu,
+        .put_vcpu = xen_vcpu_put,
     };
     int r;
 

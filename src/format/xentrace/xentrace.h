@@ -35,13 +35,10 @@ struct xentrace_options {
  * of windows breaks, lets every source come to its end there, and the last one returns the error.
  * With keep_going both are losses.
  *
- * item.vcpu is domain << 16 | vcpu that ran on the cpu, as far as runstate and switch records told;
- * the idle domain is XEN_IDLE_DOMAIN. */
+ * item.vcpu is the vCPU that ran on the cpu, as far as runstate and switch records told (event/xen_vcpu.h). */
 int xentrace_open(struct input *in, const struct xentrace_options *options,
                   struct catalogue *catalogue, struct source ***ret_sources, unsigned *ret_n,
                   struct fault *fault);
-
-#define XEN_IDLE_DOMAIN 32767
 
 /* The physical cpu whose records a source of xentrace_open() lends. */
 unsigned xentrace_source_cpu(const struct source *source);

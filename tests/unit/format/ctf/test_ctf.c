@@ -151,6 +151,12 @@ static void show(const struct item *item, struct text *text)
 
         text_printf(text, " %s/%d", name ? name : "", item->pid);
     }
+    if (item->vcpu != VCPU_UNKNOWN && item->origin->put_vcpu) {
+        text_put_char(text, ' ');
+        item->origin->put_vcpu(item->origin, item->vcpu, text);
+    } else if (item->vcpu != VCPU_UNKNOWN) {
+        text_printf(text, " vcpu%d", item->vcpu);
+    }
     if (item->kind == ITEM_EVENT) {
         text_printf(text, " %s ", item->class->name);
         item_put_text(item, text);
@@ -608,6 +614,75 @@ static void test_bare(void **state)
     expect(-EBADMSG, "8 e v=65\n263 e v=66\n");
 }
 
+/* ---- What strata exported ---- */
+
+#define EXPORTED(tracer, of_stream, of_event)                                            \
+    "/* CTF 1.8 */\n"                                                                    \
+    "typealias integer { size = 8; } := u8;\n"                                           \
+    "env { tracer_name = \"" tracer "\"; source_0_layer = \"guest\"; source_1_layer = "  \
+    "\"hypervisor\"; };\n"                                                               \
+    "trace { byte_order = le; packet.header := struct { u8 stream_id; }; };\n"           \
+    "stream { id = 1; packet.context := struct { u8 content_size; };\n"                  \
+    "  event.header := struct { u8 id; u8 timestamp; };\n"                               \
+    "  event.context := struct { " of_stream " }; };\n"                                  \
+    "stream { id = 2; packet.context := struct { u8 content_size; };\n"                  \
+    "  event.header := struct { u8 id; u8 timestamp; };\n"                               \
+    "  event.context := struct { " of_stream " }; };\n"                                  \
+    "event { id = 0; stream_id = 1; name = \"e\"; fields := struct { u8 v; }; };\n"      \
+    "event { id = 1; stream_id = 1; name = \"e\"; context := struct { " of_event " };\n" \
+    "  fields := struct { u8 v; }; };\n"                                                 \
+    "event { id = 0; stream_id = 2; name = \"e\"; fields := struct { u8 v; }; };\n"
+
+/* Each source has its layer; an event may have a vCPU, by number or by name. */
+static void test_exported(void **state)
+{
+    struct event_class *const *classes;
+
+    stream = (struct bytes){0};
+    assert_int_equal(open_metadata(EXPORTED("strata-export", "", "u8 _vcpu;")), 0);
+    put("\1\110\0\10\101\1\11\7\102", 9);
+    expect(0, "8 e v=65\n9 vcpu7 e v=66\n");
+    stream.n = 0;
+    put("\2\50\0\10\101", 5);
+    expect(0, "8 e v=65\n");
+    classes = catalogue.classes;
+    assert_int_equal(catalogue.n_classes, 3);
+    assert_int_equal(catalogue.n_origins, 2);
+    assert_int_equal(catalogue.origins[0]->layer, LAYER_GUEST);
+    assert_int_equal(catalogue.origins[1]->layer, LAYER_HYPERVISOR);
+    /* The two of source 0 are one event. */
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned j = 0; j < 3; j++)
+            assert_int_equal(classes[i]->row == classes[j]->row,
+                             classes[i]->origin == classes[j]->origin);
+
+    stream.n = 0;
+    assert_int_equal(open_metadata(EXPORTED("strata-export", "", "string _vcpu;")), 0);
+    put("\1\0\0\10\101\1\11d12v3\0\102\1\12idlev0\0\103", 24);
+    stream.at[1] = (uint8_t)(8 * stream.n);
+    expect(0, "8 e v=65\n9 d12v3 e v=66\n10 idlev0 e v=67\n");
+    stream.n = 0;
+    put("\1\0\1\11d1\0\102", 8);
+    stream.at[1] = (uint8_t)(8 * stream.n);
+    expect(-EBADMSG, "");
+    assert_string_equal(fault.what, "an event with an invalid variant or vCPU");
+
+    /* As earlier versions wrote it, without a name where there is no vCPU. */
+    stream.n = 0;
+    assert_int_equal(open_metadata(EXPORTED("strata-export", "string _vcpu;", "")), 0);
+    put("\1\0\0\10\0\101\0\11d1v0\0\102", 14);
+    stream.at[1] = (uint8_t)(8 * stream.n);
+    expect(0, "8 e v=65\n9 d1v0 e v=66\n");
+
+    /* What another tracer calls so is a field. */
+    stream.n = 0;
+    assert_int_equal(open_metadata(EXPORTED("other", "", "u8 _vcpu;")), 0);
+    put("\1\50\1\10\7\102", 6);
+    stream.at[1] = (uint8_t)(8 * stream.n);
+    expect(0, "8 e context.vcpu=7 v=66\n");
+    assert_int_equal(catalogue.n_origins, 1);
+}
+
 /* ---- What is wrong with metadata ---- */
 
 static void test_metadata_errors(void **state)
@@ -745,6 +820,7 @@ int main(void)
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_bits),
         cmocka_unit_test(test_bare),
+        cmocka_unit_test(test_exported),
         cmocka_unit_test(test_metadata_errors),
         cmocka_unit_test(test_metadata_weight),
         cmocka_unit_test(test_metadata_packets),
