@@ -85,11 +85,11 @@ const char *record_kernel_agent(char *buf, size_t size)
     return AGENT;
 }
 
-/* By how many ns any of its times may be wrong on the host's timeline, between the first and the last pair; -1: not
- * known. */
+/* By how many ns any of its events' times may be wrong on the host's timeline; -1: not known. */
 static int64_t worst_error(const char *dir, const struct guest *guest)
 {
     const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
+    uint64_t first = guest->progress.first, last = guest->progress.last;
     struct clock_map clock_map;
     char name[96], path[PATH_MAX];
     int64_t worst;
@@ -98,8 +98,8 @@ static int64_t worst_error(const char *dir, const struct guest *guest)
     snprintf(path, sizeof path, "%s/%s/" GUEST_PAIRS, dir, name);
     if (clock_map_read(path, part->hz, &clock_map, NULL) < 0)
         return -1;
-    worst = clock_map_bound(&clock_map, clock_map.pairs[0].ticks,
-                            clock_map.pairs[clock_map.n - 1].ticks);
+    worst = clock_map_bound(&clock_map, (int64_t)MIN(first, (uint64_t)INT64_MAX),
+                            (int64_t)MIN(last, (uint64_t)INT64_MAX));
     clock_map_done(&clock_map);
     return worst;
 }
@@ -118,9 +118,10 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     if (!guest->plan.is_host)
         worst = worst_error(dir, guest);
     if (worst >= 0)
-        cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %.0f us; Linux %s",
+        cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %" PRId64
+                    " us; Linux %s",
                     guest->plan.name, progress->events, plural, progress->lost,
-                    (double)worst / 1000, part->release);
+                    (worst + 999) / 1000, part->release);
     else
         cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->plan.name,
                     progress->events, plural, progress->lost, part->release);

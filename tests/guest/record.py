@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -183,4 +184,33 @@ def record_added_port(run):
     os.rmdir(runtime)
 
 
-SCENARIOS = [record_vm, record_attached, record_added_port]
+def record_poweroff(run):
+    """A guest that ends by itself, before its agent could say what it has sent: the summary counts what is in the trace."""
+    out = os.path.join(run.folder("poweroff"), "trace")
+    runtime = tempfile.mkdtemp(prefix="strata-test-")
+    os.environ["XDG_RUNTIME_DIR"] = runtime
+    guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("poweroff-machine"), has_agent=False, prefix=[
+        run.strata, "record", "-o", out, "--guest", "sched:*,irq:*,timer:*", "--"])
+    try:
+        agent = Agent(guest)
+        traced(guest, out, guest.qemu)
+        for n in range(MARKS):
+            guest.run("ls -lR /sys/class >/dev/null")
+        expect(agent.is_running(), "the agent ended:", agent.log())
+        guest.end()
+    finally:
+        guest.kill()
+        del os.environ["XDG_RUNTIME_DIR"]
+    with open(f"{guest.folder}/qemu.log") as log:
+        said = log.read()
+    summary = re.search(r"guest +(\d+) events?, (\d+) lost, times within (\d+) us; Linux", said)
+    expect(summary, "no summary:", said)
+    info = subprocess.run([run.strata, "info", "--format", "json", out], stdout=subprocess.PIPE, check=True, text=True).stdout
+    info = [json.loads(line) for line in info.splitlines()]
+    info = next(source for source in info if source.get("layer") == "guest")
+    expect(info["events"] == int(summary[1]), "the summary has", summary[1], "events;", info)
+    expect(info["facts"]["lost in all"] == summary[2], "the summary has", summary[2], "lost;", info)
+    expect(-(-info["host_time"]["error_ns"] // 1000) == int(summary[3]), "the summary has an error of", summary[3], "us;", info)
+
+
+SCENARIOS = [record_vm, record_attached, record_added_port, record_poweroff]

@@ -46,9 +46,10 @@ struct guest_progress {
     uint32_t n_enabled;
     uint32_t measures; /* of record/agent/confine.h */
     uint64_t bytes, events, lost, gaps, skipped;
-    uint64_t waited_ns;  /* from START to the first page, or 0 */
-    uint64_t stopped_ns; /* from STOP to STOPPED, or 0 */
-    uint64_t unshown;    /* bytes of pages that who shows them had no time for */
+    uint64_t first, last; /* of this kernel's events' times; 0: none */
+    uint64_t waited_ns;   /* from START to the first page, or 0 */
+    uint64_t stopped_ns;  /* from STOP to STOPPED, or 0 */
+    uint64_t unshown;     /* bytes of pages that who shows them had no time for */
     bool full;
     bool ran;      /* it was traced on this connection, if only for a moment */
     bool said_bye; /* all came, as the agent ended by itself */

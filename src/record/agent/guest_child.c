@@ -78,6 +78,8 @@ static void tell_progress(struct child *child, uint64_t now)
         .events = guest_session_events(session),
         .lost = guest_session_lost(session),
         .gaps = guest_session_gaps(session),
+        .first = session->first,
+        .last = session->last,
         .skipped = session->skipped + session->reader.skipped,
         .full = session->full,
         .ran = session->ran,

@@ -80,6 +80,8 @@ struct guest_cpu {
     bool torn;                      /* what came before its next page ended at an unknown place */
     uint64_t next_page;             /* the number of the page that comes next */
     uint64_t pages, gaps;           /* that came; that did not */
+    uint64_t events;                /* in the pages that were handed on */
+    uint64_t lost;                  /* by what these pages say, in this session of the agent's */
     struct proto_status_cpu status; /* the last */
     uint64_t lost_before;           /* by the agent's sessions before this one */
 };
@@ -142,6 +144,7 @@ struct guest_session {
     struct guest_cpu *cpus; /* by number, PROTO_CPUS_MAX of them */
     uint32_t n_cpus;        /* the highest known, and one */
     uint64_t bytes;         /* of pages that were handed on */
+    uint64_t first, last;   /* of the times of their events, of this kernel; 0: none */
     uint32_t n_events;      /* that were enabled */
     uint64_t start_said, started_at, stop_said, stopped_at;
     uint64_t skipped;      /* bytes that were no frames, of all connections */
@@ -197,9 +200,10 @@ void guest_session_give_up(struct guest_session *session);
  * is not known (format/ftrace/page.h has the table). */
 void guest_page_mark_missed(uint8_t *page, bool big_endian, uint8_t long_size);
 
-/* Events that the kernel, by its own account, had no room for. */
+/* Events that the kernel, by its own account, had no room for: by the agent's last status, or by the pages where they say
+ * more, as the guest may end at once. */
 uint64_t guest_session_lost(const struct guest_session *session);
 /* Pages that were sent and never came. */
 uint64_t guest_session_gaps(const struct guest_session *session);
-/* Events that were read from the kernel. */
+/* Events in the pages that were handed on. */
 uint64_t guest_session_events(const struct guest_session *session);

@@ -1,18 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /* The pages of each CPU, by their numbers: what came, what came twice, what never came; and what the kernel had lost. */
 #include "base/macro.h"
+#include "format/ftrace/page.h"
 #include "record/agent/guest_session_send.h"
+
+/* In this session of the agent's. */
+static uint64_t lost_of(const struct guest_cpu *cpu)
+{
+    return MAX(cpu->status.overrun + cpu->status.dropped + cpu->status.commit_overrun, cpu->lost);
+}
 
 void guest_session_forget_counts(struct guest_session *session)
 {
     for (uint32_t i = 0; i < session->n_cpus; i++) {
         struct guest_cpu *cpu = &session->cpus[i];
 
-        cpu->lost_before += cpu->status.overrun + cpu->status.dropped + cpu->status.commit_overrun;
+        cpu->lost_before += lost_of(cpu);
+        cpu->lost = 0;
         cpu->status = (struct proto_status_cpu){0};
         cpu->next_page = 0;
         cpu->known = false;
         cpu->torn = cpu->pages > 0;
+    }
+}
+
+/* What SIZE bytes of whole pages hold. A page that is damaged counts as far as it can be read. */
+static void count_events(struct guest_session *session, struct guest_cpu *cpu, const uint8_t *p,
+                         size_t size)
+{
+    struct ftrace_layout layout = {
+        .long_size = session->long_size,
+        .commit = sizeof(uint64_t),
+        .data = sizeof(uint64_t) + session->long_size,
+        .size = session->page_size,
+    };
+    struct ftrace_record record;
+    struct ftrace_page page;
+    const char *what;
+
+    ftrace_layout_set_order(&layout, session->big_endian);
+    for (const uint8_t *end = p + size; p < end; p += session->page_size) {
+        if (ftrace_page_open(&page, &layout, p, session->page_size, &what) < 0)
+            continue;
+        cpu->lost += page.count_known ? page.n_missed : 0;
+        while (ftrace_page_next(&page, &layout, &record) > 0) {
+            if (session->first == 0 || record.time < session->first)
+                session->first = record.time;
+            session->last = MAX(session->last, record.time);
+            cpu->events++;
+        }
     }
 }
 
@@ -56,6 +92,7 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
     }
     session->bytes += data.size;
     cpu->pages += data.size / session->page_size;
+    count_events(session, cpu, data.pages, data.size);
     return session->ops->pages(session->owner, data.cpu, data.pages, data.size, session->page_size,
                                missed, fault);
 }
@@ -103,8 +140,7 @@ uint64_t guest_session_lost(const struct guest_session *session)
     for (uint32_t i = 0; i < session->n_cpus; i++) {
         const struct guest_cpu *cpu = &session->cpus[i];
 
-        lost += cpu->lost_before + cpu->status.overrun + cpu->status.dropped +
-                cpu->status.commit_overrun;
+        lost += cpu->lost_before + lost_of(cpu);
     }
     return lost;
 }
@@ -123,6 +159,6 @@ uint64_t guest_session_events(const struct guest_session *session)
     uint64_t events = 0;
 
     for (uint32_t i = 0; i < session->n_cpus; i++)
-        events += session->cpus[i].status.read_events;
+        events += session->cpus[i].events;
     return events;
 }

@@ -129,6 +129,7 @@ int guest_session_on_hello(struct guest_session *session, const struct proto_fra
             return r;
         session->has_session = false;
         session->parted = false;
+        session->first = session->last = 0;
         for (uint32_t i = 0; i < session->n_cpus; i++)
             session->cpus[i].pages = 0;
     }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/bytes.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "record/agent/guest_session.h"
@@ -249,12 +250,15 @@ static int say_ready(struct played *p)
     return say(p, &out, PROTO_READY);
 }
 
-/* N pages, each with its number in the first byte. */
+/* N pages, each with its number in the first byte, and one event. */
 static void put_pages(struct proto_out *out, uint32_t cpu, uint64_t first, uint32_t n)
 {
     proto_put_data(out, &(struct proto_data){.cpu = cpu, .first = first, .n_pages = n});
     for (uint32_t i = 0; i < n; i++) {
         uint8_t page[PAGE] = {(uint8_t)(first + i)};
+
+        page[8] = 8;  /* bytes of records: */
+        page[16] = 1; /* an event of 4 bytes, at the page's time */
 
         proto_put(out, page, sizeof page);
     }
@@ -399,8 +403,32 @@ static void a_session_from_hello_to_bye(void **state)
     assert_int_equal(p->session.state, GUEST_OVER);
     assert_int_equal(guest_session_lost(&p->session), 4);
     assert_int_equal(guest_session_gaps(&p->session), 0);
-    assert_int_equal(guest_session_events(&p->session), 7);
+    assert_int_equal(guest_session_events(&p->session), 5);
+    assert_int_equal(p->session.last, 2);
     assert_true(p->n_pairs >= 2);
+    play_end(p);
+}
+
+/* A guest that ends at once says nothing of its last pages: what is lost before them is counted by these. */
+static void pages_tell_more_than_a_status_before_them(void **state)
+{
+    struct played *p = running();
+    uint8_t page[PAGE] = {0};
+    struct proto_out out;
+
+    store_le64(page + 8, 8 | UINT64_C(3)
+                                 << 30); /* 8 bytes of records; events were missed, and counted: */
+    page[16] = 1;
+    page[24] = 9;
+    assert_int_equal(say_status(p, 0, 0, 4), 0);
+    assert_int_equal(guest_session_lost(&p->session), 4);
+    out = begin(p);
+    proto_put_data(&out, &(struct proto_data){.n_pages = 1});
+    proto_put(&out, page, sizeof page);
+    assert_int_equal(say(p, &out, PROTO_DATA), 0);
+    assert_int_equal(guest_session_lost(&p->session), 9);
+    assert_int_equal(say_status(p, 0, 1, 12), 0);
+    assert_int_equal(guest_session_lost(&p->session), 12);
     play_end(p);
 }
 
@@ -1028,6 +1056,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_from_hello_to_bye),
+        cmocka_unit_test(pages_tell_more_than_a_status_before_them),
         cmocka_unit_test(clocks_are_related_by_the_fastest_exchange),
         cmocka_unit_test(slow_exchanges_are_not_made_without_end),
         cmocka_unit_test(hello_is_said_again_and_only_the_last_counts),
