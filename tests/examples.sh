@@ -122,7 +122,7 @@ runs() {
     cmp "$dir/out" "$dir/traced" || fail "$program prints something else when traced"
     sed 's/^[0-9]*@[0-9.]*://' "$dir/err" | grep -qxF "$event" ||
         fail "no '$event' in the log: $(cat "$dir/err")"
-    "$strata" report --events "$dir/example/trace-events" "$dir/trace" >"$dir/report" ||
+    "$strata" report --trace-events "$dir/example/trace-events" "$dir/trace" >"$dir/report" ||
         fail "strata cannot read the trace"
     grep -qF "${event%% *}: ${event#* }" "$dir/report" ||
         fail "no '$event' in the trace: $(cat "$dir/report")"
@@ -179,7 +179,7 @@ tiny_vmm() {
     loud build
     timeout 100 "$binary" -rounds 1 -trace "vcpu_step,simple=$dir/steps" "$dir/disk" >"$dir/out" 2>"$dir/err"
     [ ! -s "$dir/err" ] || fail "compiled in, and: $(cat "$dir/err")"
-    "$strata" report --events "$dir/example/vcpu/trace-events" "$dir/steps" | grep -q 'vcpu_step: vcpu 0 pc' ||
+    "$strata" report --trace-events "$dir/example/vcpu/trace-events" "$dir/steps" | grep -q 'vcpu_step: vcpu 0 pc' ||
         fail "no steps are traced"
 
     # For ever, until it is told to stop; meanwhile its events are switched.
@@ -210,7 +210,7 @@ toy_hypervisor() {
     "$binary" -wait -buffer "strata-examples-$$" -exits 1000 -pages 512 >"$dir/out" 2>"$dir/err" &
     pid=$!
     wait_for '[ -s "$dir/out" ]'
-    "$strata" record --buffer "strata-examples-$$" --events "$dir/example/events" -o "$dir/recorded" \
+    "$strata" record --percpu "strata-examples-$$" --trace-events "$dir/example/events" -o "$dir/recorded" \
         >"$dir/log" 2>"$dir/err" &
     recorder=$!
     wait $pid || fail "it failed: $(cat "$dir/err")"

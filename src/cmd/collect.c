@@ -51,10 +51,12 @@ static const struct option where_table[] = {
      MEMBER(tcps)},
     {OPTION_STRINGS, 0, "vsock", "[NAME=]CID:PORT", "the same by vsock; needs --key, too",
      MEMBER(vsocks)},
-    {OPTION_STRINGS, 0, "old", "[NAME=]DIR", "FIFOs or sockets of an old agent's ports",
-     MEMBER(olds)},
-    {OPTION_NUMBER, 0, "cpus", "N", "of an old agent: make FIFOs for so many", MEMBER(cpus)},
-    {OPTION_STRING, 0, "tracefs", "DIR", "of an old agent: a copy of its tracefs", MEMBER(tracefs)},
+    {OPTION_STRINGS, 0, "virtio-trace", "[NAME=]DIR",
+     "FIFOs or sockets of an agent that uses the\nvirtio-trace protocol", MEMBER(olds)},
+    {OPTION_NUMBER, 0, "cpus", "N", "virtio-trace: number of CPUs to create FIFOs for",
+     MEMBER(cpus)},
+    {OPTION_STRING, 0, "tracefs-copy", "DIR", "virtio-trace: a copy of the guest's tracefs",
+     MEMBER(tracefs)},
     {OPTION_STRINGS, 0, "kvm", "[NAME=]PID", "QEMU's process, where KVM tells of its guest's clock",
      MEMBER(kvms)},
     {OPTION_STRING, 0, "kvm-files", "DIR", "where KVM tells it (" GUEST_KVM_ROOT ")",
@@ -75,7 +77,8 @@ static const struct option what_table[] = {
      NULL, size_parse},
     {OPTION_NUMBER, 0, "compress", "LEVEL", "by zstd, 1 to 19; 0: not", MEMBER(level)},
     {OPTION_FLAG, 0, "kallsyms", NULL, "take the names of kernel functions, too", MEMBER(kallsyms)},
-    {OPTION_NUMBER, 0, "keep", "SECONDS", "trace on so long when cut off (60)", MEMBER(keep)},
+    {OPTION_NUMBER, 0, "reconnect-timeout", "SECONDS",
+     "time an agent without a connection keeps tracing (60)", MEMBER(keep)},
     {OPTION_END},
 };
 
@@ -521,11 +524,12 @@ static int print_lines(const struct collect_options *options)
     const char *port = NULL, *old = NULL;
 
     if (options->ports.n + options->fifos.n > 1 || options->olds.n > 1)
-        return cli_usage_error("collect", "what is printed is for one guest: give one --port=PATH "
-                                          "or --fifo=PATH, and one --old=DIR if it has both");
+        return cli_usage_error("collect",
+                               "what is printed is for one guest: give one --port=PATH "
+                               "or --fifo=PATH, and one --virtio-trace=DIR if it has both");
     if (ports->n + options->olds.n == 0)
         return cli_usage_error("collect", "for which port? give --port=PATH or --fifo=PATH, or "
-                                          "--old=DIR and --cpus=N");
+                                          "--virtio-trace=DIR and --cpus=N");
     if (options->olds.n && (options->cpus == 0 || options->cpus > PROTO_CPUS_MAX))
         return cli_usage_error("collect", "for how many CPUs? --cpus=N");
     if (ports->n)
@@ -546,8 +550,8 @@ static int check(const struct collect_options *options, int n)
     if (n > 0)
         return cli_usage_error("collect", "it takes no operands; guests are given by options");
     if (guests + options->olds.n == 0)
-        return cli_usage_error("collect",
-                               "from which guest? give --port, --fifo, --tcp, --vsock or --old");
+        return cli_usage_error(
+            "collect", "from which guest? give --port, --fifo, --tcp, --vsock or --virtio-trace");
     if (!options->output && !options->live)
         return cli_usage_error("collect", "where to? give --output=DIR, or --live, or both");
     if (options->format && !options->live)

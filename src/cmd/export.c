@@ -58,7 +58,7 @@ static const struct option output_options[] = {
 
 static const struct option_group groups[] = {
     {"Output", output_options, 0},
-    {"Selection", select_until_option_table, offsetof(struct export_verb_options, select)},
+    {"Selection", select_option_table, offsetof(struct export_verb_options, select)},
     {"Reading", open_option_table, offsetof(struct export_verb_options, open)},
     {"Help", help_option_table, 0},
     {NULL},

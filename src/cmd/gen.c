@@ -60,6 +60,7 @@ static const struct option gen_option_table[] = {
      AT(format), NULL, parse_format},
     {OPTION_PARSED, 'b', "backend", "NAME[,NAME...]", "where events go (--list lists the backends)",
      AT(job), NULL, parse_backends},
+    {OPTION_PARSED, 0, "backends", "NAME[,NAME...]", NULL, AT(job), NULL, parse_backends},
     {OPTION_CHOICE, 't', "target", "strata|qemu",
      "whose code it is to be: of a program that links\nlibstrata, or of QEMU's own tree",
      AT(target), targets, NULL},

@@ -37,7 +37,7 @@ struct merge_source {
     const char *path; /* as given */
     const struct manifest_source
         *recorded;         /* in the directory at `path`; NULL: a capture by itself */
-    struct strings events; /* the files of --events; not the source's to free */
+    struct strings events; /* the files of --trace-events; not the source's to free */
     struct trace *trace;   /* of it alone */
     const char *name;      /* in the result */
     enum layer layer;

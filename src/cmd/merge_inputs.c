@@ -228,7 +228,7 @@ static int look_at(struct merge *merge, struct merge_source *source)
     return 0;
 }
 
-/* The files of --events for SOURCE: those that are given for all, and those for it by name, NAME=FILE. */
+/* The files of --trace-events for SOURCE: those that are given for all, and those for it by name, NAME=FILE. */
 static int choose_events(struct merge *merge, struct merge_source *source)
 {
     const struct strings *given = &merge->options->open.events;

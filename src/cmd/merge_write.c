@@ -80,7 +80,7 @@ static int copy_events_file(struct dir *directory, const char *from,
     return copy_to(directory, from, source->name, name, follow, &events[out->n_events++]);
 }
 
-/* The files that declare events: of the directory that it comes from, those of --events, or those installed. */
+/* The files that declare events: of the directory that it comes from, those of --trace-events, or those installed. */
 static int copy_events(struct dir *directory, const struct merge_source *source,
                        struct manifest_source *out)
 {

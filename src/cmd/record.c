@@ -28,7 +28,7 @@ static const struct option where[] = {
      offsetof(struct record_options, attach)},
     {OPTION_FLAG, 0, "xen", NULL, "the Xen that this runs on, as root in dom0",
      offsetof(struct record_options, xen)},
-    {OPTION_STRING, 0, "buffer", "NAME", "per-CPU buffers of a program, in shared memory",
+    {OPTION_STRING, 0, "percpu", "NAME", "per-CPU buffers of a program, in shared memory",
      offsetof(struct record_options, buffers.name)},
     {OPTION_END},
 };
@@ -63,7 +63,7 @@ static const struct option vm_options[] = {
 };
 
 static const struct option attach_options[] = {
-    {OPTION_FLAG, 'k', "keep", NULL, "do not remove the rings of a program that has ended",
+    {OPTION_FLAG, 'k', "keep-rings", NULL, "do not remove the rings of a program that has ended",
      offsetof(struct record_options, keep)},
     {OPTION_END},
 };
@@ -72,7 +72,7 @@ static const struct option_group groups[] = {
     {"What is recorded, one of", where, 0},
     {"Options", record_option_table, 0},
     {"With a command after -- (--guest: QEMU only)", vm_options, 0},
-    {"With --xen and --buffer", record_buffers_options, offsetof(struct record_options, buffers)},
+    {"With --xen and --percpu", record_buffers_options, offsetof(struct record_options, buffers)},
     {"With --attach", attach_options, 0},
     {NULL},
 };
@@ -88,7 +88,7 @@ const struct command record_command = {
              "With --xen, writes what Xen's trace buffers get, and with it all that decoding\n"
              "needs: Xen's version, its clock's rate, the names of domains. Ends by --time or\n"
              "by SIGINT, SIGTERM or SIGHUP, and leaves Xen's event mask as it was. With\n"
-             "--buffer, the same from a program that traces as Xen does (strata-percpu(7)):\n"
+             "--percpu, the same from a program that traces as Xen does (strata-percpu(7)):\n"
              "NAME is a file, or an object of shm_open(). Masks are left as they were.\n\n"
              "With --attach, writes the native trace of a program that runs and was started\n"
              "with writer=none among its trace options, so that nothing in it writes. Ends\n"
@@ -340,7 +340,7 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
 
     if (runs && (wanted || n > 0))
         return cli_usage_error("record", "a command after '--' excludes %s",
-                               n > 0 ? operands[0] : "--attach, --xen and --buffer");
+                               n > 0 ? operands[0] : "--attach, --xen and --percpu");
     if (!runs && options->qemu)
         return cli_usage_error("record", "--qemu requires '-- COMMAND'");
     if (runs && n_command == 0)
@@ -353,8 +353,8 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
             operands[0], operands[0]);
     if (wanted != 1)
         return cli_usage_error("record",
-                               wanted ? "--attach, --xen and --buffer exclude each other"
-                                      : "'-- COMMAND', --attach, --xen or --buffer is required");
+                               wanted ? "--attach, --xen and --percpu exclude each other"
+                                      : "'-- COMMAND', --attach, --xen or --percpu is required");
     if (options->attach)
         return record_attached(options, n, operands);
     if (!options->output)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata record --xen, and --buffer: the records of per-CPU trace buffers, and what decodes them, into a
+/* strata record --xen, and --percpu: the records of per-CPU trace buffers, and what decodes them, into a
  * directory. */
 
 #include <inttypes.h>
@@ -26,19 +26,20 @@
 #define MEMBER(m) offsetof(struct record_buffers_options, m)
 
 const struct option record_buffers_options[] = {
-    {OPTION_STRINGS, 0, "events", "FILE", "declares events of your own; goes into the trace",
+    {OPTION_STRINGS, 0, "trace-events", "FILE", "declares events of your own; goes into the trace",
      MEMBER(tables)},
     {OPTION_STRING, 0, "cpu", "LIST", "of these CPUs: 0,2-5,7-", MEMBER(cpus)},
     {OPTION_PARSED, 0, "buffer-size", "SIZE", "of each CPU's buffer (128K); set once after a boot",
      MEMBER(buffer_size), NULL, size_parse},
-    {OPTION_PARSED, 0, "memory", "SIZE", "keep the last SIZE in memory, write it at the end",
-     MEMBER(memory), NULL, size_parse},
-    {OPTION_PARSED, 0, "reserve", "SIZE", "stop when less would be free on the disk (64M)",
+    {OPTION_PARSED, 0, "flight-recorder", "SIZE",
+     "keep the last SIZE in memory, write it at the end", MEMBER(memory), NULL, size_parse},
+    {OPTION_PARSED, 0, "min-free", "SIZE", "stop when less would be free on the disk (64M)",
      MEMBER(reserve), NULL, size_parse},
     {OPTION_NUMBER, 0, "poll", "MS", "look into the buffers as often as that (100)", MEMBER(poll)},
-    {OPTION_FLAG, 0, "backlog", NULL, "take what is in the buffers already, too", MEMBER(backlog)},
+    {OPTION_FLAG, 0, "include-old", NULL, "take what is in the buffers already, too",
+     MEMBER(backlog)},
     {OPTION_FLAG, 0, "libxenctrl", NULL, "talk to Xen by its own libxenctrl", MEMBER(libxenctrl)},
-    {OPTION_FLAG, 0, "leave-on", NULL, "leave tracing on at the end, and the masks as set",
+    {OPTION_FLAG, 0, "leave-enabled", NULL, "leave tracing on at the end, and the masks as set",
      MEMBER(leave_on)},
     {OPTION_END},
 };
@@ -87,7 +88,7 @@ static void tell(const struct record_options *options, const struct recorder_tot
                     totals->left_out);
     if (totals->dropped)
         cli_message("  older ones, %" PRIu64
-                    " windows, are not in it: --memory has no room for them",
+                    " windows, are not in it: --flight-recorder has no room for them",
                     totals->dropped);
 }
 
@@ -202,7 +203,7 @@ int record_buffers(const struct record_options *options, int n, char **operands)
 
     if (n > 0)
         return cli_usage_error("record", "unknown argument '%s'; --%s accepts no PID", operands[0],
-                               options->xen ? "xen" : "buffer");
+                               options->xen ? "xen" : "percpu");
     if (options->buffers.poll == 0 || options->buffers.poll > 3600000)
         return cli_usage_error("record", "--poll is 1 to 3600000 milliseconds");
     if (xen_event_mask_init(&choice) < 0) {

@@ -29,7 +29,7 @@ static const struct option recover_option_table[] = {
      offsetof(struct recover_options, all)},
     {OPTION_STRING, 'o', "output", "DIR", "make a new trace there instead",
      offsetof(struct recover_options, output)},
-    {OPTION_FLAG, 'k', "keep", NULL, "do not remove the rings",
+    {OPTION_FLAG, 'k', "keep-rings", NULL, "do not remove the rings",
      offsetof(struct recover_options, keep)},
     {OPTION_FLAG, 0, "discard", NULL, "remove the rings and save nothing",
      offsetof(struct recover_options, discard)},

@@ -34,7 +34,7 @@ static const char *const cpu_vendors[] = {"unknown", "amd", "intel", NULL};
 #define MEMBER(m) offsetof(struct open_options, m)
 
 const struct option open_option_table[] = {
-    {OPTION_STRINGS, 0, "events", "FILE",
+    {OPTION_STRINGS, 0, "trace-events", "FILE",
      "declares the events where a capture does not: a\n"
      "trace-events file of QEMU, a table or formats file of\n"
      "Xen; repeatable",
@@ -55,7 +55,7 @@ const struct option open_option_table[] = {
      MEMBER(cpu_vendor), .choices = cpu_vendors},
     {OPTION_STRING, 0, "source", "NAME", "of a recorded directory, only this source",
      MEMBER(source)},
-    {OPTION_STRING, 0, "tracefs", "DIR",
+    {OPTION_STRING, 0, "tracefs-copy", "DIR",
      "a copied tracefs tree, for raw ftrace pages that lie\n"
      "apart from theirs",
      MEMBER(tracefs)},
@@ -173,7 +173,7 @@ static void report_empty(const struct walk *walk)
         const char *name;
     } given[] = {
         {options->events.n > 0, "--event"}, {options->from.given, "--from"},
-        {options->to.given, "--to"},        {options->cpus.n > 0, "--cpu"},
+        {options->to.given, "--until"},     {options->cpus.n > 0, "--cpu"},
         {options->pids.n > 0, "--pid"},     {options->vcpus.n > 0, "--vcpu"},
         {options->layers != 0, "--layer"},
     };

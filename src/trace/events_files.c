@@ -78,11 +78,12 @@ int events_files_get(struct events_files *files, const struct trace_options *opt
         files->tried = true;
     }
     if (!files->found && needed)
-        return fault_plain(fault, -ENOENT, path,
-                           "the capture does not tell what its events look like; give the "
-                           "trace-events-all of the QEMU that wrote it by --events (looked for %s "
-                           "and %s)",
-                           installed[0], installed[1]);
+        return fault_plain(
+            fault, -ENOENT, path,
+            "the capture does not tell what its events look like; give the "
+            "trace-events-all of the QEMU that wrote it by --trace-events (looked for %s "
+            "and %s)",
+            installed[0], installed[1]);
     *ret_events = files->found ? &files->events : NULL;
     return 0;
 }

@@ -81,8 +81,9 @@ int open_simpletrace(struct opening *opening, struct fault *fault)
     if (r < 0)
         return r;
     if (!options.events)
-        trace->hint = "no trace-events declarations were found, so arguments show as raw words; "
-                      "give the trace-events-all of the QEMU that wrote the trace by --events";
+        trace->hint =
+            "no trace-events declarations were found, so arguments show as raw words; "
+            "give the trace-events-all of the QEMU that wrote the trace by --trace-events";
     r = simpletrace_open(&opening->input, &trace->catalogue, &options, &source, fault);
     return r < 0 ? r : opening_add(opening, source);
 }
@@ -100,7 +101,7 @@ int open_qemu_log(struct opening *opening, struct fault *fault)
     if (!events)
         trace->hint = "no trace-events declarations were found, so events have no fields but "
                       "their text; give the trace-events-all of the QEMU that wrote the log by "
-                      "--events";
+                      "--trace-events";
     r = qemu_log_open(&opening->input, &trace->catalogue, events, &source, fault);
     if (r < 0)
         return r;

@@ -50,7 +50,7 @@ for clock in '' monotonic; do
     STRATA_TRACE_CLOCK=$clock qemu-aarch64 ./emit -t '*,ctf=t.ctf,simple=t.st,log=t.log' 3000 2 >emitted 2>errors
     [ "$(cat errors)" = 'dropped 0 unwritten 0' ] || fail "clock '$clock': $(cat errors)"
     python3 "$tree/tests/runtime/compare.py" log emitted t.log || fail "clock '$clock': the log"
-    "$STRATA_BIN/strata" report --events emit-events t.st >report
+    "$STRATA_BIN/strata" report --trace-events emit-events t.st >report
     sed -n 's/^[0-9.]* \[[-0-9]*\] *[0-9]* \(emit_[a-z]*\): /\1 /p' report >shown
     python3 "$tree/tests/runtime/compare.py" text emitted shown || fail "clock '$clock': simpletrace"
     if command -v babeltrace2 >/dev/null; then

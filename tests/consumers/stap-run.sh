@@ -33,7 +33,7 @@ python3 "$here/stap_run.py" demo.x log "$dir/stap.stp" "$dir/log-stap.stp" >"$di
 sed 's/^\([a-z_]*\) /4712@1700000000.123456:\1 /' "$dir/texts" >"$dir/expected"
 cp "$dir/log" "$dir/out"
 same "log-stap"
-"$strata" report --events "$here/probes.trace-events" --format json "$dir/log" >"$dir/json" ||
+"$strata" report --trace-events "$here/probes.trace-events" --format json "$dir/log" >"$dir/json" ||
     fail "strata does not read the lines of log-stap"
 # (An address where the declaration has a text is no value to read back: the line stays text.)
 jq -r '[.pid, .event, (.fields | length)] | join(" ")' "$dir/json" >"$dir/out"
@@ -76,7 +76,7 @@ linux 0.000 pid=4711 unix=0x7
 last__one 0.000 pid=4711 mask=0xffffffff00000000 negative=0xffffffffffffffff
 E2
     same "records of simpletrace-stap for $target"
-    n=$("$strata" report --no-header --events "$here/probes.trace-events" "$dir/records" | wc -l)
+    n=$("$strata" report --no-header --trace-events "$here/probes.trace-events" "$dir/records" | wc -l)
     [ "$n" -eq 10 ] || fail "strata report reads $n records of 10"
 done
 echo "the tapsets do what they should"

@@ -274,7 +274,7 @@ ends wrong-key 1 'the key is another one'
 
 # The old protocol, with what decodes the pages from elsewhere.
 mkdir old
-"$strata" collect -o old/out --old=v=old --cpus=2 --tracefs=good/out/guest-v >old/said 2>old/told &
+"$strata" collect -o old/out --virtio-trace=v=old --cpus=2 --tracefs-copy=good/out/guest-v >old/said 2>old/told &
 pid=$!
 wait_for '[ -p old/agent-ctl-path.in ]'
 python3 "$here/../lib/collect_agent.py" old old >old/agent.out 2>&1 &
@@ -293,7 +293,7 @@ grep -q '45.1 kB of 2 CPUs, written to' old/said
 # Nothing came.
 status=0
 mkdir silent
-"$strata" collect -o silent/out --old=v=silent --cpus=2 -t 1 >out.txt 2>err.txt || status=$?
+"$strata" collect -o silent/out --virtio-trace=v=silent --cpus=2 -t 1 >out.txt 2>err.txt || status=$?
 [ $status -eq 1 ] || fail "nothing came: $status: $(cat out.txt)"
 grep -q 'strata: v: no data came from its ports' err.txt || fail "$(cat err.txt)"
 # Nothing but files is taken from a tree that came from a guest: a link would lead into the host.
@@ -305,16 +305,16 @@ ln -s "$dir/key" link/saved_cmdlines
 mkfifo fifo/saved_cmdlines
 for kind in link fifo; do
     status=0
-    "$strata" collect -o $kind-out --old=v=old --cpus=2 --tracefs=$kind -t 1 >out.txt 2>err.txt || status=$?
+    "$strata" collect -o $kind-out --virtio-trace=v=old --cpus=2 --tracefs-copy=$kind -t 1 >out.txt 2>err.txt || status=$?
     [ $status -eq 1 ] || fail "$kind: $status"
     grep -q "$kind/saved_cmdlines: is no plain file" err.txt
 done
 ! grep -rqs 'enough bytes' link-out || fail 'a link was followed'
 status=0
-"$strata" collect -o x --old=good >out.txt 2>err.txt || status=$?
+"$strata" collect -o x --virtio-trace=good >out.txt 2>err.txt || status=$?
 [ $status -eq 1 ]
 grep -q 'there are no FIFOs or sockets' err.txt
-"$strata" collect --print-qemu --old=/run/o --cpus=40 >lines
+"$strata" collect --print-qemu --virtio-trace=/run/o --cpus=40 >lines
 grep -qF 'max_ports=42' lines
 grep -qF "pipe,id=strata41,path=/run/o/trace-path-cpu39'" lines
 grep -qF 'nr=41,chardev=strata41,name=trace-path-cpu39' lines
@@ -367,11 +367,11 @@ grep -q 'open-key: others can read this key' err.txt
 grep -qF "path=/run/a,,b,server=on,wait=off" lines
 grep -qF 'nr=1,' lines
 "$strata" collect --print-qemu --fifo=/run/p | grep -qF "pipe,id=strata1,path=/run/p"
-"$strata" collect --print-qemu --port=/run/p --old=/run/o --cpus=2 >lines
+"$strata" collect --print-qemu --port=/run/p --virtio-trace=/run/o --cpus=2 >lines
 [ "$(grep -c virtserialport, lines)" -eq 4 ]
 grep -qF 'socket,id=strata1,path=/run/p,server=on' lines
 grep -qF 'nr=4,chardev=strata4,name=trace-path-cpu1' lines
 usage --print-qemu --port=a --port=b
 usage --print-qemu --port=a --fifo=b
-usage --print-qemu --port=a --old=b
+usage --print-qemu --port=a --virtio-trace=b
 "$strata" collect --print-libvirt --port='/run/a&b' | grep -qF "path='/run/a&amp;b'"

@@ -135,7 +135,7 @@ ends silent 1 'was stopped before its agent traced'
 
 # By the old protocol, with what decodes the pages from elsewhere.
 mkdir old
-"$strata" collect --live --old=v=old --cpus=2 --tracefs=good/out/guest-v >old/shown 2>old/told &
+"$strata" collect --live --virtio-trace=v=old --cpus=2 --tracefs-copy=good/out/guest-v >old/shown 2>old/told &
 pid=$!
 wait_for '[ -p old/agent-ctl-path.in ]'
 python3 "$here/../lib/collect_agent.py" old old >old/agent.out 2>&1 &

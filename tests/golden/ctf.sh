@@ -114,7 +114,7 @@ emit_small(uint8_t a, int16_t b, bool c, void *p) "a %u b %d c %d p %p"
 emit_none(void) "100%% nothing"
 emit_mixed(const char *a, uint32_t n, char *b) "a '%10s' n %08x b '%.5s'"
 END
-"$strata" report --format json --events trace-events both.ctf both.st |
+"$strata" report --format json --trace-events trace-events both.ctf both.st |
     jq -r '"\(.event) \(.time_ns)"' >times
 [ "$(wc -l <times)" -eq 200 ] || fail "$(wc -l <times) events of both"
 # The same event stands in both, at the same time but for what rounding makes of it.

@@ -62,13 +62,13 @@ $python make
 # What a spreadsheet takes for a formula: by an option.
 printf 'one(const char *s, int n) "=s=%%s n=%%d"\n' >formula.events
 printf '1@1.000001:one =s=x n=4\n' >formula.log
-"$strata" report -f csv --events formula.events formula.log | grep -qF ',,=s=x n=4,' || fail "a cell is changed"
+"$strata" report -f csv --trace-events formula.events formula.log | grep -qF ',,=s=x n=4,' || fail "a cell is changed"
 for csv in 'report -f csv' 'export --to csv'; do
     # shellcheck disable=SC2086
-    "$strata" $csv --spreadsheet --events formula.events formula.log >formula.csv
+    "$strata" $csv --spreadsheet --trace-events formula.events formula.log >formula.csv
     grep -qF ",,'=s=x n=4," formula.csv || fail "$csv --spreadsheet: $(cat formula.csv)"
 done
-for trace in 'simple.trace --events events' ctf trace.dat 'log/qemu.log --events log/events' folder; do
+for trace in 'simple.trace --trace-events events' ctf trace.dat 'log/qemu.log --trace-events log/events' folder; do
     # shellcheck disable=SC2086
     set -- $trace
     run text report "$@"
@@ -90,13 +90,13 @@ for trace in 'simple.trace --events events' ctf trace.dat 'log/qemu.log --events
     look ascii "metadata$runs" export --to ctf "$@"
     run text report to.ctf
 done
-run text report --events events simple.trace
+run text report --trace-events events simple.trace
 printed '\u009b1m'
 run text report trace.dat
 printed '\u009b1m'
 run text report ctf
 printed 'la'
-run text merge -o merged "$(printf 'q=log/qemu.log')" s=simple.trace --events log/events
+run text merge -o merged "$(printf 'q=log/qemu.log')" s=simple.trace --trace-events log/events
 run text report badname
 run text ctl folder status
 printed 'FORGED'
@@ -105,7 +105,7 @@ for verb in report info stat recover; do
     run text $verb names/*FORGED*
     run text $verb "names/no-$($python hostile)"
 done
-run text report --events names/events-* simple.trace
+run text report --trace-events names/events-* simple.trace
 run text gen --format h --backend nop names/events-*
 
 # ---- Programs

@@ -44,7 +44,7 @@ cmp report.csv file.csv || fail "csv in a file differs"
 # Selection.
 "$strata" report -f csv -e 'bdrv_*' --from +0.5 -n 20 boot.trace >report.csv
 "$strata" export --to csv -e 'bdrv_*' --from +0.5 -n 20 boot.trace | cmp report.csv - || fail "selection"
-"$strata" report -f csv --to 5572.2 boot.trace >report.csv
+"$strata" report -f csv --until 5572.2 boot.trace >report.csv
 "$strata" export --to csv --until 5572.2 boot.trace | cmp report.csv - || fail "--until"
 [ "$(wc -l <report.csv)" -gt 1 ]
 "$strata" export --to csv -e nosuchevent boot.trace >out 2>err
@@ -119,7 +119,7 @@ END
     echo 'long(uint64_t n) "%" PRIu64' >long.events
     # 120 MB of events in 64 MB of address space.
     for format in chrome csv ctf perfetto simpletrace sqlite trace.dat trace-events; do
-        (ulimit -v 65536 && exec "$strata" export --to $format -o long.$format --events long.events long.trace) ||
+        (ulimit -v 65536 && exec "$strata" export --to $format -o long.$format --trace-events long.events long.trace) ||
             fail "$format needs more memory for a long trace"
         rm -r long.$format
     done

@@ -20,7 +20,7 @@ xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 "$strata" export --to simpletrace boot.trace >boot.export
 "$strata" export --to trace-events boot.trace >boot.events
 "$strata" report boot.export | cmp report - || fail "a trace of QEMU differs"
-"$strata" report --events boot.events boot.export | cmp report - || fail "a trace of QEMU differs with its exported declarations"
+"$strata" report --trace-events boot.events boot.export | cmp report - || fail "a trace of QEMU differs with its exported declarations"
 "$STRATA_BIN/simpletrace" boot.events boot.trace >pretty
 [ "$(wc -l <pretty)" -eq "$(wc -l <report)" ] || fail "$(wc -l <pretty) lines"
 "$STRATA_BIN/simpletrace" boot.events boot.export | cmp pretty - || fail "QEMU's form of it differs"
@@ -34,7 +34,7 @@ for name in xen lttng-ust guest; do
     "$strata" export --to simpletrace -o $name.export $name 2>err
     "$strata" export --to trace-events -o $name.events $name
     "$strata" report -f json $name >before 2>err
-    "$strata" report -f json --events $name.events $name.export >after 2>err
+    "$strata" report -f json --trace-events $name.events $name.export >after 2>err
     [ ! "$(grep -v 'events were lost' err)" ] || fail "$name: $(cat err)"
     python3 "$here/export_simpletrace.py" before after || fail "$name differs"
     # Declarations that QEMU's own build would take.
@@ -64,13 +64,13 @@ with open("many/stream", "wb") as f:
 END
 "$strata" export --to simpletrace -o many.export many
 "$strata" export --to trace-events -o many.events many
-"$strata" report -f json --events many.events many.export | jq -c '[.event, .fields]' >out
+"$strata" report -f json --trace-events many.events many.export | jq -c '[.event, .fields]' >out
 cat >expected <<'END'
 ["many",{"f0":100,"f1":101,"f2":102,"f3":103,"f4":104,"f5":105,"f6":106,"f7":107,"f8":108,"other_fields":"f9=109 f10=110 f11=111 f12=112 s=a b"}]
 ["ten",{"f0":0,"f1":1,"f2":2,"f3":3,"f4":4,"f5":5,"f6":6,"f7":7,"f8":8,"f9":9}]
 END
 diff expected out || fail "an event of many fields"
-"$strata" report --events many.events many.export | grep -q 'f8=108 f9=109 f10=110' || fail "its text"
+"$strata" report --trace-events many.events many.export | grep -q 'f8=108 f9=109 f10=110' || fail "its text"
 "$strata" gen --format h --backend nop --group all many.events >header 2>err || fail "many: $(head -3 err)"
 
 # Two traces of one QEMU have their events in common.
@@ -79,5 +79,5 @@ cp boot.trace again.trace
 
 # Standard input, and selection.
 "$strata" export --to simpletrace -n 100 - <boot.trace >out
-"$strata" report --events boot.events out >after
+"$strata" report --trace-events boot.events out >after
 head -n 100 report | cmp - after || fail "selected from a pipe"

@@ -109,7 +109,7 @@ with open("made.trace", "wb") as f, open("made.events", "w") as declared:
         event(event.time % 5, struct.pack("=qI", -event.time, length) + text + struct.pack("=qq", 4, -5))
         event(5, struct.pack("=9Q", *range(2**63 - 4, 2**63 + 5)))
 END
-compare --events made.events made.trace
+compare --trace-events made.events made.trace
 sqlite3 export.db .schema >schema
 grep -q 'CREATE TABLE.* "*vmm_[eE]vents_2"*(id .*"field_Time_NS" INTEGER, "field_id" TEXT, "field_id_2" INTEGER, "field_ID_3" INTEGER)' schema ||
     fail "columns: $(grep -i 'events_2' schema)"

@@ -52,7 +52,7 @@ seen '.slices > 50 and .counters > 100 and .cut == {}'
 compare lttng-ust
 # Strings that are no UTF-8, large and empty payloads, arrays, floats, requests.
 python3 "$here/export_timeline_made.py"
-compare --events made.events made.trace
+compare --trace-events made.events made.trace
 seen '.cut == {"no end was seen": 1, "events were lost": 1} and .slices == 9'
 # Several layers on the host's timeline, with the errors of their times, and what the time of day was.
 mkdir -p trace/vmm

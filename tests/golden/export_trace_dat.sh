@@ -138,7 +138,7 @@ with open("made.trace", "wb") as f:
         args = args[kind]()
         f.write(struct.pack("=QQQII", 1, kind, time, 24 + len(args), random.randrange(5)) + args)
 END
-compare --events made.events made.trace
+compare --trace-events made.events made.trace
 
 # Nothing selected, and what cannot be.
 "$strata" export --to trace.dat -o none.dat -e nosuch boot.trace 2>err

@@ -78,7 +78,7 @@ gen='strata gen'
     wrong 2 'format stap requires --binary=PATH' \
         $gen -f stap -b dtrace --probe-prefix p -o out trace-events
     wrong 2 "'qemus' is not one of strata or qemu" $gen -t qemus -o out trace-events
-    wrong 2 "unknown option '--backends'; did you mean '--backend'" $gen --backends log
+    wrong 2 "unknown option '--backens'; did you mean '--backend'" $gen --backens log
     wrong 2 'depfile requires --output' $gen -g g -f h -b log --depfile d trace-events
     wrong 1 'the name of the group is empty' $gen -g '' -f h -b log -o out trace-events
     wrong 1 "the group '1g' begins with a digit" $gen -g 1g -f h -b log -o out trace-events

@@ -89,6 +89,9 @@ for format in h c; do
     tracetool --form $format --back log,simple --group hw_net -- trace-events ./trace-events-all |
         cmp - wanted
 done
+# The generator accepts the old tool's spelling of --backend as well.
+strata gen -t qemu -f h --backends=log,simple -g hw_net trace-events >by-backends
+strata gen -t qemu -f h --backend=log,simple -g hw_net trace-events | cmp - by-backends
 # No operands: standard input, and no group is asked for.
 tracetool --format=h --backend=log <other >out-20
 grep -q 'trace_another(int a)' out-20

@@ -72,7 +72,7 @@ END
 
 # ---- Events in both orders: a bound that holds ----
 
-tells 'by events in both orders' --events trace-events vm.log guest -o both \
+tells 'by events in both orders' --trace-events trace-events vm.log guest -o both \
     -s 'guest:sys_enter_write < vm:marker' -s 'vm:poke < guest:sys_exit_read'
 cat >check.py <<'END'
 import json, re, sys
@@ -123,22 +123,22 @@ done
 
 # ---- Events in one order, in none; told, not made ----
 
-tells 'the fastest, which is taken to have taken no time' --events trace-events vm.log guest \
+tells 'the fastest, which is taken to have taken no time' --trace-events trace-events vm.log guest \
     -s 'guest:sys_enter_write < vm:marker'
-tells '^G  by 1371 common events of V, matched in their order' --events trace-events V=vm.log G=guest \
+tells '^G  by 1371 common events of V, matched in their order' --trace-events trace-events V=vm.log G=guest \
     -s 'sys_enter_write = marker'
 grep -q 'a delay that all of them have in common cannot be seen' told
 # The one that is named is the timeline.
-tells '^guest  the reference: the timeline is its clock, local' --events trace-events vm.log guest -r guest \
+tells '^guest  the reference: the timeline is its clock, local' --trace-events trace-events vm.log guest -r guest \
     -s 'guest:sys_enter_write = vmm:marker'
 
 # Some are missing on one side, and a text tells which.
 awk '!/marker/ || NR % 7' vm.log >fewer.log
-tells 'common events of vm, matched by their text' --events trace-events vm.log fewer.log \
+tells 'common events of vm, matched by their text' --trace-events trace-events vm.log fewer.log \
     -s 'vm:marker~n (\d+) = fewer:marker~n (\w+) count'
 grep -q 'offset +0.000000000 s, drift +0.000 ppm' told
 # Times between them do, too, where they are exact and come irregularly.
-tells 'matched by the times between them' --events trace-events vm.log fewer.log \
+tells 'matched by the times between them' --trace-events trace-events vm.log fewer.log \
     -s 'vm:marker~n = fewer:marker~n'
 grep -q 'offset +0.000000000 s' told
 
@@ -153,7 +153,7 @@ cat >real/trace-events <<'END'
 virtio_console_flush_buf(unsigned int port, size_t len, ssize_t ret) "port %u, in_len %zu, out_len %zd"
 virtio_console_chr_read(unsigned int port, int size) "port %u, size %d"
 END
-tells 'by events in both orders' --events qemu=real/trace-events real/qemu.log bells=real/guest/guest-guest \
+tells 'by events in both orders' --trace-events qemu=real/trace-events real/qemu.log bells=real/guest/guest-guest \
     --cpu-hz 2596103999 -o bells -s 'qemu:virtio_console_chr_read < bells:print~bell' \
     -s 'bells:print~bell < qemu:virtio_console_flush_buf'
 grep -q '1000 common events\|9[0-9][0-9] common events' told
@@ -183,10 +183,10 @@ END
 python3 real.py after before
 
 # Of one host, by the moments at which that was recorded: QEMU's clock is off by nothing but what it cuts off.
-tells '^guest  of the same host as qemu' --events qemu=real/trace-events real/qemu.log real/guest \
+tells '^guest  of the same host as qemu' --trace-events qemu=real/trace-events real/qemu.log real/guest \
     --same-host qemu,guest -o moments
 "$strata" report -f json moments >after
-"$strata" report -f json real/qemu.log --events real/trace-events >before
+"$strata" report -f json real/qemu.log --trace-events real/trace-events >before
 python3 - after before <<'END'
 import json, sys
 
@@ -206,7 +206,7 @@ for line in sys.stdin:
     if "event" in event:
         ns = 1795246302000000000 + (event["ticks"] - 40000000000) * 10 // 24
         print("1@%d.%06d:poke n 1" % (ns // 10**9, ns % 10**9 // 1000))' >xen.log
-tells '^xen .*matched in their order' --events log=trace-events log=xen.log xen.raw -s 'vmexit = poke' -o rates
+tells '^xen .*matched in their order' --trace-events log=trace-events log=xen.log xen.raw -s 'vmexit = poke' -o rates
 grep -Eq '2(400000[0-9]{3}|399999[0-9]{3})\.[0-9]* ticks a second' told || fail "$(cat told)"
 "$strata" report -e vmexit -e poke rates 2>err | grep -v LOST | head -n 2 >first
 grep -q vmexit first && grep -q poke first || fail "$(cat first)"
@@ -223,7 +223,7 @@ for line in open("before"):
     if "event" in event:
         ns = event["time_ns"] * 1.00001 + 7e9
         print("1@%d.%06d:poke n 1" % (ns // 10**9, ns % 10**9 // 1000))' >ctf.log
-tells '^lttng-ust  by 219 common events' --events ctf=trace-events ctf.log ctf/lttng-ust -r ctf -o from-ctf \
+tells '^lttng-ust  by 219 common events' --trace-events ctf=trace-events ctf.log ctf/lttng-ust -r ctf -o from-ctf \
     -s 'lttng-ust:* = ctf:poke'
 "$strata" report -f json from-ctf 2>err >after
 python3 - before after <<'END'
@@ -303,12 +303,12 @@ tells '^again-guest  of the same host as vm' both again=both -o twice --link
 
 # ---- Files ----
 
-tells common --events trace-events vm.log guest -s 'guest:guest:sys_enter_write = vm:marker' --link -o linked
+tells common --trace-events trace-events vm.log guest -s 'guest:guest:sys_enter_write = vm:marker' --link -o linked
 [ "$(stat -c %i vm.log)" = "$(stat -c %i linked/vm/trace.log)" ]
 before=$(cksum <three/vmm/clock-pairs)
 tells common one three --link -s 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)' -o linked2
 [ "$(cksum <three/vmm/clock-pairs)" = "$before" ]
-refused 1 'directory exists and is not empty; name another directory' --events trace-events vm.log guest -s 'guest:sys_enter_write = vm:marker' -o linked
+refused 1 'directory exists and is not empty; name another directory' --trace-events trace-events vm.log guest -s 'guest:sys_enter_write = vm:marker' -o linked
 [ "$(find . -name 'linked.*')" = "" ]
 # Nothing is left of one that failed.
 tells host one two -o fine
@@ -326,10 +326,10 @@ refused 2 'PATH is missing'
 refused 1 'cannot be merged' - guest
 refused 1 'nothing relates its clock (local) to that of vm' vm.log guest
 refused 1 "no event 'nothing' in guest" vm.log guest -s 'guest:nothing = vm:marker'
-refused 1 "no event 'marker' matches 'x'" --events trace-events vm.log guest -s 'guest:sys_enter = vm:marker~x'
-refused 1 "'marker' is in several sources, vm, fewer" --events trace-events vm.log fewer.log guest \
+refused 1 "no event 'marker' matches 'x'" --trace-events trace-events vm.log guest -s 'guest:sys_enter = vm:marker~x'
+refused 1 "'marker' is in several sources, vm, fewer" --trace-events trace-events vm.log fewer.log guest \
     -s 'guest:sys_enter = marker'
-refused 1 'both sides are of vm' --events trace-events vm.log -s 'vm:marker = vm:poke'
+refused 1 'both sides are of vm' --trace-events trace-events vm.log -s 'vm:marker = vm:poke'
 refused 1 'no source of the layer hypervisor' vm.log guest -s 'hypervisor:a = vm:b'
 refused 1 'wants '"'A-EVENT[~TEXT] = B-EVENT[~TEXT]'" vm.log guest -s 'guest:a'
 refused 1 'is not a regular expression' vm.log guest -s 'guest:a~( = vm:b'
@@ -339,7 +339,7 @@ refused 1 'there is no source' vm.log guest -r nobody
 refused 1 'there is no source' vm.log guest --same-host nobody
 refused 1 'wants NAME=LAYER' vm.log guest -l guest=cellar
 refused 1 'a name consists of' 'v m=vm.log' guest
-refused 1 'they do not belong together' --events trace-events vm.log guest -s 'guest:sched_switch = vm:poke'
+refused 1 'they do not belong together' --trace-events trace-events vm.log guest -s 'guest:sched_switch = vm:poke'
 # Nothing is left of what the disk had no room for, and what is told has the name that was given.
 mkdir small
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none small 2>/dev/null; then
@@ -354,7 +354,7 @@ else
 fi
 # One event tells an offset, and no drift.
 grep -m 1 marker vm.log >single.log
-tells 'drift not known: taken to be within 500 ppm' --events trace-events single.log vm.log \
+tells 'drift not known: taken to be within 500 ppm' --trace-events trace-events single.log vm.log \
     -s 'single:marker~n (\d+) = vm:marker~n (\d+)'
 grep -q 'error not known: there is one event' told
 
@@ -363,7 +363,7 @@ grep -q 'error not known: there is one event' told
 cmp real/guest/guest-guest/clock-pairs moments/guest/clock-pairs
 # But not what its host's clock showed, where that is not the timeline.
 grep -q monotonic_ns moments/trace.json
-tells '^guest  by ' --events qemu=real/trace-events real/qemu.log real/guest -r qemu -o other \
+tells '^guest  by ' --trace-events qemu=real/trace-events real/qemu.log real/guest -r qemu -o other \
     -s 'guest:print~bell < qemu:virtio_console_flush_buf'
 grep -q realtime_ns other/trace.json
 ! grep -q monotonic_ns other/trace.json || fail 'the moments are of another clock'

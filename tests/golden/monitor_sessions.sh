@@ -24,7 +24,7 @@ done
 cd "$work/trace_file"
 echo 'serial_write(uint64_t value) "value %"PRIu64' >trace-events
 for file in trace-[0-9]* one.st 'two words'; do
-    "$STRATA_BIN/strata" report --strict --events trace-events "$file" | sed 's/.*value //' >values
+    "$STRATA_BIN/strata" report --strict --trace-events trace-events "$file" | sed 's/.*value //' >values
     [ -s values ] || { echo "monitor_sessions: $file holds nothing" >&2; exit 1; }
     sort -n -u values | cmp - values || { echo "monitor_sessions: $file: values are not in order" >&2; exit 1; }
     echo "$file" "$(awk 'NR > 1 && $1 != last + 1 { gaps++ } { last = $1 } END { print gaps + 0 }' values)" >>gaps

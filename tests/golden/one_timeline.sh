@@ -54,7 +54,7 @@ END
 
 # ---- As text, and counted ----
 
-"$strata" report -e disk_read -e guest:sched:sched_switch -e host:sched_switch --from 1000.0169 --to 1000.0205 \
+"$strata" report -e disk_read -e guest:sched:sched_switch -e host:sched_switch --from 1000.0169 --until 1000.0205 \
     trace 2>err | sed 's/ prev_comm=.*//' >told
 cat >expected <<'END'
 1000.016939217   ±2us host  [001]      -       rcu_preempt-15 sched_switch:
@@ -174,7 +174,7 @@ xen_manifest ', "error_ns": 60'
 # (40784360850 - 40000000000) / 2.4e9 s behind the beginning; 6.6 us are 20 millionths of that, and the moment's.
 "$strata" report --source xen --host-time --format json xen >told 2>err
 grep -m 1 '"event"' told | grep -q '^{"time":999\.326817020,"time_ns":999326817020,"error_ns":66[0-9]*,'
-"$strata" report -e disk_read -e page_fault --from 1000.019 --to 1000.04 xen >told 2>err
+"$strata" report -e disk_read -e page_fault --from 1000.019 --until 1000.04 xen >told 2>err
 grep -q '^1000\.020000000   ±2us vmm        \[---\]      -                 4713 disk_read' told
 grep -Eq '^1000\.0[0-9]*  ±2[0-9]us hypervisor \[00[01]\]   d0v[01]                    - page_fault: rip' told
 "$strata" stat --by vcpu --layer hypervisor xen | grep -q ' hypervisor d0v1$'

@@ -49,7 +49,7 @@ is_on() {
 # record OPTION...: in the background, from before the toy begins until it has ended.
 record() {
     rm -rf trace
-    "$strata" record --buffer "$name" -o trace "$@" >record.out 2>record.err &
+    "$strata" record --percpu "$name" -o trace "$@" >record.out 2>record.err &
     recorder=$!
 }
 end_record() {
@@ -73,7 +73,7 @@ reported() {
 # ---- Nothing is lost ----
 
 start_toy -wait -cpus 3 -exits 4000 -pages 1024
-record --events "$events"
+record --trace-events "$events"
 end_record
 [ $status -eq 0 ] || fail "the recorder ended with $status"
 n=$(traced)
@@ -120,7 +120,7 @@ fi
 
 # ---- The recorder comes first: it waits for the buffers ----
 
-record --events "$events"
+record --trace-events "$events"
 until_true grep -q "^strata: waiting for the buffers '$name'" record.err
 start_toy -wait -cpus 2 -exits 100 -pages 1024
 end_record
@@ -152,7 +152,7 @@ record -e vmexit --cpu 1
 until_true is_on
 [ "$(word 132)" = 00081000 ] || fail "the event mask is $(word 132)"
 [ "$(word 1024)" = 00000002 ] || fail "the mask of CPUs is $(word 1024)"
-! "$strata" record --buffer "$name" -o second >record2.out 2>record2.err || fail "two record at a time"
+! "$strata" record --percpu "$name" -o second >record2.out 2>record2.err || fail "two record at a time"
 grep -q 'somebody else records from these buffers' record2.err || fail "second: $(cat record2.err)"
 [ ! -e second ] || fail "the second left a directory"
 [ "$(word 132)" = 00081000 ] || fail "the second changed the mask to $(word 132)"
@@ -176,20 +176,20 @@ wait $recorder || :
 is_on || fail "this cannot be"
 [ "$(word 132)" = 0002f000 ] || fail "the event mask is $(word 132)"
 "$strata" report trace >/dev/null 2>err || fail "what it left cannot be read: $(cat err)"
-"$strata" record --buffer "$name" -o third -t 1 -e hvm >record.out 2>record.err || fail "third"
+"$strata" record --percpu "$name" -o third -t 1 -e hvm >record.out 2>record.err || fail "third"
 ! is_on || fail "tracing is on after all"
 [ "$(word 132)" = 0ffff000 ] || fail "the event mask is not restored but $(word 132)"
 [ "$(word 1024)" = 00000003 ] || fail "the mask of CPUs is not restored but $(word 1024)"
 
 # More than a file may have by the shell's limit: an end like that by a full disk.
 status=0
-(ulimit -f 64 && exec "$strata" record --buffer "$name" -o limited -t 30 >record.out 2>record.err) || status=$?
+(ulimit -f 64 && exec "$strata" record --percpu "$name" -o limited -t 30 >record.out 2>record.err) || status=$?
 [ $status -eq 1 ] || fail "the recorder ended with $status at the limit of files"
 grep -q 'cannot be written: File too large' record.err || fail "limited: $(cat record.err)"
 ! is_on || fail "tracing is on after the limit"
 "$strata" report limited >/dev/null 2>&1 || fail "what is there cannot be read"
 # For ever, nearly.
-"$strata" record --buffer "$name" -o long -t 18446744074 -e guest >record.out 2>record.err &
+"$strata" record --percpu "$name" -o long -t 18446744074 -e guest >record.out 2>record.err &
 recorder=$!
 until_true test -s long/percpu/trace.raw
 sleep 0.5
@@ -197,10 +197,10 @@ kill -TERM $recorder 2>/dev/null || fail "a long time has ended"
 wait $recorder || fail "long ended with $?"
 
 # Left on; somebody else changes the mask; a size that it is not.
-"$strata" record --buffer "$name" -o fourth -t 1 --leave-on -e guest >record.out 2>record.err || fail "fourth"
+"$strata" record --percpu "$name" -o fourth -t 1 --leave-enabled -e guest >record.out 2>record.err || fail "fourth"
 is_on || fail "tracing is not left on"
 [ "$(word 132)" = 0800f000 ] || fail "the event mask is not left"
-! "$strata" record --buffer "$name" -o fifth --buffer-size 8K 2>record.err || fail "another size"
+! "$strata" record --percpu "$name" -o fifth --buffer-size 8K 2>record.err || fail "another size"
 grep -q 'these buffers have 1024 pages (4096 KB) for each CPU, not 2' record.err || fail "size"
 [ ! -e fifth ] || fail "a directory of what was not recorded"
 cp "/dev/shm/$name" whole
@@ -213,7 +213,7 @@ toy=
 
 # wrong MESSAGE NAME
 wrong() {
-    ! "$strata" record --time 0.05 --buffer "$2" -o never 2>told || fail "$2 is taken"
+    ! "$strata" record --time 0.05 --percpu "$2" -o never 2>told || fail "$2 is taken"
     grep -v '^strata: waiting for the buffers' told >err || :
     grep -qF "$1" err || fail "no '$1' but: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] || fail "$(cat err)"
@@ -250,12 +250,12 @@ info=$(number 4 40)
 buffer=$(($(number 4 $((info + 4 * $(number 2 $((info + 2)))))) * 4096))
 printf '\001' | dd of=damaged bs=1 seek=$buffer conv=notrunc 2>/dev/null
 [ "$(number 4 $buffer)" -ne "$(number 4 $((buffer + 4)))" ] || fail "this cannot be"
-"$strata" record --buffer ./damaged -o sixth -t 1 >record.out 2>record.err || fail "a file of no program: $(cat record.err)"
+"$strata" record --percpu ./damaged -o sixth -t 1 >record.out 2>record.err || fail "a file of no program: $(cat record.err)"
 grep -q '^strata: process [0-9]*, which made these buffers, has ended' record.err || fail "no program: $(cat record.err)"
 [ "$(number 4 $buffer)" -eq "$(number 4 $((buffer + 4)))" ] || fail "cons is left in disorder"
 cp whole damaged
 printf '\001' | dd of=damaged bs=1 seek=$buffer conv=notrunc 2>/dev/null
-! "$strata" record --buffer ./damaged -o seventh --backlog -t 1 >record.out 2>record.err || fail "a backlog of disorder"
+! "$strata" record --percpu ./damaged -o seventh --include-old -t 1 >record.out 2>record.err || fail "a backlog of disorder"
 grep -q 'the trace buffer of CPU 0 is damaged' record.err || fail "$(cat record.err)"
-! "$strata" record --buffer a --xen -o never 2>err || fail "--buffer and --xen"
+! "$strata" record --percpu a --xen -o never 2>err || fail "--percpu and --xen"
 grep -q 'exclude each other' err || fail "$(cat err)"

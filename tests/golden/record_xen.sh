@@ -44,7 +44,7 @@ no_xen() {
 }
 
 no_xen "$strata" record --xen -o trace
-no_xen "$strata" record --xen -o trace -t 1 -e 'sched,vmexit,csched2_*' --cpu 0-1 --memory 1M --strict
+no_xen "$strata" record --xen -o trace -t 1 -e 'sched,vmexit,csched2_*' --cpu 0-1 --flight-recorder 1M --strict
 no_xen "$xentrace" -e all -T 1 -S 64 -M 1M raw
 no_xen "$strata" xentrace raw
 no_xen sh -c "'$xentrace' -D | cat >raw; exit 1"
@@ -57,7 +57,7 @@ rm raw
 run 2 "$strata" record --xen
 says '--output=DIR is required'
 run 2 "$strata" record -o trace
-says "'-- COMMAND', --attach, --xen or --buffer is required"
+says "'-- COMMAND', --attach, --xen or --percpu is required"
 run 2 "$strata" record --xen --attach -o trace
 says 'exclude each other'
 run 2 "$strata" record --xen -o trace 17
@@ -68,7 +68,7 @@ run 2 "$strata" record --xen -o trace -e 0x80000
 says 'lets nothing through'
 run 2 "$strata" record --xen -o trace -e 'zz*'
 says 'no event of Xen matches'
-run 2 "$strata" record --xen -o trace --memory 1Q
+run 2 "$strata" record --xen -o trace --flight-recorder 1Q
 says 'is not a size'
 run 2 "$strata" record --xen -o trace --poll 0
 says '--poll is 1 to'
@@ -76,17 +76,17 @@ run 2 "$strata" record --xen -o trace --buffer-size 1G
 says '--buffer-size is'
 run 2 "$strata" record --xen -o trace --buffer-size 18446744073709551615
 says '--buffer-size is'
-run 2 "$strata" record --xen -o trace --events missing
+run 2 "$strata" record --xen -o trace --trace-events missing
 says 'missing: '
 for table in - /dev/stdin; do
-    run 2 "$strata" record --xen -o trace --events $table
+    run 2 "$strata" record --xen -o trace --trace-events $table
     says "$table: must be a file"
 done
 # Events of one's own are known by name, in either language.
 echo '0x0800f123 my_probe a:u32' >events
-no_xen "$strata" record --xen -o trace --events events -e my_probe
+no_xen "$strata" record --xen -o trace --trace-events events -e my_probe
 echo '0x0800f124  CPU%(cpu)d  %(tsc)d (+%(reltsc)8d)  my_other  [ a = %(1)d ]' >formats
-no_xen "$strata" record --xen -o trace --events formats -e my_other
+no_xen "$strata" record --xen -o trace --trace-events formats -e my_other
 
 run 1 "$xentrace" -e nonsense raw
 says 'is no class'

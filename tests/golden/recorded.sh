@@ -85,9 +85,9 @@ diff expected actual
 # One formats file for both: as xentrace_format has it, and by name.
 "$STRATA_BIN/xentrace_format" trace/xen/events <trace/xen/trace.raw | sed -n '/my_guest/{p;q;}' >actual
 echo 'CPU0  0 (+       0)  my_guest  [ magic = 0xdecafbad, n = 0x0000000200000001 ]' | diff - actual
-"$strata" report --events trace/xen/events -e my_guest trace/xen/trace.raw 2>err |
+"$strata" report --trace-events trace/xen/events -e my_guest trace/xen/trace.raw 2>err |
     grep -q 'my_guest: magic = 0xdecafbad, n = 0x0000000200000001$'
-"$strata" report --events trace/xen/events -e my_guest --format json trace/xen/trace.raw 2>err |
+"$strata" report --trace-events trace/xen/events -e my_guest --format json trace/xen/trace.raw 2>err |
     grep -q '"event":"my_guest","fields":{"magic":3737844653,"n":8589934593}'
 
 # What was lost behind the last record is the recorder's to tell.

@@ -102,14 +102,14 @@ for n in 1 2 3; do
     recover_and_check "file size limit $n" unwritten
 done
 
-# ---- What -o, --keep, --list and wrong uses do
+# ---- What -o, --keep-rings, --list and wrong uses do
 case=options
 rm -rf trace
 "$EMIT" -k -t '*,ctf=trace,rings=rings,mode=overwrite,ring=64k,subbuffer=8k' 3000 2 >emitted 2>errors ||
     true
 "$strata" recover --list rings >told
 [ "$(wc -l <told)" -eq 2 ] && grep -q ' emit ' told || fail "--list: $(cat told)"
-"$strata" recover --keep -o kept rings >told || fail "--keep: $(cat told)"
+"$strata" recover --keep-rings -o kept rings >told || fail "--keep-rings: $(cat told)"
 "$strata" recover -o again rings >told2 || fail "-o: $(cat told2)"
 events() { sed 's/^.*: \([0-9]*\) events recovered.*/\1/' "$1"; }
 [ "$(events told)" -gt 100 ] && [ "$(events told)" = "$(events told2)" ] ||

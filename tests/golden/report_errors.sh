@@ -128,17 +128,17 @@ run 1 info nothing boot
 grep -q '^boot$' out
 
 # Declarations that are wrong, or missing where they are needed.
-run 1 report --events nothing boot
+run 1 report --trace-events nothing boot
 says "strata: nothing: cannot open it"
 printf 'good(int a) "a %%d"\nbad(int\n' >wrong
-run 1 report --events wrong boot
+run 1 report --trace-events wrong boot
 says "strata: wrong:2: column"
 if [ ! -r /usr/share/qemu/trace-events-all ] && [ ! -r /usr/local/share/qemu/trace-events-all ]; then
     STRATA_EVENTS=
     run 1 report "$made/v2.simpletrace"
-    says "by --events"
+    says "by --trace-events"
     run 0 report boot
-    says "by --events"
+    says "by --trace-events"
     run 0 report "$made/v4-big-endian.simpletrace"
     STRATA_EVENTS=$made/trace-events
 fi
@@ -148,11 +148,11 @@ printf 'virtio_blk_req %d\nvirtio_notify %d\n' 1 2 >log
 run 0 report log
 says "strata: log: none of its lines reads as an event that the declarations know"
 run 0 info log
-says "by --events"
+says "by --trace-events"
 printf 'virtio_notify(int n) "%%d"\n' >some
-run 0 report --events some log
+run 0 report --trace-events some log
 [ ! -s err ]
-run 0 report --events some boot
+run 0 report --trace-events some boot
 says "strata: boot: the declarations do not know some of its events"
 
 # Usage.

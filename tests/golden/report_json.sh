@@ -105,8 +105,8 @@ python3 check.py "$STRATA_BIN/strata" guest boot.log boot.trace xen.raw
 
 # Numbers are exact and strings are whole, whatever a program put into them.
 "$STRATA_BIN/strata" report -fjson "$DATA/qemu/made/v4.simpletrace" \
-    --events "$DATA/qemu/made/trace-events" >made.json
+    --trace-events "$DATA/qemu/made/trace-events" >made.json
 python3 -c 'import json, sys
 for line in open("made.json"): json.loads(line)'
 "$STRATA_BIN/strata" report -fcsv "$DATA/qemu/made/v4.simpletrace" \
-    --events "$DATA/qemu/made/trace-events" >made.csv
+    --trace-events "$DATA/qemu/made/trace-events" >made.csv

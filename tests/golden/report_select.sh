@@ -1,5 +1,5 @@
 #!/bin/sh
-# What -e, --from, --to, --cpu, --pid and --limit leave is what awk leaves of the whole report.
+# What -e, --from, --until, --cpu, --pid and --limit leave is what awk leaves of the whole report.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -38,9 +38,9 @@ same '$2 == "[000]"' --cpu 0
 same '$2 == "[001]"' --cpu=1-7,9
 same '$4 == "LOST:" || $3 ~ /-(157|161)$/' --pid 157,161
 same '$1 >= 4.65' --from 4.65
-same '$1 <= 4.65' --to 4.65
-same '$1 >= 4.640000001 && $1 <= 4.65' --from 4.640000001 --to 4.65
-same '$1 >= 4.627817784 && $1 <= 4.628817784' --from +0.02 --to +0.021
+same '$1 <= 4.65' --until 4.65
+same '$1 >= 4.640000001 && $1 <= 4.65' --from 4.640000001 --until 4.65
+same '$1 >= 4.627817784 && $1 <= 4.628817784' --from +0.02 --until +0.021
 same 'NR <= 11' --limit 10
 same '$4 == "LOST:" && NR == 1 || $4 == "sys_exit:" && ++n <= 3' -e sys_exit -n3
 same '$2 == "[000]" && $4 == "sys_exit:" && $1 >= 4.67 && $3 ~ /-161$/ && ++n <= 5' \
@@ -72,7 +72,7 @@ usage() {
     }
 }
 usage "--from 'x' is not a time" --from x
-usage "--to '1.0000000001' has more than nine decimals" --to 1.0000000001
+usage "--until '1.0000000001' has more than nine decimals" --until 1.0000000001
 usage "--cpu 'a' is not a list of numbers like 0,2-5" --cpu a
 usage "--pid '5-1' is not a list of numbers" --pid 5-1
 usage "--limit '-1' is not a whole number" --limit -1

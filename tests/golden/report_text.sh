@@ -45,12 +45,12 @@ cmp expected actual
 # In the order of time, though the file is not.
 "$strata" report boot.trace | awk '$1 < last { exit 1 } { last = $1 }'
 # The same with the declarations given, and another text without any.
-"$strata" report boot.trace --events "$events" --limit 2 | cmp expected -
+"$strata" report boot.trace --trace-events "$events" --limit 2 | cmp expected -
 
 # An event without text leaves no blank at its line's end, wherever in the output's buffer it comes.
 printf 'is_silent(void) ""\nis_loud(const char *s) "%%s"\n' >events
 awk 'BEGIN { for (i = 0; i < 100000; i++) print i % 3 ? "is_silent " : "is_loud " substr("aaaaaaaaaaa", 1, i % 11) }' >log
-"$strata" report --events events log >actual
+"$strata" report --trace-events events log >actual
 [ "$(wc -l <actual)" -eq 100000 ]
 if grep -n ' $' actual | head -3 | grep .; then exit 1; fi
 grep -q ' is_silent:$' actual

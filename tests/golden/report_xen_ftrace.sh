@@ -45,13 +45,13 @@ echo 'strata: 90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places' | 
 # The same by the files of pages, in any order, and with the tree named.
 "$strata" report guest/cpu1.raw guest/cpu0.raw 2>/dev/null | cmp actual -
 mv guest/cpu0.raw guest/cpu1.raw .
-"$strata" report cpu0.raw cpu1.raw --tracefs guest/guest 2>/dev/null | cmp actual -
+"$strata" report cpu0.raw cpu1.raw --tracefs-copy guest/guest 2>/dev/null | cmp actual -
 # Pages alone: an error that says what is missing.
 ! "$strata" report cpu0.raw 2>err || exit 1
 grep -q 'no tracefs tree' err
 
 # All times of the guest's events are later than CPU 0's last: clocks of another kind are not merged.
-! "$strata" report cpu0.raw xen.raw --tracefs guest/guest 2>err >out || exit 1
+! "$strata" report cpu0.raw xen.raw --tracefs-copy guest/guest 2>err >out || exit 1
 grep -q 'the clock (local) of cpu0.raw is another than that (tsc) of xen.raw' err
 [ ! -s out ]
 

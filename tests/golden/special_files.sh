@@ -10,10 +10,10 @@ cd "$work"
 
 mkfifo input
 cat "$DATA/qemu/made/v4.simpletrace" >input &
-"$STRATA_BIN/strata" report --events "$DATA/qemu/made/trace-events" input >from-fifo
+"$STRATA_BIN/strata" report --trace-events "$DATA/qemu/made/trace-events" input >from-fifo
 wait
-"$STRATA_BIN/strata" report --events "$DATA/qemu/made/trace-events" "$DATA/qemu/made/v4.simpletrace" | cmp - from-fifo
+"$STRATA_BIN/strata" report --trace-events "$DATA/qemu/made/trace-events" "$DATA/qemu/made/v4.simpletrace" | cmp - from-fifo
 ln -s "$DATA/qemu/made/v4.simpletrace" named
-"$STRATA_BIN/strata" report --events "$DATA/qemu/made/trace-events" named | cmp - from-fifo
+"$STRATA_BIN/strata" report --trace-events "$DATA/qemu/made/trace-events" named | cmp - from-fifo
 
 python3 "$here/special_files.py" "$work"

@@ -77,7 +77,7 @@ run -t '*,ctf=c'
 case=simple
 run -t '*,simple=s'
 echo 'number(uint64_t id) "id %" PRIu64' >trace-events
-"$STRATA_BIN/strata" report --events trace-events s >report || fail "report"
+"$STRATA_BIN/strata" report --trace-events trace-events s >report || fail "report"
 [ "$(numbers number: report)" -eq 200 ] || fail "$(wc -l <report) events"
 
 case='log to a file'

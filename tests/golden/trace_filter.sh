@@ -194,7 +194,7 @@ build ring
 ./program "$condition,log=ring.log" 2>log
 events ring.log | expect one
 ./program "$condition,simple=ring.st" 2>log
-"$STRATA_BIN/strata" report --events trace-events ring.st >report
+"$STRATA_BIN/strata" report --trace-events trace-events ring.st >report
 [ "$(wc -l <report)" -eq 1 ] && grep -q 'blk_write: sector 4 len 4096 flags 1' report || fail "$(cat report)"
 # A null string reads from a ring as from the log.
 ./program 'disk_open: name == "" && c == 0,ctf=null' 2>log
@@ -203,7 +203,7 @@ events ring.log | expect one
 case=simple
 build simple
 ./program "$condition,file=simple.st" 2>log
-"$STRATA_BIN/strata" report --events trace-events simple.st >report
+"$STRATA_BIN/strata" report --trace-events trace-events simple.st >report
 [ "$(wc -l <report)" -eq 1 ] && grep -q 'blk_write: sector 4 len 4096 flags 1' report || fail "$(cat report)"
 case=ftrace
 build ftrace

@@ -47,7 +47,7 @@ show_ctf() {
     babeltrace2 "$1" >shown 2>errors || { cat errors >&2; fail "babeltrace2 $1"; }
 }
 show_simple() {
-    "$STRATA_BIN/strata" report --events trace-events "$1" >report 2>errors ||
+    "$STRATA_BIN/strata" report --trace-events trace-events "$1" >report 2>errors ||
         { cat errors >&2; fail "strata report $1"; }
     # "SEC.NSEC [CPU] PID NAME: TEXT"
     sed -n 's/^[0-9.]* \[[-0-9]*\] *[0-9]* \(emit_[a-z]*\): /\1 /p' report >shown
@@ -89,7 +89,7 @@ case=all-at-once
 all_well
 check emitted all
 # The log is what strata reads of logs.
-"$STRATA_BIN/strata" report --events trace-events all.log >report
+"$STRATA_BIN/strata" report --trace-events trace-events all.log >report
 sed -n 's/^[0-9.]* \[[-0-9]*\] *[0-9]* \(emit_[a-z]*\): /\1 /p' report >shown
 compare text emitted shown
 # simpletrace's text, by the old command.

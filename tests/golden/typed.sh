@@ -53,7 +53,7 @@ says 2 "strata report: --strict accepts no argument" report --strict=1
 for option in --list-backends --list-formats; do
     "$strata" gen $option | cmp list - || fail "$option"
 done
-says 2 "strata gen: unknown option '--backends'; did you mean '--backend'?" gen --backends
+says 2 "strata gen: unknown option '--backens'; did you mean '--backend'?" gen --backens
 says 2 "strata gen: --backend=NAME is required (--list lists the backends)" gen -f h x
 ! "$strata" gen --help | grep -q -e --list-backends || fail "help has each spelling"
 
@@ -84,10 +84,12 @@ status=0
 [ $status -eq 143 ] || fail "exit status $status: $(cat err)"
 [ $(($(date +%s) - began)) -lt 250 ] || fail "--time=0.1 did not end it"
 
-# --until is --to, as for export.
-"$strata" report --from +6.5 --to +8 trace.simpletrace >to
-"$strata" report --from +6.5 --until +8 trace.simpletrace | cmp to -
-[ -s to ]
+# --until is a time; --to is the format of an export, and no time.
+"$strata" report --from +6.5 --until +8 trace.simpletrace >until
+[ -s until ]
+"$strata" export --to csv --from +6.5 --until +8 trace.simpletrace | sed 1d >csv
+[ "$(wc -l <until)" -eq "$(wc -l <csv)" ] || fail "report and export differ"
+says 2 "strata report: unknown option '--to'" report --to +8 trace.simpletrace
 "$strata" stat --until +8 trace.simpletrace >until 2>err || fail "$(cat err)"
 
 # What nothing matches.
@@ -95,8 +97,8 @@ first=$("$strata" report trace.simpletrace | sed -n '1s/ .*//p')
 last=$("$strata" report trace.simpletrace | sed -n '$s/ .*//p')
 says 0 "strata: no event matches the selection by --from; the trace begins at $first and ends at $last" \
     report --from 99999999 trace.simpletrace
-says 0 "strata: no event matches the selection by --to; the trace begins at $first" \
-    stat --to 1 trace.simpletrace
+says 0 "strata: no event matches the selection by --until; the trace begins at $first" \
+    stat --until 1 trace.simpletrace
 says 0 "strata: no event matches the selection by --cpu" report --cpu 77 xen.raw
 says 0 "strata: no event matches the selection by --cpu, --pid" report --cpu 0-1 --pid 99999 xen.raw
 says 0 "strata: no event matches the selection by --layer" report --layer guest xen.raw

@@ -548,7 +548,7 @@ static const char *simpletrace_hint(const struct source *source)
     if (!s->ids.events || !s->ids.n_undeclared)
         return NULL;
     return "the declarations do not know some of its events, whose arguments show as raw words; "
-           "give the trace-events-all of the QEMU that wrote the trace by --events";
+           "give the trace-events-all of the QEMU that wrote the trace by --trace-events";
 }
 
 static const struct source_ops simpletrace_ops = {

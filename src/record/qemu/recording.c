@@ -359,7 +359,7 @@ static void tell_problems(struct qemu_recording *recording)
     if (!recording->settings.probe->declarations && !recording->takes_rings &&
         recording->settings.n_events > 0)
         qemu_recording_problem(recording, "QEMU's declarations of its events (trace-events-all) "
-                                          "were not found beside it: give them by --events");
+                                          "were not found beside it: give them by --trace-events");
     if (log->error < 0)
         qemu_recording_problem(recording,
                                "the log of QEMU was cut off after %llu bytes: %s; the %llu lines "

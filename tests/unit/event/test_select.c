@@ -189,7 +189,7 @@ static uint64_t between(const struct item *items, unsigned n, const char *from, 
     if (from)
         must_set(&options, "from", from);
     if (to)
-        must_set(&options, "to", to);
+        must_set(&options, "until", to);
     mask = chosen(&options, items, n, 2);
     assert_int_equal(chosen(&options, items, n, n), mask);
     select_options_done(&options);
@@ -253,7 +253,7 @@ static void test_ticks(void **state)
     origin.clock.hz = 0;
     assert_int_equal(between(items, 3, "200", NULL), 0x6);
     assert_int_equal(between(items, 3, "+100", "+100"), 0x2);
-    must_set(&options, "to", "1.5");
+    must_set(&options, "until", "1.5");
     assert_int_equal(selection_init(&selection, &options), 0);
     assert_int_equal(selection_next_run(&selection, items, 3, &at, &fault), -EINVAL);
     assert_non_null(strstr(fault.what, "whole ticks"));
@@ -300,7 +300,7 @@ static void test_limit(void **state)
     assert_int_equal(set(&options, "limit", "-1", NULL), -EINVAL);
 }
 
-/* Behind --to the rest of a file need not be read, but a late item still counts. */
+/* After --until the rest of a file need not be read, but a late item still counts. */
 static void test_end(void **state)
 {
     static struct item items[5 * REORDER_WINDOW];
@@ -310,7 +310,7 @@ static void test_end(void **state)
 
     for (unsigned i = 0; i < ARRAY_SIZE(items); i++)
         items[i] = event(i == REORDER_WINDOW ? 1 : 100, 0, 0, 1);
-    must_set(&options, "to", "0.000000050");
+    must_set(&options, "until", "0.000000050");
     assert_int_equal(selection_init(&selection, &options), 0);
     at = 0;
     assert_int_equal(selection_next_run(&selection, items, REORDER_WINDOW, &at, NULL), 0);

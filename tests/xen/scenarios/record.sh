@@ -39,7 +39,7 @@ cat >own.formats <<'END'
 # The guest says hello.
 0x0800f123  CPU%(cpu)d  %(tsc)d (+%(reltsc)8d)  my_event  [ magic = 0x%(1)08x, one = %(2)d, round = %(3)d ]
 END
-start own strata record --xen -o own --events own.formats -e my_event
+start own strata record --xen -o own --trace-events own.formats -e my_event
 until_true 60 test -e own/trace.json
 run_guest pvh
 kill -TERM $recorder
@@ -51,7 +51,7 @@ finished cpu
 
 # A time limit; a memory buffer; nobody's output but a pipe; the old name.
 run seconds strata record --xen -o seconds -t 2
-start memory strata record --xen -o memory --memory 1M
+start memory strata record --xen -o memory --flight-recorder 1M
 until_true 60 test -e memory/trace.json
 work 10
 run_guest pvh

@@ -57,14 +57,14 @@ mask >mask.wrong
 # A disk that gets full (a recorder keeps a little of it free for the trace's description), by itself and with a reserve.
 mkdir /small
 mount -t tmpfs -o size=512k small /small
-start disk-full strata record --xen -o /small/trace --reserve 0
+start disk-full strata record --xen -o /small/trace --min-free 0
 work 10
 finished disk-full
 mask >mask.disk-full
 mkdir disk-full
 cp -r /small/trace disk-full/
 rm -rf /small/*
-start reserve strata record --xen -o /small/trace --reserve 128K
+start reserve strata record --xen -o /small/trace --min-free 128K
 work 10
 finished reserve
 mask >mask.reserve
@@ -114,7 +114,7 @@ for i in 1 2; do
 done
 kill -TERM $recorder
 finished losses
-run leave-on strata record --xen -o leave-on -e sched --leave-on -t 1
+run leave-on strata record --xen -o leave-on -e sched --leave-enabled -t 1
 mask >mask.leave-on
 tbuf 0x0f7fe000
 run old-leave-on /ours/xentrace -x -e 0x21000 -T 1 old-leave-on.raw
