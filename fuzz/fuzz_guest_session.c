@@ -7,6 +7,7 @@
 #include "bytes.h"
 #include "record/agent/guest_session.h"
 #include "record/agent/guest_store.h"
+#include "tracedir/tracefs_copy.h"
 
 /* The host's session with a guest that says anything. The first byte is what is asked of it; then come
  * steps:
@@ -32,7 +33,7 @@ static int file_begin(void *owner, const char *path, struct fault *fault)
     struct seen *seen = owner;
 
     (void)fault;
-    (void)guest_store_takes(path, strlen(path));
+    (void)tracefs_copy_has(path, strlen(path));
     seen->in_file = true;
     return 0;
 }

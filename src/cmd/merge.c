@@ -1,38 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* strata merge: captures that were taken apart, as one trace. */
+/* strata merge: traces that were recorded apart, as one trace. */
 
-#include "cmd/merge.h"
+#include "merge/merge.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
+#include "cli/progress.h"
 #include "cmd/cmd.h"
+#include "cmd/merge_report.h"
+#include "cmd/walk.h"
+
+struct merge_options {
+    struct open_options open;
+    struct strings syncs, layers, tsc, same_host;
+    const char *output;
+    const char *reference;
+    bool link;
+};
 
 static const struct option merge_option_table[] = {
     {OPTION_STRING, 'o', "output", "DIR",
-     "make a trace there, of copies of all; without it, only\n"
-     "tell how the clocks relate",
+     "make a trace directory with copies of all; without it,\n"
+     "only report how the clocks relate",
      offsetof(struct merge_options, output)},
     {OPTION_STRINGS, 's', "sync", "SYNC",
-     "'A-EVENT[~TEXT] = B-EVENT[~TEXT]': events by which\n"
-     "two saw the same; '<' for '=': A before B; repeatable",
+     "'A-EVENT[~TEXT] = B-EVENT[~TEXT]': events of the same\n"
+     "moment in two traces; '<' for '=': A before B;\n"
+     "repeatable",
      offsetof(struct merge_options, syncs)},
     {OPTION_LIST, 0, "tsc", "NAME[=OFFSET[*RATIO]]",
-     "these count the same time stamp counter; what a guest\n"
-     "reads is that times RATIO plus OFFSET; repeatable",
+     "sources that count the same time stamp counter; RATIO\n"
+     "and OFFSET are those of a guest's; repeatable",
      offsetof(struct merge_options, tsc)},
     {OPTION_LIST, 0, "same-host", "NAME",
-     "these were taken on one host since it was booted:\n"
+     "sources that were recorded on one host since its boot:\n"
      "clocks of the same name are the same; repeatable",
      offsetof(struct merge_options, same_host)},
     {OPTION_STRING, 'r', "reference", "NAME",
-     "whose clock is the timeline; else the first that has a\n"
-     "host's monotonic clock, or the first",
+     "source whose clock is the timeline (the first that has\n"
+     "a host's monotonic clock, or the first)",
      offsetof(struct merge_options, reference)},
     {OPTION_LIST, 'l', "layer", "NAME=LAYER",
-     "what a capture is of: vmm, hypervisor, guest, host or\n"
+     "layer of a source: vmm, hypervisor, guest, host or\n"
      "program; repeatable",
      offsetof(struct merge_options, layers)},
-    {OPTION_FLAG, 0, "link", NULL, "give files another name (hard links), do not copy them",
+    {OPTION_FLAG, 0, "link", NULL, "make hard links, not copies",
      offsetof(struct merge_options, link)},
     {OPTION_END},
 };
@@ -46,7 +59,7 @@ static const struct option_group groups[] = {
 
 const struct command merge_command = {
     .name = "merge",
-    .summary = "relate the clocks of captures taken apart, and make one trace of them",
+    .summary = "put traces that were recorded apart on one timeline",
     .operands = "[NAME=]PATH...",
     .about = "Finds how the clocks of several traces relate, and makes one trace of them,\n"
              "which 'strata report' shows on one timeline. It uses what trace directories\n"
@@ -59,58 +72,73 @@ const struct command merge_command = {
     .groups = groups,
 };
 
-static int run(struct merge *merge, char **operands, int n)
+static void show_progress(void *arg, const struct trace *trace)
 {
-    int r = merge_inputs(merge, operands, n);
+    struct progress *progress = arg;
+    uint64_t done, total;
 
+    if (!progress_is_due(progress))
+        return;
+    trace_progress(trace, &done, &total);
+    progress_show(progress, done, total);
+}
+
+/* Prints the notes from *N on. */
+static void report_notes(const struct merge *merge, unsigned *n)
+{
+    for (; *n < merge->n_notes; ++*n)
+        cli_error("%s", merge->notes[*n]);
+}
+
+static int run(struct merge *merge, struct progress *progress, const char *output, char **operands,
+               int n)
+{
+    unsigned notes = 0;
+    int r = merge_add_traces(merge, operands, n);
+
+    report_notes(merge, &notes);
+    progress_start(progress, isatty(STDERR_FILENO));
     if (r >= 0)
         r = merge_scan(merge);
+    progress_erase(progress);
+    report_notes(merge, &notes);
     if (r >= 0)
         r = merge_relate(merge);
-    if (r >= 0 && merge->options->output)
-        r = merge_write(merge);
-    if (r < 0)
+    if (r >= 0 && output)
+        r = merge_write(merge, output);
+    if (r < 0) {
+        cli_fault(&merge->fault);
         return EXIT_FAILURE;
-    r = merge_tell(merge);
+    }
+    r = merge_report(merge);
     if (r < 0)
         return cli_output_error(r);
-    if (merge->damaged)
-        return EXIT_FAILURE;
-    return merge->lost && merge->options->open.strict ? EXIT_LOSSES : EXIT_SUCCESS;
+    return merge->damaged ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static void side_done(const struct merge *merge, struct merge_side *side)
+static int merge_traces(const struct merge_options *options, char **operands, int n)
 {
-    for (unsigned i = 0; side->marks && i < merge->n_sources; i++)
-        common_done(&side->marks[i]);
-    free(side->marks);
-    free(side->wanted);
-}
+    struct progress progress;
+    struct merge_config config = {
+        .syncs = options->syncs,
+        .layers = options->layers,
+        .tsc = options->tsc,
+        .same_host = options->same_host,
+        .reference = options->reference,
+        .link = options->link,
+        .progress = show_progress,
+        .progress_arg = &progress,
+    };
+    struct merge merge;
+    int status;
 
-void merge_done(struct merge *merge)
-{
-    for (unsigned i = 0; merge->syncs && i < merge->n_syncs; i++) {
-        side_done(merge, &merge->syncs[i].a);
-        side_done(merge, &merge->syncs[i].b);
-        common_sync_done(&merge->syncs[i].given);
-    }
-    for (unsigned i = 0; i < merge->n_sources; i++) {
-        clock_map_done(&merge->sources[i].own);
-        trace_free(merge->sources[i].trace);
-    }
-    for (unsigned i = 0; i < merge->n_domains; i++) {
-        clock_map_done(&merge->domains[i].map);
-        clock_fit_done(&merge->domains[i].sync);
-        free(merge->domains[i].how);
-    }
-    for (unsigned i = 0; i < merge->n_manifests; i++)
-        manifest_done(&merge->manifests[i]);
-    free(merge->syncs);
-    free(merge->sources);
-    free(merge->domains);
-    free(merge->manifests);
-    text_done(&merge->checks);
-    arena_done(&merge->arena);
+    open_options_apply(&options->open, &config.open);
+    merge_init(&merge, &config);
+    status = run(&merge, &progress, options->output, operands, n);
+    if (status == EXIT_SUCCESS && merge.lost && options->open.strict)
+        status = EXIT_LOSSES;
+    merge_done(&merge);
+    return status;
 }
 
 static void options_done(struct merge_options *options)
@@ -129,17 +157,14 @@ int cmd_merge(int argc, char **argv)
     int n;
 
     if (options_parse(&merge_command, argc, argv, &options, &n, &status)) {
-        struct merge merge = {.options = &options, .checks = TEXT_IN_MEMORY};
-
         if (n == 0)
-            status = cli_usage_error("merge", "which captures? PATH is missing");
+            status = cli_usage_error("merge", "no trace file given");
         else if (options.open.no_header)
-            status =
-                cli_usage_error("merge", "what has no header cannot be told from its directory: "
-                                         "export it first (strata export)");
+            status = cli_usage_error("merge", "--no-header cannot be used here, as a trace without "
+                                              "a header cannot be read from the merged directory; "
+                                              "export it first (strata export)");
         else
-            status = run(&merge, argv + 1, n);
-        merge_done(&merge);
+            status = merge_traces(&options, argv + 1, n);
     }
     options_done(&options);
     return status;

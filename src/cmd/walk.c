@@ -103,9 +103,9 @@ void open_options_done(struct open_options *options)
     strings_done(&options->events);
 }
 
-struct trace *walk_open(const struct open_options *options, char **paths, int n)
+void open_options_apply(const struct open_options *options, struct trace_options *ret)
 {
-    struct trace_options trace_options = {
+    *ret = (struct trace_options){
         .reader = {.keep_going = options->keep_going, .temporary_dir = environment_temporary_dir()},
         .events = options->events.items,
         .n_events = options->events.n,
@@ -120,9 +120,15 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
         .host_time = options->host_time,
         .runtime_dir = getenv("XDG_RUNTIME_DIR"),
     };
+}
+
+struct trace *walk_open(const struct open_options *options, char **paths, int n)
+{
+    struct trace_options trace_options;
     struct fault fault;
     struct trace *trace;
 
+    open_options_apply(options, &trace_options);
     fault_clear(&fault);
     if (trace_open((const char *const *)paths, (unsigned)n, &trace_options, &trace, &fault) < 0) {
         cli_fault(&fault);
@@ -209,8 +215,9 @@ static void note_items(struct walk *walk, const struct item *items, unsigned n)
         }
 }
 
-static void tell_hint(const char *path, const char *hint)
+static void report_hint(void *arg, const char *path, const char *hint)
 {
+    (void)arg;
     cli_error("%s: %s", path, hint);
 }
 
@@ -270,7 +277,7 @@ int walk_through(struct walk *walk)
         }
     }
     progress_erase(&progress);
-    trace_hints(trace, tell_hint);
+    trace_hints(trace, report_hint, NULL);
     if (r < 0) {
         text_flush(walk->out);
         walk->fault = fault.error ? fault : trace->source->fault;

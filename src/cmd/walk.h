@@ -34,6 +34,8 @@ const char *environment_temporary_dir(void);
 /* "amd", "intel" or NULL: as it was given. */
 const char *open_options_cpu_vendor(const struct open_options *options);
 void open_options_done(struct open_options *options);
+/* What these options, and the environment, mean to trace_open(). Strings are borrowed. */
+void open_options_apply(const struct open_options *options, struct trace_options *ret);
 
 /* Opens, or tells why not. NULL: it was told. */
 struct trace *walk_open(const struct open_options *options, char **paths, int n);

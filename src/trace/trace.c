@@ -458,7 +458,8 @@ void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret
         *ret_total = 0;
 }
 
-void trace_hints(const struct trace *trace, void (*put)(const char *path, const char *hint))
+void trace_hints(const struct trace *trace,
+                 void (*put)(void *arg, const char *path, const char *hint), void *arg)
 {
     for (unsigned i = 0; i < trace->n_parts; i++) {
         const struct trace_part *part = &trace->parts[i];
@@ -468,7 +469,7 @@ void trace_hints(const struct trace *trace, void (*put)(const char *path, const 
             const char *hint = ops->hint ? ops->hint(part->sources[j]) : NULL;
 
             if (hint)
-                put(part->origin->path, hint);
+                put(arg, part->origin->path, hint);
         }
     }
 }

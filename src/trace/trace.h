@@ -139,7 +139,8 @@ bool trace_would_wait(const struct trace *trace);
 void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret_total);
 
 /* Calls PUT with what the user could do to see more of a part, as is known when it has been read. */
-void trace_hints(const struct trace *trace, void (*put)(const char *path, const char *hint));
+void trace_hints(const struct trace *trace,
+                 void (*put)(void *arg, const char *path, const char *hint), void *arg);
 
 /* The trace-events file that declares events where none is given or was recorded, as a path in BUF: the first
  * that can be read of EVENTS_PATH (paths with colons between, or NULL) and of those that QEMU installs. False:

@@ -123,11 +123,11 @@ done
 
 # ---- Events in one order, in none; told, not made ----
 
-tells 'the fastest, which is taken to have taken no time' --trace-events trace-events vm.log guest \
+tells 'the fastest, whose delay is assumed to be zero' --trace-events trace-events vm.log guest \
     -s 'guest:sys_enter_write < vm:marker'
 tells '^G  by 1371 common events of V, matched in their order' --trace-events trace-events V=vm.log G=guest \
     -s 'sys_enter_write = marker'
-grep -q 'a delay that all of them have in common cannot be seen' told
+grep -q 'a delay that all of them have in common cannot be measured' told
 # The one that is named is the timeline.
 tells '^guest  the reference: the timeline is its clock, local' --trace-events trace-events vm.log guest -r guest \
     -s 'guest:sys_enter_write = vmm:marker'
@@ -254,9 +254,9 @@ for a, b in zip(before, after):
     assert abs(b["time_ns"] - truth) < 300, (a, b, truth)
 END
 "$strata" report -e vmexit counter 2>err | grep -v LOST | head -n 1 | grep -q 'reason=ioio'
-refused 1 'no time stamp counter' --cpu-hz 2.4G xen.raw guest --tsc xen,guest
-refused 1 'wants NAME[=OFFSET[*RATIO]]' --cpu-hz 2.4G xen.raw tsc --tsc 'xen,tsc=1*x'
-refused 1 'names one source alone' --cpu-hz 2.4G xen.raw tsc --tsc xen
+refused 1 'not a time stamp counter' --cpu-hz 2.4G xen.raw guest --tsc xen,guest
+refused 1 'use NAME[=OFFSET[*RATIO]]' --cpu-hz 2.4G xen.raw tsc --tsc 'xen,tsc=1*x'
+refused 1 'names only xen' --cpu-hz 2.4G xen.raw tsc --tsc xen
 
 # ---- One host ----
 
@@ -322,12 +322,12 @@ status=0
 
 # ---- What is wrong ----
 
-refused 2 'PATH is missing'
+refused 2 'no trace file given'
 refused 1 'cannot be merged' - guest
 refused 1 'nothing relates its clock (local) to that of vm' vm.log guest
 refused 1 "no event 'nothing' in guest" vm.log guest -s 'guest:nothing = vm:marker'
 refused 1 "no event 'marker' matches 'x'" --trace-events trace-events vm.log guest -s 'guest:sys_enter = vm:marker~x'
-refused 1 "'marker' is in several sources, vm, fewer" --trace-events trace-events vm.log fewer.log guest \
+refused 1 "'marker' is in several sources (vm, fewer); name one of them, as in" --trace-events trace-events vm.log fewer.log guest \
     -s 'guest:sys_enter = marker'
 refused 1 'both sides are of vm' --trace-events trace-events vm.log -s 'vm:marker = vm:poke'
 refused 1 'no source of the layer hypervisor' vm.log guest -s 'hypervisor:a = vm:b'
@@ -335,10 +335,10 @@ refused 1 'wants '"'A-EVENT[~TEXT] = B-EVENT[~TEXT]'" vm.log guest -s 'guest:a'
 refused 1 'is not a regular expression' vm.log guest -s 'guest:a~( = vm:b'
 refused 1 'parentheses in the TEXT of one side alone' vm.log guest -s 'guest:a~(x) = vm:b'
 refused 1 'names no event' vm.log guest -s 'guest: = vm:b'
-refused 1 'there is no source' vm.log guest -r nobody
-refused 1 'there is no source' vm.log guest --same-host nobody
-refused 1 'wants NAME=LAYER' vm.log guest -l guest=cellar
-refused 1 'a name consists of' 'v m=vm.log' guest
+refused 1 "--reference: no source 'nobody'" vm.log guest -r nobody
+refused 1 "--same-host: no source 'nobody'" vm.log guest --same-host nobody
+refused 1 'use NAME=LAYER' vm.log guest -l guest=cellar
+refused 1 'invalid name in' 'v m=vm.log' guest
 refused 1 'they do not belong together' --trace-events trace-events vm.log guest -s 'guest:sched_switch = vm:poke'
 # Nothing is left of what the disk had no room for, and what is told has the name that was given.
 mkdir small
@@ -354,9 +354,9 @@ else
 fi
 # One event tells an offset, and no drift.
 grep -m 1 marker vm.log >single.log
-tells 'drift not known: taken to be within 500 ppm' --trace-events trace-events single.log vm.log \
+tells 'drift unknown, assumed to be at most 500 ppm' --trace-events trace-events single.log vm.log \
     -s 'single:marker~n (\d+) = vm:marker~n (\d+)'
-grep -q 'error not known: there is one event' told
+grep -q 'error unknown: there is one event' told
 
 # ---- What a directory says of its clocks goes along as it is ----
 

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "tracedir/tracefs_copy.h"
 
 #define FILES_MAX 65536u
-#define NAME_PART_MAX 128
 
 bool guest_name_is_fine(const char *name)
 {
@@ -137,47 +137,6 @@ void guest_store_remove(const struct guest_store *store)
     (void)unlinkat(store->parent, name, AT_REMOVEDIR);
 }
 
-/* The name of a system or an event: what the kernel makes them of. */
-static bool is_plain(const char *p, size_t len)
-{
-    if (len == 0 || len > NAME_PART_MAX)
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        char c = p[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-              c == '_' || (c == '-' && i > 0)))
-            return false;
-    }
-    return true;
-}
-
-bool guest_store_takes(const char *path, size_t len)
-{
-    static const char *const files[] = {
-        "events/header_page", "events/header_event", "trace_clock", "saved_cmdlines",
-        "saved_tgids",        "printk_formats",      "kallsyms",
-    };
-    const char *end = path + len;
-    const char *system, *event, *slash;
-
-    for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-        if (strlen(files[i]) == len && memcmp(files[i], path, len) == 0)
-            return true;
-    /* events/SYSTEM/EVENT/format */
-    if (len < 7 || memcmp(path, "events/", 7) != 0)
-        return false;
-    system = path + 7;
-    slash = memchr(system, '/', (size_t)(end - system));
-    if (!slash || !is_plain(system, (size_t)(slash - system)))
-        return false;
-    event = slash + 1;
-    slash = memchr(event, '/', (size_t)(end - event));
-    if (!slash || !is_plain(event, (size_t)(slash - event)))
-        return false;
-    return end - slash == 7 && memcmp(slash, "/format", 7) == 0;
-}
-
 /* The directories above PATH, which is one that is taken. */
 static int make_dirs(struct guest_store *store, char *path)
 {
@@ -215,7 +174,7 @@ int guest_store_file_begin(struct guest_store *store, const char *path, size_t l
     int r;
 
     guest_store_file_end(store);
-    if (len >= sizeof store->path || !guest_store_takes(path, len))
+    if (len >= sizeof store->path || !tracefs_copy_has(path, len))
         return fault_plain(fault, -EPERM, NULL,
                            "it sends a file by a name that no tracing has: \"%.*s\"",
                            (int)MIN(len, (size_t)100), path);

@@ -46,9 +46,7 @@ int guest_store_part(struct guest_store *store, struct fault *fault);
 /* The directory's name below the parent. */
 void guest_store_part_name(const struct guest_store *store, unsigned part, char *buf, size_t size);
 
-/* Whether a guest may send a file by this name, LEN bytes of anything. */
-bool guest_store_takes(const char *path, size_t len);
-/* Files of the tree; one at a time. -EPERM: none by that name is taken. */
+/* Files of the tree; one at a time. -EPERM: not one of tracedir/tracefs_copy.h. */
 int guest_store_file_begin(struct guest_store *store, const char *path, size_t len,
                            struct fault *fault);
 int guest_store_file_put(struct guest_store *store, const void *p, size_t size,

@@ -12,6 +12,7 @@
 #include "base/macro.h"
 #include "proto/message.h"
 #include "record/agent/endpoint.h"
+#include "tracedir/tracefs_copy.h"
 
 #define MS UINT64_C(1000000)
 #define BUF_SIZE ((size_t)256 * 1024)
@@ -303,7 +304,7 @@ static int copy_system(const char *tree, const char *system, struct guest_store 
             path = NULL;
             return fault_plain(fault, -ENOMEM, tree, "out of memory");
         }
-        if (guest_store_takes(path, strlen(path)))
+        if (tracefs_copy_has(path, strlen(path)))
             r = copy_file(tree, path, store, false, fault);
     }
     return r;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "record/agent/guest_session.h"
 #include "record/agent/guest_store.h"
+#include "tracedir/tracefs_copy.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -887,10 +888,10 @@ static void only_names_of_a_tracefs_are_taken(void **state)
     char nul[] = "kallsyms\0/../evil";
 
     for (size_t i = 0; i < ARRAY_SIZE(good); i++)
-        assert_true(guest_store_takes(good[i], strlen(good[i])));
+        assert_true(tracefs_copy_has(good[i], strlen(good[i])));
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-        assert_false(guest_store_takes(bad[i], strlen(bad[i])));
-    assert_false(guest_store_takes(nul, sizeof nul - 1));
+        assert_false(tracefs_copy_has(bad[i], strlen(bad[i])));
+    assert_false(tracefs_copy_has(nul, sizeof nul - 1));
 }
 
 static void a_store_counts_the_pages_of_all_parts(void **state)

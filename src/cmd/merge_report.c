@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata merge: what was found, for people. */
+/* What strata merge found, as text. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "cli/duration.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/merge.h"
+#include "cmd/merge_report.h"
 #include "event/program.h"
 
 #define OUT_SIZE ((size_t)16 * 1024)
@@ -40,60 +40,61 @@ static void begin_line(const struct lines *lines, const char *name)
 /* By how much the reference is ahead of the source, at the first of what relates them; and how they drift. */
 static void put_offset(const struct lines *lines, const struct merge_domain *domain)
 {
-    const struct clock_fit *sync = &domain->sync;
+    const struct clock_fit *fit = &domain->fit;
     int64_t error;
-    int64_t at = clock_map_convert(&domain->map, sync->from, &error);
+    int64_t at = clock_map_convert(&domain->map, fit->from, &error);
 
     if (domain->hz) {
         struct clock clock = {"", domain->hz};
-        wide off = (wide)at - clock_to_ns(&clock, sync->from);
+        wide off = (wide)at - clock_to_ns(&clock, fit->from);
 
         text_put_literal(lines->out, "offset ");
         text_put_char(lines->out, off < 0 ? '-' : '+');
         clock_put_time(&(struct clock){"", NANOSECONDS}, (int64_t)(off < 0 ? -off : off),
                        lines->out);
         text_put_literal(lines->out, " s, ");
-        if (sync->rate_measured && sync->drift_error_ppm > 0)
-            text_printf(lines->out, "drift %+.3f ppm, give or take %.3f", sync->drift_ppm,
-                        sync->drift_error_ppm);
-        else if (sync->rate_measured)
-            text_printf(lines->out, "drift %+.3f ppm", sync->drift_ppm);
-        else if (sync->n_marks > 1)
-            text_printf(lines->out, "drift within %d ppm: they are too close together to tell it",
+        if (fit->rate_measured && fit->drift_error_ppm > 0)
+            text_printf(lines->out, "drift %+.3f ppm, give or take %.3f", fit->drift_ppm,
+                        fit->drift_error_ppm);
+        else if (fit->rate_measured)
+            text_printf(lines->out, "drift %+.3f ppm", fit->drift_ppm);
+        else if (fit->n_marks > 1)
+            text_printf(lines->out,
+                        "drift at most %d ppm (the events are too close together to measure it)",
                         CLOCK_MAP_DRIFT_PPM);
         else
-            text_printf(lines->out, "drift not known: taken to be within %d ppm",
+            text_printf(lines->out, "drift unknown, assumed to be at most %d ppm",
                         CLOCK_MAP_DRIFT_PPM);
     } else {
-        text_printf(lines->out, "%.6f ticks a second, tick %" PRId64 " at ",
-                    1e9 / sync->ns_per_tick, sync->from);
+        text_printf(lines->out, "%.6f ticks a second, tick %" PRId64 " at ", 1e9 / fit->ns_per_tick,
+                    fit->from);
         clock_put_time(&(struct clock){"", NANOSECONDS}, at, lines->out);
     }
     text_put_char(lines->out, '\n');
 }
 
-static void put_error(const struct lines *lines, const struct clock_fit *sync)
+static void put_error(const struct lines *lines, const struct clock_fit *fit)
 {
     char least[32], most[32];
 
-    ns_text(least, sizeof least, sync->least_ns);
-    ns_text(most, sizeof most, sync->most_ns);
-    switch (sync->kind) {
+    ns_text(least, sizeof least, fit->least_ns);
+    ns_text(most, sizeof most, fit->most_ns);
+    switch (fit->kind) {
     case CLOCK_FIT_ERROR_UNKNOWN:
         text_printf(lines->out,
-                    "error not known: %s, and how long word of them took cannot be seen",
-                    sync->n_marks == 1 ? "there is one event" : "any two events lie on a line");
+                    "error unknown: %s, and the delay between the two sides cannot be measured",
+                    fit->n_marks == 1 ? "there is one event" : "any two events lie on a line");
         break;
     case CLOCK_FIT_ERROR_SPREAD:
         text_printf(lines->out,
                     "error: the events lie within %s of a line; a delay that all of them have in "
-                    "common cannot be seen",
+                    "common cannot be measured",
                     most);
         break;
     case CLOCK_FIT_ERROR_ONE_WAY:
         text_printf(lines->out,
-                    "error: the events lie within %s of the fastest, which is taken to have taken "
-                    "no time: how long it took cannot be seen",
+                    "error: the events lie within %s of the fastest, whose delay is assumed to be "
+                    "zero and cannot be measured",
                     most);
         break;
     case CLOCK_FIT_ERROR_BOUND:
@@ -101,31 +102,31 @@ static void put_error(const struct lines *lines, const struct clock_fit *sync)
         break;
     default: break;
     }
-    /* Ways differ by that much where they are slow, but so do things that are not the same. */
-    if ((sync->kind == CLOCK_FIT_ERROR_SPREAD || sync->kind == CLOCK_FIT_ERROR_ONE_WAY) &&
-        (double)sync->most_ns * WIDE_PART > (double)(sync->to - sync->from) * sync->ns_per_tick)
-        text_put_literal(lines->out, ", a large part of the time between the first and the last: "
+    /* Slow delays vary by that much, but so do events that do not belong together. */
+    if ((fit->kind == CLOCK_FIT_ERROR_SPREAD || fit->kind == CLOCK_FIT_ERROR_ONE_WAY) &&
+        (double)fit->most_ns * WIDE_PART > (double)(fit->to - fit->from) * fit->ns_per_tick)
+        text_put_literal(lines->out, ", a large part of the time between the first and the last; "
                                      "check that they belong together");
-    if (sync->n_outside) {
-        text_printf(lines->out, "; %zu of %zu lie farther off and were left out, by up to ",
-                    sync->n_outside, sync->n_marks);
-        text_put_str(lines->out, ns_text(most, sizeof most, sync->outside_ns));
+    if (fit->n_outside) {
+        text_printf(lines->out, "; %zu of %zu outliers were left out, which are off by up to ",
+                    fit->n_outside, fit->n_marks);
+        text_put_str(lines->out, ns_text(most, sizeof most, fit->outside_ns));
     }
     text_put_char(lines->out, '\n');
 }
 
 /* How the clock of SOURCE relates to its host's, and within what. */
-static void put_own(const struct lines *lines, const struct merge_source *source)
+static void put_host_map(const struct lines *lines, const struct merge_source *source)
 {
     char least_text[32], most_text[32];
-    const struct clock_map *own = &source->own;
+    const struct clock_map *map = &source->host_map;
     int64_t least = INT64_MAX;
-    int64_t most = clock_map_bound(own, own->pairs[0].ticks, own->pairs[own->n - 1].ticks);
+    int64_t most = clock_map_bound(map, map->pairs[0].ticks, map->pairs[map->n - 1].ticks);
 
-    for (unsigned i = 0; i < own->n; i++)
-        least = MIN(least, own->pairs[i].error_ns);
-    text_printf(lines->out, "related to its host's clock by %u %s, within %s to %s\n", own->n,
-                own->n == 1 ? "pair" : "pairs", ns_text(least_text, sizeof least_text, least),
+    for (unsigned i = 0; i < map->n; i++)
+        least = MIN(least, map->pairs[i].error_ns);
+    text_printf(lines->out, "related to its host's clock by %u %s, within %s to %s\n", map->n,
+                map->n == 1 ? "pair" : "pairs", ns_text(least_text, sizeof least_text, least),
                 ns_text(most_text, sizeof most_text, most));
 }
 
@@ -174,31 +175,29 @@ static void put_source(const struct merge *merge, const struct lines *lines, uns
             }
         if (first) {
             text_put_literal(lines->out, "by ");
-            text_put_safe_str(lines->out, domain->how);
+            text_put_safe_str(lines->out, domain->evidence);
             text_put_char(lines->out, '\n');
             begin_line(lines, "");
             put_offset(lines, domain);
             begin_line(lines, "");
-            put_error(lines, &domain->sync);
+            put_error(lines, &domain->fit);
         }
     }
-    if (source->own.n) {
+    if (source->host_map.n) {
         begin_line(lines, "");
-        put_own(lines, source);
+        put_host_map(lines, source);
     }
     put_span(merge, lines, source);
 }
 
-int merge_tell(const struct merge *merge)
+int merge_report(const struct merge *merge)
 {
     struct text out;
     struct lines lines = {&out, 0};
-    int r;
+    int r = output_open(&out, OUTPUT_TEXT, OUT_SIZE);
 
-    if (output_open(&out, OUTPUT_TEXT, OUT_SIZE) < 0) {
-        cli_error("out of memory");
-        return -ENOMEM;
-    }
+    if (r < 0)
+        return r;
     for (unsigned i = 0; i < merge->n_sources; i++)
         lines.width = MAX(lines.width, (int)strlen(merge->sources[i].name));
     for (unsigned i = 0; i < merge->n_sources; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata merge: the directory that is made of all sources, whose bytes stay as they are. */
+/* The trace directory of all sources, whose bytes stay as they are. */
 
 #include <stdio.h>
 #include <string.h>
@@ -8,23 +8,16 @@
 
 #include "base/atomic_output.h"
 #include "base/copy.h"
-#include "cmd/cmd.h"
-#include "cmd/merge.h"
 #include "format/ftrace/ftrace.h"
-#include "record/agent/guest_store.h"
+#include "merge/internal.h"
+#include "tracedir/tracefs_copy.h"
 
 #define PAIRS_NAME "clock-pairs"
 
 struct dir {
     struct merge *merge;
-    const char *path; /* where it grows */
-    struct fault fault;
+    const char *path; /* the temporary one */
 };
-
-static int no_memory(struct dir *directory)
-{
-    return fault_plain(&directory->fault, -ENOMEM, NULL, "out of memory");
-}
 
 /* "DIR/NAME" in the arena, or NULL. */
 static const char *join(struct merge *merge, const char *dir, const char *name)
@@ -55,14 +48,14 @@ static bool is_dir(const char *path)
 static int copy_to(struct dir *directory, const char *from, const char *source, const char *name,
                    bool follow, const char **ret)
 {
-    struct copy_options options = {.link = directory->merge->options->link, .follow = follow};
+    struct copy_options options = {.link = directory->merge->config->link, .follow = follow};
     const char *path = join(directory->merge, source, name);
     const char *to = path ? join(directory->merge, directory->path, path) : NULL;
 
     if (!to)
-        return no_memory(directory);
+        return merge_no_memory(directory->merge);
     *ret = path;
-    return copy_file(from, to, &options, &directory->fault);
+    return copy_file(from, to, &options, &directory->merge->fault);
 }
 
 /* Another one that declares events, under its own name, or with a number where that is taken. */
@@ -71,11 +64,11 @@ static int copy_events_file(struct dir *directory, const char *from,
                             struct manifest_source *out, const char **events)
 {
     char name[64];
-    char place[4096];
+    char path[4096];
 
     snprintf(name, sizeof name, "%.40s", base_of(from));
-    snprintf(place, sizeof place, "%s/%s/%s", directory->path, source->name, name);
-    if (access(place, F_OK) == 0)
+    snprintf(path, sizeof path, "%s/%s/%s", directory->path, source->name, name);
+    if (access(path, F_OK) == 0)
         snprintf(name, sizeof name, "%.40s-%u", base_of(from), out->n_events + 2);
     return copy_to(directory, from, source->name, name, follow, &events[out->n_events++]);
 }
@@ -89,26 +82,26 @@ static int copy_events(struct dir *directory, const struct merge_source *source,
     char installed[TRACE_EVENTS_PATH_SIZE];
     bool qemu =
         strcmp(source->format, "simpletrace") == 0 || strcmp(source->format, "qemu-log") == 0;
-    bool takes = qemu || strcmp(source->format, "xentrace") == 0;
+    bool declared = qemu || strcmp(source->format, "xentrace") == 0;
     unsigned n = (recorded ? recorded->n_events : 0) + given->n + 1;
     const char **events = arena_alloc(&directory->merge->arena, n * sizeof *events);
     int r = 0;
 
     if (!events)
-        return no_memory(directory);
+        return merge_no_memory(directory->merge);
     out->events = events;
     out->n_events = 0;
     for (unsigned i = 0; recorded && i < recorded->n_events && r >= 0; i++) {
         _cleanup_free_ char *from = NULL;
 
-        r = manifest_resolve(source->path, recorded->events[i], &from, &directory->fault);
+        r = manifest_resolve(source->path, recorded->events[i], &from, &directory->merge->fault);
         if (r >= 0)
             r = copy_events_file(directory, from, source, false, out, events);
     }
-    for (unsigned i = 0; takes && i < given->n && r >= 0; i++)
+    for (unsigned i = 0; declared && i < given->n && r >= 0; i++)
         r = copy_events_file(directory, given->items[i], source, true, out, events);
     if (r >= 0 && qemu && out->n_events == 0 &&
-        trace_find_events(environment_events_path(), installed))
+        trace_find_events(directory->merge->config->open.events_path, installed))
         r = copy_events_file(directory, installed, source, true, out, events);
     return r;
 }
@@ -116,24 +109,24 @@ static int copy_events(struct dir *directory, const struct merge_source *source,
 /* The pages and what decodes them, out of whatever they lie in. */
 static int copy_ftrace(struct dir *directory, const struct merge_source *source, const char *to)
 {
-    const struct open_options *open = &directory->merge->options->open;
+    const struct trace_options *open = &directory->merge->config->open;
     /* What lies in a directory is not followed out of it; what was named is. */
     bool named = !is_dir(source->path);
     struct copy_options options = {
-        .link = directory->merge->options->link, .follow = named, .takes = guest_store_takes};
+        .link = directory->merge->config->link, .follow = named, .takes = tracefs_copy_has};
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
     const char *tree, *symbols;
-    int r = ftrace_find(source->path, &files, &directory->fault);
+    int r = ftrace_find(source->path, &files, &directory->merge->fault);
 
     if (r < 0 && open->tracefs) {
-        fault_clear(&directory->fault);
+        fault_clear(&directory->merge->fault);
         r = ftrace_files_add(&files, source->path, ftrace_cpu_of_path(source->path));
     }
     if (r < 0)
-        return fault_plain(&directory->fault, r, source->path, "cannot find its files");
+        return fault_plain(&directory->merge->fault, r, source->path, "cannot find its files");
     tree = open->tracefs ? open->tracefs : files.tree;
     symbols = open->kallsyms ? open->kallsyms : files.kallsyms;
-    r = copy_dir(tree, to, &options, &directory->fault);
+    r = copy_dir(tree, to, &options, &directory->merge->fault);
     options.takes = NULL;
     for (unsigned i = 0; i < files.n_raws && r >= 0; i++) {
         const char *ignored;
@@ -147,12 +140,12 @@ static int copy_ftrace(struct dir *directory, const struct merge_source *source,
         const char *place = join(directory->merge, to, "kallsyms");
 
         if (!place)
-            return no_memory(directory);
+            return merge_no_memory(directory->merge);
         if (open->kallsyms)
             (void)unlink(place);
         options.follow = open->kallsyms;
         if (access(place, F_OK) < 0)
-            r = copy_file(symbols, place, &options, &directory->fault);
+            r = copy_file(symbols, place, &options, &directory->merge->fault);
     }
     return r;
 }
@@ -167,7 +160,8 @@ static int copy_whole_dir(struct dir *directory, const char *from,
     out->path = strcmp(source->format, "ctf") == 0 ? join(directory->merge, source->name, "trace")
                                                    : source->name;
     to = out->path ? join(directory->merge, directory->path, out->path) : NULL;
-    return to ? copy_dir(from, to, options, &directory->fault) : no_memory(directory);
+    return to ? copy_dir(from, to, options, &directory->merge->fault)
+              : merge_no_memory(directory->merge);
 }
 
 /* A capture by itself. */
@@ -180,11 +174,11 @@ static int copy_bare(struct dir *directory, const struct merge_source *source,
                  {"qemu-log", "trace.log"},
                  {"xentrace", "trace.raw"},
                  {"trace.dat", "trace.dat"}};
-    struct copy_options options = {.link = directory->merge->options->link};
+    struct copy_options options = {.link = directory->merge->config->link};
     const char *to = join(directory->merge, directory->path, source->name);
 
     if (!to)
-        return no_memory(directory);
+        return merge_no_memory(directory->merge);
     out->kind = source->format;
     out->path = source->name;
     if (strcmp(source->format, "ftrace") == 0)
@@ -201,9 +195,9 @@ static int copy_bare(struct dir *directory, const struct merge_source *source,
 static int copy_recorded(struct dir *directory, const struct merge_source *source,
                          struct manifest_source *out)
 {
-    struct copy_options options = {.link = directory->merge->options->link};
+    struct copy_options options = {.link = directory->merge->config->link};
     _cleanup_free_ char *from = NULL;
-    int r = manifest_resolve(source->path, source->recorded->path, &from, &directory->fault);
+    int r = manifest_resolve(source->path, source->recorded->path, &from, &directory->merge->fault);
 
     if (r < 0)
         return r;
@@ -222,8 +216,8 @@ static int write_pairs(struct dir *directory, const struct merge_source *source,
     int r;
 
     if (!to)
-        return no_memory(directory);
-    r = merge_write_pairs(directory->merge, source, to, &directory->fault);
+        return merge_no_memory(directory->merge);
+    r = merge_write_pairs(directory->merge, source, to);
     if (r >= 0)
         out->clock.pairs = path;
     return r;
@@ -239,9 +233,10 @@ static int copy_pairs(struct dir *directory, const struct merge_source *source,
     int r;
 
     if (!to)
-        return no_memory(directory);
+        return merge_no_memory(directory->merge);
     (void)unlink(to);
-    r = manifest_resolve(source->path, source->recorded->clock.pairs, &from, &directory->fault);
+    r = manifest_resolve(source->path, source->recorded->clock.pairs, &from,
+                         &directory->merge->fault);
     return r < 0 ? r : copy_to(directory, from, source->name, PAIRS_NAME, false, &out->clock.pairs);
 }
 
@@ -250,11 +245,12 @@ static int put_clock(struct dir *directory, const struct merge_source *source,
                      struct manifest_source *out)
 {
     const struct merge_domain *domain = &directory->merge->domains[source->domain];
-    bool same = domain->map.n == 0 && !domain->scaled && source->own.n == 0 &&
-                source->counter.offset == 0 && source->counter.times == source->counter.by;
+    bool same = domain->map.n == 0 && !domain->scaled && source->host_map.n == 0 &&
+                source->counter.offset == 0 &&
+                source->counter.multiplier == source->counter.divisor;
 
     out->clock = (struct manifest_clock){.name = source->clock.name, .hz = source->clock.hz};
-    if (source->own_file && domain->map.n == 0)
+    if (source->recorded && source->has_pairs_file && domain->map.n == 0)
         return copy_pairs(directory, source, out);
     if (!same)
         return write_pairs(directory, source, out);
@@ -268,20 +264,20 @@ static int put_clock(struct dir *directory, const struct merge_source *source,
 static int put_xen(struct dir *directory, const struct merge_source *source,
                    struct manifest_source *out)
 {
-    const struct open_options *open = &directory->merge->options->open;
+    const struct trace_options *open = &directory->merge->config->open;
     struct manifest_xen *xen;
 
     if (strcmp(source->format, "xentrace") != 0 || (!open->xen_version && !open->cpu_vendor))
         return 0;
     xen = arena_alloc(&directory->merge->arena, sizeof *xen);
     if (!xen)
-        return no_memory(directory);
+        return merge_no_memory(directory->merge);
     if (out->xen)
         *xen = *out->xen;
     if (open->xen_version)
         xen->version = open->xen_version;
     if (open->cpu_vendor)
-        xen->cpu_vendor = open_options_cpu_vendor(open);
+        xen->cpu_vendor = open->cpu_vendor;
     out->xen = xen;
     return 0;
 }
@@ -308,7 +304,7 @@ static int put_source(struct dir *directory, const struct merge_source *source,
     int r;
 
     if (!to)
-        return no_memory(directory);
+        return merge_no_memory(directory->merge);
     if (source->recorded)
         *out = *source->recorded;
     else
@@ -318,7 +314,7 @@ static int put_source(struct dir *directory, const struct merge_source *source,
     out->host = host;
     put_moments(directory->merge, source, out);
     if (mkdir(to, 0777) < 0)
-        return fault_plain(&directory->fault, -errno, to, "cannot make the directory: %s",
+        return fault_plain(&directory->merge->fault, -errno, to, "cannot create the directory: %s",
                            strerror(errno));
     r = source->recorded ? copy_recorded(directory, source, out)
                          : copy_bare(directory, source, out);
@@ -339,48 +335,43 @@ static int fill(struct dir *directory)
     int r = 0;
 
     if (!sources)
-        return no_memory(directory);
+        return merge_no_memory(directory->merge);
     for (unsigned i = 0; i < merge->n_sources && r >= 0; i++)
         r = put_source(directory, &merge->sources[i], &host, &sources[i]);
     if (r >= 0)
-        r = manifest_write(directory->path, &manifest, &directory->fault);
+        r = manifest_write(directory->path, &manifest, &directory->merge->fault);
     free(sources);
     return r;
 }
 
-/* What went wrong in the directory that grows is told by the name that the user gave to it. */
-static void name_as_wanted(struct fault *fault, const char *grows, const char *wanted)
+/* Messages name the directory as the user did, not the temporary one. */
+static void name_as_given(struct fault *fault, const char *temp_path, const char *given)
 {
-    size_t len = strlen(grows), wanted_len = strlen(wanted);
+    size_t len = strlen(temp_path), given_len = strlen(given);
     char path[sizeof fault->path];
 
-    if (strncmp(fault->path, grows, len) != 0)
+    if (strncmp(fault->path, temp_path, len) != 0)
         return;
-    while (wanted_len > 1 && wanted[wanted_len - 1] == '/')
-        wanted_len--;
-    snprintf(path, sizeof path, "%.*s%s", (int)wanted_len, wanted, fault->path + len);
+    while (given_len > 1 && given[given_len - 1] == '/')
+        given_len--;
+    snprintf(path, sizeof path, "%.*s%s", (int)given_len, given, fault->path + len);
     memcpy(fault->path, path, sizeof path);
 }
 
-int merge_write(struct merge *merge)
+int merge_write(struct merge *merge, const char *path)
 {
     struct dir directory = {.merge = merge};
     struct atomic_output output;
-    int r = atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, merge->options->output, NULL, NULL, &output,
-                               &directory.fault);
+    int r = atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, NULL, NULL, &output, &merge->fault);
 
     if (r >= 0) {
         directory.path = output.temp_path;
         r = fill(&directory);
         if (r >= 0)
-            r = atomic_output_commit(&output, &directory.fault);
+            r = atomic_output_commit(&output, &merge->fault);
         else
-            name_as_wanted(&directory.fault, directory.path, merge->options->output);
+            name_as_given(&merge->fault, directory.path, path);
         atomic_output_done(&output);
     }
-    if (r < 0) {
-        fault_plain(&directory.fault, r, merge->options->output, "%s", strerror(-r));
-        cli_fault(&directory.fault);
-    }
-    return r;
+    return r < 0 ? fault_plain(&merge->fault, r, path, "%s", strerror(-r)) : 0;
 }

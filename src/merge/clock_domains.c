@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* strata merge: which clocks are one, and whose is the timeline. */
+/* Which clocks are the same, and whose is the timeline. */
 
 #include <ctype.h>
 #include <string.h>
 
 #include "base/wide.h"
-#include "cmd/cmd.h"
-#include "cmd/merge.h"
+#include "merge/internal.h"
 
 static int add_domain(struct merge *merge, const struct merge_domain *domain, unsigned *ret)
 {
     struct merge_domain *bigger = realloc(merge->domains, (merge->n_domains + 1) * sizeof *bigger);
 
     if (!bigger)
-        return cli_no_memory();
+        return merge_no_memory(merge);
     merge->domains = bigger;
     bigger[merge->n_domains] = *domain;
     *ret = merge->n_domains++;
@@ -33,7 +32,7 @@ static const struct manifest_host *host_of(const struct merge_source *source)
 /* Whether its directory, or the capture itself, says how its clock relates to its host's. */
 static bool is_of_host(const struct merge_source *source)
 {
-    return source->own.n > 0 || source->on_host_clock;
+    return source->host_map.n > 0 || source->on_host_clock;
 }
 
 /* The domain of each source by what the directories say: of their host, else its own. */
@@ -76,10 +75,9 @@ static void join(struct merge *merge, unsigned from, unsigned into)
             merge->sources[i].domain = into;
 }
 
-static int unknown_name(const char *option, const char *name)
+static int unknown_name(struct merge *merge, const char *option, const char *name)
 {
-    cli_error("%s: there is no source '%s'", option, name);
-    return -EINVAL;
+    return fault_plain(&merge->fault, -EINVAL, NULL, "%s: no source '%s'", option, name);
 }
 
 bool merge_is_tsc(const struct clock *clock)
@@ -104,10 +102,10 @@ static bool pair_of_moment(const struct clock *clock, const struct manifest_mome
  * a recording of one of these began and ended: the host's clocks were read together then. */
 static int relate_by_moments(struct merge *merge, struct merge_source *source)
 {
-    const struct strings *names = &merge->options->same_host;
+    const struct strings *names = &merge->config->same_host;
     struct fault fault = {0};
 
-    for (unsigned i = 0; i < names->n && source->own.n == 0; i++) {
+    for (unsigned i = 0; i < names->n && source->host_map.n == 0; i++) {
         int at = merge_find_source(merge, names->items[i], strlen(names->items[i]));
         const struct merge_source *other = at < 0 ? NULL : &merge->sources[at];
         struct clock_map_pair pairs[2];
@@ -117,9 +115,9 @@ static int relate_by_moments(struct merge *merge, struct merge_source *source)
             continue;
         n += pair_of_moment(&source->clock, &other->recorded->began, &pairs[n]);
         n += pair_of_moment(&source->clock, &other->recorded->ended, &pairs[n]);
-        if (n > 0 &&
-            clock_map_of_pairs(pairs, n, source->name, source->clock.hz, &source->own, &fault) < 0)
-            return fault.error == -ENOMEM ? cli_no_memory() : 0;
+        if (n > 0 && clock_map_of_pairs(pairs, n, source->name, source->clock.hz, &source->host_map,
+                                        &fault) < 0)
+            return fault.error == -ENOMEM ? merge_no_memory(merge) : 0;
         if (n > 0)
             source->domain = other->domain;
     }
@@ -129,7 +127,7 @@ static int relate_by_moments(struct merge *merge, struct merge_source *source)
 /* --same-host: clocks of one name are one clock, and the monotonic one is the host's. */
 static int join_host(struct merge *merge)
 {
-    const struct strings *names = &merge->options->same_host;
+    const struct strings *names = &merge->config->same_host;
     int host = -1;
     int r;
 
@@ -139,7 +137,7 @@ static int join_host(struct merge *merge)
         struct merge_domain *domain;
 
         if (at < 0)
-            return unknown_name("--same-host", names->items[i]);
+            return unknown_name(merge, "--same-host", names->items[i]);
         source = &merge->sources[at];
         r = is_of_host(source) ? 0 : relate_by_moments(merge, source);
         if (r < 0)
@@ -147,9 +145,9 @@ static int join_host(struct merge *merge)
         domain = &merge->domains[source->domain];
         if (domain->is_host && host >= 0 && merge->domains[host].boot_id && domain->boot_id &&
             !same_string(merge->domains[host].boot_id, domain->boot_id)) {
-            cli_error("--same-host: %s was recorded on another host, or after it had booted anew",
-                      source->name);
-            return -EINVAL;
+            return fault_plain(&merge->fault, -EINVAL, NULL,
+                               "--same-host: %s was recorded on another host, or after a reboot",
+                               source->name);
         }
         if (!domain->is_host && strcmp(source->clock.name, MERGE_MONOTONIC) == 0) {
             domain->is_host = true;
@@ -182,10 +180,10 @@ static int join_host(struct merge *merge)
 }
 
 /* "0.87", "3/4" as a fraction. */
-static bool parse_ratio(const char *s, uint64_t *ret_times, uint64_t *ret_by)
+static bool parse_ratio(const char *s, uint64_t *ret_multiplier, uint64_t *ret_divisor)
 {
     const char *slash = strchr(s, '/');
-    uint64_t times = 0, by = 1;
+    uint64_t multiplier = 0, divisor = 1;
     bool point = false;
 
     for (const char *p = s; *p && p != slash; p++) {
@@ -193,22 +191,23 @@ static bool parse_ratio(const char *s, uint64_t *ret_times, uint64_t *ret_by)
             point = true;
             continue;
         }
-        if (!isdigit((unsigned char)*p) || times > (UINT64_C(1) << 52) || by > (UINT64_C(1) << 52))
+        if (!isdigit((unsigned char)*p) || multiplier > (UINT64_C(1) << 52) ||
+            divisor > (UINT64_C(1) << 52))
             return false;
-        times = times * 10 + (uint64_t)(*p - '0');
-        by *= point ? 10 : 1;
+        multiplier = multiplier * 10 + (uint64_t)(*p - '0');
+        divisor *= point ? 10 : 1;
     }
     if (slash) {
-        by = 0;
+        divisor = 0;
         for (const char *p = slash + 1; *p; p++) {
-            if (!isdigit((unsigned char)*p) || by > (UINT64_C(1) << 52))
+            if (!isdigit((unsigned char)*p) || divisor > (UINT64_C(1) << 52))
                 return false;
-            by = by * 10 + (uint64_t)(*p - '0');
+            divisor = divisor * 10 + (uint64_t)(*p - '0');
         }
     }
-    *ret_times = times;
-    *ret_by = by;
-    return times > 0 && by > 0;
+    *ret_multiplier = multiplier;
+    *ret_divisor = divisor;
+    return multiplier > 0 && divisor > 0;
 }
 
 /* NAME, or NAME=OFFSET, or NAME=OFFSET*RATIO. */
@@ -220,7 +219,7 @@ static int parse_tsc(struct merge *merge, const char *given, unsigned *ret)
     char *end;
 
     if (at < 0)
-        return unknown_name("--tsc", given);
+        return unknown_name(merge, "--tsc", given);
     source = &merge->sources[at];
     *ret = (unsigned)at;
     if (given[len] != '=')
@@ -230,41 +229,42 @@ static int parse_tsc(struct merge *merge, const char *given, unsigned *ret)
     if (errno == 0 && end > given + len + 1 && *end == '\0')
         return 0;
     if (errno == 0 && *end == '*' &&
-        parse_ratio(end + 1, &source->counter.times, &source->counter.by))
+        parse_ratio(end + 1, &source->counter.multiplier, &source->counter.divisor))
         return 0;
-    cli_error("--tsc=%s: wants NAME[=OFFSET[*RATIO]], whole ticks and a ratio as 0.87 or 7/8",
-              given);
-    return -EINVAL;
+    return fault_plain(&merge->fault, -EINVAL, NULL,
+                       "invalid --tsc '%s'; use NAME[=OFFSET[*RATIO]], whole ticks and a ratio "
+                       "such as 0.87 or 7/8",
+                       given);
 }
 
 /* Pairs of a host's time and COUNTER's ticks, from those of the very counter and of KNOWN's. */
-static int counter_pairs(const struct merge_source *known, struct merge_source *source)
+static int counter_pairs(struct merge *merge, const struct merge_source *known,
+                         struct merge_source *source)
 {
-    const struct clock_map *clock_map = &known->own;
+    const struct clock_map *clock_map = &known->host_map;
     struct clock_map_pair *pairs = calloc(clock_map->n, sizeof *pairs);
-    struct fault fault = {0};
     unsigned n = 0;
     int r;
 
     if (!pairs)
-        return cli_no_memory();
+        return merge_no_memory(merge);
     for (unsigned i = 0; i < clock_map->n; i++) {
         int64_t error;
         int64_t ticks = narrow(((wide)clock_map->pairs[i].ticks - known->counter.offset) *
-                               (wide)known->counter.by / (wide)known->counter.times);
+                               (wide)known->counter.divisor / (wide)known->counter.multiplier);
 
-        ticks = narrow((wide)ticks * (wide)source->counter.times / (wide)source->counter.by +
-                       source->counter.offset);
+        ticks =
+            narrow((wide)ticks * (wide)source->counter.multiplier / (wide)source->counter.divisor +
+                   source->counter.offset);
         (void)clock_map_convert(clock_map, clock_map->pairs[i].ticks, &error);
         if (ticks < 0 || (n > 0 && ticks <= pairs[n - 1].ticks))
             continue;
         pairs[n++] = (struct clock_map_pair){
             .host_ns = clock_map->pairs[i].host_ns, .ticks = ticks, .error_ns = error + 1};
     }
-    r = clock_map_of_pairs(pairs, n, source->name, source->clock.hz, &source->own, &fault);
+    r = clock_map_of_pairs(pairs, n, source->name, source->clock.hz, &source->host_map,
+                           &merge->fault);
     free(pairs);
-    if (r < 0)
-        cli_fault(&fault);
     return r;
 }
 
@@ -272,24 +272,23 @@ static int counter_pairs(const struct merge_source *known, struct merge_source *
  * so for all of them. */
 static int join_tsc(struct merge *merge)
 {
-    const struct strings *given = &merge->options->tsc;
-    unsigned at[MANIFEST_SOURCES_MAX];
+    const struct strings *given = &merge->config->tsc;
+    unsigned at[MANIFEST_SOURCES_MAX] = {0};
     int known = -1;
     int r = 0;
 
     if (given->n > MANIFEST_SOURCES_MAX)
         return -EINVAL;
-    if (given->n == 1) {
-        cli_error("--tsc: names one source alone, %s; it wants those that count the same counter",
-                  given->items[0]);
-        return -EINVAL;
-    }
+    if (given->n == 1)
+        return fault_plain(&merge->fault, -EINVAL, NULL,
+                           "--tsc names only %s; name all sources that count the same counter",
+                           given->items[0]);
     for (unsigned i = 0; i < given->n && r >= 0; i++) {
         r = parse_tsc(merge, given->items[i], &at[i]);
         if (r >= 0 && !merge_is_tsc(&merge->sources[at[i]].clock)) {
-            cli_error("--tsc: the clock of %s is %s, no time stamp counter",
-                      merge->sources[at[i]].name, merge->sources[at[i]].clock.name);
-            r = -EINVAL;
+            r = fault_plain(&merge->fault, -EINVAL, NULL,
+                            "--tsc: the clock of %s is %s, not a time stamp counter",
+                            merge->sources[at[i]].name, merge->sources[at[i]].clock.name);
         }
         if (r >= 0 && known < 0 && is_of_host(&merge->sources[at[i]]))
             known = (int)at[i];
@@ -299,15 +298,16 @@ static int join_tsc(struct merge *merge)
         unsigned into = merge->sources[known >= 0 ? (unsigned)known : at[0]].domain;
 
         if (known >= 0 && (int)at[i] != known) {
-            clock_map_done(&source->own);
-            source->own_file = false;
-            r = counter_pairs(&merge->sources[known], source);
+            clock_map_done(&source->host_map);
+            source->has_pairs_file = false;
+            r = counter_pairs(merge, &merge->sources[known], source);
         }
         join(merge, source->domain, into);
         /* Any of them may tell its rate; an offset makes no other one, a ratio does. */
         if (known < 0 && merge->domains[into].hz == 0)
-            merge->domains[into].hz = (uint64_t)narrow(
-                (wide)source->clock.hz * (wide)source->counter.by / (wide)source->counter.times);
+            merge->domains[into].hz =
+                (uint64_t)narrow((wide)source->clock.hz * (wide)source->counter.divisor /
+                                 (wide)source->counter.multiplier);
     }
     return r;
 }
@@ -325,23 +325,22 @@ static bool is_hosts_monotonic(const struct merge *merge, unsigned i)
 
 static int choose_reference(struct merge *merge)
 {
-    const char *name = merge->options->reference;
+    const char *name = merge->config->reference;
     struct merge_domain *domain;
     int at = name ? merge_find_source(merge, name, strlen(name)) : -1;
 
     if (name && at < 0)
-        return unknown_name("--reference", name);
+        return unknown_name(merge, "--reference", name);
     for (unsigned i = 0; i < merge->n_sources && at < 0; i++)
         if (is_hosts_monotonic(merge, i))
             at = (int)i;
     merge->reference = (unsigned)MAX(at, 0);
     domain = &merge->domains[merge->sources[merge->reference].domain];
-    if (domain->hz == 0) {
-        cli_error("%s: the rate of its clock, %s, is not known, so it cannot make the timeline; "
-                  "give --cpu-hz, or another --reference",
-                  merge->sources[merge->reference].name, domain->clock);
-        return -EINVAL;
-    }
+    if (domain->hz == 0)
+        return fault_plain(&merge->fault, -EINVAL, NULL,
+                           "%s: the rate of its clock (%s) is unknown, so it cannot make the "
+                           "timeline; give --cpu-hz, or another --reference",
+                           merge->sources[merge->reference].name, domain->clock);
     domain->related = true;
     domain->scaled = domain->hz != NANOSECONDS;
     return 0;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* strata merge: how the clocks of the domains relate to that of the reference. */
+/* How the clocks of the domains relate to that of the reference. */
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/wide.h"
-#include "cmd/cmd.h"
-#include "cmd/merge.h"
 #include "event/program.h"
+#include "merge/internal.h"
 
 /* ---- Times ---- */
 
@@ -15,10 +14,11 @@ int64_t merge_domain_time(const struct merge_source *source, int64_t ticks, int6
 {
     const struct merge_counter *counter = &source->counter;
 
-    if (source->own.n)
-        return clock_map_convert(&source->own, ticks, ret_error_ns);
+    if (source->host_map.n)
+        return clock_map_convert(&source->host_map, ticks, ret_error_ns);
     *ret_error_ns = source->error_ns;
-    return narrow(((wide)ticks - counter->offset) * (wide)counter->by / (wide)counter->times);
+    return narrow(((wide)ticks - counter->offset) * (wide)counter->divisor /
+                  (wide)counter->multiplier);
 }
 
 int64_t merge_time(const struct merge *merge, const struct merge_source *source, int64_t ticks,
@@ -38,7 +38,7 @@ int64_t merge_time(const struct merge *merge, const struct merge_source *source,
 
 /* ---- Common events ---- */
 
-/* By how much a time may be cut: QEMU's log has microseconds. */
+/* The resolution of a source's times, which are rounded down: QEMU's log has microseconds. */
 static int64_t step_ns(const struct merge_source *source, const struct common_events *marks)
 {
     uint64_t hz = source->clock.hz;
@@ -51,8 +51,7 @@ static int64_t step_ns(const struct merge_source *source, const struct common_ev
 struct all_marks {
     struct clock_fit_mark *items;
     size_t n;
-    size_t capacity;
-    struct text how;
+    struct text evidence; /* where they come from, in words */
 };
 
 static const char *const by_texts[] = {
@@ -61,7 +60,7 @@ static const char *const by_texts[] = {
     [MATCHED_BY_INTERVALS] = "by the times between them",
 };
 
-static int match_sides(const struct merge *merge, const struct merge_sync *sync,
+static int match_sides(struct merge *merge, const struct merge_sync *sync,
                        struct event_matches *ret)
 {
     struct occurrences sides[2];
@@ -75,14 +74,14 @@ static int match_sides(const struct merge *merge, const struct merge_sync *sync,
         sides[i] = (struct occurrences){
             .items = marks->items, .n = marks->n, .hz = merge->sources[of[i]->source].clock.hz};
     }
-    r = match(&sides[0], &sides[1], common_texts(&sync->given), ret, &fault);
+    r = match(&sides[0], &sides[1], common_texts(&sync->rule), ret, &fault);
     if (r < 0)
-        cli_error("--sync='%s': %s", sync->given.given, fault.what);
+        fault_plain(&merge->fault, r, NULL, "--sync='%s': %s", sync->rule.given, fault.what);
     return r;
 }
 
-/* Puts the marks of SYNC, whose sides are of a domain that is related and one that is not, among ALL. */
-static int add_marks(const struct merge *merge, const struct merge_sync *sync, bool a_known,
+/* Adds the marks of SYNC, one side of which is in a domain that is related and the other is not, to ALL. */
+static int add_marks(struct merge *merge, const struct merge_sync *sync, bool a_known,
                      struct all_marks *all)
 {
     const struct merge_side *known = a_known ? &sync->a : &sync->b;
@@ -101,7 +100,7 @@ static int add_marks(const struct merge *merge, const struct merge_sync *sync, b
     bigger = realloc(all->items, (all->n + matches.n) * sizeof *bigger);
     if (!bigger) {
         event_matches_done(&matches);
-        return cli_no_memory();
+        return merge_no_memory(merge);
     }
     all->items = bigger;
     for (size_t i = 0; i < matches.n; i++) {
@@ -111,20 +110,20 @@ static int add_marks(const struct merge *merge, const struct merge_sync *sync, b
         struct clock_fit_mark mark = {
             .ns = merge_time(merge, from, from_marks->items[in_from].time, &from_error),
             .ticks = merge_domain_time(to, to_marks->items[in_to].time, &to_error),
-            .order = !sync->given.ordered ? CLOCK_FIT_ANY_ORDER
-                     : a_known            ? CLOCK_FIT_REFERENCE_FIRST
-                                          : CLOCK_FIT_REFERENCE_LAST,
+            .order = !sync->rule.ordered ? CLOCK_FIT_ANY_ORDER
+                     : a_known           ? CLOCK_FIT_REFERENCE_FIRST
+                                         : CLOCK_FIT_REFERENCE_LAST,
         };
 
         mark.error_ns = narrow((wide)from_error + to_error + steps);
         bigger[all->n++] = mark;
     }
-    if (all->how.start)
-        text_put_literal(&all->how, "; ");
-    text_printf(&all->how, "%zu common events of %s, matched %s ('", matches.n, from->name,
+    if (all->evidence.start)
+        text_put_literal(&all->evidence, "; ");
+    text_printf(&all->evidence, "%zu common events of %s, matched %s ('", matches.n, from->name,
                 by_texts[matches.by]);
-    text_put_safe(&all->how, sync->given.given, strlen(sync->given.given));
-    text_put_literal(&all->how, "')");
+    text_put_safe(&all->evidence, sync->rule.given, strlen(sync->rule.given));
+    text_put_literal(&all->evidence, "')");
     event_matches_done(&matches);
     return 0;
 }
@@ -134,11 +133,11 @@ static bool is_related(const struct merge *merge, const struct merge_side *side)
     return merge->domains[merge->sources[side->source].domain].related;
 }
 
-/* Relates the domain INTO by all that relates it to what is related already. */
+/* Relates the domain INTO by all rules that relate it to a domain that is related already. */
 static int relate_domain(struct merge *merge, unsigned into)
 {
     struct merge_domain *domain = &merge->domains[into];
-    struct all_marks all = {.how = TEXT_IN_MEMORY};
+    struct all_marks all = {.evidence = TEXT_IN_MEMORY};
     struct fault fault = {0};
     int r = 0;
 
@@ -153,26 +152,27 @@ static int relate_domain(struct merge *merge, unsigned into)
         r = add_marks(merge, sync, a, &all);
     }
     if (r >= 0)
-        r = clock_fit_find(all.items, all.n, domain->hz, &domain->sync, &fault);
+        r = clock_fit_find(all.items, all.n, domain->hz, &domain->fit, &fault);
     if (r >= 0)
-        r = clock_map_of_pairs(domain->sync.pairs, domain->sync.n_pairs, domain->clock, domain->hz,
+        r = clock_map_of_pairs(domain->fit.pairs, domain->fit.n_pairs, domain->clock, domain->hz,
                                &domain->map, &fault);
-    text_put_char(&all.how, '\0');
-    if (r >= 0 && !all.how.error) {
-        domain->how = strdup(all.how.start);
+    text_put_char(&all.evidence, '\0');
+    if (r >= 0 && !all.evidence.error) {
+        domain->evidence = strdup(all.evidence.start);
         domain->related = true;
     }
     if (r < 0 && fault.error)
-        cli_error("--sync: %s: %s", all.how.start, fault.what);
-    text_done(&all.how);
+        fault_plain(&merge->fault, r, NULL, "--sync: %s: %s",
+                    all.evidence.error ? "" : all.evidence.start, fault.what);
+    text_done(&all.evidence);
     free(all.items);
-    if (r >= 0 && !domain->how)
-        r = cli_no_memory();
+    if (r >= 0 && !domain->evidence)
+        r = merge_no_memory(merge);
     return r;
 }
 
-/* What was named although both sides were related without it: tells how well they are. */
-static int check(struct merge *merge, const struct merge_sync *sync)
+/* A rule whose sides were related without it: how far apart its events lie then. */
+static int check_sync(struct merge *merge, const struct merge_sync *sync)
 {
     const struct merge_source *a = &merge->sources[sync->a.source];
     const struct merge_source *b = &merge->sources[sync->b.source];
@@ -198,7 +198,7 @@ static int check(struct merge *merge, const struct merge_sync *sync)
     text_printf(&merge->checks,
                 "%zu common events ('%s', matched %s): those of %s are %.1f to %.1f us later than "
                 "those of %s",
-                matches.n, sync->given.given, by_texts[matches.by], b->name, (double)least / 1e3,
+                matches.n, sync->rule.given, by_texts[matches.by], b->name, (double)least / 1e3,
                 (double)most / 1e3, a->name);
     if (outside)
         text_printf(&merge->checks, "; %zu by more than the stated error", outside);
@@ -209,22 +209,22 @@ static int check(struct merge *merge, const struct merge_sync *sync)
 
 /* ---- All of it ---- */
 
-static int not_related(const struct merge *merge, const struct merge_source *source)
+static int not_related(struct merge *merge, const struct merge_source *source)
 {
     const char *reference = merge->sources[merge->reference].name;
 
     if (strcmp(source->clock.name, MERGE_MONOTONIC) == 0 && source->layer != LAYER_GUEST)
-        cli_error("%s: nothing relates its clock (%s) to that of %s; where both were taken on one "
-                  "host, say so by --same-host=%s,%s, else name events that both saw by --sync",
-                  source->name, source->clock.name, reference, reference, source->name);
-    else
-        cli_error("%s: nothing relates its clock (%s) to that of %s; name events that both saw, as "
-                  "in --sync='%s:EVENT~TEXT = %s:EVENT'%s",
-                  source->name, source->clock.name, reference, reference, source->name,
-                  merge_is_tsc(&source->clock)
-                      ? ", or, where both count one time stamp counter, --tsc"
-                      : "");
-    return -EINVAL;
+        return fault_plain(&merge->fault, -EINVAL, NULL,
+                           "%s: nothing relates its clock (%s) to that of %s; give "
+                           "--same-host=%s,%s if both were recorded on one host, else name events "
+                           "that both contain by --sync",
+                           source->name, source->clock.name, reference, reference, source->name);
+    return fault_plain(
+        &merge->fault, -EINVAL, NULL,
+        "%s: nothing relates its clock (%s) to that of %s; name events that both "
+        "contain, as in --sync='%s:EVENT~TEXT = %s:EVENT'%s",
+        source->name, source->clock.name, reference, reference, source->name,
+        merge_is_tsc(&source->clock) ? ", or give --tsc if both count one time stamp counter" : "");
 }
 
 /* The name of the timeline: a host's, or one that no host has. */
@@ -240,10 +240,12 @@ static int name_timeline(struct merge *merge)
     }
     file = fopen("/proc/sys/kernel/random/uuid", "re");
     if (!file || !fgets(uuid, sizeof uuid, file)) {
-        cli_error("/proc/sys/kernel/random/uuid: cannot read it: %s", strerror(errno));
+        int error = errno;
+
         if (file)
             fclose(file);
-        return -EIO;
+        return fault_plain(&merge->fault, -EIO, "/proc/sys/kernel/random/uuid", "cannot read: %s",
+                           strerror(error));
     }
     fclose(file);
     uuid[strcspn(uuid, "\n")] = '\0';
@@ -273,6 +275,6 @@ int merge_relate(struct merge *merge)
             r = not_related(merge, &merge->sources[i]);
     for (unsigned i = 0; i < merge->n_syncs && r >= 0; i++)
         if (!merge->syncs[i].used)
-            r = check(merge, &merge->syncs[i]);
+            r = check_sync(merge, &merge->syncs[i]);
     return r >= 0 ? name_timeline(merge) : r;
 }

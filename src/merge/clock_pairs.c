@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* strata merge: what relates a source to the timeline, as pairs of both clocks. */
+/* The file of a source's clock and the timeline. */
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/printable.h"
 #include "base/wide.h"
-#include "cli/output.h"
-#include "cmd/merge.h"
 #include "format/ctf/ctf.h"
+#include "merge/internal.h"
 
-/* A clock that relates to the timeline by its rate alone is told by pairs so far apart, that what relation.h
- * takes clocks to wander in between is nothing; but no more of them than that. */
+/* A clock that relates to the timeline by its rate alone gets pairs this far apart, so that the drift that
+ * timeline/clock_map.h assumes in between is negligible; but no more of them than EVEN_PAIRS_MAX. */
 #define EVEN_PAIRS_NS INT64_C(10000000)
 #define EVEN_PAIRS_MAX 200000
 #define NUMBER_MAX_VALUE (INT64_MAX / 2)
@@ -40,8 +39,9 @@ static int64_t ticks_at(const struct merge_source *source, int64_t time)
     int64_t low = 0, high = NUMBER_MAX_VALUE;
     int64_t ignored;
 
-    if (source->own.n == 0) {
-        wide ticks = (wide)time * (wide)counter->times / (wide)counter->by + counter->offset;
+    if (source->host_map.n == 0) {
+        wide ticks =
+            (wide)time * (wide)counter->multiplier / (wide)counter->divisor + counter->offset;
 
         return ticks < 0 || ticks > NUMBER_MAX_VALUE ? -1 : (int64_t)ticks;
     }
@@ -63,17 +63,18 @@ static int compare_ticks(const void *pa, const void *pb)
     return (*a > *b) - (*a < *b);
 }
 
-/* At which ticks pairs of SOURCE and the timeline are told: where either of the two relations on the way bends;
- * where there is none, evenly. */
-static int64_t *places(const struct merge *merge, const struct merge_source *source, size_t *ret_n)
+/* The ticks of the pairs of SOURCE and the timeline: those of the pairs of both clock maps in between; without
+ * these, evenly spaced ones. */
+static int64_t *choose_ticks(const struct merge *merge, const struct merge_source *source,
+                             size_t *ret_n)
 {
     const struct clock_map *map = &merge->domains[source->domain].map;
-    bool even = source->own.n == 0 && map->n == 0;
+    bool even = source->host_map.n == 0 && map->n == 0;
     int64_t first = source->first == TIME_UNKNOWN ? 0 : source->first;
     int64_t last = source->last == TIME_UNKNOWN ? 0 : source->last;
     uint64_t hz = source->clock.hz ? source->clock.hz : merge->domains[source->domain].hz;
     int64_t step = MAX((int64_t)((wide)EVEN_PAIRS_NS * (wide)hz / NANOSECONDS), (int64_t)1);
-    size_t n = (size_t)source->own.n + map->n;
+    size_t n = (size_t)source->host_map.n + map->n;
     int64_t *ticks;
     size_t done = 0;
 
@@ -89,8 +90,8 @@ static int64_t *places(const struct merge *merge, const struct merge_source *sou
         return NULL;
     for (size_t i = 0; even && i < n; i++)
         ticks[done++] = first + (int64_t)i * step;
-    for (unsigned i = 0; i < source->own.n; i++)
-        ticks[done++] = source->own.pairs[i].ticks;
+    for (unsigned i = 0; i < source->host_map.n; i++)
+        ticks[done++] = source->host_map.pairs[i].ticks;
     for (unsigned i = 0; i < map->n; i++)
         ticks[done++] = ticks_at(source, map->pairs[i].ticks);
     qsort(ticks, n, sizeof *ticks, compare_ticks);
@@ -98,8 +99,8 @@ static int64_t *places(const struct merge *merge, const struct merge_source *sou
     return ticks;
 }
 
-/* A trace in CTF is read in ns, but its pairs are of what its clock counts (trace/host_time.c): that which is read
- * as *TICKS, or the next, whose time *TICKS becomes. */
+/* A trace in CTF is read in ns, but its pairs are of what its clock counts (trace/host_time.c): the first count that
+ * is read as *TICKS or later, whose time *TICKS becomes. */
 static int64_t counted_ticks(const struct merge_source *source, int64_t *ticks)
 {
     const struct origin *origin = source->trace->parts[0].origin;
@@ -123,8 +124,7 @@ static int64_t counted_ticks(const struct merge_source *source, int64_t *ticks)
     return low;
 }
 
-int merge_write_pairs(const struct merge *merge, const struct merge_source *source,
-                      const char *path, struct fault *fault)
+int merge_write_pairs(struct merge *merge, const struct merge_source *source, const char *path)
 {
     const struct merge_domain *domain = &merge->domains[source->domain];
     struct clock_map_pair last = {.ticks = -1};
@@ -133,21 +133,21 @@ int merge_write_pairs(const struct merge *merge, const struct merge_source *sour
     size_t n = 0, put = 0;
     int fd, r;
 
-    ticks = places(merge, source, &n);
+    ticks = choose_ticks(merge, source, &n);
     if (!ticks)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    /* That of the directory it comes from, maybe by another name. */
+        return merge_no_memory(merge);
+    /* The one that was copied with its directory; a hard link of it stays as it is. */
     (void)unlink(path);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
-        return fault_plain(fault, -errno, path, "cannot make the file: %s", strerror(errno));
+        return fault_plain(&merge->fault, -errno, path, "cannot create: %s", strerror(errno));
     if (text_open_fd(&text, fd, (size_t)64 * 1024) < 0) {
         close(fd);
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return merge_no_memory(merge);
     }
-    if (domain->how) {
+    if (domain->evidence) {
         text_put_literal(&text, "# strata merge: by ");
-        text_put_safe_str(&text, domain->how);
+        text_put_safe_str(&text, domain->evidence);
         text_put_char(&text, '\n');
     }
     for (size_t i = 0; i < n; i++) {
@@ -157,7 +157,7 @@ int merge_write_pairs(const struct merge *merge, const struct merge_source *sour
             continue;
         pair.ticks = counted_ticks(source, &ticks[i]);
         pair.host_ns = merge_time(merge, source, ticks[i], &pair.error_ns);
-        if (source->own.n == 0 && domain->map.n == 0)
+        if (source->host_map.n == 0 && domain->map.n == 0)
             pair.error_ns = 1;
         put += put_pair(&text, &pair, &last);
     }
@@ -166,10 +166,10 @@ int merge_write_pairs(const struct merge *merge, const struct merge_source *sour
     if (close(fd) < 0 && r >= 0)
         r = -errno;
     if (r < 0)
-        return fault_plain(fault, r, path, "cannot write it: %s", strerror(-r));
+        return fault_plain(&merge->fault, r, path, "cannot write: %s", strerror(-r));
     if (put == 0)
-        return fault_plain(fault, -ERANGE, source->name,
-                           "its times cannot be told on the timeline: they would be before its "
-                           "beginning; take another --reference");
+        return fault_plain(&merge->fault, -ERANGE, source->name,
+                           "its times would be before the beginning of the timeline; give another "
+                           "--reference");
     return 0;
 }
