@@ -2,6 +2,7 @@
 #include "cmd/record_nothing.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,8 +88,15 @@ const char *record_nothing_reason(const struct programs *programs, const struct 
 {
     const char *command = programs->main_command[0];
     struct no_rings report = {0};
+    uint32_t n_processes;
+    uint64_t events = programs_no_ring(programs, &n_processes);
 
-    if (no_rings_read(programs->rings.path, &report) > 0)
+    if (events > 0)
+        snprintf(buf, size,
+                 "%" PRIu64 " events of %" PRIu32
+                 " processes were lost, as the processes could make no rings",
+                 events, n_processes);
+    else if (no_rings_read(programs->rings.path, &report) > 0)
         put_reason(&report, patterns, buf, size);
     else
         snprintf(buf, size,

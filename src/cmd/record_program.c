@@ -357,6 +357,19 @@ static int tell_nothing(const struct run *run)
     return run->guests.n == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* Of processes that are no source. */
+static int tell_no_ring(const struct run *run)
+{
+    uint32_t n;
+    uint64_t events = programs_no_ring(&run->programs, &n);
+
+    if (events == 0)
+        return EXIT_SUCCESS;
+    cli_message("%" PRIu64 " events were lost: %" PRIu32 " process%s could make no rings", events,
+                n, n == 1 ? "" : "es");
+    return run->options->strict ? EXIT_LOSSES : EXIT_SUCCESS;
+}
+
 static int sum_up(struct run *run)
 {
     struct fault fault = {0};
@@ -372,6 +385,8 @@ static int sum_up(struct run *run)
         if (status != EXIT_FAILURE && one != EXIT_SUCCESS)
             status = one;
     }
+    if (run->programs.n > 0 && tell_no_ring(run) != EXIT_SUCCESS && status == EXIT_SUCCESS)
+        status = EXIT_LOSSES;
     for (unsigned i = 0; i < run->guests.n; i++)
         if (!record_kernel_tell(run->dir, &run->guests.guests[i]) && run->options->strict &&
             status == EXIT_SUCCESS)

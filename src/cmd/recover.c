@@ -124,7 +124,7 @@ static int find(const char *operand, struct found *found)
     }
     if (asprintf(&inside, "%s/" PROCESS_FILE_NAME, operand) < 0)
         return -ENOMEM;
-    if (access(inside, F_OK) == 0)
+    if (process_is_slot(operand) || access(inside, F_OK) == 0)
         return found_add(operand, found);
     if (stat(operand, &st) < 0 || !S_ISDIR(st.st_mode)) {
         cli_error("%s: %s", operand,

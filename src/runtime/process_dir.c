@@ -26,6 +26,7 @@
 #include "runtime/process_file.h"
 #include "runtime/program.h"
 #include "runtime/ring.h"
+#include "runtime/ring_pool.h"
 #include "runtime/scratch.h"
 
 #ifndef MADV_WIPEONFORK
@@ -53,6 +54,7 @@
 /* Wiped in a child, also in one that none of our handlers heard of. */
 struct place {
     uint32_t alive;
+    bool pooled; /* there is no directory: the process file lies in the recorder's ring pool */
     char path[PARENT_SIZE + NAME_SIZE];
     struct process_file *file;
     atomic_ullong allocated; /* bytes of descriptions that there is space for */
@@ -95,6 +97,8 @@ int process_dir_setup(const char *parent, bool names)
         memcpy(setup.parent, parent, len);
     }
     setup.unnamed = !names;
+    if (names && setup.parent[0])
+        ring_pool_map(setup.parent);
     return 0;
 }
 
@@ -129,7 +133,7 @@ static void describe_process(struct process_file *file)
     read_boot_id(file->boot_id);
     file->clock_kind = trace_clock_kind();
     file->clock_pair = trace_clock_pair(NULL);
-    file->no_ring = ring_drops_without_ring();
+    file->no_ring = ring_drops_without_ring() - ring_pool_no_ring();
     if (planned.trace) {
         file->traces[0] = planned.traces[planned.trace - 1];
         file->trace = 1;
@@ -138,6 +142,48 @@ static void describe_process(struct process_file *file)
     /* Last: who finds the file knows by the magic that the rest is there. */
     atomic_signal_fence(memory_order_seq_cst);
     memcpy(file->magic, PROCESS_FILE_MAGIC, sizeof(file->magic));
+}
+
+/* ---- Pages ---- */
+
+bool dir_take_pages(void *bytes, size_t size)
+{
+    int saved_errno = errno;
+    int r;
+
+    do
+        r = madvise(bytes, size, MADV_POPULATE_WRITE);
+    while (r < 0 && (errno == EINTR || errno == EAGAIN));
+    errno = saved_errno;
+    return r == 0;
+}
+
+/* Kernels before 5.14 cannot: there all pages are touched when the ring is made. */
+static bool can_take_pages(void)
+{
+    static atomic_int can; /* 0: not known yet, 1: yes, 2: no */
+    int now = atomic_load(&can);
+
+    if (now == 0) {
+        void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+        if (page == MAP_FAILED)
+            return false;
+        now = dir_take_pages(page, PAGE) ? 1 : 2;
+        munmap(page, PAGE);
+        atomic_store(&can, now);
+    }
+    return now == 1;
+}
+
+/* Takes the pages of SIZE bytes, by touching them where the kernel cannot be asked. */
+static bool take_pages_somehow(void *bytes, size_t size)
+{
+    if (can_take_pages())
+        return dir_take_pages(bytes, size);
+    for (size_t i = 0; i < size; i += PAGE)
+        ((volatile uint8_t *)bytes)[i] = 0;
+    return true;
 }
 
 /* ---- Making the directory ---- */
@@ -284,17 +330,69 @@ static int map_process_file(int dir, struct place *at)
 
 static void sync_to(struct place *at);
 
+static struct place *new_place(void)
+{
+    struct place *at =
+        mmap(NULL, sizeof(*at), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (at == MAP_FAILED)
+        return NULL;
+    (void)madvise(at, sizeof(*at), MADV_WIPEONFORK);
+    return at;
+}
+
+/* AT is the process's from now on, unless another thread, or a handler, was faster: then *BEFORE is. */
+static bool install_place(struct place *at, struct place **before)
+{
+    at->alive = 1;
+    return !(*before && (*before)->alive) && atomic_compare_exchange_strong(&place, before, at);
+}
+
+/* In the recorder's ring pool, where no directory can be made. */
+static int make_pooled_place(struct place **ret)
+{
+    struct place *at = new_place(), *before = atomic_load(&place);
+    unsigned slot;
+    size_t described, size;
+
+    if (!at)
+        return -ENOMEM;
+    at->file = ring_pool_take(POOL_PROCESS, &slot);
+    if (!at->file) {
+        munmap(at, sizeof(*at));
+        return -ENOSPC;
+    }
+    at->pooled = true;
+    (void)class_dump_all(&described);
+    size =
+        MIN(sizeof(struct process_file) + described + SLACK, POOL_SLOT_SIZE) & ~(size_t)(PAGE - 1);
+    if (!take_pages_somehow(at->file, size)) {
+        ring_pool_give_back(slot);
+        munmap(at, sizeof(*at));
+        return -ENOSPC;
+    }
+    atomic_store(&at->allocated, size - sizeof(struct process_file));
+    describe_process(at->file);
+    if (!install_place(at, &before)) {
+        ring_pool_give_back(slot);
+        munmap(at, sizeof(*at));
+        at = before;
+    } else {
+        sync_to(at);
+        ring_pool_publish(slot, POOL_SLOT_SIZE);
+    }
+    *ret = at;
+    return 0;
+}
+
 static int make_place(struct place **ret)
 {
-    struct place *at = mmap(NULL, sizeof(*at), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                            -1, 0),
-                 *before = atomic_load(&place);
+    struct place *at = new_place(), *before = atomic_load(&place);
     int dir, parent = -1, r;
     bool mine = false;
 
-    if (at == MAP_FAILED)
-        return -errno;
-    (void)madvise(at, sizeof(*at), MADV_WIPEONFORK);
+    if (!at)
+        return -ENOMEM;
     dir = make_dir(at->path, sizeof(at->path), &parent);
     if (dir < 0) {
         munmap(at, sizeof(*at));
@@ -303,8 +401,7 @@ static int make_place(struct place **ret)
     r = map_process_file(dir, at);
     if (r >= 0) {
         describe_process(at->file);
-        at->alive = 1;
-        mine = !(before && before->alive) && atomic_compare_exchange_strong(&place, &before, at);
+        mine = install_place(at, &before);
     }
     if (mine) {
         mapped = at->file;
@@ -356,11 +453,23 @@ static void remove_file(const struct place *at, const char *name, int number)
     scratch_give(path);
 }
 
+static int grow_pooled(struct place *at, uint64_t described)
+{
+    uint64_t size = (sizeof(struct process_file) + described + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+
+    if (size > POOL_SLOT_SIZE || !take_pages_somehow(at->file, size))
+        return -ENOSPC;
+    atomic_store(&at->allocated, size - sizeof(struct process_file));
+    return 0;
+}
+
 static int grow(struct place *at, uint64_t described)
 {
-    char *path = take_path(at, PROCESS_FILE_NAME, -1);
+    char *path = at->pooled ? NULL : take_path(at, PROCESS_FILE_NAME, -1);
     int fd, r;
 
+    if (at->pooled)
+        return grow_pooled(at, described);
     if (!path)
         return -ENOMEM;
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -421,6 +530,8 @@ void process_dir_count_no_ring(void)
 
     if (at)
         __atomic_fetch_add(&at->file->no_ring, 1, __ATOMIC_RELAXED);
+    else
+        (void)ring_pool_count_no_ring();
 }
 
 void process_dir_set_writes(bool writes)
@@ -471,6 +582,8 @@ static int make_named(uint64_t length, uint64_t first, uint32_t number)
         if (r < 0)
             return r;
     }
+    if (at->pooled)
+        return -EACCES;
     path = take_path(at, RING_FILE_PREFIX, (int)number);
     if (!path)
         return -ENOMEM;
@@ -490,71 +603,82 @@ static int make_named(uint64_t length, uint64_t first, uint32_t number)
     return fd;
 }
 
-bool dir_take_pages(void *bytes, size_t size)
+/* Maps a ring file in the process's directory. NULL, with *RET_ERROR. */
+static void *map_named(uint64_t length, uint64_t first, uint32_t number, int *ret_error)
 {
-    int saved_errno = errno;
-    int r;
+    int fd = make_named(length, first, number);
+    void *bytes;
 
-    do
-        r = madvise(bytes, size, MADV_POPULATE_WRITE);
-    while (r < 0 && (errno == EINTR || errno == EAGAIN));
-    errno = saved_errno;
-    return r == 0;
-}
-
-/* Kernels before 5.14 cannot: there all pages are touched when the ring is made. */
-static bool can_take_pages(void)
-{
-    static atomic_int can; /* 0: not known yet, 1: yes, 2: no */
-    int now = atomic_load(&can);
-
-    if (now == 0) {
-        void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-        if (page == MAP_FAILED)
-            return false;
-        now = dir_take_pages(page, PAGE) ? 1 : 2;
-        munmap(page, PAGE);
-        atomic_store(&can, now);
+    if (fd < 0) {
+        *ret_error = fd;
+        return NULL;
     }
-    return now == 1;
+    bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (bytes != MAP_FAILED && take_pages_somehow(bytes, first))
+        return bytes;
+    *ret_error = -ENOMEM;
+    if (bytes != MAP_FAILED)
+        munmap(bytes, length);
+    process_dir_unmake_ring(number);
+    return NULL;
 }
 
-void *dir_map_ring(uint64_t length, uint64_t first, uint32_t number, bool *ret_has_file,
-                   bool *ret_all)
+/* A slot of the recorder's pool. */
+static void *map_pooled(uint64_t length, uint64_t first, uint32_t number)
 {
-    void *bytes = MAP_FAILED;
+    struct place *at = get_place();
+    unsigned slot;
+    void *bytes;
+
+    if (length > POOL_SLOT_SIZE || (!at && make_pooled_place(&at) < 0))
+        return NULL;
+    bytes = ring_pool_take(number, &slot);
+    if (!bytes)
+        return NULL;
+    if (!take_pages_somehow(bytes, first)) {
+        ring_pool_give_back(slot);
+        return NULL;
+    }
+    ring_pool_publish(slot, length);
+    return bytes;
+}
+
+/* It needs no descriptor, and RLIMIT_FSIZE does not hold for it. */
+static void *map_anonymous(uint64_t length, uint64_t first)
+{
+    void *bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (bytes == MAP_FAILED)
+        return NULL;
+    if (!take_pages_somehow(bytes, first)) {
+        munmap(bytes, length);
+        return NULL;
+    }
+    return bytes;
+}
+
+void *dir_map_ring(uint64_t length, uint64_t first, uint32_t number, bool is_read_here,
+                   bool *ret_has_file, bool *ret_all)
+{
+    void *bytes = NULL;
 
     *ret_all = !can_take_pages();
     if (*ret_all)
         first = length;
-
     if (!setup.unnamed && !setup.ended) {
-        int fd = make_named(length, first, number);
+        int error = 0;
 
-        if (fd >= 0) {
-            bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-            close(fd);
-            if (bytes == MAP_FAILED)
-                process_dir_unmake_ring(number);
-        } else {
-            note_error(fd);
-        }
+        bytes = map_named(length, first, number, &error);
+        if (!bytes)
+            bytes = map_pooled(length, first, number);
+        if (!bytes)
+            note_error(error);
     }
-    *ret_has_file = bytes != MAP_FAILED;
-    /* It needs no descriptor, and RLIMIT_FSIZE does not hold for it. */
-    if (bytes == MAP_FAILED)
-        bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (bytes == MAP_FAILED)
-        return NULL;
-    if (*ret_all) {
-        for (uint64_t i = 0; i < length; i += PAGE)
-            ((volatile uint8_t *)bytes)[i] = 0;
-    } else if (!dir_take_pages(bytes, first)) {
-        munmap(bytes, length);
-        process_dir_unmake_ring(number);
-        return NULL;
-    }
+    *ret_has_file = bytes != NULL;
+    /* What is in memory that only this process has is lost, uncounted, if this process does not read it. */
+    if (!bytes && (setup.unnamed || is_read_here || atomic_load(&setup.writes)))
+        bytes = map_anonymous(length, first);
     return bytes;
 }
 
@@ -569,7 +693,7 @@ void process_dir_unmake_ring(uint32_t number)
 {
     struct place *at = get_place();
 
-    if (at)
+    if (at && !at->pooled)
         remove_file(at, RING_FILE_PREFIX, (int)number);
 }
 
@@ -580,12 +704,13 @@ void process_dir_complain(void)
     if (!error || setup.told)
         return;
     setup.told = true;
-    trace_message("rings cannot be kept in %s: %s; what is in them will be lost if the program is "
-                  "killed (rings=DIR says where else)",
-                  setup.parent[0] ? setup.parent : "/dev/shm",
-                  error == -EMLINK
-                      ? "too many processes have left theirs, which 'strata recover' shows"
-                      : strerror(-error));
+    trace_message(
+        "rings cannot be kept in %s: %s; %s (rings=DIR says where else)",
+        setup.parent[0] ? setup.parent : "/dev/shm",
+        error == -EMLINK ? "too many processes have left theirs, which 'strata recover' shows"
+                         : strerror(-error),
+        atomic_load(&setup.writes) ? "what is in them will be lost if the program is killed"
+                                   : "events are lost");
 }
 
 /* ---- The end, and children ---- */
@@ -595,7 +720,7 @@ void process_dir_end(unsigned n_rings, bool remove)
     struct place *at = get_place();
 
     setup.ended = true;
-    if (!at || !remove)
+    if (!at || !remove || at->pooled) /* slots of the pool are the recorder's to free */
         return;
     for (unsigned i = 0; i < n_rings; i++)
         process_dir_unmake_ring(i);
@@ -611,6 +736,7 @@ void process_dir_forget(void)
     /* A handler may have emitted since, and made a directory for the child. */
     if (at && at->alive && at->file->pid == (uint32_t)getpid())
         return;
+    ring_pool_forget();
     atomic_store(&place, NULL);
     if (mapped)
         munmap(mapped, sizeof(struct process_file) + DESCRIPTIONS_MAX);

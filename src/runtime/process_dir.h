@@ -13,11 +13,12 @@
  * names at all. Copied. -ENAMETOOLONG. Not from signal handlers. */
 int process_dir_setup(const char *parent, bool names);
 
-/* Maps LENGTH new bytes for the ring NUMBER: a file, or, where there can be none, memory without a name. The
- * first FIRST bytes have their pages; *RET_ALL: all have, as the kernel cannot be asked for the rest later
- * (dir_take_pages()). NULL: neither is to be had. Any context. */
-void *dir_map_ring(uint64_t length, uint64_t first, uint32_t number, bool *ret_has_file,
-                   bool *ret_all);
+/* Maps LENGTH new bytes for the ring NUMBER: a file; where none can be made, a slot of the recorder's pool
+ * (runtime/pool_file.h); else memory without a name, if IS_READ_HERE (this process reads the ring by itself) or this
+ * process writes its rings out. The first FIRST bytes have their pages; *RET_ALL: all have, as the kernel cannot be
+ * asked for the rest later (dir_take_pages()). NULL: none of these is to be had. Any context. */
+void *dir_map_ring(uint64_t length, uint64_t first, uint32_t number, bool is_read_here,
+                   bool *ret_has_file, bool *ret_all);
 /* Takes the pages of SIZE bytes of a ring, both multiples of a page. False: there are none now. In a full tmpfs a
  * write to a page that could not be had would end the program by SIGBUS. Any context. */
 bool dir_take_pages(void *bytes, size_t size);
@@ -28,7 +29,8 @@ void process_dir_unmake_ring(uint32_t number);
 
 /* What is described is more now. Any context. */
 void process_dir_sync(void);
-/* An event was dropped as its thread got no ring. Any context. */
+/* An event was dropped as its thread got no ring: counted in the process file or, where there is none, in the
+ * recorder's pool. Any context. */
 void process_dir_count_no_ring(void);
 
 /* Whether the program writes its rings out by itself. */

@@ -23,6 +23,7 @@
 #include "runtime/proc_file.h"
 #include "runtime/process_dir.h"
 #include "runtime/ring_owner.h"
+#include "runtime/ring_pool.h"
 #include "runtime/writer.h"
 
 #ifndef MADV_WIPEONFORK
@@ -199,12 +200,13 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     }
 
     /* The pages of the first sub-buffer now, those of the others when events get there [10]. */
-    map = dir_map_ring(length, PAGE + classes_size + subbuffer_size, number, &has_file, &has_all);
+    map = dir_map_ring(length, PAGE + classes_size + subbuffer_size, number, setup.overwrite,
+                       &has_file, &has_all);
     if (!map && size > small) {
         length -= size - small;
         size = small;
-        map =
-            dir_map_ring(length, PAGE + classes_size + subbuffer_size, number, &has_file, &has_all);
+        map = dir_map_ring(length, PAGE + classes_size + subbuffer_size, number, setup.overwrite,
+                           &has_file, &has_all);
     }
     if (!map)
         return NULL;
@@ -443,10 +445,14 @@ static void after_fork_child(void)
         mapped[i].map = NULL;
         /* fork() may have been called by a handler that interrupted this thread between begin and end.
          * There the child goes on, with addresses in the ring: they must stay good, but be its own. */
-        if (i != number ||
+        if (i == number &&
             mmap(map, mapped[i].length, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED) {
+            if (ring_pool_contains(map))
+                ring_pool_spoil(map);
+        } else if (!ring_pool_contains(map)) {
             munmap(map, mapped[i].length);
+        }
     }
     n_mapped = 0;
     /* Where it was not wiped. */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/rings/drain.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,8 +29,8 @@ struct ring_drain {
     uint8_t *damaged;    /* likewise: is not tried again */
     struct drain_stats taken;
     double fullest;
-    uint64_t mapped;        /* bytes of all rings, so far */
-    struct timespec looked; /* when the directory had changed last, as it was looked through */
+    uint64_t mapped;                   /* bytes of all rings, so far */
+    struct process_rings_state looked; /* as it was looked through last */
 };
 
 /* ---- Rings ---- */
@@ -66,23 +64,14 @@ static bool is_intact(const struct ring *ring)
            (ring->reader.overwrite || ring_drain_is_sound(&ring->reader));
 }
 
-static int map_ring(struct ring_drain *taker, struct ring *ring, int fd)
+static int map_ring(struct ring_drain *taker, struct ring *ring)
 {
-    bool live = taker->live;
-    struct stat st;
-    int r;
+    int r = process_map_ring(taker->process, ring->number, taker->live, MAPPED_MAX - taker->mapped,
+                             &ring->file);
 
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (S_ISREG(st.st_mode) && st.st_size == 0)
-        return -EAGAIN;
-    if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct ring_map) ||
-        (uint64_t)st.st_size > MAPPED_MAX - taker->mapped)
-        return -EBADMSG;
-    r = shared_map_init(&ring->file, fd, (size_t)st.st_size, live, !live);
     if (r < 0)
         return r;
-    taker->mapped += (uint64_t)st.st_size;
+    taker->mapped += ring->file.length;
     ring->map = ring->file.bytes;
     return 0;
 }
@@ -93,35 +82,27 @@ static int open_ring(struct ring_drain *taker, unsigned number, struct ring **re
 {
     static const char nothing[8];
     struct ring *ring = calloc(1, sizeof(*ring));
-    char name[32];
-    int fd, r;
+    int r;
 
     if (!ring)
         return -ENOMEM;
     ring->number = number;
     ring->stream.fd = -1;
-    snprintf(name, sizeof(name), RING_FILE_PREFIX "%u", number);
-    fd = openat(taker->process->dir, name,
-                (taker->live ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) {
-        r = errno == ENOENT ? 0 : -errno;
-    } else {
-        r = map_ring(taker, ring, fd);
-        close(fd);
-        if (r == -EAGAIN || (r >= 0 && memcmp(ring->map->magic, nothing, sizeof(nothing)) == 0)) {
-            r = 0; /* is being made, or was */
-        } else if (r >= 0) {
-            r = ring_reader_init(&ring->reader, ring->map, ring->file.length);
-            if (r >= 0 && ring->reader.subbuffer_size > SUBBUFFER_MAX)
-                r = -EBADMSG;
-            if (r >= 0 && (ring->map->number != number || ring->map->pid != taker->process->pid))
-                r = -EBADMSG;
-            if (r >= 0 && taker->resume)
-                ring_reader_resume(&ring->reader);
-            if (r >= 0 && !taker->live && !ring_drain_is_sound(&ring->reader))
-                r = -EBADMSG;
-            r = r < 0 ? -EBADMSG : 1;
-        }
+    r = map_ring(taker, ring);
+    if (r == -ENOENT || r == -EAGAIN ||
+        (r >= 0 && memcmp(ring->map->magic, nothing, sizeof(nothing)) == 0)) {
+        r = 0; /* is being made, or was */
+    } else if (r >= 0) {
+        r = ring_reader_init(&ring->reader, ring->map, ring->file.length);
+        if (r >= 0 && ring->reader.subbuffer_size > SUBBUFFER_MAX)
+            r = -EBADMSG;
+        if (r >= 0 && (ring->map->number != number || ring->map->pid != taker->process->pid))
+            r = -EBADMSG;
+        if (r >= 0 && taker->resume)
+            ring_reader_resume(&ring->reader);
+        if (r >= 0 && !taker->live && !ring_drain_is_sound(&ring->reader))
+            r = -EBADMSG;
+        r = r < 0 ? -EBADMSG : 1;
     }
     if (r > 0 && taker->native) {
         r = native_stream_open(taker->native, number, ring->reader.stored, &ring->stream, fault);
@@ -141,16 +122,18 @@ static int open_ring(struct ring_drain *taker, unsigned number, struct ring **re
  * not change the directory's time: it is looked at until that is over. */
 static bool may_have_more(struct ring_drain *taker)
 {
+    struct process_rings_state state;
     struct timespec now;
-    struct stat st;
 
-    if (!taker->live || fstat(taker->process->dir, &st) < 0)
+    if (!taker->live || process_rings_state(taker->process, &state) < 0)
         return true;
     clock_gettime(CLOCK_REALTIME, &now);
-    if (st.st_mtim.tv_sec == taker->looked.tv_sec && st.st_mtim.tv_nsec == taker->looked.tv_nsec)
+    if (state.mtime.tv_sec == taker->looked.mtime.tv_sec &&
+        state.mtime.tv_nsec == taker->looked.mtime.tv_nsec &&
+        state.pool_changes == taker->looked.pool_changes)
         return false;
-    if (now.tv_sec > st.st_mtim.tv_sec + 1)
-        taker->looked = st.st_mtim;
+    if (now.tv_sec > state.mtime.tv_sec + 1)
+        taker->looked = state;
     return true;
 }
 
@@ -179,7 +162,7 @@ static int look_for_rings(struct ring_drain *taker, struct fault *fault)
         } else {
             taker->taken.rings += (unsigned)r;
             if (r == 0) /* it is being made */
-                taker->looked = (struct timespec){0};
+                taker->looked = (struct process_rings_state){0};
         }
     }
     return 0;
@@ -283,6 +266,21 @@ static int take_ring(struct ring_drain *taker, struct ring *ring, enum drain_mod
     return how >= DRAIN_ALL ? tell_losses(taker, ring) : 0;
 }
 
+/* Reports the events of threads that got no ring, behind all others. */
+static int tell_no_ring(struct ring_drain *taker, struct fault *fault)
+{
+    const struct process *process = taker->process;
+    uint64_t lost = __atomic_load_n(&process->file->no_ring, __ATOMIC_RELAXED);
+    uint64_t ticks = process->clock_pair.ticks;
+
+    if (!taker->native || lost == 0)
+        return 0;
+    for (unsigned i = 0; i < RINGS_MAX; i++)
+        if (taker->rings[i])
+            ticks = MAX(ticks, __atomic_load_n(&taker->rings[i]->map->time, __ATOMIC_RELAXED));
+    return native_put_no_ring(taker->native, lost, false, ticks, process->pid, fault);
+}
+
 int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct fault *fault)
 {
     struct process *process = taker->process;
@@ -316,7 +314,10 @@ int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct fault 
                                "cannot be written: %s; the rings stay as they are", strerror(-r));
         }
     }
-    return taker->native && how >= DRAIN_ALL ? native_sync(taker->native, fault) : 0;
+    if (!taker->native || how < DRAIN_ALL)
+        return 0;
+    r = tell_no_ring(taker, fault);
+    return r < 0 ? r : native_sync(taker->native, fault);
 }
 
 struct drain_stats ring_drain_taken(const struct ring_drain *taker, double *ret_fullest)

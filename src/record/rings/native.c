@@ -423,3 +423,28 @@ int native_stream_write(struct native_stream *stream, const struct ring_packet *
     stream->time = header.timestamp_end;
     return 0;
 }
+
+int native_put_no_ring(struct native *native, uint64_t lost, bool add, uint64_t ticks, uint32_t pid,
+                       struct fault *fault)
+{
+    struct ring_packet packet = {
+        .header = {.magic = CTF_MAGIC,
+                   .timestamp_begin = ticks,
+                   .timestamp_end = ticks,
+                   .content_size = sizeof(struct ring_packet_header) * 8,
+                   .packet_size = sizeof(struct ring_packet_header) * 8,
+                   .pid = pid},
+        .content = (const uint8_t *)"",
+    };
+    struct native_stream stream = {.native = native, .fd = -1};
+    int r = native_stream_open(native, RINGS_MAX, UINT64_MAX, &stream, fault);
+
+    if (r < 0)
+        return r;
+    packet.header.packet_seq_num = stream.length / sizeof(struct ring_packet_header);
+    packet.header.events_discarded = lost + (add ? stream.discarded : 0);
+    if (packet.header.events_discarded > stream.discarded)
+        r = native_stream_write(&stream, &packet, 0);
+    native_stream_done(&stream);
+    return r < 0 ? fail(fault, r, native->path) : 0;
+}

@@ -61,3 +61,9 @@ void native_stream_done(struct native_stream *stream);
  * header tells of. -EFBIG, and native->full: there is no more room by max_size; else a negative errno: why not. */
 int native_stream_write(struct native_stream *stream, const struct ring_packet *packet,
                         uint64_t lost);
+
+/* Reports, in a stream of no ring, that LOST events have been lost since the program began as their threads got no ring,
+ * unless the stream reports as many already; with ADD so many more than it reports. TICKS is a time not before the
+ * trace's start, PID that of the process. */
+int native_put_no_ring(struct native *native, uint64_t lost, bool add, uint64_t ticks, uint32_t pid,
+                       struct fault *fault);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -45,6 +46,102 @@ static int check(struct process *process, const char *path, struct fault *fault)
     return 0;
 }
 
+#define SLOT_PREFIX "slot-"
+
+/* Cuts "/slot-N-PID-START" off PATH, which then names the pool. False: that is not what is there. */
+static bool cut_slot(char *path, unsigned *ret_slot, uint32_t *ret_pid, uint64_t *ret_start)
+{
+    char *name = strrchr(path, '/');
+    unsigned long slot, pid;
+    char *end;
+
+    if (!name || strncmp(name + 1, SLOT_PREFIX, strlen(SLOT_PREFIX)) != 0)
+        return false;
+    slot = strtoul(name + 1 + strlen(SLOT_PREFIX), &end, 10);
+    if (*end != '-' || slot >= POOL_SLOTS)
+        return false;
+    pid = strtoul(end + 1, &end, 10);
+    if (*end != '-' || pid > INT32_MAX)
+        return false;
+    *ret_start = strtoull(end + 1, &end, 10);
+    if (*end)
+        return false;
+    *ret_slot = (unsigned)slot;
+    *ret_pid = (uint32_t)pid;
+    *name = '\0';
+    return true;
+}
+
+bool process_is_slot(const char *path)
+{
+    _cleanup_free_ char *copy = strdup(path);
+    unsigned slot;
+    uint32_t pid;
+    uint64_t start;
+
+    return copy && cut_slot(copy, &slot, &pid, &start);
+}
+
+/* Cuts the last part off PATH. */
+static bool cut_name(char *path)
+{
+    char *name = strrchr(path, '/');
+
+    if (!name || name == path)
+        return false;
+    *name = '\0';
+    return true;
+}
+
+/* A process file in the pool. -ENOENT: PATH is not of one. */
+static int open_slot(struct process *process, const char *path, struct fault *fault)
+{
+    _cleanup_free_ char *parent = strdup(path);
+    struct pool_slot entry;
+    unsigned slot;
+    uint32_t pid;
+    uint64_t start;
+    int r;
+
+    if (!parent)
+        return -ENOMEM;
+    if (!cut_slot(parent, &slot, &pid, &start) || !cut_name(parent))
+        return -ENOENT;
+    process->path = strdup(path);
+    if (!process->path)
+        return -ENOMEM;
+    r = pool_open(parent, &process->pool);
+    if (r < 0)
+        return fault_plain(fault, r == -ENOENT ? -ESTALE : r, path, "%s", strerror(-r));
+    if (!pool_get(process->pool, slot, &entry) || entry.pid != pid || entry.start != start ||
+        entry.number != POOL_PROCESS)
+        return fault_plain(fault, -ESTALE, path, "the process is gone");
+    process->slot = (int)slot;
+    process->fd = fcntl(process->pool->fd, F_DUPFD_CLOEXEC, 0);
+    r = process->fd < 0 ? -errno
+                        : shared_map_init(&process->map, process->fd, pool_slot_offset(slot),
+                                          POOL_SLOT_SIZE, true, false);
+    if (r < 0)
+        return fault_plain(fault, r, path, "%s", strerror(-r));
+    process->file = process->map.bytes;
+    process->writes = true;
+    /* It may be any user's. */
+    process->is_ours = false;
+    if (__atomic_load_n(&process->file->pid, __ATOMIC_RELAXED) != pid ||
+        __atomic_load_n(&process->file->start, __ATOMIC_RELAXED) != start)
+        return fault_plain(fault, -EBADMSG, path, "its process file is damaged");
+    return 0;
+}
+
+/* The pool beside its directory, if there is one. */
+static void open_pool_beside(struct process *process)
+{
+    _cleanup_free_ char *parent = strdup(process->path);
+
+    if (parent && cut_name(parent))
+        (void)pool_open(parent, &process->pool);
+}
+
 static int map_file(struct process *process, bool write, struct fault *fault)
 {
     struct stat st;
@@ -62,7 +159,7 @@ static int map_file(struct process *process, bool write, struct fault *fault)
     if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct process_file) ||
         st.st_size > (off_t)LENGTH_MAX)
         return fault_plain(fault, -EBADMSG, process->path, "its file 'process' is damaged");
-    r = shared_map_init(&process->map, process->fd, (size_t)st.st_size, write, false);
+    r = shared_map_init(&process->map, process->fd, 0, (size_t)st.st_size, write, false);
     if (r < 0)
         return fault_plain(fault, r, process->path, "%s", strerror(-r));
     process->file = process->map.bytes;
@@ -79,6 +176,8 @@ int process_refresh(struct process *process, struct fault *fault)
     if (described > process->map.length - sizeof(struct process_file)) {
         int r;
 
+        if (process->slot >= 0)
+            return fault_plain(fault, -EBADMSG, process->path, "its process file is damaged");
         if (fstat(process->fd, &st) < 0)
             return fault_plain(fault, -errno, process->path, "%s", strerror(errno));
         if (st.st_size > (off_t)LENGTH_MAX || st.st_size < (off_t)process->map.length ||
@@ -98,18 +197,23 @@ int process_refresh(struct process *process, struct fault *fault)
 int process_open(const char *path, bool write, struct process **ret, struct fault *fault)
 {
     struct process *process = calloc(1, sizeof(*process));
-    int r = -ENOMEM;
+    int r;
 
     if (!process)
-        return fault_plain(fault, r, path, "out of memory");
-    process->dir = process->fd = -1;
-    process->path = realpath(path, NULL);
-    if (process->path)
-        process->dir = open(process->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (process->dir < 0)
-        r = fault_plain(fault, -errno, path, "%s", strerror(errno));
-    else
-        r = map_file(process, write, fault);
+        return fault_plain(fault, -ENOMEM, path, "out of memory");
+    process->dir = process->fd = process->slot = -1;
+    r = open_slot(process, path, fault);
+    if (r == -ENOENT) {
+        process->path = realpath(path, NULL);
+        if (process->path)
+            process->dir = open(process->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (process->dir < 0)
+            r = fault_plain(fault, -errno, path, "%s", strerror(errno));
+        else
+            r = map_file(process, write, fault);
+        if (r >= 0)
+            open_pool_beside(process);
+    }
     if (r >= 0)
         r = check(process, process->path, fault);
     if (r >= 0)
@@ -128,6 +232,7 @@ void process_free(struct process *process)
         return;
     classes_done(&process->classes);
     shared_map_done(&process->map);
+    pool_close(process->pool);
     if (process->fd >= 0)
         close(process->fd);
     if (process->dir >= 0)
@@ -138,8 +243,18 @@ void process_free(struct process *process)
 
 int process_lock(struct process *process, struct fault *fault)
 {
-    if (flock(process->fd, LOCK_EX | LOCK_NB) == 0)
+    /* The pool's file is that of many processes. */
+    struct flock slot = {
+        .l_type = F_WRLCK,
+        .l_whence = SEEK_SET,
+        .l_start = process->slot < 0 ? 0 : (off_t)pool_slot_offset((unsigned)process->slot),
+        .l_len = 1};
+
+    if (process->slot < 0 ? flock(process->fd, LOCK_EX | LOCK_NB) == 0
+                          : fcntl(process->fd, F_OFD_SETLK, &slot) == 0)
         return 0;
+    if (errno == EAGAIN)
+        errno = EWOULDBLOCK;
     return fault_plain(fault, -EBUSY, process->path,
                        errno == EWOULDBLOCK ? "another strata is taking from these rings"
                                             : "cannot be locked: %s",
@@ -295,6 +410,31 @@ static void remove_unfinished(const char *directory, const char *file, uint32_t 
     (void)rmdir(directory);
 }
 
+/* Those that have nothing but slots in the pool of PARENT. */
+static int foreach_in_pool(const char *parent, int (*function)(const char *path, void *userdata),
+                           void *userdata)
+{
+    struct pool *pool;
+    int r = 0;
+
+    if (pool_open(parent, &pool) < 0)
+        return 0;
+    for (unsigned i = 0; i < POOL_SLOTS && r == 0; i++) {
+        _cleanup_free_ char *path = NULL;
+        struct pool_slot slot;
+
+        if (!pool_get(pool, i, &slot) || slot.number != POOL_PROCESS)
+            continue;
+        if (asprintf(&path, "%s/" POOL_DIR_NAME "/" SLOT_PREFIX "%u-%" PRIu32 "-%" PRIu64, parent,
+                     i, slot.pid, slot.start) < 0)
+            r = -ENOMEM;
+        else
+            r = function(path, userdata);
+    }
+    pool_close(pool);
+    return r;
+}
+
 /* RECORDINGS: in the directories of recordings, too (record/rings/rings_dir.h). */
 static int foreach_in(const char *parent, bool recordings,
                       int (*function)(const char *path, void *userdata), void *userdata)
@@ -330,7 +470,7 @@ static int foreach_in(const char *parent, bool recordings,
         free(entries[i]);
     }
     free(entries);
-    return r;
+    return r == 0 ? foreach_in_pool(parent, function, userdata) : r;
 }
 
 int process_foreach(const char *parent, int (*function)(const char *path, void *userdata),
@@ -364,36 +504,119 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int process_rings(const struct process *process, unsigned **ret, unsigned *ret_n)
+static int map_ring_file(const struct process *process, unsigned number, bool write, uint64_t max,
+                         struct shared_map *map)
 {
-    _cleanup_free_ unsigned *numbers = calloc(RINGS_MAX, sizeof(*numbers));
+    _cleanup_(closep) int fd = -1;
+    char name[32];
+    struct stat st;
+
+    if (process->dir < 0)
+        return -ENOENT;
+    snprintf(name, sizeof(name), RING_FILE_PREFIX "%u", number);
+    fd = openat(process->dir, name,
+                (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return -errno;
+    if (S_ISREG(st.st_mode) && st.st_size == 0)
+        return -EAGAIN;
+    if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct ring_map) ||
+        (uint64_t)st.st_size > max)
+        return -EBADMSG;
+    return shared_map_init(map, fd, 0, (size_t)st.st_size, write, !write);
+}
+
+static int map_ring_slot(const struct process *process, unsigned number, bool write, uint64_t max,
+                         struct shared_map *map)
+{
+    int slot = process->pool ? pool_find(process->pool, process->pid, process->start, number) : -1;
+    struct pool_slot entry;
+
+    if (slot < 0 || !pool_get(process->pool, (unsigned)slot, &entry))
+        return -ENOENT;
+    if (entry.length < sizeof(struct ring_map) || entry.length > max)
+        return -EBADMSG;
+    return shared_map_init(map, process->pool->fd, pool_slot_offset((unsigned)slot),
+                           (size_t)entry.length, write, !write);
+}
+
+int process_map_ring(const struct process *process, unsigned number, bool write, uint64_t max,
+                     struct shared_map *map)
+{
+    int r = map_ring_file(process, number, write, max, map);
+
+    return r == -ENOENT ? map_ring_slot(process, number, write, max, map) : r;
+}
+
+int process_rings_state(const struct process *process, struct process_rings_state *ret)
+{
+    struct process_rings_state state = {0};
+    struct stat st;
+
+    if (process->dir >= 0) {
+        if (fstat(process->dir, &st) < 0)
+            return -errno;
+        state.mtime = st.st_mtim;
+    }
+    if (process->pool)
+        state.pool_changes = __atomic_load_n(&process->pool->file->changes, __ATOMIC_ACQUIRE);
+    *ret = state;
+    return 0;
+}
+
+static int read_ring_files(const struct process *process, unsigned *numbers, unsigned *n)
+{
     _cleanup_(closedirp) DIR *dir = NULL;
     struct dirent *entry;
-    unsigned n = 0;
 
-    if (!numbers)
-        return -ENOMEM;
+    if (process->dir < 0)
+        return 0;
     dir = open_dir_at(process->dir, ".");
     if (!dir)
         return -errno;
-    while (n < RINGS_MAX &&
+    while (*n < RINGS_MAX &&
            (entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe): a stream of its own */
         int number = ring_number(entry->d_name);
 
         if (number >= 0)
-            numbers[n++] = (unsigned)number;
+            numbers[(*n)++] = (unsigned)number;
     }
+    return 0;
+}
+
+static void read_ring_slots(const struct process *process, unsigned *numbers, unsigned *n)
+{
+    struct pool_slot slot;
+
+    for (unsigned i = 0; process->pool && i < POOL_SLOTS && *n < RINGS_MAX; i++)
+        if (pool_get(process->pool, i, &slot) && slot.pid == process->pid &&
+            slot.start == process->start && slot.number < RINGS_MAX)
+            numbers[(*n)++] = slot.number;
+}
+
+int process_rings(const struct process *process, unsigned **ret, unsigned *ret_n)
+{
+    _cleanup_free_ unsigned *numbers = calloc(RINGS_MAX, sizeof(*numbers));
+    unsigned n = 0;
+    int r;
+
+    if (!numbers)
+        return -ENOMEM;
+    r = read_ring_files(process, numbers, &n);
+    if (r < 0)
+        return r;
+    read_ring_slots(process, numbers, &n);
     qsort(numbers, n, sizeof(*numbers), by_number);
     *ret = TAKE_PTR(numbers);
     *ret_n = n;
     return 0;
 }
 
-int process_remove(struct process *process, struct fault *fault)
+static int remove_dir(const struct process *process)
 {
-    _cleanup_free_ unsigned *rings = NULL;
-    unsigned n;
-    int r = process_rings(process, &rings, &n);
+    _cleanup_free_ unsigned *rings = calloc(RINGS_MAX, sizeof(*rings));
+    unsigned n = 0;
+    int r = rings ? read_ring_files(process, rings, &n) : -ENOMEM;
 
     for (unsigned i = 0; r >= 0 && i < n; i++) {
         char name[32];
@@ -407,5 +630,15 @@ int process_remove(struct process *process, struct fault *fault)
         r = -errno;
     if (r >= 0 && rmdir(process->path) < 0 && errno != ENOENT)
         r = -errno;
+    return r;
+}
+
+int process_remove(struct process *process, struct fault *fault)
+{
+    int r = process->dir >= 0 ? remove_dir(process) : 0;
+
+    /* One that lives goes on writing there. */
+    if (process->pool && process_is_alive(process, NULL) == 0)
+        pool_free(process->pool, process->pid, process->start);
     return r < 0 ? fault_plain(fault, r, process->path, "cannot be removed: %s", strerror(-r)) : 0;
 }

@@ -2,20 +2,27 @@
 #pragma once
 
 /* A traced process as it shows itself in the file system: the directory with its rings and its process
- * file (runtime/process_file.h), whether it lives or was killed. The directory is input: of it nothing is
- * believed that was not checked. */
+ * file (runtime/process_file.h), whether it lives or was killed; and its slots in the recorder's ring pool
+ * (runtime/pool_file.h), which are all that a process has that could make no directory. Both are input: of them
+ * nothing is believed that was not checked.
+ *
+ * The path of a process without a directory is PARENT/pool/slot-N-PID-START, N being the slot of its process file. */
 
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/fault.h"
 #include "record/rings/classes.h"
+#include "record/rings/pool.h"
 #include "record/rings/shared_map.h"
 #include "runtime/process_file.h"
 
 struct process {
-    char *path; /* of the directory, absolute */
-    int dir;    /* open */
-    int fd;     /* of the process file */
+    char *path;        /* of the directory, absolute */
+    int dir;           /* open; -1: it has none */
+    int fd;            /* of the process file */
+    struct pool *pool; /* of the recorder that it belongs to; NULL: there is none */
+    int slot;          /* of its process file in the pool; -1: it has a directory */
     struct shared_map map;
     struct process_file *file; /* in it; it may change at any moment */
     bool writes;
@@ -66,6 +73,20 @@ int process_foreach(const char *parent, int (*function)(const char *path, void *
 
 /* The numbers of the rings that are there, rising, allocated. */
 int process_rings(const struct process *process, unsigned **ret, unsigned *ret_n);
+/* Maps ring NUMBER, with WRITE so that space can be released, else a private copy; *RET_LENGTH: of the mapping. At
+ * most MAX bytes. -ENOENT: it is not there; -EAGAIN: it is being made; -EBADMSG: it is damaged. */
+int process_map_ring(const struct process *process, unsigned number, bool write, uint64_t max,
+                     struct shared_map *map);
+/* What changes when a ring comes: the directory's modification time and a count of the pool's. */
+struct process_rings_state {
+    struct timespec mtime;
+    uint32_t pool_changes;
+};
+/* -errno. */
+int process_rings_state(const struct process *process, struct process_rings_state *ret);
+
+/* Whether PATH is that of a process without a directory. */
+bool process_is_slot(const char *path);
 
 /* Takes the rings and the directory away. */
 int process_remove(struct process *process, struct fault *fault);

@@ -37,6 +37,8 @@ int programs_open(const char *dir, struct programs *ret_programs, struct fault *
         free(programs.samples.items);
         return r;
     }
+    /* Without it processes that have changed their user are not recorded; that is counted. */
+    (void)pool_make(programs.rings.path, &programs.pool);
     programs.watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (programs.watch >= 0 && inotify_add_watch(programs.watch, programs.rings.path,
                                                  IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0) {
@@ -122,6 +124,14 @@ static int64_t clock_error(const struct programs *programs, const struct program
     return worst ? worst + (int64_t)(samples->every / 2 * PROGRAM_WANDER_PPM / 1000000) : 0;
 }
 
+uint64_t programs_no_ring(const struct programs *programs, uint32_t *ret_processes)
+{
+    const struct pool_file *pool = programs->pool ? programs->pool->file : NULL;
+
+    *ret_processes = pool ? __atomic_load_n(&pool->no_ring_processes, __ATOMIC_RELAXED) : 0;
+    return pool ? __atomic_load_n(&pool->no_ring_events, __ATOMIC_RELAXED) : 0;
+}
+
 /* ---- A process ---- */
 
 static void fail(struct program *program, int error, const struct fault *fault)
@@ -139,6 +149,7 @@ static void note_clock(struct program *program)
     program->counts = native->metadata.clock_kind != CLOCK_KIND_MONOTONIC;
     program->start = native->metadata.start;
     program->hz = native->metadata.clock_hz;
+    memcpy(program->uuid, native->uuid, sizeof program->uuid);
 }
 
 /* It is over: nothing more is taken. REMOVE: its rings are of no more use. */
@@ -264,9 +275,15 @@ static void refine(struct programs *programs, struct program *program, uint64_t 
 static void look(struct programs *programs, uint64_t now)
 {
     char events[4096];
+    uint32_t changes = programs->pool_changes;
 
     while (programs->watch >= 0 && read(programs->watch, events, sizeof events) > 0)
         programs->look_until = now + LOOK_FOR;
+    if (programs->pool)
+        changes = __atomic_load_n(&programs->pool->file->changes, __ATOMIC_ACQUIRE);
+    if (changes != programs->pool_changes)
+        programs->look_until = now + LOOK_FOR;
+    programs->pool_changes = changes;
     if (programs->watch >= 0 && now > programs->look_until)
         return;
     if (now < programs->look_next)
@@ -282,9 +299,12 @@ int programs_step(struct programs *programs, uint64_t *ret_sleep)
 
     sample(&programs->samples, now);
     look(programs, now);
-    if (programs->watch < 0)
+    /* No one reports slots of the pool that are taken, which only processes do that were started as root. */
+    if (programs->watch < 0 ||
+        (programs->pool && geteuid() == 0 &&
+         __atomic_load_n(&programs->pool->file->n_mapped, __ATOMIC_RELAXED) > 0))
         sleep = LOOK_BLINDLY;
-    else if (now <= programs->look_until)
+    if (programs->watch >= 0 && now <= programs->look_until)
         sleep = LOOK_EVERY;
     for (unsigned i = 0; i < programs->n; i++) {
         struct program *program = programs->items[i];
@@ -306,6 +326,26 @@ int programs_step(struct programs *programs, uint64_t *ret_sleep)
     }
     *ret_sleep = sleep;
     return 0;
+}
+
+/* Events of processes that could make no rings are reported with the first process; its trace is whole by now. */
+static void put_no_ring(struct programs *programs)
+{
+    uint32_t n_processes;
+    uint64_t events = programs_no_ring(programs, &n_processes);
+    _cleanup_free_ char *dir = NULL;
+    const struct program *first;
+    struct native *native;
+
+    if (events == 0 || programs->n == 0)
+        return;
+    first = programs->items[0];
+    if (asprintf(&dir, "%s/%s", programs->dir, first->name) < 0)
+        dir = NULL;
+    if (!dir || native_complete(dir, first->uuid, &native, NULL) < 0)
+        return; /* the manifest says it as well */
+    (void)native_put_no_ring(native, events, true, first->start.ticks, first->pid, NULL);
+    native_free(native);
 }
 
 void programs_finish(struct programs *programs)
@@ -330,6 +370,7 @@ void programs_finish(struct programs *programs)
             fail(program, r, &fault);
         end(programs, program, true);
     }
+    put_no_ring(programs);
 }
 
 void programs_look(struct programs *programs)
@@ -356,6 +397,8 @@ void programs_close(struct programs *programs)
     free(programs->items);
     if (programs->watch >= 0)
         close(programs->watch);
+    pool_close(programs->pool);
+    pool_remove(programs->rings.path);
     /* Reports of processes without rings go with it; directories with rings stay. */
     locked_dir_done(&programs->rings, true);
     free(programs->samples.items);
@@ -371,8 +414,9 @@ static int add_problem(struct arena *arena, const char **list, unsigned *n, cons
     return list[*n] ? (int)++*n : -ENOMEM;
 }
 
-static int put_problems(const struct program *program, struct arena *arena,
-                        struct manifest_source *source)
+/* ORPHANS: events of processes that have no source, as they got no ring; in the first source. */
+static int put_problems(const struct program *program, uint64_t orphans, uint32_t n_processes,
+                        struct arena *arena, struct manifest_source *source)
 {
     const struct drain_stats *taken = &program->taken;
     const struct {
@@ -385,7 +429,7 @@ static int put_problems(const struct program *program, struct arena *arena,
          "events at least were lost as they cannot be decoded: they have no description"},
         {taken->damaged, "rings are damaged and were passed over"},
     };
-    const char **list = arena_alloc(arena, (ARRAY_SIZE(losses) + 1) * sizeof *list);
+    const char **list = arena_alloc(arena, (ARRAY_SIZE(losses) + 2) * sizeof *list);
     char text[sizeof program->what + 80];
     unsigned n = 0;
     int r = 0;
@@ -401,6 +445,13 @@ static int put_problems(const struct program *program, struct arena *arena,
             snprintf(text, sizeof text, "%" PRIu64 " %s", losses[i].count, losses[i].text);
             r = add_problem(arena, list, &n, text);
         }
+    if (orphans && r >= 0) {
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " events of %" PRIu32
+                 " processes were lost as the processes could make no rings",
+                 orphans, n_processes);
+        r = add_problem(arena, list, &n, text);
+    }
     source->problems = list;
     source->n_problems = n;
     return MIN(r, 0);
@@ -410,7 +461,11 @@ static int put_source(const struct programs *programs, const struct program *pro
                       struct arena *arena, struct manifest_source *to)
 {
     struct manifest_vmm *vmm = arena_alloc(arena, sizeof *vmm);
+    uint32_t n_processes = 0;
+    uint64_t orphans = 0;
 
+    if (program == programs->items[0])
+        orphans = programs_no_ring(programs, &n_processes);
     if (!vmm)
         return -ENOMEM;
     *vmm = (struct manifest_vmm){.pid = (int32_t)program->pid, .program = program->program};
@@ -435,10 +490,10 @@ static int put_source(const struct programs *programs, const struct program *pro
         .ended = program->finished,
         .lost_known = program->ended,
         .lost = program->taken.discarded + program->taken.no_ring + program->taken.unwritten +
-                program->taken.undecoded,
+                program->taken.undecoded + orphans,
         .complete = complete && program->ended && program->error == 0,
     };
-    return put_problems(program, arena, to);
+    return put_problems(program, orphans, n_processes, arena, to);
 }
 
 int programs_put_sources(const struct programs *programs, bool complete, struct arena *arena,

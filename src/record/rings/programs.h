@@ -11,6 +11,7 @@
  * what the clocks may have wandered between two readings. */
 
 #include "record/rings/collect.h"
+#include "record/rings/pool.h"
 #include "record/rings/rings_dir.h"
 #include "tracedir/manifest.h"
 
@@ -46,6 +47,7 @@ struct program {
     bool counts; /* its clock is a counter, which starts at `start` and runs at `hz` */
     struct clock_pair start;
     uint64_t hz;
+    uint8_t uuid[16]; /* of its native trace */
     struct manifest_moment began, finished;
 };
 
@@ -53,7 +55,9 @@ struct programs {
     char *dir;         /* of the trace */
     uint64_t max_size; /* of each process's part, bytes; 0: any */
     struct locked_dir rings;
-    int watch; /* inotify, for whoever polls; -1: there is none */
+    struct pool *pool;     /* NULL: there is none */
+    uint32_t pool_changes; /* as of the last look */
+    int watch;             /* inotify, for whoever polls; -1: there is none */
     uint64_t look_until, look_next;
     struct program **items;
     unsigned n;
@@ -83,6 +87,9 @@ void programs_finish(struct programs *programs);
 void programs_look(struct programs *programs);
 /* How many that were found have not ended. */
 unsigned programs_running(const struct programs *programs);
+
+/* Events of processes that could make no rings: how many processes, and events. */
+uint64_t programs_no_ring(const struct programs *programs, uint32_t *ret_processes);
 
 /* Their sources, for a manifest: *ret_n of them, in ARENA; what they point to is that, and PROGRAMS. COMPLETE: it
  * is the last time. -ENOMEM. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/rings/rings_dir.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+#include "record/rings/pool.h"
 #include "record/rings/recover.h"
 #include "runtime/process_file.h"
 
@@ -37,6 +40,10 @@ static bool is_abandoned(const char *dir)
         return false;
     *name = '\0';
     name = strrchr(parent, '/');
+    if (name && strcmp(name + 1, POOL_DIR_NAME) == 0) {
+        *name = '\0';
+        name = strrchr(parent, '/');
+    }
     if (!name || strncmp(name + 1, RINGS_DIR_PREFIX, strlen(RINGS_DIR_PREFIX)) != 0)
         return false;
     fd = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -78,12 +85,33 @@ static int rescue(const char *path, void *userdata)
     return 0;
 }
 
+/* The pools of recorders that are dead, whose processes have nothing in them; else they stay, and their directories with
+ * them. */
+static void sweep_pools(const char *parent)
+{
+    _cleanup_(closedirp) DIR *dir = opendir(parent);
+    const struct dirent *entry;
+    char path[sizeof((struct locked_dir *)NULL)->path + sizeof POOL_DIR_NAME];
+
+    while (dir && (entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe): a stream of its own */
+        if (strncmp(entry->d_name, RINGS_DIR_PREFIX, strlen(RINGS_DIR_PREFIX)) != 0 ||
+            (size_t)snprintf(path, sizeof path, "%s/%s/" POOL_DIR_NAME, parent, entry->d_name) >=
+                sizeof path ||
+            !is_abandoned(path))
+            continue;
+        *strrchr(path, '/') = '\0';
+        pool_remove(path);
+    }
+}
+
 void rings_dir_sweep(void)
 {
     char path[48];
 
-    if (take_parent(path, sizeof path) >= 0)
-        locked_dir_sweep(path, RINGS_DIR_PREFIX, true);
+    if (take_parent(path, sizeof path) < 0)
+        return;
+    sweep_pools(path);
+    locked_dir_sweep(path, RINGS_DIR_PREFIX, true);
 }
 
 int rings_dir_make(struct locked_dir *ret, struct fault *fault)
@@ -93,7 +121,7 @@ int rings_dir_make(struct locked_dir *ret, struct fault *fault)
 
     if (r >= 0) {
         (void)process_foreach(NULL, rescue, NULL);
-        locked_dir_sweep(path, RINGS_DIR_PREFIX, true);
+        rings_dir_sweep();
         r = locked_dir_make(path, RINGS_DIR_PREFIX, ret);
     }
     if (r < 0)

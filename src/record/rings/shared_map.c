@@ -54,20 +54,21 @@ static int install(void)
     return 0;
 }
 
-static void *map_it(int fd, size_t length, bool write, bool is_private)
+static void *map_it(int fd, uint64_t offset, size_t length, bool write, bool is_private)
 {
     return mmap(NULL, length, PROT_READ | (write ? PROT_WRITE : 0),
-                is_private ? MAP_PRIVATE : MAP_SHARED, fd, 0);
+                is_private ? MAP_PRIVATE : MAP_SHARED, fd, (off_t)offset);
 }
 
-int shared_map_init(struct shared_map *map, int fd, size_t length, bool write, bool is_private)
+int shared_map_init(struct shared_map *map, int fd, uint64_t offset, size_t length, bool write,
+                    bool is_private)
 {
     int r = install();
     void *bytes;
 
     if (r < 0)
         return r;
-    bytes = map_it(fd, length, write, is_private);
+    bytes = map_it(fd, offset, length, write, is_private);
     if (bytes == MAP_FAILED)
         return -errno;
     *map = (struct shared_map){.bytes = bytes, .length = length, .next = maps};
@@ -77,7 +78,7 @@ int shared_map_init(struct shared_map *map, int fd, size_t length, bool write, b
 
 int shared_map_grow(struct shared_map *map, int fd, size_t length, bool write)
 {
-    void *bytes = map_it(fd, length, write, false);
+    void *bytes = map_it(fd, 0, length, write, false);
 
     if (bytes == MAP_FAILED)
         return -errno;

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct shared_map {
     void *bytes; /* NULL: there is none */
@@ -17,10 +18,11 @@ struct shared_map {
     struct shared_map *next;
 };
 
-/* Maps LENGTH bytes of FD into MAP, which stays where it is until shared_map_done(). WRITE: what is written there goes into
- * the file. -errno. */
-int shared_map_init(struct shared_map *map, int fd, size_t length, bool write, bool is_private);
-/* The same of more bytes. -errno: it stays as it was. */
+/* Maps LENGTH bytes of FD from OFFSET on, a multiple of a page, into MAP, which stays where it is until
+ * shared_map_done(). WRITE: what is written there goes into the file. -errno. */
+int shared_map_init(struct shared_map *map, int fd, uint64_t offset, size_t length, bool write,
+                    bool is_private);
+/* The same of more bytes, from the beginning of the file on. -errno: it stays as it was. */
 int shared_map_grow(struct shared_map *map, int fd, size_t length, bool write);
 void shared_map_done(struct shared_map *map);
 

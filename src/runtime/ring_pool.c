@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/ring_pool.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/macro.h"
+#include "runtime/proc_file.h"
+
+static struct pool_file *pool;
+static bool has_slots;          /* they are mapped, too */
+static bool spoilt[POOL_SLOTS]; /* in this process */
+static uint64_t no_ring;        /* events of this process */
+
+static uint8_t *slot_bytes(unsigned slot)
+{
+    return (uint8_t *)pool + pool_slot_offset(slot);
+}
+
+static bool is_pool(const struct pool_file *file)
+{
+    return memcmp(file->magic, POOL_MAGIC, sizeof(file->magic)) == 0 &&
+           file->version == POOL_VERSION && file->n_slots == POOL_SLOTS &&
+           file->slot_size == POOL_SLOT_SIZE;
+}
+
+static struct pool_file *map_pool(int fd, size_t length)
+{
+    struct pool_file *file =
+        mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+    if (file == MAP_FAILED)
+        return NULL;
+    if (!is_pool(file)) {
+        munmap(file, length);
+        return NULL;
+    }
+    (void)madvise(file, length, MADV_DONTDUMP);
+    return file;
+}
+
+void ring_pool_map(const char *parent)
+{
+    char path[1024];
+    struct stat st;
+    int fd;
+
+    if (pool || (size_t)snprintf(path, sizeof(path), "%s/" POOL_DIR_NAME "/" POOL_FILE_NAME,
+                                 parent) >= sizeof(path))
+        return;
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == (off_t)POOL_SIZE) {
+        pool = map_pool(fd, POOL_SIZE);
+        has_slots = pool != NULL;
+        /* Where the address space is limited, losses can be counted at least. */
+        if (!pool)
+            pool = map_pool(fd, sizeof(*pool));
+    }
+    close(fd);
+    if (pool)
+        __atomic_fetch_add(&pool->n_mapped, 1, __ATOMIC_RELAXED);
+}
+
+void *ring_pool_take(uint32_t number, unsigned *ret_slot)
+{
+    uint32_t pid = (uint32_t)getpid();
+
+    if (!has_slots)
+        return NULL;
+    for (unsigned i = 0; i < POOL_SLOTS; i++) {
+        struct pool_slot *slot = &pool->slots[i];
+        uint32_t none = 0;
+
+        if (spoilt[i] || __atomic_load_n(&slot->pid, __ATOMIC_RELAXED) != 0)
+            continue;
+        /* Acquire: the pages of the previous process are gone. */
+        if (!__atomic_compare_exchange_n(&slot->pid, &none, pid, false, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED))
+            continue;
+        slot->number = number;
+        slot->start = proc_start_time();
+        *ret_slot = i;
+        return slot_bytes(i);
+    }
+    return NULL;
+}
+
+void ring_pool_publish(unsigned slot, uint64_t length)
+{
+    /* Release: the recorder that sees the length sees the rest. */
+    __atomic_store_n(&pool->slots[slot].length, length, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&pool->changes, 1, __ATOMIC_RELEASE);
+}
+
+void ring_pool_give_back(unsigned slot)
+{
+    (void)madvise(slot_bytes(slot), POOL_SLOT_SIZE, MADV_REMOVE);
+    __atomic_store_n(&pool->slots[slot].pid, 0, __ATOMIC_RELEASE);
+}
+
+bool ring_pool_contains(const void *p)
+{
+    return has_slots && (uintptr_t)p - (uintptr_t)slot_bytes(0) < POOL_SLOTS * POOL_SLOT_SIZE;
+}
+
+void ring_pool_spoil(const void *p)
+{
+    spoilt[((uintptr_t)p - (uintptr_t)slot_bytes(0)) / POOL_SLOT_SIZE] = true;
+}
+
+bool ring_pool_count_no_ring(void)
+{
+    if (!pool)
+        return false;
+    if (__atomic_fetch_add(&no_ring, 1, __ATOMIC_RELAXED) == 0)
+        __atomic_fetch_add(&pool->no_ring_processes, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&pool->no_ring_events, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+uint64_t ring_pool_no_ring(void)
+{
+    return __atomic_load_n(&no_ring, __ATOMIC_RELAXED);
+}
+
+void ring_pool_forget(void)
+{
+    no_ring = 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* This process's side of its recorder's ring pool (runtime/pool_file.h). */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/pool_file.h"
+
+/* Maps the pool in PARENT, if there is one; children inherit it. Not from signal handlers. */
+void ring_pool_map(const char *parent);
+
+/* ---- Any context ---- */
+
+/* A free slot's POOL_SLOT_SIZE bytes, all zero and without pages, for ring NUMBER, or POOL_PROCESS, of this process.
+ * The recorder sees it from ring_pool_publish() on. NULL: there is no pool, or no slot is free. */
+void *ring_pool_take(uint32_t number, unsigned *ret_slot);
+void ring_pool_publish(unsigned slot, uint64_t length);
+/* Frees a slot that was not published. */
+void ring_pool_give_back(unsigned slot);
+
+/* Whether P points into the pool's slots. */
+bool ring_pool_contains(const void *p);
+/* The slot that P lies in is not this process's and has other memory now. */
+void ring_pool_spoil(const void *p);
+
+/* Counts an event of this process as lost. False: there is no pool. */
+bool ring_pool_count_no_ring(void);
+/* How many events of this process were counted. */
+uint64_t ring_pool_no_ring(void);
+
+/* In a child of fork(). */
+void ring_pool_forget(void);

@@ -1,0 +1,101 @@
+#!/bin/sh
+# Daemons whose workers change their user before they emit: every event is recorded or counted where readers see it,
+# from a worker's first thread and its others, however the worker ends. $WORKER: tests/runtime.
+set -eu
+
+if [ "$(id -u)" -ne 0 ]; then
+    echo 'trace_workers: SKIPPED: only root can become another user' >&2
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+unset STRATA_TRACE STRATA_CONTROL
+strata=$STRATA_BIN/strata
+other=65534
+# By its name what it leaves is told from what others leave.
+name=worker$$
+cp "$WORKER" "$name"
+WORKER=$work/$name
+chmod 755 "$work"
+
+fail() {
+    echo "trace_workers: $case: $*" >&2
+    exit 1
+}
+
+# run OPTIONS...: under strata record, into `trace`.
+run() {
+    rm -rf trace
+    status=0
+    "$strata" record --strict -o trace -- "$@" >emitted 2>told || status=$?
+}
+
+# How many events are in `trace`, no id of a process twice, none missing below the highest.
+count_events() {
+    "$strata" report trace 2>/dev/null | sed -n 's/.* work: id \([0-9]*\) pid \([0-9]*\)$/\2 \1/p' |
+        sort -n -k1,1 -k2,2 >ids
+    awk '$1 != pid { pid = $1; n = 0 } $2 != n++ { print "process " $1 ": " $2 " is not " n - 1; exit 1 }' ids ||
+        fail "$(cat told)"
+    wc -l <ids
+}
+
+# Nothing of these recordings is left.
+nothing_left() {
+    ! "$strata" recover --list 2>&1 | grep "$name" >left || fail "left: $(cat left)"
+}
+
+for end in exit _exit kill; do
+    for options in '' -B -c '-d -f 3' '-t 4' "-r $work"; do
+        case="record, $end, $options"
+        # shellcheck disable=SC2086 # several options
+        run "$WORKER" $options -e $end -u $other 1000
+        [ $status -eq 0 ] || fail "exit status $status: $(cat told)"
+        [ "$(count_events)" -eq "$(cat emitted)" ] || fail "$(count_events) of $(cat emitted): $(cat told)"
+        "$strata" report --strict trace >shown 2>told || fail "report --strict: $(cat told)"
+        nothing_left
+    done
+done
+
+# One whose master has rings of its own; events that come while the recorder reads.
+case='master'
+run "$WORKER" -b -u $other 200000
+[ $status -eq 0 ] || fail "exit status $status: $(cat told)"
+"$strata" report trace 2>/dev/null | grep -c ' work: ' >got || :
+[ "$(cat got)" -eq "$(cat emitted)" ] || fail "$(cat got) of $(cat emitted): $(cat told)"
+
+# A recorder that is killed leaves what it had not read to strata-recover(1).
+case='recorder killed'
+rm -rf trace
+"$strata" record -o trace -- sh -c "kill -KILL \$PPID; exec '$WORKER' -u $other -e _exit 1000" >emitted 2>told || :
+until [ -s emitted ]; do sleep 0.01; done
+"$strata" recover --list >listed
+slot=$(sed -n "/$name/s|^.*\\(/dev/shm/[^ ]*/pool/slot-[0-9-]*\\).*\$|\\1|p" listed | head -n 1)
+[ -n "$slot" ] || fail "no slot of the pool: $(cat listed)"
+"$strata" recover -o trace.recovered "$slot" >told 2>&1 || fail "$(cat told)"
+[ "$("$strata" report trace.recovered | grep -c ' work: ')" -eq 2000 ] || fail "$(cat told)"
+# The next recorder removes what is empty.
+case='after it'
+run "$WORKER" 1
+nothing_left
+[ ! -e "${slot%/pool/*}" ] || fail "$(find "${slot%/pool/*}")"
+
+# Where there is no space for the pool, losses are counted.
+for options in -b -B; do
+    case="counted, $options"
+    run sh -c "ulimit -v 600000; exec '$WORKER' $options -f 2 -u $other 1000"
+    [ $status -eq 3 ] || fail "exit status $status: $(cat told)"
+    got=$(count_events)
+    lost=$(sed -n 's/^ *\([0-9]*\) events were lost: .* no rings*$/\1/p' told | awk '{n += $1} END {print n}')
+    [ $((got + lost)) -eq "$(cat emitted)" ] || fail "$got and $lost of $(cat emitted): $(cat told)"
+    status=0
+    "$strata" report --strict trace >shown 2>&1 || status=$?
+    [ $status -eq 3 ] || fail "report --strict: exit status $status"
+    "$strata" info trace >told 2>&1 || fail "$(cat told)"
+    [ "$(sed -n 's/^  lost in all  *//p' told | awk '{n += $1} END {print n}')" -eq $lost ] || fail "$(cat told)"
+    ! grep -q 'lost  *nothing' told || fail "$(cat told)"
+done
+case='counted, nothing recorded'
+run sh -c "ulimit -v 600000; exec '$WORKER' -u $other 1000"
+[ $status -eq 1 ] || fail "exit status $status: $(cat told)"
+grep -q 'nothing was recorded: 2000 events of 1 processes were lost' told || fail "$(cat told)"
