@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu_set.h"
 #include "format/xentrace/record.h"
 #include "record/percpu/cpu_chunk.h"
-#include "record/percpu/cpu_list.h"
 
 static struct xen_table table;
 
@@ -59,7 +59,7 @@ static void try_window(const struct xen_event_mask *choice, const uint8_t *data,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct xen_event_mask choice;
-    struct cpu_list cpus;
+    struct cpu_set cpus;
     struct fault fault = {0};
     char *words, *list;
 
@@ -75,16 +75,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     list = line(&data, &size);
     fault_clear(&fault);
-    if (cpu_list_parse(list, 1 + (unsigned)(size % 4096), &cpus, &fault) < 0) {
+    if (cpu_set_parse(list, 1 + (unsigned)(size % 4096), &cpus, &fault) < 0) {
         if (fault.error == 0)
             abort();
     } else {
         char text[64];
         bool any = false;
 
-        for (unsigned cpu = 0; cpu < CPU_LIST_MAX; cpu++)
-            any |= cpu_list_has(&cpus, cpu);
-        if (!any || strlen(cpu_list_text(&cpus, CPU_LIST_MAX, text, sizeof text)) >= sizeof text)
+        for (unsigned cpu = 0; cpu < CPU_SET_MAX; cpu++)
+            any |= cpu_set_has(&cpus, cpu);
+        if (!any || strlen(cpu_set_text(&cpus, CPU_SET_MAX, text, sizeof text)) >= sizeof text)
             abort();
     }
     free(list);

@@ -41,7 +41,7 @@ int readers_init(struct readers *readers, int dir, size_t queue_bytes, const str
     };
     r = cpus_online(&readers->online);
     if (r == -ERANGE) {
-        agent_log(log, "this machine has CPUs beyond %u, which are not traced", CPUS_MAX);
+        agent_log(log, "this machine has CPUs beyond %u, which are not traced", CPU_SET_MAX);
         r = 0;
     }
     if (r < 0)
@@ -54,7 +54,7 @@ void readers_done(struct readers *readers)
     for (unsigned i = 0; i < atomic_load(&readers->n); i++)
         reader_free(readers->list[i]);
     atomic_store(&readers->n, 0);
-    readers->have = (struct cpus){0};
+    readers->have = (struct cpu_set){0};
 }
 
 int readers_add(struct readers *readers, uint32_t cpu)
@@ -63,12 +63,12 @@ int readers_add(struct readers *readers, uint32_t cpu)
     struct reader *reader;
     int r;
 
-    if (cpu >= CPUS_MAX || cpus_has(&readers->have, cpu))
+    if (cpu >= CPU_SET_MAX || cpu_set_has(&readers->have, cpu))
         return -EEXIST;
     r = reader_new(&readers->buffer, cpu, &reader);
     if (r < 0)
         return r;
-    cpus_add(&readers->have, cpu);
+    cpu_set_add(&readers->have, cpu);
     reader->index = n;
     readers->list[n] = reader;
     atomic_store(&readers->n, n + 1);
@@ -79,7 +79,7 @@ int readers_add(struct readers *readers, uint32_t cpu)
 
 int readers_follow(struct readers *readers)
 {
-    struct cpus now;
+    struct cpu_set now;
     int r = cpus_online(&now);
 
     if (r < 0 && r != -ERANGE)
@@ -89,7 +89,7 @@ int readers_follow(struct readers *readers)
         struct reader *reader = readers->list[i];
         pid_t tid = atomic_load(&reader->tid);
 
-        if (tid && cpus_has(&now, reader->cpu) && !cpus_is_bound(tid, reader->cpu))
+        if (tid && cpu_set_has(&now, reader->cpu) && !cpus_is_bound(tid, reader->cpu))
             cpus_bind(tid, reader->cpu);
     }
     if (memcmp(&now, &readers->online, sizeof now) == 0)

@@ -12,10 +12,10 @@
 
 struct readers {
     struct reader_buffer buffer;
-    struct reader *list[CPUS_MAX];
-    _Atomic unsigned n; /* list[0..n-1] are there; it only grows */
-    struct cpus have;   /* CPUs that have a reader */
-    struct cpus online; /* at the last readers_follow() */
+    struct reader *list[CPU_SET_MAX];
+    _Atomic unsigned n;    /* list[0..n-1] are there; it only grows */
+    struct cpu_set have;   /* CPUs that have a reader */
+    struct cpu_set online; /* at the last readers_follow() */
     bool running;
 };
 

@@ -34,7 +34,8 @@ int session_random(void *p, size_t size, bool good)
 
 int session_init(struct session *session)
 {
-    struct cpus possible;
+    struct cpu_set possible;
+    unsigned n;
     size_t size;
 
     tracer_init(&session->tracer, session->tracefs, session->log, session->wakeup,
@@ -43,11 +44,10 @@ int session_init(struct session *session)
     session->tracer.splices = frame_tx_splices;
     session->tracer.pass = frame_tx_pass_pages;
     session->tracer.carrier = session->tx;
-    if (cpus_possible(&possible) < 0)
-        possible.n = CPUS_MAX;
+    n = cpus_possible(&possible) < 0 ? CPU_SET_MAX : cpu_set_count(&possible);
     /* The longest frames: pieces of files, and a status of all CPUs. Those of pages are made where the pages
      * are. */
-    size = PROTO_HEADER_SIZE + 64 + MAX((size_t)PROTO_DATA_MAX, (size_t)possible.n * 96);
+    size = PROTO_HEADER_SIZE + 64 + MAX((size_t)PROTO_DATA_MAX, (size_t)n * 96);
     session->plain = malloc(size);
     session->plain_size = size;
     if (!session->plain)

@@ -54,7 +54,7 @@ static int greet(struct session *session)
     char in_force[32] = "", boot_id[64] = "";
     struct guest_clock clock = {.dir = session->tracefs->fd};
     struct proto_out out = session_begin(session);
-    struct cpus cpus = {0};
+    struct cpu_set cpus = {0};
     struct utsname name;
     uint32_t n = 0;
     size_t len;
@@ -69,13 +69,13 @@ static int greet(struct session *session)
     memcpy(hello.nonce, session->nonce, sizeof hello.nonce);
     memcpy(hello.session, session->id, sizeof hello.session);
     if (cpus_possible(&cpus) >= 0)
-        hello.n_possible = cpus.n;
+        hello.n_possible = cpu_set_count(&cpus);
     cpus_online(&cpus);
-    online = calloc((size_t)cpus.n + 1, sizeof *online);
+    online = calloc((size_t)cpu_set_count(&cpus) + 1, sizeof *online);
     if (!online)
         return -ENOMEM;
-    for (uint32_t cpu = 0; cpu < CPUS_MAX && n < cpus.n; cpu++)
-        if (cpus_has(&cpus, cpu))
+    for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++)
+        if (cpu_set_has(&cpus, cpu))
             online[n++] = cpu;
     if (tracefs_read(session->tracefs->fd, "trace_clock", 4096, &clocks, &len) >= 0) {
         guest_clock_in_force(clocks, in_force, sizeof in_force);

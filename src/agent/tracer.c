@@ -280,7 +280,7 @@ static int set_clock(struct tracer *tracer, const struct proto_setup *setup, str
 static int set_buffers(struct tracer *tracer, uint32_t kib, struct fault *fault,
                        const char **ret_hint)
 {
-    struct cpus cpus;
+    struct cpu_set cpus;
     struct sysinfo info;
     uint64_t total;
     int r;
@@ -290,12 +290,12 @@ static int set_buffers(struct tracer *tracer, uint32_t kib, struct fault *fault,
     if (cpus_online(&cpus) < 0 || sysinfo(&info) < 0)
         return fault_plain(fault, -EIO, "", "cannot see how large the guest is");
     total = (uint64_t)info.totalram * info.mem_unit;
-    if ((uint64_t)kib * 1024 * cpus.n > total / 4) {
+    if ((uint64_t)kib * 1024 * cpu_set_count(&cpus) > total / 4) {
         *ret_hint = "ask for smaller buffers";
         return fault_plain(fault, -ENOMEM, "",
                            "buffers of %" PRIu32 " KiB for each of %" PRIu32
                            " CPUs are more than a quarter of the guest's memory",
-                           kib, cpus.n);
+                           kib, cpu_set_count(&cpus));
     }
     r = tracefs_write_number(tracer->dir, "buffer_size_kb", kib);
     return r < 0 ? fault_plain(fault, r, "", "cannot set the buffers' size to %" PRIu32 " KiB: %s",
@@ -397,15 +397,15 @@ void tracer_follow(struct tracer *tracer)
     struct readers *readers = tracer->readers;
 
     readers_follow(readers);
-    for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++)
-        if (cpus_has(&readers->online, cpu) && !cpus_has(&readers->have, cpu)) {
+    for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++)
+        if (cpu_set_has(&readers->online, cpu) && !cpu_set_has(&readers->have, cpu)) {
             int r = readers_add(readers, cpu);
 
-            if (r < 0 && !cpus_has(&tracer->refused, cpu))
+            if (r < 0 && !cpu_set_has(&tracer->refused, cpu))
                 agent_log(tracer->log, "CPU %" PRIu32 ": %s; the CPU is not traced", cpu,
                           strerror(-r));
             if (r < 0)
-                cpus_add(&tracer->refused, cpu);
+                cpu_set_add(&tracer->refused, cpu);
         }
 }
 
@@ -426,7 +426,7 @@ void tracer_status(struct tracer *tracer, unsigned i, struct proto_status_cpu *r
 
     *ret_status = (struct proto_status_cpu){
         .cpu = reader->cpu,
-        .online = cpus_has(&tracer->readers->online, reader->cpu),
+        .online = cpu_set_has(&tracer->readers->online, reader->cpu),
         .pages_sent = atomic_load(&reader->queue.tail),
         .pages_read = atomic_load(&reader->pages_read),
         .bytes_queued = held * reader->queue.page_size,

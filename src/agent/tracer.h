@@ -35,7 +35,7 @@ struct tracer {
     uint32_t n_enabled;
     struct guest_clock clock;
     struct readers *readers; /* NULL: there are none yet */
-    struct cpus refused;     /* those whose reader could not be made, which was told */
+    struct cpu_set refused;  /* those whose reader could not be made, which was told */
     bool started;
 };
 

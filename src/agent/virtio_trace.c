@@ -155,7 +155,7 @@ static void sleep_for_work(struct virtio_trace *old, struct pollfd *fds)
 static void *sender_main(void *userdata)
 {
     struct virtio_trace *old = userdata;
-    struct pollfd *fds = calloc(CPUS_MAX + 1, sizeof *fds);
+    struct pollfd *fds = calloc(CPU_SET_MAX + 1, sizeof *fds);
 
     pthread_setname_np(pthread_self(), "strata-sender");
     if (!fds) {
@@ -188,8 +188,8 @@ static int add_cpu(struct virtio_trace *old, uint32_t cpu)
         snprintf(name, sizeof name, VIRTIO_TRACE_DATA_PORT "%" PRIu32, cpu);
         r = raw_port_open_port(&old->outlets[n], old->options.ports, name);
         if (r < 0) {
-            if (!cpus_has(&old->missing, cpu)) {
-                cpus_add(&old->missing, cpu);
+            if (!cpu_set_has(&old->missing, cpu)) {
+                cpu_set_add(&old->missing, cpu);
                 agent_log(old->log,
                           "CPU %" PRIu32 ": the port %s cannot be used: %s; the CPU is not traced",
                           cpu, name, r == -ENOENT ? "there is none" : strerror(-r));
@@ -208,8 +208,8 @@ static int add_cpu(struct virtio_trace *old, uint32_t cpu)
 
 static void add_cpus(struct virtio_trace *old)
 {
-    for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++)
-        if (cpus_has(&old->readers->online, cpu) && !cpus_has(&old->readers->have, cpu))
+    for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++)
+        if (cpu_set_has(&old->readers->online, cpu) && !cpu_set_has(&old->readers->have, cpu))
             add_cpu(old, cpu);
 }
 
@@ -355,7 +355,7 @@ static int set_up(struct virtio_trace *old, int dir, struct fault *fault)
         old->readers->buffer.splice_most = SPLICE_PAGES;
         old->readers->buffer.carrier = old;
     }
-    old->outlets = calloc(old->options.to_stdout ? 1 : CPUS_MAX, sizeof *old->outlets);
+    old->outlets = calloc(old->options.to_stdout ? 1 : CPU_SET_MAX, sizeof *old->outlets);
     if (!old->outlets)
         return fault_plain(fault, -ENOMEM, "", "out of memory");
     if (old->options.to_stdout) {

@@ -30,7 +30,7 @@ struct virtio_trace {
     struct readers *readers;
     struct raw_port
         *outlets; /* beside readers->list: outlets[i] is that of list[i]; with to_stdout only [0] */
-    struct cpus missing; /* CPUs whose lack of a port was told */
+    struct cpu_set missing; /* CPUs whose lack of a port was told */
     struct wakeup sender_bell;
     struct wakeup controller_bell;
     struct control control;

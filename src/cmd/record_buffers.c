@@ -172,7 +172,7 @@ static int with_choice(const struct record_options *options, const struct xen_ev
                            "--buffer-size helps",
     };
     struct recorder_totals totals = {0};
-    struct cpu_list cpus;
+    struct cpu_set cpus;
     struct fault fault = {0};
     int status;
 
@@ -182,7 +182,7 @@ static int with_choice(const struct record_options *options, const struct xen_ev
     record_catch_signals();
     if ((o->name ? open_program(options, &r.buffers, &fault)
                  : xen_buffers_open(o->libxenctrl, &r.buffers, &fault)) < 0 ||
-        (o->cpus && cpu_list_parse(o->cpus, r.buffers->n_cpus, &cpus, &fault) < 0)) {
+        (o->cpus && cpu_set_parse(o->cpus, r.buffers->n_cpus, &cpus, &fault) < 0)) {
         cli_fault(&fault);
         buffers_free(r.buffers);
         return EXIT_FAILURE;

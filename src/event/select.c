@@ -80,21 +80,6 @@ static void tidy_ranges(struct ranges *ranges)
     ranges->n = n;
 }
 
-static int parse_number(const char **p, uint32_t *ret)
-{
-    uint64_t v = 0;
-
-    if (!isdigit((unsigned char)**p))
-        return -EINVAL;
-    for (; isdigit((unsigned char)**p); (*p)++) {
-        v = v * 10 + (uint64_t)(**p - '0');
-        if (v > INT32_MAX)
-            return -EINVAL;
-    }
-    *ret = (uint32_t)v;
-    return 0;
-}
-
 int select_parse_ranges(void *member, const char *value, struct fault *fault)
 {
     struct ranges *ranges = member;
@@ -104,14 +89,8 @@ int select_parse_ranges(void *member, const char *value, struct fault *fault)
         struct range range;
         struct range *bigger;
 
-        if (parse_number(&p, &range.low) < 0)
+        if (range_parse(&p, NULL, &range) < 0 || range.high < range.low || range.high > INT32_MAX)
             return fault_plain(fault, -EINVAL, NULL, "is not a list of numbers like 0,2-5");
-        range.high = range.low;
-        if (*p == '-') {
-            p++;
-            if (parse_number(&p, &range.high) < 0 || range.high < range.low)
-                return fault_plain(fault, -EINVAL, NULL, "is not a list of numbers like 0,2-5");
-        }
         bigger = realloc(ranges->items, (ranges->n + 1) * sizeof *bigger);
         if (!bigger)
             return -ENOMEM;

@@ -5,6 +5,7 @@
  *
  * Not thread-safe; a selection is for one pass over one trace. */
 
+#include "base/range.h"
 #include "base/strings.h"
 #include "event/item.h"
 
@@ -20,9 +21,7 @@ struct time_limit {
 
 /* Numbers and ranges of them, "0,2-5". */
 struct ranges {
-    struct range {
-        uint32_t low, high; /* both included */
-    } * items;              /* ascending, not touching */
+    struct range *items; /* ascending, not touching */
     unsigned n;
 };
 

@@ -226,7 +226,7 @@ static int record(struct settings *s)
 {
     struct recorder_totals totals;
     struct stream output;
-    struct cpu_list cpus;
+    struct cpu_set cpus;
     struct fault fault = {0};
     bool begun = false;
     char text[400];
@@ -234,7 +234,7 @@ static int record(struct settings *s)
 
     record_catch_signals();
     if (xen_buffers_open(false, &s->run.buffers, &fault) < 0 ||
-        (s->cpus && cpu_list_parse(s->cpus, s->run.buffers->n_cpus, &cpus, &fault) < 0)) {
+        (s->cpus && cpu_set_parse(s->cpus, s->run.buffers->n_cpus, &cpus, &fault) < 0)) {
         cli_fault(&fault);
         return EXIT_FAILURE;
     }
@@ -251,7 +251,7 @@ static int record(struct settings *s)
     if (s->cpus) {
         s->run.settings.cpus = &cpus;
         cli_message("change cpumask to %s",
-                    cpu_list_text(&cpus, s->run.buffers->n_cpus, text, sizeof text));
+                    cpu_set_text(&cpus, s->run.buffers->n_cpus, text, sizeof text));
     }
     status = record_run(&s->run, &totals, &begun);
     if (s->file && close(output.fd) < 0 && status == EXIT_SUCCESS) {

@@ -84,12 +84,12 @@ static void put_back(struct strata_percpu_control *control)
     __atomic_store_n(&control->is_found, 0, __ATOMIC_RELEASE);
 }
 
-static void set_cpus(struct strata_percpu_control *control, const struct cpu_list *cpus)
+static void set_cpus(struct strata_percpu_control *control, const struct cpu_set *cpus)
 {
     uint32_t bits[STRATA_PERCPU_CPUS_MAX / 32] = {0};
 
     for (unsigned cpu = 0; cpu < STRATA_PERCPU_CPUS_MAX; cpu++)
-        bits[cpu / 32] |= (uint32_t)cpu_list_has(cpus, cpu) << cpu % 32;
+        bits[cpu / 32] |= (uint32_t)cpu_set_has(cpus, cpu) << cpu % 32;
     copy_cpus(control->cpus, bits);
 }
 

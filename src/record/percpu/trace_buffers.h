@@ -18,14 +18,14 @@
 #include <signal.h>
 
 #include "base/arena.h"
-#include "record/percpu/cpu_list.h"
+#include "base/cpu_set.h"
 #include "strata/percpu_view.h"
 #include "tracedir/manifest.h"
 
 struct trace_buffers_settings {
     bool set_events;
-    uint32_t events;             /* Xen's event mask */
-    const struct cpu_list *cpus; /* NULL: all */
+    uint32_t events;            /* Xen's event mask */
+    const struct cpu_set *cpus; /* NULL: all */
     bool keep_cpus;      /* of Xen, where `cpus` is NULL: its mask, which cannot be read, stays */
     unsigned pages;      /* of 4096 bytes, of each CPU's buffer; 0: as it is, or the default */
     bool pages_exactly;  /* -EBUSY where they have another size; else that is passed over */

@@ -223,7 +223,7 @@ static int discard(struct xen_buffers *xen)
 /* Buffers are made for the CPUs that run at that moment, and no others get one later. */
 static void look_for_bufferless(struct xen_buffers *xen)
 {
-    struct cpu_list online;
+    struct cpu_set online;
     char text[128];
 
     if (xen_control_online(&xen->control, xen->buffers.n_cpus, &online) < 0)
@@ -231,7 +231,7 @@ static void look_for_bufferless(struct xen_buffers *xen)
     for (unsigned cpu = 0; cpu < xen->buffers.n_cpus; cpu++)
         if (xen->buffers.views[cpu])
             online.bits[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
-    cpu_list_text(&online, xen->buffers.n_cpus, text, sizeof text);
+    cpu_set_text(&online, xen->buffers.n_cpus, text, sizeof text);
     if (*text)
         snprintf(
             xen->buffers.notice, sizeof xen->buffers.notice,
@@ -457,10 +457,10 @@ static int open_all(struct xen_buffers *xen, bool xenctrl, struct fault *fault)
     r = xen_control_physinfo(&xen->control, &physinfo);
     if (r < 0)
         return refused(fault, r, "tell how many CPUs there are");
-    if (physinfo.cpu_max >= CPU_LIST_MAX)
+    if (physinfo.cpu_max >= CPU_SET_MAX)
         return fault_plain(fault, -EPROTO, "",
                            "this Xen has CPUs up to %u, more than the %u known here",
-                           (unsigned)physinfo.cpu_max, CPU_LIST_MAX);
+                           (unsigned)physinfo.cpu_max, CPU_SET_MAX);
     xen->buffers.n_cpus = physinfo.cpu_max + 1;
     xen->buffers.views = calloc(xen->buffers.n_cpus, sizeof *xen->buffers.views);
     xen->all_views = calloc(xen->buffers.n_cpus, sizeof *xen->all_views);

@@ -122,7 +122,7 @@ static int open_xenctrl(struct xen_control *control, struct fault *fault)
             "this Xen's control interface is newer than those known here, and its own "
             "libxenctrl does not help: %s",
             *why.what ? why.what : strerror(-r));
-    if (physinfo.cpu_max >= CPU_LIST_MAX || physinfo.cpus_online == 0 ||
+    if (physinfo.cpu_max >= CPU_SET_MAX || physinfo.cpus_online == 0 ||
         physinfo.cpus_online > physinfo.cpu_max + 1)
         return fault_plain(fault, -EPROTO, "",
                            "this Xen's answers are not as those of 4.17 to 4.22: a newer strata is "
@@ -200,11 +200,11 @@ int xen_control_set_events(struct xen_control *control, uint32_t mask)
     return tbuf(control, &op);
 }
 
-int xen_control_set_cpus(struct xen_control *control, const struct cpu_list *cpus)
+int xen_control_set_cpus(struct xen_control *control, const struct cpu_set *cpus)
 {
     struct tbuf op = {.op = TBUF_SET_CPU_MASK,
                       .cpu_mask = (uint64_t)(uintptr_t)control->bytes,
-                      .cpu_mask_bits = CPU_LIST_MAX};
+                      .cpu_mask_bits = CPU_SET_MAX};
 
     if (control->version == 0)
         return xen_xenctrl_set_cpus(&control->xenctrl, cpus);
@@ -271,16 +271,16 @@ int xen_control_scheduler(struct xen_control *control, const char **ret)
     return r;
 }
 
-int xen_control_online(struct xen_control *control, unsigned n, struct cpu_list *ret)
+int xen_control_online(struct xen_control *control, unsigned n, struct cpu_set *ret)
 {
     struct sysctl s = {.u.topology = {.n = n, .entries = (uint64_t)(uintptr_t)control->bytes}};
     const struct topology_entry *entries = control->bytes;
-    struct cpu_list online = {0};
+    struct cpu_set online = {0};
     int r;
 
     if (control->version == 0)
         return -EOPNOTSUPP;
-    if (n > CPU_LIST_MAX)
+    if (n > CPU_SET_MAX)
         return -EINVAL;
     memset(control->bytes, 0xff, n * sizeof *entries);
     r = sysctl(control, SYSCTL_CPUTOPOINFO, &s);
@@ -288,7 +288,7 @@ int xen_control_online(struct xen_control *control, unsigned n, struct cpu_list 
         return r;
     for (unsigned cpu = 0; cpu < MIN(n, s.u.topology.n); cpu++)
         if (entries[cpu].core != NO_CORE)
-            cpu_list_add(&online, cpu);
+            cpu_set_add(&online, cpu);
     *ret = online;
     return 0;
 }

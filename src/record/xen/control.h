@@ -29,7 +29,7 @@
  *
  * Source: Xen's public headers sysctl.h and version.h of 4.17 to 4.22. */
 
-#include "record/percpu/cpu_list.h"
+#include "base/cpu_set.h"
 #include "record/xen/library.h"
 #include "record/xen/xenctrl.h"
 
@@ -68,7 +68,7 @@ void xen_control_done(struct xen_control *control);
 int xen_control_info(struct xen_control *control, struct xen_tbuf_info *ret);
 int xen_control_set_events(struct xen_control *control, uint32_t mask);
 /* NULL: all CPUs, as at boot. */
-int xen_control_set_cpus(struct xen_control *control, const struct cpu_list *cpus);
+int xen_control_set_cpus(struct xen_control *control, const struct cpu_set *cpus);
 /* Once in the life of a Xen; tracing is on from then on. -EBUSY: buffers have this size; -EINVAL: they have
  * another. *ret as by xen_control_info(). */
 int xen_control_set_size(struct xen_control *control, unsigned pages, struct xen_tbuf_info *ret);
@@ -79,7 +79,7 @@ int xen_control_physinfo(struct xen_control *control, struct xen_physinfo *ret);
 /* "credit2", or NULL: one that is not known here. */
 int xen_control_scheduler(struct xen_control *control, const char **ret);
 /* Those of the CPUs 0 to N-1 that are online. */
-int xen_control_online(struct xen_control *control, unsigned n, struct cpu_list *ret);
+int xen_control_online(struct xen_control *control, unsigned n, struct cpu_set *ret);
 
 enum xen_text {
     XEN_TEXT_EXTRA = 1,

@@ -30,7 +30,7 @@ struct xen_facts {
     uint64_t tsc_hz;
 
     unsigned n_cpus;
-    struct cpu_list recorded;
+    struct cpu_set recorded;
 
     struct domain *domains; /* all that were seen */
     unsigned n_domains, capacity;
@@ -128,7 +128,7 @@ void xen_facts_buffers(struct xen_facts *facts, const struct trace_buffers *buff
     facts->n_cpus = buffers->n_cpus;
     for (unsigned cpu = 0; cpu < buffers->n_cpus; cpu++)
         if (buffers->views[cpu])
-            cpu_list_add(&facts->recorded, cpu);
+            cpu_set_add(&facts->recorded, cpu);
 }
 
 bool xen_facts_changed(struct xen_facts *facts)
@@ -185,7 +185,7 @@ static int copy_domains(const struct xen_facts *facts, struct arena *arena,
 /* ---- Telling ---- */
 
 /* The members of A that are (not, with WITHOUT) in B. */
-static int copy_cpus(const struct cpu_list *list, const struct cpu_list *without, unsigned n,
+static int copy_cpus(const struct cpu_set *list, const struct cpu_set *without, unsigned n,
                      struct arena *arena, const uint32_t **ret, unsigned *ret_n)
 {
     uint32_t *cpus = arena_alloc(arena, MAX(n, 1u) * sizeof *cpus);
@@ -194,7 +194,7 @@ static int copy_cpus(const struct cpu_list *list, const struct cpu_list *without
     if (!cpus)
         return -ENOMEM;
     for (unsigned cpu = 0; cpu < n; cpu++)
-        if (cpu_list_has(list, cpu) && !(without && cpu_list_has(without, cpu)))
+        if (cpu_set_has(list, cpu) && !(without && cpu_set_has(without, cpu)))
             cpus[used++] = cpu;
     *ret = cpus;
     *ret_n = used;
@@ -205,15 +205,15 @@ static int copy_cpus(const struct cpu_list *list, const struct cpu_list *without
 static int copy_offline(const struct xen_facts *facts, struct arena *arena,
                         struct manifest_xen *xen)
 {
-    struct cpu_list all = {0};
-    struct cpu_list online;
+    struct cpu_set all = {0};
+    struct cpu_set online;
 
     if (xen_control_online(facts->control, facts->n_cpus, &online) < 0)
         online = facts->recorded;
     for (unsigned i = 0; i < ARRAY_SIZE(online.bits); i++)
         online.bits[i] &= facts->recorded.bits[i];
     for (unsigned cpu = 0; cpu < facts->n_cpus; cpu++)
-        cpu_list_add(&all, cpu);
+        cpu_set_add(&all, cpu);
     return copy_cpus(&all, &online, facts->n_cpus, arena, &xen->offline, &xen->n_offline);
 }
 

@@ -94,10 +94,10 @@ int xen_xenctrl_set_events(struct xen_xenctrl *xenctrl, uint32_t mask)
     return result(xenctrl->set_events(xenctrl->xch, mask));
 }
 
-int xen_xenctrl_set_cpus(struct xen_xenctrl *xenctrl, const struct cpu_list *cpus)
+int xen_xenctrl_set_cpus(struct xen_xenctrl *xenctrl, const struct cpu_set *cpus)
 {
     /* Of as many bits as any Xen has CPUs; the library takes those of this one. */
-    uint8_t mask[CPU_LIST_MAX / 8];
+    uint8_t mask[CPU_SET_MAX / 8];
 
     for (unsigned i = 0; i < sizeof mask; i++)
         mask[i] = (uint8_t)(cpus ? cpus->bits[i / 8] >> i % 8 * 8 : 0xff);

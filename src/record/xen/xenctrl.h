@@ -6,7 +6,7 @@
  * the same types since Xen 4.11. It cannot tell the event mask, nor whether there are buffers, nor where,
  * without switching tracing on. */
 
-#include "record/percpu/cpu_list.h"
+#include "base/cpu_set.h"
 
 struct xen_xenctrl {
     void *handle; /* of dlopen() */
@@ -32,7 +32,7 @@ int xen_xenctrl_enable(struct xen_xenctrl *xenctrl, unsigned pages, uint64_t *re
 int xen_xenctrl_disable(struct xen_xenctrl *xenctrl);
 int xen_xenctrl_set_events(struct xen_xenctrl *xenctrl, uint32_t mask);
 /* NULL: all. */
-int xen_xenctrl_set_cpus(struct xen_xenctrl *xenctrl, const struct cpu_list *cpus);
+int xen_xenctrl_set_cpus(struct xen_xenctrl *xenctrl, const struct cpu_set *cpus);
 /* The structure of the sysctl, as far as WORDS. */
 int xen_xenctrl_physinfo(struct xen_xenctrl *xenctrl, uint32_t *words, unsigned n);
 int xen_xenctrl_scheduler(struct xen_xenctrl *xenctrl, uint32_t *ret);

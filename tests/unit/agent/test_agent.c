@@ -149,30 +149,10 @@ static void test_control(void **state)
 
 static void test_cpus(void **state)
 {
-    static const char *const bad[] = {"x",    "1-",  "-1",  "3-1",   "1,,2",  ",",
-                                      "1,2x", "1 2", "\n1", "1\n\n", "1-2-3", "0x1"};
-    struct cpus cpus;
-
-    assert_int_equal(cpus_parse("0-3,5\n", &cpus), 0);
-    assert_int_equal(cpus.n, 5);
-    for (uint32_t cpu = 0; cpu < 8; cpu++)
-        assert_int_equal(cpus_has(&cpus, cpu), cpu <= 3 || cpu == 5);
-    assert_int_equal(cpus_parse("7", &cpus), 0);
-    assert_true(cpus.n == 1 && cpus_has(&cpus, 7));
-    assert_int_equal(cpus_parse("0,0-1,1\n", &cpus), 0);
-    assert_int_equal(cpus.n, 2);
-    assert_int_equal(cpus_parse("\n", &cpus), 0);
-    assert_int_equal(cpus.n, 0);
-    assert_int_equal(cpus_parse("", &cpus), 0);
-    assert_int_equal(cpus_parse("4094-4097\n", &cpus), -ERANGE);
-    assert_int_equal(cpus.n, 2);
-    assert_int_equal(cpus_parse("99999999999999999999", &cpus), -ERANGE);
-    assert_false(cpus_has(&cpus, UINT32_MAX));
-    for (unsigned i = 0; i < ARRAY_SIZE(bad); i++)
-        assert_int_equal(cpus_parse(bad[i], &cpus), -EINVAL);
+    struct cpu_set cpus;
 
     assert_int_equal(cpus_online(&cpus), 0);
-    assert_true(cpus.n >= 1);
+    assert_true(cpu_set_count(&cpus) >= 1);
 }
 
 static void test_queue(void **state)

@@ -12,59 +12,9 @@
 
 #include "record/percpu/chunk_memory.h"
 #include "record/percpu/cpu_chunk.h"
-#include "record/percpu/cpu_list.h"
 #include "record/xen/state.h"
 
 /* ---- Lists of CPUs ---- */
-
-static void list_is(const char *text, unsigned n, const char *wanted)
-{
-    struct cpu_list list;
-    struct fault fault = {0};
-    char got[256];
-
-    if (cpu_list_parse(text, n, &list, &fault) < 0)
-        fail_msg("%s: %s", text, fault.what);
-    assert_string_equal(cpu_list_text(&list, n, got, sizeof got), wanted);
-}
-
-static void list_is_wrong(const char *text, unsigned n, const char *why)
-{
-    struct cpu_list list;
-    struct fault fault = {0};
-
-    assert_int_equal(cpu_list_parse(text, n, &list, &fault), -EINVAL);
-    if (!strstr(fault.what, why))
-        fail_msg("%s: %s", text, fault.what);
-}
-
-static void test_cpu_lists(void **state)
-{
-    list_is("all", 8, "0-7");
-    list_is("0-3,5,7-", 16, "0-3,5,7-15");
-    list_is("-3", 8, "0-3");
-    list_is("-3,7", 8, "0-3,7");
-    list_is("3-", 8, "3-7");
-    list_is("0", 1, "0");
-    list_is("0x5", 8, "0,2");
-    list_is("0xff", 2, "0-1");
-    list_is("0xffffffff", 64, "0-31");
-    list_is("4095", 4096, "4095");
-    list_is_wrong("", 8, "is no list");
-    list_is_wrong("-", 8, "is no list");
-    list_is_wrong("1,", 8, "is no list");
-    list_is_wrong("1-2-3", 8, "is no list");
-    list_is_wrong("one", 8, "is no list");
-    list_is_wrong("1 2", 8, "is no list");
-    list_is_wrong("0x", 8, "is no list");
-    list_is_wrong("0x1g", 8, "is no list");
-    list_is_wrong("8", 8, "there is no CPU 8");
-    list_is_wrong("99999999999999999999", 8, "there is no CPU");
-    list_is_wrong("9-", 8, "there is no CPU 9");
-    list_is_wrong("5-3", 8, "runs backward");
-    list_is_wrong("0x100", 8, "chooses none");
-    list_is_wrong("0x1ffffffff", 64, "too large");
-}
 
 /* ---- Windows ---- */
 
@@ -420,11 +370,10 @@ static void test_state_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu_lists),        cmocka_unit_test(test_counting),
-        cmocka_unit_test(test_filter),           cmocka_unit_test(test_filter_room),
-        cmocka_unit_test(test_window_memory),    cmocka_unit_test(test_stream_limits),
-        cmocka_unit_test(test_stream_full_disk), cmocka_unit_test(test_stream_pipe),
-        cmocka_unit_test(test_state_file),
+        cmocka_unit_test(test_counting),      cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_filter_room),   cmocka_unit_test(test_window_memory),
+        cmocka_unit_test(test_stream_limits), cmocka_unit_test(test_stream_full_disk),
+        cmocka_unit_test(test_stream_pipe),   cmocka_unit_test(test_state_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
