@@ -411,6 +411,8 @@ static int sum_up(const struct guest *guest, const struct collect_options *optio
     if (progress->lost)
         cli_message("  %" PRIu64 " events were lost in the guest: its buffers were full",
                     progress->lost);
+    if (progress->unwritten && !progress->full)
+        cli_message("  %" PRIu64 " events that came could not be written", progress->unwritten);
     if (progress->full)
         cli_message("  it was stopped by --max-size: %" PRIu64
                     " pages that had come, and all later events, are not in the trace",
@@ -421,7 +423,7 @@ static int sum_up(const struct guest *guest, const struct collect_options *optio
         cli_message("strata: %s: %s", guest->plan.name, guest->what);
         return EXIT_FAILURE;
     }
-    return options->strict && (progress->lost || progress->gaps || progress->full ||
+    return options->strict && (guest_lost(guest) || progress->gaps || progress->full ||
                                (progress->unshown && !options->output))
                ? EXIT_LOSSES
                : EXIT_SUCCESS;

@@ -109,6 +109,7 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     const struct guest_progress *progress = &guest->progress;
     const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
     const char *plural = progress->events == 1 ? "" : "s";
+    uint64_t lost = guest_lost(guest);
     int64_t worst = -1;
 
     if (guest_is_silent(guest)) {
@@ -118,18 +119,17 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     if (!guest->plan.is_host)
         worst = worst_error(dir, guest);
     if (worst >= 0)
-        cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %" PRId64
-                    " us; Linux %s",
-                    guest->plan.name, progress->events, plural, progress->lost,
-                    (worst + 999) / 1000, part->release);
+        cli_message(
+            "  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %" PRId64 " us; Linux %s",
+            guest->plan.name, progress->events, plural, lost, (worst + 999) / 1000, part->release);
     else
         cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->plan.name,
-                    progress->events, plural, progress->lost, part->release);
+                    progress->events, plural, lost, part->release);
     if (progress->full)
         cli_message("  %-6s was stopped by --max-size: later events are not in the trace",
                     guest->plan.name);
     else if (progress->gaps)
         cli_message("  %-6s %" PRIu64 " pages of events were lost on the way", guest->plan.name,
                     progress->gaps);
-    return progress->lost == 0 && progress->gaps == 0 && !progress->full;
+    return lost == 0 && progress->gaps == 0 && !progress->full;
 }

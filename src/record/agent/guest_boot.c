@@ -12,6 +12,11 @@
 /* … of which the guest's own reports leave room for ours. */
 #define REPORTS_MAX 32u
 
+uint64_t guest_lost(const struct guest *guest)
+{
+    return guest->progress.lost + guest->progress.unwritten;
+}
+
 struct guest_boot *guest_boot(struct guest *guest)
 {
     return &guest->parts[guest->n_parts - 1];
@@ -26,7 +31,7 @@ int guest_boot_begin(struct guest *guest)
     guest->parts = bigger;
     bigger[guest->n_parts++] = (struct guest_boot){
         .began = host_moment(),
-        .lost_before = guest->progress.lost,
+        .lost_before = guest_lost(guest),
     };
     return 0;
 }
@@ -37,7 +42,7 @@ void guest_boot_end(struct guest *guest)
 
     part->ended = host_moment();
     /* What a guest counts may go down. */
-    part->lost = guest->progress.lost - MIN(part->lost_before, guest->progress.lost);
+    part->lost = guest_lost(guest) - MIN(part->lost_before, guest_lost(guest));
     if (part->unreported) {
         char what[80];
 

@@ -45,7 +45,7 @@ struct guest_progress {
     uint32_t n_cpus; /* that sent pages */
     uint32_t n_enabled;
     uint32_t measures; /* of record/agent/confine.h */
-    uint64_t bytes, events, lost, gaps, skipped;
+    uint64_t bytes, events, lost, unwritten, gaps, skipped;
     uint64_t first, last; /* of this kernel's events' times; 0: none */
     uint64_t waited_ns;   /* from START to the first page, or 0 */
     uint64_t stopped_ns;  /* from STOP to STOPPED, or 0 */

@@ -77,6 +77,7 @@ static void tell_progress(struct child *child, uint64_t now)
         .bytes = session->bytes,
         .events = guest_session_events(session),
         .lost = guest_session_lost(session),
+        .unwritten = guest_session_unwritten(session),
         .gaps = guest_session_gaps(session),
         .first = session->first,
         .last = session->last,
@@ -216,17 +217,25 @@ static int part(void *owner, struct fault *fault)
     return 0;
 }
 
-static int write_all(int fd, const uint8_t *p, size_t size)
+/* Appends all SIZE bytes, or nothing of them. */
+static int append_all(int fd, const uint8_t *p, size_t size)
 {
-    while (size > 0) {
-        ssize_t n = write(fd, p, size);
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t n = write(fd, p + done, size - done);
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
-            return -errno;
-        p += n;
-        size -= (size_t)n;
+        if (n < 0) {
+            int r = -errno;
+            off_t end = lseek(fd, 0, SEEK_END);
+
+            if (done > 0 && end >= (off_t)done)
+                (void)!ftruncate(fd, end - (off_t)done);
+            return r;
+        }
+        done += (size_t)n;
     }
     return 0;
 }
@@ -263,7 +272,7 @@ static int put_pages(struct child *child, uint32_t cpu, const uint8_t *p, size_t
             return r;
     }
     if (child->keeps)
-        r = write_all(child->pages[cpu], p, size);
+        r = append_all(child->pages[cpu], p, size);
     if (r < 0)
         return fault_plain(fault, r, NULL, "cannot write its pages: %s", strerror(-r));
     live_stream_pages(&child->live, cpu, p, size);
@@ -473,6 +482,8 @@ static void run(int channel, const struct guest_child_options *options)
     r = confine(&options->user, options->max_file, &child->measures, &fault);
     if (r >= 0) {
         r = work(child, &fault);
+        if (child->session.failure.error)
+            r = guest_session_failure(&child->session, &fault);
         if (r < 0)
             guest_session_give_up(&child->session);
         say_goodbye(child);

@@ -339,7 +339,8 @@ static int too_late(struct guest_session *session, struct fault *fault)
 static int stop(struct guest_session *session, uint64_t now)
 {
     /* What it may not send any more need not be waited for. */
-    guest_session_wait_for(session, GUEST_STOPPING, now, session->full ? ANSWER_MAX : STOP_MAX);
+    guest_session_wait_for(session, GUEST_STOPPING, now,
+                           session->full || session->failure.error ? ANSWER_MAX : STOP_MAX);
     session->stop_said = now;
     return guest_session_put_nothing(session, PROTO_STOP);
 }

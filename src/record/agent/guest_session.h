@@ -47,7 +47,8 @@ struct guest_ops {
     int (*file_begin)(void *owner, const char *path, struct fault *fault);
     int (*file_put)(void *owner, const void *p, size_t size, struct fault *fault);
     int (*file_end)(void *owner, struct fault *fault);
-    /* SIZE bytes of whole pages of one CPU; MISSED: some before them never came. */
+    /* SIZE bytes of whole pages of one CPU; MISSED: some before them never came. An error stops the tracing; what comes
+     * until it has stopped is counted, and guest_session_failure() says what was wrong. */
     int (*pages)(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint32_t page_size,
                  bool missed, struct fault *fault);
     void (*fact)(void *owner, const char *name, const char *value);
@@ -81,6 +82,7 @@ struct guest_cpu {
     uint64_t next_page;             /* the number of the page that comes next */
     uint64_t pages, gaps;           /* that came; that did not */
     uint64_t events;                /* in the pages that were handed on */
+    uint64_t unwritten;             /* in those that were not, as there is no room */
     uint64_t lost;                  /* by what these pages say, in this session of the agent's */
     struct proto_status_cpu status; /* the last */
     uint64_t lost_before;           /* by the agent's sessions before this one */
@@ -97,7 +99,7 @@ struct guest_session {
     bool said_bye;    /* the agent ended the session, and has sent all */
     bool ran;         /* it was RUNNING on this connection */
     bool stop_wanted;
-    bool full;     /* max_size is reached */
+    bool full;     /* max_size is reached: what comes from then on is left out, and counted */
     bool ping_out; /* a ping is under way */
     bool has_best; /* `best` holds a pair */
     bool in_file;  /* a file is under way */
@@ -147,6 +149,7 @@ struct guest_session {
     uint64_t first, last;   /* of the times of their events, of this kernel; 0: none */
     uint32_t n_events;      /* that were enabled */
     uint64_t start_said, started_at, stop_said, stopped_at;
+    struct fault failure;  /* pages could not be handed on, and so are left out, too */
     uint64_t skipped;      /* bytes that were no frames, of all connections */
     uint64_t skipped_seen; /* of this connection's, those that were thought about */
 };
@@ -205,5 +208,9 @@ void guest_page_mark_missed(uint8_t *page, bool big_endian, uint8_t long_size);
 uint64_t guest_session_lost(const struct guest_session *session);
 /* Pages that were sent and never came. */
 uint64_t guest_session_gaps(const struct guest_session *session);
+/* Events in pages that came, and were not handed on as there was no room for them. */
+uint64_t guest_session_unwritten(const struct guest_session *session);
+/* 0, or why pages could not be handed on, with FAULT: how many events that are. */
+int guest_session_failure(const struct guest_session *session, struct fault *fault);
 /* Events in the pages that were handed on. */
 uint64_t guest_session_events(const struct guest_session *session);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The pages of each CPU, by their numbers: what came, what came twice, what never came; and what the kernel had lost. */
+#include <inttypes.h>
+#include <string.h>
+
 #include "base/macro.h"
 #include "format/ftrace/page.h"
 #include "record/agent/guest_session_send.h"
@@ -24,9 +27,10 @@ void guest_session_forget_counts(struct guest_session *session)
     }
 }
 
-/* What SIZE bytes of whole pages hold. A page that is damaged counts as far as it can be read. */
+/* What SIZE bytes of whole pages hold, which are WRITTEN or left out. A page that is damaged counts as far as it can be
+ * read. */
 static void count_events(struct guest_session *session, struct guest_cpu *cpu, const uint8_t *p,
-                         size_t size)
+                         size_t size, bool written)
 {
     struct ftrace_layout layout = {
         .long_size = session->long_size,
@@ -44,12 +48,43 @@ static void count_events(struct guest_session *session, struct guest_cpu *cpu, c
             continue;
         cpu->lost += page.count_known ? page.n_missed : 0;
         while (ftrace_page_next(&page, &layout, &record) > 0) {
+            if (!written) {
+                cpu->unwritten++;
+                continue;
+            }
             if (session->first == 0 || record.time < session->first)
                 session->first = record.time;
             session->last = MAX(session->last, record.time);
             cpu->events++;
         }
     }
+}
+
+static void leave_out(struct guest_session *session, const struct proto_data *data)
+{
+    struct guest_cpu *cpu = &session->cpus[data->cpu];
+
+    if (session->full)
+        cpu->gaps += data->size / session->page_size;
+    count_events(session, cpu, data->pages, data->size, false);
+}
+
+static void hand_on(struct guest_session *session, const struct proto_data *data, bool missed)
+{
+    struct guest_cpu *cpu = &session->cpus[data->cpu];
+    struct fault fault = {0};
+    int r = session->ops->pages(session->owner, data->cpu, data->pages, data->size,
+                                session->page_size, missed, &fault);
+
+    if (r < 0) {
+        fault_plain(&session->failure, r, NULL, "%s", fault.what[0] ? fault.what : strerror(-r));
+        session->stop_wanted = true;
+        leave_out(session, data);
+        return;
+    }
+    session->bytes += data->size;
+    cpu->pages += data->size / session->page_size;
+    count_events(session, cpu, data->pages, data->size, true);
 }
 
 int guest_session_on_data(struct guest_session *session, const struct proto_frame *frame,
@@ -86,15 +121,11 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
     data.size -= old * session->page_size;
     if (session->wishes->max_size && data.size > session->wishes->max_size - session->bytes)
         session->full = session->stop_wanted = true;
-    if (session->full) {
-        cpu->gaps += data.size / session->page_size;
-        return 0;
-    }
-    session->bytes += data.size;
-    cpu->pages += data.size / session->page_size;
-    count_events(session, cpu, data.pages, data.size);
-    return session->ops->pages(session->owner, data.cpu, data.pages, data.size, session->page_size,
-                               missed, fault);
+    if (!session->full && !session->failure.error)
+        hand_on(session, &data, missed);
+    else
+        leave_out(session, &data);
+    return 0;
 }
 
 int guest_session_on_status(struct guest_session *session, const struct proto_frame *frame)
@@ -143,6 +174,26 @@ uint64_t guest_session_lost(const struct guest_session *session)
         lost += cpu->lost_before + lost_of(cpu);
     }
     return lost;
+}
+
+uint64_t guest_session_unwritten(const struct guest_session *session)
+{
+    uint64_t events = 0;
+
+    for (uint32_t i = 0; i < session->n_cpus; i++)
+        events += session->cpus[i].unwritten;
+    return events;
+}
+
+int guest_session_failure(const struct guest_session *session, struct fault *fault)
+{
+    if (session->failure.error == 0)
+        return 0;
+    return fault_plain(fault, session->failure.error, NULL,
+                       "%s; %" PRIu64
+                       " events that came after that, and all later ones, are not in "
+                       "the trace",
+                       session->failure.what, guest_session_unwritten(session));
 }
 
 uint64_t guest_session_gaps(const struct guest_session *session)

@@ -12,6 +12,11 @@
 #include "tracedir/tracefs_copy.h"
 
 #define FILES_MAX 65536u
+/* The name of a file of the tree while it is written. No guest may use it. */
+#define UNFINISHED ".unfinished"
+/* Room that is kept for the tree until the guest sends it, by then the disk may be full: or half of that, and so on. */
+#define TREE_ROOM ((off_t)2 << 20)
+#define TREE_ROOM_MIN ((off_t)64 << 10)
 
 bool guest_name_is_fine(const char *name)
 {
@@ -61,9 +66,28 @@ static uint64_t pages_size(const struct guest_store *store)
     return size;
 }
 
+/* The file that is under way is left out. */
+static void abandon_file(struct guest_store *store)
+{
+    if (store->file < 0)
+        return;
+    store->files_size -= MIN(store->file_size, store->files_size);
+    close(store->file);
+    store->file = -1;
+    (void)unlinkat(store->dir, UNFINISHED, 0);
+}
+
+static void give_room(struct guest_store *store)
+{
+    if (store->room >= 0)
+        close(store->room);
+    store->room = -1;
+}
+
 static void close_part(struct guest_store *store)
 {
-    guest_store_file_end(store);
+    abandon_file(store);
+    give_room(store);
     store->parts_size += pages_size(store);
     for (uint32_t i = 0; store->pages && i < PROTO_CPUS_MAX; i++) {
         if (store->pages[i] >= 0)
@@ -75,6 +99,15 @@ static void close_part(struct guest_store *store)
     if (store->dir >= 0)
         close(store->dir);
     store->dir = store->pairs = -1;
+}
+
+static void keep_room(struct guest_store *store)
+{
+    store->room = openat(store->dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    for (off_t size = TREE_ROOM; store->room >= 0 && size >= TREE_ROOM_MIN; size /= 2)
+        if (fallocate(store->room, 0, 0, size) == 0)
+            return;
+    give_room(store);
 }
 
 int guest_store_part(struct guest_store *store, struct fault *fault)
@@ -96,13 +129,14 @@ int guest_store_part(struct guest_store *store, struct fault *fault)
     if (store->dir < 0)
         return fault_plain(fault, -errno, name, "cannot open the directory: %s", strerror(errno));
     store->n_parts++;
+    keep_room(store);
     return 0;
 }
 
 int guest_store_open(int parent, const char *prefix, const char *name,
                      struct guest_store *ret_store, struct fault *fault)
 {
-    struct guest_store store = {.parent = parent, .dir = -1, .file = -1, .pairs = -1};
+    struct guest_store store = {.parent = parent, .dir = -1, .file = -1, .pairs = -1, .room = -1};
     int r;
 
     snprintf(store.name, sizeof store.name, "%s%s", prefix, name);
@@ -152,20 +186,38 @@ static int make_dirs(struct guest_store *store, char *path)
     return 0;
 }
 
-/* The file that is under way: a new one, or in the place of what the guest sent before. */
+/* The file that is under way. It gets its name when it is complete: what the guest sent before by that name is needed to read
+ * the pages that came before, also where the disk is full by now. */
 static int open_file(struct guest_store *store)
 {
-    const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
+    (void)unlinkat(store->dir, UNFINISHED, 0);
+    store->file_size = 0;
+    store->file =
+        openat(store->dir, UNFINISHED, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    return store->file < 0 ? -errno : 0;
+}
 
-    store->file = openat(store->dir, store->path, flags | O_CREAT | O_EXCL, 0644);
-    if (store->file >= 0)
-        return ++store->n_files > FILES_MAX ? -E2BIG : 0;
-    if (errno == EEXIST)
-        store->file = openat(store->dir, store->path, flags);
-    if (store->file < 0)
-        return -errno;
-    store->files_size -= MIN(size_of(store->file), store->files_size);
-    return ftruncate(store->file, 0) < 0 ? -errno : 0;
+/* … and takes the place of what was there. */
+static int name_file(struct guest_store *store)
+{
+    struct stat st;
+
+    if (fstatat(store->dir, store->path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        store->files_size -= MIN((uint64_t)MAX(st.st_size, (off_t)0), store->files_size);
+    else if (++store->n_files > FILES_MAX)
+        return -E2BIG;
+    return renameat(store->dir, UNFINISHED, store->dir, store->path) < 0 ? -errno : 0;
+}
+
+/* It could not be written, as R says. 1: what there is of that name stays. */
+static int on_unwritten(struct guest_store *store, int r, const char *what, struct fault *fault)
+{
+    bool is_there = faccessat(store->dir, store->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+
+    abandon_file(store);
+    if (is_there && (r == -ENOSPC || r == -EDQUOT || r == -EFBIG))
+        return 1;
+    return fault_plain(fault, r, store->path, "%s: %s", what, strerror(-r));
 }
 
 int guest_store_file_begin(struct guest_store *store, const char *path, size_t len,
@@ -173,7 +225,8 @@ int guest_store_file_begin(struct guest_store *store, const char *path, size_t l
 {
     int r;
 
-    guest_store_file_end(store);
+    abandon_file(store);
+    give_room(store);
     if (len >= sizeof store->path || !tracefs_copy_has(path, len))
         return fault_plain(fault, -EPERM, NULL,
                            "it sends a file by a name that no tracing has: \"%.*s\"",
@@ -188,13 +241,10 @@ int guest_store_file_begin(struct guest_store *store, const char *path, size_t l
     r = make_dirs(store, store->path);
     if (r == 0)
         r = open_file(store);
-    if (r == -E2BIG)
-        return fault_plain(fault, r, NULL, "it sends more than %u files", FILES_MAX);
-    return r < 0 ? fault_plain(fault, r, store->path, "cannot make the file: %s", strerror(-r)) : 0;
+    return r < 0 ? on_unwritten(store, r, "cannot make the file", fault) : 0;
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t size, const char *path,
-                     struct fault *fault)
+static int write_all(int fd, const uint8_t *bytes, size_t size)
 {
     while (size > 0) {
         ssize_t n = write(fd, bytes, size);
@@ -202,7 +252,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t size, const char *path
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return fault_plain(fault, -errno, path, "cannot write it: %s", strerror(errno));
+            return -errno;
         bytes += n;
         size -= (size_t)n;
     }
@@ -211,27 +261,38 @@ static int write_all(int fd, const uint8_t *bytes, size_t size, const char *path
 
 int guest_store_file_put(struct guest_store *store, const void *p, size_t size, struct fault *fault)
 {
+    int r;
+
     if (!store->is_open)
         return fault_plain(fault, -EBADMSG, NULL, "it sends bytes of no file");
     if (store->live)
         live_stream_put(store->live, LIVE_FILE_PUT, p, size);
-    if (store->parent < 0)
+    if (store->file < 0)
         return 0;
     if (store->files_size + size > GUEST_FILES_SIZE_MAX)
         return fault_plain(fault, -E2BIG, NULL, "it sends files of more than %u MiB",
                            (unsigned)(GUEST_FILES_SIZE_MAX >> 20));
     store->files_size += size;
-    return write_all(store->file, p, size, store->path, fault);
+    store->file_size += size;
+    r = write_all(store->file, p, size);
+    return r < 0 ? on_unwritten(store, r, "cannot write it", fault) : 0;
 }
 
-void guest_store_file_end(struct guest_store *store)
+int guest_store_file_end(struct guest_store *store, struct fault *fault)
 {
+    int r = 0;
+
     if (store->is_open && store->live)
         live_stream_put(store->live, LIVE_FILE_END, NULL, 0);
     store->is_open = false;
-    if (store->file >= 0)
-        close(store->file);
+    if (store->file < 0)
+        return 0;
+    r = name_file(store);
+    close(store->file);
     store->file = -1;
+    if (r == -E2BIG)
+        return fault_plain(fault, r, NULL, "it sends more than %u files", FILES_MAX);
+    return r < 0 ? fault_plain(fault, r, store->path, "cannot name the file: %s", strerror(-r)) : 0;
 }
 
 int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct fault *fault)
@@ -273,12 +334,14 @@ int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p
                           struct fault *fault)
 {
     int fd = keep_pages(store, cpu, fault);
+    int r;
 
     if (fd < 0 && fd != -ENODATA)
         return fd;
     if (store->live)
         live_stream_pages(store->live, cpu, p, size);
-    return fd < 0 ? 0 : write_all(fd, p, size, "its pages", fault);
+    r = fd < 0 ? 0 : write_all(fd, p, size);
+    return r < 0 ? fault_plain(fault, r, "its pages", "cannot write it: %s", strerror(-r)) : 0;
 }
 
 int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest, uint64_t error_ns)
@@ -287,7 +350,7 @@ int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest
     int n = snprintf(line, sizeof line, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", host_ns, guest,
                      error_ns);
 
-    if (store->parent < 0)
+    if (store->parent < 0 || store->pairs_size + (uint64_t)n > GUEST_PAIRS_SIZE_MAX)
         return 0;
     if (store->pairs < 0)
         store->pairs =
@@ -295,11 +358,11 @@ int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest
                    O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (store->pairs < 0)
         return -errno;
-    store->files_size += (uint64_t)n;
+    store->pairs_size += (uint64_t)n;
     return write(store->pairs, line, (size_t)n) == n ? 0 : -EIO;
 }
 
 uint64_t guest_store_size(const struct guest_store *store)
 {
-    return store->files_size + store->parts_size + pages_size(store);
+    return store->files_size + store->pairs_size + store->parts_size + pages_size(store);
 }

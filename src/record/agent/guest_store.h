@@ -16,12 +16,16 @@ struct guest_store {
     char name[80];            /* "guest-NAME" */
     unsigned n_parts;         /* in directories of that name, and "guest-NAME.2", … */
     int dir;
-    int *pages;     /* by CPU: the file; or GUEST_PAGES_NONE, GUEST_PAGES_CLOSED */
-    int file;       /* of the tree, under way; -1 */
-    int pairs;      /* the file of clock pairs; -1: none yet */
-    char path[600]; /* of FILE */
+    int *pages;         /* by CPU: the file; or GUEST_PAGES_NONE, GUEST_PAGES_CLOSED */
+    int file;           /* of the tree, under way; -1 */
+    uint64_t file_size; /* of FILE, as `files_size` counts it */
+    int room;           /* kept for the tree until it comes; -1 */
+    int pairs;          /* the file of clock pairs; -1: none yet */
+    char path[600];     /* of FILE */
     uint64_t
         files_size; /* of the tree's files, as they are, in all parts; at most GUEST_FILES_SIZE_MAX */
+    uint64_t
+        pairs_size; /* of the files of clock pairs, in all parts; at most GUEST_PAIRS_SIZE_MAX */
     uint64_t parts_size; /* of the pages of earlier parts */
     unsigned n_files;
 };
@@ -46,12 +50,13 @@ int guest_store_part(struct guest_store *store, struct fault *fault);
 /* The directory's name below the parent. */
 void guest_store_part_name(const struct guest_store *store, unsigned part, char *buf, size_t size);
 
-/* Files of the tree; one at a time. -EPERM: not one of tracedir/tracefs_copy.h. */
+/* Files of the tree; one at a time. It is there once it has ended, in place of what the guest sent before by that name.
+ * -EPERM: not one of tracedir/tracefs_copy.h. 1: there is no room for it, and what the guest sent before stays. */
 int guest_store_file_begin(struct guest_store *store, const char *path, size_t len,
                            struct fault *fault);
 int guest_store_file_put(struct guest_store *store, const void *p, size_t size,
                          struct fault *fault);
-void guest_store_file_end(struct guest_store *store);
+int guest_store_file_end(struct guest_store *store, struct fault *fault);
 
 /* SIZE bytes of the pages of CPU. -errno with FAULT. */
 int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p, size_t size,
@@ -59,11 +64,13 @@ int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p
 /* Opens the file for the pages of CPU, to append to. The descriptor is the caller's: a store holds none open for another
  * process, however many CPUs a guest has. -errno with FAULT; -ENODATA: nothing is kept. */
 int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct fault *fault);
-/* A line of the file of clock pairs (timeline/clock_map.h): at HOST_NS on CLOCK_MONOTONIC the guest's clock
+/* A line of the file of clock pairs (timeline/clock_map.h), up to GUEST_PAIRS_SIZE_MAX bytes of them: at HOST_NS on CLOCK_MONOTONIC the guest's clock
  * stood at GUEST, give or take ERROR_NS. -errno. */
 int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest,
                      uint64_t error_ns);
 #define GUEST_PAIRS "clock-pairs"
+/* An agent's exchanges make a line of some 50 bytes a second at most: two months of them. */
+#define GUEST_PAIRS_SIZE_MAX (UINT64_C(256) << 20)
 /* Bytes of all files, in all parts. */
 uint64_t guest_store_size(const struct guest_store *store);
 

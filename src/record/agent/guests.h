@@ -117,6 +117,8 @@ int guests_open(const char *path, const struct trace_config *wishes, uint64_t ma
 int guests_join(int dir, const char *path, const struct trace_config *wishes, uint64_t max_size,
                 const struct guest_config *plans, unsigned n, struct guests *ret_guests,
                 struct fault *fault);
+/* Events that are not in the trace of GUEST, as its kernel had no room for them or the trace has none. */
+uint64_t guest_lost(const struct guest *guest);
 /* Whether nothing ever came from GUEST, so that there is nothing to be shown of it. */
 bool guest_is_silent(const struct guest *guest);
 /* Removes the directories of those that are silent: of a part, when all have ended. */

@@ -162,6 +162,18 @@ static int on_progress(struct guests *guests, struct guest *guest,
     return 0;
 }
 
+/* A file that the guest sends again at the end, as the names of its tasks, is no reason to end it. */
+static int on_file(const struct guests *guests, struct guest *guest, int r)
+{
+    char what[sizeof guest->store.path + 80];
+
+    if (r <= 0)
+        return r;
+    snprintf(what, sizeof what, "%s: no room on the disk for its later content", guest->store.path);
+    warn(guests, guest, what);
+    return 0;
+}
+
 static int on_packet(struct guests *guests, struct guest *guest, struct guest_packet *packet,
                      uint64_t now, struct fault *fault)
 {
@@ -171,9 +183,12 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
 
     switch (packet->kind) {
     case PACKET_FILE_BEGIN:
-        return guest_store_file_begin(&guest->store, bytes, packet->size, fault);
-    case PACKET_FILE_PUT: return guest_store_file_put(&guest->store, bytes, packet->size, fault);
-    case PACKET_FILE_END: guest_store_file_end(&guest->store); return 0;
+        return on_file(guests, guest,
+                       guest_store_file_begin(&guest->store, bytes, packet->size, fault));
+    case PACKET_FILE_PUT:
+        return on_file(guests, guest,
+                       guest_store_file_put(&guest->store, bytes, packet->size, fault));
+    case PACKET_FILE_END: return guest_store_file_end(&guest->store, fault);
     case PACKET_PAGES: return hand_pages(guest, packet->cpu, fault);
     case PACKET_BOOT: return new_part(guests, guest, fault);
     case PACKET_FACT:

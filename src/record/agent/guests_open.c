@@ -15,7 +15,7 @@
 #include "record/agent/guests_manifest.h"
 
 /* Descriptors: of one guest, and those that the process has beside them. */
-#define OPEN_PER_GUEST 6u
+#define OPEN_PER_GUEST 7u
 #define OPEN_BESIDE 32u
 
 /* A directory without pages is a trace without events, not one that is damaged. */
@@ -97,7 +97,7 @@ static unsigned open_max(unsigned most)
                                                  : most;
 }
 
-/* Each guest's directory, channel, file, clock pairs and connection. What does not fit would fail in the midst of it. */
+/* Each guest's directory, room, channel, file, clock pairs and connection. What does not fit would fail in the midst of it. */
 static int check_open_max(unsigned n, struct fault *fault)
 {
     unsigned most = open_max(UINT32_MAX);

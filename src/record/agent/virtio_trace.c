@@ -267,7 +267,8 @@ static int copy_file(const char *tree, const char *path, struct guest_store *sto
             r = guest_store_file_put(store, buf, (size_t)n, fault);
     }
     close(fd);
-    guest_store_file_end(store);
+    if (r >= 0)
+        r = guest_store_file_end(store, fault);
     return r < 0 ? r : 0;
 }
 

@@ -2,8 +2,10 @@
 #include "cmocka_all.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -926,6 +928,80 @@ static void a_store_counts_the_pages_of_all_parts(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+/* A full disk, or what is as good: no file may be longer than SIZE bytes. */
+static void limit_files(rlim_t size)
+{
+    struct rlimit limit;
+
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = MIN(size, limit.rlim_max);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void a_file_stays_where_there_is_no_room_for_the_next(void **state)
+{
+    static const char first[] = "1 init\n", second[] = "1 init\n2 kthreadd\n";
+    char path[] = "/tmp/strata-store-XXXXXX";
+    char text[sizeof second] = "";
+    struct guest_store store;
+    int parent, fd;
+
+    (void)state;
+    assert_non_null(mkdtemp(path));
+    parent = open(path, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(guest_store_open(parent, "", "v", &store, NULL), 0);
+    assert_int_equal(guest_store_file_begin(&store, "saved_cmdlines", 14, NULL), 0);
+    assert_int_equal(guest_store_file_put(&store, first, strlen(first), NULL), 0);
+    assert_int_equal(guest_store_file_end(&store, NULL), 0);
+    limit_files(sizeof first);
+    assert_int_equal(guest_store_file_begin(&store, "saved_cmdlines", 14, NULL), 0);
+    assert_int_equal(guest_store_file_put(&store, second, strlen(second), NULL), 1);
+    assert_int_equal(guest_store_file_put(&store, second, strlen(second), NULL), 0);
+    assert_int_equal(guest_store_file_end(&store, NULL), 0);
+    /* One that was never there is an error. */
+    assert_int_equal(guest_store_file_begin(&store, "trace_clock", 11, NULL), 0);
+    assert_int_equal(guest_store_file_put(&store, second, strlen(second), NULL), -EFBIG);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(guest_store_size(&store), strlen(first));
+    fd = openat(parent, "v/saved_cmdlines", O_RDONLY);
+    assert_int_equal(read(fd, text, sizeof text), strlen(first));
+    assert_string_equal(text, first);
+    close(fd);
+    guest_store_done(&store);
+    assert_int_equal(unlinkat(parent, "v/saved_cmdlines", 0), 0);
+    assert_int_equal(unlinkat(parent, "v", AT_REMOVEDIR), 0);
+    close(parent);
+    assert_int_equal(rmdir(path), 0);
+}
+
+/* By whoever has taken over the process that reads what a guest sends. */
+static void clock_pairs_have_an_end(void **state)
+{
+    char path[] = "/tmp/strata-store-XXXXXX";
+    struct guest_store store;
+    uint64_t size;
+    int parent;
+
+    (void)state;
+    assert_non_null(mkdtemp(path));
+    parent = open(path, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(guest_store_open(parent, "", "v", &store, NULL), 0);
+    assert_int_equal(guest_store_pair(&store, 1, 2, 3), 0);
+    size = guest_store_size(&store);
+    assert_int_equal(size, strlen("1 2 3\n"));
+    store.pairs_size = GUEST_PAIRS_SIZE_MAX - 6;
+    assert_int_equal(guest_store_pair(&store, 2, 3, 4), 0);
+    assert_int_equal(guest_store_pair(&store, 3, 4, 5), 0);
+    assert_int_equal(guest_store_size(&store), GUEST_PAIRS_SIZE_MAX);
+    assert_int_equal(lseek(store.pairs, 0, SEEK_END), 2 * size);
+    guest_store_done(&store);
+    assert_int_equal(unlinkat(parent, "v/" GUEST_PAIRS, 0), 0);
+    assert_int_equal(unlinkat(parent, "v", AT_REMOVEDIR), 0);
+    close(parent);
+    assert_int_equal(rmdir(path), 0);
+}
+
 static void files_that_come_again_take_no_more_room(void **state)
 {
     char path[] = "/tmp/strata-store-XXXXXX";
@@ -942,7 +1018,7 @@ static void files_that_come_again_take_no_more_room(void **state)
 
         assert_int_equal(guest_store_file_begin(&store, "saved_cmdlines", 14, NULL), 0);
         assert_int_equal(guest_store_file_put(&store, bytes, 100 * i, NULL), 0);
-        guest_store_file_end(&store);
+        assert_int_equal(guest_store_file_end(&store, NULL), 0);
         assert_int_equal(guest_store_size(&store), 100 * i);
         assert_int_equal(store.n_files, 1);
     }
@@ -952,7 +1028,7 @@ static void files_that_come_again_take_no_more_room(void **state)
     assert_int_equal(guest_store_file_put(&store, path, 10, NULL), 0);
     store.files_size = GUEST_FILES_SIZE_MAX;
     assert_int_equal(guest_store_file_put(&store, path, 1, NULL), -E2BIG);
-    guest_store_file_end(&store);
+    assert_int_equal(guest_store_file_end(&store, NULL), 0);
     assert_int_equal(unlinkat(parent, "v/saved_cmdlines", 0), 0);
     assert_int_equal(unlinkat(parent, "v/trace_clock", 0), 0);
     assert_int_equal(unlinkat(parent, "v", AT_REMOVEDIR), 0);
@@ -966,7 +1042,7 @@ static void files_that_come_again_take_no_more_room(void **state)
     assert_int_equal(guest_store_file_put(&store, path, 10, NULL), -EBADMSG);
     assert_int_equal(guest_store_file_begin(&store, "trace_clock", 11, NULL), 0);
     assert_int_equal(guest_store_file_put(&store, path, 10, NULL), 0);
-    guest_store_file_end(&store);
+    assert_int_equal(guest_store_file_end(&store, NULL), 0);
     assert_int_equal(guest_store_open_pages(&store, 0, NULL), -ENODATA);
     assert_int_equal(guest_store_part(&store, NULL), 0);
     assert_int_equal(guest_store_size(&store), 0);
@@ -1076,6 +1152,8 @@ int main(void)
         cmocka_unit_test(what_comes_at_the_wrong_time_is_refused),
         cmocka_unit_test(only_names_of_a_tracefs_are_taken),
         cmocka_unit_test(a_store_counts_the_pages_of_all_parts),
+        cmocka_unit_test(a_file_stays_where_there_is_no_room_for_the_next),
+        cmocka_unit_test(clock_pairs_have_an_end),
         cmocka_unit_test(files_that_come_again_take_no_more_room),
         cmocka_unit_test(who_is_stopped_in_its_midst_may_finish_its_sentence),
         cmocka_unit_test(an_agent_that_is_busy_is_not_one_that_is_gone),
