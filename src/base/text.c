@@ -183,3 +183,19 @@ void text_printf(struct text *text, const char *format, ...)
     if (n > 0)
         text_put(text, buf, MIN((size_t)n, sizeof buf - 1));
 }
+
+const char *bytes_text(char *buf, size_t size, uint64_t bytes)
+{
+    static const char units[] = "kMGTPE";
+    double v = (double)bytes / 1000;
+    unsigned unit = 0;
+
+    if (bytes < 1000) {
+        snprintf(buf, size, "%u B", (unsigned)bytes);
+        return buf;
+    }
+    for (; v >= 999.95 && units[unit + 1]; unit++)
+        v /= 1000;
+    snprintf(buf, size, "%.1f %cB", v, units[unit]);
+    return buf;
+}

@@ -100,3 +100,6 @@ static inline uint64_t text_total(const struct text *text)
 {
     return text->drained + text_len(text);
 }
+
+/* A size for people: "950 B", "1.2 MB"; BUF of 16 bytes or more. Returns BUF. */
+const char *bytes_text(char *buf, size_t size, uint64_t bytes);

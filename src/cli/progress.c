@@ -33,22 +33,6 @@ bool progress_is_due(struct progress *progress)
     return true;
 }
 
-const char *bytes_text(char *buf, size_t size, uint64_t bytes)
-{
-    static const char units[] = "kMGTPE";
-    double v = (double)bytes / 1000;
-    unsigned unit = 0;
-
-    if (bytes < 1000) {
-        snprintf(buf, size, "%u B", (unsigned)bytes);
-        return buf;
-    }
-    for (; v >= 999.95 && units[unit + 1]; unit++)
-        v /= 1000;
-    snprintf(buf, size, "%.1f %cB", v, units[unit]);
-    return buf;
-}
-
 void progress_show(struct progress *progress, uint64_t done, uint64_t total)
 {
     double seconds = (double)(clock_ns(CLOCK_MONOTONIC) - progress->start) / SECOND;

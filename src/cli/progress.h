@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h" /* bytes_text() */
+
 struct progress {
     bool on;
     bool shown;
@@ -27,6 +29,3 @@ void progress_erase(struct progress *progress);
 /* A line of the caller's own, in the place of the one before. Erases it. */
 void progress_line(const char *line);
 void progress_line_erase(void);
-
-/* "950 B", "1.2 MB"; BUF of 16 bytes or more. Returns BUF. */
-const char *bytes_text(char *buf, size_t size, uint64_t bytes);

@@ -14,6 +14,8 @@ typedef int (*cmd_function)(int argc, char **argv);
 
 /* Lets the process have as many open files as it may. */
 void cmd_raise_files(void);
+/* Prints TEXT, a message of a recording (record/recording.h), in place of the progress line. */
+void cmd_print_report(void *userdata, const char *text);
 
 /* The verbs. */
 struct command;

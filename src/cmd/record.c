@@ -15,7 +15,7 @@
 #include "cli/output.h"
 #include "cli/size.h"
 #include "cmd/cmd.h"
-#include "cmd/record.h"
+#include "cmd/record_run.h"
 #include "cmd/ring_drain.h"
 #include "control/qmp.h"
 #include "record/qemu/command.h"
@@ -28,8 +28,8 @@ static const struct option where[] = {
      offsetof(struct record_options, attach)},
     {OPTION_FLAG, 0, "xen", NULL, "the Xen that this runs on, as root in dom0",
      offsetof(struct record_options, xen)},
-    {OPTION_STRING, 0, "percpu", "NAME", "per-CPU buffers of a program, in shared memory",
-     offsetof(struct record_options, buffers.name)},
+    {OPTION_STRINGS, 0, "percpu", "NAME", "per-CPU buffers of a program, in shared memory",
+     offsetof(struct record_options, buffers.names)},
     {OPTION_END},
 };
 
@@ -69,7 +69,7 @@ static const struct option attach_options[] = {
 };
 
 static const struct option_group groups[] = {
-    {"What is recorded, one of", where, 0},
+    {"What is recorded", where, 0},
     {"Options", record_option_table, 0},
     {"With a command after -- (--guest: QEMU only)", vm_options, 0},
     {"With --xen and --percpu", record_buffers_options, offsetof(struct record_options, buffers)},
@@ -332,10 +332,25 @@ static int record_command_line(const struct record_options *options, char **comm
     return record_program(options, command);
 }
 
+static int record_buffers(const struct record_options *options)
+{
+    struct record_run run;
+    int status;
+
+    if (!record_run_init(options, false, &run))
+        return EXIT_FAILURE;
+    status = record_buffers_add(&run);
+    if (status == EXIT_SUCCESS)
+        status = record_run(&run, options->output);
+    record_run_done(&run);
+    return status;
+}
+
 /* One of those that stand in `where`, or a command. */
 static int dispatch(const struct record_options *options, int n_command, int n, char **operands)
 {
-    int wanted = options->attach + options->xen + (options->buffers.name != NULL);
+    bool has_buffers = options->xen || options->buffers.names.n > 0;
+    bool wanted = options->attach || has_buffers;
     bool runs = n_command >= 0; /* what stands at operands[n] */
 
     if (runs && (wanted || n > 0))
@@ -347,19 +362,22 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
         return cli_usage_error("record", "no command given after '--'");
     if (runs)
         return record_command_line(options, operands + n);
-    if (wanted == 0 && n > 0)
+    if (!wanted && n > 0)
         return cli_usage_error(
             "record", "unknown argument '%s'; put '--' before the command: strata record -- %s",
             operands[0], operands[0]);
-    if (wanted != 1)
-        return cli_usage_error("record",
-                               wanted ? "--attach, --xen and --percpu exclude each other"
-                                      : "'-- COMMAND', --attach, --xen or --percpu is required");
+    if (!wanted)
+        return cli_usage_error("record", "'-- COMMAND', --attach, --xen or --percpu is required");
+    if (options->attach && has_buffers)
+        return cli_usage_error("record", "--attach excludes --xen and --percpu");
     if (options->attach)
         return record_attached(options, n, operands);
     if (!options->output)
         return cli_usage_error("record", "--output=DIR is required");
-    return record_buffers(options, n, operands);
+    if (n > 0)
+        return cli_usage_error("record", "unknown argument '%s'; --%s accepts no PID", operands[0],
+                               options->xen ? "xen" : "percpu");
+    return record_buffers(options);
 }
 
 int cmd_record(int argc, char **argv)
@@ -374,6 +392,7 @@ int cmd_record(int argc, char **argv)
     argv[1 + n] = NULL; /* behind the command */
     status = dispatch(&options, n_command, n - MAX(n_command, 0), argv + 1);
     strings_done(&options.buffers.tables);
+    strings_done(&options.buffers.names);
     strings_done(&options.events);
     return status;
 }

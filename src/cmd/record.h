@@ -7,7 +7,7 @@
 
 /* Of recording from per-CPU trace buffers. */
 struct record_buffers_options {
-    const char *name;      /* of a file of them; NULL: those of Xen */
+    struct strings names;  /* of files of them */
     struct strings tables; /* files that declare events */
     const char *cpus;
     uint64_t buffer_size; /* bytes; 0: as it is */
@@ -48,4 +48,6 @@ int record_vm(const struct record_options *options, const char *program, unsigne
               char **command);
 /* The QEMU that is process PID, or that serves QMP on SOCKET (then PID does not matter; NULL: it is looked for). */
 int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket);
-int record_buffers(const struct record_options *options, int n, char **operands);
+/* Adds the recorders of --xen and --percpu. An exit status. */
+struct record_run;
+int record_buffers_add(struct record_run *run);

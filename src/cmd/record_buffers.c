@@ -8,16 +8,15 @@
 #include <sys/stat.h>
 
 #include "base/clock_ns.h"
+#include "base/text.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/size.h"
 #include "cmd/cmd.h"
-#include "cmd/record.h"
 #include "cmd/record_run.h"
 #include "record/percpu/percpu.h"
+#include "record/percpu/recorder.h"
 #include "record/xen/buffers.h"
 #include "schema/xen/user_events.h"
-#include "tracedir/registry.h"
 
 /* How long to wait for a program to make its buffers, and between two looks for them; ns. */
 #define BUFFER_WAIT (10 * UINT64_C(1000000000))
@@ -73,149 +72,150 @@ static int choose(const struct record_buffers_options *options, const struct str
     return r;
 }
 
-/* ---- Recording ---- */
+/* ---- The recorders ---- */
 
-static void tell(const struct record_options *options, const struct recorder_totals *totals)
+/* What a recorder borrows. */
+struct item {
+    char name[32];
+    struct xen_event_mask choice;
+    struct cpu_set cpus;
+};
+
+static void free_item(void *userdata)
 {
+    struct item *item = userdata;
+
+    xen_event_mask_done(&item->choice);
+    free(item);
+}
+
+static int sum_up(const struct record_run *run, const struct record_item *item)
+{
+    const struct record_options *options = run->options;
+    struct buffer_drain_totals totals = buffers_recorder_totals(item->recorder);
     char size[16];
 
-    output_line(stdout, "%" PRIu64 " events written to %s (%s)", totals->records, options->output,
-                bytes_text(size, sizeof size, totals->bytes));
-    if (totals->left_out)
+    output_line(stdout, "%" PRIu64 " events written to %s%s%s (%s)", totals.records,
+                options->output, run->n > 1 ? "/" : "", run->n > 1 ? item->recorder->name : "",
+                bytes_text(size, sizeof size, totals.bytes));
+    if (totals.left_out)
         cli_message("  %" PRIu64
                     " others came, as the mask is coarser than what was asked for, and "
                     "were left out",
-                    totals->left_out);
-    if (totals->dropped)
+                    totals.left_out);
+    if (totals.dropped)
         cli_message("  older ones, %" PRIu64
                     " windows, are not in it: --flight-recorder has no room for them",
-                    totals->dropped);
-}
-
-static int run(const struct record_options *options, struct record_run *run,
-               struct recorder_totals *ret_totals)
-{
-    struct fault fault = {0};
-    struct registry_entry registry_entry = REGISTRY_NONE;
-    struct stream output;
-    bool begun = false;
-    int status = EXIT_FAILURE;
-    int r = recording_new(options->output, options->buffers.name ? "percpu" : "xen",
-                          options->buffers.tables.items, options->buffers.tables.n, &run->recording,
-                          &fault);
-
-    if (r >= 0)
-        r = stream_init(&output, recording_fd(run->recording), recording_path(run->recording),
-                        &fault);
-    if (r < 0) {
-        cli_fault(&fault);
-    } else {
-        output.max = options->max_size;
-        output.reserve = options->buffers.reserve;
-        run->output = &output;
-        /* For others to know of, and no more. */
-        (void)registry_add(getenv("XDG_RUNTIME_DIR"), options->output, &registry_entry, NULL);
-        status = record_run(run, ret_totals, &begun);
-        registry_remove(&registry_entry);
-        if (begun)
-            tell(options, ret_totals);
-        else
-            recording_remove(run->recording);
-    }
-    recording_free(run->recording);
-    return status;
+                    totals.dropped);
+    return options->strict && totals.lost ? EXIT_LOSSES : EXIT_SUCCESS;
 }
 
 /* The program that makes the buffers may just have been started. */
-static int open_program(const struct record_options *options, struct trace_buffers **ret,
+static int open_program(const struct record_run *run, const char *name, struct trace_buffers **ret,
                         struct fault *fault)
 {
+    const struct record_options *options = run->options;
     uint64_t wait = options->time ? MIN(options->time, BUFFER_WAIT) : BUFFER_WAIT;
     uint64_t until = clock_ns(CLOCK_MONOTONIC) + wait;
     bool reported = false;
 
     for (;;) {
-        int r = percpu_buffers_open(options->buffers.name, ret, fault);
+        int r = percpu_buffers_open(name, ret, fault);
 
         if ((r != -ENOENT && r != -EAGAIN) || clock_ns(CLOCK_MONOTONIC) >= until)
             return r;
         if (!reported)
-            cli_message("strata: waiting for the buffers '%s'", options->buffers.name);
+            cli_message("strata: waiting for the buffers '%s'", name);
         reported = true;
-        if (record_sleep(BUFFER_PAUSE))
+        if (stop_signals_sleep(&run->signals, BUFFER_PAUSE))
             return r;
         fault_clear(fault);
     }
 }
 
-static int with_choice(const struct record_options *options, const struct xen_event_mask *choice)
+/* Of the buffers NAME; NULL: of Xen. */
+static int open_buffers(struct record_run *run, const char *name, struct item *item,
+                        struct recorder **ret)
 {
-    const struct record_buffers_options *o = &options->buffers;
+    const struct record_buffers_options *o = &run->options->buffers;
     uint64_t pages = o->buffer_size / 4096 + (o->buffer_size % 4096 != 0);
     /* Records of percpu/ are stamped as their program wants. */
-    uint32_t mask = o->name ? choice->mask : xen_event_mask_stamped_mask(choice);
-    bool exact = mask == choice->mask && xen_event_mask_is_exact(choice);
-    struct record_run r = {
-        .settings = {.set_events = true,
-                     .events = mask,
-                     .pages_exactly = true,
-                     .discard = !o->backlog},
-        .recorder = {.poll = o->poll * 1000000,
-                     .choice = exact ? NULL : choice,
-                     .memory = o->memory},
-        .time = options->time,
-        .leave = o->leave_on,
-        .more_room = o->name
-                         ? "Less of --event, a shorter --poll, or larger buffers of the program "
-                           "help"
-                         : "Less of --event, a shorter --poll or, once after each boot, a larger "
-                           "--buffer-size helps",
+    uint32_t mask = name ? item->choice.mask : xen_event_mask_stamped_mask(&item->choice);
+    bool exact = mask == item->choice.mask && xen_event_mask_is_exact(&item->choice);
+    struct buffers_recorder_settings settings = {
+        .name = item->name,
+        .buffers = {.set_events = true,
+                    .events = mask,
+                    .pages = (unsigned)pages,
+                    .pages_exactly = true,
+                    .discard = !o->backlog,
+                    .cpus = o->cpus ? &item->cpus : NULL},
+        .drain = {.choice = exact ? NULL : &item->choice, .memory = o->memory},
+        .look_ns = o->poll * 1000000,
+        .tables = o->tables.items,
+        .n_tables = o->tables.n,
+        .leave_on = o->leave_on,
+        .more_room = name ? "Less of --event, a shorter --poll, or larger buffers of the program "
+                            "help"
+                          : "Less of --event, a shorter --poll or, once after each boot, a larger "
+                            "--buffer-size helps",
     };
-    struct recorder_totals totals = {0};
-    struct cpu_set cpus;
+    struct trace_buffers *buffers = NULL;
     struct fault fault = {0};
-    int status;
 
-    if (pages > UINT16_MAX)
-        return cli_usage_error("record", "--buffer-size is 255M at most");
-    r.settings.pages = (unsigned)pages;
-    record_catch_signals();
-    if ((o->name ? open_program(options, &r.buffers, &fault)
-                 : xen_buffers_open(o->libxenctrl, &r.buffers, &fault)) < 0 ||
-        (o->cpus && cpu_set_parse(o->cpus, r.buffers->n_cpus, &cpus, &fault) < 0)) {
+    if ((name ? open_program(run, name, &buffers, &fault)
+              : xen_buffers_open(o->libxenctrl, &buffers, &fault)) < 0 ||
+        (o->cpus && cpu_set_parse(o->cpus, buffers->n_cpus, &item->cpus, &fault) < 0)) {
         cli_fault(&fault);
-        buffers_free(r.buffers);
+        buffers_free(buffers);
         return EXIT_FAILURE;
     }
-    r.settings.cpus = o->cpus ? &cpus : NULL;
-    status = run(options, &r, &totals);
-    buffers_free(r.buffers);
-    if (status == EXIT_SUCCESS && options->strict && totals.lost)
-        status = EXIT_LOSSES;
-    return status;
+    return buffers_recorder_new(buffers, &settings, ret) < 0 ? cli_no_memory() : EXIT_SUCCESS;
 }
 
-int record_buffers(const struct record_options *options, int n, char **operands)
+/* N: how many of their kind came before. */
+static int add_buffers(struct record_run *run, const char *name, unsigned n)
 {
-    struct xen_event_mask choice;
+    const struct record_options *options = run->options;
+    struct record_item added = {.sum_up = sum_up, .free = free_item};
+    struct item *item = calloc(1, sizeof *item);
     struct fault fault = {0};
     int status;
 
-    if (n > 0)
-        return cli_usage_error("record", "unknown argument '%s'; --%s accepts no PID", operands[0],
-                               options->xen ? "xen" : "percpu");
-    if (options->buffers.poll == 0 || options->buffers.poll > 3600000)
-        return cli_usage_error("record", "--poll is 1 to 3600000 milliseconds");
-    if (xen_event_mask_init(&choice) < 0) {
-        cli_error("out of memory");
-        return EXIT_FAILURE;
+    if (!item || xen_event_mask_init(&item->choice) < 0) {
+        free(item);
+        return cli_no_memory();
     }
-    if (choose(&options->buffers, &options->events, &choice, &fault) < 0) {
+    snprintf(item->name, sizeof item->name, name ? "percpu" : "xen");
+    if (n > 0)
+        snprintf(item->name, sizeof item->name, "percpu-%u", n + 1);
+    added.userdata = item;
+    if (choose(&options->buffers, &options->events, &item->choice, &fault) < 0) {
         cli_fault(&fault);
         status = EXIT_USAGE;
     } else {
-        status = with_choice(options, &choice);
+        status = open_buffers(run, name, item, &added.recorder);
     }
-    xen_event_mask_done(&choice);
+    if (status != EXIT_SUCCESS) {
+        free_item(item);
+        return status;
+    }
+    return record_run_add(run, &added) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int record_buffers_add(struct record_run *run)
+{
+    const struct record_options *options = run->options;
+    const struct strings *names = &options->buffers.names;
+    int status = EXIT_SUCCESS;
+
+    if (options->buffers.poll == 0 || options->buffers.poll > 3600000)
+        return cli_usage_error("record", "--poll is 1 to 3600000 milliseconds");
+    if (options->buffers.buffer_size > (uint64_t)UINT16_MAX * 4096)
+        return cli_usage_error("record", "--buffer-size is 255M at most");
+    if (options->xen)
+        status = add_buffers(run, NULL, 0);
+    for (unsigned i = 0; status == EXIT_SUCCESS && i < names->n; i++)
+        status = add_buffers(run, names->items[i], i);
     return status;
 }

@@ -21,7 +21,7 @@
 #include "cmd/run_signals.h"
 #include "record/agent/guests_manifest.h"
 #include "record/agent/host_agent.h"
-#include "record/percpu/recording.h"
+#include "record/directory.h"
 #include "record/rings/programs.h"
 #include "tracedir/registry.h"
 
@@ -38,7 +38,7 @@
 struct run {
     const struct record_options *options;
     const char *dir;
-    int fd; /* of the directory */
+    struct record_dir directory;
     struct programs programs;
     struct child child;
     pid_t ours[CHILDREN_MAX]; /* children of this process that are not the program's */
@@ -207,8 +207,8 @@ static int begin_host(struct run *run, struct fault *fault)
         host_problem(run, "the host's kernel is not recorded", why.what);
         return 0;
     }
-    r = guests_join(run->fd, run->dir, plan.wishes, run->options->max_size, &plan, 1, &run->guests,
-                    fault);
+    r = guests_join(run->directory.fd, run->dir, plan.wishes, run->options->max_size, &plan, 1,
+                    &run->guests, fault);
     if (r >= 0)
         r = guests_await(&run->guests, "host", HOST_TIMEOUT, fault);
     return r;
@@ -471,16 +471,11 @@ int record_program(const struct record_options *options, char **command)
     };
     struct fault fault = {0};
     struct registry_entry registry_entry = REGISTRY_NONE;
-    bool made = false, empty;
+    bool empty;
     int status;
 
-    if (recording_make_dir(run.dir, &made, &fault) < 0) {
+    if (record_dir_open(run.dir, &run.directory, &fault) < 0) {
         cli_fault(&fault);
-        return EXIT_FAILURE;
-    }
-    run.fd = open(run.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (run.fd < 0) {
-        cli_error("%s: %s", run.dir, strerror(errno));
         return EXIT_FAILURE;
     }
     cmd_raise_files(); /* a file for each ring */
@@ -496,8 +491,6 @@ int record_program(const struct record_options *options, char **command)
     }
     host_agent_done(&run.agent);
     record_kernel_done(&run.kernel);
-    close(run.fd);
-    if (empty && made)
-        (void)rmdir(run.dir);
+    record_dir_close(&run.directory, empty);
     return status;
 }

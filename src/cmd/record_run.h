@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Recording from per-CPU trace buffers, as `strata record` and `xentrace` both do: until the time is up, a
- * signal comes or a limit is reached, and telling people what happens meanwhile. */
+/* What `strata record` is asked to record: a list of recorders, each with what to print of it at the end. */
 
-#include "record/percpu/recorder.h"
-#include "record/percpu/recording.h"
+#include "cmd/record.h"
+#include "record/recording.h"
 
-struct record_run {
-    struct trace_buffers *buffers; /* open, not begun */
-    struct trace_buffers_settings settings;
-    struct recorder_settings recorder;
-    struct stream *output;
-    struct recording *recording; /* NULL: the records alone */
-    uint64_t time;               /* ns; 0: no limit */
-    bool leave;                  /* tracing on, and the masks as they were set, at the end */
-    const char *more_room; /* which option makes the buffers larger, and whatever else helps */
+#define RECORD_ITEMS_MAX 64u
+
+struct record_run;
+
+struct record_item {
+    struct recorder *recorder;
+    /* Prints what came of it. An exit status. */
+    int (*sum_up)(const struct record_run *run, const struct record_item *item);
+    void *userdata; /* of the item; freed by … */
+    void (*free)(void *userdata);
 };
 
-/* Blocks and catches the signals that end it; before the buffers are opened. */
-void record_catch_signals(void);
-/* Sleeps for NS, behind record_catch_signals(). True: one of them came. */
-bool record_sleep(uint64_t ns);
-/* Opens the file FILE to write, behind record_catch_signals(): one of them ends the wait for a FIFO's reader.
- * Negative errno; -EINTR: a signal came. */
-int record_open(const char *file);
+struct record_run {
+    const struct record_options *options;
+    struct stop_signals signals;
+    struct record_item items[RECORD_ITEMS_MAX];
+    unsigned n;
+};
 
-/* From begin() to restore(). An exit status: EXIT_FAILURE, and why was told; EXIT_SUCCESS. *ret_begun: there
- * is something in the output. */
-int record_run(struct record_run *run, struct recorder_totals *ret_totals, bool *ret_begun);
+/* Catches the signals that end it. False, and a message: that cannot be. */
+bool record_run_init(const struct record_options *options, bool keep_ignored,
+                     struct record_run *ret);
+/* The item's recorder and userdata are freed with RUN. False, and a message: there are too many. */
+bool record_run_add(struct record_run *run, const struct record_item *item);
+/* Records into DIR. An exit status. */
+int record_run(struct record_run *run, const char *dir);
+/* Frees what was added and not recorded. */
+void record_run_done(struct record_run *run);

@@ -6,7 +6,7 @@ set -eu
 dir=$(mktemp -d)
 name=strata-test-$$
 toy=
-trap 'kill $toy 2>/dev/null || :; rm -rf "$dir" "/dev/shm/$name"' EXIT
+trap 'kill $toy 2>/dev/null || :; rm -rf "$dir" "/dev/shm/$name" "/dev/shm/$name-other"' EXIT
 strata=$STRATA_BIN/strata
 events=$(cd "$(dirname "$0")/../../examples/toy-hypervisor" && pwd)/events
 cd "$dir"
@@ -257,5 +257,28 @@ cp whole damaged
 printf '\001' | dd of=damaged bs=1 seek=$buffer conv=notrunc 2>/dev/null
 ! "$strata" record --percpu ./damaged -o seventh --include-old -t 1 >record.out 2>record.err || fail "a backlog of disorder"
 grep -q 'the trace buffer of CPU 0 is damaged' record.err || fail "$(cat record.err)"
-! "$strata" record --percpu a --xen -o never 2>err || fail "--percpu and --xen"
-grep -q 'exclude each other' err || fail "$(cat err)"
+! "$strata" record --percpu a --attach -o never 2>err || fail "--percpu and --attach"
+grep -q -e '--attach excludes --xen and --percpu' err || fail "$(cat err)"
+
+# ---- Several at once ----
+
+start_toy -wait -cpus 2 -exits 500 -pages 1024
+other=$name-other
+: >other.out
+"$TOY" -buffer "$other" -wait -cpus 3 -exits 700 -pages 1024 >other.out 2>other.err &
+other_toy=$!
+until_true test -s other.out
+rm -rf trace
+"$strata" record --percpu "$name" --percpu "$other" -o trace --trace-events "$events" >record.out 2>record.err &
+recorder=$!
+wait $other_toy || fail "the other toy failed"
+end_record
+[ $status -eq 0 ] || fail "the recorder of both ended with $status"
+n=$(traced)
+others=$(sed -n 's/^cpu.* \([0-9]*\) records$/\1/p' other.out | awk '{ n += $1 } END { print n }')
+[ "$n" -gt 1000 ] && [ "$others" -gt 1000 ] || fail "too few records: $n, $others"
+grep -q "^$n events written to trace/percpu (" record.out || fail "the first: $(cat record.out)"
+grep -q "^$others events written to trace/percpu-2 (" record.out || fail "the second: $(cat record.out)"
+[ "$(jq -r '.sources[] | "\(.name) \(.percpu.buffer) \(.complete)"' trace/trace.json)" = "percpu $name true
+percpu-2 $other true" ] || fail "the sources: $(jq .sources trace/trace.json)"
+[ "$(reported)" -eq $((n + others)) ] || fail "$(reported) of $n + $others are in the report"

@@ -59,7 +59,7 @@ says '--output=DIR is required'
 run 2 "$strata" record -o trace
 says "'-- COMMAND', --attach, --xen or --percpu is required"
 run 2 "$strata" record --xen --attach -o trace
-says 'exclude each other'
+says '--attach excludes --xen and --percpu'
 run 2 "$strata" record --xen -o trace 17
 says 'accepts no PID'
 run 2 "$strata" record --xen -o trace -e sched,vmexot

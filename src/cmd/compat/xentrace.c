@@ -4,15 +4,18 @@
  * -e knows all classes and single events, somebody else's recording is not disturbed, and the event mask
  * that was found is restored. */
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/record_run.h"
 #include "event/clock.h"
+#include "record/percpu/recorder.h"
+#include "record/recording.h"
 #include "record/xen/buffers.h"
 
 static const char help[] =
@@ -53,13 +56,19 @@ static const char short_usage[] =
     "Usage: xentrace [-DxXV?] [-c LIST] [-e EVENTS] [-s MS] [-t N] [-S PAGES] [-T SECONDS]\n"
     "                [-M SIZE] [-r MB] [FILE]\n";
 
+/* Between two looks for a FIFO's reader. */
+#define FIFO_PAUSE_NS UINT64_C(20000000)
+
 enum { OPTION_USAGE = 256 };
 
 struct settings {
-    struct record_run run;
+    struct buffers_recorder_settings recorder;
+    struct stop_signals signals;
+    uint64_t time; /* ns; 0: no limit */
     struct xen_event_mask choice;
     struct xen_table table;
     const char *cpus;
+    struct cpu_set cpu_set; /* of `cpus` */
     const char *file;
     uint64_t reserve;
 };
@@ -129,28 +138,28 @@ static int option(struct settings *s, int letter, const char *value)
     case 'e': r = events(s, value); break;
     case 's':
         r = number("-s", value, false, 3600000, &v);
-        s->run.recorder.poll = MAX(v, 1u) * 1000000;
+        s->recorder.look_ns = MAX(v, 1u) * 1000000;
         break;
-    case 't': r = number("-t", value, false, UINT32_MAX, &s->run.recorder.threshold); break;
+    case 't': r = number("-t", value, false, UINT32_MAX, &s->recorder.drain.threshold); break;
     case 'S':
         r = number("-S", value, false, UINT16_MAX, &v);
-        s->run.settings.pages = (unsigned)v;
+        s->recorder.buffers.pages = (unsigned)v;
         break;
     case 'T':
         r = number("-T", value, false, UINT32_MAX, &v);
-        s->run.time = v * NANOSECONDS;
+        s->time = v * NANOSECONDS;
         break;
     case 'M':
         r = number("-M", value, true, SIZE_MAX / 2, &v);
-        s->run.recorder.memory = (size_t)v;
+        s->recorder.drain.memory = (size_t)v;
         break;
     case 'r':
         r = number("-r", value, false, UINT32_MAX, &v);
         s->reserve = v << 20;
         break;
-    case 'D': s->run.settings.discard = true; break;
-    case 'x': s->run.leave = true; break;
-    case 'X': s->run.settings.start_disabled = true; break;
+    case 'D': s->recorder.buffers.discard = true; break;
+    case 'x': s->recorder.leave_on = true; break;
+    case 'X': s->recorder.buffers.start_disabled = true; break;
     case 'V': puts("xentrace (strata " STRATA_VERSION ")"); return 0;
     case 'h': fputs(help, stdout); return 0;
     case OPTION_USAGE: fputs(short_usage, stdout); return 0;
@@ -199,14 +208,36 @@ static int parse(struct settings *s, int argc, char **argv)
     return 1;
 }
 
-/* Opens the output when it is sure that nobody else records: what is in FILE is gone then. */
-static int open_output(const struct settings *s, struct stream *ret)
+/* Opens FILE to write; a signal ends the wait for a FIFO's reader. open() would wait as well, but a signal that comes
+ * just before would be missed. -errno; -EINTR: a signal came. */
+static int open_file(const struct settings *s)
 {
-    struct fault fault = {0};
+    struct stat st;
+    int fd, r;
+
+    while ((fd = open(s->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644)) < 0) {
+        r = -errno;
+        if (r != -ENXIO || stat(s->file, &st) < 0 || !S_ISFIFO(st.st_mode))
+            return r;
+        if (stop_signals_sleep(&s->signals, FIFO_PAUSE_NS))
+            return -EINTR;
+    }
+    r = fcntl(fd, F_GETFL);
+    if (r < 0 || fcntl(fd, F_SETFL, r & ~O_NONBLOCK) < 0) {
+        r = -errno;
+        close(fd);
+        return r;
+    }
+    return fd;
+}
+
+/* Opens the output when it is sure that nobody else records: what is in FILE is gone then. */
+static int open_output(struct settings *s)
+{
     int fd = STDOUT_FILENO;
 
     if (s->file) {
-        fd = record_open(s->file);
+        fd = open_file(s);
         if (fd == -EINTR)
             cli_error("%s: nobody opened it to read", s->file);
         else if (fd < 0)
@@ -214,47 +245,78 @@ static int open_output(const struct settings *s, struct stream *ret)
         if (fd < 0)
             return fd;
     }
-    if (stream_init(ret, fd, s->file ? s->file : "standard output", &fault) < 0) {
-        cli_fault(&fault);
-        return fault.error;
-    }
-    ret->reserve = s->reserve;
+    s->recorder.fd = fd;
+    s->recorder.path = s->file ? s->file : "standard output";
     return 0;
+}
+
+/* The records alone: a recording without a directory. */
+static int run(struct settings *s, struct recorder *recorder)
+{
+    struct recording_settings settings = {
+        .signals = &s->signals,
+        .time = s->time,
+        .min_free = s->reserve,
+        .report = cmd_print_report,
+    };
+    struct recording *recording;
+    struct fault fault = {0};
+    int status = EXIT_SUCCESS;
+
+    if (recording_new(&settings, &recording, &fault) < 0) {
+        cli_fault(&fault);
+        recorder->ops->free(recorder);
+        return EXIT_FAILURE;
+    }
+    if (recording_add(recording, recorder) < 0)
+        status = cli_no_memory();
+    else if (recording_run(recording, &fault) < 0) {
+        cli_fault(&fault);
+        status = EXIT_FAILURE;
+    } else if (recorder->fault.error < 0 || recording_is_full(recording)) {
+        status = EXIT_FAILURE;
+    }
+    recording_free(recording);
+    return status;
 }
 
 static int record(struct settings *s)
 {
-    struct recorder_totals totals;
-    struct stream output;
-    struct cpu_set cpus;
+    struct trace_buffers *buffers = NULL;
+    struct recorder *recorder;
     struct fault fault = {0};
-    bool begun = false;
     char text[400];
     int status;
 
-    record_catch_signals();
-    if (xen_buffers_open(false, &s->run.buffers, &fault) < 0 ||
-        (s->cpus && cpu_set_parse(s->cpus, s->run.buffers->n_cpus, &cpus, &fault) < 0)) {
-        cli_fault(&fault);
+    if (stop_signals_open(false, &s->signals) < 0) {
+        cli_error("cannot catch signals: %s", strerror(errno));
         return EXIT_FAILURE;
     }
-    if (open_output(s, &output) < 0)
+    if (xen_buffers_open(false, &buffers, &fault) < 0 ||
+        (s->cpus && cpu_set_parse(s->cpus, buffers->n_cpus, &s->cpu_set, &fault) < 0)) {
+        cli_fault(&fault);
+        buffers_free(buffers);
         return EXIT_FAILURE;
-    s->run.output = &output;
+    }
+    if (open_output(s) < 0) {
+        buffers_free(buffers);
+        return EXIT_FAILURE;
+    }
     if (s->choice.mask) {
-        s->run.settings.set_events = true;
-        s->run.settings.events = s->choice.mask;
-        s->run.recorder.choice = xen_event_mask_is_exact(&s->choice) ? NULL : &s->choice;
+        s->recorder.buffers.set_events = true;
+        s->recorder.buffers.events = s->choice.mask;
+        s->recorder.drain.choice = xen_event_mask_is_exact(&s->choice) ? NULL : &s->choice;
         cli_message("change evtmask to 0x%x", (unsigned)s->choice.mask);
     }
-    s->run.settings.keep_cpus = true; /* as the original does */
+    s->recorder.buffers.keep_cpus = true; /* as the original does */
     if (s->cpus) {
-        s->run.settings.cpus = &cpus;
+        s->recorder.buffers.cpus = &s->cpu_set;
         cli_message("change cpumask to %s",
-                    cpu_set_text(&cpus, s->run.buffers->n_cpus, text, sizeof text));
+                    cpu_set_text(&s->cpu_set, buffers->n_cpus, text, sizeof text));
     }
-    status = record_run(&s->run, &totals, &begun);
-    if (s->file && close(output.fd) < 0 && status == EXIT_SUCCESS) {
+    status = buffers_recorder_new(buffers, &s->recorder, &recorder) < 0 ? cli_no_memory()
+                                                                        : run(s, recorder);
+    if (s->file && close(s->recorder.fd) < 0 && status == EXIT_SUCCESS) {
         cli_error("%s: cannot be written: %s", s->file, strerror(errno));
         status = EXIT_FAILURE;
     }
@@ -264,10 +326,12 @@ static int record(struct settings *s)
 int cmd_xentrace(int argc, char **argv)
 {
     struct settings s = {
-        .run = {.recorder = {.poll = 100 * 1000000},
-                .more_room =
-                    "Fewer events (-e), a shorter -s or, once after each boot, a larger -S "
-                    "helps"},
+        .recorder = {.name = "xen",
+                     .look_ns = 100 * 1000000,
+                     .more_room =
+                         "Fewer events (-e), a shorter -s or, once after each boot, a larger -S "
+                         "helps"},
+        .signals.fd = -1,
     };
     struct fault fault = {0};
     int status = EXIT_FAILURE;
@@ -287,7 +351,7 @@ int cmd_xentrace(int argc, char **argv)
         else if (r > 0)
             status = record(&s);
     }
-    buffers_free(s.run.buffers);
+    stop_signals_close(&s.signals);
     xen_table_done(&s.table);
     xen_event_mask_done(&s.choice);
     return status;

@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/futex.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -13,12 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/percpu/area_map.h"
+#include "base/shared_map.h"
+#include "record/percpu/futex_fd.h"
 #include "strata/percpu_area.h"
 
 #define SHM "/dev/shm/"
-/* A wait is no longer than that: a signal that comes just before it begins does not end it. */
-#define WAIT_MAX UINT64_C(100000000)
 /* What a CPU in the middle of an emission gets to end it, when tracing was switched off. */
 #define EMISSION UINT64_C(2000000)
 
@@ -28,12 +25,11 @@ struct percpu_buffers {
     char *path;
     int fd;
     int program; /* readable when it has ended; -1: that cannot be known */
-    void *memory;
-    size_t bytes;
+    struct shared_map map;
     struct strata_percpu_area area;
     struct strata_percpu_view *all_views; /* of every CPU, online or not */
     uint64_t hz;
-    uint32_t notified; /* `notify` when it was last looked at */
+    struct futex_fd *notify; /* NULL: tracing is not on yet */
     uint32_t events_set;
     bool changed; /* masks, and not restored */
 };
@@ -133,32 +129,25 @@ static int begin(struct trace_buffers *buffers, const struct trace_buffers_setti
         (void)strata_percpu_view_reset(buffers->views[cpu]);
         (void)strata_percpu_area_take_lost(&percpu->area, cpu, &first);
     }
-    percpu->notified = get(&control->notify);
+    r = futex_fd_new(&control->notify, &percpu->notify);
+    if (r < 0)
+        return fault_plain(fault, r, percpu->path, "cannot wait for the buffers: %s", strerror(-r));
     set(&control->masks.enabled, !settings->start_disabled);
     return 0;
 }
 
-static int wait_for(struct trace_buffers *buffers, uint64_t timeout, const sigset_t *mask,
-                    struct fault *fault)
+static int wakeup_fd(struct trace_buffers *buffers)
+{
+    return futex_fd(percpu_of(buffers)->notify);
+}
+
+static int acknowledge(struct trace_buffers *buffers, struct fault *fault)
 {
     struct percpu_buffers *percpu = percpu_of(buffers);
-    uint32_t *notify = &percpu->area.control->notify;
-    uint64_t ns = MIN(timeout, WAIT_MAX);
-    struct timespec time = {.tv_nsec = (long)ns};
-    sigset_t before;
-    uint32_t now;
-    int r = 0;
 
-    if (sigprocmask(SIG_SETMASK, mask, &before) < 0)
-        return fault_plain(fault, -errno, "", "signals cannot be blocked: %s", strerror(errno));
-    if (ns > 0 && syscall(SYS_futex, notify, FUTEX_WAIT, percpu->notified, &time, NULL, 0) < 0 &&
-        errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT)
-        r = fault_plain(fault, -errno, percpu->path, "waiting for the buffers failed: %s",
-                        strerror(errno));
-    now = get(notify);
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    percpu->notified = now;
-    return r;
+    (void)fault;
+    futex_fd_rearm(percpu->notify, get(&percpu->area.control->notify));
+    return 0;
 }
 
 static int check(struct trace_buffers *buffers, uint32_t *ret_mask, struct fault *fault)
@@ -175,21 +164,18 @@ static int check(struct trace_buffers *buffers, uint32_t *ret_mask, struct fault
     return 1;
 }
 
-static bool ended(struct trace_buffers *buffers)
+static int end_fd(struct trace_buffers *buffers)
 {
-    struct pollfd p = {percpu_of(buffers)->program, POLLIN, 0};
-
-    return p.fd >= 0 && poll(&p, 1, 0) > 0;
+    return percpu_of(buffers)->program;
 }
 
 static int gone(struct trace_buffers *buffers, struct fault *fault)
 {
-    if (!area_map_is_gone())
+    if (!shared_map_is_cut(&percpu_of(buffers)->map))
         return 0;
     return fault_plain(
         fault, -EIO, percpu_of(buffers)->path,
-        "somebody made the file smaller: what was in the trace buffers and not taken "
-        "yet is lost");
+        "the file was truncated: what was in the trace buffers and not read yet is lost");
 }
 
 static int stop(struct trace_buffers *buffers, struct fault *fault)
@@ -261,8 +247,8 @@ static void percpu_free(struct trace_buffers *buffers)
     struct percpu_buffers *percpu = percpu_of(buffers);
 
     (void)restore(buffers, false, NULL);
-    if (percpu->memory)
-        area_map_close();
+    futex_fd_free(percpu->notify);
+    shared_map_done(&percpu->map);
     if (percpu->fd >= 0)
         close(percpu->fd); /* and with it goes the lock */
     if (percpu->program >= 0)
@@ -276,9 +262,10 @@ static void percpu_free(struct trace_buffers *buffers)
 
 static const struct trace_buffers_ops ops = {
     .begin = begin,
-    .wait = wait_for,
+    .wakeup_fd = wakeup_fd,
+    .acknowledge = acknowledge,
     .check = check,
-    .ended = ended,
+    .end_fd = end_fd,
     .gone = gone,
     .stop = stop,
     .pending = pending,
@@ -310,15 +297,14 @@ static int map_file(struct percpu_buffers *percpu, struct fault *fault)
                                  "can: his trace and masks are left as they are")
                    : fault_plain(fault, -errno, percpu->path, "cannot be locked: %s",
                                  strerror(errno));
-    percpu->bytes = (size_t)st.st_size;
-    if (percpu->bytes == 0)
+    if (st.st_size == 0)
         return fault_plain(fault, -EAGAIN, percpu->path,
                            "is empty: its program has not made the buffers yet");
-    if (percpu->bytes < STRATA_PERCPU_PAGE)
+    if (st.st_size < STRATA_PERCPU_PAGE)
         return fault_plain(fault, -EINVAL, percpu->path,
-                           "is no file of trace buffers, or not yet: it has %zu bytes",
-                           percpu->bytes);
-    r = area_map_open(percpu->fd, percpu->bytes, &percpu->memory);
+                           "is no file of trace buffers, or not yet: it has %lld bytes",
+                           (long long)st.st_size);
+    r = shared_map_init(&percpu->map, percpu->fd, 0, (size_t)st.st_size, true, false);
     if (r < 0)
         return fault_plain(fault, r, percpu->path, "cannot be mapped: %s", strerror(-r));
     return 0;
@@ -326,9 +312,9 @@ static int map_file(struct percpu_buffers *percpu, struct fault *fault)
 
 static int check_area(struct percpu_buffers *percpu, struct fault *fault)
 {
-    int r = strata_percpu_area_init(&percpu->area, percpu->memory, percpu->bytes);
+    int r = strata_percpu_area_init(&percpu->area, percpu->map.bytes, percpu->map.length);
 
-    if (r == -EINVAL && *(const volatile uint32_t *)percpu->memory == 0)
+    if (r == -EINVAL && *(const volatile uint32_t *)percpu->map.bytes == 0)
         return fault_plain(fault, -EAGAIN, percpu->path,
                            "its program has not made the buffers in it yet");
     if (r == -EINVAL)
@@ -339,7 +325,7 @@ static int check_area(struct percpu_buffers *percpu, struct fault *fault)
                            "these buffers are of version %u, where %u is known: use the strata "
                            "that belongs to the program",
                            percpu->area.control ? percpu->area.control->version
-                                                : ((const uint32_t *)percpu->memory)[2],
+                                                : ((const uint32_t *)percpu->map.bytes)[2],
                            STRATA_PERCPU_VERSION);
     if (r < 0)
         return fault_plain(fault, r, percpu->path,

@@ -1,283 +1,505 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/percpu/recorder.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "format/xentrace/record.h"
+#include "base/clock_ns.h"
+#include "base/copy.h"
+#include "base/text.h"
+#include "record/recording.h"
+#include "tracedir/host.h"
 
-/* At the end, how long a buffer that was full may take to tell of its losses: its CPU does so with the next
- * record, if there is one. */
-#define LAST_WORDS UINT64_C(20000000)
+#define NSEC_PER_SEC UINT64_C(1000000000)
+/* Between looks into buffers that get no records. */
+#define IDLE_LOOK_NS NSEC_PER_SEC
+/* Between looks at the event mask, the clocks, and whether events were lost. */
+#define WATCH_INTERVAL_NS NSEC_PER_SEC
+#define CPUS_TEXT_SIZE 400
 
-/* A window with some records. */
-#define MEMORY_MIN ((size_t)4096)
-
-struct recorder {
+struct buffers_recorder {
+    struct recorder recorder;
     struct trace_buffers *buffers;
-    struct stream *output;
-    struct recorder_settings settings;
-    struct chunk_memory memory;
-    struct chunk_state *states; /* by CPU */
-    uint64_t *pending;          /* by CPU: lost, not in a record, at the end */
-    uint8_t *scratch;           /* what was chosen of a window */
-    uint64_t damaged;
-    bool was_full; /* a buffer, when it was last looked at */
-    int end;       /* why nothing is taken any more: a recorder_progress or an error */
+    struct buffers_recorder_settings settings;
+    struct arena arena;
+    struct stream output;
+    struct buffer_drain *drain; /* NULL: it has not started */
+    int fd;                     /* of the records, in the directory; -1: they go elsewhere */
+    const char *path;           /* of the records, in the directory … */
+    const char *pairs;          /* … and of the pairs of clocks */
+    int pairs_fd;               /* -1: there are none any more */
+    bool has_pairs;
+    const char **events; /* the copied files, in the directory */
+    unsigned n_events;
+    uint64_t look_ns, look_at, watch_at;
+    uint64_t n_seen; /* records, when the buffers were last looked into */
+    uint64_t n_losses_reported;
+    bool is_stopping;
+    int progress; /* a buffer_drain_progress, or the error that ended it */
+    struct manifest_moment began, ended;
+    struct buffer_drain_totals totals; /* when it has finished */
 };
 
-int recorder_new(struct trace_buffers *buffers, struct stream *output,
-                 const struct recorder_settings *settings, struct recorder **ret,
-                 struct fault *fault)
+static struct buffers_recorder *self_of(struct recorder *recorder)
 {
-    size_t size = (size_t)buffers->pages * STRATA_PERCPU_PAGE;
-    struct recorder *recorder;
-
-    if (settings->memory && settings->memory < MEMORY_MIN)
-        return fault_plain(fault, -EINVAL, "", "%zu bytes of memory are too few: %zu at least",
-                           settings->memory, MEMORY_MIN);
-    recorder = calloc(1, sizeof *recorder);
-    if (!recorder)
-        goto out_of_memory;
-    recorder->buffers = buffers;
-    recorder->output = output;
-    recorder->settings = *settings;
-    recorder->states = calloc(buffers->n_cpus, sizeof *recorder->states);
-    recorder->pending = calloc(buffers->n_cpus, sizeof *recorder->pending);
-    if (!recorder->states || !recorder->pending)
-        goto out_of_memory;
-    if (settings->choice) {
-        recorder->scratch = malloc(size + 16);
-        if (!recorder->scratch)
-            goto out_of_memory;
-    }
-    if (settings->memory && chunk_memory_init(&recorder->memory, settings->memory) < 0)
-        goto out_of_memory;
-    *ret = recorder;
-    return 0;
-
-out_of_memory:
-    recorder_free(recorder);
-    return fault_plain(fault, -ENOMEM, "", "out of memory");
+    return container_of(recorder, struct buffers_recorder, recorder);
 }
 
-void recorder_free(struct recorder *recorder)
+static const struct buffers_recorder *const_self_of(const struct recorder *recorder)
 {
-    if (!recorder)
+    return self_of((struct recorder *)(uintptr_t)recorder);
+}
+
+/* ---- Clocks ---- */
+
+/* A line of timeline/clock_map.h. Without the rest of them the trace is still worth having. */
+static void put_pair(struct buffers_recorder *self, const struct manifest_moment *moment)
+{
+    char line[80];
+    int n = snprintf(line, sizeof line, "%" PRId64 " %" PRIu64 " %" PRId64 "\n",
+                     moment->monotonic_ns, moment->tsc, moment->error_ns);
+
+    if (self->pairs_fd < 0 || moment->tsc == 0)
         return;
-    chunk_memory_done(&recorder->memory);
-    free(recorder->states);
-    free(recorder->pending);
-    free(recorder->scratch);
-    free(recorder);
+    if (write(self->pairs_fd, line, (size_t)n) == n) {
+        self->has_pairs = true;
+        return;
+    }
+    recorder_problem(&self->recorder, "how the clocks relate was not written to the end: %s",
+                     strerror(errno));
+    close(self->pairs_fd);
+    self->pairs_fd = -1;
 }
 
-static int are_gone(const struct recorder *recorder, struct fault *fault)
-{
-    struct trace_buffers *buffers = recorder->buffers;
+/* ---- The start ---- */
 
-    return buffers->ops->gone ? buffers->ops->gone(buffers, fault) : 0;
+/* NAME/FILE, in the recorder's arena. */
+static const char *path_of(struct buffers_recorder *self, const char *file)
+{
+    size_t size = strlen(self->settings.name) + strlen(file) + 2;
+    char *path = arena_alloc(&self->arena, size);
+
+    if (path)
+        snprintf(path, size, "%s/%s", self->settings.name, file);
+    return path;
 }
 
-/* ---- A window ---- */
-
-static int put(struct recorder *recorder, unsigned cpu, struct iovec *parts, unsigned n,
-               struct fault *fault)
+/* Copies a table into the directory as NAME/events, NAME/events-2, … */
+static int copy_table(struct buffers_recorder *self, const char *table, struct fault *fault)
 {
-    uint32_t header[3] = {XENTRACE_WINDOW_HEADER, cpu, 0};
+    const char *dir = recording_path(self->recorder.recording);
+    _cleanup_free_ char *to = NULL;
+    char file[32] = "events";
+    const char *name;
 
-    for (unsigned i = 1; i < n; i++)
-        header[2] += (uint32_t)parts[i].iov_len;
-    if (header[2] == 0)
-        return STREAM_WRITTEN;
-    parts[0] = (struct iovec){header, sizeof header};
-    if (recorder->memory.bytes) {
-        chunk_memory_put(&recorder->memory, parts, n);
-        return STREAM_WRITTEN;
+    if (self->n_events > 0)
+        snprintf(file, sizeof file, "events-%u", self->n_events + 1);
+    name = path_of(self, file);
+    if (!name || asprintf(&to, "%s/%s", dir, name) < 0) {
+        to = NULL;
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
     }
-    return stream_write(recorder->output, parts, n, fault);
+    self->events[self->n_events++] = name;
+    return copy_file(table, to, &(struct copy_options){.follow = true}, fault);
 }
 
-/* Counts, chooses and writes. */
-static int take_windows(struct recorder *recorder, unsigned cpu,
-                        const struct strata_percpu_window *windows, unsigned n, struct fault *fault)
+static int make_file(struct buffers_recorder *self, const char *path, int *ret, struct fault *fault)
 {
-    struct chunk_state *state = &recorder->states[cpu];
-    uint64_t records = state->counts.records;
-    struct iovec parts[3];
-    size_t used = 0;
-    int damaged = 0;
-    int r;
+    int dir = recording_dir(self->recorder.recording);
+    int fd = openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
-    for (unsigned i = 0; i < n; i++) {
-        const uint8_t *data = windows[i].data;
-        size_t size = windows[i].size;
+    if (fd < 0)
+        return fault_plain(fault, -errno, path, "cannot be made: %s", strerror(errno));
+    *ret = fd;
+    return 0;
+}
 
-        if (recorder->settings.choice) {
-            size_t kept;
+static int make_files(struct buffers_recorder *self, struct fault *fault)
+{
+    int dir = recording_dir(self->recorder.recording);
+    int r = 0;
 
-            r = chunk_filter(state, recorder->settings.choice, data, size, recorder->scratch + used,
-                             &kept);
-            used += kept;
-        } else {
-            r = chunk_count(state, data, size);
-            parts[1 + i] = (struct iovec){(void *)(uintptr_t)data, size};
-        }
-        damaged |= r < 0;
-    }
-    if (recorder->settings.choice) {
-        parts[1] = (struct iovec){recorder->scratch, used};
-        n = 1;
-    }
-    recorder->damaged += (uint64_t)damaged;
-    r = are_gone(recorder, fault);
+    self->path = path_of(self, "trace.raw");
+    self->pairs = path_of(self, "clock-pairs");
+    self->events = arena_alloc(&self->arena, (self->settings.n_tables + 1) * sizeof *self->events);
+    if (!self->path || !self->pairs || !self->events)
+        return fault_plain(fault, -ENOMEM, "", "out of memory");
+    if (mkdirat(dir, self->settings.name, 0777) < 0)
+        return fault_plain(fault, -errno, self->settings.name, "cannot be made: %s",
+                           strerror(errno));
+    for (unsigned i = 0; r >= 0 && i < self->settings.n_tables; i++)
+        r = copy_table(self, self->settings.tables[i], fault);
     if (r >= 0)
-        r = put(recorder, cpu, parts, n + 1, fault);
-    if (r != STREAM_WRITTEN)
-        state->counts.records = records;
+        r = make_file(self, self->path, &self->fd, fault);
+    if (r >= 0)
+        r = make_file(self, self->pairs, &self->pairs_fd, fault);
     return r;
 }
 
-static bool worth_it(const struct recorder *recorder, const struct strata_percpu_view *view,
-                     const struct strata_percpu_window windows[2])
+static int open_output(struct buffers_recorder *self, struct fault *fault)
 {
-    uint64_t n = recorder->settings.threshold;
-
-    if (n <= 1 || windows[0].size + windows[1].size >= view->size / 2)
-        return true;
-    /* An event has 4 bytes at least. */
-    if ((windows[0].size + windows[1].size) / 4 < n)
-        return false;
-    if (windows[1].size == 0)
-        return chunk_has(windows[0].data, windows[0].size, n);
-    for (unsigned i = 0; i < 2; i++) {
-        struct chunk_state state = {0};
-
-        (void)chunk_count(&state, windows[i].data, windows[i].size);
-        n -= MIN(n, state.counts.records);
-    }
-    return n == 0;
-}
-
-static int take_cpu(struct recorder *recorder, unsigned cpu, bool all, struct fault *fault)
-{
-    struct strata_percpu_view *view = recorder->buffers->views[cpu];
-    struct strata_percpu_window windows[2];
-    size_t size;
+    struct recording *recording = self->recorder.recording;
+    const struct recording_settings *settings = recording_settings(recording);
+    _cleanup_free_ char *path = NULL;
     int r;
-    int n = strata_percpu_view_windows(view, windows);
 
-    if (n < 0)
-        return fault_plain(fault, n, "",
-                           "the trace buffer of CPU %u is damaged: its cons and prod are out of it",
-                           cpu);
-    size = windows[0].size + windows[1].size;
-    recorder->was_full |= size + XENTRACE_RECORD_MAX > view->size;
-    if (n == 0 || (!all && !worth_it(recorder, view, windows)))
-        return RECORDER_GOES_ON;
-    r = take_windows(recorder, cpu, windows, (unsigned)n, fault);
+    if (recording_dir(recording) < 0) {
+        r = stream_init(&self->output, self->settings.fd, self->settings.path, fault);
+    } else {
+        r = make_files(self, fault);
+        if (r >= 0 && asprintf(&path, "%s/%s", settings->dir, self->path) < 0) {
+            path = NULL;
+            r = fault_plain(fault, -ENOMEM, "", "out of memory");
+        }
+        if (r >= 0)
+            r = stream_init(&self->output, self->fd, path, fault);
+    }
     if (r < 0)
         return r;
-    if (r != STREAM_WRITTEN)
-        return r == STREAM_MAX ? RECORDER_FULL : RECORDER_RESERVE;
-    r = strata_percpu_view_release(view, size);
-    if (r < 0)
-        return fault_plain(fault, r, "",
-                           "somebody else takes records from the trace buffer of CPU %u as well",
-                           cpu);
-    return RECORDER_GOES_ON;
+    self->output.max = settings->max_size;
+    self->output.reserve = settings->min_free;
+    if (settings->signals)
+        self->output.stop_fd = settings->signals->fd;
+    return 0;
 }
 
-/* ALL: however little there is. After a window that could not be written there is none that is, so that
- * no gap is in the stream but at its end. */
-static int take_all(struct recorder *recorder, bool all, struct fault *fault)
+static void close_files(struct buffers_recorder *self)
 {
-    recorder->was_full = false;
-    if (!recorder->end)
-        recorder->end = are_gone(recorder, fault);
-    for (unsigned cpu = 0; cpu < recorder->buffers->n_cpus && !recorder->end; cpu++)
-        if (recorder->buffers->views[cpu])
-            recorder->end = take_cpu(recorder, cpu, all, fault);
-    return recorder->end;
+    if (self->fd >= 0)
+        close(self->fd);
+    if (self->pairs_fd >= 0)
+        close(self->pairs_fd);
+    self->fd = self->pairs_fd = -1;
 }
 
-/* ---- The course ---- */
-
-int recorder_step(struct recorder *recorder, uint64_t timeout, const sigset_t *mask,
-                  struct fault *fault)
+static void discard(struct recorder *recorder)
 {
-    struct trace_buffers *buffers = recorder->buffers;
-    int r = buffers->ops->wait(buffers, MIN(timeout, recorder->settings.poll), mask, fault);
+    struct buffers_recorder *self = self_of(recorder);
+    int dir = recording_dir(recorder->recording);
 
+    close_files(self);
+    if (dir < 0 || !self->events)
+        return;
+    for (unsigned i = 0; i < self->n_events; i++)
+        (void)unlinkat(dir, self->events[i], 0);
+    (void)unlinkat(dir, self->path, 0);
+    (void)unlinkat(dir, self->pairs, 0);
+    (void)unlinkat(dir, self->settings.name, AT_REMOVEDIR);
+}
+
+static void report_start(struct buffers_recorder *self)
+{
+    const struct trace_buffers *buffers = self->buffers;
+    unsigned pages = self->settings.buffers.pages;
+
+    if (pages && pages != buffers->pages)
+        recorder_report(&self->recorder,
+                        "the trace buffers have %u pages for each CPU, not %u: their size is "
+                        "limited, and can be set once after each boot",
+                        buffers->pages, pages);
+    if (*buffers->notice) {
+        recorder_report(&self->recorder, "%s", buffers->notice);
+        recorder_problem(&self->recorder, "%s", buffers->notice);
+    }
+}
+
+static int start(struct recorder *recorder, struct fault *fault)
+{
+    struct buffers_recorder *self = self_of(recorder);
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    int r = open_output(self, fault);
+
+    if (r >= 0)
+        r = self->buffers->ops->begin(self->buffers, &self->settings.buffers, fault);
+    if (r >= 0)
+        r = buffer_drain_new(self->buffers, &self->output, &self->settings.drain, &self->drain,
+                             fault);
     if (r < 0) {
-        recorder->end = r;
+        discard(recorder);
         return r;
     }
-    return take_all(recorder, false, fault);
+    report_start(self);
+    self->began = host_moment();
+    put_pair(self, &self->began);
+    self->look_ns = self->settings.look_ns;
+    self->look_at = now + self->look_ns;
+    self->watch_at = now + WATCH_INTERVAL_NS;
+    return 0;
 }
 
-static void ask_pending(struct recorder *recorder)
-{
-    struct trace_buffers *buffers = recorder->buffers;
-    uint64_t lost;
+/* ---- While it runs ---- */
 
-    for (unsigned cpu = 0; cpu < buffers->n_cpus; cpu++)
-        if (buffers->views[cpu] && buffers->ops->pending(buffers, cpu, &lost) >= 0)
-            recorder->pending[cpu] = lost;
+static int end_fd(const struct buffers_recorder *self)
+{
+    return self->buffers->ops->end_fd ? self->buffers->ops->end_fd(self->buffers) : -1;
 }
 
-int recorder_finish(struct recorder *recorder, bool leave, struct fault *fault)
+static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
 {
-    struct trace_buffers *buffers = recorder->buffers;
+    struct buffers_recorder *self = self_of(recorder);
+
+    recorder_wait_fd(wait, self->buffers->ops->wakeup_fd(self->buffers), POLLIN);
+    recorder_wait_fd(wait, end_fd(self), POLLIN);
+    recorder_wait_until(wait, MIN(self->look_at, self->watch_at));
+}
+
+/* "CPU 0: 12, CPU 3: 5" */
+static const char *lost_text(const struct buffers_recorder *self, char buf[CPUS_TEXT_SIZE])
+{
+    size_t at = 0;
+
+    buf[0] = 0;
+    for (unsigned cpu = 0; cpu < self->buffers->n_cpus && at < CPUS_TEXT_SIZE; cpu++) {
+        uint64_t lost = buffer_drain_lost(self->drain, cpu);
+
+        if (lost)
+            at += (size_t)MAX(0, snprintf(buf + at, CPUS_TEXT_SIZE - at, "%sCPU %u: %" PRIu64,
+                                          at ? ", " : "", cpu, lost));
+    }
+    return buf;
+}
+
+/* The first time with what can be done. */
+static void watch_losses(struct buffers_recorder *self)
+{
+    uint64_t lost = buffer_drain_totals(self->drain).lost;
+    char cpus[CPUS_TEXT_SIZE];
+
+    if (lost == self->n_losses_reported)
+        return;
+    lost_text(self, cpus);
+    if (self->n_losses_reported == 0)
+        recorder_report(&self->recorder,
+                        "events are being lost (%s so far): the trace buffers, %u KB for each CPU, "
+                        "were full. %s",
+                        cpus, self->buffers->pages * 4, self->settings.more_room);
+    else
+        recorder_report(&self->recorder, "%" PRIu64 " more events were lost (%s so far)",
+                        lost - self->n_losses_reported, cpus);
+    self->n_losses_reported = lost;
+}
+
+/* Whether the mask is still ours. */
+static int watch_mask(struct buffers_recorder *self, struct fault *fault)
+{
+    uint32_t mask;
+    int r = self->buffers->ops->check(self->buffers, &mask, fault);
+
+    if (r <= 0)
+        return r;
+    recorder_report(&self->recorder,
+                    "another program changed the event mask to 0x%08x: for up to a second, other "
+                    "events than were asked for were recorded; the mask is set again",
+                    (unsigned)mask);
+    recorder_problem(&self->recorder,
+                     "another program changed the event mask to 0x%08x for up to a second",
+                     (unsigned)mask);
+    return 0;
+}
+
+static int watch(struct buffers_recorder *self, uint64_t now, struct fault *fault)
+{
+    struct manifest_moment moment;
+
+    if (now < self->watch_at)
+        return 0;
+    self->watch_at = now + WATCH_INTERVAL_NS;
+    watch_losses(self);
+    moment = host_moment();
+    put_pair(self, &moment);
+    if (self->buffers->ops->changed(self->buffers))
+        recorder_changed(&self->recorder);
+    return watch_mask(self, fault);
+}
+
+/* Drains the buffers, and finds out when to look again: twice as late each time that there was nothing. */
+static int look(struct buffers_recorder *self, uint64_t now, struct fault *fault)
+{
+    struct buffer_drain_totals totals;
+    uint64_t n;
+    int r = buffer_drain_take(self->drain, fault);
+
+    totals = buffer_drain_totals(self->drain);
+    n = totals.records + totals.left_out + totals.lost + totals.dropped;
+    if (n != self->n_seen)
+        self->look_ns = self->settings.look_ns;
+    else
+        self->look_ns = MAX(self->settings.look_ns, MIN(2 * self->look_ns, IDLE_LOOK_NS));
+    self->n_seen = n;
+    self->look_at = now + self->look_ns;
+    return r;
+}
+
+static void report_limit(struct buffers_recorder *self)
+{
+    if (self->progress == BUFFER_DRAIN_MAX_SIZE)
+        recorder_report(&self->recorder, "stopped: %s would be larger than it may be",
+                        self->output.path);
+    if (self->progress == BUFFER_DRAIN_MIN_FREE)
+        recorder_disk_is_full(&self->recorder, self->output.path);
+}
+
+static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
+                struct fault *fault)
+{
+    struct buffers_recorder *self = self_of(recorder);
+    bool has_ended = n > 1 && fds[1].revents;
+    int r = 0;
+
+    self->output.until = recording_time_up(recorder->recording);
+    if (self->is_stopping)
+        return 0;
+    if (n > 0 && fds[0].revents)
+        r = self->buffers->ops->acknowledge(self->buffers, fault);
+    if (r >= 0)
+        r = look(self, now, fault);
+    if (r == BUFFER_DRAIN_ONGOING) {
+        r = watch(self, now, fault);
+        return r < 0 ? (self->progress = r) : !has_ended;
+    }
+    self->progress = r;
+    report_limit(self);
+    return MIN(r, 0);
+}
+
+/* ---- The end ---- */
+
+static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now)
+{
+    (void)stop;
+    (void)now;
+    self_of(recorder)->is_stopping = true;
+    return UINT64_MAX;
+}
+
+static void report_losses(struct buffers_recorder *self)
+{
+    const struct buffer_drain_totals *totals = &self->totals;
+    char cpus[CPUS_TEXT_SIZE];
+
+    if (totals->lost)
+        recorder_report(&self->recorder, "%" PRIu64 " events were lost (%s) in %" PRIu64 " place%s",
+                        totals->lost, lost_text(self, cpus), totals->losses,
+                        totals->losses == 1 ? "" : "s");
+    if (totals->damaged == 0)
+        return;
+    recorder_report(&self->recorder, "%" PRIu64 " windows did not end with a record's end",
+                    totals->damaged);
+    recorder_problem(&self->recorder, "%" PRIu64 " windows did not end with a record's end",
+                     totals->damaged);
+}
+
+static int finish(struct recorder *recorder, struct fault *fault)
+{
+    struct buffers_recorder *self = self_of(recorder);
+    struct fault unused = {0};
+    bool had_ended = self->progress != BUFFER_DRAIN_ONGOING;
+    int q;
+    /* Where there is no room for more, there is none for the rest. */
+    int r = buffer_drain_finish(self->drain, self->settings.leave_on, had_ended ? &unused : fault);
+
+    if (!had_ended) {
+        self->progress = r;
+        report_limit(self);
+    }
+    self->totals = buffer_drain_totals(self->drain);
+    q = self->buffers->ops->restore(self->buffers, self->settings.leave_on, fault);
+    report_losses(self);
+    self->ended = host_moment();
+    put_pair(self, &self->ended);
+    close_files(self);
+    return self->progress < 0 ? self->progress : MIN(q, 0);
+}
+
+static int sources(const struct recorder *recorder, struct arena *arena,
+                   struct recorder_sources *ret)
+{
+    const struct buffers_recorder *self = const_self_of(recorder);
+    struct manifest_source *source = arena_alloc(arena, sizeof *source);
+    bool has_finished = recorder->state == RECORDER_FINISHED;
     int r;
-    int q = 0;
 
-    stream_hurry(recorder->output);
-    r = take_all(recorder, true, fault);
-    if (r == RECORDER_GOES_ON && recorder->was_full) {
-        struct timespec time = {.tv_nsec = (long)LAST_WORDS};
-
-        nanosleep(&time, NULL);
-        (void)take_all(recorder, true, fault);
-    }
-    if (!leave)
-        q = buffers->ops->stop(buffers, fault);
-    r = take_all(recorder, true, fault);
-    if (!leave)
-        ask_pending(recorder);
-    if (recorder->memory.bytes) {
-        /* Also when taking more has failed: what came before is what one wants to see. */
-        int written = chunk_memory_write(&recorder->memory, recorder->output, fault);
-
-        if (written > 0)
-            written = written == STREAM_MAX ? RECORDER_FULL : RECORDER_RESERVE;
-        r = r < 0 ? r : written;
-    }
-    return r < 0 || q >= 0 ? r : q;
-}
-
-struct recorder_totals recorder_totals(const struct recorder *recorder)
-{
-    struct recorder_totals totals = {
-        .bytes = recorder->output->written,
-        .dropped = recorder->memory.dropped,
-        .damaged = recorder->damaged,
+    if (!source)
+        return -ENOMEM;
+    *source = (struct manifest_source){
+        .name = self->settings.name,
+        .path = self->path,
+        .events = self->events,
+        .n_events = self->n_events,
+        .host = host_here(),
+        .began = self->began,
+        .ended = self->ended,
+        .lost_known = has_finished,
+        .lost = self->totals.lost,
+        .lost_at_end = self->totals.pending,
+        .complete = has_finished && self->progress >= 0,
     };
-
-    for (unsigned cpu = 0; cpu < recorder->buffers->n_cpus; cpu++) {
-        const struct chunk_counts *counts = &recorder->states[cpu].counts;
-
-        totals.records += counts->records;
-        totals.left_out += counts->left_out;
-        totals.lost += counts->lost + recorder->pending[cpu];
-        totals.pending += recorder->pending[cpu];
-        totals.losses += counts->losses + (recorder->pending[cpu] ? 1 : 0);
-    }
-    totals.records -= recorder->memory.dropped_records;
-    return totals;
+    r = self->buffers->ops->describe(self->buffers, arena, source);
+    if (r < 0)
+        return r;
+    if (self->has_pairs)
+        source->clock.pairs = self->pairs;
+    *ret = (struct recorder_sources){source, 1, 0};
+    return 0;
 }
 
-uint64_t recorder_lost(const struct recorder *recorder, unsigned cpu)
+static void stats(const struct recorder *recorder, struct recorder_stats *ret)
 {
-    return recorder->states[cpu].counts.lost + recorder->pending[cpu];
+    struct buffer_drain_totals totals = buffers_recorder_totals(recorder);
+
+    *ret = (struct recorder_stats){
+        .bytes = totals.bytes, .events = totals.records, .lost = totals.lost};
+}
+
+static void free_recorder(struct recorder *recorder)
+{
+    struct buffers_recorder *self = self_of(recorder);
+
+    close_files(self);
+    buffer_drain_free(self->drain);
+    buffers_free(self->buffers);
+    arena_done(&self->arena);
+    free(self);
+}
+
+static const struct recorder_ops ops = {
+    .start = start,
+    .poll = poll_fds,
+    .step = step,
+    .stop = stop,
+    .finish = finish,
+    .sources = sources,
+    .stats = stats,
+    .discard = discard,
+    .free = free_recorder,
+};
+
+int buffers_recorder_new(struct trace_buffers *buffers,
+                         const struct buffers_recorder_settings *settings, struct recorder **ret)
+{
+    struct buffers_recorder *self = calloc(1, sizeof *self);
+
+    if (!self) {
+        buffers_free(buffers);
+        return -ENOMEM;
+    }
+    self->recorder.ops = &ops;
+    self->recorder.name = settings->name;
+    self->buffers = buffers;
+    self->settings = *settings;
+    self->fd = self->pairs_fd = -1;
+    *ret = &self->recorder;
+    return 0;
+}
+
+struct buffer_drain_totals buffers_recorder_totals(const struct recorder *recorder)
+{
+    const struct buffers_recorder *self = const_self_of(recorder);
+
+    return recorder->state == RECORDER_FINISHED || !self->drain ? self->totals
+                                                                : buffer_drain_totals(self->drain);
 }

@@ -1,54 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Takes records from per-CPU trace buffers, whoever fills them, and writes them as the stream that xentrace
- * writes (format/xentrace/record.h): again and again a window of each CPU that has something. Only the
- * choice of events that the buffers' owner cannot make itself is made here. Not thread-safe. */
+/* The recorder of per-CPU trace buffers: those of Xen, or shared memory in the same layout. In the directory of its
+ * recording:
+ *
+ *     NAME/trace.raw      the records, as xentrace writes them
+ *     NAME/clock-pairs    how the time stamp counter relates to the host's clock (timeline/clock_map.h)
+ *     NAME/events …       copies of the files that declare the user's own events
+ *
+ * Where the recording has no directory, the records alone, into a descriptor. An idle recorder looks into the buffers
+ * once a second; one that gets records as often as it is told, and at once when a buffer is half full. */
 
-#include "record/percpu/chunk_memory.h"
-#include "record/percpu/cpu_chunk.h"
-#include "record/percpu/trace_buffers.h"
+#include "record/percpu/buffer_drain.h"
+#include "record/recorder.h"
 
-struct recorder_settings {
-    uint64_t poll;      /* ns between looks at the buffers, if none gets half full */
-    uint64_t threshold; /* records of a CPU for which it is worth to write; 0: any */
-    const struct xen_event_mask *choice; /* NULL: all that comes; borrowed */
-    size_t memory; /* keep the last so many bytes, write at the end; 0: write all */
+/* All borrowed, for as long as the recorder is there. */
+struct buffers_recorder_settings {
+    const char *name; /* of the source, unique in the recording */
+    struct trace_buffers_settings buffers;
+    struct buffer_drain_settings drain;
+    uint64_t look_ns;          /* between looks into the buffers, while records come */
+    const char *const *tables; /* files that declare events; they are copied */
+    unsigned n_tables;
+    bool leave_on; /* tracing, and the masks as they were set, at the end */
+    const char
+        *more_room;   /* which option makes the buffers larger, and what else helps; a sentence */
+    int fd;           /* for a recording without a directory: where the records go, and … */
+    const char *path; /* … its name for messages */
 };
 
-struct recorder_totals {
-    uint64_t records;  /* events written, or kept in memory */
-    uint64_t left_out; /* events that came and were not asked for */
-    uint64_t lost;     /* events, as the records say, and what is pending at the end */
-    uint64_t pending;  /* the latter */
-    uint64_t losses;   /* times at which some were lost */
-    uint64_t bytes;    /* written to the output */
-    uint64_t dropped;  /* windows that the memory had no room for */
-    uint64_t damaged;  /* windows that were no whole records */
-};
-
-enum recorder_progress {
-    RECORDER_GOES_ON,
-    RECORDER_FULL,    /* the output's `max` is reached */
-    RECORDER_RESERVE, /* its `reserve` */
-};
-
-struct recorder;
-
-/* For BUFFERS that have begun. BUFFERS and OUTPUT are borrowed. -EINVAL with FAULT: the memory is smaller than
- * one CPU's buffer. */
-int recorder_new(struct trace_buffers *buffers, struct stream *output,
-                 const struct recorder_settings *settings, struct recorder **ret,
-                 struct fault *fault);
-void recorder_free(struct recorder *recorder);
-
-/* Waits, TIMEOUT (ns) at most and with the signals MASK blocked, and takes what is there. A recorder_progress,
- * or a negative errno with FAULT; both of the last are the end, before which recorder_finish() is due. */
-int recorder_step(struct recorder *recorder, uint64_t timeout, const sigset_t *mask,
-                  struct fault *fault);
-/* Stops the tracing, unless LEAVE, and takes the rest. What of it fails is as of recorder_step(). */
-int recorder_finish(struct recorder *recorder, bool leave, struct fault *fault);
-
-struct recorder_totals recorder_totals(const struct recorder *recorder);
-/* Events lost on a CPU. */
-uint64_t recorder_lost(const struct recorder *recorder, unsigned cpu);
+/* BUFFERS, which are open and have not begun, are freed with the recorder; also where this fails. -ENOMEM. */
+int buffers_recorder_new(struct trace_buffers *buffers,
+                         const struct buffers_recorder_settings *settings, struct recorder **ret);
+/* What came of it, after it has started. */
+struct buffer_drain_totals buffers_recorder_totals(const struct recorder *recorder);

@@ -13,6 +13,7 @@
 
 /* A pipe that can be written at all takes as much without making the writer wait. */
 #define PIPE_PIECE 4096
+#define NSEC_PER_SEC UINT64_C(1000000000)
 
 int stream_init(struct stream *ret, int fd, const char *path, struct fault *fault)
 {
@@ -20,9 +21,9 @@ int stream_init(struct stream *ret, int fd, const char *path, struct fault *faul
 
     if (fstat(fd, &st) < 0)
         return fault_plain(fault, -errno, path, "cannot be written: %s", strerror(errno));
-    *ret = (struct stream){.fd = fd, .regular = S_ISREG(st.st_mode), .until = UINT64_MAX};
+    *ret = (struct stream){
+        .fd = fd, .regular = S_ISREG(st.st_mode), .until = UINT64_MAX, .stop_fd = -1};
     snprintf(ret->path, sizeof ret->path, "%s", path);
-    sigprocmask(SIG_SETMASK, NULL, &ret->mask);
     return 0;
 }
 
@@ -44,29 +45,31 @@ static int failed(const struct stream *output, int error, struct fault *fault)
     return fault_plain(fault, error, output->path, "cannot be written: %s", strerror(-error));
 }
 
-/* Until a pipe can be written. A signal means that the end has come. */
+/* Until a pipe can be written, or the end has come and its reader had its time. */
 static int wait_writable(struct stream *output)
 {
-    uint64_t patience = 0;
+    uint64_t began = clock_ns(CLOCK_MONOTONIC);
+    int stop_fd = output->stop_fd;
 
     for (;;) {
-        struct pollfd p = {output->fd, POLLOUT, 0};
-        struct timespec slice = {.tv_nsec = 100000000};
-        uint64_t now;
-        int r = ppoll(&p, 1, &slice, &output->mask);
+        struct pollfd fds[] = {{output->fd, POLLOUT, 0}, {stop_fd, POLLIN, 0}};
+        uint64_t now = clock_ns(CLOCK_MONOTONIC);
+        uint64_t until = output->until > UINT64_MAX - STREAM_TIMEOUT_NS
+                             ? UINT64_MAX
+                             : MAX(output->until, began) + STREAM_TIMEOUT_NS;
+        uint64_t ns = until > now ? until - now : 0;
+        struct timespec time = {(time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC)};
+        int r = ppoll(fds, ARRAY_SIZE(fds), until == UINT64_MAX ? NULL : &time, NULL);
 
-        if (r > 0)
-            return 0;
         if (r < 0 && errno != EINTR)
             return -errno;
-        if (r < 0)
+        if (r > 0 && fds[0].revents)
+            return 0;
+        if (r > 0) {
             stream_hurry(output);
-        now = clock_ns(CLOCK_MONOTONIC);
-        if (now < output->until)
-            continue;
-        if (patience == 0)
-            patience = now;
-        if (now - patience > STREAM_GRACE)
+            stop_fd = -1;
+        }
+        if (r == 0 && clock_ns(CLOCK_MONOTONIC) >= until)
             return -ETIMEDOUT;
     }
 }

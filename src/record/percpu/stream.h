@@ -4,7 +4,6 @@
 /* Where a recorder writes: a file that must not fill its disk, or a pipe whose reader may be slow. What is
  * written as one piece is there whole, or not at all, unless a pipe was in the way. Not thread-safe. */
 
-#include <signal.h>
 #include <sys/uio.h>
 
 #include "base/fault.h"
@@ -17,9 +16,9 @@ struct stream {
     uint64_t max;     /* bytes; 0: any number */
     uint64_t reserve; /* bytes that are to stay free on the disk; 0: none */
     uint64_t
-        until;     /* CLOCK_MONOTONIC ns: from then on a reader that does not read is not waited for
-                       * longer than GRACE; UINT64_MAX: never */
-    sigset_t mask; /* the signals that are blocked while it waits for a pipe */
+        until;   /* CLOCK_MONOTONIC ns: from then on a reader that does not read is not waited for
+                       * longer than STREAM_TIMEOUT_NS; UINT64_MAX: never */
+    int stop_fd; /* readable when the end has come, while it waits for a pipe; -1: none */
 };
 
 enum {
@@ -29,7 +28,7 @@ enum {
 };
 
 /* How long a reader may be stuck, when the end has come. */
-#define STREAM_GRACE UINT64_C(2000000000)
+#define STREAM_TIMEOUT_NS UINT64_C(2000000000)
 
 /* FD is written from where it stands. */
 int stream_init(struct stream *ret, int fd, const char *path, struct fault *fault);

@@ -9,13 +9,11 @@
  *     open       somebody who is at it already is found here, and nothing of his is touched; what one who was
  *                killed left behind is put right
  *     begin      masks, size, buffers mapped; what is there is dropped if wanted; then tracing is on
- *     wait, and the windows of each CPU's view, again and again
+ *     the chunks of each CPU's view, again and again, when wakeup_fd() is readable or from time to time
  *     stop       no more is written; what is there can still be taken
  *     free       what was found is restored, from whichever of these steps
  *
  * Not thread-safe. */
-
-#include <signal.h>
 
 #include "base/arena.h"
 #include "base/cpu_set.h"
@@ -40,12 +38,13 @@ struct trace_buffers;
 struct trace_buffers_ops {
     int (*begin)(struct trace_buffers *buffers, const struct trace_buffers_settings *settings,
                  struct fault *fault);
-    /* Until a buffer is half full, TIMEOUT (ns) has passed or a signal came. MASK: the signals that are
-     * blocked meanwhile. -errno where the wait itself fails. */
-    int (*wait)(struct trace_buffers *buffers, uint64_t timeout, const sigset_t *mask,
-                struct fault *fault);
-    /* Whether whoever fills them is gone, so that no more will come. NULL: he does not go before us. */
-    bool (*ended)(struct trace_buffers *buffers);
+    /* A descriptor that is readable when a buffer has got half full since acknowledge(); -1: there is none. */
+    int (*wakeup_fd)(struct trace_buffers *buffers);
+    /* Before the buffers are looked at again: what was half full until now wakes nobody any more. */
+    int (*acknowledge)(struct trace_buffers *buffers, struct fault *fault);
+    /* A descriptor that is readable when the program that fills them has ended, so that no more will come; -1: it
+     * does not end before this process, or that cannot be seen. NULL: the former. */
+    int (*end_fd)(struct trace_buffers *buffers);
     /* An errno with FAULT: the buffers' memory was taken away, and what the views show now is nothing that was
      * ever traced. Is asked of what was looked at, before it is believed. NULL: it stays. */
     int (*gone)(struct trace_buffers *buffers, struct fault *fault);

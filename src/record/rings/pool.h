@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/macro.h"
-#include "record/rings/shared_map.h"
+#include "base/shared_map.h"
 #include "runtime/pool_file.h"
 
 struct pool {

@@ -12,9 +12,9 @@
 #include <time.h>
 
 #include "base/fault.h"
+#include "base/shared_map.h"
 #include "record/rings/classes.h"
 #include "record/rings/pool.h"
-#include "record/rings/shared_map.h"
 #include "runtime/process_file.h"
 
 struct process {

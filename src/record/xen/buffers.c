@@ -281,19 +281,21 @@ static int begin(struct trace_buffers *buffers, const struct trace_buffers_setti
 
 /* ---- While it runs ---- */
 
-static int wait_for(struct trace_buffers *buffers, uint64_t timeout, const sigset_t *mask,
-                    struct fault *fault)
+static int wakeup_fd(struct trace_buffers *buffers)
 {
     struct xen_buffers *xen = xen_of(buffers);
-    struct pollfd p = {xen->library.evtchn_fd(xen->library.evtchn), POLLIN, 0};
-    struct timespec time = {(time_t)(timeout / 1000000000), (long)(timeout % 1000000000)};
-    int r = ppoll(&p, 1, &time, mask);
+
+    return xen->library.evtchn_fd(xen->library.evtchn);
+}
+
+static int acknowledge(struct trace_buffers *buffers, struct fault *fault)
+{
+    struct xen_buffers *xen = xen_of(buffers);
+    struct pollfd p = {wakeup_fd(buffers), POLLIN, 0};
     int port;
 
-    if (r == 0 || (r < 0 && errno == EINTR))
+    if (poll(&p, 1, 0) <= 0)
         return 0;
-    if (r < 0)
-        return fault_plain(fault, -errno, "", "waiting for Xen failed: %s", strerror(errno));
     port = xen->library.evtchn_pending(xen->library.evtchn);
     if (port < 0)
         return errno == EAGAIN || errno == EINTR
@@ -406,7 +408,8 @@ static void xen_free(struct trace_buffers *buffers)
 
 static const struct trace_buffers_ops ops = {
     .begin = begin,
-    .wait = wait_for,
+    .wakeup_fd = wakeup_fd,
+    .acknowledge = acknowledge,
     .check = check,
     .stop = stop,
     .pending = pending,

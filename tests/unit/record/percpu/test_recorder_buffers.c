@@ -3,15 +3,16 @@
 #include "cmocka_all.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "record/percpu/percpu.h"
 #include "record/percpu/recorder.h"
-#include "record/percpu/recording.h"
+#include "record/recording.h"
 
 static struct strata_percpu_cpu *self;
 #define STRATA_PERCPU_SELF() self
@@ -30,12 +31,11 @@ struct program {
     /* And who records from it. */
     struct trace_buffers *buffers;
     struct stream stream;
-    struct recorder *recorder;
+    struct buffer_drain *recorder;
     int fd;
 };
 
-static void start(struct program *program, const struct trace_buffers_settings *settings,
-                  const struct recorder_settings *recorder)
+static void make_program(struct program *program)
 {
     struct strata_percpu_options options = {.n_cpus = 2, .pages = PAGES, .name = "test"};
     struct fault fault = {0};
@@ -57,19 +57,33 @@ static void start(struct program *program, const struct trace_buffers_settings *
 
     if (percpu_buffers_open(program->path, &program->buffers, &fault) < 0)
         fail_msg("%s", fault.what);
+}
+
+static void start(struct program *program, const struct trace_buffers_settings *settings,
+                  const struct buffer_drain_settings *recorder)
+{
+    struct fault fault = {0};
+
+    make_program(program);
     assert_int_equal(program->buffers->ops->begin(program->buffers, settings, &fault), 0);
     program->fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
     assert_int_equal(stream_init(&program->stream, program->fd, "stream", &fault), 0);
     assert_int_equal(
-        recorder_new(program->buffers, &program->stream, recorder, &program->recorder, &fault), 0);
+        buffer_drain_new(program->buffers, &program->stream, recorder, &program->recorder, &fault),
+        0);
+}
+
+static void end_program(struct program *program)
+{
+    buffers_free(program->buffers);
+    munmap(program->control, program->size);
+    unlink(program->path);
 }
 
 static void end(struct program *program)
 {
-    recorder_free(program->recorder);
-    buffers_free(program->buffers);
-    munmap(program->control, program->size);
-    unlink(program->path);
+    buffer_drain_free(program->recorder);
+    end_program(program);
     close(program->fd);
 }
 
@@ -84,15 +98,13 @@ static void emit(struct program *program, unsigned cpu, uint32_t event, unsigned
 static int step(struct program *program)
 {
     struct fault fault = {0};
-    sigset_t mask;
 
-    sigprocmask(SIG_SETMASK, NULL, &mask);
-    return recorder_step(program->recorder, 0, &mask, &fault);
+    return buffer_drain_take(program->recorder, &fault);
 }
 
 static int finish(struct program *program)
 {
-    return recorder_finish(program->recorder, false, NULL);
+    return buffer_drain_finish(program->recorder, false, NULL);
 }
 
 /* What is in the stream: its windows, and events by CPU. */
@@ -127,27 +139,27 @@ static struct content read_stream(const struct program *program)
     return content;
 }
 
-static const struct recorder_settings plain = {.poll = 1};
+static const struct buffer_drain_settings plain = {0};
 
 static void test_all(void **state)
 {
     struct program p;
     struct content content;
-    struct recorder_totals totals;
+    struct buffer_drain_totals totals;
 
     start(&p, &(struct trace_buffers_settings){.set_events = true, .events = STRATA_TRC_ALL},
           &plain);
     for (unsigned round = 0; round < 50; round++) {
         emit(&p, 0, EVENT, 30);
         emit(&p, round % 2, OTHER, 11);
-        assert_int_equal(step(&p), RECORDER_GOES_ON);
+        assert_int_equal(step(&p), BUFFER_DRAIN_ONGOING);
     }
     emit(&p, 1, EVENT, 7);
-    assert_int_equal(finish(&p), RECORDER_GOES_ON);
+    assert_int_equal(finish(&p), BUFFER_DRAIN_ONGOING);
     emit(&p, 1, EVENT, 1); /* it is off now */
     p.emitted--;
     content = read_stream(&p);
-    totals = recorder_totals(p.recorder);
+    totals = buffer_drain_totals(p.recorder);
     assert_int_equal(content.windows, 50 + 25 + 1);
     assert_int_equal(content.events[0], 50 * 30 + 25 * 11);
     assert_int_equal(content.events[1], 25 * 11 + 7);
@@ -162,24 +174,24 @@ static void test_losses(void **state)
 {
     struct program p;
     struct content content;
-    struct recorder_totals totals;
+    struct buffer_drain_totals totals;
 
     start(&p, &(struct trace_buffers_settings){0}, &plain);
     emit(&p, 0, EVENT, 1000); /* 20 bytes each; there is room for 400 */
     emit(&p, 1, EVENT, 10);
-    assert_int_equal(step(&p), RECORDER_GOES_ON);
+    assert_int_equal(step(&p), BUFFER_DRAIN_ONGOING);
     emit(&p, 0, EVENT, 1);
-    assert_int_equal(step(&p), RECORDER_GOES_ON);
-    assert_in_range(recorder_lost(p.recorder, 0), 500, 700);
-    assert_int_equal(recorder_lost(p.recorder, 1), 0);
+    assert_int_equal(step(&p), BUFFER_DRAIN_ONGOING);
+    assert_in_range(buffer_drain_lost(p.recorder, 0), 500, 700);
+    assert_int_equal(buffer_drain_lost(p.recorder, 1), 0);
     emit(&p, 1, EVENT, 500);
-    assert_int_equal(finish(&p), RECORDER_GOES_ON);
+    assert_int_equal(finish(&p), BUFFER_DRAIN_ONGOING);
     content = read_stream(&p);
-    totals = recorder_totals(p.recorder);
+    totals = buffer_drain_totals(p.recorder);
     assert_int_equal(totals.records + totals.lost, p.emitted);
     assert_int_equal(content.events[0] + content.lost[0], 1001);
     assert_true(content.events[1] + content.lost[1] < 510);
-    assert_int_equal(content.events[1] + recorder_lost(p.recorder, 1), 510);
+    assert_int_equal(content.events[1] + buffer_drain_lost(p.recorder, 1), 510);
     assert_int_equal(totals.losses, 2);
     end(&p);
 }
@@ -188,7 +200,7 @@ static void test_choice(void **state)
 {
     struct program p;
     struct xen_event_mask choice;
-    struct recorder_settings settings = {.poll = 1, .choice = &choice};
+    struct buffer_drain_settings settings = {.choice = &choice};
     struct content content;
 
     assert_int_equal(xen_event_mask_init(&choice), 0);
@@ -199,29 +211,29 @@ static void test_choice(void **state)
         emit(&p, 0, EVENT, 20);
         emit(&p, 0, OTHER, 21);
         emit(&p, 1, OTHER, 10);
-        assert_int_equal(step(&p), RECORDER_GOES_ON);
+        assert_int_equal(step(&p), BUFFER_DRAIN_ONGOING);
     }
-    assert_int_equal(finish(&p), RECORDER_GOES_ON);
+    assert_int_equal(finish(&p), BUFFER_DRAIN_ONGOING);
     content = read_stream(&p);
     assert_int_equal(content.windows, 40); /* none that is empty */
     assert_int_equal(content.events[0], 800);
     assert_int_equal(content.events[1], 0);
-    assert_int_equal(recorder_totals(p.recorder).left_out, 40 * 31);
+    assert_int_equal(buffer_drain_totals(p.recorder).left_out, 40 * 31);
     end(&p);
     xen_event_mask_done(&choice);
 }
 
 static void test_memory(void **state)
 {
-    struct recorder_settings settings = {.poll = 1, .memory = 4096};
-    struct recorder *recorder;
+    struct buffer_drain_settings settings = {.memory = 4096};
+    struct buffer_drain *recorder;
     struct program p;
     struct content content;
     struct fault fault = {0};
 
     settings.memory = 4095;
     start(&p, &(struct trace_buffers_settings){0}, &plain);
-    assert_int_equal(recorder_new(p.buffers, &p.stream, &settings, &recorder, &fault), -EINVAL);
+    assert_int_equal(buffer_drain_new(p.buffers, &p.stream, &settings, &recorder, &fault), -EINVAL);
     assert_non_null(strstr(fault.what, "4095 bytes of memory are too few"));
     end(&p);
 
@@ -230,13 +242,13 @@ static void test_memory(void **state)
     start(&p, &(struct trace_buffers_settings){0}, &settings);
     emit(&p, 0, EVENT, 20);
     emit(&p, 1, EVENT, 300);
-    assert_int_equal(step(&p), RECORDER_GOES_ON);
-    assert_int_equal(finish(&p), RECORDER_GOES_ON);
+    assert_int_equal(step(&p), BUFFER_DRAIN_ONGOING);
+    assert_int_equal(finish(&p), BUFFER_DRAIN_ONGOING);
     content = read_stream(&p);
     assert_int_equal(content.windows, 1);
     assert_int_equal(content.events[0], 0);
     assert_in_range(content.events[1], 100, 299);
-    assert_int_equal(recorder_totals(p.recorder).records, content.events[1]);
+    assert_int_equal(buffer_drain_totals(p.recorder).records, content.events[1]);
     end(&p);
 
     settings.memory = PAGES * 4096 + 12;
@@ -244,21 +256,21 @@ static void test_memory(void **state)
     for (unsigned round = 0; round < 100; round++) {
         emit(&p, 0, EVENT, 20);
         emit(&p, 1, EVENT, 20);
-        assert_int_equal(step(&p), RECORDER_GOES_ON);
+        assert_int_equal(step(&p), BUFFER_DRAIN_ONGOING);
     }
     assert_int_equal(p.stream.written, 0);
-    assert_int_equal(finish(&p), RECORDER_GOES_ON);
+    assert_int_equal(finish(&p), BUFFER_DRAIN_ONGOING);
     content = read_stream(&p);
     assert_in_range(content.windows, 16, 20); /* of 412 bytes each */
     assert_int_equal(content.windows % 2, 0);
     assert_int_equal(content.events[0], content.events[1]);
-    assert_true(recorder_totals(p.recorder).dropped + content.windows >= 200);
+    assert_true(buffer_drain_totals(p.recorder).dropped + content.windows >= 200);
     end(&p);
 
     /* What was kept is written, too, when no more can be taken. */
     start(&p, &(struct trace_buffers_settings){0}, &settings);
     emit(&p, 0, EVENT, 20);
-    assert_int_equal(step(&p), RECORDER_GOES_ON);
+    assert_int_equal(step(&p), BUFFER_DRAIN_ONGOING);
     p.buffers->views[0]->buffer[0] = 1;
     assert_int_equal(step(&p), -EBADMSG);
     assert_int_equal(finish(&p), -EBADMSG);
@@ -275,33 +287,33 @@ static void test_full(void **state)
     start(&p, &(struct trace_buffers_settings){0}, &plain);
     p.stream.max = 3000;
     emit(&p, 0, EVENT, 100);
-    assert_int_equal(step(&p), RECORDER_GOES_ON);
+    assert_int_equal(step(&p), BUFFER_DRAIN_ONGOING);
     emit(&p, 0, EVENT, 100);
     emit(&p, 1, EVENT, 1);
-    assert_int_equal(step(&p), RECORDER_FULL);
-    assert_int_equal(finish(&p), RECORDER_FULL);
+    assert_int_equal(step(&p), BUFFER_DRAIN_MAX_SIZE);
+    assert_int_equal(finish(&p), BUFFER_DRAIN_MAX_SIZE);
     content = read_stream(&p);
     assert_int_equal(content.windows, 1);
     assert_int_equal(content.events[0], 100);
-    assert_int_equal(recorder_totals(p.recorder).records, 100);
+    assert_int_equal(buffer_drain_totals(p.recorder).records, 100);
     assert_int_equal(p.control->masks.enabled, 0);
     end(&p);
 }
 
 static void test_threshold(void **state)
 {
-    struct recorder_settings settings = {.poll = 1, .threshold = 50};
+    struct buffer_drain_settings settings = {.threshold = 50};
     struct program p;
 
     start(&p, &(struct trace_buffers_settings){0}, &settings);
     emit(&p, 0, EVENT, 49);
-    assert_int_equal(step(&p), RECORDER_GOES_ON);
+    assert_int_equal(step(&p), BUFFER_DRAIN_ONGOING);
     assert_int_equal(p.stream.written, 0);
     emit(&p, 0, EVENT, 1);
-    assert_int_equal(step(&p), RECORDER_GOES_ON);
+    assert_int_equal(step(&p), BUFFER_DRAIN_ONGOING);
     assert_int_equal(p.stream.written, 12 + 50 * 20);
     emit(&p, 0, EVENT, 3);
-    assert_int_equal(finish(&p), RECORDER_GOES_ON);
+    assert_int_equal(finish(&p), BUFFER_DRAIN_ONGOING);
     assert_int_equal(p.stream.written, 12 + 50 * 20 + 12 + 3 * 20);
     end(&p);
 }
@@ -316,7 +328,7 @@ static void test_disorder(void **state)
     emit(&p, 0, EVENT, 5);
     p.buffers->views[0]->buffer[0] = 2 * p.buffers->views[0]->size;
     assert_int_equal(step(&p), -EBADMSG);
-    assert_int_equal(recorder_finish(p.recorder, false, &fault), -EBADMSG);
+    assert_int_equal(buffer_drain_finish(p.recorder, false, &fault), -EBADMSG);
     end(&p);
 }
 
@@ -331,7 +343,7 @@ static void test_gone(void **state)
 
     start(&p, &(struct trace_buffers_settings){0}, &plain);
     emit(&p, 0, EVENT, 5);
-    assert_int_equal(step(&p), RECORDER_GOES_ON);
+    assert_int_equal(step(&p), BUFFER_DRAIN_ONGOING);
     emit(&p, 0, EVENT, 100);
     emit(&p, 1, EVENT, 7);
     assert_int_equal(strata_percpu_view_windows(p.buffers->views[0], windows), 1);
@@ -339,12 +351,12 @@ static void test_gone(void **state)
     assert_int_equal(truncate(p.path, 4096), 0);
     assert_int_equal(windows[0].data[0], 0);
     assert_int_equal(step(&p), -EIO);
-    assert_int_equal(recorder_finish(p.recorder, false, &fault), -EIO);
+    assert_int_equal(buffer_drain_finish(p.recorder, false, &fault), -EIO);
     assert_int_equal(p.buffers->ops->describe(p.buffers, &arena, &source), 0);
     assert_int_equal(source.percpu->n_cpus, 2);
     assert_int_equal(p.buffers->ops->restore(p.buffers, false, &fault), 0);
     assert_int_equal(read_stream(&p).events[0], 5);
-    assert_int_equal(recorder_totals(p.recorder).records, 5);
+    assert_int_equal(buffer_drain_totals(p.recorder).records, 5);
     arena_done(&arena);
     end(&p);
 
@@ -357,54 +369,146 @@ static void test_gone(void **state)
     end(&p);
 }
 
-/* The directory of a recording: what is said of it at the start and at the end. */
+/* The buffers' program, and a recording that is under way: what is said of it then and at the end. */
+struct watched {
+    struct program program;
+    struct manifest manifest;
+    const char *dir;
+};
+
+static void watch(void *userdata, const struct recording *recording)
+{
+    struct watched *watched = userdata;
+
+    if (watched->manifest.n_sources > 0 ||
+        manifest_read(watched->dir, &watched->manifest, NULL) < 0)
+        return;
+    emit(&watched->program, 0, EVENT, 30);
+    emit(&watched->program, 1, OTHER, 12);
+    assert_int_equal(kill(getpid(), SIGTERM), 0);
+}
+
 static void test_recording(void **state)
 {
     char dir[] = "/tmp/strata-recording-XXXXXX";
-    char trace[64];
-    struct recorder_totals totals = {.lost = 5};
-    struct recording *recording, *second;
+    struct watched watched = {.dir = dir};
+    struct stop_signals signals;
+    struct recording_settings settings = {.dir = dir,
+                                          .runtime = "/tmp",
+                                          .signals = &signals,
+                                          .progress = watch,
+                                          .progress_ns = 1000000,
+                                          .userdata = &watched};
+    struct buffers_recorder_settings buffers = {.name = "percpu", .look_ns = 100000000};
+    struct recording *recording;
+    struct recorder *recorder;
     struct manifest manifest = {0};
     struct fault fault = {0};
-    struct rlimit files;
-    struct program p;
-    int fd;
+    struct stat st;
+    char path[64];
 
-    start(&p, &(struct trace_buffers_settings){0}, &plain);
+    assert_int_equal(stop_signals_open(false, &signals), 0);
+    make_program(&watched.program);
     assert_non_null(mkdtemp(dir));
-    if (recording_new(dir, "percpu", NULL, 0, &recording, &fault) < 0)
-        fail_msg("%s: %s", fault.path, fault.what);
-    assert_int_equal(recording_new(dir, "percpu", NULL, 0, &second, &fault), -EEXIST);
-    assert_int_equal(recording_note(recording, p.buffers, NULL), 0);
-    assert_int_equal(manifest_read(dir, &manifest, NULL), 0);
-    assert_int_equal(manifest.n_sources, 1);
-    assert_false(manifest.sources[0].complete);
-    assert_true(manifest.sources[0].began.realtime_ns > 0);
-    assert_int_equal(manifest.sources[0].percpu->n_cpus, 2);
-    manifest_done(&manifest);
-    /* A directory that cannot be looked into is somebody else's, and stays as it is. */
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
-    fd = dup(0);
-    close(fd);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)fd, files.rlim_max}), 0);
-    assert_int_equal(recording_new(dir, "percpu", NULL, 0, &second, NULL), -EMFILE);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
-    assert_true(manifest_probe(dir));
-    assert_int_equal(recording_problem(recording, "it was %s", "late"), 0);
-    assert_int_equal(recording_end(recording, p.buffers, &totals, true, NULL), 0);
-    memset(&manifest, 0, sizeof manifest);
+    assert_int_equal(recording_new(&settings, &recording, &fault), 0);
+    assert_int_equal(buffers_recorder_new(watched.program.buffers, &buffers, &recorder), 0);
+    assert_int_equal(recording_add(recording, recorder), 0);
+    if (recording_run(recording, &fault) < 0)
+        fail_msg("%s", fault.what);
+    assert_int_equal(buffers_recorder_totals(recorder).records, 42);
+    recording_free(recording);
+    assert_int_equal(watched.manifest.n_sources, 1);
+    assert_false(watched.manifest.sources[0].complete);
+    assert_true(watched.manifest.sources[0].began.realtime_ns > 0);
+    assert_int_equal(watched.manifest.sources[0].percpu->n_cpus, 2);
+    manifest_done(&watched.manifest);
     assert_int_equal(manifest_read(dir, &manifest, NULL), 0);
     assert_true(manifest.sources[0].complete);
-    assert_int_equal(manifest.sources[0].lost, 5);
-    assert_string_equal(manifest.sources[0].problems[0], "it was late");
+    assert_true(manifest.sources[0].lost_known);
+    assert_string_equal(manifest.sources[0].clock.pairs, "percpu/clock-pairs");
     assert_true(manifest.sources[0].ended.monotonic_ns >= manifest.sources[0].began.monotonic_ns);
     manifest_done(&manifest);
-    recording_remove(recording);
+    snprintf(path, sizeof path, "%s/percpu/trace.raw", dir);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_size > 42 * 20);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/percpu/clock-pairs", dir);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/percpu", dir);
+    assert_int_equal(rmdir(path), 0);
+    snprintf(path, sizeof path, "%s/trace.json", dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+    watched.program.buffers = NULL;
+    end_program(&watched.program);
+    stop_signals_close(&signals);
+}
+
+/* A recording of idle buffers sleeps: it looks at them once a second. */
+static void test_idle(void **state)
+{
+    struct recording_settings settings = {.time = 3100000000};
+    struct buffers_recorder_settings buffers = {.name = "percpu", .look_ns = 100000000, .fd = -1};
+    struct recording *recording;
+    struct recorder *recorder;
+    struct fault fault = {0};
+    struct program p;
+
+    make_program(&p);
+    buffers.fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+    buffers.path = "stream";
+    assert_int_equal(recording_new(&settings, &recording, &fault), 0);
+    assert_int_equal(buffers_recorder_new(p.buffers, &buffers, &recorder), 0);
+    assert_int_equal(recording_add(recording, recorder), 0);
+    assert_int_equal(recording_run(recording, &fault), 0);
+    /* After 0.1, 0.3, 0.7 seconds, and then each second, with what is due once a second. */
+    assert_in_range(recording_wakeups(recording), 3, 10);
     recording_free(recording);
-    snprintf(trace, sizeof trace, "%s/percpu", dir);
-    assert_int_equal(access(trace, F_OK), -1);
-    assert_int_equal(rmdir(dir), 0); /* it was there before, and empty */
-    end(&p);
+    close(buffers.fd);
+    p.buffers = NULL;
+    end_program(&p);
+}
+
+/* A buffer that gets half full wakes the recorder, however long it would sleep. */
+static void wake(void *userdata, const struct recording *recording)
+{
+    struct program *program = userdata;
+    unsigned n;
+    struct recorder *const *recorders = recording_recorders(recording, &n);
+
+    if (program->emitted == 0)
+        emit(program, 0, EVENT, 300);
+    if (buffers_recorder_totals(recorders[0]).records == 300)
+        assert_int_equal(kill(getpid(), SIGTERM), 0);
+}
+
+static void test_wakeup(void **state)
+{
+    struct stop_signals signals;
+    struct program p;
+    struct recording_settings settings = {
+        .signals = &signals, .progress = wake, .progress_ns = 1000000, .userdata = &p};
+    /* A look once an hour. */
+    struct buffers_recorder_settings buffers = {.name = "percpu",
+                                                .look_ns = UINT64_C(3600000000000)};
+    struct recording *recording;
+    struct recorder *recorder;
+    struct fault fault = {0};
+
+    assert_int_equal(stop_signals_open(false, &signals), 0);
+    make_program(&p);
+    buffers.fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+    buffers.path = "stream";
+    assert_int_equal(recording_new(&settings, &recording, &fault), 0);
+    assert_int_equal(buffers_recorder_new(p.buffers, &buffers, &recorder), 0);
+    assert_int_equal(recording_add(recording, recorder), 0);
+    assert_int_equal(recording_run(recording, &fault), 0);
+    assert_int_equal(buffers_recorder_totals(recorder).records, 300);
+    recording_free(recording);
+    close(buffers.fd);
+    p.buffers = NULL;
+    end_program(&p);
+    stop_signals_close(&signals);
 }
 
 int main(void)
@@ -414,7 +518,8 @@ int main(void)
         cmocka_unit_test(test_choice),   cmocka_unit_test(test_memory),
         cmocka_unit_test(test_full),     cmocka_unit_test(test_threshold),
         cmocka_unit_test(test_disorder), cmocka_unit_test(test_recording),
-        cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_gone),     cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_wakeup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A mapping of a file that another process, which nothing is believed of, may cut short while it is mapped. Pages
- * that are gone read as zeros from then on, and `is_cut` says so; without this the reader would be ended by SIGBUS.
+/* A mapping of a file that another process, which is not trusted, may truncate while it is mapped. Pages that are gone
+ * read as zeros from then on, and `is_cut` says so; without this the reader would be ended by SIGBUS.
  *
- * The first mapping installs a handler of SIGBUS for the whole process, which passes on what lies in no such mapping.
- * One thread alone makes, uses and removes mappings. */
+ * Each mapping sees to it that the process has the handler of SIGBUS, which passes on what lies in no such mapping. One
+ * thread alone makes, uses and removes mappings. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/rings/shared_map.h"
+#include "base/shared_map.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
     int error = errno;
 
     (void)context;
-    /* All behind it is gone as well. */
+    /* All after it is gone as well. */
     if (map &&
         mmap((void *)page, (uintptr_t)map->bytes + map->length - page, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED) {
@@ -43,14 +43,14 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 static int install(void)
 {
-    static bool is_installed;
-    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO}, now;
 
-    if (is_installed)
+    if (sigaction(SIGBUS, NULL, &now) < 0)
+        return -errno;
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault)
         return 0;
     if (sigaction(SIGBUS, &action, &before) < 0)
         return -errno;
-    is_installed = true;
     return 0;
 }
 

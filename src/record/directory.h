@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The directory that a trace is recorded into. */
+
+#include "base/fault.h"
+
+struct record_dir {
+    char *path;   /* absolute */
+    int fd;       /* locked */
+    bool is_made; /* it was not there before */
+};
+
+#define RECORD_DIR_NONE ((struct record_dir){.fd = -1})
+
+/* Makes PATH, or opens it if it is empty, and locks it. -EEXIST with FAULT: there is something in it, or another recording
+ * has it. -errno with FAULT. */
+int record_dir_open(const char *path, struct record_dir *ret, struct fault *fault);
+/* REMOVE: if it was made, and there is nothing in it. */
+void record_dir_close(struct record_dir *dir, bool remove);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A descriptor to poll for a futex: a word of shared memory that other processes change and then wake. A thread of its
+ * own waits; it never reads the word itself, which may be gone (base/shared_map.h), and sleeps from one wake-up until
+ * futex_fd_rearm(), however often the word changes meanwhile. */
+
+#include <stdint.h>
+
+struct futex_fd;
+
+/* Waits from now on for WORD, which stays mapped until futex_fd_free(), to be other than it is. -errno. */
+int futex_fd_new(const uint32_t *word, struct futex_fd **ret);
+void futex_fd_free(struct futex_fd *futex);
+/* Readable when the word has changed. */
+int futex_fd(const struct futex_fd *futex);
+/* Waits for the word to be other than VALUE. Not readable until then. */
+void futex_fd_rearm(struct futex_fd *futex, uint32_t value);

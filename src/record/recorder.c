@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/recorder.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record/recorder_inside.h"
+
+/* ---- What it waits for ---- */
+
+void recorder_wait_fd(struct recorder_wait *wait, int fd, short events)
+{
+    if (wait->n == wait->room) {
+        unsigned room = MAX(2 * wait->room, 16u);
+        struct pollfd *fds = realloc(wait->fds, room * sizeof *fds);
+
+        if (!fds) {
+            wait->failed = true;
+            return;
+        }
+        wait->fds = fds;
+        wait->room = room;
+    }
+    wait->fds[wait->n++] = (struct pollfd){fd, events, 0};
+}
+
+void recorder_wait_until(struct recorder_wait *wait, uint64_t ns)
+{
+    wait->until = MIN(wait->until, ns);
+}
+
+/* ---- Messages ---- */
+
+void recorder_problem(struct recorder *recorder, const char *format, ...)
+{
+    char what[400];
+    const char *copy;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    if (recorder->n_problems == RECORDER_PROBLEMS_MAX)
+        return;
+    copy = arena_strdup(recording_arena(recorder->recording), what);
+    if (!copy)
+        return;
+    recorder->problems[recorder->n_problems++] = copy;
+    recorder_changed(recorder);
+}
+
+void recorder_report(struct recorder *recorder, const char *format, ...)
+{
+    const struct recording_settings *settings = recording_settings(recorder->recording);
+    char what[700];
+    va_list args;
+
+    if (!settings->report)
+        return;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    settings->report(settings->userdata, what);
+}
+
+/* ---- The manifest ---- */
+
+/* The problems of RECORDER stand with one of its sources; where it has none, with TO. -ENOMEM. */
+static int put_problems(const struct recorder *recorder, struct arena *arena,
+                        struct manifest_source *to)
+{
+    const char **problems;
+
+    if (recorder->n_problems == 0)
+        return 0;
+    problems = arena_alloc(arena, (to->n_problems + recorder->n_problems) * sizeof *problems);
+    if (!problems)
+        return -ENOMEM;
+    for (unsigned i = 0; i < to->n_problems; i++)
+        problems[i] = to->problems[i];
+    for (unsigned i = 0; i < recorder->n_problems; i++)
+        problems[to->n_problems + i] = recorder->problems[i];
+    to->problems = problems;
+    to->n_problems += recorder->n_problems;
+    return 0;
+}
+
+int recorders_put_sources(struct recorder *const *recorders, unsigned n, struct arena *arena,
+                          struct manifest_source **ret, unsigned *ret_n)
+{
+    struct recorder_sources *all = arena_alloc(arena, (n + 1) * sizeof *all);
+    struct manifest_source *sources;
+    unsigned n_sources = 0;
+
+    if (!all)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n; i++) {
+        int r = 0;
+
+        all[i] = (struct recorder_sources){0};
+        if (recorders[i]->state != RECORDER_NEW && recorders[i]->ops->sources)
+            r = recorders[i]->ops->sources(recorders[i], arena, &all[i]);
+        if (r < 0)
+            return r;
+        n_sources += all[i].n;
+    }
+    sources = arena_alloc(arena, (n_sources + 1) * sizeof *sources);
+    if (!sources)
+        return -ENOMEM;
+    *ret_n = n_sources;
+    n_sources = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (all[i].n)
+            memcpy(sources + n_sources, all[i].items, all[i].n * sizeof *sources);
+        n_sources += all[i].n;
+    }
+    n_sources = 0;
+    for (unsigned i = 0; i < n; i++) {
+        int r = *ret_n == 0 ? 0
+                            : put_problems(recorders[i], arena,
+                                           &sources[all[i].n ? n_sources + all[i].about : 0]);
+
+        if (r < 0)
+            return r;
+        n_sources += all[i].n;
+    }
+    *ret = sources;
+    return 0;
+}

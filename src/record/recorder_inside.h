@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What record/recorder.c and record/recording.c call of each other. */
+
+#include "record/recording.h"
+
+/* Lives as long as RECORDING. */
+struct arena *recording_arena(struct recording *recording);
+
+/* The sources of N recorders, with their problems, for one manifest. -ENOMEM. */
+int recorders_put_sources(struct recorder *const *recorders, unsigned n, struct arena *arena,
+                          struct manifest_source **ret, unsigned *ret_n);

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/recording.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/text.h"
+#include "record/directory.h"
+#include "record/recorder_inside.h"
+#include "tracedir/reserve.h"
+
+#define NSEC_PER_SEC UINT64_C(1000000000)
+/* The manifest is not written more often, whatever changes. */
+#define NOTE_INTERVAL_NS (NSEC_PER_SEC / 10)
+/* … and where it could not be, tried again. */
+#define NOTE_RETRY_NS NSEC_PER_SEC
+/* So long the next start waits for a recorder that is not ready. */
+#define READY_TIMEOUT_NS (10 * NSEC_PER_SEC)
+/* The room on the disk is looked at no more often. */
+#define FREE_INTERVAL_NS (NSEC_PER_SEC / 4)
+
+struct recording {
+    struct recording_settings settings;
+    struct arena arena;
+    struct record_dir dir;
+    struct registry_entry registry_entry;
+    int spare; /* room on the disk for the last manifest */
+    struct recorder **recorders;
+    unsigned n;
+    struct recorder_wait wait;
+    bool has_changed;
+    uint64_t note_at;     /* the manifest is not written before that */
+    uint64_t time_up;     /* when --time is */
+    uint64_t free_at;     /* when the room on the disk is looked at again */
+    uint64_t progress_at; /* when progress() is due */
+    unsigned n_signals;
+    bool is_early; /* a signal may have come before all had started */
+    bool has_begun;
+    bool is_full; /* the disk, as min_free has it */
+    uint64_t wakeups;
+};
+
+/* ---- The directory ---- */
+
+int recording_new(const struct recording_settings *settings, struct recording **ret,
+                  struct fault *fault)
+{
+    struct recording *recording = calloc(1, sizeof *recording);
+    const char *listed = settings->dir ? settings->dir : settings->listed;
+    int r = 0;
+
+    if (!recording)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    recording->settings = *settings;
+    recording->dir = RECORD_DIR_NONE;
+    recording->registry_entry = REGISTRY_NONE;
+    recording->spare = -1;
+    recording->time_up = UINT64_MAX;
+    if (settings->dir)
+        r = record_dir_open(settings->dir, &recording->dir, fault);
+    if (r < 0) {
+        free(recording);
+        return r;
+    }
+    /* For others to know of, and for sockets; whoever needs it for these finds that it is missing. */
+    if (listed)
+        (void)registry_add(settings->runtime, recording->dir.path ? recording->dir.path : listed,
+                           &recording->registry_entry, NULL);
+    *ret = recording;
+    return 0;
+}
+
+int recording_add(struct recording *recording, struct recorder *recorder)
+{
+    struct recorder **bigger =
+        realloc(recording->recorders, (recording->n + 1) * sizeof *recording->recorders);
+
+    if (!bigger) {
+        recorder->ops->free(recorder);
+        return -ENOMEM;
+    }
+    recorder->recording = recording;
+    recording->recorders = bigger;
+    recording->recorders[recording->n++] = recorder;
+    return 0;
+}
+
+void recording_free(struct recording *recording)
+{
+    if (!recording)
+        return;
+    for (unsigned i = recording->n; i-- > 0;)
+        recording->recorders[i]->ops->free(recording->recorders[i]);
+    free(recording->recorders);
+    free(recording->wait.fds);
+    reserve_give(&recording->spare);
+    registry_remove(&recording->registry_entry);
+    record_dir_close(&recording->dir, true); /* where anything was recorded, it is not empty */
+    arena_done(&recording->arena);
+    free(recording);
+}
+
+/* ---- The manifest ---- */
+
+static int write_manifest(struct recording *recording, struct fault *fault)
+{
+    struct manifest manifest = {0};
+    struct manifest_source *sources;
+    int r = recorders_put_sources(recording->recorders, recording->n, &manifest.arena, &sources,
+                                  &manifest.n_sources);
+
+    manifest.sources = sources;
+    if (r < 0)
+        r = fault_plain(fault, r, recording->dir.path, "cannot be described: %s", strerror(-r));
+    else if (manifest.n_sources > 0)
+        r = manifest_write(recording->dir.path, &manifest, fault);
+    if (r >= 0)
+        recording->has_changed = false;
+    arena_done(&manifest.arena);
+    return r;
+}
+
+int recording_note(struct recording *recording, struct fault *fault)
+{
+    int r;
+
+    if (!recording->dir.path)
+        return 0;
+    r = write_manifest(recording, fault);
+    recording->note_at = clock_ns(CLOCK_MONOTONIC) + (r < 0 ? NOTE_RETRY_NS : NOTE_INTERVAL_NS);
+    if (r >= 0)
+        reserve_keep(recording->dir.path, &recording->spare);
+    return r;
+}
+
+void recorder_changed(struct recorder *recorder)
+{
+    recorder->recording->has_changed = true;
+}
+
+/* ---- A recorder's end ---- */
+
+static void fail(struct recorder *recorder, int error, const struct fault *fault)
+{
+    char text[sizeof fault->path + sizeof fault->what + 40];
+
+    if (recorder->fault.error)
+        return;
+    recorder->fault = *fault;
+    recorder->fault.error = error;
+    if (!recorder->fault.what[0])
+        snprintf(recorder->fault.what, sizeof recorder->fault.what, "%s", strerror(-error));
+    fault_print(&recorder->fault, text, sizeof text);
+    recorder_report(recorder, "%s", text);
+    recorder_problem(recorder, "recording failed: %s", recorder->fault.what);
+}
+
+static void finish(struct recorder *recorder)
+{
+    struct fault fault = {0};
+    int r;
+
+    recorder->state = RECORDER_FINISHED;
+    r = recorder->ops->finish(recorder, &fault);
+    if (r < 0)
+        fail(recorder, r, &fault);
+    recorder_changed(recorder);
+}
+
+static void stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now)
+{
+    if (recorder->state != RECORDER_RUNNING)
+        return;
+    recorder->urgency = stop->urgency;
+    recorder->urge_at = recorder->ops->stop(recorder, stop, now);
+    recorder->is_asked = true;
+}
+
+/* All that are not stopped yet. */
+static void stop_all(struct recording *recording, enum recorder_reason reason, uint64_t now)
+{
+    struct recorder_stop how = {.urgency = RECORDER_STOP, .reason = reason};
+
+    for (unsigned i = 0; i < recording->n; i++)
+        if (recording->recorders[i]->urgency == 0)
+            stop(recording->recorders[i], &how, now);
+}
+
+/* The next rung of the ladder, where the time of the last one has passed. */
+static void urge(struct recorder *recorder, uint64_t now)
+{
+    struct recorder_stop how = {.urgency = recorder->urgency + 1, .reason = RECORDER_BY_TIME};
+
+    if (recorder->state != RECORDER_RUNNING || recorder->urgency == 0 || now < recorder->urge_at)
+        return;
+    if (recorder->urgency < RECORDER_KILL)
+        stop(recorder, &how, now);
+    else
+        finish(recorder);
+}
+
+/* Each signal is more urgent than the one before, and than what --time has asked for. */
+static void handle_signals(struct recording *recording, uint64_t now)
+{
+    struct stop_signal signal;
+
+    while (recording->settings.signals &&
+           stop_signals_read(recording->settings.signals, &signal) > 0) {
+        struct recorder_stop how = {.reason = RECORDER_BY_SIGNAL,
+                                    .signal = signal.number,
+                                    .is_alone = signal.is_alone,
+                                    .is_early = recording->is_early};
+
+        recording->n_signals++;
+        recording->is_early = false;
+        for (unsigned i = 0; i < recording->n; i++) {
+            struct recorder *recorder = recording->recorders[i];
+
+            how.urgency = MIN(MAX(recorder->urgency + 1, 1u), (unsigned)RECORDER_KILL);
+            stop(recorder, &how, now);
+        }
+    }
+}
+
+static bool all_finished(const struct recording *recording)
+{
+    for (unsigned i = 0; i < recording->n; i++)
+        if (recording->recorders[i]->state == RECORDER_RUNNING)
+            return false;
+    return true;
+}
+
+/* Whether what the recording is about has ended. */
+static bool leaders_finished(const struct recording *recording)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < recording->n; i++) {
+        if (!recording->recorders[i]->leads)
+            continue;
+        any = true;
+        if (recording->recorders[i]->state != RECORDER_FINISHED)
+            return false;
+    }
+    return any;
+}
+
+static void stop_for_disk(struct recording *recording, const char *path)
+{
+    const struct recording_settings *settings = &recording->settings;
+    char text[400], size[16];
+
+    if (recording->is_full)
+        return;
+    recording->is_full = true;
+    snprintf(text, sizeof text, "stopped: less than %s would be free on the disk of %s",
+             bytes_text(size, sizeof size, settings->min_free), path);
+    if (settings->report)
+        settings->report(settings->userdata, text);
+    for (unsigned i = 0; i < recording->n; i++)
+        if (recording->recorders[i]->state == RECORDER_RUNNING)
+            recorder_problem(recording->recorders[i],
+                             "recording stopped as the disk was nearly full");
+    stop_all(recording, RECORDER_BY_LIMIT, clock_ns(CLOCK_MONOTONIC));
+}
+
+void recorder_disk_is_full(struct recorder *recorder, const char *path)
+{
+    stop_for_disk(recorder->recording, path);
+}
+
+static void check_free(struct recording *recording, uint64_t now)
+{
+    struct statvfs st;
+
+    if (recording->settings.min_free == 0 || recording->dir.fd < 0 || now < recording->free_at)
+        return;
+    recording->free_at = now + FREE_INTERVAL_NS;
+    if (fstatvfs(recording->dir.fd, &st) == 0 &&
+        (uint64_t)st.f_bavail * st.f_frsize < recording->settings.min_free)
+        stop_for_disk(recording, recording->dir.path);
+}
+
+/* ---- The loop ---- */
+
+/* What all wait for, in recording->wait: the signals first. */
+static int collect_waits(struct recording *recording, uint64_t until)
+{
+    struct recorder_wait *wait = &recording->wait;
+    const struct stop_signals *signals = recording->settings.signals;
+
+    wait->n = 0;
+    recorder_wait_fd(wait, signals ? signals->fd : -1, POLLIN);
+    for (unsigned i = 0; i < recording->n; i++) {
+        struct recorder *recorder = recording->recorders[i];
+
+        if (recorder->state != RECORDER_RUNNING)
+            continue;
+        recorder->first_fd = wait->n;
+        wait->until = UINT64_MAX;
+        recorder->ops->poll(recorder, wait);
+        recorder->n_fds = wait->n - recorder->first_fd;
+        recorder->due_at = recorder->is_asked ? 0 : wait->until;
+        until = MIN(until, recorder->due_at);
+        if (recorder->urgency > 0)
+            until = MIN(until, recorder->urge_at);
+    }
+    if (recording->has_changed && recording->dir.path)
+        until = MIN(until, recording->note_at);
+    if (recording->settings.progress_ns)
+        until = MIN(until, recording->progress_at);
+    wait->until = MIN(until, recording->time_up);
+    return wait->failed ? -ENOMEM : 0;
+}
+
+static void sleep_for(struct recorder_wait *wait)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    uint64_t ns = wait->until > now ? wait->until - now : 0;
+    struct timespec time = {(time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC)};
+
+    if (ppoll(wait->fds, wait->n, wait->until == UINT64_MAX ? NULL : &time, NULL) >= 0)
+        return;
+    for (unsigned i = 0; i < wait->n; i++)
+        wait->fds[i].revents = 0;
+}
+
+static void step(struct recording *recording, struct recorder *recorder, uint64_t now)
+{
+    const struct pollfd *fds = recording->wait.fds + recorder->first_fd;
+    bool is_due = recorder->is_asked || now >= recorder->due_at;
+    struct fault fault = {0};
+    int r;
+
+    if (recorder->state != RECORDER_RUNNING)
+        return;
+    for (unsigned i = 0; i < recorder->n_fds; i++)
+        is_due |= fds[i].revents != 0;
+    if (!is_due)
+        return;
+    recorder->is_asked = false;
+    r = recorder->ops->step(recorder, fds, recorder->n_fds, now, &fault);
+    if (r < 0)
+        fail(recorder, r, &fault);
+    if (r <= 0)
+        finish(recorder);
+}
+
+/* Sleeps once, until UNTIL at most, and does what is due. -errno: it cannot go on. */
+static int iterate(struct recording *recording, uint64_t until)
+{
+    uint64_t now;
+    int r = collect_waits(recording, until);
+
+    if (r < 0)
+        return r;
+    sleep_for(&recording->wait);
+    recording->wakeups++;
+    now = clock_ns(CLOCK_MONOTONIC);
+    handle_signals(recording, now);
+    if (now >= recording->time_up) {
+        stop_all(recording, RECORDER_BY_TIME, now);
+        recording->time_up = UINT64_MAX;
+    }
+    for (unsigned i = 0; i < recording->n; i++)
+        step(recording, recording->recorders[i], now);
+    for (unsigned i = 0; i < recording->n; i++)
+        urge(recording->recorders[i], now);
+    if (recording->has_begun && leaders_finished(recording))
+        stop_all(recording, RECORDER_BY_END, now);
+    check_free(recording, now);
+    if (recording->settings.progress_ns && now >= recording->progress_at) {
+        recording->settings.progress(recording->settings.userdata, recording);
+        recording->progress_at = now + recording->settings.progress_ns;
+    }
+    /* What is in its way need not last, and ends nothing: the end will report. */
+    if (recording->has_changed && now >= recording->note_at)
+        (void)recording_note(recording, NULL);
+    return 0;
+}
+
+/* ---- The course ---- */
+
+static int start(struct recording *recording, unsigned n, struct fault *fault)
+{
+    struct recorder *recorder = recording->recorders[n];
+    uint64_t until;
+    int r;
+
+    recorder->state = RECORDER_RUNNING; /* its sources may be asked for */
+    r = recorder->ops->start(recorder, fault);
+    if (r < 0) {
+        recorder->state = RECORDER_NEW;
+        return fault_plain(fault, r, NULL, "%s cannot be recorded: %s", recorder->name,
+                           strerror(-r));
+    }
+    until = clock_ns(CLOCK_MONOTONIC) + READY_TIMEOUT_NS;
+    while (r >= 0 && recorder->ops->is_ready && recorder->state == RECORDER_RUNNING &&
+           !recorder->ops->is_ready(recorder) && recording->n_signals == 0 &&
+           clock_ns(CLOCK_MONOTONIC) < until)
+        r = iterate(recording, until);
+    return r < 0 ? fault_plain(fault, r, NULL, "out of memory") : 0;
+}
+
+static void finish_all(struct recording *recording)
+{
+    for (unsigned i = 0; i < recording->n; i++)
+        if (recording->recorders[i]->state == RECORDER_RUNNING)
+            finish(recording->recorders[i]);
+}
+
+/* What the recorders have made that had started, where another one could not. */
+static void discard(struct recording *recording)
+{
+    finish_all(recording);
+    for (unsigned i = 0; i < recording->n; i++)
+        if (recording->recorders[i]->state == RECORDER_FINISHED &&
+            recording->recorders[i]->ops->discard)
+            recording->recorders[i]->ops->discard(recording->recorders[i]);
+    reserve_give(&recording->spare);
+    if (recording->dir.fd >= 0)
+        (void)unlinkat(recording->dir.fd, MANIFEST_NAME, 0);
+}
+
+int recording_run(struct recording *recording, struct fault *fault)
+{
+    const struct recording_settings *settings = &recording->settings;
+    uint64_t now;
+    int r = 0;
+
+    for (unsigned i = 0; i < recording->n && r >= 0; i++)
+        r = start(recording, i, fault);
+    if (r >= 0)
+        r = recording_note(recording, fault);
+    if (r < 0) {
+        discard(recording);
+        return r;
+    }
+    recording->has_begun = true;
+    recording->is_early = settings->signals && stop_signals_pending(settings->signals);
+    now = clock_ns(CLOCK_MONOTONIC);
+    recording->progress_at = now + settings->progress_ns;
+    if (settings->time && __builtin_add_overflow(now, settings->time, &recording->time_up))
+        recording->time_up = UINT64_MAX;
+    while (r >= 0 && !all_finished(recording))
+        r = iterate(recording, UINT64_MAX);
+    finish_all(recording);
+    reserve_give(&recording->spare);
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "out of memory");
+    return recording->dir.path ? write_manifest(recording, fault) : 0;
+}
+
+/* ---- What is known of it ---- */
+
+bool recording_has_begun(const struct recording *recording)
+{
+    return recording->has_begun;
+}
+
+int recording_dir(const struct recording *recording)
+{
+    return recording->dir.fd;
+}
+
+const char *recording_path(const struct recording *recording)
+{
+    return recording->dir.path;
+}
+
+const struct recording_settings *recording_settings(const struct recording *recording)
+{
+    return &recording->settings;
+}
+
+const struct registry_entry *recording_registry_entry(const struct recording *recording)
+{
+    return &recording->registry_entry;
+}
+
+struct arena *recording_arena(struct recording *recording)
+{
+    return &recording->arena;
+}
+
+uint64_t recording_time_up(const struct recording *recording)
+{
+    return recording->time_up;
+}
+
+bool recording_is_full(const struct recording *recording)
+{
+    return recording->is_full;
+}
+
+struct recorder *const *recording_recorders(const struct recording *recording, unsigned *ret_n)
+{
+    *ret_n = recording->n;
+    return recording->recorders;
+}
+
+uint64_t recording_wakeups(const struct recording *recording)
+{
+    return recording->wakeups;
+}

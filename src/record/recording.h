@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A recording: any number of recorders (record/recorder.h) at once, in one thread, into one trace directory.
+ *
+ *     new, add …   nothing is touched but the directory, which is made, or has to be empty
+ *     run          starts the recorders in their order; sleeps in one ppoll() for all of them, the signals and the
+ *                  nearest time that something is due; stops them by a signal, at the end of --time, when those that
+ *                  lead have ended or the disk is full; finishes each
+ *     free
+ *
+ * It owns the directory with its lock, the entry in the registry, the manifest and the room that is kept for it on the
+ * disk. The manifest is written when all have started, at most ten times a second when one has changed, and at the
+ * end; so the trace of a recording that was killed opens. Nothing here prints. */
+
+#include "record/recorder.h"
+#include "record/stop_signals.h"
+#include "tracedir/registry.h"
+
+/* All borrowed, for as long as the recording is there. */
+struct recording_settings {
+    /* The trace directory; NULL: the recorders write elsewhere, and there is no manifest. */
+    const char *dir;
+    /* What the registry lists where `dir` is NULL; NULL: nothing. */
+    const char *listed;
+    const char *runtime;                /* $XDG_RUNTIME_DIR or NULL */
+    const struct stop_signals *signals; /* caught by the caller; NULL: none */
+    uint64_t time;                      /* ns from when all have started; 0: no limit */
+    uint64_t max_size;                  /* of each source, bytes; 0: any */
+    uint64_t min_free;                  /* bytes on the disk; 0: any */
+    /* Prints what the user should know at once; NULL: nothing does. */
+    void (*report)(void *userdata, const char *text);
+    /* Is called every `progress_ns` where that is not 0. */
+    void (*progress)(void *userdata, const struct recording *recording);
+    uint64_t progress_ns;
+    void *userdata;
+};
+
+/* -EEXIST with FAULT: there is something in the directory, or another recording has just begun there. -errno with
+ * FAULT. */
+int recording_new(const struct recording_settings *settings, struct recording **ret,
+                  struct fault *fault);
+/* RECORDER is freed with the recording; also where this fails. -ENOMEM. */
+int recording_add(struct recording *recording, struct recorder *recorder);
+/* From the start of the first recorder to the end of the last one. -errno with FAULT: a recorder could not be started,
+ * and nothing is left of the recording; or the last manifest could not be written. That a recorder fails later is no
+ * failure of this: its `fault` says so, and was reported. */
+int recording_run(struct recording *recording, struct fault *fault);
+/* Whether recording_run() had started all recorders. */
+bool recording_has_begun(const struct recording *recording);
+void recording_free(struct recording *recording);
+
+/* ---- For recorders ---- */
+
+/* The directory, open, and its absolute path; -1 and NULL: there is none. */
+int recording_dir(const struct recording *recording);
+const char *recording_path(const struct recording *recording);
+const struct recording_settings *recording_settings(const struct recording *recording);
+/* Of things that live as long as the recording: FIFOs, sockets. */
+const struct registry_entry *recording_registry_entry(const struct recording *recording);
+/* Writes the manifest now: before something starts that is not to run unless its trace can be opened. -errno with FAULT. */
+int recording_note(struct recording *recording, struct fault *fault);
+/* CLOCK_MONOTONIC, ns, when --time is up; UINT64_MAX: never. */
+uint64_t recording_time_up(const struct recording *recording);
+/* Whether it was stopped by min_free. */
+bool recording_is_full(const struct recording *recording);
+struct recorder *const *recording_recorders(const struct recording *recording, unsigned *ret_n);
+/* How often the loop has slept: an idle recording does so fewer than five times a second. */
+uint64_t recording_wakeups(const struct recording *recording);
