@@ -67,6 +67,18 @@ int log_set_file(const char *path)
     return 0;
 }
 
+bool log_has_file(void)
+{
+    return atomic_load_explicit(&target, memory_order_acquire) == &log_file &&
+           text_file_is_open(&log_file);
+}
+
+bool log_cut(size_t n)
+{
+    return atomic_load_explicit(&target, memory_order_acquire) == &log_file &&
+           text_file_cut(&log_file, n);
+}
+
 ssize_t log_write(const char *text, size_t len)
 {
     return text_file_write(atomic_load_explicit(&target, memory_order_acquire), text, len);
@@ -178,6 +190,11 @@ int ftrace_set_marker(const char *path)
     if (r >= 0)
         atomic_store(&marker_error, 0);
     return r;
+}
+
+bool ftrace_has_marker(void)
+{
+    return atomic_load(&marker_error) == 0 && text_file_is_open(&marker);
 }
 
 ssize_t ftrace_write(const char *text, size_t len)

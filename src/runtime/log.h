@@ -20,6 +20,10 @@ void log_note_standard_error(void);
 
 /* Lines go to PATH from now on, appended; NULL: to what standard error is now. Negative errno. */
 int log_set_file(const char *path);
+/* Whether a file of log_set_file() is open, or was before fork(). */
+bool log_has_file(void);
+/* Cuts the last N bytes off that file again, which were just written. False: they stay. */
+bool log_cut(size_t n);
 /* Writes what the log's file takes now, without waiting. Returns how many bytes; negative errno, -EAGAIN:
  * none now. Any context. */
 ssize_t log_write(const char *text, size_t len);
@@ -43,5 +47,7 @@ void line_close(struct line *line);
 /* Lines for ftrace go to the marker at PATH, or in the directory PATH (tracefs, or an instance of it);
  * NULL: where tracefs is mounted. Opens it; negative errno. */
 int ftrace_set_marker(const char *path);
+/* Whether the marker is open, or was before fork(). */
+bool ftrace_has_marker(void);
 /* Writes one line; the marker is opened at the first call. As log_write(). */
 ssize_t ftrace_write(const char *text, size_t len);

@@ -61,7 +61,8 @@ static int log_open(struct sink *sink)
         _cleanup_free_ char *path = sink_path(sink);
         int r = path ? log_set_file(path) : -ENOMEM;
 
-        if (r < 0)
+        /* A child that has changed its user appends to its parent's file. */
+        if (r < 0 && !(writer_is_child() && log_has_file()))
             return r;
     }
     log = malloc(sizeof(*log));
@@ -92,6 +93,17 @@ static const char *whole_records(const struct log_buffer *log, unsigned *next, c
     return end;
 }
 
+/* The end of the last whole record before END. */
+static const char *last_whole(const struct log_buffer *log, const char *text, const char *end)
+{
+    const char *whole = text;
+
+    for (unsigned i = 0; i < log->n_records && log->text + log->records[i].end <= end; i++)
+        if (log->text + log->records[i].end > whole)
+            whole = log->text + log->records[i].end;
+    return whole;
+}
+
 static uint64_t log_flush(struct sink *sink)
 {
     struct log_buffer *log = sink->state;
@@ -112,7 +124,18 @@ static uint64_t log_flush(struct sink *sink)
             lost = count_unwritten(log, (size_t)(text - log->text));
             break;
         }
+        /* On a full disk: the part of a line is cut off again, and the line is written once there is space. */
+        if (n < end - text) {
+            size_t torn = (size_t)(text + n - last_whole(log, text, text + n));
+
+            if (torn > 0 && log_cut(torn))
+                n -= (ssize_t)torn;
+        }
         COUNT(bytes_written, (unsigned long long)n);
+        if (n == 0) {
+            lost = count_unwritten(log, (size_t)(text - log->text));
+            break;
+        }
         text += n;
         since = 0;
         log->stalled = false;
@@ -205,7 +228,9 @@ const struct sink_ops sink_syslog = {
 
 static int ftrace_open(struct sink *sink)
 {
-    return ftrace_set_marker(sink->path ? sink->whole : NULL);
+    int r = ftrace_set_marker(sink->path ? sink->whole : NULL);
+
+    return r < 0 && writer_is_child() && ftrace_has_marker() ? 0 : r;
 }
 
 static uint64_t ftrace_records(struct sink *sink, const struct record *records, unsigned n)

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/file.h"
@@ -144,6 +145,26 @@ ssize_t text_file_write(struct text_file *file, const char *text, size_t len)
         close(descriptor.fd);
     errno = saved_errno;
     return written;
+}
+
+bool text_file_is_open(const struct text_file *file)
+{
+    struct descriptor descriptor = get(file);
+
+    return descriptor_is_ours(&descriptor);
+}
+
+bool text_file_cut(const struct text_file *file, size_t n)
+{
+    struct descriptor descriptor = get(file);
+    struct stat st;
+    off_t end;
+
+    if (descriptor.kind != DESCRIPTOR_PLAIN || descriptor.shared ||
+        !descriptor_is_ours(&descriptor) || fstat(descriptor.fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    end = lseek(descriptor.fd, 0, SEEK_CUR);
+    return end >= (off_t)n && end == st.st_size && ftruncate(descriptor.fd, end - (off_t)n) == 0;
 }
 
 size_t text_file_whole(const struct text_file *file)

@@ -38,6 +38,11 @@ int text_file_share(struct text_file *file, int fd);
 
 /* Writes what the file takes now. Returns how many bytes; negative errno, -EAGAIN: none now. */
 ssize_t text_file_write(struct text_file *file, const char *text, size_t len);
+/* Whether it is open, and the descriptor still the file's. */
+bool text_file_is_open(const struct text_file *file);
+/* Cuts off the last N bytes, which were just written, of a regular file that nobody has appended to since. False:
+ * they stay. */
+bool text_file_cut(const struct text_file *file, size_t n);
 /* What is no longer than this is written as a whole or not at all. */
 size_t text_file_whole(const struct text_file *file);
 /* Waits until it may take more, MS milliseconds at most. */

@@ -111,6 +111,11 @@ static int lock_within(uint64_t ns)
 
 /* ---- What sinks ask ---- */
 
+bool writer_is_child(void)
+{
+    return writer.child;
+}
+
 void writer_uuid(uint8_t ret[16])
 {
     if (!writer.has_uuid) {
@@ -725,10 +730,25 @@ static void __attribute__((destructor(101))) writer_end(void)
 
 static bool fork_locked;
 
+/* Children of root may become users who cannot open their files. They go on with the parent's, where the sink is one
+ * whose files several processes can append to. */
+static void open_for_children(void)
+{
+    static const enum sink_number shared[] = {SINK_LOG, SINK_FTRACE};
+
+    if (geteuid() != 0 || writer.forbidden)
+        return;
+    for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
+        if (writer.on[shared[i]])
+            sink_open(&writer.sinks[shared[i]], trace_clock_ns(CLOCK_MONOTONIC));
+}
+
 static void before_fork(void)
 {
     options_lock();
     fork_locked = lock_within(FORK_TIMEOUT) == 0;
+    if (fork_locked)
+        open_for_children();
     registry_lock();
     control_before_fork();
 }

@@ -86,6 +86,8 @@ const struct clock_sync *writer_times(void);
 #define WRITER_WAIT_MS OUTPUT_WAIT_MS
 bool writer_may_wait(bool *stalled, uint64_t *since);
 
+/* Whether this process was forked by one that was traced. */
+bool writer_is_child(void);
 void writer_uuid(uint8_t ret[16]);
 /* When tracing began, and the clock's rate as it is known by now. */
 struct clock_pair writer_clock_start(void);

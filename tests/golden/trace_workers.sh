@@ -99,3 +99,30 @@ case='counted, nothing recorded'
 run sh -c "ulimit -v 600000; exec '$WORKER' -u $other 1000"
 [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
 grep -q 'nothing was recorded: 2000 events of 1 processes were lost' told || fail "$(cat told)"
+
+# The program's own sinks. Lines of the log are appended to the master's file.
+for end in exit _exit kill; do
+    case="log, $end"
+    rm -f log*
+    STRATA_TRACE="*,log=$work/log" "$WORKER" -w -e $end -f 2 -u $other 1000 >emitted 2>told ||
+        fail "exit status $?: $(cat told)"
+    [ "$(cat log* | grep -c 'work id ')" -eq "$(cat emitted)" ] || fail "$(wc -l log*): $(cat told)"
+    [ "$(sed 's/.*work //' log* | sort -u | wc -l)" -eq "$(cat emitted)" ] || fail "torn: $(head log*)"
+done
+# Of the native trace, what cannot be written stays in the rings of the worker's user.
+for end in exit _exit kill; do
+    case="ctf, $end"
+    rm -rf ctf* theirs recovered
+    mkdir theirs
+    chmod 777 theirs
+    STRATA_TRACE="*,ctf=$work/ctf,rings=$work/theirs" "$WORKER" -e $end -u $other 1000 >emitted 2>told ||
+        fail "exit status $?: $(cat told)"
+    [ -z "$(find . -path "./ctf.*/*")" ] || fail "a trace: $(find ctf.*)"
+    [ $end != exit ] || grep -q '2000 events could not be written (ctf): .*recover' told || fail "$(cat told)"
+    "$strata" recover -o recovered theirs >told 2>&1 || fail "$(cat told)"
+    [ "$("$strata" report recovered | grep -c ' work: ')" -eq "$(cat emitted)" ] || fail "$(cat told)"
+done
+# Files of simpletrace are not shared.
+case=simple
+STRATA_TRACE="*,simple=$work/simple" "$WORKER" -u $other 1000 >emitted 2>told || fail "$(cat told)"
+grep -q '2000 events are lost, which the trace (simple) does not report: Permission denied' told || fail "$(cat told)"
