@@ -8,13 +8,6 @@
 #include "schema/kernel/events.h"
 #include "schema/kernel/format.h"
 
-/* libtraceevent loses memory over formats that it cannot parse. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libtraceevent.so";
-}
-
 struct one_format {
     struct kernel_formats formats;
     const char *text;

@@ -6,13 +6,6 @@
 #include "event/program.h"
 #include "format/trace_dat/trace_dat.h"
 
-/* See fuzz_kernel_events.c. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libtraceevent.so";
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct reader_options options = {.keep_going = size & 1};

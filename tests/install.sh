@@ -86,7 +86,7 @@ END
     if [ -n "$cxx" ]; then
         $cxx -Wall -Wextra -Werror -o "$dest/clash" "$dest/clash.cc" \
             $(pkg-config --cflags strata-read) "$root/$libdir/libstrata-read.a" \
-            $(pkg-config --libs libtraceevent jansson zlib libzstd)
+            $(pkg-config --libs jansson zlib libzstd)
         "$dest/clash" | grep -q "^$version: no trace" || fail "the C++ program"
     else
         echo "no C++ compiler: that part is not tested"

@@ -1,6 +1,6 @@
 # The work of tests/layers.sh: reads the table in docs/architecture.md, whose rows look like
 #
-#   | `event/` | what it holds | base | traceevent |
+#   | `event/` | what it holds | base | jansson |
 #
 # (layer, contents, layers it may use, libraries besides libc), then the sources, and prints each
 # include that the table does not allow. A file belongs to the longest directory of its path that has a row.
@@ -106,7 +106,7 @@ FNR == 1 {
     sub(/^[^<]*</, "", target)
     sub(/>.*/, "", target)
     n_includes++
-    name = target ~ /^traceevent\// ? "traceevent" : library[target]
+    name = library[target]
     if (name != "") {
         if (!may_library[layer, name])
             fail(layer " may not use the library " name)

@@ -45,8 +45,7 @@ if [ "${1:-}" = --self-test ]; then
     expect 'timeline may not use schema/trace_events' src/timeline/merge.c \
         '  #  include "schema/trace_events/trace_events.h"'
     expect 'format/ctf may not use format/ftrace' src/format/ctf/ctf.c '#include "format/ftrace/ftrace.h"'
-    expect 'event may not use the library traceevent' src/event/class.c \
-        '#include <traceevent/event-parse.h>'
+    expect 'event may not use the library jansson' src/event/class.c '#include <jansson.h>'
     expect 'timeline may not use the library zlib' src/timeline/merge.c '#include <zlib.h>'
     expect 'not known to be libc' src/base/text.c '#include <glib.h>'
     expect 'directory is not in the table' src/stray/stray.c '#include "base/text.h"'

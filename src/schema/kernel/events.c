@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "schema/kernel/events.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <traceevent/event-parse.h>
 
 #include "base/bytes.h"
 #include "event/value.h"
@@ -14,10 +12,6 @@
 #include "schema/kernel/tasks.h"
 #include "schema/kernel/text.h"
 
-/* libtraceevent keeps what it is parsing just now in static variables, whatever the handle; readers
- * of several threads take turns. */
-static pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
-
 /* Tasks looked up lately. */
 #define RECENT_TASKS 256
 /* Tasks whose names events told lately. */
@@ -25,8 +19,6 @@ static pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
 /* Of those that are learned meanwhile. */
 #define TASKS_MAX 65536
 #define TASK_NAME_MAX 64
-
-#define EVENTS_PER_HANDLE 1024u
 
 struct kernel_events {
     struct kernel_classes known; /* must stand first: kernel_events_class() */
@@ -36,10 +28,6 @@ struct kernel_events {
     struct kernel_facts facts;
     struct kernel_common common;
     struct kernel_formats *formats;
-    /* libtraceevent searches a handle from its beginning to add an event: each has EVENTS_PER_HANDLE at most, and
-     * the last takes the next. */
-    struct tep_handle **handles;
-    unsigned n_handles, n_parsed;
     struct kernel_strings printk;
     struct kernel_strings cmdlines;
     struct kernel_symbols *symbols;
@@ -63,29 +51,6 @@ struct packed {
     const struct kernel_text *text; /* NULL: not understood */
 };
 
-static int add_handle(struct kernel_events *events)
-{
-    struct tep_handle **bigger =
-        realloc(events->handles, (events->n_handles + 1) * sizeof(struct tep_handle *));
-    struct tep_handle *tep;
-
-    if (!bigger)
-        return -ENOMEM;
-    events->handles = bigger;
-    tep = tep_alloc();
-    if (!tep)
-        return -ENOMEM;
-    /* It would write about what it does not understand to standard error. */
-    pthread_mutex_lock(&parsing);
-    tep_set_loglevel(TEP_LOG_NONE);
-    pthread_mutex_unlock(&parsing);
-    tep_set_file_bigendian(tep, events->facts.big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
-    tep_set_long_size(tep, events->facts.long_size);
-    events->handles[events->n_handles++] = tep;
-    events->n_parsed = 0;
-    return 0;
-}
-
 int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *facts,
                       struct kernel_formats *formats, struct kernel_events **ret_events)
 {
@@ -101,11 +66,6 @@ int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *fa
     events->formats = formats;
     /* As all kernels since 2.6.30 have it. */
     events->common = (struct kernel_common){.type_offset = 0, .pid_offset = 4, .size = 8};
-
-    if (add_handle(events) < 0) {
-        kernel_events_unref(events);
-        return -ENOMEM;
-    }
     *ret_events = events;
     return 0;
 }
@@ -122,9 +82,6 @@ void kernel_events_unref(struct kernel_events *events)
         return;
     if (events->formats)
         events->formats->free(events->formats);
-    while (events->n_handles > 0)
-        tep_free(events->handles[--events->n_handles]);
-    free(events->handles);
     kernel_strings_done(&events->printk);
     kernel_strings_done(&events->cmdlines);
     kernel_symbols_free(events->symbols);
@@ -390,20 +347,22 @@ const struct kernel_text *kernel_events_packed(struct kernel_events *events, uin
     return made->text;
 }
 
-/* How libtraceevent's FIELD reads as one of ours. */
-static struct field field_of(const struct kernel_events *events, const struct tep_format_field *f)
+/* How the format's field reads as one of ours. */
+static struct field field_of(const struct kernel_events *events, const struct kernel_field *f)
 {
     struct field field = {
+        .name = f->name,
+        .c_type = f->type,
         .place = PLACE_FIXED,
-        .offset = (uint32_t)MAX(f->offset, 0),
-        .size = (uint32_t)MAX(f->size, 0),
+        .offset = f->offset,
+        .size = f->size,
         .swap = events->facts.swap,
     };
-    bool is_array = f->flags & TEP_FIELD_IS_ARRAY;
-    bool is_string = f->flags & TEP_FIELD_IS_STRING;
+    bool is_array = f->flags & FIELD_IS_ARRAY;
+    bool is_string = f->flags & FIELD_IS_STRING;
 
-    if (f->flags & TEP_FIELD_IS_DYNAMIC) {
-        field.place = f->flags & TEP_FIELD_IS_RELATIVE ? PLACE_REL_LOC : PLACE_DATA_LOC;
+    if (f->flags & FIELD_IS_DYNAMIC) {
+        field.place = f->flags & FIELD_IS_RELATIVE ? PLACE_REL_LOC : PLACE_DATA_LOC;
         field.storage = STORE_ARRAY;
         field.type = is_string ? FIELD_STRING : FIELD_BYTES;
     } else if (is_array ||
@@ -413,18 +372,18 @@ static struct field field_of(const struct kernel_events *events, const struct te
         field.type = is_string ? FIELD_STRING : FIELD_BYTES;
     } else {
         field.storage = STORE_SCALAR;
-        if (f->flags & TEP_FIELD_IS_POINTER)
+        if (f->flags & FIELD_IS_POINTER)
             field.type = FIELD_POINTER;
         else if (strcmp(f->type, "bool") == 0 && field.size == 1)
             field.type = FIELD_BOOL;
         else
-            field.type = f->flags & TEP_FIELD_IS_SIGNED ? FIELD_INT : FIELD_UINT;
+            field.type = f->flags & FIELD_IS_SIGNED ? FIELD_INT : FIELD_UINT;
         /* A `long` of the kernel's is an address or a mask more often than a count. */
-        field.hex = (f->flags & TEP_FIELD_IS_LONG) && field.type == FIELD_UINT;
+        field.hex = (f->flags & FIELD_IS_LONG) && field.type == FIELD_UINT;
     }
     if (field.type == FIELD_BYTES &&
-        (f->elementsize == 2 || f->elementsize == 4 || f->elementsize == 8))
-        field.element = (uint8_t)f->elementsize;
+        (f->element_size == 2 || f->element_size == 4 || f->element_size == 8))
+        field.element = (uint8_t)f->element_size;
     return field;
 }
 
@@ -448,29 +407,24 @@ static void fix_stack(const struct event_class *class, struct field *fields)
     caller->hex = true;
 }
 
-static int make_fields(struct kernel_events *events, const struct tep_event *event,
+static int make_fields(struct kernel_events *events, const struct kernel_event_format *format,
                        struct event_class *class, struct field **ret_fields)
 {
     struct arena *arena = &events->catalogue->arena;
-    struct field *fields;
-    unsigned n = 0;
+    unsigned n = MIN(format->n_fields - format->n_common, (unsigned)FIELDS_MAX);
+    struct field *fields = arena_alloc(arena, MAX(n, 1u) * sizeof *fields);
 
-    for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
-        n++;
-    n = MIN(n, (unsigned)FIELDS_MAX);
-    fields = arena_alloc(arena, MAX(n, 1u) * sizeof *fields);
     if (!fields)
         return -ENOMEM;
+    for (unsigned i = 0; i < n; i++) {
+        fields[i] = field_of(events, &format->fields[format->n_common + i]);
+        fields[i].name = arena_strdup(arena, fields[i].name);
+        fields[i].c_type = arena_strdup(arena, fields[i].c_type);
+        if (!fields[i].name || !fields[i].c_type)
+            return -ENOMEM;
+    }
     class->fields = *ret_fields = fields;
     class->n_fields = n;
-    for (const struct tep_format_field *f = event->format.fields; n > 0; f = f->next, n--) {
-        *fields = field_of(events, f);
-        fields->name = arena_strdup(arena, f->name);
-        fields->c_type = arena_strdup(arena, f->type);
-        if (!fields->name || !fields->c_type)
-            return -ENOMEM;
-        fields++;
-    }
     return 0;
 }
 
@@ -496,34 +450,9 @@ static int make_unknown(struct kernel_events *events, uint16_t id, struct event_
     return 0;
 }
 
-/* Has libtraceevent parse the format of ID. NULL: there is none that can be parsed. */
-static struct tep_event *parse(struct kernel_events *events, uint16_t id,
-                               struct kernel_format *ret_format, bool *ret_print)
-{
-    _cleanup_free_ char *text = NULL;
-    struct tep_event *event;
-    struct tep_handle *tep;
-    size_t len;
-
-    if (events->formats->format(events->formats, id, ret_format) < 0)
-        return NULL;
-    if (kernel_format_id(ret_format->text, ret_format->len) != id ||
-        kernel_format_prepare(ret_format->text, ret_format->len, &text, &len, ret_print) < 0)
-        return NULL;
-    /* It returns an error for a print format that it does not understand, but keeps the fields. */
-    if (events->n_parsed == EVENTS_PER_HANDLE && add_handle(events) < 0)
-        return NULL;
-    events->n_parsed++;
-    tep = events->handles[events->n_handles - 1];
-    pthread_mutex_lock(&parsing);
-    tep_parse_event(tep, text, len, ret_format->system);
-    pthread_mutex_unlock(&parsing);
-    event = tep_find_event(tep, id);
-    return event && event->name ? event : NULL;
-}
-
-static int make_known(struct kernel_events *events, const struct tep_event *event,
-                      const struct kernel_format *format, bool has_print, struct event_class *class)
+static int make_known(struct kernel_events *events, const struct kernel_event_format *format,
+                      const struct kernel_format *file, struct arena *scratch,
+                      struct event_class *class, struct fault *fault)
 {
     struct arena *arena = &events->catalogue->arena;
     const struct kernel_text *text;
@@ -531,23 +460,23 @@ static int make_known(struct kernel_events *events, const struct tep_event *even
     struct field *fields;
     int r;
 
-    class->name = arena_strdup(arena, event->name);
-    class->group = arena_strdup(arena, format->system);
+    class->name = arena_strdup(arena, format->name);
+    class->group = arena_strdup(arena, file->system);
     if (!class->name || !class->group)
         return -ENOMEM;
-    if (format->path) {
-        class->declared_in = arena_strdup(arena, format->path);
+    if (file->path) {
+        class->declared_in = arena_strdup(arena, file->path);
         if (!class->declared_in)
             return -ENOMEM;
     }
-    r = make_fields(events, event, class, &fields);
+    r = make_fields(events, format, class, &fields);
     if (r < 0)
         return r;
-    r = kernel_text_compile(arena, events, event, has_print, &text);
+    r = kernel_text_compile(arena, scratch, events, format, strcmp(file->system, "ftrace") == 0,
+                            file->path, &text, fault);
     if (r < 0)
         return r;
-    /* make_fields() has just made them. */
-    kernel_text_mark_hex(text, (struct field *)(uintptr_t) class->fields, class->n_fields);
+    kernel_text_mark_hex(text, fields, class->n_fields);
     class->reader_data = text;
     r = kernel_names_find(arena, (struct kernel_text *)(uintptr_t)text, class);
     if (r < 0)
@@ -556,20 +485,39 @@ static int make_known(struct kernel_events *events, const struct tep_event *even
     if (r < 0)
         return r;
     class->task_data = tasks;
-    fix_stack(class, (struct field *)(uintptr_t) class->fields);
-    fix_raw_data(class, (struct field *)(uintptr_t) class->fields);
+    fix_stack(class, fields);
+    fix_raw_data(class, fields);
     class->put_text = kernel_text_put;
     return 0;
+}
+
+/* The class of events of the number ID: of its format or, without one that can be parsed, of bytes. */
+static int make_class(struct kernel_events *events, uint16_t id, struct event_class *class)
+{
+    struct kernel_event_format format;
+    struct kernel_format file;
+    struct arena scratch = {0};
+    struct fault fault = {0};
+    int r = events->formats->format(events->formats, id, &file);
+
+    if (r < 0)
+        return make_unknown(events, id, class);
+    r = kernel_format_parse(&scratch, file.text, file.len, events->facts.long_size, file.path,
+                            &format, &fault);
+    if (r == 0 && format.id != id)
+        r = -EBADMSG;
+    if (r == 0)
+        r = make_known(events, &format, &file, &scratch, class, &fault);
+    else if (r == -EBADMSG)
+        r = make_unknown(events, id, class);
+    arena_done(&scratch);
+    return r;
 }
 
 const struct event_class *kernel_events_make(struct kernel_events *events, uint16_t id)
 {
     struct event_class class = {.id = id, .origin = events->origin};
-    struct kernel_format format;
     struct event_class *made;
-    struct tep_event *event;
-    bool has_print = false;
-    int r;
 
     if (id >= events->known.n_classes) {
         uint32_t n = MAX((uint32_t)id + 1, events->known.n_classes * 2);
@@ -584,10 +532,7 @@ const struct event_class *kernel_events_make(struct kernel_events *events, uint1
         events->known.n_classes = n;
     }
 
-    event = parse(events, id, &format, &has_print);
-    r = event ? make_known(events, event, &format, has_print, &class)
-              : make_unknown(events, id, &class);
-    if (r < 0 || catalogue_add(events->catalogue, &class, &made) < 0)
+    if (make_class(events, id, &class) < 0 || catalogue_add(events->catalogue, &class, &made) < 0)
         return NULL;
     events->known.classes[id] = made;
     return made;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The events of one Linux kernel: its `format` files, taken apart by libtraceevent into event classes.
+/* The events of one Linux kernel: its `format` files, as event classes.
  *
  * A kernel has well over a thousand events and a capture holds a few dozen of them, so a format is
  * looked for and parsed when the first event with its number is seen. Who opens a capture says where
@@ -9,8 +9,7 @@
  *
  * Event numbers are per boot: formats of another boot decode to nonsense.
  *
- * All texts come from the traced kernel and are hostile until parsed. libtraceevent parses them but
- * never sees an event: what prints events is our own (schema/kernel/text.h). It loads no plugins. */
+ * All texts come from the traced kernel and are hostile until parsed. */
 
 #include "base/fault.h"
 #include "base/macro.h"

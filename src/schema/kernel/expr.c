@@ -2,9 +2,9 @@
 #include "schema/kernel/expr.h"
 
 #include <ctype.h>
-#include <traceevent/event-parse.h>
 
 #include "schema/kernel/events.h"
+#include "schema/kernel/format.h"
 
 static const struct kernel_expr zero = {.kind = EXPR_CONST};
 
@@ -29,29 +29,18 @@ const struct kernel_expr *kernel_expr_slot(struct kernel_compiler *c, unsigned s
     return add(c, (struct kernel_expr){.kind = EXPR_SLOT, .offset = slot});
 }
 
-struct kernel_dynamic kernel_dynamic_of(const struct tep_format_field *field)
+static bool is_scalar_size(uint32_t size)
 {
-    return (struct kernel_dynamic){
-        .offset = (uint32_t)MAX(field->offset, 0),
-        .size =
-            (uint8_t)(field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8
-                          ? field->size
-                          : 0),
-        .relative = (field->flags & TEP_FIELD_IS_RELATIVE) != 0,
-    };
+    return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-const struct tep_format_field *kernel_field_named(const struct kernel_compiler *c, const char *name)
+struct kernel_dynamic kernel_dynamic_of(const struct kernel_field *field)
 {
-    const struct tep_format *format = &c->event->format;
-
-    for (const struct tep_format_field *f = format->common_fields; f; f = f->next)
-        if (strcmp(f->name, name) == 0)
-            return f;
-    for (const struct tep_format_field *f = format->fields; f; f = f->next)
-        if (strcmp(f->name, name) == 0)
-            return f;
-    return NULL;
+    return (struct kernel_dynamic){
+        .offset = field->offset,
+        .size = (uint8_t)(is_scalar_size(field->size) ? field->size : 0),
+        .relative = (field->flags & FIELD_IS_RELATIVE) != 0,
+    };
 }
 
 /* What a cast to TYPE leaves of a number. */
@@ -88,30 +77,20 @@ static const struct kernel_expr *compile_atom(struct kernel_compiler *c, const c
     return kernel_expr_const(c, v);
 }
 
-static bool is_scalar_size(int size)
-{
-    return size == 1 || size == 2 || size == 4 || size == 8;
-}
-
 static const struct kernel_expr *compile_field(struct kernel_compiler *c,
-                                               const struct tep_print_arg *arg)
+                                               const struct kernel_field *field)
 {
-    const struct tep_format_field *field = arg->field.field;
-
-    if (!field)
-        field = kernel_field_named(c, arg->field.name);
-    if (!field || field->offset < 0 || !is_scalar_size(field->size))
+    if (!is_scalar_size(field->size))
         return &zero;
-    return add(c, (struct kernel_expr){.kind = EXPR_FIELD,
-                                       .offset = (uint32_t)field->offset,
-                                       .size = (uint8_t)field->size});
+    return add(c, (struct kernel_expr){
+                      .kind = EXPR_FIELD, .offset = field->offset, .size = (uint8_t)field->size});
 }
 
 static const struct kernel_expr *compile_cast(struct kernel_compiler *c,
-                                              const struct tep_print_arg *arg)
+                                              const struct print_node *node)
 {
-    const struct kernel_expr *a = kernel_expr_compile(c, arg->typecast.item);
-    uint64_t mask = mask_of_type(arg->typecast.type, strlen(arg->typecast.type));
+    const struct kernel_expr *a = kernel_expr_compile(c, node->a);
+    uint64_t mask = mask_of_type(node->text, strlen(node->text));
 
     if (mask == UINT64_MAX)
         return a;
@@ -124,72 +103,41 @@ static const struct kernel_expr *compile_cast(struct kernel_compiler *c,
 
 /* REC->array[i], ((type *)__get_dynamic_array(x))[i] */
 static const struct kernel_expr *compile_element(struct kernel_compiler *c,
-                                                 const struct tep_print_arg *arg)
+                                                 const struct print_node *node)
 {
-    const struct tep_print_arg *array = arg->op.left, *cast = NULL;
+    const struct print_node *array = node->a, *cast = NULL;
     struct kernel_expr expr = {.value = UINT64_MAX};
-    const struct tep_format_field *field;
+    const struct kernel_field *field;
 
-    while (array->type == TEP_PRINT_TYPE) {
+    while (array->kind == PRINT_CAST) {
         if (!cast)
             cast = array;
-        array = array->typecast.item;
+        array = array->a;
     }
-    if (array->type == TEP_PRINT_DYNAMIC_ARRAY) {
-        field = array->dynarray.field;
-        if (!field)
-            return &zero;
+    field = array->field;
+    if (array->kind == PRINT_DYNAMIC_ARRAY) {
         expr.kind = EXPR_DYN_ELEMENT;
         expr.dynamic = kernel_dynamic_of(field);
         expr.size = c->long_size;
-    } else if (array->type == TEP_PRINT_FIELD) {
-        field = array->field.field;
-        if (!field)
-            field = kernel_field_named(c, array->field.name);
-        if (!field || field->offset < 0)
-            return &zero;
+    } else if (array->kind == PRINT_FIELD) {
         expr.kind = EXPR_ELEMENT;
-        expr.offset = (uint32_t)field->offset;
+        expr.offset = field->offset;
     } else {
         return &zero;
     }
-    if (field->elementsize || expr.kind == EXPR_ELEMENT) {
-        if (!is_scalar_size((int)MIN(field->elementsize, 9u)))
+    if (field->element_size || expr.kind == EXPR_ELEMENT) {
+        if (!is_scalar_size(field->element_size))
             return &zero;
-        expr.size = (uint8_t)field->elementsize;
+        expr.size = (uint8_t)field->element_size;
     }
     if (cast) {
-        size_t len = strlen(cast->typecast.type);
+        size_t len = strlen(cast->text);
         /* "u32 *": what it points to. */
-        if (len > 2 && cast->typecast.type[len - 1] == '*')
-            expr.value = mask_of_type(cast->typecast.type, len - 2);
+        if (len > 2 && cast->text[len - 1] == '*')
+            expr.value = mask_of_type(cast->text, len - 2);
     }
-    expr.a = kernel_expr_compile(c, arg->op.right);
+    expr.a = kernel_expr_compile(c, node->b);
     return add(c, expr);
-}
-
-static bool find_operator(const char *s, enum kernel_operator *ret)
-{
-    static const struct {
-        const char *s;
-        enum kernel_operator op;
-    } operators[] = {
-        {"!", OPERATOR_NOT},          {"!=", OPERATOR_UNEQUAL}, {"~", OPERATOR_INVERT},
-        {"||", OPERATOR_OR},          {"|", OPERATOR_OR_BITS},  {"&&", OPERATOR_AND},
-        {"&", OPERATOR_AND_BITS},     {"<", OPERATOR_LESS},     {"<=", OPERATOR_LESS_EQUAL},
-        {"<<", OPERATOR_SHIFT_LEFT},  {">", OPERATOR_MORE},     {">=", OPERATOR_MORE_EQUAL},
-        {">>", OPERATOR_SHIFT_RIGHT}, {"==", OPERATOR_EQUAL},   {"-", OPERATOR_MINUS},
-        {"+", OPERATOR_PLUS},         {"/", OPERATOR_DIVIDE},   {"%", OPERATOR_MODULO},
-        {"*", OPERATOR_TIMES},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(operators); i++) {
-        if (strcmp(operators[i].s, s) == 0) {
-            *ret = operators[i].op;
-            return true;
-        }
-    }
-    return false;
 }
 
 static uint64_t operate(enum kernel_operator op, uint64_t a, uint64_t b)
@@ -214,60 +162,91 @@ static uint64_t operate(enum kernel_operator op, uint64_t a, uint64_t b)
     case OPERATOR_DIVIDE: return b ? a / b : 0;
     case OPERATOR_MODULO: return b ? a % b : 0;
     case OPERATOR_TIMES: return a * b;
+    case OPERATOR_XOR: return a ^ b;
+    case OPERATOR_CONDITION:
+    case OPERATOR_INDEX: break; /* which are expressions of their own kind */
     }
     return 0;
 }
 
-static const struct kernel_expr *compile_operation(struct kernel_compiler *c,
-                                                   const struct tep_print_arg *arg)
+static int64_t operate_signed(enum kernel_operator op, int64_t a, int64_t b)
 {
-    const struct kernel_expr *a, *b;
-    enum kernel_operator op;
-
-    if (!arg->op.op || !arg->op.left || !arg->op.right)
-        return &zero;
-    if (strcmp(arg->op.op, "[") == 0)
-        return compile_element(c, arg);
-    if (strcmp(arg->op.op, "?") == 0) {
-        const struct tep_print_arg *choice = arg->op.right;
-
-        if (choice->type != TEP_PRINT_OP || !choice->op.left || !choice->op.right)
-            return &zero;
-        a = kernel_expr_compile(c, arg->op.left);
-        if (a->kind == EXPR_CONST)
-            return kernel_expr_compile(c, a->value ? choice->op.left : choice->op.right);
-        return add(c, (struct kernel_expr){.kind = EXPR_CONDITION,
-                                           .a = a,
-                                           .b = kernel_expr_compile(c, choice->op.left),
-                                           .c = kernel_expr_compile(c, choice->op.right)});
+    switch (op) {
+    case OPERATOR_SHIFT_RIGHT: return a >> (b & 63);
+    case OPERATOR_LESS: return a < b;
+    case OPERATOR_LESS_EQUAL: return a <= b;
+    case OPERATOR_MORE: return a > b;
+    case OPERATOR_MORE_EQUAL: return a >= b;
+    default: return (int64_t)operate(op, (uint64_t)a, (uint64_t)b);
     }
-    if (!find_operator(arg->op.op, &op))
-        return &zero;
-    a = kernel_expr_compile(c, arg->op.left);
-    b = kernel_expr_compile(c, arg->op.right);
+}
+
+int64_t kernel_constant(const struct print_node *node)
+{
+    if (!node)
+        return 0;
+    switch ((enum print_kind)node->kind) {
+    case PRINT_ATOM: return strtoll(node->text, NULL, 0);
+    case PRINT_CAST:
+        return (int64_t)((uint64_t)kernel_constant(node->a) &
+                         mask_of_type(node->text, strlen(node->text)));
+    case PRINT_OPERATION:
+        if (node->op == OPERATOR_CONDITION)
+            return kernel_constant(kernel_constant(node->a) ? node->b : node->c);
+        return operate_signed((enum kernel_operator)node->op, kernel_constant(node->a),
+                              kernel_constant(node->b));
+    default: return 0;
+    }
+}
+
+static const struct kernel_expr *compile_condition(struct kernel_compiler *c,
+                                                   const struct print_node *node)
+{
+    const struct kernel_expr *a = kernel_expr_compile(c, node->a);
+
+    if (a->kind == EXPR_CONST)
+        return kernel_expr_compile(c, a->value ? node->b : node->c);
+    return add(c, (struct kernel_expr){.kind = EXPR_CONDITION,
+                                       .a = a,
+                                       .b = kernel_expr_compile(c, node->b),
+                                       .c = kernel_expr_compile(c, node->c)});
+}
+
+static const struct kernel_expr *compile_operation(struct kernel_compiler *c,
+                                                   const struct print_node *node)
+{
+    enum kernel_operator op = (enum kernel_operator)node->op;
+    const struct kernel_expr *a, *b;
+
+    if (op == OPERATOR_INDEX)
+        return compile_element(c, node);
+    if (op == OPERATOR_CONDITION)
+        return compile_condition(c, node);
+    a = kernel_expr_compile(c, node->a);
+    b = kernel_expr_compile(c, node->b);
+    if ((op == OPERATOR_DIVIDE || op == OPERATOR_MODULO) && b->kind == EXPR_CONST && b->value == 0)
+        c->divides_by_zero = true;
     if (a->kind == EXPR_CONST && b->kind == EXPR_CONST)
         return kernel_expr_const(c, operate(op, a->value, b->value));
     return add(c, (struct kernel_expr){.kind = EXPR_OPERATION, .op = (uint8_t)op, .a = a, .b = b});
 }
 
 const struct kernel_expr *kernel_expr_compile(struct kernel_compiler *c,
-                                              const struct tep_print_arg *arg)
+                                              const struct print_node *node)
 {
-    if (!arg)
+    if (!node)
         return &zero;
-    switch (arg->type) {
-    case TEP_PRINT_ATOM: return arg->atom.atom ? compile_atom(c, arg->atom.atom) : &zero;
-    case TEP_PRINT_FIELD: return compile_field(c, arg);
-    case TEP_PRINT_TYPE: return compile_cast(c, arg);
-    case TEP_PRINT_OP: return compile_operation(c, arg);
-    case TEP_PRINT_DYNAMIC_ARRAY:
-    case TEP_PRINT_DYNAMIC_ARRAY_LEN:
-        if (!arg->dynarray.field)
-            return &zero;
-        return add(c, (struct kernel_expr){.kind = arg->type == TEP_PRINT_DYNAMIC_ARRAY
-                                                       ? EXPR_DYN_PLACE
-                                                       : EXPR_DYN_LENGTH,
-                                           .dynamic = kernel_dynamic_of(arg->dynarray.field)});
+    switch ((enum print_kind)node->kind) {
+    case PRINT_ATOM: return compile_atom(c, node->text);
+    case PRINT_FIELD: return compile_field(c, node->field);
+    case PRINT_CAST: return compile_cast(c, node);
+    case PRINT_OPERATION: return compile_operation(c, node);
+    case PRINT_DYNAMIC_ARRAY:
+    case PRINT_DYNAMIC_LENGTH:
+        return add(c,
+                   (struct kernel_expr){.kind = node->kind == PRINT_DYNAMIC_ARRAY ? EXPR_DYN_PLACE
+                                                                                  : EXPR_DYN_LENGTH,
+                                        .dynamic = kernel_dynamic_of(node->field)});
     default: return &zero;
     }
 }

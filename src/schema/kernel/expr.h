@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The C expressions in a kernel's print format ("(REC->flags & 0x80) ? … : …"), compiled from what
- * libtraceevent parsed. All arithmetic is in unsigned 64 bits, fields are zero-extended, and casts to
+/* The C expressions in a kernel's print format ("(REC->flags & 0x80) ? … : …"), compiled from the tree that
+ * schema/kernel/print_parse.c builds. All arithmetic is in unsigned 64 bits, fields are zero-extended, and casts to
  * the common short types cut: that is how the field's tools compute, and the text depends on it. */
 
 #include <string.h>
@@ -10,11 +10,10 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/macro.h"
+#include "schema/kernel/print_tree.h"
 
 struct kernel_events;
-struct tep_event;
-struct tep_format_field;
-struct tep_print_arg;
+struct kernel_event_format;
 
 /* An event at which expressions and operations look. */
 struct kernel_run {
@@ -44,28 +43,6 @@ enum kernel_expr_kind {
     EXPR_SLOT,        /* argument number `offset` */
 };
 
-enum kernel_operator {
-    OPERATOR_NOT,    /* !b */
-    OPERATOR_INVERT, /* ~b */
-    OPERATOR_OR,
-    OPERATOR_OR_BITS,
-    OPERATOR_AND,
-    OPERATOR_AND_BITS,
-    OPERATOR_LESS,
-    OPERATOR_LESS_EQUAL,
-    OPERATOR_SHIFT_LEFT,
-    OPERATOR_MORE,
-    OPERATOR_MORE_EQUAL,
-    OPERATOR_SHIFT_RIGHT,
-    OPERATOR_EQUAL,
-    OPERATOR_UNEQUAL,
-    OPERATOR_MINUS,
-    OPERATOR_PLUS,
-    OPERATOR_DIVIDE,
-    OPERATOR_MODULO,
-    OPERATOR_TIMES,
-};
-
 /* A __data_loc or __rel_loc field: the word that tells where its bytes are. */
 struct kernel_dynamic {
     uint32_t offset;
@@ -86,20 +63,20 @@ struct kernel_expr {
 struct kernel_compiler {
     struct arena *arena;
     struct kernel_events *events;
-    const struct tep_event *event; /* NULL: packed */
     uint8_t long_size;
     bool out_of_memory;
+    bool divides_by_zero; /* by a constant */
 };
 
-/* The expression of ARG; never NULL: what is not understood is 0, out of memory is noted in C. */
+/* The expression of NODE, which may be NULL; never NULL itself: what is not understood is 0, out of memory is noted in C. */
 const struct kernel_expr *kernel_expr_compile(struct kernel_compiler *c,
-                                              const struct tep_print_arg *arg);
+                                              const struct print_node *node);
 const struct kernel_expr *kernel_expr_const(struct kernel_compiler *c, uint64_t v);
 const struct kernel_expr *kernel_expr_slot(struct kernel_compiler *c, unsigned slot);
-struct kernel_dynamic kernel_dynamic_of(const struct tep_format_field *field);
-/* The field of that name, the common ones counted; NULL: none. */
-const struct tep_format_field *kernel_field_named(const struct kernel_compiler *c,
-                                                  const char *name);
+struct kernel_dynamic kernel_dynamic_of(const struct kernel_field *field);
+/* The value of NODE, which is made of constants. Names that are no numbers count as 0. With signs, other than in
+ * expressions of events. */
+int64_t kernel_constant(const struct print_node *node);
 
 uint64_t kernel_expr_eval_slowly(const struct kernel_expr *expr, const struct kernel_run *run);
 

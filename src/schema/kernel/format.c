@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "base/text.h"
 
 /* Real formats are up to 15 KB long; the print format is what makes them so. */
 #define TEXT_MAX ((size_t)128 * 1024)
 #define LINE_MAX_LEN 512
 #define FIELDS_LIMIT 512
 #define OFFSET_MAX 65535
+#define NAME_MAX_LEN 128
 
 static const char *line_end_of(const char *p, const char *end)
 {
@@ -76,16 +76,6 @@ bool kernel_format_field(const char *text, size_t len, const char *name, uint32_
     return false;
 }
 
-/* What is known of the fields while a text is prepared. */
-struct preparer {
-    struct text out;
-    struct name {
-        const char *s;
-        size_t n;
-    } names[FIELDS_LIMIT];
-    unsigned n_names;
-};
-
 static bool is_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
@@ -97,177 +87,359 @@ static bool is_length(char c)
     return is_word(c) || (c && strchr(" +-*/()", c));
 }
 
-/* "unsigned long long name[16]" or "__data_loc char[] name", up to the semicolon: words and stars, one
- * pair of brackets behind the first word at the earliest. Attributes are dropped. */
-static bool put_declaration(struct preparer *pr, const char *p, const char *end)
+struct parser {
+    struct arena *arena;
+    uint8_t long_size;
+    const char *path; /* for `fault` */
+    struct fault *fault;
+    const char *p, *end;
+    uint32_t line; /* of P, from 1 */
+    struct kernel_field *fields;
+    unsigned n_fields, capacity;
+};
+
+static int reject(const struct parser *parser, const char *what)
+{
+    return fault_line(parser->fault, -EBADMSG, parser->path, parser->line, "%s", what);
+}
+
+/* The declaration of a field while it is read: "unsigned long long name[16]", "__data_loc char[] name". */
+struct declaration {
+    char type[LINE_MAX_LEN * 2];
+    size_t type_len;
+    const char *last; /* the last word or star: the name, unless another word follows */
+    size_t last_len;
+    bool has_brackets;
+    char brackets[LINE_MAX_LEN];
+    size_t brackets_len;
+    unsigned words;
+    uint32_t n_elements; /* the last number in the brackets; 0: none */
+    uint32_t flags;
+    uint32_t element_size; /* of "TYPE[] name" */
+};
+
+/* Appends a word to the type. */
+static void put_type(struct declaration *d, const char *s, size_t n)
+{
+    /* A word of a line is put once, with a blank. */
+    if (d->type_len)
+        d->type[d->type_len++] = ' ';
+    memcpy(d->type + d->type_len, s, n);
+    d->type_len += n;
+}
+
+static void put_brackets(struct declaration *d)
+{
+    memcpy(d->type + d->type_len, d->brackets, d->brackets_len);
+    d->type_len += d->brackets_len;
+}
+
+static uint32_t size_of_type(const char *s, size_t n)
+{
+    static const struct {
+        const char *name;
+        uint32_t size;
+    } types[] = {
+        {"char", 1}, {"u8", 1},  {"s8", 1},  {"u16", 2}, {"s16", 2},
+        {"u32", 4},  {"s32", 4}, {"u64", 8}, {"s64", 8},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+        if (strlen(types[i].name) == n && memcmp(types[i].name, s, n) == 0)
+            return types[i].size;
+    return 0;
+}
+
+/* A word of a declaration. The one before it belongs to the type. */
+static bool take_word(struct declaration *d, const char *s, size_t n)
+{
+    if (d->last)
+        put_type(d, d->last, d->last_len);
+    if (d->brackets_len) {
+        /* "TYPE[] name": there is but one word after the brackets. */
+        d->element_size = size_of_type(d->last, d->last_len);
+        put_brackets(d);
+        d->brackets_len = 0;
+    } else if (d->has_brackets) {
+        return false;
+    }
+    d->last = s;
+    d->last_len = n;
+    d->words++;
+    return true;
+}
+
+/* "[16]", "[TASK_LEN + 1]": without blanks but between two words. */
+static bool take_brackets(struct declaration *d, const char **p, const char *end)
+{
+    bool after_word = false;
+    const char *s = *p + 1;
+
+    d->has_brackets = true;
+    d->brackets[d->brackets_len++] = '[';
+    while (s < end && is_length(*s)) {
+        const char *from = s;
+
+        if (*s == ' ') {
+            s++;
+            continue;
+        }
+        if (is_word(*s))
+            while (s < end && is_word(*s))
+                s++;
+        else
+            s++;
+        if (after_word && is_word(*from))
+            d->brackets[d->brackets_len++] = ' ';
+        after_word = is_word(*from);
+        memcpy(d->brackets + d->brackets_len, from, (size_t)(s - from));
+        d->brackets_len += (size_t)(s - from);
+        d->n_elements = after_word ? (uint32_t)strtoul(from, NULL, 0) : 0;
+    }
+    if (s == end || *s != ']')
+        return false;
+    d->brackets[d->brackets_len++] = ']';
+    *p = s + 1;
+    return true;
+}
+
+/* What stands between "field:" and the semicolon at END: words and stars, and one pair of brackets after the first
+ * word at the earliest. Attributes are left out. */
+static bool read_declaration(struct declaration *d, const char *p, const char *end)
 {
     static const char attribute[] = "__attribute__((";
-    bool brackets = false;
-    unsigned words = 0;
-    struct name name = {0};
 
     while ((p = skip_blanks(p, end)) < end) {
         const char *from = p;
 
         if ((size_t)(end - p) > sizeof attribute &&
             memcmp(p, attribute, sizeof attribute - 1) == 0) {
-            const char *close = memmem(p, (size_t)(end - p), "))", 2);
-            if (!close)
+            p = memmem(p, (size_t)(end - p), "))", 2);
+            if (!p)
                 return false;
-            p = close + 2;
-            continue;
-        }
-        if (is_word(*p)) {
+            p += 2;
+        } else if (is_word(*p)) {
             while (p < end && is_word(*p))
                 p++;
-            name = (struct name){from, (size_t)(p - from)};
-            words++;
-            text_put_char(&pr->out, ' ');
-        } else if (*p == '*') {
-            if (words == 0 || brackets)
+            if (!take_word(d, from, (size_t)(p - from)))
                 return false;
-            p++;
-            text_put_char(&pr->out, ' ');
-        } else if (*p == '[') {
-            if (words == 0 || brackets)
-                return false;
-            brackets = true;
-            for (p++; p < end && is_length(*p);)
-                p++;
-            if (p == end || *p != ']')
-                return false;
-            p++;
-        } else {
+        } else if (*p == '*' && d->last && !d->has_brackets) {
+            put_type(d, d->last, d->last_len);
+            d->last = p++;
+            d->last_len = 1;
+            d->flags |= FIELD_IS_POINTER;
+        } else if (*p != '[' || !d->last || d->has_brackets || !take_brackets(d, &p, end)) {
             return false;
         }
-        text_put(&pr->out, from, (size_t)(p - from));
     }
-    if (words < 2 || name.n > 128 || pr->n_names == FIELDS_LIMIT)
+    /* The name is the last word: "char comm[16]". */
+    if (d->words < 2 || *d->last == '*' || d->last_len > NAME_MAX_LEN)
         return false;
-    pr->names[pr->n_names++] = name;
+    put_brackets(d);
+    d->type[d->type_len] = '\0';
     return true;
+}
+
+static uint32_t element_size_of(const struct parser *parser, const struct declaration *d,
+                                const struct kernel_field *field)
+{
+    if (!(field->flags & (FIELD_IS_ARRAY | FIELD_IS_DYNAMIC)))
+        return field->size;
+    if (d->n_elements)
+        return field->size / d->n_elements;
+    if (field->flags & FIELD_IS_DYNAMIC)
+        return d->element_size;
+    if (field->flags & FIELD_IS_STRING)
+        return 1;
+    return field->flags & FIELD_IS_LONG ? parser->long_size : 0;
+}
+
+static bool begins_with(const char *s, const char *with)
+{
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+static uint32_t flags_of(const struct declaration *d, uint32_t size)
+{
+    uint32_t flags = d->flags;
+
+    if (d->has_brackets)
+        flags |= FIELD_IS_ARRAY;
+    if (d->has_brackets &&
+        (strstr(d->type, "char") || strstr(d->type, "u8") || strstr(d->type, "s8")))
+        flags |= FIELD_IS_STRING;
+    if (begins_with(d->type, "__data_loc"))
+        flags |= FIELD_IS_DYNAMIC;
+    if (begins_with(d->type, "__rel_loc"))
+        flags |= FIELD_IS_DYNAMIC | FIELD_IS_RELATIVE;
+    if (strstr(d->type, "long"))
+        flags |= FIELD_IS_LONG;
+    /* Before 2.6.31 a dynamic field had no length: a string up to its NUL. */
+    if (flags & FIELD_IS_DYNAMIC && size == 2)
+        flags |= FIELD_IS_STRING | FIELD_IS_ARRAY;
+    return flags;
+}
+
+static int add_field(struct parser *parser, const struct kernel_field *field)
+{
+    if (parser->n_fields == parser->capacity) {
+        unsigned capacity = parser->capacity ? parser->capacity * 2 : 16;
+        struct kernel_field *bigger = arena_alloc(parser->arena, capacity * sizeof *bigger);
+
+        if (!bigger)
+            return -ENOMEM;
+        if (parser->n_fields)
+            memcpy(bigger, parser->fields, parser->n_fields * sizeof *bigger);
+        parser->fields = bigger;
+        parser->capacity = capacity;
+    }
+    parser->fields[parser->n_fields++] = *field;
+    return 0;
 }
 
 /* One line of a field. */
-static bool put_field(struct preparer *pr, const char *p, const char *end)
+static int read_field(struct parser *parser, const char *p, const char *end)
 {
+    struct kernel_field field = {0};
+    struct declaration d;
     const char *semicolon;
-    uint32_t offset, size, is_signed = 0;
+    uint32_t is_signed = 0;
 
     p = skip_blanks(p, end);
     if (end - p < 6 || end - p > LINE_MAX_LEN || memcmp(p, "field:", 6) != 0)
-        return false;
+        return reject(parser, "expected a line that begins with \"field:\"");
     p += 6;
     semicolon = memchr(p, ';', (size_t)(end - p));
-    if (!semicolon)
-        return false;
-    text_put_literal(&pr->out, "\tfield:");
-    if (!put_declaration(pr, p, semicolon) || !read_place(semicolon, end, &offset, &size) ||
-        offset > OFFSET_MAX || size > OFFSET_MAX)
-        return false;
+    /* Not initialised as a whole: it is large. */
+    d.type_len = d.brackets_len = d.last_len = 0;
+    d.last = NULL;
+    d.has_brackets = false;
+    d.words = d.n_elements = d.flags = d.element_size = 0;
+    if (!semicolon || !read_declaration(&d, p, semicolon))
+        return reject(parser, "invalid declaration of a field");
+    if (!read_place(semicolon, end, &field.offset, &field.size) || field.offset > OFFSET_MAX ||
+        field.size > OFFSET_MAX)
+        return reject(parser, "invalid offset or size of a field");
+    if (parser->n_fields == FIELDS_LIMIT)
+        return reject(parser, "too many fields");
     p = memmem(semicolon, (size_t)(end - semicolon), "signed:", 7);
     if (p)
         read_number(p + 7, end, &is_signed);
-    text_printf(&pr->out, ";\toffset:%u;\tsize:%u;\tsigned:%u;\n", offset, size, is_signed != 0);
-    return true;
+    field.flags = flags_of(&d, field.size) | (is_signed ? FIELD_IS_SIGNED : 0u);
+    field.element_size = element_size_of(parser, &d, &field);
+    field.name = arena_strndup(parser->arena, d.last, d.last_len);
+    field.type = arena_strndup(parser->arena, d.type, d.type_len);
+    if (!field.name || !field.type)
+        return -ENOMEM;
+    return add_field(parser, &field);
 }
 
-/* Fields up to an empty line; *P goes behind it. */
-static bool put_fields(struct preparer *pr, const char **p, const char *end)
+/* Fields up to an empty line. */
+static int read_fields(struct parser *parser)
 {
-    for (;;) {
-        const char *line_end = line_end_of(*p, end);
-        const char *line = *p;
+    for (;; parser->line++) {
+        const char *line = parser->p;
+        const char *line_end = line_end_of(line, parser->end);
+        int r;
 
-        if (line_end == end)
-            return false;
-        *p = line_end + 1;
+        if (line_end == parser->end)
+            return reject(parser, "the text ends among the fields");
+        parser->p = line_end + 1;
         if (skip_blanks(line, line_end) == line_end) {
-            text_put_char(&pr->out, '\n');
-            return true;
+            parser->line++;
+            return 0;
         }
-        if (!put_field(pr, line, line_end))
-            return false;
+        r = read_field(parser, line, line_end);
+        if (r < 0)
+            return r;
     }
 }
 
-static bool has_field(const void *arg, const char *name, size_t len)
+static uint32_t count_lines(const char *p, const char *end)
 {
-    const struct preparer *pr = arg;
+    uint32_t n = 0;
 
-    for (unsigned i = 0; i < pr->n_names; i++)
-        if (pr->names[i].n == len && memcmp(pr->names[i].s, name, len) == 0)
-            return true;
-    return false;
+    while ((p = memchr(p, '\n', (size_t)(end - p)))) {
+        n++;
+        p++;
+    }
+    return n;
 }
 
-/* "name: x", "ID: 1", "format:", which are put anew. */
-static bool put_head(struct preparer *pr, const char **p, const char *end)
+/* "name: x", "ID: 1", "format:". */
+static int read_head(struct parser *parser, struct kernel_event_format *format)
 {
-    const char *line_end = line_end_of(*p, end);
-    const char *name, *name_end;
+    static const char fields[] = "\nformat:\n";
+    const char *line_end = line_end_of(parser->p, parser->end);
+    const char *name, *name_end, *at;
     int id;
 
-    if (end - *p < 5 || memcmp(*p, "name:", 5) != 0)
-        return false;
-    name = name_end = skip_blanks(*p + 5, line_end);
+    if (parser->end - parser->p < 5 || memcmp(parser->p, "name:", 5) != 0)
+        return reject(parser, "expected \"name:\": this is not a kernel's event format");
+    name = name_end = skip_blanks(parser->p + 5, line_end);
     while (name_end < line_end && is_word(*name_end))
         name_end++;
-    id = kernel_format_id(*p, (size_t)(end - *p));
-    if (name == name_end || name_end - name > 128 || name_end != line_end || id < 0)
-        return false;
-    text_printf(&pr->out, "name: %.*s\nID: %d\nformat:\n", (int)(name_end - name), name, id);
-    *p = memmem(line_end, (size_t)(end - line_end), "\nformat:\n", 9);
-    if (!*p)
-        return false;
-    *p += 9;
-    return true;
+    if (name == name_end || name_end - name > NAME_MAX_LEN || name_end != line_end)
+        return reject(parser, "invalid name of the event");
+    id = kernel_format_id(parser->p, (size_t)(parser->end - parser->p));
+    if (id < 0)
+        return reject(parser, "no line \"ID:\" with a number up to 65535");
+    at = memmem(line_end, (size_t)(parser->end - line_end), fields, sizeof fields - 1);
+    if (!at)
+        return reject(parser, "no line \"format:\"");
+    at += sizeof fields - 1;
+    format->name = arena_strndup(parser->arena, name, (size_t)(name_end - name));
+    if (!format->name)
+        return -ENOMEM;
+    format->id = (uint16_t)id;
+    parser->line += count_lines(parser->p, at);
+    parser->p = at;
+    return 0;
 }
 
-static bool prepare(struct preparer *pr, const char *text, size_t len, bool *ret_print)
+int kernel_format_parse(struct arena *arena, const char *text, size_t len, uint8_t long_size,
+                        const char *path, struct kernel_event_format *ret_format,
+                        struct fault *fault)
 {
     static const char print[] = "print fmt:";
-    const char *end = text + len, *p = text;
+    struct kernel_event_format format = {0};
+    struct parser parser = {.arena = arena,
+                            .long_size = long_size,
+                            .path = path,
+                            .fault = fault,
+                            .p = text,
+                            .end = text + len,
+                            .line = 1};
     const char *at;
-
-    /* Two runs of fields: what is common to all, and the event's own. */
-    if (!put_head(pr, &p, end) || !put_fields(pr, &p, end) || !put_fields(pr, &p, end))
-        return false;
-    at = memmem(p, (size_t)(end - p), print, sizeof print - 1);
-    *ret_print = at && kernel_print_check(at + sizeof print - 1,
-                                          (size_t)(end - at) - (sizeof print - 1), has_field, pr);
-    text_put_literal(&pr->out, "print fmt:");
-    if (*ret_print) {
-        at += sizeof print - 1;
-        text_put(&pr->out, at, (size_t)(end - at));
-    } else {
-        text_put_literal(&pr->out, " \"\"\n");
-    }
-    return true;
-}
-
-int kernel_format_prepare(const char *text, size_t len, char **ret_text, size_t *ret_len,
-                          bool *ret_print)
-{
-    struct preparer *pr;
-    int r = -EBADMSG;
+    int r;
 
     if (len > TEXT_MAX)
-        return -EBADMSG;
-    pr = calloc(1, sizeof *pr);
-    if (!pr)
-        return -ENOMEM;
-    pr->out = TEXT_IN_MEMORY;
-    if (prepare(pr, text, len, ret_print)) {
-        text_put_char(&pr->out, '\0');
-        r = pr->out.error;
+        return reject(&parser, "longer than 128 KiB");
+    r = read_head(&parser, &format);
+    if (r == 0)
+        r = read_fields(&parser);
+    format.n_common = parser.n_fields;
+    if (r == 0)
+        r = read_fields(&parser);
+    if (r < 0)
+        return r;
+    format.fields = parser.fields;
+    format.n_fields = parser.n_fields;
+    at = memmem(parser.p, (size_t)(parser.end - parser.p), print, sizeof print - 1);
+    if (at) {
+        format.print_line = parser.line + count_lines(parser.p, at);
+        format.print = at + sizeof print - 1;
+        format.print_len = (size_t)(parser.end - format.print);
     }
-    if (r == 0) {
-        *ret_len = text_len(&pr->out) - 1;
-        *ret_text = pr->out.start;
-    } else {
-        text_done(&pr->out);
-    }
-    free(pr);
-    return r;
+    *ret_format = format;
+    return 0;
+}
+
+const struct kernel_field *kernel_format_find(const struct kernel_event_format *format,
+                                              const char *name, size_t len, bool common)
+{
+    for (unsigned i = common ? 0 : format->n_common; i < format->n_fields; i++)
+        if (strncmp(format->fields[i].name, name, len) == 0 && format->fields[i].name[len] == '\0')
+            return &format->fields[i];
+    return NULL;
 }

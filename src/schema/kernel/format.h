@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The text of a kernel's event format, looked at before libtraceevent sees it.
+/* A kernel's event format file:
  *
  *   name: sched_switch
  *   ID: 319
@@ -11,29 +11,60 @@
  *   (an empty line ends the common fields, another one the event's own)
  *   print fmt: "prev_comm=%s …", REC->prev_comm, …
  *
- * libtraceevent's parser is recursive and follows pointers that only a well-formed text sets: one in
- * ten thousand garbled formats crashes it. What a guest sends is hostile, so it is given only what
- * has the shape that kernels write: fields by line, and a print format that our own grammar accepts
- * (schema/kernel/print_check.c). A print format that it does not accept is left out; those are, but
- * for hostile ones, the ones that libtraceevent rejects as well. */
+ * The text comes from the traced kernel and is hostile. It is accepted in the shape that kernels write: fields by
+ * line, of a bounded number and length. What stands after "print fmt:" is parsed by schema/kernel/print_parse.h.
+ *
+ * Source: Linux Documentation/trace/events.rst and kernel/trace/trace_events.c, f_show(). */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A new text (malloc, with a NUL) that is safe to parse; *RET_PRINT: its print format is the
- * original's, else there is none. -EBADMSG: the fields are not understood; -ENOMEM. */
-int kernel_format_prepare(const char *text, size_t len, char **ret_text, size_t *ret_len,
-                          bool *ret_print);
+#include "base/arena.h"
+#include "base/fault.h"
+
+enum kernel_field_flag {
+    FIELD_IS_ARRAY = 1,    /* declared with brackets */
+    FIELD_IS_DYNAMIC = 2,  /* __data_loc or __rel_loc: a word that tells where its bytes are */
+    FIELD_IS_STRING = 4,   /* an array whose type has char, u8 or s8 in its name */
+    FIELD_IS_POINTER = 8,  /* declared with a star */
+    FIELD_IS_SIGNED = 16,  /* "signed:1;" */
+    FIELD_IS_LONG = 32,    /* its type has long in its name */
+    FIELD_IS_RELATIVE = 64 /* __rel_loc: counted from behind the word */
+};
+
+struct kernel_field {
+    const char *name;
+    const char *type; /* as declared, with the brackets: "char[16]", "__data_loc char[]" */
+    uint32_t offset;
+    uint32_t size;
+    uint32_t element_size; /* of an array's elements; 0: not known. Of any other field its size */
+    uint32_t flags;        /* enum kernel_field_flag */
+};
+
+/* Names, types and fields live in the arena, `print` in the text. */
+struct kernel_event_format {
+    const char *name;
+    uint16_t id;
+    const struct kernel_field *fields; /* the common ones first */
+    unsigned n_common;
+    unsigned n_fields; /* the common ones counted */
+    const char *print; /* what stands after "print fmt:"; NULL: there is none */
+    size_t print_len;
+    uint32_t print_line; /* its line in the text, from 1 */
+};
+
+/* Parses the LEN bytes at TEXT into ARENA. PATH is for FAULT alone. -EBADMSG: not a format; -ENOMEM. */
+int kernel_format_parse(struct arena *arena, const char *text, size_t len, uint8_t long_size,
+                        const char *path, struct kernel_event_format *ret_format,
+                        struct fault *fault);
+
+/* The field NAME of LEN bytes; NULL: none. With COMMON the fields that all events have are searched as well, and first. */
+const struct kernel_field *kernel_format_find(const struct kernel_event_format *format,
+                                              const char *name, size_t len, bool common);
 
 /* The number behind "ID:"; -1: none. */
 int kernel_format_id(const char *text, size_t len);
 /* Where the field NAME lies; false: there is none. */
 bool kernel_format_field(const char *text, size_t len, const char *name, uint32_t *ret_offset,
                          uint32_t *ret_size);
-
-/* Whether the N bytes at P, what stands behind "print fmt:", are of the grammar. HAS_FIELD tells
- * whether the event has a field of that name. */
-bool kernel_print_check(const char *p, size_t n,
-                        bool (*has_field)(const void *arg, const char *name, size_t len),
-                        const void *arg);

@@ -2,11 +2,11 @@
 #include "schema/kernel/piece.h"
 
 #include <ctype.h>
-#include <traceevent/event-parse.h>
 
 #include "base/number.h"
 #include "event/program.h"
 #include "schema/kernel/events.h"
+#include "schema/kernel/format.h"
 
 size_t kernel_literal_clean(const char *s, size_t len, char *out)
 {
@@ -33,12 +33,12 @@ size_t kernel_literal_clean(const char *s, size_t len, char *out)
 /* A copy of S in the arena, fit for output. "" when memory is out. */
 static const char *keep(struct kernel_compiler *c, const char *s, uint32_t *ret_len)
 {
-    size_t len = s ? strlen(s) : 0;
+    size_t len = strlen(s);
     _cleanup_free_ char *clean = malloc(4 * len + 1);
     const char *copy = NULL;
 
     if (clean) {
-        len = kernel_literal_clean(s ? s : "", len, clean);
+        len = kernel_literal_clean(s, len, clean);
         copy = arena_strndup(c->arena, clean, len);
     }
     if (!copy) {
@@ -50,9 +50,9 @@ static const char *keep(struct kernel_compiler *c, const char *s, uint32_t *ret_
     return copy;
 }
 
-/* The number of an entry of __print_flags(): the few names that kernels leave in formats, and -1 for
- * all else that is no plain number, negative ones too: so do the tools of the field. */
-static int64_t number_of_name(const char *s)
+/* The number of an entry of __print_flags() or __print_symbolic(). Names are the few that kernels leave in formats;
+ * negative numbers and all other names are -1: so do the tools of the field. */
+static int64_t value_of_name(const struct print_node *node)
 {
     static const struct {
         const char *name;
@@ -64,23 +64,25 @@ static int64_t number_of_name(const char *s)
         {"RCU_SOFTIRQ", 9},     {"HRTIMER_NORESTART", 0}, {"HRTIMER_RESTART", 1},
     };
 
-    if (!s)
-        return -1;
-    if (isdigit((unsigned char)s[0]))
-        return (int64_t)strtoull(s, NULL, 0);
+    while (node->kind == PRINT_CAST)
+        node = node->a;
+    if (node->kind != PRINT_ATOM)
+        return MAX(kernel_constant(node), -1);
+    if (isdigit((unsigned char)node->text[0]))
+        return (int64_t)strtoull(node->text, NULL, 0);
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-        if (strcmp(known[i].name, s) == 0)
+        if (strcmp(known[i].name, node->text) == 0)
             return known[i].v;
     return -1;
 }
 
-static void compile_names(struct kernel_compiler *c, const struct tep_print_flag_sym *list,
+static void compile_names(struct kernel_compiler *c, const struct print_name *list,
                           struct kernel_piece *piece)
 {
     struct kernel_name *names;
     uint32_t n = 0;
 
-    for (const struct tep_print_flag_sym *l = list; l; l = l->next)
+    for (const struct print_name *l = list; l; l = l->next)
         n++;
     names = arena_alloc(c->arena, MAX(n, 1u) * sizeof *names);
     if (!names) {
@@ -90,121 +92,101 @@ static void compile_names(struct kernel_compiler *c, const struct tep_print_flag
     piece->names = names;
     piece->n_names = n;
     for (; list; list = list->next, names++) {
-        names->v = number_of_name(list->value);
-        names->s = keep(c, list->str, &names->len);
+        const struct print_node *name = list->name;
+
+        while (name->kind == PRINT_CAST)
+            name = name->a;
+        names->v = value_of_name(list->value);
+        names->s = keep(c, name->text, &names->len);
     }
 }
 
 /* Where the bytes lie that __print_hex() and __print_array() show; false: nowhere. */
-static bool compile_place(const struct kernel_compiler *c, const struct tep_print_arg *arg,
-                          struct kernel_piece *piece)
+static bool compile_place(const struct print_node *node, struct kernel_piece *piece)
 {
-    const struct tep_format_field *field;
-
-    if (!arg)
-        return false;
-    if (arg->type == TEP_PRINT_DYNAMIC_ARRAY) {
-        if (!arg->dynarray.field)
-            return false;
+    if (node->kind == PRINT_DYNAMIC_ARRAY) {
         piece->is_dynamic = true;
-        piece->dynamic = kernel_dynamic_of(arg->dynarray.field);
+        piece->dynamic = kernel_dynamic_of(node->field);
         return true;
     }
-    if (arg->type != TEP_PRINT_FIELD)
+    if (node->kind != PRINT_FIELD)
         return false;
-    field = arg->field.field ? arg->field.field : kernel_field_named(c, arg->field.name);
-    if (!field || field->offset < 0)
-        return false;
-    piece->offset = (uint32_t)field->offset;
+    piece->offset = node->field->offset;
     return true;
 }
 
-static void compile_field(const struct kernel_compiler *c, const struct tep_print_arg *arg,
+static void compile_field(const struct kernel_compiler *c, const struct kernel_field *field,
                           struct kernel_piece *piece)
 {
-    const struct tep_format_field *field = arg->field.field;
-
-    if (!field)
-        field = kernel_field_named(c, arg->field.name);
-    if (!field || field->offset < 0 || field->size < 0)
-        return;
     piece->kind = PIECE_ARRAY;
-    if (!(field->flags & TEP_FIELD_IS_ARRAY) && field->size == c->long_size)
+    if (!(field->flags & FIELD_IS_ARRAY) && field->size == c->long_size)
         piece->kind = PIECE_ADDRESS;
-    piece->offset = (uint32_t)field->offset;
-    piece->size = (uint32_t)field->size;
+    piece->offset = field->offset;
+    piece->size = field->size;
 }
 
-static void compile_named_dynamic(const struct kernel_compiler *c, enum kernel_piece_kind kind,
-                                  const struct tep_format_field *field, const char *name,
-                                  struct kernel_piece *piece)
+static bool compile_choice(struct kernel_compiler *c, const struct print_node *node,
+                           struct kernel_piece *piece)
 {
-    if (!field && name)
-        field = kernel_field_named(c, name);
-    if (!field)
-        return;
-    piece->kind = (uint8_t)kind;
-    piece->dynamic = kernel_dynamic_of(field);
+    piece->kind = PIECE_CHOICE;
+    piece->yes = kernel_piece_compile(c, node->b);
+    piece->no = kernel_piece_compile(c, node->c);
+    return piece->yes && piece->no;
 }
 
 const struct kernel_piece *kernel_piece_compile(struct kernel_compiler *c,
-                                                const struct tep_print_arg *arg)
+                                                const struct print_node *node)
 {
     struct kernel_piece piece = {.kind = PIECE_NOTHING};
 
-    switch (arg ? arg->type : TEP_PRINT_NULL) {
-    case TEP_PRINT_ATOM:
+    switch ((enum print_kind)node->kind) {
+    case PRINT_ATOM:
         piece.kind = PIECE_LITERAL;
-        piece.s = keep(c, arg->atom.atom, &piece.len);
+        piece.s = keep(c, node->text, &piece.len);
         break;
-    case TEP_PRINT_FIELD: compile_field(c, arg, &piece); break;
-    case TEP_PRINT_FLAGS:
+    case PRINT_FIELD: compile_field(c, node->field, &piece); break;
+    case PRINT_FLAGS:
         piece.kind = PIECE_FLAGS;
-        piece.a = kernel_expr_compile(c, arg->flags.field);
-        piece.s = keep(c, arg->flags.delim, &piece.len);
-        compile_names(c, arg->flags.flags, &piece);
+        piece.a = kernel_expr_compile(c, node->a);
+        piece.s = keep(c, node->text, &piece.len);
+        compile_names(c, node->names, &piece);
         break;
-    case TEP_PRINT_SYMBOL:
+    case PRINT_SYMBOLIC:
         piece.kind = PIECE_NAMED;
-        piece.a = kernel_expr_compile(c, arg->symbol.field);
-        compile_names(c, arg->symbol.symbols, &piece);
+        piece.a = kernel_expr_compile(c, node->a);
+        compile_names(c, node->names, &piece);
         break;
-    case TEP_PRINT_HEX:
-    case TEP_PRINT_HEX_STR:
-        if (!compile_place(c, arg->hex.field, &piece))
+    case PRINT_HEX:
+    case PRINT_HEX_STRING:
+        if (!compile_place(node->a, &piece))
             break;
         piece.kind = PIECE_HEX;
-        piece.a = kernel_expr_compile(c, arg->hex.size);
+        piece.a = kernel_expr_compile(c, node->b);
         piece.s = " ";
-        piece.len = arg->type == TEP_PRINT_HEX ? 1 : 0;
+        piece.len = node->kind == PRINT_HEX ? 1 : 0;
         break;
-    case TEP_PRINT_INT_ARRAY:
-        if (!compile_place(c, arg->int_array.field, &piece))
+    case PRINT_ARRAY:
+        if (!compile_place(node->a, &piece))
             break;
         piece.kind = PIECE_NUMBERS;
-        piece.a = kernel_expr_compile(c, arg->int_array.count);
-        piece.b = kernel_expr_compile(c, arg->int_array.el_size);
+        piece.a = kernel_expr_compile(c, node->b);
+        piece.b = kernel_expr_compile(c, node->c);
         break;
-    case TEP_PRINT_STRING:
-        compile_named_dynamic(c, PIECE_DYNAMIC, arg->string.field, arg->string.string, &piece);
+    case PRINT_STRING:
+    case PRINT_BITMASK:
+    case PRINT_CPUMASK:
+        piece.kind = node->kind == PRINT_STRING    ? PIECE_DYNAMIC
+                     : node->kind == PRINT_BITMASK ? PIECE_BITMASK
+                                                   : PIECE_CPUMASK;
+        piece.dynamic = kernel_dynamic_of(node->field);
         break;
-    case TEP_PRINT_BITMASK:
-    case TEP_PRINT_CPUMASK:
-        compile_named_dynamic(c, arg->type == TEP_PRINT_BITMASK ? PIECE_BITMASK : PIECE_CPUMASK,
-                              arg->bitmask.field, arg->bitmask.bitmask, &piece);
-        break;
-    case TEP_PRINT_OP:
-        if (!arg->op.op || arg->op.op[0] != '?' || !arg->op.right ||
-            arg->op.right->type != TEP_PRINT_OP)
+    case PRINT_OPERATION:
+        if (node->op != OPERATOR_CONDITION)
             break;
-        piece.a = kernel_expr_compile(c, arg->op.left);
+        piece.a = kernel_expr_compile(c, node->a);
         if (piece.a->kind == EXPR_CONST)
-            return kernel_piece_compile(c, piece.a->value ? arg->op.right->op.left
-                                                          : arg->op.right->op.right);
-        piece.kind = PIECE_CHOICE;
-        piece.yes = kernel_piece_compile(c, arg->op.right->op.left);
-        piece.no = kernel_piece_compile(c, arg->op.right->op.right);
-        if (!piece.yes || !piece.no)
+            return kernel_piece_compile(c, piece.a->value ? node->b : node->c);
+        if (!compile_choice(c, node, &piece))
             return NULL;
         break;
     default: break;

@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "schema/kernel/text_code.h"
 
-/* Compiles ARG; NULL when memory is out. */
+/* Compiles NODE; NULL when memory is out. */
 const struct kernel_piece *kernel_piece_compile(struct kernel_compiler *c,
-                                                const struct tep_print_arg *arg);
+                                                const struct print_node *node);
 
 /* Writes it. `last`: a line break at the end of a string is left out. */
 void kernel_piece_put(const struct kernel_piece *piece, const struct spec *spec, bool last,

@@ -2,11 +2,12 @@
 #include "schema/kernel/text.h"
 
 #include <stdio.h>
-#include <traceevent/event-parse.h>
 
 #include "base/number.h"
 #include "schema/kernel/events.h"
+#include "schema/kernel/format.h"
 #include "schema/kernel/piece.h"
+#include "schema/kernel/print_parse.h"
 
 /* One conversion is no longer than this ("%-*.*llx" and the letters behind a %p). */
 #define CONVERSION_MAX 31
@@ -15,8 +16,9 @@ struct compiler {
     struct kernel_compiler base;
     struct kernel_op *ops; /* malloc */
     unsigned n_ops, capacity;
-    const struct tep_print_arg *arg; /* the next one, of an event's format */
-    unsigned slot, n_slots;          /* the next one, of a packed format */
+    const struct kernel_event_format *format; /* NULL: packed */
+    const struct print_node *node;            /* the next argument, of an event's format */
+    unsigned slot, n_slots;                   /* the next one, of a packed format */
     uint32_t least_size;
     bool failed;
     char literal[KERNEL_LITERAL_MAX];
@@ -25,7 +27,7 @@ struct compiler {
 
 /* An argument taken from the list: one of the two. */
 struct argument {
-    const struct tep_print_arg *ast;
+    const struct print_node *node;
     unsigned slot;
     bool there;
 };
@@ -34,22 +36,23 @@ static struct argument take_argument(struct compiler *c)
 {
     struct argument arg = {0};
 
-    if (!c->base.event) {
+    if (!c->format) {
         arg.there = c->slot < c->n_slots;
         arg.slot = c->slot++;
         return arg;
     }
-    if (c->arg) {
+    if (c->node) {
         arg.there = true;
-        arg.ast = c->arg;
-        c->arg = c->arg->next;
+        arg.node = c->node;
+        c->node = c->node->next;
     }
     return arg;
 }
 
 static const struct kernel_expr *number_of(struct compiler *c, struct argument arg)
 {
-    return arg.ast ? kernel_expr_compile(&c->base, arg.ast) : kernel_expr_slot(&c->base, arg.slot);
+    return arg.node ? kernel_expr_compile(&c->base, arg.node)
+                    : kernel_expr_slot(&c->base, arg.slot);
 }
 
 static int add_op(struct compiler *c, struct kernel_op op)
@@ -150,8 +153,8 @@ static int add_string(struct compiler *c, const struct spec *spec, struct argume
 {
     struct kernel_op op = {.kind = KOP_PIECE, .star = star, .spec = *spec};
 
-    if (arg.ast) {
-        op.piece = kernel_piece_compile(&c->base, arg.ast);
+    if (arg.node) {
+        op.piece = kernel_piece_compile(&c->base, arg.node);
     } else {
         const struct kernel_piece piece = {.kind = PIECE_SLOT, .offset = arg.slot};
         op.piece = arena_memdup(c->base.arena, &piece, sizeof piece);
@@ -203,48 +206,41 @@ static bool ipv4_is_reversed(const struct compiler *c, char letter)
     return letter == 'l';
 }
 
-/* The field that %pI4, %pM and %pU show; NULL: the argument is none, and what to show instead is in
- * the literal. */
-static const struct tep_format_field *plain_field(struct compiler *c, struct argument arg,
-                                                  int *ret_error)
+/* What NODE is a cast of. */
+static const struct print_node *without_casts(const struct print_node *node)
 {
-    const struct tep_print_arg *ast = arg.ast;
-    char buf[48];
-    int n;
+    while (node && node->kind == PRINT_CAST)
+        node = node->a;
+    return node;
+}
 
-    *ret_error = 0;
-    while (ast && ast->type == TEP_PRINT_TYPE)
-        ast = ast->typecast.item;
-    if (ast && ast->type == TEP_PRINT_FIELD)
-        return ast->field.field ? ast->field.field : kernel_field_named(&c->base, ast->field.name);
-    n = snprintf(buf, sizeof buf, "ARG TYPE NOT FIELD BUT %d",
-                 ast ? (int)ast->type : (int)TEP_PRINT_ATOM);
-    *ret_error = add_literal(c, buf, (size_t)n);
-    return NULL;
+/* What the field's tools print for an argument of the wrong kind; of a packed format there are but numbers. */
+static int add_wrong_kind(struct compiler *c, const char *what, const struct print_node *node)
+{
+    char buf[64];
+    int n = snprintf(buf, sizeof buf, "%s %d", what, node ? node->kind : PRINT_ATOM);
+
+    return add_literal(c, buf, (size_t)n);
 }
 
 /* %pI4, %pI6, %pM, %pU: so many bytes of a field; another size is told instead. */
-static int add_bytes_of_field(struct compiler *c, struct kernel_op op, int size, const char *wrong,
-                              struct argument arg)
+static int add_bytes_of_field(struct compiler *c, struct kernel_op op, uint32_t size,
+                              const char *wrong, struct argument arg)
 {
-    int r;
-    const struct tep_format_field *field = plain_field(c, arg, &r);
+    const struct print_node *node = without_casts(arg.node);
 
-    if (!field)
-        return r;
-    if (field->size != size || field->offset < 0)
+    if (!node || node->kind != PRINT_FIELD)
+        return add_wrong_kind(c, "ARG TYPE NOT FIELD BUT", node);
+    if (node->field->size != size)
         return add_literal(c, wrong, strlen(wrong));
-    op.offset = (uint32_t)field->offset;
+    op.offset = node->field->offset;
     return add_op(c, op);
 }
 
 static int add_sockaddr(struct compiler *c, const char *letters, struct argument arg)
 {
     struct kernel_op op = {.kind = KOP_SOCKADDR, .capital = letters[0] == 'I'};
-    const struct tep_print_arg *ast = arg.ast;
-    const struct tep_format_field *field;
-    char buf[64];
-    int n;
+    const struct print_node *node = without_casts(arg.node);
 
     letters += 2;
     if (op.capital && *letters == 'p') {
@@ -257,32 +253,23 @@ static int add_sockaddr(struct compiler *c, const char *letters, struct argument
     }
     op.reverse = ipv4_is_reversed(c, *letters);
 
-    while (ast && ast->type == TEP_PRINT_TYPE)
-        ast = ast->typecast.item;
-    if (ast && ast->type == TEP_PRINT_DYNAMIC_ARRAY && ast->dynarray.field) {
+    if (node && node->kind == PRINT_DYNAMIC_ARRAY) {
         op.is_dynamic = true;
-        op.dynamic = kernel_dynamic_of(ast->dynarray.field);
+        op.dynamic = kernel_dynamic_of(node->field);
         return add_op(c, op);
     }
-    if (ast && ast->type == TEP_PRINT_FIELD) {
-        field = ast->field.field ? ast->field.field : kernel_field_named(&c->base, ast->field.name);
-        if (!field || field->offset < 0 || field->size < 0)
-            return 0;
-        op.offset = (uint32_t)field->offset;
-        op.size = (uint32_t)field->size;
+    if (node && node->kind == PRINT_FIELD) {
+        op.offset = node->field->offset;
+        op.size = node->field->size;
         return add_op(c, op);
     }
-    n = snprintf(buf, sizeof buf, "ARG NOT FIELD NOR DYNAMIC ARRAY BUT TYPE %d",
-                 ast ? (int)ast->type : (int)TEP_PRINT_ATOM);
-    return add_literal(c, buf, (size_t)n);
+    return add_wrong_kind(c, "ARG NOT FIELD NOR DYNAMIC ARRAY BUT TYPE", node);
 }
 
 static int add_dump(struct compiler *c, const char *letters, struct argument arg,
                     const struct kernel_expr *star)
 {
     struct kernel_op op = {.kind = KOP_BYTES, .star = star, .separator = ' ', .is_dynamic = true};
-    char buf[48];
-    int n;
 
     if (letters[1] == 'C')
         op.separator = ':';
@@ -290,13 +277,10 @@ static int add_dump(struct compiler *c, const char *letters, struct argument arg
         op.separator = '-';
     else if (letters[1] == 'N')
         op.separator = '\0';
-    if (arg.ast && arg.ast->type == TEP_PRINT_DYNAMIC_ARRAY && arg.ast->dynarray.field) {
-        op.dynamic = kernel_dynamic_of(arg.ast->dynarray.field);
-        return add_op(c, op);
-    }
-    n = snprintf(buf, sizeof buf, "ARG TYPE NOT FIELD BUT %d",
-                 arg.ast ? (int)arg.ast->type : (int)TEP_PRINT_ATOM);
-    return add_literal(c, buf, (size_t)n);
+    if (!arg.node || arg.node->kind != PRINT_DYNAMIC_ARRAY)
+        return add_wrong_kind(c, "ARG TYPE NOT FIELD BUT", arg.node);
+    op.dynamic = kernel_dynamic_of(arg.node->field);
+    return add_op(c, op);
 }
 
 static int add_pointer(struct compiler *c, const char *letters, struct argument arg,
@@ -306,7 +290,7 @@ static int add_pointer(struct compiler *c, const char *letters, struct argument 
     char l = letters[0];
 
     /* Of a packed format these come as text, see SLOT_POINTER. */
-    if (!arg.ast && l && strchr("MmIiUh", l))
+    if (!arg.node && l && strchr("MmIiUh", l))
         return add_string(c, &(struct spec){.conversion = 's'}, arg, NULL);
     switch (l) {
     case 'F':
@@ -453,19 +437,14 @@ static int compile_fields(struct compiler *c)
     c->literal_len = 0;
     c->least_size = 0;
     r = add_literal(c, failed, sizeof failed - 1);
-    for (const struct tep_format_field *f = c->base.event->format.fields; f && r == 0;
-         f = f->next) {
+    for (unsigned i = c->format->n_common; i < c->format->n_fields && r == 0; i++) {
+        const struct kernel_field *f = &c->format->fields[i];
         struct kernel_op op = {.kind = KOP_RAW,
-                               .offset = (uint32_t)MAX(f->offset, 0),
-                               .size = (uint32_t)MAX(f->size, 0),
-                               .dynamic = kernel_dynamic_of(f)};
+                               .offset = f->offset,
+                               .size = f->size,
+                               .dynamic = kernel_dynamic_of(f),
+                               .field_flags = f->flags};
 
-        op.raw_flags = (f->flags & TEP_FIELD_IS_ARRAY ? RAW_ARRAY : 0u) |
-                       (f->flags & TEP_FIELD_IS_DYNAMIC ? RAW_DYNAMIC : 0u) |
-                       (f->flags & TEP_FIELD_IS_STRING ? RAW_STRING : 0u) |
-                       (f->flags & TEP_FIELD_IS_POINTER ? RAW_POINTER : 0u) |
-                       (f->flags & TEP_FIELD_IS_SIGNED ? RAW_SIGNED : 0u) |
-                       (f->flags & TEP_FIELD_IS_LONG ? RAW_LONG : 0u);
         r = add_literal(c, " ", 1);
         if (r == 0)
             r = add_literal(c, f->name, strlen(f->name));
@@ -514,61 +493,114 @@ static int make_text(struct compiler *c, const struct kernel_text **ret_text,
     return 0;
 }
 
-/* A trace_printk() of the kernel: its format is found by the event, see kernel_text_run.c. */
+static const struct kernel_field *find(const struct compiler *c, const char *name)
+{
+    return kernel_format_find(c->format, name, strlen(name), true);
+}
+
+/* A trace_printk() of the kernel: its format is found by the event, see text_run.c. */
 static int compile_packed_event(struct compiler *c, const struct kernel_text **ret_text)
 {
-    const struct tep_format_field *ip = kernel_field_named(&c->base, "ip");
-    const struct tep_format_field *format = kernel_field_named(&c->base, "fmt");
-    const struct tep_format_field *buf = kernel_field_named(&c->base, "buf");
+    const struct kernel_field *ip = find(c, "ip");
+    const struct kernel_field *format = find(c, "fmt");
+    const struct kernel_field *buf = find(c, "buf");
     struct kernel_text head = {.is_packed_event = true};
 
-    if (!ip || !format || !buf || ip->offset < 0 || format->offset < 0 || buf->offset < 0) {
+    if (!ip || !format || !buf) {
         c->failed = true;
         return 0;
     }
-    head.ip_offset = (uint32_t)ip->offset;
+    head.ip_offset = ip->offset;
     head.ip_size = (uint8_t)(ip->size == 4 ? 4 : 8);
-    head.format_offset = (uint32_t)format->offset;
+    head.format_offset = format->offset;
     head.format_size = (uint8_t)(format->size == 4 ? 4 : 8);
-    head.buf_offset = (uint32_t)buf->offset;
+    head.buf_offset = buf->offset;
     return make_text(c, ret_text, &head);
 }
 
 /* A stack trace of the kernel: an event of ftrace's own. */
-static bool is_stack(const struct tep_event *event)
+static bool is_stack(const struct kernel_event_format *format)
 {
-    const struct tep_format_field *size = event->format.fields;
-    const struct tep_format_field *caller = size ? size->next : NULL;
+    const struct kernel_field *size = &format->fields[format->n_common];
+    const struct kernel_field *caller = size + 1;
 
-    return strcmp(event->name, "kernel_stack") == 0 && strcmp(event->system, "ftrace") == 0 &&
-           caller && !caller->next && strcmp(size->name, "size") == 0 && size->size == 4 &&
-           !(size->flags & TEP_FIELD_IS_ARRAY) && strcmp(caller->name, "caller") == 0 &&
-           caller->flags & TEP_FIELD_IS_ARRAY && !(caller->flags & TEP_FIELD_IS_DYNAMIC) &&
-           (caller->elementsize == 4 || caller->elementsize == 8);
+    return strcmp(format->name, "kernel_stack") == 0 && format->n_fields == format->n_common + 2 &&
+           strcmp(size->name, "size") == 0 && size->size == 4 && !(size->flags & FIELD_IS_ARRAY) &&
+           strcmp(caller->name, "caller") == 0 && caller->flags & FIELD_IS_ARRAY &&
+           !(caller->flags & FIELD_IS_DYNAMIC) &&
+           (caller->element_size == 4 || caller->element_size == 8);
 }
 
-int kernel_text_compile(struct arena *arena, struct kernel_events *events,
-                        const struct tep_event *event, bool has_print,
-                        const struct kernel_text **ret_text)
+/* The events of ftrace's own had print formats without arguments once: those are the fields. */
+static const struct print_node *fields_as_arguments(struct compiler *c, struct arena *scratch)
+{
+    const struct kernel_event_format *format = c->format;
+    unsigned n = format->n_fields - format->n_common;
+    struct print_node *nodes = arena_alloc(scratch, MAX(n, 1u) * sizeof *nodes);
+
+    if (!nodes) {
+        c->base.out_of_memory = true;
+        return NULL;
+    }
+    for (unsigned i = 0; i < n; i++)
+        nodes[i] = (struct print_node){.kind = PRINT_FIELD,
+                                       .field = &format->fields[format->n_common + i],
+                                       .next = i + 1 < n ? &nodes[i + 1] : NULL};
+    return n ? nodes : NULL;
+}
+
+/* Parses and compiles the print format; `failed` is set if it is not understood. */
+static int compile_print(struct compiler *c, struct arena *scratch, bool is_ftrace,
+                         const char *path, struct fault *fault)
+{
+    const struct kernel_event_format *format = c->format;
+    struct print_tree tree = {0};
+    int r;
+
+    if (!format->print)
+        r = fault_plain(fault, -EBADMSG, path, "no line \"print fmt:\"");
+    else
+        r = print_parse(scratch, format, c->base.long_size, path, &tree, fault);
+    if (r == -EBADMSG) {
+        c->failed = true;
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    c->node = tree.arguments;
+    if (is_ftrace && !c->node)
+        c->node = fields_as_arguments(c, scratch);
+    r = compile_format(c, tree.format);
+    if (r == 0 && c->failed)
+        fault_line(fault, -EBADMSG, path, format->print_line,
+                   "cannot parse the print format: a conversion is invalid or lacks its argument");
+    if (r == 0 && c->base.divides_by_zero && !c->failed) {
+        c->failed = true;
+        fault_line(fault, -EBADMSG, path, format->print_line,
+                   "cannot parse the print format: division by zero");
+    }
+    return r;
+}
+
+int kernel_text_compile(struct arena *arena, struct arena *scratch, struct kernel_events *events,
+                        const struct kernel_event_format *format, bool is_ftrace, const char *path,
+                        const struct kernel_text **ret_text, struct fault *fault)
 {
     struct compiler c = {
         .base = {.arena = arena,
                  .events = events,
-                 .event = event,
                  .long_size = kernel_events_facts(events)->long_size},
-        .arg = event->print_fmt.args,
-        .failed = !has_print || (event->flags & (int)TEP_EVENT_FL_FAILED) != 0 ||
-                  !event->print_fmt.format,
+        .format = format,
     };
     const struct kernel_text *text = NULL;
     int r = 0;
 
-    if (!c.failed && event->flags & TEP_EVENT_FL_ISBPRINT)
+    if (is_ftrace && strcmp(format->name, "bprint") == 0)
         r = compile_packed_event(&c, &text);
-    else if (is_stack(event))
+    else if (is_ftrace && is_stack(format))
         r = make_text(&c, &text, &(struct kernel_text){.is_stack = true});
-    else if (!c.failed)
-        r = compile_format(&c, event->print_fmt.format);
+    else
+        r = compile_print(&c, scratch, is_ftrace, path, fault);
     if (r == 0 && !text) {
         if (c.failed)
             r = compile_fields(&c);

@@ -3,10 +3,8 @@
 
 /* The text of a kernel event, by the kernel's own print format.
  *
- * libtraceevent parses the format; this compiles what comes out into a short list of operations that
- * run over the event's bytes, and never hands it an event: it trusts their lengths, and it takes
- * microseconds per event. The text is what `trace-cmd report -N` (libtraceevent 1.7.1, without
- * plugins) shows, but for:
+ * A format is compiled once into a short list of operations that run over the event's bytes. The text is what
+ * `trace-cmd report -N` (libtraceevent 1.7.1, without plugins) shows, but for:
  *   - control characters in strings, which are written as \xNN, and line breaks in the format, which
  *     become blanks: an event is one line;
  *   - stack traces of the kernel, whose format always prints 8 entries: the entries that are there;
@@ -14,18 +12,20 @@
  *   - what makes it crash or read foreign memory: that reads as 0 or as nothing. */
 
 #include "base/arena.h"
+#include "base/fault.h"
 #include "base/text.h"
 #include "event/item.h"
 
 struct kernel_events;
+struct kernel_event_format;
 struct kernel_text;
-struct tep_event;
 
-/* Compiles the print format of EVENT into ARENA; nothing of EVENT is kept. Without HAS_PRINT, or if
- * libtraceevent could not parse it, the text lists the fields. -ENOMEM. */
-int kernel_text_compile(struct arena *arena, struct kernel_events *events,
-                        const struct tep_event *event, bool has_print,
-                        const struct kernel_text **ret_text);
+/* Compiles the print format of FORMAT into ARENA. FORMAT and what is in SCRATCH, where its tree is built, is not needed
+ * afterwards. If the print format cannot be parsed, FAULT says why (PATH is for it), and the text lists the fields.
+ * is_ftrace: the event is of the system `ftrace`. -ENOMEM. */
+int kernel_text_compile(struct arena *arena, struct arena *scratch, struct kernel_events *events,
+                        const struct kernel_event_format *format, bool is_ftrace, const char *path,
+                        const struct kernel_text **ret_text, struct fault *fault);
 
 /* Compiles the format string of a binary trace_printk(), whose arguments lie packed in the event.
  * -EINVAL: not understood; -ENOMEM. */

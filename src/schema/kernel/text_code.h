@@ -87,16 +87,7 @@ struct kernel_op {
     const struct kernel_piece *piece;
     struct kernel_dynamic dynamic;
     struct spec spec;
-    uint32_t raw_flags; /* KOP_RAW: enum kernel_raw */
-};
-
-enum kernel_raw {
-    RAW_ARRAY = 1,
-    RAW_DYNAMIC = 2,
-    RAW_STRING = 4,
-    RAW_POINTER = 8,
-    RAW_SIGNED = 16,
-    RAW_LONG = 32,
+    uint32_t field_flags; /* KOP_RAW: enum kernel_field_flag */
 };
 
 /* Literals are stored in multiples of TEXT_UNIT and copied so. */

@@ -4,6 +4,7 @@
 #include "event/program.h"
 #include "event/value.h"
 #include "schema/kernel/events.h"
+#include "schema/kernel/format.h"
 #include "schema/kernel/net.h"
 #include "schema/kernel/piece.h"
 #include "schema/kernel/text.h"
@@ -132,14 +133,14 @@ static void put_raw_array(const struct kernel_op *op, const struct kernel_run *r
     uint32_t offset = op->offset, len = op->size;
     const char *s;
 
-    if (op->raw_flags & RAW_DYNAMIC)
+    if (op->field_flags & FIELD_IS_DYNAMIC)
         kernel_dynamic_find(&op->dynamic, run, &offset, &len);
     if (offset > run->size)
         len = 0;
     else
         len = MIN(len, run->size - offset);
     s = (const char *)run->data + (len ? offset : 0);
-    if (op->raw_flags & RAW_STRING && is_printable(s, len)) {
+    if (op->field_flags & FIELD_IS_STRING && is_printable(s, len)) {
         text_put_safe(text, s, strnlen(s, len));
         return;
     }
@@ -161,18 +162,19 @@ static void put_raw(const struct kernel_op *op, const struct kernel_run *run, st
     static const struct spec narrow = {.conversion = 'd', .width = 2, .length = LENGTH_SHORT};
     uint64_t v;
 
-    if (op->raw_flags & RAW_ARRAY) {
+    if (op->field_flags & FIELD_IS_ARRAY) {
         put_raw_array(op, run, text);
         return;
     }
     v = op->size == 1 || op->size == 2 || op->size == 4 || op->size == 8
             ? kernel_load(run, op->offset, op->size)
             : 0;
-    if (op->raw_flags & RAW_POINTER ||
-        (op->raw_flags & RAW_LONG && (!(op->raw_flags & RAW_SIGNED) || op->size == 4))) {
+    if (op->field_flags & FIELD_IS_POINTER ||
+        (op->field_flags & FIELD_IS_LONG &&
+         (!(op->field_flags & FIELD_IS_SIGNED) || op->size == 4))) {
         text_put_literal(text, "0x");
         text_put_hex(text, v);
-    } else if (!(op->raw_flags & RAW_SIGNED)) {
+    } else if (!(op->field_flags & FIELD_IS_SIGNED)) {
         text_put_u64(text, v);
     } else if (op->size == 2) {
         spec_put_integer(&narrow, v, text);
@@ -331,6 +333,7 @@ static void put_packed(const struct kernel_text *code, struct kernel_run *run, s
     read_slots(inner, code->buf_offset, run, slots);
     run->slots = slots;
     run_ops(inner, run, text);
+    run->slots = NULL;
 }
 
 static void put_stack(const struct kernel_text *code, const struct item *item, struct text *text)
