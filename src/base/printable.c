@@ -44,24 +44,63 @@ static inline bool is_plain(uint8_t c)
     return c >= 0x20 && c < 0x7f;
 }
 
-/* How many bytes at the start of S are plain ASCII or, if LINES, line feeds and tabs. */
+#ifdef __SSE2__
+#define UNIT 32
+
+/* The bytes of a unit that are neither plain nor FEED. One more than a byte that is not plain (up to 0x1f, or from 0x7f on)
+ * is less than 0x21, as a signed number. */
+static inline __m128i bad_bytes(__m128i unit, __m128i feed)
+{
+    __m128i bad = _mm_cmplt_epi8(_mm_add_epi8(unit, _mm_set1_epi8(1)), _mm_set1_epi8(0x21));
+
+    return _mm_andnot_si128(_mm_cmpeq_epi8(unit, feed), bad);
+}
+
+static inline unsigned mask_of(__m128i low, __m128i high)
+{
+    return (unsigned)_mm_movemask_epi8(low) | (unsigned)_mm_movemask_epi8(high) << 16;
+}
+
+/* A bit for each of the UNIT bytes at S that equals C. */
+static inline unsigned equal_mask(const char *s, char c)
+{
+    const __m128i *units = (const __m128i *)(const void *)s;
+    const __m128i like = _mm_set1_epi8(c);
+
+    return mask_of(_mm_cmpeq_epi8(_mm_loadu_si128(units), like),
+                   _mm_cmpeq_epi8(_mm_loadu_si128(units + 1), like));
+}
+
+/* The bits of tabs and of the CR of a line end, where the byte after the UNIT is there too if LONGER. */
+static inline unsigned passing_mask(const char *s, bool longer)
+{
+    unsigned feeds = equal_mask(s, '\n');
+    unsigned ends = equal_mask(s, '\r');
+    unsigned next = feeds >> 1 | (unsigned)(longer && s[UNIT] == '\n') << (UNIT - 1);
+
+    return (ends & next) | equal_mask(s, '\t');
+}
+#endif
+
+/* How many bytes at the start of S are plain ASCII or, if LINES, line feeds and tabs; some line ends of two bytes, too. */
 static size_t plain_span(const char *s, size_t len, bool lines)
 {
     size_t i = 0;
 
 #ifdef __SSE2__
-    const __m128i blank = _mm_set1_epi8(0x20), del = _mm_set1_epi8(0x7f);
-    const __m128i feed = _mm_set1_epi8(lines ? '\n' : 0x20),
-                  tab = _mm_set1_epi8(lines ? '\t' : 0x20);
+    const __m128i feed = _mm_set1_epi8(lines ? '\n' : ' ');
 
-    for (; len - i >= 16; i += 16) {
-        __m128i unit = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
-        /* Bytes from 0x80 on are negative. */
-        __m128i low = _mm_cmplt_epi8(unit, blank);
-        __m128i passes = _mm_or_si128(_mm_cmpeq_epi8(unit, feed), _mm_cmpeq_epi8(unit, tab));
-        __m128i bad = _mm_or_si128(_mm_andnot_si128(passes, low), _mm_cmpeq_epi8(unit, del));
-        unsigned mask = (unsigned)_mm_movemask_epi8(bad);
+    for (; len - i >= UNIT; i += UNIT) {
+        const __m128i *units = (const __m128i *)(const void *)(s + i);
+        __m128i low = bad_bytes(_mm_loadu_si128(units), feed);
+        __m128i high = bad_bytes(_mm_loadu_si128(units + 1), feed);
+        unsigned mask;
 
+        if (likely(!_mm_movemask_epi8(_mm_or_si128(low, high))))
+            continue;
+        mask = mask_of(low, high);
+        if (lines)
+            mask &= ~passing_mask(s + i, len - i > UNIT);
         if (mask)
             return i + (unsigned)__builtin_ctz(mask);
     }

@@ -127,12 +127,20 @@ struct origin {
     const struct origin_kernel *kernel; /* event/kernel.h; NULL: not of a Linux kernel */
 };
 
+/* " name=": what stands before the value of a field in the event's text. TEXT_UNIT bytes may be read after it. */
+struct field_label {
+    const char *text;
+    uint32_t len;
+};
+
 struct event_class {
     const char *name;
     const char *group; /* the kernel's "system", QEMU's file group; NULL: none */
     const struct origin *origin;
     const struct field *fields;
     unsigned n_fields;
+    /* Of the fields, made by the catalogue where the event's text has them; NULL: not made. */
+    const struct field_label *labels;
     unsigned index; /* dense, from 0, within the catalogue: for tables beside it */
     /* Another class of the same event, whose records are laid out otherwise; NULL: none. `row` is the index
      * of the first of these: for what counts events. */

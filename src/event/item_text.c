@@ -142,57 +142,59 @@ bool value_put_named(const struct value_names *names, uint64_t v, struct text *t
     return put_named(names, v, text);
 }
 
-/* " name=", with one look for room. */
-static inline void put_label(const char *name, bool first, struct text *text)
+/* " name=", the long way. */
+static _cold_ void put_name(const char *name, bool first, struct text *text)
 {
-    size_t len = strlen(name);
-    char *p;
-
-    if (unlikely(len > TEXT_ROOM_MAX - 2)) {
-        text_put(text, " ", !first);
-        text_put(text, name, len);
-        text_put_char(text, '=');
-        return;
-    }
-    p = text_room(text, len + 2);
     if (!first)
-        *p++ = ' ';
-    memcpy(p, name, len);
-    p[len] = '=';
-    text->next = p + len + 1;
+        text_put_char(text, ' ');
+    text_put_str(text, name);
+    text_put_char(text, '=');
+}
+
+/* The label of field I, and room for TEXT_UNIT and a number after it. */
+static inline char *put_label(const struct event_class *class, unsigned i, bool first,
+                              struct text *text)
+{
+    const struct field_label *label = class->labels ? &class->labels[i] : NULL;
+
+    if (unlikely(!label || label->len > TEXT_ROOM_MAX / 2)) {
+        put_name(class->fields[i].name, first, text);
+        return text_room(text, 2 + NUMBER_MAX);
+    }
+    return text_copy_units(text_room(text, label->len + TEXT_UNIT + 2 + NUMBER_MAX),
+                           label->text + first, label->len - first);
 }
 
 /* As value_put(). */
-static inline void put_unsigned(const struct field *field, uint64_t v, struct text *text)
+static inline char *put_unsigned(const struct field *field, uint64_t v, char *p)
 {
-    char *p = text_room(text, 2 + NUMBER_MAX);
-
     if (field->hex) {
         *p++ = '0';
         *p++ = 'x';
-        text->next = number_hex(p, v);
-    } else {
-        text->next = number_dec(p, v);
+        return number_hex(p, v);
     }
+    return number_dec(p, v);
 }
 
-void item_put_fields(const struct item *item, struct text *text)
+static void put_values(const struct event_class *class, const struct value *values,
+                       struct text *text)
 {
-    struct value values[FIELDS_MAX];
-    const struct event_class *class = item->class;
     bool first = true;
 
-    item_values(item, values);
     for (unsigned i = 0; i < class->n_fields; i++) {
         const struct field *field = &class->fields[i];
+        char *p;
 
         if (!values[i].present && field->optional)
             continue;
-        put_label(field->name, first, text);
+        p = put_label(class, i, first, text);
         first = false;
         if (likely(field->type == FIELD_UINT && !field->names && values[i].present)) {
-            put_unsigned(field, values[i].u, text);
-        } else if (!values[i].present) {
+            text->next = put_unsigned(field, values[i].u, p);
+            continue;
+        }
+        text->next = p;
+        if (!values[i].present) {
             text_put_char(text, '?');
         } else if (field->type == FIELD_STRING) {
             text_put_char(text, '"');
@@ -202,6 +204,14 @@ void item_put_fields(const struct item *item, struct text *text)
             value_put(field, &values[i], text);
         }
     }
+}
+
+void item_put_fields(const struct item *item, struct text *text)
+{
+    struct value values[FIELDS_MAX];
+
+    item_values(item, values);
+    put_values(item->class, values, text);
 }
 
 void item_put_text(const struct item *item, struct text *text)
@@ -214,4 +224,12 @@ void item_put_text(const struct item *item, struct text *text)
         program_run(class->program, item, text);
     else
         item_put_fields(item, text);
+}
+
+void item_put_text_of(const struct item *item, const struct value *values, struct text *text)
+{
+    if (item->class->put_text || item->class->program)
+        item_put_text(item, text);
+    else
+        put_values(item->class, values, text);
 }

@@ -24,6 +24,8 @@ void program_run(const struct text_program *program, const struct item *item, st
  * with a blank between. Strings are written as text_put_safe() has them, so that an event is one
  * line whatever a guest put into it. */
 void item_put_text(const struct item *item, struct text *text);
+/* The same with the VALUES of its fields at hand. */
+void item_put_text_of(const struct item *item, const struct value *values, struct text *text);
 
 /* All fields as "name=value name=value"; strings in quotes. */
 void item_put_fields(const struct item *item, struct text *text);

@@ -8,18 +8,27 @@
 
 static const struct value absent = {.s = ""};
 
+/* Reads what most fields are. */
+static inline void read_scalar(const struct field *field, const uint8_t *p, struct value *value)
+{
+    value->u = likely(field->size == 4 && !field->swap) ? load_u32(p)
+                                                        : load_uint(p, field->size, field->swap);
+    value->len = 0;
+    value->present = true;
+    if (unlikely(field->bits)) {
+        value->u = value->u >> field->shift & (~(uint64_t)0 >> (64 - field->bits));
+        if (field->type == FIELD_INT)
+            value->i = (int64_t)(value->u << (64 - field->bits)) >> (64 - field->bits);
+    } else if (field->type == FIELD_INT) {
+        value->i = sign_extend(value->u, field->size);
+    }
+}
+
 static struct value scalar(const struct field *field, const uint8_t *p)
 {
-    struct value v = {.present = true};
+    struct value v;
 
-    v.u = load_uint(p, field->size, field->swap);
-    if (field->bits) {
-        v.u = v.u >> field->shift & (~(uint64_t)0 >> (64 - field->bits));
-        if (field->type == FIELD_INT)
-            v.i = (int64_t)(v.u << (64 - field->bits)) >> (64 - field->bits);
-    } else if (field->type == FIELD_INT) {
-        v.i = sign_extend(v.u, field->size);
-    }
+    read_scalar(field, p, &v);
     return v;
 }
 
@@ -118,7 +127,7 @@ void item_values(const struct item *item, struct value *values)
         /* What most fields are. */
         if (likely(field->place == PLACE_FIXED && field->storage == STORE_SCALAR &&
                    item->size >= field->size && field->offset <= item->size - field->size)) {
-            values[i] = scalar(field, item->payload + field->offset);
+            read_scalar(field, item->payload + field->offset, &values[i]);
             behind = (uint64_t)field->offset + field->size;
             continue;
         }

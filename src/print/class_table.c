@@ -8,6 +8,19 @@ static void text_donep(struct text *text)
     text_done(text);
 }
 
+static void find_named(struct class_piece *piece, const struct event_class *class)
+{
+    piece->first_named = piece->end_named = 0;
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        if (!class->put_name && !class->fields[i].names)
+            continue;
+        if (piece->end_named == 0)
+            piece->first_named = (uint16_t)i;
+        piece->end_named = (uint16_t)(i + 1);
+    }
+    piece->named = piece->end_named > 0;
+}
+
 const struct class_piece *class_table_make(struct class_table *table,
                                            const struct event_class *class)
 {
@@ -30,9 +43,7 @@ const struct class_piece *class_table_make(struct class_table *table,
         return NULL;
     piece->len = text_len(&text);
     piece->text = arena_strndup(&table->arena, text.start ? text.start : "", piece->len);
-    piece->named = class->put_name != NULL;
-    for (unsigned i = 0; i < class->n_fields; i++)
-        piece->named |= class->fields[i].names != NULL;
+    find_named(piece, class);
     return piece->text ? piece : NULL;
 }
 

@@ -10,7 +10,8 @@
 struct class_piece {
     const char *text; /* NULL: not made yet */
     size_t len;
-    bool named; /* the class has a field whose values have names */
+    bool named;                      /* the class has fields whose values have names: */
+    uint16_t first_named, end_named; /* these, and others between them */
 };
 
 /* By class->index. */

@@ -32,8 +32,9 @@ static inline char *json_put_integer(char *p, const struct field *field, const s
 {
     if (unlikely(!value->present))
         return NULL;
+    if (likely(field->type == FIELD_UINT))
+        return number_dec(p, value->u);
     switch (field->type) {
-    case FIELD_UINT:
     case FIELD_CHAR:
     case FIELD_POINTER: return number_dec(p, value->u);
     case FIELD_INT: return number_sdec(p, value->i);

@@ -283,20 +283,8 @@ static void put_field(struct line_csv *line, const struct field *field, const st
     cell->next = cell->start;
 }
 
-/* The names of values, in a cell; and the end of the line. */
-static inline void put_names(struct line_csv *line, const struct class_piece *all,
-                             const struct item *item, const struct value *values)
-{
-    struct text *out = line->view.out;
-
-    text_put_char(out, ',');
-    if (all->named)
-        name_cells_put(&line->names, out, item, values);
-    text_put_literal(out, "\r\n");
-}
-
-/* The fields, as json_put_fields() writes them, in a cell. */
-static void put_fields(struct line_csv *line, const struct item *item,
+/* The fields, as json_put_fields() writes them, in a cell; and the comma after it. */
+static void put_fields(struct line_csv *line, const struct item *item, const struct value *values,
                        const struct class_piece *all)
 {
     struct text *out = line->view.out;
@@ -305,14 +293,12 @@ static void put_fields(struct line_csv *line, const struct item *item,
     /* Of all keys, and numbers. */
     size_t room = all->len + TEXT_UNIT + class->n_fields * NUMBER_MAX;
     bool fits = room <= TEXT_ROOM_MAX;
-    struct value values[FIELDS_MAX];
     char *p;
 
     if (class->n_fields == 0) {
-        text_put_literal(out, ",{},\r\n");
+        text_put_literal(out, ",{},");
         return;
     }
-    item_values(item, values);
     p = text_room(out, MIN(room, (size_t)TEXT_ROOM_MAX));
     for (unsigned i = 0; i < class->n_fields; i++) {
         char *behind = NULL;
@@ -333,23 +319,28 @@ static void put_fields(struct line_csv *line, const struct item *item,
         }
         pieces = json_piece_next(pieces);
     }
-    memcpy(p, "}\"", 2);
-    out->next = p + 2;
-    put_names(line, all, item, values);
+    memcpy(p, "}\",", 3);
+    out->next = p + 3;
 }
 
 static int put_event(struct line_csv *line, const struct item *item)
 {
     struct text *out = line->view.out;
     const struct class_piece *piece = class_table_get(&line->classes, item->class);
+    struct value values[FIELDS_MAX];
 
     if (unlikely(!piece))
         return -ENOMEM;
     put_common(line, item);
     json_piece_put_units(out, piece->text);
-    item_put_text(item, &line->cell);
+    item_values(item, values);
+    item_put_text_of(item, values, &line->cell);
     put_scratch(out, &line->cell, line->options.spreadsheet);
-    put_fields(line, item, piece);
+    put_fields(line, item, values, piece);
+    if (piece->named)
+        name_cells_put(&line->names, out, item, values, piece);
+    memcpy(text_room(out, 2), "\r\n", 2);
+    out->next += 2;
     return line->cell.error;
 }
 

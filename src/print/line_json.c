@@ -156,7 +156,7 @@ static int put_event(struct line_json *line, const struct item *item)
     json_fields_put(out, class, values, json_piece_next(piece->text));
     text_put_char(out, '}');
     if (piece->named)
-        name_cells_put(&line->names, out, item, values);
+        name_cells_put(&line->names, out, item, values, piece);
     text_put_literal(out, "}\n");
     return 0;
 }

@@ -85,12 +85,12 @@ static _cold_ bool put_new(struct name_cells *cells, struct name_cell *cell, str
 }
 
 void name_cells_put(struct name_cells *cells, struct text *out, const struct item *item,
-                    const struct value *values)
+                    const struct value *values, const struct class_piece *piece)
 {
     const struct event_class *class = item->class;
     bool first = true;
 
-    for (unsigned i = 0; i < class->n_fields; i++) {
+    for (unsigned i = piece->first_named; i < piece->end_named; i++) {
         const struct field *field = &class->fields[i];
         struct name_cell *cell = NULL;
 

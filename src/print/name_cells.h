@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "event/value.h"
+#include "print/class_table.h"
 
 /* `"reason":"NPF"`, as the output has it. */
 #define NAME_CELL_MAX (7 * TEXT_UNIT)
@@ -33,6 +34,6 @@ void name_cells_init(struct name_cells *cells, const char *begin, const char *en
                      void (*put)(struct text *out, const char *s, size_t len));
 void name_cells_done(struct name_cells *cells);
 
-/* Writes the names that VALUES of an event's fields have; nothing where none has one. */
+/* Writes the names that VALUES of an event's fields have; nothing where none has one. PIECE is of its class. */
 void name_cells_put(struct name_cells *cells, struct text *out, const struct item *item,
-                    const struct value *values);
+                    const struct value *values, const struct class_piece *piece);
