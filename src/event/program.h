@@ -40,6 +40,16 @@ bool value_put_named(const struct value_names *names, uint64_t v, struct text *t
 bool item_put_name(const struct item *item, unsigned field, const struct value *value,
                    struct text *text);
 
+/* Whether item_put_name() may write something for FIELD of CLASS. */
+static inline bool class_may_name(const struct event_class *class, unsigned field)
+{
+    const struct field *of = &class->fields[field];
+
+    if (class->put_name)
+        return of->type != FIELD_STRING && of->type != FIELD_BYTES && of->type != FIELD_FLOAT;
+    return of->names;
+}
+
 /* One number or character by SPEC, as printf would write it; width and precision already taken from
  * the arguments where they were stars. V is cut to the size that the conversion asks for. */
 void spec_put_integer(const struct spec *spec, uint64_t v, struct text *text);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "event/program.h"
+
 static void text_donep(struct text *text)
 {
     text_done(text);
@@ -12,7 +14,7 @@ static void find_named(struct class_piece *piece, const struct event_class *clas
 {
     piece->first_named = piece->end_named = 0;
     for (unsigned i = 0; i < class->n_fields; i++) {
-        if (!class->put_name && !class->fields[i].names)
+        if (!class_may_name(class, i))
             continue;
         if (piece->end_named == 0)
             piece->first_named = (uint16_t)i;

@@ -73,7 +73,7 @@ static void make_class(const struct event_class *class, struct text *text)
     }
     json_fields_make(class, text);
     for (unsigned i = 0; i < class->n_fields; i++) {
-        if (!class->fields[i].names)
+        if (!class_may_name(class, i))
             continue;
         text_put_literal(&key, SLICE_OWN "name.");
         text_put_str(&key, class->fields[i].name);
@@ -281,18 +281,17 @@ static void put_value(struct text *out, const struct field *field, const struct 
 }
 
 /* The names of values. */
-static void name_values(struct chrome *chrome, const struct event_class *class,
-                        const struct value *values, const char *pieces)
+static void name_values(struct chrome *chrome, const struct item *item, const struct value *values,
+                        const char *pieces)
 {
+    const struct event_class *class = item->class;
     struct text *name = &chrome->name;
 
     for (unsigned i = 0; i < class->n_fields; i++) {
-        const struct value_names *names = class->fields[i].names;
-
-        if (likely(!names))
+        if (likely(!class_may_name(class, i)))
             continue;
         name->next = name->start;
-        if (values[i].present && value_put_named(names, values[i].u, name)) {
+        if (item_put_name(item, i, &values[i], name)) {
             json_piece_put_units(chrome->out, pieces);
             json_put_string(chrome->out, name->start ? name->start : "", text_len(name));
         }
@@ -322,7 +321,7 @@ static void put_fields(struct chrome *chrome, const struct item *item, const cha
 
         p = json_piece_copy_units(p, pieces);
         pieces = json_piece_next(pieces);
-        named = named || field->names;
+        named = named || class_may_name(class, i);
         if (likely(value->present && (field->type == FIELD_UINT || field->type == FIELD_INT) &&
                    !is_address(field))) {
             p = put_integer(p, field->type == FIELD_INT, value->u);
@@ -338,7 +337,7 @@ static void put_fields(struct chrome *chrome, const struct item *item, const cha
     }
     out->next = p;
     if (named)
-        name_values(chrome, class, values, pieces);
+        name_values(chrome, item, values, pieces);
 }
 
 /* The same where keys are longer than there is room for at once. */
@@ -353,7 +352,7 @@ static void put_long_fields(struct chrome *chrome, const struct item *item, cons
         pieces = json_piece_next(pieces);
         put_value(chrome->out, &class->fields[i], &values[i]);
     }
-    name_values(chrome, class, values, pieces);
+    name_values(chrome, item, values, pieces);
 }
 
 /* What is within the args of an event. */

@@ -224,7 +224,7 @@ static _cold_ struct class_plan *make_class(struct perfetto *perfetto,
         p = wire_varint(p, value_tag(&class->fields[i]));
         field->head_len = (uint8_t)(p - (char *)field->head);
         plan.scalars = plan.scalars && is_scalar(&class->fields[i]);
-        if (class->fields[i].names && is_scalar(&class->fields[i])) {
+        if (class_may_name(class, i) && is_scalar(&class->fields[i])) {
             plan.named = true;
             field->called = called_number(perfetto, class->fields[i].name);
         }
@@ -357,20 +357,20 @@ static char *put_own(const struct perfetto *perfetto, char *p, enum own own, uns
 
 /* Makes the annotations of what values are called. */
 static void name_values(struct perfetto *perfetto, const struct class_plan *plan,
-                        const struct event_class *class, const struct value *values)
+                        const struct item *item, const struct value *values)
 {
     struct text *named = &perfetto->named;
     struct text *name = &perfetto->clean;
 
     named->next = named->start;
-    for (unsigned i = 0; i < class->n_fields; i++) {
+    for (unsigned i = 0; i < item->class->n_fields; i++) {
         size_t len;
         char *p;
 
-        if (!plan->fields[i].called || !values[i].present)
+        if (!plan->fields[i].called)
             continue;
         name->next = name->start;
-        if (!value_put_named(class->fields[i].names, values[i].u, name))
+        if (!item_put_name(item, i, &values[i], name))
             continue;
         len = text_len(name);
         for (char *c = name->start; c < name->next; c++)
@@ -622,7 +622,7 @@ static void perfetto_mark(struct slices *slices, const struct slice *slice)
         size = bound(slice, plan, values);
     }
     if (unlikely(plan && plan->named)) {
-        name_values(perfetto, plan, slice->item->class, values);
+        name_values(perfetto, plan, slice->item, values);
         size += text_len(&perfetto->named);
     }
     if (unlikely(size > TEXT_ROOM_MAX)) {

@@ -247,7 +247,7 @@ static void put_field_value(struct text *text, const struct item *item, int numb
     const struct field *field = &item->class->fields[number];
     struct value value = item_value(item, (unsigned)number);
 
-    if (value.present && field->names && value_put_named(field->names, value.u, text))
+    if (item_put_name(item, (unsigned)number, &value, text))
         return;
     if (!value.present)
         text_put_char(text, '?');
