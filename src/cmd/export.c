@@ -33,8 +33,8 @@ static int parse_format(void *member, const char *value, struct fault *fault)
         text_put_str(&names, i ? ", " : "");
         text_put_str(&names, export_names[i]);
     }
-    r = fault_plain(fault, -EINVAL, NULL, "is not a format; there are %.*s", (int)text_len(&names),
-                    names.start ? names.start : "");
+    r = fault_plain(fault, -EINVAL, NULL, "is not an export format (formats: %.*s)",
+                    (int)text_len(&names), names.start ? names.start : "");
     text_done(&names);
     return r;
 }

@@ -166,7 +166,7 @@ static int put_qemu(const struct qemu_running *running, void *userdata)
     const char *trace = find_trace(list, running->pid);
     const char *slash = strrchr(running->program, '/');
 
-    put_head(list, "    PID  SINCE                QEMU, BY WHAT IT CAN BE REACHED\n");
+    put_head(list, "    PID  SINCE                QEMU, HOW TO REACH IT\n");
     if (list->json) {
         put_qemu_json(out, running, trace);
         return 0;
@@ -178,9 +178,9 @@ static int put_qemu(const struct qemu_running *running, void *userdata)
     else if (running->n_qmp > 0)
         text_printf_safe(out, "  QMP on %s", running->qmp[0]);
     else if (running->qmp_elsewhere)
-        text_put_literal(out, "  nothing: somebody else, like libvirt, has its monitor");
+        text_put_literal(out, "  unreachable: another program, such as libvirt, uses its monitor");
     else
-        text_put_literal(out, "  nothing: it has no -qmp unix:PATH,server=on,wait=off");
+        text_put_literal(out, "  unreachable: started without -qmp unix:PATH,server=on,wait=off");
     text_put_char(out, '\n');
     return 0;
 }
@@ -198,5 +198,5 @@ int list_recordings(struct text *out, bool json, struct fault *fault)
     free(list.recorded);
     if (list.no_memory)
         r = -ENOMEM;
-    return r < 0 ? fault_plain(fault, r, "/proc", "cannot be looked through: %s", strerror(-r)) : 0;
+    return r < 0 ? fault_plain(fault, r, "/proc", "cannot read it: %s", strerror(-r)) : 0;
 }

@@ -24,7 +24,8 @@ static int parse_hz(void *member, const char *value, struct fault *fault)
         end++;
     }
     if (!isdigit((unsigned char)value[0]) || *end || !(v >= 1 && v < 1e12))
-        return fault_plain(fault, -EINVAL, NULL, "is not a rate; it wants Hz, as 2400M or 2.4G");
+        return fault_plain(fault, -EINVAL, NULL,
+                           "is not a rate in Hz (examples: 2400000000, 2400M, 2.4G)");
     *(uint64_t *)member = (uint64_t)(v + 0.5);
     return 0;
 }

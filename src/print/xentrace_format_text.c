@@ -224,7 +224,7 @@ static void put_char(const struct xentrace_op *op, const struct xentrace_values 
 
 static int other_error(const struct xentrace_rule *rule, const char *what, struct fault *fault)
 {
-    return fault_plain(fault, -EINVAL, "", "the rule '%.*s' cannot be followed: %s",
+    return fault_plain(fault, -EINVAL, "", "cannot apply the rule '%.*s': %s",
                        (int)MIN(rule->len, (size_t)200), rule->format, what);
 }
 

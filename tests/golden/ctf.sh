@@ -145,10 +145,10 @@ rm cut/metadata
 cp whole/stream-0 cut/
 fails "cut/metadata: cannot open" "$strata" report cut
 : >cut/metadata
-fails "cut/metadata: is empty: nothing tells what is in the streams" "$strata" report cut
+fails "cut/metadata: empty metadata: the streams of the trace cannot be read" "$strata" report cut
 sed 's/integer { size = 32; align = 8; signed = true; base = 10; } _b/u33 _b/' whole/metadata >cut/metadata
 line=$(grep -n 'u33 _b' cut/metadata | cut -d: -f1)
-fails "cut/metadata:$line: the type 'u33' was not declared before" "$strata" report cut
+fails "cut/metadata:$line: undeclared type 'u33'" "$strata" report cut
 printf '{}' >cut/metadata
-fails "cut/metadata: is no metadata of CTF 1.8" "$strata" report cut
+fails "cut/metadata: not metadata of CTF 1.8" "$strata" report cut
 echo "ctf: ok"

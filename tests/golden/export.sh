@@ -129,7 +129,7 @@ fi
 # ---- errors ----
 says 2 '--to=FORMAT is required' "$strata" export boot.trace
 says 2 'no trace file given' "$strata" export --to csv
-says 2 'is not a format; there are ' "$strata" export --to word boot.trace
+says 2 'is not an export format (formats: ' "$strata" export --to word boot.trace
 says 1 'no/such/folder.csv: cannot create the file: No such file' "$strata" export --to csv -o no/such/folder.csv boot.trace
 says 1 'is a directory' "$strata" export --to csv -o / boot.trace
 [ ! -w /dev/full ] || says 1 'No space left' "$strata" export --to csv -o /dev/full boot.trace

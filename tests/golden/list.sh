@@ -114,7 +114,7 @@ qemu=$(jq '.sources[0].vmm.pid' vm/trace.json)
 lists " *$recorder  $date  $work/vm  QEMU [0-9.]+[^ ]* \(process $qemu\)"
 lists " *$qemu  $date  a vm  is recorded into $work/vm"
 lists " *$free  $date  free  QMP on /proc/$free/cwd/free.socket"
-lists " *$closed  $date  qemu-system-x86_64  nothing: it has no -qmp unix:PATH,server=on,wait=off"
+lists " *$closed  $date  qemu-system-x86_64  unreachable: started without -qmp unix:PATH,server=on,wait=off"
 object $qemu qemu ".name == \"a vm\" and .directory == \"$work/vm\" and (.program | endswith(\"/qemu-system-x86_64\"))"
 object $free qemu ".qmp == [\"/proc/$free/cwd/free.socket\"] and (.directory | not)"
 object $closed qemu ".qmp == [] and (.name | not) and (now - .since_ns / 1e9 | . > -1 and . < 600)"

@@ -194,10 +194,10 @@ static int at_end(struct ctf *c, unsigned *n)
         input_skip(&c->in, left);
         return 0;
     }
-    r = !c->in.ended ? ctf_damaged(c, "an event or a header is longer than the buffer of %zu bytes",
-                                   c->in.capacity)
-        : !c->in_packet ? ctf_damaged(c, "the file ends inside of a packet's header")
-                        : ctf_damaged(c, "the file ends inside of a packet");
+    r = !c->in.ended
+            ? ctf_damaged(c, "event or header larger than the buffer of %zu bytes", c->in.capacity)
+        : !c->in_packet ? ctf_damaged(c, "the file ends in the middle of a packet header")
+                        : ctf_damaged(c, "the file ends in the middle of a packet");
     return give_up(c, r, c->in.ended, n);
 }
 

@@ -137,7 +137,7 @@ int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct fault 
         return 0;
     if (!is_magic(text, *len, METADATA_MAGIC))
         return fault_plain(fault, -EBADMSG, path,
-                           "is no metadata of CTF 1.8, whose text begins with '/* CTF 1.8'");
+                           "not metadata of CTF 1.8: it does not begin with '/* CTF 1.8'");
     swap = load_u32(text) != METADATA_MAGIC;
     while (at < *len) {
         const char *p = text + at;
@@ -146,17 +146,19 @@ int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct fault 
         uint32_t size;
 
         if (left < METADATA_HEADER || load_u32_swap(p, swap) != METADATA_MAGIC)
-            return fault_at(fault, -EBADMSG, path, at, "no packet of metadata begins here");
+            return fault_at(fault, -EBADMSG, path, at,
+                            "not a metadata packet: its magic number is missing");
         content = load_u32_swap(p + 24, swap);
         size = load_u32_swap(p + 28, swap);
         if (p[32] || p[33])
             return fault_at(fault, -EBADMSG, path, at,
-                            "metadata that is compressed or encrypted, which strata does not read");
+                            "compressed and encrypted metadata are not supported");
         if (content % 8 || size % 8 || content > size || content / 8 < METADATA_HEADER ||
             size / 8 > left)
             return fault_at(fault, -EBADMSG, path, at,
-                            "a packet of %" PRIu32 " bits, %" PRIu32 " of them content", size,
-                            content);
+                            "invalid metadata packet: size %" PRIu32 " bits, content %" PRIu32
+                            " bits",
+                            size, content);
         memmove(text + done, p + METADATA_HEADER, content / 8 - METADATA_HEADER);
         done += content / 8 - METADATA_HEADER;
         at += size / 8;
@@ -181,7 +183,8 @@ static int read_metadata(const char *path, char **ret_text, size_t *ret_len, str
 
         if (!bigger) {
             r = len + some > METADATA_MAX
-                    ? fault_plain(fault, -EFBIG, path, "is larger than any metadata")
+                    ? fault_plain(fault, -EFBIG, path,
+                                  "metadata larger than 64 MiB are not supported")
                     : -ENOMEM;
             break;
         }
@@ -193,7 +196,7 @@ static int read_metadata(const char *path, char **ret_text, size_t *ret_len, str
     input_done(&in);
     if (r >= 0 && len == 0)
         return fault_plain(fault, -EBADMSG, path,
-                           "is empty: nothing tells what is in the streams of the trace");
+                           "empty metadata: the streams of the trace cannot be read without them");
     if (r >= 0)
         r = ctf_metadata_unpack(path, text, &len, fault);
     if (r < 0)

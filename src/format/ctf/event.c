@@ -139,12 +139,12 @@ static inline size_t size_of(const struct ctf_class *of, const uint8_t *p, size_
 
 static int no_such_event(struct ctf *c, uint64_t id)
 {
-    return ctf_damaged(c, "an event of the id %" PRIu64 ", which the metadata does not have", id);
+    return ctf_damaged(c, "unknown event id %" PRIu64 ": the metadata does not declare it", id);
 }
 
 static int cut_event(struct ctf *c)
 {
-    return ctf_damaged(c, "a packet ends inside of an event");
+    return ctf_damaged(c, "the packet ends in the middle of an event");
 }
 
 /* Records with the word as header, and no contexts: as far as they are in the buffer. 1: some more may
@@ -256,13 +256,13 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
         }
     }
     if (r >= 0 && cursor.position == c->position)
-        r = ctf_damaged(c, "an event that takes no bits");
+        r = ctf_damaged(c, "event of size 0");
     if (r < 0) {
         c->heard.ticks = ticks;
         c->made_len = made;
         if (r == -EAGAIN)
             return cursor.end < c->content ? 0 : cut_event(c);
-        return r == -EBADMSG ? ctf_damaged(c, "an event with an invalid variant or vCPU") : r;
+        return r == -EBADMSG ? ctf_damaged(c, "event with an invalid variant or vCPU") : r;
     }
     c->event_comm = c->comm;
     if (!class->direct && c->heard.name_len) {

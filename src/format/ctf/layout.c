@@ -90,15 +90,16 @@ static int resolve_reference(struct maker *m, struct ctf_type *type, const char 
         return wrong(m, type->line, "variant '%s' has no tag", name);
     target = find_reference(m, type->reference);
     if (!target)
-        return wrong(m, type->line, "%s '%s', '%s', is not there before it", what, name,
+        return wrong(m, type->line, "%s '%s', '%s', is not declared before it", what, name,
                      type->reference);
     if (type->kind == CTF_VARIANT ? target->type->kind != CTF_ENUM
                                   : target->type->kind != CTF_INTEGER || target->type->is_signed)
-        return wrong(m, type->line, "%s '%s', '%s', is no %s", what, name, type->reference,
+        return wrong(m, type->line, "%s '%s', '%s', is not an %s", what, name, type->reference,
                      type->kind == CTF_VARIANT ? "enum" : "unsigned integer");
     /* A type that is used in two places may find its reference in each. */
     if (type->slot && target->slot && type->slot != target->slot)
-        return wrong(m, type->line, "'%s' is used where '%s' means different things", name,
+        return wrong(m, type->line,
+                     "'%s' is used in several places, where '%s' is different fields", name,
                      type->reference);
     if (!target->slot)
         target->slot = type->slot ? type->slot : ++m->metadata->n_slots;
@@ -117,7 +118,7 @@ static int resolve(struct maker *m, const struct ctf_type *type)
     int r = 0;
 
     if (scope == SCOPES_MAX)
-        return wrong(m, type->line, "structs too deep in each other");
+        return wrong(m, type->line, "structs nested too deeply");
     m->scopes[scope] = type;
     m->seen[scope] = 0;
     m->n_scopes++;
@@ -129,10 +130,8 @@ static int resolve(struct maker *m, const struct ctf_type *type)
             member->role = CTF_ROLE_NONE;
         if ((of->kind == CTF_ARRAY || of->kind == CTF_SEQUENCE) &&
             of->element->kind != CTF_INTEGER && of->element->kind != CTF_ENUM)
-            return wrong(
-                m, of->line,
-                "'%s' is an array of other things than integers, which strata does not read",
-                member->name);
+            return wrong(m, of->line, "array '%s': only arrays of integers are supported",
+                         member->name);
         if (of->kind == CTF_VARIANT || of->kind == CTF_SEQUENCE)
             r = resolve_reference(m, of, member->name);
         if (r >= 0 && (of->kind == CTF_STRUCT || of->kind == CTF_VARIANT))
@@ -277,17 +276,16 @@ static int add_fields(struct maker *m, const struct ctf_type *type, bool context
         const struct ctf_member *member = &type->members[i];
 
         if (member->type->kind == CTF_VARIANT)
-            return wrong(m, member->line,
-                         "'%s' is a variant in an event, which strata reads in headers only",
+            return wrong(m, member->line, "variant '%s': variants are supported in headers only",
                          member->name);
         if (member->type->kind == CTF_STRUCT) {
             if (len + strlen(member->name) + 2 > sizeof m->prefix)
-                return wrong(m, member->line, "a field with too long a name");
+                return wrong(m, member->line, "field name too long");
             snprintf(m->prefix + len, sizeof m->prefix - len, "%s.", member->name);
             r = add_fields(m, member->type, context, direct);
             m->prefix[len] = '\0';
         } else if (strlen(member->name) > NAME_MAX_LEN) {
-            return wrong(m, member->line, "a field with too long a name");
+            return wrong(m, member->line, "field name too long");
         } else if (ctf_in_payload(member, context)) {
             r = add_field(m, member, direct);
         }
@@ -437,12 +435,10 @@ static int make_clock(struct maker *m, struct ctf_layout *layout)
         if (!clock)
             clock = m->metadata->clocks; /* the only one, or the last */
         if (i && clock != layout->clock)
-            return wrong(m, decl->line,
-                         "a stream with another clock than those before it, which "
-                         "strata does not read");
+            return wrong(m, decl->line, "streams with different clocks are not supported");
         layout->clock = clock;
         if (decl->event_header && !has_role(decl->event_header, CTF_ROLE_TIMESTAMP))
-            return wrong(m, decl->line, "a stream whose events have no time stamp");
+            return wrong(m, decl->line, "the events of the stream have no timestamp");
     }
     return 0;
 }
@@ -457,8 +453,8 @@ static int make_stream(struct maker *m, const struct ctf_stream_decl *decl,
     stream->word_header = is_word_header(decl->event_header);
     for (const struct ctf_event_decl *e = m->metadata->events; e; e = e->next) {
         if (e->stream == decl->id && e->id > CTF_ID_MAX)
-            return wrong(m, e->line, "an event of the id %" PRIu64 "; strata reads those up to %d",
-                         e->id, CTF_ID_MAX);
+            return wrong(m, e->line, "event id %" PRIu64 " is too large (maximum %d)", e->id,
+                         CTF_ID_MAX);
         if (e->stream == decl->id)
             n = MAX(n, e->id + 1);
     }
@@ -472,7 +468,7 @@ static int make_stream(struct maker *m, const struct ctf_stream_decl *decl,
         if (e->stream != decl->id)
             continue;
         if (stream->classes[e->id].class)
-            return wrong(m, e->line, "two events of a stream have the id %" PRIu64, e->id);
+            return wrong(m, e->line, "duplicate event id %" PRIu64, e->id);
         m->n_scopes = 0;
         stream->classes[e->id].decl = e;
         r = resolve_root(m, m->metadata->packet_header);
@@ -529,7 +525,7 @@ int ctf_layout_make(struct ctf_metadata *metadata, bool exported, struct catalog
                 r = wrong(m, s->line, "more than %d streams", STREAMS_MAX);
             for (uint32_t i = 0; i < layout.n_streams && r >= 0; i++)
                 if (layout.streams[i].decl->id == s->id)
-                    r = wrong(m, s->line, "two streams have the id %" PRIu64, s->id);
+                    r = wrong(m, s->line, "duplicate stream id %" PRIu64, s->id);
             if (r >= 0)
                 r = resolve_headers(m, s);
             if (r >= 0)

@@ -119,7 +119,7 @@ static int choose_stream(struct ctf *c)
             c->class = &layout->streams[i];
             return 0;
         }
-    return ctf_damaged(c, "a packet of stream %" PRIu64 ", which the metadata does not have", id);
+    return ctf_damaged(c, "unknown stream id %" PRIu64 ": the metadata does not declare it", id);
 }
 
 /* The sizes that the packet tells, POSITION being behind its header. */
@@ -134,8 +134,8 @@ static int check_sizes(struct ctf *c, uint64_t position)
     if (!has_size && has_content)
         c->size = c->content;
     if ((c->size != UINT64_MAX && c->size % 8) || c->content > c->size || c->content < position)
-        return ctf_damaged(c, "a packet of %" PRIu64 " bits, %" PRIu64 " of them content", c->size,
-                           c->content);
+        return ctf_damaged(c, "invalid packet: size %" PRIu64 " bits, content %" PRIu64 " bits",
+                           c->size, c->content);
     return 0;
 }
 
@@ -148,8 +148,8 @@ static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
 
     if (ctf_has(heard, CTF_ROLE_SEQUENCE)) {
         if (c->any && number <= c->number)
-            return ctf_damaged(c, "packet %" PRIu64 " stands behind packet %" PRIu64, number,
-                               c->number);
+            return ctf_damaged(c, "packet number %" PRIu64 " follows packet number %" PRIu64,
+                               number, c->number);
         if (c->any && number != c->number + 1)
             ctf_put_loss(c, &c->items[(*n)++], LOSS_DROPPED, LOST_UNKNOWN, c->since,
                          MAX(ctf_to_ns(c->trace, begin), c->last));
@@ -159,7 +159,8 @@ static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
         uint64_t mask = ~UINT64_C(0) >> (64 - heard->discarded_bits);
 
         if (c->any && discarded < c->discarded && heard->discarded_bits == 64)
-            return ctf_damaged(c, "a packet whose count of dropped events goes backwards");
+            return ctf_damaged(
+                c, "the packet counts fewer discarded events than the packet before it");
         c->pending = (discarded - c->discarded) & mask;
         c->discarded = discarded;
     }
@@ -186,12 +187,12 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     if (r == -EAGAIN)
         return 0;
     if (r < 0)
-        return ctf_damaged(c, "the packet's header is none that the metadata describes");
+        return ctf_damaged(c, "the packet header does not match the metadata");
     if (ctf_has(heard, CTF_ROLE_MAGIC) && heard->values[CTF_ROLE_MAGIC] != PACKET_MAGIC)
-        return ctf_damaged(c, "no packet begins here");
+        return ctf_damaged(c, "not a packet: its magic number is missing");
     if (heard->uuid_len == sizeof heard->uuid && c->trace->metadata.has_uuid &&
         memcmp(heard->uuid, c->trace->metadata.uuid, sizeof heard->uuid) != 0)
-        return ctf_damaged(c, "a packet of another trace");
+        return ctf_damaged(c, "packet of another trace: its UUID differs");
     r = choose_stream(c);
     if (r < 0)
         return r;
@@ -199,7 +200,7 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     if (r == -EAGAIN)
         return 0;
     if (r < 0)
-        return ctf_damaged(c, "the packet's context is none that the metadata describes");
+        return ctf_damaged(c, "the packet context does not match the metadata");
     r = check_sizes(c, cursor.position);
     if (r < 0)
         return r;
@@ -208,7 +209,7 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     c->has_end = ctf_has(heard, CTF_ROLE_END);
     c->end = heard->values[CTF_ROLE_END];
     if (c->has_end && c->end < begin)
-        return ctf_damaged(c, "a packet that ends before it begins");
+        return ctf_damaged(c, "the packet ends before it begins");
     c->tid = ctf_has(heard, CTF_ROLE_TID) ? (int32_t)heard->values[CTF_ROLE_TID] : PID_UNKNOWN;
     c->cpu = ctf_has(heard, CTF_ROLE_CPU) ? (int32_t)heard->values[CTF_ROLE_CPU] : CPU_UNKNOWN;
     heard->ticks = begin;

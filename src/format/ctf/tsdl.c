@@ -38,7 +38,7 @@ static int read_entry(struct parser *p, const struct block *block)
         return r < 0 || !block->value ? r : block->value(p, key, block->of);
     }
     if (!tsdl_at_mark(p, MARK_IS))
-        return tsdl_wrong(p, "expected '=' or ':=' behind '%s'", key);
+        return tsdl_wrong(p, "expected '=' or ':=' after '%s'", key);
     r = tsdl_next(p);
     if (r >= 0)
         r = tsdl_read_type(p, &type, NULL);
@@ -87,7 +87,7 @@ static int trace_value(struct parser *p, const char *key, void *of)
         n++;
     }
     if (n != 32)
-        return tsdl_wrong(p, "'%s' is no UUID", p->text);
+        return tsdl_wrong(p, "invalid UUID '%s'", p->text);
     m->has_uuid = true;
     return 0;
 }
@@ -97,7 +97,7 @@ static int to_struct(struct parser *p, const char *key, struct ctf_type *type,
                      struct ctf_type **ret)
 {
     if (type->kind != CTF_STRUCT)
-        return tsdl_wrong(p, "%s that is no struct", key);
+        return tsdl_wrong(p, "%s is not a struct", key);
     *ret = type;
     return 0;
 }
@@ -186,7 +186,7 @@ static int clock_value(struct parser *p, const char *key, void *of)
         return 0;
     r = tsdl_to_number(p, &number);
     if (r >= 0 && number <= 0)
-        return tsdl_wrong(p, "the clock's rate is %" PRId64, number);
+        return tsdl_wrong(p, "invalid clock frequency %" PRId64, number);
     clock->hz = (uint64_t)number;
     return r;
 }
@@ -202,7 +202,7 @@ static int read_clock(struct parser *p)
     clock->hz = 1000000000; /* what the format says where nothing is told */
     r = read_block(p, &block);
     if (r >= 0 && !clock->name)
-        return tsdl_wrong(p, "a clock without a name");
+        return tsdl_wrong(p, "clock without a name");
     clock->next = p->metadata->clocks;
     p->metadata->clocks = clock;
     return r;
@@ -284,7 +284,7 @@ static int read_event(struct parser *p)
     p->format = NULL;
     r = read_block(p, &block);
     if (r >= 0 && !event->name)
-        return fault_line(p->fault, -EBADMSG, p->path, event->line, "an event without a name");
+        return fault_line(p->fault, -EBADMSG, p->path, event->line, "event without a name");
     event->format = p->format;
     *p->last_event = event;
     p->last_event = &event->next;

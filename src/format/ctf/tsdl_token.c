@@ -21,7 +21,7 @@ int tsdl_wrong(struct parser *p, const char *format, ...)
 static int add_char(struct parser *p, char c)
 {
     if (p->len == TEXT_MAX)
-        return tsdl_wrong(p, "a word of more than %d bytes", TEXT_MAX);
+        return tsdl_wrong(p, "word longer than %d bytes", TEXT_MAX);
     p->text[p->len++] = c;
     p->text[p->len] = '\0';
     return 0;
@@ -67,17 +67,17 @@ static int read_quoted(struct parser *p, const char *end)
         int r;
 
         if (c == '\n')
-            return tsdl_wrong(p, "a quoted text does not end in its line");
+            return tsdl_wrong(p, "string without a closing quote");
         if (c == '\\' && p->at < end)
             c = read_escape(p, end);
         if (c == '\0')
-            return tsdl_wrong(p, "a NUL in a quoted text");
+            return tsdl_wrong(p, "NUL in a string");
         r = add_char(p, c);
         if (r < 0)
             return r;
     }
     if (p->at == end)
-        return tsdl_wrong(p, "a quoted text does not end");
+        return tsdl_wrong(p, "string without a closing quote");
     p->at++;
     return 0;
 }
@@ -104,7 +104,7 @@ static int read_comment(struct parser *p)
     int r = 0;
 
     if (!end && !line)
-        return tsdl_wrong(p, "a comment does not end");
+        return tsdl_wrong(p, "comment without an end");
     if (!end)
         end = p->end;
     if (!line && end - body > 9 && memcmp(body, " format \"", 9) == 0)
@@ -213,7 +213,7 @@ int tsdl_expect(struct parser *p, char mark)
 int tsdl_open_brace(struct parser *p)
 {
     if (p->depth == DEPTH_MAX)
-        return tsdl_wrong(p, "more than %d braces inside each other", DEPTH_MAX);
+        return tsdl_wrong(p, "braces nested more than %d deep", DEPTH_MAX);
     p->depth++;
     return tsdl_expect(p, '{');
 }
@@ -232,7 +232,7 @@ int tsdl_pass_over(struct parser *p)
 
     while (r >= 0 && !(depth == 0 && (tsdl_at_mark(p, ';') || tsdl_at_mark(p, '}')))) {
         if (p->token == TOKEN_END)
-            return tsdl_wrong(p, "the metadata ends inside of a declaration");
+            return tsdl_wrong(p, "the metadata ends in the middle of a declaration");
         depth += tsdl_at_mark(p, '{') ? 1 : 0;
         depth -= tsdl_at_mark(p, '}') ? 1 : 0;
         r = tsdl_next(p);

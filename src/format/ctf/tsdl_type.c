@@ -52,7 +52,7 @@ static int to_align(struct parser *p, uint32_t *ret)
     if (r < 0)
         return r;
     if (n <= 0 || n > ALIGN_MAX || (n & (n - 1)))
-        return tsdl_wrong(p, "an alignment of %" PRId64 " bits", n);
+        return tsdl_wrong(p, "invalid alignment of %" PRId64 " bits", n);
     *ret = (uint32_t)n;
     return 0;
 }
@@ -65,7 +65,7 @@ static int to_bits(struct parser *p, uint32_t *ret)
     if (r < 0)
         return r;
     if (n < 1 || n > 64)
-        return tsdl_wrong(p, "a number of %" PRId64 " bits; strata reads those of 1 to 64", n);
+        return tsdl_wrong(p, "invalid size of %" PRId64 " bits (1 to 64 are supported)", n);
     *ret = (uint32_t)n;
     return 0;
 }
@@ -79,7 +79,7 @@ int tsdl_to_order(struct parser *p, enum ctf_order *ret)
     else if (tsdl_at_word(p, "native"))
         *ret = CTF_ORDER_NATIVE;
     else
-        return tsdl_wrong(p, "'%s' is no byte order", p->text);
+        return tsdl_wrong(p, "invalid byte order '%s' (examples: le, be)", p->text);
     return 0;
 }
 
@@ -108,7 +108,7 @@ static int to_clock(struct parser *p, const struct ctf_clock **ret)
                 *ret = c;
                 return 0;
             }
-    return tsdl_wrong(p, "'%s' is no clock that was declared before", p->text);
+    return tsdl_wrong(p, "undeclared clock '%s'", p->text);
 }
 
 struct attributes {
@@ -177,14 +177,14 @@ static int read_basic(struct parser *p, enum ctf_kind kind, struct ctf_type **re
     if (kind == CTF_FLOAT) {
         a.type.size = a.exponent + a.mantissa;
         if (!(a.exponent == 8 && a.mantissa == 24) && !(a.exponent == 11 && a.mantissa == 53))
-            return tsdl_wrong(p,
-                              "a floating_point of %u and %u bits; strata reads float and double",
-                              a.exponent, a.mantissa);
+            return tsdl_wrong(
+                p, "unsupported floating_point of %u and %u bits (float and double are supported)",
+                a.exponent, a.mantissa);
     }
     if (kind == CTF_STRING)
         a.type.align = 8;
     else if (a.type.size == 0)
-        return tsdl_wrong(p, "an integer without a size");
+        return tsdl_wrong(p, "integer without a size");
     else if (a.type.align == 0)
         a.type.align = a.type.size % 8 ? 1 : 8;
     return new_type(p, &a.type, ret);
@@ -268,7 +268,7 @@ static int read_members(struct parser *p, struct ctf_type *type)
         p->c_type = NULL;
         r = tsdl_read_type(p, &member, &name);
         if (r >= 0 && !name)
-            r = tsdl_wrong(p, "a member without a name");
+            r = tsdl_wrong(p, "member without a name");
         if (r >= 0)
             r = add_member(p, &list, member, name);
         if (r >= 0)
@@ -281,7 +281,7 @@ static int read_members(struct parser *p, struct ctf_type *type)
         type->depth = MAX(type->depth, member->depth + 1);
         type->weight += member->weight;
         if (type->depth > DEPTH_MAX || type->weight > WEIGHT_MAX)
-            r = tsdl_wrong(p, "a struct with too much in it");
+            r = tsdl_wrong(p, "struct too large");
     }
     p->n_names = scope;
     if (r >= 0) {
@@ -299,7 +299,7 @@ static int read_tag(struct parser *p, const char **ret)
     int r = tsdl_next(p);
 
     if (r >= 0 && p->token != TOKEN_WORD)
-        return tsdl_wrong(p, "expected the name of an enum behind '<'");
+        return tsdl_wrong(p, "expected the name of an enum after '<'");
     if (r >= 0)
         r = tsdl_keep(p, ret);
     if (r >= 0)
@@ -349,8 +349,8 @@ static int read_compound(struct parser *p, enum ctf_kind kind, struct ctf_type *
         const struct ctf_type *known = name ? find(p, space, name) : NULL;
 
         if (!known)
-            return tsdl_wrong(p, "%s '%s' was not declared before",
-                              kind == CTF_STRUCT ? "struct" : "variant", name ? name : "");
+            return tsdl_wrong(p, "undeclared %s '%s'", kind == CTF_STRUCT ? "struct" : "variant",
+                              name ? name : "");
         type = *known;
         name = NULL;
     }
@@ -434,7 +434,7 @@ static int read_enum(struct parser *p, struct ctf_type **ret)
     }
     if (r >= 0 && !tsdl_at_mark(p, ':') && !tsdl_at_mark(p, '{')) {
         *ret = name ? find(p, SPACE_ENUM, name) : NULL;
-        return *ret ? 0 : tsdl_wrong(p, "enum '%s' was not declared before", name ? name : "");
+        return *ret ? 0 : tsdl_wrong(p, "undeclared enum '%s'", name ? name : "");
     }
     if (r >= 0 && tsdl_at_mark(p, ':')) {
         r = tsdl_next(p);
@@ -446,7 +446,7 @@ static int read_enum(struct parser *p, struct ctf_type **ret)
     if (r < 0)
         return r;
     if (!container || container->kind != CTF_INTEGER)
-        return tsdl_wrong(p, "an enum that is not made of an integer");
+        return tsdl_wrong(p, "enum that is not based on an integer");
     type = *container;
     type.kind = CTF_ENUM;
     type.line = line;
@@ -487,7 +487,7 @@ static int read_words(struct parser *p, struct ctf_type **ret, const char **ret_
     while (r >= 0 && p->token == TOKEN_WORD) {
         if (strcmp(p->text, "const") != 0) {
             if (len + 1 + p->len >= sizeof words)
-                return tsdl_wrong(p, "a type of too many words");
+                return tsdl_wrong(p, "type name with too many words");
             if (len)
                 words[len++] = ' ';
             last = len;
@@ -507,7 +507,7 @@ static int read_words(struct parser *p, struct ctf_type **ret, const char **ret_
         words[last ? last - 1 : 0] = '\0';
     }
     *ret = find(p, SPACE_ALIAS, words);
-    return *ret ? 0 : tsdl_wrong(p, "the type '%s' was not declared before", words);
+    return *ret ? 0 : tsdl_wrong(p, "undeclared type '%s'", words);
 }
 
 /* "[N]" or "[NAME]", and the same of what is in it. */
@@ -522,7 +522,7 @@ static int read_dimensions(struct parser *p, struct ctf_type **type)
     if (r >= 0 && tsdl_is_number(p)) {
         r = tsdl_to_number(p, &n);
         if (r >= 0 && n < 0)
-            r = tsdl_wrong(p, "an array with a negative length");
+            r = tsdl_wrong(p, "array of negative length");
         array.length = (uint64_t)n;
     } else if (r >= 0) {
         array.kind = CTF_SEQUENCE;
@@ -533,7 +533,7 @@ static int read_dimensions(struct parser *p, struct ctf_type **type)
     if (r >= 0)
         r = tsdl_expect(p, ']');
     if (r >= 0 && tsdl_at_mark(p, '['))
-        return tsdl_wrong(p, "an array of arrays, which strata does not read");
+        return tsdl_wrong(p, "arrays of arrays are not supported");
     if (r < 0)
         return r;
     array.element = *type;
@@ -581,7 +581,7 @@ int tsdl_read_type_statement(struct parser *p, bool *ret_was)
         if (r >= 0)
             r = tsdl_read_type(p, &type, &name);
         if (r >= 0 && !name)
-            r = tsdl_wrong(p, "a typedef without a name");
+            r = tsdl_wrong(p, "typedef without a name");
         if (r >= 0)
             r = declare(p, SPACE_ALIAS, name, type);
         return r < 0 ? r : tsdl_expect(p, ';');
@@ -597,7 +597,7 @@ int tsdl_read_type_statement(struct parser *p, bool *ret_was)
         r = tsdl_expect(p, MARK_IS);
     while (r >= 0 && p->token == TOKEN_WORD) {
         if (len + 1 + p->len >= sizeof words)
-            return tsdl_wrong(p, "a name of too many words");
+            return tsdl_wrong(p, "name with too many words");
         if (len)
             words[len++] = ' ';
         memcpy(words + len, p->text, p->len + 1);

@@ -333,7 +333,7 @@ static void test_cut(void **state)
         assert_int_equal(lines, n / (whole / 3) * 3 + (n % (whole / 3) >= 104) +
                                     (n % (whole / 3) >= 120) + (n % (whole / 3) >= 128));
         if (end < 0)
-            assert_non_null(strstr(fault.what, "the file ends inside of a packet"));
+            assert_non_null(strstr(fault.what, "the file ends in the middle of a packet"));
         assert_int_equal(read_stream(true, 4096), 0);
         assert_int_equal(strstr(shown, "LOST -1") != NULL, end < 0);
     }
@@ -351,7 +351,7 @@ static void test_damage(void **state)
     assert_string_equal(shown, "5000000500 /5 none \n5000000500 /5 texts event=\"x\" n=0 z=\"z\"\n"
                                "5000000550 /5 none \n5000001500 /5 none \n");
     assert_int_equal(fault.offset, packet + 104);
-    assert_string_equal(fault.what, "an event of the id 9, which the metadata does not have");
+    assert_string_equal(fault.what, "unknown event id 9: the metadata does not declare it");
     assert_int_equal(read_stream(true, 4096), 0);
     assert_string_equal(shown, "5000000500 /5 none \n5000000500 /5 texts event=\"x\" n=0 z=\"z\"\n"
                                "5000000550 /5 none \n5000001500 /5 none \n"
@@ -380,13 +380,13 @@ static void test_damage(void **state)
         uint64_t value;
         const char *what;
     } wrongs[] = {
-        {4, 0, "a packet of another trace"},
-        {20, 7, "a packet of stream 7, which the metadata does not have"},
-        {32, 1, "a packet that ends before it begins"},
-        {40, 8, "a packet of 1088 bits, 8 of them content"},
-        {48, 8, "a packet of 8 bits, 1024 of them content"},
-        {48, 1025, "a packet of 1025 bits, 1024 of them content"},
-        {56, 0, "packet 0 stands behind packet 0"},
+        {4, 0, "packet of another trace: its UUID differs"},
+        {20, 7, "unknown stream id 7: the metadata does not declare it"},
+        {32, 1, "the packet ends before it begins"},
+        {40, 8, "invalid packet: size 1088 bits, content 8 bits"},
+        {48, 8, "invalid packet: size 8 bits, content 1024 bits"},
+        {48, 1025, "invalid packet: size 1025 bits, content 1024 bits"},
+        {56, 0, "packet number 0 follows packet number 0"},
     };
 
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
@@ -665,7 +665,7 @@ static void test_exported(void **state)
     put("\1\0\1\11d1\0\102", 8);
     stream.at[1] = (uint8_t)(8 * stream.n);
     expect(-EBADMSG, "");
-    assert_string_equal(fault.what, "an event with an invalid variant or vCPU");
+    assert_string_equal(fault.what, "event with an invalid variant or vCPU");
 
     /* As earlier versions wrote it, without a name where there is no vCPU. */
     stream.n = 0;
@@ -695,42 +695,42 @@ static void test_metadata_errors(void **state)
         const char *what;
     } wrongs[] = {
         {HEAD "event {", 3, "expected a name"},
-        {HEAD "/* x", 3, "a comment does not end"},
-        {HEAD "env { a = \"x\n\"; };", 3, "a quoted text does not end in its line"},
+        {HEAD "/* x", 3, "comment without an end"},
+        {HEAD "env { a = \"x\n\"; };", 3, "string without a closing quote"},
         {HEAD "what { };", 3, "expected trace, env, clock, stream, event or a type"},
-        {HEAD "trace { byte_order = xx; };", 3, "'xx' is no byte order"},
-        {HEAD "trace { uuid = \"12\"; };", 3, "'12' is no UUID"},
-        {HEAD "clock { freq = 0; };", 3, "the clock's rate is 0"},
-        {HEAD "clock { freq = 1; };", 3, "a clock without a name"},
+        {HEAD "trace { byte_order = xx; };", 3, "invalid byte order 'xx' (examples: le, be)"},
+        {HEAD "trace { uuid = \"12\"; };", 3, "invalid UUID '12'"},
+        {HEAD "clock { freq = 0; };", 3, "invalid clock frequency 0"},
+        {HEAD "clock { freq = 1; };", 3, "clock without a name"},
         {HEAD "typealias integer { size = 65; } := x;", 3,
-         "a number of 65 bits; strata reads those of 1 to 64"},
-        {HEAD "typealias integer { align = 8; } := x;", 3, "an integer without a size"},
-        {HEAD "typealias integer { size = 8; align = 3; } := x;", 3, "an alignment of 3 bits"},
+         "invalid size of 65 bits (1 to 64 are supported)"},
+        {HEAD "typealias integer { align = 8; } := x;", 3, "integer without a size"},
+        {HEAD "typealias integer { size = 8; align = 3; } := x;", 3, "invalid alignment of 3 bits"},
         {HEAD "typealias integer { size = 8; map = clock.x.value; } := x;", 3,
-         "'clock.x.value' is no clock that was declared before"},
+         "undeclared clock 'clock.x.value'"},
         {HEAD "typealias floating_point { exp_dig = 5; mant_dig = 11; } := half;", 3,
-         "a floating_point of 5 and 11 bits; strata reads float and double"},
-        {HEAD "typealias\nvoid := x;", 4, "the type 'void' was not declared before"},
-        {HEAD "struct s { u8 a;\nu16 b; };", 4, "the type 'u16' was not declared before"},
-        {HEAD "struct s { struct t b; };", 3, "struct 't' was not declared before"},
-        {HEAD "event { id = 1; };", 3, "an event without a name"},
-        {HEAD "struct s { u8 a[2][3]; };", 3, "an array of arrays, which strata does not read"},
+         "unsupported floating_point of 5 and 11 bits (float and double are supported)"},
+        {HEAD "typealias\nvoid := x;", 4, "undeclared type 'void'"},
+        {HEAD "struct s { u8 a;\nu16 b; };", 4, "undeclared type 'u16'"},
+        {HEAD "struct s { struct t b; };", 3, "undeclared struct 't'"},
+        {HEAD "event { id = 1; };", 3, "event without a name"},
+        {HEAD "struct s { u8 a[2][3]; };", 3, "arrays of arrays are not supported"},
         {HEAD TAIL "fields := struct { u8 a[n]; }; };", 5,
-         "the length of sequence 'a', 'n', is not there before it"},
+         "the length of sequence 'a', 'n', is not declared before it"},
         {HEAD TAIL "fields := struct { string n; u8 a[n]; }; };", 5,
-         "the length of sequence 'a', 'n', is no unsigned integer"},
+         "the length of sequence 'a', 'n', is not an unsigned integer"},
         {HEAD TAIL "fields := struct { string s[3]; }; };", 5,
-         "'s' is an array of other things than integers, which strata does not read"},
+         "array 's': only arrays of integers are supported"},
         {HEAD TAIL "fields := struct { u8 id; variant <id> { u8 a; } v; }; };", 5,
-         "the tag of variant 'v', 'id', is no enum"},
+         "the tag of variant 'v', 'id', is not an enum"},
         {HEAD TAIL "fields := struct { enum : u8 { a } t;\nvariant <t> { u8 a; } v; }; };", 6,
-         "'v' is a variant in an event, which strata reads in headers only"},
-        {HEAD TAIL "id = 65536; };", 4, "an event of the id 65536; strata reads those up to 65535"},
-        {HEAD TAIL "};\nevent { name = \"f\"; };", 6, "two events of a stream have the id 0"},
-        {HEAD "stream { id = 1; };\nstream { id = 1; };", 3, "two streams have the id 1"},
+         "variant 'v': variants are supported in headers only"},
+        {HEAD TAIL "id = 65536; };", 4, "event id 65536 is too large (maximum 65535)"},
+        {HEAD TAIL "};\nevent { name = \"f\"; };", 6, "duplicate event id 0"},
+        {HEAD "stream { id = 1; };\nstream { id = 1; };", 3, "duplicate stream id 1"},
         {HEAD "stream { event.header := struct { u8 id; }; };", 3,
-         "a stream whose events have no time stamp"},
-        {HEAD "stream { event.header := u8; };", 3, "event.header that is no struct"},
+         "the events of the stream have no timestamp"},
+        {HEAD "stream { event.header := u8; };", 3, "event.header is not a struct"},
     };
 
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
@@ -755,7 +755,7 @@ static void test_metadata_weight(void **state)
         n += snprintf(metadata + n, sizeof metadata - (size_t)n,
                       "struct s%u { struct s%u a; struct s%u b; };\n", i, i - 1, i - 1);
     assert_int_equal(open_metadata(metadata), -EBADMSG);
-    assert_string_equal(fault.what, "a struct with too much in it");
+    assert_string_equal(fault.what, "struct too large");
 }
 
 /* Metadata in packets becomes text. */
