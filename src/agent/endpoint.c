@@ -14,51 +14,32 @@
 #include <unistd.h>
 
 #include "agent/ports.h"
-
-static bool parse_number(const char *text, uint32_t max, uint32_t *ret_number)
-{
-    unsigned long long number;
-    char *end;
-
-    if (*text < '0' || *text > '9')
-        return false;
-    number = strtoull(text, &end, 10);
-    if (*end || number > max)
-        return false;
-    *ret_number = (uint32_t)number;
-    return true;
-}
+#include "base/address.h"
 
 /* "HOST:PORT"; HOST may stand in brackets. */
 static bool parse_tcp(const char *text, struct endpoint *endpoint)
 {
     struct sockaddr_in *in = (struct sockaddr_in *)(void *)&endpoint->address;
     struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)&endpoint->address;
-    const char *colon = strrchr(text, ':');
+    struct host_port parts;
+    uint32_t port[2];
     char host[128];
-    uint32_t port;
-    size_t len;
 
-    if (!colon || !parse_number(colon + 1, 65535, &port) || port == 0)
+    if (host_port_parse(text, strlen(text), &parts) < 0 || !parts.port ||
+        number_pair_parse(parts.port, port) != 1 || port[0] == 0 || port[0] > UINT16_MAX ||
+        parts.host_len >= sizeof host)
         return false;
-    len = (size_t)(colon - text);
-    if (len >= 2 && *text == '[' && text[len - 1] == ']') {
-        text++;
-        len -= 2;
-    }
-    if (len >= sizeof host)
-        return false;
-    memcpy(host, text, len);
-    host[len] = '\0';
+    memcpy(host, parts.host, parts.host_len);
+    host[parts.host_len] = '\0';
     if (strcmp(host, "*") == 0 && endpoint->kind == ENDPOINT_LISTEN)
         memcpy(host, "::", 3);
     if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
         in->sin_family = AF_INET;
-        in->sin_port = htons((uint16_t)port);
+        in->sin_port = htons((uint16_t)port[0]);
         endpoint->address_size = sizeof *in;
     } else if (inet_pton(AF_INET6, host, &in6->sin6_addr) == 1) {
         in6->sin6_family = AF_INET6;
-        in6->sin6_port = htons((uint16_t)port);
+        in6->sin6_port = htons((uint16_t)port[0]);
         endpoint->address_size = sizeof *in6;
     } else {
         return false;
@@ -71,35 +52,21 @@ static bool parse_unix(const char *text, struct endpoint *endpoint)
 {
     struct sockaddr_un *un = (struct sockaddr_un *)(void *)&endpoint->address;
 
-    if (!*text || strlen(text) >= sizeof un->sun_path)
-        return false;
-    un->sun_family = AF_UNIX;
-    memcpy(un->sun_path, text, strlen(text) + 1);
     endpoint->address_size = sizeof *un;
-    return true;
+    return unix_address(text, un) >= 0;
 }
 
 static bool parse_vsock(const char *text, struct endpoint *endpoint)
 {
     struct sockaddr_vm *vm = (struct sockaddr_vm *)(void *)&endpoint->address;
-    const char *colon = strchr(text, ':');
-    char cid_text[16];
-    uint32_t cid = VMADDR_CID_ANY, port;
+    bool is_listening = endpoint->kind == ENDPOINT_LISTEN;
+    uint32_t numbers[2] = {0};
 
-    if (endpoint->kind == ENDPOINT_CONNECT) {
-        if (!colon || (size_t)(colon - text) >= sizeof cid_text)
-            return false;
-        memcpy(cid_text, text, (size_t)(colon - text));
-        cid_text[colon - text] = '\0';
-        if (!parse_number(cid_text, UINT32_MAX - 1, &cid))
-            return false;
-        text = colon + 1;
-    }
-    if (!parse_number(text, UINT32_MAX - 1, &port))
+    if (number_pair_parse(text, numbers) != (is_listening ? 1 : 2))
         return false;
     vm->svm_family = AF_VSOCK;
-    vm->svm_cid = cid;
-    vm->svm_port = port;
+    vm->svm_cid = is_listening ? VMADDR_CID_ANY : numbers[0];
+    vm->svm_port = is_listening ? numbers[0] : numbers[1];
     endpoint->address_size = sizeof *vm;
     /* Any program of the host can connect to it, and with vsock's loopback any of the guest. */
     endpoint->is_network = true;

@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/address.h"
+
 #define UDEV_FOLDER "/dev/virtio-ports"
 #define SYSFS_FOLDER "/sys/class/virtio-ports"
 
@@ -73,12 +75,12 @@ int port_find(const char *directory, const char *name, char *ret_path, size_t si
 
 static int connect_unix(const char *path)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_un address;
     int fd, r;
 
-    if (strlen(path) >= sizeof address.sun_path)
-        return -ENAMETOOLONG;
-    memcpy(address.sun_path, path, strlen(path) + 1);
+    r = unix_address(path, &address);
+    if (r < 0)
+        return r;
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;

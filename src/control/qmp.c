@@ -9,6 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/address.h"
+
 /* Seconds. A monitor that serves another client does not answer, and one that is busy may take long. */
 #define TIMEOUT 30
 
@@ -25,15 +27,17 @@ struct qmp {
 
 static int connect_to(const char *path, struct fault *fault)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_un address;
     const struct timeval patience = {.tv_sec = TIMEOUT};
     int fd, r = 0;
 
-    if (strlen(path) >= sizeof address.sun_path)
-        return fault_plain(fault, -ENAMETOOLONG, path,
+    r = unix_address(path, &address);
+    if (r == -ENAMETOOLONG)
+        return fault_plain(fault, r, path,
                            "is too long for a socket's name, which has %zu characters at most",
                            sizeof address.sun_path - 1);
-    memcpy(address.sun_path, path, strlen(path) + 1);
+    if (r < 0)
+        return fault_plain(fault, r, path, "not the path of a socket");
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return fault_plain(fault, -errno, path, "%s", strerror(errno));

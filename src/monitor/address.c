@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/address.h"
+
 #define BACKLOG 16
 
 void address_done(struct address *address)
@@ -46,28 +48,18 @@ static bool check_options(const char *options)
     return *options == '\0';
 }
 
-/* HOST:PORT, [HOST]:PORT or :PORT. */
 static int parse_tcp(const char *text, size_t n, struct address *address)
 {
-    const char *colon = memrchr(text, ':', n);
-    const char *end;
+    struct host_port parts;
 
-    if (!colon || colon + 1 == text + n)
+    if (host_port_parse(text, n, &parts) < 0 || !parts.port)
         return -EINVAL;
-    end = colon;
-    if (*text == '[' && colon - text >= 2 && colon[-1] == ']') {
-        text++;
-        end--;
-        n--;
-    } else if (memchr(text, ':', (size_t)(colon - text))) {
-        return -EINVAL; /* an IPv6 address without brackets: which of them is the port's? */
-    }
-    if (end > text) {
-        address->host = strndup(text, (size_t)(end - text));
+    if (parts.host_len > 0) {
+        address->host = strndup(parts.host, parts.host_len);
         if (!address->host)
             return -ENOMEM;
     }
-    address->port = strndup(colon + 1, strcspn(colon + 1, ","));
+    address->port = strndup(parts.port, parts.port_len);
     return address->port ? 0 : -ENOMEM;
 }
 
@@ -134,13 +126,12 @@ static int remove_stale(const struct sockaddr_un *name)
 
 static int listen_unix(const char *path, int *ret)
 {
-    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    struct sockaddr_un name;
     int fd;
-    int r;
+    int r = unix_address(path, &name);
 
-    if (strlen(path) >= sizeof(name.sun_path))
-        return -ENAMETOOLONG;
-    strcpy(name.sun_path, path); /* NOLINT(clang-analyzer-security.insecureAPI.strcpy): it fits */
+    if (r < 0)
+        return r;
     r = remove_stale(&name);
     if (r < 0)
         return r;

@@ -70,7 +70,7 @@ void buffer_put_clean(struct buffer *buffer, const char *bytes, size_t n)
 {
     while (n) {
         int32_t code;
-        size_t used = utf8_read(bytes, n, &code);
+        size_t used = qemu_utf8_read(bytes, n, &code);
 
         if (code < 0)
             buffer_put(buffer, "\xef\xbf\xbd", 3);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "monitor/control.h"
+#include "base/glob.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -41,15 +42,10 @@ static int look(const struct strata_event *event, void *userdata)
     return 0;
 }
 
-static bool is_glob(const char *name)
-{
-    return strpbrk(name, "*?") != NULL;
-}
-
 static bool check_found(const struct looking *looking, const char *name, size_t len,
                         struct buffer *problem)
 {
-    if (looking->found || (is_glob(name) && strlen(name) == len))
+    if (looking->found || (glob_is_pattern(name) && strlen(name) == len))
         return true;
     buffer_text(problem, "unknown event \"");
     buffer_put(problem, name, len);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "monitor/utf8.h"
 
 struct parser {
@@ -89,11 +90,11 @@ static const char *read_unicode(struct parser *p, const char *at, const char *en
             to += 6;
         }
     }
-    if (code < 0 || !utf8_is_character((uint32_t)code)) {
+    if (code < 0 || !qemu_utf8_is_character((uint32_t)code)) {
         fail_unicode(p, begin, to);
         return NULL;
     }
-    buffer_put(text, bytes, utf8_write((uint32_t)code, bytes));
+    buffer_put(text, bytes, utf8_encode((uint32_t)code, bytes));
     return to;
 }
 
@@ -124,7 +125,7 @@ static json_t *decode_string(struct parser *p, const char *at, const char *end, 
             at++;
             continue;
         }
-        n = utf8_read(at, (size_t)(last - at), &code);
+        n = qemu_utf8_read(at, (size_t)(last - at), &code);
         if (code < 0) {
             if (last - at >= 2 && memcmp(at, "\xc0\x80", 2) == 0) /* NUL, as some write it */
                 buffer_put(text, "", 1);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+/* QEMU's dialect of JSON, which jansson's own parser cannot read: strings in single quotes, messages one after the other
+ * without anything between them, and error replies that name what is wrong in QEMU's words. The values are jansson's. */
+
 #include <jansson.h>
 
 #include "monitor/json_tokens.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+/* Wildcards, as base/glob.h has them: this library stands alone and links nothing of base/. */
+
 #include <stdbool.h>
 
 /* Whether NAME matches PATTERN, in which `*` stands for any characters and `?` for any one. */

@@ -10,42 +10,28 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/macro.h"
 
 static int parse_tcp(const char *text, struct guest_endpoint *place, struct fault *fault)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
+    struct host_port parts;
     char host[256], port[16];
-    const char *colon = strrchr(text, ':');
-    size_t len = colon ? (size_t)(colon - text) : strlen(text);
     int r;
 
-    /* "fe80::1" has colons, but no port; "[fe80::1]:4727" has. */
-    if (colon && text[0] != '[' && memchr(text, ':', len)) {
-        colon = NULL;
-        len = strlen(text);
-    } else if (text[0] == '[') {
-        if (colon && colon[-1] != ']') {
-            colon = NULL;
-            len = strlen(text);
-        }
-        if (len < 2 || text[len - 1] != ']')
-            return fault_plain(fault, -EINVAL, text, "is not HOST:PORT");
-        text++;
-        len -= 2;
-    }
-    if (len == 0 || len >= sizeof host || (colon && strlen(colon + 1) >= sizeof port))
-        return fault_plain(fault, -EINVAL, place->text, "is not HOST:PORT");
-    memcpy(host, text, len);
-    host[len] = '\0';
+    if (host_port_parse(text, strlen(text), &parts) < 0 || parts.host_len == 0 ||
+        parts.host_len >= sizeof host || parts.port_len >= sizeof port)
+        return fault_plain(fault, -EINVAL, text, "invalid address (examples: HOST, HOST:PORT)");
+    memcpy(host, parts.host, parts.host_len);
+    host[parts.host_len] = '\0';
     snprintf(port, sizeof port, "%d", GUEST_PORT);
-    if (colon)
-        snprintf(port, sizeof port, "%s", colon + 1);
+    if (parts.port)
+        snprintf(port, sizeof port, "%s", parts.port);
     r = getaddrinfo(host, port, &hints, &found);
     if (r != 0 || !found)
-        return fault_plain(fault, -EINVAL, place->text, "there is no such address: %s",
-                           gai_strerror(r));
+        return fault_plain(fault, -EINVAL, text, "cannot resolve the address: %s", gai_strerror(r));
     memcpy(&place->address, found->ai_addr, found->ai_addrlen);
     place->address_len = found->ai_addrlen;
     freeaddrinfo(found);
@@ -55,21 +41,12 @@ static int parse_tcp(const char *text, struct guest_endpoint *place, struct faul
 static int parse_vsock(const char *text, struct guest_endpoint *place, struct fault *fault)
 {
     struct sockaddr_vm *address = (struct sockaddr_vm *)&place->address;
-    unsigned cid, port = GUEST_PORT;
-    int n = 0;
+    uint32_t numbers[2] = {0, GUEST_PORT};
 
-    if (sscanf(text, "%10u%n", &cid, &n) != 1)
-        return fault_plain(fault, -EINVAL, text, "is not CID or CID:PORT");
-    if (text[n] == ':') {
-        int more = 0;
-
-        if (sscanf(text + n, ":%10u%n", &port, &more) != 1)
-            return fault_plain(fault, -EINVAL, text, "is not CID or CID:PORT");
-        n += more;
-    }
-    if (text[n] != '\0')
-        return fault_plain(fault, -EINVAL, text, "is not CID or CID:PORT");
-    *address = (struct sockaddr_vm){.svm_family = AF_VSOCK, .svm_port = port, .svm_cid = cid};
+    if (number_pair_parse(text, numbers) < 0)
+        return fault_plain(fault, -EINVAL, text, "invalid address (examples: CID, CID:PORT)");
+    *address =
+        (struct sockaddr_vm){.svm_family = AF_VSOCK, .svm_port = numbers[1], .svm_cid = numbers[0]};
     place->address_len = sizeof *address;
     return 0;
 }
@@ -78,12 +55,13 @@ static int parse_port(const char *text, struct guest_endpoint *place, struct fau
 {
     struct sockaddr_un *address = (struct sockaddr_un *)&place->address;
 
+    /* A FIFO's name is longer: PATH.out. */
     if (strlen(text) + 5 > sizeof address->sun_path)
-        return fault_plain(fault, -ENAMETOOLONG, text, "is too long for the name of a socket");
-    address->sun_family = AF_UNIX;
-    snprintf(address->sun_path, sizeof address->sun_path, "%s", text);
+        return fault_plain(fault, -ENAMETOOLONG, text, "too long for the name of a socket");
     place->address_len = sizeof *address;
-    return 0;
+    return unix_address(text, address) < 0
+               ? fault_plain(fault, -EINVAL, text, "not the path of a socket")
+               : 0;
 }
 
 int guest_endpoint_parse(enum guest_endpoint_kind kind, const char *text,

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/macro.h"
@@ -21,12 +22,11 @@
 int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, struct fault *fault)
 {
     struct qemu_monitor monitor = {.pid = pid, .state = MONITOR_NEW};
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int r = 0;
+    struct sockaddr_un address;
+    int r = unix_address(path, &address);
 
-    if ((size_t)snprintf(address.sun_path, sizeof address.sun_path, "%s", path) >=
-        sizeof address.sun_path)
-        return fault_plain(fault, -ENAMETOOLONG, path, "is too long for the name of a socket");
+    if (r < 0)
+        return fault_plain(fault, r, path, "is too long for the name of a socket");
     monitor.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (monitor.listener < 0 ||
         bind(monitor.listener, (const struct sockaddr *)&address, sizeof address) < 0 ||

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/clock_ns.h"
 
 #define PAYLOAD_MAX 4096
@@ -174,12 +175,14 @@ static int ask(struct xen_store *store, enum message_type type, const char *payl
 
 static int connect_socket(const char *path)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_un address;
+    int fd, r = unix_address(path, &address);
 
+    if (r < 0)
+        return r;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
     if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
         close(fd);
         return -ENOENT;

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/address.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+int host_port_parse(const char *text, size_t len, struct host_port *ret)
+{
+    const char *end = text + len;
+    const char *colon = memchr(text, ':', len);
+    struct host_port parts = {.host = text};
+
+    if (len > 0 && text[0] == '[') {
+        const char *bracket = memchr(text, ']', len);
+
+        if (!bracket || (bracket + 1 < end && bracket[1] != ':'))
+            return -EINVAL;
+        parts.host = text + 1;
+        parts.host_len = (size_t)(bracket - parts.host);
+        colon = bracket + 1 < end ? bracket + 1 : NULL;
+    } else if (colon && memchr(colon + 1, ':', (size_t)(end - colon - 1))) {
+        parts.host_len = len; /* an IPv6 address without a port */
+        colon = NULL;
+    } else {
+        parts.host_len = colon ? (size_t)(colon - text) : len;
+    }
+    if (colon) {
+        parts.port = colon + 1;
+        parts.port_len = (size_t)(end - parts.port);
+    }
+    if (colon ? parts.port_len == 0 : parts.host_len == 0)
+        return -EINVAL;
+    *ret = parts;
+    return 0;
+}
+
+int number_pair_parse(const char *text, uint32_t ret_numbers[2])
+{
+    uint32_t numbers[2];
+    int n = 0;
+
+    do {
+        uint64_t v = 0;
+
+        if (n == 2 || *text < '0' || *text > '9')
+            return -EINVAL;
+        for (; *text >= '0' && *text <= '9'; text++)
+            v = MIN(v * 10 + (unsigned)(*text - '0'), (uint64_t)UINT32_MAX);
+        if (v == UINT32_MAX)
+            return -EINVAL;
+        numbers[n++] = (uint32_t)v;
+    } while (*text++ == ':');
+    if (text[-1] != '\0')
+        return -EINVAL;
+    memcpy(ret_numbers, numbers, (size_t)n * sizeof *numbers);
+    return n;
+}
+
+int unix_address(const char *path, struct sockaddr_un *ret_address)
+{
+    size_t len = strlen(path);
+
+    if (len == 0)
+        return -EINVAL;
+    if (len >= sizeof ret_address->sun_path)
+        return -ENAMETOOLONG;
+    *ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(ret_address->sun_path, path, len + 1);
+    return 0;
+}
