@@ -2,6 +2,7 @@
 #include "agent/tracer.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysinfo.h>
@@ -10,6 +11,7 @@
 #include "agent/pid_filter.h"
 #include "agent/splice.h"
 #include "base/glob.h"
+#include "base/suggest.h"
 
 /* The kernel's ring is filled to this share when a reader is woken, so that there is time to read it
  * before it is full. */
@@ -126,6 +128,16 @@ static char *text_dup(const struct proto_text *text)
     return copy;
 }
 
+/* The event that PATTERN, of "SYSTEM:EVENT", may mean; NULL: none is near. */
+static const char *nearest_event(const struct tracer *tracer, const char *pattern)
+{
+    _cleanup_free_ const char **names = calloc((size_t)tracer->n_events + 1, sizeof *names);
+
+    for (uint32_t i = 0; names && i < tracer->n_events; i++)
+        names[i] = tracer->events[i].name;
+    return names ? suggest_pattern(pattern, names) : NULL;
+}
+
 /* Marks the events that are asked for. */
 static int choose_events(struct tracer *tracer, struct proto_setup *setup, struct fault *fault,
                          const char **ret_hint)
@@ -154,8 +166,14 @@ static int choose_events(struct tracer *tracer, struct proto_setup *setup, struc
             }
         }
         if (!found) {
+            const char *near = nearest_event(tracer, pattern);
+            size_t len = strcspn(pattern, "*?");
+            const char *rest = pattern + len;
+
             *ret_hint = "/sys/kernel/tracing/available_events lists the events of that kernel";
-            return fault_plain(fault, -ENOENT, "", "the kernel has no event '%s'", pattern);
+            return fault_plain(fault, -ENOENT, "", "the kernel has no event '%s'%s%.*s%s%s",
+                               pattern, near ? "; did you mean '" : "", *rest ? (int)len : INT_MAX,
+                               near ? near : "", near ? rest : "", near ? "'" : "");
         }
     }
     return 0;

@@ -183,7 +183,14 @@ static void read_agent_stderr(struct run *run)
         host_problem(run, "the host's kernel", line);
 }
 
-/* Without it the program is worth recording, too. */
+static int host_failed(struct run *run, struct fault *why, struct fault *fault)
+{
+    host_agent_explain(&run->agent, why);
+    return fault_plain(fault, why->error, NULL, "the host's kernel cannot be recorded: %s",
+                       why->what);
+}
+
+/* Before the program runs: what it does first is in the trace, and it need not run for nothing. */
 static int begin_host(struct run *run, struct fault *fault)
 {
     struct guest_config plan = {.name = "host",
@@ -203,14 +210,12 @@ static int begin_host(struct run *run, struct fault *fault)
     r = host_agent_start(record_kernel_agent(agent, sizeof agent),
                          run->options->host_threads ? getpid() : 0, &run->agent, &plan.place.fd,
                          &why);
-    if (r < 0) {
-        host_problem(run, "the host's kernel is not recorded", why.what);
-        return 0;
-    }
+    if (r < 0)
+        return host_failed(run, &why, fault);
     r = guests_join(run->directory.fd, run->dir, plan.wishes, run->options->max_size, &plan, 1,
                     &run->guests, fault);
-    if (r >= 0)
-        r = guests_await(&run->guests, "host", HOST_TIMEOUT, fault);
+    if (r >= 0 && guests_await(&run->guests, "host", HOST_TIMEOUT, &why) < 0)
+        return host_failed(run, &why, fault);
     return r;
 }
 

@@ -257,22 +257,26 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
     return !all_ended(guests);
 }
 
+static const struct guest *find_guest(const struct guests *guests, const char *name)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        if (strcmp(guests->guests[i].plan.name, name) == 0)
+            return &guests->guests[i];
+    return NULL;
+}
+
 int guests_await(struct guests *guests, const char *name, uint64_t ns, struct fault *fault)
 {
+    const struct guest *guest = find_guest(guests, name);
     uint64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
     uint64_t now;
     int r = 1;
 
-    while (r > 0 && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
-        bool waits = false;
-
-        for (unsigned i = 0; i < guests->n; i++)
-            waits |= strcmp(guests->guests[i].plan.name, name) == 0 &&
-                     !guests->guests[i].was_running && !guests->guests[i].ended;
-        if (!waits)
-            break;
+    while (r > 0 && guest && !guest->was_running && !guest->ended &&
+           (now = clock_ns(CLOCK_MONOTONIC)) < until)
         r = guests_step(guests, until - now, NULL, fault);
-    }
+    if (guest && !guest->was_running && guest->ended && guest->error < 0)
+        return fault_plain(fault, guest->error, NULL, "%s", guest->what);
     return MIN(r, 0);
 }
 

@@ -134,7 +134,7 @@ int guests_close(struct guests *guests, struct fault *fault);
 /* Works for SLEEP ns at most, or until one of the signals that *MASK lets through (NULL: none). 1: there is more to come; 0: all
  * guests have ended. -errno with FAULT. */
 int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault);
-/* Works until the guest called NAME is traced, or will not be, for NS at most. -errno with FAULT. */
+/* Works until the guest called NAME is traced, for NS at most. -errno with FAULT, also where it will not be traced. */
 int guests_await(struct guests *guests, const char *name, uint64_t ns, struct fault *fault);
 /* Whether one has a connection to its agent, or to what stands between. */
 bool guests_are_connected(const struct guests *guests);

@@ -152,6 +152,18 @@ int host_agent_hear(struct host_agent *agent, char *line, size_t size)
     }
 }
 
+void host_agent_explain(struct host_agent *agent, struct fault *fault)
+{
+    char line[sizeof fault->what];
+    int error = fault->error;
+
+    /* What the protocol's other end has said of it has a hint. */
+    if (error != -EREMOTEIO && host_agent_hear(agent, line, sizeof line) > 0) {
+        fault_clear(fault);
+        fault_plain(fault, error, NULL, "%s", line);
+    }
+}
+
 void host_agent_wait(struct host_agent *agent)
 {
     uint64_t until = clock_ns(CLOCK_MONOTONIC) + TIMEOUT;

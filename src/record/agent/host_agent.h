@@ -23,6 +23,8 @@ int host_agent_start(const char *program, pid_t only, struct host_agent *ret_age
                      struct fault *fault);
 
 /* The next line that it said, without its name in front, into LINE. 1; 0: there is none now. */
+/* After it could not be traced by AGENT: what that has said of it is FAULT. */
+void host_agent_explain(struct host_agent *agent, struct fault *fault);
 int host_agent_hear(struct host_agent *agent, char *line, size_t size);
 
 /* Waits until it has ended, a few seconds at most: the connection has to be closed. Lines that it said are

@@ -223,9 +223,17 @@ static const char *name_in_runtime(struct qemu_recording *recording, const char 
     return arena_strdup(&recording->arena, registry_name(&recording->registry_entry, name, buf));
 }
 
+static int host_failed(struct qemu_recording *recording, struct fault *why, struct fault *fault)
+{
+    host_agent_explain(&recording->agent, why);
+    return fault_plain(fault, why->error, NULL, "the host's kernel cannot be recorded: %s",
+                       why->what);
+}
+
 /* The kernels that are taken; the guest's by the socket PORT. */
 static int join_kernels(struct qemu_recording *recording, const char *port, struct fault *fault)
 {
+    struct fault why = {0};
     const struct qemu_settings *settings = &recording->settings;
     struct guest_config plans[2] = {{0}};
     /* Of a QEMU that is not there yet: ours, whose children are followed. */
@@ -243,26 +251,23 @@ static int join_kernels(struct qemu_recording *recording, const char *port, stru
         n++;
     }
     if (r >= 0 && settings->host) {
-        struct fault why = {0};
-
         plans[n].name = "host";
         plans[n].is_host = true;
         plans[n].wishes = settings->host;
         plans[n].place.kind = ENDPOINT_FD;
-        /* The rest is worth having without it. */
         if (host_agent_start(settings->agent, only, &recording->agent, &plans[n].place.fd, &why) <
             0)
-            qemu_recording_problem(recording, "the host's kernel is not recorded: %s", why.what);
-        else
-            n++;
+            return host_failed(recording, &why, fault);
+        n++;
     }
     if (r >= 0 && n > 0)
         r = guests_join(recording->dir, recording->path,
                         settings->guest ? settings->guest : settings->host, settings->max_size,
                         plans, n, &recording->guests, fault);
     /* So that what QEMU does first is in it. */
-    if (r >= 0 && recording->agent.pid)
-        r = guests_await(&recording->guests, "host", HOST_TIMEOUT, fault);
+    if (r >= 0 && recording->agent.pid &&
+        guests_await(&recording->guests, "host", HOST_TIMEOUT, &why) < 0)
+        return host_failed(recording, &why, fault);
     return r;
 }
 
@@ -431,6 +436,7 @@ int qemu_recording_begin(const struct qemu_settings *settings, struct qemu_recor
         if (settings->running && recording.child.pid)
             vmm_detach(&recording);
         child_done(&recording.child);
+        guests_remove_silent(&recording.guests);
         if (recording.path && r != -EEXIST)
             remove_dir(&recording);
         qemu_recording_done(&recording);
