@@ -261,6 +261,7 @@ static int run(const struct recover_options *options, char **operands, int n)
     struct found found = {.only_dead = options->all || n == 0};
     int r = 0, status = EXIT_SUCCESS;
 
+    rings_dir_sweep_processes();
     if (n == 0)
         r = process_foreach(NULL, found_add, &found);
     for (int i = 0; i < n && r >= 0; i++)

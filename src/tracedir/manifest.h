@@ -44,7 +44,7 @@
 #include "base/text.h"
 
 #define MANIFEST_NAME "trace.json"
-#define MANIFEST_SOURCES_MAX 256
+#define MANIFEST_SOURCES_MAX 1024
 #define MANIFEST_CPUS_MAX 4096
 
 /* The clocks of the host, read as close to each other as can be. What is 0 is not known. */

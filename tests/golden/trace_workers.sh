@@ -80,6 +80,22 @@ run "$WORKER" 1
 nothing_left
 [ ! -e "${slot%/pool/*}" ] || fail "$(find "${slot%/pool/*}")"
 
+# Many children that end by _exit(), as of a server that forks to save.
+case='400 children'
+run "$WORKER" -b -f 400 -t 0 -e _exit 10
+[ $status -eq 0 ] || fail "exit status $status: $(cat told)"
+"$strata" report trace 2>/dev/null | grep -c ' work: ' >got || :
+[ "$(cat got)" -eq "$(cat emitted)" ] || fail "$(cat got) of $(cat emitted): $(tail told)"
+nothing_left
+
+# What they leave when they write their own traces, with nothing in it, is removed by the next strata recover.
+case='empty directories'
+STRATA_TRACE="*,ctf=$work/written" "$WORKER" -f 10 -t 0 -w -e _exit 10 >emitted 2>told || fail "$(cat told)"
+"$strata" recover --list >listed 2>&1 || :
+! grep "$name" listed || fail 'directories without events are listed'
+[ -z "$(grep -l "$name" /dev/shm/strata-0/*/process 2>/dev/null)" ] || fail 'directories are left'
+[ "$(cat written.*/stream-* | wc -c)" -gt 1000 ] || fail "$(find written.*)"
+
 # Where there is no space for the pool, losses are counted.
 for options in -b -B; do
     case="counted, $options"

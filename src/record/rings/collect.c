@@ -9,6 +9,7 @@
 
 #include "base/clock_ns.h"
 #include "record/rings/recover.h"
+#include "record/rings/rings_dir.h"
 
 #define MILLISECOND UINT64_C(1000000)
 
@@ -17,6 +18,7 @@
 #define POLL_INTERVAL (2 * MILLISECOND)
 /* What lies in open packets is written as often as this. */
 #define FLUSH (100 * MILLISECOND)
+#define SWEEP_INTERVAL (1000 * MILLISECOND)
 
 /* ---- Taking over ---- */
 
@@ -79,7 +81,9 @@ static int check(const struct process *process, bool dead_too, struct fault *fau
 int collector_init(struct collector *ret, struct process *process, const char *path, bool dead_too,
                    struct fault *fault)
 {
-    struct collector collector = {.process = process, .pidfd = -1, .sleep = SLEEP_MIN};
+    /* In its own directory a recorder removes each when it has ended. */
+    struct collector collector = {
+        .process = process, .pidfd = -1, .sleep = SLEEP_MIN, .sweeps = !dead_too};
     int r = check(process, dead_too, fault);
 
     if (r >= 0)
@@ -157,6 +161,10 @@ int collector_step(struct collector *collector, uint64_t *ret_sleep, struct faul
 
     if (ended)
         return finish(collector, DRAIN_DEAD, fault);
+    if (collector->sweeps && now - collector->swept_at >= SWEEP_INTERVAL) {
+        collector->swept_at = now;
+        rings_dir_sweep_processes();
+    }
     if (now - collector->flushed_at >= FLUSH) {
         collector->flushed_at = now;
         r = ring_drain_take(collector->taker, DRAIN_OPEN, fault);

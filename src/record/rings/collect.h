@@ -12,6 +12,8 @@ struct collector {
     struct ring_drain *taker;
     int pidfd; /* readable when the process has ended; -1: there is no such thing */
     uint64_t sleep, flushed_at; /* ns */
+    bool sweeps; /* removes what children of the process leave (rings_dir_sweep_processes()) */
+    uint64_t swept_at; /* ns */
 };
 
 /* The trace goes into the directory PATH: a new one, or that which another collector was writing for the

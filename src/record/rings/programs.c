@@ -19,7 +19,7 @@
 /* … and where nobody tells of new directories. */
 #define LOOK_BLINDLY (2 * MILLISECOND)
 #define SAMPLE_EVERY (250 * MILLISECOND)
-#define PROGRAMS_MAX 200u /* sources of one directory, with room for others' */
+#define PROGRAMS_MAX 960u /* sources of one directory, with room for others' */
 
 int programs_open(const char *dir, struct programs *ret_programs, struct fault *fault)
 {

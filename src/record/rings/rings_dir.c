@@ -104,6 +104,31 @@ static void sweep_pools(const char *parent)
     }
 }
 
+static int remove_if_empty(const char *path, void *userdata)
+{
+    struct drain_stats left;
+    struct process *process;
+
+    (void)userdata;
+    if (process_open(path, true, &process, NULL) < 0)
+        return 0;
+    if (process_is_alive(process, NULL) == 0 && process_lock(process, NULL) >= 0 &&
+        ring_drain_count(process, &left, NULL) >= 0 && left.events == 0 && left.undecoded == 0 &&
+        left.discarded == 0 && left.no_ring == 0 && left.damaged == 0)
+        (void)process_remove(process, NULL);
+    process_free(process);
+    return 0;
+}
+
+void rings_dir_sweep_processes(void)
+{
+    char path[48];
+
+    /* Named, so that those of recordings are left to their recorders. */
+    if (take_parent(path, sizeof path) >= 0)
+        (void)process_foreach(path, remove_if_empty, NULL);
+}
+
 void rings_dir_sweep(void)
 {
     char path[48];
@@ -122,6 +147,7 @@ int rings_dir_make(struct locked_dir *ret, struct fault *fault)
     if (r >= 0) {
         (void)process_foreach(NULL, rescue, NULL);
         rings_dir_sweep();
+        rings_dir_sweep_processes();
         r = locked_dir_make(path, RINGS_DIR_PREFIX, ret);
     }
     if (r < 0)

@@ -19,3 +19,6 @@
 int rings_dir_make(struct locked_dir *ret, struct fault *fault);
 /* Takes those away that are of recorders that are dead, and empty. */
 void rings_dir_sweep(void);
+/* Removes the directories of processes of this user, not of recordings, that are dead and have left no event unwritten
+ * and no loss: what children leave that end by _exit(). At most 256 processes can have directories there. */
+void rings_dir_sweep_processes(void);
