@@ -288,10 +288,14 @@ for CC in gcc clang-14; do
 
     what="examples/make with $CC and all kinds of backends"
     copy make
+    loud build
     loud build STRATA_BACKENDS=ring,log,dtrace,ust
     binary=$dir/example/calc
     runs 35 'calc_apply * of 7 and 5 is 35' 3 4 + 5 '*'
-    probes
+    probes # though it was built with other backends before
+    made >"$dir/before"
+    loud build STRATA_BACKENDS=ring,log,dtrace,ust
+    made | cmp -s "$dir/before" - || fail "a second build does something"
     loud build STRATA_BACKENDS=ring,log,dtrace,ust clean
     ls "$dir/example" >"$dir/left"
     ls "$tree/examples/make" | diff - "$dir/left" || fail "make clean leaves something"
