@@ -1,13 +1,13 @@
 # bash completion for strata. Verbs, options and choices are taken from what `strata --help` and
 # `strata VERB --help` say, so that they are always those of the strata that is completed.
 
-# What runs: processes of the KINDs, separated by "\|", that strata list tells of.
+# Processes of the KINDs, separated by "\|", that strata list shows.
 _strata_processes()
 {
     "$strata" list --format json 2>/dev/null | sed -n "s/^{\"pid\":\([0-9]*\),\"kind\":\"\($1\)\".*/\1/p"
 }
 
-# strata ctl PID|NAME|FOLDER COMMAND [PATTERN...], strata ctl --qmp SOCKET COMMAND [PATTERN...]
+# strata ctl PID|NAME|DIR COMMAND [PATTERN...], strata ctl --qmp SOCKET COMMAND [PATTERN...]
 _strata_ctl()
 {
     local target=() command= i words=
@@ -70,7 +70,7 @@ _strata()
     fi
     help=$("$strata" "$verb" --help 2>/dev/null)
 
-    # strata record … -- COMMAND…
+    # strata record ... -- COMMAND...
     if [ "$verb" = record ]; then
         for ((i = 2; i < COMP_CWORD; i++)); do
             [ "${COMP_WORDS[i]}" = -- ] || continue
@@ -118,7 +118,7 @@ _strata()
 
     case $cur in
     -*)
-        words=$(printf '%s\n' "$help" | sed -n 's/^  .*\(--[a-z-]*=\{0,1\}\).*/\1/p')
+        words=$(printf '%s\n' "$help" | sed -n 's/^  \(-.,\|   \) \(--[a-z-]*=\{0,1\}\).*/\2/p')
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
         [ "${#COMPREPLY[@]}" -eq 1 ] && [ "${COMPREPLY[0]%=}" != "${COMPREPLY[0]}" ] &&
             compopt -o nospace 2>/dev/null

@@ -276,12 +276,14 @@ static void help_option(const struct option *option, FILE *out)
 
 void options_help(const struct command *command, FILE *out)
 {
-    fprintf(out, "Usage: strata %s [OPTION...] %s\n\n%s\n", command->name, command->operands,
-            command->about);
+    fprintf(out, "Usage: strata %s [OPTION...]%s%s\n\n%s\n", command->name,
+            *command->operands ? " " : "", command->operands, command->about);
     for (const struct option_group *group = command->groups; group->title; group++) {
         fprintf(out, "\n%s:\n", group->title);
         for (const struct option *option = group->options; option->kind != OPTION_END; option++)
             if (option->help)
                 help_option(option, out);
     }
+    if (command->examples)
+        fprintf(out, "\nExamples:\n%s\n", command->examples);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The options of a verb as a declaration, from which parsing, --help, the bash completion's check and
- * the man pages' check are made. */
+/* The options of a command as a declaration. Parsing, --help, the bash completion and the check of the manual
+ * pages use it. */
 
 #include <stdio.h>
 
@@ -11,35 +11,35 @@
 #include "base/strings.h"
 
 enum option_kind {
-    OPTION_END,     /* behind the last one of a table */
+    OPTION_END,     /* after the last one of a table */
     OPTION_FLAG,    /* bool */
     OPTION_STRING,  /* const char * */
     OPTION_STRINGS, /* struct strings; may be given several times */
-    OPTION_LIST,    /* struct strings; the same, and several at once with commas between */
-    OPTION_MAYBE,   /* const char *; "" where nothing stands behind it that could be its argument */
+    OPTION_LIST,    /* struct strings; the same, and several at once, separated by commas */
+    OPTION_MAYBE,   /* const char *; "" if the next word cannot be its argument */
     OPTION_NUMBER,  /* uint64_t */
     OPTION_CHOICE,  /* unsigned, an index into `choices` */
-    OPTION_PARSED,  /* whatever `parse` makes of it */
-    OPTION_HELP,    /* shows the help and ends; no member */
+    OPTION_PARSED,  /* set by `parse` */
+    OPTION_HELP,    /* shows the help and exits; no member */
 };
 
 struct option {
     enum option_kind kind;
     char letter;                /* 0: none */
     const char *name;           /* without the dashes */
-    const char *argument;       /* what stands for it in texts, "GLOB"; NULL of a flag */
-    const char *help;           /* NULL: accepted, but not shown: another name of an option */
+    const char *argument;       /* its name in texts, "GLOB"; NULL for a flag */
+    const char *help;           /* NULL: another name of an option, accepted but not shown */
     size_t offset;              /* of the member in the group's structure */
     const char *const *choices; /* NULL-ended */
-    /* 0; -EINVAL with FAULT->what filled with what is wrong about VALUE; -ENOMEM. */
+    /* 0; -EINVAL, with the reason why VALUE is invalid in FAULT->what; -ENOMEM. */
     int (*parse)(void *member, const char *value, struct fault *fault);
 };
 
-/* Options that several verbs have in common are a group, whose structure the verb's own holds. */
+/* Options that several commands share are a group, whose structure is a member of the command's. */
 struct option_group {
-    const char *title; /* NULL: behind the last one */
+    const char *title; /* NULL: after the last one */
     const struct option *options;
-    size_t offset; /* of the group's structure in the verb's */
+    size_t offset; /* of the group's structure in the command's */
 };
 
 struct command {
@@ -48,11 +48,12 @@ struct command {
     const char *operands; /* "PATH…" */
     const char *about;    /* a paragraph or two, lines ready for an 80-column terminal */
     const struct option_group *groups;
+    const char *examples; /* NULL, or lines that begin with two blanks */
 };
 
-/* Fills OPTIONS, the verb's structure, which holds the defaults. Options and operands may be mixed;
- * "--" ends the options, "-" is an operand. True: go on with the operands, *ret_n of them, which are
- * at argv[1]… . False: the work is done, with *ret_status (help was shown, or a usage error told). */
+/* Fills OPTIONS, the command's structure, which holds the defaults. Options and operands may be mixed;
+ * "--" ends the options, "-" is an operand. True: continue with the operands, *ret_n of them, which are
+ * moved to argv[1]… . False: exit with *ret_status (help was shown, or a usage error was reported). */
 bool options_parse(const struct command *command, int argc, char **argv, void *options, int *ret_n,
                    int *ret_status);
 

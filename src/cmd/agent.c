@@ -23,10 +23,10 @@ static const struct option_group groups[] = {
 
 const struct command agent_command = {
     .name = "agent",
-    .summary = "trace this machine, a guest, for its host",
+    .summary = "trace this kernel for a host",
     .operands = "[ARGUMENT...]",
-    .about = "Runs strata-agent with these arguments, the program that is copied into guests.\n"
-             "'strata-agent --help' and its page in section 8 of the manual tell of them.",
+    .about = "Runs strata-agent, the program that is copied into guests, with these arguments.\n"
+             "'strata-agent --help' and strata-agent(8) describe them.",
     .groups = groups,
 };
 

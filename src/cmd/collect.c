@@ -43,13 +43,13 @@ struct collect_options {
 #define MEMBER(m) offsetof(struct collect_options, m)
 
 static const struct option where_table[] = {
-    {OPTION_STRINGS, 0, "port", "[NAME=]PATH", "the socket that is the host's end of its port",
+    {OPTION_STRINGS, 0, "port", "[NAME=]PATH", "UNIX socket of the guest's virtio-serial port",
      MEMBER(ports)},
-    {OPTION_STRINGS, 0, "fifo", "[NAME=]PATH", "the FIFOs PATH.in and PATH.out; made if missing",
+    {OPTION_STRINGS, 0, "fifo", "[NAME=]PATH", "FIFOs PATH.in and PATH.out of the port",
      MEMBER(fifos)},
-    {OPTION_STRINGS, 0, "tcp", "[NAME=]HOST:PORT", "where its agent listens; needs --key",
+    {OPTION_STRINGS, 0, "tcp", "[NAME=]HOST:PORT", "TCP address of the agent; requires --key",
      MEMBER(tcps)},
-    {OPTION_STRINGS, 0, "vsock", "[NAME=]CID:PORT", "the same by vsock; needs --key, too",
+    {OPTION_STRINGS, 0, "vsock", "[NAME=]CID:PORT", "vsock address of the agent; requires --key",
      MEMBER(vsocks)},
     {OPTION_STRINGS, 0, "virtio-trace", "[NAME=]DIR",
      "FIFOs or sockets of an agent that uses the\nvirtio-trace protocol", MEMBER(olds)},
@@ -57,26 +57,27 @@ static const struct option where_table[] = {
      MEMBER(cpus)},
     {OPTION_STRING, 0, "tracefs-copy", "DIR", "virtio-trace: a copy of the guest's tracefs",
      MEMBER(tracefs)},
-    {OPTION_STRINGS, 0, "kvm", "[NAME=]PID", "QEMU's process, where KVM tells of its guest's clock",
+    {OPTION_STRINGS, 0, "kvm", "[NAME=]PID", "process ID of the guest's QEMU, for its clock in KVM",
      MEMBER(kvms)},
-    {OPTION_STRING, 0, "kvm-files", "DIR", "where KVM tells it (" GUEST_KVM_ROOT ")",
+    {OPTION_STRING, 0, "kvm-files", "DIR", "KVM's directory (" GUEST_KVM_ROOT ")",
      MEMBER(kvm_files)},
-    {OPTION_STRING, 0, "key", "FILE", "holds the key that the agents know", MEMBER(key)},
+    {OPTION_STRING, 0, "key", "FILE", "file with the key that the agents know", MEMBER(key)},
     {OPTION_END},
 };
 
 static const struct option what_table[] = {
-    {OPTION_LIST, 'e', "event", "GLOB", "events to trace, as sched:sched_*,irq:*", MEMBER(events)},
-    {OPTION_STRINGS, 0, "filter", "GLOB=FILTER", "events to trace where FILTER holds",
+    {OPTION_LIST, 'e', "event", "GLOB", "events to trace: sched:sched_*,irq:*", MEMBER(events)},
+    {OPTION_STRINGS, 0, "filter", "GLOB=FILTER", "events to trace if FILTER holds",
      MEMBER(filters)},
-    {OPTION_STRING, 0, "clock", "NAME", "the clock of the trace, as x86-tsc or mono",
+    {OPTION_STRING, 0, "clock", "NAME", "trace clock: x86-tsc, mono, ... (best of the guest)",
      MEMBER(clock)},
-    {OPTION_PARSED, 0, "buffer-size", "SIZE", "the kernel's buffer for each CPU (4M)",
-     MEMBER(buffer), NULL, size_parse},
-    {OPTION_PARSED, 0, "queue-size", "SIZE", "the agent's queue for each CPU (4M)", MEMBER(queue),
+    {OPTION_PARSED, 0, "buffer-size", "SIZE", "kernel buffer for each CPU (4M)", MEMBER(buffer),
      NULL, size_parse},
-    {OPTION_NUMBER, 0, "compress", "LEVEL", "by zstd, 1 to 19; 0: not", MEMBER(level)},
-    {OPTION_FLAG, 0, "kallsyms", NULL, "take the names of kernel functions, too", MEMBER(kallsyms)},
+    {OPTION_PARSED, 0, "queue-size", "SIZE", "agent's queue for each CPU (4M)", MEMBER(queue), NULL,
+     size_parse},
+    {OPTION_NUMBER, 0, "compress", "LEVEL", "compress by zstd, 1 to 19 (0: off)", MEMBER(level)},
+    {OPTION_FLAG, 0, "kallsyms", NULL, "also collect the names of kernel functions",
+     MEMBER(kallsyms)},
     {OPTION_NUMBER, 0, "reconnect-timeout", "SECONDS",
      "time an agent without a connection keeps tracing (60)", MEMBER(keep)},
     {OPTION_END},
@@ -85,20 +86,17 @@ static const struct option what_table[] = {
 static const char *const formats[] = {"text", "json", "csv", NULL};
 
 static const struct option how_table[] = {
-    {OPTION_STRING, 'o', "output", "DIR", "where the trace goes: a directory that is new",
-     MEMBER(output)},
-    {OPTION_FLAG, 'l', "live", NULL, "show the events as they come, as strata report does",
-     MEMBER(live)},
-    {OPTION_CHOICE, 'f', "format", "text|json|csv", "of --live: how each line looks (text)",
+    {OPTION_STRING, 'o', "output", "DIR", "new directory for the trace", MEMBER(output)},
+    {OPTION_FLAG, 'l', "live", NULL, "print the events as they come", MEMBER(live)},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format of --live (text)",
      MEMBER(format), .choices = formats},
     {OPTION_PARSED, 't', "time", "SECONDS", "stop after SECONDS (0.5 is half a second)",
      MEMBER(time), NULL, duration_parse},
-    {OPTION_PARSED, 0, "max-size", "SIZE", "stop when a guest has sent so much (16G)",
-     MEMBER(max_size), NULL, size_parse},
-    {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost", MEMBER(strict)},
-    {OPTION_FLAG, 0, "print-qemu", NULL, "print the options that QEMU needs, and end",
-     MEMBER(print_qemu)},
-    {OPTION_FLAG, 0, "print-libvirt", NULL, "print the XML that libvirt needs, and end",
+    {OPTION_PARSED, 0, "max-size", "SIZE", "stop recording a guest at SIZE (16G)", MEMBER(max_size),
+     NULL, size_parse},
+    {OPTION_FLAG, 0, "strict", NULL, "exit with 3 if events were lost", MEMBER(strict)},
+    {OPTION_FLAG, 0, "print-qemu", NULL, "print the options for QEMU and exit", MEMBER(print_qemu)},
+    {OPTION_FLAG, 0, "print-libvirt", NULL, "print the XML for libvirt and exit",
      MEMBER(print_libvirt)},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
     {OPTION_END},
@@ -115,11 +113,12 @@ const struct command collect_command = {
     .name = "collect",
     .summary = "record the kernels of guests",
     .operands = "",
-    .about = "Records events of guest kernels by strata-agent, which runs in each guest, into\n"
-             "DIR until SIGINT or SIGTERM, with everything needed to decode them. A lost\n"
-             "connection is made again. strata report shows the directory; --live prints\n"
-             "events as they come, and then DIR is not needed.",
+    .about = "Records events of guest kernels into DIR until SIGINT or SIGTERM. strata-agent\n"
+             "must run in each guest. A lost connection is made again. --live prints events as\n"
+             "they come; DIR is then optional.",
     .groups = groups,
+    .examples = "  strata collect --print-qemu --port=/run/vm/web.agent\n"
+                "  strata collect -o trace -e 'sched:*' -t 10 --port=web=/run/vm/web.agent",
 };
 
 static volatile sig_atomic_t signals;

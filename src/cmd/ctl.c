@@ -17,7 +17,7 @@ struct ctl_options {
 static const struct option ctl_option_table[] = {
     {OPTION_STRING, 0, "qmp", "SOCKET", "control the QEMU that serves QMP on this UNIX socket",
      offsetof(struct ctl_options, qmp), NULL, NULL},
-    {OPTION_HELP, 'h', "help", NULL, "print this", 0, NULL, NULL},
+    {OPTION_HELP, 'h', "help", NULL, "show this help", 0, NULL, NULL},
     {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
 };
 
@@ -28,31 +28,34 @@ static const struct option_group groups[] = {
 
 const struct command ctl_command = {
     .name = "ctl",
-    .summary = "control a traced program, or what is recorded",
+    .summary = "control a traced program, a QEMU or a recording",
     .operands = "PID|NAME|DIR COMMAND [ARGUMENT...]",
-    .about = "Controls a traced program, which 'strata list' shows, or a QEMU that listens for\n"
-             "QMP; or what is being recorded into DIR, either of these:\n"
+    .about = "Controls a program that links libstrata ('strata list' shows them), a QEMU with\n"
+             "a QMP socket, or the recording into DIR:\n"
              "\n"
-             "    list [PATTERN]              which events there are, and whether they are on\n"
-             "    on PATTERN..., off PATTERN...   switch them\n"
-             "    flush                       write out what was emitted\n"
-             "    file [on|off|set PATH]      tell of the trace file, switch it, move it\n"
-             "    info                        what it is\n"
+             "    list [PATTERN]              list events and whether they are on\n"
+             "    on PATTERN..., off PATTERN...   switch events on or off\n"
+             "    flush                       write out everything that was emitted\n"
+             "    file [on|off|set PATH]      show, switch or move the trace file\n"
+             "    info                        show what the target is, and its state\n"
              "\n"
-             "and, where it is a program that links libstrata,\n"
+             "For a program that links libstrata:\n"
              "\n"
-             "    set OPTIONS...                trace options, as in strata-trace(7)\n"
-             "    snapshot DIR             what is in the rings, as a native trace\n"
-             "    stats                       what was dropped, by event and ring\n"
+             "    set OPTIONS...              set trace options (strata-trace(7))\n"
+             "    snapshot DIR                write the content of the rings to a CTF trace\n"
+             "    stats                       show what was dropped, by event and ring\n"
              "\n"
-             "or, where it is a QEMU,\n"
+             "For a QEMU:\n"
              "\n"
-             "    monitor LINE                a command of its human monitor\n"
+             "    monitor LINE                run a command of the human monitor\n"
              "\n"
-             "or, with DIR,\n"
+             "For a recording:\n"
              "\n"
-             "    status                      what is recorded so far",
+             "    status                      show what is recorded so far",
     .groups = groups,
+    .examples = "  strata ctl 4711 on 'blk_*'\n"
+                "  strata ctl --qmp /run/vm.qmp list 'virtio_*'\n"
+                "  strata ctl trace status",
 };
 
 const struct ctl_command *ctl_find(const struct ctl_command *commands, unsigned n, char **words)

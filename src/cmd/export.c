@@ -44,14 +44,12 @@ static int parse_format(void *member, const char *value, struct fault *fault)
 static const struct option output_options[] = {
     /* The names of export_formats. */
     {OPTION_PARSED, 't', "to", "chrome|csv|ctf|perfetto|simpletrace|sqlite|trace.dat|trace-events",
-     "the format to write", MEMBER(format), .parse = parse_format},
-    {OPTION_STRING, 'o', "output", "PATH",
-     "the file or directory to write; standard output if not\n"
-     "given, where the format can be written to a pipe",
+     "output format", MEMBER(format), .parse = parse_format},
+    {OPTION_STRING, 'o', "output", "PATH", "file or directory to write (standard output)",
      MEMBER(output)},
     {OPTION_FLAG, 0, "spreadsheet", NULL,
-     "in CSV, put ' before a text that begins with = + - @,\n"
-     "which a spreadsheet would run as a formula",
+     "in CSV, write ' before a text that a spreadsheet would\n"
+     "run as a formula (= + - @)",
      MEMBER(spreadsheet)},
     {OPTION_END},
 };
@@ -68,10 +66,12 @@ const struct command export_command = {
     .name = "export",
     .summary = "write a trace in the format of another tool",
     .operands = "PATH...",
-    .about = "Writes the events of captures, in the order of time, in a format that other\n"
-             "tools read.\n\n"
-             "PATH is a capture of any kind, seen from its content; - is standard input.",
+    .about = "Writes the events of one or more traces, in order of time, in a format that\n"
+             "other tools read.\n\n"
+             "The format of PATH is detected; - is standard input.",
     .groups = groups,
+    .examples = "  strata export --to perfetto -o vm.perfetto-trace trace\n"
+                "  strata export --to csv -e 'blk_*' trace >blk.csv",
 };
 
 struct exported {

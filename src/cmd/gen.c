@@ -62,30 +62,28 @@ static const struct option gen_option_table[] = {
      AT(job), NULL, parse_backends},
     {OPTION_PARSED, 0, "backends", "NAME[,NAME...]", NULL, AT(job), NULL, parse_backends},
     {OPTION_CHOICE, 't', "target", "strata|qemu",
-     "whose code it is to be: of a program that links\nlibstrata, or of QEMU's own tree",
+     "generate code for a program that links libstrata (the\ndefault) or for QEMU's own tree",
      AT(target), targets, NULL},
     {OPTION_STRING, 'g', "group", "NAME",
-     "the name that the events have together; the C file\nincludes trace-NAME.h", AT(group), NULL,
-     NULL},
-    {OPTION_STRING, 0, "header", "FILE", "what the C file includes instead", AT(header), NULL,
-     NULL},
+     "name of this group of events; the C file includes\ntrace-NAME.h", AT(group), NULL, NULL},
+    {OPTION_STRING, 0, "header", "FILE", "header that the C file includes instead", AT(header),
+     NULL, NULL},
     {OPTION_STRING, 0, "provider", "NAME",
-     "of dtrace and ust probes; otherwise the group, or qemu\nwith --target=qemu", AT(provider),
+     "provider of dtrace and ust probes (the group, or qemu\nwith --target=qemu)", AT(provider),
      NULL, NULL},
-    {OPTION_STRING, 0, "probe-prefix", "NAME", "what SystemTap's names begin with",
+    {OPTION_STRING, 0, "probe-prefix", "NAME", "prefix of SystemTap's probe names",
      AT(probe_prefix), NULL, NULL},
-    {OPTION_STRING, 0, "binary", "PATH", "the program that holds SystemTap's probes", AT(binary),
-     NULL, NULL},
-    {OPTION_STRING, 'o', "output", "FILE", "where to write; left alone if it is already the same",
+    {OPTION_STRING, 0, "binary", "PATH", "program with SystemTap's probes", AT(binary), NULL, NULL},
+    {OPTION_STRING, 'o', "output", "FILE", "output file; left alone if unchanged (standard output)",
      AT(output), NULL, NULL},
-    {OPTION_STRING, 0, "depfile", "FILE", "tell make there what the output was made from",
+    {OPTION_STRING, 0, "depfile", "FILE", "write the dependencies of the output, for make",
      AT(depfile), NULL, NULL},
-    {OPTION_NUMBER, 0, "max-errors", "N", "show N errors of the declarations, not 20; 0: all",
-     AT(max_errors), NULL, NULL},
+    {OPTION_NUMBER, 0, "max-errors", "N", "print up to N errors; 0 prints all (20)", AT(max_errors),
+     NULL, NULL},
     {OPTION_FLAG, 'l', "list", NULL, "list formats and backends", AT(list), NULL, NULL},
     {OPTION_FLAG, 0, "list-backends", NULL, NULL, AT(list), NULL, NULL},
     {OPTION_FLAG, 0, "list-formats", NULL, NULL, AT(list), NULL, NULL},
-    {OPTION_HELP, 'h', "help", NULL, "print this", 0, NULL, NULL},
+    {OPTION_HELP, 'h', "help", NULL, "show this help", 0, NULL, NULL},
     {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
 };
 
@@ -96,14 +94,13 @@ static const struct option_group groups[] = {
 
 const struct command gen_command = {
     .name = "gen",
-    .summary = "make code from declarations of events",
+    .summary = "generate trace code from event declarations",
     .operands = "FILE...",
-    .about = "Reads declarations of events, one a line, from the trace-events FILEs\n"
-             "(-: standard input) and writes what traces them:\n"
-             "\n"
-             "    strata gen -g disk -f h -b ring,log -o trace-disk.h trace-events\n"
-             "    strata gen -g disk -f c -b ring,log -o trace-disk.c trace-events",
+    .about = "Reads event declarations, one per line, from the trace-events FILEs (-: standard\n"
+             "input) and writes code that traces these events.",
     .groups = groups,
+    .examples = "  strata gen -g disk -f h -b ring,log -o trace-disk.h trace-events\n"
+                "  strata gen -g disk -f c -b ring,log -o trace-disk.c trace-events",
 };
 
 static void list_all(void)

@@ -38,8 +38,7 @@ struct info_options {
 static const char *const formats[] = {"text", "json", NULL};
 
 static const struct option output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json",
-     "a few lines for each capture (the default), or a JSON\nobject on a line for each",
+    {OPTION_CHOICE, 'f', "format", "text|json", "output format; json is one object per line (text)",
      offsetof(struct info_options, format), .choices = formats},
     {OPTION_END},
 };
@@ -53,12 +52,14 @@ static const struct option_group groups[] = {
 
 const struct command info_command = {
     .name = "info",
-    .summary = "tell what is in a capture",
+    .summary = "describe a trace: format, clock, events, losses",
     .operands = "PATH...",
-    .about = "Tells what each capture is: its format and version, clock, CPUs, event classes,\n"
-             "the time that it spans, and what was lost. It is read to its end for that.\n\n"
-             "PATH is a capture of any kind, seen from its content; - is standard input.",
+    .about = "Describes each trace: its format and version, clock, CPUs, event classes, the\n"
+             "time that it covers, and what was lost. The whole trace is read.\n\n"
+             "The format of PATH is detected; - is standard input.",
     .groups = groups,
+    .examples = "  strata info trace\n"
+                "  strata info -f json trace | jq .lost.events",
 };
 
 struct info {

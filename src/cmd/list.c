@@ -23,9 +23,9 @@ struct list_options {
 static const char *const formats[] = {"text", "json", NULL};
 
 static const struct option list_option_table[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json", "a table (the default), or a JSON object a line",
+    {OPTION_CHOICE, 'f', "format", "text|json", "output format; json is one object per line (text)",
      offsetof(struct list_options, format), .choices = formats},
-    {OPTION_HELP, 'h', "help", NULL, "print this", 0, NULL, NULL},
+    {OPTION_HELP, 'h', "help", NULL, "show this help", 0, NULL, NULL},
     {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
 };
 
@@ -36,14 +36,15 @@ static const struct option_group groups[] = {
 
 const struct command list_command = {
     .name = "list",
-    .summary = "show what is traced and recorded now, or could be",
+    .summary = "list traced programs, recordings and QEMUs",
     .operands = "",
-    .about = "Shows the programs of this user that link libstrata: which of their events are\n"
-             "on, where records go, and what was lost; the recordings under way: into which\n"
-             "directory, and of what; and the QEMUs, with the socket by which 'strata record\n"
-             "--attach' reaches them. 'strata ctl' controls all of them, recordings by their\n"
-             "directory.",
+    .about = "Lists this user's programs that link libstrata, with their events, sinks and\n"
+             "losses; the running recordings, with their directory and sources; and the QEMUs,\n"
+             "with the socket that 'strata record --attach' uses. 'strata ctl' controls all of\n"
+             "them.",
     .groups = groups,
+    .examples = "  strata list\n"
+                "  strata list -f json | jq .pid",
 };
 
 static void put_row(struct text *out, const struct client_program *program)

@@ -66,15 +66,15 @@ static const struct verb *find_verb(const char *name)
 
 static void print_help(FILE *out)
 {
-    fputs("Usage: strata VERB [OPTION...] [ARGUMENT...]\n\nVerbs:\n", out);
+    fputs("Usage: strata COMMAND [OPTION...] [ARGUMENT...]\n\nCommands:\n", out);
     for (const struct verb *verb = verbs; verb->name; verb++)
         if (verb->command)
             fprintf(out, "  %-10s %s\n", verb->name, verb->command->summary);
-    fputs("\nOld tools, as verbs or as links to strata:\n  ", out);
+    fputs("\nOld tools, as commands or as links to strata:\n  ", out);
     for (const struct verb *verb = verbs; verb->name; verb++)
         if (!verb->command)
             fprintf(out, "%s%s", verb->name, verb[1].name ? ", " : "\n");
-    fputs("\nRun 'strata help VERB' for details.\n", out);
+    fputs("\nRun 'strata help COMMAND' for details.\n", out);
 }
 
 static int no_such_verb(const char *name)
@@ -86,11 +86,11 @@ static int no_such_verb(const char *name)
         names[i + 2] = verbs[i].name;
     near = suggest_find(name, strlen(name), names);
     if (near)
-        cli_error("unknown verb '%s'; did you mean '%s'?", name, near);
+        cli_error("unknown command '%s'; did you mean '%s'?", name, near);
     else if (access(name, F_OK) == 0)
-        cli_error("unknown verb '%s'; to show a trace: strata report %s", name, name);
+        cli_error("unknown command '%s'; to show a trace: strata report %s", name, name);
     else
-        cli_error("unknown verb '%s'; 'strata help' lists the verbs", name);
+        cli_error("unknown command '%s'; 'strata help' lists the commands", name);
     return EXIT_USAGE;
 }
 

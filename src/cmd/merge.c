@@ -59,16 +59,16 @@ static const struct option_group groups[] = {
 
 const struct command merge_command = {
     .name = "merge",
-    .summary = "put traces that were recorded apart on one timeline",
+    .summary = "put traces that were recorded separately on one timeline",
     .operands = "[NAME=]PATH...",
     .about = "Finds how the clocks of several traces relate, and makes one trace of them,\n"
              "which 'strata report' shows on one timeline. It uses what trace directories\n"
-             "say of their host, a time stamp counter that the traces share (--tsc), or\n"
+             "state of their host, a time stamp counter that the traces share (--tsc), or\n"
              "events that mark the same moment in two traces (--sync):\n\n"
              "    strata merge -o all qemu.trace guest/ \\\n"
              "        --sync 'guest:print~MARK (\\d+) = qemu:marker~(\\d+)'\n\n"
-             "What is in parentheses tells one mark from another. For each trace it prints how\n"
-             "its clock was related, the offset, the drift and the error.",
+             "The text in parentheses matches the events of both traces. For each trace it\n"
+             "prints how its clock was related, the offset, the drift and the error.",
     .groups = groups,
 };
 

@@ -24,11 +24,11 @@
 #include "tracedir/registry.h"
 
 static const struct option where[] = {
-    {OPTION_FLAG, 'a', "attach", NULL, "a QEMU that runs, or a program with writer=none",
+    {OPTION_FLAG, 'a', "attach", NULL, "a running QEMU, or a program with writer=none",
      offsetof(struct record_options, attach)},
-    {OPTION_FLAG, 0, "xen", NULL, "the Xen that this runs on, as root in dom0",
+    {OPTION_FLAG, 0, "xen", NULL, "the Xen of this machine, as root in dom0",
      offsetof(struct record_options, xen)},
-    {OPTION_STRINGS, 0, "percpu", "NAME", "per-CPU buffers of a program, in shared memory",
+    {OPTION_STRINGS, 0, "percpu", "NAME", "per-CPU buffers of a program; repeatable",
      offsetof(struct record_options, buffers.names)},
     {OPTION_END},
 };
@@ -37,14 +37,14 @@ static const struct option record_option_table[] = {
     {OPTION_STRING, 'o', "output", "DIR", "directory for the trace",
      offsetof(struct record_options, output)},
     {OPTION_STRINGS, 'e', "event", "EVENTS",
-     "record only these: names with * and ?; of Xen also\nclasses",
+     "events to record: names with * and ?; for Xen also\nclasses",
      offsetof(struct record_options, events)},
     {OPTION_PARSED, 't', "time", "SECONDS", "stop after SECONDS (0.5 is half a second)",
      offsetof(struct record_options, time), NULL, duration_parse},
     {OPTION_PARSED, 0, "max-size", "SIZE",
      "stop writing at SIZE; a VM keeps running and further\nevents count as lost",
      offsetof(struct record_options, max_size), NULL, size_parse},
-    {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost",
+    {OPTION_FLAG, 0, "strict", NULL, "exit with 3 if events were lost",
      offsetof(struct record_options, strict)},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
     {OPTION_END},
@@ -81,22 +81,21 @@ const struct command record_command = {
     .name = "record",
     .summary = "record a trace of a virtual machine, a program, or Xen",
     .operands = "[PID|RINGS|-- COMMAND...]",
-    .about = "Runs COMMAND, a QEMU of any make, with what tracing it needs added, and writes\n"
-             "what all layers of the machine trace until it ends: QEMU, and the kernels of\n"
-             "guest and host where that is asked for. Or a program that links libstrata: what\n"
-             "it traces, and those that it starts, until they have ended.\n\n"
-             "With --xen, writes what Xen's trace buffers get, and with it all that decoding\n"
-             "needs: Xen's version, its clock's rate, the names of domains. Ends by --time or\n"
-             "by SIGINT, SIGTERM or SIGHUP, and leaves Xen's event mask as it was. With\n"
-             "--percpu, the same from a program that traces as Xen does (strata-percpu(7)):\n"
-             "NAME is a file, or an object of shm_open(). Masks are left as they were.\n\n"
-             "With --attach, writes the native trace of a program that runs and was started\n"
-             "with writer=none among its trace options, so that nothing in it writes. Ends\n"
-             "with the program, or by SIGINT or SIGTERM, and takes the rest. It may be killed\n"
-             "and started again: with the same DIR it goes on there. While no one takes,\n"
-             "the program counts what its rings have no room for. PID is of this user, or\n"
-             "RINGS is the directory of its rings.",
+    .about = "Runs COMMAND, any QEMU, with options for tracing added. Records QEMU's events,\n"
+             "and on request the kernels of the guest and the host, until QEMU ends. Or runs a\n"
+             "program that links libstrata and records it and its children until all have\n"
+             "ended.\n\n"
+             "--attach records a running QEMU, or a running program that was started with\n"
+             "writer=none among its trace options. PID is a process of this user; RINGS is\n"
+             "the directory of a program's rings.\n\n"
+             "--xen records Xen's trace buffers with everything that decoding needs. --percpu\n"
+             "records the buffers of a program that traces as Xen does (strata-percpu(7)):\n"
+             "NAME is a file, or an object of shm_open().\n\n"
+             "A recording ends with what is recorded, by --time, or by SIGINT or SIGTERM.",
     .groups = groups,
+    .examples = "  strata record --guest -o boot -- qemu-system-x86_64 -m 512 disk.img\n"
+                "  strata record -o trace -e 'blk_*' -- ./program\n"
+                "  strata record --xen -o trace -t 10 -e sched,vmexit",
 };
 
 static volatile sig_atomic_t stop;

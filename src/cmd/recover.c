@@ -23,17 +23,17 @@ struct recover_options {
 };
 
 static const struct option recover_option_table[] = {
-    {OPTION_FLAG, 'l', "list", NULL, "only show what there is",
+    {OPTION_FLAG, 'l', "list", NULL, "list processes and recover nothing",
      offsetof(struct recover_options, list)},
-    {OPTION_FLAG, 'a', "all", NULL, "recover all that --list shows",
+    {OPTION_FLAG, 'a', "all", NULL, "recover all processes that --list shows",
      offsetof(struct recover_options, all)},
-    {OPTION_STRING, 'o', "output", "DIR", "make a new trace there instead",
+    {OPTION_STRING, 'o', "output", "DIR", "write a new trace instead",
      offsetof(struct recover_options, output)},
     {OPTION_FLAG, 'k', "keep-rings", NULL, "do not remove the rings",
      offsetof(struct recover_options, keep)},
     {OPTION_FLAG, 0, "discard", NULL, "remove the rings and save nothing",
      offsetof(struct recover_options, discard)},
-    {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when events were lost",
+    {OPTION_FLAG, 0, "strict", NULL, "exit with 3 if events were lost",
      offsetof(struct recover_options, strict)},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
     {OPTION_END},
@@ -46,14 +46,16 @@ static const struct option_group groups[] = {
 
 const struct command recover_command = {
     .name = "recover",
-    .summary = "save what a traced program that was killed had not written yet",
+    .summary = "save the events that a killed program had not written",
     .operands = "[PID|DIR]...",
-    .about = "A program that is traced by libstrata leaves its rings when it is killed. Every\n"
-             "event that it had committed to them goes into the CTF trace that it was writing,\n"
-             "or into strata-PID in the working directory if it wrote none. A packet that was\n"
-             "half written is cut off first. Then the rings are removed.\n\n"
-             "PID or DIR selects a program; without one, those of this user are listed.",
+    .about = "Moves the events in the rings of a killed program into the CTF trace that it was\n"
+             "writing, or into strata-PID in the working directory if it wrote none. Then\n"
+             "removes the rings.\n\n"
+             "PID or DIR selects a program; without one, this user's programs are listed.",
     .groups = groups,
+    .examples = "  strata recover\n"
+                "  strata recover 20144\n"
+                "  strata recover -o saved /dev/shm/strata-1000/20144-2641094",
 };
 
 /* What is asked for: paths of directories of processes. */

@@ -27,13 +27,11 @@ struct report_options {
 static const char *const formats[] = {"text", "json", "csv", NULL};
 
 static const struct option output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json|csv",
-     "lines of text (the default), a JSON object a line, or\n"
-     "comma-separated values with a header line",
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)",
      offsetof(struct report_options, format), .choices = formats},
     {OPTION_FLAG, 0, "spreadsheet", NULL,
-     "in CSV, put ' before a text that begins with = + - @,\n"
-     "which a spreadsheet would run as a formula",
+     "in CSV, write ' before a text that a spreadsheet would\n"
+     "run as a formula (= + - @)",
      offsetof(struct report_options, spreadsheet)},
     {OPTION_END},
 };
@@ -48,14 +46,17 @@ static const struct option_group groups[] = {
 
 const struct command report_command = {
     .name = "report",
-    .summary = "show the events of a trace, one a line",
+    .summary = "show the events of a trace, one per line",
     .operands = "PATH...",
-    .about = "Shows the events of captures, in the order of time, one a line:\n\n"
+    .about = "Shows the events of one or more traces in order of time, one per line:\n\n"
              "    TIME [CPU] TASK NAME: TEXT\n\n"
-             "and where a recording has several layers, in the host's time:\n\n"
+             "A trace with several layers is shown in the host's time, with its maximum error:\n\n"
              "    TIME ±ERROR LAYER [CPU] VCPU TASK NAME: TEXT\n\n"
-             "PATH is a capture of any kind, seen from its content; - is standard input.",
+             "The format of PATH is detected; - is standard input.",
     .groups = groups,
+    .examples = "  strata report trace\n"
+                "  strata report -e 'sched:*,-sched_stat_*' --from +1 --until +2 trace\n"
+                "  xz -dc boot.trace.xz | strata report -",
 };
 
 struct shown {

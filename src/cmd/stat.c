@@ -31,11 +31,9 @@ static const char *const formats[] = {"text", "json", NULL};
 static const char *const kinds[] = {"event", "cpu", "task", "layer", "vcpu", NULL};
 
 static const struct option output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json", "a table (the default), or one JSON object",
+    {OPTION_CHOICE, 'f', "format", "text|json", "output format (text)",
      offsetof(struct stat_options, format), .choices = formats},
-    {OPTION_CHOICE, 'b', "by", "event|cpu|task|layer|vcpu",
-     "a row for each event class (the default), CPU, task,\n"
-     "layer or vCPU",
+    {OPTION_CHOICE, 'b', "by", "event|cpu|task|layer|vcpu", "what a row counts (event)",
      offsetof(struct stat_options, by), .choices = kinds},
     {OPTION_END},
 };
@@ -50,14 +48,15 @@ static const struct option_group groups[] = {
 
 const struct command stat_command = {
     .name = "stat",
-    .summary = "count the events of a trace, and how far apart they come",
+    .summary = "count the events of a trace and measure the time between them",
     .operands = "PATH...",
-    .about = "Counts the events of captures by class, CPU, task, layer or vCPU, the most\n"
-             "frequent first: how many, how many a second, which share of all, and the time\n"
-             "from each to the next: what half, 90 % and 99 % do not exceed (within 1.6 %),\n"
-             "and the longest.\n\n"
-             "PATH is a capture of any kind, seen from its content; - is standard input.",
+    .about = "Counts the events of one or more traces by class, CPU, task, layer or vCPU, the\n"
+             "most frequent first. Shows count, rate, share, and the time from one event to\n"
+             "the next: 50, 90 and 99 % percentiles (within 1.6 %) and the maximum.\n\n"
+             "The format of PATH is detected; - is standard input.",
     .groups = groups,
+    .examples = "  strata stat trace\n"
+                "  strata stat --by task --cpu 0 --until +1 trace",
 };
 
 struct stat {

@@ -36,44 +36,43 @@ static const char *const cpu_vendors[] = {"unknown", "amd", "intel", NULL};
 
 const struct option open_option_table[] = {
     {OPTION_STRINGS, 0, "trace-events", "FILE",
-     "declares the events where a capture does not: a\n"
-     "trace-events file of QEMU, a table or formats file of\n"
-     "Xen; repeatable",
+     "event declarations for a trace that has none: QEMU's\n"
+     "trace-events file, Xen's table or formats file;\n"
+     "repeatable",
      MEMBER(events)},
-    {OPTION_FLAG, 0, "no-header", NULL,
-     "simpletrace: event numbers are places in the events\n"
-     "files, whatever the capture says",
-     MEMBER(no_header)},
+    {OPTION_STRING, 0, "source", "NAME", "only this source of a trace directory", MEMBER(source)},
+    {OPTION_FLAG, 0, "host-time", NULL, "show all times in the host's monotonic clock",
+     MEMBER(host_time)},
+    {OPTION_FLAG, 'k', "keep-going", NULL, "skip damaged data and show it as a loss",
+     MEMBER(keep_going)},
+    {OPTION_FLAG, 0, "strict", NULL, "exit with 3 if events were lost", MEMBER(strict)},
     {OPTION_PARSED, 0, "cpu-hz", "HZ",
-     "rate of the time stamp counter, if nothing tells it:\n"
-     "2400000000, 2400M or 2.4G",
+     "rate of the time stamp counter, if the trace does not\n"
+     "state it: 2400000000, 2400M or 2.4G",
      MEMBER(cpu_hz), .parse = parse_hz},
-    {OPTION_STRING, 0, "xen", "VERSION", "version of the Xen that wrote a capture: 4.17",
+    {OPTION_STRING, 0, "xen", "VERSION", "version of the Xen that wrote the trace: 4.17",
      MEMBER(xen_version)},
     {OPTION_CHOICE, 0, "cpu-vendor", "amd|intel",
-     "whose processor Xen ran on, if nothing tells it: names\n"
-     "the exits of its guests",
+     "CPU vendor of the Xen host, if the trace has none;\n"
+     "names VM exits",
      MEMBER(cpu_vendor), .choices = cpu_vendors},
-    {OPTION_STRING, 0, "source", "NAME", "of a recorded directory, only this source",
-     MEMBER(source)},
     {OPTION_STRING, 0, "tracefs-copy", "DIR",
-     "a copied tracefs tree, for raw ftrace pages that lie\n"
-     "apart from theirs",
+     "copy of a tracefs tree, for raw ftrace pages stored\n"
+     "elsewhere",
      MEMBER(tracefs)},
     {OPTION_STRING, 0, "kallsyms", "FILE",
-     "the kernel's symbols, for raw ftrace pages whose tree\n"
-     "has none: a copy of /proc/kallsyms",
+     "copy of /proc/kallsyms, for raw ftrace pages without\n"
+     "one in their tree",
      MEMBER(kallsyms)},
-    {OPTION_FLAG, 0, "host-time", NULL, "show all times as those of the host's monotonic clock",
-     MEMBER(host_time)},
-    {OPTION_FLAG, 'k', "keep-going", NULL, "skip what is damaged, and show it as a loss",
-     MEMBER(keep_going)},
-    {OPTION_FLAG, 0, "strict", NULL, "exit with 3 when anything was lost", MEMBER(strict)},
+    {OPTION_FLAG, 0, "no-header", NULL,
+     "simpletrace: event numbers are indices into the\n"
+     "--trace-events files",
+     MEMBER(no_header)},
     {OPTION_END},
 };
 
 const struct option help_option_table[] = {
-    {OPTION_HELP, 'h', "help", NULL, "show this"},
+    {OPTION_HELP, 'h', "help", NULL, "show this help"},
     {OPTION_END},
 };
 

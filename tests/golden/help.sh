@@ -99,4 +99,4 @@ done
 status=0
 "$strata" help nosuchverb 2>err || status=$?
 [ "$status" -eq 2 ]
-grep -q "unknown verb 'nosuchverb'" err
+grep -q "unknown command 'nosuchverb'" err

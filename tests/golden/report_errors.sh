@@ -164,9 +164,9 @@ run 2 info
 run 2 info --limit 3 boot
 says "unknown option '--limit'"
 run 2 nosuchverb
-says "unknown verb 'nosuchverb'"
+says "unknown command 'nosuchverb'"
 run 2
-grep -q '^Usage: strata VERB' err
+grep -q '^Usage: strata COMMAND' err
 
 # Nowhere to write.
 if [ -w /dev/full ]; then

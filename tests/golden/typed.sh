@@ -26,11 +26,11 @@ says() {
 }
 
 # Verbs.
-says 2 "strata: unknown verb 'reprot'; did you mean 'report'?" reprot trace.simpletrace
-says 2 "strata: unknown verb 'exprot'; did you mean 'export'?" help exprot
-says 2 "strata: unknown verb 'verison'; did you mean 'version'?" verison
-says 2 "strata: unknown verb 'nosuchverb'; 'strata help' lists the verbs" nosuchverb
-says 2 "strata: unknown verb 'trace.simpletrace'; to show a trace: strata report trace.simpletrace" trace.simpletrace
+says 2 "strata: unknown command 'reprot'; did you mean 'report'?" reprot trace.simpletrace
+says 2 "strata: unknown command 'exprot'; did you mean 'export'?" help exprot
+says 2 "strata: unknown command 'verison'; did you mean 'version'?" verison
+says 2 "strata: unknown command 'nosuchverb'; 'strata help' lists the commands" nosuchverb
+says 2 "strata: unknown command 'trace.simpletrace'; to show a trace: strata report trace.simpletrace" trace.simpletrace
 
 "$strata" help >help
 "$strata" help help | cmp help -
