@@ -341,6 +341,13 @@ static void cpu_progress(const struct source *source, uint64_t *ret_done, uint64
     *ret_total = cpu->feed->total;
 }
 
+static const char *cpu_hint(const struct source *source)
+{
+    const struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
+
+    return cpu->capture->first == source ? kernel_events_hint(cpu->capture->events) : NULL;
+}
+
 int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_feed *feed,
                     struct source **ret_source)
 {
@@ -349,6 +356,7 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
         .free = cpu_free,
         .facts = cpu_facts,
         .progress = cpu_progress,
+        .hint = cpu_hint,
     };
     struct ftrace_cpu *cpu = calloc(1, sizeof *cpu);
 
@@ -357,6 +365,8 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
         return -ENOMEM;
     }
     cpu->source.ops = &ops;
+    if (!capture->first)
+        capture->first = &cpu->source;
     cpu->source.ordered = true;
     cpu->capture = capture;
     capture->n_refs++;

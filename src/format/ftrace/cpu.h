@@ -16,6 +16,7 @@ struct ftrace_capture {
     struct ftrace_layout layout;
     const struct origin *origin;      /* in the catalogue */
     const struct ftrace_times *times; /* outlives the sources; NULL: as they are */
+    const struct source *first;       /* opened first: it reports what concerns all CPUs */
     bool keep_going;
 };
 

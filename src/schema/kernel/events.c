@@ -28,6 +28,9 @@ struct kernel_events {
     struct kernel_facts facts;
     struct kernel_common common;
     struct kernel_formats *formats;
+    unsigned n_failed; /* formats that could not be parsed */
+    char failure[512]; /* what is wrong with the first one */
+    char hint[640];
     struct kernel_strings printk;
     struct kernel_strings cmdlines;
     struct kernel_symbols *symbols;
@@ -491,6 +494,30 @@ static int make_known(struct kernel_events *events, const struct kernel_event_fo
     return 0;
 }
 
+/* Keeps why a format could not be parsed, for kernel_events_hint(). */
+static void note_failure(struct kernel_events *events, const struct kernel_format *file,
+                         const struct event_class *class, const struct fault *fault)
+{
+    struct fault named = *fault;
+
+    if (events->n_failed++ == 0) {
+        if (!file->path)
+            snprintf(named.path, sizeof named.path, "format of %s:%s", file->system, class->name);
+        fault_print(&named, events->failure, sizeof events->failure);
+        snprintf(events->hint, sizeof events->hint, "%s; its events show as %s", events->failure,
+                 class->group ? "their fields" : "bytes");
+        return;
+    }
+    snprintf(events->hint, sizeof events->hint,
+             "%s; events of this format, and of %u others, show as their fields or bytes",
+             events->failure, events->n_failed - 1);
+}
+
+const char *kernel_events_hint(const struct kernel_events *events)
+{
+    return events->n_failed ? events->hint : NULL;
+}
+
 /* The class of events of the number ID: of its format or, without one that can be parsed, of bytes. */
 static int make_class(struct kernel_events *events, uint16_t id, struct event_class *class)
 {
@@ -505,11 +532,14 @@ static int make_class(struct kernel_events *events, uint16_t id, struct event_cl
     r = kernel_format_parse(&scratch, file.text, file.len, events->facts.long_size, file.path,
                             &format, &fault);
     if (r == 0 && format.id != id)
-        r = -EBADMSG;
+        r = fault_plain(&fault, -EBADMSG, file.path, "the format of event %u says ID %u", id,
+                        format.id);
     if (r == 0)
         r = make_known(events, &format, &file, &scratch, class, &fault);
     else if (r == -EBADMSG)
         r = make_unknown(events, id, class);
+    if (r >= 0 && fault.error)
+        note_failure(events, &file, class, &fault);
     arena_done(&scratch);
     return r;
 }

@@ -9,7 +9,18 @@
  *
  * Event numbers are per boot: formats of another boot decode to nonsense.
  *
- * All texts come from the traced kernel and are hostile until parsed. */
+ * All texts come from the traced kernel and are hostile until parsed.
+ *
+ * How a format becomes the text of an event:
+ *   format.c           parses a format file: name, number, fields
+ *   print_token.c      reads the tokens of its print format
+ *   print_parse.c      parses the print format into a tree (print_tree.h)
+ *   text.c             compiles the tree into a program (text_code.h): a literal and a conversion per operation
+ *   expr.c, piece.c    compile and run the numbers and the strings in it
+ *   text_run.c, net.c  run the program over the bytes of an event
+ *   names.c            finds the fields that the program shows by a name, such as S for a prev_state of 1
+ *   symbols.c          has the names of functions, constant strings and tasks that the kernel lists
+ *   tasks.c            learns names of tasks from events */
 
 #include "base/fault.h"
 #include "base/macro.h"
@@ -99,6 +110,9 @@ static inline const struct event_class *kernel_events_class(struct kernel_events
         return known->classes[id];
     return kernel_events_make(events, id);
 }
+
+/* Which formats of the classes made so far could not be parsed, and why; NULL: none. Valid until the next class. */
+const char *kernel_events_hint(const struct kernel_events *events);
 
 /* The texts themselves, from malloc with a NUL behind: an event's format, symbols. -ENOENT. */
 int kernel_events_format(struct kernel_events *events, uint16_t id, char **ret_text,

@@ -320,8 +320,8 @@ static struct print_node *parse_sizeof(struct parser *p, enum print_kind kind)
     return expect(p, ")") ? make_number(p, size) : NULL;
 }
 
-/* What stands after the name of a function and "(". */
-static struct print_node *parse_function(struct parser *p, const char *name, size_t len)
+/* The name of a function, and "(" after it. */
+static struct print_node *parse_function(struct parser *p)
 {
     static const struct {
         const char *name;
@@ -348,14 +348,14 @@ static struct print_node *parse_function(struct parser *p, const char *name, siz
         {"__builtin_expect", parse_expect, PRINT_NOTHING},
         {"sizeof", parse_sizeof, PRINT_NOTHING},
     };
-    char what[EXCERPT_MAX + 32];
 
-    for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
-        if (strlen(functions[i].name) == len && memcmp(functions[i].name, name, len) == 0)
+    for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+        if (take(p, functions[i].name)) {
+            next(p);
             return functions[i].parse(p, functions[i].kind);
-    snprintf(what, sizeof what, "unknown function '%.*s'", (int)MIN(len, (size_t)EXCERPT_MAX),
-             name);
-    return reject(p, what);
+        }
+    }
+    return reject(p, "unknown function");
 }
 
 /* "VIF_PR_FMT": a macro that old kernels leave in formats, of a string and its arguments. */
@@ -394,19 +394,14 @@ static char *take_words(struct parser *p)
 
 static struct print_node *parse_words(struct parser *p)
 {
-    const char *name = p->t.s;
-    size_t len = p->t.n;
     struct print_tokens ahead = p->t;
     char *text;
 
     if (take(p, "REC"))
         return parse_record(p);
     print_tokens_next(&ahead);
-    if (print_token_is(&ahead, "(")) {
-        next(p);
-        next(p);
-        return parse_function(p, name, len);
-    }
+    if (print_token_is(&ahead, "("))
+        return parse_function(p);
     text = take_words(p);
     return text ? make(p, (struct print_node){.kind = PRINT_ATOM, .text = text}) : NULL;
 }

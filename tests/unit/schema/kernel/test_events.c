@@ -91,6 +91,49 @@ static void damaged_formats(void **state)
     }
 }
 
+/* What is wrong with a format is told for as long as its events are shown otherwise. */
+static void hints(void **state)
+{
+    static const struct {
+        const char *text, *hint;
+    } cases[] = {
+        {"name: x\nID: 7\n" COMMON "\nprint fmt: \"\"\n", NULL},
+        {"name: x\nID: 7\n" COMMON "\nprint fmt: \"%d\", f(1)\n",
+         "format of made:x:10: cannot parse the print format at 'f': unknown function; its "
+         "events show as their "
+         "fields"},
+        {"name: x\nID: 7\n" COMMON "\nprint fmt: \"%d\"\n",
+         "format of made:x:10: cannot parse the print format: a conversion is invalid or lacks its "
+         "argument; its "
+         "events show as their fields"},
+        {"name: x\nID: 7\n" COMMON "\nprint fmt: \"%d\", 1 / 0\n",
+         "format of made:x:10: cannot parse the print format: division by zero; its events show as "
+         "their fields"},
+        {"name: x\nID: 7\n" COMMON "\n",
+         "format of made:x: no line \"print fmt:\"; its events show as their fields"},
+        {"name: x\nID: 7\n" COMMON "x\n", "format of made:unknown-7:9: expected a line that begins "
+                                          "with \"field:\"; its events show as bytes"},
+        {"name: x\nID: 8\n" COMMON "\n",
+         "format of made:unknown-7: the format of event 7 says ID 8; its events show as bytes"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct kernel k;
+
+        kernel_open(&k, cases[i].text, (struct kernel_facts){0});
+        assert_null(kernel_events_hint(k.events));
+        assert_non_null(kernel_events_class(k.events, 7));
+        if (cases[i].hint)
+            assert_string_equal(kernel_events_hint(k.events), cases[i].hint);
+        else
+            assert_null(kernel_events_hint(k.events));
+        /* Without a format there is nothing wrong with it. */
+        assert_non_null(kernel_events_class(k.events, 9));
+        assert_int_equal(kernel_events_hint(k.events) != NULL, cases[i].hint != NULL);
+        kernel_close(&k);
+    }
+}
+
 static void common(void **state)
 {
     struct kernel k;
@@ -129,10 +172,8 @@ static void tasks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields),
-        cmocka_unit_test(damaged_formats),
-        cmocka_unit_test(common),
-        cmocka_unit_test(tasks),
+        cmocka_unit_test(fields), cmocka_unit_test(damaged_formats), cmocka_unit_test(hints),
+        cmocka_unit_test(common), cmocka_unit_test(tasks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

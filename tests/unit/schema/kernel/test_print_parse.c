@@ -64,7 +64,7 @@ static void grammar(void **state)
         {" \"%d\", sizeof(REC->b)", "the size of an array"},
         {" \"%d\", sizeof(struct page)", "at 'struct': the size of this type is not known"},
         {" \"%d\", __builtin_expect(!!(REC->a), 0)", NULL},
-        {" \"%d\", unheard_of(REC->a)", "unknown function 'unheard_of'"},
+        {" \"%d\", unheard_of(REC->a)", "at 'unheard_of': unknown function"},
         {" \"%d\", VIF_PR_FMT", "at 'VIF_PR_FMT': unexpected word"},
         {" \"%d\", (REC->a", "ends too early: expected ')'"},
         {" \"%d\", REC->a)", "at ')': expected ',' or the end"},
