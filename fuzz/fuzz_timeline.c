@@ -131,7 +131,7 @@ static void make_classes(struct catalogue *catalogue, struct event_class **class
 }
 
 /* Shows EXPORT all items; returns how many. */
-static size_t feed(struct export *export, const struct catalogue *catalogue,
+static size_t feed(struct sink *sink, const struct catalogue *catalogue,
                    struct event_class **classes, const uint8_t *data, size_t size)
 {
     int64_t time = 1000;
@@ -167,14 +167,14 @@ static size_t feed(struct export *export, const struct catalogue *catalogue,
             item.payload = payload;
             item.size = (uint32_t)(repeat * len);
         }
-        if (export_put(export, &item, 1) < 0)
+        if (sink_put(sink, &item, 1) < 0)
             abort();
         free(payload);
         data += ITEM_BYTES + len;
         size -= ITEM_BYTES + len;
         n++;
     }
-    if (export_finish(export) < 0)
+    if (sink_finish(sink) < 0)
         abort();
     return n;
 }
@@ -238,22 +238,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct text out = TEXT_IN_MEMORY;
     struct export_options options = {
         .out = &out, .catalogue = &catalogue, .origin_number = number_of, .errors = true};
-    struct export *export;
+    struct sink *sink;
     size_t n;
 
     if (size > 4000)
         return 0;
     make_classes(&catalogue, classes);
-    if (export_perfetto_open(&options, &export, NULL) < 0)
+    if (export_perfetto_open(&options, &sink, NULL) < 0)
         abort();
-    n = feed(export, &catalogue, classes, data, size);
-    export_free(export);
+    n = feed(sink, &catalogue, classes, data, size);
+    sink_free(sink);
     check_perfetto(&out, n);
     out.next = out.start;
-    if (export_chrome_open(&options, &export, NULL) < 0)
+    if (export_chrome_open(&options, &sink, NULL) < 0)
         abort();
-    feed(export, &catalogue, classes, data, size);
-    export_free(export);
+    feed(sink, &catalogue, classes, data, size);
+    sink_free(sink);
     check_chrome(&out);
     text_done(&out);
     catalogue_done(&catalogue);

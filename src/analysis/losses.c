@@ -35,9 +35,37 @@ void losses_add_all(struct losses *losses, const struct item *items, unsigned n)
             losses_add(losses, &items[i]);
 }
 
-void layer_losses_add_all(struct layer_losses *losses, const struct item *items, unsigned n)
+static void losses_begin(struct sink *sink)
 {
+    sink_begin(container_of(sink, struct losses_sink, sink)->next);
+}
+
+static int losses_put_items(struct sink *sink, const struct item *items, unsigned n)
+{
+    struct losses_sink *counter = container_of(sink, struct losses_sink, sink);
+    int r;
+
     for (unsigned i = 0; i < n; i++)
-        if (unlikely(items[i].kind != ITEM_EVENT))
-            losses_add(&losses->losses[items[i].origin->layer], &items[i]);
+        if (unlikely(items[i].kind != ITEM_EVENT)) {
+            losses_add(&counter->losses, &items[i]);
+            losses_add(&counter->layers.losses[items[i].origin->layer], &items[i]);
+        }
+    r = sink_put(counter->next, items, n);
+    return r < 0 ? sink_fail(sink, counter->next, r) : 0;
+}
+
+static int losses_finish(struct sink *sink)
+{
+    struct losses_sink *counter = container_of(sink, struct losses_sink, sink);
+    int r = sink_finish(counter->next);
+
+    return r < 0 ? sink_fail(sink, counter->next, r) : 0;
+}
+
+void losses_sink_init(struct losses_sink *sink, struct sink *next)
+{
+    static const struct sink_ops ops = {
+        .begin = losses_begin, .put = losses_put_items, .finish = losses_finish};
+
+    *sink = (struct losses_sink){.sink = {.ops = &ops}, .next = next};
 }

@@ -3,7 +3,7 @@
 
 /* What was lost in a trace, added up. */
 
-#include "event/item.h"
+#include "event/sink.h"
 
 #define LOSSES_CPUS 256
 
@@ -23,7 +23,15 @@ struct layer_losses {
     struct losses losses[LAYERS];
 };
 
+/* A sink that counts the losses among its items and gives all items to NEXT, which it does not own. */
+struct losses_sink {
+    struct sink sink;
+    struct sink *next;
+    struct losses losses;
+    struct layer_losses layers;
+};
+
 void losses_add(struct losses *losses, const struct item *loss);
 /* Those among N items. */
 void losses_add_all(struct losses *losses, const struct item *items, unsigned n);
-void layer_losses_add_all(struct layer_losses *losses, const struct item *items, unsigned n);
+void losses_sink_init(struct losses_sink *sink, struct sink *next);

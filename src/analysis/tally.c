@@ -5,12 +5,6 @@
 
 #include "base/macro.h"
 
-void tally_init(struct tally *tally, enum tally_by by)
-{
-    *tally = (struct tally){
-        .by = by, .last_row = UINT32_MAX, .first = TIME_UNKNOWN, .last = TIME_UNKNOWN};
-}
-
 void tally_done(struct tally *tally)
 {
     for (unsigned i = 0; i < tally->n_rows; i++)
@@ -132,8 +126,9 @@ static int add_by_key(struct tally *tally, const struct item *item)
     return add_to_row(&tally->rows[tally->last_row], item);
 }
 
-int tally_add(struct tally *tally, const struct item *items, unsigned n)
+static int tally_put(struct sink *sink, const struct item *items, unsigned n)
 {
+    struct tally *tally = container_of(sink, struct tally, sink);
     uint64_t count = 0;
 
     for (unsigned i = 0; i < n; i++) {
@@ -142,6 +137,7 @@ int tally_add(struct tally *tally, const struct item *items, unsigned n)
 
         if (unlikely(item->kind != ITEM_EVENT)) {
             losses_add(&tally->losses, item);
+            losses_add(&tally->layers.losses[item->origin->layer], item);
             continue;
         }
         count++;
@@ -159,6 +155,17 @@ int tally_add(struct tally *tally, const struct item *items, unsigned n)
     }
     tally->count += count;
     return 0;
+}
+
+void tally_init(struct tally *tally, enum tally_by by)
+{
+    static const struct sink_ops ops = {.put = tally_put};
+
+    *tally = (struct tally){.sink = {.ops = &ops},
+                            .by = by,
+                            .last_row = UINT32_MAX,
+                            .first = TIME_UNKNOWN,
+                            .last = TIME_UNKNOWN};
 }
 
 static int compare_rows(const void *a, const void *b)

@@ -35,6 +35,7 @@ struct tally_row {
 };
 
 struct tally {
+    struct sink sink;
     enum tally_by by;
     struct tally_row *rows; /* BY_EVENT: by class->index, those with a count of 0 did not occur */
     unsigned n_rows;
@@ -47,8 +48,10 @@ struct tally {
     int64_t first; /* the earliest and the latest time of an event; TIME_UNKNOWN: none had one */
     int64_t last;
     struct losses losses;
+    struct layer_losses layers;
 };
 
+/* Counts the items that its sink is given, losses too. */
 void tally_init(struct tally *tally, enum tally_by by);
 void tally_done(struct tally *tally);
 
@@ -57,9 +60,6 @@ static inline uint64_t tally_duration(const struct tally *tally)
 {
     return (uint64_t)tally->last - (uint64_t)tally->first;
 }
-
-/* N items, losses too. 0, -ENOMEM. */
-int tally_add(struct tally *tally, const struct item *items, unsigned n);
 
 /* The rows that have a count, the largest first, equal ones by class or number. *ret_rows is the
  * caller's to free, what it points to is the tally's. 0, -ENOMEM. */

@@ -64,7 +64,7 @@ struct live_viewer {
     unsigned n;
     struct catalogue catalogue;
     struct text out;
-    struct view *view;
+    struct sink *view;
     uint8_t message[sizeof(struct live_head) + LIVE_BYTES_MAX + 1];
 };
 
@@ -290,7 +290,7 @@ static int show_item(struct live_viewer *shower, struct shown_guest *guest)
         if (item.kind == ITEM_LOSS && item.since != TIME_UNKNOWN)
             item.since = clock_map_convert(&guest->clock_map, item.since, NULL);
     }
-    r = view_put(shower->view, &item, 1);
+    r = sink_put(shower->view, &item, 1);
     ftrace_live_take(guest->live);
     return r;
 }
@@ -457,7 +457,7 @@ static void run(const char *const *names, const int *ends, unsigned n, enum coll
             cli_fault(&fault);
     }
     if (r >= 0) {
-        view_begin(shower->view);
+        sink_begin(shower->view);
         r = work(shower);
         if (r < 0 && r != -EPIPE)
             cli_error("cannot show more: %s", strerror(-r));

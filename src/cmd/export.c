@@ -74,24 +74,8 @@ const struct command export_command = {
                 "  strata export --to csv -e 'blk_*' trace >blk.csv",
 };
 
-struct exported {
-    struct export *export;
-    struct losses losses;
-};
-
 /* A signal ends the reading, not the writing: what was read so far makes a whole export. A second one ends it. */
 static volatile sig_atomic_t stopped;
-
-static int put(void *arg, const struct item *items, unsigned n)
-{
-    struct exported *exported = arg;
-
-    if (unlikely(stopped))
-        return fault_plain(&exported->export->fault, -EINTR, NULL,
-                           "stopped by a signal; what was read up to here is exported");
-    losses_add_all(&exported->losses, items, n);
-    return export_put(exported->export, items, n);
-}
 
 /* What the trace tells of itself, for the sink. */
 struct about {
@@ -132,23 +116,20 @@ static void tell_losses(const struct losses *losses)
     text_done(&text);
 }
 
-/* Whether the sink itself failed, so that what it wrote is no good. */
-static bool sink_failed(const struct export *export)
-{
-    return export->fault.error && export->fault.error != -EINTR;
-}
-
 static int walk_and_keep(const struct export_verb_options *options, struct walk *walk,
-                         struct exported *exported, struct atomic_output *output)
+                         struct losses_sink *counter, struct atomic_output *output)
 {
     struct fault fault;
-    int status = walk_through(walk);
+    int status;
 
+    sink_begin(&counter->sink);
+    status = walk_through(walk);
     fault_clear(&fault);
-    if (sink_failed(exported->export))
+    /* What a sink that failed wrote is no good. */
+    if (counter->sink.fault.error)
         return EXIT_FAILURE;
-    if (export_finish(exported->export) < 0) {
-        cli_fault(&exported->export->fault);
+    if (sink_finish(&counter->sink) < 0) {
+        cli_fault(&counter->sink.fault);
         return EXIT_FAILURE;
     }
     if (atomic_output_commit(output, &fault) < 0) {
@@ -157,7 +138,7 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
         cli_fault(&fault);
         return EXIT_FAILURE;
     }
-    tell_losses(&exported->losses);
+    tell_losses(&counter->losses);
     return walk_end(walk, &options->open, status);
 }
 
@@ -199,16 +180,17 @@ static int export_trace(const struct export_verb_options *options,
         .errors = trace_has_errors(trace),
         .about = &about.about,
     };
-    struct exported exported = {0};
+    struct sink *sink = NULL;
+    struct losses_sink counter;
     struct selection selection;
     struct fault fault;
     struct walk walk = {.trace = trace,
                         .selection = &selection,
                         .out = &output->out,
                         .draws = !output->path,
-                        .losses = &exported.losses,
-                        .put = put,
-                        .arg = &exported};
+                        .sink = &counter.sink,
+                        .losses = &counter.losses,
+                        .stopped = &stopped};
     int status = EXIT_FAILURE;
 
     about.walk = &walk;
@@ -218,13 +200,13 @@ static int export_trace(const struct export_verb_options *options,
         cli_error("out of memory");
         return EXIT_FAILURE;
     }
-    if (format->open(&export_options, &exported.export, &fault) < 0) {
+    if (format->open(&export_options, &sink, &fault) < 0) {
         cli_fault(&fault);
     } else {
-        walk.put_fault = &exported.export->fault;
-        status = walk_and_keep(options, &walk, &exported, output);
+        losses_sink_init(&counter, sink);
+        status = walk_and_keep(options, &walk, &counter, output);
     }
-    export_free(exported.export);
+    sink_free(sink);
     selection_done(&selection);
     return status;
 }

@@ -65,22 +65,21 @@ const struct command info_command = {
 struct info {
     const struct trace *trace;
     const struct origin *origin;
-    struct tally tally;
+    struct sink seen; /* of what follows it, but for the tally */
     struct switch_check switches;
     uint64_t cpus[CPUS_MAX / 64]; /* seen, one bit each */
+    struct tally tally;
     struct text *out;
 };
 
-static int put(void *arg, const struct item *items, unsigned n)
+static int put(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct info *info = arg;
+    struct info *info = container_of(sink, struct info, seen);
 
     for (unsigned i = 0; i < n; i++)
         if ((uint32_t)items[i].cpu < CPUS_MAX)
             info->cpus[items[i].cpu / 64] |= (uint64_t)1 << (items[i].cpu % 64);
-    if (switch_check_add(&info->switches, items, n) < 0)
-        return -ENOMEM;
-    return tally_add(&info->tally, items, n);
+    return switch_check_add(&info->switches, items, n);
 }
 
 static unsigned cpus_seen(const struct info *info)
@@ -433,13 +432,16 @@ static int tell(const struct info_options *options, struct trace *trace)
     const struct select_options all = {0};
     struct text out;
     struct selection selection;
-    struct info info = {.trace = trace, .origin = trace->parts[0].origin, .out = &out};
+    static const struct sink_ops ops = {.put = put};
+    struct info info = {
+        .trace = trace, .origin = trace->parts[0].origin, .seen = {.ops = &ops}, .out = &out};
+    struct sink *const sinks[] = {&info.seen, &info.tally.sink};
+    struct tee_sink tee;
     struct walk walk = {.trace = trace,
                         .selection = &selection,
                         .out = &out,
-                        .losses = &info.tally.losses,
-                        .put = put,
-                        .arg = &info};
+                        .sink = &tee.sink,
+                        .losses = &info.tally.losses};
     int status = EXIT_FAILURE;
 
     if (output_open(&out, options->format == FORMAT_JSON ? OUTPUT_DATA : OUTPUT_TEXT, OUT_SIZE) <
@@ -448,6 +450,7 @@ static int tell(const struct info_options *options, struct trace *trace)
         return EXIT_FAILURE;
     }
     tally_init(&info.tally, TALLY_BY_EVENT);
+    tee_sink_init(&tee, sinks, ARRAY_SIZE(sinks));
     if (selection_init(&selection, &all) < 0) {
         cli_error("out of memory");
     } else {

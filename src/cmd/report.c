@@ -59,23 +59,8 @@ const struct command report_command = {
                 "  xz -dc boot.trace.xz | strata report -",
 };
 
-struct shown {
-    struct view *view;
-    struct losses losses;
-    struct layer_losses layers;
-};
-
-static int put(void *arg, const struct item *items, unsigned n)
-{
-    struct shown *shown = arg;
-
-    losses_add_all(&shown->losses, items, n);
-    layer_losses_add_all(&shown->layers, items, n);
-    return view_put(shown->view, items, n);
-}
-
 static int open_view(const struct report_options *options, struct trace *trace, struct text *out,
-                     struct view **ret_view)
+                     struct sink **ret_view)
 {
     struct view_options view_options = {
         .color = options->format == FORMAT_TEXT && wants_color(STDOUT_FILENO),
@@ -111,27 +96,27 @@ static void tell_losses(const struct losses *losses, const char *layer)
 }
 
 /* CPUs of different layers are different ones. */
-static void tell_all_losses(const struct shown *shown, unsigned layers)
+static void tell_all_losses(const struct losses_sink *counter, unsigned layers)
 {
     if (layers == 0)
-        tell_losses(&shown->losses, "");
+        tell_losses(&counter->losses, "");
     for (unsigned i = 0; i < LAYERS; i++)
         if (layers >> i & 1)
-            tell_losses(&shown->layers.losses[i], layer_name((enum layer)i));
+            tell_losses(&counter->layers.losses[i], layer_name((enum layer)i));
 }
 
 static int report(const struct report_options *options, struct trace *trace)
 {
     struct text out;
     struct selection selection;
-    struct shown shown = {0};
+    struct sink *view = NULL;
+    struct losses_sink counter;
     struct walk walk = {.trace = trace,
                         .selection = &selection,
                         .out = &out,
                         .draws = true,
-                        .losses = &shown.losses,
-                        .put = put,
-                        .arg = &shown};
+                        .sink = &counter.sink,
+                        .losses = &counter.losses};
     int status = EXIT_FAILURE;
 
     if (output_open(&out, kind_of(options), OUT_SIZE) < 0) {
@@ -139,17 +124,18 @@ static int report(const struct report_options *options, struct trace *trace)
         return EXIT_FAILURE;
     }
     if (selection_init(&selection, &options->select) < 0 ||
-        open_view(options, trace, &out, &shown.view) < 0) {
+        open_view(options, trace, &out, &view) < 0) {
         cli_error("out of memory");
     } else {
-        view_begin(shown.view);
+        losses_sink_init(&counter, view);
+        sink_begin(&counter.sink);
         status = walk_through(&walk);
         text_flush(&out);
         if (!out.error)
-            tell_all_losses(&shown, trace_layers(trace));
+            tell_all_losses(&counter, trace_layers(trace));
         status = walk_end(&walk, &options->open, status);
     }
-    view_free(shown.view);
+    sink_free(view);
     selection_done(&selection);
     text_done(&out);
     return status;

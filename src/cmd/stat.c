@@ -63,18 +63,9 @@ struct stat {
     const struct stat_options *options;
     const struct trace *trace;
     struct tally tally;
-    struct layer_losses losses;
     struct clock clock;
     struct text *out;
 };
-
-static int put(void *arg, const struct item *items, unsigned n)
-{
-    struct stat *stat = arg;
-
-    layer_losses_add_all(&stat->losses, items, n);
-    return tally_add(&stat->tally, items, n);
-}
 
 static double seconds(const struct stat *stat)
 {
@@ -200,10 +191,10 @@ static void put_losses(const struct stat *stat)
         text_put_str(stat->out, behind);
     }
     for (unsigned i = 0; i < LAYERS; i++) {
-        if (!(layers >> i & 1) || stat->losses.losses[i].n == 0)
+        if (!(layers >> i & 1) || stat->tally.layers.losses[i].n == 0)
             continue;
         text_printf(stat->out, "%s: ", layer_name((enum layer)i));
-        losses_put(&stat->losses.losses[i], stat->out);
+        losses_put(&stat->tally.layers.losses[i], stat->out);
         text_put_str(stat->out, behind);
     }
 }
@@ -327,7 +318,7 @@ static void put_json_layer_losses(const struct stat *stat)
         if (!(layers >> i & 1))
             continue;
         text_printf(stat->out, "%s\"%s\":{", before, layer_name((enum layer)i));
-        losses_put_json(&stat->losses.losses[i], stat->out);
+        losses_put_json(&stat->tally.layers.losses[i], stat->out);
         text_put_char(stat->out, '}');
         before = ",";
     }
@@ -383,9 +374,8 @@ static int count(const struct stat_options *options, struct trace *trace)
     struct walk walk = {.trace = trace,
                         .selection = &selection,
                         .out = &out,
-                        .losses = &stat.tally.losses,
-                        .put = put,
-                        .arg = &stat};
+                        .sink = &stat.tally.sink,
+                        .losses = &stat.tally.losses};
     int status = EXIT_FAILURE;
 
     if (output_open(&out, options->format == FORMAT_JSON ? OUTPUT_DATA : OUTPUT_TEXT, OUT_SIZE) <

@@ -233,10 +233,13 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
             return run;
         for (unsigned j = i; j < i + (unsigned)run && !walk->has_selected; j++)
             walk->has_selected = items[j].kind == ITEM_EVENT;
-        r = walk->put(walk->arg, items + i, (unsigned)run);
+        if (unlikely(walk->stopped && *walk->stopped))
+            return fault_plain(fault, -EINTR, NULL,
+                               "stopped by a signal; what was read up to here is exported");
+        r = sink_put(walk->sink, items + i, (unsigned)run);
         if (r < 0) {
-            if (walk->put_fault && walk->put_fault->error)
-                *fault = *walk->put_fault;
+            if (walk->sink->fault.error)
+                *fault = walk->sink->fault;
             return fault_plain(fault, r, NULL, "out of memory");
         }
         i += (unsigned)run;

@@ -4,6 +4,8 @@
 /* What the verbs that read traces have in common: opening, walking through what is selected, and how
  * it ends. */
 
+#include <signal.h>
+
 #include "analysis/losses.h"
 #include "base/text.h"
 #include "cli/options.h"
@@ -46,14 +48,13 @@ unsigned walk_part_of(void *arg, const struct origin *origin);
 struct walk {
     struct trace *trace;
     struct selection *selection;
-    struct text *out; /* where PUT writes: flushed before anything is told, and when it waits */
-    bool draws;       /* PUT writes to OUT as it goes, rather than at the end */
-    struct losses *losses; /* what PUT has seen of them */
-    /* 0, or a negative errno with *put_fault; -ENOMEM where there is none. */
-    int (*put)(void *arg, const struct item *items, unsigned n);
-    void *arg;
-    const struct fault *put_fault; /* NULL: memory is all that PUT can be out of */
-    struct fault fault;            /* what ended it before the end; error 0: nothing */
+    struct text *out; /* where SINK writes: flushed before anything is told, and when it waits */
+    bool draws;       /* SINK writes to OUT as it goes, rather than at the end */
+    struct sink *sink;
+    const struct losses *losses; /* what SINK has seen of them */
+    const volatile sig_atomic_t
+        *stopped;       /* set by a signal that ends the reading; NULL: none does */
+    struct fault fault; /* what ended it before the end; error 0: nothing */
     /* What was seen; for walk_through(). */
     bool has_events, has_selected;
     int64_t first_time, last_time; /* of events, in ticks of the clock */

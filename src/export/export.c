@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/export.h"
 
+#include "print/view.h"
+
 /* One line a format, by name: its name here, and again in the list that options are made of. */
 /* clang-format off */
 #define FORMATS(F) \
@@ -23,4 +25,16 @@ const char *const export_names[] = {FORMATS(NAME) NULL};
 int export_no_memory(struct fault *fault)
 {
     return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+}
+
+int export_csv_open(const struct export_options *options, struct sink **ret_sink,
+                    struct fault *fault)
+{
+    const struct view_options view_options = {
+        .origin_number = options->lines_numbered ? options->origin_number : NULL,
+        .origin_arg = options->origin_arg,
+        .errors = options->errors,
+        .spreadsheet = options->spreadsheet};
+
+    return line_csv_open(&view_options, options->out, ret_sink) < 0 ? export_no_memory(fault) : 0;
 }

@@ -12,9 +12,7 @@
 #include "base/fault.h"
 #include "base/text.h"
 #include "event/catalogue.h"
-#include "event/item.h"
-
-struct export;
+#include "event/sink.h"
 
 /* What the time of day was at a time of the export's clock. */
 struct export_moment {
@@ -55,21 +53,6 @@ struct export_about {
                      void *arg);
 };
 
-struct export_ops {
-    /* N items, in the order of time. 0, or a negative errno with `fault`. */
-    int (*put)(struct export *export, const struct item *items, unsigned n);
-    /* Behind the last item: writes what is to stand at the end. 0, or a negative errno with `fault`.
-     * Nothing but free() comes behind it. */
-    int (*finish)(struct export *export);
-    void (*free)(struct export *export);
-};
-
-struct export
-{
-    const struct export_ops *ops;
-    struct fault fault;
-};
-
 struct export_format {
     const char *name;
     enum atomic_output_kind target;
@@ -78,8 +61,7 @@ struct export_format {
      * a file. */
     bool (*is_export)(const char *path);
     /* 0, or a negative errno with FAULT. */
-    int (*open)(const struct export_options *options, struct export **ret_export,
-                struct fault *fault);
+    int (*open)(const struct export_options *options, struct sink **ret_sink, struct fault *fault);
 };
 
 /* Ended by one without a name; the names alone, in the same order, ended by NULL. */
@@ -87,40 +69,24 @@ extern const struct export_format export_formats[];
 extern const char *const export_names[];
 
 /* The sinks, each in a file of its own that opens with what it writes. */
-int export_chrome_open(const struct export_options *options, struct export **ret_export,
+int export_chrome_open(const struct export_options *options, struct sink **ret_sink,
                        struct fault *fault);
-int export_csv_open(const struct export_options *options, struct export **ret_export,
+int export_csv_open(const struct export_options *options, struct sink **ret_sink,
                     struct fault *fault);
-int export_ctf_open(const struct export_options *options, struct export **ret_export,
+int export_ctf_open(const struct export_options *options, struct sink **ret_sink,
                     struct fault *fault);
 /* True if the directory PATH is an export in CTF and nothing else. */
 bool export_ctf_is_export(const char *path);
-int export_perfetto_open(const struct export_options *options, struct export **ret_export,
+int export_perfetto_open(const struct export_options *options, struct sink **ret_sink,
                          struct fault *fault);
-int export_simpletrace_open(const struct export_options *options, struct export **ret_export,
+int export_simpletrace_open(const struct export_options *options, struct sink **ret_sink,
                             struct fault *fault);
-int export_sqlite_open(const struct export_options *options, struct export **ret_export,
+int export_sqlite_open(const struct export_options *options, struct sink **ret_sink,
                        struct fault *fault);
-int export_trace_dat_open(const struct export_options *options, struct export **ret_export,
+int export_trace_dat_open(const struct export_options *options, struct sink **ret_sink,
                           struct fault *fault);
-int export_trace_events_open(const struct export_options *options, struct export **ret_export,
+int export_trace_events_open(const struct export_options *options, struct sink **ret_sink,
                              struct fault *fault);
-
-static inline int export_put(struct export *export, const struct item *items, unsigned n)
-{
-    return export->ops->put(export, items, n);
-}
-
-static inline int export_finish(struct export *export)
-{
-    return export->ops->finish(export);
-}
-
-static inline void export_free(struct export *export)
-{
-    if (export)
-        export->ops->free(export);
-}
 
 /* The time of an item in nanoseconds of the one clock that the whole export is in (ticks where no
  * rate is known). All sinks take their times from here, so that clocks which are related to each

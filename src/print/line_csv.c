@@ -24,7 +24,8 @@ struct who_cell {
 #define WHO_CELLS 256 /* a power of two */
 
 struct line_csv {
-    struct view view;
+    struct sink sink;
+    struct text *out; /* borrowed; its error is the caller's to look at */
     struct view_options options;
     struct time_column time;
     /* `GROUP,EVENT,,`, then for each field its key as it stands in a cell with quotes: `,""name"":`,
@@ -249,7 +250,7 @@ static inline const struct who_cell *get_who(struct line_csv *line, const struct
 /* TIME,ERROR,CPU,PID,COMM,VCPU,LAYER,SOURCE, */
 static void put_common(struct line_csv *line, const struct item *item)
 {
-    struct text *out = line->view.out;
+    struct text *out = line->out;
     const struct origin *origin = item->origin;
     const char *name = item_task_name(item);
     const struct who_cell *who = get_who(line, item, name);
@@ -271,7 +272,7 @@ static void put_common(struct line_csv *line, const struct item *item)
 
 static void put_field(struct line_csv *line, const struct field *field, const struct value *value)
 {
-    struct text *out = line->view.out;
+    struct text *out = line->out;
     struct text *cell = &line->cell;
 
     if (field->type != FIELD_STRING && field->type != FIELD_BYTES && field->type != FIELD_FLOAT) {
@@ -287,7 +288,7 @@ static void put_field(struct line_csv *line, const struct field *field, const st
 static void put_fields(struct line_csv *line, const struct item *item, const struct value *values,
                        const struct class_piece *all)
 {
-    struct text *out = line->view.out;
+    struct text *out = line->out;
     const struct event_class *class = item->class;
     const char *pieces = json_piece_next(all->text);
     /* Of all keys, and numbers. */
@@ -325,7 +326,7 @@ static void put_fields(struct line_csv *line, const struct item *item, const str
 
 static int put_event(struct line_csv *line, const struct item *item)
 {
-    struct text *out = line->view.out;
+    struct text *out = line->out;
     const struct class_piece *piece = class_table_get(&line->classes, item->class);
     struct value values[FIELDS_MAX];
 
@@ -346,7 +347,7 @@ static int put_event(struct line_csv *line, const struct item *item)
 
 static void put_loss(struct line_csv *line, const struct item *item)
 {
-    struct text *out = line->view.out;
+    struct text *out = line->out;
 
     put_common(line, item);
     text_put_literal(out, ",,");
@@ -357,19 +358,19 @@ static void put_loss(struct line_csv *line, const struct item *item)
     text_put_literal(out, ",,,\r\n");
 }
 
-static void line_csv_begin(struct view *view)
+static void line_csv_begin(struct sink *sink)
 {
-    const struct line_csv *line = container_of(view, struct line_csv, view);
+    const struct line_csv *line = container_of(sink, struct line_csv, sink);
 
-    text_put_literal(view->out, "time,");
-    text_put_str(view->out, line->options.errors ? "error_ns," : "");
-    text_put_literal(view->out,
+    text_put_literal(line->out, "time,");
+    text_put_str(line->out, line->options.errors ? "error_ns," : "");
+    text_put_literal(line->out,
                      "cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names\r\n");
 }
 
-static int line_csv_put(struct view *view, const struct item *items, unsigned n)
+static int line_csv_put(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct line_csv *line = container_of(view, struct line_csv, view);
+    struct line_csv *line = container_of(sink, struct line_csv, sink);
 
     for (unsigned i = 0; i < n; i++) {
         if (likely(items[i].kind == ITEM_EVENT)) {
@@ -383,9 +384,9 @@ static int line_csv_put(struct view *view, const struct item *items, unsigned n)
     return 0;
 }
 
-static void line_csv_free(struct view *view)
+static void line_csv_free(struct sink *sink)
 {
-    struct line_csv *line = container_of(view, struct line_csv, view);
+    struct line_csv *line = container_of(sink, struct line_csv, sink);
 
     class_table_done(&line->classes);
     text_done(&line->cell);
@@ -394,20 +395,21 @@ static void line_csv_free(struct view *view)
     free(line);
 }
 
-int line_csv_open(const struct view_options *options, struct text *out, struct view **ret_view)
+int line_csv_open(const struct view_options *options, struct text *out, struct sink **ret_sink)
 {
-    static const struct view_ops ops = {
+    static const struct sink_ops ops = {
         .begin = line_csv_begin, .put = line_csv_put, .free = line_csv_free};
     struct line_csv *line = calloc(1, sizeof *line);
 
     if (!line)
         return -ENOMEM;
-    line->view = (struct view){.ops = &ops, .out = out};
+    line->sink.ops = &ops;
+    line->out = out;
     line->options = *options;
     line->classes.make = options->spreadsheet ? make_spreadsheet_class : make_class;
     line->cell = TEXT_IN_MEMORY;
     name_cells_init(&line->names, "\"{", "}\"", put_quoted);
     line->columns = TEXT_IN_MEMORY;
-    *ret_view = &line->view;
+    *ret_sink = &line->sink;
     return 0;
 }

@@ -7,7 +7,8 @@
 #include "print/view.h"
 
 struct line_json {
-    struct view view;
+    struct sink sink;
+    struct text *out; /* borrowed; its error is the caller's to look at */
     struct view_options options;
     struct time_column time;
     /* `,"group":"sched","event":"sched_switch","fields":{`, then what json_fields_make() makes. */
@@ -143,7 +144,7 @@ static void put_common(struct line_json *line, struct text *out, const struct it
 
 static int put_event(struct line_json *line, const struct item *item)
 {
-    struct text *out = line->view.out;
+    struct text *out = line->out;
     const struct event_class *class = item->class;
     const struct class_piece *piece = class_table_get(&line->classes, class);
     struct value values[FIELDS_MAX];
@@ -163,7 +164,7 @@ static int put_event(struct line_json *line, const struct item *item)
 
 static void put_loss(struct line_json *line, const struct item *item)
 {
-    struct text *out = line->view.out;
+    struct text *out = line->out;
 
     put_common(line, out, item);
     text_put_literal(out, ",\"lost\":");
@@ -184,9 +185,9 @@ static void put_loss(struct line_json *line, const struct item *item)
     text_put_literal(out, "}\n");
 }
 
-static int line_json_put(struct view *view, const struct item *items, unsigned n)
+static int line_json_put(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct line_json *line = container_of(view, struct line_json, view);
+    struct line_json *line = container_of(sink, struct line_json, sink);
 
     for (unsigned i = 0; i < n; i++) {
         if (likely(items[i].kind == ITEM_EVENT)) {
@@ -199,26 +200,27 @@ static int line_json_put(struct view *view, const struct item *items, unsigned n
     return 0;
 }
 
-static void line_json_free(struct view *view)
+static void line_json_free(struct sink *sink)
 {
-    struct line_json *line = container_of(view, struct line_json, view);
+    struct line_json *line = container_of(sink, struct line_json, sink);
 
     class_table_done(&line->classes);
     name_cells_done(&line->names);
     free(line);
 }
 
-int line_json_open(const struct view_options *options, struct text *out, struct view **ret_view)
+int line_json_open(const struct view_options *options, struct text *out, struct sink **ret_sink)
 {
-    static const struct view_ops ops = {.put = line_json_put, .free = line_json_free};
+    static const struct sink_ops ops = {.put = line_json_put, .free = line_json_free};
     struct line_json *line = calloc(1, sizeof *line);
 
     if (!line)
         return -ENOMEM;
-    line->view = (struct view){.ops = &ops, .out = out};
+    line->sink.ops = &ops;
+    line->out = out;
     line->options = *options;
     line->classes.make = make_class;
     name_cells_init(&line->names, ",\"names\":{", "}", text_put);
-    *ret_view = &line->view;
+    *ret_sink = &line->sink;
     return 0;
 }

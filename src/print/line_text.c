@@ -31,7 +31,8 @@ struct task_cell {
 _Static_assert(COLUMNS_MAX + NAME_MAX_AT_ONCE < TEXT_ROOM_MAX / 2, "a line's head fits, and more");
 
 struct line_text {
-    struct view view;
+    struct sink sink;
+    struct text *out; /* borrowed; its error is the caller's to look at */
     struct view_options options;
     struct time_column time;
     struct class_table names; /* "NAME:" */
@@ -245,7 +246,7 @@ static char *put_columns(struct line_text *line, char *p, const struct item *ite
 
 static int put_event(struct line_text *line, const struct item *item)
 {
-    struct text *out = line->view.out;
+    struct text *out = line->out;
     const struct class_piece *name = class_table_get(&line->names, item->class);
     uint64_t before;
     char *p;
@@ -272,7 +273,7 @@ static int put_event(struct line_text *line, const struct item *item)
 
 static void put_loss(struct line_text *line, const struct item *item)
 {
-    struct text *out = line->view.out;
+    struct text *out = line->out;
 
     out->next = put_columns(line, text_room(out, COLUMNS_MAX), item);
     if (line->options.color)
@@ -298,9 +299,9 @@ static void put_loss(struct line_text *line, const struct item *item)
     text_put_char(out, '\n');
 }
 
-static int line_text_put(struct view *view, const struct item *items, unsigned n)
+static int line_text_put(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct line_text *line = container_of(view, struct line_text, view);
+    struct line_text *line = container_of(sink, struct line_text, sink);
 
     for (unsigned i = 0; i < n; i++) {
         if (likely(items[i].kind == ITEM_EVENT)) {
@@ -313,27 +314,28 @@ static int line_text_put(struct view *view, const struct item *items, unsigned n
     return 0;
 }
 
-static void line_text_free(struct view *view)
+static void line_text_free(struct sink *sink)
 {
-    struct line_text *line = container_of(view, struct line_text, view);
+    struct line_text *line = container_of(sink, struct line_text, sink);
 
     class_table_done(&line->names);
     free(line);
 }
 
-int line_text_open(const struct view_options *options, struct text *out, struct view **ret_view)
+int line_text_open(const struct view_options *options, struct text *out, struct sink **ret_sink)
 {
-    static const struct view_ops ops = {.put = line_text_put, .free = line_text_free};
+    static const struct sink_ops ops = {.put = line_text_put, .free = line_text_free};
     struct line_text *line = calloc(1, sizeof *line);
 
     if (!line)
         return -ENOMEM;
-    line->view = (struct view){.ops = &ops, .out = out};
+    line->sink.ops = &ops;
+    line->out = out;
     line->options = *options;
     line->names.make = put_name;
     for (unsigned i = 0; i < LAYERS; i++)
         if (options->layers >> i & 1)
             line->layer_width = MAX(line->layer_width, strlen(layer_name((enum layer)i)));
-    *ret_view = &line->view;
+    *ret_sink = &line->sink;
     return 0;
 }

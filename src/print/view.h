@@ -4,22 +4,7 @@
 /* Sinks that write what they are shown, one line an item. */
 
 #include "base/text.h"
-#include "event/item.h"
-
-struct view;
-
-struct view_ops {
-    /* What stands before the first item. */
-    void (*begin)(struct view *view);
-    /* N items, in the order in which they are to stand. 0, -ENOMEM. */
-    int (*put)(struct view *view, const struct item *items, unsigned n);
-    void (*free)(struct view *view);
-};
-
-struct view {
-    const struct view_ops *ops;
-    struct text *out; /* borrowed; its error is the caller's to look at */
-};
+#include "event/sink.h"
 
 struct view_options {
     bool color;
@@ -48,7 +33,7 @@ struct view_options {
  *  LAYER   as layer_name() has it
  *  VCPU    vcpuN, or as the layer calls it (d0v1); - where it is not known
  * and #N, if there is such a column, behind LAYER. */
-int line_text_open(const struct view_options *options, struct text *out, struct view **ret_view);
+int line_text_open(const struct view_options *options, struct text *out, struct sink **ret_sink);
 
 /* One JSON object a line; what is not known is left out.
  *  event: {"time":S.N,"time_ns":N,"error_ns":N,"cpu":N,"pid":N,"comm":S,"vcpu":S,"layer":S,"source":N,
@@ -57,31 +42,9 @@ int line_text_open(const struct view_options *options, struct text *out, struct 
  *          "skipped_bytes":N}
  * Where the clock's rate is not known, "ticks" and "since_ticks" stand for the times. "error_ns", what the time
  * may be wrong by, is there where clocks were related to each other. */
-int line_json_open(const struct view_options *options, struct text *out, struct view **ret_view);
+int line_json_open(const struct view_options *options, struct text *out, struct sink **ret_sink);
 
 /* RFC 4180, with a header line. The columns: time,cpu,pid,comm,vcpu,layer,source,group,event,lost,
  * text,fields,names ; `fields` is a JSON object, and `names` one, or empty. Where clocks were related to each other, error_ns behind time. A loss has no event and its number in `lost` ("unknown"
  * where nobody counted). */
-int line_csv_open(const struct view_options *options, struct text *out, struct view **ret_view);
-
-static inline void view_begin(struct view *view)
-{
-    if (view->ops->begin)
-        view->ops->begin(view);
-}
-
-static inline int view_put(struct view *view, const struct item *items, unsigned n)
-{
-    return view->ops->put(view, items, n);
-}
-
-static inline void view_free(struct view *view)
-{
-    if (view)
-        view->ops->free(view);
-}
-
-static inline void view_freep(struct view **view)
-{
-    view_free(*view);
-}
+int line_csv_open(const struct view_options *options, struct text *out, struct sink **ret_sink);

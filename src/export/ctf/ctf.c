@@ -68,7 +68,7 @@ struct stream_class {
 };
 
 struct ctf {
-    struct export export;
+    struct sink sink;
     const struct export_options *options;
     int dir;
     int64_t offset_s;
@@ -85,7 +85,7 @@ struct ctf {
 
 static int write_failed(struct ctf *ctf, int error)
 {
-    return fault_plain(&ctf->export.fault, error, ctf->options->name, "cannot write: %s",
+    return fault_plain(&ctf->sink.fault, error, ctf->options->name, "cannot write: %s",
                        strerror(-error));
 }
 
@@ -131,7 +131,7 @@ static int flush(struct ctf *ctf, struct stream *stream)
     char name[32];
 
     if (stream->events.error)
-        return export_no_memory(&ctf->export.fault);
+        return export_no_memory(&ctf->sink.fault);
     put_u32(&head, MAGIC);
     put_u32(&head, stream_class_id(stream));
     put_u64(&head, len ? stream->begin : stream->last);
@@ -231,7 +231,7 @@ static _cold_ int declare_class(struct ctf *ctf, struct stream_class *sc, unsign
         uint32_t(*bigger)[VARIANTS] = realloc(sc->ids, n * sizeof *bigger);
 
         if (!bigger)
-            return export_no_memory(&ctf->export.fault);
+            return export_no_memory(&ctf->sink.fault);
         memset(bigger + sc->n_classes, 0, (n - sc->n_classes) * sizeof *bigger);
         sc->ids = bigger;
         sc->n_classes = n;
@@ -387,9 +387,9 @@ static int put_loss(struct ctf *ctf, struct stream *stream, const struct item *i
     return flush(ctf, stream);
 }
 
-static int ctf_put(struct export *export, const struct item *items, unsigned n)
+static int ctf_put(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct ctf *ctf = container_of(export, struct ctf, export);
+    struct ctf *ctf = container_of(sink, struct ctf, sink);
 
     for (unsigned i = 0; i < n; i++) {
         struct stream *stream = ctf->recent;
@@ -398,7 +398,7 @@ static int ctf_put(struct export *export, const struct item *items, unsigned n)
         if (!stream || stream->origin != items[i].origin || stream->cpu != items[i].cpu) {
             stream = find_stream(ctf, &items[i]);
             if (!stream)
-                return export_no_memory(&export->fault);
+                return export_no_memory(&sink->fault);
             ctf->recent = stream;
         }
         r = likely(items[i].kind == ITEM_EVENT) ? put_event(ctf, stream, &items[i])
@@ -409,10 +409,10 @@ static int ctf_put(struct export *export, const struct item *items, unsigned n)
     return 0;
 }
 
-static int ctf_finish(struct export *export)
+static int ctf_finish(struct sink *sink)
 {
     static const struct clock none = {.name = "none", .hz = NANOSECONDS};
-    struct ctf *ctf = container_of(export, struct ctf, export);
+    struct ctf *ctf = container_of(sink, struct ctf, sink);
     const struct catalogue *catalogue = ctf->options->catalogue;
     struct text start = TEXT_IN_MEMORY;
     int r = flush_all(ctf, true);
@@ -424,16 +424,16 @@ static int ctf_finish(struct export *export)
         tsdl_put_source(&start, i, catalogue->origins[i]);
     text_put_literal(&start, "};\n");
     if (start.error || ctf->declarations.error)
-        r = export_no_memory(&export->fault);
+        r = export_no_memory(&sink->fault);
     else
         r = write_to(ctf, "metadata", &start, &ctf->declarations);
     text_done(&start);
     return r;
 }
 
-static void ctf_free(struct export *export)
+static void ctf_free(struct sink *sink)
 {
-    struct ctf *ctf = container_of(export, struct ctf, export);
+    struct ctf *ctf = container_of(sink, struct ctf, sink);
 
     for (struct stream *stream = ctf->all, *next; stream; stream = next) {
         next = stream->next;
@@ -450,15 +450,15 @@ static void ctf_free(struct export *export)
     free(ctf);
 }
 
-int export_ctf_open(const struct export_options *options, struct export **ret_export,
+int export_ctf_open(const struct export_options *options, struct sink **ret_sink,
                     struct fault *fault)
 {
-    static const struct export_ops ops = {.put = ctf_put, .finish = ctf_finish, .free = ctf_free};
+    static const struct sink_ops ops = {.put = ctf_put, .finish = ctf_finish, .free = ctf_free};
     struct ctf *ctf = calloc(1, sizeof *ctf);
 
     if (!ctf)
         return export_no_memory(fault);
-    ctf->export.ops = &ops;
+    ctf->sink.ops = &ops;
     ctf->options = options;
     ctf->declarations = TEXT_IN_MEMORY;
     ctf->dir = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -468,6 +468,6 @@ int export_ctf_open(const struct export_options *options, struct export **ret_ex
         free(ctf);
         return fault_plain(fault, r, options->name, "cannot open it: %s", strerror(-r));
     }
-    *ret_export = &ctf->export;
+    *ret_sink = &ctf->sink;
     return 0;
 }

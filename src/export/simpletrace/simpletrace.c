@@ -48,7 +48,7 @@ struct simpletrace_class {
 };
 
 struct simpletrace {
-    struct export export;
+    struct sink sink;
     struct text *out;
     struct export_names names;
     struct simpletrace_class *classes; /* by class->index */
@@ -163,7 +163,7 @@ static int put_event(struct simpletrace *st, const struct item *item)
     struct value values[FIELDS_MAX];
 
     if (unlikely(!c))
-        return export_no_memory(&st->export.fault);
+        return export_no_memory(&st->sink.fault);
     item_values(item, values);
     if (likely(c->words)) {
         char *p;
@@ -181,7 +181,7 @@ static int put_event(struct simpletrace *st, const struct item *item)
     if (simpletrace_has_rest(class))
         put_rest(st, class, values);
     if (st->arguments.error || st->scratch.error)
-        return export_no_memory(&st->export.fault);
+        return export_no_memory(&st->sink.fault);
     put_head(st->out, c->id, item, text_len(&st->arguments));
     text_put(st->out, st->arguments.start, text_len(&st->arguments));
     return 0;
@@ -193,9 +193,9 @@ static void put_loss(struct simpletrace *st, const struct item *item)
     put_u64(st->out, item->lost == LOST_UNKNOWN ? 0 : item->lost);
 }
 
-static int simpletrace_put(struct export *export, const struct item *items, unsigned n)
+static int simpletrace_put(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct simpletrace *st = container_of(export, struct simpletrace, export);
+    struct simpletrace *st = container_of(sink, struct simpletrace, sink);
 
     for (unsigned i = 0; i < n; i++) {
         if (likely(items[i].kind == ITEM_EVENT)) {
@@ -209,15 +209,15 @@ static int simpletrace_put(struct export *export, const struct item *items, unsi
     return 0;
 }
 
-static int simpletrace_finish(struct export *export)
+static int simpletrace_finish(struct sink *sink)
 {
-    (void)export;
+    (void)sink;
     return 0;
 }
 
-static void simpletrace_free(struct export *export)
+static void simpletrace_free(struct sink *sink)
 {
-    struct simpletrace *st = container_of(export, struct simpletrace, export);
+    struct simpletrace *st = container_of(sink, struct simpletrace, sink);
 
     export_names_done(&st->names);
     map_done(&st->id_of);
@@ -227,16 +227,16 @@ static void simpletrace_free(struct export *export)
     free(st);
 }
 
-int export_simpletrace_open(const struct export_options *options, struct export **ret_export,
+int export_simpletrace_open(const struct export_options *options, struct sink **ret_sink,
                             struct fault *fault)
 {
-    static const struct export_ops ops = {
+    static const struct sink_ops ops = {
         .put = simpletrace_put, .finish = simpletrace_finish, .free = simpletrace_free};
     struct simpletrace *st = calloc(1, sizeof *st);
 
     if (!st)
         return export_no_memory(fault);
-    st->export.ops = &ops;
+    st->sink.ops = &ops;
     st->out = options->out;
     st->names.share = true;
     st->arguments = TEXT_IN_MEMORY;
@@ -244,6 +244,6 @@ int export_simpletrace_open(const struct export_options *options, struct export 
     put_u64(st->out, HEADER_ID);
     put_u64(st->out, HEADER_MAGIC);
     put_u64(st->out, 4);
-    *ret_export = &st->export;
+    *ret_sink = &st->sink;
     return 0;
 }

@@ -15,7 +15,7 @@
 #include "export/simpletrace/simpletrace.h"
 
 struct trace_events {
-    struct export export;
+    struct sink sink;
     struct text *out;
     struct export_names names;
     bool *declared; /* by class->index */
@@ -155,23 +155,23 @@ static _cold_ int declare(struct trace_events *events, const struct event_class 
         bool *bigger = realloc(events->declared, n * sizeof *bigger);
 
         if (!bigger)
-            return export_no_memory(&events->export.fault);
+            return export_no_memory(&events->sink.fault);
         memset(bigger + events->n, 0, (n - events->n) * sizeof *bigger);
         events->declared = bigger;
         events->n = n;
     }
     name = export_names_get(&events->names, class, &is_new);
     if (!name)
-        return export_no_memory(&events->export.fault);
+        return export_no_memory(&events->sink.fault);
     if (is_new)
         put_declaration(events->out, name, class);
     events->declared[class->index] = true;
     return 0;
 }
 
-static int trace_events_put(struct export *export, const struct item *items, unsigned n)
+static int trace_events_put(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct trace_events *events = container_of(export, struct trace_events, export);
+    struct trace_events *events = container_of(sink, struct trace_events, sink);
 
     for (unsigned i = 0; i < n; i++) {
         const struct event_class *class = items[i].class;
@@ -187,33 +187,33 @@ static int trace_events_put(struct export *export, const struct item *items, uns
     return 0;
 }
 
-static int trace_events_finish(struct export *export)
+static int trace_events_finish(struct sink *sink)
 {
-    (void)export;
+    (void)sink;
     return 0;
 }
 
-static void trace_events_free(struct export *export)
+static void trace_events_free(struct sink *sink)
 {
-    struct trace_events *events = container_of(export, struct trace_events, export);
+    struct trace_events *events = container_of(sink, struct trace_events, sink);
 
     export_names_done(&events->names);
     free(events->declared);
     free(events);
 }
 
-int export_trace_events_open(const struct export_options *options, struct export **ret_export,
+int export_trace_events_open(const struct export_options *options, struct sink **ret_sink,
                              struct fault *fault)
 {
-    static const struct export_ops ops = {
+    static const struct sink_ops ops = {
         .put = trace_events_put, .finish = trace_events_finish, .free = trace_events_free};
     struct trace_events *events = calloc(1, sizeof *events);
 
     if (!events)
         return export_no_memory(fault);
-    events->export.ops = &ops;
+    events->sink.ops = &ops;
     events->out = options->out;
     events->names.share = true;
-    *ret_export = &events->export;
+    *ret_sink = &events->sink;
     return 0;
 }

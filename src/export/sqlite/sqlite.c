@@ -40,7 +40,7 @@ struct sqlite_class {
 };
 
 struct sqlite {
-    struct export export;
+    struct sink sink;
     const struct export_options *options;
     sqlite3 *db;
     struct sqlite_batch batch;
@@ -63,14 +63,14 @@ static int failed(struct sqlite *db, int code)
 
     code &= 0xff;
     if (code == SQLITE_NOMEM)
-        return export_no_memory(&db->export.fault);
+        return export_no_memory(&db->sink.fault);
     /* What fails while a transaction ends leaves no number but this. */
     if (!error)
         error = code == SQLITE_FULL ? ENOSPC : last;
     if ((code == SQLITE_FULL || code == SQLITE_IOERR) && error)
-        return fault_plain(&db->export.fault, -error, db->options->name, "cannot write: %s",
+        return fault_plain(&db->sink.fault, -error, db->options->name, "cannot write: %s",
                            strerror(error));
-    return fault_plain(&db->export.fault, -EIO, db->options->name, "SQLite: %s",
+    return fault_plain(&db->sink.fault, -EIO, db->options->name, "SQLite: %s",
                        db->db ? sqlite3_errmsg(db->db) : sqlite3_errstr(code));
 }
 
@@ -87,7 +87,7 @@ static int execute_text(struct sqlite *db, struct text *sql)
     int r;
 
     text_put(sql, "", 1);
-    r = sql->error ? export_no_memory(&db->export.fault) : execute(db, sql->start);
+    r = sql->error ? export_no_memory(&db->sink.fault) : execute(db, sql->start);
     text_done(sql);
     return r;
 }
@@ -187,7 +187,7 @@ static int make_insert(struct sqlite *db, struct sqlite_rows *rows)
     rows->insert = NULL;
     sqlite_schema_put_insert(&sql, &rows->table, rows->columns, rows->source);
     text_put(&sql, "", 1);
-    r = sql.error ? export_no_memory(&db->export.fault) : prepare(db, sql.start, &rows->insert);
+    r = sql.error ? export_no_memory(&db->sink.fault) : prepare(db, sql.start, &rows->insert);
     text_done(&sql);
     rows->insert_columns = rows->columns;
     return r;
@@ -222,9 +222,8 @@ static int note_thread(struct sqlite *db, unsigned source, const struct item *it
     db->recent_thread = key;
     if (map_get(&db->threads, key))
         return 0;
-    return map_put(&db->threads, key, (void *)item->origin) < 0
-               ? export_no_memory(&db->export.fault)
-               : 0;
+    return map_put(&db->threads, key, (void *)item->origin) < 0 ? export_no_memory(&db->sink.fault)
+                                                                : 0;
 }
 
 /* Which columns ITEM has that not every event does. */
@@ -245,7 +244,7 @@ static int put_event(struct sqlite *db, const struct item *item)
     int r = 0;
 
     if (unlikely(!c) && !(c = make_class(db, class)))
-        return export_no_memory(&db->export.fault);
+        return export_no_memory(&db->sink.fault);
     source = likely(item->origin == class->origin) ? c->source : source_of(db, item->origin);
     if (item->origin->task_name)
         r = note_thread(db, source, item);
@@ -280,9 +279,9 @@ static int put_loss(struct sqlite *db, const struct item *item)
     return run(db, loss);
 }
 
-static int sqlite_put(struct export *export, const struct item *items, unsigned n)
+static int sqlite_put(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct sqlite *db = container_of(export, struct sqlite, export);
+    struct sqlite *db = container_of(sink, struct sqlite, sink);
 
     for (unsigned i = 0; i < n; i++) {
         int r;
@@ -531,7 +530,7 @@ static int make_part(struct sqlite *db, const struct sqlite_rows **rows,
     name = part.error ? NULL : export_names_fresh(&db->tables.names, part.start);
     text_done(&part);
     if (!name)
-        return export_no_memory(&db->export.fault);
+        return export_no_memory(&db->sink.fault);
     sqlite_schema_put_view_start(&sql, name);
     put_selects(&sql, rows, selection);
     text_put_str(from, text_len(from) ? " UNION ALL SELECT * FROM " : "SELECT * FROM ");
@@ -553,7 +552,7 @@ static int put_all(struct sqlite *db, const struct sqlite_rows *rows,
             r = make_part(db, &rows, selection, name, from);
     }
     text_put(from, "", 1);
-    return r == 0 && from->error ? export_no_memory(&db->export.fault) : r;
+    return r == 0 && from->error ? export_no_memory(&db->sink.fault) : r;
 }
 
 static int make_view(struct sqlite *db, bool fields)
@@ -585,7 +584,7 @@ static int make_event_view(struct sqlite *db, struct sqlite_event *event)
         rows->insert = NULL;
         r = sqlite_schema_add_columns(&selection.columns, &rows->table);
     }
-    r = r < 0 ? export_no_memory(&db->export.fault) : execute_text(db, &sql);
+    r = r < 0 ? export_no_memory(&db->sink.fault) : execute_text(db, &sql);
     if (r == 0)
         r = put_all(db, event->first, &selection, event->name, &from);
     if (r == 0) {
@@ -609,9 +608,9 @@ static int make_event_views(struct sqlite *db)
     return r;
 }
 
-static int sqlite_finish(struct export *export)
+static int sqlite_finish(struct sink *sink)
 {
-    struct sqlite *db = container_of(export, struct sqlite, export);
+    struct sqlite *db = container_of(sink, struct sqlite, sink);
     int r = flush(db);
 
     if (r == 0)
@@ -635,9 +634,9 @@ static int sqlite_finish(struct export *export)
     return r < 0 ? r : execute(db, "COMMIT");
 }
 
-static void sqlite_free(struct export *export)
+static void sqlite_free(struct sink *sink)
 {
-    struct sqlite *db = container_of(export, struct sqlite, export);
+    struct sqlite *db = container_of(sink, struct sqlite, sink);
 
     sqlite3_finalize(db->loss);
     sqlite_tables_done(&db->tables);
@@ -676,17 +675,17 @@ static int open_database(struct sqlite *db)
     return r < 0 ? r : prepare(db, "INSERT INTO loss VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", &db->loss);
 }
 
-int export_sqlite_open(const struct export_options *options, struct export **ret_export,
+int export_sqlite_open(const struct export_options *options, struct sink **ret_sink,
                        struct fault *fault)
 {
-    static const struct export_ops ops = {
+    static const struct sink_ops ops = {
         .put = sqlite_put, .finish = sqlite_finish, .free = sqlite_free};
     struct sqlite *db = calloc(1, sizeof *db);
     int r;
 
     if (!db)
         return export_no_memory(fault);
-    db->export.ops = &ops;
+    db->sink.ops = &ops;
     db->options = options;
     db->recent_thread = UINT64_MAX;
     r = sqlite_batch_init(&db->batch);
@@ -694,14 +693,14 @@ int export_sqlite_open(const struct export_options *options, struct export **ret
     if (r == 0)
         r = sqlite_tables_init(&db->tables);
     if (r < 0)
-        export_no_memory(&db->export.fault);
+        export_no_memory(&db->sink.fault);
     else
         r = open_database(db);
     if (r < 0) {
-        *fault = db->export.fault;
-        sqlite_free(&db->export);
+        *fault = db->sink.fault;
+        sqlite_free(&db->sink);
         return r;
     }
-    *ret_export = &db->export;
+    *ret_sink = &db->sink;
     return 0;
 }

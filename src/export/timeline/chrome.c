@@ -34,7 +34,7 @@ struct head {
 #define HEADS 64 /* a power of two */
 
 struct chrome {
-    struct export export;
+    struct sink sink;
     struct slices slices;
     struct text *out;
     /* `,"name":"sched_switch","cat":"sched","args":{`, the same without the name, then what
@@ -519,9 +519,9 @@ static void start(struct chrome *chrome, const struct clock *clock)
     chrome->started = true;
 }
 
-static int chrome_put(struct export *export, const struct item *items, unsigned n)
+static int chrome_put(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct chrome *chrome = container_of(export, struct chrome, export);
+    struct chrome *chrome = container_of(sink, struct chrome, sink);
     int r;
 
     if (n > 0)
@@ -529,21 +529,21 @@ static int chrome_put(struct export *export, const struct item *items, unsigned 
     r = slices_put(&chrome->slices, items, n);
     if (r >= 0)
         r = chrome->error;
-    return r < 0 ? export_no_memory(&export->fault) : 0;
+    return r < 0 ? export_no_memory(&sink->fault) : 0;
 }
 
-static int chrome_finish(struct export *export)
+static int chrome_finish(struct sink *sink)
 {
-    struct chrome *chrome = container_of(export, struct chrome, export);
+    struct chrome *chrome = container_of(sink, struct chrome, sink);
 
     start(chrome, NULL);
     text_put_literal(chrome->out, "\n]}\n");
     return 0;
 }
 
-static void chrome_free(struct export *export)
+static void chrome_free(struct sink *sink)
 {
-    struct chrome *chrome = container_of(export, struct chrome, export);
+    struct chrome *chrome = container_of(sink, struct chrome, sink);
 
     slices_done(&chrome->slices);
     class_table_done(&chrome->classes);
@@ -551,21 +551,21 @@ static void chrome_free(struct export *export)
     free(chrome);
 }
 
-int export_chrome_open(const struct export_options *options, struct export **ret_export,
+int export_chrome_open(const struct export_options *options, struct sink **ret_sink,
                        struct fault *fault)
 {
-    static const struct export_ops ops = {
+    static const struct sink_ops ops = {
         .put = chrome_put, .finish = chrome_finish, .free = chrome_free};
     static const struct slices_ops slices_ops = {.track = chrome_track, .slice = chrome_mark};
     struct chrome *chrome = calloc(1, sizeof *chrome);
 
     if (!chrome)
         return export_no_memory(fault);
-    chrome->export.ops = &ops;
+    chrome->sink.ops = &ops;
     chrome->out = options->out;
     chrome->classes.make = make_class;
     chrome->name = TEXT_IN_MEMORY;
     slices_init(&chrome->slices, options, &slices_ops);
-    *ret_export = &chrome->export;
+    *ret_sink = &chrome->sink;
     return 0;
 }

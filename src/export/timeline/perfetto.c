@@ -103,7 +103,7 @@ struct task {
 #define TASKS 256
 
 struct perfetto {
-    struct export export;
+    struct sink sink;
     struct slices slices;
     struct text *out;
     struct text scratch; /* what is longer than OUT has room for at once */
@@ -659,9 +659,9 @@ static int start(struct perfetto *perfetto, const struct clock *clock, int64_t n
     return perfetto->error;
 }
 
-static int perfetto_put(struct export *export, const struct item *items, unsigned n)
+static int perfetto_put(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct perfetto *perfetto = container_of(export, struct perfetto, export);
+    struct perfetto *perfetto = container_of(sink, struct perfetto, sink);
     int r = 0;
 
     if (unlikely(!perfetto->started && n > 0)) {
@@ -673,23 +673,23 @@ static int perfetto_put(struct export *export, const struct item *items, unsigne
         r = slices_put(&perfetto->slices, items, n);
     if (r >= 0)
         r = perfetto->error;
-    return r < 0 ? export_no_memory(&export->fault) : 0;
+    return r < 0 ? export_no_memory(&sink->fault) : 0;
 }
 
-static int perfetto_finish(struct export *export)
+static int perfetto_finish(struct sink *sink)
 {
-    struct perfetto *perfetto = container_of(export, struct perfetto, export);
+    struct perfetto *perfetto = container_of(sink, struct perfetto, sink);
     static const struct clock none = {.name = "none", .hz = NANOSECONDS};
 
     /* A trace without events is one all the same. */
     if (!perfetto->started && start(perfetto, &none, 0) < 0)
-        return export_no_memory(&export->fault);
+        return export_no_memory(&sink->fault);
     return 0;
 }
 
-static void perfetto_free(struct export *export)
+static void perfetto_free(struct sink *sink)
 {
-    struct perfetto *perfetto = container_of(export, struct perfetto, export);
+    struct perfetto *perfetto = container_of(sink, struct perfetto, sink);
 
     slices_done(&perfetto->slices);
     for (unsigned i = 0; i < PERFETTO_NAMES; i++)
@@ -702,22 +702,22 @@ static void perfetto_free(struct export *export)
     free(perfetto);
 }
 
-int export_perfetto_open(const struct export_options *options, struct export **ret_export,
+int export_perfetto_open(const struct export_options *options, struct sink **ret_sink,
                          struct fault *fault)
 {
-    static const struct export_ops ops = {
+    static const struct sink_ops ops = {
         .put = perfetto_put, .finish = perfetto_finish, .free = perfetto_free};
     static const struct slices_ops slices_ops = {.track = perfetto_track, .slice = perfetto_mark};
     struct perfetto *perfetto = calloc(1, sizeof *perfetto);
 
     if (!perfetto)
         return export_no_memory(fault);
-    perfetto->export.ops = &ops;
+    perfetto->sink.ops = &ops;
     perfetto->out = options->out;
     perfetto->scratch = TEXT_IN_MEMORY;
     perfetto->clean = TEXT_IN_MEMORY;
     perfetto->named = TEXT_IN_MEMORY;
     slices_init(&perfetto->slices, options, &slices_ops);
-    *ret_export = &perfetto->export;
+    *ret_sink = &perfetto->sink;
     return 0;
 }

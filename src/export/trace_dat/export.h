@@ -39,7 +39,7 @@ struct dat_buffer {
 };
 
 struct dat_export {
-    struct export export;
+    struct sink sink;
     const struct export_options *options;
     struct dat_events events;
     struct record_spool spool;

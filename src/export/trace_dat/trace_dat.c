@@ -26,8 +26,8 @@
 static int failed(struct dat_export *dat, int error)
 {
     if (error == -ENOMEM)
-        return export_no_memory(&dat->export.fault);
-    return fault_plain(&dat->export.fault, error, dat->options->name, "cannot write: %s",
+        return export_no_memory(&dat->sink.fault);
+    return fault_plain(&dat->sink.fault, error, dat->options->name, "cannot write: %s",
                        strerror(-error));
 }
 
@@ -200,9 +200,9 @@ static int put_event(struct dat_export *dat, struct dat_row *row, const struct i
                             (uint32_t)text_len(record));
 }
 
-static int trace_dat_put(struct export *export, const struct item *items, unsigned n)
+static int trace_dat_put(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct dat_export *dat = container_of(export, struct dat_export, export);
+    struct dat_export *dat = container_of(sink, struct dat_export, sink);
 
     for (unsigned i = 0; i < n; i++) {
         struct dat_row *row = row_of(dat, &items[i]);
@@ -221,17 +221,17 @@ static int trace_dat_put(struct export *export, const struct item *items, unsign
     return 0;
 }
 
-static int trace_dat_finish(struct export *export)
+static int trace_dat_finish(struct sink *sink)
 {
-    struct dat_export *dat = container_of(export, struct dat_export, export);
+    struct dat_export *dat = container_of(sink, struct dat_export, sink);
     int r = dat_file_write(dat);
 
     return r < 0 ? failed(dat, r) : 0;
 }
 
-static void trace_dat_free(struct export *export)
+static void trace_dat_free(struct sink *sink)
 {
-    struct dat_export *dat = container_of(export, struct dat_export, export);
+    struct dat_export *dat = container_of(sink, struct dat_export, sink);
 
     for (struct dat_buffer *b = dat->buffers; b; b = b->next)
         free(b->by_number);
@@ -244,10 +244,10 @@ static void trace_dat_free(struct export *export)
     free(dat);
 }
 
-int export_trace_dat_open(const struct export_options *options, struct export **ret_export,
+int export_trace_dat_open(const struct export_options *options, struct sink **ret_sink,
                           struct fault *fault)
 {
-    static const struct export_ops ops = {
+    static const struct sink_ops ops = {
         .put = trace_dat_put, .finish = trace_dat_finish, .free = trace_dat_free};
     struct dat_export *dat = calloc(1, sizeof *dat);
     const struct origin_kernel *kernel = NULL;
@@ -257,7 +257,7 @@ int export_trace_dat_open(const struct export_options *options, struct export **
         return export_no_memory(fault);
     for (unsigned i = 0; i < options->catalogue->n_origins && !kernel; i++)
         kernel = options->catalogue->origins[i]->kernel;
-    dat->export.ops = &ops;
+    dat->sink.ops = &ops;
     dat->options = options;
     dat->record = dat->out = TEXT_IN_MEMORY;
     dat->spool.fd = -1;
@@ -266,10 +266,10 @@ int export_trace_dat_open(const struct export_options *options, struct export **
     r = record_spool_open(options->path, &dat->spool);
     if (r < 0) {
         failed(dat, r);
-        *fault = dat->export.fault;
-        trace_dat_free(&dat->export);
+        *fault = dat->sink.fault;
+        trace_dat_free(&dat->sink);
         return r;
     }
-    *ret_export = &dat->export;
+    *ret_sink = &dat->sink;
     return 0;
 }

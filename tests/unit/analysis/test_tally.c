@@ -101,10 +101,10 @@ static void test_events_without_a_time(void **state)
     unsigned n;
 
     tally_init(&tally, TALLY_BY_EVENT);
-    assert_int_equal(tally_add(&tally, items, 1), 0);
+    assert_int_equal(sink_put(&tally.sink, items, 1), 0);
     assert_true(tally.first == TIME_UNKNOWN);
     assert_int_equal(tally_duration(&tally), 0);
-    assert_int_equal(tally_add(&tally, items + 1, 5), 0);
+    assert_int_equal(sink_put(&tally.sink, items + 1, 5), 0);
     assert_int_equal(tally.count, 6);
     assert_int_equal(tally.first, 50);
     assert_int_equal(tally.last, 90);
@@ -136,7 +136,7 @@ static void test_by_event(void **state)
     for (unsigned run = 1; run <= 7; run++) {
         tally_init(&tally, TALLY_BY_EVENT);
         for (unsigned i = 0; i < 7; i += run)
-            assert_int_equal(tally_add(&tally, items + i, MIN(run, 7 - i)), 0);
+            assert_int_equal(sink_put(&tally.sink, items + i, MIN(run, 7 - i)), 0);
         assert_int_equal(tally.count, 6);
         assert_int_equal(tally.first, 90);
         assert_int_equal(tally.last, 150);
@@ -170,7 +170,7 @@ static void test_by_cpu_and_task(void **state)
     items[18].vcpu = 3;
 
     tally_init(&tally, TALLY_BY_CPU);
-    assert_int_equal(tally_add(&tally, items, ARRAY_SIZE(items)), 0);
+    assert_int_equal(sink_put(&tally.sink, items, ARRAY_SIZE(items)), 0);
     assert_int_equal(tally_sorted(&tally, &rows, &n), 0);
     assert_int_equal(n, 6); /* five, and the one of the other capture */
     assert_int_equal(rows[0]->count, 1000);
@@ -183,7 +183,7 @@ static void test_by_cpu_and_task(void **state)
     tally_done(&tally);
 
     tally_init(&tally, TALLY_BY_TASK);
-    assert_int_equal(tally_add(&tally, items, ARRAY_SIZE(items)), 0);
+    assert_int_equal(sink_put(&tally.sink, items, ARRAY_SIZE(items)), 0);
     assert_int_equal(tally_sorted(&tally, &rows, &n), 0);
     assert_int_equal(n, 1002);
     assert_int_equal(rows[0]->count, 5);

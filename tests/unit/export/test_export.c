@@ -364,21 +364,21 @@ static void test_chrome_lines(void **state)
                         .pid = 5,
                         .vcpu = VCPU_UNKNOWN};
     struct event_class *made;
-    struct export *export;
+    struct sink *sink;
     struct fault fault;
     const char *at;
 
     assert_int_equal(catalogue_add(&catalogue, &class, &made), 0);
     item.class = made;
-    assert_int_equal(export_chrome_open(&options, &export, &fault), 0);
+    assert_int_equal(export_chrome_open(&options, &sink, &fault), 0);
     for (unsigned i = 0; i < ARRAY_SIZE(times); i++) {
         item.time = times[i].ns;
-        assert_int_equal(export_put(export, &item, 1), 0);
+        assert_int_equal(sink_put(sink, &item, 1), 0);
     }
     item.payload = (const uint8_t *)"\xff\xff\xff\xff\xff\xff\xff\xff\1";
-    assert_int_equal(export_put(export, &item, 1), 0);
-    assert_int_equal(export_finish(export), 0);
-    export_free(export);
+    assert_int_equal(sink_put(sink, &item, 1), 0);
+    assert_int_equal(sink_finish(sink), 0);
+    sink_free(sink);
     text_put_char(&out, '\0');
     assert_int_equal(out.error, 0);
 
@@ -430,7 +430,7 @@ static void test_sqlite_columns(void **state)
                         .pid = PID_UNKNOWN,
                         .vcpu = VCPU_UNKNOWN};
     struct event_class *made;
-    struct export *export;
+    struct sink *sink;
     struct fault fault;
     sqlite3 *db;
 
@@ -438,17 +438,17 @@ static void test_sqlite_columns(void **state)
     assert_true(first && second);
     assert_int_equal(catalogue_add(&catalogue, &class, &made), 0);
     item.class = made;
-    assert_int_equal(export_sqlite_open(&options, &export, &fault), 0);
+    assert_int_equal(export_sqlite_open(&options, &sink, &fault), 0);
     for (unsigned i = 0; i < 40000; i++) {
         item.time = i;
         item.cpu = i == 10000 ? 3 : CPU_UNKNOWN;
         item.pid = i == 20000 ? 4 : PID_UNKNOWN;
         item.vcpu = i == 30000 ? 5 : VCPU_UNKNOWN;
         item.origin = i == 39000 ? first : second;
-        assert_int_equal(export_put(export, &item, 1), 0);
+        assert_int_equal(sink_put(sink, &item, 1), 0);
     }
-    assert_int_equal(export_finish(export), 0);
-    export_free(export);
+    assert_int_equal(sink_finish(sink), 0);
+    sink_free(sink);
 
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(ask(db, "SELECT count(*) FROM vmm_e"), 40000);

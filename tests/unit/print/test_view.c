@@ -225,18 +225,18 @@ static const struct event_class *make_class(const struct origin *origin, const c
 }
 
 /* What VIEW_OPEN makes of the items. */
-static void check_view(int (*view_open)(const struct view_options *, struct text *, struct view **),
+static void check_view(int (*view_open)(const struct view_options *, struct text *, struct sink **),
                        const struct view_options *options, const struct item *items, unsigned n,
                        const char *expected)
 {
     struct text text = TEXT_IN_MEMORY;
-    struct view *view;
+    struct sink *sink;
 
-    assert_int_equal(view_open(options, &text, &view), 0);
-    view_begin(view);
+    assert_int_equal(view_open(options, &text, &sink), 0);
+    sink_begin(sink);
     for (unsigned i = 0; i < n; i++)
-        assert_int_equal(view_put(view, &items[i], 1), 0);
-    view_free(view);
+        assert_int_equal(sink_put(sink, &items[i], 1), 0);
+    sink_free(sink);
     assert_text(&text, expected);
 }
 

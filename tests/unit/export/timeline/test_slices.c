@@ -430,7 +430,7 @@ static void test_too_long_for_a_packet(void **state)
     struct item item = {.time = 1, .cpu = 0, .pid = PID_UNKNOWN, .vcpu = VCPU_UNKNOWN};
     const struct event_class *class;
     Perfetto__Protos__Trace *trace;
-    struct export *export;
+    struct sink *sink;
     unsigned n_events = 0;
 
     for (unsigned i = 0; i < FIELDS_MAX; i++)
@@ -445,10 +445,10 @@ static void test_too_long_for_a_packet(void **state)
     item.size = 300000;
     item.payload = calloc(1, item.size);
     w->options.out = &out;
-    assert_int_equal(export_perfetto_open(&w->options, &export, &w->fault), 0);
-    assert_int_equal(export_put(export, &item, 1), 0);
-    assert_int_equal(export_finish(export), 0);
-    export_free(export);
+    assert_int_equal(export_perfetto_open(&w->options, &sink, &w->fault), 0);
+    assert_int_equal(sink_put(sink, &item, 1), 0);
+    assert_int_equal(sink_finish(sink), 0);
+    sink_free(sink);
     assert_in_range(text_len(&out), 1, 20000);
     trace =
         perfetto__protos__trace__unpack(NULL, text_len(&out), (const uint8_t *)(void *)out.start);

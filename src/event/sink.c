@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "event/sink.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+int sink_fail(struct sink *sink, const struct sink *next, int error)
+{
+    sink->fault = next->fault;
+    return fault_plain(&sink->fault, error, NULL, "%s",
+                       error == -ENOMEM ? "out of memory" : strerror(-error));
+}
+
+static void tee_begin(struct sink *sink)
+{
+    const struct tee_sink *tee = container_of(sink, struct tee_sink, sink);
+
+    for (unsigned i = 0; i < tee->n; i++)
+        sink_begin(tee->sinks[i]);
+}
+
+static int tee_put(struct sink *sink, const struct item *items, unsigned n)
+{
+    const struct tee_sink *tee = container_of(sink, struct tee_sink, sink);
+
+    for (unsigned i = 0; i < tee->n; i++) {
+        int r = sink_put(tee->sinks[i], items, n);
+
+        if (r < 0)
+            return sink_fail(sink, tee->sinks[i], r);
+    }
+    return 0;
+}
+
+static int tee_finish(struct sink *sink)
+{
+    const struct tee_sink *tee = container_of(sink, struct tee_sink, sink);
+
+    for (unsigned i = 0; i < tee->n; i++) {
+        int r = sink_finish(tee->sinks[i]);
+
+        if (r < 0)
+            return sink_fail(sink, tee->sinks[i], r);
+    }
+    return 0;
+}
+
+void tee_sink_init(struct tee_sink *tee, struct sink *const *sinks, unsigned n)
+{
+    static const struct sink_ops ops = {.begin = tee_begin, .put = tee_put, .finish = tee_finish};
+
+    *tee = (struct tee_sink){.sink = {.ops = &ops}, .sinks = sinks, .n = n};
+}
