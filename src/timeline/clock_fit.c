@@ -12,10 +12,10 @@
 #define OUTSIDE_NS 1000
 /* No way takes less than no time: short ones lie close together. */
 #define EARLY_FACTOR 3
-/* So few marks that each is compared with each; and such of which none can be told to be wrong. */
+/* So few marks that each is compared with each; and such of which none can be found wrong. */
 #define FEW 64
 #define TOO_FEW 5
-/* Marks tell a drift that clocks do not have where they are this many, and this much nearer to its line than the
+/* Marks show a drift that clocks do not have where they are this many, and this much nearer to its line than the
  * drift is over their time: ways of random length lie on no line. */
 #define DRIFT_MARKS 8
 #define DRIFT_FACTOR 10
@@ -23,10 +23,6 @@
 #define WAY_NS 1e6
 /* Marks in no order that are farther from a line than this part of their time are on none. */
 #define NO_LINE 8
-/* Where clocks' rates drift, a line in pieces follows them: of so many marks and ns at least. */
-#define PIECE_MARKS 32
-#define PIECE_NS 1e9
-#define PIECES_MAX 1024
 /* What a pair of clocks may be (timeline/clock_map.h). */
 #define NUMBER_MAX_VALUE (INT64_MAX / 2)
 
@@ -46,8 +42,7 @@ static int compare_doubles(const void *pa, const void *pb)
     return (*a > *b) - (*a < *b);
 }
 
-/* Of N > 0; sorts them. */
-static double median(double *v, size_t n)
+double clock_fit_median(double *v, size_t n)
 {
     qsort(v, n, sizeof *v, compare_doubles);
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
@@ -96,12 +91,12 @@ static size_t look(const struct clock_fit_work *work, double slope, enum clock_f
             work->scratch[n++] = work->y[i] - slope * work->x[i];
     if (n == 0)
         return 0;
-    ret->middle = median(work->scratch, n);
+    ret->middle = clock_fit_median(work->scratch, n);
     ret->early = order == CLOCK_FIT_REFERENCE_FIRST ? work->scratch[n - 1 - n / 10] - ret->middle
                                                     : ret->middle - work->scratch[n / 10];
     for (size_t i = 0; i < n; i++)
         work->scratch[i] = fabs(work->scratch[i] - ret->middle);
-    ret->half = median(work->scratch, n);
+    ret->half = clock_fit_median(work->scratch, n);
     return n;
 }
 
@@ -121,7 +116,7 @@ static enum clock_fit_order most_common(const struct clock_fit_work *work, size_
     return most;
 }
 
-/* What two marks tell of the slope; those far apart tell it better. */
+/* The slope through two marks; those far apart give it better. */
 struct slope {
     double slope, weight;
 };
@@ -147,10 +142,10 @@ static double middle_slope(struct slope *slopes, size_t n)
     return slopes[i].slope;
 }
 
-/* The slope that marks of the most common order tell, which a quarter of them cannot turn, however wrong they are.
- * Each tells one with that which is half of all marks later; where they are few, with every other. 0: there is
+/* The slope that marks of the most common order give, which a quarter of them cannot turn, however wrong they are.
+ * Each gives one with that which is half of all marks later; where they are few, with every other. 0: there is
  * none. -ENOMEM. */
-static int tell_slope(const struct clock_fit_work *work, double *ret)
+static int measure_slope(const struct clock_fit_work *work, double *ret)
 {
     size_t n = 0, k = 0, room;
     enum clock_fit_order order = most_common(work, &n);
@@ -180,7 +175,7 @@ static int tell_slope(const struct clock_fit_work *work, double *ret)
     return 0;
 }
 
-/* Sets the slope: the one that the marks tell, or the known one where they are too close together to tell it
+/* Sets the slope: the one that the marks give, or the known one where they are too close together to give it
  * better. */
 static int choose_slope(struct clock_fit_work *work, struct fault *fault)
 {
@@ -189,35 +184,35 @@ static int choose_slope(struct clock_fit_work *work, struct fault *fault)
     size_t n;
     enum clock_fit_order order = most_common(work, &n);
 
-    if (tell_slope(work, &work->told) < 0)
+    if (measure_slope(work, &work->marks_slope) < 0)
         return -ENOMEM;
     if (work->nominal == 0) {
         double low, high;
 
         if (work->n < 2 || clock_fit_span(work) <= 0)
             return fault_plain(fault, -EINVAL, NULL,
-                               "a single mark tells an offset but no rate, and the rate of its "
-                               "clock is not known: name more events, or give --cpu-hz");
-        work->slope = work->told;
+                               "a single mark gives an offset but no rate, and the rate of its "
+                               "clock is unknown; name more events, or give --cpu-hz");
+        work->slope = work->marks_slope;
         /* Where ways take longer than the time between marks, only their orders bound the rate. */
-        if (work->told <= 0 && clock_fit_bound_rates(work, &low, &high))
+        if (work->marks_slope <= 0 && clock_fit_bound_rates(work, &low, &high))
             work->slope = low + (high - low) / 2;
         if (work->slope <= 0)
             return fault_plain(fault, -EINVAL, NULL,
-                               "the marks tell no rate, as later ones are earlier on the other "
+                               "the marks give no rate, as later ones are earlier on the other "
                                "side: they are too close together or do not belong together; name "
                                "more events, or give --cpu-hz");
         work->measured = true;
         return 0;
     }
     work->slope = work->nominal;
-    if (n < 2 || clock_fit_span(work) <= 0 || work->told <= 0)
+    if (n < 2 || clock_fit_span(work) <= 0 || work->marks_slope <= 0)
         return 0;
-    drift = fabs(work->told / work->nominal - 1);
-    (void)look(work, work->told, order, &around);
+    drift = fabs(work->marks_slope / work->nominal - 1);
+    (void)look(work, work->marks_slope, order, &around);
     doubt = 3 * around.half / (clock_fit_span(work) * work->nominal);
-    if (drift <= CLOCK_MAP_DRIFT_PPM * SYNC_PPM && doubt <= CLOCK_MAP_DRIFT_PPM * SYNC_PPM) {
-        work->slope = work->told;
+    if (drift <= CLOCK_MAP_DRIFT_PPM * PPM && doubt <= CLOCK_MAP_DRIFT_PPM * PPM) {
+        work->slope = work->marks_slope;
         work->measured = true;
     }
     return 0;
@@ -232,7 +227,7 @@ static double width_around(const struct clock_fit_work *work, double slope, size
     for (size_t i = 0; i < work->n; i++) {
         double height = work->y[i] - slope * work->x[i];
 
-        if (work->outside[i] & SYNC_OUTSIDE)
+        if (work->outside[i] & MARK_OUTSIDE)
             continue;
         low = MIN(low, height);
         high = MAX(high, height);
@@ -241,19 +236,19 @@ static double width_around(const struct clock_fit_work *work, double slope, size
     return *ret_n ? high - low : 0;
 }
 
-bool clock_fit_tells_drift(const struct clock_fit_work *work, double *ret_ppm)
+bool clock_fit_shows_drift(const struct clock_fit_work *work, double *ret_ppm)
 {
     size_t n;
     double width, off;
 
-    if (work->nominal == 0 || work->measured || work->told <= 0)
+    if (work->nominal == 0 || work->measured || work->marks_slope <= 0)
         return false;
-    off = work->told - work->nominal;
-    width = width_around(work, work->told, &n);
-    *ret_ppm = off / work->nominal / SYNC_PPM;
+    off = work->marks_slope - work->nominal;
+    width = width_around(work, work->marks_slope, &n);
+    *ret_ppm = off / work->nominal / PPM;
     /* A level line is near to marks that came at any time. */
     return n >= DRIFT_MARKS &&
-           width * DRIFT_FACTOR < MIN(fabs(off), work->told) * clock_fit_span(work);
+           width * DRIFT_FACTOR < MIN(fabs(off), work->marks_slope) * clock_fit_span(work);
 }
 
 /* Marks in no order, or in one, fit any rate if their ways may take any time. They are refused where they are on a
@@ -270,9 +265,9 @@ static int check_line(const struct clock_fit_work *work, struct fault *fault)
     half = around.half / work->nominal;
     if (around.half <= WAY_NS || half <= clock_fit_span(work) / 100)
         return 0;
-    if (clock_fit_tells_drift(work, &drift_ppm))
+    if (clock_fit_shows_drift(work, &drift_ppm))
         return fault_plain(fault, -EINVAL, NULL,
-                           "the marks contradict each other: they tell clocks that drift by %.0f "
+                           "the marks contradict each other: they show clocks that drift by %.0f "
                            "ppm, and no two clocks do; they do not belong together",
                            drift_ppm);
     if (order == CLOCK_FIT_ANY_ORDER && n >= TOO_FEW && half > clock_fit_span(work) / NO_LINE)
@@ -285,10 +280,10 @@ static int check_line(const struct clock_fit_work *work, struct fault *fault)
 
 /* Marks far from most of their kind are left out; of those whose order is known, only where they claim more
  * than most do: a word that took long claims less. */
-static int leave_out(struct clock_fit_work *work, struct clock_fit *sync, struct fault *fault)
+static int leave_out(struct clock_fit_work *work, struct clock_fit *fit, struct fault *fault)
 {
-    sync->n_outside = 0;
-    sync->outside_ns = 0;
+    fit->n_outside = 0;
+    fit->outside_ns = 0;
     for (enum clock_fit_order order = CLOCK_FIT_ANY_ORDER; order <= CLOCK_FIT_REFERENCE_LAST;
          order++) {
         struct around around = {0};
@@ -308,15 +303,15 @@ static int leave_out(struct clock_fit_work *work, struct clock_fit *sync, struct
             work->outside[i] = 0;
             if (fabs(off) <= far + more)
                 continue;
-            work->outside[i] = order == CLOCK_FIT_ANY_ORDER || early ? SYNC_OUTSIDE : SYNC_LATE;
-            sync->n_outside += work->outside[i] == SYNC_OUTSIDE;
-            sync->outside_ns = MAX(sync->outside_ns, (int64_t)MIN(fabs(off), 9e18));
+            work->outside[i] = order == CLOCK_FIT_ANY_ORDER || early ? MARK_OUTSIDE : MARK_LATE;
+            fit->n_outside += work->outside[i] == MARK_OUTSIDE;
+            fit->outside_ns = MAX(fit->outside_ns, (int64_t)MIN(fabs(off), 9e18));
         }
     }
-    if (sync->n_outside * 2 > work->n)
+    if (fit->n_outside * 2 > work->n)
         return fault_plain(fault, -EINVAL, NULL,
                            "the marks contradict each other: %zu of %zu lie far from the rest",
-                           sync->n_outside, work->n);
+                           fit->n_outside, work->n);
     return 0;
 }
 
@@ -354,203 +349,22 @@ static int64_t to_ns(double v)
     return v >= 9e18 ? INT64_MAX : v <= -9e18 ? -INT64_MAX : (int64_t)llround(v);
 }
 
-void clock_fit_put_pair(const struct clock_fit_work *work, struct clock_fit *sync, double x,
+void clock_fit_put_pair(const struct clock_fit_work *work, struct clock_fit *fit, double x,
                         double ns, double error)
 {
     struct clock_map_pair pair = {.host_ns = work->marks[0].ns + to_ns(ns),
                                   .ticks = work->marks[0].ticks + to_ns(x),
                                   .error_ns = to_ns(ceil(error)) + 1};
-    unsigned n = sync->n_pairs;
+    unsigned n = fit->n_pairs;
 
     if (pair.host_ns < 0 || pair.ticks < 0 || pair.host_ns > NUMBER_MAX_VALUE ||
         pair.ticks > NUMBER_MAX_VALUE)
         return;
     if (n > 0 &&
-        (pair.host_ns <= sync->pairs[n - 1].host_ns || pair.ticks <= sync->pairs[n - 1].ticks))
+        (pair.host_ns <= fit->pairs[n - 1].host_ns || pair.ticks <= fit->pairs[n - 1].ticks))
         return;
-    sync->pairs[n] = pair;
-    sync->n_pairs = n + 1;
-}
-
-/* A line in pieces: its height above that of `slope` at each of N + 1 places. */
-struct pieces {
-    double *at;
-    double *height;
-    unsigned n;
-};
-
-static void pieces_done(struct pieces *pieces)
-{
-    free(pieces->at);
-    free(pieces->height);
-}
-
-static double height_at(const struct pieces *pieces, double x)
-{
-    unsigned low = 0, high = pieces->n;
-
-    while (high - low > 1) {
-        unsigned middle = low + (high - low) / 2;
-
-        if (pieces->at[middle] <= x)
-            low = middle;
-        else
-            high = middle;
-    }
-    if (pieces->at[high] <= pieces->at[low])
-        return pieces->height[low];
-    return pieces->height[low] + (pieces->height[high] - pieces->height[low]) *
-                                     (x - pieces->at[low]) / (pieces->at[high] - pieces->at[low]);
-}
-
-/* The first mark at X or behind it. */
-static size_t first_from(const struct clock_fit_work *work, double x)
-{
-    size_t low = 0, high = work->n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (work->x[middle] < x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The median height of marks from place LOW to HIGH; all of them are looked at where none is there. */
-static double height_around(const struct clock_fit_work *work, double low, double high)
-{
-    size_t n = 0;
-
-    for (size_t i = first_from(work, low); i < work->n && work->x[i] <= high; i++)
-        if (!(work->outside[i] & SYNC_OUTSIDE))
-            work->scratch[n++] = work->y[i] - work->slope * work->x[i];
-    if (n == 0)
-        return height_around(work, -INFINITY, INFINITY);
-    return median(work->scratch, n);
-}
-
-static int make_pieces(const struct clock_fit_work *work, unsigned n, struct pieces *ret)
-{
-    double span = clock_fit_span(work);
-    struct pieces pieces = {.n = n,
-                            .at = calloc(n + 1, sizeof *pieces.at),
-                            .height = calloc(n + 1, sizeof *pieces.height)};
-
-    if (!pieces.at || !pieces.height) {
-        pieces_done(&pieces);
-        return -ENOMEM;
-    }
-    for (unsigned i = 0; i <= n; i++) {
-        double half = span / n / 2;
-
-        pieces.at[i] = span * i / n;
-        /* A single piece is a line: it has one height. */
-        pieces.height[i] = n > 1 ? height_around(work, pieces.at[i] - half, pieces.at[i] + half)
-                                 : height_around(work, -INFINITY, INFINITY);
-    }
-    *ret = pieces;
-    return 0;
-}
-
-/* How far marks lie above and below the line. */
-static void spread_around(const struct clock_fit_work *work, const struct pieces *pieces,
-                          double *ret_low, double *ret_high)
-{
-    double low = INFINITY, high = -INFINITY;
-
-    for (size_t i = 0; i < work->n; i++) {
-        double off = work->y[i] - work->slope * work->x[i] - height_at(pieces, work->x[i]);
-
-        if (work->outside[i])
-            continue;
-        low = MIN(low, off);
-        high = MAX(high, off);
-    }
-    *ret_low = low;
-    *ret_high = high;
-}
-
-/* What comes late says nothing of the line, either. */
-static void count_late(const struct clock_fit_work *work, struct clock_fit *sync)
-{
-    for (size_t i = 0; i < work->n; i++)
-        sync->n_outside += work->outside[i] == SYNC_LATE;
-}
-
-static int64_t worst_error(const struct clock_fit_work *work)
-{
-    int64_t worst = 0;
-
-    for (size_t i = 0; i < work->n; i++)
-        worst = MAX(worst, work->marks[i].error_ns);
-    return worst;
-}
-
-/* The pairs that LINE stands for, SHIFT higher. */
-static int put_line(const struct clock_fit_work *work, struct clock_fit *sync,
-                    const struct pieces *line, double shift, double error)
-{
-    unsigned n = clock_fit_span(work) > 0 ? line->n + 1 : 1;
-
-    sync->pairs = calloc(n, sizeof *sync->pairs);
-    if (!sync->pairs)
-        return -ENOMEM;
-    for (unsigned i = 0; i < n; i++)
-        clock_fit_put_pair(work, sync, line->at[i],
-                           work->slope * line->at[i] + line->height[i] + shift, error);
-    return 0;
-}
-
-/* Lays the marks on a line; one of pieces where that is much nearer to them. */
-static int lay_on_line(struct clock_fit_work *work, struct clock_fit *sync,
-                       enum clock_fit_order order)
-{
-    double seconds = clock_fit_span(work) * work->slope / PIECE_NS;
-    size_t most = MIN(work->n / PIECE_MARKS, (size_t)PIECES_MAX);
-    unsigned n = seconds < (double)most ? (unsigned)seconds : (unsigned)most;
-    struct pieces line = {0}, bent = {0};
-    double low, high, shift = 0, error;
-    int r = make_pieces(work, 1, &line);
-
-    if (r < 0)
-        return r;
-    spread_around(work, &line, &low, &high);
-    if (n > 1) {
-        double bent_low, bent_high;
-
-        r = make_pieces(work, n, &bent);
-        if (r < 0) {
-            pieces_done(&line);
-            return r;
-        }
-        spread_around(work, &bent, &bent_low, &bent_high);
-        if ((bent_high - bent_low) * 2 < high - low) {
-            struct pieces kept = bent;
-
-            bent = line;
-            line = kept;
-            low = bent_low;
-            high = bent_high;
-        }
-    }
-    if (order == CLOCK_FIT_REFERENCE_FIRST)
-        shift = high;
-    else if (order == CLOCK_FIT_REFERENCE_LAST)
-        shift = low;
-    error = MAX(high - shift, shift - low) + (double)worst_error(work);
-    count_late(work, sync);
-    r = put_line(work, sync, &line, shift, error);
-    pieces_done(&line);
-    pieces_done(&bent);
-    if (r < 0)
-        return r;
-    sync->kind = work->n < 3                    ? CLOCK_FIT_ERROR_UNKNOWN
-                 : order == CLOCK_FIT_ANY_ORDER ? CLOCK_FIT_ERROR_SPREAD
-                                                : CLOCK_FIT_ERROR_ONE_WAY;
-    return 0;
+    fit->pairs[n] = pair;
+    fit->n_pairs = n + 1;
 }
 
 /* One way only: which; those of no order beside it are of no use for that. */
@@ -564,50 +378,51 @@ static enum clock_fit_order only_order(const struct clock_fit_work *work)
     return order;
 }
 
-static int relate(struct clock_fit_work *work, struct clock_fit *sync, struct fault *fault)
+static int relate(struct clock_fit_work *work, struct clock_fit *fit, struct fault *fault)
 {
     int r = choose_slope(work, fault);
 
     if (r >= 0)
-        r = leave_out(work, sync, fault);
+        r = leave_out(work, fit, fault);
     for (unsigned i = 0; i < 2 && r >= 0 && work->measured && !clock_fit_has_both_orders(work);
          i++) {
         refine(work);
-        r = leave_out(work, sync, fault);
+        r = leave_out(work, fit, fault);
     }
     if (r >= 0 && clock_fit_has_both_orders(work))
-        r = clock_fit_bound(work, sync, fault);
+        r = clock_fit_bound(work, fit, fault);
     else if (r >= 0)
         r = check_line(work, fault);
-    if (r >= 0 && sync->kind != CLOCK_FIT_ERROR_BOUND)
-        r = lay_on_line(work, sync, only_order(work));
+    if (r >= 0 && fit->kind != CLOCK_FIT_ERROR_BOUND)
+        r = clock_fit_line(work, fit, only_order(work));
     return r;
 }
 
-/* What is told of the pairs. */
-static int finish(const struct clock_fit_work *work, struct clock_fit *sync, struct fault *fault)
+/* What the pairs amount to. */
+static int finish(const struct clock_fit_work *work, struct clock_fit *fit, struct fault *fault)
 {
-    if (sync->n_pairs == 0)
-        return fault_plain(fault, -EINVAL, NULL, "the marks lie at times that are not told");
-    sync->n_marks = work->n;
-    sync->from = work->marks[0].ticks;
-    sync->to = work->marks[work->n - 1].ticks;
-    sync->least_ns = INT64_MAX;
-    for (unsigned i = 0; i < sync->n_pairs; i++) {
-        sync->least_ns = MIN(sync->least_ns, sync->pairs[i].error_ns);
-        sync->most_ns = MAX(sync->most_ns, sync->pairs[i].error_ns);
+    if (fit->n_pairs == 0)
+        return fault_plain(fault, -EINVAL, NULL,
+                           "the marks lie at times that a clock map cannot hold");
+    fit->n_marks = work->n;
+    fit->from = work->marks[0].ticks;
+    fit->to = work->marks[work->n - 1].ticks;
+    fit->least_ns = INT64_MAX;
+    for (unsigned i = 0; i < fit->n_pairs; i++) {
+        fit->least_ns = MIN(fit->least_ns, fit->pairs[i].error_ns);
+        fit->most_ns = MAX(fit->most_ns, fit->pairs[i].error_ns);
     }
-    sync->rate_measured = work->measured;
-    sync->ns_per_tick = work->slope;
+    fit->rate_measured = work->measured;
+    fit->ns_per_tick = work->slope;
     if (work->measured && work->nominal > 0)
-        sync->drift_ppm = (work->slope / work->nominal - 1) / SYNC_PPM;
+        fit->drift_ppm = (work->slope / work->nominal - 1) / PPM;
     return 0;
 }
 
-int clock_fit_find(struct clock_fit_mark *marks, size_t n, uint64_t hz, struct clock_fit *ret_sync,
+int clock_fit_find(struct clock_fit_mark *marks, size_t n, uint64_t hz, struct clock_fit *ret_fit,
                    struct fault *fault)
 {
-    struct clock_fit sync = {0};
+    struct clock_fit fit = {0};
     struct clock_fit_work work;
     int r;
 
@@ -616,20 +431,20 @@ int clock_fit_find(struct clock_fit_mark *marks, size_t n, uint64_t hz, struct c
     qsort(marks, n, sizeof *marks, compare_marks);
     r = work_init(&work, marks, n, hz);
     if (r >= 0)
-        r = relate(&work, &sync, fault);
+        r = relate(&work, &fit, fault);
     if (r >= 0)
-        r = finish(&work, &sync, fault);
+        r = finish(&work, &fit, fault);
     work_done(&work);
     if (r < 0) {
-        clock_fit_done(&sync);
+        clock_fit_done(&fit);
         return fault_plain(fault, r, NULL, "out of memory");
     }
-    *ret_sync = sync;
+    *ret_fit = fit;
     return 0;
 }
 
-void clock_fit_done(struct clock_fit *sync)
+void clock_fit_done(struct clock_fit *fit)
 {
-    free(sync->pairs);
-    *sync = (struct clock_fit){0};
+    free(fit->pairs);
+    *fit = (struct clock_fit){0};
 }

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How one clock relates to another, from things that both saw: marks. What came of it is pairs of both
+/* How one clock relates to another, from events that both saw: marks. The result is pairs of both
  * (timeline/clock_map.h), and what is known of their error.
  *
- * A mark was not seen at the same moment on both sides: one saw it first, and the other when word of it had
- * come there. What can be told depends on what is known of that way:
+ * The two sides do not see a mark at the same moment: one sees it first, the other after a delay. What follows from the
+ * marks depends on what is known of that delay:
  *
- *   no order is known      The marks are laid on a line. How far they lie around it is told, but not how long the
- *                          ways are: what all marks have in common looks like another offset.
- *   one order              The line is moved so that none of them breaks it: the fastest took no time. What it
- *                          really took cannot be told.
- *   both orders are there  The one kind says that the offset is no less than so much, the other no more, so that
- *                          both together are a bound, however long the ways were.
+ *   no order is known      The marks are fitted to a line. Their spread around it is known, but not the delay: what all
+ *                          marks have in common looks like another offset.
+ *   one order              The line is moved so that no mark breaks its order: the fastest has a delay of zero. Its real
+ *                          delay is unknown.
+ *   both orders            Marks of one order bound the offset from below, those of the other from above, however long
+ *                          the delays are.
  *
- * A bound rests on one assumption, which is relation.h's: that the rates of the clocks against each other at
- * any two moments differ by no more than CLOCK_MAP_WANDER_PPM. Where both rates are known, they differ from
- * what is known by no more than CLOCK_MAP_DRIFT_PPM.
+ * A bound rests on one assumption, which is clock_map.h's: that the rates of the clocks against each other at any two
+ * moments differ by no more than CLOCK_MAP_WANDER_PPM. Where both rates are known, they differ from that by no more than
+ * CLOCK_MAP_DRIFT_PPM.
  *
  * Marks in both orders contradict each other where no rate within these limits fits all of them, and only there. Marks
- * in one order, or in none, fit any rate if their ways may take any time: they are refused where they clearly lie on
+ * in one order, or in none, fit any rate if their delays may be of any length: they are refused where they clearly lie on
  * a line of a rate that no clock has, or, in no order, on no line at all.
  *
- * A few marks that belong to something else, or whose word took very long, do no harm: what lies far outside of
- * most is left out and counted. */
+ * A few marks that belong to another event, or whose delay was very long, do no harm: outliers are left out and counted. */
 
 #include <stddef.h>
 
@@ -54,7 +53,7 @@ struct clock_fit {
     struct clock_map_pair *pairs; /* ascending in both; malloc */
     unsigned n_pairs;
     size_t n_marks;
-    size_t n_outside;   /* marks that were left out: the line is told without them */
+    size_t n_outside;   /* marks that were left out: the line is fitted without them */
     int64_t outside_ns; /* how far the worst of these lies outside */
     int64_t from, to;   /* ticks of the first mark and the last */
     double ns_per_tick; /* over all */
@@ -67,8 +66,8 @@ struct clock_fit {
 };
 
 /* Relates by the N marks, which it sorts. HZ: the ticks a second, where they are known; 0: they are not. -EINVAL
- * with FAULT, whose text wants the names of both sides in front: too few marks, or they contradict each
+ * with FAULT, whose text the caller puts after the names of both sides: too few marks, or they contradict each
  * other. -ENOMEM. */
-int clock_fit_find(struct clock_fit_mark *marks, size_t n, uint64_t hz, struct clock_fit *ret_sync,
+int clock_fit_find(struct clock_fit_mark *marks, size_t n, uint64_t hz, struct clock_fit *ret_fit,
                    struct fault *fault);
-void clock_fit_done(struct clock_fit *sync);
+void clock_fit_done(struct clock_fit *fit);

@@ -13,13 +13,13 @@
 static bool at_least(const struct clock_fit_work *work, size_t i, double *ret)
 {
     *ret = work->y[i] - (double)work->marks[i].error_ns;
-    return work->marks[i].order == CLOCK_FIT_REFERENCE_FIRST && !(work->outside[i] & SYNC_OUTSIDE);
+    return work->marks[i].order == CLOCK_FIT_REFERENCE_FIRST && !(work->outside[i] & MARK_OUTSIDE);
 }
 
 static bool at_most(const struct clock_fit_work *work, size_t i, double *ret)
 {
     *ret = work->y[i] + (double)work->marks[i].error_ns;
-    return work->marks[i].order == CLOCK_FIT_REFERENCE_LAST && !(work->outside[i] & SYNC_OUTSIDE);
+    return work->marks[i].order == CLOCK_FIT_REFERENCE_LAST && !(work->outside[i] & MARK_OUTSIDE);
 }
 
 /* Whether the marks say that over some time between two of them the rate is below SLOPE: an early one says
@@ -67,27 +67,27 @@ static double turn(const struct clock_fit_work *work,
 
 /* Where an unknown rate is looked for at most, ns a tick. */
 #define RATE_MAX 1e18
-/* An unknown rate that may be this many times as high as low is not bound: a line tells more. */
+/* An unknown rate that may be this many times as high as low is not bound: a line gives more. */
 #define RATE_RATIO_MAX 3
 
 bool clock_fit_bound_rates(const struct clock_fit_work *work, double *ret_low, double *ret_high)
 {
     bool known = work->nominal > 0;
-    double widest = work->nominal * CLOCK_MAP_DRIFT_PPM * SYNC_PPM;
+    double widest = work->nominal * CLOCK_MAP_DRIFT_PPM * PPM;
     double low = known ? work->nominal - widest : 0;
     double high = known ? work->nominal + widest : 1;
     double least, most;
-    bool low_told, high_told;
+    bool has_low, has_high;
 
     while (!known && !is_below(work, high) && high < RATE_MAX)
         high *= 2;
-    low_told = is_above(work, low);
-    high_told = is_below(work, high);
-    if (!known && !(low_told && high_told))
+    has_low = is_above(work, low);
+    has_high = is_below(work, high);
+    if (!known && !(has_low && has_high))
         return false;
     /* `is_above` is so below a rate and not above it, `is_below` the other way round. */
-    most = high_told ? turn(work, is_below, low, high) : high;
-    least = low_told ? turn(work, is_above, high, low) : low;
+    most = has_high ? turn(work, is_below, low, high) : high;
+    least = has_low ? turn(work, is_above, high, low) : low;
     *ret_low = MIN(least, most);
     *ret_high = MAX(least, most);
     return known || *ret_high < *ret_low * RATE_RATIO_MAX;
@@ -122,9 +122,9 @@ static int contradict(const struct clock_fit_work *work, size_t i, double by, st
 {
     double drift_ppm;
 
-    if (clock_fit_tells_drift(work, &drift_ppm))
+    if (clock_fit_shows_drift(work, &drift_ppm))
         return fault_plain(fault, -EINVAL, NULL,
-                           "the marks contradict each other by %.1f us: they tell clocks that "
+                           "the marks contradict each other by %.1f us: they show clocks that "
                            "drift by %.0f ppm, and no two clocks do; they do not belong together",
                            by / 1000, drift_ppm);
     return fault_plain(fault, -EINVAL, NULL,
@@ -134,23 +134,23 @@ static int contradict(const struct clock_fit_work *work, size_t i, double by, st
 }
 
 /* The pairs: of each stretch the place where the bounds are the closest. */
-static int put_bounds(const struct clock_fit_work *work, struct clock_fit *sync, double slope,
+static int put_bounds(const struct clock_fit_work *work, struct clock_fit *fit, double slope,
                       const double *least, const double *most)
 {
     unsigned n = (unsigned)MIN(work->n, (size_t)BOUNDS_MAX);
     double stretch = clock_fit_span(work) / n;
 
-    sync->pairs = calloc(n + 2, sizeof *sync->pairs);
-    if (!sync->pairs)
+    fit->pairs = calloc(n + 2, sizeof *fit->pairs);
+    if (!fit->pairs)
         return -ENOMEM;
-    for (size_t i = 0; i < work->n && sync->n_pairs <= n;) {
+    for (size_t i = 0; i < work->n && fit->n_pairs <= n;) {
         double end = stretch > 0 ? (floor(work->x[i] / stretch) + 1) * stretch : INFINITY;
         size_t best = i;
 
         for (; i < work->n && (work->x[i] < end || i == best); i++)
             if (most[i] - least[i] < most[best] - least[best])
                 best = i;
-        clock_fit_put_pair(work, sync, work->x[best],
+        clock_fit_put_pair(work, fit, work->x[best],
                            slope * work->x[best] + (least[best] + most[best]) / 2,
                            (most[best] - least[best]) / 2);
     }
@@ -163,14 +163,14 @@ bool clock_fit_has_both_orders(const struct clock_fit_work *work)
 
     for (size_t i = 0; i < work->n; i++) {
         n_first +=
-            work->marks[i].order == CLOCK_FIT_REFERENCE_FIRST && !(work->outside[i] & SYNC_OUTSIDE);
+            work->marks[i].order == CLOCK_FIT_REFERENCE_FIRST && !(work->outside[i] & MARK_OUTSIDE);
         n_last +=
-            work->marks[i].order == CLOCK_FIT_REFERENCE_LAST && !(work->outside[i] & SYNC_OUTSIDE);
+            work->marks[i].order == CLOCK_FIT_REFERENCE_LAST && !(work->outside[i] & MARK_OUTSIDE);
     }
     return n_first > 0 && n_last > 0;
 }
 
-int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *sync, struct fault *fault)
+int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *fit, struct fault *fault)
 {
     _cleanup_free_ double *least = calloc(work->n, sizeof *least);
     _cleanup_free_ double *most = calloc(work->n, sizeof *most);
@@ -181,18 +181,18 @@ int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *sync, struct 
         return -ENOMEM;
     if (!clock_fit_bound_rates(work, &low, &high))
         return 0;
-    /* Of the rates that were told, and by how much they are others at any moment. */
-    rate = (high - low) / 2 + work->slope * CLOCK_MAP_WANDER_PPM * SYNC_PPM;
+    /* Of the known rates, and by how much they are others at any moment. */
+    rate = (high - low) / 2 + work->slope * CLOCK_MAP_WANDER_PPM * PPM;
     work->slope = low + (high - low) / 2;
     spread_bounds(work, work->slope, rate, least, most);
     for (size_t i = 0; i < work->n; i++)
         if (least[i] > most[i] + 1)
             return contradict(work, i, least[i] - most[i], fault);
-    r = put_bounds(work, sync, work->slope, least, most);
+    r = put_bounds(work, fit, work->slope, least, most);
     if (r < 0)
         return r;
-    sync->kind = CLOCK_FIT_ERROR_BOUND;
+    fit->kind = CLOCK_FIT_ERROR_BOUND;
     work->measured = true;
-    sync->drift_error_ppm = (high - low) / 2 / work->slope / SYNC_PPM;
+    fit->drift_error_ppm = (high - low) / 2 / work->slope / PPM;
     return 1;
 }

@@ -5,11 +5,11 @@
 
 #include "timeline/clock_fit.h"
 
-#define SYNC_PPM 1e-6
+#define PPM 1e-6
 
 /* A mark that is left out, and one that says less than most, which is no reason to do so. */
-#define SYNC_OUTSIDE 1
-#define SYNC_LATE 2
+#define MARK_OUTSIDE 1
+#define MARK_LATE 2
 
 /* Marks in their order by ticks, as distances from the first: doubles hold 104 days of ns exactly. */
 struct clock_fit_work {
@@ -18,10 +18,10 @@ struct clock_fit_work {
     double *x; /* ticks */
     double *y; /* ns */
     double *scratch;
-    uint8_t *outside; /* SYNC_OUTSIDE, SYNC_LATE */
-    double slope;     /* ns a tick */
-    double nominal;   /* the same as it is known, or 0 */
-    double told;      /* the same as the marks tell it, or 0: they tell none */
+    uint8_t *outside;   /* MARK_OUTSIDE, MARK_LATE */
+    double slope;       /* ns a tick */
+    double nominal;     /* the same as it is known, or 0 */
+    double marks_slope; /* the same as the marks give it, or 0: they give none */
     bool measured;
 };
 
@@ -30,16 +30,23 @@ static inline double clock_fit_span(const struct clock_fit_work *work)
     return work->x[work->n - 1];
 }
 
-/* Adds the pair at X, of an offset NS from the first mark, wrong by ERROR at most, where relation.h takes it: pairs
+/* Adds the pair at X, of an offset NS from the first mark, wrong by ERROR at most, where timeline/clock_map.h takes it: pairs
  * ascend. There is room for it. */
-void clock_fit_put_pair(const struct clock_fit_work *work, struct clock_fit *sync, double x,
+void clock_fit_put_pair(const struct clock_fit_work *work, struct clock_fit *fit, double x,
                         double ns, double error);
+
+/* The median of the N > 0 values V, which it sorts. */
+double clock_fit_median(double *v, size_t n);
+
+/* Lays the marks on a line; on one in pieces where that is much nearer to them. ORDER: that of all marks. -ENOMEM. */
+int clock_fit_line(const struct clock_fit_work *work, struct clock_fit *fit,
+                   enum clock_fit_order order);
 
 /* Whether marks that are not left out are in both orders. */
 bool clock_fit_has_both_orders(const struct clock_fit_work *work);
 
-/* Whether the marks clearly tell a rate that is not the known one, and by how much it differs. */
-bool clock_fit_tells_drift(const struct clock_fit_work *work, double *ret_ppm);
+/* True if the marks clearly show a rate that is not the known one, and by how much it differs. */
+bool clock_fit_shows_drift(const struct clock_fit_work *work, double *ret_ppm);
 
 /* The rates that marks in both orders allow: all that lie from *RET_LOW to *RET_HIGH where the rate is known within
  * CLOCK_MAP_DRIFT_PPM. False: it is not known, and they do not bound it. Where they allow none, a clock's rate
@@ -48,4 +55,4 @@ bool clock_fit_bound_rates(const struct clock_fit_work *work, double *ret_low, d
 
 /* Relates by what marks in both orders say: the offset lies between. 1; 0: at an unknown rate they are too few for
  * a bound; -EINVAL with FAULT: they contradict each other; -ENOMEM. */
-int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *sync, struct fault *fault);
+int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *fit, struct fault *fault);

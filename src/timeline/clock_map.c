@@ -11,10 +11,10 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* What times told by a piece may be too small by: the start of the piece and the time in it are rounded down,
+/* What times in a piece may be too small by: the start of the piece and the time in it are rounded down,
  * and so is its rate. */
 #define ROUNDED 4
-/* Bounds beyond this, of 73 years, are told as endless. */
+/* Bounds beyond this, of 73 years, are infinite. */
 #define ERROR_MAX ((int64_t)1 << 61)
 #define MILLION 1000000
 /* So many pairs are left out at an end. */
@@ -31,7 +31,7 @@ static wide distance(wide a, wide b)
     return a > b ? a - b : b - a;
 }
 
-/* The time at TICKS, from A to B, rounded down; by how much it may be wrong, rounded up: the wander is told of
+/* The time at TICKS, from A to B, rounded down; by how much it may be wrong, rounded up: the wander is that of
  * the way to the farther of the two ends that are equally far. */
 static int64_t between(const struct clock_map *clock_map, const struct clock_map_pair *a,
                        const struct clock_map_pair *b, int64_t ticks, int64_t *ret_error)
@@ -49,34 +49,36 @@ static int64_t between(const struct clock_map *clock_map, const struct clock_map
 
 /* ---- From pairs to a relation ---- */
 
-/* Whether A and B tell P, which is between them, better than it does itself, and say nothing else than it. */
-static bool is_told_better(const struct clock_map *clock_map, const struct clock_map_pair *a,
-                           const struct clock_map_pair *p, const struct clock_map_pair *b)
+/* True if interpolation between A and B gives P, which is between them, a narrower bound than its own, and agrees
+ * with it. */
+static bool is_interpolated_better(const struct clock_map *clock_map,
+                                   const struct clock_map_pair *a, const struct clock_map_pair *p,
+                                   const struct clock_map_pair *b)
 {
     int64_t error;
-    int64_t told = between(clock_map, a, b, p->ticks, &error);
+    int64_t time = between(clock_map, a, b, p->ticks, &error);
 
-    return error < p->error_ns && distance(told, p->host_ns) <= (wide)error + p->error_ns;
+    return error < p->error_ns && distance(time, p->host_ns) <= (wide)error + p->error_ns;
 }
 
-/* Takes the pairs without those that others around them tell better. */
+/* Copies the pairs without those that interpolation between their neighbours gives better. */
 static void choose(struct clock_map *clock_map)
 {
     struct clock_map_pair *pairs = clock_map->pairs;
     unsigned kept = 0;
 
-    for (unsigned i = 0; i < clock_map->n_told; i++) {
-        pairs[kept] = clock_map->told[i];
+    for (unsigned i = 0; i < clock_map->n_given; i++) {
+        pairs[kept] = clock_map->given[i];
         pairs[kept++].jump_ns = 0;
-        for (; kept >= 3 &&
-               is_told_better(clock_map, &pairs[kept - 3], &pairs[kept - 2], &pairs[kept - 1]);
+        for (; kept >= 3 && is_interpolated_better(clock_map, &pairs[kept - 3], &pairs[kept - 2],
+                                                   &pairs[kept - 1]);
              kept--)
             pairs[kept - 2] = pairs[kept - 1];
     }
     clock_map->n = kept;
 }
 
-/* What two pairs tell of the rate. */
+/* The rate that two pairs give. */
 struct slope {
     double rate; /* ns a tick */
     double ticks;
@@ -115,38 +117,39 @@ static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pa
     return off > most ? narrow(off) : 0;
 }
 
-/* By how much more or less the clocks came apart from A to B than they do at the rate that was told, HZ; 0: no
+/* By how much more or less the clocks came apart from A to B than they do at the given rate, HZ; 0: no
  * more than clocks do. */
-static int64_t off_told(const struct clock_map_pair *a, const struct clock_map_pair *b, uint64_t hz)
+static int64_t off_nominal(const struct clock_map_pair *a, const struct clock_map_pair *b,
+                           uint64_t hz)
 {
     wide ns = (wide)b->host_ns - a->host_ns;
-    wide told = narrow(((wide)b->ticks - a->ticks) * SECOND / narrow((wide)hz));
-    wide off = distance(ns, told);
+    wide nominal = narrow(((wide)b->ticks - a->ticks) * SECOND / narrow((wide)hz));
+    wide off = distance(ns, nominal);
 
-    return off > (wide)a->error_ns + b->error_ns + ppm(MAX(ns, told), CLOCK_MAP_DRIFT_PPM)
+    return off > (wide)a->error_ns + b->error_ns + ppm(MAX(ns, nominal), CLOCK_MAP_DRIFT_PPM)
                ? narrow(off)
                : 0;
 }
 
-/* The rate that half of the time had less than, and half more. Where a rate was told, and clocks mostly are as
+/* The rate that half of the time had less than, and half more. Where a rate is given, and clocks mostly are as
  * that says, only of the times when they were. */
 static int find_usual_rate(struct clock_map *clock_map, uint64_t hz)
 {
     const struct clock_map_pair *pairs = clock_map->pairs;
     unsigned last = clock_map->n - 1;
     struct slope *slopes = malloc(last * sizeof *slopes);
-    bool as_told = false;
+    bool as_nominal = false;
     double half = 0;
     unsigned i, n = 0;
 
     if (!slopes)
         return -ENOMEM;
-    for (i = 0; i < last && hz != 0 && !as_told; i++)
-        as_told = off_told(&pairs[i], &pairs[i + 1], hz) == 0;
+    for (i = 0; i < last && hz != 0 && !as_nominal; i++)
+        as_nominal = off_nominal(&pairs[i], &pairs[i + 1], hz) == 0;
     for (i = 0; i < last; i++) {
         double ticks = (double)(pairs[i + 1].ticks - pairs[i].ticks);
 
-        if (as_told && off_told(&pairs[i], &pairs[i + 1], hz) != 0)
+        if (as_nominal && off_nominal(&pairs[i], &pairs[i + 1], hz) != 0)
             continue;
         slopes[n++] = (struct slope){
             .rate = (double)(pairs[i + 1].host_ns - pairs[i].host_ns) / ticks,
@@ -163,17 +166,17 @@ static int find_usual_rate(struct clock_map *clock_map, uint64_t hz)
     return 0;
 }
 
-/* Whether the rate that was told, HZ, is none of these clocks': a guest's kernel that measures its counter on a
+/* True if the given rate, HZ, is not that of these clocks: a guest's kernel that measures its counter on a
  * busy machine is wrong by any factor. Then the clocks are never as it says between two pairs, in several places
- * not, and all those pairs are on the line that the two chosen ones tell. A jump is in one place. */
-static bool is_told_wrongly(const struct clock_map *clock_map, uint64_t hz)
+ * not, and all those pairs are on the line through the two chosen ones. A jump is in one place. */
+static bool is_given_wrongly(const struct clock_map *clock_map, uint64_t hz)
 {
     unsigned against = 0;
 
-    for (unsigned i = 0; i + 1 < clock_map->n_told; i++) {
-        const struct clock_map_pair *a = &clock_map->told[i], *b = &clock_map->told[i + 1];
+    for (unsigned i = 0; i + 1 < clock_map->n_given; i++) {
+        const struct clock_map_pair *a = &clock_map->given[i], *b = &clock_map->given[i + 1];
 
-        if (off_told(a, b, hz) != 0)
+        if (off_nominal(a, b, hz) != 0)
             against++;
         else if (jump(clock_map, a, b) != 0)
             return false;
@@ -192,9 +195,9 @@ static void note_jumps(struct clock_map *clock_map, uint64_t hz)
     for (unsigned i = 0; i < last; i++) {
         int64_t off = jump(clock_map, &pairs[i], &pairs[i + 1]);
 
-        /* Two pairs alone cannot tell that a clock jumped, or was read badly, but what is told can. */
-        if (last == 1 && hz != 0 && !is_told_wrongly(clock_map, hz))
-            off = off_told(&pairs[i], &pairs[i + 1], hz);
+        /* Two pairs alone cannot show that a clock jumped, or was read badly, but a given rate can. */
+        if (last == 1 && hz != 0 && !is_given_wrongly(clock_map, hz))
+            off = off_nominal(&pairs[i], &pairs[i + 1], hz);
         pairs[i].jump_ns = narrow((wide)off + clock_map->set_back_ns);
         if (off != 0)
             begin = i + 1;
@@ -212,7 +215,7 @@ static int find_rate(struct clock_map *clock_map, uint64_t hz)
 
     if (r < 0)
         return r;
-    /* The first time by what two pairs next to each other tell; then smaller jumps are seen. */
+    /* The first time by the rates of two pairs next to each other; then smaller jumps are seen. */
     note_jumps(clock_map, hz);
     note_jumps(clock_map, hz);
     return 0;
@@ -221,18 +224,18 @@ static int find_rate(struct clock_map *clock_map, uint64_t hz)
 static int64_t outside(const struct clock_map *clock_map, const struct clock_map_pair *edge,
                        int64_t ticks, int64_t *ret_error);
 
-/* Whether the pair EDGE, at an end, is told better by NEXT, the one beside it. */
+/* True if NEXT, the pair beside EDGE at an end, gives it a narrower bound than its own. */
 static bool is_worse(const struct clock_map *clock_map, const struct clock_map_pair *edge,
                      const struct clock_map_pair *next, int64_t jump_ns)
 {
     int64_t error;
 
     (void)outside(clock_map, next, edge->ticks, &error);
-    /* What jumped between them only the end itself tells. */
+    /* A jump between them shows in the end itself alone. */
     return jump_ns == clock_map->set_back_ns && error < edge->error_ns;
 }
 
-/* Leaves out the ends that those beside them tell better: times outside are told from the ends. */
+/* Drops the ends that those beside them give better: times outside are extrapolated from the ends. */
 static int trim(struct clock_map *clock_map, uint64_t hz)
 {
     struct clock_map_pair *pairs = clock_map->pairs;
@@ -251,17 +254,17 @@ static int trim(struct clock_map *clock_map, uint64_t hz)
     return find_rate(clock_map, hz);
 }
 
-/* What was left out must not say anything else than what is told: bounds are widened until it does not. */
+/* Dropped pairs must not disagree with the map: bounds are widened until they do not. */
 static void hold_to_all(struct clock_map *clock_map)
 {
     struct clock_map_pair *pairs = clock_map->pairs;
     unsigned at = 0; /* the last pair that is not behind */
 
-    for (unsigned i = 0; i < clock_map->n_told; i++) {
-        const struct clock_map_pair *pair = &clock_map->told[i];
+    for (unsigned i = 0; i < clock_map->n_given; i++) {
+        const struct clock_map_pair *pair = &clock_map->given[i];
         int64_t error;
-        int64_t told = clock_map_convert(clock_map, pair->ticks, &error);
-        wide more = distance(told, pair->host_ns) - pair->error_ns - error;
+        int64_t time = clock_map_convert(clock_map, pair->ticks, &error);
+        wide more = distance(time, pair->host_ns) - pair->error_ns - error;
 
         while (at + 1 < clock_map->n && pairs[at + 1].ticks <= pair->ticks)
             at++;
@@ -274,10 +277,10 @@ static void hold_to_all(struct clock_map *clock_map)
     }
 }
 
-/* Makes the relation of the pairs that were told. */
+/* Makes the map of the given pairs. */
 static int make(struct clock_map *clock_map, const char *name, struct fault *fault)
 {
-    uint64_t hz = clock_map->told_hz;
+    uint64_t hz = clock_map->given_hz;
 
     choose(clock_map);
     clock_map->hz = hz;
@@ -295,20 +298,20 @@ static int make(struct clock_map *clock_map, const char *name, struct fault *fau
         return fault_plain(fault, -EINVAL, name,
                            clock_map->n > 1
                                ? "the clocks run apart at a rate that no clocks do"
-                               : "holds a single pair, which tells no rate, and no other is known");
+                               : "holds a single pair, which gives no rate, and no other is known");
     hold_to_all(clock_map);
     return 0;
 }
 
 int clock_map_make(struct clock_map *clock_map, const char *name, uint64_t hz, struct fault *fault)
 {
-    if (clock_map->n_told == 0)
+    if (clock_map->n_given == 0)
         return fault_plain(fault, -EINVAL, name, "holds no pairs: nothing relates the clocks");
-    clock_map->pairs = malloc(clock_map->n_told * sizeof *clock_map->pairs);
+    clock_map->pairs = malloc(clock_map->n_given * sizeof *clock_map->pairs);
     if (!clock_map->pairs)
         return fault_plain(fault, -ENOMEM, name, "out of memory");
     clock_map->wander_ppm = CLOCK_MAP_WANDER_PPM;
-    clock_map->told_hz = hz;
+    clock_map->given_hz = hz;
     return make(clock_map, name, fault);
 }
 
@@ -318,26 +321,26 @@ int clock_map_set_steady(struct clock_map *clock_map)
     return make(clock_map, NULL, NULL);
 }
 
-int clock_map_copy(const struct clock_map *clock_map, struct clock_map *ret_relation)
+int clock_map_copy(const struct clock_map *clock_map, struct clock_map *ret_map)
 {
     struct clock_map copy = *clock_map;
 
-    copy.told = malloc(clock_map->n_told * sizeof *copy.told);
-    copy.pairs = malloc(clock_map->n_told * sizeof *copy.pairs);
-    if (!copy.told || !copy.pairs) {
+    copy.given = malloc(clock_map->n_given * sizeof *copy.given);
+    copy.pairs = malloc(clock_map->n_given * sizeof *copy.pairs);
+    if (!copy.given || !copy.pairs) {
         clock_map_done(&copy);
         return -ENOMEM;
     }
-    memcpy(copy.told, clock_map->told, clock_map->n_told * sizeof *copy.told);
+    memcpy(copy.given, clock_map->given, clock_map->n_given * sizeof *copy.given);
     memcpy(copy.pairs, clock_map->pairs, clock_map->n * sizeof *copy.pairs);
-    *ret_relation = copy;
+    *ret_map = copy;
     return 0;
 }
 
 void clock_map_done(struct clock_map *clock_map)
 {
     free(clock_map->pairs);
-    free(clock_map->told);
+    free(clock_map->given);
     *clock_map = (struct clock_map){0};
 }
 

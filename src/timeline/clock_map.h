@@ -1,57 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How one clock relates to another: from pairs of what both showed, each with a bound on its error, to any
- * time of the one as a time of the other, with a bound again.
+/* How one clock relates to another: pairs of what both showed, each with a bound on its error, from which any time
+ * of the one becomes a time of the other, with a bound.
  *
- * In a file, a pair is a line of three numbers: nanoseconds of the host's clock, ticks of the other, and by
- * how many ns the former may be wrong at most. Lines that begin with '#' are passed over, and so is the last
- * one where it was cut off. The host's times ascend, and so do ticks: where they do not, somebody set the
- * clock back, and it showed the same ticks twice; all bounds are then wide enough for both.
+ * In a file, a pair is a line of three numbers: nanoseconds of the host's clock, ticks of the other, and the most ns by
+ * which the former may be wrong. Lines that begin with '#' are skipped, and so is a last line that was cut off. The
+ * host's times ascend, and so do ticks: where they do not, the clock was set back and showed the same ticks twice; all
+ * bounds are then wide enough for both.
  *
- * Between two pairs the clocks run apart at the rate that the pairs tell, give or take CLOCK_MAP_WANDER: that
- * is assumed, and holds for clocks that are not being set. (Crystals wander by less than a millionth within
- * seconds; what adjusts a clock to network time is as slow, once it has settled.) So the bound at a time
- * between is that of the pairs, each weighed by how near it is, and the wander since the nearer one. A pair
- * that those around it, or beside it at an end, tell better than it does itself is left out; what it says that
- * they do not widens their bounds.
+ * Times between two pairs are interpolated linearly. Clocks are assumed to drift by at most CLOCK_MAP_WANDER_PPM from
+ * the rate that the pairs give, which holds for clocks that are not being set. (Crystals wander by less than a millionth
+ * within seconds; adjustment to network time is as slow, once it has settled.) So the bound in between is that of the
+ * pairs, each weighed by its distance, plus the drift since the nearer one. A pair whose bound is wider than
+ * interpolation between its neighbours gives is dropped; any disagreement with it widens the neighbours' bounds.
  *
- * Where two pairs tell another rate than most do (two alone: than was told otherwise), by more than they can be
- * wrong, one of the clocks stood still or was set somewhere between them, nobody knows where: the bound
- * between these two is wider by as much. A rate that was told and that pairs on one line contradict in several
- * places was measured wrongly, and is not believed.
+ * Where two pairs give another rate than most do (two alone: than the given one), by more than they can be wrong, one
+ * of the clocks stood still or was set somewhere between them: the bound between these two is wider by as much. A given
+ * rate that pairs on one line contradict in several places was measured wrongly, and is ignored.
  *
- * Before the first pair and behind the last one the rate of all is taken (where clocks stood still or were
- * set: that of the longest time in which they did not), with what its ends may be wrong by.
+ * Before the first pair and after the last one the rate of all pairs holds (where clocks stood still or were set: that
+ * of the longest time in which they did not), with the error of its ends.
  *
- * A relation consists of pieces in which both time and bound change evenly: what converts many times keeps the
- * piece that the last one was in, and pays two multiplications for the next. */
+ * A clock map consists of pieces in which both time and bound change evenly: a caller that converts many times keeps
+ * the piece of the last one, and pays two multiplications for the next. */
 
 #include "base/fault.h"
 
 #define CLOCK_MAP_WANDER_PPM 20
-/* What clocks may differ by, where a single pair tells no rate. */
+/* What clocks may differ by, where a single pair gives no rate. */
 #define CLOCK_MAP_DRIFT_PPM 500
 
 struct clock_map_pair {
     int64_t host_ns;
     int64_t ticks;
     int64_t error_ns;
-    int64_t
-        jump_ns; /* set by whoever makes a relation: what the bound is wider by up to the next pair */
+    int64_t jump_ns; /* set when a map is made: what the bound is wider by up to the next pair */
 };
 
 struct clock_map {
-    struct clock_map_pair *told; /* all that there are, ascending in both; malloc */
-    unsigned n_told;
-    struct clock_map_pair *pairs; /* those that count: without what others tell better */
+    struct clock_map_pair *given; /* all that there are, ascending in both; malloc */
+    unsigned n_given;
+    struct clock_map_pair *pairs; /* those that count: without the dropped ones */
     unsigned n;
-    uint64_t hz;      /* ticks a second, by the pairs; else as was told */
-    uint64_t told_hz; /* 0: it was not */
+    uint64_t hz;       /* ticks a second, by the pairs; else given_hz */
+    uint64_t given_hz; /* 0: it was not */
     /* The usual rate: so many ns, wrong by so many at most, in so many ticks; beyond that it wanders. */
     int64_t rate_ns, rate_error_ns, rate_ticks;
     unsigned rate_ppm;
-    unsigned wander_ppm; /* CLOCK_MAP_WANDER_PPM, unless somebody knows better */
+    unsigned wander_ppm; /* CLOCK_MAP_WANDER_PPM, unless the caller knows better */
     int64_t set_back_ns; /* what all bounds are wider by, as the clock was set back */
 };
 
@@ -69,20 +66,19 @@ struct clock_map_piece {
 
 /* HZ: the rate, where it is known otherwise; 0: not. -EINVAL with FAULT: no such file, no pairs, or no rate;
  * -ENOMEM, an errno from reading. */
-int clock_map_read(const char *path, uint64_t hz, struct clock_map *ret_relation,
-                   struct fault *fault);
+int clock_map_read(const char *path, uint64_t hz, struct clock_map *ret_map, struct fault *fault);
 /* The same of LEN bytes; NAME is for messages. */
 int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,
-                    struct clock_map *ret_relation, struct fault *fault);
+                    struct clock_map *ret_map, struct fault *fault);
 /* The same of N pairs, ascending in both, numbers from 0 to INT64_MAX / 2, which are copied. -EINVAL with FAULT:
  * they are not, or there is no rate. */
 int clock_map_of_pairs(const struct clock_map_pair *pairs, unsigned n, const char *name,
-                       uint64_t hz, struct clock_map *ret_relation, struct fault *fault);
+                       uint64_t hz, struct clock_map *ret_map, struct fault *fault);
 /* The two clocks run at one rate, whatever adjusts it, until one of them is set: so do the host's CLOCK_REALTIME
  * and CLOCK_MONOTONIC. -ENOMEM. */
 int clock_map_set_steady(struct clock_map *clock_map);
 /* One of its own. -ENOMEM. */
-int clock_map_copy(const struct clock_map *clock_map, struct clock_map *ret_relation);
+int clock_map_copy(const struct clock_map *clock_map, struct clock_map *ret_map);
 void clock_map_done(struct clock_map *clock_map);
 
 /* The piece that TICKS are in; any ticks are in one. */
@@ -95,7 +91,7 @@ static inline bool clock_map_piece_holds(const struct clock_map_piece *piece, in
 }
 
 /* TICKS, which PIECE holds, as nanoseconds of the host's clock, and by how many they may be wrong at most. Never
- * a time before that of fewer ticks, whatever piece tells it. */
+ * a time before that of fewer ticks, whatever piece that is in. */
 static inline int64_t clock_map_piece_convert(const struct clock_map_piece *piece, int64_t ticks,
                                               int64_t *ret_error_ns)
 {

@@ -43,28 +43,28 @@ static bool get_pair(const char *p, const char *end, struct clock_map_pair *ret)
 static int add_pair(struct clock_map *clock_map, unsigned *capacity,
                     const struct clock_map_pair *pair)
 {
-    if (!clock_map->told || clock_map->n_told == *capacity) {
+    if (!clock_map->given || clock_map->n_given == *capacity) {
         unsigned more = MAX(*capacity * 2, 64u);
-        struct clock_map_pair *bigger = realloc(clock_map->told, more * sizeof *bigger);
+        struct clock_map_pair *bigger = realloc(clock_map->given, more * sizeof *bigger);
 
         if (!bigger)
             return -ENOMEM;
-        clock_map->told = bigger;
+        clock_map->given = bigger;
         *capacity = more;
     }
-    clock_map->told[clock_map->n_told++] = *pair;
+    clock_map->given[clock_map->n_given++] = *pair;
     return 0;
 }
 
-/* PAIR tells ticks that there were before: at the host's time of the last pair with fewer, or later. Up to PAIR's
+/* PAIR has ticks that an earlier one had: at the host's time of the last pair with fewer, or later. Up to PAIR's
  * time they may mean any of both. */
 static void note_set_back(struct clock_map *clock_map, const struct clock_map_pair *pair)
 {
-    const struct clock_map_pair *before = clock_map->told;
+    const struct clock_map_pair *before = clock_map->given;
 
-    for (unsigned i = clock_map->n_told; i-- > 0;) {
-        if (clock_map->told[i].ticks <= pair->ticks) {
-            before = &clock_map->told[i];
+    for (unsigned i = clock_map->n_given; i-- > 0;) {
+        if (clock_map->given[i].ticks <= pair->ticks) {
+            before = &clock_map->given[i];
             break;
         }
     }
@@ -73,7 +73,7 @@ static void note_set_back(struct clock_map *clock_map, const struct clock_map_pa
 }
 
 int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,
-                    struct clock_map *ret_relation, struct fault *fault)
+                    struct clock_map *ret_map, struct fault *fault)
 {
     struct clock_map clock_map = {0};
     const char *end = text + len;
@@ -95,11 +95,12 @@ int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,
         }
         if (!get_pair(text, stop, &pair))
             r = fault_line(fault, -EINVAL, name, line, "is not a pair of clocks: three numbers");
-        else if (clock_map.n_told > 0 && pair.host_ns <= last)
+        else if (clock_map.n_given > 0 && pair.host_ns <= last)
             r = fault_line(fault, -EINVAL, name, line, "the host's clock steps back");
-        else if (clock_map.n_told == PAIRS_MAX)
+        else if (clock_map.n_given == PAIRS_MAX)
             r = fault_line(fault, -EFBIG, name, line, "more pairs than can be");
-        else if (clock_map.n_told > 0 && pair.ticks <= clock_map.told[clock_map.n_told - 1].ticks)
+        else if (clock_map.n_given > 0 &&
+                 pair.ticks <= clock_map.given[clock_map.n_given - 1].ticks)
             note_set_back(&clock_map, &pair);
         else if (add_pair(&clock_map, &capacity, &pair) < 0)
             r = fault_plain(fault, -ENOMEM, name, "out of memory");
@@ -112,20 +113,20 @@ int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,
         clock_map_done(&clock_map);
         return r;
     }
-    *ret_relation = clock_map;
+    *ret_map = clock_map;
     return 0;
 }
 
 int clock_map_of_pairs(const struct clock_map_pair *pairs, unsigned n, const char *name,
-                       uint64_t hz, struct clock_map *ret_relation, struct fault *fault)
+                       uint64_t hz, struct clock_map *ret_map, struct fault *fault)
 {
-    struct clock_map clock_map = {.n_told = n, .told = calloc(n + 1, sizeof *pairs)};
+    struct clock_map clock_map = {.n_given = n, .given = calloc(n + 1, sizeof *pairs)};
     int r = 0;
 
-    if (!clock_map.told)
+    if (!clock_map.given)
         return fault_plain(fault, -ENOMEM, name, "out of memory");
     for (unsigned i = 0; i < n && r == 0; i++) {
-        clock_map.told[i] = pairs[i];
+        clock_map.given[i] = pairs[i];
         if (MAX(MAX(pairs[i].host_ns, pairs[i].ticks), pairs[i].error_ns) > CLOCK_MAP_NUMBER_MAX ||
             MIN(MIN(pairs[i].host_ns, pairs[i].ticks), pairs[i].error_ns) < 0)
             r = fault_plain(fault, -EINVAL, name, "the clocks are out of range");
@@ -138,12 +139,11 @@ int clock_map_of_pairs(const struct clock_map_pair *pairs, unsigned n, const cha
     if (r < 0)
         clock_map_done(&clock_map);
     else
-        *ret_relation = clock_map;
+        *ret_map = clock_map;
     return r;
 }
 
-int clock_map_read(const char *path, uint64_t hz, struct clock_map *ret_relation,
-                   struct fault *fault)
+int clock_map_read(const char *path, uint64_t hz, struct clock_map *ret_map, struct fault *fault)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
@@ -160,5 +160,5 @@ int clock_map_read(const char *path, uint64_t hz, struct clock_map *ret_relation
     else
         r = input_read_file(fd, (size_t)st.st_size, path, &text, &len, fault);
     close(fd);
-    return r < 0 ? r : clock_map_parse(text, len, path, hz, ret_relation, fault);
+    return r < 0 ? r : clock_map_parse(text, len, path, hz, ret_map, fault);
 }

@@ -48,9 +48,9 @@ static int convert_pairs(const struct trace_part *part, struct clock_map *clock_
     struct clock_map of_ns;
     int r;
 
-    for (unsigned i = 0; i < clock_map->n_told; i++)
-        clock_map->told[i].ticks = ctf_time_of(part->origin, clock_map->told[i].ticks);
-    r = clock_map_of_pairs(clock_map->told, clock_map->n_told, part->path, NANOSECONDS, &of_ns,
+    for (unsigned i = 0; i < clock_map->n_given; i++)
+        clock_map->given[i].ticks = ctf_time_of(part->origin, clock_map->given[i].ticks);
+    r = clock_map_of_pairs(clock_map->given, clock_map->n_given, part->path, NANOSECONDS, &of_ns,
                            fault);
     if (r < 0)
         return r;

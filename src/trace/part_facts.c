@@ -225,11 +225,11 @@ static void put_relation(const struct facts *facts, const struct trace_part *par
     most = clock_map_bound(clock_map, clock_map->pairs[0].ticks,
                            clock_map->pairs[clock_map->n - 1].ticks);
     snprintf(text, sizeof text, "%s, by %u %s%s%s, within %.1f to %.1f us", timeline,
-             clock_map->n_told,
+             clock_map->n_given,
              merged   ? "pair"
              : by_kvm ? "reading"
                       : "exchange",
-             clock_map->n_told == 1 ? "" : "s", by_kvm ? " of what KVM tells" : "",
+             clock_map->n_given == 1 ? "" : "s", by_kvm ? " of what KVM tells" : "",
              (double)least / 1000, (double)most / 1000);
     facts->put(facts->arg, "related to", text);
 }

@@ -520,8 +520,8 @@ static void a_rate_that_was_measured_wrongly_is_not_believed(void **state)
 
         assert_int_equal(
             clock_map_parse(texts[i], strlen(texts[i]), "p", 801542999, &clock_map, NULL), 0);
-        error = clock_map_bound(&clock_map, clock_map.told[0].ticks,
-                                clock_map.told[clock_map.n_told - 1].ticks);
+        error = clock_map_bound(&clock_map, clock_map.given[0].ticks,
+                                clock_map.given[clock_map.n_given - 1].ticks);
         assert_in_range(error, 50000, 300000);
         assert_in_range(clock_map.hz, 2595000000, 2597000000);
         clock_map_done(&clock_map);
