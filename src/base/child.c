@@ -159,6 +159,27 @@ unsigned child_list(pid_t *ret, unsigned max)
     return n;
 }
 
+void children_list(struct children *ret)
+{
+    ret->n = child_list(ret->pids, CHILDREN_MAX);
+}
+
+unsigned children_count_orphans(const struct children *before, const struct child *child)
+{
+    pid_t now[2 * CHILDREN_MAX];
+    unsigned n = child_list(now, ARRAY_SIZE(now));
+    unsigned orphans = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        bool is_known = now[i] == child->pid;
+
+        for (unsigned j = 0; j < before->n && !is_known; j++)
+            is_known = before->pids[j] == now[i];
+        orphans += !is_known;
+    }
+    return orphans;
+}
+
 bool child_has_ended(struct child *child)
 {
     if (child->foreign && !child->ended) {

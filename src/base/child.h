@@ -41,6 +41,16 @@ void child_adopt_orphans(void);
 /* The numbers of our children that have not ended, MAX at most, in RET; returns how many. 0 as well where the kernel
  * does not list them. */
 unsigned child_list(pid_t *ret, unsigned max);
+/* Our children at one moment: those that come later descend from what was started since. */
+#define CHILDREN_MAX 256u
+struct children {
+    pid_t pids[CHILDREN_MAX];
+    unsigned n;
+};
+void children_list(struct children *ret);
+/* How many children we have now that are not among BEFORE, nor CHILD: what a child that has ended left, after
+ * child_adopt_orphans(). */
+unsigned children_count_orphans(const struct children *before, const struct child *child);
 /* To it, while it runs. */
 void child_signal(const struct child *child, int signal);
 /* To one that was adopted all the same. False: it has ended, or we may not. */

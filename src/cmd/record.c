@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/size.h"
 #include "cmd/cmd.h"
+#include "cmd/record_kernel.h"
 #include "cmd/record_run.h"
 #include "cmd/ring_drain.h"
 #include "control/qmp.h"
@@ -71,7 +72,8 @@ static const struct option attach_options[] = {
 static const struct option_group groups[] = {
     {"What is recorded", where, 0},
     {"Options", record_option_table, 0},
-    {"With a command after -- (--guest: QEMU only)", vm_options, 0},
+    {"With a command after -- (--guest: QEMU only; --host: with Xen and buffers, too)", vm_options,
+     0},
     {"With --xen and --percpu", record_buffers_options, offsetof(struct record_options, buffers)},
     {"With --attach", attach_options, 0},
     {NULL},
@@ -321,6 +323,10 @@ static int record_command_line(const struct record_options *options, char **comm
         cli_fault(&fault);
         return EXIT_FAILURE;
     }
+    if (r > 0 && (options->xen || options->buffers.names.n > 0)) {
+        free(found.program);
+        return cli_usage_error("record", "QEMU excludes --xen and --percpu");
+    }
     if (r > 0) {
         status = record_vm(options, found.program, found.n_before, command);
         free(found.program);
@@ -338,7 +344,9 @@ static int record_buffers(const struct record_options *options)
 
     if (!record_run_init(options, false, &run))
         return EXIT_FAILURE;
-    status = record_buffers_add(&run);
+    status = record_host_add(&run);
+    if (status == EXIT_SUCCESS)
+        status = record_buffers_add(&run);
     if (status == EXIT_SUCCESS)
         status = record_run(&run, options->output);
     record_run_done(&run);
@@ -352,9 +360,13 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
     bool wanted = options->attach || has_buffers;
     bool runs = n_command >= 0; /* what stands at operands[n] */
 
-    if (runs && (wanted || n > 0))
+    if (runs && (options->attach || n > 0))
         return cli_usage_error("record", "a command after '--' excludes %s",
-                               n > 0 ? operands[0] : "--attach, --xen and --percpu");
+                               n > 0 ? operands[0] : "--attach");
+    if (runs && has_buffers && options->events.n > 0)
+        return cli_usage_error("record",
+                               "--event does not say whose events: leave it out, or record the "
+                               "command without --xen and --percpu");
     if (!runs && options->qemu)
         return cli_usage_error("record", "--qemu requires '-- COMMAND'");
     if (runs && n_command == 0)

@@ -16,9 +16,12 @@ struct record_buffers_options {
     bool backlog, leave_on, libxenctrl;
 };
 
-#define RECORD_BUFFERS_DEFAULT                     \
-    {                                              \
-        .poll = 100, .reserve = (uint64_t)64 << 20 \
+/* --min-free was not given. */
+#define RECORD_MIN_FREE_DEFAULT UINT64_MAX
+
+#define RECORD_BUFFERS_DEFAULT                          \
+    {                                                   \
+        .poll = 100, .reserve = RECORD_MIN_FREE_DEFAULT \
     }
 
 extern const struct option record_buffers_options[];

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/record_run.h"
 #include "proto/message.h"
+#include "record/agent/host_recorder.h"
 #include "timeline/clock_map.h"
 
 #define AGENT "strata-agent"
@@ -132,4 +134,59 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
         cli_message("  %-6s %" PRIu64 " pages of events were lost on the way", guest->plan.name,
                     progress->gaps);
     return lost == 0 && progress->gaps == 0 && !progress->full;
+}
+
+/* ---- This machine's, in a list ---- */
+
+/* What its recorder borrows. */
+struct host {
+    struct record_kernel kernel;
+    char agent[PATH_MAX];
+};
+
+static void free_host(void *userdata)
+{
+    struct host *host = userdata;
+
+    record_kernel_done(&host->kernel);
+    free(host);
+}
+
+static int sum_up(const struct record_run *run, const struct record_item *item)
+{
+    const struct guest *guest = host_recorder_guest(item->recorder);
+
+    return !guest || record_kernel_tell(run->dir, guest) || !run->options->strict ? EXIT_SUCCESS
+                                                                                  : EXIT_LOSSES;
+}
+
+int record_host_add(struct record_run *run)
+{
+    const struct record_options *options = run->options;
+    struct record_item item = {.sum_up = sum_up, .free = free_host};
+    struct host_recorder_settings settings = {0};
+    struct fault fault = {0};
+    struct host *host;
+    int r;
+
+    if (!options->host)
+        return EXIT_SUCCESS;
+    host = calloc(1, sizeof *host);
+    if (!host)
+        return cli_no_memory();
+    r = record_kernel_choose((char *)(uintptr_t)options->host, true, &host->kernel, &fault);
+    settings.config = &host->kernel.wishes;
+    settings.agent = record_kernel_agent(host->agent, sizeof host->agent);
+    /* What is recorded is not there yet: ours are followed, and so are children. */
+    settings.pid_filter = options->host_threads ? getpid() : 0;
+    if (r >= 0)
+        r = host_recorder_new(&settings, &item.recorder);
+    if (r < 0) {
+        free_host(host);
+        fault_plain(&fault, r, NULL, "out of memory");
+        cli_fault(&fault);
+        return EXIT_FAILURE;
+    }
+    item.userdata = host;
+    return record_run_add(run, &item) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -23,3 +23,7 @@ const char *record_kernel_agent(char *buf, size_t size);
 
 /* Tells what came of it into DIR. Whether nothing was lost. */
 bool record_kernel_tell(const char *dir, const struct guest *guest);
+
+/* Adds the recorder of this machine's kernel, where --host asks for it. An exit status. */
+struct record_run;
+int record_host_add(struct record_run *run);

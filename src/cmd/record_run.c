@@ -38,30 +38,43 @@ bool record_run_add(struct record_run *run, const struct record_item *item)
     return false;
 }
 
-static int add_recorders(struct record_run *run, struct recording *recording)
+static int add_recorders(struct record_run *run)
 {
-    int r = 0;
-
     for (unsigned i = 0; i < run->n; i++)
-        if (recording_add(recording, run->items[i].recorder) < 0)
-            r = -ENOMEM;
-    return r;
+        if (recording_add(run->recording, run->items[i].recorder) < 0) {
+            run->items[i].recorder = NULL;
+            return -ENOMEM;
+        }
+    return 0;
 }
 
-static int sum_up(const struct record_run *run, const struct recording *recording)
+static int sum_up_item(const struct record_run *run, const struct record_item *item)
 {
-    int status = recording_is_full(recording) ? EXIT_FAILURE : EXIT_SUCCESS;
+    int status = item->sum_up(run, item);
 
+    return item->recorder->fault.error < 0 ? EXIT_FAILURE : status;
+}
+
+/* What the recording is about (LEADS), or what was beside it. STATUS: of what was summed up before. */
+static int sum_up_items(const struct record_run *run, bool leads, int status)
+{
     for (unsigned i = 0; i < run->n; i++) {
         const struct record_item *item = &run->items[i];
-        int one = item->sum_up(run, item);
+        const struct recorder *recorder = item->recorder;
+        int one = recorder && recorder->leads == leads ? sum_up_item(run, item) : EXIT_SUCCESS;
 
-        if (item->recorder->fault.error < 0)
-            one = EXIT_FAILURE;
         if (status != EXIT_FAILURE && one != EXIT_SUCCESS)
             status = one;
     }
     return status;
+}
+
+/* Of the disk: what was given; else some where a hypervisor that writes without end could fill it. */
+static uint64_t min_free(const struct record_options *options)
+{
+    if (options->buffers.reserve != RECORD_MIN_FREE_DEFAULT)
+        return options->buffers.reserve;
+    return options->xen || options->buffers.names.n > 0 ? (uint64_t)64 << 20 : 0;
 }
 
 int record_run(struct record_run *run, const char *dir)
@@ -73,30 +86,46 @@ int record_run(struct record_run *run, const char *dir)
         .signals = &run->signals,
         .time = options->time,
         .max_size = options->max_size,
-        .min_free = options->buffers.reserve,
+        .min_free = min_free(options),
         .report = cmd_print_report,
     };
-    struct recording *recording;
     struct fault fault = {0};
     int status = EXIT_FAILURE;
-    int r = recording_new(&settings, &recording, &fault);
+    int r = recording_new(&settings, &run->recording, &fault);
 
-    if (r < 0) {
-        cli_fault(&fault);
-        return EXIT_FAILURE;
+    run->dir = dir;
+    if (r >= 0) {
+        r = add_recorders(run);
+        r = r < 0 ? fault_plain(&fault, r, NULL, "out of memory")
+                  : recording_run(run->recording, &fault);
+        if (recording_has_begun(run->recording)) {
+            status = recording_is_full(run->recording) ? EXIT_FAILURE : EXIT_SUCCESS;
+            status = sum_up_items(run, true, status);
+            status = sum_up_items(run, false, status);
+        }
     }
-    r = add_recorders(run, recording);
-    r = r < 0 ? fault_plain(&fault, r, NULL, "out of memory") : recording_run(recording, &fault);
-    if (recording_has_begun(recording))
-        status = sum_up(run, recording);
     if (r < 0) {
         cli_fault(&fault);
         status = EXIT_FAILURE;
     }
-    recording_free(recording);
-    for (unsigned i = 0; i < run->n; i++)
-        run->items[i].recorder = NULL;
     return status;
+}
+
+bool record_run_has_others(const struct record_run *run, const struct record_item *item)
+{
+    struct arena arena = {0};
+    bool any = false;
+
+    for (unsigned i = 0; i < run->n; i++) {
+        const struct recorder *recorder = run->items[i].recorder;
+        struct recorder_sources sources = {0};
+
+        if (recorder != item->recorder && recorder->ops->sources &&
+            recorder->ops->sources(recorder, &arena, &sources) >= 0)
+            any |= sources.n > 0;
+    }
+    arena_done(&arena);
+    return any;
 }
 
 void record_run_done(struct record_run *run)
@@ -104,11 +133,13 @@ void record_run_done(struct record_run *run)
     for (unsigned i = 0; i < run->n; i++) {
         struct record_item *item = &run->items[i];
 
-        if (item->recorder)
+        if (item->recorder && !item->recorder->recording)
             item->recorder->ops->free(item->recorder);
-        if (item->free)
-            item->free(item->userdata);
     }
+    recording_free(run->recording);
+    for (unsigned i = 0; i < run->n; i++)
+        if (run->items[i].free)
+            run->items[i].free(run->items[i].userdata);
     run->n = 0;
     stop_signals_close(&run->signals);
 }

@@ -23,6 +23,8 @@ struct record_run {
     struct stop_signals signals;
     struct record_item items[RECORD_ITEMS_MAX];
     unsigned n;
+    struct recording *recording; /* of record_run(); has the recorders then */
+    const char *dir;
 };
 
 /* Catches the signals that end it. False, and a message: that cannot be. */
@@ -30,7 +32,9 @@ bool record_run_init(const struct record_options *options, bool keep_ignored,
                      struct record_run *ret);
 /* The item's recorder and userdata are freed with RUN. False, and a message: there are too many. */
 bool record_run_add(struct record_run *run, const struct record_item *item);
-/* Records into DIR. An exit status. */
+/* Records into DIR, and prints what came of it: of what the recording is about first. An exit status. The recorders are
+ * there until record_run_done(). */
 int record_run(struct record_run *run, const char *dir);
-/* Frees what was added and not recorded. */
+/* Whether something else than ITEM has a source in the trace. */
+bool record_run_has_others(const struct record_run *run, const struct record_item *item);
 void record_run_done(struct record_run *run);

@@ -85,7 +85,8 @@ struct recorder_stats {
 
 struct recorder_ops {
     int (*start)(struct recorder *recorder, struct fault *fault);
-    /* Whether what is started next may be: NULL: at once. */
+    /* Whether what is started next may be; NULL: at once. One that fails before is as one whose start() failed, but that
+     * finish() and discard() are called. */
     bool (*is_ready)(const struct recorder *recorder);
     void (*poll)(struct recorder *recorder, struct recorder_wait *wait);
     /* FDS: those of poll(), N, in its order. NOW: CLOCK_MONOTONIC, ns. */

@@ -37,10 +37,10 @@ struct recording {
     uint64_t time_up;     /* when --time is */
     uint64_t free_at;     /* when the room on the disk is looked at again */
     uint64_t progress_at; /* when progress() is due */
-    unsigned n_signals;
-    bool is_early; /* a signal may have come before all had started */
+    bool is_early;        /* a signal may have come before all had started */
     bool has_begun;
-    bool is_full; /* the disk, as min_free has it */
+    struct recorder *starting; /* that is waited for */
+    bool is_full;              /* the disk, as min_free has it */
     uint64_t wakeups;
 };
 
@@ -50,7 +50,6 @@ int recording_new(const struct recording_settings *settings, struct recording **
                   struct fault *fault)
 {
     struct recording *recording = calloc(1, sizeof *recording);
-    const char *listed = settings->dir ? settings->dir : settings->listed;
     int r = 0;
 
     if (!recording)
@@ -67,9 +66,9 @@ int recording_new(const struct recording_settings *settings, struct recording **
         return r;
     }
     /* For others to know of, and for sockets; whoever needs it for these finds that it is missing. */
-    if (listed)
-        (void)registry_add(settings->runtime, recording->dir.path ? recording->dir.path : listed,
-                           &recording->registry_entry, NULL);
+    if (settings->dir)
+        (void)registry_add(settings->runtime, recording->dir.path, &recording->registry_entry,
+                           NULL);
     *ret = recording;
     return 0;
 }
@@ -155,7 +154,8 @@ static void fail(struct recorder *recorder, int error, const struct fault *fault
     if (!recorder->fault.what[0])
         snprintf(recorder->fault.what, sizeof recorder->fault.what, "%s", strerror(-error));
     fault_print(&recorder->fault, text, sizeof text);
-    recorder_report(recorder, "%s", text);
+    if (recorder != recorder->recording->starting) /* else recording_run() returns it */
+        recorder_report(recorder, "%s", text);
     recorder_problem(recorder, "recording failed: %s", recorder->fault.what);
 }
 
@@ -215,7 +215,6 @@ static void handle_signals(struct recording *recording, uint64_t now)
                                     .is_alone = signal.is_alone,
                                     .is_early = recording->is_early};
 
-        recording->n_signals++;
         recording->is_early = false;
         for (unsigned i = 0; i < recording->n; i++) {
             struct recorder *recorder = recording->recorders[i];
@@ -361,7 +360,8 @@ static int iterate(struct recording *recording, uint64_t until)
     sleep_for(&recording->wait);
     recording->wakeups++;
     now = clock_ns(CLOCK_MONOTONIC);
-    handle_signals(recording, now);
+    if (recording->has_begun) /* a signal that comes before is for all, too */
+        handle_signals(recording, now);
     if (now >= recording->time_up) {
         stop_all(recording, RECORDER_BY_TIME, now);
         recording->time_up = UINT64_MAX;
@@ -385,6 +385,11 @@ static int iterate(struct recording *recording, uint64_t until)
 
 /* ---- The course ---- */
 
+static bool has_signal(const struct recording *recording)
+{
+    return recording->settings.signals && stop_signals_pending(recording->settings.signals);
+}
+
 static int start(struct recording *recording, unsigned n, struct fault *fault)
 {
     struct recorder *recorder = recording->recorders[n];
@@ -398,12 +403,18 @@ static int start(struct recording *recording, unsigned n, struct fault *fault)
         return fault_plain(fault, r, NULL, "%s cannot be recorded: %s", recorder->name,
                            strerror(-r));
     }
+    recording->starting = recorder;
     until = clock_ns(CLOCK_MONOTONIC) + READY_TIMEOUT_NS;
     while (r >= 0 && recorder->ops->is_ready && recorder->state == RECORDER_RUNNING &&
-           !recorder->ops->is_ready(recorder) && recording->n_signals == 0 &&
+           !recorder->ops->is_ready(recorder) && !has_signal(recording) &&
            clock_ns(CLOCK_MONOTONIC) < until)
         r = iterate(recording, until);
-    return r < 0 ? fault_plain(fault, r, NULL, "out of memory") : 0;
+    recording->starting = NULL;
+    if (r < 0)
+        return fault_plain(fault, r, NULL, "out of memory");
+    if (recorder->fault.error && fault)
+        *fault = recorder->fault;
+    return recorder->fault.error;
 }
 
 static void finish_all(struct recording *recording)
@@ -441,7 +452,9 @@ int recording_run(struct recording *recording, struct fault *fault)
         return r;
     }
     recording->has_begun = true;
-    recording->is_early = settings->signals && stop_signals_pending(settings->signals);
+    if (!settings->dir && settings->listed)
+        (void)registry_add(settings->runtime, settings->listed, &recording->registry_entry, NULL);
+    recording->is_early = has_signal(recording);
     now = clock_ns(CLOCK_MONOTONIC);
     recording->progress_at = now + settings->progress_ns;
     if (settings->time && __builtin_add_overflow(now, settings->time, &recording->time_up))

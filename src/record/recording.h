@@ -21,7 +21,7 @@
 struct recording_settings {
     /* The trace directory; NULL: the recorders write elsewhere, and there is no manifest. */
     const char *dir;
-    /* What the registry lists where `dir` is NULL; NULL: nothing. */
+    /* Where `dir` is NULL, a directory that a recorder makes, and the registry lists; NULL: none. */
     const char *listed;
     const char *runtime;                /* $XDG_RUNTIME_DIR or NULL */
     const struct stop_signals *signals; /* caught by the caller; NULL: none */

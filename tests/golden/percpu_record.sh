@@ -282,3 +282,24 @@ grep -q "^$others events written to trace/percpu-2 (" record.out || fail "the se
 [ "$(jq -r '.sources[] | "\(.name) \(.percpu.buffer) \(.complete)"' trace/trace.json)" = "percpu $name true
 percpu-2 $other true" ] || fail "the sources: $(jq .sources trace/trace.json)"
 [ "$(reported)" -eq $((n + others)) ] || fail "$(reported) of $n + $others are in the report"
+
+# With a program beside them, which ends the recording; and with the kernel of this machine, where it may be traced.
+start_toy -cpus 2 -pages 1024
+host=
+[ ! -w /sys/kernel/tracing/instances ] || host=--host=sched:sched_switch
+rm -rf trace
+# shellcheck disable=SC2086 # nothing, or an option
+"$strata" record --percpu "$name" $host --max-size 64M -o trace -- "$EMIT" 300 2 >record.out 2>record.err ||
+    fail "with a program: status $?"
+kill -0 $toy || fail "the toy has ended"
+! is_on || fail "tracing is on after the program"
+[ "$(jq -r '.sources | map("\(.kind) \(.layer) \(.complete)") | sort | .[]' trace/trace.json)" = "ctf vmm true
+${host:+ftrace host true
+}xentrace hypervisor true" ] || fail "the sources: $(jq .sources trace/trace.json)"
+"$strata" report trace >report 2>report.err || fail "the report: $(cat report.err)"
+[ "$(grep -c ' emit_' report)" -eq 600 ] || fail "$(grep -c ' emit_' report) events of the program"
+grep -q '^  host .* 0 lost' record.err || [ -z "$host" ] || fail "nothing is said of the host"
+[ -n "$host" ] || echo "SKIPPED in part: this machine's kernel beside the buffers: tracefs cannot be written"
+kill $toy
+wait $toy || fail "the toy does not end well"
+toy=

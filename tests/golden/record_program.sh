@@ -141,7 +141,9 @@ expect 126 "$strata" record -o none -- /dev/null
 expect 1 "$strata" record -o trace -- "$EMIT" 3 1
 grep -q 'there is something in this directory' told || fail "$(cat told)"
 expect 2 "$strata" record -o none --
-expect 2 "$strata" record -o none --xen -- true
+expect 2 "$strata" record -o none --attach -- true
+expect 2 "$strata" record -o none --xen -e sched -- true
+grep -q -e "--event does not say whose events" told || fail "$(cat told)"
 expect 2 "$strata" record -o none true
 nothing_left
 

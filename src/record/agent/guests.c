@@ -213,39 +213,37 @@ static bool writes_manifest(const struct guests *guests)
     return !guests->written && !guests->is_part && guests->path;
 }
 
-int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault)
+unsigned guests_poll_size(const struct guests *guests)
 {
-    size_t n_fds = 2 * (size_t)guests->n;
-    _cleanup_free_ struct pollfd *fds = NULL;
-    uint64_t now = clock_ns(CLOCK_MONOTONIC), next;
-    struct timespec time;
-    unsigned n;
-    int r;
+    unsigned n = 2 * guests->n;
 
     for (unsigned i = 0; i < guests->n; i++)
         if (guests->guests[i].plan.old)
-            n_fds += guests->guests[i].old.n + 1;
-    fds = calloc(n_fds, sizeof *fds);
-    if (!fds)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+            n += guests->guests[i].old.n + 1;
+    return n;
+}
+
+unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, uint64_t *ret_until)
+{
+    unsigned n;
+    uint64_t until;
+
     if (guests->stopping && guests->back_by && now > guests->back_by + LATE)
         guests->stop_by += now - guests->back_by;
     guests_do_links(guests, now);
     n = fill_poll(guests, fds);
-    if (all_ended(guests))
-        return 0;
-    next = guests_next_retry(guests);
+    until = guests_next_retry(guests);
     if (writes_manifest(guests))
-        next = MIN(next, guests->write_at);
-    sleep = MIN(sleep, next > now ? next - now : 0);
-    guests->back_by = now + sleep;
-    time = (struct timespec){.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
-    r = ppoll(fds, n, &time, mask);
-    if (r < 0 && errno != EINTR)
-        return fault_plain(fault, -errno, NULL, "cannot wait for the guests: %s", strerror(errno));
-    now = clock_ns(CLOCK_MONOTONIC);
-    if (r < 0)
-        memset(fds, 0, n_fds * sizeof *fds);
+        until = MIN(until, guests->write_at);
+    if (guests->max_size)
+        until = MIN(until, guests->sizes_next);
+    guests->back_by = until == UINT64_MAX ? 0 : until;
+    *ret_until = all_ended(guests) ? 0 : until;
+    return n;
+}
+
+int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
+{
     serve(guests, fds, now);
     check_sizes(guests, now);
     if (writes_manifest(guests) && now >= guests->write_at) {
@@ -255,6 +253,31 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
         guests->write_at = now + (guests->written ? WRITE_EVERY : SECOND);
     }
     return !all_ended(guests);
+}
+
+int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault)
+{
+    size_t n_fds = guests_poll_size(guests);
+    _cleanup_free_ struct pollfd *fds = calloc(MAX(n_fds, 1u), sizeof *fds);
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), until;
+    struct timespec time;
+    unsigned n;
+    int r;
+
+    if (!fds)
+        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    n = guests_poll(guests, fds, now, &until);
+    if (all_ended(guests))
+        return 0;
+    sleep = MIN(sleep, until > now ? until - now : 0);
+    guests->back_by = now + sleep;
+    time = (struct timespec){.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
+    r = ppoll(fds, n, &time, mask);
+    if (r < 0 && errno != EINTR)
+        return fault_plain(fault, -errno, NULL, "cannot wait for the guests: %s", strerror(errno));
+    if (r < 0)
+        memset(fds, 0, n_fds * sizeof *fds);
+    return guests_serve(guests, fds, clock_ns(CLOCK_MONOTONIC));
 }
 
 static const struct guest *find_guest(const struct guests *guests, const char *name)

@@ -4,6 +4,7 @@
 /* Collects from guests: any number at once, each by a confined child of its own, into one trace directory.
  * Connections that are lost are made again. */
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include "record/agent/endpoint.h"
@@ -134,6 +135,12 @@ int guests_close(struct guests *guests, struct fault *fault);
 /* Works for SLEEP ns at most, or until one of the signals that *MASK lets through (NULL: none). 1: there is more to come; 0: all
  * guests have ended. -errno with FAULT. */
 int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault);
+/* The same for a caller with a loop of its own: how many descriptors there are at most; what to poll, from which
+ * descriptors and until when (CLOCK_MONOTONIC, ns; 0: at once), which makes connections whose time has come; and what
+ * is to be done when that has come, for all of FDS. guests_serve() returns as guests_step() does. */
+unsigned guests_poll_size(const struct guests *guests);
+unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, uint64_t *ret_until);
+int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now);
 /* Works until the guest called NAME is traced, for NS at most. -errno with FAULT, also where it will not be traced. */
 int guests_await(struct guests *guests, const char *name, uint64_t ns, struct fault *fault);
 /* Whether one has a connection to its agent, or to what stands between. */

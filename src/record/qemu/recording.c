@@ -82,23 +82,6 @@ static bool has_changed(const struct qemu_recording *recording)
 
 /* ---- QEMU, where something else was started that starts it ---- */
 
-/* Whether something that the command has started and left runs still. */
-static bool has_orphans(const struct qemu_recording *recording)
-{
-    pid_t children[2 * VMM_CHILDREN_MAX];
-    unsigned n = child_list(children, ARRAY_SIZE(children));
-
-    for (unsigned i = 0; i < n; i++) {
-        bool known = false;
-
-        for (unsigned j = 0; j < recording->n_others; j++)
-            known |= recording->others[j] == children[i];
-        if (!known)
-            return true;
-    }
-    return false;
-}
-
 /* Both have ended. */
 static bool has_ended(struct qemu_recording *recording)
 {
@@ -112,7 +95,8 @@ static bool has_ended(struct qemu_recording *recording)
     /* If it has left something in the background, that may be QEMU, about to come. */
     if (recording->come_by == 0)
         recording->come_by = clock_ns(CLOCK_MONOTONIC) + COME_TIMEOUT;
-    return (poll(&line, 1, 0) != 0 && !has_orphans(recording)) ||
+    return (poll(&line, 1, 0) != 0 &&
+            children_count_orphans(&recording->others, &recording->child) == 0) ||
            clock_ns(CLOCK_MONOTONIC) >= recording->come_by;
 }
 

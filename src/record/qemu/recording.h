@@ -55,7 +55,6 @@ struct qemu_settings {
 };
 
 #define VMM_PROBLEMS_MAX 16u
-#define VMM_CHILDREN_MAX 64u
 
 struct qemu_recording {
     struct qemu_settings settings;
@@ -88,9 +87,7 @@ struct qemu_recording {
     struct child qemu;  /* … where that is not QEMU itself; pid 0: it is, or has not come */
     int dir;
     int spare;
-    /* Our children before anything was started; later ones descend from what was started. */
-    pid_t others[VMM_CHILDREN_MAX];
-    unsigned n_others;
+    struct children others; /* before anything was started */
     int line; /* at its end when all have ended, or closed it, that were started by what was started; -1 */
     int claim;        /* of qemu_running_claim() */
     bool made;        /* the directory, by us */

@@ -310,7 +310,7 @@ static int start(struct qemu_recording *recording, const struct qemu_arguments *
     recording->line = line[0];
     if (settings->wrapped)
         child_adopt_orphans();
-    recording->n_others = child_list(recording->others, ARRAY_SIZE(recording->others));
+    children_list(&recording->others);
     how.keep = MAX(line[1], 0);
     r = child_start(&how, &recording->child, fault);
     if (line[1] >= 0)

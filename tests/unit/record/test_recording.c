@@ -312,6 +312,23 @@ static void nothing_is_left_where_one_does_not_start(void **state)
     assert_int_equal(access(dir, F_OK), -1);
 }
 
+static void one_that_fails_before_it_is_ready_has_not_started(void **state)
+{
+    struct fake a = make("a"), b = make("b");
+    struct recording *recording = begin(NULL, NULL, &a, &b);
+    struct fault fault = {0};
+
+    a.recorder.ops = &ops_ready;
+    a.step_error = -EPERM;
+    say(&a, 'f');
+    assert_int_equal(recording_run(recording, &fault), -EPERM);
+    assert_string_equal(fault.what, "a fails");
+    assert_string_equal(reported, "");
+    assert_false(recording_has_begun(recording));
+    assert_string_equal(calls, "a.start a.finish");
+    recording_free(recording);
+}
+
 /* ---- Failures ---- */
 
 static void one_that_fails_does_not_end_the_others(void **state)
@@ -612,6 +629,7 @@ int main(void)
         cmocka_unit_test(the_end_of_those_that_lead_stops_the_others),
         cmocka_unit_test(the_next_one_starts_when_the_one_before_is_ready),
         cmocka_unit_test(nothing_is_left_where_one_does_not_start),
+        cmocka_unit_test(one_that_fails_before_it_is_ready_has_not_started),
         cmocka_unit_test(one_that_fails_does_not_end_the_others),
         cmocka_unit_test(an_end_that_fails_is_reported),
         cmocka_unit_test(problems_are_not_lost),
