@@ -38,6 +38,7 @@ struct collect_options {
     const char *tracefs;
     unsigned format; /* enum collect_format */
     bool kallsyms, strict, live, print_qemu, print_libvirt;
+    bool spreadsheet;
 };
 
 #define MEMBER(m) offsetof(struct collect_options, m)
@@ -90,6 +91,10 @@ static const struct option how_table[] = {
     {OPTION_FLAG, 'l', "live", NULL, "print the events as they come", MEMBER(live)},
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format of --live (text)",
      MEMBER(format), .choices = formats},
+    {OPTION_FLAG, 0, "spreadsheet", NULL,
+     "of --live -f csv: put ' before a text that begins with\n"
+     "= + - @, which a spreadsheet would run as a formula",
+     MEMBER(spreadsheet)},
     {OPTION_PARSED, 't', "time", "SECONDS", "stop after SECONDS (0.5 is half a second)",
      MEMBER(time), NULL, duration_parse},
     {OPTION_PARSED, 0, "max-size", "SIZE", "stop recording a guest at SIZE (16G)", MEMBER(max_size),
@@ -433,12 +438,15 @@ static int start_live(const struct collect_options *options, struct plans *plans
                       struct collect_live *live, int *ends)
 {
     const char *names[GUESTS_MAX];
+    const struct collect_live_options how = {
+        .format = (enum collect_format)options->format,
+        .spreadsheet = options->spreadsheet,
+    };
     struct fault fault = {0};
 
     for (unsigned i = 0; i < plans->n; i++)
         names[i] = plans->items[i].name;
-    if (collect_live_start(names, plans->n, (enum collect_format)options->format, live, ends,
-                           &fault) < 0) {
+    if (collect_live_start(names, plans->n, &how, live, ends, &fault) < 0) {
         cli_fault(&fault);
         return EXIT_FAILURE;
     }
@@ -557,6 +565,8 @@ static int check(const struct collect_options *options, int n)
         return cli_usage_error("collect", "where to? give --output=DIR, or --live, or both");
     if (options->format && !options->live)
         return cli_usage_error("collect", "--format is for --live");
+    if (options->spreadsheet && (!options->live || options->format != COLLECT_CSV))
+        return cli_usage_error("collect", "--spreadsheet is for --live --format=csv");
     if (options->cpus > PROTO_CPUS_MAX)
         return cli_usage_error("collect", "--cpus goes up to %u", PROTO_CPUS_MAX);
     if (guests > 0 && options->events.n + options->filters.n == 0)

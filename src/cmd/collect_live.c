@@ -386,16 +386,17 @@ static int work(struct live_viewer *shower)
     return shower->out.error ? shower->out.error : r;
 }
 
-static int open_view(struct live_viewer *shower, enum collect_format format)
+static int open_view(struct live_viewer *shower, const struct collect_live_options *live)
 {
     struct view_options options = {
-        .color = format == COLLECT_TEXT && wants_color(STDOUT_FILENO),
+        .spreadsheet = live->spreadsheet,
+        .color = live->format == COLLECT_TEXT && wants_color(STDOUT_FILENO),
         .origin_number = shower->n > 1 ? number_of : NULL,
         .origin_arg = shower,
         .errors = shower->n > 1,
     };
 
-    switch (format) {
+    switch (live->format) {
     case COLLECT_JSON: return line_json_open(&options, &shower->out, &shower->view);
     case COLLECT_CSV: return line_csv_open(&options, &shower->out, &shower->view);
     default: return line_text_open(&options, &shower->out, &shower->view);
@@ -409,12 +410,12 @@ static enum output_kind kind_of(enum collect_format format)
     return wants_color(STDOUT_FILENO) ? OUTPUT_COLOR_TEXT : OUTPUT_TEXT;
 }
 
-static int prepare(struct live_viewer *shower, enum collect_format format)
+static int prepare(struct live_viewer *shower, const struct collect_live_options *options)
 {
-    int r = output_open(&shower->out, kind_of(format), OUT_SIZE);
+    int r = output_open(&shower->out, kind_of(options->format), OUT_SIZE);
 
     if (r >= 0)
-        r = open_view(shower, format);
+        r = open_view(shower, options);
     for (unsigned i = 0; r >= 0 && i < shower->n; i++)
         r = begin_part(shower, &shower->guests[i]);
     return r;
@@ -433,7 +434,8 @@ static int keep_descriptors(const int *ends, unsigned n)
 }
 
 /* The process. */
-static void run(const char *const *names, const int *ends, unsigned n, enum collect_format format)
+static void run(const char *const *names, const int *ends, unsigned n,
+                const struct collect_live_options *options)
 {
     struct confine_user user = confine_user();
     struct live_viewer *shower = calloc(1, sizeof *shower);
@@ -447,7 +449,7 @@ static void run(const char *const *names, const int *ends, unsigned n, enum coll
         shower->n = n;
         for (unsigned i = 0; i < n; i++)
             shower->guests[i] = (struct shown_guest){.name = names[i], .fd = ends[i]};
-        r = prepare(shower, format);
+        r = prepare(shower, options);
     }
     if (r >= 0)
         r = keep_descriptors(ends, n);
@@ -465,8 +467,9 @@ static void run(const char *const *names, const int *ends, unsigned n, enum coll
     _exit(r == -EPIPE ? STATUS_UNREAD : r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-int collect_live_start(const char *const *names, unsigned n, enum collect_format format,
-                       struct collect_live *ret_live, int *ret_ends, struct fault *fault)
+int collect_live_start(const char *const *names, unsigned n,
+                       const struct collect_live_options *options, struct collect_live *ret_live,
+                       int *ret_ends, struct fault *fault)
 {
     _cleanup_free_ int *theirs = malloc(n * sizeof *theirs);
     unsigned made = 0;
@@ -493,7 +496,7 @@ int collect_live_start(const char *const *names, unsigned n, enum collect_format
         signal(SIGTERM, SIG_IGN);
         signal(SIGHUP, SIG_IGN);
         signal(SIGPIPE, SIG_IGN);
-        run(names, theirs, n, format);
+        run(names, theirs, n, options);
     }
     for (unsigned i = 0; i < made; i++) {
         close(theirs[i]);

@@ -33,9 +33,15 @@ enum collect_live_end {
     LIVE_FAILED,    /* it was told why */
 };
 
+struct collect_live_options {
+    enum collect_format format;
+    bool spreadsheet; /* CSV that no spreadsheet takes for formulas */
+};
+
 /* Forks it, for the N guests of these NAMES. RET_ENDS: N of them, to give to the guests. -errno with FAULT. */
-int collect_live_start(const char *const *names, unsigned n, enum collect_format format,
-                       struct collect_live *ret_live, int *ret_ends, struct fault *fault);
+int collect_live_start(const char *const *names, unsigned n,
+                       const struct collect_live_options *options, struct collect_live *ret_live,
+                       int *ret_ends, struct fault *fault);
 /* How it is. It ends by itself when the guests' ends are closed. */
 enum collect_live_end collect_live_look(struct collect_live *live);
 void collect_live_kill(struct collect_live *live);

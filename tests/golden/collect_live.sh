@@ -62,6 +62,16 @@ done
 grep -c '"event":"beat","fields":{"count":' plain-json/shown | grep -qx 907
 [ "$(wc -l <plain-csv/shown)" -eq 908 ]
 
+# What a spreadsheet would run as a formula.
+start formula formula
+live formula "$(tells formula 'v: traces')" --format=csv --spreadsheet
+ends formula 0 'v: 41.0 kB of 2 CPUs, 907 events'
+grep -q ",'=heart" formula/shown || fail "$(tail -n 3 formula/shown)"
+! grep -q ',=' formula/shown || fail "$(grep ',=' formula/shown | tail -n 3)"
+status=0
+"$strata" collect --live --spreadsheet -e 'toy:*' --port=v=none >out.txt 2>err.txt || status=$?
+[ $status -eq 2 ] || fail "$(cat err.txt)"
+
 # A loss has a line where it is; what follows on another connection, after another boot, is shown, too.
 start reconnect reconnect
 live reconnect "$(tells reconnect 'v: is connected again')"

@@ -187,7 +187,7 @@ class Agent:
         self.meta("events/header_page", HEADER_PAGE)
         self.meta("events/toy/beat/format", HOSTILE_FORMAT if b == "hostile" else FORMAT)
         self.meta("trace_clock", "local global [mono_raw]\n")
-        self.meta("saved_cmdlines", "42 \x1b[1m\u009b\u202e\x7f\n" if b == "hostile" else "42 heart\n")
+        self.meta("saved_cmdlines", "42 \x1b[1m\u009b\u202e\x7f\n" if b == "hostile" else "42 =heart\n" if b == "formula" else "42 heart\n")
         if b in ("colourful", "hostile"):
             self.meta("problem", "\033[31m red \007", 3)
         clock = "local" if b == "no-clock" else "mono_raw"
@@ -273,7 +273,7 @@ class Agent:
         if b == "mute-stop":
             time.sleep(100)
         self.data(1, 1, 7)
-        self.meta("saved_cmdlines", "42 heart2\n")
+        self.meta("saved_cmdlines", "42 =heart2\n" if b == "formula" else "42 heart2\n")
         self.status(5 if b == "overrun" else 0)
         self.send(STOPPED, struct.pack("<Q", guest_time()))
 
