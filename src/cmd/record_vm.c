@@ -256,6 +256,11 @@ static int choose_kernel(const char *given, bool is_host, struct record_kernel *
     return EXIT_SUCCESS;
 }
 
+static void report_now(const char *what, const char *path)
+{
+    cli_error("%s: %s", path, what);
+}
+
 /* SETTINGS has what is to be recorded. */
 static int record_machine(const struct record_options *options, struct qemu_settings *settings)
 {
@@ -277,6 +282,7 @@ static int record_machine(const struct record_options *options, struct qemu_sett
     settings->runtime = getenv("XDG_RUNTIME_DIR");
     settings->trace = getenv("STRATA_TRACE");
     settings->mask = &waiting;
+    settings->report = report_now;
     while (settings->command[settings->n_command])
         settings->n_command++;
     cmd_raise_files(); /* a file for each CPU of a guest */

@@ -175,7 +175,7 @@ static void note_version(struct qmp *qmp, const json_t *greeting)
                  json_integer_value(json_object_get(numbers, "micro")));
 }
 
-static int greet(struct qmp *qmp, struct fault *fault)
+int qmp_greet(struct qmp *qmp, struct fault *fault)
 {
     _cleanup_(json_decrefp) json_t *greeting = NULL, *result = NULL;
     int r;
@@ -211,22 +211,29 @@ bool qmp_is_socket(const char *path)
     return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
+int qmp_connect(const char *path, struct qmp **ret, struct fault *fault)
+{
+    int fd = connect_to(path, fault);
+
+    return fd < 0 ? fd : qmp_adopt(fd, path, ret, fault);
+}
+
 int qmp_open(const char *path, struct qmp **ret, struct fault *fault)
 {
     _cleanup_(qmp_freep) struct qmp *qmp = NULL;
-    int fd, r;
+    int r = qmp_connect(path, &qmp, fault);
 
-    fd = connect_to(path, fault);
-    if (fd < 0)
-        return fd;
-    r = qmp_adopt(fd, path, &qmp, fault);
-    if (r < 0)
-        return r;
-    r = greet(qmp, fault);
+    if (r >= 0)
+        r = qmp_greet(qmp, fault);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(qmp);
     return 0;
+}
+
+void qmp_shutdown(const struct qmp *qmp)
+{
+    (void)shutdown(qmp->fd, SHUT_RDWR);
 }
 
 void qmp_free(struct qmp *qmp)

@@ -15,6 +15,12 @@ bool qmp_is_socket(const char *path);
 
 /* Connects, takes the greeting and leaves the mode in which nothing but capabilities is spoken of. */
 int qmp_open(const char *path, struct qmp **ret, struct fault *fault);
+/* The first half of that: the connection, which a monitor that serves another client leaves without a greeting … */
+int qmp_connect(const char *path, struct qmp **ret, struct fault *fault);
+/* … and the second one, which waits for it. */
+int qmp_greet(struct qmp *qmp, struct fault *fault);
+/* Ends what another thread waits for. */
+void qmp_shutdown(const struct qmp *qmp);
 void qmp_free(struct qmp *qmp);
 static inline void qmp_freep(struct qmp **qmp)
 {

@@ -151,6 +151,32 @@ grep -q 'nothing of the guest: no agent' told || fail "$(cat told)"
 nothing_left
 stop
 
+# Another client has the socket: that is said, and a signal ends the wait at once.
+case=busy
+mkfifo stopper.fifo
+start -msg timestamp=on
+python3 -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect("socket")
+print(s.recv(1), flush=True)
+sys.stdin.read()' <stopper.fifo >greeted &
+client=$!
+exec 9>stopper.fifo
+wait_for '[ -s greeted ]'
+"$strata" record --attach -o busy -e qmp_enter_query_name $qemu >out 2>told &
+pid=$!
+wait_for 'grep -q "serves another client" told || ! kill -0 $pid'
+kill -TERM $pid
+status=0
+wait $pid || status=$?
+pid=
+[ $status -eq 1 ] && grep -q 'ended by a signal while' told || fail "exit status $status: $(cat told)"
+[ ! -e busy ] || fail "a directory is left"
+exec 9>&-
+wait $client
+nothing_left
+stop
+
 # A log that QEMU writes where -trace says.
 case='a trace file'
 start -msg timestamp=on -trace qmp_exit_query_version,file=own.log

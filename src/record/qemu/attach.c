@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "control/qmp.h"
 #include "proto/message.h"
 #include "record/qemu/sources.h"
 
 #define TAKE_EVERY 1000000L /* ns */
+/* A monitor that serves no other client greets at once. */
+#define GREETING_NS UINT64_C(1000000000)
 
 /* ---- Beside the taking ---- */
 
@@ -22,7 +26,9 @@ struct talk {
     struct qemu_recording *recording;
     int (*talk)(struct talk *talk, struct qmp *qmp);
     struct fault fault;
-    atomic_bool done;
+    struct qmp *qmp;
+    atomic_bool greeted, done;
+    bool told, stopped;
     int r;
     /* Of the beginning. */
     const char *log, *simple;
@@ -36,9 +42,10 @@ struct talk {
 static void *talk_main(void *userdata)
 {
     struct talk *talk = userdata;
-    _cleanup_(qmp_freep) struct qmp *qmp = NULL;
+    struct qmp *qmp = talk->qmp;
 
-    talk->r = qmp_open(talk->recording->settings.qmp, &qmp, &talk->fault);
+    talk->r = qmp_greet(qmp, &talk->fault);
+    atomic_store(&talk->greeted, true);
     if (talk->r >= 0)
         talk->r = talk->talk(talk, qmp);
     if (talk->r >= 0) {
@@ -49,28 +56,72 @@ static void *talk_main(void *userdata)
     return NULL;
 }
 
+/* Whether one has come of the signals that are let through while the recording sleeps. */
+static bool is_signaled(const sigset_t *mask)
+{
+    sigset_t pending;
+    bool any = false;
+
+    if (!mask || sigpending(&pending) < 0)
+        return false;
+    for (int i = 1; i < NSIG && !any; i++)
+        any = sigismember(&pending, i) == 1 && sigismember(mask, i) == 0;
+    return any;
+}
+
+/* QEMU serves one client of this socket: another one waits until that is gone, or the user has waited long enough. */
+static void look_at_greeting(struct talk *talk, uint64_t since)
+{
+    const struct qemu_settings *settings = &talk->recording->settings;
+
+    if (atomic_load(&talk->greeted))
+        return;
+    if (!talk->told && clock_ns(CLOCK_MONOTONIC) - since >= GREETING_NS) {
+        talk->told = true;
+        if (settings->report)
+            settings->report("waits for QEMU's monitor, which serves another client",
+                             settings->qmp);
+    }
+    if (!talk->stopped && is_signaled(settings->mask)) {
+        talk->stopped = true;
+        qmp_shutdown(talk->qmp);
+    }
+}
+
 static int run(struct talk *talk)
 {
     struct qemu_recording *recording = talk->recording;
+    uint64_t since = clock_ns(CLOCK_MONOTONIC);
     sigset_t all, before;
     pthread_t thread;
-    int r;
+    int r = qmp_connect(recording->settings.qmp, &talk->qmp, &talk->fault);
 
+    if (r < 0)
+        return r;
     /* Signals are ours. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     r = -pthread_create(&thread, NULL, talk_main, talk);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r < 0)
+    if (r < 0) {
+        qmp_free(talk->qmp);
         return fault_plain(&talk->fault, r, NULL, "cannot start a thread: %s", strerror(-r));
+    }
     while (!atomic_load(&talk->done)) {
         uint64_t unused;
 
         if (recording->log.fifo >= 0)
             (void)qemu_log_pipe_take(&recording->log, &unused);
+        look_at_greeting(talk, since);
         nanosleep(&(struct timespec){.tv_nsec = TAKE_EVERY}, NULL);
     }
     pthread_join(thread, NULL);
+    qmp_free(talk->qmp);
+    if (talk->r < 0 && talk->stopped) {
+        fault_clear(&talk->fault);
+        talk->r = fault_plain(&talk->fault, -EINTR, recording->settings.qmp,
+                              "ended by a signal while QEMU's monitor served another client");
+    }
     if (talk->cpus)
         qemu_monitor_note(&recording->monitor, talk->version, talk->cpus);
     json_decref(talk->cpus);

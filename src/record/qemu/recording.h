@@ -52,6 +52,8 @@ struct qemu_settings {
     const char *runtime;              /* $XDG_RUNTIME_DIR or NULL */
     const char *trace;                /* $STRATA_TRACE or NULL */
     const sigset_t *mask;             /* QEMU's blocked signals */
+    /* Prints what the user should know at once, about PATH; NULL: nothing does. */
+    void (*report)(const char *what, const char *path);
 };
 
 #define VMM_PROBLEMS_MAX 16u
