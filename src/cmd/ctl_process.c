@@ -213,10 +213,14 @@ static int list(void *p, unsigned n, char **arguments)
     rest = answer;
     while ((line = client_line(&rest))) {
         const char *state, *name, *number, *file;
-        char where[PATH_MAX];
+        char *condition = strchr(line, '\t');
+        char where[2 * PATH_MAX];
 
+        if (condition)
+            *condition++ = '\0';
         split_event(line, &state, &name, &number, &file);
-        snprintf(where, sizeof where, "%s:%s", file, number);
+        snprintf(where, sizeof where, "%s:%s%s%s", file, number, condition ? "  if " : "",
+                 condition ? condition : "");
         ctl_put_event(&target->out, state, name, where);
     }
     return EXIT_SUCCESS;

@@ -116,6 +116,10 @@ static int hello(FILE *out, const char *argument)
 static int put_event(const struct strata_event *event, void *userdata)
 {
     FILE *out = userdata;
+    const struct trace_class *class =
+        event->id > 0 && event_is_filtered(event) ? class_by_id(event->id) : NULL;
+    const char *condition =
+        class ? atomic_load_explicit(&class->condition, memory_order_acquire) : NULL;
 
     fprintf(out, "%s %" PRIu32 " %" PRIu32 " %s ",
             !event->compiled_in         ? "unavailable"
@@ -123,6 +127,10 @@ static int put_event(const struct strata_event *event, void *userdata)
                                         : "off",
             event->id, event->line, event->name);
     put_text(out, event->file ? event->file : "-");
+    if (condition) {
+        putc('\t', out); /* which no text has */
+        put_text(out, condition);
+    }
     putc('\n', out);
     return 0;
 }

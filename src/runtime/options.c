@@ -21,6 +21,7 @@
 #include "runtime/no_rings.h"
 #include "runtime/output.h"
 #include "runtime/pattern.h"
+#include "runtime/process_dir.h"
 #include "runtime/ring.h"
 #include "runtime/snapshot.h"
 #include "runtime/writer.h"
@@ -222,9 +223,16 @@ static int sink_on(enum sink_number number, const char *path, bool early)
 
     if (r == -ENOMEM)
         return r;
-    if (r < 0)
+    if (r < 0) {
+        _cleanup_free_ char *file = path && strstr(path, "%p") ? output_path(path) : NULL;
+
         trace_message("cannot write the trace (%s%s%s): %s; events are lost until that changes",
-                      sink_names[number], path ? " " : "", path ? path : "", file_error_text(r));
+                      sink_names[number], path ? " " : "",
+                      file   ? file
+                      : path ? path
+                             : "",
+                      file_error_text(r));
+    }
     if (said.by_default >= 0 && said.by_default != (int)number &&
         !writer_sink_is_open((enum sink_number)said.by_default))
         writer_sink_off((enum sink_number)said.by_default);
@@ -547,6 +555,7 @@ int options_apply(const char *options, bool *ret_help)
     r = parse(&reading, options);
     if (r >= 0)
         choose_default();
+    process_dir_show();
     pthread_mutex_unlock(&said.lock);
     if (r >= 0)
         *ret_help = reading.help;
@@ -617,6 +626,7 @@ void options_group_came(const struct strata_group *group)
     (void)place_file(true);
     if (ring_count() == 0)
         (void)set_rings(); /* with room for the drops of all classes */
+    process_dir_show();
     pthread_mutex_unlock(&said.lock);
     control_start();
 }

@@ -516,6 +516,18 @@ static void sync_to(struct place *at)
         ;
 }
 
+void process_dir_show(void)
+{
+    struct place *at = get_place();
+    int r;
+
+    if (at || setup.unnamed || setup.ended || atomic_load(&setup.writes) || ring_pool_is_mapped())
+        return;
+    r = make_place(&at);
+    if (r < 0)
+        note_error(r);
+}
+
 void process_dir_sync(void)
 {
     struct place *at = get_place();

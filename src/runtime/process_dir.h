@@ -27,6 +27,10 @@ const char *dir_path(void);
 /* The ring NUMBER will not be. Any context. */
 void process_dir_unmake_ring(uint32_t number);
 
+/* Makes the directory now, without a ring, if a collector is to come from outside (process_dir_set_writes()), so that it
+ * finds the process before its first event. Not under a recorder, which waits for rings. */
+void process_dir_show(void);
+
 /* What is described is more now. Any context. */
 void process_dir_sync(void);
 /* An event was dropped as its thread got no ring: counted in the process file or, where there is none, in the

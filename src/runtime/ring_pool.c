@@ -67,6 +67,11 @@ void ring_pool_map(const char *parent)
         __atomic_fetch_add(&pool->n_mapped, 1, __ATOMIC_RELAXED);
 }
 
+bool ring_pool_is_mapped(void)
+{
+    return pool != NULL;
+}
+
 void *ring_pool_take(uint32_t number, unsigned *ret_slot)
 {
     uint32_t pid = (uint32_t)getpid();

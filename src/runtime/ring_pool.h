@@ -13,6 +13,8 @@ void ring_pool_map(const char *parent);
 
 /* ---- Any context ---- */
 
+bool ring_pool_is_mapped(void);
+
 /* A free slot's POOL_SLOT_SIZE bytes, all zero and without pages, for ring NUMBER, or POOL_PROCESS, of this process.
  * The recorder sees it from ring_pool_publish() on. NULL: there is no pool, or no slot is free. */
 void *ring_pool_take(uint32_t number, unsigned *ret_slot);

@@ -118,6 +118,15 @@ for words in '' "$pid" "$pid lits" "$pid on" "$pid flush now" "$pid file maybe" 
     [ $status -eq 2 ] || fail "ctl $words: exit status $status: $(cat err)"
 done
 
+# An event that is on where a condition holds shows it; one that is switched again has none.
+case=condition
+"$strata" ctl "$pid" on 'clock_tock: n > 3'
+"$strata" ctl "$pid" list clock_tock >out
+grep -q '^on  *clock_tock  .*:[0-9]*  if n > 3$' out || fail "$(cat out)"
+"$strata" ctl "$pid" on clock_tock
+"$strata" ctl "$pid" list clock_tock >out
+! grep -q ' if ' out || fail "$(cat out)"
+
 case=completion
 if command -v bash >/dev/null; then
     offers() {

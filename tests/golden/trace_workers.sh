@@ -1,6 +1,6 @@
 #!/bin/sh
 # Daemons whose workers change their user before they emit: every event is recorded or counted where readers see it,
-# from a worker's first thread and its others, however the worker ends. $WORKER: tests/runtime.
+# from a worker's first thread and its others, however the worker ends. And a daemon that is attached to before its first event. $DAEMON, $WORKER: tests/runtime.
 set -eu
 
 if [ "$(id -u)" -ne 0 ]; then
@@ -116,11 +116,26 @@ run sh -c "ulimit -v 600000; exec '$WORKER' -u $other 1000"
 [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
 grep -q 'nothing was recorded: 2000 events of 1 processes were lost' told || fail "$(cat told)"
 
+# A collector comes before the first event.
+case='attach before the first event'
+STRATA_TRACE='*,writer=none' "$DAEMON" -k -w go . 50 2>told &
+pid=$!
+until [ -e go.waits ]; do sleep 0.01; done
+"$strata" record --attach -o early $pid >attached 2>&1 &
+collector=$!
+until [ -s early/metadata ] || ! kill -0 $collector 2>/dev/null; do sleep 0.01; done
+: >go
+wait $pid || :
+wait $collector || fail "$(cat attached)"
+[ "$("$strata" report early | grep -c ' number: ')" -eq 50 ] || fail "$(cat attached)"
+
+mkdir theirs
+chmod 777 theirs
 # The program's own sinks. Lines of the log are appended to the master's file.
 for end in exit _exit kill; do
     case="log, $end"
     rm -f log*
-    STRATA_TRACE="*,log=$work/log" "$WORKER" -w -e $end -f 2 -u $other 1000 >emitted 2>told ||
+    STRATA_TRACE="*,log=$work/log,rings=$work/theirs" "$WORKER" -w -e $end -f 2 -u $other 1000 >emitted 2>told ||
         fail "exit status $?: $(cat told)"
     [ "$(cat log* | grep -c 'work id ')" -eq "$(cat emitted)" ] || fail "$(wc -l log*): $(cat told)"
     [ "$(sed 's/.*work //' log* | sort -u | wc -l)" -eq "$(cat emitted)" ] || fail "torn: $(head log*)"
