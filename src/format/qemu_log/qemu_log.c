@@ -332,6 +332,18 @@ static void put_loss(struct qemu_log *log, struct item *item, enum loss_cause ca
     };
 }
 
+/* The N of "N events were dropped", which libstrata writes where its rings were full; 0: the line says something
+ * else. */
+static uint64_t read_drops(const char *at, const char *end)
+{
+    static const char text[] = " events were dropped";
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < 18 && at < end && *at >= '0' && *at <= '9'; i++)
+        n = n * 10 + (uint64_t)(*at++ - '0');
+    return (size_t)(end - at) == strlen(text) && memcmp(at, text, strlen(text)) == 0 ? n : 0;
+}
+
 /* Matches the declarations of NAME over TEXT; with LINES those that can take several lines. */
 static bool match(struct qemu_log *log, struct item *item, const struct log_name *name, int32_t pid,
                   const char *text, size_t len, bool lines, size_t *ret_taken)
@@ -393,12 +405,18 @@ static int read_event(struct qemu_log *log, const struct line *line, struct item
     struct log_name *name;
     const char *text;
     size_t name_len, taken;
+    uint64_t drops;
     int r;
 
     name = read_head(log, p, end, &head, &name_len);
     if (head.prefix)
         log->time = head.time;
 
+    drops = unlikely(!name) ? read_drops(head.prefix == LOG_PREFIX_PID ? head.rest : p, end) : 0;
+    if (unlikely(drops > 0)) {
+        put_loss(log, item, LOSS_DROPPED, drops);
+        goto done;
+    }
     if (unlikely(!name && name_len && log->n_undeclared < UNDECLARED_MAX)) {
         name = add_name(log, head.rest, name_len);
         if (!name)

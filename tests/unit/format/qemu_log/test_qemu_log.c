@@ -50,7 +50,7 @@ static void finish(struct session *s)
     declarations_done(&s->declarations);
 }
 
-/* "TIME PID NAME: TEXT" a line; a loss as "TIME lost SKIPPED". */
+/* "TIME PID NAME: TEXT" a line; a loss as "TIME lost SKIPPED", or "TIME dropped EVENTS". */
 static void put_items(struct source *source, struct text *out)
 {
     const struct item *items;
@@ -60,7 +60,10 @@ static void put_items(struct source *source, struct text *out)
         for (int i = 0; i < n; i++) {
             text_put_i64(out, items[i].time);
             if (items[i].kind == ITEM_LOSS) {
-                text_printf(out, " lost %u\n", items[i].skipped);
+                if (items[i].cause == LOSS_DROPPED)
+                    text_printf(out, " dropped %u\n", (unsigned)items[i].lost);
+                else
+                    text_printf(out, " lost %u\n", items[i].skipped);
                 continue;
             }
             text_printf(out, " %d %s: ", items[i].pid, items[i].class->name);
@@ -107,6 +110,19 @@ static void lines_with_the_prefix_have_time_and_thread(void **state)
 static void lines_without_a_time_are_numbered(void **state)
 {
     expect("one a 5\nsome text\none a 6\n", "1 -1 one: a 5\n2 -1 log: some text\n3 -1 one: a 6\n");
+}
+
+static void drops_are_losses(void **state)
+{
+    expect("12@1700000000.000001:one a 5\n"
+           "12@1700000000.000002:17 events were dropped\n"
+           "12@1700000000.000003:one a 6\n",
+           "1700000000000001000 12 one: a 5\n"
+           "1700000000000002000 dropped 17\n"
+           "1700000000000003000 12 one: a 6\n");
+    expect("one a 5\n3 events were dropped\n0 events were dropped\n4 events were dropped.\n",
+           "1 -1 one: a 5\n2 dropped 3\n3 -1 log: 0 events were dropped\n"
+           "4 -1 log: 4 events were dropped.\n");
 }
 
 static void newer_prefixes_are_read(void **state)
@@ -460,6 +476,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_with_the_prefix_have_time_and_thread),
         cmocka_unit_test(lines_without_a_time_are_numbered),
+        cmocka_unit_test(drops_are_losses),
         cmocka_unit_test(newer_prefixes_are_read),
         cmocka_unit_test(other_text_takes_the_time_of_the_line_before),
         cmocka_unit_test(text_of_no_declaration_is_a_message),
