@@ -485,7 +485,6 @@ static int make_text(struct compiler *c, const struct kernel_text **ret_text,
     text->events = c->base.events;
     text->swap = kernel_events_facts(c->base.events)->swap;
     text->least_size = c->least_size;
-    text->failed = c->failed;
     text->n_ops = c->n_ops;
     if (c->n_ops)
         memcpy(text->ops, c->ops, c->n_ops * sizeof *c->ops);
@@ -499,7 +498,8 @@ static const struct kernel_field *find(const struct compiler *c, const char *nam
 }
 
 /* A trace_printk() of the kernel: its format is found by the event, see text_run.c. */
-static int compile_packed_event(struct compiler *c, const struct kernel_text **ret_text)
+static int compile_packed_event(struct compiler *c, const char *path,
+                                const struct kernel_text **ret_text, struct fault *fault)
 {
     const struct kernel_field *ip = find(c, "ip");
     const struct kernel_field *format = find(c, "fmt");
@@ -508,6 +508,7 @@ static int compile_packed_event(struct compiler *c, const struct kernel_text **r
 
     if (!ip || !format || !buf) {
         c->failed = true;
+        fault_plain(fault, -EBADMSG, path, "a trace_printk() has no fields ip, fmt and buf");
         return 0;
     }
     head.ip_offset = ip->offset;
@@ -596,7 +597,7 @@ int kernel_text_compile(struct arena *arena, struct arena *scratch, struct kerne
     int r = 0;
 
     if (is_ftrace && strcmp(format->name, "bprint") == 0)
-        r = compile_packed_event(&c, &text);
+        r = compile_packed_event(&c, path, &text, fault);
     else if (is_ftrace && is_stack(format))
         r = make_text(&c, &text, &(struct kernel_text){.is_stack = true});
     else
@@ -723,9 +724,4 @@ void kernel_text_mark_hex(const struct kernel_text *text, struct field *fields, 
 bool kernel_text_is_stack(const struct kernel_text *text)
 {
     return text->is_stack;
-}
-
-bool kernel_text_failed(const struct kernel_text *text)
-{
-    return text->failed;
 }

@@ -40,6 +40,3 @@ void kernel_text_mark_hex(const struct kernel_text *text, struct field *fields, 
 
 /* Whether it is that of a kernel's stack trace: a field `size`, and after it the addresses. */
 bool kernel_text_is_stack(const struct kernel_text *text);
-
-/* Whether the print format could not be parsed, so that the text is a list of fields. */
-bool kernel_text_failed(const struct kernel_text *text);

@@ -113,7 +113,6 @@ struct kernel_text {
     uint32_t least_size; /* of an event for which all `direct` hold */
     uint32_t n_ops;
     bool swap;
-    bool failed;
     bool is_packed_event; /* a trace_printk(): the fields below tell where its parts lie */
     bool is_stack;        /* item_value() of fields 0 and 1: how many addresses, and these */
     uint8_t ip_size, format_size;
