@@ -9,9 +9,12 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "tracedir/manifest.h"
 #include "tracedir/tracefs_copy.h"
 
 #define FILES_MAX 65536u
+/* Of a trace, those that are no guest's. */
+#define OTHER_SOURCES 16u
 /* The name of a file of the tree while it is written. No guest may use it. */
 #define UNFINISHED ".unfinished"
 /* Room that is kept for the tree until the guest sends it, by then the disk may be full: or half of that, and so on. */
@@ -110,13 +113,20 @@ static void keep_room(struct guest_store *store)
     give_room(store);
 }
 
+unsigned guest_store_parts_max(unsigned n_guests)
+{
+    unsigned share = (MANIFEST_SOURCES_MAX - OTHER_SOURCES) / MAX(n_guests, 1u);
+
+    return MAX(MIN(share, GUEST_PARTS_MAX), 1u);
+}
+
 int guest_store_part(struct guest_store *store, struct fault *fault)
 {
     char name[128];
 
-    if (store->n_parts >= GUEST_PARTS_MAX)
-        return fault_plain(fault, -E2BIG, NULL, "its kernel was another one %u times",
-                           GUEST_PARTS_MAX);
+    if (store->n_parts >= store->parts_max)
+        return fault_plain(fault, -E2BIG, NULL, "it has booted more than %u times",
+                           store->parts_max);
     close_part(store);
     if (store->parent < 0) {
         store->n_parts++;
@@ -136,7 +146,12 @@ int guest_store_part(struct guest_store *store, struct fault *fault)
 int guest_store_open(int parent, const char *prefix, const char *name,
                      struct guest_store *ret_store, struct fault *fault)
 {
-    struct guest_store store = {.parent = parent, .dir = -1, .file = -1, .pairs = -1, .room = -1};
+    struct guest_store store = {.parent = parent,
+                                .dir = -1,
+                                .file = -1,
+                                .pairs = -1,
+                                .room = -1,
+                                .parts_max = GUEST_PARTS_MAX};
     int r;
 
     snprintf(store.name, sizeof store.name, "%s%s", prefix, name);

@@ -14,6 +14,7 @@ struct guest_store {
     bool is_open;             /* … of the file that is under way either */
     struct live_stream *live; /* what is put into files is shown, too; or NULL; borrowed */
     char name[80];            /* "guest-NAME" */
+    unsigned parts_max;       /* guest_store_parts_max(), or GUEST_PARTS_MAX */
     unsigned n_parts;         /* in directories of that name, and "guest-NAME.2", … */
     int dir;
     int *pages;         /* by CPU: the file; or GUEST_PAGES_NONE, GUEST_PAGES_CLOSED */
@@ -45,7 +46,10 @@ int guest_store_open(int parent, const char *prefix, const char *name,
 void guest_store_done(struct guest_store *store);
 /* Removes the first directory, into which nothing came. */
 void guest_store_remove(const struct guest_store *store);
-/* A new directory beside the first: for another kernel. */
+/* How many kernels one of N_GUESTS may have: each is a source of the trace, which has MANIFEST_SOURCES_MAX of them at
+ * most, or could not be written. */
+unsigned guest_store_parts_max(unsigned n_guests);
+/* A new directory beside the first: for another kernel. -E2BIG with FAULT. */
 int guest_store_part(struct guest_store *store, struct fault *fault);
 /* The directory's name below the parent. */
 void guest_store_part_name(const struct guest_store *store, unsigned part, char *buf, size_t size);

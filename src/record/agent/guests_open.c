@@ -110,7 +110,8 @@ static int check_open_max(unsigned n, struct fault *fault)
                        n, n == 1 ? "" : "s", needed, most);
 }
 
-static int open_guest(struct guests *guests, const struct guest_config *plan,
+/* One of N. */
+static int open_guest(struct guests *guests, const struct guest_config *plan, unsigned n,
                       const struct confine_user *user, struct fault *fault)
 {
     struct guest *guest = &guests->guests[guests->n];
@@ -139,6 +140,7 @@ static int open_guest(struct guests *guests, const struct guest_config *plan,
                          fault);
     if (r < 0)
         return r;
+    guest->store.parts_max = guest_store_parts_max(n);
     guests->n++;
     r = guest_boot_begin(guest);
     if (r < 0)
@@ -176,7 +178,7 @@ static int open_all(int directory, const char *path, const struct trace_config *
     else if (!guests.is_part && path)
         r = open_dir(path, &guests.dir, fault);
     for (unsigned i = 0; r >= 0 && i < n; i++)
-        r = open_guest(&guests, &plans[i], &user, fault);
+        r = open_guest(&guests, &plans[i], n, &user, fault);
     if (r < 0) {
         for (unsigned i = 0; i < guests.n; i++) {
             if (guests.guests[i].n_parts)

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "record/agent/guest_session.h"
 #include "record/agent/guest_store.h"
+#include "tracedir/manifest.h"
 #include "tracedir/tracefs_copy.h"
 
 #define MS UINT64_C(1000000)
@@ -975,6 +976,24 @@ static void a_file_stays_where_there_is_no_room_for_the_next(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+/* The trace of all could not be written else. */
+static void a_guest_boots_as_often_as_the_trace_has_sources(void **state)
+{
+    struct guest_store store;
+
+    (void)state;
+    for (unsigned n = 1; n <= MANIFEST_SOURCES_MAX; n++) {
+        assert_in_range(guest_store_parts_max(n), 1, GUEST_PARTS_MAX);
+        assert_in_range(n * guest_store_parts_max(n), 1, MANIFEST_SOURCES_MAX);
+    }
+    assert_int_equal(guest_store_parts_max(1), GUEST_PARTS_MAX);
+    assert_int_equal(guest_store_open(-1, "", "v", &store, NULL), 0);
+    store.parts_max = 2;
+    assert_int_equal(guest_store_part(&store, NULL), 0);
+    assert_int_equal(guest_store_part(&store, NULL), -E2BIG);
+    guest_store_done(&store);
+}
+
 /* By whoever has taken over the process that reads what a guest sends. */
 static void clock_pairs_have_an_end(void **state)
 {
@@ -1153,6 +1172,7 @@ int main(void)
         cmocka_unit_test(only_names_of_a_tracefs_are_taken),
         cmocka_unit_test(a_store_counts_the_pages_of_all_parts),
         cmocka_unit_test(a_file_stays_where_there_is_no_room_for_the_next),
+        cmocka_unit_test(a_guest_boots_as_often_as_the_trace_has_sources),
         cmocka_unit_test(clock_pairs_have_an_end),
         cmocka_unit_test(files_that_come_again_take_no_more_room),
         cmocka_unit_test(who_is_stopped_in_its_midst_may_finish_its_sentence),
