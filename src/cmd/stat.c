@@ -6,18 +6,21 @@
 #include <unistd.h>
 
 #include "analysis/tally.h"
+#include "base/printable.h"
 #include "cli/duration.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/walk.h"
 #include "event/program.h"
 #include "print/json.h"
+#include "print/table.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
 enum format {
     FORMAT_TEXT,
     FORMAT_JSON,
+    FORMAT_CSV,
 };
 
 struct stat_options {
@@ -27,11 +30,11 @@ struct stat_options {
     unsigned by;     /* enum tally_by */
 };
 
-static const char *const formats[] = {"text", "json", NULL};
+static const char *const formats[] = {"text", "json", "csv", NULL};
 static const char *const kinds[] = {"event", "cpu", "task", "layer", "vcpu", NULL};
 
 static const struct option output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json", "output format (text)",
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)",
      offsetof(struct stat_options, format), .choices = formats},
     {OPTION_CHOICE, 'b', "by", "event|cpu|task|layer|vcpu", "what a row counts (event)",
      offsetof(struct stat_options, by), .choices = kinds},
@@ -150,34 +153,43 @@ static void put_what(const struct stat *stat, const struct tally_row *row, struc
     }
 }
 
-static const char *quantile(const struct stat *stat, const struct tally_row *row, unsigned permille,
-                            char *buf, size_t size)
+/* Parts of a thousand of the intervals; 1000: the longest. */
+static const unsigned permilles[] = {500, 900, 990, 1000};
+
+static uint64_t interval(const struct tally_row *row, unsigned permille)
 {
-    if (!row->distances || row->distances->n == 0)
-        return "-";
-    return duration_text(buf, size, &stat->clock,
-                         permille == 1000 ? row->distances->max
-                                          : histogram_quantile(row->distances, permille));
+    return permille == 1000 ? row->distances->max : histogram_quantile(row->distances, permille);
 }
 
-static void put_row(const struct stat *stat, const struct tally_row *row)
+static bool has_intervals(const struct tally_row *row)
 {
-    static const unsigned permilles[] = {500, 900, 990, 1000};
+    return row->distances && row->distances->n;
+}
+
+static void put_row(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
     double time = seconds(stat);
-    struct text *out = stat->out;
     char buf[32];
 
-    text_printf(out, "%12" PRIu64, row->count);
+    text_put_u64(&table->cell, row->count);
+    table_next(table);
     if (time > 0)
-        text_printf(out, " %12.1f", (double)row->count / time);
+        text_printf(&table->cell, "%.1f", (double)row->count / time);
     else
-        text_printf(out, " %12s", "-");
-    text_printf(out, " %7.2f", share(stat, row));
-    for (unsigned i = 0; i < ARRAY_SIZE(permilles); i++)
-        text_printf(out, " %9s", quantile(stat, row, permilles[i], buf, sizeof buf));
-    text_put_literal(out, "  ");
-    put_what(stat, row, out);
-    text_put_char(out, '\n');
+        text_put_char(&table->cell, '-');
+    table_next(table);
+    text_printf(&table->cell, "%.2f", share(stat, row));
+    table_next(table);
+    for (unsigned i = 0; i < ARRAY_SIZE(permilles); i++) {
+        if (has_intervals(row))
+            text_put_str(&table->cell,
+                         duration_text(buf, sizeof buf, &stat->clock, interval(row, permilles[i])));
+        else
+            text_put_char(&table->cell, '-');
+        table_next(table);
+    }
+    put_what(stat, row, &table->cell);
+    table_next(table);
 }
 
 /* CPUs of different layers are different ones, so that each layer has a line. */
@@ -199,17 +211,23 @@ static void put_losses(const struct stat *stat)
     }
 }
 
-static void put_table(const struct stat *stat, const struct tally_row *const *rows, unsigned n)
+static int put_table(const struct stat *stat, const struct tally_row *const *rows, unsigned n)
 {
     static const char *const heads[] = {"EVENT", "CPU", "TASK", "LAYER", "VCPU"};
-    struct text *out = stat->out;
     const struct tally *tally = &stat->tally;
+    const struct table_column columns[] = {
+        {"COUNT", 12}, {"RATE/s", 12}, {"SHARE%", 7}, {"P50", 9},
+        {"P90", 9},    {"P99", 9},     {"MAX", 9},    {heads[tally->by], 0},
+    };
+    struct text *out = stat->out;
+    struct table table;
     char buf[32];
+    int r;
 
-    text_printf(out, "%12s %12s %7s %9s %9s %9s %9s  %s\n", "COUNT", "RATE/s", "SHARE%", "P50",
-                "P90", "P99", "MAX", heads[tally->by]);
+    table_begin(&table, out, TABLE_TEXT, columns, ARRAY_SIZE(columns));
     for (unsigned i = 0; i < n; i++)
-        put_row(stat, rows[i]);
+        put_row(stat, &table, rows[i]);
+    r = table_end(&table);
     text_printf(out, "%12" PRIu64 " events", tally->count);
     if (tally->first != TIME_UNKNOWN)
         text_printf(out, " in %s%s",
@@ -217,7 +235,116 @@ static void put_table(const struct stat *stat, const struct tally_row *const *ro
                     stat->clock.hz ? "" : " ticks (the clock's rate is not known)");
     text_put_char(out, '\n');
     put_losses(stat);
+    return r;
 }
+
+/* ---- CSV ---- */
+
+static void put_number_cell(struct table *table, int64_t v, bool known)
+{
+    if (known)
+        text_put_i64(&table->cell, v);
+    table_next(table);
+}
+
+static void put_name_cell(struct table *table, const char *name)
+{
+    if (name)
+        text_put_safe_str(&table->cell, name);
+    table_next(table);
+}
+
+/* The columns that say what the row counts. */
+static void put_csv_what(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    bool by_vcpu = row->vcpu != VCPU_UNKNOWN && row->pid == PID_UNKNOWN;
+
+    put_name_cell(table, layer_name(row->origin->layer));
+    put_number_cell(table, trace_part_of(stat->trace, row->origin), stat->trace->n_parts > 1);
+    switch (stat->tally.by) {
+    case TALLY_BY_EVENT:
+        put_name_cell(table, row->class->group);
+        put_name_cell(table, row->class->name);
+        return;
+    case TALLY_BY_CPU: put_number_cell(table, row->cpu, row->cpu >= 0); return;
+    case TALLY_BY_LAYER: return;
+    case TALLY_BY_TASK:
+        put_number_cell(table, row->pid, row->pid != PID_UNKNOWN);
+        put_name_cell(table, task_name(row));
+        break;
+    case TALLY_BY_VCPU: by_vcpu = row->vcpu != VCPU_UNKNOWN; break;
+    }
+    if (by_vcpu)
+        put_vcpu(row, &table->cell);
+    table_next(table);
+    put_name_cell(table, by_vcpu ? domain_name(stat, row) : NULL);
+}
+
+static void put_csv_row(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    double time = seconds(stat);
+
+    put_csv_what(stat, table, row);
+    text_put_u64(&table->cell, row->count);
+    table_next(table);
+    if (time > 0)
+        text_printf(&table->cell, "%.6g", (double)row->count / time);
+    table_next(table);
+    text_printf(&table->cell, "%.6g", share(stat, row) / 100);
+    table_next(table);
+    for (unsigned i = 0; i < ARRAY_SIZE(permilles); i++) {
+        uint64_t ticks = has_intervals(row) ? interval(row, permilles[i]) : 0;
+
+        put_number_cell(table, stat->clock.hz ? duration_ns(&stat->clock, ticks) : (int64_t)ticks,
+                        has_intervals(row));
+    }
+}
+
+/* The rows have no place for what was lost. */
+static void warn_losses(const struct stat *stat)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    losses_put(&stat->tally.losses, &text);
+    if (text.start && !text.error)
+        cli_error("%.*s", (int)text_len(&text), text.start);
+    text_done(&text);
+}
+
+#define CSV_COLUMNS_MAX 16
+
+static int put_csv(const struct stat *stat, const struct tally_row *const *rows, unsigned n)
+{
+    static const char *const whats[][5] = {
+        [TALLY_BY_EVENT] = {"group", "event"},
+        [TALLY_BY_CPU] = {"cpu"},
+        [TALLY_BY_TASK] = {"pid", "comm", "vcpu", "domain"},
+        [TALLY_BY_LAYER] = {NULL},
+        [TALLY_BY_VCPU] = {"vcpu", "domain"},
+    };
+    static const char *const numbers[] = {"count", "rate", "share"};
+    static const char *const intervals[][2] = {{"p50_ticks", "p50_ns"},
+                                               {"p90_ticks", "p90_ns"},
+                                               {"p99_ticks", "p99_ns"},
+                                               {"max_ticks", "max_ns"}};
+    struct table_column columns[CSV_COLUMNS_MAX] = {{"layer", 0}, {"source", 0}};
+    unsigned n_columns = 2;
+    struct table table;
+
+    for (const char *const *what = whats[stat->tally.by]; *what; what++)
+        columns[n_columns++].name = *what;
+    for (unsigned i = 0; i < ARRAY_SIZE(numbers); i++)
+        columns[n_columns++].name = numbers[i];
+    for (unsigned i = 0; i < ARRAY_SIZE(intervals); i++)
+        columns[n_columns++].name = intervals[i][stat->clock.hz != 0];
+    table_begin(&table, stat->out, TABLE_CSV, columns, n_columns);
+    for (unsigned i = 0; i < n; i++)
+        put_csv_row(stat, &table, rows[i]);
+    warn_losses(stat);
+    return table_end(&table);
+}
+
+/* ---- JSON ---- */
 
 static void put_json_time(const struct stat *stat, const char *key, uint64_t ticks)
 {
@@ -358,12 +485,13 @@ static int put_result(const struct stat *stat)
 
     if (r < 0)
         return r;
-    if (stat->options->format == FORMAT_JSON)
-        put_json(stat, rows, n);
-    else
-        put_table(stat, rows, n);
+    switch (stat->options->format) {
+    case FORMAT_JSON: put_json(stat, rows, n); break;
+    case FORMAT_CSV: r = put_csv(stat, rows, n); break;
+    default: r = put_table(stat, rows, n);
+    }
     free(rows);
-    return 0;
+    return r;
 }
 
 static int count(const struct stat_options *options, struct trace *trace)
@@ -378,7 +506,7 @@ static int count(const struct stat_options *options, struct trace *trace)
                         .losses = &stat.tally.losses};
     int status = EXIT_FAILURE;
 
-    if (output_open(&out, options->format == FORMAT_JSON ? OUTPUT_DATA : OUTPUT_TEXT, OUT_SIZE) <
+    if (output_open(&out, options->format == FORMAT_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) <
         0) {
         cli_error("out of memory");
         return EXIT_FAILURE;

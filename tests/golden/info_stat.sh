@@ -72,5 +72,30 @@ printf '7206 [000]\n7190 [001]\n' | diff - head
 # A clock without a rate: no rates, and distances in ticks.
 "$strata" stat xen.raw | sed -n 2p | awk '$2 != "-" || $4 !~ /^[0-9]+$/ { exit 1 }'
 
+# CSV has what JSON has.
+for by in event cpu task layer vcpu; do
+    for trace in guest xen.raw "$made/v4.simpletrace"; do
+        "$strata" stat -f json --by $by "$trace" >json 2>/dev/null
+        "$strata" stat -f csv --by $by "$trace" >csv 2>/dev/null
+        python3 - json csv <<'END'
+import csv, json, sys
+
+rows = json.load(open(sys.argv[1], encoding="utf-8"))["rows"]
+found = list(csv.DictReader(open(sys.argv[2], newline="", encoding="utf-8")))
+assert rows and len(found) == len(rows), (len(found), len(rows))
+for row, cells in zip(rows, found):
+    flat = row | row.pop("intervals", {})
+    flat.pop("intervals", None)
+    assert {key for key, cell in cells.items() if cell} == set(flat), (row, cells)
+    for key, value in flat.items():
+        assert type(value)(cells[key]) == value, (key, row, cells)
+END
+    done
+done
+"$strata" stat -f csv guest 2>err | head -n 1 | tr -d '\r' |
+    grep -qx 'layer,source,group,event,count,rate,share,p50_ns,p90_ns,p99_ns,max_ns'
+"$strata" stat -f csv guest 2>err >/dev/null
+grep -qx 'strata: 90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places' err
+
 # Nothing selected is no error.
 "$strata" stat -e nonesuch guest 2>/dev/null | grep -q ' 0 events$'
