@@ -1,28 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* strata record: takes what programs trace while they run. */
 
-#include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock_ns.h"
 #include "cli/duration.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/size.h"
 #include "cmd/cmd.h"
 #include "cmd/record_kernel.h"
 #include "cmd/record_run.h"
-#include "cmd/ring_drain.h"
-#include "control/qmp.h"
 #include "record/qemu/command.h"
 #include "record/qemu/probe.h"
-#include "record/rings/collect.h"
-#include "tracedir/registry.h"
 
 static const struct option where[] = {
     {OPTION_FLAG, 'a', "attach", NULL, "a running QEMU, or a program with writer=none",
@@ -99,186 +90,6 @@ const struct command record_command = {
                 "  strata record -o trace -e 'blk_*' -- ./program\n"
                 "  strata record --xen -o trace -t 10 -e sched,vmexit",
 };
-
-static volatile sig_atomic_t stop;
-
-static void on_signal(int signal)
-{
-    (void)signal;
-    stop = 1;
-}
-
-/* Until the program ends, the time is up, or a signal comes. The signals are blocked but while it
- * sleeps, so that none is missed. */
-static int collect(struct collector *collector, const struct record_options *options,
-                   bool *ret_ended, struct fault *fault)
-{
-    uint64_t until = options->time ? clock_ns(CLOCK_MONOTONIC) + options->time : UINT64_MAX;
-    sigset_t blocked, before;
-    int r = 1;
-
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGTERM);
-    sigprocmask(SIG_BLOCK, &blocked, &before);
-    while (!stop && clock_ns(CLOCK_MONOTONIC) < until) {
-        struct pollfd end = {collector->pidfd, POLLIN, 0};
-        uint64_t sleep = 0;
-        struct timespec time;
-
-        r = collector_step(collector, &sleep, fault);
-        if (r <= 0)
-            break;
-        time = (struct timespec){.tv_nsec = (long)sleep};
-        (void)ppoll(&end, 1, &time, &before);
-    }
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    *ret_ended = r == 0;
-    return r > 0 ? collector_finish(collector, fault) : r;
-}
-
-static int find_one(const char *path, void *userdata)
-{
-    struct process *process;
-    struct {
-        uint32_t pid;
-        char *path;
-    } *wanted = userdata;
-
-    if (process_open(path, false, &process, NULL) < 0)
-        return 0;
-    /* Of several, the last: what the process executed before is over. */
-    if (process->pid == wanted->pid && !process_is_replaced(process)) {
-        free(wanted->path);
-        wanted->path = strdup(path);
-    }
-    process_free(process);
-    return 0;
-}
-
-/* The directory of the rings that the operand means; NULL, and a message: there is none. */
-static char *find(const char *operand)
-{
-    struct {
-        uint32_t pid;
-        char *path;
-    } wanted = {drain_stats_pid(operand), NULL};
-
-    if (!wanted.pid)
-        return strdup(operand);
-    (void)process_foreach(NULL, find_one, &wanted);
-    if (!wanted.path && kill((pid_t)wanted.pid, 0) < 0 && errno == ESRCH)
-        cli_error("there is no process %" PRIu32, wanted.pid);
-    else if (!wanted.path)
-        cli_error("process %" PRIu32 " has no rings in " RINGS_PARENT
-                  "%u: it is not traced, or has had no "
-                  "event yet, or they lie elsewhere (rings=)",
-                  wanted.pid, (unsigned)geteuid());
-    return wanted.path;
-}
-
-static int tell(const struct process *process, const struct native *native,
-                const struct drain_stats *taken, const struct record_options *options)
-{
-    output_line(stdout, "%s (process %" PRIu32 "): %" PRIu64 " events written to %s",
-                process->program, process->pid, taken->events, native->path);
-    if (taken->discarded)
-        cli_message("  %" PRIu64 " events were lost since it began: its rings were full",
-                    taken->discarded);
-    if (taken->no_ring)
-        cli_message("  %" PRIu64 " events were lost since it began: their threads got no ring",
-                    taken->no_ring);
-    if (taken->unwritten)
-        cli_message("  %" PRIu64 " events were lost: they could not be written: %s",
-                    taken->unwritten, strerror(-taken->error));
-    drain_stats_tell_unreadable(taken);
-    if (taken->unwritten)
-        return EXIT_FAILURE;
-    return options->strict && !drain_stats_is_whole(taken) ? EXIT_LOSSES : EXIT_SUCCESS;
-}
-
-static int record(const struct record_options *options, const char *path)
-{
-    struct collector collector = {.pidfd = -1};
-    struct registry_entry registry_entry = REGISTRY_NONE;
-    struct fault fault = {0};
-    struct process *process;
-    struct drain_stats taken;
-    bool ended = false;
-    int status = EXIT_FAILURE;
-    int r = process_open(path, true, &process, &fault);
-
-    if (r < 0) {
-        cli_fault(&fault);
-        return EXIT_FAILURE;
-    }
-    r = collector_init(&collector, process, options->output, false, &fault);
-    if (r >= 0) {
-        /* For others to know of, and no more. */
-        (void)registry_add(getenv("XDG_RUNTIME_DIR"), options->output, &registry_entry, NULL);
-        r = collect(&collector, options, &ended, &fault);
-        taken = ring_drain_taken(collector.taker, NULL);
-        status = tell(process, collector.native, &taken, options);
-    }
-    if (r >= 0 && ended && !options->keep && !taken.undecoded && !taken.damaged)
-        r = process_remove(process, &fault);
-    if (r < 0) {
-        cli_fault(&fault);
-        status = EXIT_FAILURE;
-    }
-    registry_remove(&registry_entry);
-    collector_done(&collector);
-    process_free(process);
-    return status;
-}
-
-static int has_free_rings(const char *path, void *userdata)
-{
-    const uint32_t *pid = userdata;
-    struct process *process;
-    bool has;
-
-    if (process_open(path, false, &process, NULL) < 0)
-        return 0;
-    has = process->pid == *pid && !process_is_replaced(process) &&
-          !(process->file->flags & PROCESS_WRITES);
-    process_free(process);
-    return has;
-}
-
-/* Whether the operand is the process of a QEMU, and not one that links libstrata and was started to be recorded
- * as a program is. */
-static bool is_machine(const char *operand)
-{
-    uint32_t pid = drain_stats_pid(operand);
-    char path[64];
-
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
-    return pid && vmm_is_qemu(path) && process_foreach(NULL, has_free_rings, &pid) == 0;
-}
-
-static int record_attached(const struct record_options *options, int n, char **operands)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    _cleanup_free_ char *path = NULL;
-
-    if (n != 1)
-        return cli_usage_error("record",
-                               n ? "--attach accepts one process" : "--attach requires a PID");
-    if (qmp_is_socket(operands[0]))
-        return record_vm_attached(options, 0, operands[0]);
-    if (is_machine(operands[0]))
-        return record_vm_attached(options, (pid_t)drain_stats_pid(operands[0]), NULL);
-    if (!options->output)
-        return cli_usage_error("record", "--output=DIR is required");
-    path = find(operands[0]);
-    if (!path)
-        return EXIT_FAILURE;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    cmd_raise_files(); /* a file for each ring */
-    return record(options, path);
-}
 
 const char *record_output(const struct record_options *options, char *buf, size_t size)
 {

@@ -51,6 +51,8 @@ int record_vm(const struct record_options *options, const char *program, unsigne
               char **command);
 /* The QEMU that is process PID, or that serves QMP on SOCKET (then PID does not matter; NULL: it is looked for). */
 int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket);
+/* What the N operands mean: one process, or one socket of QMP. */
+int record_attached(const struct record_options *options, int n, char **operands);
 /* Adds the recorders of --xen and --percpu. An exit status. */
 struct record_run;
 int record_buffers_add(struct record_run *run);

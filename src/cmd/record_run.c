@@ -82,6 +82,7 @@ int record_run(struct record_run *run, const char *dir)
     const struct record_options *options = run->options;
     struct recording_settings settings = {
         .dir = dir,
+        .listed = options->output,
         .runtime = getenv("XDG_RUNTIME_DIR"),
         .signals = &run->signals,
         .time = options->time,

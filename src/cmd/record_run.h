@@ -32,7 +32,7 @@ bool record_run_init(const struct record_options *options, bool keep_ignored,
                      struct record_run *ret);
 /* The item's recorder and userdata are freed with RUN. False, and a message: there are too many. */
 bool record_run_add(struct record_run *run, const struct record_item *item);
-/* Records into DIR, and prints what came of it: of what the recording is about first. An exit status. The recorders are
+/* Records into DIR (NULL: the one recorder makes options->output by itself), and prints what came of it: of what the recording is about first. An exit status. The recorders are
  * there until record_run_done(). */
 int record_run(struct record_run *run, const char *dir);
 /* Whether something else than ITEM has a source in the trace. */

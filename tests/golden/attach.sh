@@ -44,6 +44,27 @@ if [ "$have_babeltrace" ]; then
     python3 "$here/../runtime/compare.py" babeltrace emitted shown || fail compare.py
 fi
 
+# --max-size: what is beyond is lost, and counted; the program notices nothing.
+case=max-size
+rm -rf trace attached
+"$EMIT" -w attached -t '*,writer=none,rings=rings' 30000 2 >emitted 2>errors &
+pid=$!
+wait_for '[ -e rings/*/ring-1 ]'
+of=$(dirname rings/*/ring-1)
+"$strata" record --attach --max-size 64K -o trace "$of" >told 2>told.errors &
+collector=$!
+wait_for '[ -s trace/metadata ]'
+: >attached
+wait $pid || fail "the program: $(cat errors)"
+pid=
+status=0
+wait $collector || status=$?
+[ $status -eq 1 ] || fail "status $status: $(cat told told.errors)"
+events=$(sed -n 's/.*: \([0-9]*\) events written to.*/\1/p' told)
+lost=$(sed -n 's/^  \([0-9]*\) events were lost: --max-size allows no more$/\1/p' told.errors)
+[ "$((events + ${lost:-0}))" -eq 60000 ] && [ "$lost" -gt 0 ] || fail "$(cat told told.errors)"
+rm -rf rings/* trace
+
 # Nobody attaches: all is there for recovery when it has ended, and it says so when it is asked to flush.
 case=nobody
 "$EMIT" -t '*,writer=none,rings=rings' 600 2 >emitted 2>errors
@@ -83,8 +104,8 @@ for sizes in '' ',ring=64k,subbuffer=8k'; do
     done
     "$strata" record --attach -o trace "$of" >told 2>&1 &
     collector=$!
-    # SIGTERM is the 15th bit of those that it catches.
-    wait_for "grep -qs '^SigCgt:.*[4-7c-f]...$' /proc/$collector/status"
+    # SIGTERM is the 15th bit of those that it blocks, to read them from a descriptor.
+    wait_for "grep -qs '^SigBlk:.*[4-7c-f]...$' /proc/$collector/status"
     kill -TERM $collector
     wait $collector || fail "SIGTERM: $(cat told)"
     grep -q 'events written to' told || fail "SIGTERM: $(cat told)"

@@ -79,9 +79,9 @@ cp /small/trace.raw old-disk-full.raw
 # A FIFO that nobody reads.
 mkfifo fifo
 start fifo-unread /ours/xentrace -D -e sched fifo
-# Until it catches SIGTERM.
+# Until it reads SIGTERM from a descriptor.
 for n in $(seq 60); do
-    grep -q 'SigCgt:.*[4-7c-f]...$' /proc/$recorder/status && break
+    grep -q 'SigBlk:.*[4-7c-f]...$' /proc/$recorder/status && break
     sleep 1
 done
 work 2

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* strata record --attach: a QEMU that runs, or a program that was started with writer=none. */
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "cmd/cmd.h"
+#include "cmd/record_run.h"
+#include "cmd/ring_drain.h"
+#include "control/qmp.h"
+#include "record/qemu/probe.h"
+#include "record/rings/attached_recorder.h"
+#include "record/rings/process.h"
+
+static int find_one(const char *path, void *userdata)
+{
+    struct process *process;
+    struct {
+        uint32_t pid;
+        char *path;
+    } *wanted = userdata;
+
+    if (process_open(path, false, &process, NULL) < 0)
+        return 0;
+    /* Of several, the last: what the process executed before is over. */
+    if (process->pid == wanted->pid && !process_is_replaced(process)) {
+        free(wanted->path);
+        wanted->path = strdup(path);
+    }
+    process_free(process);
+    return 0;
+}
+
+/* The directory of the rings that the operand means; NULL, and a message: there is none. */
+static char *find(const char *operand)
+{
+    struct {
+        uint32_t pid;
+        char *path;
+    } wanted = {drain_stats_pid(operand), NULL};
+
+    if (!wanted.pid)
+        return strdup(operand);
+    (void)process_foreach(NULL, find_one, &wanted);
+    if (!wanted.path && kill((pid_t)wanted.pid, 0) < 0 && errno == ESRCH)
+        cli_error("there is no process %" PRIu32, wanted.pid);
+    else if (!wanted.path)
+        cli_error("process %" PRIu32 " has no rings in " RINGS_PARENT
+                  "%u: it is not traced, or has had no "
+                  "event yet, or they lie elsewhere (rings=)",
+                  wanted.pid, (unsigned)geteuid());
+    return wanted.path;
+}
+
+static int sum_up(const struct record_run *run, const struct record_item *item)
+{
+    const struct attached_program *program = attached_recorder_program(item->recorder);
+    const struct drain_stats *stats = &program->stats;
+
+    output_line(stdout, "%s (process %" PRIu32 "): %" PRIu64 " events written to %s",
+                program->program, program->pid, stats->events, program->trace);
+    if (stats->discarded)
+        cli_message("  %" PRIu64 " events were lost since it began: its rings were full",
+                    stats->discarded);
+    if (stats->no_ring)
+        cli_message("  %" PRIu64 " events were lost since it began: their threads got no ring",
+                    stats->no_ring);
+    if (stats->unwritten)
+        cli_message("  %" PRIu64 " events were lost: %s%s", stats->unwritten,
+                    stats->full ? "--max-size allows no more" : "they could not be written: ",
+                    stats->full ? "" : strerror(-stats->error));
+    drain_stats_tell_unreadable(stats);
+    if (stats->unwritten)
+        return EXIT_FAILURE;
+    return run->options->strict && !drain_stats_is_whole(stats) ? EXIT_LOSSES : EXIT_SUCCESS;
+}
+
+/* The native trace is all that there is: a recording without a directory of its own. */
+static int record(const struct record_options *options, const char *rings)
+{
+    struct attached_recorder_settings settings = {
+        .rings = rings,
+        .output = options->output,
+        .keep_rings = options->keep,
+    };
+    struct record_item item = {.sum_up = sum_up};
+    struct record_run run;
+    int status = EXIT_FAILURE;
+
+    if (!record_run_init(options, false, &run))
+        return EXIT_FAILURE;
+    if (attached_recorder_new(&settings, &item.recorder) < 0)
+        cli_no_memory();
+    else if (record_run_add(&run, &item))
+        status = record_run(&run, NULL);
+    record_run_done(&run);
+    return status;
+}
+
+static int has_free_rings(const char *path, void *userdata)
+{
+    const uint32_t *pid = userdata;
+    struct process *process;
+    bool has;
+
+    if (process_open(path, false, &process, NULL) < 0)
+        return 0;
+    has = process->pid == *pid && !process_is_replaced(process) &&
+          !(process->file->flags & PROCESS_WRITES);
+    process_free(process);
+    return has;
+}
+
+/* Whether the operand is the process of a QEMU, and not one that links libstrata and was started to be recorded
+ * as a program is. */
+static bool is_machine(const char *operand)
+{
+    uint32_t pid = drain_stats_pid(operand);
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
+    return pid && vmm_is_qemu(path) && process_foreach(NULL, has_free_rings, &pid) == 0;
+}
+
+int record_attached(const struct record_options *options, int n, char **operands)
+{
+    _cleanup_free_ char *path = NULL;
+
+    if (n != 1)
+        return cli_usage_error("record",
+                               n ? "--attach accepts one process" : "--attach requires a PID");
+    if (qmp_is_socket(operands[0]))
+        return record_vm_attached(options, 0, operands[0]);
+    if (is_machine(operands[0]))
+        return record_vm_attached(options, (pid_t)drain_stats_pid(operands[0]), NULL);
+    if (!options->output)
+        return cli_usage_error("record", "--output=DIR is required");
+    path = find(operands[0]);
+    if (!path)
+        return EXIT_FAILURE;
+    cmd_raise_files(); /* a file for each ring */
+    return record(options, path);
+}
