@@ -214,7 +214,7 @@ static int enable_event(struct tracer *tracer, struct tracer_event *event, struc
         if (r >= 0)
             r = tracefs_write(tracer->dir, path, event->filter);
         if (r < 0) {
-            *ret_hint = "Documentation/trace/events.rst of Linux tells how filters are written";
+            *ret_hint = "see Documentation/trace/events.rst of Linux for filters";
             return fault_plain(fault, r, "", "%s: the kernel does not take the filter '%s': %s",
                                event->name, event->filter, strerror(-r));
         }

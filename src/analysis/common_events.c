@@ -132,7 +132,7 @@ int common_sync_parse(const char *given, struct common_sync *ret_sync, struct fa
 
     if (!operator)
         return fault_plain(fault, -EINVAL, NULL,
-                           "wants 'A-EVENT[~TEXT] = B-EVENT[~TEXT]', or ' < ' where A is before B");
+                           "requires 'A-EVENT[~TEXT] = B-EVENT[~TEXT]', or ' < ' if A is before B");
     sync.ordered = *operator== '<';
     r = parse_side(given, (size_t)(operator- given), &sync.a, fault);
     if (r >= 0)

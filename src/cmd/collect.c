@@ -235,7 +235,7 @@ static int set_vmms(const struct collect_options *options, struct plans *plans)
         if (!plan)
             return cli_usage_error("collect", "--kvm=%s: there is no guest of that name", text);
         if (*end || pid <= 0 || pid > INT32_MAX)
-            return cli_usage_error("collect", "--kvm=%s: that is no process", text);
+            return cli_usage_error("collect", "--kvm=%s: invalid process ID", text);
         plan->vmm = (pid_t)pid;
     }
     return EXIT_SUCCESS;
@@ -409,7 +409,7 @@ static int sum_up(const struct guest *guest, const struct collect_options *optio
             (double)progress->waited_ns / 1e6, (double)progress->stopped_ns / 1e6);
     if (progress->unshown) {
         bytes_text(size, sizeof size, progress->unshown);
-        cli_message("  %s of it were not shown: the output was not taken fast enough%s", size,
+        cli_message("  %s were not shown: the output was read too slowly%s", size,
                     options->output ? "; the directory has them" : "");
     }
     if (progress->lost)
@@ -534,13 +534,13 @@ static int print_lines(const struct collect_options *options)
 
     if (options->ports.n + options->fifos.n > 1 || options->olds.n > 1)
         return cli_usage_error("collect",
-                               "what is printed is for one guest: give one --port=PATH "
+                               "the options are for one guest; give one --port=PATH "
                                "or --fifo=PATH, and one --virtio-trace=DIR if it has both");
     if (ports->n + options->olds.n == 0)
-        return cli_usage_error("collect", "for which port? give --port=PATH or --fifo=PATH, or "
+        return cli_usage_error("collect", "no port given; give --port=PATH, --fifo=PATH, or "
                                           "--virtio-trace=DIR and --cpus=N");
     if (options->olds.n && (options->cpus == 0 || options->cpus > PROTO_CPUS_MAX))
-        return cli_usage_error("collect", "for how many CPUs? --cpus=N");
+        return cli_usage_error("collect", "--cpus=N is required");
     if (ports->n)
         port = split_name(ports->items[0], 0, name, sizeof name);
     if (options->olds.n)
@@ -557,27 +557,28 @@ static int check(const struct collect_options *options, int n)
     unsigned guests = options->ports.n + options->fifos.n + options->tcps.n + options->vsocks.n;
 
     if (n > 0)
-        return cli_usage_error("collect", "it takes no operands; guests are given by options");
+        return cli_usage_error("collect", "unexpected argument; guests are given by options");
     if (guests + options->olds.n == 0)
         return cli_usage_error(
-            "collect", "from which guest? give --port, --fifo, --tcp, --vsock or --virtio-trace");
+            "collect", "no guest given; use --port, --fifo, --tcp, --vsock or --virtio-trace");
     if (!options->output && !options->live)
-        return cli_usage_error("collect", "where to? give --output=DIR, or --live, or both");
+        return cli_usage_error("collect", "--output=DIR or --live is required");
     if (options->format && !options->live)
-        return cli_usage_error("collect", "--format is for --live");
+        return cli_usage_error("collect", "--format requires --live");
     if (options->spreadsheet && (!options->live || options->format != COLLECT_CSV))
-        return cli_usage_error("collect", "--spreadsheet is for --live --format=csv");
+        return cli_usage_error("collect", "--spreadsheet requires --live --format=csv");
     if (options->cpus > PROTO_CPUS_MAX)
-        return cli_usage_error("collect", "--cpus goes up to %u", PROTO_CPUS_MAX);
+        return cli_usage_error("collect", "--cpus is at most %u", PROTO_CPUS_MAX);
     if (guests > 0 && options->events.n + options->filters.n == 0)
-        return cli_usage_error("collect", "which events? give --event=GLOB, as in -e 'sched:*'");
+        return cli_usage_error("collect", "no events given; use --event=GLOB, as in -e 'sched:*'");
     if ((options->tcps.n || options->vsocks.n) && !options->key)
-        return cli_usage_error("collect", "--tcp and --vsock need --key=FILE");
+        return cli_usage_error("collect", "--tcp and --vsock require --key=FILE");
     if (options->level > 19)
-        return cli_usage_error("collect", "--compress goes from 0 to 19");
+        return cli_usage_error("collect", "--compress is 0 to 19");
     if (options->keep > UINT32_MAX || options->buffer >> 10 > UINT32_MAX ||
         options->queue >> 10 > UINT32_MAX)
-        return cli_usage_error("collect", "that is more than can be asked for");
+        return cli_usage_error(
+            "collect", "value too large: --reconnect-timeout, --buffer-size or --queue-size");
     return EXIT_SUCCESS;
 }
 
@@ -613,9 +614,10 @@ int cmd_collect(int argc, char **argv)
     }
     n = make_events(&options, &events, &wishes.n_events);
     if (n < 0) {
-        status = n == -EINVAL ? cli_usage_error("collect",
-                                                "--filter wants GLOB=FILTER, as in 'irq:*=irq > 8'")
-                              : EXIT_FAILURE;
+        status =
+            n == -EINVAL
+                ? cli_usage_error("collect", "--filter requires GLOB=FILTER, as in 'irq:*=irq > 8'")
+                : EXIT_FAILURE;
         goto end;
     }
     if (options.max_size == 0 && options.output)

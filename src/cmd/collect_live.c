@@ -528,8 +528,8 @@ enum collect_live_end collect_live_look(struct collect_live *live)
     if (r > 0 && WIFEXITED(status) && WEXITSTATUS(status) == STATUS_UNREAD)
         return LIVE_IS_UNREAD;
     if (r > 0 && WIFSIGNALED(status))
-        cli_error("the process that shows events was ended by signal %d (%s): what a guest sends "
-                  "is more than unusual",
+        cli_error("the live viewer was killed by signal %d (%s), probably by malformed data "
+                  "from a guest",
                   WTERMSIG(status), strsignal(WTERMSIG(status)));
     return LIVE_FAILED;
 }

@@ -57,7 +57,7 @@ static int find_named(const char *name, pid_t *ret)
     }
     near = names ? suggest_find(name, strlen(name), names) : NULL;
     if (found > 1)
-        cli_error("%zu programs are called '%s'; say which by its number: %s", found, name, pids);
+        cli_error("%zu programs are called '%s'; give a process ID: %s", found, name, pids);
     else if (found == 0 && near)
         cli_error("no traced program is called '%s'; did you mean '%s'?", name, near);
     else if (found == 0)

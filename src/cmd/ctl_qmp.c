@@ -30,7 +30,7 @@ static int tell(int r, const struct fault *fault)
 
 static int no_utf8(const char *text)
 {
-    cli_error("'%s' is no UTF-8", text);
+    cli_error("'%s' is not valid UTF-8", text);
     return EXIT_FAILURE;
 }
 
@@ -169,7 +169,7 @@ static int file(void *p, unsigned n, char **arguments)
             return EXIT_FAILURE;
         }
         if (strpbrk(path, "\"\\\n") || strpbrk(here, "\"\\\n")) {
-            cli_error("QEMU's monitor cannot be told of a path with a quote, backslash or newline");
+            cli_error("QEMU's monitor accepts no path with a quote, backslash or newline");
             return EXIT_FAILURE;
         }
         len =

@@ -111,8 +111,8 @@ static int in_recording(const char *directory, const struct manifest *manifest, 
             found = source;
     }
     if (!found) {
-        cli_error("%s: nothing of it can be controlled: the recording has ended, or no QEMU or "
-                  "program that links libstrata is recorded",
+        cli_error("%s: nothing to control: the recording has ended, or it has no QEMU or "
+                  "program that links libstrata",
                   directory);
         return EXIT_FAILURE;
     }

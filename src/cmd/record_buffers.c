@@ -101,8 +101,8 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
                 bytes_text(size, sizeof size, totals.bytes));
     if (totals.left_out)
         cli_message("  %" PRIu64
-                    " others came, as the mask is coarser than what was asked for, and "
-                    "were left out",
+                    " events that were not asked for were discarded (the event mask is "
+                    "coarser)",
                     totals.left_out);
     if (totals.dropped)
         cli_message("  older ones, %" PRIu64

@@ -113,8 +113,8 @@ static bool run(struct qemu_recording *recording, uint64_t time, const sigset_t 
         }
         if (!impatient && recording->told_at > 0 &&
             clock_ns(CLOCK_MONOTONIC) >= recording->told_at + KEEPALIVE_TIMEOUT) {
-            cli_error("QEMU was told to end (SIGTERM), and has not in %u seconds; another signal "
-                      "ends it at once (SIGKILL)",
+            cli_error("QEMU has not ended %u seconds after SIGTERM; another signal "
+                      "kills it",
                       (unsigned)(KEEPALIVE_TIMEOUT / SECOND));
             impatient = true;
         }
@@ -351,10 +351,9 @@ int record_vm_attached(const struct record_options *options, pid_t pid, const ch
         return EXIT_FAILURE;
     if (qemu_running_open(pid, &running, &fault) < 0) {
         if (socket)
-            cli_error(
-                "%s: which QEMU serves this socket cannot be told (%s): give the number of its "
-                "process",
-                socket, fault.what);
+            cli_error("%s: cannot find the QEMU that serves this socket (%s); give its "
+                      "process ID",
+                      socket, fault.what);
         else
             cli_fault(&fault);
         return EXIT_FAILURE;

@@ -118,7 +118,7 @@ static int find(const char *operand, struct found *found)
         r = process_foreach(NULL, found_add, found);
         found->pid = 0;
         if (r >= 0 && found->n == before) {
-            cli_error("a process %" PRIu32 " has left nothing in " RINGS_PARENT "%u", pid,
+            cli_error("process %" PRIu32 " has left nothing in " RINGS_PARENT "%u", pid,
                       (unsigned)geteuid());
             return -ENOENT;
         }
@@ -130,7 +130,8 @@ static int find(const char *operand, struct found *found)
         return found_add(operand, found);
     if (stat(operand, &st) < 0 || !S_ISDIR(st.st_mode)) {
         cli_error("%s: %s", operand,
-                  stat(operand, &st) < 0 ? strerror(errno) : "is not what a traced process leaves");
+                  stat(operand, &st) < 0 ? strerror(errno)
+                                         : "not a ring directory of a traced process");
         return -ENOENT;
     }
     return process_foreach(operand, found_add, found);
@@ -275,7 +276,7 @@ static int run(const struct recover_options *options, char **operands, int n)
         return EXIT_FAILURE;
     }
     if (found.n == 0) {
-        cli_message("no process has left anything to recover");
+        cli_message("nothing to recover");
     } else if (options->list || (n == 0 && !options->all)) {
         status = list(&found);
     } else if (options->discard && (options->output || options->keep)) {

@@ -22,7 +22,7 @@ void drain_stats_tell_unreadable(const struct drain_stats *taken)
                     "they have no description",
                     taken->undecoded, taken->undecoded == 1 ? "" : "s", taken->undecoded_bytes);
     if (taken->damaged)
-        cli_message("  %u rings are damaged and were passed over", taken->damaged);
+        cli_message("  skipped %u damaged rings", taken->damaged);
 }
 
 bool drain_stats_is_whole(const struct drain_stats *taken)

@@ -49,9 +49,10 @@ static int connect_to(const char *path, struct fault *fault)
         return fd;
     close(fd);
     if (r == -ECONNREFUSED)
-        return fault_plain(fault, r, path, "nobody listens on this socket; has it ended?");
+        return fault_plain(fault, r, path,
+                           "no process listens on this socket; its QEMU may have ended");
     if (r == -ENOTSOCK)
-        return fault_plain(fault, r, path, "is no socket");
+        return fault_plain(fault, r, path, "not a socket");
     return fault_plain(fault, r, path, "%s", strerror(-r));
 }
 
@@ -318,7 +319,7 @@ int qmp_human(struct qmp *qmp, const char *line, char **ret, struct fault *fault
     int r;
 
     if (!arguments)
-        return fault_plain(fault, -EINVAL, NULL, "'%s' is no UTF-8", line);
+        return fault_plain(fault, -EINVAL, NULL, "'%s' is not valid UTF-8", line);
     r = qmp_execute(qmp, "human-monitor-command", arguments, &result, fault);
     if (r < 0)
         return r;

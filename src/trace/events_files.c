@@ -80,7 +80,7 @@ int events_files_get(struct events_files *files, const struct trace_options *opt
     if (!files->found && needed)
         return fault_plain(
             fault, -ENOENT, path,
-            "the capture does not tell what its events look like; give the "
+            "the trace has no event declarations; give the "
             "trace-events-all of the QEMU that wrote it by --trace-events (looked for %s "
             "and %s)",
             installed[0], installed[1]);

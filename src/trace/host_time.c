@@ -118,7 +118,7 @@ static int find_relation(struct trace *trace, struct trace_part *part)
     fault_clear(&fault);
     if (!clock->pairs && !by_moments)
         return unrelated(trace, part,
-                         "the recording does not tell how its clock relates to the host's");
+                         "the trace does not state how its clock relates to the host's");
     r = by_moments ? take_moments(part, &clock_map, &fault) : read_pairs(part, &clock_map, &fault);
     if (r == -ENOMEM)
         return r;
@@ -150,7 +150,7 @@ int host_time_find(struct trace *trace, struct trace_part *part)
     if (!has_one_clock(trace, part))
         return unrelated(trace, part, "its buffers have different clocks");
     if (!part->recorded)
-        return unrelated(trace, part, "nothing tells on which host it was recorded");
+        return unrelated(trace, part, "its host is unknown");
     part->host = find_host(part);
     /* Of a log that is empty nothing is known, and nothing need be. */
     if (strcmp(clock->name, "line") == 0 && (stat(part->origin->path, &st) < 0 || st.st_size > 0))
@@ -233,13 +233,13 @@ static int refuse(const struct trace_part *part, const struct trace_part *other,
 
     if (part == other)
         return fault_plain(fault, -EINVAL, part->path, "cannot be put in one order: %s", why);
-    return fault_plain(
-        fault, -EINVAL, part->path,
-        "the clock (%s) of %s is another than that (%s) of %s, so the two cannot be "
-        "put in one order: %s; 'strata merge' relates captures that were taken apart, "
-        "or show them one by one%s",
-        part->origin->clock.name, name_of(part, a, sizeof a), other->origin->clock.name,
-        name_of(other, b, sizeof b), why, part->recorded || other->recorded ? " (--source)" : "");
+    return fault_plain(fault, -EINVAL, part->path,
+                       "the clock (%s) of %s is another than that (%s) of %s, so the two cannot be "
+                       "put in one order: %s; 'strata merge' relates separate traces, "
+                       "or show them one by one%s",
+                       part->origin->clock.name, name_of(part, a, sizeof a),
+                       other->origin->clock.name, name_of(other, b, sizeof b), why,
+                       part->recorded || other->recorded ? " (--source)" : "");
 }
 
 /* What the user says to be the host's clock, though nothing in it does. */
@@ -265,10 +265,10 @@ static const char *another_host(const struct trace_part *a, const struct trace_p
         snprintf(buf, size, "they were recorded on different hosts (%s, %s)", x->name, y->name);
     else if (x && y && x->boot_id && y->boot_id)
         snprintf(buf, size,
-                 "they were recorded on different hosts, or their host was started anew "
+                 "they were recorded on different hosts, or their host was rebooted "
                  "between them");
     else
-        snprintf(buf, size, "nothing tells that they were recorded on the same host");
+        snprintf(buf, size, "it is unknown whether they were recorded on the same host");
     return buf;
 }
 

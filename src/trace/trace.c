@@ -121,7 +121,7 @@ static int look_at(struct opening *opening, struct fault *fault)
     int r;
 
     if (opening->path[0] == '\0')
-        return fault_plain(fault, -EINVAL, NULL, "a capture's path is empty");
+        return fault_plain(fault, -EINVAL, NULL, "the path is empty");
     for (unsigned i = 0; strcmp(opening->path, "-") == 0 && i < opening->n_others; i++)
         if (strcmp(opening->others[i].path, "-") == 0)
             return fault_plain(fault, -EINVAL, "standard input",
@@ -164,7 +164,7 @@ static int refuse(const struct opening *opening, struct fault *fault)
                            opening->path);
     return fault_plain(
         fault, -EINVAL, in->path,
-        "is not a capture that strata knows (QEMU simpletrace or log, xentrace, "
+        "not a known trace format (QEMU simpletrace or log, xentrace, "
         "trace.dat, ftrace pages or a directory of them, a directory in CTF, a recorded "
         "directory)");
 }

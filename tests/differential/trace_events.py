@@ -26,7 +26,7 @@ import tempfile
 REASONS = [
     ("expected the name of an event", "characters in front of the name that are blanks to Python alone, "
      "as U+00A0: whoever wrote them did not see them"),
-    ("'' is no name", "letters beyond ASCII, or a digit at the beginning: dtrace, LTTng and SystemTap "
+    ("invalid name ''", "letters beyond ASCII, or a digit at the beginning: dtrace, LTTng and SystemTap "
      "make no probe of them"),
     ("unknown property", "a property of letters that Python takes for blanks between words"),
     ("the argument '' has no name", "no compiler takes the code"),
@@ -41,9 +41,9 @@ REASONS = [
     ("'' is a word of C's own", "no compiler takes the code"),
     ("a second argument of the name", "no compiler takes the code"),
     ("an event with the property '' has an argument", "the same"),
-    ("'' is no type of C", "no compiler takes the code; gcc takes a type of 'const' alone for int, "
+    ("'' is not a C type", "no compiler takes the code; gcc takes a type of 'const' alone for int, "
      "and warns"),
-    ("'' behind the last '*'", "no compiler takes the code: it would pass 'const p' on"),
+    ("'' after the last '*'", "no compiler takes the code: it would pass 'const p' on"),
     ("the argument type '' is not allowed", "stars inside of a word, or TCGv outside of translated "
      "code: no compiler takes the code"),
     ("a ',' is missing between arguments", "no compiler takes the code"),
@@ -59,7 +59,7 @@ REASONS = [
     ("a NUL in the format", "the text would end there"),
     ("a NUL byte", "the same; outside of strings no compiler takes it"),
     ("a macro that <inttypes.h> does not have", "no compiler takes the code"),
-    ("a ',' behind the format", "no compiler takes two formats, or they would be one format and a "
+    ("a ',' after the format", "no compiler takes two formats, or they would be one format and a "
      "value for it; tracetool makes them of an event that has no use for two"),
     ("an event with the property '' has two formats", "only one was given"),
     ("a ',' and then a", "7.2 makes two formats of it, and no backend can print them"),

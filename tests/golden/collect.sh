@@ -124,7 +124,7 @@ start paused good
     wait $pid || status=$?
     echo $status >status
 ) &
-run torn "$(tells 'v: what it sends was damaged')" &
+run torn "$(tells 'v: data from the guest was corrupted')" &
 run deaf "$(tells 'v: its agent has ended, and sent all that it had')" &
 run flood '' --max-size=20M &
 run keyed "$(tells 'v: traces')" --key=../key &
@@ -230,8 +230,8 @@ done
 ends deaf 0
 beats deaf v 0 >got
 seq 0 299 | cmp - got
-# A kernel that has booted anew has a part of its own; an agent that is another goes on in the old one.
-ends reboot 0 'booted anew'
+# A kernel that has guest rebooted has a part of its own; an agent that is another goes on in the old one.
+ends reboot 0 'guest rebooted'
 seq 0 299 >expected
 beats reboot v 0 | cmp - expected
 (seq 400 699) >expected
@@ -253,7 +253,7 @@ for name in path-up path-absolute path-other path-dots path-pages path-empty pat
     ends $name 1 'it sends a file by a name that no tracing has'
 done
 ends two-files 1 'it begins a file before another has ended'
-ends garbage 1 'what it sends was damaged on the way'
+ends garbage 1 'data from the guest was corrupted'
 ends wrong-length 1 'it sends pages of 100 bytes, not of 4096'
 for name in wrong-cpu wrong-type data-in-zstd; do
     ends $name 1 'it does not keep to the protocol'
@@ -269,7 +269,7 @@ grep -q 'stopped by --max-size' flood/told
 
 ends keyed 0
 beats keyed v 1 | cmp - 1
-ends no-key 1 'the agent wants a key'
+ends no-key 1 'the agent requires a key'
 ends wrong-key 1 'the key is another one'
 
 # The old protocol, with what decodes the pages from elsewhere.

@@ -118,4 +118,4 @@ wait "$qemu" || :
 qemu=
 status=0
 "$strata" ctl --qmp socket list 2>err || status=$?
-[ $status -eq 1 ] && grep -qE '^strata: socket: (No such file|nobody listens)' err || fail "$(cat err)"
+[ $status -eq 1 ] && grep -qE '^strata: socket: (No such file|no process listens)' err || fail "$(cat err)"

@@ -120,9 +120,9 @@ refused() { # WHAT IS TOLD
 }
 manifest '' ', "pairs": "guest-guest/clock-pairs"' ', "pairs": "host/clock-pairs"' b1
 refused "the clock (realtime) of the source 'qemu' of trace"
-refused 'does not tell how its clock relates'
+refused 'does not state how its clock relates'
 manifest ', "pairs": "vmm/clock-pairs"' ', "pairs": "guest-guest/clock-pairs"' ', "pairs": "host/clock-pairs"' b2
-refused 'they were recorded on different hosts, or their host was started anew'
+refused 'they were recorded on different hosts, or their host was rebooted'
 manifest ', "pairs": "vmm/clock-pairs"' ', "pairs": "guest-guest/none"' ', "pairs": "host/clock-pairs"' b1
 refused 'guest-guest/none: is missing'
 manifest ', "pairs": "vmm/clock-pairs"' ', "host": true' ', "host": true' b1
@@ -131,7 +131,7 @@ all
 # A capture by itself does not tell its host, whatever its clock is called.
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >bare.simpletrace
 if "$strata" report --source guest trace bare.simpletrace >told 2>err; then fail 'a bare file was related'; fi
-grep -q "nothing tells on which host it was recorded (if it was on the same, --host-time says so); 'strata merge'" err
+grep -q "its host is unknown (if it was on the same, --host-time says so); 'strata merge'" err
 "$strata" report --host-time -e disk_read -e blk_root_attach trace bare.simpletrace >told
 grep -q 'blk_root_attach' told
 grep -q 'disk_read' told
@@ -181,4 +181,4 @@ grep -Eq '^1000\.0[0-9]*  ±2[0-9]us hypervisor \[00[01]\]   d0v[01]            
 # Moments of which nobody said how exactly they were read are none.
 xen_manifest ''
 if "$strata" report --host-time xen >told 2>err; then fail 'moments without a bound were used'; fi
-grep -q 'does not tell how its clock relates' err
+grep -q 'does not state how its clock relates' err

@@ -153,7 +153,7 @@ until_true is_on
 [ "$(word 132)" = 00081000 ] || fail "the event mask is $(word 132)"
 [ "$(word 1024)" = 00000002 ] || fail "the mask of CPUs is $(word 1024)"
 ! "$strata" record --percpu "$name" -o second >record2.out 2>record2.err || fail "two record at a time"
-grep -q 'somebody else records from these buffers' record2.err || fail "second: $(cat record2.err)"
+grep -q 'another process records from these buffers' record2.err || fail "second: $(cat record2.err)"
 [ ! -e second ] || fail "the second left a directory"
 [ "$(word 132)" = 00081000 ] || fail "the second changed the mask to $(word 132)"
 until_true test -s trace/percpu/trace.raw
@@ -165,7 +165,7 @@ wait $recorder || fail "the recorder ended with $?"
 "$strata" report trace 2>/dev/null | grep -v ' LOST: ' >report
 [ -s report ] || fail "nothing was recorded"
 ! grep -v ' \[001\] .* vmexit: ' report >other || fail "there is more than was asked for: $(head -n 3 other)"
-grep -q 'vmentry, *\|others came, as the mask is coarser' record.out record.err ||
+grep -q 'vmentry, *\|events that were not asked for were discarded' record.out record.err ||
     fail "nothing is said of what was left out"
 
 # Killed: the next one restores what the first one found.
@@ -220,7 +220,7 @@ wrong() {
     [ ! -e never ] || fail "a directory is left"
 }
 wrong "/dev/shm/$name: there is no such file" "$name"
-wrong 'is no file of trace buffers' /dev/null
+wrong 'not a trace buffer file' /dev/null
 : >empty
 wrong 'is empty: its program has not made the buffers yet' ./empty
 head -c 100 /dev/zero >short

@@ -227,7 +227,7 @@ recorder=$!
 wait_ready stays
 kill -STOP "$(jq '.sources[0].vmm.pid' stays/trace.json)"
 kill -TERM $recorder
-wait_for "grep -qs 'another signal ends it at once' err"
+wait_for "grep -qs 'another signal kills it' err"
 kill -TERM $recorder
 status=0
 wait $recorder || status=$?

@@ -63,7 +63,7 @@ says '--attach excludes --xen and --percpu'
 run 2 "$strata" record --xen -o trace 17
 says 'accepts no PID'
 run 2 "$strata" record --xen -o trace -e sched,vmexot
-says "is 'vmexit' meant?"
+says "did you mean 'vmexit'?"
 run 2 "$strata" record --xen -o trace -e 0x80000
 says 'lets nothing through'
 run 2 "$strata" record --xen -o trace -e 'zz*'
@@ -89,7 +89,7 @@ echo '0x0800f124  CPU%(cpu)d  %(tsc)d (+%(reltsc)8d)  my_other  [ a = %(1)d ]' >
 no_xen "$strata" record --xen -o trace --trace-events formats -e my_other
 
 run 1 "$xentrace" -e nonsense raw
-says 'is no class'
+says 'not a class'
 run 1 "$xentrace" -s raw raw
 says "'raw' is no value for -s"
 run 1 "$xentrace" -T -1 raw

@@ -151,9 +151,9 @@ manifest true '' ', {"name": "odd", "kind": "abacus", "layer": "host", "path": "
 head -c 5000 /dev/zero >trace/odd
 if "$strata" report --limit 3 trace >actual 2>err; then exit 1; fi
 grep -vc LOST actual | grep -qx 3
-grep -q "^strata: the source 'odd' cannot be shown: trace/odd: is not a capture that strata knows" err
+grep -q "^strata: the source 'odd' cannot be shown: trace/odd: not a known trace format" err
 if "$strata" report --source odd trace >actual 2>err; then exit 1; fi
-grep -q "^strata: trace/odd: is not a capture that strata knows" err
+grep -q "^strata: trace/odd: not a known trace format" err
 rm trace/odd
 manifest true '' ''
 mv trace/xen/events events

@@ -123,7 +123,7 @@ status=0
 "$strata" recover 1 2>errors || status=$?
 [ $status -eq 1 ] && grep -q 'process 1 has left nothing' errors || fail "$(cat errors)"
 "$strata" recover rings 2>errors || fail "an empty directory: $(cat errors)"
-grep -q 'no process has left' errors || fail "$(cat errors)"
+grep -q 'nothing to recover' errors || fail "$(cat errors)"
 
 # Rings without the file that says what is in them are removed with their folder.
 case=unfinished

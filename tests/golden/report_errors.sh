@@ -95,7 +95,7 @@ run 1 report guest
 
 # What is no capture.
 run 1 report ''
-says "strata: a capture's path is empty"
+says "strata: the path is empty"
 run 1 report - boot - <boot
 says "strata: standard input: can be read only once"
 [ ! -s out ]
@@ -109,7 +109,7 @@ says "strata: nothing: cannot open it: No such file or directory"
 run 1 report empty
 says "strata: empty: is empty"
 run 1 report "$strata"
-says "is not a capture that strata knows"
+says "not a known trace format"
 run 1 report "$DATA/qemu/trace.simpletrace.xz"
 says "is compressed; unpack it first, as in: xz -dc"
 mkdir folder

@@ -157,8 +157,9 @@ static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *
     cpu->in_page = false;
     if (!cpu->capture->keep_going) {
         cpu->finished = true;
-        cpu->result = fault_at(&cpu->source.fault, -EBADMSG, cpu->feed->path,
-                               cpu->page_offset + from, "%s; --keep-going goes on behind it", what);
+        cpu->result =
+            fault_at(&cpu->source.fault, -EBADMSG, cpu->feed->path, cpu->page_offset + from,
+                     "%s; --keep-going continues after it", what);
         return;
     }
     /* What points into the page must be lent before it is gone. */

@@ -29,7 +29,7 @@ struct dat_feed {
 static int cut_short(struct dat_feed *f, uint64_t offset, struct fault *fault)
 {
     return fault_at(fault, -EBADMSG, f->feed.path, offset,
-                    "the file ends before the pages that its header tells of");
+                    "the file ends before the pages that its header names");
 }
 
 /* The next run of whole pages. 1, 0: the end. */

@@ -81,7 +81,7 @@ int dat_expect(struct dat_reader *r, const char *bytes, size_t n)
     if (got < 0)
         return got;
     if (memcmp(input_at(r->in), bytes, n) != 0)
-        return dat_fault(r, "something else stands where a part of the header should begin");
+        return dat_fault(r, "no header part at its place");
     input_skip(r->in, n);
     return 0;
 }

@@ -189,8 +189,7 @@ static int open_buffers(struct opening *o)
     if (r < 0)
         return r;
     if (file->n_buffers == 0)
-        return fault_plain(o->fault, -EBADMSG, o->name,
-                           "it tells of no buffer that could hold events");
+        return fault_plain(o->fault, -EBADMSG, o->name, "no buffer with events");
     for (unsigned i = 0; i < file->n_buffers; i++)
         is_text |= file->buffers[i].is_text;
     if (o->n_max == 0 && is_text)

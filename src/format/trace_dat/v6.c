@@ -76,7 +76,7 @@ static int read_kind(struct dat_reader *r, struct dat_buffer *buffer)
         return 0;
     }
     if (strcmp(kind, "flyrecord") != 0)
-        return dat_fault(r, "neither \"flyrecord\" nor \"latency\" stands behind the options");
+        return dat_fault(r, "neither \"flyrecord\" nor \"latency\" after the options");
     return read_table(r, buffer);
 }
 
@@ -110,7 +110,7 @@ static int read_further(struct dat_reader *r)
         if (buffer->is_text)
             continue;
         if (buffer->offset > r->in->size)
-            return dat_fault(r, "a buffer lies behind the file's end");
+            return dat_fault(r, "a buffer is beyond the end of the file");
         got = input_seek(r->in, buffer->offset, r->fault);
         if (got == 0)
             got = dat_expect(r, "flyrecord", 10);

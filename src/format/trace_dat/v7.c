@@ -111,7 +111,7 @@ static int section_open(struct dat_file *file, uint64_t offset, unsigned id,
     *section = (struct section){.reader = r};
     if (offset == 0 || offset > file->in.size)
         return fault_at(fault, -EBADMSG, file->path, offset,
-                        "a section lies behind the file's end");
+                        "a section is beyond the end of the file");
     got = input_seek(&file->in, offset, fault);
     if (got == 0)
         got = dat_read_u16(&r, &found);
@@ -124,7 +124,7 @@ static int section_open(struct dat_file *file, uint64_t offset, unsigned id,
     if (got != 0)
         return got;
     if (found != id)
-        return dat_fault(&r, "a section of another kind stands here");
+        return dat_fault(&r, "unexpected kind of section");
     return flags & SECTION_COMPRESSED ? unpack_section(&r, size, section) : 0;
 }
 
@@ -226,7 +226,7 @@ static int read_buffer_flags(struct dat_file *file, struct dat_buffer *buffer, s
         return (int)n;
     if ((size_t)n < sizeof header)
         return fault_at(fault, -EBADMSG, file->path, buffer->offset,
-                        "a buffer lies behind the file's end");
+                        "a buffer is beyond the end of the file");
     buffer->compressed = load_u16_swap(header + 2, file->swap) & SECTION_COMPRESSED;
     return 0;
 }

@@ -166,7 +166,7 @@ static int walk_next(const struct xentrace_windows *w, struct xentrace_walk *wal
                                 "--keep-going looks for the first one");
             if (!w->keep_going)
                 return fault_at(fault, -EBADMSG, w->in->path, walk->at,
-                                "a CPU_CHANGE record should stand here, not 0x%08" PRIx32
+                                "expected a CPU_CHANGE record, not 0x%08" PRIx32
                                 "; --keep-going looks for the next one",
                                 load_u32(p));
             r = search(w, walk, walk->at + 1, &found, fault);

@@ -311,7 +311,7 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
         if (size > (size_t)(end - p))
             break;
         if (unlikely(!xentrace_header_plausible(header))) {
-            *ret_stop = "no trace record can stand here";
+            *ret_stop = "not a trace record";
             break;
         }
         if (xentrace_has_tsc(header)) {

@@ -144,7 +144,7 @@ int guest_session_on_hello(struct guest_session *session, const struct proto_fra
     guest_session_tell(session, "boot_id", &hello.boot_id);
     if (hello.needs_auth && !session->wishes->key)
         return fault_plain(fault, -EACCES, NULL,
-                           "the agent wants a key; give the file that holds it by --key");
+                           "the agent requires a key; give its file by --key");
     return after_hello(session, now, fault);
 }
 

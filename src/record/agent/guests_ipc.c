@@ -100,7 +100,7 @@ static int new_part(struct guests *guests, struct guest *guest, struct fault *fa
     if (r >= 0)
         r = guest_make_first(guest, fault);
     guests->written = false;
-    guest_tell(guests, guest, "its kernel has booted anew: what follows is a trace of its own");
+    guest_tell(guests, guest, "guest rebooted; continuing in a new trace");
     return r;
 }
 
@@ -151,8 +151,7 @@ static int on_progress(struct guests *guests, struct guest *guest,
     } else if (progress.state != GUEST_DISCONNECTED && progress.state < GUEST_RUNNING &&
                guest->was_running) {
         /* On the same connection, so that nothing else tells. */
-        guest_tell(guests, guest,
-                   "what it sends was damaged on the way: it is asked to begin anew");
+        guest_tell(guests, guest, "data from the guest was corrupted; restarting the session");
         guest->was_running = false;
         guest->retries = MAX(guest->retries, 1u);
     }

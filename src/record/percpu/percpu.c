@@ -289,12 +289,13 @@ static int map_file(struct percpu_buffers *percpu, struct fault *fault)
     if (percpu->fd < 0 || fstat(percpu->fd, &st) < 0)
         return fault_plain(fault, -errno, percpu->path, "cannot be opened: %s", strerror(errno));
     if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > SIZE_MAX)
-        return fault_plain(fault, -EINVAL, percpu->path, "is no file of trace buffers");
+        return fault_plain(fault, -EINVAL, percpu->path, "not a trace buffer file");
     if (flock(percpu->fd, LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK
-                   ? fault_plain(fault, -EBUSY, percpu->path,
-                                 "somebody else records from these buffers, and only one at a time "
-                                 "can: his trace and masks are left as they are")
+                   ? fault_plain(
+                         fault, -EBUSY, percpu->path,
+                         "another process records from these buffers, and only one at a time "
+                         "can: his trace and masks are left as they are")
                    : fault_plain(fault, -errno, percpu->path, "cannot be locked: %s",
                                  strerror(errno));
     if (st.st_size == 0)
@@ -302,7 +303,7 @@ static int map_file(struct percpu_buffers *percpu, struct fault *fault)
                            "is empty: its program has not made the buffers yet");
     if (st.st_size < STRATA_PERCPU_PAGE)
         return fault_plain(fault, -EINVAL, percpu->path,
-                           "is no file of trace buffers, or not yet: it has %lld bytes",
+                           "not a trace buffer file, or not yet: it has %lld bytes",
                            (long long)st.st_size);
     r = shared_map_init(&percpu->map, percpu->fd, 0, (size_t)st.st_size, true, false);
     if (r < 0)
@@ -319,7 +320,7 @@ static int check_area(struct percpu_buffers *percpu, struct fault *fault)
                            "its program has not made the buffers in it yet");
     if (r == -EINVAL)
         return fault_plain(fault, r, percpu->path,
-                           "is no file of trace buffers, or its program has not made them yet");
+                           "not a trace buffer file, or its program has not initialised it yet");
     if (r == -ENOTSUP)
         return fault_plain(fault, r, percpu->path,
                            "these buffers are of version %u, where %u is known: use the strata "

@@ -38,10 +38,10 @@ static int failed(const struct stream *output, int error, struct fault *fault)
         return fault_plain(fault, error, output->path,
                            "the disk is full: what was written until now is whole");
     if (error == -EPIPE)
-        return fault_plain(fault, error, output->path, "whoever read the records has gone");
+        return fault_plain(fault, error, output->path, "the reader of the records has ended");
     if (error == -ETIMEDOUT)
         return fault_plain(fault, error, output->path,
-                           "whoever reads the records does not take them: the last ones are lost");
+                           "the reader of the records is too slow; the last ones are lost");
     return fault_plain(fault, error, output->path, "cannot be written: %s", strerror(-error));
 }
 

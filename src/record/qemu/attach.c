@@ -212,7 +212,7 @@ void vmm_detach(struct qemu_recording *recording)
     if (recording->changes.kept)
         qemu_recording_problem(
             recording,
-            "QEMU has begun its own trace file anew; what it had written before is in "
+            "QEMU has started its own trace file again; what it had written before is in "
             "%s",
             recording->changes.kept);
     qemu_restore_done(&recording->changes);

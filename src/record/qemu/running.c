@@ -448,7 +448,7 @@ int qemu_running_open(pid_t pid, struct qemu_running *ret, struct fault *fault)
                            strerror(errno));
     program[len] = '\0';
     if (!vmm_is_qemu(link))
-        return fault_plain(fault, -ENOEXEC, NULL, "process %ld is no QEMU but %s", (long)pid,
+        return fault_plain(fault, -ENOEXEC, NULL, "process %ld is not QEMU (%s)", (long)pid,
                            program);
     running.program = arena_strdup(&running.arena, program);
     if (!running.program)

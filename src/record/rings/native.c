@@ -339,7 +339,7 @@ int native_stream_open(struct native *native, unsigned number, uint64_t sequence
     if (fstat(stream.fd, &st) < 0)
         r = fail(fault, -errno, path);
     else if (!S_ISREG(st.st_mode))
-        r = fault_plain(fault, -EBADMSG, path, "is no ordinary file");
+        r = fault_plain(fault, -EBADMSG, path, "not a regular file");
     else
         r = scan(&stream, (uint64_t)st.st_size, sequence, path, fault);
     if (r >= 0 && (uint64_t)st.st_size > stream.length &&

@@ -129,7 +129,7 @@ static int incomplete(struct parser *parser, const struct parts *parts)
         return no_name(parser, parts);
     if (*parts->name >= '0' && *parts->name <= '9')
         return parser_wrong(parser, (struct place){parts->name, parts->name_len},
-                            "'%.*s' is no name: it begins with a digit", CUT(parts->name_len),
+                            "invalid name '%.*s': it begins with a digit", CUT(parts->name_len),
                             parts->name);
     if (!suggest_type_suggest(parts->start, len, parser->instead, sizeof parser->instead))
         parser_suggest(parser, "write 'int %.*s', or which type it has", CUT(len), parts->start);
@@ -163,7 +163,7 @@ static int wrong_mix(struct parser *parser, const struct parts *parts)
                        parts->name);
     else
         suggest_type_suggest(parts->start, len, parser->instead, sizeof parser->instead);
-    return parser_wrong(parser, (struct place){parts->start, len}, "'%.*s' is no type of C",
+    return parser_wrong(parser, (struct place){parts->start, len}, "'%.*s' is not a C type",
                         CUT(len), parts->start);
 }
 
@@ -231,9 +231,9 @@ static int check_for_code(struct parser *parser, const struct parts *parts,
             behind--;
         while (c_char_is_blank(*behind))
             behind++;
-        parser_suggest(parser, "leave it out: the name stands behind the '*'");
+        parser_suggest(parser, "remove it: the name follows the '*'");
         return parser_wrong(parser, (struct place){behind, (size_t)(parts->type_end - behind)},
-                            "'%.*s' behind the last '*'", CUT(parts->type_end - behind), behind);
+                            "'%.*s' after the last '*'", CUT(parts->type_end - behind), behind);
     }
     return check_type_blanks(parser, parts);
 }
@@ -311,7 +311,7 @@ static int no_close(struct parser *parser)
         at = parser->end;
     while (at > parser->p && c_char_is_blank(at[-1]))
         at--;
-    parser_suggest(parser, "write ')' behind the arguments");
+    parser_suggest(parser, "write ')' after the arguments");
     return parser_wrong(parser, (struct place){at, 0}, "a ')' is missing");
 }
 

@@ -199,9 +199,8 @@ static int strange_conversion(struct fit *fit, const char *p)
     if (*letter == '\0')
         parser_suggest(fit->parser, "write '%%%%' for a percent sign");
     else if (strncmp(letter, "PRI", 3) == 0)
-        parser_suggest(fit->parser, "a macro stands outside of the quotes: '\"%%\" PRIx64'");
-    parser_warn(fit->parser, place, "'%.*s' is no conversion that is known", CUT(place.len),
-                place.p);
+        parser_suggest(fit->parser, "a macro must be outside of the quotes: '\"%%\" PRIx64'");
+    parser_warn(fit->parser, place, "unknown conversion '%.*s'", CUT(place.len), place.p);
     return 0;
 }
 

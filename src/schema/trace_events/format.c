@@ -177,7 +177,7 @@ static void check_macro(struct parser *parser, const struct c_literal *literal)
 
     if (c_literal_near_macro(place.p, place.len, macro)) {
         parser_suggest(parser, "write '%s'", macro);
-        parser_warn(parser, place, "'%.*s' is no macro that is known", CUT(place.len), place.p);
+        parser_warn(parser, place, "unknown macro '%.*s'", CUT(place.len), place.p);
         return;
     }
     for (size_t i = 0; i < place.len; i++)
@@ -284,7 +284,7 @@ int parser_formats(struct parser *parser, struct declared_event *event, bool fin
         parser_suggest(parser, parser->p == parser->end
                                    ? "leave it out"
                                    : "only an event with the property 'tcg' has two formats");
-        return parser_wrong(parser, (struct place){comma, 1}, "a ',' behind the format");
+        return parser_wrong(parser, (struct place){comma, 1}, "a ',' after the format");
     }
     r = parse_format(parser, event, &second);
     if (r < 0)

@@ -156,7 +156,7 @@ static bool is_bad_name(struct parser *parser, const char *word, size_t len)
         return false;
     parser_suggest(parser, "a name is made of A-Z, a-z, 0-9 and '_'");
     len = (size_t)(end - word);
-    parser_wrong(parser, (struct place){word, len}, "'%.*s' is no name", CUT(len), word);
+    parser_wrong(parser, (struct place){word, len}, "invalid name '%.*s'", CUT(len), word);
     return true;
 }
 
@@ -173,7 +173,7 @@ static int no_name(struct parser *parser)
     if (is_bad_name(parser, p, 0))
         return -EINVAL;
     if (left > 0 && *p == '"')
-        parser_suggest(parser, "an event and its format stand in one line");
+        parser_suggest(parser, "write an event and its format in one line");
     return parser_wrong(parser, (struct place){p, 0}, "expected the name of an event");
 }
 
@@ -192,7 +192,7 @@ static int no_parenthesis(struct parser *parser, const char *word, size_t len)
     if (behind == parser->end)
         parser_suggest(parser, "without arguments it is '%.*s(void)'", CUT(len), word);
     return parser_wrong(parser, (struct place){behind, 0},
-                        "expected '(' right behind the event's name '%.*s'", CUT(len), word);
+                        "expected '(' directly after the event's name '%.*s'", CUT(len), word);
 }
 
 /* What tracetool does not take, and where names that begin with a digit would end. */
@@ -205,7 +205,7 @@ static int check_head(struct parser *parser, struct place name)
     }
     if (*name.p >= '0' && *name.p <= '9') {
         parser_suggest(parser, "begin it with a letter");
-        return parser_wrong(parser, name, "'%.*s' is no name: it begins with a digit",
+        return parser_wrong(parser, name, "invalid name '%.*s': it begins with a digit",
                             CUT(name.len), name.p);
     }
     return 0;

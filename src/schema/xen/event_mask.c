@@ -216,12 +216,12 @@ static int unknown(const struct xen_table *table, const char *word, struct fault
     like = meant(table, word);
     if (like)
         return fault_plain(fault, -EINVAL, "",
-                           "'%s' is no class, subclass or event of Xen: is '%s' meant?", word,
-                           like);
-    return fault_plain(fault, -EINVAL, "",
-                       "'%s' is no class (all gen sched dom0op hvm mem pv shadow hw guest), "
-                       "subclass, event or mask of Xen; see strata-record(1)",
-                       word);
+                           "unknown class, subclass or event '%s'; did you mean '%s'?", word, like);
+    return fault_plain(
+        fault, -EINVAL, "",
+        "unknown event '%s': not a class (all gen sched dom0op hvm mem pv shadow hw guest), "
+        "subclass, event or mask of Xen; see strata-record(1)",
+        word);
 }
 
 static int add_number(struct xen_event_mask *choice, const char *word, struct fault *fault)
@@ -232,9 +232,9 @@ static int add_number(struct xen_event_mask *choice, const char *word, struct fa
     errno = 0;
     v = strtoull(word, &end, 0);
     if (errno || *end || v > UINT32_MAX)
-        return fault_plain(
-            fault, -EINVAL, "",
-            "'%s' is no mask of events: that is a number of 32 bits, as 0x0008f000 is", word);
+        return fault_plain(fault, -EINVAL, "",
+                           "invalid event mask '%s' (a number of 32 bits, such as 0x0008f000)",
+                           word);
     if ((v & 0xfff) != 0 && class_of((uint32_t)v) < CLASSES && v <= 0x0fffffff &&
         (v & SUBCLASS_BITS) != 0) {
         add_event(choice, (uint32_t)v);

@@ -70,7 +70,8 @@ int xen_parse_enum(struct xen_parser *parser, bool bits)
         return r;
     parser->p += len;
     xen_skip_blanks(parser);
-    return xen_at_end(parser) ? 0 : xen_complain(parser, "more stands behind the name of the enum");
+    return xen_at_end(parser) ? 0
+                              : xen_complain(parser, "unexpected text after the name of the enum");
 }
 
 /* Puts NAME in its place among those of large values. */
@@ -102,9 +103,9 @@ int xen_parse_enum_value(struct xen_parser *parser)
     int r;
 
     if (len == 0)
-        return xen_complain(parser, "a value of at most 32 bits should stand here");
+        return xen_complain(parser, "expected a value of at most 32 bits");
     if (parser->in_enum->bits && value >= BITS)
-        return xen_complain(parser, "a bit from 0 to 63 should stand here");
+        return xen_complain(parser, "expected a bit from 0 to 63");
     parser->p += len;
     xen_skip_blanks(parser);
     len = xen_word_len(parser);
@@ -124,7 +125,7 @@ int xen_parse_enum_value(struct xen_parser *parser)
     }
     parser->p += len;
     xen_skip_blanks(parser);
-    return xen_at_end(parser) ? 0 : xen_complain(parser, "more stands behind the value's name");
+    return xen_at_end(parser) ? 0 : xen_complain(parser, "unexpected text after the value's name");
 }
 
 /* The enum whose name stands here. */
@@ -148,7 +149,7 @@ static int parse_argument(struct xen_parser *parser, struct xen_call *call)
 
     parser->p += len;
     if (len == 0 || number >= XEN_CALL_ARGUMENTS || parser->p == parser->end || *parser->p != ':')
-        return xen_complain(parser, "an argument from 0 to 5, ':' and its name should stand here");
+        return xen_complain(parser, "expected an argument from 0 to 5, ':' and its name");
     argument = &call->arguments[number];
     parser->p++;
     len = xen_word_len(parser);
@@ -177,7 +178,7 @@ static int parse_argument(struct xen_parser *parser, struct xen_call *call)
         parser->p += len;
     }
     if (parser->p < parser->end && !xen_is_blank(*parser->p) && *parser->p != '#')
-        return xen_complain(parser, "a blank should stand behind an argument");
+        return xen_complain(parser, "expected a blank after the argument");
     return 0;
 }
 
@@ -190,7 +191,7 @@ int xen_parse_call(struct xen_parser *parser)
     xen_skip_blanks(parser);
     len = xen_read_number(parser->p, parser->end, &call.op);
     if (len == 0)
-        return xen_complain(parser, "the number of a hypercall should stand here");
+        return xen_complain(parser, "expected the number of a hypercall");
     parser->p += len;
     xen_skip_blanks(parser);
     while (!xen_at_end(parser)) {

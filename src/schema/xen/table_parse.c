@@ -58,7 +58,7 @@ size_t xen_read_number(const char *p, const char *end, uint32_t *ret)
 int xen_check_name(const struct xen_parser *parser, const char *p, size_t len)
 {
     if (len == 0 || len > NAME_MAX_LEN)
-        return xen_complain(parser, "a name of 1 to 64 characters should stand here");
+        return xen_complain(parser, "expected a name of 1 to 64 characters");
     for (size_t i = 0; i < len; i++)
         if (!((p[i] >= '0' && p[i] <= '9') || ((p[i] | 0x20) >= 'a' && (p[i] | 0x20) <= 'z') ||
               p[i] == '_' || p[i] == '.' || p[i] == '-' || p[i] == '/'))
@@ -88,7 +88,8 @@ static int parse_condition(struct xen_parser *parser, struct xen_event *event)
         bool or_more = digits + 1 == len && p[digits] == '+';
 
         if (digits == 0 || n > 7 || (digits != len && !or_more))
-            return xen_complain(parser, "'words' takes a number from 0 to 7, with or without '+'");
+            return xen_complain(parser,
+                                "'words' requires a number from 0 to 7, with or without '+'");
         event->words_min = (uint8_t)n;
         event->words_max = or_more ? 7 : (uint8_t)n;
         return 0;
@@ -97,10 +98,10 @@ static int parse_condition(struct xen_parser *parser, struct xen_event *event)
         event->cpu = xen_word_is(p, len, "amd")     ? XEN_CPU_AMD
                      : xen_word_is(p, len, "intel") ? XEN_CPU_INTEL
                                                     : XEN_CPU_UNKNOWN;
-        return event->cpu ? 0 : xen_complain(parser, "'cpu' takes amd or intel");
+        return event->cpu ? 0 : xen_complain(parser, "'cpu' requires amd or intel");
     }
     if (xen_version_parse(p, len) == 0)
-        return xen_complain(parser, "a version such as 4.17 should stand here");
+        return xen_complain(parser, "expected a version such as 4.17");
     if (since)
         event->since = xen_version_parse(p, len);
     else
@@ -124,7 +125,7 @@ static int parse_conditions(struct xen_parser *parser, struct xen_event *event)
             return 0;
         }
         if (parser->p == parser->end || *parser->p != ',')
-            return xen_complain(parser, "',' or ']' should stand behind a condition");
+            return xen_complain(parser, "expected ',' or ']' after a condition");
     }
 }
 
@@ -161,7 +162,7 @@ static int parse_array(struct xen_parser *parser, struct field *field, unsigned 
     len = xen_read_number(parser->p, parser->end, &n);
     parser->p += len;
     if (parser->p == parser->end || *parser->p != ']')
-        return xen_complain(parser, "an array's size or ']' should stand here");
+        return xen_complain(parser, "expected an array size or ']'");
     parser->p++;
     if (len > 0 && (n == 0 || n > (XEN_PAYLOAD_BITS - (*bit - bits)) / bits))
         return xen_complain(parser, "the fields take more than a record's 7 words");
@@ -245,14 +246,14 @@ static int parse_field(struct xen_parser *parser, struct field *fields, unsigned
         return xen_no_memory(parser);
     parser->p += len;
     if (parser->p == parser->end || *parser->p != ':')
-        return xen_complain(parser, "':' and a type should stand behind a field's name");
+        return xen_complain(parser, "expected ':' and a type after the field's name");
     parser->p++;
     r = parse_type(parser, &field, gap, bit);
     if (r < 0)
         return r;
     if (parser->p < parser->end && !xen_is_blank(*parser->p) && *parser->p != '#' &&
         *parser->p != '"')
-        return xen_complain(parser, "a blank should stand behind a field");
+        return xen_complain(parser, "expected a blank after the field");
     if (!gap)
         fields[(*n_fields)++] = field;
     return 0;
@@ -270,7 +271,7 @@ static int parse_format(struct xen_parser *parser, struct xen_event *event)
         return xen_no_memory(parser);
     parser->p = close + 1;
     xen_skip_blanks(parser);
-    return xen_at_end(parser) ? 0 : xen_complain(parser, "more stands behind the format");
+    return xen_at_end(parser) ? 0 : xen_complain(parser, "unexpected text after the format");
 }
 
 static int parse_event(struct xen_parser *parser)
@@ -287,7 +288,7 @@ static int parse_event(struct xen_parser *parser)
             "a line begins with an event's number (at most 0x0fffffff), 'enum', 'bits' or 'call'");
     parser->p += len;
     if (parser->p < parser->end && !xen_is_blank(*parser->p))
-        return xen_complain(parser, "a blank should stand behind the event's number");
+        return xen_complain(parser, "expected a blank after the event's number");
     xen_skip_blanks(parser);
     len = xen_word_len(parser);
     r = xen_check_name(parser, parser->p, len);

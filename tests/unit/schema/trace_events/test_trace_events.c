@@ -224,21 +224,23 @@ static void test_unknown_macro(void **state)
 
 static void test_head_told(void **state)
 {
-    refuse("foo", 4, 0,
-           "expected '(' right behind the event's name 'foo'; without arguments it is 'foo(void)'");
+    refuse(
+        "foo", 4, 0,
+        "expected '(' directly after the event's name 'foo'; without arguments it is 'foo(void)'");
     refuse("foo (int a)", 4, 1, "a blank between the event's name and the '('; write 'foo('");
-    refuse("fo-o(int a)", 1, 4, "'fo-o' is no name; a name is made of A-Z, a-z, 0-9 and '_'");
-    refuse("f.o(void)", 1, 3, "'f.o' is no name; a name is made of A-Z, a-z, 0-9 and '_'");
-    refuse("été(void)", 1, 5, "'été' is no name; a name is made of A-Z, a-z, 0-9 and '_'");
+    refuse("fo-o(int a)", 1, 4, "invalid name 'fo-o'; a name is made of A-Z, a-z, 0-9 and '_'");
+    refuse("f.o(void)", 1, 3, "invalid name 'f.o'; a name is made of A-Z, a-z, 0-9 and '_'");
+    refuse("été(void)", 1, 5, "invalid name 'été'; a name is made of A-Z, a-z, 0-9 and '_'");
     refuse("  (int a)", 3, 0, "expected the name of an event");
     refuse(" foo(void)", 1, 1,
            "one blank in front of the name, which QEMU's tracetool does not take; begin the line "
            "with 'foo('");
-    refuse("9foo(void)", 1, 4, "'9foo' is no name: it begins with a digit; begin it with a letter");
+    refuse("9foo(void)", 1, 4,
+           "invalid name '9foo': it begins with a digit; begin it with a letter");
     refuse("// comment", 1, 2, "a comment begins with '#'; write '#'");
     refuse("disable (int a)", 8, 1,
            "a blank between the event's name and the '('; write 'disable('");
-    refuse("disable  foo[int a]", 13, 0, "expected '(' right behind the event's name 'foo'");
+    refuse("disable  foo[int a]", 13, 0, "expected '(' directly after the event's name 'foo'");
     refuse("enable foo(int a)", 1, 6,
            "unknown property 'enable'; leave it out: only what is off is marked, by 'disable'");
     refuse("disabled foo(int a)", 1, 8, "unknown property 'disabled'; write 'disable'");
@@ -256,9 +258,9 @@ static void test_head_told(void **state)
 
 static void test_arguments_told(void **state)
 {
-    refuse("foo(int a", 10, 0, "a ')' is missing; write ')' behind the arguments");
-    refuse("foo(int a \"a=%d\"", 10, 0, "a ')' is missing; write ')' behind the arguments");
-    refuse("foo(int a \"a=(%d)\"", 10, 0, "a ')' is missing; write ')' behind the arguments");
+    refuse("foo(int a", 10, 0, "a ')' is missing; write ')' after the arguments");
+    refuse("foo(int a \"a=%d\"", 10, 0, "a ')' is missing; write ')' after the arguments");
+    refuse("foo(int a \"a=(%d)\"", 10, 0, "a ')' is missing; write ')' after the arguments");
     refuse("foo()", 5, 0, "an argument is missing; without arguments it is (void)");
     refuse("foo(int a, , int b)", 12, 0, "an argument is missing; leave the ',' out");
     refuse("foo(int a,)", 11, 0, "an argument is missing; leave the ',' out");
@@ -276,7 +278,7 @@ static void test_arguments_told(void **state)
     refuse("foo(int a[3])", 10, 3,
            "an array cannot be an argument; pass a pointer, 'void *', of which the address is "
            "traced, or the elements one by one");
-    refuse("foo(int 3a)", 9, 2, "'3a' is no name: it begins with a digit");
+    refuse("foo(int 3a)", 9, 2, "invalid name '3a': it begins with a digit");
     refuse("foo(int a=3)", 10, 2,
            "a value for an argument; leave it out: arguments have no defaults");
     refuse("foo(int a; int b)", 10, 1, "a ';' between arguments; write ','");
@@ -342,15 +344,15 @@ static void test_types_told(void **state)
     refuse("foo(char *restrict a)", 5, 14,
            "the argument type 'char *restrict' is not allowed; write 'char *'");
     refuse("foo(char * const a)", 12, 5,
-           "'const' behind the last '*'; leave it out: the name stands behind the '*'");
-    refuse("foo(unsigned size_t a)", 5, 15, "'unsigned size_t' is no type of C; write 'size_t'");
+           "'const' after the last '*'; remove it: the name follows the '*'");
+    refuse("foo(unsigned size_t a)", 5, 15, "'unsigned size_t' is not a C type; write 'size_t'");
     refuse("foo(unsigned int32_t a)", 5, 16,
-           "'unsigned int32_t' is no type of C; write 'uint32_t'");
-    refuse("foo(short long a)", 5, 10, "'short long' is no type of C");
-    refuse("foo(long long long a)", 5, 14, "'long long long' is no type of C");
-    refuse("foo(void a)", 5, 4, "'void' is no type of C; write 'void *a' for a pointer");
-    refuse("foo(const a)", 5, 5, "'const' is no type of C");
-    refuse("foo(*a)", 5, 1, "'*' is no type of C; write 'void *'");
+           "'unsigned int32_t' is not a C type; write 'uint32_t'");
+    refuse("foo(short long a)", 5, 10, "'short long' is not a C type");
+    refuse("foo(long long long a)", 5, 14, "'long long long' is not a C type");
+    refuse("foo(void a)", 5, 4, "'void' is not a C type; write 'void *a' for a pointer");
+    refuse("foo(const a)", 5, 5, "'const' is not a C type");
+    refuse("foo(*a)", 5, 1, "'*' is not a C type; write 'void *'");
     refuse("foo(const\tchar *a)", 10, 1, "a tab or its like inside of a type; write a blank");
     refuse("foo(char*const*a)", 9, 1,
            "a '*' right between two words; put a blank in front of the '*'");
@@ -371,7 +373,7 @@ static void test_types_told(void **state)
 static void test_literals_told(void **state)
 {
     refuse("\"lost format\"", 1, 0,
-           "expected the name of an event; an event and its format stand in one line");
+           "expected the name of an event; write an event and its format in one line");
     refuse("foo(char name[16])", 14, 4,
            "an array cannot be an argument; pass a string as 'const char *'");
     refuse("foo(int a) %d", 12, 1, "expected a format in double quotes");
@@ -431,9 +433,9 @@ static void test_literals_told(void **state)
            "themselves");
     refuse("foo(int a) \"%d\\nb\"", 15, 2,
            "the format must not hold a newline; declare one event for each line");
-    refuse("foo(int a) \"%d\",", 16, 1, "a ',' behind the format; leave it out");
+    refuse("foo(int a) \"%d\",", 16, 1, "a ',' after the format; leave it out");
     refuse("foo(int a) \"%d\", \"%d\"", 16, 1,
-           "a ',' behind the format; only an event with the property 'tcg' has two formats");
+           "a ',' after the format; only an event with the property 'tcg' has two formats");
     refuse_old("tcg foo(int a) \"%d\"", 20, 0,
                "an event with the property 'tcg' has two formats; it has one at translation and "
                "one at execution");
@@ -450,9 +452,9 @@ static void test_fits_told(void **state)
     warn("foo(int a) \"a \"b\" %d\"", 16, 1,
          "'b' outside of the quotes; a '\"' inside of the format is written '\\\"'");
     accept("foo(int a) \"\\u00e9 \\e[1m %d\" u8\"x\"");
-    warn("foo(uint64_t a) \"%\"PRx64", 20, 5, "'PRx64' is no macro that is known; write 'PRIx64'");
+    warn("foo(uint64_t a) \"%\"PRx64", 20, 5, "unknown macro 'PRx64'; write 'PRIx64'");
     warn("foo(uint64_t a) \"%PRIx64\"", 18, 7,
-         "'%PRIx64' is no conversion that is known; a macro stands outside of the quotes: '\"%\" "
+         "unknown conversion '%PRIx64'; a macro must be outside of the quotes: '\"%\" "
          "PRIx64'");
     refuse("foo(int a) \"%d %s\"", 16, 2,
            "there is no argument for '%s'; add an argument, or write '%%' for a percent sign");
@@ -471,12 +473,11 @@ static void test_fits_told(void **state)
     warn("foo(int a) \"no value\"", 12, 10,
          "the format has no conversion for the argument 'a'; name it in the format, or leave it "
          "out");
-    warn("foo(int a) \"100%\"", 16, 1,
-         "'%' is no conversion that is known; write '%%' for a percent sign");
+    warn("foo(int a) \"100%\"", 16, 1, "unknown conversion '%'; write '%%' for a percent sign");
     refuse("foo(int a) \"%d 100% sure\"", 19, 3,
            "there is no argument for '% s'; add an argument, or write '%%' for a percent sign");
     refuse("foo(int *a) \"%n\"", 14, 2, "'%n' writes into memory; leave it out");
-    warn("foo(int a) \"%k\"", 13, 2, "'%k' is no conversion that is known");
+    warn("foo(int a) \"%k\"", 13, 2, "unknown conversion '%k'");
     accept_old("tcg vcpu foo(TCGv a, int b) \"%d\", \"%\" PRIx64 \" %d\"");
     accept_old("foo(int a) \"a\\nb %d\"");
     accept("foo(void, int a) \"%d\"");
@@ -487,8 +488,8 @@ static void test_fits_told(void **state)
            "%zu\"");
     accept("foo(int a, const char *s) \"%.*s\"");
     accept("foo(int a) \"%\" MY_FMT");
-    warn("foo(int a) \"%'d\"", 13, 3, "'%'d' is no conversion that is known");
-    warn("foo(int a) \"%1$d\"", 13, 4, "'%1$d' is no conversion that is known");
+    warn("foo(int a) \"%'d\"", 13, 3, "unknown conversion '%'d'");
+    warn("foo(int a) \"%1$d\"", 13, 4, "unknown conversion '%1$d'");
     accept("foo(int a)");
     warn("foo(int a) \"\"", 12, 2,
          "the format has no conversion for the argument 'a'; name it in the format, or leave it "
@@ -531,13 +532,13 @@ static void test_several_errors(void **state)
         "f:1:29+0: the argument 'int' has no name; write 'int NAME'\n"
         "f:1:34+2: the format must not end with a newline; leave it out: backends end their lines "
         "themselves\n"
-        "f:3:3+0: a ')' is missing; write ')' behind the arguments\n"
+        "f:3:3+0: a ')' is missing; write ')' after the arguments\n"
         "f:4:30+4: warning: the '*' of '%.*s' takes an int, and 'a' is 'size_t'\n"
         "f:4:30+4: '%.*s' takes a string, and 'b' is 'int'; write '%d'\n"
         "f:4:35+2: warning: '%d' takes an int, and 'p' is 'void *'; write '%p'\n"
         "f:5:1+3: the property 'tcg' is one of QEMU before 7.2; leave it out\n"
         "f:6:1+3: unknown property 'foo'; there is only 'disable'\n"
-        "f:6:8+0: expected '(' right behind the event's name 'bar'; without arguments it is "
+        "f:6:8+0: expected '(' directly after the event's name 'bar'; without arguments it is "
         "'bar(void)'\n"
         "f:7:8+1: a '(' among the arguments; pass a pointer to a function as 'void *'\n"
         "f:8:17+0: the file does not end with a newline\n");
@@ -608,7 +609,7 @@ static void test_lines(void **state)
     assert_string_equal(d.events[0].format_source, "\"%d\"");
     declarations_done(&d);
     d = parse_with(cr, DECLARATION_RULES_NEWEST,
-                   "f:2:3+0: a ')' is missing; write ')' behind the arguments\n");
+                   "f:2:3+0: a ')' is missing; write ')' after the arguments\n");
     assert_int_equal(d.n_events, 2);
     assert_int_equal(d.events[1].line, 3);
     declarations_done(&d);
@@ -642,7 +643,7 @@ static void test_bytes(void **state)
     REFUSE_BYTES("\xef\xbb\xbf"
                  "a(void)\nb(\n",
                  "f:1:1+0: the file begins with a byte order mark; save the file without\n"
-                 "f:2:3+0: a ')' is missing; write ')' behind the arguments\n");
+                 "f:2:3+0: a ')' is missing; write ')' after the arguments\n");
     REFUSE_BYTES("\xff\xfe"
                  "a\0(\0",
                  "f:1:1+0: the file is in UTF-16; save the file as UTF-8\n");
@@ -691,7 +692,7 @@ static void test_first_error_ends(void **state)
 
     assert_int_equal(declarations_parse(&d, "f", text, strlen(text), NULL, NULL, &fault), -EINVAL);
     fault_print(&fault, told, sizeof told);
-    assert_string_equal(told, "f:2: column 5: a ')' is missing; write ')' behind the arguments");
+    assert_string_equal(told, "f:2: column 5: a ')' is missing; write ')' after the arguments");
     assert_int_equal(d.n_events, 1);
     declarations_done(&d);
 }

@@ -174,9 +174,9 @@ static void test_wrong(void **state)
     refuse("", "an event is missing");
     refuse("sched,", "an event is missing");
     refuse(",sched", "an event is missing");
-    refuse("shed", "is 'sched' meant?");
-    refuse("vmexot", "is 'vmexit' meant?");
-    refuse("nothing_like_that", "is no class");
+    refuse("shed", "did you mean 'sched'?");
+    refuse("vmexot", "did you mean 'vmexit'?");
+    refuse("nothing_like_that", "not a class");
     refuse("zz*", "no event of Xen matches");
     refuse("0x80000", "lets nothing through");
     refuse("0", "lets nothing through");

@@ -233,7 +233,7 @@ static void test_errors(void **state)
         {"1 name [words 1\n", 1, "',' or ']'"},
         {"1 name [sometimes 1]\n", 1, "condition"},
         {"1 name \"open\n", 1, "closing quote"},
-        {"1 name \"a\" b\n", 1, "behind the format"},
+        {"1 name \"a\" b\n", 1, "after the format"},
         {"  1 name\n", 1, "enum"},
         {"enum\n", 1, "name"},
         {"enum a b\n", 1, "behind the name"},
