@@ -522,11 +522,13 @@ static int compile_packed_event(struct compiler *c, const char *path,
 /* A stack trace of the kernel: an event of ftrace's own. */
 static bool is_stack(const struct kernel_event_format *format)
 {
-    const struct kernel_field *size = &format->fields[format->n_common];
-    const struct kernel_field *caller = size + 1;
+    const struct kernel_field *size, *caller;
 
-    return strcmp(format->name, "kernel_stack") == 0 && format->n_fields == format->n_common + 2 &&
-           strcmp(size->name, "size") == 0 && size->size == 4 && !(size->flags & FIELD_IS_ARRAY) &&
+    if (strcmp(format->name, "kernel_stack") != 0 || format->n_fields != format->n_common + 2)
+        return false;
+    size = &format->fields[format->n_common];
+    caller = size + 1;
+    return strcmp(size->name, "size") == 0 && size->size == 4 && !(size->flags & FIELD_IS_ARRAY) &&
            strcmp(caller->name, "caller") == 0 && caller->flags & FIELD_IS_ARRAY &&
            !(caller->flags & FIELD_IS_DYNAMIC) &&
            (caller->element_size == 4 || caller->element_size == 8);

@@ -214,6 +214,19 @@ static void stacks(void **state)
     kernel_close(&k);
 }
 
+/* A format without any fields, not even those that all events have. */
+static void no_fields(void **state)
+{
+    struct kernel k;
+
+    kernel_open(&k, "name: made\nID: 7\nformat:\n\n\nprint fmt: \"text %d\", 1\n",
+                (struct kernel_facts){0});
+    k.system = "ftrace";
+    assert_text(&k, "\7", 1, "text 1");
+    assert_int_equal(kernel_events_class(k.events, 7)->n_fields, 0);
+    kernel_close(&k);
+}
+
 /* A format that calls what nobody knows still shows its fields. */
 static void not_understood(void **state)
 {
@@ -238,9 +251,9 @@ static void not_understood(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),        cmocka_unit_test(names),  cmocka_unit_test(strings),
-        cmocka_unit_test(addresses),      cmocka_unit_test(packed), cmocka_unit_test(stacks),
-        cmocka_unit_test(not_understood),
+        cmocka_unit_test(numbers),   cmocka_unit_test(names),          cmocka_unit_test(strings),
+        cmocka_unit_test(addresses), cmocka_unit_test(packed),         cmocka_unit_test(stacks),
+        cmocka_unit_test(no_fields), cmocka_unit_test(not_understood),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
