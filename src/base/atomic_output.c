@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/atomic_output.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +8,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/fd.h"
 
 /* Pieces of 256 KB cost the kernel three times as much. */
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -151,20 +152,6 @@ static bool is_special(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-static bool is_empty(const char *path)
-{
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-    bool empty = dir;
-
-    while (dir && (entry = readdir(dir)))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            empty = false;
-    if (dir)
-        closedir(dir);
-    return empty;
-}
-
 static bool is_replaceable(const struct atomic_output *output)
 {
     return output->may_replace && output->may_replace(output->path);
@@ -200,7 +187,7 @@ static int open_dir(struct atomic_output *output, char *template, struct fault *
         if (!S_ISDIR(st.st_mode))
             return fault_plain(fault, -EEXIST, output->path,
                                "exists and is not a directory; name another directory");
-        if (!is_empty(output->path) && !is_replaceable(output))
+        if (!dir_is_empty(AT_FDCWD, output->path) && !is_replaceable(output))
             return fault_plain(fault, -EEXIST, output->path,
                                "directory exists and is not empty; name another directory");
     }

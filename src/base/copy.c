@@ -21,21 +21,6 @@ static int fail(struct fault *fault, const char *path, const char *what)
     return fault_plain(fault, -error, path, "%s: %s", what, strerror(error));
 }
 
-static int write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-
-        if (done < 0 && errno != EINTR)
-            return -errno;
-        if (done > 0) {
-            p += done;
-            n -= (size_t)done;
-        }
-    }
-    return 0;
-}
-
 /* From where IN is to its end. */
 static int read_and_write(int in, int out)
 {

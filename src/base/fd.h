@@ -44,3 +44,9 @@ static inline DIR *open_dir_at(int at, const char *name)
     }
     return dir;
 }
+
+/* Writes all N bytes. A negative errno: some may have been written. */
+int write_all(int fd, const void *p, size_t n);
+
+/* True if the directory NAME in the directory AT (".": AT itself) can be read and has no entries. */
+bool dir_is_empty(int at, const char *name);

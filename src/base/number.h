@@ -233,3 +233,15 @@ static inline char *number_seconds(char *p, int64_t ns)
     *p++ = '.';
     return number_dec9(p, (uint32_t)(v % 1000000000));
 }
+
+/* The value of the hexadecimal digit C; -1: it is not one. */
+static inline int number_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/spool.h"
+#include "base/fd.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,21 +39,6 @@ static int temporary_file(const char *dir, const char **ret_dir)
         fd = temporary_in("/tmp");
     }
     return fd;
-}
-
-static int write_all(int fd, const uint8_t *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-        if (done < 0) {
-            if (errno == EINTR)
-                continue;
-            return -errno;
-        }
-        p += done;
-        n -= (size_t)done;
-    }
-    return 0;
 }
 
 int spool(struct input *in, const char *dir, struct fault *fault)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 
 static bool is_standard(const char *path)
@@ -19,22 +20,6 @@ static bool is_standard(const char *path)
 static int could_not(struct fault *fault, int error, const char *path, const char *what)
 {
     return fault_plain(fault, error, path, "cannot %s: %s", what, strerror(-error));
-}
-
-static int write_all(int fd, const char *p, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, p, size);
-
-        if (n < 0) {
-            if (errno == EINTR)
-                continue;
-            return -errno;
-        }
-        p += n;
-        size -= (size_t)n;
-    }
-    return 0;
 }
 
 /* Whether the file holds just these bytes. Where it cannot be read, it does not. */

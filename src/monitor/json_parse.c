@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/utf8.h"
 #include "monitor/utf8.h"
 
@@ -39,24 +40,13 @@ static bool take(struct parser *p, enum token_kind kind)
 
 /* ---- Strings ---- */
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* Four hexadecimal digits; -1: they are not. */
 static int32_t hex4(const char *text, const char *end)
 {
     int32_t code = 0;
 
     for (int i = 0; i < 4; i++) {
-        int digit = text + i < end ? hex_digit(text[i]) : -1;
+        int digit = text + i < end ? number_hex_digit(text[i]) : -1;
 
         if (digit < 0)
             return -1;

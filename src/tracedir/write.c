@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/utf8.h"
 #include "tracedir/check.h"
 
@@ -280,20 +281,12 @@ static bool is_final(const struct manifest *manifest)
  * that it outlives the machine's crash. */
 static int replace(int dir, const char *new_name, struct text *text, bool sync)
 {
-    const char *p = text->start;
     int fd = openat(dir, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    int r = 0;
+    int r;
 
     if (fd < 0)
         return -errno;
-    while (p < text->next && r == 0) {
-        ssize_t n = write(fd, p, (size_t)(text->next - p));
-
-        if (n >= 0)
-            p += n;
-        else if (errno != EINTR)
-            r = -errno;
-    }
+    r = write_all(fd, text->start, (size_t)(text->next - text->start));
     /* The name must not reach the disk before the bytes do. */
     if (r == 0 && sync && fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
         r = -errno;

@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/fd.h"
 #include "event/value.h"
 #include "export/ctf/tsdl.h"
 #include "export/export.h"
@@ -98,18 +99,8 @@ static int write_to(struct ctf *ctf, const char *name, const struct text *head,
 
     if (fd < 0)
         return write_failed(ctf, -errno);
-    for (unsigned i = 0; i < ARRAY_SIZE(parts) && !error; i++) {
-        const char *p = parts[i]->start;
-
-        while (p != parts[i]->next && !error) {
-            ssize_t n = write(fd, p, (size_t)(parts[i]->next - p));
-
-            if (n >= 0)
-                p += n;
-            else if (errno != EINTR)
-                error = -errno;
-        }
-    }
+    for (unsigned i = 0; i < ARRAY_SIZE(parts) && !error; i++)
+        error = write_all(fd, parts[i]->start, (size_t)(parts[i]->next - parts[i]->start));
     if (close(fd) < 0 && !error)
         error = -errno;
     return error ? write_failed(ctf, error) : 0;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/macro.h"
 #include "tracedir/manifest.h"
 #include "tracedir/tracefs_copy.h"
@@ -257,21 +258,6 @@ int guest_store_file_begin(struct guest_store *store, const char *path, size_t l
     if (r == 0)
         r = open_file(store);
     return r < 0 ? on_unwritten(store, r, "cannot make the file", fault) : 0;
-}
-
-static int write_all(int fd, const uint8_t *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, bytes, size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        bytes += n;
-        size -= (size_t)n;
-    }
-    return 0;
 }
 
 int guest_store_file_put(struct guest_store *store, const void *p, size_t size, struct fault *fault)

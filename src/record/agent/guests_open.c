@@ -28,19 +28,6 @@ int guest_make_first(struct guest *guest, struct fault *fault)
     return fd < 0 && fd != -ENODATA ? fd : 0;
 }
 
-static bool is_empty(int directory)
-{
-    _cleanup_(closedirp) DIR *dir = open_dir_at(directory, ".");
-    const struct dirent *entry;
-    bool empty = true;
-
-    if (!dir)
-        return false;
-    while (empty && (entry = readdir(dir)))
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    return empty;
-}
-
 static int open_dir(const char *path, int *ret_dir, struct fault *fault)
 {
     int directory;
@@ -50,7 +37,7 @@ static int open_dir(const char *path, int *ret_dir, struct fault *fault)
     directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)
         return fault_plain(fault, -errno, path, "cannot open the directory: %s", strerror(errno));
-    if (!is_empty(directory)) {
+    if (!dir_is_empty(directory, ".")) {
         close(directory);
         return fault_plain(fault, -EEXIST, path,
                            "holds something already; name a directory that is new");

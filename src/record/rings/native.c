@@ -40,19 +40,11 @@ static int put_metadata(struct native *native, struct fault *fault)
 {
     int fd = openat(native->dir, ".metadata", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
                     0666);
-    size_t done = 0;
-    int r = 0;
+    int r;
 
     if (fd < 0)
         return fail(fault, -errno, native->path);
-    while (r == 0 && done < native->text_len) {
-        ssize_t n = write(fd, native->text + done, native->text_len - done);
-
-        if (n < 0 && errno != EINTR)
-            r = -errno;
-        else if (n > 0)
-            done += (size_t)n;
-    }
+    r = write_all(fd, native->text, native->text_len);
     if (r == 0 && fsync(fd) < 0 && errno != EINVAL)
         r = -errno;
     close(fd);
@@ -360,7 +352,7 @@ void native_stream_done(struct native_stream *stream)
     stream->fd = -1;
 }
 
-static int write_all(int fd, struct iovec *pieces, unsigned n, uint64_t offset)
+static int write_pieces(int fd, struct iovec *pieces, unsigned n, uint64_t offset)
 {
     while (n) {
         ssize_t some = pwritev(fd, pieces, (int)n, (off_t)offset);
@@ -410,7 +402,7 @@ int native_stream_write(struct native_stream *stream, const struct ring_packet *
     pieces[0] = (struct iovec){&header, sizeof(header)};
     pieces[1] = (struct iovec){(void *)packet->content, packet->content_size};
     pieces[2] = (struct iovec){(void *)zeros, padding};
-    r = write_all(stream->fd, pieces, 3, stream->length);
+    r = write_pieces(stream->fd, pieces, 3, stream->length);
     if (r < 0) {
         /* Nothing torn stays, if it can be helped; the next write goes to the same place anyway. */
         if (ftruncate(stream->fd, (off_t)stream->length) < 0)

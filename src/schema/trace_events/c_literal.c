@@ -4,20 +4,10 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/number.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "schema/trace_events/c_char.h"
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
 
 /* The widths of <inttypes.h>. glibc gives those below an int no length: the argument is promoted. */
 static const struct {
@@ -89,7 +79,7 @@ static int64_t parse_digits(const char **q, const char *end, unsigned shift, int
     int64_t value = -1;
 
     for (int i = 0; i < max && *q < end; i++, (*q)++) {
-        int digit = hex_digit(**q);
+        int digit = number_hex_digit(**q);
 
         if (digit < 0 || digit >= 1 << shift)
             break;
