@@ -50,7 +50,7 @@ END
 "$strata" export --to ctf -o layers trace 2>err
 "$strata" info layers >told 2>err
 grep -q '^  layer  *vmm, guest, host$' told || fail "info: $(cat told)"
-"$strata" report -e disk_read -e guest:sched_switch -e host:sched_switch --from 1000.0169 --to 1000.0205 layers 2>err |
+"$strata" report -e disk_read -e guest:sched_switch -e host:sched_switch --from 1000.0169 --until 1000.0205 layers 2>err |
     sed 's/ prev_comm=.*//' >told
 cat >expected <<'END'
 1000.016939217 host  [001]      -       rcu_preempt-15 sched_switch:
