@@ -154,9 +154,9 @@ static void what_users_say(void **state)
     parses("a<b", "a", "-", "b", "-", true);
     parses("  a ~ x=1 <  b~y<2 ", "a", "x=1", "b", "y<2", true);
     parses("a~(x) < b~(\\d+)", "a", "(x)", "b", "(\\d+)", true);
-    refuses("a", "wants");
-    refuses("", "wants");
-    refuses("a=b=c", "wants");
+    refuses("a", "requires");
+    refuses("", "requires");
+    refuses("a=b=c", "requires");
     refuses("= b", "names no event");
     refuses("a: = b", "names no event");
     refuses("a~[ = b", "regular expression");
