@@ -109,11 +109,11 @@ static int run(const struct generate *generate, struct fault *fault)
     r = gen_run(&generate->job, &declarations, &out, fault);
     if (r < 0)
         return r;
-    r = output_write(generate->output, out.start, text_len(&out), fault);
-    if (r >= 0 && generate->depfile)
+    /* The output comes last: a new one beside no depfile would look up to date for good. */
+    if (generate->depfile)
         r = output_write_depfile(generate->depfile, generate->output, generate->inputs,
                                  generate->n_inputs, fault);
-    return r;
+    return r < 0 ? r : output_write(generate->output, out.start, text_len(&out), fault);
 }
 
 /* Which QEMU it is for, is seen from where its declarations are. */
