@@ -64,6 +64,11 @@ void fault_print(const struct fault *fault, char *buf, size_t size)
         snprintf(buf, size, "%s: %s", fault->path, fault->what);
 }
 
+const char *error_text(int error)
+{
+    return error == -ENOMEM ? "out of memory" : strerror(-error);
+}
+
 void fault_clear(struct fault *fault)
 {
     *fault = (struct fault){.offset = FAULT_NO_OFFSET};

@@ -35,5 +35,21 @@ int fault_plain(struct fault *fault, int error, const char *path, const char *fo
  */
 void fault_print(const struct fault *fault, char *buf, size_t size);
 
+/* What ERROR is, in words: "out of memory", and what strerror() says of others. */
+const char *error_text(int error);
+
+/* Whether ERROR is this process's lack of memory or descriptors, and says nothing of the input: what could not be
+ * had because of it is not missing. */
+static inline bool error_is_shortage(int error)
+{
+    return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
+/* The same, or a disk that cannot be read. */
+static inline bool error_is_local(int error)
+{
+    return error_is_shortage(error) || error == -EIO;
+}
+
 /* Makes FAULT empty again. */
 void fault_clear(struct fault *fault);

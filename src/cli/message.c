@@ -47,7 +47,10 @@ int cli_output_error(int error)
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }
-    cli_error("cannot write to standard output: %s", strerror(-error));
+    if (error == -ENOMEM)
+        cli_error("out of memory");
+    else
+        cli_error("cannot write to standard output: %s", strerror(-error));
     return EXIT_FAILURE;
 }
 

@@ -89,7 +89,8 @@ static void put_facts(const struct export_about *base, const struct origin *orig
 {
     const struct about *about = container_of(base, const struct about, about);
 
-    trace_part_facts(&about->trace->parts[trace_part_of(about->trace, origin)], put_fact, arg);
+    (void)trace_part_facts(&about->trace->parts[trace_part_of(about->trace, origin)], put_fact,
+                           arg);
 }
 
 static void put_problems(const struct export_about *base,
@@ -128,6 +129,9 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
     /* What a sink that failed wrote is no good. */
     if (counter->sink.fault.error)
         return EXIT_FAILURE;
+    /* What is damaged may be exported up to there; a lack of memory says nothing of the trace. */
+    if (error_is_shortage(walk->fault.error))
+        return walk_end(walk, &options->open, status);
     if (sink_finish(&counter->sink) < 0) {
         cli_fault(&counter->sink.fault);
         return EXIT_FAILURE;

@@ -130,7 +130,11 @@ static void widen(void *arg, const char *key, const char *value)
 static void each_fact(const struct info *info,
                       void (*put_one)(void *arg, const char *key, const char *value), void *arg)
 {
-    trace_part_facts(&info->trace->parts[0], put_one, arg);
+    int r = trace_part_facts(&info->trace->parts[0], put_one, arg);
+
+    /* Which ends what is written with this error. */
+    if (r < 0 && !info->out->error)
+        info->out->error = r;
 }
 
 /* A source of a recorded directory is known by the directory. */
@@ -384,8 +388,8 @@ static void add_to_timeline(struct timeline *timeline, const struct info *info)
 }
 
 /* What all sources of the directory are together. */
-static void tell_timeline(const struct info_options *options, const struct manifest *manifest,
-                          const char *path)
+static int tell_timeline(const struct info_options *options, const struct manifest *manifest,
+                         const char *path)
 {
     const struct trace_options trace_options = {.reader = {.keep_going = options->open.keep_going},
                                                 .cpu_hz = options->open.cpu_hz};
@@ -394,11 +398,20 @@ static void tell_timeline(const struct info_options *options, const struct manif
     struct text out;
     struct lines lines = {&out, strlen("out of order")};
     char why[1200];
+    int r;
 
     fault_clear(&fault);
-    if (output_open(&out, OUTPUT_TEXT, OUT_SIZE) < 0)
-        return;
-    if (trace_open(&path, 1, &trace_options, &trace, &fault) < 0) {
+    r = trace_open(&path, 1, &trace_options, &trace, &fault);
+    if (error_is_local(r)) {
+        cli_fault(&fault);
+        return EXIT_FAILURE;
+    }
+    if (output_open(&out, OUTPUT_TEXT, OUT_SIZE) < 0) {
+        trace_free(trace);
+        cli_error("out of memory");
+        return EXIT_FAILURE;
+    }
+    if (r < 0) {
         fault_print(&fault, why, sizeof why);
     } else {
         snprintf(why, sizeof why, "the sources are of one clock");
@@ -423,15 +436,16 @@ static void tell_timeline(const struct info_options *options, const struct manif
         text_put_char(&out, '\n');
     }
     trace_free(trace);
-    text_flush(&out);
+    r = text_flush(&out);
     text_done(&out);
+    return r < 0 ? cli_output_error(r) : EXIT_SUCCESS;
 }
 
 static int tell(const struct info_options *options, struct trace *trace)
 {
     const struct select_options all = {0};
     struct text out;
-    struct selection selection;
+    struct selection selection = {0};
     static const struct sink_ops ops = {.put = put};
     struct info info = {
         .trace = trace, .origin = trace->parts[0].origin, .seen = {.ops = &ops}, .out = &out};
@@ -490,18 +504,31 @@ static int tell_path(const struct info_options *options, char *path)
     struct timeline timeline = {0};
     struct info_options one = *options;
     struct manifest manifest;
+    struct fault fault;
     int status = EXIT_SUCCESS;
+    int r;
 
-    if (options->open.source || !manifest_probe(path) || manifest_read(path, &manifest, NULL) < 0 ||
-        manifest.n_sources == 0)
+    if (options->open.source || !manifest_probe(path))
         return tell_one(options, path);
+    fault_clear(&fault);
+    r = manifest_read(path, &manifest, &fault);
+    if (error_is_local(r)) {
+        cli_fault(&fault);
+        return EXIT_FAILURE;
+    }
+    if (r < 0)
+        return tell_one(options, path); /* which says what is wrong with it */
+    if (manifest.n_sources == 0) {
+        manifest_done(&manifest);
+        return tell_one(options, path);
+    }
     one.timeline = &timeline;
     for (unsigned i = 0; i < manifest.n_sources; i++) {
         one.open.source = manifest.sources[i].name;
         status = worse(status, tell_one(&one, path));
     }
     if (manifest.n_sources > 1 && options->format == FORMAT_TEXT && !options->open.host_time)
-        tell_timeline(&one, &manifest, path);
+        status = worse(status, tell_timeline(&one, &manifest, path));
     manifest_done(&manifest);
     return status;
 }

@@ -108,7 +108,7 @@ static void tell_all_losses(const struct losses_sink *counter, unsigned layers)
 static int report(const struct report_options *options, struct trace *trace)
 {
     struct text out;
-    struct selection selection;
+    struct selection selection = {0};
     struct sink *view = NULL;
     struct losses_sink counter;
     struct walk walk = {.trace = trace,

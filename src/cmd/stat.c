@@ -497,7 +497,7 @@ static int put_result(const struct stat *stat)
 static int count(const struct stat_options *options, struct trace *trace)
 {
     struct text out;
-    struct selection selection;
+    struct selection selection = {0};
     struct stat stat = {.options = options, .trace = trace, .out = &out};
     struct walk walk = {.trace = trace,
                         .selection = &selection,

@@ -117,6 +117,10 @@ static int scan_source(struct merge *merge, unsigned i)
         if (merge->config->progress)
             merge->config->progress(merge->config->progress_arg, trace);
     }
+    if (error_is_shortage(r)) {
+        merge->fault = trace->source->fault;
+        return r;
+    }
     merge->lost = merge->lost || losses.n > 0;
     merge->damaged = merge->damaged || r < 0 || trace->n_missing;
     trace_hints(trace, add_hint, merge);

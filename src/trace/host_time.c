@@ -120,7 +120,7 @@ static int find_relation(struct trace *trace, struct trace_part *part)
         return unrelated(trace, part,
                          "the trace does not state how its clock relates to the host's");
     r = by_moments ? take_moments(part, &clock_map, &fault) : read_pairs(part, &clock_map, &fault);
-    if (r == -ENOMEM)
+    if (error_is_local(r))
         return r;
     if (r < 0) {
         fault_print(&fault, why, sizeof why);

@@ -36,7 +36,7 @@ static int get_recorded(const struct opening *opening, const struct qemu_events 
     if (r < 0) {
         events_files_done(files);
         free(files);
-        if (r == -ENOMEM)
+        if (error_is_shortage(r))
             return r;
         trace->n_missing++;
         fault_print(&fault, why, sizeof why);
@@ -57,7 +57,7 @@ static int get_events(const struct opening *opening, bool needed,
     int r = get_recorded(opening, &events);
 
     if (r < 0)
-        return fault_plain(fault, r, NULL, "out of memory");
+        return fault_plain(fault, r, NULL, "%s", error_text(r));
     if (!events)
         return events_files_get(opening->trace->events, opening->options, needed, opening->path,
                                 ret_events, fault);

@@ -149,8 +149,8 @@ static int add_sources(struct trace *trace, const struct manifest *manifest,
         r = add_source(trace, dir, manifest, source, openings, n, &missing);
         if (r >= 0)
             continue;
-        if (r == -ENOMEM)
-            return fault_plain(fault, r, dir, "out of memory");
+        if (error_is_shortage(r))
+            return fault_plain(fault, r, dir, "%s", error_text(r));
         if (!first.error)
             first = missing;
         if (recorded_leave_out(trace, source, &missing) < 0)

@@ -14,7 +14,7 @@ static int add_recorded(struct xen_table *table, const struct opening *opening)
     const struct manifest_source *recorded = opening->recorded;
     int r = 0;
 
-    for (unsigned i = 0; recorded && i < recorded->n_events && r != -ENOMEM; i++) {
+    for (unsigned i = 0; recorded && i < recorded->n_events && !error_is_shortage(r); i++) {
         _cleanup_free_ char *path = NULL;
         struct fault fault;
         char why[1024];
@@ -23,14 +23,14 @@ static int add_recorded(struct xen_table *table, const struct opening *opening)
         r = manifest_resolve(opening->given, recorded->events[i], &path, &fault);
         if (r >= 0)
             r = xen_custom_read(table, path, &fault);
-        if (r >= 0 || r == -ENOMEM)
+        if (r >= 0 || error_is_shortage(r))
             continue;
         opening->trace->n_missing++;
         fault_print(&fault, why, sizeof why);
         r = trace_note(opening->trace, "%s, which declares events of '%s', is left out: %s",
                        recorded->events[i], recorded->name, why);
     }
-    return r == -ENOMEM ? r : 0;
+    return error_is_shortage(r) ? r : 0;
 }
 
 static int keep_table(struct trace *trace, struct xen_table *table)

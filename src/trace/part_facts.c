@@ -15,6 +15,7 @@
 struct facts {
     void (*put)(void *arg, const char *key, const char *value);
     void *arg;
+    int *error;
 };
 
 static void put_text(const struct facts *facts, const char *key, struct text *text)
@@ -22,6 +23,8 @@ static void put_text(const struct facts *facts, const char *key, struct text *te
     text_put_char(text, '\0');
     if (!text->error)
         facts->put(facts->arg, key, text->start);
+    else
+        *facts->error = text->error;
     text_done(text);
 }
 
@@ -248,17 +251,19 @@ bool trace_part_host_times(const struct trace_part *part, int64_t first, int64_t
     return part->on_host_clock || part->clock_map;
 }
 
-void trace_part_facts(const struct trace_part *part,
-                      void (*put)(void *arg, const char *key, const char *value), void *arg)
+int trace_part_facts(const struct trace_part *part,
+                     void (*put)(void *arg, const char *key, const char *value), void *arg)
 {
     const struct source *source = part->sources[0];
-    struct facts facts = {put, arg};
+    int error = 0;
+    struct facts facts = {put, arg, &error};
 
     if (part->recorded)
         put_recorded(&facts, part->recorded);
     put_relation(&facts, part);
     if (source->ops->facts)
         source->ops->facts(source, put, arg);
+    return error;
 }
 
 const char *trace_part_domain(const struct trace_part *part, int32_t vcpu)

@@ -277,7 +277,7 @@ static int forgive(struct opening *opening, int r, struct fault *fault, struct f
 {
     if (r >= 0)
         return r;
-    if (r != -ENOMEM && fault->error && opening->recorded) {
+    if (!error_is_shortage(r) && fault->error && opening->recorded) {
         if (!first->error)
             *first = *fault;
         opening->done = true;
@@ -363,7 +363,7 @@ int trace_open(const char *const *paths, unsigned n_paths, const struct trace_op
     for (unsigned i = 0; i < n; i++)
         opening_done(&openings[i]);
     if (r < 0)
-        return fault_plain(fault, r, NULL, "%s", r == -ENOMEM ? "out of memory" : strerror(-r));
+        return fault_plain(fault, r, NULL, "%s", error_text(r));
     *ret_trace = TAKE_PTR(trace);
     return 0;
 }

@@ -94,9 +94,9 @@ int trace_open(const char *const *paths, unsigned n, const struct trace_options 
 struct trace *trace_free(struct trace *trace);
 
 /* Calls PUT for what is known of PART besides its events: by its reader, and by the manifest of its
- * directory. */
-void trace_part_facts(const struct trace_part *part,
-                      void (*put)(void *arg, const char *key, const char *value), void *arg);
+ * directory. -ENOMEM: some are left out. */
+int trace_part_facts(const struct trace_part *part,
+                     void (*put)(void *arg, const char *key, const char *value), void *arg);
 
 /* Items of PART from FIRST to LAST, by its own clock, in the host's time, and by how much these may be wrong at
  * most. False: nothing relates the two clocks. For a trace that is not in the host's time already. */

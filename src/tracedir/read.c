@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -375,8 +376,15 @@ int manifest_parse(const char *text, size_t len, const char *name, struct manife
     struct manifest manifest = {0};
     struct reader reader = {.arena = &manifest.arena, .name = name, .fault = fault};
     json_error_t error;
-    json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    json_t *json;
 
+    /* Where memory runs out, Jansson reports this or that, or leaves a letter out: only errno tells. */
+    errno = 0;
+    json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    if (errno == ENOMEM) {
+        json_decref(json);
+        return fault_plain(fault, -ENOMEM, name, "out of memory");
+    }
     if (!json)
         return fault_line(fault, -EINVAL, name, error.line > 0 ? (uint32_t)error.line : 1,
                           "is not JSON: %s", error.text);
@@ -423,10 +431,11 @@ static char *path_in(const char *dir)
 
 bool manifest_probe(const char *dir)
 {
-    _cleanup_free_ char *path = path_in(dir);
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/%s", dir, MANIFEST_NAME);
     struct stat st;
 
-    return path && lstat(path, &st) == 0;
+    return n > 0 && (size_t)n < sizeof path && lstat(path, &st) == 0;
 }
 
 int manifest_read(const char *dir, struct manifest *ret_manifest, struct fault *fault)

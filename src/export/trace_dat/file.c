@@ -278,17 +278,13 @@ static int set_table(struct dat_export *dat, const struct dat_buffer *buffer, in
                      uint64_t offset, uint64_t size)
 {
     uint64_t entry[2] = {offset, size};
-    ssize_t n;
 
     if (dat->events.swap) {
         entry[0] = __builtin_bswap64(offset);
         entry[1] = __builtin_bswap64(size);
     }
-    do
-        n = pwrite(dat->options->fd, entry, sizeof entry,
-                   (off_t)(buffer->table + 10 + 16 * (uint64_t)row));
-    while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof entry ? 0 : n < 0 ? -errno : -EIO;
+    return dat_write_at(dat->options->fd, entry, sizeof entry,
+                        buffer->table + 10 + 16 * (uint64_t)row);
 }
 
 static int put_buffers(struct dat_export *dat, struct ring_page *page)

@@ -15,7 +15,7 @@
 /* The file begins with bytes that are no chunk's, so that 0 is none. */
 #define START 16
 
-static int write_all(int fd, const void *p, size_t n, uint64_t offset)
+int dat_write_at(int fd, const void *p, size_t n, uint64_t offset)
 {
     const uint8_t *from = p;
 
@@ -104,10 +104,10 @@ static int flush(struct record_spool *spool, struct spool_stream *stream)
         return 0;
     store_u64(stream->chunk, 0);
     store_u32(stream->chunk + 8, (uint32_t)(stream->used - HEAD_SIZE));
-    r = write_all(spool->fd, stream->chunk, stream->used, offset);
+    r = dat_write_at(spool->fd, stream->chunk, stream->used, offset);
     if (r == 0 && stream->last) {
         store_u64(link, offset);
-        r = write_all(spool->fd, link, sizeof link, stream->last);
+        r = dat_write_at(spool->fd, link, sizeof link, stream->last);
     }
     if (r < 0)
         return r;

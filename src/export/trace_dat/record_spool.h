@@ -37,6 +37,9 @@ struct record_spool {
     size_t buffered;
 };
 
+/* All N bytes at OFFSET of FD. An errno. */
+int dat_write_at(int fd, const void *p, size_t n, uint64_t offset);
+
 /* In the directory that the file PATH is in. An errno. */
 int record_spool_open(const char *path, struct record_spool *ret);
 void record_spool_done(struct record_spool *spool);

@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -106,14 +107,12 @@ static size_t read_head(const char *path, void *head, size_t size)
 bool ctf_probe_dir(const char *path)
 {
     _cleanup_(names_done) struct names names = {0};
-    _cleanup_free_ char *file = NULL;
-    char head[16];
+    char file[PATH_MAX], head[16];
+    int len = snprintf(file, sizeof file, "%s/metadata", path);
     size_t n;
 
-    if (asprintf(&file, "%s/metadata", path) < 0) {
-        file = NULL;
+    if (len < 0 || (size_t)len >= sizeof file)
         return false;
-    }
     n = read_head(file, head, sizeof head);
     if (ctf_tsdl_probe(head, n) || is_magic(head, n, METADATA_MAGIC))
         return true;

@@ -231,6 +231,7 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
     /* One place is kept free for what page_damaged() may add. */
     const struct item *end = cpu->items + RUN_MAX - 1;
     struct ftrace_record record;
+    bool failed = false;
     int r = 1;
 
     for (; item < end; item++) {
@@ -247,7 +248,8 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
         class = kernel_events_class(events,
                                     load_u16_swap(record.data + common.type_offset, layout->swap));
         if (unlikely(!class)) {
-            r = -ENOMEM;
+            r = kernel_events_error(events);
+            failed = true;
             break;
         }
         if (class->task_data)
@@ -278,9 +280,11 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
         page_damaged(cpu, page.end, "the file ends inside a page");
     } else if (r == 0) {
         cpu->in_page = false;
-    } else if (r == -ENOMEM) {
+    } else if (failed) {
         cpu->finished = true;
-        cpu->result = fault_plain(&cpu->source.fault, -ENOMEM, cpu->feed->path, "out of memory");
+        cpu->result = fault_plain(&cpu->source.fault, r, cpu->feed->path,
+                                  r == -ENOMEM ? "%s" : "cannot read the format of an event: %s",
+                                  error_text(r));
     } else if (page.cut) {
         page_damaged(cpu, page.next, "the file ends inside a record");
     } else {

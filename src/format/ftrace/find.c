@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which files of a directory make an ftrace capture. */
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -58,14 +59,11 @@ void ftrace_files_done(struct ftrace_files *files)
 
 static bool is_tree(const char *directory)
 {
-    _cleanup_free_ char *path = NULL;
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/events/header_page", directory);
     struct stat st;
 
-    if (asprintf(&path, "%s/events/header_page", directory) < 0) {
-        path = NULL;
-        return false;
-    }
-    return stat(path, &st) == 0;
+    return n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0;
 }
 
 /* DIR, or the first directory in it, that is a tracefs tree. -ENOENT. */
@@ -127,6 +125,8 @@ static int find_raws(const char *directory, struct ftrace_files *files)
             return -ENOMEM;
         }
         dir = opendir(place);
+        if (!dir && error_is_local(-errno))
+            return -errno;
         if (!dir)
             continue;
         while ((entry = readdir(dir))) {
@@ -179,10 +179,10 @@ static int find(const char *path, struct ftrace_files *files, struct fault *faul
         r = find_tree(directory, &files->tree);
     } else {
         r = find_tree(path, &files->tree);
-        if (r == 0 && find_raws(path, files) < 0)
-            r = -ENOMEM;
-        if (r == 0 && files->n_raws == 0 && find_raws(files->tree, files) < 0)
-            r = -ENOMEM;
+        if (r == 0)
+            r = find_raws(path, files);
+        if (r == 0 && files->n_raws == 0)
+            r = find_raws(files->tree, files);
     }
     if (r == -ENOENT)
         return fault_plain(
@@ -190,7 +190,7 @@ static int find(const char *path, struct ftrace_files *files, struct fault *faul
             "no tracefs tree (a directory with events/header_page) beside the pages; "
             "without one they cannot be decoded");
     if (r < 0)
-        return fault_plain(fault, r, path, "%s", strerror(-r));
+        return fault_plain(fault, r, path, "%s", error_text(r));
     if (files->n_raws == 0)
         return fault_plain(fault, -ENOENT, path,
                            "no ring-buffer pages here (cpuN.raw or per_cpu/cpuN/trace_pipe_raw)");

@@ -136,18 +136,41 @@ static int read_layout(const char *tree, struct ftrace_layout *ret_layout, struc
     return ftrace_layout_parse(text, len, tree, ret_layout, fault);
 }
 
+/* A file of the tree that may be missing. 1: it is there, 0: it cannot be had. */
+static int read_optional(const char *tree, const char *name, char **ret_text, size_t *ret_len)
+{
+    int r = ftrace_tree_read(tree, name, SMALL_TEXT_MAX, ret_text, ret_len);
+
+    return r == 0 ? 1 : error_is_local(r) ? r : 0;
+}
+
 /* Reads what the tree says beside formats. Missing files only leave names unknown. */
 static int read_names(const char *tree, struct kernel_events *events)
 {
-    char *text;
-    size_t len;
-    int r = 0;
+    char *text = NULL;
+    size_t len = 0;
+    int r = read_optional(tree, "saved_cmdlines", &text, &len);
 
-    if (ftrace_tree_read(tree, "saved_cmdlines", SMALL_TEXT_MAX, &text, &len) == 0)
+    if (r > 0)
         r = kernel_events_read_cmdlines(events, text, len);
-    if (r == 0 && ftrace_tree_read(tree, "printk_formats", SMALL_TEXT_MAX, &text, &len) == 0)
+    if (r == 0)
+        r = read_optional(tree, "printk_formats", &text, &len);
+    if (r > 0)
         r = kernel_events_read_printk(events, text, len);
     return r;
+}
+
+static int read_clock(const char *tree, struct clock *ret)
+{
+    char *text = NULL;
+    size_t len = 0;
+    int r = read_optional(tree, "trace_clock", &text, &len);
+
+    if (r > 0) {
+        *ret = ftrace_clock(text, len);
+        free(text);
+    }
+    return MIN(r, 0);
 }
 
 static int make_capture(const struct ftrace_files *files, const char *name, enum layer layer,
@@ -162,8 +185,6 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
     struct kernel_formats *formats;
     struct kernel_events *events;
     struct kernel_format format;
-    char *text;
-    size_t len;
     int r;
 
     r = ftrace_tree_new(files->tree, files->kallsyms, &formats);
@@ -179,15 +200,13 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
         r = 0; /* a tree without formats still gives times and tasks */
     if (r == 0)
         r = read_names(files->tree, events);
+    if (r == 0)
+        r = read_clock(files->tree, &origin.clock);
     if (r < 0) {
         kernel_events_unref(events);
-        return fault_plain(fault, r, files->tree, "%s", strerror(-r));
+        return fault_plain(fault, r, files->tree, "%s", error_text(r));
     }
 
-    if (ftrace_tree_read(files->tree, "trace_clock", SMALL_TEXT_MAX, &text, &len) == 0) {
-        origin.clock = ftrace_clock(text, len);
-        free(text);
-    }
     origin.path = arena_strdup(&catalogue->arena, name);
     if (!origin.path) {
         kernel_events_unref(events);

@@ -98,9 +98,12 @@ static int scan_event(struct tree *tree, int dir, const char *system, const char
     snprintf(path, sizeof path, "%s/format", name);
     fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (fd < 0)
-        return 0;
+        return error_is_local(-errno) ? -errno : 0;
     n = read(fd, head, sizeof head);
+    id = n < 0 ? -errno : 0;
     close(fd);
+    if (error_is_local(id))
+        return id;
     id = n > 0 ? kernel_format_id(head, (size_t)n) : -1;
     if (id < 0 || map_get(&tree->by_id, (uint64_t)id))
         return 0;
@@ -121,7 +124,7 @@ static int scan_system(struct tree *tree, int events, const char *name)
     struct dirent *entry;
 
     if (!dir)
-        return 0;
+        return error_is_local(-errno) ? -errno : 0;
     system = arena_strdup(&tree->arena, name);
     if (!system)
         return -ENOMEM;
@@ -212,20 +215,24 @@ int ftrace_tree_any(struct kernel_formats *formats, struct kernel_format *ret)
         if (r < 0)
             return r;
     }
-    while (map_next(&tree->by_id, &iter, NULL, &event))
-        if (read_format(tree, event, ret) == 0)
-            return 0;
+    while (map_next(&tree->by_id, &iter, NULL, &event)) {
+        r = read_format(tree, event, ret);
+        if (r == 0 || error_is_local(r))
+            return r;
+    }
     return -ENOENT;
 }
 
 static int tree_kallsyms(struct kernel_formats *formats, char **ret_text, size_t *ret_len)
 {
     struct tree *tree = container_of(formats, struct tree, formats);
+    int r;
 
     if (tree->kallsyms)
         return read_file(AT_FDCWD, tree->kallsyms, KALLSYMS_MAX, ret_text, ret_len);
-    if (ftrace_tree_read(tree->path, "kallsyms", KALLSYMS_MAX, ret_text, ret_len) == 0)
-        return 0;
+    r = ftrace_tree_read(tree->path, "kallsyms", KALLSYMS_MAX, ret_text, ret_len);
+    if (r == 0 || error_is_local(r))
+        return r;
     return ftrace_tree_read(tree->path, "proc/kallsyms", KALLSYMS_MAX, ret_text, ret_len);
 }
 

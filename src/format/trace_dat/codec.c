@@ -33,13 +33,17 @@ int dat_codec_unpack_into(enum dat_codec codec, const uint8_t *p, size_t n, uint
     case DAT_CODEC_ZLIB:
         status = uncompress(buf, &zlib_size, p, n);
         if (status != Z_OK)
-            return status == Z_BUF_ERROR ? -ENOSPC : -EBADMSG;
+            return status == Z_BUF_ERROR ? -ENOSPC : status == Z_MEM_ERROR ? -ENOMEM : -EBADMSG;
         *ret_size = zlib_size;
         return 0;
     case DAT_CODEC_ZSTD:
         zstd_size = ZSTD_decompress(buf, size, p, n);
-        if (ZSTD_isError(zstd_size))
-            return ZSTD_getErrorCode(zstd_size) == ZSTD_error_dstSize_tooSmall ? -ENOSPC : -EBADMSG;
+        switch (ZSTD_getErrorCode(zstd_size)) {
+        case ZSTD_error_no_error: break;
+        case ZSTD_error_dstSize_tooSmall: return -ENOSPC;
+        case ZSTD_error_memory_allocation: return -ENOMEM;
+        default: return -EBADMSG;
+        }
         *ret_size = zstd_size;
         return 0;
     }
@@ -116,7 +120,7 @@ static int unpack_zstd(const uint8_t *p, size_t n, struct growing *g)
         g->size += out.pos;
         /* A frame that is cut short makes no headway. */
         if (ZSTD_isError(left) || (left != 0 && out.pos == 0 && in.pos == read_before)) {
-            r = -EBADMSG;
+            r = ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation ? -ENOMEM : -EBADMSG;
             break;
         }
     }

@@ -82,6 +82,11 @@ int dat_file_text(struct dat_file *file, const struct dat_text *text, char **ret
     return 0;
 }
 
+int dat_file_fault(const struct dat_file *file, int error, struct fault *fault)
+{
+    return fault_plain(fault, error, file->path, "%s", error_text(error));
+}
+
 static int read_start(struct dat_reader *r)
 {
     struct dat_file *file = r->file;

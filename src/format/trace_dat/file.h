@@ -83,3 +83,5 @@ int dat_file_text(struct dat_file *file, const struct dat_text *text, char **ret
                   size_t *ret_len);
 /* The same of kallsyms, which a compressed file unpacks only now. */
 int dat_file_kallsyms(struct dat_file *file, char **ret_text, size_t *ret_len);
+/* Fills FAULT for an ERROR that is local (base/fault.h), and returns it. */
+int dat_file_fault(const struct dat_file *file, int error, struct fault *fault);

@@ -57,6 +57,15 @@ static void formats_free(struct kernel_formats *base)
     free(formats);
 }
 
+/* A text without which only names are unknown. 1: it is there, 0: missing or damaged. */
+static int read_optional(struct dat_file *file, const struct dat_text *at, char **ret_text,
+                         size_t *ret_len)
+{
+    int r = dat_file_text(file, at, ret_text, ret_len);
+
+    return r == 0 ? 1 : error_is_local(r) ? r : 0;
+}
+
 /* The file's events, ready to be asked for. */
 static int open_events(struct dat_file *file, struct catalogue *catalogue,
                        struct kernel_events **ret_events, struct fault *fault)
@@ -66,8 +75,8 @@ static int open_events(struct dat_file *file, struct catalogue *catalogue,
     struct dat_formats *formats = calloc(1, sizeof *formats);
     struct kernel_events *events;
     struct kernel_format format;
-    size_t len;
-    char *text;
+    size_t len = 0;
+    char *text = NULL;
     int r;
 
     if (!formats)
@@ -80,17 +89,26 @@ static int open_events(struct dat_file *file, struct catalogue *catalogue,
     if (r < 0)
         return fault_plain(fault, r, file->path, "out of memory");
 
-    if (file->any && lend_format(formats, file->any, &format) == 0) {
-        format.path = file->path;
-        r = kernel_events_set_common(events, &format, fault);
+    if (file->any) {
+        r = lend_format(formats, file->any, &format);
+        if (r == 0) {
+            format.path = file->path;
+            r = kernel_events_set_common(events, &format, fault);
+        } else if (!error_is_local(r)) {
+            r = 0; /* damaged: events are shown by their numbers */
+        }
     }
-    if (r == 0 && dat_file_text(file, &file->printk, &text, &len) == 0)
+    if (r == 0)
+        r = read_optional(file, &file->printk, &text, &len);
+    if (r > 0)
         r = kernel_events_read_printk(events, text, len);
-    if (r == 0 && dat_file_text(file, &file->cmdlines, &text, &len) == 0)
+    if (r == 0)
+        r = read_optional(file, &file->cmdlines, &text, &len);
+    if (r > 0)
         r = kernel_events_read_cmdlines(events, text, len);
     if (r < 0) {
         kernel_events_unref(events);
-        return fault_plain(fault, r, file->path, "out of memory");
+        return dat_file_fault(file, r, fault);
     }
     *ret_events = events;
     return 0;

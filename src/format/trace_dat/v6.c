@@ -29,6 +29,8 @@ static int read_options(struct dat_reader *r)
         got = dat_skip_text(r, size, &text);
         if (got == 0 && size > 0)
             got = dat_file_text(r->file, &text, &data, &len);
+        if (error_is_local(got))
+            return dat_file_fault(r->file, got, r->fault);
         if (got < 0)
             return dat_fault(r, "an option cannot be read");
         got = dat_read_option(r, id, data ? (const uint8_t *)data : (const uint8_t *)"", size);
@@ -93,8 +95,13 @@ static int read_clock(struct dat_reader *r, struct dat_buffer *buffer)
     if (size > CLOCK_TEXT_MAX)
         return dat_fault(r, "the text of trace_clock is too long");
     got = dat_skip_text(r, size, &at);
-    if (got < 0 || dat_file_text(r->file, &at, &text, &len) < 0)
+    if (got < 0)
         return got;
+    got = dat_file_text(r->file, &at, &text, &len);
+    if (error_is_local(got))
+        return dat_file_fault(r->file, got, r->fault);
+    if (got < 0)
+        return 0; /* without it, the clock is not known */
     r->file->clock = buffer->clock = ftrace_clock(text, len);
     return 0;
 }

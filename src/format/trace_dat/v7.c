@@ -73,8 +73,8 @@ static int unpack_section(struct dat_reader *r, uint64_t size, struct section *s
     if (got == 0)
         got =
             dat_codec_unpack(file->codec, (const uint8_t *)packed, len, DAT_TEXT_MAX, &bytes, &len);
-    if (got == -ENOMEM)
-        return fault_plain(r->fault, got, file->path, "out of memory");
+    if (error_is_local(got))
+        return dat_file_fault(file, got, r->fault);
     if (got != 0)
         return dat_fault(r, got == -EFBIG ? "a section unpacks to more than 64 MB"
                                           : "a section cannot be unpacked");
@@ -150,7 +150,11 @@ static int read_options(struct dat_reader *r, uint64_t *ret_next)
         got = count_metadata(r, size);
         if (got != 0)
             return got;
-        if (size > 0 && dat_file_text(r->file, &text, &data, &len) < 0)
+        if (size > 0)
+            got = dat_file_text(r->file, &text, &data, &len);
+        if (error_is_local(got))
+            return dat_file_fault(r->file, got, r->fault);
+        if (got < 0)
             return dat_fault(r, "an option cannot be read");
         p = data ? (const uint8_t *)data : (const uint8_t *)"";
         if (id == 0) {

@@ -28,6 +28,7 @@ struct kernel_events {
     struct kernel_facts facts;
     struct kernel_common common;
     struct kernel_formats *formats;
+    int error;         /* why there is no class */
     unsigned n_failed; /* formats that could not be parsed */
     char failure[512]; /* what is wrong with the first one */
     char hint[640];
@@ -527,6 +528,8 @@ static int make_class(struct kernel_events *events, uint16_t id, struct event_cl
     struct fault fault = {0};
     int r = events->formats->format(events->formats, id, &file);
 
+    if (error_is_local(r))
+        return r;
     if (r < 0)
         return make_unknown(events, id, class);
     r = kernel_format_parse(&scratch, file.text, file.len, events->facts.long_size, file.path,
@@ -544,11 +547,17 @@ static int make_class(struct kernel_events *events, uint16_t id, struct event_cl
     return r;
 }
 
+int kernel_events_error(const struct kernel_events *events)
+{
+    return events->error;
+}
+
 const struct event_class *kernel_events_make(struct kernel_events *events, uint16_t id)
 {
     struct event_class class = {.id = id, .origin = events->origin};
     struct event_class *made;
 
+    events->error = -ENOMEM;
     if (id >= events->known.n_classes) {
         uint32_t n = MAX((uint32_t)id + 1, events->known.n_classes * 2);
         const struct event_class **bigger;
@@ -562,7 +571,10 @@ const struct event_class *kernel_events_make(struct kernel_events *events, uint1
         events->known.n_classes = n;
     }
 
-    if (make_class(events, id, &class) < 0 || catalogue_add(events->catalogue, &class, &made) < 0)
+    events->error = make_class(events, id, &class);
+    if (events->error == 0)
+        events->error = catalogue_add(events->catalogue, &class, &made);
+    if (events->error != 0)
         return NULL;
     events->known.classes[id] = made;
     return made;

@@ -99,7 +99,7 @@ struct kernel_classes {
 const struct event_class *kernel_events_make(struct kernel_events *events, uint16_t id);
 
 /* The class of events of the number ID, made now if need be. An event without a format, or with one
- * that cannot be read, has a class whose one field is the event's bytes. NULL: memory is out. */
+ * that cannot be parsed, has a class whose one field is the event's bytes. NULL: kernel_events_error() says why. */
 static inline const struct event_class *kernel_events_class(struct kernel_events *events,
                                                             uint16_t id)
 {
@@ -110,6 +110,9 @@ static inline const struct event_class *kernel_events_class(struct kernel_events
         return known->classes[id];
     return kernel_events_make(events, id);
 }
+
+/* Why the last call of kernel_events_class() returned NULL: -ENOMEM, or why the format could not be read. */
+int kernel_events_error(const struct kernel_events *events);
 
 /* Which formats of the classes made so far could not be parsed, and why; NULL: none. Valid until the next class. */
 const char *kernel_events_hint(const struct kernel_events *events);
