@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every command with an allocation, a write, a read, a file that fails, at each point in turn.
+
+commands.py INJECTOR BIN DATA [--long] [--case=GLOB] [--kind=NAME]
+
+Without --long, each sweep takes a fixed number of points, evenly spread over all."""
+
+import argparse
+import errno
+import fnmatch
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+import faults  # noqa: E402
+
+# What fails, with which error, and what the program must then say. "Short" transfers must not matter at all.
+SWEEPS = {
+    "alloc": (("alloc",), errno.ENOMEM, {}, "out of memory|Cannot allocate memory"),
+    "map": (("map",), errno.ENOMEM, {}, "out of memory|Cannot allocate memory"),
+    "write": (("write",), errno.ENOSPC, {}, "No space left on device"),
+    "full": (("write", "make"), errno.ENOSPC, {"persistent": True}, "No space left on device"),
+    "short-write": (("write",), 0, {"short": True}, None),
+    "make": (("make",), errno.EDQUOT, {}, "Disk quota exceeded"),
+    "open": (("open",), errno.EMFILE, {}, "Too many open files"),
+    "read": (("read",), errno.EIO, {}, "Input/output error"),
+    "short-read": (("read",), 0, {"short": True}, None),
+}
+MOST = {"alloc": 12, "map": 4, "write": 3, "full": 3, "short-write": 2, "make": 4, "open": 4,
+        "read": 4, "short-read": 2}
+
+READING = ("open", "read")
+# Libraries that say what failed in their own words, and which words of ours then do.
+FOREIGN = ("/libsqlite3.so",)
+FOREIGN_WORDS = "|SQLite: "
+# Functions below which a failure is not reported yet: where the kernel's symbols cannot be read, numbers are shown.
+NOT_REPORTED = ("kernel_events_symbol", "dat_texts_put_kallsyms")
+
+
+def xen_windows(data, most):
+    """The first windows of a stream of Xen's, MOST bytes at least."""
+    at = 0
+    while at < most:
+        header, _, size = struct.unpack_from("<III", data, at)
+        assert header & 0x0FFFFFFF == 0x0001F003, hex(header)
+        at += 12 + size
+    return data[:at]
+
+
+def make_inputs(data, strata):
+    """Small traces of each kind, in the working directory."""
+    def shell(script):
+        subprocess.run(["sh", "-euc", script], check=True, env=dict(os.environ, DATA=data, here=HERE, STRATA=strata))
+
+    shell(r"""
+        . "$here/../lib/three_layers.sh"
+        kernel_capture local guest
+        kernel_capture tsc tsc
+        # A few events of each CPU, and of the formats those that they have.
+        for directory in guest tsc trace/guest-guest trace/host; do
+            truncate -s 12288 $directory/cpu?.raw
+            find $directory/*/events -mindepth 1 -maxdepth 1 -type d ! -name sched ! -name irq ! -name syscalls -exec rm -r {} +
+            find $directory/*/events -mindepth 2 -maxdepth 2 -type d ! -name 'sched_[sw]*' ! -name 'irq_*' ! -name 'sys_*_write' -exec rm -r {} +
+            find $directory -name kallsyms -exec truncate -s 40000 {} +
+        done
+        cp "$DATA"/ftrace/made/*.dat "$DATA"/qemu/made/*.simpletrace "$DATA"/qemu/made/trace-events .
+        cp "$DATA/gen/trace-events" gen-events
+        cp "$DATA/xen/formats" "$DATA"/xen/rules/16.* .
+        mkdir lttng
+        tar -C lttng -xJf "$DATA/ctf/lttng-ust.tar.xz"
+        xz -dc "$DATA/qemu/stock-qemu.log.xz" | head -n 300 >qemu.log
+        "$STRATA" report -e sys_enter_write guest 2>&1 |
+            sed -n 's/^\([0-9]*\.[0-9]*\)... .*/1@1700\1:marker 1/p' >vm.log
+        echo 'marker(int n) "%d"' >>trace-events
+        printf 'poke(int n) "n %d"\\nbad(int\\n' >wrong-events
+    """)
+    raw = subprocess.run(["xz", "-dc", f"{data}/xen/xen-4.22-all.raw.xz"], capture_output=True, check=True).stdout
+    with open("xen.raw", "wb") as file:
+        file.write(xen_windows(raw, 40000))
+
+
+def top(run):
+    """The names of what RUN wrote, not of what is in directories."""
+    return {path.split("/")[0] for path in run.files["out"]}
+
+
+def cases(strata):
+    bin_directory = os.path.dirname(strata)
+    declared = {"STRATA_EVENTS": "trace-events"}
+
+    def case(name, *arguments, tool=strata, **options):
+        return faults.Case(name, [tool, *arguments], **options)
+
+    inputs = [
+        ("v0", ["v0.simpletrace"]),
+        ("v2", ["v2.simpletrace"]),
+        ("v3", ["v3.simpletrace"]),
+        ("v4", ["v4.simpletrace"]),
+        ("log", ["qemu.log"]),
+        ("xen", ["xen.raw"]),
+        ("v6.dat", ["v6.dat"]),
+        ("v7.dat", ["v7.dat"]),
+        ("v7-zstd.dat", ["v7-zstd.dat"]),
+        ("v7-zlib.dat", ["v7-zlib.dat"]),
+        ("pages", ["guest"]),
+        ("directory", ["trace"]),
+        ("ctf", ["lttng/lttng-ust"]),
+        ("two", ["v4.simpletrace", "v3.simpletrace"]),
+    ]
+    for name, paths in inputs:
+        yield case(f"report-{name}", "report", *paths, env=declared)
+    for name, paths in inputs:
+        if name in ("v3", "xen", "directory", "ctf", "two"):
+            yield case(f"info-{name}", "info", *paths, env=declared)
+    yield case("report-json", "report", "-fjson", "trace", env=declared)
+    yield case("report-csv", "report", "-fcsv", "v7.dat", env=declared)
+    yield case("report-select", "report", "-e", "dma_*,-dma_map", "--cpu=0-3", "--pid=1-99999", "--from=+0", "-n", "20",
+               "v4.simpletrace", env=declared)
+    yield case("report-pipe", "report", "-", stdin="v4.simpletrace", env=declared)
+    yield case("report-pipe-dat", "report", "-", stdin="v7.dat", env=declared)
+    yield case("report-host-time", "report", "--host-time", "trace", env=declared)
+    yield case("info-json", "info", "-fjson", "v7.dat", env=declared)
+    yield case("stat-directory", "stat", "trace", env=declared)
+    yield case("stat-task", "stat", "--by=task", "-fjson", "v7.dat", env=declared)
+    for to, path, given in [
+        ("chrome", "a.json", "trace"), ("csv", "a.csv", "v3.simpletrace"), ("ctf", "a.ctf", "trace"),
+        ("perfetto", "a.pftrace", "trace"), ("simpletrace", "a.st", "v4.simpletrace"), ("sqlite", "a.db", "v7.dat"),
+        ("trace.dat", "a.dat", "v7.dat"), ("trace-events", "a.te", "v7.dat"), ("trace.dat", "b.dat", "trace"),
+        ("sqlite", "b.db", "trace")]:
+        yield case(f"export-{path}", "export", f"--to={to}", "-o", f"out/{path}", given, env=declared)
+    yield case("export-stdout", "export", "--to=perfetto", "v4.simpletrace", env=declared)
+    yield case("merge-tsc", "merge", "-o", "out/all", "tsc", "tsc2=tsc", "--tsc=tsc,tsc2", "--cpu-hz=2G", env=declared)
+    yield case("merge-events", "merge", "-o", "out/all", "guest", "vm.log", "--sync", "guest:sys_enter_write = vm:marker",
+               env=declared)
+    for backends in ("log", "ring", "simple", "ftrace", "syslog", "dtrace", "ust", "ring,log,simple"):
+        yield case(f"gen-c-{backends}", "gen", "-g", "all", "-f", "c", "-b", backends, "-o", "out/a.c", "gen-events")
+    for form in ("h", "d", "ust-events-c", "ust-events-h", "stap", "simpletrace-stap", "log-stap", "rs"):
+        backend = "ust" if form.startswith("ust") else "dtrace" if form in ("d", "stap") or "-stap" in form else "log"
+        yield case(f"gen-{form}", "gen", "-g", "all", "-f", form, "-b", backend, "--provider=p", "--probe-prefix=p",
+                   "--binary=/bin/p", "-o", "out/a", "--depfile=out/a.d", "gen-events")
+    yield case("gen-wrong", "gen", "-g", "all", "-f", "c", "-b", "log", "-o", "out/a.c", "wrong-events", status=1)
+    yield case("gen-list", "gen", "--list")
+    yield case("tracetool", "--format=h", "--backends=log", "--group=all", "gen-events", "out/a.h",
+               tool=f"{bin_directory}/tracetool")
+    yield case("simpletrace", "trace-events", "v4.simpletrace", tool=f"{bin_directory}/simpletrace")
+    yield case("xentrace_format", "formats", tool=f"{bin_directory}/xentrace_format", stdin="xen.raw")
+    yield case("xentrace_format-rules", "-c0", "16.formats", tool=f"{bin_directory}/xentrace_format", stdin="16.raw")
+    # They show what runs on this machine.
+    yield case("list", "list", steady=False)
+    yield case("list-json", "list", "--format=json", steady=False)
+    yield case("recover-list", "recover", "--list", "out")
+    yield case("help", "help", "report")
+
+
+class Sweep:
+    def __init__(self, injector, long):
+        self.injector, self.long = injector, long
+        self.runs = self.excused = 0
+        self.failures = []
+
+    def judge(self, case, name, plain, run, unsteady):
+        """What is wrong with RUN, or nothing."""
+        if run.timed_out:
+            return "does not end"
+        if run.status < 0:
+            return f"ended by signal {-run.status}"
+        if self.injector.state.fired == 0:
+            return ""
+        if run.status == plain.status:
+            return self.judge_same(case, plain, run, unsteady)
+        said = run.err.decode(errors="replace")
+        wanted = SWEEPS[name][3]
+        if wanted is None:
+            return f"a short transfer matters: exit status {run.status}: {said}"
+        if run.status != 1:
+            return f"exit status {run.status}: {said}"
+        if not re.search(wanted + (FOREIGN_WORDS if self.is_foreign() else ""), said):
+            return f"says {said!r}"
+        # What it had to write is whole, and only the report on standard output failed.
+        lines = faults.source_lines(self.injector.stack())
+        reporting = "standard output" in said or any(line.startswith("merge_report") for line in lines)
+        if reporting and set(run.files["out"]) == set(plain.files["out"]) and not run.files["tmp"]:
+            return ""
+        # Of a trace that cannot be read to its end, what was read makes a whole export.
+        if name in READING and top(run) == top(plain) and not run.files["tmp"]:
+            return ""
+        # A depfile alone harms nobody.
+        if list(run.files["out"]) == ["a.d"]:
+            return ""
+        return self.leftovers(run)
+
+    def judge_same(self, case, plain, run, unsteady):
+        """The same of a run that ended as the one without failures did."""
+        if run.status != 0:
+            return self.leftovers(run)
+        if case.steady and run.out != plain.out:
+            return "exit status 0, but its output is another"
+        if set(run.files["out"]) != set(plain.files["out"]):
+            return f"exit status 0, but it left {sorted(run.files['out'])}"
+        if run.files["tmp"] != plain.files["tmp"]:
+            return f"left temporary files: {sorted(run.files['tmp'])}"
+        changed = [p for p in run.files["out"] if p not in unsteady and run.files["out"][p] != plain.files["out"][p]]
+        return f"exit status 0, but these are others: {changed}" if changed else ""
+
+    def is_excused(self, stack):
+        told = stack + faults.source_lines(stack, len(stack))
+        excused = any(name in line for line in told for name in NOT_REPORTED)
+        self.excused += excused
+        return excused
+
+    def is_foreign(self):
+        """Whether the call that failed was one of a library's that reports errors in its own words."""
+        return any(library in frame for frame in self.injector.stack()[:6] for library in FOREIGN)
+
+    @staticmethod
+    def leftovers(run):
+        left = sorted(run.files["out"]) + sorted(run.files["tmp"])
+        return f"left {left}" if left else ""
+
+    def sweep(self, case, name, plain, unsteady):
+        kinds, error, options, _ = SWEEPS[name]
+        self.injector.run(case, kinds, points=True)
+        points = self.injector.points()
+        tried = points if self.long else faults.spread(points, MOST[name])
+        for at in tried:
+            run = self.injector.run(case, kinds, at, error, **options)
+            self.runs += 1
+            what = self.judge(case, name, plain, run, unsteady)
+            stack = self.injector.stack()
+            if what and not self.is_excused(stack):
+                lines = "\n    ".join(faults.source_lines(stack))
+                self.failures.append((case.name, name, at, what))
+                print(f"FAILED: {case.name}: {name} {at}: {what}\n    {lines}", flush=True)
+        return len(tried), len(points)
+
+    def case(self, case, names):
+        plain, again = self.injector.run(case, ()), self.injector.run(case, ())
+        if plain.status != case.status or again.status != case.status:
+            self.failures.append((case.name, "plain", 0, f"exit status {plain.status}"))
+            print(f"FAILED: {case.name} ends with {plain.status}: {plain.err.decode(errors='replace')}")
+            return
+        unsteady = {p for p in plain.files["out"] if plain.files["out"][p] != again.files["out"].get(p)}
+        tried = ["%s %d/%d" % (name, *self.sweep(case, name, plain, unsteady)) for name in names]
+        print(f"{case.name}: {', '.join(tried)}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("injector")
+    parser.add_argument("bin")
+    parser.add_argument("data")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--case", default="*")
+    parser.add_argument("--kind", default="*")
+    options = parser.parse_args()
+    names = [name for name in SWEEPS if fnmatch.fnmatch(name, options.kind)]
+    strata = os.path.abspath(os.path.join(options.bin, "strata"))
+    injector_path, data = os.path.abspath(options.injector), os.path.abspath(options.data)
+    for name in list(os.environ):
+        if name.startswith("STRATA_"):
+            del os.environ[name]
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        os.mkdir("run")
+        os.environ["XDG_RUNTIME_DIR"] = os.path.join(directory, "run")
+        make_inputs(data, strata)
+        sweep = Sweep(faults.Injector(injector_path, directory), options.long)
+        for case in cases(strata):
+            if fnmatch.fnmatch(case.name, options.case):
+                sweep.case(case, names)
+        print(f"{sweep.runs} runs, {len(sweep.failures)} failures, {sweep.excused} excused")
+        os.chdir("/")
+    # Where nothing failed, nothing was tried.
+    return 1 if sweep.failures or sweep.runs == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
