@@ -274,7 +274,7 @@ static int on_damage(struct guest_session *session, struct fault *fault)
     if (session->state == GUEST_HELLO)
         return 0; /* the rest of what was said to another host */
     if (++session->damages > DAMAGES_MAX)
-        return fault_plain(fault, -EBADMSG, NULL, "what it sends was damaged on the way %u times",
+        return fault_plain(fault, -EBADMSG, NULL, "data from the guest was corrupted %u times",
                            DAMAGES_MAX);
     if ((session->state == GUEST_RUNNING || session->state == GUEST_STOPPING) &&
         !session->in_file) {
