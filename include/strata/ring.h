@@ -49,7 +49,7 @@ struct strata_ring {
     struct strata_ring_line *line;
     /* what follows is of src/runtime alone */
     uint64_t sub_mask;
-    uint64_t reserved;
+    uint64_t n_classes; /* that the ring has drop counts for */
 };
 
 /* A record between begin and end. */

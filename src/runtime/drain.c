@@ -36,7 +36,7 @@ static struct cursor *get_cursor(struct drain *drain, unsigned number)
     cursor = malloc(sizeof(*cursor));
     if (!cursor)
         return NULL;
-    cursor_init(cursor, map);
+    cursor_init(cursor, map, ring_length(number));
     drain->cursors[number] = cursor;
     return cursor;
 }
@@ -360,7 +360,7 @@ uint64_t drain_count_left(struct drain *drain, uint64_t *lost)
 
         if (!cursor && ring_at(i)) { /* no memory */
             cursor = &spare;
-            (void)cursor_init(cursor, ring_at(i));
+            (void)cursor_init(cursor, ring_at(i), ring_length(i));
         }
         while (cursor && cursor_next_packet(cursor, RING_FLUSH) > 0) {
             uint64_t n = packet_count_records(&cursor->packet);

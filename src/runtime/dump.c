@@ -121,7 +121,7 @@ static int read_rings(struct newest *newest)
 
         if (!map) /* is being made */
             continue;
-        r = ring_copy_take(&copy, map, map->data_offset + map->size);
+        r = ring_copy_take(&copy, map, ring_length(i));
         if (r < 0)
             return r;
         if (r == 0)

@@ -560,8 +560,11 @@ void process_dir_set_writes(bool writes)
 static void put_trace(struct process_trace traces[2], uint32_t *trace, const char *path,
                       const uint8_t uuid[16])
 {
-    if (!*trace || strcmp(traces[*trace - 1].path, path) != 0 ||
-        memcmp(traces[*trace - 1].uuid, uuid, 16) != 0)
+    uint32_t now = *(volatile uint32_t *)trace; /* once: others can write to the pool */
+
+    if (now < 1 || now > 2 ||
+        strncmp(traces[now - 1].path, path, sizeof(traces[now - 1].path)) != 0 ||
+        memcmp(traces[now - 1].uuid, uuid, 16) != 0)
         process_file_put_trace(traces, trace, path, uuid);
 }
 
@@ -643,7 +646,10 @@ static void *map_pooled(uint64_t length, uint64_t first, uint32_t number)
     unsigned slot;
     void *bytes;
 
-    if (length > POOL_SLOT_SIZE || (!at && make_pooled_place(&at) < 0))
+    /* A process that writes its rings out by itself would have to check each record of them: others can write to the
+     * pool. */
+    if (length > POOL_SLOT_SIZE || atomic_load(&setup.writes) ||
+        (!at && make_pooled_place(&at) < 0))
         return NULL;
     bytes = ring_pool_take(number, &slot);
     if (!bytes)

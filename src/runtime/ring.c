@@ -50,7 +50,7 @@ _Static_assert(offsetof(struct ring_map, closed) == 320, "as documented");
 _Static_assert(offsetof(struct ring_map, consumed) == 384, "as documented");
 _Static_assert(offsetof(struct ring_map, releases) == 448, "as documented");
 _Static_assert(offsetof(struct ring_map, owner) == 512, "as documented");
-_Static_assert(sizeof(struct ring_map) <= PAGE, "as documented");
+_Static_assert(sizeof(struct ring_map) <= PAGE && RING_CLASSES_OFFSET == PAGE, "as documented");
 _Static_assert(sizeof(struct ring_packet_header) == 96, "as documented");
 _Static_assert(offsetof(struct strata_ring_line, time) ==
                    offsetof(struct ring_map, time) - offsetof(struct ring_map, committed),
@@ -183,12 +183,13 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     uint32_t number;
     struct strata_ring *ring;
     uint64_t small = MIN(size, subbuffer_size * SUBBUFFERS_SMALL);
+    uint32_t n_classes = setup.n_classes;
     struct ring_map *map;
     bool has_file, has_all;
 
     if (__atomic_load_n(&at->bytes, __ATOMIC_RELAXED) + size > setup.total)
         size = small;
-    classes_size = (setup.n_classes * sizeof(uint64_t) + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    classes_size = (n_classes * sizeof(uint64_t) + PAGE - 1) & ~(uint64_t)(PAGE - 1);
     length = PAGE + classes_size + size;
 
     /* Numbers of rings that could not be made are not used again: what is tried each time would be
@@ -216,8 +217,8 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     map->size = size;
     map->subbuffer_size = subbuffer_size;
     map->data_offset = PAGE + classes_size;
-    map->classes_offset = PAGE;
-    map->n_classes = setup.n_classes;
+    map->classes_offset = RING_CLASSES_OFFSET;
+    map->n_classes = n_classes;
     map->number = number;
     map->pid = (uint32_t)getpid();
     map->clock_kind = trace_clock_kind();
@@ -233,7 +234,8 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     ring->mask = size - 1;
     ring->sub_mask = subbuffer_size - 1;
     ring->fast_mask = map->clock_kind == CLOCK_KIND_MONOTONIC ? 0 : ring->sub_mask;
-    ring->data = (uint8_t *)map + map->data_offset;
+    ring->data = (uint8_t *)map + PAGE + classes_size;
+    ring->n_classes = n_classes;
     ring->line = (struct strata_ring_line *)&map->committed;
 
     /* Last: who finds the file knows by the magic that the rest is there. */
@@ -499,6 +501,11 @@ struct ring_map *ring_at(unsigned number)
     return at && number < RINGS_MAX ? __atomic_load_n(&at->maps[number], __ATOMIC_ACQUIRE) : NULL;
 }
 
+size_t ring_length(unsigned number)
+{
+    return number < RINGS_MAX ? mapped[number].length : 0;
+}
+
 uint64_t ring_drops_without_ring(void)
 {
     return __atomic_load_n(&homeless_total, __ATOMIC_RELAXED);
@@ -517,8 +524,8 @@ uint64_t ring_drops_of(uint32_t class_id)
     for (unsigned i = 0; i < ring_count(); i++) {
         struct ring_map *map = ring_at(i);
 
-        if (map)
-            n += ring_discarded_of(map, class_id);
+        if (map && class_id < home->handles[i].ring.n_classes)
+            n += __atomic_load_n(&ring_drops(map)[class_id], __ATOMIC_RELAXED);
     }
     return n;
 }

@@ -254,6 +254,8 @@ int ring_setup(const struct ring_options *options);
  * NULL where the making of one has not ended. Any thread. */
 unsigned ring_count(void);
 struct ring_map *ring_at(unsigned number);
+/* Of the mapping of a ring that ring_at() gives. The map itself may be written to by others. */
+size_t ring_length(unsigned number);
 
 /* Events that were dropped because their thread could get no ring (memory, or RINGS_MAX); of all
  * classes, and of one. Any thread. */
@@ -328,6 +330,5 @@ void ring_reader_release(struct ring_reader *reader, const struct ring_packet *p
 int ring_reader_copy(struct ring_reader *reader, enum ring_reading how, uint8_t *buffer,
                      struct ring_packet *ret);
 
-/* Drops of this ring: of all classes, and of one (0: of those beyond n_classes). */
+/* Drops of this ring. */
 uint64_t ring_discarded(const struct ring_map *map);
-uint64_t ring_discarded_of(const struct ring_map *map, uint32_t class_id);

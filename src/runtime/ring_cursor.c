@@ -9,12 +9,12 @@
 
 #define TIME_MASK ((UINT64_C(1) << 48) - 1)
 
-int cursor_init(struct cursor *cursor, struct ring_map *map)
+int cursor_init(struct cursor *cursor, struct ring_map *map, size_t length)
 {
     int r;
 
     *cursor = (struct cursor){0};
-    r = ring_reader_init(&cursor->reader, map, map->data_offset + map->size);
+    r = ring_reader_init(&cursor->reader, map, length);
     if (r < 0) {
         cursor->damaged = true;
         return r;

@@ -22,7 +22,7 @@ struct cursor {
     uint64_t discarded; /* of its drops, how many were told of; packets may tell of fewer */
 };
 
-int cursor_init(struct cursor *cursor, struct ring_map *map);
+int cursor_init(struct cursor *cursor, struct ring_map *map, size_t length);
 void cursor_done(struct cursor *cursor);
 
 /* The ring's next packet: 1, 0 when there is none now. */

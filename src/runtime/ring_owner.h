@@ -25,8 +25,17 @@ struct strata_ring *ring_acquire(void);
 /* An event of this class is lost as its thread has no ring. */
 void ring_count_homeless(uint32_t class_id);
 
-/* The event was dropped by the ring. */
-void ring_count_drop(struct ring_map *map, uint32_t class_id);
+/* Where a ring made here has its drop counts. The owner does not ask the map for this or for their number: processes of
+ * other users may write to a map that lies in a ring pool. */
+#define RING_CLASSES_OFFSET 4096U
+
+static inline uint64_t *ring_drops(struct ring_map *map)
+{
+    return (uint64_t *)((uint8_t *)map + RING_CLASSES_OFFSET);
+}
+
+/* The event was dropped by RING, whose map is MAP. */
+void ring_count_drop(const struct strata_ring *ring, struct ring_map *map, uint32_t class_id);
 
 /* Closes the packet that is open, if one is, so that the ring stands at the begin of a sub-buffer. A
  * record that is still open (its thread ended in the middle) is given up and counted. For the owner

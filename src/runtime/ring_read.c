@@ -449,10 +449,3 @@ uint64_t ring_discarded(const struct ring_map *map)
 {
     return __atomic_load_n(&map->discarded, __ATOMIC_RELAXED);
 }
-
-uint64_t ring_discarded_of(const struct ring_map *map, uint32_t class_id)
-{
-    const uint64_t *drops = (const uint64_t *)((const uint8_t *)map + map->classes_offset);
-
-    return class_id < map->n_classes ? __atomic_load_n(&drops[class_id], __ATOMIC_RELAXED) : 0;
-}

@@ -62,12 +62,11 @@ static void open_packet(const struct geometry *ring, struct ring_map *map, uint6
     memcpy(header->thread_name, map->thread_name, sizeof(header->thread_name));
 }
 
-void ring_count_drop(struct ring_map *map, uint32_t class_id)
+void ring_count_drop(const struct strata_ring *ring, struct ring_map *map, uint32_t class_id)
 {
-    uint64_t *drops = (uint64_t *)((uint8_t *)map + map->classes_offset);
-
     ring_add(&map->discarded, 1);
-    ring_add(&drops[class_id < map->n_classes ? class_id : 0], 1);
+    /* A ring that was wiped, in a child that a handler forked, has 0. */
+    ring_add(&ring_drops(map)[class_id < ring->n_classes ? class_id : 0], 1);
 }
 
 /* Takes the pages of the data up to the position BEHIND, in the first round through the ring: a thread of few events
@@ -159,7 +158,7 @@ void strata_ring_drop(uint32_t id)
     if (!ring->line)
         ring = ring_acquire();
     if (ring)
-        ring_count_drop(ring_map_of(ring->line), id);
+        ring_count_drop(ring, ring_map_of(ring->line), id);
     else
         ring_count_homeless(id);
 }
@@ -246,7 +245,7 @@ uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t si
     }
 
 drop:
-    ring_count_drop(map, id);
+    ring_count_drop(ring, map, id);
     return NULL;
 }
 

@@ -155,7 +155,7 @@ static int write_rings(struct making *making)
 
         if (!map) /* is being made */
             continue;
-        r = ring_copy_take(&copy, map, map->data_offset + map->size);
+        r = ring_copy_take(&copy, map, ring_length(i));
         if (r <= 0)
             continue;
         r = write_ring(making, i, &copy);
