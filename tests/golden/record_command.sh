@@ -1,5 +1,5 @@
 #!/bin/sh
-# strata record -- COMMAND, where that is no QEMU but starts one: behind env, nice and their like, and in scripts.
+# strata record -- COMMAND, where that is not QEMU but starts it: after env, nice and the like, and in scripts.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +19,7 @@ seen() {
     pid=$(jq '.sources[0].vmm.pid' "$into/trace.json")
     case $(readlink "/proc/$pid/exe") in
     */qemu-system-x86_64) ;;
-    *) fail "process $pid is no QEMU" ;;
+    *) fail "process $pid is not QEMU" ;;
     esac
     kill -TERM $recorder
     status=0

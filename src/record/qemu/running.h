@@ -26,7 +26,7 @@ struct qemu_running {
     bool has_times;            /* lines of the log have them: -msg timestamp=on */
 };
 
-/* -ESRCH: there is no such process; -ENOEXEC: it is no QEMU; -EACCES: of another user; with FAULT. */
+/* -ESRCH: there is no such process; -ENOEXEC: it is not QEMU; -EACCES: of another user; with FAULT. */
 int qemu_running_open(pid_t pid, struct qemu_running *ret, struct fault *fault);
 void qemu_running_done(struct qemu_running *running);
 /* The socket to talk to it by, in RUNNING. -ENOTCONN with FAULT: it has none that we could use. */

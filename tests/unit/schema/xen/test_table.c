@@ -236,7 +236,7 @@ static void test_errors(void **state)
         {"1 name \"a\" b\n", 1, "after the format"},
         {"  1 name\n", 1, "enum"},
         {"enum\n", 1, "name"},
-        {"enum a b\n", 1, "behind the name"},
+        {"enum a b\n", 1, "after the name"},
         {"enum a\n 0x100000000 b\n", 2, "32 bits"},
         {"enum a\n b\n", 2, "32 bits"},
         {"bits a\n 64 b\n", 2, "0 to 63"},
@@ -251,7 +251,7 @@ static void test_errors(void **state)
         {"call 1 1:a=none\n", 1, "no enum"},
         {"call 1 1:a:b\n", 1, "blank"},
         {"call 1 1:a,\n", 1, "1 to 64 characters"},
-        {"enum a\n 1 b c\n", 2, "behind the value"},
+        {"enum a\n 1 b c\n", 2, "after the value"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
