@@ -33,6 +33,12 @@ struct ring_drain {
     struct process_rings_state looked; /* as it was looked through last */
 };
 
+uint64_t drain_stats_lost(const struct drain_stats *stats)
+{
+    return add_counts(add_counts(stats->discarded, stats->no_ring),
+                      add_counts(stats->unwritten, stats->undecoded));
+}
+
 /* ---- Rings ---- */
 
 static void ring_free(struct ring *ring)
@@ -327,7 +333,7 @@ struct drain_stats ring_drain_taken(const struct ring_drain *taker, double *ret_
     taken.no_ring = __atomic_load_n(&taker->process->file->no_ring, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < RINGS_MAX; i++)
         if (taker->rings[i]) {
-            taken.discarded += ring_discarded(taker->rings[i]->map);
+            taken.discarded = add_counts(taken.discarded, ring_discarded(taker->rings[i]->map));
             taken.undecoded += taker->rings[i]->undecoded;
             taken.unwritten += taker->rings[i]->reader.lost - taker->rings[i]->undecoded;
         }
@@ -380,10 +386,10 @@ uint64_t ring_drain_clock_hz(const struct ring_drain *taker)
 
 int ring_drain_count(struct process *process, struct drain_stats *ret, struct fault *fault)
 {
-    struct ring_drain *taker;
+    struct ring_drain *taker = NULL;
     int r = ring_drain_new(process, NULL, false, true, &taker, fault);
 
-    if (r < 0)
+    if (r < 0 || !taker)
         return r;
     r = ring_drain_take(taker, DRAIN_DEAD, fault);
     if (r >= 0)

@@ -21,6 +21,9 @@ struct drain_stats {
     bool full;        /* … by the trace's max_size */
 };
 
+/* Of all that. */
+uint64_t drain_stats_lost(const struct drain_stats *stats);
+
 struct ring_drain;
 
 /* LIVE: the rings are mapped so that space is given back to the program as it is taken. RESUME: what

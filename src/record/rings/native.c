@@ -206,14 +206,14 @@ int native_create(const char *path, const struct ctf_metadata *metadata, struct 
 {
     static const uint8_t none[16];
     struct ctf_metadata mine = *metadata;
-    struct native *native;
+    struct native *native = NULL;
     FILE *f;
     int r;
 
     if (mkdir(path, 0777) < 0 && errno != EEXIST)
         return fail(fault, -errno, path);
     r = open_dir(path, &native, fault);
-    if (r < 0)
+    if (r < 0 || !native)
         return r;
     r = is_empty(native->dir);
     if (r == -ENOTEMPTY)
@@ -246,10 +246,10 @@ int native_create(const char *path, const struct ctf_metadata *metadata, struct 
 int native_complete(const char *path, const uint8_t uuid[16], struct native **ret,
                     struct fault *fault)
 {
-    struct native *native;
+    struct native *native = NULL;
     int r = open_dir(path, &native, fault);
 
-    if (r < 0)
+    if (r < 0 || !native)
         return r;
     r = read_metadata(native, fault);
     if (r >= 0 && memcmp(native->uuid, uuid, 16) != 0)
@@ -434,7 +434,7 @@ int native_put_no_ring(struct native *native, uint64_t lost, bool add, uint64_t 
     if (r < 0)
         return r;
     packet.header.packet_seq_num = stream.length / sizeof(struct ring_packet_header);
-    packet.header.events_discarded = lost + (add ? stream.discarded : 0);
+    packet.header.events_discarded = add ? add_counts(lost, stream.discarded) : lost;
     if (packet.header.events_discarded > stream.discarded)
         r = native_stream_write(&stream, &packet, 0);
     native_stream_done(&stream);

@@ -6,6 +6,7 @@
 
 #include "base/fault.h"
 #include "record/rings/classes.h"
+#include "record/rings/count.h"
 #include "runtime/ctf_metadata.h"
 
 struct native {

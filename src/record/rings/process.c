@@ -16,6 +16,9 @@
 #include "runtime/class_dump.h"
 
 #define LENGTH_MAX (sizeof(struct process_file) + DESCRIPTIONS_MAX + (1U << 20))
+/* 36 years since boot: sums of some of these are no overflow. */
+#define MONOTONIC_MAX (INT64_MAX / 8)
+#define CLOCK_HZ_MAX UINT64_C(1000000000000)
 
 /* ---- The file ---- */
 
@@ -32,9 +35,12 @@ static int check(struct process *process, const char *path, struct fault *fault)
         return fault_plain(fault, -ENOTSUP, path,
                            "is of version %u of libstrata's rings; this strata knows version %u",
                            file->version, PROCESS_FILE_VERSION);
-    process->pid = file->pid;
+    /* In the pool its entry has been compared, and the file may have changed since. */
+    if (process->slot < 0) {
+        process->pid = file->pid;
+        process->start = file->start;
+    }
     process->uid = file->uid;
-    process->start = file->start;
     process->pid_namespace = file->pid_namespace;
     process->clock_kind =
         (enum clock_kind)__atomic_load_n(&process->file->clock_kind, __ATOMIC_RELAXED);
@@ -43,6 +49,8 @@ static int check(struct process *process, const char *path, struct fault *fault)
     memcpy(process->boot_id, file->boot_id, sizeof(file->boot_id));
     if (process->clock_kind > CLOCK_KIND_CNTVCT)
         return fault_plain(fault, -EBADMSG, path, "names a clock that there is not");
+    if (process->clock_pair.monotonic < 0 || process->clock_pair.monotonic > MONOTONIC_MAX)
+        return fault_plain(fault, -EBADMSG, path, "its clocks cannot have been read like this");
     return 0;
 }
 
@@ -117,6 +125,8 @@ static int open_slot(struct process *process, const char *path, struct fault *fa
         entry.number != POOL_PROCESS)
         return fault_plain(fault, -ESTALE, path, "the process is gone");
     process->slot = (int)slot;
+    process->pid = pid;
+    process->start = start;
     process->fd = fcntl(process->pool->fd, F_DUPFD_CLOEXEC, 0);
     r = process->fd < 0 ? -errno
                         : shared_map_init(&process->map, process->fd, pool_slot_offset(slot),
@@ -284,11 +294,20 @@ static bool same_boot(const struct process *process)
     return true;
 }
 
+/* Whether there is a process with its number that began when it did. */
+static bool is_running(const struct process *process)
+{
+    uint64_t start;
+    char state;
+
+    return process->pid > 0 && process->pid <= INT32_MAX &&
+           proc_stat((pid_t)process->pid, &start, &state) >= 0 && start == process->start &&
+           state != 'Z' && state != 'X';
+}
+
 int process_is_alive(const struct process *process, struct fault *fault)
 {
     struct stat st;
-    uint64_t start;
-    char state;
 
     if (!same_boot(process))
         return 0;
@@ -298,10 +317,7 @@ int process_is_alive(const struct process *process, struct fault *fault)
                            "is of another pid namespace: whether process %u lives cannot be seen "
                            "from here",
                            process->pid);
-    if (process->pid == 0 || process->pid > INT32_MAX ||
-        proc_stat((pid_t)process->pid, &start, &state) < 0)
-        return 0;
-    return start == process->start && state != 'Z' && state != 'X';
+    return is_running(process);
 }
 
 bool process_is_replaced(const struct process *process)
@@ -349,9 +365,9 @@ uint64_t process_clock_hz(const struct process *process, uint64_t hint)
         if (!hz && !hint)
             hz = trace_clock_hz();
     }
-    if (!hz)
+    if (!hz || hz > CLOCK_HZ_MAX)
         hz = hint;
-    return hz ? hz : 1000000000;
+    return hz && hz <= CLOCK_HZ_MAX ? hz : 1000000000;
 }
 
 /* ---- Directories ---- */
@@ -637,8 +653,8 @@ int process_remove(struct process *process, struct fault *fault)
 {
     int r = process->dir >= 0 ? remove_dir(process) : 0;
 
-    /* One that lives goes on writing there. */
-    if (process->pool && process_is_alive(process, NULL) == 0)
+    /* One that lives goes on writing there, whatever boot a process file in the pool says it is of. */
+    if (process->pool && process_is_alive(process, NULL) == 0 && !is_running(process))
         pool_free(process->pool, process->pid, process->start);
     return r < 0 ? fault_plain(fault, r, process->path, "cannot be removed: %s", strerror(-r)) : 0;
 }

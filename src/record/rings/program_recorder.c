@@ -186,7 +186,7 @@ static void stats(const struct recorder *recorder, struct recorder_stats *ret)
         const struct drain_stats *taken = &programs->items[i]->taken;
 
         ret->events += taken->events;
-        ret->lost += taken->discarded + taken->no_ring + taken->unwritten + taken->undecoded;
+        ret->lost = add_counts(ret->lost, drain_stats_lost(taken));
     }
 }
 

@@ -19,6 +19,7 @@
 /* … and where nobody tells of new directories. */
 #define LOOK_BLINDLY (2 * MILLISECOND)
 #define SAMPLE_EVERY (250 * MILLISECOND)
+#define CLOCK_NS_MAX ((__int128)INT64_MAX / 8)
 #define PROGRAMS_MAX 960u /* sources of one directory, with room for others' */
 
 int programs_open(const char *dir, struct programs *ret_programs, struct fault *fault)
@@ -96,8 +97,10 @@ static void sample(struct clock_samples *samples, uint64_t now)
 static int64_t on_line(const struct program *program, uint64_t ticks)
 {
     __int128 since = (__int128)ticks - (__int128)program->start.ticks;
+    __int128 ns = program->start.monotonic + since * SECOND / (__int128)program->hz;
 
-    return program->start.monotonic + (int64_t)(since * SECOND / (__int128)program->hz);
+    /* A process may say that it began at any tick. */
+    return (int64_t)MAX(MIN(ns, CLOCK_NS_MAX), -CLOCK_NS_MAX);
 }
 
 /* By how much times of PROGRAM may be wrong; 0: not known, there was no reading while it ran. */
@@ -166,8 +169,8 @@ static void end(struct programs *programs, struct program *program, bool remove)
     }
     program->collecting = false;
     /* One that ended when all was taken has removed them by itself, whatever came of that. */
-    program->left =
-        (program->error < 0 || program->taken.damaged) && access(program->rings, F_OK) == 0;
+    program->left = (program->error < 0 || program->taken.damaged) &&
+                    (process_is_slot(program->rings) || access(program->rings, F_OK) == 0);
     if (remove && !program->left && process_remove(program->process, &fault) < 0) {
         program->left = true;
         fail(program, fault.error ? fault.error : -EIO, &fault);
@@ -348,6 +351,45 @@ static void put_no_ring(struct programs *programs)
     native_free(native);
 }
 
+static bool is_known_slot(const struct programs *programs, unsigned slot,
+                          const struct pool_slot *entry)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "/" POOL_DIR_NAME "/slot-%u-%" PRIu32 "-%" PRIu64, slot, entry->pid,
+             entry->start);
+    for (unsigned i = 0; i < programs->n; i++) {
+        const struct program *program = programs->items[i];
+        const char *at = strstr(program->rings, "/" POOL_DIR_NAME "/");
+
+        if (entry->number == POOL_PROCESS ? at && strcmp(at, name) == 0
+                                          : program->pid == entry->pid)
+            return true;
+    }
+    return false;
+}
+
+/* How many slots are in use that no process was recorded from. */
+static unsigned count_unread_slots(const struct programs *programs)
+{
+    unsigned n = 0;
+
+    if (!programs->pool)
+        return 0;
+    if (shared_map_is_cut(&programs->pool->map))
+        return POOL_SLOTS;
+    for (unsigned i = 0; i < POOL_SLOTS; i++) {
+        struct pool_slot entry;
+        bool is_sound = pool_get(programs->pool, i, &entry);
+
+        /* Without a length it is being filled in. */
+        if (entry.pid != 0 && entry.length != 0 &&
+            (!is_sound || !is_known_slot(programs, i, &entry)))
+            n++;
+    }
+    return n;
+}
+
 void programs_finish(struct programs *programs)
 {
     uint64_t sleep;
@@ -370,6 +412,7 @@ void programs_finish(struct programs *programs)
             fail(program, r, &fault);
         end(programs, program, true);
     }
+    programs->slots_unread = count_unread_slots(programs);
     put_no_ring(programs);
 }
 
@@ -414,9 +457,9 @@ static int add_problem(struct arena *arena, const char **list, unsigned *n, cons
     return list[*n] ? (int)++*n : -ENOMEM;
 }
 
-/* ORPHANS: events of processes that have no source, as they got no ring; in the first source. */
+/* ORPHANS: events of processes that have no source, as they got no ring; in the first source, as SLOTS_UNREAD. */
 static int put_problems(const struct program *program, uint64_t orphans, uint32_t n_processes,
-                        struct arena *arena, struct manifest_source *source)
+                        unsigned slots_unread, struct arena *arena, struct manifest_source *source)
 {
     const struct drain_stats *taken = &program->taken;
     const struct {
@@ -429,7 +472,7 @@ static int put_problems(const struct program *program, uint64_t orphans, uint32_
          "events at least were lost as they cannot be decoded: they have no description"},
         {taken->damaged, "rings are damaged and were passed over"},
     };
-    const char **list = arena_alloc(arena, (ARRAY_SIZE(losses) + 2) * sizeof *list);
+    const char **list = arena_alloc(arena, (ARRAY_SIZE(losses) + 3) * sizeof *list);
     char text[sizeof program->what + 80];
     unsigned n = 0;
     int r = 0;
@@ -450,6 +493,12 @@ static int put_problems(const struct program *program, uint64_t orphans, uint32_
                  "%" PRIu64 " events of %" PRIu32
                  " processes were lost as the processes could make no rings",
                  orphans, n_processes);
+        r = add_problem(arena, list, &n, text);
+    }
+    if (slots_unread && r >= 0) {
+        snprintf(text, sizeof text,
+                 "%u of %u slots of the ring pool are damaged and were passed over", slots_unread,
+                 POOL_SLOTS);
         r = add_problem(arena, list, &n, text);
     }
     source->problems = list;
@@ -489,11 +538,11 @@ static int put_source(const struct programs *programs, const struct program *pro
         .began = program->began,
         .ended = program->finished,
         .lost_known = program->ended,
-        .lost = program->taken.discarded + program->taken.no_ring + program->taken.unwritten +
-                program->taken.undecoded + orphans,
+        .lost = add_counts(drain_stats_lost(&program->taken), orphans),
         .complete = complete && program->ended && program->error == 0,
     };
-    return put_problems(program, orphans, n_processes, arena, to);
+    return put_problems(program, orphans, n_processes,
+                        program == programs->items[0] ? programs->slots_unread : 0, arena, to);
 }
 
 int programs_put_sources(const struct programs *programs, bool complete, struct arena *arena,

@@ -65,7 +65,9 @@ struct programs {
     const char *const *main_command; /* as it was started, ended by NULL, or NULL; borrowed */
     const char *main_exit;           /* as in manifest_vmm; NULL; borrowed */
     struct clock_samples samples;
-    bool changed; /* sources came, or ended, since this was set to false */
+    unsigned
+        slots_unread; /* of the pool, at the end: their process files are damaged, or they have none */
+    bool changed;     /* sources came, or ended, since this was set to false */
 };
 
 /* DIR is the trace's, and is there. -errno with FAULT. */
