@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *reply;
 
         if (!memchr(data, '/', len) &&
-            control_answer((const char *)data, len, &reply, &reply_len) >= 0) {
+            control_requests.answer((const char *)data, len, &reply, &reply_len) >= 0) {
             check(reply, reply_len);
             free(reply);
             emit();

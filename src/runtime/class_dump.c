@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 
 #include "runtime/macro.h"
-#include "runtime/process_dir.h"
 #include "runtime/process_file.h"
 
 static struct {
@@ -79,6 +78,5 @@ bool class_dump_class(struct trace_class *class)
     put_description(described.bytes + used, class, size);
     /* Release: who sees the size sees the bytes, and where they are. */
     atomic_store_explicit(&described.size, used + size, memory_order_release);
-    process_dir_sync();
     return true;
 }

@@ -14,8 +14,7 @@
 /* More are not kept. */
 #define DESCRIPTIONS_MAX (16U << 20)
 
-/* Describes CLASS, once. Before its first record may come. Under registry_lock(). False: there is no memory
- * for it, and no record may come. */
+/* Describes CLASS, once; for process_dir_describe(). Under registry_lock(). False: there is no memory for it. */
 bool class_dump_class(struct trace_class *class);
 
 /* What is described by now: the bytes, which stay where they are, and how many. Any context. */

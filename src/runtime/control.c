@@ -51,6 +51,7 @@ static struct {
     bool running;         /* the thread */
     bool child;           /* it was forked */
     bool ended;           /* the process ends */
+    const struct control_handler *handler;
     struct descriptor listener;
     char name[16];           /* of the listener in its directory: the pid; "": it has none */
     struct descriptor named; /* what has that name; it is not open */
@@ -267,7 +268,7 @@ static void answer(struct client *client)
         return;
     }
     len = (size_t)(end - client->line);
-    if (control_answer(client->line, len, &client->reply, &client->reply_len) < 0) {
+    if (control.handler->answer(client->line, len, &client->reply, &client->reply_len) < 0) {
         client_close(client);
         return;
     }
@@ -467,15 +468,18 @@ static void start_thread(void)
     control.running = r == 0;
 }
 
-void control_start(void)
+void control_start(const struct control_handler *handler)
 {
     pthread_mutex_lock(&control.lock);
+    if (!control.handler) { /* before there is a thread, which reads it without the lock */
+        control.handler = handler;
+        handler->begin();
+    }
     if (!control.asked) {
         const char *value = secure_getenv("STRATA_CONTROL");
 
         control.asked = true;
         control.off |= value && strcmp(value, "off") == 0;
-        control_requests_begin();
     }
     control.wanted = true;
     start_thread();
@@ -532,7 +536,7 @@ void control_after_fork_child(void)
     control.running = false;
     control.child = true;
     if (was_running) {
-        control_requests_begin();
+        control.handler->begin();
         start_thread();
     }
     pthread_mutex_unlock(&control.lock);

@@ -12,8 +12,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* There is something to be controlled. Any number of times. */
-void control_start(void);
+/* What answers requests. It lies above the socket, which knows it by this alone. */
+struct control_handler {
+    /* Tracing begins in this process: at the start, and in a child of fork(). */
+    void (*begin)(void);
+    /* What LINE, LEN bytes without the newline, is answered: allocated, *ret_len bytes. -ENOMEM. */
+    int (*answer)(const char *line, size_t len, char **ret, size_t *ret_len);
+};
+
+/* There is something to be controlled; HANDLER, always the same, answers. Any number of times. */
+void control_start(const struct control_handler *handler);
 /* control=on|off */
 void control_switch(bool on);
 
@@ -33,8 +41,4 @@ int control_dir_open(void);
 #define CONTROL_LINE_MAX 16384
 #define CONTROL_PROTOCOL 1
 
-/* When tracing began in this process, ns since 1970. */
-void control_requests_begin(void);
-
-/* What LINE, LEN bytes without the newline, is answered: allocated, *ret_len bytes. -ENOMEM. */
-int control_answer(const char *line, size_t len, char **ret, size_t *ret_len);
+extern const struct control_handler control_requests;

@@ -13,13 +13,14 @@
 #include "runtime/options.h"
 #include "runtime/program.h"
 #include "runtime/ring.h"
+#include "runtime/ring_drops.h"
 #include "runtime/snapshot.h"
 #include "runtime/writer.h"
 #include "strata/trace.h"
 
 static uint64_t began; /* ns since 1970 */
 
-void control_requests_begin(void)
+static void begin(void)
 {
     began = trace_clock_ns(CLOCK_REALTIME);
 }
@@ -357,7 +358,7 @@ static const char *answer(FILE *out, char *line, size_t len)
     return "request";
 }
 
-int control_answer(const char *line, size_t len, char **ret, size_t *ret_len)
+static int answer_line(const char *line, size_t len, char **ret, size_t *ret_len)
 {
     _cleanup_free_ char *copy = malloc(len + 1), *text = NULL;
     const char *error;
@@ -391,3 +392,5 @@ int control_answer(const char *line, size_t len, char **ret, size_t *ret_len)
     *ret_len = (size_t)n + text_len;
     return 0;
 }
+
+const struct control_handler control_requests = {.begin = begin, .answer = answer_line};

@@ -6,6 +6,7 @@
 
 #include "runtime/counts.h"
 #include "runtime/macro.h"
+#include "runtime/ring_drops.h"
 
 #define PACKETS_AT_ONCE 16
 #define RECORDS_AT_ONCE 512

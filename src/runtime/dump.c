@@ -5,9 +5,9 @@
 
 #include "runtime/log.h"
 #include "runtime/macro.h"
+#include "runtime/pass.h"
 #include "runtime/ring_copy.h"
 #include "runtime/ring_cursor.h"
-#include "runtime/writer.h"
 #include "strata/trace.h"
 
 /* What lies in the rings, as text: the newest events of copies of them, so that nobody who emits or
@@ -70,7 +70,7 @@ static char *line_of(const struct cursor *cursor)
     struct line line = {text, text + sizeof(text) - 1, false};
 
     line_put_stamp(&line, cursor->packet.header.tid,
-                   writer_realtime(clock_sync_ns(writer_times(), cursor->ticks)));
+                   pass_realtime(clock_sync_ns(pass_times(), cursor->ticks)));
     layout_put_text(cursor->layout, &line, cursor->arguments);
     *line.at = '\0';
     return strdup(text);
@@ -126,9 +126,9 @@ static int read_rings(struct newest *newest)
             return r;
         if (r == 0)
             continue;
-        writer_lock();
+        pass_lock();
         r = read_ring(newest, &copy);
-        writer_unlock();
+        pass_unlock();
         ring_copy_done(&copy);
         if (r < 0)
             return r;

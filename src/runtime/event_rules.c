@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/class_dump.h"
 #include "runtime/events.h"
 #include "runtime/filter_set.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
 #include "runtime/pattern.h"
-#include "runtime/writer.h"
+#include "runtime/process_dir.h"
+#include "runtime/wakeup.h"
 
 enum rule_kind {
     RULE_OFF,
@@ -234,7 +234,7 @@ static void set_own_state(struct strata_event *event, uint8_t state)
         return;
     __atomic_store_n(own, !!state, __ATOMIC_RELEASE);
     if (state)
-        writer_wake();
+        wakeup_post();
 }
 
 static void set_state(struct strata_event *event, uint8_t state)
@@ -251,7 +251,7 @@ static void set_state(struct strata_event *event, uint8_t state)
     if (before == state)
         return;
     /* Before its first record comes. */
-    if (state && !class_dump_class(class_by_id(event->id))) {
+    if (state && !process_dir_describe(class_by_id(event->id))) {
         trace_message("event '%s' stays off: no memory for its description", event->name);
         return;
     }
@@ -260,7 +260,7 @@ static void set_state(struct strata_event *event, uint8_t state)
     if (!before == !state)
         return;
     if (atomic_fetch_add_explicit(&n_on, state ? 1 : -1, memory_order_relaxed) == 0 && state)
-        writer_wake();
+        wakeup_post();
 }
 
 void event_switch(struct strata_event *event, const struct trace_class *class)

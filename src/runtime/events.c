@@ -6,10 +6,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "runtime/class_dump.h"
-#include "runtime/event_rules.h"
-#include "runtime/macro.h"
-#include "runtime/options.h"
 #include "runtime/pattern.h"
 
 #define CHUNK 1024 /* classes per piece of the table of ids, which never moves */
@@ -107,8 +103,7 @@ struct trace_class *class_named(const char *name, const struct trace_class *behi
     return NULL;
 }
 
-/* Room for N more classes in the table by name. */
-static int buckets_reserve(size_t n)
+int registry_reserve(size_t n)
 {
     size_t n_buckets = registry.n_buckets ? registry.n_buckets : 64;
     struct trace_class **buckets;
@@ -133,7 +128,7 @@ static int buckets_reserve(size_t n)
     return 0;
 }
 
-static int class_add(struct trace_class *class)
+int registry_add_class(struct trace_class *class)
 {
     uint32_t id = class_count() + 1;
     struct trace_class **chunk;
@@ -159,162 +154,41 @@ static int class_add(struct trace_class *class)
     return 0;
 }
 
-static void class_attach(struct trace_class *class, struct strata_event *event)
+struct trace_class *class_declared(const struct strata_event *event, uint32_t *ret_hash)
 {
-    event->id = class->id;
-    class->event = event;
-    class->n_attached++;
-    class->compiled_in |= event->compiled_in;
+    uint32_t hash = hash_name(event->name);
+    struct trace_class *class = bucket_of(hash);
+
+    while (class && !(class->hash == hash && class_describes(class, event)))
+        class = class->next;
+    *ret_hash = hash;
+    return class;
 }
 
-static void refuse(uint64_t n)
+void registry_refuse(uint64_t n)
 {
     atomic_fetch_add_explicit(&registry.refused, n, memory_order_relaxed);
 }
 
-/* The classes of a group's events. Those that are new are allocated in one piece, as thousands of
- * events are registered while a program starts. */
-static void group_attach(struct strata_group *group)
+void registry_add_group(struct strata_group *group)
 {
-    struct trace_class *classes =
-        buckets_reserve(group->n_events) < 0 ? NULL : calloc(group->n_events, sizeof(*classes));
-    struct trace_class *fresh = classes;
-
-    for (uint32_t i = 0; i < group->n_events; i++) {
-        struct strata_event *event = &group->events[i];
-        uint32_t hash = hash_name(event->name);
-        struct trace_class *class = bucket_of(hash);
-
-        while (class && !(class->hash == hash && class_describes(class, event)))
-            class = class->next;
-        if (!class && fresh) {
-            *fresh = (struct trace_class){
-                .name = event->name,
-                .format = event->format,
-                .fields = event->fields,
-                .file = event->file,
-                .line = event->line,
-                .hash = hash,
-                .n_fields = event->n_fields,
-            };
-            if (class_add(fresh) >= 0) {
-                class = fresh++;
-                event_rules_of_new(class);
-            }
-        }
-        /* What switches itself on is described before: no record comes that nothing could decode. */
-        if (!class || (event->own_state && !class_dump_class(class))) {
-            event->id = 0;
-            refuse(1);
-            continue;
-        }
-        class_attach(class, event);
-        if (class->on || !event->own_state)
-            event_switch(event, class);
-    }
-    if (fresh == classes)
-        free(classes);
-}
-
-/* Gives CLASS strings and fields of its own. When there is no memory the description is emptied: the
- * records can then not be told, which is a loss, but never a crash. */
-static void class_keep(struct trace_class *class)
-{
-    size_t size = strlen(class->name) + 1 + (class->format ? strlen(class->format) + 1 : 0) +
-                  (class->file ? strlen(class->file) + 1 : 0);
-    struct strata_field *fields;
-    char *at;
-
-    for (unsigned i = 0; i < class->n_fields; i++)
-        size += strlen(class->fields[i].name) + strlen(class->fields[i].type) + 2;
-    fields = malloc(class->n_fields * sizeof(*fields) + size);
-    if (!fields) {
-        class->name = "";
-        class->format = NULL;
-        class->file = NULL;
-        class->fields = NULL;
-        class->n_fields = 0;
-        class->copied = true;
-        return;
-    }
-    at = (char *)(fields + class->n_fields);
-#define KEEP(text)                   \
-    ({                               \
-        char *kept_ = at;            \
-        at = stpcpy(at, (text)) + 1; \
-        kept_;                       \
-    })
-    class->name = KEEP(class->name);
-    if (class->format)
-        class->format = KEEP(class->format);
-    if (class->file)
-        class->file = KEEP(class->file);
-    for (unsigned i = 0; i < class->n_fields; i++) {
-        fields[i] = class->fields[i];
-        fields[i].name = KEEP(class->fields[i].name);
-        fields[i].type = KEEP(class->fields[i].type);
-    }
-#undef KEEP
-    class->fields = fields;
-    class->copied = true;
-}
-
-void strata_group_register(struct strata_group *group)
-{
-    if (group->abi != STRATA_TRACE_ABI) {
-        refuse(group->n_events);
-        return;
-    }
-    registry_lock();
     group->next = NULL;
     *registry.end = group;
     registry.end = &group->next;
-    group_attach(group);
-    event_rules_tell();
-    registry_unlock();
-    options_group_came(group);
 }
 
-/* Another registered event of CLASS than those of LEAVING. */
-static struct strata_event *other_of(const struct trace_class *class)
-{
-    for (struct strata_group *group = registry.first; group; group = group->next)
-        for (uint32_t i = 0; i < group->n_events; i++)
-            if (group->events[i].id == class->id)
-                return &group->events[i];
-    return NULL;
-}
-
-void strata_group_unregister(struct strata_group *group)
+bool registry_remove_group(struct strata_group *group)
 {
     struct strata_group **link;
 
-    registry_lock();
     for (link = &registry.first; *link && *link != group; link = &(*link)->next)
         ;
-    if (!*link) { /* was refused, or never came */
-        registry_unlock();
-        return;
-    }
+    if (!*link)
+        return false;
     *link = group->next;
     if (registry.end == &group->next)
         registry.end = link;
-
-    for (uint32_t i = 0; i < group->n_events; i++) {
-        struct strata_event *event = &group->events[i];
-        struct trace_class *class = class_by_id(event->id);
-
-        if (!class)
-            continue;
-        event_switch_off(event);
-        class->n_attached--;
-        if (class->event == event)
-            class->event = class->n_attached ? other_of(class) : NULL;
-        /* The texts may be this event's even when others of the class stay. */
-        if (!class->copied)
-            class_keep(class);
-    }
-    registry_unlock();
+    return true;
 }
 
 const struct strata_event *strata_event_find(const char *name)

@@ -68,5 +68,19 @@ static inline bool event_is_filtered(const struct strata_event *event)
 /* The groups in the order of registration. */
 struct strata_group *registry_groups(void);
 
+/* ---- For the registration (runtime/registration.c) ---- */
+
+/* The class with EVENT's declaration; NULL: there is none. *RET_HASH: that of its name. */
+struct trace_class *class_declared(const struct strata_event *event, uint32_t *ret_hash);
+/* Makes room for N more classes in the table by name. -ENOMEM. */
+int registry_reserve(size_t n);
+/* Gives CLASS, whose hash is set, an id, in room that was reserved. -ENOSPC, -ENOMEM. */
+int registry_add_class(struct trace_class *class);
+void registry_add_group(struct strata_group *group);
+/* False: it is not there. */
+bool registry_remove_group(struct strata_group *group);
+/* N events could not be registered. Needs no lock. */
+void registry_refuse(uint64_t n);
+
 /* How many events could not be registered: memory or ids ran out, or another ABI. */
 uint64_t registry_refused(void);

@@ -628,7 +628,6 @@ void options_group_came(const struct strata_group *group)
         (void)set_rings(); /* with room for the drops of all classes */
     process_dir_show();
     pthread_mutex_unlock(&said.lock);
-    control_start();
 }
 
 /* Under registry_lock(). */

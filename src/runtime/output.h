@@ -19,7 +19,7 @@ struct output {
     struct descriptor file;
     bool regular; /* what a failed write has left can be taken back */
     bool parked;  /* it has no descriptor, and comes back with the next write */
-    bool stalled; /* its reader has not read for long (writer_may_wait()) */
+    bool stalled; /* its reader has not read for long (pass_may_wait()) */
     /* Whether to wait for the reader of a pipe; NULL: no. */
     bool (*may_wait)(bool *stalled, uint64_t *since);
     uint64_t length; /* of what we have written, when regular */

@@ -25,7 +25,7 @@
 #include "runtime/proc_file.h"
 #include "runtime/process_file.h"
 #include "runtime/program.h"
-#include "runtime/ring.h"
+#include "runtime/ring_drops.h"
 #include "runtime/ring_pool.h"
 #include "runtime/scratch.h"
 
@@ -528,12 +528,18 @@ void process_dir_show(void)
         note_error(r);
 }
 
-void process_dir_sync(void)
+bool process_dir_describe(struct trace_class *class)
 {
-    struct place *at = get_place();
+    struct place *at;
 
+    if (class->described)
+        return true;
+    if (!class_dump_class(class))
+        return false;
+    at = get_place();
     if (at)
         sync_to(at);
+    return true;
 }
 
 void process_dir_count_no_ring(void)

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct trace_class;
+
 /* The directory in which the next directory is made, "" for the default; NAMES false: rings shall have no
  * names at all. Copied. -ENAMETOOLONG. Not from signal handlers. */
 int process_dir_setup(const char *parent, bool names);
@@ -31,8 +33,9 @@ void process_dir_unmake_ring(uint32_t number);
  * finds the process before its first event. Not under a recorder, which waits for rings. */
 void process_dir_show(void);
 
-/* What is described is more now. Any context. */
-void process_dir_sync(void);
+/* Describes CLASS, once, in memory and in the process file if that is there. Before the first record of CLASS may
+ * come. Under registry_lock(). False: there is no memory for it, and no record may come. */
+bool process_dir_describe(struct trace_class *class);
 /* An event was dropped as its thread got no ring: counted in the process file or, where there is none, in the
  * recorder's pool. Any context. */
 void process_dir_count_no_ring(void);

@@ -22,9 +22,10 @@
 
 #include "runtime/proc_file.h"
 #include "runtime/process_dir.h"
+#include "runtime/ring_drops.h"
 #include "runtime/ring_owner.h"
 #include "runtime/ring_pool.h"
-#include "runtime/writer.h"
+#include "runtime/wakeup.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -104,9 +105,6 @@ static struct {
 
 static pthread_key_t leave_key;
 static bool have_leave_key;
-
-static uint64_t homeless_drops[RING_CLASS_MAX + 1];
-static uint64_t homeless_total;
 
 /* How many events of this thread found no ring. */
 static LOCAL_TLS unsigned tries;
@@ -247,11 +245,33 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     while (__atomic_load_n(&n_mapped, __ATOMIC_RELAXED) <= number)
         __atomic_fetch_add(&n_mapped, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&at->maps[number], map, __ATOMIC_RELEASE);
-    writer_wake(); /* it does not look for rings where no event is on, as far as the library knows */
+    wakeup_post(); /* it does not look for rings where no event is on, as far as the library knows */
     return ring;
 }
 
 /* ---- Changing hands ---- */
+
+/* Closes the packet that is open, if one is, so that the ring stands at the begin of a sub-buffer. A
+ * record that is still open (its thread ended in the middle) is given up and counted. For the owner
+ * outside of begin and end, or for who has taken the ring over from a dead one. */
+static void ring_settle(struct strata_ring *ring)
+{
+    struct strata_ring_line *line = ring->line;
+    struct ring_map *map = ring_map_of(line);
+    struct geometry geometry = geometry_of(ring);
+    uint64_t committed = __atomic_load_n(&line->committed, __ATOMIC_RELAXED);
+
+    if (ring->head != committed)
+        ring_add(&map->discarded, 1);
+    if (committed & geometry.sub_mask) {
+        close_packet(&geometry, map, committed, later(line->time, line->late));
+        committed = (committed + geometry.sub_mask) & ~geometry.sub_mask;
+        __atomic_store_n(&line->committed, committed, __ATOMIC_RELEASE);
+        __atomic_store_n(&map->closed, committed, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&map->extents_used, 0, __ATOMIC_RELEASE);
+    ring->head = committed;
+}
 
 static bool has_room(const struct ring_map *map)
 {
@@ -465,10 +485,7 @@ static void after_fork_child(void)
     strata_ring_self = &ring_none;
     tries = 0;
     process_dir_forget();
-    if (homeless_total > 0) {
-        memset(homeless_drops, 0, sizeof(homeless_drops));
-        homeless_total = 0;
-    }
+    ring_drops_forget();
     pthread_sigmask(SIG_SETMASK, &mask_before_fork, NULL);
 }
 
@@ -482,8 +499,7 @@ static void RUNS_FIRST ring_begin(void)
 
 void ring_count_homeless(uint32_t class_id)
 {
-    __atomic_fetch_add(&homeless_drops[class_id & RING_CLASS_MAX], 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&homeless_total, 1, __ATOMIC_RELAXED);
+    ring_drops_add(class_id);
     process_dir_count_no_ring();
 }
 
@@ -504,17 +520,6 @@ struct ring_map *ring_at(unsigned number)
 size_t ring_length(unsigned number)
 {
     return number < RINGS_MAX ? mapped[number].length : 0;
-}
-
-uint64_t ring_drops_without_ring(void)
-{
-    return __atomic_load_n(&homeless_total, __ATOMIC_RELAXED);
-}
-
-uint64_t ring_homeless_drops_of(uint32_t class_id)
-{
-    return class_id <= RING_CLASS_MAX ? __atomic_load_n(&homeless_drops[class_id], __ATOMIC_RELAXED)
-                                      : 0;
 }
 
 uint64_t ring_drops_of(uint32_t class_id)

@@ -257,10 +257,6 @@ struct ring_map *ring_at(unsigned number);
 /* Of the mapping of a ring that ring_at() gives. The map itself may be written to by others. */
 size_t ring_length(unsigned number);
 
-/* Events that were dropped because their thread could get no ring (memory, or RINGS_MAX); of all
- * classes, and of one. Any thread. */
-uint64_t ring_drops_without_ring(void);
-uint64_t ring_homeless_drops_of(uint32_t class_id);
 /* How many of a class were dropped by all rings and outside of them. */
 uint64_t ring_drops_of(uint32_t class_id);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /* What the owner's side of the ring shares among its files: ring.c makes rings and hands them to
- * threads, ring_reserve.c writes to them. */
+ * threads, ring_reserve.c writes to them and asks ring.c for one. */
 
 #include "runtime/macro.h"
 #include "runtime/ring.h"
@@ -37,11 +37,6 @@ static inline uint64_t *ring_drops(struct ring_map *map)
 /* The event was dropped by RING, whose map is MAP. */
 void ring_count_drop(const struct strata_ring *ring, struct ring_map *map, uint32_t class_id);
 
-/* Closes the packet that is open, if one is, so that the ring stands at the begin of a sub-buffer. A
- * record that is still open (its thread ended in the middle) is given up and counted. For the owner
- * outside of begin and end, or for who has taken the ring over from a dead one. */
-void ring_settle(struct strata_ring *ring);
-
 /* Adds to a count that only this thread and its signal handlers add to. */
 static inline void ring_add(uint64_t *count, uint64_t n)
 {
@@ -50,4 +45,39 @@ static inline void ring_add(uint64_t *count, uint64_t n)
 #else
     __atomic_fetch_add(count, n, __ATOMIC_RELAXED);
 #endif
+}
+
+/* Of two times that are less than 2^63 ticks apart. */
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+    return (int64_t)(a - b) < 0 ? b : a;
+}
+
+/* What stays of a ring. Copied, as a handler that forks has the ring wiped under our feet in the child. */
+struct geometry {
+    uint64_t mask, sub_mask;
+    uint8_t *data;
+};
+
+static inline struct geometry geometry_of(const struct strata_ring *ring)
+{
+    return (struct geometry){ring->mask, ring->sub_mask, ring->data};
+}
+
+static inline struct ring_packet_header *packet_at(const struct geometry *ring, uint64_t position)
+{
+    return (struct ring_packet_header *)(ring->data + (position & ring->mask));
+}
+
+/* Completes the header of the packet that ends at CONTENT_END. */
+static inline void close_packet(const struct geometry *ring, struct ring_map *map,
+                                uint64_t content_end, uint64_t time)
+{
+    struct ring_packet_header *header = packet_at(ring, content_end & ~ring->sub_mask);
+    uint64_t content = content_end & ring->sub_mask;
+
+    header->timestamp_end = time;
+    header->content_size = content * 8;
+    header->packet_size = ((content + 7) & ~7ULL) * 8;
+    header->events_discarded = __atomic_load_n(&map->discarded, __ATOMIC_RELAXED);
 }

@@ -10,41 +10,6 @@
 #include "runtime/process_dir.h"
 #include "runtime/ring_owner.h"
 
-/* Of two times that are less than 2^63 ticks apart. */
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return (int64_t)(a - b) < 0 ? b : a;
-}
-
-/* What stays of a ring. Copied, as a handler that forks has the ring wiped under our feet in the child. */
-struct geometry {
-    uint64_t mask, sub_mask;
-    uint8_t *data;
-};
-
-static struct geometry geometry_of(const struct strata_ring *ring)
-{
-    return (struct geometry){ring->mask, ring->sub_mask, ring->data};
-}
-
-static struct ring_packet_header *packet_at(const struct geometry *ring, uint64_t position)
-{
-    return (struct ring_packet_header *)(ring->data + (position & ring->mask));
-}
-
-/* Completes the header of the packet that ends at CONTENT_END. */
-static void close_packet(const struct geometry *ring, struct ring_map *map, uint64_t content_end,
-                         uint64_t time)
-{
-    struct ring_packet_header *header = packet_at(ring, content_end & ~ring->sub_mask);
-    uint64_t content = content_end & ring->sub_mask;
-
-    header->timestamp_end = time;
-    header->content_size = content * 8;
-    header->packet_size = ((content + 7) & ~7ULL) * 8;
-    header->events_discarded = __atomic_load_n(&map->discarded, __ATOMIC_RELAXED);
-}
-
 /* The rest of the header is close_packet()'s, which may even come before: a handler that interrupts us
  * here may fill the packet and go to the next. */
 static void open_packet(const struct geometry *ring, struct ring_map *map, uint64_t position,
@@ -315,23 +280,4 @@ void strata_ring_publish(const struct strata_slot *slot)
     while (closed < committed && !strata_ring_exchange(&map->closed, closed, committed))
         closed = __atomic_load_n(&map->closed, __ATOMIC_RELAXED);
     __atomic_store_n(&map->extents_used, 0, __ATOMIC_RELEASE);
-}
-
-void ring_settle(struct strata_ring *ring)
-{
-    struct strata_ring_line *line = ring->line;
-    struct ring_map *map = ring_map_of(line);
-    struct geometry geometry = geometry_of(ring);
-    uint64_t committed = __atomic_load_n(&line->committed, __ATOMIC_RELAXED);
-
-    if (ring->head != committed)
-        ring_add(&map->discarded, 1);
-    if (committed & geometry.sub_mask) {
-        close_packet(&geometry, map, committed, later(line->time, line->late));
-        committed = (committed + geometry.sub_mask) & ~geometry.sub_mask;
-        __atomic_store_n(&line->committed, committed, __ATOMIC_RELEASE);
-        __atomic_store_n(&map->closed, committed, __ATOMIC_RELEASE);
-    }
-    __atomic_store_n(&map->extents_used, 0, __ATOMIC_RELEASE);
-    ring->head = committed;
 }

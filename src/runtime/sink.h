@@ -74,7 +74,11 @@ extern const struct sink_ops sink_ftrace;
 /* Where the native trace is, which is open: an absolute path, good until it is closed. */
 const char *sink_ctf_dir(const struct sink *sink);
 
+/* ---- What sinks share (sink.c) ---- */
+
 /* The path that the sink is to use in this process: `path`, or that of ops, with `%p` for the process, and
  * the process's number behind it in a child that was forked with the sink, unless it is a device. One of
  * the two must be there. NULL: no memory. */
 char *sink_path(struct sink *sink);
+/* The same, but not noted as the path in use. */
+char *sink_plan_path(const struct sink *sink);

@@ -15,8 +15,8 @@
 #include "runtime/file.h"
 #include "runtime/macro.h"
 #include "runtime/output.h"
+#include "runtime/pass.h"
 #include "runtime/ring_cursor.h"
-#include "runtime/writer.h"
 
 /* The native trace: a directory with
  *
@@ -148,9 +148,9 @@ static int begin(struct ctf *ctf, int directory)
     ctf->device = st.st_dev;
     ctf->inode = st.st_ino;
     ctf_metadata_of_process(&ctf->metadata);
-    ctf->metadata.start = writer_clock_start();
-    ctf->metadata.clock_hz = writer_clock_hz();
-    writer_uuid(ctf->metadata.uuid);
+    ctf->metadata.start = pass_clock_start();
+    ctf->metadata.clock_hz = pass_clock_hz();
+    pass_uuid(ctf->metadata.uuid);
     return put_metadata(ctf, directory, class_count());
 }
 
@@ -339,7 +339,7 @@ static uint64_t ctf_reported(const struct sink *sink, unsigned ring)
 static uint64_t ctf_flush(struct sink *sink)
 {
     struct ctf *ctf = sink->state;
-    uint64_t hz = writer_clock_hz();
+    uint64_t hz = pass_clock_hz();
 
     if (hz != ctf->metadata.clock_hz) {
         ctf->metadata.clock_hz = hz;

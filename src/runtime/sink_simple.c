@@ -7,7 +7,7 @@
 
 #include "runtime/macro.h"
 #include "runtime/output.h"
-#include "runtime/writer.h"
+#include "runtime/pass.h"
 
 /* QEMU's simpletrace, version 4, in the machine's byte order:
  *
@@ -70,7 +70,7 @@ static int simple_open(struct sink *sink)
 
     if (!path || !s)
         goto fail;
-    s->output = (struct output){.file = DESCRIPTOR_NONE, .may_wait = writer_may_wait};
+    s->output = (struct output){.file = DESCRIPTOR_NONE, .may_wait = pass_may_wait};
     r = output_open(&s->output, path);
     if (r < 0)
         goto fail;

@@ -7,9 +7,10 @@
 #include "runtime/counts.h"
 #include "runtime/log.h"
 #include "runtime/macro.h"
+#include "runtime/output.h"
+#include "runtime/pass.h"
 #include "runtime/scratch.h"
 #include "runtime/syslog.h"
-#include "runtime/writer.h"
 #include "strata/trace.h"
 
 /* The sinks that write text from the rings' records: what the backends log, syslog and ftrace write at
@@ -62,7 +63,7 @@ static int log_open(struct sink *sink)
         int r = path ? log_set_file(path) : -ENOMEM;
 
         /* A child that has changed its user appends to its parent's file. */
-        if (r < 0 && !(writer_is_child() && log_has_file()))
+        if (r < 0 && !(pass_is_child() && log_has_file()))
             return r;
     }
     log = malloc(sizeof(*log));
@@ -116,8 +117,8 @@ static uint64_t log_flush(struct sink *sink)
         const char *end = whole_records(log, &next, text, whole);
         ssize_t n = log_write(text, (size_t)(end - text));
 
-        if (n == -EAGAIN && writer_may_wait(&log->stalled, &since)) {
-            log_wait(WRITER_WAIT_MS);
+        if (n == -EAGAIN && pass_may_wait(&log->stalled, &since)) {
+            log_wait(OUTPUT_WAIT_MS);
             continue;
         }
         if (n < 0) {
@@ -160,7 +161,7 @@ static uint64_t log_records(struct sink *sink, const struct record *records, uns
             lost += log_flush(sink);
         line = (struct line){log->at, log->at + STRATA_LOG_MAX - STRATA_LOG_TAIL, false};
         if (stamps)
-            line_put_stamp(&line, record->tid, writer_realtime(record->time));
+            line_put_stamp(&line, record->tid, pass_realtime(record->time));
         put_record(&line, record);
         line_close(&line);
         log->at = line.at;
@@ -206,8 +207,8 @@ static uint64_t syslog_records(struct sink *sink, const struct record *records, 
         if (text) {
             put_record(&line, &records[i]);
             while ((r = syslog_send(text, (size_t)(line.at - text))) == -EAGAIN &&
-                   writer_may_wait(&stalled, &since))
-                syslog_wait(WRITER_WAIT_MS);
+                   pass_may_wait(&stalled, &since))
+                syslog_wait(OUTPUT_WAIT_MS);
         }
         if (r < 0)
             lost += records[i].layout != NULL;
@@ -230,7 +231,7 @@ static int ftrace_open(struct sink *sink)
 {
     int r = ftrace_set_marker(sink->path ? sink->whole : NULL);
 
-    return r < 0 && writer_is_child() && ftrace_has_marker() ? 0 : r;
+    return r < 0 && pass_is_child() && ftrace_has_marker() ? 0 : r;
 }
 
 static uint64_t ftrace_records(struct sink *sink, const struct record *records, unsigned n)

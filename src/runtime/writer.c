@@ -4,32 +4,26 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "runtime/clock.h"
 #include "runtime/clock_sync.h"
-#include "runtime/control.h"
 #include "runtime/counts.h"
 #include "runtime/drain.h"
 #include "runtime/event_rules.h"
-#include "runtime/events.h"
 #include "runtime/file.h"
-#include "runtime/log.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
-#include "runtime/options.h"
 #include "runtime/output.h"
+#include "runtime/pass.h"
 #include "runtime/process_dir.h"
-#include "runtime/snapshot.h"
-#include "runtime/syslog.h"
+#include "runtime/ring_drops.h"
 #include "runtime/thread.h"
-#include "runtime/uuid.h"
+#include "runtime/wakeup.h"
 
 #define MICROSECOND UINT64_C(1000)
 #define MILLISECOND UINT64_C(1000000)
@@ -47,8 +41,6 @@
 
 #define RETRY_OPEN SECOND
 
-/* How long a sink waits for a reader that does not read when somebody waits for the sink. */
-#define READER_TIMEOUT SECOND
 /* How often the end of the process looks for events that other threads were emitting. */
 #define LAST_PASSES 100
 #define LAST_PASS_US 1000
@@ -57,21 +49,11 @@
 #define STATE_TIMEOUT (100 * MILLISECOND)
 
 static struct {
-    pthread_mutex_t lock; /* the pass lock */
     bool needed;
     bool forbidden; /* writer_allow(false) */
-    bool child;     /* forked: files are to have other names than the parent's */
     bool ended;     /* the process is ending, all is written */
-    bool has_uuid;
-    bool has_times;
-    bool by_thread;        /* the pass is the writer thread's, which may take long */
-    atomic_uint n_waiting; /* threads that wait for the pass lock */
     atomic_bool running;
     pthread_t thread;
-    atomic_bool stop;
-    sem_t wake;
-    uint8_t uuid[16];
-    struct clock_sync times;
     struct sink sinks[SINKS];
     unsigned n_on;
     bool on[SINKS];
@@ -79,7 +61,6 @@ static struct {
     uint64_t flushed_at;
     uint64_t lost_at_flush; /* trace_counts.sinks_lost when a flush returned last */
 } writer = {
-    .lock = PTHREAD_MUTEX_INITIALIZER,
     .sinks =
         {
             [SINK_CTF] = {.ops = &sink_ctf},
@@ -89,119 +70,6 @@ static struct {
             [SINK_FTRACE] = {.ops = &sink_ftrace},
         },
 };
-
-static void lock_pass(void)
-{
-    atomic_fetch_add_explicit(&writer.n_waiting, 1, memory_order_relaxed);
-    pthread_mutex_lock(&writer.lock);
-    atomic_fetch_sub_explicit(&writer.n_waiting, 1, memory_order_relaxed);
-}
-
-/* The pass lock, if it is to be had in NS. 0, or a positive errno. */
-static int lock_within(uint64_t ns)
-{
-    uint64_t until = trace_clock_ns(CLOCK_REALTIME) + ns;
-    struct timespec time = {
-        .tv_sec = (time_t)(until / SECOND),
-        .tv_nsec = (long)(until % SECOND),
-    };
-
-    return pthread_mutex_timedlock(&writer.lock, &time);
-}
-
-/* ---- What sinks ask ---- */
-
-bool writer_is_child(void)
-{
-    return writer.child;
-}
-
-void writer_uuid(uint8_t ret[16])
-{
-    if (!writer.has_uuid) {
-        uuid_make(writer.uuid);
-        writer.has_uuid = true;
-    }
-    memcpy(ret, writer.uuid, sizeof(writer.uuid));
-}
-
-static struct clock_sync *get_times(void)
-{
-    if (!writer.has_times) {
-        clock_sync_init(&writer.times);
-        writer.has_times = true;
-    }
-    return &writer.times;
-}
-
-void writer_lock(void)
-{
-    lock_pass();
-}
-
-void writer_unlock(void)
-{
-    pthread_mutex_unlock(&writer.lock);
-}
-
-const struct clock_sync *writer_times(void)
-{
-    return get_times();
-}
-
-struct clock_pair writer_clock_start(void)
-{
-    return get_times()->start;
-}
-
-uint64_t writer_clock_hz(void)
-{
-    return get_times()->hz;
-}
-
-uint64_t writer_realtime(uint64_t monotonic)
-{
-    return monotonic + (uint64_t)get_times()->realtime_offset;
-}
-
-bool writer_may_wait(bool *stalled, uint64_t *since)
-{
-    uint64_t now = trace_clock_ns(CLOCK_MONOTONIC);
-    bool hurry = !writer.by_thread || atomic_load(&writer.stop) ||
-                 atomic_load_explicit(&writer.n_waiting, memory_order_relaxed) > 0;
-
-    if (*since == 0 || !hurry)
-        *since = now;
-    *stalled |= now - *since >= READER_TIMEOUT;
-    return !*stalled;
-}
-
-static char *path_of(const struct sink *sink)
-{
-    const char *said = sink->whole ? sink->whole : sink->path ? sink->path : sink->ops->path;
-    char *path = output_path(said);
-    char *other;
-    struct stat st;
-
-    /* The parent's file is the parent's. A name with the process's number in it is another already, and
-     * a device (/dev/null, a terminal) is for everybody: nobody wants regular files beside it. */
-    if (!path || !writer.child || strstr(said, "%p") ||
-        (stat(path, &st) >= 0 && S_ISCHR(st.st_mode)))
-        return path;
-    if (asprintf(&other, "%s.%ld", path, (long)getpid()) < 0)
-        other = NULL;
-    free(path);
-    return other;
-}
-
-char *sink_path(struct sink *sink)
-{
-    char *path = path_of(sink);
-
-    free(sink->used);
-    sink->used = path ? strdup(path) : NULL;
-    return path;
-}
 
 /* ---- Passes ---- */
 
@@ -313,9 +181,12 @@ static void plan_trace(void)
 static void note_trace(void)
 {
     const struct sink *ctf = &writer.sinks[SINK_CTF];
+    uint8_t uuid[16];
 
-    if (writer.on[SINK_CTF] && ctf->is_open)
-        process_dir_note_trace(sink_ctf_dir(ctf), writer.uuid);
+    if (writer.on[SINK_CTF] && ctf->is_open) {
+        pass_uuid(uuid);
+        process_dir_note_trace(sink_ctf_dir(ctf), uuid);
+    }
     process_dir_complain();
 }
 
@@ -328,7 +199,7 @@ static void make_pass(enum drain_kind kind)
 
     if (writer.forbidden || (ring_count() == 0 && kind < DRAIN_LAST))
         return;
-    clock_sync_steer(get_times());
+    clock_sync_steer(pass_times());
     for (unsigned i = 0; i < SINKS; i++) {
         struct sink *sink = &writer.sinks[i];
 
@@ -347,7 +218,7 @@ static void make_pass(enum drain_kind kind)
         writer.flushed_at = now;
     if (packets || records)
         drain_make(&writer.drain, kind, packets ? show_packets : NULL,
-                   records ? show_records : NULL, packets ? show_losses : NULL, &writer.times);
+                   records ? show_records : NULL, packets ? show_losses : NULL, pass_times());
     for (unsigned i = 0; i < SINKS; i++)
         if (writer.on[i])
             sink_flush(&writer.sinks[i]);
@@ -369,22 +240,12 @@ static uint64_t next_sleep(uint64_t sleep, double full)
     return sleep < SLEEP_MIN ? SLEEP_MIN : sleep > POLL_INTERVAL ? POLL_INTERVAL : sleep;
 }
 
-static void sleep_for(uint64_t ns)
-{
-    uint64_t until = trace_clock_ns(CLOCK_MONOTONIC) + ns;
-    struct timespec time = {.tv_sec = (time_t)(until / SECOND), .tv_nsec = (long)(until % SECOND)};
-
-    sem_clockwait(&writer.wake, CLOCK_MONOTONIC, &time);
-    while (sem_trywait(&writer.wake) == 0) /* many wishes are one */
-        ;
-}
-
 static void *writer_main(void *unused)
 {
     uint64_t sleep = SLEEP_MIN, checked_at = 0;
 
     (void)unused;
-    while (!atomic_load(&writer.stop)) {
+    while (!pass_is_hurried()) {
         uint64_t now = trace_clock_ns(CLOCK_MONOTONIC);
 
         if (now - checked_at >= THREAD_CHECK_MS * MILLISECOND) {
@@ -393,17 +254,17 @@ static void *writer_main(void *unused)
             checked_at = now;
         }
         if (ring_count() == 0 && !event_rules_any_on()) {
-            sleep_for(THREAD_CHECK_MS * MILLISECOND);
+            wakeup_wait(THREAD_CHECK_MS * MILLISECOND);
             continue;
         }
         if (sleep)
-            sleep_for(sleep);
-        lock_pass();
-        writer.by_thread = true;
+            wakeup_wait(sleep);
+        pass_lock();
+        pass_set_by_thread(true);
         make_pass(DRAIN_OFTEN);
-        writer.by_thread = false;
+        pass_set_by_thread(false);
         sleep = next_sleep(sleep, writer.drain.fullest);
-        pthread_mutex_unlock(&writer.lock);
+        pass_unlock();
     }
     return NULL;
 }
@@ -414,37 +275,34 @@ static void start_thread(void)
 {
     if (writer.running || writer.ended || writer.forbidden || !writer.needed || !writer.n_on)
         return;
-    atomic_store(&writer.stop, false);
-    sem_init(&writer.wake, 0, 0);
+    pass_set_hurry(false);
+    wakeup_arm();
     writer.running = thread_start(&writer.thread, NULL, "strata-writer", writer_main, NULL) == 0;
+    if (!writer.running)
+        wakeup_disarm();
 }
 
-void writer_wake(void)
-{
-    if (atomic_load(&writer.running))
-        sem_post(&writer.wake);
-}
-
-static void stop_thread(void)
+void writer_stop(void)
 {
     if (!writer.running)
         return;
-    atomic_store(&writer.stop, true);
-    sem_post(&writer.wake);
+    pass_set_hurry(true);
+    wakeup_post();
     if (!pthread_equal(writer.thread, pthread_self())) /* where it ends the process */
         pthread_join(writer.thread, NULL);
+    wakeup_disarm();
     writer.running = false;
 }
 
 void writer_allow(bool allow)
 {
     if (!allow)
-        stop_thread();
-    lock_pass();
+        writer_stop();
+    pass_lock();
     writer.forbidden = !allow;
     process_dir_set_writes(allow);
     start_thread();
-    pthread_mutex_unlock(&writer.lock);
+    pass_unlock();
 }
 
 /* ---- Switching sinks ---- */
@@ -453,9 +311,9 @@ bool writer_sink_is_open(enum sink_number number)
 {
     bool is_open;
 
-    lock_pass();
+    pass_lock();
     is_open = writer.sinks[number].is_open;
-    pthread_mutex_unlock(&writer.lock);
+    pass_unlock();
     return is_open;
 }
 
@@ -473,7 +331,7 @@ static int sink_on(enum sink_number number, const char *path, bool now, bool pau
         free(whole);
         return -ENOMEM;
     }
-    lock_pass();
+    pass_lock();
     if (writer.on[number] && sink->is_open) {
         make_pass(DRAIN_OPEN_PACKETS);
         sink_close(sink);
@@ -499,7 +357,7 @@ static int sink_on(enum sink_number number, const char *path, bool now, bool pau
         sink->paused = r < 0 && pause;
     }
     start_thread();
-    pthread_mutex_unlock(&writer.lock);
+    pass_unlock();
     return r;
 }
 
@@ -518,7 +376,7 @@ int writer_sink_state(enum sink_number number, struct sink_state *ret)
     const struct sink *sink = &writer.sinks[number];
 
     /* A sink that hangs, as a pipe that nobody reads, has the lock for as long. */
-    if (lock_within(STATE_TIMEOUT) != 0)
+    if (pass_lock_within(STATE_TIMEOUT) != 0)
         return -EBUSY;
     *ret = (struct sink_state){
         .name = sink->ops->name,
@@ -530,8 +388,8 @@ int writer_sink_state(enum sink_number number, struct sink_state *ret)
     if (sink->used)
         ret->path = strdup(sink->used);
     else if (sink->path || sink->ops->path)
-        ret->path = path_of(sink);
-    pthread_mutex_unlock(&writer.lock);
+        ret->path = sink_plan_path(sink);
+    pass_unlock();
     return 0;
 }
 
@@ -539,7 +397,7 @@ void writer_sink_off(enum sink_number number)
 {
     struct sink *sink = &writer.sinks[number];
 
-    lock_pass();
+    pass_lock();
     if (writer.on[number]) {
         make_pass(DRAIN_OPEN_PACKETS);
         sink_close(sink);
@@ -552,18 +410,18 @@ void writer_sink_off(enum sink_number number)
         writer.on[number] = false;
         writer.n_on--;
     }
-    pthread_mutex_unlock(&writer.lock);
+    pass_unlock();
 }
 
 void writer_sink_pause(enum sink_number number)
 {
     struct sink *sink = &writer.sinks[number];
 
-    lock_pass();
+    pass_lock();
     if (!sink->paused && writer.on[number])
         make_pass(DRAIN_ALL); /* what was emitted until now is written, in flight recorders too */
     sink->paused = true;
-    pthread_mutex_unlock(&writer.lock);
+    pass_unlock();
 }
 
 int writer_sink_resume(enum sink_number number)
@@ -571,7 +429,7 @@ int writer_sink_resume(enum sink_number number)
     struct sink *sink = &writer.sinks[number];
     int r = 0;
 
-    lock_pass();
+    pass_lock();
     if (sink->paused && writer.on[number])
         make_pass(DRAIN_ALL); /* what was emitted until now is not */
     sink->paused = false;
@@ -581,7 +439,7 @@ int writer_sink_resume(enum sink_number number)
         sink->paused = r < 0;
         sink->retry_at = 0;
     }
-    pthread_mutex_unlock(&writer.lock);
+    pass_unlock();
     return r;
 }
 
@@ -589,9 +447,9 @@ bool writer_sink_is_paused(enum sink_number number)
 {
     bool paused;
 
-    lock_pass();
+    pass_lock();
     paused = writer.sinks[number].paused;
-    pthread_mutex_unlock(&writer.lock);
+    pass_unlock();
     return paused;
 }
 
@@ -600,9 +458,9 @@ char *writer_sink_path(enum sink_number number)
     const struct sink *sink = &writer.sinks[number];
     char *path;
 
-    lock_pass();
-    path = sink->used ? strdup(sink->used) : path_of(sink);
-    pthread_mutex_unlock(&writer.lock);
+    pass_lock();
+    path = sink->used ? strdup(sink->used) : sink_plan_path(sink);
+    pass_unlock();
     return path;
 }
 
@@ -610,18 +468,18 @@ bool writer_sink_is_on(enum sink_number number)
 {
     bool on;
 
-    lock_pass();
+    pass_lock();
     on = writer.on[number];
-    pthread_mutex_unlock(&writer.lock);
+    pass_unlock();
     return on;
 }
 
 void writer_needed(void)
 {
-    lock_pass();
+    pass_lock();
     writer.needed = true;
     start_thread();
-    pthread_mutex_unlock(&writer.lock);
+    pass_unlock();
 }
 
 int writer_flush(void)
@@ -629,9 +487,9 @@ int writer_flush(void)
     uint64_t lost;
     bool failed;
 
-    lock_pass();
+    pass_lock();
     if (writer.forbidden) {
-        pthread_mutex_unlock(&writer.lock);
+        pass_unlock();
         return -EOPNOTSUPP;
     }
     make_pass(DRAIN_ALL);
@@ -640,7 +498,7 @@ int writer_flush(void)
     failed =
         lost != writer.lost_at_flush || writer.drain.kept || (!writer.n_on && !ring_all_taken());
     writer.lost_at_flush = lost;
-    pthread_mutex_unlock(&writer.lock);
+    pass_unlock();
     return failed ? -EIO : 0;
 }
 
@@ -650,8 +508,7 @@ int writer_flush(void)
  * handler that interrupts one may have called exit(). Then what handlers emitted lies after the open record. */
 static void write_rest(void)
 {
-    if (writer.has_times)
-        clock_sync_finish(&writer.times);
+    pass_finish_times();
     for (unsigned i = 0; i < LAST_PASSES; i++) {
         make_pass(DRAIN_LAST);
         if (writer.forbidden || writer.drain.kept || ring_all_taken())
@@ -709,11 +566,9 @@ static bool report_sinks(void)
     return kept;
 }
 
-static void __attribute__((destructor(101))) writer_end(void)
+void writer_end(void)
 {
-    stop_thread();
-    options_at_end();
-    lock_pass();
+    pass_lock();
     if (!writer.ended && writer.n_on)
         write_rest();
     if (!writer.ended) {
@@ -721,7 +576,7 @@ static void __attribute__((destructor(101))) writer_end(void)
         ring_end(writer.forbidden ? ring_all_taken() : !report_sinks());
     }
     writer.ended = true;
-    pthread_mutex_unlock(&writer.lock);
+    pass_unlock();
 }
 
 /* The parent must not wait long for a pass that writes to a slow disk. Without the lock the child knows
@@ -743,34 +598,23 @@ static void open_for_children(void)
             sink_open(&writer.sinks[shared[i]], trace_clock_ns(CLOCK_MONOTONIC));
 }
 
-static void before_fork(void)
+void writer_before_fork(void)
 {
-    options_lock();
-    fork_locked = lock_within(FORK_TIMEOUT) == 0;
+    fork_locked = pass_lock_within(FORK_TIMEOUT) == 0;
     if (fork_locked)
         open_for_children();
-    registry_lock();
-    control_before_fork();
 }
 
-static void after_fork_parent(void)
+void writer_after_fork_parent(void)
 {
-    control_after_fork_parent();
-    registry_unlock();
     if (fork_locked)
-        pthread_mutex_unlock(&writer.lock);
-    options_unlock();
+        pass_unlock();
 }
 
-static void after_fork_child(void)
+void writer_after_fork_child(void)
 {
     bool was_running = writer.running;
 
-    registry_unlock();
-    thread_forget();
-    message_forget();
-    thread_number_forget();
-    syslog_forget();
     for (unsigned i = 0; i < SINKS; i++) {
         struct sink *sink = &writer.sinks[i];
 
@@ -787,29 +631,15 @@ static void after_fork_child(void)
     if (fork_locked)
         drain_done(&writer.drain);
     writer.drain = (struct drain){.no_ring = ring_drops_without_ring()};
-    writer.child = true;
-    writer.has_uuid = false;
     writer.running = false;
-    if (fork_locked)
-        pthread_mutex_unlock(&writer.lock);
-    else /* it is another thread's, who is not here */
-        writer.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    atomic_store(&writer.n_waiting, 0);
+    wakeup_disarm();
+    pass_after_fork_child(fork_locked);
     writer.lost_at_flush = 0;
-    writer.by_thread = false;
     memset(&trace_counts, 0, sizeof(trace_counts));
     plan_trace();
-    options_unlock();
     if (was_running) {
-        lock_pass();
+        pass_lock();
         start_thread();
-        pthread_mutex_unlock(&writer.lock);
+        pass_unlock();
     }
-    snapshot_after_fork_child();
-    control_after_fork_child();
-}
-
-static void RUNS_FIRST writer_begin(void)
-{
-    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }

@@ -3,19 +3,15 @@
 
 /* Writing out: who reads the rings and shows the sinks what is in them.
  *
- * A *pass* reads all rings once. Passes are made by the writer's thread, and by whoever flushes; one
+ * A *pass* (runtime/pass.h) reads all rings once. Passes are made by the writer's thread, and by whoever flushes; one
  * at a time, under the pass lock. The thread runs only while there is a sink and a backend that puts
- * records into rings. It looks by itself how often it must wake up: emitting never wakes anybody.
+ * records into rings. It looks by itself how often it must wake up: emitting never wakes it,
+ * but the first event that is switched on and a new ring do (runtime/wakeup.h).
  *
  * Locks: that of the options comes before the pass lock, and that before registry_lock(). */
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "runtime/clock_sync.h"
-#include "runtime/output.h"
-#include "runtime/ring.h"
-#include "runtime/sink.h"
 
 enum sink_number {
     SINK_CTF,
@@ -64,33 +60,16 @@ void writer_needed(void);
  * there are no passes, and what the rings hold stays for it when the process ends. */
 void writer_allow(bool allow);
 
-/* Makes the thread look now. Safe in signal handlers. */
-void writer_wake(void);
-
 /* Writes out all that is committed, that of overwrite rings too. Returns 0, or -EIO: some of it could
  * not be written (and is counted); -EOPNOTSUPP: that is not for this process to do. */
 int writer_flush(void);
 
-/* ---- For who reads rings beside the passes: the pass lock, and under it the clock ---- */
+/* The process ends: the thread stops; then, with all events off, what is left is written and reported. */
+void writer_stop(void);
+void writer_end(void);
 
-void writer_lock(void);
-void writer_unlock(void);
-const struct clock_sync *writer_times(void);
-
-/* ---- For the sinks, in a pass ---- */
-
-/* Whether a sink whose reader does not read is to wait for it for WRITER_WAIT_MS more: the writer's thread
- * waits as long as nobody needs the pass lock, anybody else for a second. Then *STALLED is set, and the
- * sink loses what its reader does not take at once, until it has taken something. *SINCE is 0 when the
- * wait begins. */
-#define WRITER_WAIT_MS OUTPUT_WAIT_MS
-bool writer_may_wait(bool *stalled, uint64_t *since);
-
-/* Whether this process was forked by one that was traced. */
-bool writer_is_child(void);
-void writer_uuid(uint8_t ret[16]);
-/* When tracing began, and the clock's rate as it is known by now. */
-struct clock_pair writer_clock_start(void);
-uint64_t writer_clock_hz(void);
-/* From CLOCK_MONOTONIC to CLOCK_REALTIME, as they stand to each other now. */
-uint64_t writer_realtime(uint64_t monotonic);
+/* Around fork(), under the lock of the options: with the pass lock, if no pass takes long. The child begins with
+ * an empty writer, and a thread if the parent had one. */
+void writer_before_fork(void);
+void writer_after_fork_parent(void);
+void writer_after_fork_child(void);

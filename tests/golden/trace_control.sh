@@ -201,6 +201,23 @@ until_true has_socket "$pid"
 until_true eval "! has_socket $pid"
 stop "$pid"
 
+case=since
+# The start of tracing is known also where the environment switches the socket on.
+STRATA_TRACE=control=on start
+until_true has_socket "$pid"
+python3 - "$sockets" "$pid" <<'END' || fail "it does not say when tracing began"
+import os, socket, sys
+folder = os.open(sys.argv[1], os.O_RDONLY)
+s = socket.socket(socket.AF_UNIX)
+s.connect(f"/proc/self/fd/{folder}/{sys.argv[2]}")
+s.sendall(b"hello\n")
+reply = s.makefile("rb")
+lines = reply.read(int(reply.readline().split()[1])).decode().splitlines()
+since = [line for line in lines if line.startswith("since ")]
+assert len(since) == 1 and since[0] != "since 0", lines
+END
+stop "$pid"
+
 case=fork
 # Forked while its parent's pass takes long, a child leaves alone, and so leaks, what it may not touch.
 no_leaks=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0

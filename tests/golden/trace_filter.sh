@@ -58,7 +58,7 @@ build() {
     done
     # shellcheck disable=SC2086 # a list of words
     $cc -std=c11 -Wall -Wextra -Wconversion -Werror -O2 $CFLAGS_FOR_TEST -I"$here/../../include" -I. -o program \
-        main.c trace-t.c "$LIBSTRATA" -lpthread || fail "$1 does not compile"
+        main.c trace-t.c -Wl,--whole-archive "$LIBSTRATA" -Wl,--no-whole-archive -lpthread || fail "$1 does not compile"
 }
 
 # The events of a log, without what is in front.
@@ -237,7 +237,8 @@ python3 "$here/../runtime/conditions.py" 300 1
 "$STRATA_BIN/strata" gen -f h -b log -g t -o trace-t.h random.trace-events
 "$STRATA_BIN/strata" gen -f c -b log -g t -o trace-t.c random.trace-events
 # shellcheck disable=SC2086 # a list of words
-$cc -std=gnu11 -fwrapv -w -O1 $CFLAGS_FOR_TEST -I"$here/../../include" -I. -o random random.c trace-t.c "$LIBSTRATA" -lpthread ||
+$cc -std=gnu11 -fwrapv -w -O1 $CFLAGS_FOR_TEST -I"$here/../../include" -I. -o random random.c trace-t.c -Wl,--whole-archive \
+    "$LIBSTRATA" -Wl,--no-whole-archive -lpthread ||
     fail "it does not compile"
 ./random >result || fail "$(tail -5 result)"
 cat result
