@@ -174,6 +174,7 @@ python3 "$here/../runtime/misbehave.py" "$sockets/$pid" || fail "misbehave.py"
 
 case=stopped
 kill -STOP "$pid"
+until_true eval '! grep -h "^State:" /proc/"$pid"/task/*/status | grep -qv "T (stopped)"'
 "$strata" list >out
 kill -CONT "$pid"
 grep -qE "^ *$pid  \(does not answer\)$" out || fail "$(cat out)"
