@@ -42,8 +42,8 @@ struct child {
     struct live_stream live;
     unsigned measures;
     uint64_t progress_next;
-    uint64_t back_by;             /* ns: when its last sleep was to end at the latest */
-    uint64_t stop_at, first_page; /* ns */
+    uint64_t back_by; /* ns: when its last sleep was to end at the latest */
+    uint64_t stop_at; /* ns */
 };
 
 /* Without the collector there is nothing to do, and nobody to tell. */
@@ -85,15 +85,13 @@ static void tell_progress(struct child *child, uint64_t now)
         .full = session->full,
         .ran = session->ran,
         .said_bye = session->said_bye,
+        .waited_ns = session->waited_ns,
+        .stopped_ns = session->stopped_ns,
     };
 
     for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
         progress.n_cpus += child->sent[i];
     progress.unshown = child->live.unshown;
-    if (child->first_page && session->started_at)
-        progress.waited_ns = child->first_page - session->start_said;
-    if (session->stopped_at && session->stop_said)
-        progress.stopped_ns = session->stopped_at - session->stop_said;
     child->progress_next = now + PROGRESS_EVERY;
     say(child, PACKET_PROGRESS, &progress, sizeof progress);
 }
@@ -285,8 +283,6 @@ static int pages(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint3
     struct child *child = owner;
     int r = 0;
 
-    if (child->first_page == 0)
-        child->first_page = clock_ns(CLOCK_MONOTONIC);
     child->sent[cpu] = true;
     if (missed) {
         uint8_t *page = child->session.scratch;

@@ -170,7 +170,7 @@ static int on_stopped(struct guest_session *session, const struct proto_frame *f
         return r;
     if (session->state != GUEST_STOPPING || session->in_file)
         return -EBADMSG;
-    session->stopped_at = now;
+    session->stopped_ns = now - session->stop_said;
     end_pages(session);
     guest_session_ping_some(session, GUEST_AFTER, PINGS_AFTER, now);
     return 0;

@@ -148,7 +148,9 @@ struct guest_session {
     uint64_t bytes;         /* of pages that were handed on */
     uint64_t first, last;   /* of the times of their events, of this kernel; 0: none */
     uint32_t n_events;      /* that were enabled */
-    uint64_t start_said, started_at, stop_said, stopped_at;
+    uint64_t start_said, started_at, stop_said;
+    uint64_t waited_ns;    /* from the START before the first page to that page; 0: none came */
+    uint64_t stopped_ns;   /* from STOP to STOPPED, or 0 */
     struct fault failure;  /* pages could not be handed on, and so are left out, too */
     uint64_t skipped;      /* bytes that were no frames, of all connections */
     uint64_t skipped_seen; /* of this connection's, those that were thought about */

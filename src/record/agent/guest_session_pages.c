@@ -76,6 +76,9 @@ static void hand_on(struct guest_session *session, const struct proto_data *data
     int r = session->ops->pages(session->owner, data->cpu, data->pages, data->size,
                                 session->page_size, missed, &fault);
 
+    /* At once: behind a later START the first page is no answer to it. */
+    if (session->waited_ns == 0)
+        session->waited_ns = session->heard - session->start_said;
     if (r < 0) {
         fault_plain(&session->failure, r, NULL, "%s", fault.what[0] ? fault.what : strerror(-r));
         session->stop_wanted = true;

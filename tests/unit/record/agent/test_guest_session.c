@@ -586,6 +586,33 @@ static void another_kernel_makes_another_part(void **state)
     play_end(p);
 }
 
+/* The first page answers the START before it, not that of a later boot. */
+static void waits_are_those_of_the_first_page(void **state)
+{
+    struct played *p = running();
+
+    p->now += 7 * MS;
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    assert_int_equal(p->session.waited_ns, 7 * MS);
+    p->now += SECOND;
+    guest_session_apart(&p->session);
+    join(p);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "two", "another boot"), 0);
+    assert_int_equal(heard(p), PROTO_SETUP);
+    assert_int_equal(say_ready(p), 0);
+    start(p);
+    p->now += 3 * MS;
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    assert_int_equal(p->session.waited_ns, 7 * MS);
+    guest_session_stop(&p->session);
+    hear_until(p, PROTO_STOP);
+    p->now += 2 * MS;
+    assert_int_equal(say_time(p, PROTO_STOPPED), 0);
+    assert_int_equal(p->session.stopped_ns, 2 * MS);
+    play_end(p);
+}
+
 static void damage_costs_what_is_damaged(void **state)
 {
     struct played *p = running();
@@ -1159,6 +1186,7 @@ int main(void)
         cmocka_unit_test(what_is_lost_with_a_connection_shows),
         cmocka_unit_test(an_agent_that_forgot_is_set_up_anew),
         cmocka_unit_test(another_kernel_makes_another_part),
+        cmocka_unit_test(waits_are_those_of_the_first_page),
         cmocka_unit_test(damage_costs_what_is_damaged),
         cmocka_unit_test(damage_before_it_runs_begins_anew),
         cmocka_unit_test(no_wait_is_for_ever),
