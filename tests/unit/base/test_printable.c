@@ -27,10 +27,11 @@ static void put_by_steps(struct text *text, const char *s, size_t len, unsigned 
 /* Mostly plain, with a few of PIECES. */
 static size_t fill(char *s, size_t size)
 {
-    static const char *const pieces[] = {"\n",   "\r\n",     "\r",       "\t",       "\033",
-                                         "\x7f", "\x1f",     "\xc3\xa4", "\xc2\x9b", "\xe2\x80\xae",
-                                         "\x80", "\xff",     "\033[1m",  "\xe2\x80", "\"",
-                                         "~",    "\x01\x02", "\r\r\n"};
+    static const char *const pieces[] = {
+        "\n",   "\r\n",     "\r",       "\t",       "\033",
+        "\x7f", "\x1f",     "\xc3\xa4", "\xc2\x9b", "\xe2\x80\xae\xe2\x80\xac",
+        "\x80", "\xff",     "\033[1m",  "\xe2\x80", "\"",
+        "~",    "\x01\x02", "\r\r\n"};
     size_t len = 0;
 
     while (len + 8 <= size) {
