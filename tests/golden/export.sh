@@ -126,6 +126,37 @@ END
     rm long.trace
 fi
 
+# ---- times before 0 of the clock, and as far from it as 64 bits hold ----
+# -OFFSET and the first event's 5572.089026368 s are added by the shell, whose numbers have 64 bits as well.
+"$strata" export --to ctf -n 50 -o times boot.trace
+for offset in -5573 -6000 -9223371000; do
+    rm -rf shifted
+    cp -r times shifted
+    sed -i "s/offset_s = 0;/offset_s = $offset;/" shifted/metadata
+    first_ns=$((offset * 1000000000 + 5572089026368))
+    first=-$((-first_ns / 1000000000)).$(printf %09d $((-first_ns % 1000000000)))
+    "$strata" report shifted >shown
+    [ "$(wc -l <shown)" -eq 50 ] && [ "$(sed -n '1s/ .*//p' shown)" = "$first" ] ||
+        fail "times from $offset s on: $(head -n 2 shown)"
+    "$strata" export --to ctf -o again shifted
+    "$strata" report again | cmp - shown || fail "ctf: times from $offset s on"
+    rm -rf again
+    "$strata" export --to sqlite -o again shifted
+    [ "$(sqlite3 again 'SELECT min(time_ns) FROM events')" = $first_ns ] ||
+        fail "sqlite: times from $offset s on: $(sqlite3 again 'SELECT min(time_ns) FROM events')"
+    rm again
+    # These times are unsigned in trace.dat: they come back less 2^64 ns, and as far from one another.
+    "$strata" export --to trace.dat -o again shifted
+    for trace in again shifted; do
+        "$strata" report -f csv $trace | cut -d, -f1 | tail -n +2 |
+            python3 -c 'import sys; from decimal import Decimal
+times = [Decimal(t) for t in sys.stdin]; print(len(times), *[t - times[0] for t in times])' >distances.$trace
+    done
+    cmp distances.again distances.shifted ||
+        fail "trace.dat: times from $offset s on"
+    rm again
+done
+
 # ---- errors ----
 says 2 '--to=FORMAT is required' "$strata" export boot.trace
 says 2 'no trace file given' "$strata" export --to csv
