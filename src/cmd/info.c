@@ -245,6 +245,21 @@ static void put_layers(const struct info *info, struct lines *lines)
     text_put_char(lines->out, '\n');
 }
 
+/* What the records say; and what the recorder counted, where they say nothing. SOURCE: NULL: not recorded by us. */
+static void put_lost(const struct info *info, const struct manifest_source *source)
+{
+    if (info->tally.losses.n)
+        losses_put(&info->tally.losses, info->out);
+    else if (source && source->lost_known && source->lost)
+        text_printf(info->out, "%" PRIu64 " events by the recorder's count; when is not known",
+                    source->lost);
+    else if (source && !source->complete)
+        text_put_literal(info->out,
+                         "unknown: the recording is not complete, and its records show no loss");
+    else
+        text_put_literal(info->out, "nothing");
+}
+
 static void put_text(const struct info *info)
 {
     struct trace_host_times times;
@@ -286,10 +301,7 @@ static void put_text(const struct info *info)
                     info->switches.broken, info->switches.n);
     }
     put_key(&lines, "lost");
-    if (tally->losses.n)
-        losses_put(&tally->losses, out);
-    else
-        text_put_literal(out, "nothing");
+    put_lost(info, part->recorded);
     text_put_char(out, '\n');
 }
 

@@ -277,6 +277,8 @@ static int run(const struct recover_options *options, char **operands, int n)
     }
     if (found.n == 0) {
         cli_message("nothing to recover");
+    } else if (n == 0 && !options->all && !options->list && options->output) {
+        status = cli_usage_error("recover", "--output requires a process");
     } else if (options->list || (n == 0 && !options->all)) {
         status = list(&found);
     } else if (options->discard && (options->output || options->keep)) {

@@ -153,7 +153,7 @@ until_true is_on
 [ "$(word 132)" = 00081000 ] || fail "the event mask is $(word 132)"
 [ "$(word 1024)" = 00000002 ] || fail "the mask of CPUs is $(word 1024)"
 ! "$strata" record --percpu "$name" -o second >record2.out 2>record2.err || fail "two record at a time"
-grep -q 'another process records from these buffers' record2.err || fail "second: $(cat record2.err)"
+grep -q 'already being recorded' record2.err || fail "second: $(cat record2.err)"
 [ ! -e second ] || fail "the second left a directory"
 [ "$(word 132)" = 00081000 ] || fail "the second changed the mask to $(word 132)"
 until_true test -s trace/percpu/trace.raw

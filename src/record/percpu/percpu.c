@@ -292,10 +292,9 @@ static int map_file(struct percpu_buffers *percpu, struct fault *fault)
         return fault_plain(fault, -EINVAL, percpu->path, "not a trace buffer file");
     if (flock(percpu->fd, LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK
-                   ? fault_plain(
-                         fault, -EBUSY, percpu->path,
-                         "another process records from these buffers, and only one at a time "
-                         "can: his trace and masks are left as they are")
+                   ? fault_plain(fault, -EBUSY, percpu->path,
+                                 "already being recorded; one recording at a time can read these "
+                                 "buffers")
                    : fault_plain(fault, -errno, percpu->path, "cannot be locked: %s",
                                  strerror(errno));
     if (st.st_size == 0)
