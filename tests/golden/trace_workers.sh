@@ -64,6 +64,15 @@ run "$WORKER" -b -u $other 200000
 "$strata" report trace 2>/dev/null | grep -c ' work: ' >got || :
 [ "$(cat got)" -eq "$(cat emitted)" ] || fail "$(cat got) of $(cat emitted): $(cat told)"
 
+# One in a directory without /proc, which cannot know when it began, nor of which boot it is: it lives while it is read.
+case='long, in a directory of its own'
+for end in exit _exit kill; do
+    run "$WORKER" -r "$work" -e $end -u $other 50000
+    [ $status -eq 0 ] || fail "exit status $status: $(cat told)"
+    [ "$(count_events)" -eq "$(cat emitted)" ] || fail "$(count_events) of $(cat emitted): $(cat told)"
+    nothing_left
+done
+
 # A recorder that is killed leaves what it had not read to strata-recover(1).
 case='recorder killed'
 rm -rf trace

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/proc.h"
 #include "record/rings/rings_dir.h"
@@ -18,6 +19,7 @@
 #define LENGTH_MAX (sizeof(struct process_file) + DESCRIPTIONS_MAX + (1U << 20))
 /* 36 years since boot: sums of some of these are no overflow. */
 #define MONOTONIC_MAX (INT64_MAX / 8)
+#define NSEC_PER_SEC UINT64_C(1000000000)
 #define CLOCK_HZ_MAX UINT64_C(1000000000000)
 
 /* ---- The file ---- */
@@ -273,11 +275,15 @@ int process_lock(struct process *process, struct fault *fault)
 
 /* ---- The process ---- */
 
+/* A process that cannot read the boot's ID (without /proc, as after chroot()) is taken for one of this boot. */
 static bool same_boot(const struct process *process)
 {
+    static const uint8_t unknown[sizeof process->boot_id];
     char text[64], mine[33];
     unsigned n = 0;
 
+    if (memcmp(process->boot_id, unknown, sizeof unknown) == 0)
+        return true;
     if (proc_text("/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0)
         return false;
     for (const char *p = text; *p && n < 32; p++)
@@ -294,6 +300,17 @@ static bool same_boot(const struct process *process)
     return true;
 }
 
+/* Whether a process that began at START, in clock ticks since the boot, can be one that could not read when it began
+ * (without /proc, as after chroot()): it is no younger than its process file. */
+static bool began_before(const struct process *process, uint64_t start)
+{
+    uint64_t hz = (uint64_t)MAX(sysconf(_SC_CLK_TCK), 1L);
+    uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+    uint64_t made = (uint64_t)process->clock_pair.monotonic + suspended;
+
+    return start / hz <= made / NSEC_PER_SEC + 1;
+}
+
 /* Whether there is a process with its number that began when it did. */
 static bool is_running(const struct process *process)
 {
@@ -301,7 +318,8 @@ static bool is_running(const struct process *process)
     char state;
 
     return process->pid > 0 && process->pid <= INT32_MAX &&
-           proc_stat((pid_t)process->pid, &start, &state) >= 0 && start == process->start &&
+           proc_stat((pid_t)process->pid, &start, &state) >= 0 &&
+           (process->start ? start == process->start : began_before(process, start)) &&
            state != 'Z' && state != 'X';
 }
 
