@@ -64,6 +64,7 @@ struct found {
     unsigned n;
     uint32_t pid;       /* only those of it; 0: all */
     bool only_dead;     /* processes that live are passed over */
+    bool named;         /* by the user, one by one */
     unsigned n_skipped; /* … so many */
 };
 
@@ -137,8 +138,8 @@ static int find(const char *operand, struct found *found)
     return process_foreach(operand, found_add, found);
 }
 
-/* A line of the list. */
-static int show(const char *path, struct text *out)
+/* A line of the list. MAY_VANISH: the process, or its recorder, may have removed its rings since they were found. */
+static int show(const char *path, bool may_vanish, struct text *out)
 {
     struct process *process;
     struct drain_stats taken = {0};
@@ -146,12 +147,15 @@ static int show(const char *path, struct text *out)
     char since[32];
     int r = process_open(path, false, &process, &fault);
 
-    if (r >= 0)
+    if (r >= 0) {
         r = ring_drain_count(process, &taken, &fault);
-    if (r < 0) {
-        cli_fault(&fault);
-        return r;
+        if (r < 0)
+            process_free(process);
     }
+    if (r < 0 && !(r == -ENOENT && may_vanish))
+        cli_fault(&fault);
+    if (r < 0)
+        return r == -ENOENT && may_vanish ? 0 : r;
     text_printf_safe(out, "%10" PRIu32 "  %-16s  ", process->pid, process->program);
     text_put_str(out, date_text(since, sizeof(since), process->clock_pair.realtime));
     text_printf(out, "  %10" PRIu64 "  ", taken.events);
@@ -173,7 +177,7 @@ static int list(const struct found *found)
     text_printf(&out, "%10s  %-16s  %-19s  %10s  %s\n", "PID", "PROGRAM", "SINCE", "UNWRITTEN",
                 "DIR");
     for (unsigned i = 0; i < found->n; i++)
-        if (show(found->paths[i], &out) < 0)
+        if (show(found->paths[i], !found->named, &out) < 0)
             status = EXIT_FAILURE;
     if (text_flush(&out) < 0)
         status = cli_output_error(out.error);
@@ -265,6 +269,7 @@ static int run(const struct recover_options *options, char **operands, int n)
     int r = 0, status = EXIT_SUCCESS;
 
     rings_dir_sweep_processes();
+    found.named = n > 0;
     if (n == 0)
         r = process_foreach(NULL, found_add, &found);
     for (int i = 0; i < n && r >= 0; i++)

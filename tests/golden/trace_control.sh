@@ -5,10 +5,13 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib/own_program.sh"
 work=$(mktemp -d)
 pids=
 cleanup() {
     for pid in $pids; do kill "$pid" 2>/dev/null || :; done
+    wait
+    discard_own_rings "clock$$"
     rm -rf "$work"
 }
 trap cleanup EXIT

@@ -4,9 +4,13 @@
 # manual says how much. $DEPTH: tests/runtime/depth.c.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib/own_program.sh"
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'discard_own_rings; rm -rf "$work"' EXIT
 cd "$work"
+own_program "$DEPTH"
+DEPTH=$own_program
 unset STRATA_TRACE
 STRATA_CONTROL=off
 export STRATA_CONTROL

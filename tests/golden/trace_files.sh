@@ -5,9 +5,11 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib/own_program.sh"
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'discard_own_rings; rm -rf "$work"' EXIT
 cd "$work"
+own_program "$DAEMON"
 unset STRATA_TRACE
 STRATA_CONTROL=off
 export STRATA_CONTROL
@@ -20,7 +22,7 @@ fail() {
 
 # run OPTIONS...: emits, and ends well. What it has to say is in `errors`.
 run() {
-    "$DAEMON" -k "$@" . 100 2>errors || fail "$*: ended with $?: $(cat errors)"
+    "$own_program" -k "$@" . 100 2>errors || fail "$*: ended with $?: $(cat errors)"
 }
 mode() {
     stat -c %a "$1"
@@ -38,7 +40,7 @@ secret() {
 }
 # refused_option OPTIONS: and says why.
 refused_option() {
-    "$DAEMON" -k -t "$1" . 100 2>errors || :
+    "$own_program" -k -t "$1" . 100 2>errors || :
     # (That nobody reads an attacker's pipe is seen first.)
     grep -q 'another user can write\|symbolic link\|no process reads that pipe' errors || fail "$1: $(cat errors)"
     secret
@@ -47,11 +49,11 @@ refused_option() {
 case=modes
 for mask in 000 022 077 377 777; do
     rm -rf c s l f snap
-    (umask $mask && exec "$DAEMON" -k -t '*,ctf=c,simple=s,log=l' -b log -s snap . 100 2>errors) || fail "umask $mask: $(cat errors)"
+    (umask $mask && exec "$own_program" -k -t '*,ctf=c,simple=s,log=l' -b log -s snap . 100 2>errors) || fail "umask $mask: $(cat errors)"
     modes c c/metadata c/stream-0 s l
     modes snap snap/metadata snap/stream-0
     rm -f l
-    (umask $mask && exec "$DAEMON" -k -t 'logfile=f' -b log . 100 2>errors) || fail "umask $mask: $(cat errors)"
+    (umask $mask && exec "$own_program" -k -t 'logfile=f' -b log . 100 2>errors) || fail "umask $mask: $(cat errors)"
     modes c f
 done
 
