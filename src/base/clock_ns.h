@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#define NSEC_PER_SEC UINT64_C(1000000000)
+
 /* What CLOCK (of clock_gettime(), one that there is) shows, in ns. Any thread, signal handlers too. */
 static inline uint64_t clock_ns(clockid_t clock)
 {

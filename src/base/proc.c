@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "base/macro.h"
 
 int proc_text(const char *path, char *buf, size_t size)
 {
@@ -51,16 +52,22 @@ int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state)
     return 0;
 }
 
+uint64_t proc_start_ns(uint64_t start)
+{
+    uint64_t hz = (uint64_t)MAX(sysconf(_SC_CLK_TCK), 1L);
+
+    return start / hz * NSEC_PER_SEC + start % hz * (NSEC_PER_SEC / hz);
+}
+
 bool proc_began_after(pid_t pid, const struct timespec *moment)
 {
-    uint64_t ticks_a_second = (uint64_t)sysconf(_SC_CLK_TCK);
     double ago, began;
     uint64_t start;
     char state;
 
     if (proc_stat(pid, &start, &state) < 0)
         return false;
-    ago = (double)clock_ns(CLOCK_BOOTTIME) / 1e9 - (double)start / (double)ticks_a_second;
+    ago = (double)clock_ns(CLOCK_BOOTTIME) / 1e9 - (double)proc_start_ns(start) / 1e9;
     began = (double)clock_ns(CLOCK_REALTIME) / 1e9 - ago;
     return began > (double)moment->tv_sec + 1 + (double)moment->tv_nsec / 1e9;
 }

@@ -13,7 +13,6 @@
 #include "record/recorder_inside.h"
 #include "tracedir/reserve.h"
 
-#define NSEC_PER_SEC UINT64_C(1000000000)
 /* The manifest is not written more often, whatever changes. */
 #define NOTE_INTERVAL_NS (NSEC_PER_SEC / 10)
 /* … and where it could not be, tried again. */

@@ -8,9 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/macro.h"
-
-#define NSEC_PER_SEC UINT64_C(1000000000)
 
 static bool is_ignored(int number)
 {

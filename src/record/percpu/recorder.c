@@ -14,7 +14,6 @@
 #include "record/recording.h"
 #include "tracedir/host.h"
 
-#define NSEC_PER_SEC UINT64_C(1000000000)
 /* Between looks into buffers that get no records. */
 #define IDLE_LOOK_NS NSEC_PER_SEC
 /* Between looks at the event mask, the clocks, and whether events were lost. */

@@ -13,7 +13,6 @@
 
 /* A pipe that can be written at all takes as much without making the writer wait. */
 #define PIPE_PIECE 4096
-#define NSEC_PER_SEC UINT64_C(1000000000)
 
 int stream_init(struct stream *ret, int fd, const char *path, struct fault *fault)
 {

@@ -12,6 +12,7 @@
 
 #include "base/clock_ns.h"
 #include "base/input.h"
+#include "base/proc.h"
 #include "proto/message.h"
 #include "record/qemu/probe.h"
 
@@ -19,7 +20,6 @@
 #define CONFIG_MAX ((size_t)1 << 20)
 #define OBJECTS_MAX 256u
 #define QMP_MAX 8u
-#define SECOND UINT64_C(1000000000)
 
 /* What a command line and configuration files make: objects, and what is said of them. */
 enum object_kind { CHARDEV, MON, DEVICE, OTHER };
@@ -537,11 +537,8 @@ int qemu_running_foreach(int (*found)(const struct qemu_running *running, void *
 
 int64_t qemu_running_since(const struct qemu_running *running)
 {
-    uint64_t hz = (uint64_t)MAX(sysconf(_SC_CLK_TCK), 1L);
-    /* CLOCK_BOOTTIME's, as /proc/PID/stat has it. */
-    uint64_t start = running->start / hz * SECOND + running->start % hz * (SECOND / hz);
-
-    return (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + start);
+    return (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) +
+                     proc_start_ns(running->start));
 }
 
 bool qemu_running_lives(const struct qemu_running *running)

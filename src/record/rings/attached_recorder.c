@@ -94,7 +94,7 @@ static void stats(const struct recorder *recorder, struct recorder_stats *ret)
 
     *ret = (struct recorder_stats){
         .events = stats->events,
-        .lost = stats->discarded + stats->no_ring + stats->unwritten + stats->undecoded,
+        .lost = drain_stats_lost(stats),
     };
 }
 

@@ -19,7 +19,6 @@
 #define LENGTH_MAX (sizeof(struct process_file) + DESCRIPTIONS_MAX + (1U << 20))
 /* 36 years since boot: sums of some of these are no overflow. */
 #define MONOTONIC_MAX (INT64_MAX / 8)
-#define NSEC_PER_SEC UINT64_C(1000000000)
 #define CLOCK_HZ_MAX UINT64_C(1000000000000)
 
 /* ---- The file ---- */
@@ -304,11 +303,10 @@ static bool same_boot(const struct process *process)
  * (without /proc, as after chroot()): it is no younger than its process file. */
 static bool began_before(const struct process *process, uint64_t start)
 {
-    uint64_t hz = (uint64_t)MAX(sysconf(_SC_CLK_TCK), 1L);
     uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
     uint64_t made = (uint64_t)process->clock_pair.monotonic + suspended;
 
-    return start / hz <= made / NSEC_PER_SEC + 1;
+    return proc_start_ns(start) / NSEC_PER_SEC <= made / NSEC_PER_SEC + 1;
 }
 
 /* Whether there is a process with its number that began when it did. */

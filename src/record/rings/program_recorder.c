@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock_ns.h"
 #include "base/macro.h"
 #include "record/recording.h"
 
-#define NSEC_PER_SEC UINT64_C(1000000000)
 /* Between SIGTERM and SIGKILL, and between SIGKILL and giving up. */
 #define TERM_TIMEOUT_NS (5 * NSEC_PER_SEC)
 /* Nothing wakes us when a process ends that the program has left. */
