@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct common_sync sync;
-    struct fault fault = {0};
+    struct error error = {0};
     char *given;
     size_t pluses = 0;
 
@@ -25,12 +25,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(given, data, size);
         given[size] = '\0';
     }
-    if (given && common_sync_parse(given, &sync, &fault) == 0) {
+    if (given && common_sync_parse(given, &sync, &error) == 0) {
         if (sync.a.event[0] == '\0' || sync.b.event[0] == '\0' ||
             sync.a.n_groups != sync.b.n_groups)
             abort();
         common_sync_done(&sync);
-    } else if (given && fault.what[0] == '\0') {
+    } else if (given && error.what[0] == '\0') {
         abort();
     }
     free(given);

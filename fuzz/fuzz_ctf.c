@@ -35,7 +35,7 @@ static size_t read_all(struct ctf_trace *trace, const uint8_t *stream, size_t si
         }
         total += (size_t)n;
     }
-    if ((n < 0) != (source->fault.error < 0))
+    if ((n < 0) != (source->error.code < 0))
         abort();
     *ret_end = n;
     source_free(source);
@@ -48,7 +48,7 @@ static size_t read_all(struct ctf_trace *trace, const uint8_t *stream, size_t si
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct catalogue catalogue = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     struct ctf_trace *trace;
     size_t n[2];
     size_t len;
@@ -66,11 +66,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data + 2, len);
     data += 2 + len;
     size -= 2 + len;
-    r = ctf_metadata_unpack("m", text, &len, &fault);
+    r = ctf_metadata_unpack("m", text, &len, &error);
     if (r >= 0)
-        r = ctf_trace_new("t", "m", text, len, &catalogue, &trace, &fault);
+        r = ctf_trace_new("t", "m", text, len, &catalogue, &trace, &error);
     free(text);
-    if ((r < 0) != (fault.error < 0))
+    if ((r < 0) != (error.code < 0))
         abort();
     for (unsigned keep_going = 0; r >= 0 && keep_going < 2; keep_going++) {
         n[keep_going] = read_all(trace, data, size, keep_going, &end[keep_going]);

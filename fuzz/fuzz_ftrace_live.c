@@ -50,14 +50,14 @@ static void put_pages(struct ftrace_live *live, struct bytes *bytes, uint64_t *o
     uint64_t offset = offsets[cpu] + take(bytes, 2);
     size_t n = take_length(bytes);
     uint8_t *copy = malloc(n + 1);
-    struct fault fault = {0};
+    struct error error = {0};
 
     if (!copy)
         abort();
     memcpy(copy, bytes->next, n);
     bytes->next += n;
     offsets[cpu] = offset + n;
-    (void)ftrace_live_pages(live, cpu * 17, offset, copy, n, cpu, &fault);
+    (void)ftrace_live_pages(live, cpu * 17, offset, copy, n, cpu, &error);
     free(copy);
 }
 

@@ -14,12 +14,12 @@ struct memory_feed {
 };
 
 static int next_page(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,
-                     uint64_t *ret_offset, struct fault *fault)
+                     uint64_t *ret_offset, struct error *error)
 {
     struct memory_feed *m = container_of(feed, struct memory_feed, feed);
     size_t n = MIN(m->left, m->page_size);
 
-    (void)fault;
+    (void)error;
     free(m->page);
     m->page = NULL;
     if (n == 0)

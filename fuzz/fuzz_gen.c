@@ -11,13 +11,13 @@
 static void generate(struct gen_job *job, const struct declarations *declarations)
 {
     struct text out = TEXT_IN_MEMORY;
-    struct fault fault = {0};
+    struct error error = {0};
     int r;
 
-    r = gen_run(job, declarations, &out, &fault);
+    r = gen_run(job, declarations, &out, &error);
     if (r != 0 && r != -EINVAL)
         abort();
-    if ((r < 0) != (fault.error < 0) || (r < 0 && !*fault.what))
+    if ((r < 0) != (error.code < 0) || (r < 0 && !*error.what))
         abort();
     if (text_len(&out) > 0 && memchr(out.start, '\0', text_len(&out)))
         abort();

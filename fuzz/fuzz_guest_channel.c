@@ -167,14 +167,14 @@ static void check_manifest(struct guests *guests)
     struct manifest written = {0}, read;
     struct text text = TEXT_IN_MEMORY;
     struct manifest_source *sources;
-    struct fault fault = {0};
+    struct error error = {0};
 
     if (guests_put_sources(guests, true, &written.arena, &sources, &written.n_sources) < 0)
         abort();
     written.sources = sources;
-    if (manifest_put(&written, "written", &text, &fault) < 0)
+    if (manifest_put(&written, "written", &text, &error) < 0)
         abort();
-    if (manifest_parse(text.start, text_len(&text), "read", &read, &fault) < 0)
+    if (manifest_parse(text.start, text_len(&text), "read", &read, &error) < 0)
         abort();
     manifest_done(&read);
     manifest_done(&written);

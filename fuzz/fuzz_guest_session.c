@@ -28,32 +28,32 @@ struct seen {
     uint64_t max_size;
 };
 
-static int file_begin(void *owner, const char *path, struct fault *fault)
+static int file_begin(void *owner, const char *path, struct error *error)
 {
     struct seen *seen = owner;
 
-    (void)fault;
+    (void)error;
     (void)tracefs_copy_has(path, strlen(path));
     seen->in_file = true;
     return 0;
 }
 
-static int file_put(void *owner, const void *p, size_t size, struct fault *fault)
+static int file_put(void *owner, const void *p, size_t size, struct error *error)
 {
     const struct seen *seen = owner;
 
-    (void)fault;
+    (void)error;
     if (!seen->in_file || size == 0)
         abort();
     free(memcpy(malloc(size), p, size));
     return 0;
 }
 
-static int file_end(void *owner, struct fault *fault)
+static int file_end(void *owner, struct error *error)
 {
     struct seen *seen = owner;
 
-    (void)fault;
+    (void)error;
     if (!seen->in_file)
         abort();
     seen->in_file = false;
@@ -61,11 +61,11 @@ static int file_end(void *owner, struct fault *fault)
 }
 
 static int pages(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint32_t page_size,
-                 bool missed, struct fault *fault)
+                 bool missed, struct error *error)
 {
     struct seen *seen = owner;
 
-    (void)fault;
+    (void)error;
     if (cpu >= PROTO_CPUS_MAX || size == 0 || size % page_size != 0 || page_size < 64)
         abort();
     seen->bytes += size;
@@ -92,10 +92,10 @@ static void pair(void *owner, const struct guest_pair *made)
         abort();
 }
 
-static int part(void *owner, struct fault *fault)
+static int part(void *owner, struct error *error)
 {
     (void)owner;
-    (void)fault;
+    (void)error;
     return 0;
 }
 

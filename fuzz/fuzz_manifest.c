@@ -11,18 +11,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct text texts[2] = {TEXT_IN_MEMORY, TEXT_IN_MEMORY};
     struct manifest manifest;
-    struct fault fault = {0};
-    int r = manifest_parse((const char *)data, size, "f", &manifest, &fault);
+    struct error error = {0};
+    int r = manifest_parse((const char *)data, size, "f", &manifest, &error);
 
-    if ((r < 0) != (fault.error < 0))
+    if ((r < 0) != (error.code < 0))
         abort();
     if (r < 0)
         return 0;
     for (unsigned i = 0; i < 2; i++) {
-        if (manifest_put(&manifest, "f", &texts[i], &fault) < 0)
+        if (manifest_put(&manifest, "f", &texts[i], &error) < 0)
             abort();
         manifest_done(&manifest);
-        if (manifest_parse(texts[i].start, text_len(&texts[i]), "f", &manifest, &fault) < 0)
+        if (manifest_parse(texts[i].start, text_len(&texts[i]), "f", &manifest, &error) < 0)
             abort();
     }
     manifest_done(&manifest);

@@ -40,17 +40,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct text text = TEXT_IN_MEMORY;
     struct source *source;
     struct input in;
-    struct fault fault = {0};
+    struct error error = {0};
     size_t bytes = 0;
     const struct item *items;
     int n;
 
-    (void)declarations_parse(&declarations, "fuzz", declared, declared_size, NULL, NULL, &fault);
+    (void)declarations_parse(&declarations, "fuzz", declared, declared_size, NULL, NULL, &error);
     if (qemu_events_init(&declarations, &events) < 0)
         abort();
     qemu_log_probe(log, log_size);
     if (input_open_memory(&in, log, log_size, "fuzz") < 0 ||
-        qemu_log_open(&in, &catalogue, &events, &source, &fault) < 0)
+        qemu_log_open(&in, &catalogue, &events, &source, &error) < 0)
         abort();
     while ((n = source_next(source, &items)) > 0)
         for (int i = 0; i < n; i++) {

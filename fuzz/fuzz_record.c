@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct xen_event_mask choice;
     struct cpu_set cpus;
-    struct fault fault = {0};
+    struct error error = {0};
     char *words, *list;
 
     if (table.n_events == 0 && xen_table_built_in(&table, NULL) < 0)
@@ -68,15 +68,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (xen_event_mask_init(&choice) < 0)
         abort();
     words = line(&data, &size);
-    if (xen_event_mask_add(&choice, &table, words, &fault) < 0 && fault.error == 0)
+    if (xen_event_mask_add(&choice, &table, words, &error) < 0 && error.code == 0)
         abort();
     (void)xen_event_mask_is_exact(&choice);
     free(words);
 
     list = line(&data, &size);
-    fault_clear(&fault);
-    if (cpu_set_parse(list, 1 + (unsigned)(size % 4096), &cpus, &fault) < 0) {
-        if (fault.error == 0)
+    error_clear(&error);
+    if (cpu_set_parse(list, 1 + (unsigned)(size % 4096), &cpus, &error) < 0) {
+        if (error.code == 0)
             abort();
     } else {
         char text[64];

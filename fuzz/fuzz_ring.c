@@ -30,7 +30,7 @@ static void put_class(const struct classes *classes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct classes classes = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     struct ring_reader reader;
     struct ring_packet packet;
     uint64_t taken = 0, previous = 0;
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     data += 2;
     size -= 2;
     described = described > size ? size : described;
-    if (classes_read(&classes, data, described, "f", &fault) < 0 && fault.error == 0)
+    if (classes_read(&classes, data, described, "f", &error) < 0 && error.code == 0)
         abort();
     put_class(&classes);
     data += described;

@@ -66,8 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             total += (size_t)n;
         }
         /* An event has 24 bytes, damage one at least. */
-        if (total > size || (n < 0) != (source->fault.error < 0) ||
-            source_next(source, &items) != n)
+        if (total > size || (n < 0) != (source->error.code < 0) || source_next(source, &items) != n)
             abort();
         source_free(source);
     }

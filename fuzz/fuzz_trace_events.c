@@ -71,11 +71,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct declarations declarations = {.rules = all_rules[i]};
         struct declarations first = {.rules = all_rules[i]};
         struct told told = {.text = TEXT_IN_MEMORY};
-        struct fault fault = {0};
+        struct error error = {0};
         int r;
 
-        r = declarations_parse(&declarations, "f", (const char *)data, size, show, &told, &fault);
-        if ((r < 0) != (told.n_errors > 0) || (r < 0) != (fault.error < 0))
+        r = declarations_parse(&declarations, "f", (const char *)data, size, show, &told, &error);
+        if ((r < 0) != (told.n_errors > 0) || (r < 0) != (error.code < 0))
             abort();
         /* Stopping at the first error is an error just then. */
         if (declarations_parse(&first, "f", (const char *)data, size, NULL, NULL, NULL) != r)

@@ -40,13 +40,13 @@ static void check_event(const struct xen_event *event)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct xen_table table = {0};
-    struct fault fault = {0};
-    int r = xen_custom_parse(&table, "f", (const char *)data, size, &fault);
+    struct error error = {0};
+    int r = xen_custom_parse(&table, "f", (const char *)data, size, &error);
     size_t at = 0;
     uint64_t id;
     void *event;
 
-    if ((r < 0) != (fault.error < 0))
+    if ((r < 0) != (error.code < 0))
         abort();
     while (map_next(&table.events, &at, &id, &event))
         check_event(event);

@@ -9,13 +9,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct xen_table table = {0};
-    struct fault fault = {0};
-    int r = xen_table_parse(&table, "f", (const char *)data, size, &fault);
+    struct error error = {0};
+    int r = xen_table_parse(&table, "f", (const char *)data, size, &error);
     size_t at = 0;
     uint64_t id;
     void *value;
 
-    if ((r < 0) != (fault.error < 0))
+    if ((r < 0) != (error.code < 0))
         abort();
     while (map_next(&table.events, &at, &id, &value)) {
         for (const struct xen_event *event = value; event; event = event->before) {

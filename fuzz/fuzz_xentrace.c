@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         free(sources);
         n[keep_going] = read_all(merged, &text, &end);
         /* A record takes 4 bytes, and so does damage; damage behind the end tells of itself. */
-        if (n[keep_going] > size / 2 + 2 * n_sources || (end < 0) != (merged->fault.error < 0) ||
+        if (n[keep_going] > size / 2 + 2 * n_sources || (end < 0) != (merged->error.code < 0) ||
             (keep_going && end < 0))
             abort();
         source_free(merged);

@@ -74,7 +74,7 @@ static bool parse_vsock(const char *text, struct endpoint *endpoint)
 }
 
 int endpoint_parse(const char *text, enum endpoint_kind kind, struct endpoint *ret_endpoint,
-                   struct fault *fault)
+                   struct error *error)
 {
     static const struct {
         const char *prefix;
@@ -92,8 +92,8 @@ int endpoint_parse(const char *text, enum endpoint_kind kind, struct endpoint *r
                 return 0;
             }
         }
-    return fault_plain(
-        fault, -EINVAL, "",
+    return error_set(
+        error, -EINVAL, "",
         "'%s' is no address to %s: tcp:ADDRESS:PORT with a numeric address, unix:PATH, "
         "vsock:%sPORT",
         text, kind == ENDPOINT_LISTEN ? "listen at" : "connect to",
@@ -106,17 +106,17 @@ void endpoint_port(const char *dir, const char *name, struct endpoint *ret_endpo
     snprintf(ret_endpoint->name, sizeof ret_endpoint->name, "%s", name);
 }
 
-int endpoint_fd(int fd, struct endpoint *ret_endpoint, struct fault *fault)
+int endpoint_fd(int fd, struct endpoint *ret_endpoint, struct error *error)
 {
     struct endpoint endpoint = {.kind = ENDPOINT_FD, .listen_fd = -1, .given_fd = fd};
     struct stat st;
     int flags = fcntl(fd, F_GETFL);
 
     if (flags < 0 || fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))
-        return fault_plain(fault, -EBADF, "", "descriptor %d is no connection: %s", fd,
-                           flags < 0 ? strerror(errno) : "it is no socket");
+        return error_set(error, -EBADF, "", "descriptor %d is no connection: %s", fd,
+                         flags < 0 ? strerror(errno) : "it is no socket");
     if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
-        return fault_plain(fault, -errno, "", "descriptor %d: %s", fd, strerror(errno));
+        return error_set(error, -errno, "", "descriptor %d: %s", fd, strerror(errno));
     snprintf(endpoint.name, sizeof endpoint.name, "descriptor %d", fd);
     *ret_endpoint = endpoint;
     return 0;
@@ -159,7 +159,7 @@ static int listen_at(struct endpoint *endpoint)
     return 0;
 }
 
-int endpoint_open(struct endpoint *endpoint, struct fault *fault)
+int endpoint_open(struct endpoint *endpoint, struct error *error)
 {
     char path[512];
     int r = 0;
@@ -167,12 +167,12 @@ int endpoint_open(struct endpoint *endpoint, struct fault *fault)
     if (endpoint->kind == ENDPOINT_PORT) {
         r = port_find(endpoint->dir, endpoint->name, path, sizeof path);
         if (r < 0)
-            return fault_plain(fault, r, endpoint->name, "%s",
-                               r == -ENOENT ? "there is no such virtio-serial port" : strerror(-r));
+            return error_set(error, r, endpoint->name, "%s",
+                             r == -ENOENT ? "there is no such virtio-serial port" : strerror(-r));
     } else if (endpoint->kind == ENDPOINT_LISTEN) {
         r = listen_at(endpoint);
         if (r < 0)
-            return fault_plain(fault, r, endpoint->name, "cannot listen there: %s", strerror(-r));
+            return error_set(error, r, endpoint->name, "cannot listen there: %s", strerror(-r));
     }
     return 0;
 }

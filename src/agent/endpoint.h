@@ -11,7 +11,7 @@
 
 #include <sys/socket.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/macro.h"
 
 enum endpoint_kind {
@@ -34,15 +34,15 @@ struct endpoint {
 
 /* The address TEXT, to be listened at or connected to. */
 int endpoint_parse(const char *text, enum endpoint_kind kind, struct endpoint *ret_endpoint,
-                   struct fault *fault);
+                   struct error *error);
 /* The port NAME. */
 void endpoint_port(const char *dir, const char *name, struct endpoint *ret_endpoint);
 
-/* The connection FD, which is taken over. -EBADF with FAULT: it is none. */
-int endpoint_fd(int fd, struct endpoint *ret_endpoint, struct fault *fault);
+/* The connection FD, which is taken over. -EBADF with ERROR: it is none. */
+int endpoint_fd(int fd, struct endpoint *ret_endpoint, struct error *error);
 
 /* Makes it ready: begins to listen; finds out whether the port exists (-ENOENT: it does not). */
-int endpoint_open(struct endpoint *endpoint, struct fault *fault);
+int endpoint_open(struct endpoint *endpoint, struct error *error);
 void endpoint_done(struct endpoint *endpoint);
 
 /* A connection: a descriptor on which nothing blocks. -EAGAIN: not yet; with ENDPOINT_LISTEN poll(2) tells when.

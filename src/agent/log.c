@@ -17,10 +17,10 @@ void agent_log(const struct agent_log *log, const char *format, ...)
     log->line(log->userdata, text);
 }
 
-void agent_log_fault(const struct agent_log *log, const struct fault *fault)
+void agent_log_error(const struct agent_log *log, const struct error *error)
 {
-    char text[sizeof fault->path + sizeof fault->what + 64];
+    char text[sizeof error->path + sizeof error->what + 64];
 
-    fault_print(fault, text, sizeof text);
+    error_print(error, text, sizeof text);
     agent_log(log, "%s", text);
 }

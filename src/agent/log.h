@@ -4,7 +4,7 @@
 /* What the agent has to tell people. Its threads tell it here, and whoever runs them decides where it
  * goes. */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/macro.h"
 
 struct agent_log {
@@ -15,4 +15,4 @@ struct agent_log {
 
 /* SAY may be NULL, or without a function: nothing is told. Lines are cut at 1 KiB. */
 void agent_log(const struct agent_log *log, const char *format, ...) _printf_(2, 3);
-void agent_log_fault(const struct agent_log *log, const struct fault *fault);
+void agent_log_error(const struct agent_log *log, const struct error *error);

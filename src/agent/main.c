@@ -248,30 +248,30 @@ struct servers {
 };
 
 static int start_own(const struct options *options, const struct tracefs *tracefs,
-                     struct notify *notify, struct servers *servers, struct fault *fault)
+                     struct notify *notify, struct servers *servers, struct error *error)
 {
     const char *address = options->listen ? options->listen : options->connect;
     struct endpoint endpoint;
     int r = 0;
 
     if (options->fd >= 0)
-        r = endpoint_fd(options->fd, &endpoint, fault);
+        r = endpoint_fd(options->fd, &endpoint, error);
     else if (address)
         r = endpoint_parse(address, options->listen ? ENDPOINT_LISTEN : ENDPOINT_CONNECT, &endpoint,
-                           fault);
+                           error);
     else
         endpoint_port(options->old.ports, options->port, &endpoint);
     if (r < 0)
         return r;
     if (endpoint.is_network && !options->key)
-        return fault_plain(
-            fault, -EACCES, address,
+        return error_set(
+            error, -EACCES, address,
             "whoever reaches this address could trace this kernel; give a key by --key");
-    r = endpoint_open(&endpoint, fault);
+    r = endpoint_open(&endpoint, error);
     if (r < 0)
         return r;
     r = server_new(&endpoint, tracefs, options->old.queue_bytes, options->pid, options->key,
-                   options->key_size, &say_to, notify, &servers->own, fault);
+                   options->key_size, &say_to, notify, &servers->own, error);
     if (r < 0)
         endpoint_done(&endpoint);
     return r;
@@ -279,31 +279,31 @@ static int start_own(const struct options *options, const struct tracefs *tracef
 
 /* Starts what there are ports for. -ENOENT: there are none yet. */
 static int start(const struct options *options, const struct tracefs *tracefs, int dir,
-                 struct notify *notify, struct servers *servers, struct fault *fault)
+                 struct notify *notify, struct servers *servers, struct error *error)
 {
     bool only_old = options->old.to_stdout || options->instance || !options->port;
     bool only_own = options->listen || options->connect || options->fd >= 0;
     int r = -ENOENT;
 
     if (!only_old && !servers->own) {
-        r = start_own(options, tracefs, notify, servers, fault);
+        r = start_own(options, tracefs, notify, servers, error);
         if (r < 0 && r != -ENOENT)
             return r;
     }
     if (!only_own && !servers->old) {
-        struct fault unused = {0};
-        int error = virtio_trace_new(dir, &options->old, &say_to, notify, &servers->old,
-                                     only_old ? fault : &unused);
+        struct error unused = {0};
+        int err = virtio_trace_new(dir, &options->old, &say_to, notify, &servers->old,
+                                   only_old ? error : &unused);
 
-        if (error >= 0 || (error != -ENOENT && !servers->own))
-            r = error;
-        if (error < 0 && error != -ENOENT && !only_old)
-            *fault = unused;
+        if (err >= 0 || (err != -ENOENT && !servers->own))
+            r = err;
+        if (err < 0 && err != -ENOENT && !only_old)
+            *error = unused;
     }
     if (r == -ENOENT && !only_old && !only_own) {
-        fault_clear(fault);
-        fault_plain(fault, r, "", "there is no virtio-serial port %s or " VIRTIO_TRACE_CONTROL_PORT,
-                    options->port);
+        error_clear(error);
+        error_set(error, r, "", "there is no virtio-serial port %s or " VIRTIO_TRACE_CONTROL_PORT,
+                  options->port);
     }
     return servers->own || servers->old ? 0 : r;
 }
@@ -365,16 +365,16 @@ static int meet_hosts(struct options *options, const struct tracefs *tracefs, in
         bool is_running = servers->own || servers->old;
         bool is_full = servers->own && servers->old;
         bool waits = options->workload.argv && !options->workload.pid && options->run_after_ms >= 0;
-        struct fault fault = {0};
+        struct error error = {0};
         int number;
         /* Also later: ports of the other kind may come. */
         int r = is_full || atomic_load(&notify->host_gone)
                     ? 0
-                    : start(options, tracefs, dir, notify, servers, &fault);
+                    : start(options, tracefs, dir, notify, servers, &error);
 
         if (r < 0 &&
             (r != -ENOENT || raw_port_now() - began >= (int64_t)options->wait_seconds * 1000)) {
-            agent_log_fault(&say_to, &fault);
+            agent_log_error(&say_to, &error);
             return -1;
         }
         if (!run_workload(options, notify, began) || workload_reap(&options->workload))
@@ -453,12 +453,12 @@ static int serve(struct options *options, const struct tracefs *tracefs, int dir
 /* The key, for good: it is needed for as long as the agent runs. */
 static int read_key(struct options *options)
 {
-    struct fault fault = {0};
+    struct error error = {0};
 
     if (!options->key_file ||
-        key_read(options->key_file, &options->key, &options->key_size, &fault) >= 0)
+        key_read(options->key_file, &options->key, &options->key_size, &error) >= 0)
         return 0;
-    agent_log_fault(&say_to, &fault);
+    agent_log_error(&say_to, &error);
     return -EINVAL;
 }
 
@@ -470,7 +470,7 @@ int main(int argc, char **argv)
                               .fd = -1,
                               .run_after_ms = -1};
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
-    struct fault fault = {0};
+    struct error error = {0};
     struct tracefs tracefs;
     sigset_t signals;
     int signal_fd, dir, status, failure, r;
@@ -500,8 +500,8 @@ int main(int argc, char **argv)
 
     if (read_key(&options) < 0)
         return failure;
-    if (tracefs_open(options.tracefs, &tracefs, &fault) < 0) {
-        agent_log_fault(&say_to, &fault);
+    if (tracefs_open(options.tracefs, &tracefs, &error) < 0) {
+        agent_log_error(&say_to, &error);
         return failure;
     }
     dir = tracefs.fd;

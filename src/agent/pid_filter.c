@@ -8,7 +8,7 @@
 
 #include "agent/tracefs.h"
 
-int tracefs_set_event_pid(int dir, pid_t pid, struct fault *fault)
+int tracefs_set_event_pid(int dir, pid_t pid, struct error *error)
 {
     const struct dirent *entry;
     unsigned n = 0;
@@ -19,12 +19,12 @@ int tracefs_set_event_pid(int dir, pid_t pid, struct fault *fault)
     /* First: a thread that is started while the others are looked at is followed by its parent. */
     r = tracefs_write(dir, "options/event-fork", "1");
     if (r < 0)
-        return fault_plain(fault, r, "", "the kernel cannot follow a process's threads: %s",
-                           strerror(-r));
+        return error_set(error, r, "", "the kernel cannot follow a process's threads: %s",
+                         strerror(-r));
     snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
     tasks = opendir(path);
     if (!tasks)
-        return fault_plain(fault, -ESRCH, "", "there is no process %ld", (long)pid);
+        return error_set(error, -ESRCH, "", "there is no process %ld", (long)pid);
     while (r >= 0 && (entry = readdir(tasks))) {
         if (*entry->d_name == '.')
             continue;
@@ -36,7 +36,7 @@ int tracefs_set_event_pid(int dir, pid_t pid, struct fault *fault)
         r = 0;
     if (r >= 0 && n == 0)
         r = -ESRCH;
-    return r < 0 ? fault_plain(fault, r, "", "cannot choose the threads of process %ld: %s",
-                               (long)pid, strerror(-r))
+    return r < 0 ? error_set(error, r, "", "cannot choose the threads of process %ld: %s",
+                             (long)pid, strerror(-r))
                  : 0;
 }

@@ -23,10 +23,10 @@ static uint64_t ring_pages(int dir, size_t page_size)
 }
 
 int readers_init(struct readers *readers, int dir, size_t queue_bytes, const struct agent_log *log,
-                 struct wakeup *sender, struct fault *fault)
+                 struct wakeup *sender, struct error *error)
 {
     struct tracefs_page page;
-    int r = tracefs_page(dir, &page, fault);
+    int r = tracefs_page(dir, &page, error);
 
     memset(readers, 0, sizeof *readers);
     if (r < 0)
@@ -45,7 +45,7 @@ int readers_init(struct readers *readers, int dir, size_t queue_bytes, const str
         r = 0;
     }
     if (r < 0)
-        return fault_plain(fault, r, "", "cannot see which CPUs there are: %s", strerror(-r));
+        return error_set(error, r, "", "cannot see which CPUs there are: %s", strerror(-r));
     return 0;
 }
 

@@ -21,7 +21,7 @@ struct readers {
 
 /* For the buffer whose directory is DIR. */
 int readers_init(struct readers *readers, int dir, size_t queue_bytes, const struct agent_log *log,
-                 struct wakeup *sender, struct fault *fault);
+                 struct wakeup *sender, struct error *error);
 /* Ends all threads. */
 void readers_done(struct readers *readers);
 

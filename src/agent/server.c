@@ -304,14 +304,14 @@ static int start_threads(struct agent_server *own)
 
 int server_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size_t queue_bytes,
                pid_t pid, const uint8_t *key, size_t key_size, const struct agent_log *log,
-               struct notify *notify, struct agent_server **ret_own, struct fault *fault)
+               struct notify *notify, struct agent_server **ret_own, struct error *error)
 {
     struct agent_server *own = calloc(1, sizeof *own);
     uint64_t left;
     int r;
 
     if (!own)
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     own->log = log;
     own->endpoint = *endpoint;
     own->endpoint.listen_fd = own->endpoint.given_fd = -1; /* until all else is there */
@@ -346,7 +346,7 @@ int server_new(const struct endpoint *endpoint, const struct tracefs *tracefs, s
     }
     if (r < 0) {
         server_free(own, 0, &left);
-        return fault_plain(fault, r, "", "cannot start: %s", strerror(-r));
+        return error_set(error, r, "", "cannot start: %s", strerror(-r));
     }
     *ret_own = own;
     return 0;

@@ -46,7 +46,7 @@ struct agent_server {
  * tracer_set_up()) and NOTIFY outlive it, as TRACEFS and SAY do. On failure ENDPOINT stays the caller's. */
 int server_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size_t queue_bytes,
                pid_t pid, const uint8_t *key, size_t key_size, const struct agent_log *log,
-               struct notify *notify, struct agent_server **ret_own, struct fault *fault);
+               struct notify *notify, struct agent_server **ret_own, struct error *error);
 
 /* As old_end() and virtio_trace_free(). */
 void server_end(struct agent_server *own, int64_t deadline);

@@ -173,7 +173,7 @@ static int put_ready(struct session *session)
 static void on_setup(struct session *session, const struct proto_frame *frame)
 {
     struct proto_setup setup;
-    struct fault fault = {0};
+    struct error error = {0};
     const char *hint;
     int r;
 
@@ -182,11 +182,11 @@ static void on_setup(struct session *session, const struct proto_frame *frame)
         return;
     }
     session_clear(session);
-    r = tracer_set_up(&session->tracer, setup, session->queue_bytes, session->pid, &fault, &hint);
+    r = tracer_set_up(&session->tracer, setup, session->queue_bytes, session->pid, &error, &hint);
     if (r < 0) {
-        char text[sizeof fault.path + sizeof fault.what + 64];
+        char text[sizeof error.path + sizeof error.what + 64];
 
-        fault_print(&fault, text, sizeof text);
+        error_print(&error, text, sizeof text);
         session_put_failed(session, r, text, hint);
         session_clear(session);
         return;

@@ -95,7 +95,7 @@ static int mount_private(const char *path)
     return open_if_tracefs(path);
 }
 
-int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct fault *fault)
+int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct error *error)
 {
     static const char *const usual[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
     struct tracefs found = {.fd = -1};
@@ -105,12 +105,12 @@ int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct fault *fa
     if (path) {
         found.fd = open_dir(path);
         if (found.fd < 0)
-            return fault_plain(fault, found.fd, path, "%s", strerror(-found.fd));
+            return error_set(error, found.fd, path, "%s", strerror(-found.fd));
         snprintf(found.path, sizeof found.path, "%s", path);
         if (faccessat(found.fd, "per_cpu", F_OK, 0) < 0) {
             close(found.fd);
-            return fault_plain(fault, -ENOENT, path,
-                               "is no tracefs: there is no directory per_cpu in it");
+            return error_set(error, -ENOENT, path,
+                             "is no tracefs: there is no directory per_cpu in it");
         }
         *ret_tracefs = found;
         return 0;
@@ -126,18 +126,18 @@ int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct fault *fa
     if (r < 0)
         r = find_mounted(found.path, sizeof found.path);
     if (r < 0) {
-        int error = mount_detached();
+        int err = mount_detached();
 
-        if (error < 0)
+        if (err < 0)
             r = mount_private(usual[0]);
         else
-            r = error;
+            r = err;
         if (r < 0 && shut)
-            return fault_plain(fault, -EACCES, shut,
-                               "may not be entered; run as root, or let this user read tracefs");
+            return error_set(error, -EACCES, shut,
+                             "may not be entered; run as root, or let this user read tracefs");
         if (r < 0)
-            return fault_plain(
-                fault, r, "",
+            return error_set(
+                error, r, "",
                 "tracefs is not mounted and cannot be (%s); as root: mount -t tracefs none %s",
                 r == -ENODEV ? "this kernel has none" : strerror(-r), usual[0]);
         found.is_own = true;
@@ -147,9 +147,9 @@ int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct fault *fa
     if (faccessat(found.fd, "per_cpu/cpu0/trace_pipe_raw", R_OK, 0) < 0) {
         r = -errno;
         close(found.fd);
-        return fault_plain(fault, r, found.path,
-                           "cannot read the trace (%s); run as root, or let this user read tracefs",
-                           strerror(-r));
+        return error_set(error, r, found.path,
+                         "cannot read the trace (%s); run as root, or let this user read tracefs",
+                         strerror(-r));
     }
     *ret_tracefs = found;
     return 0;
@@ -276,7 +276,7 @@ static bool find_field(const char *text, const char *name, size_t *ret_offset, s
     return true;
 }
 
-int tracefs_page(int dir, struct tracefs_page *ret_page, struct fault *fault)
+int tracefs_page(int dir, struct tracefs_page *ret_page, struct error *error)
 {
     _cleanup_free_ char *text = NULL;
     struct tracefs_page page;
@@ -284,13 +284,13 @@ int tracefs_page(int dir, struct tracefs_page *ret_page, struct fault *fault)
     int r = tracefs_read(dir, "events/header_page", 65536, &text, &len);
 
     if (r < 0)
-        return fault_plain(fault, r, "events/header_page", "%s", strerror(-r));
+        return error_set(error, r, "events/header_page", "%s", strerror(-r));
     if (!find_field(text, " commit;", &page.commit, &page.commit_size) ||
         !find_field(text, " data;", &page.data, &size) ||
         (page.commit_size != 4 && page.commit_size != 8) || page.commit > 64 || page.data > 64 ||
         page.commit + page.commit_size > page.data || size < 64 || size > (size_t)1 << 20)
-        return fault_plain(fault, -EBADMSG, "events/header_page",
-                           "does not tell what pages look like");
+        return error_set(error, -EBADMSG, "events/header_page",
+                         "does not tell what pages look like");
     page.size = page.data + size;
     *ret_page = page;
     return 0;

@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/macro.h"
 
 struct tracefs {
@@ -22,7 +22,7 @@ struct tracefs {
 /* Finds tracefs: at PATH, or (NULL) where it is usually mounted, then among the mounts, and mounts it
  * where nobody else sees it when it is nowhere. Call it before threads are made: mounting may move the
  * process into a mount namespace of its own. -ENOENT: there is none; -EPERM, -EACCES: not allowed. */
-int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct fault *fault);
+int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct error *error);
 void tracefs_done(struct tracefs *tracefs);
 
 /* A whole file below the directory DIR, a NUL behind it that is not counted; *RET_TEXT is from malloc.
@@ -43,7 +43,7 @@ struct tracefs_page {
     size_t commit;      /* where the count of their bytes stands … */
     size_t commit_size; /* … and how long it is: 4 or 8 */
 };
-int tracefs_page(int dir, struct tracefs_page *ret_page, struct fault *fault);
+int tracefs_page(int dir, struct tracefs_page *ret_page, struct error *error);
 
 /* Instances. NAME is that of a directory below instances/. */
 int tracefs_instance_open(const struct tracefs *tracefs, const char *name, int *ret_fd);

@@ -139,7 +139,7 @@ static const char *nearest_event(const struct tracer *tracer, const char *patter
 }
 
 /* Marks the events that are asked for. */
-static int choose_events(struct tracer *tracer, struct proto_setup *setup, struct fault *fault,
+static int choose_events(struct tracer *tracer, struct proto_setup *setup, struct error *error,
                          const char **ret_hint)
 {
     struct proto_setup_event wish;
@@ -149,7 +149,7 @@ static int choose_events(struct tracer *tracer, struct proto_setup *setup, struc
         bool found = false;
 
         if (!pattern)
-            return fault_plain(fault, -ENOMEM, "", "out of memory");
+            return error_set(error, -ENOMEM, "", "out of memory");
         for (uint32_t i = 0; i < tracer->n_events; i++) {
             struct tracer_event *event = &tracer->events[i];
 
@@ -162,7 +162,7 @@ static int choose_events(struct tracer *tracer, struct proto_setup *setup, struc
             if (wish.filter.len > 0) {
                 event->filter = text_dup(&wish.filter);
                 if (!event->filter)
-                    return fault_plain(fault, -ENOMEM, "", "out of memory");
+                    return error_set(error, -ENOMEM, "", "out of memory");
             }
         }
         if (!found) {
@@ -171,9 +171,9 @@ static int choose_events(struct tracer *tracer, struct proto_setup *setup, struc
             const char *rest = pattern + len;
 
             *ret_hint = "/sys/kernel/tracing/available_events lists the events of that kernel";
-            return fault_plain(fault, -ENOENT, "", "the kernel has no event '%s'%s%.*s%s%s",
-                               pattern, near ? "; did you mean '" : "", *rest ? (int)len : INT_MAX,
-                               near ? near : "", near ? rest : "", near ? "'" : "");
+            return error_set(error, -ENOENT, "", "the kernel has no event '%s'%s%.*s%s%s", pattern,
+                             near ? "; did you mean '" : "", *rest ? (int)len : INT_MAX,
+                             near ? near : "", near ? rest : "", near ? "'" : "");
         }
     }
     return 0;
@@ -203,7 +203,7 @@ static bool is_whole(const struct tracer *tracer, uint32_t first, uint32_t end)
     return true;
 }
 
-static int enable_event(struct tracer *tracer, struct tracer_event *event, struct fault *fault,
+static int enable_event(struct tracer *tracer, struct tracer_event *event, struct error *error,
                         const char **ret_hint)
 {
     char path[512];
@@ -215,8 +215,8 @@ static int enable_event(struct tracer *tracer, struct tracer_event *event, struc
             r = tracefs_write(tracer->dir, path, event->filter);
         if (r < 0) {
             *ret_hint = "see Documentation/trace/events.rst of Linux for filters";
-            return fault_plain(fault, r, "", "%s: the kernel does not take the filter '%s': %s",
-                               event->name, event->filter, strerror(-r));
+            return error_set(error, r, "", "%s: the kernel does not take the filter '%s': %s",
+                             event->name, event->filter, strerror(-r));
         }
     }
     r = event_path(event, "enable", path, sizeof path);
@@ -232,7 +232,7 @@ static int enable_event(struct tracer *tracer, struct tracer_event *event, struc
     return 0;
 }
 
-static int enable_events(struct tracer *tracer, struct fault *fault, const char **ret_hint)
+static int enable_events(struct tracer *tracer, struct error *error, const char **ret_hint)
 {
     uint32_t end;
 
@@ -261,8 +261,8 @@ static int enable_events(struct tracer *tracer, struct fault *fault, const char 
                 continue;
             /* Each of thousands may take the kernel milliseconds. */
             if (atomic_load(tracer->cancel))
-                return fault_plain(fault, -ECANCELED, "", "the agent ends");
-            r = enable_event(tracer, &tracer->events[i], fault, ret_hint);
+                return error_set(error, -ECANCELED, "", "the agent ends");
+            r = enable_event(tracer, &tracer->events[i], error, ret_hint);
             if (r < 0)
                 return r;
         }
@@ -270,7 +270,7 @@ static int enable_events(struct tracer *tracer, struct fault *fault, const char 
     return 0;
 }
 
-static int set_clock(struct tracer *tracer, const struct proto_setup *setup, struct fault *fault,
+static int set_clock(struct tracer *tracer, const struct proto_setup *setup, struct error *error,
                      const char **ret_hint)
 {
     _cleanup_free_ char *offered = NULL, *wanted = text_dup(&setup->clock);
@@ -278,24 +278,24 @@ static int set_clock(struct tracer *tracer, const struct proto_setup *setup, str
     int r;
 
     if (!wanted)
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     r = tracefs_read(tracer->dir, "trace_clock", 4096, &offered, &len);
     if (r >= 0)
         r = guest_clock_choose(offered, wanted, tracer->clock.name, sizeof tracer->clock.name);
     if (r == -ENOENT && *wanted) {
         *ret_hint = "HELLO says which clocks there are";
-        return fault_plain(fault, r, "", "the kernel has no trace clock '%s'", wanted);
+        return error_set(error, r, "", "the kernel has no trace clock '%s'", wanted);
     }
     if (r >= 0)
         r = tracefs_write(tracer->dir, "trace_clock", tracer->clock.name);
     if (r < 0)
-        return fault_plain(fault, r, "", "cannot set the trace clock: %s", strerror(-r));
+        return error_set(error, r, "", "cannot set the trace clock: %s", strerror(-r));
     tracer->clock.dir = tracer->dir;
     return 0;
 }
 
 /* All that the host may ask for: a quarter of the guest's memory, for all CPUs together. */
-static int set_buffers(struct tracer *tracer, uint32_t kib, struct fault *fault,
+static int set_buffers(struct tracer *tracer, uint32_t kib, struct error *error,
                        const char **ret_hint)
 {
     struct cpu_set cpus;
@@ -306,23 +306,23 @@ static int set_buffers(struct tracer *tracer, uint32_t kib, struct fault *fault,
     if (kib == 0)
         return 0;
     if (cpus_online(&cpus) < 0 || sysinfo(&info) < 0)
-        return fault_plain(fault, -EIO, "", "cannot see how large the guest is");
+        return error_set(error, -EIO, "", "cannot see how large the guest is");
     total = (uint64_t)info.totalram * info.mem_unit;
     if ((uint64_t)kib * 1024 * cpu_set_count(&cpus) > total / 4) {
         *ret_hint = "ask for smaller buffers";
-        return fault_plain(fault, -ENOMEM, "",
-                           "buffers of %" PRIu32 " KiB for each of %" PRIu32
-                           " CPUs are more than a quarter of the guest's memory",
-                           kib, cpu_set_count(&cpus));
+        return error_set(error, -ENOMEM, "",
+                         "buffers of %" PRIu32 " KiB for each of %" PRIu32
+                         " CPUs are more than a quarter of the guest's memory",
+                         kib, cpu_set_count(&cpus));
     }
     r = tracefs_write_number(tracer->dir, "buffer_size_kb", kib);
-    return r < 0 ? fault_plain(fault, r, "", "cannot set the buffers' size to %" PRIu32 " KiB: %s",
-                               kib, strerror(-r))
+    return r < 0 ? error_set(error, r, "", "cannot set the buffers' size to %" PRIu32 " KiB: %s",
+                             kib, strerror(-r))
                  : 0;
 }
 
 static int make(struct tracer *tracer, struct proto_setup *setup, size_t queue_bytes, pid_t pid,
-                struct fault *fault, const char **ret_hint)
+                struct error *error, const char **ret_hint)
 {
     size_t asked = (size_t)setup->queue_kib * 1024;
     int r = tracefs_instance_make(tracer->tracefs, tracer->instance, sizeof tracer->instance,
@@ -330,34 +330,34 @@ static int make(struct tracer *tracer, struct proto_setup *setup, size_t queue_b
 
     if (r < 0) {
         *ret_hint = "the agent needs to run as root, on Linux 3.17 or later";
-        return fault_plain(fault, r, "", "cannot make an instance of tracefs: %s", strerror(-r));
+        return error_set(error, r, "", "cannot make an instance of tracefs: %s", strerror(-r));
     }
     r = tracefs_write(tracer->dir, "tracing_on", "0");
     if (r < 0)
-        return fault_plain(fault, r, "", "cannot switch the tracing: %s", strerror(-r));
+        return error_set(error, r, "", "cannot switch the tracing: %s", strerror(-r));
     /* Before Linux 5.0 there is none. */
     tracefs_write_number(tracer->dir, "buffer_percent", WATERMARK_PERCENT);
-    r = set_buffers(tracer, setup->buffer_kib, fault, ret_hint);
+    r = set_buffers(tracer, setup->buffer_kib, error, ret_hint);
     if (r >= 0)
-        r = set_clock(tracer, setup, fault, ret_hint);
+        r = set_clock(tracer, setup, error, ret_hint);
     if (r >= 0 && pid)
-        r = tracefs_set_event_pid(tracer->dir, pid, fault);
+        r = tracefs_set_event_pid(tracer->dir, pid, error);
     if (r < 0)
         return r;
     r = list_events(tracer);
     if (r < 0)
-        return fault_plain(fault, r, "", "cannot list the kernel's events: %s", strerror(-r));
-    r = choose_events(tracer, setup, fault, ret_hint);
+        return error_set(error, r, "", "cannot list the kernel's events: %s", strerror(-r));
+    r = choose_events(tracer, setup, error, ret_hint);
     if (r >= 0)
-        r = enable_events(tracer, fault, ret_hint);
+        r = enable_events(tracer, error, ret_hint);
     if (r < 0)
         return r;
 
     tracer->readers = calloc(1, sizeof *tracer->readers);
     if (!tracer->readers)
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     r = readers_init(tracer->readers, tracer->dir, asked ? MIN(asked, queue_bytes) : queue_bytes,
-                     tracer->log, tracer->sender, fault);
+                     tracer->log, tracer->sender, error);
     if (r < 0)
         return r;
     tracer->readers->buffer.is_still = true;
@@ -368,18 +368,18 @@ static int make(struct tracer *tracer, struct proto_setup *setup, size_t queue_b
     tracer->readers->buffer.carrier = tracer->carrier;
     tracer_follow(tracer);
     if (atomic_load(&tracer->readers->n) == 0)
-        return fault_plain(fault, -ENOMEM, "", "no thread can be started");
+        return error_set(error, -ENOMEM, "", "no thread can be started");
     return 0;
 }
 
 int tracer_set_up(struct tracer *tracer, struct proto_setup setup, size_t queue_bytes, pid_t pid,
-                  struct fault *fault, const char **ret_hint)
+                  struct error *error, const char **ret_hint)
 {
     int r;
 
     tracer_clear(tracer);
     *ret_hint = "";
-    r = make(tracer, &setup, queue_bytes, pid, fault, ret_hint);
+    r = make(tracer, &setup, queue_bytes, pid, error, ret_hint);
     if (r < 0)
         tracer_clear(tracer);
     return r;

@@ -44,9 +44,9 @@ void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const str
 
 /* Makes the instance as SETUP (decoded) asks; QUEUE_BYTES is the most that a queue may hold. PID: only what
  * happens in the threads of that process is recorded; 0: all. -ECANCELED: `cancel` became
- * true. On failure nothing is left of it, FAULT says what went wrong and *RET_HINT what to do (""). */
+ * true. On failure nothing is left of it, ERROR says what went wrong and *RET_HINT what to do (""). */
 int tracer_set_up(struct tracer *tracer, struct proto_setup setup, size_t queue_bytes, pid_t pid,
-                  struct fault *fault, const char **ret_hint);
+                  struct error *error, const char **ret_hint);
 /* Removes all. Also the clock is forgotten. When `cancel` is true the kernel is not waited for longer than
  * a moment; it finishes what is left behind our back. */
 void tracer_clear(struct tracer *tracer);

@@ -327,24 +327,24 @@ static int start_threads(struct virtio_trace *old)
     return r;
 }
 
-static int set_up(struct virtio_trace *old, int dir, struct fault *fault)
+static int set_up(struct virtio_trace *old, int dir, struct error *error)
 {
     int r = wakeup_init(&old->sender_bell);
 
     if (r >= 0)
         r = wakeup_init(&old->controller_bell);
     if (r < 0)
-        return fault_plain(fault, r, "", "cannot make an eventfd: %s", strerror(-r));
+        return error_set(error, r, "", "cannot make an eventfd: %s", strerror(-r));
     r = open_control(old);
     if (r == -ENOENT && old->options.to_stdout)
         old->is_free = true;
     else if (r < 0)
-        return fault_plain(fault, r, VIRTIO_TRACE_CONTROL_PORT, "%s",
-                           r == -ENOENT  ? "there is no such virtio-serial port"
-                           : r == -EBUSY ? "another program has this port open"
-                                         : strerror(-r));
+        return error_set(error, r, VIRTIO_TRACE_CONTROL_PORT, "%s",
+                         r == -ENOENT  ? "there is no such virtio-serial port"
+                         : r == -EBUSY ? "another program has this port open"
+                                       : strerror(-r));
     r = readers_init(old->readers, dir, old->options.queue_bytes, old->log, &old->sender_bell,
-                     fault);
+                     error);
     if (r < 0)
         return r;
     /* Standard output is one for all: the sender's. */
@@ -357,11 +357,11 @@ static int set_up(struct virtio_trace *old, int dir, struct fault *fault)
     }
     old->outlets = calloc(old->options.to_stdout ? 1 : CPU_SET_MAX, sizeof *old->outlets);
     if (!old->outlets)
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     if (old->options.to_stdout) {
         r = raw_port_open_stdout(&old->outlets[0]);
         if (r < 0)
-            return fault_plain(fault, r, "standard output", "%s", strerror(-r));
+            return error_set(error, r, "standard output", "%s", strerror(-r));
     }
     add_cpus(old);
     if (old->is_free)
@@ -369,12 +369,12 @@ static int set_up(struct virtio_trace *old, int dir, struct fault *fault)
     r = start_threads(old);
     if (r >= 0 && old->is_free)
         notify_tracing(old->notify);
-    return r < 0 ? fault_plain(fault, r, "", "cannot start a thread: %s", strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, "", "cannot start a thread: %s", strerror(-r)) : 0;
 }
 
 int virtio_trace_new(int dir, const struct virtio_trace_options *options,
                      const struct agent_log *log, struct notify *notify,
-                     struct virtio_trace **ret_old, struct fault *fault)
+                     struct virtio_trace **ret_old, struct error *error)
 {
     struct virtio_trace *old = calloc(1, sizeof *old);
     uint64_t left;
@@ -384,13 +384,13 @@ int virtio_trace_new(int dir, const struct virtio_trace_options *options,
         old->readers = calloc(1, sizeof *old->readers);
     if (!old || !old->readers) {
         free(old);
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     }
     old->options = *options;
     old->log = log;
     old->control_fd = old->sender_bell.fd = old->controller_bell.fd = -1;
     old->notify = notify;
-    r = set_up(old, dir, fault);
+    r = set_up(old, dir, error);
     if (r < 0) {
         virtio_trace_free(old, 0, &left);
         return r;

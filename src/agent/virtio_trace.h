@@ -51,7 +51,7 @@ struct virtio_trace {
  * which outlives it, as SAY and NOTIFY do. */
 int virtio_trace_new(int dir, const struct virtio_trace_options *options,
                      const struct agent_log *log, struct notify *notify,
-                     struct virtio_trace **ret_old, struct fault *fault);
+                     struct virtio_trace **ret_old, struct error *error);
 
 /* Stops reading, and sends what was read until DEADLINE (CLOCK_MONOTONIC, ms); does not wait for that. A later call
  * only sets another deadline. OLD may be NULL. */

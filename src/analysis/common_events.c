@@ -67,25 +67,25 @@ static char *posix_pattern(const char *pattern)
     return text.start;
 }
 
-static int compile(struct common_side *side, struct fault *fault)
+static int compile(struct common_side *side, struct error *error)
 {
     _cleanup_free_ char *pattern = posix_pattern(side->text);
     char why[128];
     int r;
 
     if (!pattern)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     r = regcomp(&side->regex, pattern, REG_EXTENDED);
     if (r != 0) {
         regerror(r, &side->regex, why, sizeof why);
-        return fault_plain(fault, r == REG_ESPACE ? -ENOMEM : -EINVAL, NULL,
-                           "'%.100s' is not a regular expression: %s", side->text, why);
+        return error_set(error, r == REG_ESPACE ? -ENOMEM : -EINVAL, NULL,
+                         "'%.100s' is not a regular expression: %s", side->text, why);
     }
     side->n_groups = side->regex.re_nsub;
     if (side->n_groups > GROUPS_MAX) {
         regfree(&side->regex);
-        return fault_plain(fault, -EINVAL, NULL, "more than %d parentheses in '%.100s'", GROUPS_MAX,
-                           side->text);
+        return error_set(error, -EINVAL, NULL, "more than %d parentheses in '%.100s'", GROUPS_MAX,
+                         side->text);
     }
     return 0;
 }
@@ -99,52 +99,51 @@ static void side_done(struct common_side *side)
     *side = (struct common_side){0};
 }
 
-static int parse_side(const char *s, size_t len, struct common_side *ret_side, struct fault *fault)
+static int parse_side(const char *s, size_t len, struct common_side *ret_side, struct error *error)
 {
     const char *tilde = memchr(s, '~', len);
     struct common_side side = {.event = trimmed(s, tilde ? (size_t)(tilde - s) : len)};
     int r = 0;
 
     if (!side.event)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     if (side.event[0] == '\0' || side.event[strlen(side.event) - 1] == ':') {
         free(side.event);
-        return fault_plain(fault, -EINVAL, NULL, "a side names no event");
+        return error_set(error, -EINVAL, NULL, "a side names no event");
     }
     if (tilde) {
         side.text = trimmed(tilde + 1, (size_t)(s + len - tilde - 1));
-        r = side.text ? compile(&side, fault) : -ENOMEM;
+        r = side.text ? compile(&side, error) : -ENOMEM;
         if (r < 0) {
             free(side.text);
             free(side.event);
-            return fault_plain(fault, r, NULL, "out of memory");
+            return error_set(error, r, NULL, "out of memory");
         }
     }
     *ret_side = side;
     return 0;
 }
 
-int common_sync_parse(const char *given, struct common_sync *ret_sync, struct fault *fault)
+int common_sync_parse(const char *given, struct common_sync *ret_sync, struct error *error)
 {
     const char *operator= find_operator(given);
     struct common_sync sync = {.given = given};
     int r;
 
     if (!operator)
-        return fault_plain(fault, -EINVAL, NULL,
-                           "requires 'A-EVENT[~TEXT] = B-EVENT[~TEXT]', or ' < ' if A is before B");
+        return error_set(error, -EINVAL, NULL,
+                         "requires 'A-EVENT[~TEXT] = B-EVENT[~TEXT]', or ' < ' if A is before B");
     sync.ordered = *operator== '<';
-    r = parse_side(given, (size_t)(operator- given), &sync.a, fault);
+    r = parse_side(given, (size_t)(operator- given), &sync.a, error);
     if (r >= 0)
-        r = parse_side(operator+ 1, strlen(operator+ 1), &sync.b, fault);
+        r = parse_side(operator+ 1, strlen(operator+ 1), &sync.b, error);
     if (r >= 0 && (sync.a.n_groups > 0) != (sync.b.n_groups > 0))
-        r = fault_plain(fault, -EINVAL, NULL,
-                        "has parentheses in the TEXT of one side alone; what tells one mark from "
-                        "another must be in both");
+        r = error_set(error, -EINVAL, NULL,
+                      "has parentheses in the TEXT of one side alone; what tells one mark from "
+                      "another must be in both");
     if (r >= 0 && sync.a.n_groups != sync.b.n_groups)
-        r = fault_plain(fault, -EINVAL, NULL,
-                        "has %zu parentheses in one TEXT and %zu in the other", sync.a.n_groups,
-                        sync.b.n_groups);
+        r = error_set(error, -EINVAL, NULL, "has %zu parentheses in one TEXT and %zu in the other",
+                      sync.a.n_groups, sync.b.n_groups);
     if (r < 0) {
         common_sync_done(&sync);
         return r;

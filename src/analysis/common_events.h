@@ -32,8 +32,8 @@ struct common_sync {
     bool ordered; /* a was before b */
 };
 
-/* GIVEN must outlive it. -EINVAL with FAULT: what is wrong about GIVEN; -ENOMEM. */
-int common_sync_parse(const char *given, struct common_sync *ret_sync, struct fault *fault);
+/* GIVEN must outlive it. -EINVAL with ERROR: what is wrong about GIVEN; -ENOMEM. */
+int common_sync_parse(const char *given, struct common_sync *ret_sync, struct error *error);
 void common_sync_done(struct common_sync *sync);
 
 /* How texts of both sides are to be compared. */

@@ -132,16 +132,16 @@ static void restore_signals(void)
 
 /* ---- Opening ---- */
 
-static int fail(struct fault *fault, const char *path, const char *what)
+static int fail(struct error *error, const char *path, const char *what)
 {
-    int error = errno;
+    int err = errno;
 
-    return fault_plain(fault, -error, path, "%s: %s", what, strerror(error));
+    return error_set(error, -err, path, "%s: %s", what, strerror(err));
 }
 
-static int no_memory(struct fault *fault)
+static int no_memory(struct error *error)
 {
-    return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    return error_set(error, -ENOMEM, NULL, "out of memory");
 }
 
 /* True if PATH can only be written in place: a pipe, a device. */
@@ -179,51 +179,51 @@ static mode_t current_umask(void)
 }
 
 /* Makes the directory by TEMPLATE, which becomes output->temp_path once it exists. */
-static int open_dir(struct atomic_output *output, char *template, struct fault *fault)
+static int open_dir(struct atomic_output *output, char *template, struct error *error)
 {
     struct stat st;
 
     if (stat(output->path, &st) == 0) {
         if (!S_ISDIR(st.st_mode))
-            return fault_plain(fault, -EEXIST, output->path,
-                               "exists and is not a directory; name another directory");
+            return error_set(error, -EEXIST, output->path,
+                             "exists and is not a directory; name another directory");
         if (!dir_is_empty(AT_FDCWD, output->path) && !is_replaceable(output))
-            return fault_plain(fault, -EEXIST, output->path,
-                               "directory exists and is not empty; name another directory");
+            return error_set(error, -EEXIST, output->path,
+                             "directory exists and is not empty; name another directory");
     }
     if (!mkdtemp(template))
-        return fail(fault, output->path, "cannot create the directory");
+        return fail(error, output->path, "cannot create the directory");
     output->temp_path = template;
     if (chmod(template, 0777 & ~current_umask()) < 0)
-        return fail(fault, output->path, "cannot set its mode");
+        return fail(error, output->path, "cannot set its mode");
     return 0;
 }
 
-static int open_file(struct atomic_output *output, char *template, struct fault *fault)
+static int open_file(struct atomic_output *output, char *template, struct error *error)
 {
     struct stat st;
 
     if (stat(output->path, &st) == 0 && S_ISDIR(st.st_mode))
-        return fault_plain(fault, -EISDIR, output->path, "is a directory; name a file");
+        return error_set(error, -EISDIR, output->path, "is a directory; name a file");
     output->fd = mkostemp(template, O_CLOEXEC);
     if (output->fd < 0)
-        return fail(fault, output->path, "cannot create the file");
+        return fail(error, output->path, "cannot create the file");
     output->temp_path = template;
     if (fchmod(output->fd, 0666 & ~current_umask()) < 0)
-        return fail(fault, output->path, "cannot set its mode");
+        return fail(error, output->path, "cannot set its mode");
     return 0;
 }
 
-static int open_special(struct atomic_output *output, struct fault *fault)
+static int open_special(struct atomic_output *output, struct error *error)
 {
     if (output->kind != ATOMIC_OUTPUT_STREAM)
-        return fault_plain(fault, -EINVAL, output->path,
-                           "not a regular file; this format cannot be written to a pipe or device");
+        return error_set(error, -EINVAL, output->path,
+                         "not a regular file; this format cannot be written to a pipe or device");
     output->fd = open(output->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    return output->fd < 0 ? fail(fault, output->path, "cannot open for writing") : 0;
+    return output->fd < 0 ? fail(error, output->path, "cannot open for writing") : 0;
 }
 
-static int open_output(struct atomic_output *output, struct fault *fault)
+static int open_output(struct atomic_output *output, struct error *error)
 {
     int r;
 
@@ -231,16 +231,16 @@ static int open_output(struct atomic_output *output, struct fault *fault)
         output->path = NULL;
         output->fd = STDOUT_FILENO;
     } else if (is_special(output->path)) {
-        r = open_special(output, fault);
+        r = open_special(output, error);
         if (r < 0)
             return r;
     } else {
         char *template = make_template(output->path);
 
         if (!template)
-            return no_memory(fault);
-        r = output->kind == ATOMIC_OUTPUT_DIRECTORY ? open_dir(output, template, fault)
-                                                    : open_file(output, template, fault);
+            return no_memory(error);
+        r = output->kind == ATOMIC_OUTPUT_DIRECTORY ? open_dir(output, template, error)
+                                                    : open_file(output, template, error);
         if (!output->temp_path)
             free(template);
         if (r < 0)
@@ -248,7 +248,7 @@ static int open_output(struct atomic_output *output, struct fault *fault)
     }
     if (output->kind == ATOMIC_OUTPUT_STREAM &&
         text_open_fd(&output->out, output->fd, OUT_SIZE) < 0)
-        return no_memory(fault);
+        return no_memory(error);
     return 0;
 }
 
@@ -265,7 +265,7 @@ static void close_output(struct atomic_output *output)
 
 int atomic_output_open(enum atomic_output_kind kind, const char *path,
                        bool (*may_replace)(const char *path), volatile sig_atomic_t *stop,
-                       struct atomic_output *ret, struct fault *fault)
+                       struct atomic_output *ret, struct error *error)
 {
     struct atomic_output output = {
         .kind = kind, .path = path, .may_replace = may_replace, .fd = -1, .out = TEXT_IN_MEMORY};
@@ -273,7 +273,7 @@ int atomic_output_open(enum atomic_output_kind kind, const char *path,
     int r;
 
     block_signals(&before);
-    r = open_output(&output, fault);
+    r = open_output(&output, error);
     if (r >= 0) {
         /* A path that is too long could not have been opened. */
         snprintf(incomplete_path, sizeof incomplete_path, "%s",
@@ -309,25 +309,25 @@ static int rename_output(struct atomic_output *output)
     return rename(output->temp_path, output->path);
 }
 
-int atomic_output_commit(struct atomic_output *output, struct fault *fault)
+int atomic_output_commit(struct atomic_output *output, struct error *error)
 {
     int r = output->kind == ATOMIC_OUTPUT_STREAM ? text_flush(&output->out) : 0;
 
     if (r == -EPIPE)
         return r;
     if (r < 0)
-        return fault_plain(fault, r, output->path ? output->path : "standard output",
-                           "cannot write: %s", strerror(-r));
+        return error_set(error, r, output->path ? output->path : "standard output",
+                         "cannot write: %s", strerror(-r));
     if (!output->temp_path)
         return 0;
     if (output->fd >= 0) {
         r = close(output->fd);
         output->fd = -1;
         if (r < 0)
-            return fail(fault, output->path, "cannot write");
+            return fail(error, output->path, "cannot write");
     }
     if (rename_output(output) < 0)
-        return fail(fault, output->path, "cannot rename the finished output");
+        return fail(error, output->path, "cannot rename the finished output");
     free(output->temp_path);
     output->temp_path = NULL;
     return 0;

@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/text.h"
 
 enum atomic_output_kind {
@@ -29,14 +29,14 @@ struct atomic_output {
 
 /* PATH NULL or "-": standard output. MAY_REPLACE says whether an existing directory that is not empty may be replaced;
  * NULL: none may. With STOP, the first signal only stores its number there, and a second one ends the program. -EEXIST:
- * a directory that may not be replaced; other errnos; each with FAULT. */
+ * a directory that may not be replaced; other errnos; each with ERROR. */
 int atomic_output_open(enum atomic_output_kind kind, const char *path,
                        bool (*may_replace)(const char *path), volatile sig_atomic_t *stop,
-                       struct atomic_output *ret, struct fault *fault);
+                       struct atomic_output *ret, struct error *error);
 
-/* Gives the output its name. An errno with FAULT: it could not be written; -EPIPE without one: the reader of a pipe
+/* Gives the output its name. An errno with ERROR: it could not be written; -EPIPE without one: the reader of a pipe
  * went away. */
-int atomic_output_commit(struct atomic_output *output, struct fault *fault);
+int atomic_output_commit(struct atomic_output *output, struct error *error);
 
 /* Removes what was not committed, and restores the signals. */
 void atomic_output_done(struct atomic_output *output);

@@ -63,36 +63,35 @@ static _Noreturn void run(const struct child_how *how, pid_t parent, int errors)
     fail(errors);
 }
 
-int child_start(const struct child_how *how, struct child *ret, struct fault *fault)
+int child_start(const struct child_how *how, struct child *ret, struct error *error)
 {
     struct child child = {.end = -1};
     pid_t parent = getpid();
-    int errors[2], error = 0;
+    int errors[2], err = 0;
     ssize_t n;
 
     if (pipe2(errors, O_CLOEXEC) < 0)
-        return fault_plain(fault, -errno, NULL, "cannot make a pipe: %s", strerror(errno));
+        return error_set(error, -errno, NULL, "cannot make a pipe: %s", strerror(errno));
     child.pid = fork();
     if (child.pid < 0) {
-        error = errno;
+        err = errno;
         close(errors[0]);
         close(errors[1]);
-        return fault_plain(fault, -error, how->argv[0], "cannot make a process: %s",
-                           strerror(error));
+        return error_set(error, -err, how->argv[0], "cannot make a process: %s", strerror(err));
     }
     if (child.pid == 0)
         run(how, parent, errors[1]);
     close(errors[1]);
     /* It ends when the program is executed. */
     do
-        n = read(errors[0], &error, sizeof error);
+        n = read(errors[0], &err, sizeof err);
     while (n < 0 && errno == EINTR);
     close(errors[0]);
-    if (n == (ssize_t)sizeof error) {
+    if (n == (ssize_t)sizeof err) {
         while (waitpid(child.pid, NULL, 0) < 0 && errno == EINTR)
             ;
-        return fault_plain(fault, -error, how->program ? how->program : how->argv[0],
-                           "cannot be run: %s", strerror(error));
+        return error_set(error, -err, how->program ? how->program : how->argv[0],
+                         "cannot be run: %s", strerror(err));
     }
 #ifdef SYS_pidfd_open
     child.end = (int)syscall(SYS_pidfd_open, child.pid, 0);

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 
 struct child {
     pid_t pid;  /* 0: none */
@@ -28,8 +28,8 @@ struct child_how {
 };
 
 /* Signals that we ignore or catch are as by default in it. The caller has one thread. -errno: it cannot be
- * executed, and FAULT says why. */
-int child_start(const struct child_how *how, struct child *ret, struct fault *fault);
+ * executed, and ERROR says why. */
+int child_start(const struct child_how *how, struct child *ret, struct error *error);
 /* A process that is no child: it is watched, and never ended by us. -ESRCH: there is none, or it cannot be watched. */
 int child_adopt(pid_t pid, struct child *ret);
 /* Whether it has ended; does not wait. */

@@ -14,11 +14,11 @@
 #define CHUNK ((size_t)1 << 30)
 #define BUFFER ((size_t)64 * 1024)
 
-static int fail(struct fault *fault, const char *path, const char *what)
+static int fail(struct error *error, const char *path, const char *what)
 {
-    int error = errno;
+    int err = errno;
 
-    return fault_plain(fault, -error, path, "%s: %s", what, strerror(error));
+    return error_set(error, -err, path, "%s: %s", what, strerror(err));
 }
 
 /* From where IN is to its end. */
@@ -56,7 +56,7 @@ static int copy_bytes(int in, int out)
 }
 
 int copy_file(const char *from, const char *to, const struct copy_options *options,
-              struct fault *fault)
+              struct error *error)
 {
     _cleanup_(closep) int in = -1;
     _cleanup_(closep) int out = -1;
@@ -66,32 +66,32 @@ int copy_file(const char *from, const char *to, const struct copy_options *optio
     /* Whatever it is, opening it must not wait. */
     in = open(from, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (options->follow ? 0 : O_NOFOLLOW));
     if (in < 0 || fstat(in, &st) < 0)
-        return fail(fault, from, "cannot open it");
+        return fail(error, from, "cannot open it");
     if (!S_ISREG(st.st_mode))
-        return fault_plain(fault, -EINVAL, from, "is not a regular file, and cannot be copied");
+        return error_set(error, -EINVAL, from, "is not a regular file, and cannot be copied");
     if (options->link &&
         linkat(AT_FDCWD, from, AT_FDCWD, to, options->follow ? AT_SYMLINK_FOLLOW : 0) == 0)
         return 0;
     out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (out < 0)
-        return fail(fault, to, "cannot make the file");
+        return fail(error, to, "cannot make the file");
     r = copy_bytes(in, out);
     if (r < 0)
-        return fault_plain(fault, r, to, "cannot copy %.200s: %s", from, strerror(-r));
+        return error_set(error, r, to, "cannot copy %.200s: %s", from, strerror(-r));
     return 0;
 }
 
 /* Where the walk is: paths that grow and shrink. */
 struct walk {
     const struct copy_options *options;
-    struct fault *fault;
+    struct error *error;
     char from[4096], to[4096];
     size_t from_len, to_len, top_len; /* top_len: of the directory that was asked for */
 };
 
-static int make_dir(const char *path, struct fault *fault)
+static int make_dir(const char *path, struct error *error)
 {
-    return mkdir(path, 0777) < 0 && errno != EEXIST ? fail(fault, path, "cannot make the directory")
+    return mkdir(path, 0777) < 0 && errno != EEXIST ? fail(error, path, "cannot make the directory")
                                                     : 0;
 }
 
@@ -103,7 +103,7 @@ static int make_dirs(struct walk *walk, size_t top)
     for (char *slash = strchr(walk->to + top, '/'); slash && r >= 0;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        r = make_dir(walk->to, walk->fault);
+        r = make_dir(walk->to, walk->error);
         *slash = '/';
     }
     return r;
@@ -117,7 +117,7 @@ static int copy_entry(struct walk *walk, size_t to_top)
     if (walk->options->takes && !walk->options->takes(path, strlen(path)))
         return 0;
     r = make_dirs(walk, to_top + 1);
-    return r < 0 ? r : copy_file(walk->from, walk->to, walk->options, walk->fault);
+    return r < 0 ? r : copy_file(walk->from, walk->to, walk->options, walk->error);
 }
 
 /* "/NAME" behind both paths. False: they would be too long. */
@@ -144,9 +144,9 @@ static int copy_one(struct walk *walk, const char *name, unsigned depth, size_t 
     int r = 0;
 
     if (!enter(walk, name))
-        return fault_plain(walk->fault, -ENAMETOOLONG, walk->from, "the path is too long");
+        return error_set(walk->error, -ENAMETOOLONG, walk->from, "the path is too long");
     if ((walk->options->follow ? stat : lstat)(walk->from, &st) < 0)
-        r = errno == ENOENT ? 0 : fail(walk->fault, walk->from, "cannot look at it");
+        r = errno == ENOENT ? 0 : fail(walk->error, walk->from, "cannot look at it");
     else if (S_ISDIR(st.st_mode) && depth < COPY_DEPTH_MAX)
         r = copy_level(walk, depth + 1, to_top);
     else if (S_ISREG(st.st_mode))
@@ -164,7 +164,7 @@ static int copy_level(struct walk *walk, unsigned depth, size_t to_top)
     int r = 0;
 
     if (!dir)
-        return fail(walk->fault, walk->from, "cannot open the directory");
+        return fail(walk->error, walk->from, "cannot open the directory");
     while (r >= 0 && (entry = readdir(dir)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             r = copy_one(walk, entry->d_name, depth, to_top);
@@ -172,18 +172,18 @@ static int copy_level(struct walk *walk, unsigned depth, size_t to_top)
 }
 
 int copy_dir(const char *from, const char *to, const struct copy_options *options,
-             struct fault *fault)
+             struct error *error)
 {
-    struct walk walk = {.options = options, .fault = fault};
+    struct walk walk = {.options = options, .error = error};
     int from_len = snprintf(walk.from, sizeof walk.from, "%s", from);
     int to_len = snprintf(walk.to, sizeof walk.to, "%s", to);
     int r;
 
     if (from_len < 0 || (size_t)from_len >= sizeof walk.from || to_len < 0 ||
         (size_t)to_len >= sizeof walk.to)
-        return fault_plain(fault, -ENAMETOOLONG, from, "the path is too long");
+        return error_set(error, -ENAMETOOLONG, from, "the path is too long");
     walk.from_len = walk.top_len = (size_t)from_len;
     walk.to_len = (size_t)to_len;
-    r = make_dir(to, fault);
+    r = make_dir(to, error);
     return r < 0 ? r : copy_level(&walk, 0, walk.to_len);
 }

@@ -3,7 +3,7 @@
 
 /* Sets of CPUs, and the lists in which people and the kernel write them. */
 
-#include "base/fault.h"
+#include "base/error.h"
 
 /* More than any Linux or Xen is built for on the machines that have guests. */
 #define CPU_SET_MAX 4096u
@@ -35,9 +35,9 @@ static inline unsigned cpu_set_count(const struct cpu_set *set)
 
 /* What a user writes, of a machine with the CPUs 0 to N-1 (N at most CPU_SET_MAX): "all", "0-3,5,7-" (7 and all after
  * it), "-3" (0 to 3), or a mask of up to 32 CPUs in hexadecimal, "0xf0", in which bits of CPUs that the machine does
- * not have are ignored. -EINVAL with FAULT: it is none of these, chooses nothing, or a CPU that the machine does not
+ * not have are ignored. -EINVAL with ERROR: it is none of these, chooses nothing, or a CPU that the machine does not
  * have. */
-int cpu_set_parse(const char *text, unsigned n, struct cpu_set *ret_set, struct fault *fault);
+int cpu_set_parse(const char *text, unsigned n, struct cpu_set *ret_set, struct error *error);
 
 /* What the kernel writes: numbers and ranges, "0-3,5", maybe a newline; an empty list is one. -EINVAL: it is something
  * else. -ERANGE: there are CPUs beyond CPU_SET_MAX (those below are in *RET_SET). Source: the format of

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int input_open(struct input *in, const char *path, size_t capacity, struct fault *fault)
+int input_open(struct input *in, const char *path, size_t capacity, struct error *error)
 {
     int fd;
 
@@ -17,45 +17,45 @@ int input_open(struct input *in, const char *path, size_t capacity, struct fault
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     }
     if (fd < 0)
-        return fault_plain(fault, -errno, path, "cannot open it: %s", strerror(errno));
-    return input_open_fd(in, fd, path, capacity, fault);
+        return error_set(error, -errno, path, "cannot open it: %s", strerror(errno));
+    return input_open_fd(in, fd, path, capacity, error);
 }
 
-int input_open_regular(struct input *in, const char *path, size_t capacity, struct fault *fault)
+int input_open_regular(struct input *in, const char *path, size_t capacity, struct error *error)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     struct stat st;
     int flags;
 
     if (fd < 0)
-        return fault_plain(fault, -errno, path,
-                           errno == ELOOP ? "is a link, which is not followed in a trace"
-                                          : "cannot open it: %s",
-                           strerror(errno));
+        return error_set(error, -errno, path,
+                         errno == ELOOP ? "is a link, which is not followed in a trace"
+                                        : "cannot open it: %s",
+                         strerror(errno));
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         close(fd);
-        return fault_plain(fault, -EINVAL, path, "is not a regular file");
+        return error_set(error, -EINVAL, path, "is not a regular file");
     }
     /* The kernel's own trace_pipe_raw is regular, and may be waited for. */
     flags = fcntl(fd, F_GETFL);
     if (flags >= 0)
         (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
-    return input_open_fd(in, fd, path, capacity, fault);
+    return input_open_fd(in, fd, path, capacity, error);
 }
 
-int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, struct fault *fault)
+int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, struct error *error)
 {
     struct input opened = {.fd = fd, .owns_fd = true, .capacity = capacity, .size = UINT64_MAX};
     struct stat st;
 
     if (fstat(fd, &st) < 0) {
-        int error = -errno;
+        int err = -errno;
         close(fd);
-        return fault_plain(fault, error, name, "cannot look at it: %s", strerror(-error));
+        return error_set(error, err, name, "cannot look at it: %s", strerror(-err));
     }
     if (S_ISDIR(st.st_mode)) {
         close(fd);
-        return fault_plain(fault, -EISDIR, name, "is a directory, not a file");
+        return error_set(error, -EISDIR, name, "is a directory, not a file");
     }
     if (S_ISREG(st.st_mode)) {
         off_t at = lseek(fd, 0, SEEK_CUR);
@@ -69,7 +69,7 @@ int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, s
     opened.path = strdup(name);
     if (!opened.buf || !opened.path) {
         input_done(&opened);
-        return fault_plain(fault, -ENOMEM, name, "out of memory");
+        return error_set(error, -ENOMEM, name, "out of memory");
     }
     *in = opened;
     return 0;
@@ -102,7 +102,7 @@ void input_done(struct input *in)
     *in = (struct input){.fd = -1};
 }
 
-static int read_more(struct input *in, struct fault *fault)
+static int read_more(struct input *in, struct error *error)
 {
     for (;;) {
         ssize_t n = read(in->fd, in->buf + in->filled, in->capacity - in->filled);
@@ -115,7 +115,7 @@ static int read_more(struct input *in, struct fault *fault)
             return 0;
         }
         if (errno != EINTR)
-            return fault_at(fault, -errno, in->path, in->offset + in->filled, "cannot read on: %s",
+            return error_at(error, -errno, in->path, in->offset + in->filled, "cannot read on: %s",
                             strerror(errno));
     }
 }
@@ -132,24 +132,24 @@ static void move_to_front(struct input *in)
     in->filled = left;
 }
 
-int input_fill(struct input *in, size_t n, struct fault *fault)
+int input_fill(struct input *in, size_t n, struct error *error)
 {
     if (n > in->capacity)
         return in->fd < 0 ? 0 : -ENOBUFS;
     move_to_front(in);
     while (input_buffered(in) < n) {
-        int r = in->ended ? 0 : read_more(in, fault);
+        int r = in->ended ? 0 : read_more(in, error);
         if (r <= 0)
             return r;
     }
     return 1;
 }
 
-int input_refill(struct input *in, struct fault *fault)
+int input_refill(struct input *in, struct error *error)
 {
     move_to_front(in);
     if (!in->ended && in->filled < in->capacity) {
-        int r = read_more(in, fault);
+        int r = read_more(in, error);
         if (r < 0)
             return r;
     }
@@ -157,13 +157,13 @@ int input_refill(struct input *in, struct fault *fault)
 }
 
 int input_read_file(int fd, size_t size, const char *path, char **ret, size_t *ret_len,
-                    struct fault *fault)
+                    struct error *error)
 {
     _cleanup_free_ char *bytes = malloc(size + 1);
     size_t len = 0;
 
     if (!bytes)
-        return fault_plain(fault, -ENOMEM, path, "out of memory");
+        return error_set(error, -ENOMEM, path, "out of memory");
     while (len < size) {
         ssize_t n = read(fd, bytes + len, size - len);
 
@@ -172,7 +172,7 @@ int input_read_file(int fd, size_t size, const char *path, char **ret, size_t *r
         if (n > 0)
             len += (size_t)n;
         else if (errno != EINTR)
-            return fault_plain(fault, -errno, path, "cannot read it: %s", strerror(errno));
+            return error_set(error, -errno, path, "cannot read it: %s", strerror(errno));
     }
     *ret = TAKE_PTR(bytes);
     *ret_len = len;
@@ -180,18 +180,18 @@ int input_read_file(int fd, size_t size, const char *path, char **ret, size_t *r
 }
 
 int input_open_whole(struct input *ret, const char *path, size_t max, const char *wanted,
-                     struct fault *fault)
+                     struct error *error)
 {
     struct input in;
-    int r = input_open(&in, path, max, fault);
+    int r = input_open(&in, path, max, error);
 
     if (r < 0)
         return r;
     do
-        r = input_refill(&in, fault);
+        r = input_refill(&in, error);
     while (r > 0 && !in.ended && input_buffered(&in) < max);
     if (r >= 0 && input_buffered(&in) == max)
-        r = fault_plain(fault, -EFBIG, path, "is larger than %zu MB: not %s", max >> 20, wanted);
+        r = error_set(error, -EFBIG, path, "is larger than %zu MB: not %s", max >> 20, wanted);
     if (r < 0) {
         input_done(&in);
         return r;
@@ -200,7 +200,7 @@ int input_open_whole(struct input *ret, const char *path, size_t max, const char
     return 0;
 }
 
-int input_seek(struct input *in, uint64_t offset, struct fault *fault)
+int input_seek(struct input *in, uint64_t offset, struct error *error)
 {
     if (offset >= in->offset && offset - in->offset <= in->filled) {
         in->next = (size_t)(offset - in->offset);
@@ -212,18 +212,18 @@ int input_seek(struct input *in, uint64_t offset, struct fault *fault)
     }
     if (in->seekable) {
         if (offset > INT64_MAX || lseek(in->fd, (off_t)offset, SEEK_SET) < 0)
-            return fault_at(fault, -EINVAL, in->path, offset, "cannot go there");
+            return error_at(error, -EINVAL, in->path, offset, "cannot go there");
         in->offset = offset;
         in->next = in->filled = 0;
         in->ended = false;
         return 0;
     }
     if (offset < in->offset)
-        return fault_at(fault, -ESPIPE, in->path, offset, "a pipe cannot be read backwards");
+        return error_at(error, -ESPIPE, in->path, offset, "a pipe cannot be read backwards");
     while (in->offset + in->filled < offset) {
         int r;
         in->next = in->filled;
-        r = input_refill(in, fault);
+        r = input_refill(in, error);
         if (r <= 0)
             return r;
     }
@@ -232,7 +232,7 @@ int input_seek(struct input *in, uint64_t offset, struct fault *fault)
 }
 
 int64_t input_read_at(const struct input *in, uint64_t offset, void *p, size_t n,
-                      struct fault *fault)
+                      struct error *error)
 {
     size_t done = 0;
 
@@ -250,7 +250,7 @@ int64_t input_read_at(const struct input *in, uint64_t offset, void *p, size_t n
         if (got > 0)
             done += (size_t)got;
         else if (errno != EINTR)
-            return fault_at(fault, -errno, in->path, offset + done, "cannot read: %s",
+            return error_at(error, -errno, in->path, offset + done, "cannot read: %s",
                             strerror(errno));
     }
     return (int64_t)done;

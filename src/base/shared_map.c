@@ -19,7 +19,7 @@ static struct shared_map *find(const void *address)
 }
 
 /* The signal is that of an access, so the list is not being changed. */
-static void on_fault(int number, siginfo_t *info, void *context)
+static void on_error(int number, siginfo_t *info, void *context)
 {
     struct shared_map *map = info->si_code > 0 ? find(info->si_addr) : NULL;
     uintptr_t page = (uintptr_t)info->si_addr & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
@@ -43,11 +43,11 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 static int install(void)
 {
-    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO}, now;
+    struct sigaction action = {.sa_sigaction = on_error, .sa_flags = SA_SIGINFO}, now;
 
     if (sigaction(SIGBUS, NULL, &now) < 0)
         return -errno;
-    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault)
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_error)
         return 0;
     if (sigaction(SIGBUS, &action, &before) < 0)
         return -errno;

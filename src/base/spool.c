@@ -41,7 +41,7 @@ static int temporary_file(const char *dir, const char **ret_dir)
     return fd;
 }
 
-int spool(struct input *in, const char *dir, struct fault *fault)
+int spool(struct input *in, const char *dir, struct error *error)
 {
     const char *directory;
     uint64_t size = 0;
@@ -51,23 +51,23 @@ int spool(struct input *in, const char *dir, struct fault *fault)
     if (in->seekable)
         return 0;
     if (in->offset != 0)
-        return fault_at(fault, -ESPIPE, in->path, in->offset, "a pipe cannot be read backwards");
+        return error_at(error, -ESPIPE, in->path, in->offset, "a pipe cannot be read backwards");
 
     fd = temporary_file(dir, &directory);
     if (fd < 0)
-        return fault_plain(fault, fd, directory, "cannot make a temporary file: %s", strerror(-fd));
+        return error_set(error, fd, directory, "cannot make a temporary file: %s", strerror(-fd));
     in->next = 0;
     for (;;) {
         r = write_all(fd, input_at(in), input_buffered(in));
         if (r < 0) {
-            fault_plain(fault, r, directory,
-                        "cannot keep what comes through the pipe: %s (TMPDIR names another place)",
-                        strerror(-r));
+            error_set(error, r, directory,
+                      "cannot keep what comes through the pipe: %s (TMPDIR names another place)",
+                      strerror(-r));
             break;
         }
         size += input_buffered(in);
         input_skip(in, input_buffered(in));
-        r = input_refill(in, fault);
+        r = input_refill(in, error);
         if (r <= 0)
             break;
     }
@@ -86,6 +86,6 @@ int spool(struct input *in, const char *dir, struct fault *fault)
     in->next = in->filled = 0;
     in->size = size;
     if (lseek(fd, 0, SEEK_SET) < 0)
-        return fault_plain(fault, -errno, directory, "cannot read it back: %s", strerror(errno));
+        return error_set(error, -errno, directory, "cannot read it back: %s", strerror(errno));
     return 0;
 }

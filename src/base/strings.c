@@ -24,13 +24,13 @@ int strings_add(struct strings *strings, const char *s)
     return 0;
 }
 
-int strings_split(struct strings *strings, char *value, struct fault *fault)
+int strings_split(struct strings *strings, char *value, struct error *error)
 {
     char *comma;
     int r = 0;
 
     if (*value == ',' || strstr(value, ",,") || (*value && value[strlen(value) - 1] == ','))
-        return fault_plain(fault, -EINVAL, NULL, "has an empty element between its commas");
+        return error_set(error, -EINVAL, NULL, "has an empty element between its commas");
     for (; value && r >= 0; value = comma) {
         comma = strchr(value, ',');
         if (comma)

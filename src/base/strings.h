@@ -3,7 +3,7 @@
 
 /* A list of strings that belong to somebody else: words of argv, patterns of a caller. */
 
-#include "base/fault.h"
+#include "base/error.h"
 
 struct strings {
     const char **items;
@@ -15,5 +15,5 @@ void strings_done(struct strings *strings);
 /* Adds S, which is borrowed. -ENOMEM. */
 int strings_add(struct strings *strings, const char *s);
 /* Adds the elements of the comma-separated VALUE, which is borrowed and cut in place. -EINVAL with
- * FAULT->what: an element is empty; -ENOMEM. */
-int strings_split(struct strings *strings, char *value, struct fault *fault);
+ * ERROR->what: an element is empty; -ENOMEM. */
+int strings_split(struct strings *strings, char *value, struct error *error);

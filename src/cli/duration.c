@@ -12,7 +12,7 @@ int64_t duration_ns(const struct clock *clock, uint64_t ticks)
     return clock_to_ns(clock, (int64_t)MIN(ticks, (uint64_t)INT64_MAX));
 }
 
-int duration_parse(void *member, const char *value, struct fault *fault)
+int duration_parse(void *member, const char *value, struct error *error)
 {
     uint64_t seconds = 0, ns = 0, unit = NANOSECONDS;
     const char *p = value;
@@ -25,7 +25,7 @@ int duration_parse(void *member, const char *value, struct fault *fault)
             if (unit > 1)
                 ns += (unit /= 10) * (uint64_t)(*p - '0');
     if (p == value || *p)
-        return fault_plain(fault, -EINVAL, NULL, "is not a number of seconds (examples: 10, 0.5)");
+        return error_set(error, -EINVAL, NULL, "is not a number of seconds (examples: 10, 0.5)");
     *(uint64_t *)member = seconds * NANOSECONDS + ns;
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "event/clock.h"
 
 /* TICKS of CLOCK with three significant digits, "12.3ms", "1.50us", "340ns", or the ticks themselves
@@ -18,7 +18,7 @@ const char *duration_text(char *buf, size_t size, const struct clock *clock, uin
 const char *date_text(char *buf, size_t size, int64_t ns);
 
 /* "10", "0.3": a `parse` of struct option, for a uint64_t of nanoseconds. */
-int duration_parse(void *member, const char *value, struct fault *fault);
+int duration_parse(void *member, const char *value, struct error *error);
 
 /* TICKS as nanoseconds, or as they are; at most INT64_MAX. */
 int64_t duration_ns(const struct clock *clock, uint64_t ticks);

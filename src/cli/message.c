@@ -26,11 +26,11 @@ void cli_error(const char *format, ...)
     va_end(args);
 }
 
-void cli_fault(const struct fault *fault)
+void cli_print_error(const struct error *error)
 {
-    char text[sizeof fault->path + sizeof fault->what + 64];
+    char text[sizeof error->path + sizeof error->what + 64];
 
-    fault_print(fault, text, sizeof text);
+    error_print(error, text, sizeof text);
     cli_error("%s", text);
 }
 

@@ -3,7 +3,7 @@
 
 /* What commands print on standard error, and the statuses that they exit with. */
 
-#include "base/fault.h"
+#include "base/error.h"
 
 /* Exit statuses besides EXIT_SUCCESS and EXIT_FAILURE. */
 enum {
@@ -13,9 +13,9 @@ enum {
 
 /* TEXT and a newline on standard error, as output_line() has it. */
 void cli_message(const char *format, ...) _printf_(1, 2);
-/* "strata: TEXT" on standard error, as output_line() has it; the second with what a fault says. */
+/* "strata: TEXT" on standard error, as output_line() has it; the second with what an error says. */
 void cli_error(const char *format, ...) _printf_(1, 2);
-void cli_fault(const struct fault *fault);
+void cli_print_error(const struct error *error);
 /* Tells that there is none; returns -ENOMEM. */
 int cli_no_memory(void);
 /* Tells of -errno from writing to standard output; quietly by SIGPIPE where a reader went away. Returns

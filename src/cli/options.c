@@ -58,7 +58,7 @@ static const struct option *find_near(const struct command *command, const char 
 }
 
 static int parse_choice(const struct option *option, unsigned *member, const char *value,
-                        struct fault *fault)
+                        struct error *error)
 {
     char all[160] = "";
 
@@ -70,10 +70,10 @@ static int parse_choice(const struct option *option, unsigned *member, const cha
         snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
                  i == 0 ? "" : (option->choices[i + 1] ? ", " : " or "), option->choices[i]);
     }
-    return fault_plain(fault, -EINVAL, NULL, "is not one of %s", all);
+    return error_set(error, -EINVAL, NULL, "is not one of %s", all);
 }
 
-static int parse_number(uint64_t *member, const char *value, struct fault *fault)
+static int parse_number(uint64_t *member, const char *value, struct error *error)
 {
     char *end;
     uint64_t v;
@@ -81,12 +81,12 @@ static int parse_number(uint64_t *member, const char *value, struct fault *fault
     errno = 0;
     v = strtoull(value, &end, 10);
     if (!isdigit((unsigned char)value[0]) || *end || errno)
-        return fault_plain(fault, -EINVAL, NULL, "is not a whole number");
+        return error_set(error, -EINVAL, NULL, "is not a whole number");
     *member = v;
     return 0;
 }
 
-static int set(const struct found *found, const char *value, struct fault *fault)
+static int set(const struct found *found, const char *value, struct error *error)
 {
     const struct option *option = found->option;
     void *member = found->group + option->offset;
@@ -96,10 +96,10 @@ static int set(const struct found *found, const char *value, struct fault *fault
     case OPTION_STRING:
     case OPTION_MAYBE: *(const char **)member = value; return 0;
     case OPTION_STRINGS: return strings_add(member, value);
-    case OPTION_LIST: return strings_split(member, (char *)(uintptr_t)value, fault);
-    case OPTION_NUMBER: return parse_number(member, value, fault);
-    case OPTION_CHOICE: return parse_choice(option, member, value, fault);
-    case OPTION_PARSED: return option->parse(member, value, fault);
+    case OPTION_LIST: return strings_split(member, (char *)(uintptr_t)value, error);
+    case OPTION_NUMBER: return parse_number(member, value, error);
+    case OPTION_CHOICE: return parse_choice(option, member, value, error);
+    case OPTION_PARSED: return option->parse(member, value, error);
     case OPTION_HELP:
     case OPTION_END: break;
     }
@@ -128,7 +128,7 @@ static bool could_be_words(const char *word)
 static bool take(struct walk *walk, const struct found *found, const char *shown, const char *value)
 {
     const struct option *option = found->option;
-    struct fault fault = {0};
+    struct error error = {0};
     int r;
 
     if (option->kind == OPTION_HELP) {
@@ -149,12 +149,12 @@ static bool take(struct walk *walk, const struct found *found, const char *shown
         }
         value = walk->argv[walk->next++];
     }
-    r = set(found, value, &fault);
+    r = set(found, value, &error);
     if (r == -ENOMEM) {
         cli_error("out of memory");
         walk->status = EXIT_FAILURE;
     } else if (r < 0) {
-        walk->status = cli_usage_error(walk->command->name, "%s '%s' %s", shown, value, fault.what);
+        walk->status = cli_usage_error(walk->command->name, "%s '%s' %s", shown, value, error.what);
     }
     return r >= 0;
 }

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/macro.h"
 #include "base/strings.h"
 
@@ -31,8 +31,8 @@ struct option {
     const char *help;           /* NULL: another name of an option, accepted but not shown */
     size_t offset;              /* of the member in the group's structure */
     const char *const *choices; /* NULL-ended */
-    /* 0; -EINVAL, with the reason why VALUE is invalid in FAULT->what; -ENOMEM. */
-    int (*parse)(void *member, const char *value, struct fault *fault);
+    /* 0; -EINVAL, with the reason why VALUE is invalid in ERROR->what; -ENOMEM. */
+    int (*parse)(void *member, const char *value, struct error *error);
 };
 
 /* Options that several commands share are a group, whose structure is a member of the command's. */

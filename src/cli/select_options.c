@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-static int parse_limit(void *member, const char *value, struct fault *fault)
+static int parse_limit(void *member, const char *value, struct error *error)
 {
     struct select_options *options = container_of((uint64_t *)member, struct select_options, limit);
     char *end;
@@ -12,7 +12,7 @@ static int parse_limit(void *member, const char *value, struct fault *fault)
     options->limit = strtoull(value, &end, 10);
     options->limited = true;
     if (!isdigit((unsigned char)value[0]) || *end || errno)
-        return fault_plain(fault, -EINVAL, NULL, "is not a whole number");
+        return error_set(error, -EINVAL, NULL, "is not a whole number");
     return 0;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-int size_parse(void *member, const char *value, struct fault *fault)
+int size_parse(void *member, const char *value, struct error *error)
 {
     static const char units[] = "kmgt";
     char *end;
@@ -23,5 +23,5 @@ int size_parse(void *member, const char *value, struct fault *fault)
     return 0;
 
 wrong:
-    return fault_plain(fault, -EINVAL, "", "is not a size (examples: 4096, 512K, 64M, 2G)");
+    return error_set(error, -EINVAL, "", "is not a size (examples: 4096, 512K, 64M, 2G)");
 }

@@ -162,7 +162,7 @@ static int add_plans(struct plans *plans, const struct strings *strings,
 {
     for (unsigned i = 0; i < strings->n; i++) {
         struct guest_config *plan = &plans->items[plans->n];
-        struct fault fault = {0};
+        struct error error = {0};
         const char *where;
 
         if (plans->n == GUESTS_MAX)
@@ -176,8 +176,8 @@ static int add_plans(struct plans *plans, const struct strings *strings,
                                        "two guests are called %s; give them names: NAME=%s",
                                        plan->name, where);
         if (kind != ENDPOINT_VIRTIO_TRACE &&
-            guest_endpoint_parse(kind, where, &plan->place, &fault) < 0) {
-            cli_fault(&fault);
+            guest_endpoint_parse(kind, where, &plan->place, &error) < 0) {
+            cli_print_error(&error);
             return EXIT_FAILURE;
         }
         plan->place.text = where;
@@ -194,10 +194,10 @@ static int make_plans(const struct collect_options *options, struct plans *plans
     if (status == EXIT_SUCCESS)
         status = add_plans(plans, &options->fifos, ENDPOINT_PORT);
     for (; status == EXIT_SUCCESS && first < plans->n; first++) {
-        struct fault fault = {0};
+        struct error error = {0};
 
-        if (guest_endpoint_make_fifos(plans->items[first].place.text, &fault) < 0) {
-            cli_fault(&fault);
+        if (guest_endpoint_make_fifos(plans->items[first].place.text, &error) < 0) {
+            cli_print_error(&error);
             return EXIT_FAILURE;
         }
     }
@@ -241,29 +241,29 @@ static int set_vmms(const struct collect_options *options, struct plans *plans)
     return EXIT_SUCCESS;
 }
 
-/* Spaces around a key are not part of it. -errno with FAULT. */
-static int read_key(const char *path, char *key, size_t *ret_size, struct fault *fault)
+/* Spaces around a key are not part of it. -errno with ERROR. */
+static int read_key(const char *path, char *key, size_t *ret_size, struct error *error)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
     ssize_t n;
 
     if (fd < 0)
-        return fault_plain(fault, -errno, path, "cannot open it: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot open it: %s", strerror(errno));
     if (fstat(fd, &st) == 0 && (st.st_mode & 077) != 0 && S_ISREG(st.st_mode)) {
         close(fd);
-        return fault_plain(fault, -EACCES, path, "others can read this key: chmod 600");
+        return error_set(error, -EACCES, path, "others can read this key: chmod 600");
     }
     n = read(fd, key, KEY_MAX);
     close(fd);
     if (n < 0)
-        return fault_plain(fault, -errno, path, "cannot read it: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot read it: %s", strerror(errno));
     if (n == KEY_MAX)
-        return fault_plain(fault, -EFBIG, path, "is too long for a key");
+        return error_set(error, -EFBIG, path, "is too long for a key");
     while (n > 0 && (key[n - 1] == '\n' || key[n - 1] == '\r' || key[n - 1] == ' '))
         n--;
     if (n < KEY_MIN)
-        return fault_plain(fault, -EINVAL, path, "a key has %d bytes or more", KEY_MIN);
+        return error_set(error, -EINVAL, path, "a key has %d bytes or more", KEY_MIN);
     *ret_size = (size_t)n;
     return 0;
 }
@@ -331,7 +331,7 @@ static void show_progress(struct guests *guests, double seconds)
 
 /* Until all have ended. The signals are let through only while it sleeps. */
 static int collect(struct guests *guests, const struct collect_options *options, bool shows,
-                   struct collect_live *live, enum collect_live_end *ret_end, struct fault *fault)
+                   struct collect_live *live, enum collect_live_end *ret_end, struct error *error)
 {
     uint64_t until = options->time ? clock_ns(CLOCK_MONOTONIC) + options->time : UINT64_MAX;
     uint64_t shown = clock_ns(CLOCK_MONOTONIC);
@@ -358,7 +358,7 @@ static int collect(struct guests *guests, const struct collect_options *options,
             shown = now;
         }
         r = guests_step(guests, MIN(SECOND / 4, until > now ? until - now : SECOND / 4), &before,
-                        fault);
+                        error);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     progress_line_erase();
@@ -442,12 +442,12 @@ static int start_live(const struct collect_options *options, struct plans *plans
         .format = (enum collect_format)options->format,
         .spreadsheet = options->spreadsheet,
     };
-    struct fault fault = {0};
+    struct error error = {0};
 
     for (unsigned i = 0; i < plans->n; i++)
         names[i] = plans->items[i].name;
-    if (collect_live_start(names, plans->n, &how, live, ends, &fault) < 0) {
-        cli_fault(&fault);
+    if (collect_live_start(names, plans->n, &how, live, ends, &error) < 0) {
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     for (unsigned i = 0; i < plans->n; i++) {
@@ -483,7 +483,7 @@ static int run(const struct collect_options *options, const struct trace_config 
     enum collect_live_end live_end = LIVE_GOES_ON;
     int ends[GUESTS_MAX];
     struct registry_entry registry_entry = REGISTRY_NONE;
-    struct fault fault = {0};
+    struct error error = {0};
     struct guests guests;
     int status = EXIT_SUCCESS;
     int r;
@@ -491,10 +491,10 @@ static int run(const struct collect_options *options, const struct trace_config 
     if (options->live && start_live(options, plans, &live, ends) != EXIT_SUCCESS)
         return EXIT_FAILURE;
     r = guests_open(options->output, wishes, options->max_size, plans->items, plans->n, &guests,
-                    &fault);
+                    &error);
     if (r < 0) {
         collect_live_kill(&live);
-        cli_fault(&fault);
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     guests.tell = tell;
@@ -505,7 +505,7 @@ static int run(const struct collect_options *options, const struct trace_config 
         live_end = LIVE_IS_DONE;
     r = collect(&guests, options,
                 isatty(STDERR_FILENO) && !(options->live && isatty(STDOUT_FILENO)), &live,
-                &live_end, &fault);
+                &live_end, &error);
     guests_end(&guests);
     if (live_end == LIVE_GOES_ON)
         live_end = wait_for_live(&live);
@@ -516,8 +516,8 @@ static int run(const struct collect_options *options, const struct trace_config 
             status = one;
     }
     registry_remove(&registry_entry);
-    if (guests_close(&guests, &fault) < 0 || r < 0) {
-        cli_fault(&fault);
+    if (guests_close(&guests, &error) < 0 || r < 0) {
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     if (live_end == LIVE_IS_UNREAD)
@@ -589,7 +589,7 @@ int cmd_collect(int argc, char **argv)
     struct trace_config wishes = {0};
     struct guest_event *events = NULL;
     static struct plans plans;
-    struct fault fault = {0};
+    struct error error = {0};
     char key[KEY_MAX];
     int status = EXIT_FAILURE;
     int n;
@@ -607,8 +607,8 @@ int cmd_collect(int argc, char **argv)
         status = set_vmms(&options, &plans);
     if (status != EXIT_SUCCESS)
         goto end;
-    if (options.key && read_key(options.key, key, &wishes.key_size, &fault) < 0) {
-        cli_fault(&fault);
+    if (options.key && read_key(options.key, key, &wishes.key_size, &error) < 0) {
+        cli_print_error(&error);
         status = EXIT_FAILURE;
         goto end;
     }

@@ -159,18 +159,18 @@ static int take_pages(struct live_viewer *shower, struct shown_guest *guest,
                       const struct live_head *head, const uint8_t *p, size_t size, uint64_t now)
 {
     bool first = !ftrace_live_origin(guest->live);
-    struct fault fault = {0};
+    struct error error = {0};
     int r;
 
     if (guest->broken)
         return 0;
     ftrace_live_set_hz(guest->live, guest->hz);
-    r = ftrace_live_pages(guest->live, head->cpu, head->offset, p, size, now, &fault);
+    r = ftrace_live_pages(guest->live, head->cpu, head->offset, p, size, now, &error);
     if (r == -ENOMEM)
         return r;
     if (r < 0) {
         guest->broken = true;
-        cli_error("%s: its events cannot be shown: %s", guest->name, fault.what);
+        cli_error("%s: its events cannot be shown: %s", guest->name, error.what);
     } else if (first && !ftrace_live_origin(guest->live)) {
         return 0;
     } else if (first && shower->n > 1 && guest->clock_map.n) {
@@ -439,7 +439,7 @@ static void run(const char *const *names, const int *ends, unsigned n,
 {
     struct confine_user user = confine_user();
     struct live_viewer *shower = calloc(1, sizeof *shower);
-    struct fault fault = {0};
+    struct error error = {0};
     unsigned measures;
     int r = -ENOMEM;
 
@@ -454,9 +454,9 @@ static void run(const char *const *names, const int *ends, unsigned n,
     if (r >= 0)
         r = keep_descriptors(ends, n);
     if (r >= 0) {
-        r = confine(&user, 0, &measures, &fault);
+        r = confine(&user, 0, &measures, &error);
         if (r < 0)
-            cli_fault(&fault);
+            cli_print_error(&error);
     }
     if (r >= 0) {
         sink_begin(shower->view);
@@ -469,7 +469,7 @@ static void run(const char *const *names, const int *ends, unsigned n,
 
 int collect_live_start(const char *const *names, unsigned n,
                        const struct collect_live_options *options, struct collect_live *ret_live,
-                       int *ret_ends, struct fault *fault)
+                       int *ret_ends, struct error *error)
 {
     _cleanup_free_ int *theirs = malloc(n * sizeof *theirs);
     unsigned made = 0;
@@ -504,8 +504,8 @@ int collect_live_start(const char *const *names, unsigned n,
             close(ret_ends[i]);
     }
     if (r < 0)
-        return fault_plain(fault, r, NULL, "cannot start the process that shows events: %s",
-                           strerror(-r));
+        return error_set(error, r, NULL, "cannot start the process that shows events: %s",
+                         strerror(-r));
     ret_live->pid = pid;
     return 0;
 }

@@ -13,7 +13,7 @@
 
 #include <sys/types.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 
 enum collect_format {
     COLLECT_TEXT,
@@ -38,10 +38,10 @@ struct collect_live_options {
     bool spreadsheet; /* CSV that no spreadsheet takes for formulas */
 };
 
-/* Forks it, for the N guests of these NAMES. RET_ENDS: N of them, to give to the guests. -errno with FAULT. */
+/* Forks it, for the N guests of these NAMES. RET_ENDS: N of them, to give to the guests. -errno with ERROR. */
 int collect_live_start(const char *const *names, unsigned n,
                        const struct collect_live_options *options, struct collect_live *ret_live,
-                       int *ret_ends, struct fault *fault);
+                       int *ret_ends, struct error *error);
 /* How it is. It ends by itself when the guests' ends are closed. */
 enum collect_live_end collect_live_look(struct collect_live *live);
 void collect_live_kill(struct collect_live *live);

@@ -31,15 +31,15 @@ static int find_named(const char *name, pid_t *ret)
 {
     struct client_program *programs;
     const char **names;
-    struct fault fault = {0};
+    struct error error = {0};
     char pids[256] = "";
     size_t n, found = 0;
     const char *near;
     int r;
 
-    r = client_list(getenv("XDG_RUNTIME_DIR"), &programs, &n, &fault);
+    r = client_list(getenv("XDG_RUNTIME_DIR"), &programs, &n, &error);
     if (r < 0) {
-        cli_fault(&fault);
+        cli_print_error(&error);
         return r;
     }
     names = calloc(n + 1, sizeof *names);
@@ -85,12 +85,12 @@ static int find_pid(const char *which, pid_t *ret)
 /* ---- Asking ---- */
 
 /* Tells what is wrong; the exit status. What the program said is cut into lines. */
-static int tell(int r, char *said, const struct fault *fault)
+static int tell(int r, char *said, const struct error *error)
 {
     char *line;
 
     if (r != -EREMOTE)
-        cli_fault(fault);
+        cli_print_error(error);
     while (r == -EREMOTE && (line = client_line(&said)))
         cli_error("%s", line);
     return EXIT_FAILURE;
@@ -100,7 +100,7 @@ static int tell(int r, char *said, const struct fault *fault)
 static int ask(struct target *target, const char *word, const char *argument, char **ret)
 {
     _cleanup_free_ char *request = NULL;
-    struct fault fault = {0};
+    struct error error = {0};
     char *answer = NULL;
     int r;
 
@@ -109,9 +109,9 @@ static int ask(struct target *target, const char *word, const char *argument, ch
         cli_error("out of memory");
         return -ENOMEM;
     }
-    r = client_ask(target->client, request, &answer, &fault);
+    r = client_ask(target->client, request, &answer, &error);
     if (r < 0) {
-        tell(r, answer, &fault);
+        tell(r, answer, &error);
         free(answer);
         return r;
     }
@@ -390,15 +390,15 @@ static int info(void *p, unsigned n, char **arguments)
 {
     struct target *target = p;
     struct client_program program;
-    struct fault fault = {0};
+    struct error error = {0};
     char since[32];
     int r;
 
     (void)n;
     (void)arguments;
-    r = client_hello(target->client, &program, &fault);
+    r = client_hello(target->client, &program, &error);
     if (r < 0)
-        return tell(r, NULL, &fault);
+        return tell(r, NULL, &error);
     put_row(&target->out, "program", "%s", program.name);
     put_row(&target->out, "pid", "%ld", (long)program.pid);
     put_row(&target->out, "libstrata", "%s", program.version);
@@ -487,14 +487,14 @@ int ctl_process(const char *which, unsigned n, char **words)
     const struct ctl_command *command = ctl_find(commands, n, words);
     _cleanup_(client_freep) struct client *client = NULL;
     struct target target = {0};
-    struct fault fault = {0};
+    struct error error = {0};
 
     if (!command)
         return EXIT_USAGE;
     if (find_pid(which, &target.pid) < 0)
         return EXIT_FAILURE;
-    if (client_open(getenv("XDG_RUNTIME_DIR"), target.pid, &client, &fault) < 0) {
-        cli_fault(&fault);
+    if (client_open(getenv("XDG_RUNTIME_DIR"), target.pid, &client, &error) < 0) {
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     target.client = client;

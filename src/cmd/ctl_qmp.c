@@ -19,12 +19,12 @@ struct target {
     struct text out;
 };
 
-static int tell(int r, const struct fault *fault)
+static int tell(int r, const struct error *error)
 {
     if (r == -EREMOTE)
-        cli_error("QEMU says: %s", fault->what);
+        cli_error("QEMU says: %s", error->what);
     else
-        cli_fault(fault);
+        cli_print_error(error);
     return EXIT_FAILURE;
 }
 
@@ -38,15 +38,15 @@ static int no_utf8(const char *text)
 static int get_events(struct target *target, const char *pattern, json_t **ret)
 {
     json_t *arguments = json_pack("{s:s}", "name", pattern);
-    struct fault fault = {0};
+    struct error error = {0};
     json_t *events;
     int r;
 
     if (!arguments)
         return no_utf8(pattern);
-    r = qmp_execute(target->qmp, "trace-event-get-state", arguments, &events, &fault);
+    r = qmp_execute(target->qmp, "trace-event-get-state", arguments, &events, &error);
     if (r < 0)
-        return tell(r, &fault);
+        return tell(r, &error);
     if (json_array_size(events) == 0) {
         cli_error("no event matches '%s'", pattern);
         json_decref(events);
@@ -86,7 +86,7 @@ static int switch_events(struct target *target, unsigned n, char **patterns, boo
 {
     for (unsigned i = 0; i < n; i++) {
         _cleanup_(json_decrefp) json_t *events = NULL, *result = NULL;
-        struct fault fault = {0};
+        struct error error = {0};
         json_t *arguments;
         int status, r;
 
@@ -98,9 +98,9 @@ static int switch_events(struct target *target, unsigned n, char **patterns, boo
                               "ignore-unavailable", strpbrk(patterns[i], "*?") != NULL);
         if (!arguments)
             return no_utf8(patterns[i]);
-        r = qmp_execute(target->qmp, "trace-event-set-state", arguments, &result, &fault);
+        r = qmp_execute(target->qmp, "trace-event-set-state", arguments, &result, &error);
         if (r < 0)
-            return tell(r, &fault);
+            return tell(r, &error);
     }
     return EXIT_SUCCESS;
 }
@@ -119,13 +119,13 @@ static int switch_off(void *p, unsigned n, char **arguments)
 static int human(struct target *target, const char *line, bool fails)
 {
     _cleanup_free_ char *said = NULL;
-    struct fault fault = {0};
+    struct error error = {0};
     size_t len = 0;
     int r;
 
-    r = qmp_human(target->qmp, line, &said, &fault);
+    r = qmp_human(target->qmp, line, &said, &error);
     if (r < 0)
-        return tell(r, &fault);
+        return tell(r, &error);
     for (const char *p = said; *p; p++)
         if (*p != '\r')
             said[len++] = *p;
@@ -210,21 +210,21 @@ static int info(void *p, unsigned n, char **arguments)
 {
     struct target *target = p;
     _cleanup_(json_decrefp) json_t *name = NULL, *status = NULL;
-    struct fault fault = {0};
+    struct error error = {0};
     const char *text;
     int r;
 
     (void)n;
     (void)arguments;
     put_row(&target->out, "version", qmp_version(target->qmp));
-    r = qmp_execute(target->qmp, "query-name", NULL, &name, &fault);
+    r = qmp_execute(target->qmp, "query-name", NULL, &name, &error);
     if (r >= 0 && (text = json_string_value(json_object_get(name, "name"))))
         put_row(&target->out, "name", text);
     if (r >= 0)
-        r = qmp_execute(target->qmp, "query-status", NULL, &status, &fault);
+        r = qmp_execute(target->qmp, "query-status", NULL, &status, &error);
     if (r >= 0 && (text = json_string_value(json_object_get(status, "status"))))
         put_row(&target->out, "status", text);
-    return r < 0 && r != -EREMOTE ? tell(r, &fault) : EXIT_SUCCESS;
+    return r < 0 && r != -EREMOTE ? tell(r, &error) : EXIT_SUCCESS;
 }
 
 static const struct ctl_command commands[] = {
@@ -243,12 +243,12 @@ int ctl_qmp(const char *socket, unsigned n, char **words)
     const struct ctl_command *command = ctl_find(commands, n, words);
     _cleanup_(qmp_freep) struct qmp *qmp = NULL;
     struct target target = {0};
-    struct fault fault = {0};
+    struct error error = {0};
 
     if (!command)
         return EXIT_USAGE;
-    if (qmp_open(socket, &qmp, &fault) < 0) {
-        cli_fault(&fault);
+    if (qmp_open(socket, &qmp, &error) < 0) {
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     target.qmp = qmp;

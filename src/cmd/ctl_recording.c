@@ -133,12 +133,12 @@ static bool has_control_socket(pid_t pid)
 
 static int in_qemu(const struct qemu_running *running, unsigned n, char **words)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     const char *socket;
 
-    if (qemu_running_monitor(running, &socket, &fault) >= 0)
+    if (qemu_running_monitor(running, &socket, &error) >= 0)
         return ctl_qmp(socket, n, words);
-    cli_fault(&fault);
+    cli_print_error(&error);
     return EXIT_FAILURE;
 }
 
@@ -146,7 +146,7 @@ static int in_qemu(const struct qemu_running *running, unsigned n, char **words)
 
 int ctl_any(const char *which, unsigned n, char **words)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     struct qemu_running running;
     struct manifest manifest;
     char *end;
@@ -154,8 +154,8 @@ int ctl_any(const char *which, unsigned n, char **words)
     int r;
 
     if (manifest_probe(which)) {
-        if (manifest_read(which, &manifest, &fault) < 0) {
-            cli_fault(&fault);
+        if (manifest_read(which, &manifest, &error) < 0) {
+            cli_print_error(&error);
             return EXIT_FAILURE;
         }
         r = in_recording(which, &manifest, n, words);

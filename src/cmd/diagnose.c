@@ -166,14 +166,14 @@ void diagnose_show(void *arg, const struct declaration_problem *problem)
 
 int diagnose_read(struct diagnose *diagnose, struct declarations *declarations, const char *path)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     uint64_t before = diagnose->n_errors;
     int r;
 
-    r = declarations_read(declarations, path, diagnose_show, diagnose, &fault);
+    r = declarations_read(declarations, path, diagnose_show, diagnose, &error);
     if (r < 0 && diagnose->n_errors == before) {
         diagnose->n_errors++;
-        cli_fault(&fault);
+        cli_print_error(&error);
     }
     return r;
 }

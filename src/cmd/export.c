@@ -19,7 +19,7 @@ struct export_verb_options {
     bool spreadsheet;
 };
 
-static int parse_format(void *member, const char *value, struct fault *fault)
+static int parse_format(void *member, const char *value, struct error *error)
 {
     struct text names = TEXT_IN_MEMORY;
     int r;
@@ -33,8 +33,8 @@ static int parse_format(void *member, const char *value, struct fault *fault)
         text_put_str(&names, i ? ", " : "");
         text_put_str(&names, export_names[i]);
     }
-    r = fault_plain(fault, -EINVAL, NULL, "is not an export format (formats: %.*s)",
-                    (int)text_len(&names), names.start ? names.start : "");
+    r = error_set(error, -EINVAL, NULL, "is not an export format (formats: %.*s)",
+                  (int)text_len(&names), names.start ? names.start : "");
     text_done(&names);
     return r;
 }
@@ -97,12 +97,12 @@ static void put_problems(const struct export_about *base,
                          void (*put_problem)(void *arg, const char *text), void *arg)
 {
     const struct about *about = container_of(base, const struct about, about);
-    char text[sizeof(struct fault) + 64];
+    char text[sizeof(struct error) + 64];
 
     for (unsigned i = 0; i < about->trace->n_notes; i++)
         put_problem(arg, about->trace->notes[i]);
-    if (about->walk->fault.error) {
-        fault_print(&about->walk->fault, text, sizeof text);
+    if (about->walk->error.code) {
+        error_print(&about->walk->error, text, sizeof text);
         put_problem(arg, text);
     }
 }
@@ -120,26 +120,26 @@ static void tell_losses(const struct losses *losses)
 static int walk_and_keep(const struct export_verb_options *options, struct walk *walk,
                          struct losses_sink *counter, struct atomic_output *output)
 {
-    struct fault fault;
+    struct error error;
     int status;
 
     sink_begin(&counter->sink);
     status = walk_through(walk);
-    fault_clear(&fault);
+    error_clear(&error);
     /* What a sink that failed wrote is no good. */
-    if (counter->sink.fault.error)
+    if (counter->sink.error.code)
         return EXIT_FAILURE;
     /* What is damaged may be exported up to there; a lack of memory says nothing of the trace. */
-    if (error_is_shortage(walk->fault.error))
+    if (error_is_shortage(walk->error.code))
         return walk_end(walk, &options->open, status);
     if (sink_finish(&counter->sink) < 0) {
-        cli_fault(&counter->sink.fault);
+        cli_print_error(&counter->sink.error);
         return EXIT_FAILURE;
     }
-    if (atomic_output_commit(output, &fault) < 0) {
-        if (!fault.error)
+    if (atomic_output_commit(output, &error) < 0) {
+        if (!error.code)
             return cli_output_error(-EPIPE);
-        cli_fault(&fault);
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     tell_losses(&counter->losses);
@@ -187,7 +187,7 @@ static int export_trace(const struct export_verb_options *options,
     struct sink *sink = NULL;
     struct losses_sink counter;
     struct selection selection;
-    struct fault fault;
+    struct error error;
     struct walk walk = {.trace = trace,
                         .selection = &selection,
                         .out = &output->out,
@@ -199,13 +199,13 @@ static int export_trace(const struct export_verb_options *options,
 
     about.walk = &walk;
     find_moments(trace, &export_options);
-    fault_clear(&fault);
+    error_clear(&error);
     if (selection_init(&selection, &options->select) < 0) {
         cli_error("out of memory");
         return EXIT_FAILURE;
     }
-    if (format->open(&export_options, &sink, &fault) < 0) {
-        cli_fault(&fault);
+    if (format->open(&export_options, &sink, &error) < 0) {
+        cli_print_error(&error);
     } else {
         losses_sink_init(&counter, sink);
         status = walk_and_keep(options, &walk, &counter, output);
@@ -243,15 +243,15 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     const struct export_format *format = &export_formats[options->format - 1];
     struct trace *trace = walk_open(&options->open, paths, n);
     struct atomic_output output;
-    struct fault fault;
+    struct error error;
     int status = EXIT_FAILURE;
 
-    fault_clear(&fault);
+    error_clear(&error);
     if (!trace)
         return EXIT_FAILURE;
     if (atomic_output_open(format->target, options->output, format->is_export, &stopped, &output,
-                           &fault) < 0) {
-        cli_fault(&fault);
+                           &error) < 0) {
+        cli_print_error(&error);
     } else {
         if (format->target == ATOMIC_OUTPUT_STREAM && !format->binary)
             text_filter(&output.out, 0);

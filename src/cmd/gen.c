@@ -22,7 +22,7 @@ struct gen_options {
     bool list;
 };
 
-static int parse_format(void *member, const char *value, struct fault *fault)
+static int parse_format(void *member, const char *value, struct error *error)
 {
     const struct gen_format *format = gen_format_find(value, strlen(value));
     char all[GENERATE_LIST_MAX];
@@ -32,10 +32,10 @@ static int parse_format(void *member, const char *value, struct fault *fault)
         return 0;
     }
     generate_list_formats(all, sizeof all);
-    return fault_plain(fault, -EINVAL, NULL, "is not a format; there are %s", all);
+    return error_set(error, -EINVAL, NULL, "is not a format; there are %s", all);
 }
 
-static int parse_backends(void *member, const char *value, struct fault *fault)
+static int parse_backends(void *member, const char *value, struct error *error)
 {
     char all[GENERATE_LIST_MAX];
     const char *unknown;
@@ -45,10 +45,9 @@ static int parse_backends(void *member, const char *value, struct fault *fault)
         return 0;
     generate_list_backends(all, sizeof all);
     if (len == strlen(value))
-        return fault_plain(fault, -EINVAL, NULL, "is not a backend; there are %s", all);
-    return fault_plain(fault, -EINVAL, NULL,
-                       "has '%.*s' in it, which is not a backend; there are %s",
-                       (int)MIN(len, (size_t)40), unknown, all);
+        return error_set(error, -EINVAL, NULL, "is not a backend; there are %s", all);
+    return error_set(error, -EINVAL, NULL, "has '%.*s' in it, which is not a backend; there are %s",
+                     (int)MIN(len, (size_t)40), unknown, all);
 }
 
 static const char *const targets[] = {"strata", "qemu", NULL};

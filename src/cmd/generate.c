@@ -78,68 +78,68 @@ static int read_inputs(const struct generate *generate, struct declarations *dec
 }
 
 /* Nothing that is read may be written, nor the two outputs be one file. */
-static int check_outputs(const struct generate *generate, struct fault *fault)
+static int check_outputs(const struct generate *generate, struct error *error)
 {
     static const char message[] = "is an input as well: it would be overwritten";
     const char *depfile = generate->depfile;
 
     if (output_is_input(generate->output, generate->inputs, generate->n_inputs))
-        return fault_plain(fault, -EINVAL, generate->output, "%s", message);
+        return error_set(error, -EINVAL, generate->output, "%s", message);
     if (!depfile)
         return 0;
     if (output_is_input(depfile, generate->inputs, generate->n_inputs))
-        return fault_plain(fault, -EINVAL, depfile, "%s", message);
+        return error_set(error, -EINVAL, depfile, "%s", message);
     if (strcmp(depfile, generate->output) == 0 || output_is_input(depfile, &generate->output, 1))
-        return fault_plain(fault, -EINVAL, depfile, "is the output and the depfile at once");
+        return error_set(error, -EINVAL, depfile, "is the output and the depfile at once");
     return 0;
 }
 
-static int run(const struct generate *generate, struct fault *fault)
+static int run(const struct generate *generate, struct error *error)
 {
     _cleanup_(declarations_done) struct declarations declarations = {.rules = generate->rules};
     _cleanup_(text_done) struct text out = TEXT_IN_MEMORY;
     int r;
 
-    r = check_outputs(generate, fault);
+    r = check_outputs(generate, error);
     if (r < 0)
         return r;
     r = read_inputs(generate, &declarations);
     if (r < 0)
         return r;
-    r = gen_run(&generate->job, &declarations, &out, fault);
+    r = gen_run(&generate->job, &declarations, &out, error);
     if (r < 0)
         return r;
     /* The output comes last: a new one beside no depfile would look up to date for good. */
     if (generate->depfile)
         r = output_write_depfile(generate->depfile, generate->output, generate->inputs,
-                                 generate->n_inputs, fault);
-    return r < 0 ? r : output_write(generate->output, out.start, text_len(&out), fault);
+                                 generate->n_inputs, error);
+    return r < 0 ? r : output_write(generate->output, out.start, text_len(&out), error);
 }
 
 /* Which QEMU it is for, is seen from where its declarations are. */
-static int look_at_tree(struct generate *generate, struct fault *fault)
+static int look_at_tree(struct generate *generate, struct error *error)
 {
     struct gen_qemu_tree *tree = &generate->job.tree;
     int r = qemu_tree_of(generate->n_inputs > 0 ? generate->inputs[0] : NULL, tree);
 
     if (r >= 0)
         generate->rules = declaration_rules_of_qemu(tree->major, tree->minor);
-    return r < 0 ? fault_plain(fault, r, NULL, "cannot read QEMU's source tree: %s", strerror(-r))
+    return r < 0 ? error_set(error, r, NULL, "cannot read QEMU's source tree: %s", strerror(-r))
                  : 0;
 }
 
 int generate(const struct generate *generate)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     struct generate in_tree = *generate;
     int r = 0;
 
     if (generate->job.target == GEN_QEMU)
-        r = look_at_tree(&in_tree, &fault);
+        r = look_at_tree(&in_tree, &error);
     if (r >= 0)
-        r = run(&in_tree, &fault);
+        r = run(&in_tree, &error);
 
-    if (fault.error)
-        cli_fault(&fault);
+    if (error.code)
+        cli_print_error(&error);
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -406,16 +406,16 @@ static int tell_timeline(const struct info_options *options, const struct manife
     const struct trace_options trace_options = {.reader = {.keep_going = options->open.keep_going},
                                                 .cpu_hz = options->open.cpu_hz};
     struct trace *trace = NULL;
-    struct fault fault;
+    struct error error;
     struct text out;
     struct lines lines = {&out, strlen("out of order")};
     char why[1200];
     int r;
 
-    fault_clear(&fault);
-    r = trace_open(&path, 1, &trace_options, &trace, &fault);
+    error_clear(&error);
+    r = trace_open(&path, 1, &trace_options, &trace, &error);
     if (error_is_local(r)) {
-        cli_fault(&fault);
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     if (output_open(&out, OUTPUT_TEXT, OUT_SIZE) < 0) {
@@ -424,7 +424,7 @@ static int tell_timeline(const struct info_options *options, const struct manife
         return EXIT_FAILURE;
     }
     if (r < 0) {
-        fault_print(&fault, why, sizeof why);
+        error_print(&error, why, sizeof why);
     } else {
         snprintf(why, sizeof why, "the sources are of one clock");
     }
@@ -516,16 +516,16 @@ static int tell_path(const struct info_options *options, char *path)
     struct timeline timeline = {0};
     struct info_options one = *options;
     struct manifest manifest;
-    struct fault fault;
+    struct error error;
     int status = EXIT_SUCCESS;
     int r;
 
     if (options->open.source || !manifest_probe(path))
         return tell_one(options, path);
-    fault_clear(&fault);
-    r = manifest_read(path, &manifest, &fault);
+    error_clear(&error);
+    r = manifest_read(path, &manifest, &error);
     if (error_is_local(r)) {
-        cli_fault(&fault);
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     if (r < 0)

@@ -113,7 +113,7 @@ int cmd_list(int argc, char **argv)
 {
     struct list_options options = {0};
     struct client_program *programs;
-    struct fault fault = {0};
+    struct error error = {0};
     struct text out;
     size_t n_programs;
     int n, r, status;
@@ -122,8 +122,8 @@ int cmd_list(int argc, char **argv)
         return status;
     if (n > 0)
         return cli_usage_error(list_command.name, "unknown argument '%s'", argv[1]);
-    if (client_list(getenv("XDG_RUNTIME_DIR"), &programs, &n_programs, &fault) < 0) {
-        cli_fault(&fault);
+    if (client_list(getenv("XDG_RUNTIME_DIR"), &programs, &n_programs, &error) < 0) {
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     if (output_open(&out, options.format ? OUTPUT_DATA : OUTPUT_TEXT, OUT_SIZE) < 0) {
@@ -141,8 +141,8 @@ int cmd_list(int argc, char **argv)
             put_json(&out, &programs[i]);
     client_list_free(programs, n_programs);
     status = EXIT_SUCCESS;
-    if (list_recordings(&out, options.format == 1, &fault) < 0) {
-        cli_fault(&fault);
+    if (list_recordings(&out, options.format == 1, &error) < 0) {
+        cli_print_error(&error);
         status = EXIT_FAILURE;
     }
     if (status == EXIT_SUCCESS && options.format == 0 && text_total(&out) == 0)

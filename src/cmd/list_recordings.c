@@ -185,7 +185,7 @@ static int put_qemu(const struct qemu_running *running, void *userdata)
     return 0;
 }
 
-int list_recordings(struct text *out, bool json, struct fault *fault)
+int list_recordings(struct text *out, bool json, struct error *error)
 {
     struct list list = {.out = out, .json = json};
     int r = registry_foreach(getenv("XDG_RUNTIME_DIR"), put_recording, &list);
@@ -198,5 +198,5 @@ int list_recordings(struct text *out, bool json, struct fault *fault)
     free(list.recorded);
     if (list.no_memory)
         r = -ENOMEM;
-    return r < 0 ? fault_plain(fault, r, "/proc", "cannot read it: %s", strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, "/proc", "cannot read it: %s", strerror(-r)) : 0;
 }

@@ -107,7 +107,7 @@ static int run(struct merge *merge, struct progress *progress, const char *outpu
     if (r >= 0 && output)
         r = merge_write(merge, output);
     if (r < 0) {
-        cli_fault(&merge->fault);
+        cli_print_error(&merge->error);
         return EXIT_FAILURE;
     }
     r = merge_report(merge);

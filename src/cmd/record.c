@@ -119,19 +119,19 @@ static int count_command(int argc, char **argv)
 static int record_command_line(const struct record_options *options, char **command)
 {
     struct qemu_command found = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     unsigned n = 0;
     int status, r = 1;
 
     while (command[n])
         n++;
     if (options->qemu)
-        r = qemu_find_program(options->qemu, getenv("PATH"), &found.program, &fault) < 0 ? -ENOENT
+        r = qemu_find_program(options->qemu, getenv("PATH"), &found.program, &error) < 0 ? -ENOENT
                                                                                          : 1;
     else
-        r = qemu_command_find((const char *const *)command, n, getenv("PATH"), &found, &fault);
+        r = qemu_command_find((const char *const *)command, n, getenv("PATH"), &found, &error);
     if (r < 0) {
-        cli_fault(&fault);
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     if (r > 0 && (options->xen || options->buffers.names.n > 0)) {

@@ -47,28 +47,28 @@ const struct option record_buffers_options[] = {
 /* ---- Which events ---- */
 
 /* Of a pipe, nothing would be left to be copied into the trace. */
-static int read_table(struct xen_table *table, const char *path, struct fault *fault)
+static int read_table(struct xen_table *table, const char *path, struct error *error)
 {
     struct stat st;
 
     if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
-        return fault_plain(fault, -EINVAL, path,
-                           "must be a file: it is read, and then copied into the trace");
-    return xen_custom_read(table, path, fault);
+        return error_set(error, -EINVAL, path,
+                         "must be a file: it is read, and then copied into the trace");
+    return xen_custom_read(table, path, error);
 }
 
 static int choose(const struct record_buffers_options *options, const struct strings *events,
-                  struct xen_event_mask *choice, struct fault *fault)
+                  struct xen_event_mask *choice, struct error *error)
 {
     struct xen_table table = {0};
-    int r = xen_table_built_in(&table, fault);
+    int r = xen_table_built_in(&table, error);
 
     for (unsigned i = 0; r >= 0 && i < options->tables.n; i++)
-        r = read_table(&table, options->tables.items[i], fault);
+        r = read_table(&table, options->tables.items[i], error);
     for (unsigned i = 0; r >= 0 && i < events->n; i++)
-        r = xen_event_mask_add(choice, &table, events->items[i], fault);
+        r = xen_event_mask_add(choice, &table, events->items[i], error);
     if (r >= 0 && events->n == 0)
-        r = xen_event_mask_add_mask(choice, XEN_MASK_ALL, fault);
+        r = xen_event_mask_add_mask(choice, XEN_MASK_ALL, error);
     xen_table_done(&table);
     return r;
 }
@@ -113,7 +113,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
 
 /* The program that makes the buffers may just have been started. */
 static int open_program(const struct record_run *run, const char *name, struct trace_buffers **ret,
-                        struct fault *fault)
+                        struct error *error)
 {
     const struct record_options *options = run->options;
     uint64_t wait = options->time ? MIN(options->time, BUFFER_WAIT) : BUFFER_WAIT;
@@ -121,7 +121,7 @@ static int open_program(const struct record_run *run, const char *name, struct t
     bool reported = false;
 
     for (;;) {
-        int r = percpu_buffers_open(name, ret, fault);
+        int r = percpu_buffers_open(name, ret, error);
 
         if ((r != -ENOENT && r != -EAGAIN) || clock_ns(CLOCK_MONOTONIC) >= until)
             return r;
@@ -130,7 +130,7 @@ static int open_program(const struct record_run *run, const char *name, struct t
         reported = true;
         if (stop_signals_sleep(&run->signals, BUFFER_PAUSE))
             return r;
-        fault_clear(fault);
+        error_clear(error);
     }
 }
 
@@ -162,12 +162,12 @@ static int open_buffers(struct record_run *run, const char *name, struct item *i
                             "--buffer-size helps",
     };
     struct trace_buffers *buffers = NULL;
-    struct fault fault = {0};
+    struct error error = {0};
 
-    if ((name ? open_program(run, name, &buffers, &fault)
-              : xen_buffers_open(o->libxenctrl, &buffers, &fault)) < 0 ||
-        (o->cpus && cpu_set_parse(o->cpus, buffers->n_cpus, &item->cpus, &fault) < 0)) {
-        cli_fault(&fault);
+    if ((name ? open_program(run, name, &buffers, &error)
+              : xen_buffers_open(o->libxenctrl, &buffers, &error)) < 0 ||
+        (o->cpus && cpu_set_parse(o->cpus, buffers->n_cpus, &item->cpus, &error) < 0)) {
+        cli_print_error(&error);
         buffers_free(buffers);
         return EXIT_FAILURE;
     }
@@ -180,7 +180,7 @@ static int add_buffers(struct record_run *run, const char *name, unsigned n)
     const struct record_options *options = run->options;
     struct record_item added = {.sum_up = sum_up, .free = free_item};
     struct item *item = calloc(1, sizeof *item);
-    struct fault fault = {0};
+    struct error error = {0};
     int status;
 
     if (!item || xen_event_mask_init(&item->choice) < 0) {
@@ -191,8 +191,8 @@ static int add_buffers(struct record_run *run, const char *name, unsigned n)
     if (n > 0)
         snprintf(item->name, sizeof item->name, "percpu-%u", n + 1);
     added.userdata = item;
-    if (choose(&options->buffers, &options->events, &item->choice, &fault) < 0) {
-        cli_fault(&fault);
+    if (choose(&options->buffers, &options->events, &item->choice, &error) < 0) {
+        cli_print_error(&error);
         status = EXIT_USAGE;
     } else {
         status = open_buffers(run, name, item, &added.recorder);

@@ -34,11 +34,11 @@ static bool is_here(const char *pattern)
     return access(dir, F_OK) < 0 || access(path, F_OK) == 0;
 }
 
-int record_kernel_choose(char *given, bool is_host, struct record_kernel *ret, struct fault *fault)
+int record_kernel_choose(char *given, bool is_host, struct record_kernel *ret, struct error *error)
 {
     struct record_kernel kernel = {0};
     const char *const *usual = is_host ? usual_of_host : usual_of_guests;
-    int r = *given ? strings_split(&kernel.words, given, fault) : 0;
+    int r = *given ? strings_split(&kernel.words, given, error) : 0;
 
     for (; r >= 0 && !*given && *usual; usual++)
         if (!is_host || is_here(*usual))
@@ -49,7 +49,7 @@ int record_kernel_choose(char *given, bool is_host, struct record_kernel *ret, s
     }
     if (r < 0) {
         record_kernel_done(&kernel);
-        return r == -ENOMEM ? fault_plain(fault, r, NULL, "out of memory") : r;
+        return r == -ENOMEM ? error_set(error, r, NULL, "out of memory") : r;
     }
     for (unsigned i = 0; i < kernel.words.n; i++)
         kernel.items[i] = (struct guest_event){kernel.words.items[i], ""};
@@ -165,7 +165,7 @@ int record_host_add(struct record_run *run)
     const struct record_options *options = run->options;
     struct record_item item = {.sum_up = sum_up, .free = free_host};
     struct host_recorder_settings settings = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     struct host *host;
     int r;
 
@@ -174,7 +174,7 @@ int record_host_add(struct record_run *run)
     host = calloc(1, sizeof *host);
     if (!host)
         return cli_no_memory();
-    r = record_kernel_choose((char *)(uintptr_t)options->host, true, &host->kernel, &fault);
+    r = record_kernel_choose((char *)(uintptr_t)options->host, true, &host->kernel, &error);
     settings.config = &host->kernel.wishes;
     settings.agent = record_kernel_agent(host->agent, sizeof host->agent);
     /* What is recorded is not there yet: ours are followed, and so are children. */
@@ -183,8 +183,8 @@ int record_host_add(struct record_run *run)
         r = host_recorder_new(&settings, &item.recorder);
     if (r < 0) {
         free_host(host);
-        fault_plain(&fault, r, NULL, "out of memory");
-        cli_fault(&fault);
+        error_set(&error, r, NULL, "out of memory");
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     item.userdata = host;

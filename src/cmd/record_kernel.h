@@ -13,8 +13,8 @@ struct record_kernel {
 };
 
 /* What is wished for: GIVEN, names of events with commas between, which is cut up; "": what is usual, and there.
- * IS_HOST: of this machine's. -ENOMEM; -EINVAL with FAULT. */
-int record_kernel_choose(char *given, bool is_host, struct record_kernel *ret, struct fault *fault);
+ * IS_HOST: of this machine's. -ENOMEM; -EINVAL with ERROR. */
+int record_kernel_choose(char *given, bool is_host, struct record_kernel *ret, struct error *error);
 void record_kernel_done(struct record_kernel *kernel);
 
 /* The program strata-agent, for this machine's: beside strata, or to be found in PATH. Returns BUF, or a

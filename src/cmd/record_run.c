@@ -52,7 +52,7 @@ static int sum_up_item(const struct record_run *run, const struct record_item *i
 {
     int status = item->sum_up(run, item);
 
-    return item->recorder->fault.error < 0 ? EXIT_FAILURE : status;
+    return item->recorder->error.code < 0 ? EXIT_FAILURE : status;
 }
 
 /* What the recording is about (LEADS), or what was beside it. STATUS: of what was summed up before. */
@@ -90,15 +90,15 @@ int record_run(struct record_run *run, const char *dir)
         .min_free = min_free(options),
         .report = cmd_print_report,
     };
-    struct fault fault = {0};
+    struct error error = {0};
     int status = EXIT_FAILURE;
-    int r = recording_new(&settings, &run->recording, &fault);
+    int r = recording_new(&settings, &run->recording, &error);
 
     run->dir = dir;
     if (r >= 0) {
         r = add_recorders(run);
-        r = r < 0 ? fault_plain(&fault, r, NULL, "out of memory")
-                  : recording_run(run->recording, &fault);
+        r = r < 0 ? error_set(&error, r, NULL, "out of memory")
+                  : recording_run(run->recording, &error);
         if (recording_has_begun(run->recording)) {
             status = recording_is_full(run->recording) ? EXIT_FAILURE : EXIT_SUCCESS;
             status = sum_up_items(run, true, status);
@@ -106,7 +106,7 @@ int record_run(struct record_run *run, const char *dir)
         }
     }
     if (r < 0) {
-        cli_fault(&fault);
+        cli_print_error(&error);
         status = EXIT_FAILURE;
     }
     return status;

@@ -62,14 +62,14 @@ static int check_events(const struct qemu_probe *probe, const char *program,
 static int choose_events(const struct record_options *options, const struct qemu_probe *probe,
                          const char *program, struct strings *ret)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     int r = 0;
 
     for (unsigned i = 0; r >= 0 && i < options->events.n; i++)
-        r = strings_split(ret, (char *)(uintptr_t)options->events.items[i], &fault);
+        r = strings_split(ret, (char *)(uintptr_t)options->events.items[i], &error);
     if (r == -EINVAL)
         return cli_usage_error("record", "--event '%s' %s", options->events.items[ret->n],
-                               fault.what);
+                               error.what);
     for (size_t i = 0; r >= 0 && options->events.n == 0 && i < ARRAY_SIZE(usual_events); i++)
         if (qemu_probe_count(probe, usual_events[i]) > 0)
             r = strings_add(ret, usual_events[i]);
@@ -95,12 +95,12 @@ static bool run(struct qemu_recording *recording, uint64_t time, const sigset_t 
 {
     uint64_t until = time ? clock_ns(CLOCK_MONOTONIC) + time : UINT64_MAX;
     bool early = run_signals_waiting();
-    struct fault fault = {0};
+    struct error error = {0};
     unsigned heard = 0;
     bool impatient = false;
     int r;
 
-    while ((r = qemu_recording_step(recording, waiting, &fault)) > 0) {
+    while ((r = qemu_recording_step(recording, waiting, &error)) > 0) {
         bool alone;
         int signal;
         unsigned n = run_signals_count(&signal, &alone);
@@ -124,7 +124,7 @@ static bool run(struct qemu_recording *recording, uint64_t time, const sigset_t 
         }
     }
     if (r < 0)
-        cli_fault(&fault);
+        cli_print_error(&error);
     return r >= 0;
 }
 
@@ -211,17 +211,17 @@ static int record(const struct record_options *options, const struct qemu_settin
     struct qemu_recording recording;
     struct termios terminal;
     bool has_terminal = !settings->running && tcgetattr(STDIN_FILENO, &terminal) == 0;
-    struct fault fault = {0};
+    struct error error = {0};
     bool fine, whole;
     int status;
 
-    if (qemu_recording_begin(settings, &recording, &fault) < 0) {
-        cli_fault(&fault);
+    if (qemu_recording_begin(settings, &recording, &error) < 0) {
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     fine = run(&recording, options->time, waiting);
-    if (qemu_recording_end(&recording, &fault) < 0) {
-        cli_fault(&fault);
+    if (qemu_recording_end(&recording, &error) < 0) {
+        cli_print_error(&error);
         fine = false;
     }
     /* One that was killed leaves the terminal as it had made it. */
@@ -242,14 +242,14 @@ static int record(const struct record_options *options, const struct qemu_settin
 static int choose_kernel(const char *given, bool is_host, struct record_kernel *kernel,
                          const struct trace_config **ret)
 {
-    struct fault fault = {0};
-    int r = given ? record_kernel_choose((char *)(uintptr_t)given, is_host, kernel, &fault) : 0;
+    struct error error = {0};
+    int r = given ? record_kernel_choose((char *)(uintptr_t)given, is_host, kernel, &error) : 0;
 
     if (r == -EINVAL)
         return cli_usage_error("record", "--%s '%s' %s", is_host ? "host" : "guest", given,
-                               fault.what);
+                               error.what);
     if (r < 0) {
-        cli_fault(&fault);
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     *ret = given ? &kernel->wishes : NULL;
@@ -269,7 +269,7 @@ static int record_machine(const struct record_options *options, struct qemu_sett
     struct qemu_arguments arguments;
     struct strings events = {0};
     struct qemu_probe probe;
-    struct fault fault = {0};
+    struct error error = {0};
     sigset_t waiting;
     int status;
 
@@ -289,9 +289,9 @@ static int record_machine(const struct record_options *options, struct qemu_sett
     run_signals_catch(&waiting);
     qemu_arguments_read(settings->program, settings->command + settings->n_before,
                         settings->n_command - settings->n_before, &arguments);
-    if (qemu_probe(settings->program, arguments.accelerator, settings->runtime, &probe, &fault) <
+    if (qemu_probe(settings->program, arguments.accelerator, settings->runtime, &probe, &error) <
         0) {
-        cli_fault(&fault);
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     status = choose_kernel(options->guest, false, &guest, &settings->guest);
@@ -329,10 +329,10 @@ int record_vm(const struct record_options *options, const char *program, unsigne
 static int find_peer(const char *socket, pid_t *ret)
 {
     _cleanup_(qmp_freep) struct qmp *qmp = NULL;
-    struct fault fault = {0};
+    struct error error = {0};
 
-    if (qmp_open(socket, &qmp, &fault) < 0) {
-        cli_fault(&fault);
+    if (qmp_open(socket, &qmp, &error) < 0) {
+        cli_print_error(&error);
         return -ENOENT;
     }
     *ret = qmp_peer(qmp);
@@ -343,19 +343,19 @@ int record_vm_attached(const struct record_options *options, pid_t pid, const ch
 {
     struct qemu_settings settings = {0};
     struct qemu_running running;
-    struct fault fault = {0};
+    struct error error = {0};
     char program[64];
     int status;
 
     if (socket && find_peer(socket, &pid) < 0)
         return EXIT_FAILURE;
-    if (qemu_running_open(pid, &running, &fault) < 0) {
+    if (qemu_running_open(pid, &running, &error) < 0) {
         if (socket)
             cli_error("%s: cannot find the QEMU that serves this socket (%s); give its "
                       "process ID",
-                      socket, fault.what);
+                      socket, error.what);
         else
-            cli_fault(&fault);
+            cli_print_error(&error);
         return EXIT_FAILURE;
     }
     settings.running = &running;
@@ -366,8 +366,8 @@ int record_vm_attached(const struct record_options *options, pid_t pid, const ch
     snprintf(program, sizeof program, "/proc/%ld/exe", (long)pid);
     if (access(running.program, X_OK) < 0)
         settings.program = program;
-    if (!socket && qemu_running_monitor(&running, &settings.qmp, &fault) < 0) {
-        cli_fault(&fault);
+    if (!socket && qemu_running_monitor(&running, &settings.qmp, &error) < 0) {
+        cli_print_error(&error);
         status = EXIT_FAILURE;
     } else {
         status = record_machine(options, &settings);

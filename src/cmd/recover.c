@@ -143,17 +143,17 @@ static int show(const char *path, bool may_vanish, struct text *out)
 {
     struct process *process;
     struct drain_stats taken = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     char since[32];
-    int r = process_open(path, false, &process, &fault);
+    int r = process_open(path, false, &process, &error);
 
     if (r >= 0) {
-        r = ring_drain_count(process, &taken, &fault);
+        r = ring_drain_count(process, &taken, &error);
         if (r < 0)
             process_free(process);
     }
     if (r < 0 && !(r == -ENOENT && may_vanish))
-        cli_fault(&fault);
+        cli_print_error(&error);
     if (r < 0)
         return r == -ENOENT && may_vanish ? 0 : r;
     text_printf_safe(out, "%10" PRIu32 "  %-16s  ", process->pid, process->program);
@@ -212,44 +212,44 @@ static void report(const struct process *process, const struct recovered *recove
 
 static int discard_one(const char *path)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     struct process *process;
     uint64_t events;
-    int r = process_open(path, true, &process, &fault);
+    int r = process_open(path, true, &process, &error);
 
     if (r >= 0) {
-        r = recover_discard(process, &events, &fault);
+        r = recover_discard(process, &events, &error);
         if (r >= 0)
-            r = process_remove(process, &fault);
+            r = process_remove(process, &error);
         if (r >= 0)
             printf("%s (process %" PRIu32 "): %" PRIu64 " events discarded\n", process->program,
                    process->pid, events);
         process_free(process);
     }
     if (r < 0)
-        cli_fault(&fault);
+        cli_print_error(&error);
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int recover_one(const struct recover_options *options, const char *path)
 {
     struct recovered recovered = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     struct process *process;
     char fallback[64];
-    int r = process_open(path, true, &process, &fault);
+    int r = process_open(path, true, &process, &error);
     int status = EXIT_SUCCESS;
 
     if (r >= 0) {
         snprintf(fallback, sizeof(fallback), "strata-%" PRIu32, process->pid);
-        r = recover(process, options->output, fallback, &recovered, &fault);
+        r = recover(process, options->output, fallback, &recovered, &error);
         if (r >= 0) {
             report(process, &recovered);
             tell_losses(&recovered.taken);
             if (recovered.taken.undecoded || recovered.taken.damaged)
                 cli_message("  its rings stay in %s", process->path);
             else if (!options->keep)
-                r = process_remove(process, &fault);
+                r = process_remove(process, &error);
             if (options->strict && !drain_stats_is_whole(&recovered.taken))
                 status = EXIT_LOSSES;
         }
@@ -257,7 +257,7 @@ static int recover_one(const struct recover_options *options, const char *path)
         process_free(process);
     }
     if (r < 0) {
-        cli_fault(&fault);
+        cli_print_error(&error);
         return EXIT_FAILURE;
     }
     return status;

@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 
 /* "2400000000", "2400M", "2.4G". */
-static int parse_hz(void *member, const char *value, struct fault *fault)
+static int parse_hz(void *member, const char *value, struct error *error)
 {
     static const char units[] = "kMG";
     char *end;
@@ -24,8 +24,8 @@ static int parse_hz(void *member, const char *value, struct fault *fault)
         end++;
     }
     if (!isdigit((unsigned char)value[0]) || *end || !(v >= 1 && v < 1e12))
-        return fault_plain(fault, -EINVAL, NULL,
-                           "is not a rate in Hz (examples: 2400000000, 2400M, 2.4G)");
+        return error_set(error, -EINVAL, NULL,
+                         "is not a rate in Hz (examples: 2400000000, 2400M, 2.4G)");
     *(uint64_t *)member = (uint64_t)(v + 0.5);
     return 0;
 }
@@ -125,13 +125,13 @@ void open_options_apply(const struct open_options *options, struct trace_options
 struct trace *walk_open(const struct open_options *options, char **paths, int n)
 {
     struct trace_options trace_options;
-    struct fault fault;
+    struct error error;
     struct trace *trace;
 
     open_options_apply(options, &trace_options);
-    fault_clear(&fault);
-    if (trace_open((const char *const *)paths, (unsigned)n, &trace_options, &trace, &fault) < 0) {
-        cli_fault(&fault);
+    error_clear(&error);
+    if (trace_open((const char *const *)paths, (unsigned)n, &trace_options, &trace, &error) < 0) {
+        cli_print_error(&error);
         return NULL;
     }
     for (unsigned i = 0; i < trace->n_notes; i++)
@@ -222,11 +222,11 @@ static void report_hint(void *arg, const char *path, const char *hint)
 }
 
 static int put_selected(struct walk *walk, const struct item *items, unsigned n,
-                        struct fault *fault)
+                        struct error *error)
 {
     note_items(walk, items, n);
     for (unsigned i = 0; i < n;) {
-        int run = selection_next_run(walk->selection, items, n, &i, fault);
+        int run = selection_next_run(walk->selection, items, n, &i, error);
         int r;
 
         if (run <= 0)
@@ -234,13 +234,13 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
         for (unsigned j = i; j < i + (unsigned)run && !walk->has_selected; j++)
             walk->has_selected = items[j].kind == ITEM_EVENT;
         if (unlikely(walk->stopped && *walk->stopped))
-            return fault_plain(fault, -EINTR, NULL,
-                               "stopped by a signal; what was read up to here is exported");
+            return error_set(error, -EINTR, NULL,
+                             "stopped by a signal; what was read up to here is exported");
         r = sink_put(walk->sink, items + i, (unsigned)run);
         if (r < 0) {
-            if (walk->sink->fault.error)
-                *fault = walk->sink->fault;
-            return fault_plain(fault, r, NULL, "out of memory");
+            if (walk->sink->error.code)
+                *error = walk->sink->error;
+            return error_set(error, r, NULL, "out of memory");
         }
         i += (unsigned)run;
     }
@@ -257,10 +257,10 @@ int walk_through(struct walk *walk)
     struct trace *trace = walk->trace;
     struct progress progress;
     const struct item *items;
-    struct fault fault;
+    struct error error;
     int r = 0;
 
-    fault_clear(&fault);
+    error_clear(&error);
     progress_start(&progress, isatty(STDERR_FILENO) && !(walk->draws && isatty(STDOUT_FILENO)));
     while (!selection_is_over(walk->selection) && !walk->out->error) {
         if (trace->n_pipes && walk->draws && trace_would_wait(trace))
@@ -268,7 +268,7 @@ int walk_through(struct walk *walk)
         r = trace_next(trace, &items);
         if (r <= 0)
             break;
-        r = put_selected(walk, items, (unsigned)r, &fault);
+        r = put_selected(walk, items, (unsigned)r, &error);
         if (r < 0)
             break;
         if (progress_is_due(&progress)) {
@@ -283,8 +283,8 @@ int walk_through(struct walk *walk)
     trace_hints(trace, report_hint, NULL);
     if (r < 0) {
         text_flush(walk->out);
-        walk->fault = fault.error ? fault : trace->source->fault;
-        cli_fault(&walk->fault);
+        walk->error = error.code ? error : trace->source->error;
+        cli_print_error(&walk->error);
         return EXIT_FAILURE;
     }
     if (walk->selection->left > 0 && walk->has_events && !walk->has_selected) {

@@ -54,7 +54,7 @@ struct walk {
     const struct losses *losses; /* what SINK has seen of them */
     const volatile sig_atomic_t
         *stopped;       /* set by a signal that ends the reading; NULL: none does */
-    struct fault fault; /* what ended it before the end; error 0: nothing */
+    struct error error; /* what ended it before the end; error 0: nothing */
     /* What was seen; for walk_through(). */
     bool has_events, has_selected;
     int64_t first_time, last_time; /* of events, in ticks of the clock */

@@ -95,7 +95,7 @@ void client_free(struct client *client)
  * all its descriptors and makes a new one only when it hears of us. */
 static int try_open(int dir, const char *name, uid_t owner, pid_t pid, struct client **ret)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     _cleanup_(client_freep) struct client *client = NULL;
     _cleanup_free_ char *answer = NULL;
     int fd, r;
@@ -108,7 +108,7 @@ static int try_open(int dir, const char *name, uid_t owner, pid_t pid, struct cl
         close(fd);
         return r;
     }
-    r = client_ask(client, "hello", &answer, &fault);
+    r = client_ask(client, "hello", &answer, &error);
     if (r < 0)
         return r;
     r = set_patience(client->fd, 0);
@@ -156,7 +156,7 @@ static int open_in(int dir, uid_t owner, pid_t pid, struct client **ret)
     }
 }
 
-int client_open(const char *runtime, pid_t pid, struct client **ret, struct fault *fault)
+int client_open(const char *runtime, pid_t pid, struct client **ret, struct error *error)
 {
     struct dirs dirs = {0};
     char path[32];
@@ -166,12 +166,12 @@ int client_open(const char *runtime, pid_t pid, struct client **ret, struct faul
 
     snprintf(path, sizeof path, "/proc/%ld", (long)pid);
     if (pid <= 0 || stat(path, &st) < 0)
-        return fault_plain(fault, -ESRCH, NULL, "there is no process %ld", (long)pid);
+        return error_set(error, -ESRCH, NULL, "there is no process %ld", (long)pid);
     owner = st.st_uid;
     if (geteuid() != 0 && owner != geteuid())
-        return fault_plain(
-            fault, -EPERM, NULL,
-            "process %ld belongs to another user, who alone can control it (or root)", (long)pid);
+        return error_set(error, -EPERM, NULL,
+                         "process %ld belongs to another user, who alone can control it (or root)",
+                         (long)pid);
     dirs_find(&dirs, runtime, owner);
     for (unsigned i = 0; i < dirs.n && r < 0; i++) {
         int one = open_in(dirs.items[i].fd, dirs.items[i].owner, pid, ret);
@@ -185,16 +185,15 @@ int client_open(const char *runtime, pid_t pid, struct client **ret, struct faul
     if (r >= 0)
         return 0;
     if (r == -ENOENT || r == -ECONNREFUSED)
-        return fault_plain(
-            fault, -ENOENT, NULL,
-            "process %ld has no control socket: it does not link libstrata, or it was "
-            "started with STRATA_CONTROL=off",
-            (long)pid);
+        return error_set(error, -ENOENT, NULL,
+                         "process %ld has no control socket: it does not link libstrata, or it was "
+                         "started with STRATA_CONTROL=off",
+                         (long)pid);
     if (r == -ETIMEDOUT || r == -EAGAIN)
-        return fault_plain(fault, -ETIMEDOUT, NULL, "process %ld does not answer; is it stopped?",
-                           (long)pid);
-    return fault_plain(fault, r, NULL, "process %ld: its control socket: %s", (long)pid,
-                       strerror(-r));
+        return error_set(error, -ETIMEDOUT, NULL, "process %ld does not answer; is it stopped?",
+                         (long)pid);
+    return error_set(error, r, NULL, "process %ld: its control socket: %s", (long)pid,
+                     strerror(-r));
 }
 
 /* ---- Asking ---- */
@@ -300,31 +299,31 @@ static int read_reply(struct client *client, bool *ret_ok, char **ret)
     return 0;
 }
 
-int client_ask(struct client *client, const char *request, char **ret, struct fault *fault)
+int client_ask(struct client *client, const char *request, char **ret, struct error *error)
 {
     _cleanup_free_ char *line = NULL;
     bool ok;
     int n, r;
 
     if (strchr(request, '\n'))
-        return fault_plain(fault, -EINVAL, NULL, "a request is one line, without a newline in it");
+        return error_set(error, -EINVAL, NULL, "a request is one line, without a newline in it");
     n = asprintf(&line, "%s\n", request);
     if (n < 0) {
         line = NULL;
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     }
     r = send_all(client, line, (size_t)n);
     /* Who cuts us off may have said why. */
     if (r >= 0 || r == -EPIPE)
         r = read_reply(client, &ok, ret);
     if (r == -EPROTO)
-        return fault_plain(fault, r, NULL, "process %ld does not speak our protocol on its socket",
-                           (long)client->pid);
+        return error_set(error, r, NULL, "process %ld does not speak our protocol on its socket",
+                         (long)client->pid);
     if (r == -ECONNRESET || r == -EPIPE)
-        return fault_plain(fault, r, NULL, "process %ld has ended, or cut the connection",
-                           (long)client->pid);
+        return error_set(error, r, NULL, "process %ld has ended, or cut the connection",
+                         (long)client->pid);
     if (r < 0)
-        return fault_plain(fault, r, NULL, "process %ld: %s", (long)client->pid, strerror(-r));
+        return error_set(error, r, NULL, "process %ld: %s", (long)client->pid, strerror(-r));
     return ok ? 0 : -EREMOTE;
 }
 
@@ -421,24 +420,24 @@ static int parse_field(struct client_program *program, char *rest)
     return 0;
 }
 
-int client_hello(struct client *client, struct client_program *ret, struct fault *fault)
+int client_hello(struct client *client, struct client_program *ret, struct error *error)
 {
     struct client_program program = {.pid = client->pid};
     _cleanup_free_ char *answer = NULL;
     char *rest, *line;
     int r;
 
-    r = client_ask(client, "hello", &answer, fault);
+    r = client_ask(client, "hello", &answer, error);
     if (r < 0)
         return r;
     rest = answer;
     while (r >= 0 && (line = client_line(&rest)))
         r = parse_field(&program, line);
     if (r >= 0 && (!program.name || !program.mode || !program.version))
-        r = fault_plain(fault, -EPROTO, NULL, "process %ld does not say what it is",
-                        (long)client->pid);
+        r = error_set(error, -EPROTO, NULL, "process %ld does not say what it is",
+                      (long)client->pid);
     else if (r < 0)
-        r = fault_plain(fault, r, NULL, "out of memory");
+        r = error_set(error, r, NULL, "out of memory");
     if (r < 0) {
         client_program_done(&program);
         return r;
@@ -481,7 +480,7 @@ static int add_program(struct list *list, int dir, uid_t owner, pid_t pid)
     _cleanup_(client_freep) struct client *client = NULL;
     struct client_program program = {.pid = pid};
     struct client_program *items;
-    struct fault fault = {0};
+    struct error error = {0};
     char name[16];
     int r;
 
@@ -492,7 +491,7 @@ static int add_program(struct list *list, int dir, uid_t owner, pid_t pid)
         return 0;
     }
     if (r >= 0)
-        r = client_hello(client, &program, &fault);
+        r = client_hello(client, &program, &error);
     if (r < 0 && r != -ETIMEDOUT)
         return r == -ENOMEM ? r : 0; /* has ended meanwhile, or is something else */
     items = realloc(list->items, (list->n + 1) * sizeof *items);
@@ -506,7 +505,7 @@ static int add_program(struct list *list, int dir, uid_t owner, pid_t pid)
 }
 
 int client_list(const char *runtime, struct client_program **ret, size_t *ret_n,
-                struct fault *fault)
+                struct error *error)
 {
     struct dirs dirs = {0};
     struct list list = {0};
@@ -525,7 +524,7 @@ int client_list(const char *runtime, struct client_program **ret, size_t *ret_n,
     dirs_done(&dirs);
     if (r < 0) {
         client_list_free(list.items, list.n);
-        return fault_plain(fault, r, NULL, "cannot look for traced programs: %s", strerror(-r));
+        return error_set(error, r, NULL, "cannot look for traced programs: %s", strerror(-r));
     }
     if (list.n > 0)
         qsort(list.items, list.n, sizeof *list.items, by_pid);

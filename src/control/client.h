@@ -8,13 +8,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 
 struct client;
 
 /* RUNTIME is $XDG_RUNTIME_DIR or NULL. Connects to the process, and sees that it answers. -ESRCH: there is none; -EPERM: it is another
  * user's; -ENOENT: it is not traced, or has no socket; -ETIMEDOUT; else what connecting says. */
-int client_open(const char *runtime, pid_t pid, struct client **ret, struct fault *fault);
+int client_open(const char *runtime, pid_t pid, struct client **ret, struct error *error);
 void client_free(struct client *client);
 static inline void client_freep(struct client **client)
 {
@@ -23,7 +23,7 @@ static inline void client_freep(struct client **client)
 
 /* Asks. *ret is the answer, of lines, ended by a NUL, allocated: also of -EREMOTE, which is that the
  * program says no, and why. Other errors are of the connection, which is of no more use then. */
-int client_ask(struct client *client, const char *request, char **ret, struct fault *fault);
+int client_ask(struct client *client, const char *request, char **ret, struct error *error);
 
 /* What a program says of itself. */
 struct client_sink {
@@ -42,13 +42,13 @@ struct client_program {
     struct client_sink *sinks;
     size_t n_sinks;
 };
-int client_hello(struct client *client, struct client_program *ret, struct fault *fault);
+int client_hello(struct client *client, struct client_program *ret, struct error *error);
 void client_program_done(struct client_program *program);
 
 /* All traced programs of this user, by pid. Sockets of dead ones are removed. -ENOMEM, or what reading
  * the directories says. */
 int client_list(const char *runtime, struct client_program **ret, size_t *ret_n,
-                struct fault *fault);
+                struct error *error);
 void client_list_free(struct client_program *programs, size_t n);
 
 /* ---- Answers, line by line ---- */

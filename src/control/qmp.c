@@ -25,7 +25,7 @@ struct qmp {
     size_t used;      /* the line that was returned last */
 };
 
-static int connect_to(const char *path, struct fault *fault)
+static int connect_to(const char *path, struct error *error)
 {
     struct sockaddr_un address;
     const struct timeval patience = {.tv_sec = TIMEOUT};
@@ -33,14 +33,14 @@ static int connect_to(const char *path, struct fault *fault)
 
     r = unix_address(path, &address);
     if (r == -ENAMETOOLONG)
-        return fault_plain(fault, r, path,
-                           "is too long for a socket's name, which has %zu characters at most",
-                           sizeof address.sun_path - 1);
+        return error_set(error, r, path,
+                         "is too long for a socket's name, which has %zu characters at most",
+                         sizeof address.sun_path - 1);
     if (r < 0)
-        return fault_plain(fault, r, path, "not the path of a socket");
+        return error_set(error, r, path, "not the path of a socket");
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return fault_plain(fault, -errno, path, "%s", strerror(errno));
+        return error_set(error, -errno, path, "%s", strerror(errno));
     if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0 ||
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) < 0 ||
         connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
@@ -49,21 +49,21 @@ static int connect_to(const char *path, struct fault *fault)
         return fd;
     close(fd);
     if (r == -ECONNREFUSED)
-        return fault_plain(fault, r, path,
-                           "no process listens on this socket; its QEMU may have ended");
+        return error_set(error, r, path,
+                         "no process listens on this socket; its QEMU may have ended");
     if (r == -ENOTSOCK)
-        return fault_plain(fault, r, path, "not a socket");
-    return fault_plain(fault, r, path, "%s", strerror(-r));
+        return error_set(error, r, path, "not a socket");
+    return error_set(error, r, path, "%s", strerror(-r));
 }
 
-static int connection_fault(struct qmp *qmp, int r, struct fault *fault)
+static int connection_error(struct qmp *qmp, int r, struct error *error)
 {
     if (r == -EAGAIN)
-        return fault_plain(fault, -ETIMEDOUT, qmp->path,
-                           "no answer in %d seconds; does it serve another client?", TIMEOUT);
+        return error_set(error, -ETIMEDOUT, qmp->path,
+                         "no answer in %d seconds; does it serve another client?", TIMEOUT);
     if (r == -EPIPE || r == -ECONNRESET)
-        return fault_plain(fault, r, qmp->path, "the connection was closed");
-    return fault_plain(fault, r, qmp->path, "%s", strerror(-r));
+        return error_set(error, r, qmp->path, "the connection was closed");
+    return error_set(error, r, qmp->path, "%s", strerror(-r));
 }
 
 /* The next line, ended by a NUL; good until the next call. FLAGS as of recv(). */
@@ -101,9 +101,9 @@ static int read_line(struct qmp *qmp, int flags, char **ret)
 }
 
 /* The next object. -EAGAIN: with the FLAGS of recv() there is none yet. */
-static int read_any(struct qmp *qmp, int flags, json_t **ret, struct fault *fault)
+static int read_any(struct qmp *qmp, int flags, json_t **ret, struct error *error)
 {
-    json_error_t error;
+    json_error_t err;
     json_t *object;
     char *line;
     int r;
@@ -114,24 +114,24 @@ static int read_any(struct qmp *qmp, int flags, json_t **ret, struct fault *faul
         if (r == -EAGAIN && flags)
             return r;
         if (r < 0)
-            return connection_fault(qmp, r, fault);
+            return connection_error(qmp, r, error);
     } while (line[strspn(line, " \t\r")] == '\0');
-    object = json_loads(line, 0, &error);
+    object = json_loads(line, 0, &err);
     if (!json_is_object(object)) {
         json_decref(object);
-        return fault_plain(fault, -EPROTO, qmp->path,
-                           "does not speak QMP; is it the socket of another protocol?");
+        return error_set(error, -EPROTO, qmp->path,
+                         "does not speak QMP; is it the socket of another protocol?");
     }
     *ret = object;
     return 0;
 }
 
 /* The next object that is no event: those come whenever something happens. */
-static int read_object(struct qmp *qmp, json_t **ret, struct fault *fault)
+static int read_object(struct qmp *qmp, json_t **ret, struct error *error)
 {
     for (;;) {
         json_t *object = NULL;
-        int r = read_any(qmp, 0, &object, fault);
+        int r = read_any(qmp, 0, &object, error);
 
         if (r < 0)
             return r;
@@ -143,13 +143,13 @@ static int read_object(struct qmp *qmp, json_t **ret, struct fault *fault)
     }
 }
 
-static int send_object(struct qmp *qmp, json_t *object, struct fault *fault)
+static int send_object(struct qmp *qmp, json_t *object, struct error *error)
 {
     _cleanup_free_ char *text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
     size_t len = text ? strlen(text) : 0;
 
     if (!text)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     text[len++] = '\n'; /* in place of the NUL */
     for (size_t at = 0; at < len;) {
         ssize_t n = send(qmp->fd, text + at, len - at, MSG_NOSIGNAL);
@@ -157,7 +157,7 @@ static int send_object(struct qmp *qmp, json_t *object, struct fault *fault)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return connection_fault(qmp, -errno, fault);
+            return connection_error(qmp, -errno, error);
         at += (size_t)n;
     }
     return 0;
@@ -176,28 +176,28 @@ static void note_version(struct qmp *qmp, const json_t *greeting)
                  json_integer_value(json_object_get(numbers, "micro")));
 }
 
-int qmp_greet(struct qmp *qmp, struct fault *fault)
+int qmp_greet(struct qmp *qmp, struct error *error)
 {
     _cleanup_(json_decrefp) json_t *greeting = NULL, *result = NULL;
     int r;
 
-    r = read_object(qmp, &greeting, fault);
+    r = read_object(qmp, &greeting, error);
     if (r < 0)
         return r;
     if (!json_object_get(greeting, "QMP"))
-        return fault_plain(fault, -EPROTO, qmp->path, "does not greet as a QMP socket does");
+        return error_set(error, -EPROTO, qmp->path, "does not greet as a QMP socket does");
     note_version(qmp, greeting);
-    r = qmp_execute(qmp, "qmp_capabilities", NULL, &result, fault);
+    r = qmp_execute(qmp, "qmp_capabilities", NULL, &result, error);
     return r == -EREMOTE ? -EPROTO : r;
 }
 
-int qmp_adopt(int fd, const char *name, struct qmp **ret, struct fault *fault)
+int qmp_adopt(int fd, const char *name, struct qmp **ret, struct error *error)
 {
     struct qmp *qmp = calloc(1, sizeof *qmp);
 
     if (!qmp) {
         close(fd);
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     }
     qmp->fd = fd;
     snprintf(qmp->path, sizeof qmp->path, "%s", name);
@@ -212,20 +212,20 @@ bool qmp_is_socket(const char *path)
     return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-int qmp_connect(const char *path, struct qmp **ret, struct fault *fault)
+int qmp_connect(const char *path, struct qmp **ret, struct error *error)
 {
-    int fd = connect_to(path, fault);
+    int fd = connect_to(path, error);
 
-    return fd < 0 ? fd : qmp_adopt(fd, path, ret, fault);
+    return fd < 0 ? fd : qmp_adopt(fd, path, ret, error);
 }
 
-int qmp_open(const char *path, struct qmp **ret, struct fault *fault)
+int qmp_open(const char *path, struct qmp **ret, struct error *error)
 {
     _cleanup_(qmp_freep) struct qmp *qmp = NULL;
-    int r = qmp_connect(path, &qmp, fault);
+    int r = qmp_connect(path, &qmp, error);
 
     if (r >= 0)
-        r = qmp_greet(qmp, fault);
+        r = qmp_greet(qmp, error);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(qmp);
@@ -264,22 +264,22 @@ int qmp_fd(const struct qmp *qmp)
     return qmp->fd;
 }
 
-int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, struct fault *fault)
+int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, struct error *error)
 {
     _cleanup_(json_decrefp) json_t *request = json_pack("{s:s}", "execute", command);
 
     if (!request) {
         json_decref(arguments);
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     }
     if (arguments && json_object_set_new(request, "arguments", arguments) < 0)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    return send_object(qmp, request, fault);
+        return error_set(error, -ENOMEM, NULL, "out of memory");
+    return send_object(qmp, request, error);
 }
 
-int qmp_receive(struct qmp *qmp, json_t **ret, struct fault *fault)
+int qmp_receive(struct qmp *qmp, json_t **ret, struct error *error)
 {
-    int r = read_any(qmp, MSG_DONTWAIT, ret, fault);
+    int r = read_any(qmp, MSG_DONTWAIT, ret, error);
 
     if (r == -EAGAIN)
         return 0;
@@ -291,27 +291,27 @@ int qmp_receive(struct qmp *qmp, json_t **ret, struct fault *fault)
 }
 
 int qmp_execute(struct qmp *qmp, const char *command, json_t *arguments, json_t **ret,
-                struct fault *fault)
+                struct error *error)
 {
     _cleanup_(json_decrefp) json_t *reply = NULL;
     json_t *value;
-    int r = qmp_send(qmp, command, arguments, fault);
+    int r = qmp_send(qmp, command, arguments, error);
 
     if (r >= 0)
-        r = read_object(qmp, &reply, fault);
+        r = read_object(qmp, &reply, error);
     if (r < 0)
         return r;
     value = json_object_get(json_object_get(reply, "error"), "desc");
     if (json_is_string(value))
-        return fault_plain(fault, -EREMOTE, NULL, "%s", json_string_value(value));
+        return error_set(error, -EREMOTE, NULL, "%s", json_string_value(value));
     value = json_object_get(reply, "return");
     if (!value)
-        return fault_plain(fault, -EPROTO, qmp->path, "answers with neither a result nor an error");
+        return error_set(error, -EPROTO, qmp->path, "answers with neither a result nor an error");
     *ret = json_incref(value);
     return 0;
 }
 
-int qmp_human(struct qmp *qmp, const char *line, char **ret, struct fault *fault)
+int qmp_human(struct qmp *qmp, const char *line, char **ret, struct error *error)
 {
     _cleanup_(json_decrefp) json_t *result = NULL;
     json_t *arguments = json_pack("{s:s}", "command-line", line);
@@ -319,11 +319,11 @@ int qmp_human(struct qmp *qmp, const char *line, char **ret, struct fault *fault
     int r;
 
     if (!arguments)
-        return fault_plain(fault, -EINVAL, NULL, "'%s' is not valid UTF-8", line);
-    r = qmp_execute(qmp, "human-monitor-command", arguments, &result, fault);
+        return error_set(error, -EINVAL, NULL, "'%s' is not valid UTF-8", line);
+    r = qmp_execute(qmp, "human-monitor-command", arguments, &result, error);
     if (r < 0)
         return r;
     text = json_string_value(result);
     *ret = strdup(text ? text : "");
-    return *ret ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    return *ret ? 0 : error_set(error, -ENOMEM, NULL, "out of memory");
 }

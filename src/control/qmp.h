@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <sys/types.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 
 struct qmp;
 
@@ -14,11 +14,11 @@ struct qmp;
 bool qmp_is_socket(const char *path);
 
 /* Connects, takes the greeting and leaves the mode in which nothing but capabilities is spoken of. */
-int qmp_open(const char *path, struct qmp **ret, struct fault *fault);
+int qmp_open(const char *path, struct qmp **ret, struct error *error);
 /* The first half of that: the connection, which a monitor that serves another client leaves without a greeting … */
-int qmp_connect(const char *path, struct qmp **ret, struct fault *fault);
+int qmp_connect(const char *path, struct qmp **ret, struct error *error);
 /* … and the second one, which waits for it. */
-int qmp_greet(struct qmp *qmp, struct fault *fault);
+int qmp_greet(struct qmp *qmp, struct error *error);
 /* Ends what another thread waits for. */
 void qmp_shutdown(const struct qmp *qmp);
 void qmp_free(struct qmp *qmp);
@@ -34,10 +34,10 @@ const char *qmp_version(const struct qmp *qmp);
 pid_t qmp_peer(const struct qmp *qmp);
 
 /* Executes COMMAND with ARGUMENTS, which are taken over; NULL: none. *ret is what it returns, a new
- * reference. -EREMOTE: it is an error, and FAULT has its text as it came; other errors are of the
+ * reference. -EREMOTE: it is an error, and ERROR has its text as it came; other errors are of the
  * connection. */
 int qmp_execute(struct qmp *qmp, const char *command, json_t *arguments, json_t **ret,
-                struct fault *fault);
+                struct error *error);
 
 /* ---- Without waiting ----
  * For one who has other things to do meanwhile: replies come in the order of the commands, and between
@@ -45,16 +45,16 @@ int qmp_execute(struct qmp *qmp, const char *command, json_t *arguments, json_t 
 
 /* Takes over FD, a connected stream socket, also on failure. The greeting is the first that comes. NAME is
  * for messages. */
-int qmp_adopt(int fd, const char *name, struct qmp **ret, struct fault *fault);
+int qmp_adopt(int fd, const char *name, struct qmp **ret, struct error *error);
 /* To be polled for reading. */
 int qmp_fd(const struct qmp *qmp);
 /* ARGUMENTS as of qmp_execute(). */
-int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, struct fault *fault);
+int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, struct error *error);
 /* 1: *ret is the next object that came, a new reference; 0: there is none yet; negative errno: of the
  * connection. A greeting is noted for qmp_version(). */
-int qmp_receive(struct qmp *qmp, json_t **ret, struct fault *fault);
+int qmp_receive(struct qmp *qmp, json_t **ret, struct error *error);
 
 /* ---- The human monitor ---- */
 
 /* A command of the human monitor; *ret is what it prints, allocated. */
-int qmp_human(struct qmp *qmp, const char *line, char **ret, struct fault *fault);
+int qmp_human(struct qmp *qmp, const char *line, char **ret, struct error *error);

@@ -17,7 +17,7 @@ enum {
  * by SOURCE_DISORDER_MAX items at most. */
 #define AFTER_ENOUGH (4 * SOURCE_DISORDER_MAX)
 
-int select_parse_time(void *member, const char *value, struct fault *fault)
+int select_parse_time(void *member, const char *value, struct error *error)
 {
     struct time_limit limit = {.given = true};
     const char *p = value;
@@ -30,24 +30,24 @@ int select_parse_time(void *member, const char *value, struct fault *fault)
         p++;
     }
     if (!isdigit((unsigned char)*p))
-        return fault_plain(fault, -EINVAL, NULL,
-                           "is not a time (examples: 12.5 for seconds, +0.5 for half a second "
-                           "after the start of the trace)");
+        return error_set(error, -EINVAL, NULL,
+                         "is not a time (examples: 12.5 for seconds, +0.5 for half a second "
+                         "after the start of the trace)");
     for (; isdigit((unsigned char)*p); p++)
         if (__builtin_mul_overflow(limit.whole, 10, &limit.whole) ||
             __builtin_add_overflow(limit.whole, *p - '0', &limit.whole))
-            return fault_plain(fault, -EINVAL, NULL, "is too large a time");
+            return error_set(error, -EINVAL, NULL, "is too large a time");
     if (*p == '.') {
         limit.fraction = true;
         for (p++; isdigit((unsigned char)*p); p++) {
             unit /= 10;
             if (unit == 0)
-                return fault_plain(fault, -EINVAL, NULL, "has more than nine decimals");
+                return error_set(error, -EINVAL, NULL, "has more than nine decimals");
             limit.ns += unit * (uint32_t)(*p - '0');
         }
     }
     if (*p != '\0')
-        return fault_plain(fault, -EINVAL, NULL, "is not a time: unexpected '%s'", p);
+        return error_set(error, -EINVAL, NULL, "is not a time: unexpected '%s'", p);
     if (negative) {
         limit.whole = -limit.whole - (limit.ns > 0);
         limit.ns = limit.ns > 0 ? NANOSECONDS - limit.ns : 0;
@@ -80,7 +80,7 @@ static void tidy_ranges(struct ranges *ranges)
     ranges->n = n;
 }
 
-int select_parse_ranges(void *member, const char *value, struct fault *fault)
+int select_parse_ranges(void *member, const char *value, struct error *error)
 {
     struct ranges *ranges = member;
     const char *p = value;
@@ -90,7 +90,7 @@ int select_parse_ranges(void *member, const char *value, struct fault *fault)
         struct range *bigger;
 
         if (range_parse(&p, NULL, &range) < 0 || range.high < range.low || range.high > INT32_MAX)
-            return fault_plain(fault, -EINVAL, NULL, "is not a list of numbers like 0,2-5");
+            return error_set(error, -EINVAL, NULL, "is not a list of numbers like 0,2-5");
         bigger = realloc(ranges->items, (ranges->n + 1) * sizeof *bigger);
         if (!bigger)
             return -ENOMEM;
@@ -99,13 +99,13 @@ int select_parse_ranges(void *member, const char *value, struct fault *fault)
         if (*p == '\0')
             break;
         if (*p++ != ',')
-            return fault_plain(fault, -EINVAL, NULL, "is not a list of numbers like 0,2-5");
+            return error_set(error, -EINVAL, NULL, "is not a list of numbers like 0,2-5");
     }
     tidy_ranges(ranges);
     return 0;
 }
 
-int select_parse_layers(void *member, const char *value, struct fault *fault)
+int select_parse_layers(void *member, const char *value, struct error *error)
 {
     unsigned *layers = member;
     char name[16];
@@ -117,8 +117,8 @@ int select_parse_layers(void *member, const char *value, struct fault *fault)
         memcpy(name, value, MIN(len, sizeof name - 1));
         name[MIN(len, sizeof name - 1)] = '\0';
         if (layer_by_name(name, &layer) < 0)
-            return fault_plain(fault, -EINVAL, NULL,
-                               "is not a list of layers: vmm, hypervisor, guest, host, program");
+            return error_set(error, -EINVAL, NULL,
+                             "is not a list of layers: vmm, hypervisor, guest, host, program");
         *layers |= 1u << layer;
         if (value[len] == '\0')
             return 0;
@@ -239,16 +239,16 @@ static int64_t limit_ticks(const struct time_limit *limit, uint64_t hz, int64_t 
 }
 
 /* Turns the time limits into ticks, once the clock and the first time are known. */
-static int start(struct selection *selection, const struct item *item, struct fault *fault)
+static int start(struct selection *selection, const struct item *item, struct error *error)
 {
     const struct select_options *options = selection->options;
     uint64_t hz = item->origin->clock.hz;
 
     if (hz == 0 && ((options->from.given && options->from.fraction) ||
                     (options->to.given && options->to.fraction)))
-        return fault_plain(fault, -EINVAL, item->origin->path,
-                           "the rate of its clock is not known: give time limits in whole "
-                           "ticks, or the rate (--cpu-hz)");
+        return error_set(error, -EINVAL, item->origin->path,
+                         "the rate of its clock is not known: give time limits in whole "
+                         "ticks, or the rate (--cpu-hz)");
     selection->from = INT64_MIN;
     selection->to = INT64_MAX; /* not itself included */
     selection->first = item->time;
@@ -299,7 +299,7 @@ static inline int test(struct selection *selection, const struct item *item)
 }
 
 int selection_next_run(struct selection *selection, const struct item *items, unsigned n,
-                       unsigned *start_at, struct fault *fault)
+                       unsigned *start_at, struct error *error)
 {
     unsigned i = *start_at;
     unsigned from;
@@ -308,7 +308,7 @@ int selection_next_run(struct selection *selection, const struct item *items, un
     if (selection->all || i == n)
         return (int)(n - i);
     for (unsigned j = i; unlikely(!selection->started) && j < n; j++) {
-        if (items[j].time != TIME_UNKNOWN && (r = start(selection, &items[j], fault)) < 0)
+        if (items[j].time != TIME_UNKNOWN && (r = start(selection, &items[j], error)) < 0)
             return r;
     }
     for (; i < n && (r = test(selection, &items[i])) == 0; i++)

@@ -35,10 +35,10 @@ struct select_options {
 };
 
 /* Parse VALUE into MEMBER, a struct time_limit, a struct ranges, or the mask of layers. -EINVAL with
- * FAULT->what, -ENOMEM. */
-int select_parse_time(void *member, const char *value, struct fault *fault);
-int select_parse_ranges(void *member, const char *value, struct fault *fault);
-int select_parse_layers(void *member, const char *value, struct fault *fault);
+ * ERROR->what, -ENOMEM. */
+int select_parse_time(void *member, const char *value, struct error *error);
+int select_parse_ranges(void *member, const char *value, struct error *error);
+int select_parse_layers(void *member, const char *value, struct error *error);
 
 void select_options_done(struct select_options *options);
 
@@ -60,10 +60,10 @@ int selection_init(struct selection *selection, const struct select_options *opt
 void selection_done(struct selection *selection);
 
 /* Finds the first run of selected items in [*START, N) and puts its start there. Returns its length, 0 if
- * there is none; -EINVAL with FAULT: a time limit has no meaning for this trace's clock; -ENOMEM. Pass the
+ * there is none; -EINVAL with ERROR: a time limit has no meaning for this trace's clock; -ENOMEM. Pass the
  * items of one trace, in order, each once. */
 int selection_next_run(struct selection *selection, const struct item *items, unsigned n,
-                       unsigned *start, struct fault *fault);
+                       unsigned *start, struct error *error);
 
 /* True if no later item can be selected. */
 bool selection_is_over(const struct selection *selection);

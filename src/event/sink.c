@@ -6,11 +6,11 @@
 
 #include "base/macro.h"
 
-int sink_fail(struct sink *sink, const struct sink *next, int error)
+int sink_fail(struct sink *sink, const struct sink *next, int err)
 {
-    sink->fault = next->fault;
-    return fault_plain(&sink->fault, error, NULL, "%s",
-                       error == -ENOMEM ? "out of memory" : strerror(-error));
+    sink->error = next->error;
+    return error_set(&sink->error, err, NULL, "%s",
+                     err == -ENOMEM ? "out of memory" : strerror(-err));
 }
 
 static void tee_begin(struct sink *sink)

@@ -7,7 +7,7 @@
  * payloads once put() returns. It may hold memory by event class, by thread and by CPU, never by event.
  * Not thread-safe. */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "event/item.h"
 
 struct sink;
@@ -15,9 +15,9 @@ struct sink;
 struct sink_ops {
     /* Writes what stands before the first item; may be NULL. */
     void (*begin)(struct sink *sink);
-    /* N items, in the order of time. 0, or a negative errno with `fault`; -ENOMEM may come without. */
+    /* N items, in the order of time. 0, or a negative errno with `error`; -ENOMEM may come without. */
     int (*put)(struct sink *sink, const struct item *items, unsigned n);
-    /* Writes what stands after the last item; may be NULL. 0, or a negative errno with `fault`. Only free() may follow. */
+    /* Writes what stands after the last item; may be NULL. 0, or a negative errno with `error`. Only free() may follow. */
     int (*finish)(struct sink *sink);
     /* NULL: whatever holds the sink frees it. */
     void (*free)(struct sink *sink);
@@ -25,7 +25,7 @@ struct sink_ops {
 
 struct sink {
     const struct sink_ops *ops;
-    struct fault fault;
+    struct error error;
 };
 
 static inline void sink_begin(struct sink *sink)

@@ -8,7 +8,7 @@
  * as much as walking the record; a run costs it once per few hundred.
  *
  * The contract:
- *  S1  next() returns n > 0 and lends n items, 0 at the end, or a negative errno with `fault`
+ *  S1  next() returns n > 0 and lends n items, 0 at the end, or a negative errno with `error`
  *      filled.
  *  S2  What was lent (items, payloads) is valid until the next call of next() on the same source.
  *  S3  After an error everything readable before it has been lent. Each further call returns the
@@ -23,7 +23,7 @@
  *      nothing between them that may not be read.
  * Not thread-safe. */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "event/item.h"
 
 struct source;
@@ -49,7 +49,7 @@ struct source {
     const struct source_ops *ops;
     bool ordered;    /* see S4 */
     bool one_buffer; /* see S7 */
-    struct fault fault;
+    struct error error;
 };
 
 static inline int source_next(struct source *source, const struct item **ret_items)

@@ -22,13 +22,13 @@ const struct export_format export_formats[] = {FORMATS(FORMAT){NULL}};
 #define NAME(name, target, binary, is_export, open) name,
 const char *const export_names[] = {FORMATS(NAME) NULL};
 
-int export_no_memory(struct fault *fault)
+int export_no_memory(struct error *error)
 {
-    return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    return error_set(error, -ENOMEM, NULL, "out of memory");
 }
 
 int export_csv_open(const struct export_options *options, struct sink **ret_sink,
-                    struct fault *fault)
+                    struct error *error)
 {
     const struct view_options view_options = {
         .origin_number = options->lines_numbered ? options->origin_number : NULL,
@@ -36,5 +36,5 @@ int export_csv_open(const struct export_options *options, struct sink **ret_sink
         .errors = options->errors,
         .spreadsheet = options->spreadsheet};
 
-    return line_csv_open(&view_options, options->out, ret_sink) < 0 ? export_no_memory(fault) : 0;
+    return line_csv_open(&view_options, options->out, ret_sink) < 0 ? export_no_memory(error) : 0;
 }

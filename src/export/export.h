@@ -9,7 +9,7 @@
  * out; losses go into the target in its own way. Not thread-safe. */
 
 #include "base/atomic_output.h"
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "event/catalogue.h"
 #include "event/sink.h"
@@ -60,8 +60,8 @@ struct export_format {
     /* True if an existing directory is an export in this format, so that another may replace it; NULL: the format is
      * a file. */
     bool (*is_export)(const char *path);
-    /* 0, or a negative errno with FAULT. */
-    int (*open)(const struct export_options *options, struct sink **ret_sink, struct fault *fault);
+    /* 0, or a negative errno with ERROR. */
+    int (*open)(const struct export_options *options, struct sink **ret_sink, struct error *error);
 };
 
 /* Ended by one without a name; the names alone, in the same order, ended by NULL. */
@@ -70,23 +70,23 @@ extern const char *const export_names[];
 
 /* The sinks, each in a file of its own that opens with what it writes. */
 int export_chrome_open(const struct export_options *options, struct sink **ret_sink,
-                       struct fault *fault);
+                       struct error *error);
 int export_csv_open(const struct export_options *options, struct sink **ret_sink,
-                    struct fault *fault);
+                    struct error *error);
 int export_ctf_open(const struct export_options *options, struct sink **ret_sink,
-                    struct fault *fault);
+                    struct error *error);
 /* True if the directory PATH is an export in CTF and nothing else. */
 bool export_ctf_is_export(const char *path);
 int export_perfetto_open(const struct export_options *options, struct sink **ret_sink,
-                         struct fault *fault);
+                         struct error *error);
 int export_simpletrace_open(const struct export_options *options, struct sink **ret_sink,
-                            struct fault *fault);
+                            struct error *error);
 int export_sqlite_open(const struct export_options *options, struct sink **ret_sink,
-                       struct fault *fault);
+                       struct error *error);
 int export_trace_dat_open(const struct export_options *options, struct sink **ret_sink,
-                          struct fault *fault);
+                          struct error *error);
 int export_trace_events_open(const struct export_options *options, struct sink **ret_sink,
-                             struct fault *fault);
+                             struct error *error);
 
 /* The time of an item in nanoseconds of the one clock that the whole export is in (ticks where no
  * rate is known). All sinks take their times from here, so that clocks which are related to each
@@ -117,4 +117,4 @@ static inline unsigned export_origin_number(const struct export_options *options
 }
 
 /* -ENOMEM, told. */
-int export_no_memory(struct fault *fault);
+int export_no_memory(struct error *error);

@@ -15,14 +15,14 @@ static const char *target_name(enum gen_target target)
 void gen_state_fail(struct gen_state *state, const char *file, uint32_t line, const char *format,
                     ...)
 {
-    char what[sizeof state->fault->what];
+    char what[sizeof state->error->what];
     va_list args;
 
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    if (!state->error)
-        state->error = fault_line(state->fault, -EINVAL, file, line, "%s", what);
+    if (!state->code)
+        state->code = error_on_line(state->error, -EINVAL, file, line, "%s", what);
 }
 
 /* The section of KEY (behind the target) for the target at hand, or for any. */
@@ -79,13 +79,13 @@ static int make_group(struct gen_state *state)
     size_t len = strlen(group);
 
     if (state->job->group && len == 0)
-        return fault_plain(state->fault, -EINVAL, NULL, "the name of the group is empty");
+        return error_set(state->error, -EINVAL, NULL, "the name of the group is empty");
     if (len >= sizeof state->group)
-        return fault_plain(state->fault, -EINVAL, NULL, "the name of the group is longer than %zu",
-                           sizeof state->group - 1);
+        return error_set(state->error, -EINVAL, NULL, "the name of the group is longer than %zu",
+                         sizeof state->group - 1);
     if (group[0] >= '0' && group[0] <= '9')
-        return fault_plain(state->fault, -EINVAL, NULL,
-                           "the group '%s' begins with a digit, which no name in C does", group);
+        return error_set(state->error, -EINVAL, NULL,
+                         "the group '%s' begins with a digit, which no name in C does", group);
     for (size_t i = 0; i < len; i++) {
         char c = group[i];
         bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -106,7 +106,7 @@ static int compile_backends(struct gen_state *state, struct arena *arena)
             continue;
         state->any_backend = true;
         r = template_compile(backend->file, backend->template_text, *backend->template_len, arena,
-                             &state->backends[i], state->fault);
+                             &state->backends[i], state->error);
         if (r < 0)
             return r;
         state->goes_by_state |=
@@ -130,27 +130,27 @@ static int run(struct gen_state *state, const struct declarations *declarations,
     if (r < 0)
         return r;
     r = template_compile(format->file, format->template_text, *format->template_len, arena,
-                         &template, state->fault);
+                         &template, state->error);
     if (r < 0)
         return r;
     section = find_section(&template, state->job->target, "");
     if (!section)
-        return fault_plain(state->fault, -EINVAL, NULL,
-                           state->job->target == GEN_STRATA
-                               ? "the format '%s' is only for QEMU's own tree: --target qemu"
-                               : "the format '%s' is not for QEMU's tree: --target strata",
-                           format->name);
+        return error_set(state->error, -EINVAL, NULL,
+                         state->job->target == GEN_STRATA
+                             ? "the format '%s' is only for QEMU's own tree: --target qemu"
+                             : "the format '%s' is not for QEMU's tree: --target strata",
+                         format->name);
     r = compile_backends(state, arena);
     if (r < 0)
         return r;
     r = gen_events_make(declarations, arena, &events);
     if (r < 0)
-        return fault_plain(state->fault, r, NULL, "out of memory");
+        return error_set(state->error, r, NULL, "out of memory");
     state->events = &events;
     template_run(section, state);
     if (state->out->error)
-        return fault_plain(state->fault, state->out->error, NULL, "out of memory");
-    return state->error;
+        return error_set(state->error, state->out->error, NULL, "out of memory");
+    return state->code;
 }
 
 static bool asks_for(const struct gen_job *job, const char *name)
@@ -170,11 +170,11 @@ static void add_implied(struct gen_job *job)
 }
 
 int gen_run(const struct gen_job *job, const struct declarations *declarations, struct text *out,
-            struct fault *fault)
+            struct error *error)
 {
     struct gen_job whole = *job;
     struct gen_state state = {
-        .job = &whole, .out = out, .fault = fault, .counted = text_len(out), .n_lines = 0};
+        .job = &whole, .out = out, .error = error, .counted = text_len(out), .n_lines = 0};
     struct arena arena = {0};
     int r;
 

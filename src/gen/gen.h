@@ -72,7 +72,7 @@ struct gen_job {
     struct gen_qemu_tree tree;
 };
 
-/* Puts what JOB asks for into OUT, a text in memory. -EINVAL with FAULT filled: an event cannot be
+/* Puts what JOB asks for into OUT, a text in memory. -EINVAL with ERROR filled: an event cannot be
  * expressed in the format, the format lacks the target, …; -ENOMEM. */
 int gen_run(const struct gen_job *job, const struct declarations *declarations, struct text *out,
-            struct fault *fault);
+            struct error *error);

@@ -17,9 +17,9 @@ static bool is_standard(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-static int could_not(struct fault *fault, int error, const char *path, const char *what)
+static int could_not(struct error *error, int err, const char *path, const char *what)
 {
-    return fault_plain(fault, error, path, "cannot %s: %s", what, strerror(-error));
+    return error_set(error, err, path, "cannot %s: %s", what, strerror(-err));
 }
 
 /* Whether the file holds just these bytes. Where it cannot be read, it does not. */
@@ -47,17 +47,17 @@ static bool holds(const char *path, const struct stat *st, const char *data, siz
     return at == size;
 }
 
-static int write_in_place(const char *path, const char *data, size_t size, struct fault *fault)
+static int write_in_place(const char *path, const char *data, size_t size, struct error *error)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     int r;
 
     if (fd < 0)
-        return could_not(fault, -errno, path, "open");
+        return could_not(error, -errno, path, "open");
     r = write_all(fd, data, size);
     if (close(fd) < 0 && r >= 0)
         r = -errno;
-    return r < 0 ? could_not(fault, r, path, "write") : 0;
+    return r < 0 ? could_not(error, r, path, "write") : 0;
 }
 
 /* Creates a file of a name of its own beside PATH, into TEMPORARY. The descriptor. */
@@ -82,14 +82,14 @@ static int open_beside(const char *path, mode_t mode, char *temporary, size_t si
 
 /* PATH is no symbolic link. ST: of the file that is there; NULL: none is. */
 static int replace(const char *path, const struct stat *st, const char *data, size_t size,
-                   struct fault *fault)
+                   struct error *error)
 {
     char temporary[PATH_MAX];
     int fd, r;
 
     fd = open_beside(path, 0666, temporary, sizeof temporary);
     if (fd < 0)
-        return could_not(fault, fd, path, "create");
+        return could_not(error, fd, path, "create");
     r = write_all(fd, data, size);
     /* Who may read it stays as it was, where that is allowed. */
     if (r >= 0 && st && fchmod(fd, st->st_mode & 0777) < 0)
@@ -100,10 +100,10 @@ static int replace(const char *path, const struct stat *st, const char *data, si
         r = -errno;
     if (r < 0)
         unlink(temporary);
-    return r < 0 ? could_not(fault, r, path, "write") : 0;
+    return r < 0 ? could_not(error, r, path, "write") : 0;
 }
 
-int output_write(const char *path, const char *data, size_t size, struct fault *fault)
+int output_write(const char *path, const char *data, size_t size, struct error *error)
 {
     _cleanup_free_ char *target = NULL;
     struct stat st;
@@ -111,21 +111,21 @@ int output_write(const char *path, const char *data, size_t size, struct fault *
 
     if (is_standard(path)) {
         r = write_all(STDOUT_FILENO, data, size);
-        return r < 0 ? could_not(fault, r, "standard output", "write") : 0;
+        return r < 0 ? could_not(error, r, "standard output", "write") : 0;
     }
     if (stat(path, &st) < 0)
-        return errno == ENOENT ? replace(path, NULL, data, size, fault)
-                               : could_not(fault, -errno, path, "write");
+        return errno == ENOENT ? replace(path, NULL, data, size, error)
+                               : could_not(error, -errno, path, "write");
     if (S_ISDIR(st.st_mode))
-        return could_not(fault, -EISDIR, path, "write");
+        return could_not(error, -EISDIR, path, "write");
     if (!S_ISREG(st.st_mode))
-        return write_in_place(path, data, size, fault);
+        return write_in_place(path, data, size, error);
     if (holds(path, &st, data, size))
         return 0;
     target = realpath(path, NULL); /* through links: they stay */
     if (!target)
-        return could_not(fault, -errno, path, "write");
-    r = replace(target, &st, data, size, fault);
+        return could_not(error, -errno, path, "write");
+    r = replace(target, &st, data, size, error);
     return r;
 }
 
@@ -159,7 +159,7 @@ static void put_name(struct text *text, const char *name)
 }
 
 int output_write_depfile(const char *path, const char *target, const char *const *inputs,
-                         unsigned n, struct fault *fault)
+                         unsigned n, struct error *error)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
 
@@ -173,6 +173,6 @@ int output_write_depfile(const char *path, const char *target, const char *const
     }
     text_put_char(&text, '\n');
     if (text.error)
-        return fault_plain(fault, text.error, path, "out of memory");
-    return output_write(path, text.start, text_len(&text), fault);
+        return error_set(error, text.error, path, "out of memory");
+    return output_write(path, text.start, text_len(&text), error);
 }

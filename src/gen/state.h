@@ -70,8 +70,8 @@ struct gen_state {
     size_t counted; /* bytes of OUT whose lines are in `n_lines` */
     uint32_t n_lines;
 
-    int error; /* -EINVAL with FAULT filled */
-    struct fault *fault;
+    int code; /* -EINVAL with ERROR filled */
+    struct error *error;
 };
 
 /* Ends the run: FORMAT is what is wrong at LINE of the template FILE. */

@@ -59,7 +59,7 @@ struct compiler {
     const char *name;
     uint32_t number; /* of the line */
     struct arena *arena;
-    struct fault *fault;
+    struct error *error;
 
     struct template_step *steps; /* of the section at hand */
     unsigned n_steps;
@@ -76,13 +76,13 @@ struct compiler {
 
 static int _printf_(2, 3) wrong(struct compiler *compiler, const char *format, ...)
 {
-    char what[sizeof compiler->fault->what];
+    char what[sizeof compiler->error->what];
     va_list args;
 
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    return fault_line(compiler->fault, -EINVAL, compiler->name, compiler->number, "%s", what);
+    return error_on_line(compiler->error, -EINVAL, compiler->name, compiler->number, "%s", what);
 }
 
 /* For "%.*s". */
@@ -467,9 +467,9 @@ static int compile_one(struct compiler *compiler, const char *start, const char 
 }
 
 int template_compile(const char *name, const char *text, size_t len, struct arena *arena,
-                     struct gen_template *ret, struct fault *fault)
+                     struct gen_template *ret, struct error *error)
 {
-    struct compiler compiler = {.name = name, .arena = arena, .fault = fault};
+    struct compiler compiler = {.name = name, .arena = arena, .error = error};
     const char *end = text + len;
     const struct template_section *sections = NULL;
     int r = 0;
@@ -495,7 +495,7 @@ int template_compile(const char *name, const char *text, size_t len, struct aren
             .name = name, .sections = sections, .n_sections = compiler.n_sections};
     free(compiler.steps);
     free(compiler.sections);
-    return r == -ENOMEM ? fault_plain(fault, r, name, "out of memory") : r;
+    return r == -ENOMEM ? error_set(error, r, name, "out of memory") : r;
 }
 
 const struct template_section *template_find(const struct gen_template *template, const char *key)
@@ -516,7 +516,7 @@ static void run_events(const struct template_section *section, uint32_t first, u
 {
     const struct gen_event *outer = state->event;
 
-    for (unsigned i = 0; i < state->events->n && !state->error; i++) {
+    for (unsigned i = 0; i < state->events->n && !state->code; i++) {
         state->event = &state->events->items[i];
         run(section, first, end, state);
     }
@@ -528,7 +528,7 @@ static void run_arguments(const struct template_section *section, uint32_t first
 {
     const struct gen_argument *outer = state->argument;
 
-    for (unsigned i = 0; i < state->event->n_arguments && !state->error; i++) {
+    for (unsigned i = 0; i < state->event->n_arguments && !state->code; i++) {
         state->argument = &state->event->arguments[i];
         run(section, first, end, state);
     }
@@ -559,7 +559,7 @@ static void run_backends(const struct template_step *step, struct gen_state *sta
 
     if (!piece)
         return;
-    for (unsigned i = 0; i < piece->n_sections && !state->error; i++)
+    for (unsigned i = 0; i < piece->n_sections && !state->code; i++)
         template_run(piece->sections[i], state);
     if (step->joined && !state->out->error)
         join_lines(state->out, from);
@@ -579,7 +579,7 @@ static void run(const struct template_section *section, uint32_t first, uint32_t
 {
     const struct template_step *steps = section->steps;
 
-    for (uint32_t i = first; i < end && !state->error;) {
+    for (uint32_t i = first; i < end && !state->code;) {
         const struct template_step *step = &steps[i++];
 
         switch (step->kind) {

@@ -28,7 +28,7 @@
  * once; running it for thousands of events then only copies. */
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/text.h"
 
 struct gen_state;
@@ -48,10 +48,10 @@ struct gen_template {
     unsigned n_sections;
 };
 
-/* Compiles TEXT, which must outlive the template, as everything else is in ARENA. -EINVAL with FAULT
+/* Compiles TEXT, which must outlive the template, as everything else is in ARENA. -EINVAL with ERROR
  * filled: the line and what is wrong with it; -ENOMEM. */
 int template_compile(const char *name, const char *text, size_t len, struct arena *arena,
-                     struct gen_template *ret, struct fault *fault);
+                     struct gen_template *ret, struct error *error);
 /* NULL: there is none of that key. */
 const struct template_section *template_find(const struct gen_template *template, const char *key);
 

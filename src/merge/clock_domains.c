@@ -77,7 +77,7 @@ static void join(struct merge *merge, unsigned from, unsigned into)
 
 static int unknown_name(struct merge *merge, const char *option, const char *name)
 {
-    return fault_plain(&merge->fault, -EINVAL, NULL, "%s: no source '%s'", option, name);
+    return error_set(&merge->error, -EINVAL, NULL, "%s: no source '%s'", option, name);
 }
 
 bool merge_is_tsc(const struct clock *clock)
@@ -103,7 +103,7 @@ static bool pair_of_moment(const struct clock *clock, const struct manifest_mome
 static int relate_by_moments(struct merge *merge, struct merge_source *source)
 {
     const struct strings *names = &merge->config->same_host;
-    struct fault fault = {0};
+    struct error error = {0};
 
     for (unsigned i = 0; i < names->n && source->host_map.n == 0; i++) {
         int at = merge_find_source(merge, names->items[i], strlen(names->items[i]));
@@ -116,8 +116,8 @@ static int relate_by_moments(struct merge *merge, struct merge_source *source)
         n += pair_of_moment(&source->clock, &other->recorded->began, &pairs[n]);
         n += pair_of_moment(&source->clock, &other->recorded->ended, &pairs[n]);
         if (n > 0 && clock_map_of_pairs(pairs, n, source->name, source->clock.hz, &source->host_map,
-                                        &fault) < 0)
-            return fault.error == -ENOMEM ? merge_no_memory(merge) : 0;
+                                        &error) < 0)
+            return error.code == -ENOMEM ? merge_no_memory(merge) : 0;
         if (n > 0)
             source->domain = other->domain;
     }
@@ -145,9 +145,9 @@ static int join_host(struct merge *merge)
         domain = &merge->domains[source->domain];
         if (domain->is_host && host >= 0 && merge->domains[host].boot_id && domain->boot_id &&
             !same_string(merge->domains[host].boot_id, domain->boot_id)) {
-            return fault_plain(&merge->fault, -EINVAL, NULL,
-                               "--same-host: %s was recorded on another host, or after a reboot",
-                               source->name);
+            return error_set(&merge->error, -EINVAL, NULL,
+                             "--same-host: %s was recorded on another host, or after a reboot",
+                             source->name);
         }
         if (!domain->is_host && strcmp(source->clock.name, MERGE_MONOTONIC) == 0) {
             domain->is_host = true;
@@ -231,10 +231,10 @@ static int parse_tsc(struct merge *merge, const char *given, unsigned *ret)
     if (errno == 0 && *end == '*' &&
         parse_ratio(end + 1, &source->counter.multiplier, &source->counter.divisor))
         return 0;
-    return fault_plain(&merge->fault, -EINVAL, NULL,
-                       "invalid --tsc '%s'; use NAME[=OFFSET[*RATIO]], whole ticks and a ratio "
-                       "such as 0.87 or 7/8",
-                       given);
+    return error_set(&merge->error, -EINVAL, NULL,
+                     "invalid --tsc '%s'; use NAME[=OFFSET[*RATIO]], whole ticks and a ratio "
+                     "such as 0.87 or 7/8",
+                     given);
 }
 
 /* Pairs of a host's time and COUNTER's ticks, from those of the very counter and of KNOWN's. */
@@ -249,21 +249,21 @@ static int counter_pairs(struct merge *merge, const struct merge_source *known,
     if (!pairs)
         return merge_no_memory(merge);
     for (unsigned i = 0; i < clock_map->n; i++) {
-        int64_t error;
+        int64_t err;
         int64_t ticks = narrow(((wide)clock_map->pairs[i].ticks - known->counter.offset) *
                                (wide)known->counter.divisor / (wide)known->counter.multiplier);
 
         ticks =
             narrow((wide)ticks * (wide)source->counter.multiplier / (wide)source->counter.divisor +
                    source->counter.offset);
-        (void)clock_map_convert(clock_map, clock_map->pairs[i].ticks, &error);
+        (void)clock_map_convert(clock_map, clock_map->pairs[i].ticks, &err);
         if (ticks < 0 || (n > 0 && ticks <= pairs[n - 1].ticks))
             continue;
         pairs[n++] = (struct clock_map_pair){
-            .host_ns = clock_map->pairs[i].host_ns, .ticks = ticks, .error_ns = error + 1};
+            .host_ns = clock_map->pairs[i].host_ns, .ticks = ticks, .error_ns = err + 1};
     }
     r = clock_map_of_pairs(pairs, n, source->name, source->clock.hz, &source->host_map,
-                           &merge->fault);
+                           &merge->error);
     free(pairs);
     return r;
 }
@@ -280,15 +280,15 @@ static int join_tsc(struct merge *merge)
     if (given->n > MANIFEST_SOURCES_MAX)
         return -EINVAL;
     if (given->n == 1)
-        return fault_plain(&merge->fault, -EINVAL, NULL,
-                           "--tsc names only %s; name all sources that count the same counter",
-                           given->items[0]);
+        return error_set(&merge->error, -EINVAL, NULL,
+                         "--tsc names only %s; name all sources that count the same counter",
+                         given->items[0]);
     for (unsigned i = 0; i < given->n && r >= 0; i++) {
         r = parse_tsc(merge, given->items[i], &at[i]);
         if (r >= 0 && !merge_is_tsc(&merge->sources[at[i]].clock)) {
-            r = fault_plain(&merge->fault, -EINVAL, NULL,
-                            "--tsc: the clock of %s is %s, not a time stamp counter",
-                            merge->sources[at[i]].name, merge->sources[at[i]].clock.name);
+            r = error_set(&merge->error, -EINVAL, NULL,
+                          "--tsc: the clock of %s is %s, not a time stamp counter",
+                          merge->sources[at[i]].name, merge->sources[at[i]].clock.name);
         }
         if (r >= 0 && known < 0 && is_of_host(&merge->sources[at[i]]))
             known = (int)at[i];
@@ -337,10 +337,10 @@ static int choose_reference(struct merge *merge)
     merge->reference = (unsigned)MAX(at, 0);
     domain = &merge->domains[merge->sources[merge->reference].domain];
     if (domain->hz == 0)
-        return fault_plain(&merge->fault, -EINVAL, NULL,
-                           "%s: the rate of its clock (%s) is unknown, so it cannot make the "
-                           "timeline; give --cpu-hz, or another --reference",
-                           merge->sources[merge->reference].name, domain->clock);
+        return error_set(&merge->error, -EINVAL, NULL,
+                         "%s: the rate of its clock (%s) is unknown, so it cannot make the "
+                         "timeline; give --cpu-hz, or another --reference",
+                         merge->sources[merge->reference].name, domain->clock);
     domain->related = true;
     domain->scaled = domain->hz != NANOSECONDS;
     return 0;

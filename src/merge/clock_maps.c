@@ -65,7 +65,7 @@ static int match_sides(struct merge *merge, const struct merge_sync *sync,
 {
     struct occurrences sides[2];
     const struct merge_side *of[] = {&sync->a, &sync->b};
-    struct fault fault = {0};
+    struct error error = {0};
     int r;
 
     for (size_t i = 0; i < 2; i++) {
@@ -74,9 +74,9 @@ static int match_sides(struct merge *merge, const struct merge_sync *sync,
         sides[i] = (struct occurrences){
             .items = marks->items, .n = marks->n, .hz = merge->sources[of[i]->source].clock.hz};
     }
-    r = match(&sides[0], &sides[1], common_texts(&sync->rule), ret, &fault);
+    r = match(&sides[0], &sides[1], common_texts(&sync->rule), ret, &error);
     if (r < 0)
-        fault_plain(&merge->fault, r, NULL, "--sync='%s': %s", sync->rule.given, fault.what);
+        error_set(&merge->error, r, NULL, "--sync='%s': %s", sync->rule.given, error.what);
     return r;
 }
 
@@ -138,7 +138,7 @@ static int relate_domain(struct merge *merge, unsigned into)
 {
     struct merge_domain *domain = &merge->domains[into];
     struct all_marks all = {.evidence = TEXT_IN_MEMORY};
-    struct fault fault = {0};
+    struct error error = {0};
     int r = 0;
 
     for (unsigned i = 0; i < merge->n_syncs && r >= 0; i++) {
@@ -152,18 +152,18 @@ static int relate_domain(struct merge *merge, unsigned into)
         r = add_marks(merge, sync, a, &all);
     }
     if (r >= 0)
-        r = clock_fit_find(all.items, all.n, domain->hz, &domain->fit, &fault);
+        r = clock_fit_find(all.items, all.n, domain->hz, &domain->fit, &error);
     if (r >= 0)
         r = clock_map_of_pairs(domain->fit.pairs, domain->fit.n_pairs, domain->clock, domain->hz,
-                               &domain->map, &fault);
+                               &domain->map, &error);
     text_put_char(&all.evidence, '\0');
     if (r >= 0 && !all.evidence.error) {
         domain->evidence = strdup(all.evidence.start);
         domain->related = true;
     }
-    if (r < 0 && fault.error)
-        fault_plain(&merge->fault, r, NULL, "--sync: %s: %s",
-                    all.evidence.error ? "" : all.evidence.start, fault.what);
+    if (r < 0 && error.code)
+        error_set(&merge->error, r, NULL, "--sync: %s: %s",
+                  all.evidence.error ? "" : all.evidence.start, error.what);
     text_done(&all.evidence);
     free(all.items);
     if (r >= 0 && !domain->evidence)
@@ -214,13 +214,13 @@ static int not_related(struct merge *merge, const struct merge_source *source)
     const char *reference = merge->sources[merge->reference].name;
 
     if (strcmp(source->clock.name, MERGE_MONOTONIC) == 0 && source->layer != LAYER_GUEST)
-        return fault_plain(&merge->fault, -EINVAL, NULL,
-                           "%s: nothing relates its clock (%s) to that of %s; give "
-                           "--same-host=%s,%s if both were recorded on one host, else name events "
-                           "that both contain by --sync",
-                           source->name, source->clock.name, reference, reference, source->name);
-    return fault_plain(
-        &merge->fault, -EINVAL, NULL,
+        return error_set(&merge->error, -EINVAL, NULL,
+                         "%s: nothing relates its clock (%s) to that of %s; give "
+                         "--same-host=%s,%s if both were recorded on one host, else name events "
+                         "that both contain by --sync",
+                         source->name, source->clock.name, reference, reference, source->name);
+    return error_set(
+        &merge->error, -EINVAL, NULL,
         "%s: nothing relates its clock (%s) to that of %s; name events that both "
         "contain, as in --sync='%s:EVENT~TEXT = %s:EVENT'%s",
         source->name, source->clock.name, reference, reference, source->name,
@@ -240,12 +240,12 @@ static int name_timeline(struct merge *merge)
     }
     file = fopen("/proc/sys/kernel/random/uuid", "re");
     if (!file || !fgets(uuid, sizeof uuid, file)) {
-        int error = errno;
+        int err = errno;
 
         if (file)
             fclose(file);
-        return fault_plain(&merge->fault, -EIO, "/proc/sys/kernel/random/uuid", "cannot read: %s",
-                           strerror(error));
+        return error_set(&merge->error, -EIO, "/proc/sys/kernel/random/uuid", "cannot read: %s",
+                         strerror(err));
     }
     fclose(file);
     uuid[strcspn(uuid, "\n")] = '\0';

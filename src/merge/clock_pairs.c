@@ -140,7 +140,7 @@ int merge_write_pairs(struct merge *merge, const struct merge_source *source, co
     (void)unlink(path);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
-        return fault_plain(&merge->fault, -errno, path, "cannot create: %s", strerror(errno));
+        return error_set(&merge->error, -errno, path, "cannot create: %s", strerror(errno));
     if (text_open_fd(&text, fd, (size_t)64 * 1024) < 0) {
         close(fd);
         return merge_no_memory(merge);
@@ -166,10 +166,10 @@ int merge_write_pairs(struct merge *merge, const struct merge_source *source, co
     if (close(fd) < 0 && r >= 0)
         r = -errno;
     if (r < 0)
-        return fault_plain(&merge->fault, r, path, "cannot write: %s", strerror(-r));
+        return error_set(&merge->error, r, path, "cannot write: %s", strerror(-r));
     if (put == 0)
-        return fault_plain(&merge->fault, -ERANGE, source->name,
-                           "its times would be before the beginning of the timeline; give another "
-                           "--reference");
+        return error_set(&merge->error, -ERANGE, source->name,
+                         "its times would be before the beginning of the timeline; give another "
+                         "--reference");
     return 0;
 }

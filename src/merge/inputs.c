@@ -63,8 +63,7 @@ static int add_source(struct merge *merge, const char *path, const struct manife
     struct merge_source *bigger;
 
     if (merge->n_sources == MANIFEST_SOURCES_MAX)
-        return fault_plain(&merge->fault, -E2BIG, NULL, "more than %d sources",
-                           MANIFEST_SOURCES_MAX);
+        return error_set(&merge->error, -E2BIG, NULL, "more than %d sources", MANIFEST_SOURCES_MAX);
     bigger = realloc(merge->sources, (merge->n_sources + 1) * sizeof *bigger);
     if (!bigger)
         return merge_no_memory(merge);
@@ -86,10 +85,10 @@ static int add_recorded(struct merge *merge, const char *path, const char *name)
     struct manifest *manifest = &merge->manifests[merge->n_manifests];
     const char *wanted = merge->config->open.source;
     unsigned added = 0;
-    int r = manifest_read(path, manifest, &merge->fault);
+    int r = manifest_read(path, manifest, &merge->error);
 
     if (r < 0)
-        return fault_plain(&merge->fault, r, path, "%s", strerror(-r));
+        return error_set(&merge->error, r, path, "%s", strerror(-r));
     merge->n_manifests++;
     for (unsigned i = 0; i < manifest->n_sources && r >= 0; i++) {
         const struct manifest_source *source = &manifest->sources[i];
@@ -104,9 +103,9 @@ static int add_recorded(struct merge *merge, const char *path, const char *name)
         added++;
     }
     if (r >= 0 && added == 0 && wanted)
-        return fault_plain(&merge->fault, -ENOENT, path, "no source '%s'", wanted);
+        return error_set(&merge->error, -ENOENT, path, "no source '%s'", wanted);
     if (r >= 0 && added == 0)
-        return fault_plain(&merge->fault, -ENOENT, path, "has no sources");
+        return error_set(&merge->error, -ENOENT, path, "has no sources");
     return r;
 }
 
@@ -120,19 +119,18 @@ static int add_operand(struct merge *merge, const char *operand)
 
     if (equals && stat(operand, &st) < 0) {
         if (!is_name(operand, (size_t)(equals - operand)))
-            return fault_plain(
-                &merge->fault, -EINVAL, NULL,
-                "invalid name in '%s'; use 1 to %d letters, digits, '_', '.' and '-'", operand,
-                NAME_LEN_MAX);
+            return error_set(&merge->error, -EINVAL, NULL,
+                             "invalid name in '%s'; use 1 to %d letters, digits, '_', '.' and '-'",
+                             operand, NAME_LEN_MAX);
         name = arena_strndup(&merge->arena, operand, (size_t)(equals - operand));
         path = equals + 1;
         if (!name)
             return merge_no_memory(merge);
     }
     if (strcmp(path, "-") == 0)
-        return fault_plain(&merge->fault, -EINVAL, NULL,
-                           "standard input cannot be merged, as it is read more than once; save it "
-                           "in a file");
+        return error_set(&merge->error, -EINVAL, NULL,
+                         "standard input cannot be merged, as it is read more than once; save it "
+                         "in a file");
     if (manifest_probe(path))
         return add_recorded(merge, path, name);
     return add_source(merge, path, NULL, name ? name : stem_of(&merge->arena, path));
@@ -146,13 +144,13 @@ static int set_layer(struct merge *merge, const char *given)
     int i = equals ? merge_find_source(merge, given, (size_t)(equals - given)) : -EINVAL;
 
     if (!equals || !merge_find_layer(equals + 1, strlen(equals + 1), &layer))
-        return fault_plain(&merge->fault, -EINVAL, NULL,
-                           "invalid --layer '%s'; use NAME=LAYER with vmm, hypervisor, guest, host "
-                           "or program",
-                           given);
+        return error_set(&merge->error, -EINVAL, NULL,
+                         "invalid --layer '%s'; use NAME=LAYER with vmm, hypervisor, guest, host "
+                         "or program",
+                         given);
     if (i < 0)
-        return fault_plain(&merge->fault, -EINVAL, NULL, "--layer=%s: no source has that name",
-                           given);
+        return error_set(&merge->error, -EINVAL, NULL, "--layer=%s: no source has that name",
+                         given);
     merge->sources[i].layer = layer;
     return 0;
 }
@@ -176,7 +174,7 @@ static int open_source(struct merge *merge, struct merge_source *source)
     options.n_events = source->events.n;
     options.source = source->recorded ? source->recorded->name : NULL;
     options.host_time = false;
-    r = trace_open(&source->path, 1, &options, &source->trace, &merge->fault);
+    r = trace_open(&source->path, 1, &options, &source->trace, &merge->error);
     return r < 0 ? r : add_trace_notes(merge, source->trace);
 }
 
@@ -203,8 +201,8 @@ static int init_source(struct merge *merge, struct merge_source *source)
         return merge_no_memory(merge);
     source->has_pairs_file = part->clock_map && source->recorded && source->recorded->clock.pairs;
     if (strcmp(source->clock.name, "line") == 0)
-        return fault_plain(&merge->fault, -EINVAL, source->path,
-                           "its events have no times, so they cannot be put on a timeline");
+        return error_set(&merge->error, -EINVAL, source->path,
+                         "its events have no times, so they cannot be put on a timeline");
     return 0;
 }
 

@@ -5,7 +5,7 @@
 
 #include "merge/merge.h"
 
-/* Sets the fault; -ENOMEM. */
+/* Sets the error; -ENOMEM. */
 int merge_no_memory(struct merge *merge);
 /* Adds a note. -ENOMEM. */
 int merge_add_note(struct merge *merge, const char *format, ...) _printf_(2, 3);

@@ -9,7 +9,7 @@
 
 int merge_no_memory(struct merge *merge)
 {
-    return fault_plain(&merge->fault, -ENOMEM, NULL, "out of memory");
+    return error_set(&merge->error, -ENOMEM, NULL, "out of memory");
 }
 
 int merge_add_note(struct merge *merge, const char *format, ...)
@@ -56,7 +56,7 @@ bool merge_find_layer(const char *name, size_t len, enum layer *ret_layer)
 void merge_init(struct merge *merge, const struct merge_config *config)
 {
     *merge = (struct merge){.config = config, .checks = TEXT_IN_MEMORY};
-    fault_clear(&merge->fault);
+    error_clear(&merge->error);
 }
 
 static void side_done(const struct merge *merge, struct merge_side *side)

@@ -15,7 +15,7 @@
  *         merge_write(&merge, directory) >= 0
  *     merge_done(&merge);
  *
- * Each step returns 0 or a negative errno with `fault`. -EINVAL: the traces or the configuration do not fit together.
+ * Each step returns 0 or a negative errno with `error`. -EINVAL: the traces or the configuration do not fit together.
  * What the user should know besides is in `notes`. Nothing is printed. Not thread-safe. */
 
 #include "analysis/common_events.h"
@@ -100,7 +100,7 @@ struct merge_sync {
 
 struct merge {
     const struct merge_config *config;
-    struct fault fault;
+    struct error error;
     const char **notes; /* sentences, in the arena */
     unsigned n_notes;
     struct arena arena;

@@ -29,9 +29,9 @@ static int init_side(struct merge *merge, struct merge_side *side, const struct 
         common_init(&side->marks[i], given, side->event);
     }
     if (!any)
-        return fault_plain(&merge->fault, -EINVAL, NULL,
-                           "--sync: no source of the layer %s, which '%s' names", layer_name(layer),
-                           given->event);
+        return error_set(&merge->error, -EINVAL, NULL,
+                         "--sync: no source of the layer %s, which '%s' names", layer_name(layer),
+                         given->event);
     return 0;
 }
 
@@ -46,12 +46,12 @@ static int init_syncs(struct merge *merge)
         return merge_no_memory(merge);
     for (unsigned i = 0; i < syncs->n && r >= 0; i++) {
         struct merge_sync *sync = &merge->syncs[i];
-        struct fault fault = {0};
+        struct error error = {0};
 
-        r = common_sync_parse(syncs->items[i], &sync->rule, &fault);
+        r = common_sync_parse(syncs->items[i], &sync->rule, &error);
         if (r < 0)
-            return fault_plain(&merge->fault, r, NULL, "--sync='%s': %s", syncs->items[i],
-                               fault.what);
+            return error_set(&merge->error, r, NULL, "--sync='%s': %s", syncs->items[i],
+                             error.what);
         merge->n_syncs++;
         r = init_side(merge, &sync->a, &sync->rule.a);
         if (r >= 0)
@@ -85,9 +85,9 @@ static int scan_items(struct merge *merge, unsigned i, const struct item *items,
                 continue;
             r = common_look(&sides[j]->marks[i], items, n);
             if (r == -E2BIG)
-                fault_plain(&merge->fault, r, source->path,
-                            "more than %zu events match '%s'; name fewer by --sync", MATCH_MAX,
-                            sides[j]->side->event);
+                error_set(&merge->error, r, source->path,
+                          "more than %zu events match '%s'; name fewer by --sync", MATCH_MAX,
+                          sides[j]->side->event);
         }
     }
     return r == -ENOMEM ? merge_no_memory(merge) : r;
@@ -118,19 +118,19 @@ static int scan_source(struct merge *merge, unsigned i)
             merge->config->progress(merge->config->progress_arg, trace);
     }
     if (error_is_shortage(r)) {
-        merge->fault = trace->source->fault;
+        merge->error = trace->source->error;
         return r;
     }
     merge->lost = merge->lost || losses.n > 0;
     merge->damaged = merge->damaged || r < 0 || trace->n_missing;
     trace_hints(trace, add_hint, merge);
     if (r < 0) {
-        char text[sizeof(struct fault) + 64];
+        char text[sizeof(struct error) + 64];
 
-        fault_print(&trace->source->fault, text, sizeof text);
+        error_print(&trace->source->error, text, sizeof text);
         (void)merge_add_note(merge, "%s", text);
     }
-    return merge->fault.error;
+    return merge->error.code;
 }
 
 /* The source that has events of SIDE. */
@@ -158,15 +158,15 @@ static int find_side(struct merge *merge, const struct merge_sync *sync, struct 
     }
     text_put_char(&where, '\0');
     if (n == 0)
-        fault_plain(&merge->fault, -EINVAL, NULL, "--sync='%s': no event '%s'%s%s%s in %s",
-                    sync->rule.given, side->event, side->side->text ? " matches '" : "",
-                    side->side->text ? side->side->text : "", side->side->text ? "'" : "",
-                    where.error ? "" : where.start);
+        error_set(&merge->error, -EINVAL, NULL, "--sync='%s': no event '%s'%s%s%s in %s",
+                  sync->rule.given, side->event, side->side->text ? " matches '" : "",
+                  side->side->text ? side->side->text : "", side->side->text ? "'" : "",
+                  where.error ? "" : where.start);
     else
-        fault_plain(&merge->fault, -EINVAL, NULL,
-                    "--sync='%s': '%s' is in several sources (%s); name one of them, as in %s:%s",
-                    sync->rule.given, side->event, where.error ? "" : where.start,
-                    merge->sources[side->source].name, side->event);
+        error_set(&merge->error, -EINVAL, NULL,
+                  "--sync='%s': '%s' is in several sources (%s); name one of them, as in %s:%s",
+                  sync->rule.given, side->event, where.error ? "" : where.start,
+                  merge->sources[side->source].name, side->event);
     text_done(&where);
     return -EINVAL;
 }
@@ -182,9 +182,9 @@ int merge_scan(struct merge *merge)
         if (r >= 0)
             r = find_side(merge, &merge->syncs[i], &merge->syncs[i].b);
         if (r >= 0 && merge->syncs[i].a.source == merge->syncs[i].b.source)
-            r = fault_plain(&merge->fault, -EINVAL, NULL, "--sync='%s': both sides are of %s",
-                            merge->syncs[i].rule.given,
-                            merge->sources[merge->syncs[i].a.source].name);
+            r = error_set(&merge->error, -EINVAL, NULL, "--sync='%s': both sides are of %s",
+                          merge->syncs[i].rule.given,
+                          merge->sources[merge->syncs[i].a.source].name);
     }
     return r;
 }

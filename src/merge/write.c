@@ -55,7 +55,7 @@ static int copy_to(struct dir *directory, const char *from, const char *source, 
     if (!to)
         return merge_no_memory(directory->merge);
     *ret = path;
-    return copy_file(from, to, &options, &directory->merge->fault);
+    return copy_file(from, to, &options, &directory->merge->error);
 }
 
 /* Another one that declares events, under its own name, or with a number where that is taken. */
@@ -94,7 +94,7 @@ static int copy_events(struct dir *directory, const struct merge_source *source,
     for (unsigned i = 0; recorded && i < recorded->n_events && r >= 0; i++) {
         _cleanup_free_ char *from = NULL;
 
-        r = manifest_resolve(source->path, recorded->events[i], &from, &directory->merge->fault);
+        r = manifest_resolve(source->path, recorded->events[i], &from, &directory->merge->error);
         if (r >= 0)
             r = copy_events_file(directory, from, source, false, out, events);
     }
@@ -116,17 +116,17 @@ static int copy_ftrace(struct dir *directory, const struct merge_source *source,
         .link = directory->merge->config->link, .follow = named, .takes = tracefs_copy_has};
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
     const char *tree, *symbols;
-    int r = ftrace_find(source->path, &files, &directory->merge->fault);
+    int r = ftrace_find(source->path, &files, &directory->merge->error);
 
     if (r < 0 && open->tracefs) {
-        fault_clear(&directory->merge->fault);
+        error_clear(&directory->merge->error);
         r = ftrace_files_add(&files, source->path, ftrace_cpu_of_path(source->path));
     }
     if (r < 0)
-        return fault_plain(&directory->merge->fault, r, source->path, "cannot find its files");
+        return error_set(&directory->merge->error, r, source->path, "cannot find its files");
     tree = open->tracefs ? open->tracefs : files.tree;
     symbols = open->kallsyms ? open->kallsyms : files.kallsyms;
-    r = copy_dir(tree, to, &options, &directory->merge->fault);
+    r = copy_dir(tree, to, &options, &directory->merge->error);
     options.takes = NULL;
     for (unsigned i = 0; i < files.n_raws && r >= 0; i++) {
         const char *ignored;
@@ -145,7 +145,7 @@ static int copy_ftrace(struct dir *directory, const struct merge_source *source,
             (void)unlink(place);
         options.follow = open->kallsyms;
         if (access(place, F_OK) < 0)
-            r = copy_file(symbols, place, &options, &directory->merge->fault);
+            r = copy_file(symbols, place, &options, &directory->merge->error);
     }
     return r;
 }
@@ -160,7 +160,7 @@ static int copy_whole_dir(struct dir *directory, const char *from,
     out->path = strcmp(source->format, "ctf") == 0 ? join(directory->merge, source->name, "trace")
                                                    : source->name;
     to = out->path ? join(directory->merge, directory->path, out->path) : NULL;
-    return to ? copy_dir(from, to, options, &directory->merge->fault)
+    return to ? copy_dir(from, to, options, &directory->merge->error)
               : merge_no_memory(directory->merge);
 }
 
@@ -197,7 +197,7 @@ static int copy_recorded(struct dir *directory, const struct merge_source *sourc
 {
     struct copy_options options = {.link = directory->merge->config->link};
     _cleanup_free_ char *from = NULL;
-    int r = manifest_resolve(source->path, source->recorded->path, &from, &directory->merge->fault);
+    int r = manifest_resolve(source->path, source->recorded->path, &from, &directory->merge->error);
 
     if (r < 0)
         return r;
@@ -236,7 +236,7 @@ static int copy_pairs(struct dir *directory, const struct merge_source *source,
         return merge_no_memory(directory->merge);
     (void)unlink(to);
     r = manifest_resolve(source->path, source->recorded->clock.pairs, &from,
-                         &directory->merge->fault);
+                         &directory->merge->error);
     return r < 0 ? r : copy_to(directory, from, source->name, PAIRS_NAME, false, &out->clock.pairs);
 }
 
@@ -314,8 +314,8 @@ static int put_source(struct dir *directory, const struct merge_source *source,
     out->host = host;
     put_moments(directory->merge, source, out);
     if (mkdir(to, 0777) < 0)
-        return fault_plain(&directory->merge->fault, -errno, to, "cannot create the directory: %s",
-                           strerror(errno));
+        return error_set(&directory->merge->error, -errno, to, "cannot create the directory: %s",
+                         strerror(errno));
     r = source->recorded ? copy_recorded(directory, source, out)
                          : copy_bare(directory, source, out);
     if (r >= 0)
@@ -339,39 +339,39 @@ static int fill(struct dir *directory)
     for (unsigned i = 0; i < merge->n_sources && r >= 0; i++)
         r = put_source(directory, &merge->sources[i], &host, &sources[i]);
     if (r >= 0)
-        r = manifest_write(directory->path, &manifest, &directory->merge->fault);
+        r = manifest_write(directory->path, &manifest, &directory->merge->error);
     free(sources);
     return r;
 }
 
 /* Messages name the directory as the user did, not the temporary one. */
-static void name_as_given(struct fault *fault, const char *temp_path, const char *given)
+static void name_as_given(struct error *error, const char *temp_path, const char *given)
 {
     size_t len = strlen(temp_path), given_len = strlen(given);
-    char path[sizeof fault->path];
+    char path[sizeof error->path];
 
-    if (strncmp(fault->path, temp_path, len) != 0)
+    if (strncmp(error->path, temp_path, len) != 0)
         return;
     while (given_len > 1 && given[given_len - 1] == '/')
         given_len--;
-    snprintf(path, sizeof path, "%.*s%s", (int)given_len, given, fault->path + len);
-    memcpy(fault->path, path, sizeof path);
+    snprintf(path, sizeof path, "%.*s%s", (int)given_len, given, error->path + len);
+    memcpy(error->path, path, sizeof path);
 }
 
 int merge_write(struct merge *merge, const char *path)
 {
     struct dir directory = {.merge = merge};
     struct atomic_output output;
-    int r = atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, NULL, NULL, &output, &merge->fault);
+    int r = atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, NULL, NULL, &output, &merge->error);
 
     if (r >= 0) {
         directory.path = output.temp_path;
         r = fill(&directory);
         if (r >= 0)
-            r = atomic_output_commit(&output, &merge->fault);
+            r = atomic_output_commit(&output, &merge->error);
         else
-            name_as_given(&merge->fault, directory.path, path);
+            name_as_given(&merge->error, directory.path, path);
         atomic_output_done(&output);
     }
-    return r < 0 ? fault_plain(&merge->fault, r, path, "%s", strerror(-r)) : 0;
+    return r < 0 ? error_set(&merge->error, r, path, "%s", strerror(-r)) : 0;
 }

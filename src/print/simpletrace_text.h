@@ -8,7 +8,7 @@
  * DELTA is the time since the item before, in µs with three decimals; scalars are the stored 64 bits
  * whatever their type; strings read as Python's bytes. A loss is the event Dropped_Event. */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "event/item.h"
 

@@ -222,15 +222,15 @@ static void put_char(const struct xentrace_op *op, const struct xentrace_values 
     put_padded(op, buf, len, 1, text);
 }
 
-static int other_error(const struct xentrace_rule *rule, const char *what, struct fault *fault)
+static int other_error(const struct xentrace_rule *rule, const char *what, struct error *error)
 {
-    return fault_plain(fault, -EINVAL, "", "cannot apply the rule '%.*s': %s",
-                       (int)MIN(rule->len, (size_t)200), rule->format, what);
+    return error_set(error, -EINVAL, "", "cannot apply the rule '%.*s': %s",
+                     (int)MIN(rule->len, (size_t)200), rule->format, what);
 }
 
 /* Python raises an error at the first value that is out of range. */
 static int check_values(const struct xentrace_rule *rule, const struct xentrace_values *values,
-                        struct fault *fault)
+                        struct error *error)
 {
     for (unsigned i = 0; i < rule->n_ops; i++) {
         const struct xentrace_op *op = &rule->ops[i];
@@ -238,21 +238,21 @@ static int check_values(const struct xentrace_rule *rule, const struct xentrace_
 
         c = values->v[op->value];
         if (op->kind == OP_STAR && c > (op->precision ? (uint64_t)INT32_MAX : (uint64_t)INT64_MAX))
-            return other_error(rule, "* of a value that is too large (OverflowError)", fault);
+            return other_error(rule, "* of a value that is too large (OverflowError)", error);
         if (op->kind == OP_CHAR && (c > 0x10ffff || is_negative(op, values)))
-            return other_error(rule, "%c of a value that is no character (OverflowError)", fault);
+            return other_error(rule, "%c of a value that is no character (OverflowError)", error);
     }
     return 0;
 }
 
 static int check_surrogates(const struct xentrace_rule *rule, const struct xentrace_values *values,
-                            struct fault *fault)
+                            struct error *error)
 {
     for (unsigned i = 0; i < rule->n_ops; i++) {
         const struct xentrace_op *op = &rule->ops[i];
 
         if (op->kind == OP_CHAR && values->v[op->value] >= 0xd800 && values->v[op->value] <= 0xdfff)
-            return other_error(rule, "%c of a surrogate (UnicodeEncodeError)", fault);
+            return other_error(rule, "%c of a surrogate (UnicodeEncodeError)", error);
     }
     return 0;
 }
@@ -328,7 +328,7 @@ _hot_ static void put_fast(const struct xentrace_rule *rule, const struct xentra
 }
 
 int xentrace_rule_put(const struct xentrace_rule *rule, const struct xentrace_values *values,
-                      struct text *text, struct fault *fault)
+                      struct text *text, struct error *error)
 {
     char buf[DICTIONARY_MAX];
     int r;
@@ -338,12 +338,12 @@ int xentrace_rule_put(const struct xentrace_rule *rule, const struct xentrace_va
         return 0;
     }
     if (rule->checks) {
-        r = check_values(rule, values, fault);
+        r = check_values(rule, values, error);
         if (r < 0)
             return r;
     }
     if (rule->error == OP_OTHER_ERROR)
-        return other_error(rule, rule->ops[rule->n_ops - 1].s, fault);
+        return other_error(rule, rule->ops[rule->n_ops - 1].s, error);
     if (rule->error == OP_TYPE_ERROR) {
         text_put(text, rule->format, rule->len);
         text_put_char(text, '\n');
@@ -352,7 +352,7 @@ int xentrace_rule_put(const struct xentrace_rule *rule, const struct xentrace_va
         return 0;
     }
     if (rule->checks) {
-        r = check_surrogates(rule, values, fault);
+        r = check_surrogates(rule, values, error);
         if (r < 0)
             return r;
     }

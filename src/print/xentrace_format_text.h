@@ -9,7 +9,7 @@
  * it comes to that place for a record, so the error is an operation, too. */
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/text.h"
 
 /* In the order in which Python prints the dictionary. */
@@ -39,6 +39,6 @@ int xentrace_rule_compile(struct arena *arena, const char *format, size_t len, b
 
 /* The record's line with its newline. Where Python's % raises TypeError, xentrace_format prints the
  * rule as it stands and the dictionary on a line each, and so does this. Where it raises anything
- * else, nothing is put and -EINVAL comes back with FAULT. */
+ * else, nothing is put and -EINVAL comes back with ERROR. */
 int xentrace_rule_put(const struct xentrace_rule *rule, const struct xentrace_values *values,
-                      struct text *text, struct fault *fault);
+                      struct text *text, struct error *error);

@@ -87,13 +87,13 @@ static int fail_memory(struct strata_reader *reader)
     return fail(reader, -ENOMEM, "out of memory");
 }
 
-static int fail_with(struct strata_reader *reader, int error, struct fault *fault,
+static int fail_with(struct strata_reader *reader, int err, struct error *error,
                      const char *otherwise)
 {
-    if (!fault->error)
-        fault_plain(fault, error, NULL, "%s: %s", otherwise, strerror(-error));
-    fault_print(fault, reader->error, sizeof reader->error);
-    return error;
+    if (!error->code)
+        error_set(error, err, NULL, "%s: %s", otherwise, strerror(-err));
+    error_print(error, reader->error, sizeof reader->error);
+    return err;
 }
 
 /* ---- Input ---- */
@@ -211,41 +211,41 @@ int strata_reader_set_temporary_dir(struct strata_reader *reader, const char *pa
 
 /* ---- Selection ---- */
 
-/* R and FAULT are what parsing VALUE, a WHAT, came to. */
+/* R and ERROR are what parsing VALUE, a WHAT, came to. */
 static int parsed(struct strata_reader *reader, int r, const char *what, const char *value,
-                  const struct fault *fault)
+                  const struct error *error)
 {
     if (r == -ENOMEM)
         return fail_memory(reader);
     if (r < 0)
-        snprintf(reader->error, sizeof reader->error, "%s '%s' %s", what, value, fault->what);
+        snprintf(reader->error, sizeof reader->error, "%s '%s' %s", what, value, error->what);
     return r;
 }
 
 int strata_reader_add_filter(struct strata_reader *reader, const char *patterns)
 {
-    struct fault fault;
+    struct error error;
     char *copy;
     int r = copy_string(reader, patterns, &copy);
 
-    fault_clear(&fault);
+    error_clear(&error);
     if (r < 0)
         return r;
-    return parsed(reader, strings_split(&reader->select.events, copy, &fault), "filter", patterns,
-                  &fault);
+    return parsed(reader, strings_split(&reader->select.events, copy, &error), "filter", patterns,
+                  &error);
 }
 
 static int parse(struct strata_reader *reader,
-                 int (*function)(void *member, const char *value, struct fault *fault),
+                 int (*function)(void *member, const char *value, struct error *error),
                  void *member, const char *what, const char *value)
 {
-    struct fault fault;
+    struct error error;
     int r = check_not_started(reader);
 
-    fault_clear(&fault);
+    error_clear(&error);
     if (r < 0)
         return r;
-    return parsed(reader, function(member, value, &fault), what, value, &fault);
+    return parsed(reader, function(member, value, &error), what, value, &error);
 }
 
 int strata_reader_set_from(struct strata_reader *reader, const char *time)
@@ -293,7 +293,7 @@ int strata_reader_set_limit(struct strata_reader *reader, uint64_t n)
 
 static int open_trace(struct strata_reader *reader)
 {
-    struct fault fault;
+    struct error error;
     int r;
 
     if (reader->paths.n == 0)
@@ -303,9 +303,9 @@ static int open_trace(struct strata_reader *reader)
     if (selection_init(&reader->selection, &reader->select) < 0)
         return fail_memory(reader);
 
-    fault_clear(&fault);
-    r = trace_open(reader->paths.items, reader->paths.n, &reader->options, &reader->trace, &fault);
-    return r < 0 ? fail_with(reader, r, &fault, "cannot open") : 0;
+    error_clear(&error);
+    r = trace_open(reader->paths.items, reader->paths.n, &reader->options, &reader->trace, &error);
+    return r < 0 ? fail_with(reader, r, &error, "cannot open") : 0;
 }
 
 int strata_reader_open(struct strata_reader *reader)
@@ -324,7 +324,7 @@ int strata_reader_open(struct strata_reader *reader)
 static int next_run(struct strata_reader *reader)
 {
     struct selection *selection = &reader->selection;
-    struct fault fault;
+    struct error error;
 
     for (;;) {
         const struct item *items;
@@ -332,11 +332,11 @@ static int next_run(struct strata_reader *reader)
         int r;
 
         if (reader->end != reader->run_end) { /* the rest of what the trace has lent */
-            fault_clear(&fault);
+            error_clear(&error);
             r = selection_next_run(selection, reader->end,
-                                   (unsigned)(reader->run_end - reader->end), &at, &fault);
+                                   (unsigned)(reader->run_end - reader->end), &at, &error);
             if (r < 0)
-                return fail_with(reader, r, &fault, "cannot select");
+                return fail_with(reader, r, &error, "cannot select");
             if (r > 0) {
                 reader->next = reader->end + at;
                 reader->end = reader->next + r;
@@ -347,8 +347,8 @@ static int next_run(struct strata_reader *reader)
             return 0;
         r = trace_next(reader->trace, &items);
         if (r < 0) {
-            fault = reader->trace->source->fault;
-            return fail_with(reader, r, &fault, "cannot continue reading");
+            error = reader->trace->source->error;
+            return fail_with(reader, r, &error, "cannot continue reading");
         }
         if (r == 0)
             return 0;

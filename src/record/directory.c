@@ -10,22 +10,22 @@
 
 #include "base/fd.h"
 
-static int check_empty(int fd, const char *path, struct fault *fault)
+static int check_empty(int fd, const char *path, struct error *error)
 {
     _cleanup_(closedirp) DIR *dir = open_dir_at(fd, ".");
     const struct dirent *entry;
 
     if (!dir)
-        return fault_plain(fault, -errno, path, "cannot be opened: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot be opened: %s", strerror(errno));
     while ((entry = readdir(dir)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            return fault_plain(
-                fault, -EEXIST, path,
+            return error_set(
+                error, -EEXIST, path,
                 "there is something in this directory already: name another, or a new one");
     return 0;
 }
 
-int record_dir_open(const char *path, struct record_dir *ret, struct fault *fault)
+int record_dir_open(const char *path, struct record_dir *ret, struct error *error)
 {
     struct record_dir dir = RECORD_DIR_NONE;
     int r = 0;
@@ -33,19 +33,19 @@ int record_dir_open(const char *path, struct record_dir *ret, struct fault *faul
     if (mkdir(path, 0777) == 0)
         dir.is_made = true;
     else if (errno != EEXIST)
-        return fault_plain(fault, -errno, path, "cannot be made: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot be made: %s", strerror(errno));
     dir.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir.fd < 0)
-        r = fault_plain(fault, -errno, path, "cannot be opened: %s", strerror(errno));
+        r = error_set(error, -errno, path, "cannot be opened: %s", strerror(errno));
     /* A file system without locks is used without. */
     else if (flock(dir.fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-        r = fault_plain(fault, -EEXIST, path, "another recording has just begun there");
+        r = error_set(error, -EEXIST, path, "another recording has just begun there");
     else
-        r = check_empty(dir.fd, path, fault);
+        r = check_empty(dir.fd, path, error);
     if (r >= 0) {
         dir.path = realpath(path, NULL);
         if (!dir.path)
-            r = fault_plain(fault, -errno, path, "%s", strerror(errno));
+            r = error_set(error, -errno, path, "%s", strerror(errno));
     }
     if (r < 0) {
         dir.is_made &= r != -EEXIST; /* then it is another's, which began just now */

@@ -3,7 +3,7 @@
 
 /* The directory that a trace is recorded into. */
 
-#include "base/fault.h"
+#include "base/error.h"
 
 struct record_dir {
     char *path;   /* absolute */
@@ -13,8 +13,8 @@ struct record_dir {
 
 #define RECORD_DIR_NONE ((struct record_dir){.fd = -1})
 
-/* Makes PATH, or opens it if it is empty, and locks it. -EEXIST with FAULT: there is something in it, or another recording
- * has it. -errno with FAULT. */
-int record_dir_open(const char *path, struct record_dir *ret, struct fault *fault);
+/* Makes PATH, or opens it if it is empty, and locks it. -EEXIST with ERROR: there is something in it, or another recording
+ * has it. -errno with ERROR. */
+int record_dir_open(const char *path, struct record_dir *ret, struct error *error);
 /* REMOVE: if it was made, and there is nothing in it. */
 void record_dir_close(struct record_dir *dir, bool remove);

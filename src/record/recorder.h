@@ -12,7 +12,7 @@
  *      none of them is ready. It is asked before each sleep. A recorder with nothing due names no time: nothing polls by
  *      timers.
  *  R3  step() is called when a descriptor is ready, the time has come, or stop() was called since. It does what can be
- *      done without waiting, and returns 1; or 0 when nothing more will come; or -errno with its fault, and the recorder
+ *      done without waiting, and returns 1; or 0 when nothing more will come; or -errno with its error, and the recorder
  *      has failed. One that fails ends alone: the others go on.
  *  R4  stop() asks for the end, more urgently each time (enum recorder_urgency), and returns the time at which the
  *      recording is to ask more urgently by itself; UINT64_MAX: never. Where the time of RECORDER_KILL has passed too,
@@ -31,7 +31,7 @@
 #include <poll.h>
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 #include "tracedir/manifest.h"
 
 struct recorder;
@@ -84,16 +84,16 @@ struct recorder_stats {
 };
 
 struct recorder_ops {
-    int (*start)(struct recorder *recorder, struct fault *fault);
+    int (*start)(struct recorder *recorder, struct error *error);
     /* Whether what is started next may be; NULL: at once. One that fails before is as one whose start() failed, but that
      * finish() and discard() are called. */
     bool (*is_ready)(const struct recorder *recorder);
     void (*poll)(struct recorder *recorder, struct recorder_wait *wait);
     /* FDS: those of poll(), N, in its order. NOW: CLOCK_MONOTONIC, ns. */
     int (*step)(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
-                struct fault *fault);
+                struct error *error);
     uint64_t (*stop)(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now);
-    int (*finish)(struct recorder *recorder, struct fault *fault);
+    int (*finish)(struct recorder *recorder, struct error *error);
     /* -ENOMEM. What RET points to lives in ARENA, or as long as the recorder and is not changed meanwhile. NULL: none. */
     int (*sources)(const struct recorder *recorder, struct arena *arena,
                    struct recorder_sources *ret);
@@ -122,7 +122,7 @@ struct recorder {
     uint64_t urge_at; /* … and when the next one is due */
     unsigned first_fd, n_fds;
     uint64_t due_at;
-    struct fault fault; /* why it failed; error 0: it has not */
+    struct error error; /* why it failed; error 0: it has not */
     const char *problems[RECORDER_PROBLEMS_MAX];
     unsigned n_problems;
 };

@@ -46,20 +46,20 @@ struct recording {
 /* ---- The directory ---- */
 
 int recording_new(const struct recording_settings *settings, struct recording **ret,
-                  struct fault *fault)
+                  struct error *error)
 {
     struct recording *recording = calloc(1, sizeof *recording);
     int r = 0;
 
     if (!recording)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     recording->settings = *settings;
     recording->dir = RECORD_DIR_NONE;
     recording->registry_entry = REGISTRY_NONE;
     recording->spare = -1;
     recording->time_up = UINT64_MAX;
     if (settings->dir)
-        r = record_dir_open(settings->dir, &recording->dir, fault);
+        r = record_dir_open(settings->dir, &recording->dir, error);
     if (r < 0) {
         free(recording);
         return r;
@@ -104,7 +104,7 @@ void recording_free(struct recording *recording)
 
 /* ---- The manifest ---- */
 
-static int write_manifest(struct recording *recording, struct fault *fault)
+static int write_manifest(struct recording *recording, struct error *error)
 {
     struct manifest manifest = {0};
     struct manifest_source *sources;
@@ -113,22 +113,22 @@ static int write_manifest(struct recording *recording, struct fault *fault)
 
     manifest.sources = sources;
     if (r < 0)
-        r = fault_plain(fault, r, recording->dir.path, "cannot be described: %s", strerror(-r));
+        r = error_set(error, r, recording->dir.path, "cannot be described: %s", strerror(-r));
     else if (manifest.n_sources > 0)
-        r = manifest_write(recording->dir.path, &manifest, fault);
+        r = manifest_write(recording->dir.path, &manifest, error);
     if (r >= 0)
         recording->has_changed = false;
     arena_done(&manifest.arena);
     return r;
 }
 
-int recording_note(struct recording *recording, struct fault *fault)
+int recording_note(struct recording *recording, struct error *error)
 {
     int r;
 
     if (!recording->dir.path)
         return 0;
-    r = write_manifest(recording, fault);
+    r = write_manifest(recording, error);
     recording->note_at = clock_ns(CLOCK_MONOTONIC) + (r < 0 ? NOTE_RETRY_NS : NOTE_INTERVAL_NS);
     if (r >= 0)
         reserve_keep(recording->dir.path, &recording->spare);
@@ -142,31 +142,31 @@ void recorder_changed(struct recorder *recorder)
 
 /* ---- A recorder's end ---- */
 
-static void fail(struct recorder *recorder, int error, const struct fault *fault)
+static void fail(struct recorder *recorder, int err, const struct error *error)
 {
-    char text[sizeof fault->path + sizeof fault->what + 40];
+    char text[sizeof error->path + sizeof error->what + 40];
 
-    if (recorder->fault.error)
+    if (recorder->error.code)
         return;
-    recorder->fault = *fault;
-    recorder->fault.error = error;
-    if (!recorder->fault.what[0])
-        snprintf(recorder->fault.what, sizeof recorder->fault.what, "%s", strerror(-error));
-    fault_print(&recorder->fault, text, sizeof text);
+    recorder->error = *error;
+    recorder->error.code = err;
+    if (!recorder->error.what[0])
+        snprintf(recorder->error.what, sizeof recorder->error.what, "%s", strerror(-err));
+    error_print(&recorder->error, text, sizeof text);
     if (recorder != recorder->recording->starting) /* else recording_run() returns it */
         recorder_report(recorder, "%s", text);
-    recorder_problem(recorder, "recording failed: %s", recorder->fault.what);
+    recorder_problem(recorder, "recording failed: %s", recorder->error.what);
 }
 
 static void finish(struct recorder *recorder)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     int r;
 
     recorder->state = RECORDER_FINISHED;
-    r = recorder->ops->finish(recorder, &fault);
+    r = recorder->ops->finish(recorder, &error);
     if (r < 0)
-        fail(recorder, r, &fault);
+        fail(recorder, r, &error);
     recorder_changed(recorder);
 }
 
@@ -331,7 +331,7 @@ static void step(struct recording *recording, struct recorder *recorder, uint64_
 {
     const struct pollfd *fds = recording->wait.fds + recorder->first_fd;
     bool is_due = recorder->is_asked || now >= recorder->due_at;
-    struct fault fault = {0};
+    struct error error = {0};
     int r;
 
     if (recorder->state != RECORDER_RUNNING)
@@ -341,9 +341,9 @@ static void step(struct recording *recording, struct recorder *recorder, uint64_
     if (!is_due)
         return;
     recorder->is_asked = false;
-    r = recorder->ops->step(recorder, fds, recorder->n_fds, now, &fault);
+    r = recorder->ops->step(recorder, fds, recorder->n_fds, now, &error);
     if (r < 0)
-        fail(recorder, r, &fault);
+        fail(recorder, r, &error);
     if (r <= 0)
         finish(recorder);
 }
@@ -389,18 +389,17 @@ static bool has_signal(const struct recording *recording)
     return recording->settings.signals && stop_signals_pending(recording->settings.signals);
 }
 
-static int start(struct recording *recording, unsigned n, struct fault *fault)
+static int start(struct recording *recording, unsigned n, struct error *error)
 {
     struct recorder *recorder = recording->recorders[n];
     uint64_t until;
     int r;
 
     recorder->state = RECORDER_RUNNING; /* its sources may be asked for */
-    r = recorder->ops->start(recorder, fault);
+    r = recorder->ops->start(recorder, error);
     if (r < 0) {
         recorder->state = RECORDER_NEW;
-        return fault_plain(fault, r, NULL, "%s cannot be recorded: %s", recorder->name,
-                           strerror(-r));
+        return error_set(error, r, NULL, "%s cannot be recorded: %s", recorder->name, strerror(-r));
     }
     recording->starting = recorder;
     until = clock_ns(CLOCK_MONOTONIC) + READY_TIMEOUT_NS;
@@ -410,10 +409,10 @@ static int start(struct recording *recording, unsigned n, struct fault *fault)
         r = iterate(recording, until);
     recording->starting = NULL;
     if (r < 0)
-        return fault_plain(fault, r, NULL, "out of memory");
-    if (recorder->fault.error && fault)
-        *fault = recorder->fault;
-    return recorder->fault.error;
+        return error_set(error, r, NULL, "out of memory");
+    if (recorder->error.code && error)
+        *error = recorder->error;
+    return recorder->error.code;
 }
 
 static void finish_all(struct recording *recording)
@@ -436,16 +435,16 @@ static void discard(struct recording *recording)
         (void)unlinkat(recording->dir.fd, MANIFEST_NAME, 0);
 }
 
-int recording_run(struct recording *recording, struct fault *fault)
+int recording_run(struct recording *recording, struct error *error)
 {
     const struct recording_settings *settings = &recording->settings;
     uint64_t now;
     int r = 0;
 
     for (unsigned i = 0; i < recording->n && r >= 0; i++)
-        r = start(recording, i, fault);
+        r = start(recording, i, error);
     if (r >= 0)
-        r = recording_note(recording, fault);
+        r = recording_note(recording, error);
     if (r < 0) {
         discard(recording);
         return r;
@@ -463,8 +462,8 @@ int recording_run(struct recording *recording, struct fault *fault)
     finish_all(recording);
     reserve_give(&recording->spare);
     if (r < 0)
-        return fault_plain(fault, r, NULL, "out of memory");
-    return recording->dir.path ? write_manifest(recording, fault) : 0;
+        return error_set(error, r, NULL, "out of memory");
+    return recording->dir.path ? write_manifest(recording, error) : 0;
 }
 
 /* ---- What is known of it ---- */

@@ -36,16 +36,16 @@ struct recording_settings {
     void *userdata;
 };
 
-/* -EEXIST with FAULT: there is something in the directory, or another recording has just begun there. -errno with
- * FAULT. */
+/* -EEXIST with ERROR: there is something in the directory, or another recording has just begun there. -errno with
+ * ERROR. */
 int recording_new(const struct recording_settings *settings, struct recording **ret,
-                  struct fault *fault);
+                  struct error *error);
 /* RECORDER is freed with the recording; also where this fails. -ENOMEM. */
 int recording_add(struct recording *recording, struct recorder *recorder);
-/* From the start of the first recorder to the end of the last one. -errno with FAULT: a recorder could not be started,
+/* From the start of the first recorder to the end of the last one. -errno with ERROR: a recorder could not be started,
  * and nothing is left of the recording; or the last manifest could not be written. That a recorder fails later is no
- * failure of this: its `fault` says so, and was reported. */
-int recording_run(struct recording *recording, struct fault *fault);
+ * failure of this: its `error` says so, and was reported. */
+int recording_run(struct recording *recording, struct error *error);
 /* Whether recording_run() had started all recorders. */
 bool recording_has_begun(const struct recording *recording);
 void recording_free(struct recording *recording);
@@ -58,8 +58,8 @@ const char *recording_path(const struct recording *recording);
 const struct recording_settings *recording_settings(const struct recording *recording);
 /* Of things that live as long as the recording: FIFOs, sockets. */
 const struct registry_entry *recording_registry_entry(const struct recording *recording);
-/* Writes the manifest now: before something starts that is not to run unless its trace can be opened. -errno with FAULT. */
-int recording_note(struct recording *recording, struct fault *fault);
+/* Writes the manifest now: before something starts that is not to run unless its trace can be opened. -errno with ERROR. */
+int recording_note(struct recording *recording, struct error *error);
 /* CLOCK_MONOTONIC, ns, when --time is up; UINT64_MAX: never. */
 uint64_t recording_time_up(const struct recording *recording);
 /* Whether it was stopped by min_free. */

@@ -394,7 +394,7 @@ static struct strata_ring *acquire(void)
 
 struct strata_ring *ring_acquire(void)
 {
-    static const int own_fault[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    static const int own_error[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
     struct strata_ring *ring = NULL;
     int saved_errno = errno;
     sigset_t all, mask;
@@ -404,8 +404,8 @@ struct strata_ring *ring_acquire(void)
         /* Handlers wait, as far as they can: where signals come often, the kernel would break off the
          * taking of space for a file again and again. */
         sigfillset(&all);
-        for (size_t i = 0; i < sizeof(own_fault) / sizeof(*own_fault); i++)
-            sigdelset(&all, own_fault[i]);
+        for (size_t i = 0; i < sizeof(own_error) / sizeof(*own_error); i++)
+            sigdelset(&all, own_error[i]);
         pthread_sigmask(SIG_BLOCK, &all, &mask);
         ring = acquire();
         pthread_sigmask(SIG_SETMASK, &mask, NULL);

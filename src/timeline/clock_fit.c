@@ -177,7 +177,7 @@ static int measure_slope(const struct clock_fit_work *work, double *ret)
 
 /* Sets the slope: the one that the marks give, or the known one where they are too close together to give it
  * better. */
-static int choose_slope(struct clock_fit_work *work, struct fault *fault)
+static int choose_slope(struct clock_fit_work *work, struct error *error)
 {
     struct around around = {0};
     double drift, doubt;
@@ -190,18 +190,18 @@ static int choose_slope(struct clock_fit_work *work, struct fault *fault)
         double low, high;
 
         if (work->n < 2 || clock_fit_span(work) <= 0)
-            return fault_plain(fault, -EINVAL, NULL,
-                               "a single mark gives an offset but no rate, and the rate of its "
-                               "clock is unknown; name more events, or give --cpu-hz");
+            return error_set(error, -EINVAL, NULL,
+                             "a single mark gives an offset but no rate, and the rate of its "
+                             "clock is unknown; name more events, or give --cpu-hz");
         work->slope = work->marks_slope;
         /* Where ways take longer than the time between marks, only their orders bound the rate. */
         if (work->marks_slope <= 0 && clock_fit_bound_rates(work, &low, &high))
             work->slope = low + (high - low) / 2;
         if (work->slope <= 0)
-            return fault_plain(fault, -EINVAL, NULL,
-                               "the marks give no rate, as later ones are earlier on the other "
-                               "side: they are too close together or do not belong together; name "
-                               "more events, or give --cpu-hz");
+            return error_set(error, -EINVAL, NULL,
+                             "the marks give no rate, as later ones are earlier on the other "
+                             "side: they are too close together or do not belong together; name "
+                             "more events, or give --cpu-hz");
         work->measured = true;
         return 0;
     }
@@ -253,7 +253,7 @@ bool clock_fit_shows_drift(const struct clock_fit_work *work, double *ret_ppm)
 
 /* Marks in no order, or in one, fit any rate if their ways may take any time. They are refused where they are on a
  * line of a rate that no clock has, or, in no order, on no line at all. */
-static int check_line(const struct clock_fit_work *work, struct fault *fault)
+static int check_line(const struct clock_fit_work *work, struct error *error)
 {
     struct around around = {0};
     double drift_ppm, half;
@@ -266,21 +266,21 @@ static int check_line(const struct clock_fit_work *work, struct fault *fault)
     if (around.half <= WAY_NS || half <= clock_fit_span(work) / 100)
         return 0;
     if (clock_fit_shows_drift(work, &drift_ppm))
-        return fault_plain(fault, -EINVAL, NULL,
-                           "the marks contradict each other: they show clocks that drift by %.0f "
-                           "ppm, and no two clocks do; they do not belong together",
-                           drift_ppm);
+        return error_set(error, -EINVAL, NULL,
+                         "the marks contradict each other: they show clocks that drift by %.0f "
+                         "ppm, and no two clocks do; they do not belong together",
+                         drift_ppm);
     if (order == CLOCK_FIT_ANY_ORDER && n >= TOO_FEW && half > clock_fit_span(work) / NO_LINE)
-        return fault_plain(fault, -EINVAL, NULL,
-                           "the marks contradict each other: half of them are %.0f us or more from "
-                           "a line; they do not belong together",
-                           around.half / 1000);
+        return error_set(error, -EINVAL, NULL,
+                         "the marks contradict each other: half of them are %.0f us or more from "
+                         "a line; they do not belong together",
+                         around.half / 1000);
     return 0;
 }
 
 /* Marks far from most of their kind are left out; of those whose order is known, only where they claim more
  * than most do: a word that took long claims less. */
-static int leave_out(struct clock_fit_work *work, struct clock_fit *fit, struct fault *fault)
+static int leave_out(struct clock_fit_work *work, struct clock_fit *fit, struct error *error)
 {
     fit->n_outside = 0;
     fit->outside_ns = 0;
@@ -309,9 +309,9 @@ static int leave_out(struct clock_fit_work *work, struct clock_fit *fit, struct 
         }
     }
     if (fit->n_outside * 2 > work->n)
-        return fault_plain(fault, -EINVAL, NULL,
-                           "the marks contradict each other: %zu of %zu lie far from the rest",
-                           fit->n_outside, work->n);
+        return error_set(error, -EINVAL, NULL,
+                         "the marks contradict each other: %zu of %zu lie far from the rest",
+                         fit->n_outside, work->n);
     return 0;
 }
 
@@ -378,32 +378,32 @@ static enum clock_fit_order only_order(const struct clock_fit_work *work)
     return order;
 }
 
-static int relate(struct clock_fit_work *work, struct clock_fit *fit, struct fault *fault)
+static int relate(struct clock_fit_work *work, struct clock_fit *fit, struct error *error)
 {
-    int r = choose_slope(work, fault);
+    int r = choose_slope(work, error);
 
     if (r >= 0)
-        r = leave_out(work, fit, fault);
+        r = leave_out(work, fit, error);
     for (unsigned i = 0; i < 2 && r >= 0 && work->measured && !clock_fit_has_both_orders(work);
          i++) {
         refine(work);
-        r = leave_out(work, fit, fault);
+        r = leave_out(work, fit, error);
     }
     if (r >= 0 && clock_fit_has_both_orders(work))
-        r = clock_fit_bound(work, fit, fault);
+        r = clock_fit_bound(work, fit, error);
     else if (r >= 0)
-        r = check_line(work, fault);
+        r = check_line(work, error);
     if (r >= 0 && fit->kind != CLOCK_FIT_ERROR_BOUND)
         r = clock_fit_line(work, fit, only_order(work));
     return r;
 }
 
 /* What the pairs amount to. */
-static int finish(const struct clock_fit_work *work, struct clock_fit *fit, struct fault *fault)
+static int finish(const struct clock_fit_work *work, struct clock_fit *fit, struct error *error)
 {
     if (fit->n_pairs == 0)
-        return fault_plain(fault, -EINVAL, NULL,
-                           "the marks lie at times that a clock map cannot hold");
+        return error_set(error, -EINVAL, NULL,
+                         "the marks lie at times that a clock map cannot hold");
     fit->n_marks = work->n;
     fit->from = work->marks[0].ticks;
     fit->to = work->marks[work->n - 1].ticks;
@@ -420,24 +420,24 @@ static int finish(const struct clock_fit_work *work, struct clock_fit *fit, stru
 }
 
 int clock_fit_find(struct clock_fit_mark *marks, size_t n, uint64_t hz, struct clock_fit *ret_fit,
-                   struct fault *fault)
+                   struct error *error)
 {
     struct clock_fit fit = {0};
     struct clock_fit_work work;
     int r;
 
     if (n == 0)
-        return fault_plain(fault, -EINVAL, NULL, "there are no marks");
+        return error_set(error, -EINVAL, NULL, "there are no marks");
     qsort(marks, n, sizeof *marks, compare_marks);
     r = work_init(&work, marks, n, hz);
     if (r >= 0)
-        r = relate(&work, &fit, fault);
+        r = relate(&work, &fit, error);
     if (r >= 0)
-        r = finish(&work, &fit, fault);
+        r = finish(&work, &fit, error);
     work_done(&work);
     if (r < 0) {
         clock_fit_done(&fit);
-        return fault_plain(fault, r, NULL, "out of memory");
+        return error_set(error, r, NULL, "out of memory");
     }
     *ret_fit = fit;
     return 0;

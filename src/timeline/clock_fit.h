@@ -26,7 +26,7 @@
 
 #include <stddef.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "timeline/clock_map.h"
 
 enum clock_fit_order {
@@ -66,8 +66,8 @@ struct clock_fit {
 };
 
 /* Relates by the N marks, which it sorts. HZ: the ticks a second, where they are known; 0: they are not. -EINVAL
- * with FAULT, whose text the caller puts after the names of both sides: too few marks, or they contradict each
+ * with ERROR, whose text the caller puts after the names of both sides: too few marks, or they contradict each
  * other. -ENOMEM. */
 int clock_fit_find(struct clock_fit_mark *marks, size_t n, uint64_t hz, struct clock_fit *ret_fit,
-                   struct fault *fault);
+                   struct error *error);
 void clock_fit_done(struct clock_fit *fit);

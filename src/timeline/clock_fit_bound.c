@@ -118,19 +118,19 @@ static void spread_bounds(const struct clock_fit_work *work, double slope, doubl
     }
 }
 
-static int contradict(const struct clock_fit_work *work, size_t i, double by, struct fault *fault)
+static int contradict(const struct clock_fit_work *work, size_t i, double by, struct error *error)
 {
     double drift_ppm;
 
     if (clock_fit_shows_drift(work, &drift_ppm))
-        return fault_plain(fault, -EINVAL, NULL,
-                           "the marks contradict each other by %.1f us: they show clocks that "
-                           "drift by %.0f ppm, and no two clocks do; they do not belong together",
-                           by / 1000, drift_ppm);
-    return fault_plain(fault, -EINVAL, NULL,
-                       "the marks contradict each other by %.1f us (near %lld ticks): some were "
-                       "not in the order that is claimed of them, or do not belong together",
-                       by / 1000, (long long)work->marks[i].ticks);
+        return error_set(error, -EINVAL, NULL,
+                         "the marks contradict each other by %.1f us: they show clocks that "
+                         "drift by %.0f ppm, and no two clocks do; they do not belong together",
+                         by / 1000, drift_ppm);
+    return error_set(error, -EINVAL, NULL,
+                     "the marks contradict each other by %.1f us (near %lld ticks): some were "
+                     "not in the order that is claimed of them, or do not belong together",
+                     by / 1000, (long long)work->marks[i].ticks);
 }
 
 /* The pairs: of each stretch the place where the bounds are the closest. */
@@ -170,7 +170,7 @@ bool clock_fit_has_both_orders(const struct clock_fit_work *work)
     return n_first > 0 && n_last > 0;
 }
 
-int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *fit, struct fault *fault)
+int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *fit, struct error *error)
 {
     _cleanup_free_ double *least = calloc(work->n, sizeof *least);
     _cleanup_free_ double *most = calloc(work->n, sizeof *most);
@@ -187,7 +187,7 @@ int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *fit, struct f
     spread_bounds(work, work->slope, rate, least, most);
     for (size_t i = 0; i < work->n; i++)
         if (least[i] > most[i] + 1)
-            return contradict(work, i, least[i] - most[i], fault);
+            return contradict(work, i, least[i] - most[i], error);
     r = put_bounds(work, fit, work->slope, least, most);
     if (r < 0)
         return r;

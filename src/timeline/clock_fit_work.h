@@ -54,5 +54,5 @@ bool clock_fit_shows_drift(const struct clock_fit_work *work, double *ret_ppm);
 bool clock_fit_bound_rates(const struct clock_fit_work *work, double *ret_low, double *ret_high);
 
 /* Relates by what marks in both orders say: the offset lies between. 1; 0: at an unknown rate they are too few for
- * a bound; -EINVAL with FAULT: they contradict each other; -ENOMEM. */
-int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *fit, struct fault *fault);
+ * a bound; -EINVAL with ERROR: they contradict each other; -ENOMEM. */
+int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *fit, struct error *error);

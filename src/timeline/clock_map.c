@@ -278,7 +278,7 @@ static void hold_to_all(struct clock_map *clock_map)
 }
 
 /* Makes the map of the given pairs. */
-static int make(struct clock_map *clock_map, const char *name, struct fault *fault)
+static int make(struct clock_map *clock_map, const char *name, struct error *error)
 {
     uint64_t hz = clock_map->given_hz;
 
@@ -286,7 +286,7 @@ static int make(struct clock_map *clock_map, const char *name, struct fault *fau
     clock_map->hz = hz;
     if (clock_map->n > 1) {
         if (find_rate(clock_map, hz) < 0 || trim(clock_map, hz) < 0)
-            return fault_plain(fault, -ENOMEM, name, "out of memory");
+            return error_set(error, -ENOMEM, name, "out of memory");
         clock_map->hz =
             (uint64_t)narrow((wide)clock_map->rate_ticks * SECOND / (wide)clock_map->rate_ns);
     } else {
@@ -295,24 +295,24 @@ static int make(struct clock_map *clock_map, const char *name, struct fault *fau
         clock_map->rate_ppm = clock_map->wander_ppm ? CLOCK_MAP_DRIFT_PPM : 0;
     }
     if (clock_map->hz == 0)
-        return fault_plain(fault, -EINVAL, name,
-                           clock_map->n > 1
-                               ? "the clocks run apart at a rate that no clocks do"
-                               : "holds a single pair, which gives no rate, and no other is known");
+        return error_set(error, -EINVAL, name,
+                         clock_map->n > 1
+                             ? "the clocks run apart at a rate that no clocks do"
+                             : "holds a single pair, which gives no rate, and no other is known");
     hold_to_all(clock_map);
     return 0;
 }
 
-int clock_map_make(struct clock_map *clock_map, const char *name, uint64_t hz, struct fault *fault)
+int clock_map_make(struct clock_map *clock_map, const char *name, uint64_t hz, struct error *error)
 {
     if (clock_map->n_given == 0)
-        return fault_plain(fault, -EINVAL, name, "holds no pairs: nothing relates the clocks");
+        return error_set(error, -EINVAL, name, "holds no pairs: nothing relates the clocks");
     clock_map->pairs = malloc(clock_map->n_given * sizeof *clock_map->pairs);
     if (!clock_map->pairs)
-        return fault_plain(fault, -ENOMEM, name, "out of memory");
+        return error_set(error, -ENOMEM, name, "out of memory");
     clock_map->wander_ppm = CLOCK_MAP_WANDER_PPM;
     clock_map->given_hz = hz;
-    return make(clock_map, name, fault);
+    return make(clock_map, name, error);
 }
 
 int clock_map_set_steady(struct clock_map *clock_map)

@@ -25,7 +25,7 @@
  * A clock map consists of pieces in which both time and bound change evenly: a caller that converts many times keeps
  * the piece of the last one, and pays two multiplications for the next. */
 
-#include "base/fault.h"
+#include "base/error.h"
 
 #define CLOCK_MAP_WANDER_PPM 20
 /* What clocks may differ by, where a single pair gives no rate. */
@@ -64,16 +64,16 @@ struct clock_map_piece {
     bool error_falls;
 };
 
-/* HZ: the rate, where it is known otherwise; 0: not. -EINVAL with FAULT: no such file, no pairs, or no rate;
+/* HZ: the rate, where it is known otherwise; 0: not. -EINVAL with ERROR: no such file, no pairs, or no rate;
  * -ENOMEM, an errno from reading. */
-int clock_map_read(const char *path, uint64_t hz, struct clock_map *ret_map, struct fault *fault);
+int clock_map_read(const char *path, uint64_t hz, struct clock_map *ret_map, struct error *error);
 /* The same of LEN bytes; NAME is for messages. */
 int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,
-                    struct clock_map *ret_map, struct fault *fault);
-/* The same of N pairs, ascending in both, numbers from 0 to INT64_MAX / 2, which are copied. -EINVAL with FAULT:
+                    struct clock_map *ret_map, struct error *error);
+/* The same of N pairs, ascending in both, numbers from 0 to INT64_MAX / 2, which are copied. -EINVAL with ERROR:
  * they are not, or there is no rate. */
 int clock_map_of_pairs(const struct clock_map_pair *pairs, unsigned n, const char *name,
-                       uint64_t hz, struct clock_map *ret_map, struct fault *fault);
+                       uint64_t hz, struct clock_map *ret_map, struct error *error);
 /* The two clocks run at one rate, whatever adjusts it, until one of them is set: so do the host's CLOCK_REALTIME
  * and CLOCK_MONOTONIC. -ENOMEM. */
 int clock_map_set_steady(struct clock_map *clock_map);

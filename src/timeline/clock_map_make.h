@@ -9,5 +9,5 @@
 #define CLOCK_MAP_NUMBER_MAX (INT64_MAX / 2)
 
 /* Makes RELATION of what it was `told`; the rest of it is zeroed but for `set_back_ns`. HZ as of clock_map_parse().
- * -EINVAL, -ENOMEM with FAULT: it is the caller's to free. */
-int clock_map_make(struct clock_map *clock_map, const char *name, uint64_t hz, struct fault *fault);
+ * -EINVAL, -ENOMEM with ERROR: it is the caller's to free. */
+int clock_map_make(struct clock_map *clock_map, const char *name, uint64_t hz, struct error *error);

@@ -73,7 +73,7 @@ static void note_set_back(struct clock_map *clock_map, const struct clock_map_pa
 }
 
 int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,
-                    struct clock_map *ret_map, struct fault *fault)
+                    struct clock_map *ret_map, struct error *error)
 {
     struct clock_map clock_map = {0};
     const char *end = text + len;
@@ -94,21 +94,21 @@ int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,
             continue;
         }
         if (!get_pair(text, stop, &pair))
-            r = fault_line(fault, -EINVAL, name, line, "is not a pair of clocks: three numbers");
+            r = error_on_line(error, -EINVAL, name, line, "is not a pair of clocks: three numbers");
         else if (clock_map.n_given > 0 && pair.host_ns <= last)
-            r = fault_line(fault, -EINVAL, name, line, "the host's clock steps back");
+            r = error_on_line(error, -EINVAL, name, line, "the host's clock steps back");
         else if (clock_map.n_given == PAIRS_MAX)
-            r = fault_line(fault, -EFBIG, name, line, "more pairs than can be");
+            r = error_on_line(error, -EFBIG, name, line, "more pairs than can be");
         else if (clock_map.n_given > 0 &&
                  pair.ticks <= clock_map.given[clock_map.n_given - 1].ticks)
             note_set_back(&clock_map, &pair);
         else if (add_pair(&clock_map, &capacity, &pair) < 0)
-            r = fault_plain(fault, -ENOMEM, name, "out of memory");
+            r = error_set(error, -ENOMEM, name, "out of memory");
         last = pair.host_ns;
         text = stop + 1;
     }
     if (r == 0)
-        r = clock_map_make(&clock_map, name, hz, fault);
+        r = clock_map_make(&clock_map, name, hz, error);
     if (r < 0) {
         clock_map_done(&clock_map);
         return r;
@@ -118,24 +118,24 @@ int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,
 }
 
 int clock_map_of_pairs(const struct clock_map_pair *pairs, unsigned n, const char *name,
-                       uint64_t hz, struct clock_map *ret_map, struct fault *fault)
+                       uint64_t hz, struct clock_map *ret_map, struct error *error)
 {
     struct clock_map clock_map = {.n_given = n, .given = calloc(n + 1, sizeof *pairs)};
     int r = 0;
 
     if (!clock_map.given)
-        return fault_plain(fault, -ENOMEM, name, "out of memory");
+        return error_set(error, -ENOMEM, name, "out of memory");
     for (unsigned i = 0; i < n && r == 0; i++) {
         clock_map.given[i] = pairs[i];
         if (MAX(MAX(pairs[i].host_ns, pairs[i].ticks), pairs[i].error_ns) > CLOCK_MAP_NUMBER_MAX ||
             MIN(MIN(pairs[i].host_ns, pairs[i].ticks), pairs[i].error_ns) < 0)
-            r = fault_plain(fault, -EINVAL, name, "the clocks are out of range");
+            r = error_set(error, -EINVAL, name, "the clocks are out of range");
         else if (i > 0 &&
                  (pairs[i].ticks <= pairs[i - 1].ticks || pairs[i].host_ns <= pairs[i - 1].host_ns))
-            r = fault_plain(fault, -EINVAL, name, "the clocks step back");
+            r = error_set(error, -EINVAL, name, "the clocks step back");
     }
     if (r == 0)
-        r = clock_map_make(&clock_map, name, hz, fault);
+        r = clock_map_make(&clock_map, name, hz, error);
     if (r < 0)
         clock_map_done(&clock_map);
     else
@@ -143,7 +143,7 @@ int clock_map_of_pairs(const struct clock_map_pair *pairs, unsigned n, const cha
     return r;
 }
 
-int clock_map_read(const char *path, uint64_t hz, struct clock_map *ret_map, struct fault *fault)
+int clock_map_read(const char *path, uint64_t hz, struct clock_map *ret_map, struct error *error)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
@@ -152,13 +152,13 @@ int clock_map_read(const char *path, uint64_t hz, struct clock_map *ret_map, str
     int r;
 
     if (fd < 0)
-        return fault_plain(fault, -errno, path, "cannot open it: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot open it: %s", strerror(errno));
     if (fstat(fd, &st) < 0)
-        r = fault_plain(fault, -errno, path, "%s", strerror(errno));
+        r = error_set(error, -errno, path, "%s", strerror(errno));
     else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > FILE_MAX)
-        r = fault_plain(fault, -EINVAL, path, "is not a file of pairs of clocks");
+        r = error_set(error, -EINVAL, path, "is not a file of pairs of clocks");
     else
-        r = input_read_file(fd, (size_t)st.st_size, path, &text, &len, fault);
+        r = input_read_file(fd, (size_t)st.st_size, path, &text, &len, error);
     close(fd);
-    return r < 0 ? r : clock_map_parse(text, len, path, hz, ret_map, fault);
+    return r < 0 ? r : clock_map_parse(text, len, path, hz, ret_map, error);
 }

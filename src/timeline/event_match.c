@@ -308,7 +308,7 @@ static void follow(const struct search *search, size_t from, int step, double of
 }
 
 static int match_intervals(const struct occurrences *a, const struct occurrences *b, bool texts,
-                           struct event_matches *matches, struct fault *fault)
+                           struct event_matches *matches, struct error *error)
 {
     bool swapped = a->n > b->n;
     struct search search = {.few = swapped ? b : a, .many = swapped ? a : b, .texts = texts};
@@ -322,23 +322,23 @@ static int match_intervals(const struct occurrences *a, const struct occurrences
     int found = 0;
 
     if (a->hz == 0 || b->hz == 0)
-        return fault_plain(fault, -EINVAL, NULL,
-                           "%zu and %zu events match, so some are missing on one side, and which "
-                           "belong together cannot be told by their times, as the rate of a clock "
-                           "is not known: put what tells them apart in parentheses in both TEXTs, "
-                           "or give --cpu-hz",
-                           a->n, b->n);
+        return error_set(error, -EINVAL, NULL,
+                         "%zu and %zu events match, so some are missing on one side, and which "
+                         "belong together cannot be told by their times, as the rate of a clock "
+                         "is not known: put what tells them apart in parentheses in both TEXTs, "
+                         "or give --cpu-hz",
+                         a->n, b->n);
     if (search.many->n > INTERVALS_MAX)
-        return fault_plain(fault, -E2BIG, NULL,
-                           "%zu and %zu events match: too many to tell by their times which belong "
-                           "together; name fewer, or put what tells them apart in parentheses in "
-                           "both TEXTs",
-                           a->n, b->n);
+        return error_set(error, -E2BIG, NULL,
+                         "%zu and %zu events match: too many to tell by their times which belong "
+                         "together; name fewer, or put what tells them apart in parentheses in "
+                         "both TEXTs",
+                         a->n, b->n);
     if (n < ROW_MIN)
-        return fault_plain(fault, -EINVAL, NULL,
-                           "%zu and %zu events match: too few to tell by their times which belong "
-                           "together; name them more closely",
-                           a->n, b->n);
+        return error_set(error, -EINVAL, NULL,
+                         "%zu and %zu events match: too few to tell by their times which belong "
+                         "together; name them more closely",
+                         a->n, b->n);
     search.few_times = few_times = times_of(search.few);
     search.many_times = many_times = times_of(search.many);
     partners = malloc(search.few->n * sizeof *partners);
@@ -350,8 +350,8 @@ static int match_intervals(const struct occurrences *a, const struct occurrences
         several = several || found < 0;
     }
     if (found <= 0)
-        return fault_plain(
-            fault, -EINVAL, NULL,
+        return error_set(
+            error, -EINVAL, NULL,
             several ? "%zu and %zu events match, and come so regularly, or vary so much on the "
                       "way, that they fit together in several ways: put what tells them apart "
                       "in parentheses in both TEXTs"
@@ -401,56 +401,55 @@ static void in_order(const struct occurrences *a, struct event_matches *matches)
 
 static int choose(const struct occurrences *a, const struct occurrences *b,
                   enum event_match_texts how, const struct texts *texts,
-                  struct event_matches *matches, struct fault *fault)
+                  struct event_matches *matches, struct error *error)
 {
     int r;
 
     if (how == MATCH_BY_TEXTS || (how == MATCH_TEXTS_EQUAL && texts_tell(texts, a, b))) {
         if (!any_common(texts))
-            return fault_plain(fault, -EINVAL, NULL,
-                               "no event of the one side has the text of one of the other: '%.*s' "
-                               "is the first here, '%.*s' there",
-                               (int)MIN(a->items[0].len, 80u), a->items[0].text,
-                               (int)MIN(b->items[0].len, 80u), b->items[0].text);
+            return error_set(error, -EINVAL, NULL,
+                             "no event of the one side has the text of one of the other: '%.*s' "
+                             "is the first here, '%.*s' there",
+                             (int)MIN(a->items[0].len, 80u), a->items[0].text,
+                             (int)MIN(b->items[0].len, 80u), b->items[0].text);
         r = match_texts(texts, a, b, matches);
         if (r >= 0)
             r = match_between(a, b, matches);
         /* Texts that come again, and not as often on both sides. */
         if (r >= 0 && matches->n == 0)
-            r = match_intervals(a, b, true, matches, fault);
+            r = match_intervals(a, b, true, matches, error);
         return r;
     }
     if (a->n != b->n)
-        return match_intervals(a, b, false, matches, fault);
+        return match_intervals(a, b, false, matches, error);
     if (a->n >= ROW_MIN && !intervals_agree(a, b))
-        return match_intervals(a, b, false, matches, fault);
+        return match_intervals(a, b, false, matches, error);
     in_order(a, matches);
     return 0;
 }
 
 int match(const struct occurrences *a, const struct occurrences *b, enum event_match_texts how,
-          struct event_matches *ret_matches, struct fault *fault)
+          struct event_matches *ret_matches, struct error *error)
 {
     struct event_matches matches = {0};
     struct texts texts = {0};
     int r = 0;
 
     if (a->n == 0 || b->n == 0)
-        return fault_plain(fault, -EINVAL, NULL, "no event matches on one side");
+        return error_set(error, -EINVAL, NULL, "no event matches on one side");
     if (a->n > MATCH_MAX || b->n > MATCH_MAX)
-        return fault_plain(fault, -E2BIG, NULL, "more than %zu events match: name fewer",
-                           MATCH_MAX);
+        return error_set(error, -E2BIG, NULL, "more than %zu events match: name fewer", MATCH_MAX);
     matches.items = calloc(MIN(a->n, b->n), sizeof *matches.items);
     if (!matches.items)
         r = -ENOMEM;
     if (r >= 0 && how != MATCH_NO_TEXTS)
         r = read_texts(&texts, a, b);
     if (r >= 0)
-        r = choose(a, b, how, &texts, &matches, fault);
+        r = choose(a, b, how, &texts, &matches, error);
     texts_done(&texts);
     if (r < 0) {
         event_matches_done(&matches);
-        return fault_plain(fault, r, NULL, "out of memory");
+        return error_set(error, r, NULL, "out of memory");
     }
     *ret_matches = matches;
     return 0;

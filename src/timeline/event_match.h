@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 
 struct occurrence {
     int64_t time;     /* ticks */
@@ -44,8 +44,8 @@ struct event_matches {
     enum event_match_by by;
 };
 
-/* -EINVAL with FAULT, whose text wants the names of both sides in front: nothing fits, or it could be one way
+/* -EINVAL with ERROR, whose text wants the names of both sides in front: nothing fits, or it could be one way
  * as well as another. -ENOMEM. */
 int match(const struct occurrences *a, const struct occurrences *b, enum event_match_texts how,
-          struct event_matches *ret_matches, struct fault *fault);
+          struct event_matches *ret_matches, struct error *error);
 void event_matches_done(struct event_matches *matches);

@@ -85,7 +85,7 @@ static int refill(struct merge *m, unsigned i)
     if (n <= 0) {
         /* The first failure is the one that is returned. */
         if (n < 0 && !m->failed)
-            m->source.fault = branch->source->fault;
+            m->source.error = branch->source->error;
         branch->end = branch->next = NULL;
         return n;
     }

@@ -269,10 +269,10 @@ static int sort_in(struct reorder *r, const struct item *run, unsigned n,
     return lend(r, r->sorted, total - n_tail, ret_items);
 }
 
-static int fail(struct reorder *r, int error)
+static int fail(struct reorder *r, int err)
 {
-    r->result = error;
-    return fault_plain(&r->source.fault, error, "", "out of memory");
+    r->result = err;
+    return error_set(&r->source.error, err, "", "out of memory");
 }
 
 /* Whether the input's writer is quiet. */
@@ -328,7 +328,7 @@ static int reorder_next(struct source *source, const struct item **ret_items)
     if (r->n_held)
         return lend_held(r, ret_items);
     if (r->result < 0)
-        r->source.fault = r->source.fault.error ? r->source.fault : r->input->fault;
+        r->source.error = r->source.error.code ? r->source.error : r->input->error;
     return r->result;
 }
 

@@ -23,7 +23,7 @@ static int each_next(struct source *source, const struct item **ret_items)
     int n = source_next(e->inner, &lent);
 
     if (n < 0)
-        source->fault = e->inner->fault;
+        source->error = e->inner->error;
     if (n <= 0)
         return n;
     e->each->change(e->each, (struct item *)(uintptr_t)lent, (unsigned)n); /* S6 */

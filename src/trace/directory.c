@@ -125,7 +125,7 @@ static void search_in(struct search *search, const char *directory, unsigned dep
     free(entries);
 }
 
-int directory_refuse(const char *path, struct fault *fault)
+int directory_refuse(const char *path, struct error *error)
 {
     _cleanup_(closedirp) DIR *dir = opendir(path);
     struct search search = {.text = TEXT_IN_MEMORY};
@@ -133,18 +133,18 @@ int directory_refuse(const char *path, struct fault *fault)
     int r;
 
     if (!dir || fstat(dirfd(dir), &st) < 0)
-        return fault_plain(fault, -errno, path, "cannot read the directory: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot read the directory: %s", strerror(errno));
     search.device = st.st_dev;
     search_in(&search, path, 0);
     if (search.n_found > 0 && !search.text.error)
-        r = fault_plain(fault, -EINVAL, path, "not a trace; the directory has %u trace%s: %.*s%s",
-                        search.n_found, search.n_found == 1 ? "" : "s", (int)text_len(&search.text),
-                        search.text.start, search.n_found > SHOWN_MAX ? ", …" : "");
+        r = error_set(error, -EINVAL, path, "not a trace; the directory has %u trace%s: %.*s%s",
+                      search.n_found, search.n_found == 1 ? "" : "s", (int)text_len(&search.text),
+                      search.text.start, search.n_found > SHOWN_MAX ? ", …" : "");
     else if (search.n_visited == 0)
-        r = fault_plain(fault, -EINVAL, path, "not a trace; the directory is empty");
+        r = error_set(error, -EINVAL, path, "not a trace; the directory is empty");
     else
-        r = fault_plain(fault, -EINVAL, path,
-                        "not a trace; no file in this directory is a trace that strata reads");
+        r = error_set(error, -EINVAL, path,
+                      "not a trace; no file in this directory is a trace that strata reads");
     text_done(&search.text);
     return r;
 }

@@ -35,25 +35,25 @@ bool trace_find_events(const char *list, char buf[TRACE_EVENTS_PATH_SIZE])
     return false;
 }
 
-int events_files_add(struct events_files *files, const char *path, struct fault *fault)
+int events_files_add(struct events_files *files, const char *path, struct error *error)
 {
     /* Reading needs no types but strings; old trees have types of their own. */
     files->declarations.rules = DECLARE_ANY_TYPE;
-    return declarations_read(&files->declarations, path, NULL, NULL, fault);
+    return declarations_read(&files->declarations, path, NULL, NULL, error);
 }
 
-int events_files_finish(struct events_files *files, struct fault *fault)
+int events_files_finish(struct events_files *files, struct error *error)
 {
     int r = qemu_events_init(&files->declarations, &files->events);
 
     if (r < 0)
-        return fault_plain(fault, r, NULL, "out of memory");
+        return error_set(error, r, NULL, "out of memory");
     files->found = true;
     return 0;
 }
 
 static int read_files(struct events_files *files, const struct trace_options *options,
-                      struct fault *fault)
+                      struct error *error)
 {
     char path[TRACE_EVENTS_PATH_SIZE];
     int r = 0;
@@ -61,25 +61,25 @@ static int read_files(struct events_files *files, const struct trace_options *op
     if (options->n_events == 0) {
         if (!trace_find_events(options->events_path, path))
             return 0;
-        r = events_files_add(files, path, fault);
+        r = events_files_add(files, path, error);
     }
     for (unsigned i = 0; i < options->n_events && r >= 0; i++)
-        r = events_files_add(files, options->events[i], fault);
-    return r < 0 ? r : events_files_finish(files, fault);
+        r = events_files_add(files, options->events[i], error);
+    return r < 0 ? r : events_files_finish(files, error);
 }
 
 int events_files_get(struct events_files *files, const struct trace_options *options, bool needed,
-                     const char *path, const struct qemu_events **ret_events, struct fault *fault)
+                     const char *path, const struct qemu_events **ret_events, struct error *error)
 {
     if (!files->tried) {
-        int r = read_files(files, options, fault);
+        int r = read_files(files, options, error);
         if (r < 0)
             return r;
         files->tried = true;
     }
     if (!files->found && needed)
-        return fault_plain(
-            fault, -ENOENT, path,
+        return error_set(
+            error, -ENOENT, path,
             "the trace has no event declarations; give the "
             "trace-events-all of the QEMU that wrote it by --trace-events (looked for %s "
             "and %s)",

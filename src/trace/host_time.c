@@ -43,7 +43,7 @@ static const char *find_host(const struct trace_part *part)
 
 /* The pairs of a trace in CTF are of its clock's ticks, but its reader tells times in ns. */
 static int convert_pairs(const struct trace_part *part, struct clock_map *clock_map,
-                         struct fault *fault)
+                         struct error *error)
 {
     struct clock_map of_ns;
     int r;
@@ -51,7 +51,7 @@ static int convert_pairs(const struct trace_part *part, struct clock_map *clock_
     for (unsigned i = 0; i < clock_map->n_given; i++)
         clock_map->given[i].ticks = ctf_time_of(part->origin, clock_map->given[i].ticks);
     r = clock_map_of_pairs(clock_map->given, clock_map->n_given, part->path, NANOSECONDS, &of_ns,
-                           fault);
+                           error);
     if (r < 0)
         return r;
     clock_map_done(clock_map);
@@ -59,18 +59,18 @@ static int convert_pairs(const struct trace_part *part, struct clock_map *clock_
     return 0;
 }
 
-static int read_pairs(const struct trace_part *part, struct clock_map *ret, struct fault *fault)
+static int read_pairs(const struct trace_part *part, struct clock_map *ret, struct error *error)
 {
     _cleanup_free_ char *path = NULL;
     uint64_t hz = part->origin->clock.hz;
-    int r = manifest_resolve(part->path, part->recorded->clock.pairs, &path, fault);
+    int r = manifest_resolve(part->path, part->recorded->clock.pairs, &path, error);
 
     if (r >= 0)
-        r = clock_map_read(path, hz ? hz : part->recorded->clock.hz, ret, fault);
+        r = clock_map_read(path, hz ? hz : part->recorded->clock.hz, ret, error);
     if (r >= 0 && strcmp(part->origin->clock.name, "realtime") == 0)
         r = clock_map_set_steady(ret);
     if (r >= 0 && strcmp(part->origin->format, "ctf") == 0) {
-        r = convert_pairs(part, ret, fault);
+        r = convert_pairs(part, ret, error);
         if (r < 0)
             clock_map_done(ret);
     }
@@ -78,7 +78,7 @@ static int read_pairs(const struct trace_part *part, struct clock_map *ret, stru
 }
 
 /* The moments at which the recording began and ended are pairs of the time stamp counter and the host's clock. */
-static int take_moments(const struct trace_part *part, struct clock_map *ret, struct fault *fault)
+static int take_moments(const struct trace_part *part, struct clock_map *ret, struct error *error)
 {
     const struct manifest_moment *moments[] = {&part->recorded->began, &part->recorded->ended};
     struct clock_map_pair pairs[ARRAY_SIZE(moments)];
@@ -89,7 +89,7 @@ static int take_moments(const struct trace_part *part, struct clock_map *ret, st
             pairs[n++] = (struct clock_map_pair){.host_ns = moments[i]->monotonic_ns,
                                                  .ticks = (int64_t)moments[i]->tsc,
                                                  .error_ns = moments[i]->error_ns};
-    return clock_map_of_pairs(pairs, n, part->path, part->origin->clock.hz, ret, fault);
+    return clock_map_of_pairs(pairs, n, part->path, part->origin->clock.hz, ret, error);
 }
 
 /* All buffers of a part are stamped by one clock, or nothing can be told of them together. */
@@ -111,19 +111,19 @@ static int find_relation(struct trace *trace, struct trace_part *part)
     bool by_moments = !clock->pairs && strcmp(part->origin->clock.name, "tsc") == 0 &&
                       part->recorded->began.tsc && part->recorded->began.error_ns;
     struct clock_map clock_map;
-    struct fault fault;
+    struct error error;
     char why[1024];
     int r;
 
-    fault_clear(&fault);
+    error_clear(&error);
     if (!clock->pairs && !by_moments)
         return unrelated(trace, part,
                          "the trace does not state how its clock relates to the host's");
-    r = by_moments ? take_moments(part, &clock_map, &fault) : read_pairs(part, &clock_map, &fault);
+    r = by_moments ? take_moments(part, &clock_map, &error) : read_pairs(part, &clock_map, &error);
     if (error_is_local(r))
         return r;
     if (r < 0) {
-        fault_print(&fault, why, sizeof why);
+        error_print(&error, why, sizeof why);
         return unrelated(trace, part, "%s", why);
     }
     part->clock_map = malloc(sizeof *part->clock_map);
@@ -227,19 +227,19 @@ static const char *name_of(const struct trace_part *part, char *buf, size_t size
 
 /* PART and OTHER cannot be put on one timeline, because of WHY. */
 static int refuse(const struct trace_part *part, const struct trace_part *other, const char *why,
-                  struct fault *fault)
+                  struct error *error)
 {
     char a[512], b[512];
 
     if (part == other)
-        return fault_plain(fault, -EINVAL, part->path, "cannot be put in one order: %s", why);
-    return fault_plain(fault, -EINVAL, part->path,
-                       "the clock (%s) of %s is another than that (%s) of %s, so the two cannot be "
-                       "put in one order: %s; 'strata merge' relates separate traces, "
-                       "or show them one by one%s",
-                       part->origin->clock.name, name_of(part, a, sizeof a),
-                       other->origin->clock.name, name_of(other, b, sizeof b), why,
-                       part->recorded || other->recorded ? " (--source)" : "");
+        return error_set(error, -EINVAL, part->path, "cannot be put in one order: %s", why);
+    return error_set(error, -EINVAL, part->path,
+                     "the clock (%s) of %s is another than that (%s) of %s, so the two cannot be "
+                     "put in one order: %s; 'strata merge' relates separate traces, "
+                     "or show them one by one%s",
+                     part->origin->clock.name, name_of(part, a, sizeof a),
+                     other->origin->clock.name, name_of(other, b, sizeof b), why,
+                     part->recorded || other->recorded ? " (--source)" : "");
 }
 
 /* What the user says to be the host's clock, though nothing in it does. */
@@ -273,7 +273,7 @@ static const char *another_host(const struct trace_part *a, const struct trace_p
 }
 
 /* Whether all can be put on one timeline. */
-static int check(const struct trace *trace, bool wanted, struct fault *fault)
+static int check(const struct trace *trace, bool wanted, struct error *error)
 {
     const struct trace_part *parts = trace->parts;
     const struct trace_part *known = NULL;
@@ -290,17 +290,17 @@ static int check(const struct trace *trace, bool wanted, struct fault *fault)
                  j++)
                 other = &parts[j];
             if (wanted)
-                return fault_plain(fault, -EINVAL, part->path,
-                                   "nothing relates its clock to the host's: %s", part->unrelated);
+                return error_set(error, -EINVAL, part->path,
+                                 "nothing relates its clock to the host's: %s", part->unrelated);
             if (!part->recorded && may_be_host_clock(part)) {
                 snprintf(why, sizeof why, "%s (if it was on the same, --host-time says so)",
                          part->unrelated);
-                return refuse(part, other, why, fault);
+                return refuse(part, other, why, error);
             }
-            return refuse(part, other, part->unrelated, fault);
+            return refuse(part, other, part->unrelated, error);
         }
         if (part->host && known && !same_host(known, part))
-            return refuse(part, known, another_host(known, part, why, sizeof why), fault);
+            return refuse(part, known, another_host(known, part, why, sizeof why), error);
         if (part->host && !known)
             known = part;
     }
@@ -340,7 +340,7 @@ static const char *other_clock(const struct trace_part *a, const struct trace_pa
 
 /* Refuses traces with clocks of different hosts. Times since 1970 can be compared as far as the hosts' clocks agree,
  * which a note says. */
-static int check_hosts(struct trace *trace, struct fault *fault)
+static int check_hosts(struct trace *trace, struct error *error)
 {
     bool noted = false;
     char why[600];
@@ -353,7 +353,7 @@ static int check_hosts(struct trace *trace, struct fault *fault)
                 continue;
             other_clock(other, part, why, sizeof why);
             if (!is_realtime(part) || !is_realtime(other))
-                return refuse(part, other, why, fault);
+                return refuse(part, other, why, error);
             if (!noted &&
                 trace_note(trace,
                            "%s and %s: %s: their order is right only as far as these hosts' "
@@ -386,15 +386,15 @@ static int put_on_timeline(struct trace *trace, struct trace_part *part)
     return 0;
 }
 
-int host_time_settle(struct trace *trace, bool wanted, struct fault *fault)
+int host_time_settle(struct trace *trace, bool wanted, struct error *error)
 {
-    int r = check_hosts(trace, fault);
+    int r = check_hosts(trace, error);
 
     if (r < 0)
         return r;
     if (!wanted && is_one_clock(trace) && !is_on_timeline(trace))
         return 0;
-    r = check(trace, wanted, fault);
+    r = check(trace, wanted, error);
     for (unsigned i = 0; i < trace->n_parts && r >= 0; i++)
         r = put_on_timeline(trace, &trace->parts[i]);
     trace->host_time = r >= 0;

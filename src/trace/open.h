@@ -41,13 +41,13 @@ struct opening {
 };
 
 /* The paths to open: GIVEN itself, or the sources of the recorded directory that it is, added to the N
- * openings of *OPENINGS (realloc). What cannot be found is noted; -ENOENT with FAULT: nothing can. */
+ * openings of *OPENINGS (realloc). What cannot be found is noted; -ENOENT with ERROR: nothing can. */
 int recorded_expand(struct trace *trace, const struct trace_options *options, const char *given,
-                    struct opening **openings, unsigned *n, struct fault *fault);
+                    struct opening **openings, unsigned *n, struct error *error);
 
-/* Notes that SOURCE is not shown because of FAULT. 0, -ENOMEM. */
+/* Notes that SOURCE is not shown because of ERROR. 0, -ENOMEM. */
 int recorded_leave_out(struct trace *trace, const struct manifest_source *source,
-                       const struct fault *fault);
+                       const struct error *error);
 
 /* Keeps a printf-like sentence for the user. -ENOMEM. */
 int trace_note(struct trace *trace, const char *format, ...) _printf_(2, 3);
@@ -60,17 +60,17 @@ void opening_set(struct opening *opening, struct source **sources, unsigned n);
 /* The declarations that were given or are installed. With NEEDED it is an error when there are none;
  * without, *ret_events is then NULL. */
 int events_files_get(struct events_files *files, const struct trace_options *options, bool needed,
-                     const char *path, const struct qemu_events **ret_events, struct fault *fault);
+                     const char *path, const struct qemu_events **ret_events, struct error *error);
 /* The same by hand: adds what the file PATH declares, and, when all is added, makes it of use. */
-int events_files_add(struct events_files *files, const char *path, struct fault *fault);
-int events_files_finish(struct events_files *files, struct fault *fault);
+int events_files_add(struct events_files *files, const char *path, struct error *error);
+int events_files_finish(struct events_files *files, struct error *error);
 void events_files_done(struct events_files *files);
 
 /* Finds out how the clock of PART, which is open, relates to its host's. -ENOMEM. */
 int host_time_find(struct trace *trace, struct trace_part *part);
 /* When all parts are open: sees whether their clocks are one, and if they are not, or with WANTED, makes all times
- * the host's. -EINVAL with FAULT: they cannot be put on one timeline; -ENOMEM. */
-int host_time_settle(struct trace *trace, bool wanted, struct fault *fault);
+ * the host's. -EINVAL with ERROR: they cannot be put on one timeline; -ENOMEM. */
+int host_time_settle(struct trace *trace, bool wanted, struct error *error);
 
 /* Puts vCPUs into the events of PART that are of a thread that runs one, as the manifest of its directory tells.
  * -ENOMEM. */
@@ -81,10 +81,10 @@ int vcpus_identify(struct trace *trace, struct trace_part *part);
 int threads_name(struct trace *trace, const struct trace_part *part);
 
 /* Each takes opening->input over, or leaves it to whoever closes the opening. */
-int open_simpletrace(struct opening *opening, struct fault *fault);
-int open_qemu_log(struct opening *opening, struct fault *fault);
-int open_xentrace(struct opening *opening, struct fault *fault);
-int open_trace_dat(struct opening *opening, struct fault *fault);
-int open_ftrace_pages(struct opening *opening, struct fault *fault);
-int open_ftrace_dir(struct opening *opening, struct fault *fault);
-int open_ctf_dir(struct opening *opening, struct fault *fault);
+int open_simpletrace(struct opening *opening, struct error *error);
+int open_qemu_log(struct opening *opening, struct error *error);
+int open_xentrace(struct opening *opening, struct error *error);
+int open_trace_dat(struct opening *opening, struct error *error);
+int open_ftrace_pages(struct opening *opening, struct error *error);
+int open_ftrace_dir(struct opening *opening, struct error *error);
+int open_ctf_dir(struct opening *opening, struct error *error);

@@ -23,7 +23,7 @@ static void tell_rate(struct opening *opening, unsigned first)
     }
 }
 
-static int open_files(struct opening *opening, struct ftrace_files *files, struct fault *fault)
+static int open_files(struct opening *opening, struct ftrace_files *files, struct error *error)
 {
     const char *kallsyms = opening->options->kallsyms;
     unsigned first_origin = opening->trace->catalogue.n_origins;
@@ -38,12 +38,12 @@ static int open_files(struct opening *opening, struct ftrace_files *files, struc
         if (!files->kallsyms)
             return -ENOMEM;
         if (access(kallsyms, R_OK) < 0)
-            return fault_plain(fault, -errno, kallsyms, "cannot read it: %s", strerror(errno));
+            return error_set(error, -errno, kallsyms, "cannot read it: %s", strerror(errno));
         if (stat(kallsyms, &st) == 0 && S_ISDIR(st.st_mode))
-            return fault_plain(fault, -EISDIR, kallsyms, "is a directory, not a file");
+            return error_set(error, -EISDIR, kallsyms, "is a directory, not a file");
     }
     r = ftrace_open(files, opening->path, LAYER_GUEST, &opening->trace->catalogue,
-                    &opening->options->reader, &sources, &n, fault);
+                    &opening->options->reader, &sources, &n, error);
     if (r < 0)
         return r;
     tell_rate(opening, first_origin);
@@ -62,7 +62,7 @@ static int use_tracefs(struct ftrace_files *files, const char *tree)
     return 0;
 }
 
-int open_trace_dat(struct opening *opening, struct fault *fault)
+int open_trace_dat(struct opening *opening, struct error *error)
 {
     unsigned first_origin = opening->trace->catalogue.n_origins;
     struct source **sources;
@@ -70,13 +70,13 @@ int open_trace_dat(struct opening *opening, struct fault *fault)
     unsigned n;
     int r;
 
-    r = spool(&opening->input, opening->options->reader.temporary_dir, fault);
+    r = spool(&opening->input, opening->options->reader.temporary_dir, error);
     if (r < 0)
         return r;
     in = opening->input;
     opening->input = (struct input){.fd = -1}; /* it is the reader's from here on */
     r = trace_dat_open(&in, opening->path, LAYER_GUEST, &opening->trace->catalogue,
-                       &opening->options->reader, &sources, &n, fault);
+                       &opening->options->reader, &sources, &n, error);
     if (r < 0)
         return r;
     tell_rate(opening, first_origin);
@@ -84,24 +84,24 @@ int open_trace_dat(struct opening *opening, struct fault *fault)
     return 0;
 }
 
-int open_ftrace_dir(struct opening *opening, struct fault *fault)
+int open_ftrace_dir(struct opening *opening, struct error *error)
 {
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
     int r;
 
-    r = ftrace_find(opening->path, &files, fault);
+    r = ftrace_find(opening->path, &files, error);
     if (r >= 0 && opening->options->tracefs)
         r = use_tracefs(&files, opening->options->tracefs);
-    return r < 0 ? r : open_files(opening, &files, fault);
+    return r < 0 ? r : open_files(opening, &files, error);
 }
 
 /* Finds the tree that decodes the pages of PATH. */
 static int find_tree(const struct opening *opening, struct ftrace_files *ret_files,
-                     struct fault *fault)
+                     struct error *error)
 {
     if (opening->options->tracefs)
         return use_tracefs(ret_files, opening->options->tracefs);
-    return ftrace_find(opening->path, ret_files, fault);
+    return ftrace_find(opening->path, ret_files, error);
 }
 
 /* Adds the other paths that are pages of other CPUs of the same kernel. */
@@ -132,16 +132,16 @@ static int compare_cpus(const void *a, const void *b)
     return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-int open_ftrace_pages(struct opening *opening, struct fault *fault)
+int open_ftrace_pages(struct opening *opening, struct error *error)
 {
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
     int r;
 
     if (!opening->input.seekable)
-        return fault_plain(fault, -ESPIPE, opening->input.path,
-                           "ring-buffer pages cannot be read from a pipe; save them as "
-                           "cpu0.raw ... beside the tracefs tree");
-    r = find_tree(opening, &files, fault);
+        return error_set(error, -ESPIPE, opening->input.path,
+                         "ring-buffer pages cannot be read from a pipe; save them as "
+                         "cpu0.raw ... beside the tracefs tree");
+    r = find_tree(opening, &files, error);
     if (r >= 0 && files.n_raws == 0)
         r = ftrace_files_add(&files, opening->path, ftrace_cpu_of_path(opening->path));
     if (r >= 0)
@@ -149,5 +149,5 @@ int open_ftrace_pages(struct opening *opening, struct fault *fault)
     if (r < 0)
         return r;
     qsort(files.raws, files.n_raws, sizeof *files.raws, compare_cpus);
-    return open_files(opening, &files, fault);
+    return open_files(opening, &files, error);
 }

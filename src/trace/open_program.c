@@ -4,14 +4,14 @@
 #include "format/ctf/ctf.h"
 #include "trace/open.h"
 
-int open_ctf_dir(struct opening *opening, struct fault *fault)
+int open_ctf_dir(struct opening *opening, struct error *error)
 {
     struct source **sources;
     unsigned n;
     int r;
 
     r = ctf_open_dir(opening->path, &opening->trace->catalogue, &opening->reader, &sources, &n,
-                     fault);
+                     error);
     if (r < 0)
         return r;
     opening_set(opening, sources, n);

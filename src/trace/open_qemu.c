@@ -14,7 +14,7 @@ static int get_recorded(const struct opening *opening, const struct qemu_events 
     const struct manifest_source *recorded = opening->recorded;
     struct trace *trace = opening->trace;
     struct events_files *files;
-    struct fault fault;
+    struct error error;
     char why[1024];
     int r = 0;
 
@@ -23,23 +23,23 @@ static int get_recorded(const struct opening *opening, const struct qemu_events 
     files = calloc(1, sizeof *files);
     if (!files)
         return -ENOMEM;
-    fault_clear(&fault);
+    error_clear(&error);
     for (unsigned i = 0; i < recorded->n_events && r >= 0; i++) {
         _cleanup_free_ char *path = NULL;
 
-        r = manifest_resolve(opening->given, recorded->events[i], &path, &fault);
+        r = manifest_resolve(opening->given, recorded->events[i], &path, &error);
         if (r >= 0)
-            r = events_files_add(files, path, &fault);
+            r = events_files_add(files, path, &error);
     }
     if (r >= 0)
-        r = events_files_finish(files, &fault);
+        r = events_files_finish(files, &error);
     if (r < 0) {
         events_files_done(files);
         free(files);
         if (error_is_shortage(r))
             return r;
         trace->n_missing++;
-        fault_print(&fault, why, sizeof why);
+        error_print(&error, why, sizeof why);
         return trace_note(trace, "what declares the events of '%s' is left out: %s", recorded->name,
                           why);
     }
@@ -51,21 +51,21 @@ static int get_recorded(const struct opening *opening, const struct qemu_events 
 
 /* The declarations for OPENING. */
 static int get_events(const struct opening *opening, bool needed,
-                      const struct qemu_events **ret_events, struct fault *fault)
+                      const struct qemu_events **ret_events, struct error *error)
 {
     const struct qemu_events *events = NULL;
     int r = get_recorded(opening, &events);
 
     if (r < 0)
-        return fault_plain(fault, r, NULL, "%s", error_text(r));
+        return error_set(error, r, NULL, "%s", error_text(r));
     if (!events)
         return events_files_get(opening->trace->events, opening->options, needed, opening->path,
-                                ret_events, fault);
+                                ret_events, error);
     *ret_events = events;
     return 0;
 }
 
-int open_simpletrace(struct opening *opening, struct fault *fault)
+int open_simpletrace(struct opening *opening, struct error *error)
 {
     struct trace *trace = opening->trace;
     struct simpletrace_options options = {.no_header = opening->options->no_header,
@@ -77,32 +77,32 @@ int open_simpletrace(struct opening *opening, struct fault *fault)
 
     /* Version 4 says which event has which number; the older ones have only the number. */
     needed = options.no_header || simpletrace_is_old(input_at(in), input_buffered(in));
-    r = get_events(opening, needed, &options.events, fault);
+    r = get_events(opening, needed, &options.events, error);
     if (r < 0)
         return r;
     if (!options.events)
         trace->hint =
             "no trace-events declarations were found, so arguments show as raw words; "
             "give the trace-events-all of the QEMU that wrote the trace by --trace-events";
-    r = simpletrace_open(&opening->input, &trace->catalogue, &options, &source, fault);
+    r = simpletrace_open(&opening->input, &trace->catalogue, &options, &source, error);
     return r < 0 ? r : opening_add(opening, source);
 }
 
-int open_qemu_log(struct opening *opening, struct fault *fault)
+int open_qemu_log(struct opening *opening, struct error *error)
 {
     struct trace *trace = opening->trace;
     const struct qemu_events *events;
     struct source *source;
     int r;
 
-    r = get_events(opening, false, &events, fault);
+    r = get_events(opening, false, &events, error);
     if (r < 0)
         return r;
     if (!events)
         trace->hint = "no trace-events declarations were found, so events have no fields but "
                       "their text; give the trace-events-all of the QEMU that wrote the log by "
                       "--trace-events";
-    r = qemu_log_open(&opening->input, &trace->catalogue, events, &source, fault);
+    r = qemu_log_open(&opening->input, &trace->catalogue, events, &source, error);
     if (r < 0)
         return r;
     if (opening->recorded)

@@ -32,12 +32,12 @@ int trace_note(struct trace *trace, const char *format, ...)
 }
 
 int recorded_leave_out(struct trace *trace, const struct manifest_source *source,
-                       const struct fault *fault)
+                       const struct error *error)
 {
     char why[1024];
 
     trace->n_missing++;
-    fault_print(fault, why, sizeof why);
+    error_print(error, why, sizeof why);
     return trace_note(trace, "the source '%s' cannot be shown: %s", source->name, why);
 }
 
@@ -114,61 +114,61 @@ static int note_problems(struct trace *trace, const char *dir, const struct mani
 
 static int add_source(struct trace *trace, const char *dir, const struct manifest *manifest,
                       const struct manifest_source *source, struct opening **openings, unsigned *n,
-                      struct fault *fault)
+                      struct error *error)
 {
     struct opening opening = {.given = dir, .recorded = source, .manifest = manifest};
     _cleanup_free_ char *path = NULL;
-    int r = manifest_resolve(dir, source->path, &path, fault);
+    int r = manifest_resolve(dir, source->path, &path, error);
 
     if (r < 0)
         return r;
     opening.path = arena_strdup(&trace->catalogue.arena, path);
     if (!opening.path || note_problems(trace, dir, source) < 0)
-        return fault_plain(fault, -ENOMEM, dir, "out of memory");
+        return error_set(error, -ENOMEM, dir, "out of memory");
     return add_opening(openings, n, &opening);
 }
 
 /* Each source that is there. */
 static int add_sources(struct trace *trace, const struct manifest *manifest,
                        const struct trace_options *options, const char *dir,
-                       struct opening **openings, unsigned *n, struct fault *fault)
+                       struct opening **openings, unsigned *n, struct error *error)
 {
-    struct fault first = {0};
+    struct error first = {0};
     unsigned before = *n;
     unsigned wanted = 0;
 
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
-        struct fault missing;
+        struct error missing;
         int r;
 
         if (!is_wanted(options, source))
             continue;
         wanted++;
-        fault_clear(&missing);
+        error_clear(&missing);
         r = add_source(trace, dir, manifest, source, openings, n, &missing);
         if (r >= 0)
             continue;
         if (error_is_shortage(r))
-            return fault_plain(fault, r, dir, "%s", error_text(r));
-        if (!first.error)
+            return error_set(error, r, dir, "%s", error_text(r));
+        if (!first.code)
             first = missing;
         if (recorded_leave_out(trace, source, &missing) < 0)
             return -ENOMEM;
     }
     if (wanted == 0 && options->source)
-        return fault_plain(fault, -ENOENT, dir, "has no source '%s'", options->source);
+        return error_set(error, -ENOENT, dir, "has no source '%s'", options->source);
     if (wanted == 0)
-        return fault_plain(fault, -ENOENT, dir, "is a recorded trace without any source");
+        return error_set(error, -ENOENT, dir, "is a recorded trace without any source");
     if (*n > before)
         return 0;
-    if (fault && !fault->error)
-        *fault = first;
-    return first.error;
+    if (error && !error->code)
+        *error = first;
+    return first.code;
 }
 
 int recorded_expand(struct trace *trace, const struct trace_options *options, const char *given,
-                    struct opening **openings, unsigned *n, struct fault *fault)
+                    struct opening **openings, unsigned *n, struct error *error)
 {
     struct opening bare = {.path = given, .given = given};
     struct manifest *manifest = &trace->manifests[trace->n_manifests];
@@ -178,16 +178,16 @@ int recorded_expand(struct trace *trace, const struct trace_options *options, co
     if (dir) {
         given = arena_strdup(&trace->catalogue.arena, dir);
         if (!given)
-            return fault_plain(fault, -ENOMEM, dir, "out of memory");
+            return error_set(error, -ENOMEM, dir, "out of memory");
         bare.path = bare.given = given;
     }
     if (given[0] == '\0' || !manifest_probe(given))
         return add_opening(openings, n, &bare);
-    r = manifest_read(given, manifest, fault);
+    r = manifest_read(given, manifest, error);
     if (r < 0)
         return r;
     trace->n_manifests++;
     if (note_end(trace, options, given, manifest) < 0)
-        return fault_plain(fault, -ENOMEM, given, "out of memory");
-    return add_sources(trace, manifest, options, given, openings, n, fault);
+        return error_set(error, -ENOMEM, given, "out of memory");
+    return add_sources(trace, manifest, options, given, openings, n, error);
 }

@@ -16,17 +16,17 @@ static int add_recorded(struct xen_table *table, const struct opening *opening)
 
     for (unsigned i = 0; recorded && i < recorded->n_events && !error_is_shortage(r); i++) {
         _cleanup_free_ char *path = NULL;
-        struct fault fault;
+        struct error error;
         char why[1024];
 
-        fault_clear(&fault);
-        r = manifest_resolve(opening->given, recorded->events[i], &path, &fault);
+        error_clear(&error);
+        r = manifest_resolve(opening->given, recorded->events[i], &path, &error);
         if (r >= 0)
-            r = xen_custom_read(table, path, &fault);
+            r = xen_custom_read(table, path, &error);
         if (r >= 0 || error_is_shortage(r))
             continue;
         opening->trace->n_missing++;
-        fault_print(&fault, why, sizeof why);
+        error_print(&error, why, sizeof why);
         r = trace_note(opening->trace, "%s, which declares events of '%s', is left out: %s",
                        recorded->events[i], recorded->name, why);
     }
@@ -48,7 +48,7 @@ static int keep_table(struct trace *trace, struct xen_table *table)
 /* The built-in table with the recorded files and the user's on top, kept by the trace; NULL: there are
  * none. */
 static int get_table(const struct opening *opening, const struct xen_table **ret_table,
-                     struct fault *fault)
+                     struct error *error)
 {
     const struct trace_options *options = opening->options;
     struct xen_table *table;
@@ -64,11 +64,11 @@ static int get_table(const struct opening *opening, const struct xen_table **ret
         free(table);
         return r;
     }
-    r = xen_table_built_in(table, fault);
+    r = xen_table_built_in(table, error);
     if (r >= 0)
         r = add_recorded(table, opening);
     for (unsigned i = 0; i < options->n_events && r >= 0; i++)
-        r = xen_custom_read(table, options->events[i], fault);
+        r = xen_custom_read(table, options->events[i], error);
     if (r >= 0)
         *ret_table = table;
     return r;
@@ -76,7 +76,7 @@ static int get_table(const struct opening *opening, const struct xen_table **ret
 
 /* What the user says goes before what was recorded. */
 static int get_host(const struct opening *opening, struct xentrace_options *xen,
-                    struct fault *fault)
+                    struct error *error)
 {
     const struct trace_options *options = opening->options;
     const struct manifest_source *recorded = opening->recorded;
@@ -89,13 +89,13 @@ static int get_host(const struct opening *opening, struct xentrace_options *xen,
     if (vendor)
         xen->cpu = xen_cpu_parse(vendor);
     if (options->cpu_vendor && xen->cpu == XEN_CPU_UNKNOWN)
-        return fault_plain(fault, -EINVAL, NULL, "'%s' is not a vendor of processors, like amd",
-                           vendor);
+        return error_set(error, -EINVAL, NULL, "'%s' is not a vendor of processors, like amd",
+                         vendor);
     if (options->xen_version) {
         xen->version = xen_version_parse(options->xen_version, strlen(options->xen_version));
         if (xen->version == 0)
-            return fault_plain(fault, -EINVAL, NULL, "'%s' is not a version of Xen, like 4.17",
-                               options->xen_version);
+            return error_set(error, -EINVAL, NULL, "'%s' is not a version of Xen, like 4.17",
+                             options->xen_version);
     } else if (host && host->version) {
         xen->version = xen_version_parse(host->version, strlen(host->version));
     }
@@ -104,19 +104,19 @@ static int get_host(const struct opening *opening, struct xentrace_options *xen,
     return 0;
 }
 
-int open_xentrace(struct opening *opening, struct fault *fault)
+int open_xentrace(struct opening *opening, struct error *error)
 {
     struct xentrace_options xen = {.reader = opening->options->reader};
     struct source **sources;
     unsigned n;
     int r;
 
-    r = get_host(opening, &xen, fault);
+    r = get_host(opening, &xen, error);
     if (r >= 0)
-        r = get_table(opening, &xen.table, fault);
+        r = get_table(opening, &xen.table, error);
     if (r < 0)
         return r;
-    r = xentrace_open(&opening->input, &xen, &opening->trace->catalogue, &sources, &n, fault);
+    r = xentrace_open(&opening->input, &xen, &opening->trace->catalogue, &sources, &n, error);
     if (r < 0)
         return r;
     opening_set(opening, sources, n);

@@ -96,7 +96,7 @@ static void opening_done(struct opening *opening)
 }
 
 /* Buffers the beginning of IN. */
-static int read_head(struct input *in, struct fault *fault)
+static int read_head(struct input *in, struct error *error)
 {
     while (input_buffered(in) < HEAD_SIZE) {
         struct pollfd pollfd = {.fd = in->fd, .events = POLLIN};
@@ -105,7 +105,7 @@ static int read_head(struct input *in, struct fault *fault)
 
         if (!in->seekable && before >= HEAD_ENOUGH && poll(&pollfd, 1, 0) == 0)
             break;
-        r = input_refill(in, fault);
+        r = input_refill(in, error);
         if (r < 0)
             return r;
         if (input_buffered(in) == before)
@@ -115,28 +115,28 @@ static int read_head(struct input *in, struct fault *fault)
 }
 
 /* Opens the path and tells what it is. */
-static int look_at(struct opening *opening, struct fault *fault)
+static int look_at(struct opening *opening, struct error *error)
 {
     struct stat st;
     int r;
 
     if (opening->path[0] == '\0')
-        return fault_plain(fault, -EINVAL, NULL, "the path is empty");
+        return error_set(error, -EINVAL, NULL, "the path is empty");
     for (unsigned i = 0; strcmp(opening->path, "-") == 0 && i < opening->n_others; i++)
         if (strcmp(opening->others[i].path, "-") == 0)
-            return fault_plain(fault, -EINVAL, "standard input",
-                               "can be read only once, but is given twice");
+            return error_set(error, -EINVAL, "standard input",
+                             "can be read only once, but is given twice");
     if (strcmp(opening->path, "-") != 0 && stat(opening->path, &st) == 0 && S_ISDIR(st.st_mode)) {
         /* Pages of a recording may still have to come. */
         if (!opening->recorded && !directory_is_trace(opening->path))
-            return directory_refuse(opening->path, fault);
+            return directory_refuse(opening->path, error);
         opening->kind = ctf_probe_dir(opening->path) ? CAPTURE_CTF_FOLDER : CAPTURE_FTRACE_FOLDER;
         return 0;
     }
     r = (opening->recorded ? input_open_regular : input_open)(&opening->input, opening->path,
-                                                              INPUT_SIZE, fault);
+                                                              INPUT_SIZE, error);
     if (r >= 0)
-        r = read_head(&opening->input, fault);
+        r = read_head(&opening->input, error);
     if (r < 0)
         return r;
     opening->kind = recognise(input_at(&opening->input), input_buffered(&opening->input));
@@ -151,19 +151,19 @@ static int look_at(struct opening *opening, struct fault *fault)
     return 0;
 }
 
-static int refuse(const struct opening *opening, struct fault *fault)
+static int refuse(const struct opening *opening, struct error *error)
 {
     const struct input *in = &opening->input;
     const char *unpack = recognise_packed(input_at(in), input_buffered(in));
 
     if (input_buffered(in) == 0)
-        return fault_plain(fault, -EINVAL, in->path, "is empty");
+        return error_set(error, -EINVAL, in->path, "is empty");
     if (unpack)
-        return fault_plain(fault, -EINVAL, in->path,
-                           "is compressed; unpack it first, as in: %s %s | strata report -", unpack,
-                           opening->path);
-    return fault_plain(
-        fault, -EINVAL, in->path,
+        return error_set(error, -EINVAL, in->path,
+                         "is compressed; unpack it first, as in: %s %s | strata report -", unpack,
+                         opening->path);
+    return error_set(
+        error, -EINVAL, in->path,
         "not a known trace format (QEMU simpletrace or log, xentrace, "
         "trace.dat, ftrace pages or a directory of them, a directory in CTF, a recorded "
         "directory)");
@@ -181,21 +181,21 @@ static int note_pipe(struct trace *trace, int fd)
     return 0;
 }
 
-static int open_kind(struct opening *opening, struct fault *fault)
+static int open_kind(struct opening *opening, struct error *error)
 {
     switch (opening->kind) {
-    case CAPTURE_SIMPLETRACE: return open_simpletrace(opening, fault);
-    case CAPTURE_QEMU_LOG: return open_qemu_log(opening, fault);
-    case CAPTURE_XENTRACE: return open_xentrace(opening, fault);
-    case CAPTURE_TRACE_DAT: return open_trace_dat(opening, fault);
-    case CAPTURE_FTRACE_PAGES: return open_ftrace_pages(opening, fault);
-    case CAPTURE_FTRACE_FOLDER: return open_ftrace_dir(opening, fault);
-    case CAPTURE_CTF_FOLDER: return open_ctf_dir(opening, fault);
-    default: return refuse(opening, fault);
+    case CAPTURE_SIMPLETRACE: return open_simpletrace(opening, error);
+    case CAPTURE_QEMU_LOG: return open_qemu_log(opening, error);
+    case CAPTURE_XENTRACE: return open_xentrace(opening, error);
+    case CAPTURE_TRACE_DAT: return open_trace_dat(opening, error);
+    case CAPTURE_FTRACE_PAGES: return open_ftrace_pages(opening, error);
+    case CAPTURE_FTRACE_FOLDER: return open_ftrace_dir(opening, error);
+    case CAPTURE_CTF_FOLDER: return open_ctf_dir(opening, error);
+    default: return refuse(opening, error);
     }
 }
 
-static int open_part(struct opening *opening, struct fault *fault)
+static int open_part(struct opening *opening, struct error *error)
 {
     struct trace *trace = opening->trace;
     struct trace_part *part = &trace->parts[trace->n_parts];
@@ -207,7 +207,7 @@ static int open_part(struct opening *opening, struct fault *fault)
 
     if (live_fd >= 0 && note_pipe(trace, live_fd) < 0)
         return -ENOMEM;
-    r = open_kind(opening, fault);
+    r = open_kind(opening, error);
     if (r < 0)
         return r;
     if (opening->recorded && layer_by_name(opening->recorded->layer, &layer) >= 0)
@@ -273,30 +273,30 @@ static int assemble(struct trace *trace)
 }
 
 /* What cannot be opened of a recorded directory is noted and left out, if something else is there. */
-static int forgive(struct opening *opening, int r, struct fault *fault, struct fault *first)
+static int forgive(struct opening *opening, int r, struct error *error, struct error *first)
 {
     if (r >= 0)
         return r;
-    if (!error_is_shortage(r) && fault->error && opening->recorded) {
-        if (!first->error)
-            *first = *fault;
+    if (!error_is_shortage(r) && error->code && opening->recorded) {
+        if (!first->code)
+            *first = *error;
         opening->done = true;
-        r = recorded_leave_out(opening->trace, opening->recorded, fault);
-        fault_clear(fault);
-    } else if (!first->error) {
-        *first = *fault;
+        r = recorded_leave_out(opening->trace, opening->recorded, error);
+        error_clear(error);
+    } else if (!first->code) {
+        *first = *error;
     }
     return r;
 }
 
-static int open_all(struct trace *trace, struct opening *openings, unsigned n, struct fault *fault)
+static int open_all(struct trace *trace, struct opening *openings, unsigned n, struct error *error)
 {
-    struct fault first;
-    struct fault now;
+    struct error first;
+    struct error now;
     int r = 0;
 
-    fault_clear(&first);
-    fault_clear(&now);
+    error_clear(&first);
+    error_clear(&now);
     /* All are looked at before the first is opened: pages of several CPUs are one capture. */
     for (unsigned i = 0; i < n && r >= 0; i++)
         r = forgive(&openings[i], look_at(&openings[i], &now), &now, &first);
@@ -304,20 +304,20 @@ static int open_all(struct trace *trace, struct opening *openings, unsigned n, s
         if (!openings[i].done)
             r = forgive(&openings[i], open_part(&openings[i], &now), &now, &first);
     if (r >= 0 && trace->n_parts == 0)
-        r = first.error;
+        r = first.code;
     if (r < 0) {
-        if (fault && !fault->error && first.error)
-            *fault = first;
+        if (error && !error->code && first.code)
+            *error = first;
         return r;
     }
-    r = host_time_settle(trace, openings[0].options->host_time, fault);
+    r = host_time_settle(trace, openings[0].options->host_time, error);
     return r < 0 ? r : assemble(trace);
 }
 
 /* Makes an opening of each path, and of each source of a recorded directory. */
 static int expand_all(struct trace *trace, const char *const *paths, unsigned n_paths,
                       const struct trace_options *options, struct opening **ret_openings,
-                      unsigned *ret_n, struct fault *fault)
+                      unsigned *ret_n, struct error *error)
 {
     _cleanup_free_ struct opening *openings = NULL;
     unsigned n = 0;
@@ -327,7 +327,7 @@ static int expand_all(struct trace *trace, const char *const *paths, unsigned n_
     if (!trace->manifests)
         return -ENOMEM;
     for (unsigned i = 0; i < n_paths && r >= 0; i++)
-        r = recorded_expand(trace, options, paths[i], &openings, &n, fault);
+        r = recorded_expand(trace, options, paths[i], &openings, &n, error);
     if (r < 0)
         return r;
     for (unsigned i = 0; i < n; i++) {
@@ -346,7 +346,7 @@ static int expand_all(struct trace *trace, const char *const *paths, unsigned n_
 }
 
 int trace_open(const char *const *paths, unsigned n_paths, const struct trace_options *options,
-               struct trace **ret_trace, struct fault *fault)
+               struct trace **ret_trace, struct error *error)
 {
     _cleanup_(trace_freep) struct trace *trace = calloc(1, sizeof *trace);
     _cleanup_free_ struct opening *openings = NULL;
@@ -354,16 +354,16 @@ int trace_open(const char *const *paths, unsigned n_paths, const struct trace_op
     int r = -ENOMEM;
 
     if (trace)
-        r = expand_all(trace, paths, n_paths, options, &openings, &n, fault);
+        r = expand_all(trace, paths, n_paths, options, &openings, &n, error);
     if (r >= 0) {
         trace->parts = calloc(n, sizeof *trace->parts);
         trace->events = calloc(1, sizeof *trace->events);
-        r = trace->parts && trace->events ? open_all(trace, openings, n, fault) : -ENOMEM;
+        r = trace->parts && trace->events ? open_all(trace, openings, n, error) : -ENOMEM;
     }
     for (unsigned i = 0; i < n; i++)
         opening_done(&openings[i]);
     if (r < 0)
-        return fault_plain(fault, r, NULL, "%s", error_text(r));
+        return error_set(error, r, NULL, "%s", error_text(r));
     *ret_trace = TAKE_PTR(trace);
     return 0;
 }

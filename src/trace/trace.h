@@ -7,7 +7,7 @@
  * put in order (timeline/reorder.h); several are merged (timeline/merge.h), which wants them to be
  * of one clock. Where their clocks differ, all times become those of the host's CLOCK_MONOTONIC, in ns, with
  * a bound on what they may be wrong by (the items' `error_ns`), if all tell how they relate to that, and to that
- * of one and the same host, which only sources of recorded directories do; else they are refused, and the fault
+ * of one and the same host, which only sources of recorded directories do; else they are refused, and the error
  * says which one it is and why.
  *
  * A directory with a manifest (tracedir/manifest.h) is opened by what that tells: each of its sources is a
@@ -88,9 +88,9 @@ struct trace {
 };
 
 /* PATH "-" is standard input. -EINVAL: not a capture that is known, or clocks differ, or
- * declarations are missing; -ENOMEM; an errno from opening; each with FAULT. */
+ * declarations are missing; -ENOMEM; an errno from opening; each with ERROR. */
 int trace_open(const char *const *paths, unsigned n, const struct trace_options *options,
-               struct trace **ret_trace, struct fault *fault);
+               struct trace **ret_trace, struct error *error);
 struct trace *trace_free(struct trace *trace);
 
 /* Calls PUT for what is known of PART besides its events: by its reader, and by the manifest of its
@@ -112,7 +112,7 @@ const char *trace_part_timeline(const struct trace_part *part);
 /* The name of the domain of a vCPU, as recorded with PART; NULL: not known. */
 const char *trace_part_domain(const struct trace_part *part, int32_t vcpu);
 
-/* As source_next(); the fault of an error is trace->source->fault. */
+/* As source_next(); the error itself is trace->source->error. */
 static inline int trace_next(struct trace *trace, const struct item **ret_items)
 {
     return source_next(trace->source, ret_items);

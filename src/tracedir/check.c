@@ -37,61 +37,60 @@ bool manifest_path_is_fine(const char *path)
     }
 }
 
-static int check_path(unsigned i, const char *path, const char *name, struct fault *fault)
+static int check_path(unsigned i, const char *path, const char *name, struct error *error)
 {
     if (manifest_path_is_fine(path))
         return 0;
-    return fault_plain(fault, -EINVAL, name,
-                       "sources[%u]: the path '%.80s' does not stay in the trace's directory", i,
-                       path);
+    return error_set(error, -EINVAL, name,
+                     "sources[%u]: the path '%.80s' does not stay in the trace's directory", i,
+                     path);
 }
 
 static int check_source(const struct manifest *manifest, unsigned i, const char *name,
-                        struct fault *fault)
+                        struct error *error)
 {
     const struct manifest_source *source = &manifest->sources[i];
     int r;
 
     if (!source->name || !source->kind || !source->layer || !source->path)
-        return fault_plain(fault, -EINVAL, name,
-                           "sources[%u] needs a name, a kind, a layer and a path", i);
+        return error_set(error, -EINVAL, name,
+                         "sources[%u] needs a name, a kind, a layer and a path", i);
     if (!is_name(source->name))
-        return fault_plain(fault, -EINVAL, name,
-                           "sources[%u]: a name consists of 1 to %d letters, digits and _ . -, not "
-                           "'%.80s'",
-                           i, NAME_MAX_LEN, source->name);
+        return error_set(error, -EINVAL, name,
+                         "sources[%u]: a name consists of 1 to %d letters, digits and _ . -, not "
+                         "'%.80s'",
+                         i, NAME_MAX_LEN, source->name);
     for (unsigned j = 0; j < i; j++)
         if (strcmp(manifest->sources[j].name, source->name) == 0)
-            return fault_plain(fault, -EINVAL, name, "two sources have the name '%s'",
-                               source->name);
-    r = check_path(i, source->path, name, fault);
+            return error_set(error, -EINVAL, name, "two sources have the name '%s'", source->name);
+    r = check_path(i, source->path, name, error);
     for (unsigned j = 0; j < source->n_events && r >= 0; j++)
-        r = check_path(i, source->events[j], name, fault);
+        r = check_path(i, source->events[j], name, error);
     if (r >= 0 && source->clock.pairs)
-        r = check_path(i, source->clock.pairs, name, fault);
+        r = check_path(i, source->clock.pairs, name, error);
     if (r >= 0 && source->clock.pairs && source->clock.host)
-        r = fault_plain(fault, -EINVAL, name,
-                        "sources[%u]: its clock is either the host's own or related to that by "
-                        "pairs, not both",
-                        i);
+        r = error_set(error, -EINVAL, name,
+                      "sources[%u]: its clock is either the host's own or related to that by "
+                      "pairs, not both",
+                      i);
     if (r >= 0 && source->clock.host && source->clock.hz != 0 && source->clock.hz != 1000000000)
-        r = fault_plain(fault, -EINVAL, name,
-                        "sources[%u]: the host's own clock has 1000000000 ticks a second", i);
+        r = error_set(error, -EINVAL, name,
+                      "sources[%u]: the host's own clock has 1000000000 ticks a second", i);
     return r;
 }
 
-int manifest_check(const struct manifest *manifest, const char *name, struct fault *fault)
+int manifest_check(const struct manifest *manifest, const char *name, struct error *error)
 {
     int r = 0;
 
     if (manifest->n_sources > MANIFEST_SOURCES_MAX)
-        return fault_plain(fault, -EINVAL, name, "more than %d sources", MANIFEST_SOURCES_MAX);
+        return error_set(error, -EINVAL, name, "more than %d sources", MANIFEST_SOURCES_MAX);
     for (unsigned i = 0; i < manifest->n_sources && r >= 0; i++)
-        r = check_source(manifest, i, name, fault);
+        r = check_source(manifest, i, name, error);
     return r;
 }
 
-int manifest_resolve(const char *dir, const char *path, char **ret_path, struct fault *fault)
+int manifest_resolve(const char *dir, const char *path, char **ret_path, struct error *error)
 {
     size_t dir_len = strlen(dir);
     size_t size = dir_len + 1 + strlen(path) + 1;
@@ -99,10 +98,10 @@ int manifest_resolve(const char *dir, const char *path, char **ret_path, struct 
     char *part;
 
     if (!manifest_path_is_fine(path))
-        return fault_plain(fault, -EINVAL, dir,
-                           "the path '%.80s' does not stay in the trace's directory", path);
+        return error_set(error, -EINVAL, dir,
+                         "the path '%.80s' does not stay in the trace's directory", path);
     if (!full)
-        return fault_plain(fault, -ENOMEM, dir, "out of memory");
+        return error_set(error, -ENOMEM, dir, "out of memory");
     snprintf(full, size, "%s/%s", dir, path);
     part = full + dir_len;
     do {
@@ -114,15 +113,15 @@ int manifest_resolve(const char *dir, const char *path, char **ret_path, struct 
             *part = '\0';
         r = lstat(full, &st) < 0 ? -errno : 0;
         if (r == -ENOENT)
-            return fault_plain(fault, r, full, "is missing from the trace's directory");
+            return error_set(error, r, full, "is missing from the trace's directory");
         if (r < 0)
-            return fault_plain(fault, r, full, "%s", strerror(-r));
+            return error_set(error, r, full, "%s", strerror(-r));
         if (S_ISLNK(st.st_mode))
-            return fault_plain(fault, -ELOOP, full,
-                               "is a symbolic link, which a trace's directory may not have");
+            return error_set(error, -ELOOP, full,
+                             "is a symbolic link, which a trace's directory may not have");
         /* Opening a pipe would wait. */
         if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-            return fault_plain(fault, -EINVAL, full, "is neither a file nor a directory");
+            return error_set(error, -EINVAL, full, "is neither a file nor a directory");
         if (part)
             *part = '/';
     } while (part);

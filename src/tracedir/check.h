@@ -5,5 +5,5 @@
 
 #include "tracedir/manifest.h"
 
-/* -EINVAL with FAULT. */
-int manifest_check(const struct manifest *manifest, const char *name, struct fault *fault);
+/* -EINVAL with ERROR. */
+int manifest_check(const struct manifest *manifest, const char *name, struct error *error);

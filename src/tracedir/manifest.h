@@ -40,7 +40,7 @@
  * the directory are refused. */
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/text.h"
 
 #define MANIFEST_NAME "trace.json"
@@ -177,25 +177,25 @@ void manifest_done(struct manifest *manifest);
 /* Whether DIR has a manifest. */
 bool manifest_probe(const char *dir);
 
-/* -ENOENT: DIR has none; -EINVAL with FAULT: it is damaged, or of a version that is not known; an
+/* -ENOENT: DIR has none; -EINVAL with ERROR: it is damaged, or of a version that is not known; an
  * errno from reading; -ENOMEM. */
-int manifest_read(const char *dir, struct manifest *ret_manifest, struct fault *fault);
+int manifest_read(const char *dir, struct manifest *ret_manifest, struct error *error);
 /* The same from LEN bytes at TEXT; NAME is for messages. */
 int manifest_parse(const char *text, size_t len, const char *name, struct manifest *ret_manifest,
-                   struct fault *fault);
+                   struct error *error);
 
 /* Puts DIR/trace.json in place, all of it or nothing: whoever opens the directory meanwhile, or after
  * this process was killed, sees the old one or the new one. When all sources are complete it waits until
  * that is on the disk, else it does not wait. Not for two writers at a time. Bytes that are not UTF-8 become
- * U+FFFD. -EINVAL with FAULT: manifest_read() would refuse it; an errno from writing; -ENOMEM. */
-int manifest_write(const char *dir, const struct manifest *manifest, struct fault *fault);
+ * U+FFFD. -EINVAL with ERROR: manifest_read() would refuse it; an errno from writing; -ENOMEM. */
+int manifest_write(const char *dir, const struct manifest *manifest, struct error *error);
 /* The same into TEXT. */
 int manifest_put(const struct manifest *manifest, const char *name, struct text *text,
-                 struct fault *fault);
+                 struct error *error);
 
 /* Whether PATH may stand in a manifest: relative, without empty parts, "." and "..". */
 bool manifest_path_is_fine(const char *path);
 
 /* DIR/PATH, malloc()ed, where no part of PATH is a symbolic link (which could lead out of the
- * directory), and the last is a file or a directory. -ELOOP with FAULT: one is; -EINVAL; -ENOENT and its like, with FAULT; -ENOMEM. */
-int manifest_resolve(const char *dir, const char *path, char **ret_path, struct fault *fault);
+ * directory), and the last is a file or a directory. -ELOOP with ERROR: one is; -EINVAL; -ENOENT and its like, with ERROR; -ENOMEM. */
+int manifest_resolve(const char *dir, const char *path, char **ret_path, struct error *error);

@@ -20,23 +20,23 @@
 struct reader {
     struct arena *arena;
     const char *name; /* of the file, for messages */
-    struct fault *fault;
-    int error;
+    struct error *error;
+    int code;
     char where[48]; /* the object that is read: "sources[3].xen" */
 };
 
 static void complain(struct reader *reader, const char *key, const char *should)
 {
-    if (reader->error)
+    if (reader->code)
         return;
-    reader->error = fault_plain(reader->fault, -EINVAL, reader->name, "%s%s%s should be %s",
-                                reader->where, reader->where[0] ? "." : "", key, should);
+    reader->code = error_set(reader->error, -EINVAL, reader->name, "%s%s%s should be %s",
+                             reader->where, reader->where[0] ? "." : "", key, should);
 }
 
 static void *no_memory(struct reader *reader)
 {
-    if (!reader->error)
-        reader->error = fault_plain(reader->fault, -ENOMEM, reader->name, "out of memory");
+    if (!reader->code)
+        reader->code = error_set(reader->error, -ENOMEM, reader->name, "out of memory");
     return NULL;
 }
 
@@ -46,7 +46,7 @@ static const json_t *get(struct reader *reader, const json_t *object, const char
 {
     const json_t *value = json_object_get(object, key);
 
-    if (reader->error || !value)
+    if (reader->code || !value)
         return NULL;
     if (json_typeof(value) == type)
         return value;
@@ -107,7 +107,7 @@ static const char *const *get_strings(struct reader *reader, const json_t *objec
 
     if (!strings)
         return no_memory(reader);
-    for (unsigned i = 0; i < *ret_n && !reader->error; i++) {
+    for (unsigned i = 0; i < *ret_n && !reader->code; i++) {
         const json_t *value = json_array_get(list, i);
 
         if (json_is_string(value))
@@ -126,7 +126,7 @@ static const uint32_t *get_cpus(struct reader *reader, const json_t *object, con
 
     if (!cpus)
         return no_memory(reader);
-    for (unsigned i = 0; i < *ret_n && !reader->error; i++) {
+    for (unsigned i = 0; i < *ret_n && !reader->code; i++) {
         const json_t *value = json_array_get(list, i);
         int64_t cpu = json_is_integer(value) ? json_integer_value(value) : -1;
 
@@ -146,7 +146,7 @@ static const struct manifest_domain *get_domains(struct reader *reader, const js
 
     if (!domains)
         return no_memory(reader);
-    for (unsigned i = 0; i < *ret_n && !reader->error; i++) {
+    for (unsigned i = 0; i < *ret_n && !reader->code; i++) {
         const json_t *value = json_array_get(list, i);
 
         if (!json_is_integer(json_object_get(value, "id")))
@@ -221,7 +221,7 @@ static const struct manifest_thread *get_threads(struct reader *reader, const js
 
     if (!threads)
         return no_memory(reader);
-    for (unsigned i = 0; i < *ret_n && !reader->error; i++) {
+    for (unsigned i = 0; i < *ret_n && !reader->code; i++) {
         const json_t *value = json_array_get(list, i);
 
         if (!json_is_integer(json_object_get(value, "id")))
@@ -337,28 +337,28 @@ static void get_all(struct reader *reader, const json_t *json, struct manifest *
     unsigned n;
 
     if (!json_is_string(format) || strcmp(json_string_value(format), "strata-trace") != 0) {
-        reader->error = fault_plain(reader->fault, -EINVAL, reader->name,
-                                    "is not the manifest of a trace: its \"format\" should be "
-                                    "\"strata-trace\"");
+        reader->code = error_set(reader->error, -EINVAL, reader->name,
+                                 "is not the manifest of a trace: its \"format\" should be "
+                                 "\"strata-trace\"");
         return;
     }
     if (!json_is_integer(version) || json_integer_value(version) != 1) {
-        reader->error = fault_plain(reader->fault, -EINVAL, reader->name,
-                                    "its \"version\" is not 1, the only one known here: a newer "
-                                    "strata wrote it");
+        reader->code = error_set(reader->error, -EINVAL, reader->name,
+                                 "its \"version\" is not 1, the only one known here: a newer "
+                                 "strata wrote it");
         return;
     }
     list = get_list(reader, json, "sources", &n);
     if (n > MANIFEST_SOURCES_MAX)
         complain(reader, "sources", "a list of at most 256");
-    if (reader->error)
+    if (reader->code)
         return;
     sources = arena_alloc(reader->arena, (n + 1) * sizeof *sources);
     if (!sources) {
         no_memory(reader);
         return;
     }
-    for (unsigned i = 0; i < n && !reader->error; i++) {
+    for (unsigned i = 0; i < n && !reader->code; i++) {
         snprintf(reader->where, sizeof reader->where, "sources[%u]", i);
         if (!json_is_object(json_array_get(list, i))) {
             reader->where[0] = '\0';
@@ -371,37 +371,37 @@ static void get_all(struct reader *reader, const json_t *json, struct manifest *
 }
 
 int manifest_parse(const char *text, size_t len, const char *name, struct manifest *ret_manifest,
-                   struct fault *fault)
+                   struct error *error)
 {
     struct manifest manifest = {0};
-    struct reader reader = {.arena = &manifest.arena, .name = name, .fault = fault};
-    json_error_t error;
+    struct reader reader = {.arena = &manifest.arena, .name = name, .error = error};
+    json_error_t err;
     json_t *json;
 
     /* Where memory runs out, Jansson reports this or that, or leaves a letter out: only errno tells. */
     errno = 0;
-    json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &err);
     if (errno == ENOMEM) {
         json_decref(json);
-        return fault_plain(fault, -ENOMEM, name, "out of memory");
+        return error_set(error, -ENOMEM, name, "out of memory");
     }
     if (!json)
-        return fault_line(fault, -EINVAL, name, error.line > 0 ? (uint32_t)error.line : 1,
-                          "is not JSON: %s", error.text);
+        return error_on_line(error, -EINVAL, name, err.line > 0 ? (uint32_t)err.line : 1,
+                             "is not JSON: %s", err.text);
     get_all(&reader, json, &manifest);
     json_decref(json);
-    if (!reader.error)
-        reader.error = manifest_check(&manifest, name, fault);
-    if (reader.error) {
+    if (!reader.code)
+        reader.code = manifest_check(&manifest, name, error);
+    if (reader.code) {
         manifest_done(&manifest);
-        return reader.error;
+        return reader.code;
     }
     *ret_manifest = manifest;
     return 0;
 }
 
 /* All of the file at PATH, *RET_LEN bytes. */
-static int read_all(const char *path, char **ret, size_t *ret_len, struct fault *fault)
+static int read_all(const char *path, char **ret, size_t *ret_len, struct error *error)
 {
     /* Whatever it is, opening it must not wait. */
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -409,15 +409,15 @@ static int read_all(const char *path, char **ret, size_t *ret_len, struct fault 
     int r;
 
     if (fd < 0)
-        return fault_plain(fault, -errno, path, "cannot open it: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot open it: %s", strerror(errno));
     if (fstat(fd, &st) < 0)
-        r = fault_plain(fault, -errno, path, "%s", strerror(errno));
+        r = error_set(error, -errno, path, "%s", strerror(errno));
     else if (!S_ISREG(st.st_mode))
-        r = fault_plain(fault, -EINVAL, path, "is not a regular file");
+        r = error_set(error, -EINVAL, path, "is not a regular file");
     else if ((uint64_t)st.st_size > FILE_MAX)
-        r = fault_plain(fault, -EFBIG, path, "is larger than 16 MB: not a trace's manifest");
+        r = error_set(error, -EFBIG, path, "is larger than 16 MB: not a trace's manifest");
     else
-        r = input_read_file(fd, (size_t)st.st_size, path, ret, ret_len, fault);
+        r = input_read_file(fd, (size_t)st.st_size, path, ret, ret_len, error);
     close(fd);
     return r;
 }
@@ -438,7 +438,7 @@ bool manifest_probe(const char *dir)
     return n > 0 && (size_t)n < sizeof path && lstat(path, &st) == 0;
 }
 
-int manifest_read(const char *dir, struct manifest *ret_manifest, struct fault *fault)
+int manifest_read(const char *dir, struct manifest *ret_manifest, struct error *error)
 {
     _cleanup_free_ char *path = path_in(dir);
     _cleanup_free_ char *text = NULL;
@@ -446,9 +446,9 @@ int manifest_read(const char *dir, struct manifest *ret_manifest, struct fault *
     int r;
 
     if (!path)
-        return fault_plain(fault, -ENOMEM, dir, "out of memory");
-    r = read_all(path, &text, &len, fault);
-    return r < 0 ? r : manifest_parse(text, len, path, ret_manifest, fault);
+        return error_set(error, -ENOMEM, dir, "out of memory");
+    r = read_all(path, &text, &len, error);
+    return r < 0 ? r : manifest_parse(text, len, path, ret_manifest, error);
 }
 
 void manifest_done(struct manifest *manifest)

@@ -47,7 +47,7 @@ static int put_recording(const struct registry_entry *registry_entry, const char
 }
 
 int registry_add(const char *parent, const char *trace, struct registry_entry *ret,
-                 struct fault *fault)
+                 struct error *error)
 {
     struct registry_entry registry_entry = REGISTRY_NONE;
     int r;
@@ -59,7 +59,7 @@ int registry_add(const char *parent, const char *trace, struct registry_entry *r
         r = put_recording(&registry_entry, trace);
     if (r < 0) {
         registry_remove(&registry_entry);
-        return fault_plain(fault, r, parent, "cannot make a directory in it: %s", strerror(-r));
+        return error_set(error, r, parent, "cannot make a directory in it: %s", strerror(-r));
     }
     *ret = registry_entry;
     return 0;

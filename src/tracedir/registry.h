@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/locked_dir.h"
 
 struct registry_entry {
@@ -21,9 +21,9 @@ struct registry_entry {
 #define REGISTRY_NONE ((struct registry_entry){.dir.fd = -1})
 
 /* Of the recording into TRACE, a directory that is there. PARENT is $XDG_RUNTIME_DIR; /tmp where that is NULL, not there,
- * or too long for sockets to have names in it. -errno with FAULT. */
+ * or too long for sockets to have names in it. -errno with ERROR. */
 int registry_add(const char *parent, const char *trace, struct registry_entry *ret,
-                 struct fault *fault);
+                 struct error *error);
 /* Removes the directory with all files in it. REGISTRY_NONE may be given, and is what is left. */
 void registry_remove(struct registry_entry *registry_entry);
 

@@ -242,11 +242,11 @@ static int put_bytes(const char *bytes, size_t n, void *text)
 }
 
 int manifest_put(const struct manifest *manifest, const char *name, struct text *text,
-                 struct fault *fault)
+                 struct error *error)
 {
     json_t *json;
     json_t *list;
-    int r = manifest_check(manifest, name, fault);
+    int r = manifest_check(manifest, name, error);
 
     if (r < 0)
         return r;
@@ -263,7 +263,7 @@ int manifest_put(const struct manifest *manifest, const char *name, struct text 
     if (r == 0)
         text_put_char(text, '\n');
     if (r != 0 || text->error)
-        return fault_plain(fault, -ENOMEM, name, "out of memory");
+        return error_set(error, -ENOMEM, name, "out of memory");
     return 0;
 }
 
@@ -299,17 +299,17 @@ static int replace(int dir, const char *new_name, struct text *text, bool sync)
     return r;
 }
 
-int manifest_write(const char *directory, const struct manifest *manifest, struct fault *fault)
+int manifest_write(const char *directory, const struct manifest *manifest, struct error *error)
 {
     struct text text = TEXT_IN_MEMORY;
-    int r = manifest_put(manifest, directory, &text, fault);
+    int r = manifest_put(manifest, directory, &text, error);
     int dir;
 
     if (r == 0) {
         dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         r = dir < 0 ? -errno : replace(dir, "." MANIFEST_NAME ".new", &text, is_final(manifest));
         if (r < 0)
-            fault_plain(fault, r, directory, "cannot write " MANIFEST_NAME ": %s", strerror(-r));
+            error_set(error, r, directory, "cannot write " MANIFEST_NAME ": %s", strerror(-r));
         if (dir >= 0)
             close(dir);
     }

@@ -35,10 +35,10 @@ int main(int argc, char **argv)
         rules = declaration_rules_of_qemu((unsigned)atoi(argv[1]), (unsigned)atoi(argv[2]));
     while (read_case(buf, &len)) {
         struct declarations declarations = {.rules = rules};
-        struct fault fault = {0};
+        struct error error = {0};
 
-        if (declarations_parse(&declarations, "f", buf, len, NULL, NULL, &fault) < 0)
-            printf("%s\n", fault.what);
+        if (declarations_parse(&declarations, "f", buf, len, NULL, NULL, &error) < 0)
+            printf("%s\n", error.what);
         else
             puts("ok");
         declarations_done(&declarations);

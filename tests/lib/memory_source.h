@@ -42,7 +42,7 @@ static inline int memory_next(struct source *source, const struct item **ret_ite
     memory_poison(m);
     if (n == 0) {
         if (m->error)
-            fault_plain(&source->fault, m->error, "memory", "made to fail");
+            error_set(&source->error, m->error, "memory", "made to fail");
         return m->error;
     }
     m->lent = calloc(m->run, sizeof *m->lent);

@@ -81,7 +81,7 @@ static int print_all(struct source *source, const char *path, struct simpletrace
     }
     r = text_flush(out);
     if (n < 0)
-        cli_fault(&source->fault);
+        cli_print_error(&source->error);
     return n < 0 ? n : r;
 }
 
@@ -93,12 +93,12 @@ static int print_trace(struct input *in, const char *path,
     _cleanup_(simpletrace_text_freep) struct simpletrace_text *printer = NULL;
     _cleanup_(source_freep) struct source *source = NULL;
     _cleanup_(text_done) struct text out = TEXT_IN_MEMORY;
-    struct fault fault = {0};
+    struct error error = {0};
     int r;
 
-    r = simpletrace_open(in, &catalogue, options, &source, &fault);
+    r = simpletrace_open(in, &catalogue, options, &source, &error);
     if (r < 0) {
-        cli_fault(&fault);
+        cli_print_error(&error);
         return r;
     }
     r = output_open(&out, OUTPUT_RAW, OUTPUT_SIZE);
@@ -121,14 +121,14 @@ static int run(const char *events_path, const char *trace_path, struct simpletra
     _cleanup_(declarations_done) struct declarations declarations = {0};
     _cleanup_(qemu_events_done) struct qemu_events events = {0};
     _cleanup_(input_done) struct input in = {.fd = -1};
-    struct fault fault = {0};
+    struct error error = {0};
     int r;
 
-    r = input_open(&in, trace_path, SIMPLETRACE_INPUT_SIZE, &fault);
+    r = input_open(&in, trace_path, SIMPLETRACE_INPUT_SIZE, &error);
     if (r >= 0)
-        r = input_need(&in, SIMPLETRACE_HEAD_SIZE, &fault);
+        r = input_need(&in, SIMPLETRACE_HEAD_SIZE, &error);
     if (r < 0) {
-        cli_fault(&fault);
+        cli_print_error(&error);
         return r;
     }
     /* The trees that such files come from had types of their own, which nobody checked. */

@@ -103,7 +103,7 @@ static int number(const char *option, const char *value, bool units, uint64_t ma
 /* A mask replaces what was chosen, whatever it looks like; 0 chooses nothing, and Xen's mask stays. */
 static int events(struct settings *s, const char *value)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     char *end;
     unsigned long long mask;
     int r;
@@ -116,13 +116,13 @@ static int events(struct settings *s, const char *value)
         xen_event_mask_done(&s->choice);
         r = xen_event_mask_init(&s->choice);
         if (r >= 0 && mask)
-            r = xen_event_mask_add_mask(&s->choice, (uint32_t)mask, &fault);
+            r = xen_event_mask_add_mask(&s->choice, (uint32_t)mask, &error);
     } else {
-        r = xen_event_mask_add(&s->choice, &s->table, value, &fault);
+        r = xen_event_mask_add(&s->choice, &s->table, value, &error);
     }
     if (r < 0) {
-        fault_plain(&fault, r, "", "out of memory");
-        cli_fault(&fault);
+        error_set(&error, r, "", "out of memory");
+        cli_print_error(&error);
     }
     return r;
 }
@@ -260,20 +260,20 @@ static int run(struct settings *s, struct recorder *recorder)
         .report = cmd_print_report,
     };
     struct recording *recording;
-    struct fault fault = {0};
+    struct error error = {0};
     int status = EXIT_SUCCESS;
 
-    if (recording_new(&settings, &recording, &fault) < 0) {
-        cli_fault(&fault);
+    if (recording_new(&settings, &recording, &error) < 0) {
+        cli_print_error(&error);
         recorder->ops->free(recorder);
         return EXIT_FAILURE;
     }
     if (recording_add(recording, recorder) < 0)
         status = cli_no_memory();
-    else if (recording_run(recording, &fault) < 0) {
-        cli_fault(&fault);
+    else if (recording_run(recording, &error) < 0) {
+        cli_print_error(&error);
         status = EXIT_FAILURE;
-    } else if (recorder->fault.error < 0 || recording_is_full(recording)) {
+    } else if (recorder->error.code < 0 || recording_is_full(recording)) {
         status = EXIT_FAILURE;
     }
     recording_free(recording);
@@ -284,7 +284,7 @@ static int record(struct settings *s)
 {
     struct trace_buffers *buffers = NULL;
     struct recorder *recorder;
-    struct fault fault = {0};
+    struct error error = {0};
     char text[400];
     int status;
 
@@ -292,9 +292,9 @@ static int record(struct settings *s)
         cli_error("cannot catch signals: %s", strerror(errno));
         return EXIT_FAILURE;
     }
-    if (xen_buffers_open(false, &buffers, &fault) < 0 ||
-        (s->cpus && cpu_set_parse(s->cpus, buffers->n_cpus, &s->cpu_set, &fault) < 0)) {
-        cli_fault(&fault);
+    if (xen_buffers_open(false, &buffers, &error) < 0 ||
+        (s->cpus && cpu_set_parse(s->cpus, buffers->n_cpus, &s->cpu_set, &error) < 0)) {
+        cli_print_error(&error);
         buffers_free(buffers);
         return EXIT_FAILURE;
     }
@@ -333,12 +333,12 @@ int cmd_xentrace(int argc, char **argv)
                          "helps"},
         .signals.fd = -1,
     };
-    struct fault fault = {0};
+    struct error error = {0};
     int status = EXIT_FAILURE;
     int r = xen_event_mask_init(&s.choice);
 
     if (r >= 0)
-        r = xen_table_built_in(&s.table, &fault);
+        r = xen_table_built_in(&s.table, &error);
     if (r < 0) {
         cli_error("out of memory");
     } else {

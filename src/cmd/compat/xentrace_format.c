@@ -67,7 +67,7 @@ struct formatter {
     uint64_t irq_max;
 
     struct text out;
-    struct fault fault;
+    struct error error;
 };
 
 static void formatter_done(struct formatter *f)
@@ -113,12 +113,11 @@ static int reach_cpu(struct formatter *f)
     uint64_t *bigger;
 
     if (f->cpu >= CPUS_MAX)
-        return fault_plain(&f->fault, -EBADMSG, "standard input",
-                           "a window of records is of cpu %" PRIu32 ", which no machine has",
-                           f->cpu);
+        return error_set(&f->error, -EBADMSG, "standard input",
+                         "a window of records is of cpu %" PRIu32 ", which no machine has", f->cpu);
     bigger = realloc(f->last_tsc, n * sizeof *bigger);
     if (!bigger)
-        return fault_plain(&f->fault, -ENOMEM, "", "out of memory");
+        return error_set(&f->error, -ENOMEM, "", "out of memory");
     memset(bigger + f->n_cpus, 0, (n - f->n_cpus) * sizeof *bigger);
     f->last_tsc = bigger;
     f->n_cpus = n;
@@ -134,9 +133,8 @@ static int count_irq(struct formatter *f, struct xentrace_values *values)
     if (words[2] < words[1])
         return 0;
     if (words[0] >= VECTORS)
-        return fault_plain(&f->fault, -EBADMSG, "standard input",
-                           "a record of an interrupt has vector %" PRIu64 " (IndexError)",
-                           words[0]);
+        return error_set(&f->error, -EBADMSG, "standard input",
+                         "a record of an interrupt has vector %" PRIu64 " (IndexError)", words[0]);
     cycles = words[2] - words[1];
     f->irq_count++;
     f->irq_cycles += cycles;
@@ -158,7 +156,7 @@ static void put_stepped_backward(struct formatter *f, uint64_t tsc, uint64_t las
     text_put_char(&f->out, '\n');
 }
 
-/* One record, whole at P. 1: go on; 0: the end of the output; a negative errno with the fault. */
+/* One record, whole at P. 1: go on; 0: the end of the output; a negative errno with the error. */
 static inline int put_record(struct formatter *f, uint32_t header, const uint8_t *p)
 {
     uint32_t event = xentrace_event(header);
@@ -192,7 +190,7 @@ static inline int put_record(struct formatter *f, uint32_t header, const uint8_t
     }
 
     if (unlikely(!f->cpu_known))
-        return fault_at(&f->fault, -EBADMSG, "standard input", 0,
+        return error_at(&f->error, -EBADMSG, "standard input", 0,
                         "does not begin with a CPU_CHANGE record as xentrace writes it "
                         "(NameError)");
     if (unlikely(f->cpu >= f->n_cpus)) {
@@ -221,7 +219,7 @@ static inline int put_record(struct formatter *f, uint32_t header, const uint8_t
 
     rule = rule_of(f, event);
     if (likely(rule)) {
-        r = xentrace_rule_put(rule, &values, &f->out, &f->fault);
+        r = xentrace_rule_put(rule, &values, &f->out, &f->error);
         if (unlikely(r < 0))
             return r;
     }
@@ -254,7 +252,7 @@ static int format_all(struct formatter *f, struct input *in)
 {
     for (;;) {
         size_t before = input_buffered(in);
-        int r = input_refill(in, &f->fault);
+        int r = input_refill(in, &f->error);
 
         if (r <= 0 || input_buffered(in) == before)
             return r;
@@ -294,16 +292,16 @@ static int run(struct formatter *f, const char *path)
         tell_unopened(path, -errno);
         return EXIT_FAILURE;
     }
-    r = xen_formats_read(&f->formats, path, &f->fault);
+    r = xen_formats_read(&f->formats, path, &f->error);
     if (r >= 0)
         r = compile_rules(f);
     if (r >= 0)
         r = output_open(&f->out, OUTPUT_RAW, OUTPUT_SIZE);
     if (r >= 0)
-        r = input_open(&in, "-", INPUT_BUFFER_SIZE, &f->fault);
+        r = input_open(&in, "-", INPUT_BUFFER_SIZE, &f->error);
     if (r < 0) {
-        fault_plain(&f->fault, r, "", "out of memory");
-        cli_fault(&f->fault);
+        error_set(&f->error, r, "", "out of memory");
+        cli_print_error(&f->error);
         return EXIT_FAILURE;
     }
 
@@ -316,7 +314,7 @@ static int run(struct formatter *f, const char *path)
         return EXIT_FAILURE;
     }
     if (r < 0) {
-        cli_fault(&f->fault);
+        cli_print_error(&f->error);
         return EXIT_FAILURE;
     }
     return EXIT_SUCCESS;

@@ -84,10 +84,9 @@ struct ctf {
     struct text declarations;
 };
 
-static int write_failed(struct ctf *ctf, int error)
+static int write_failed(struct ctf *ctf, int err)
 {
-    return fault_plain(&ctf->sink.fault, error, ctf->options->name, "cannot write: %s",
-                       strerror(-error));
+    return error_set(&ctf->sink.error, err, ctf->options->name, "cannot write: %s", strerror(-err));
 }
 
 static int write_to(struct ctf *ctf, const char *name, const struct text *head,
@@ -122,7 +121,7 @@ static int flush(struct ctf *ctf, struct stream *stream)
     char name[32];
 
     if (stream->events.error)
-        return export_no_memory(&ctf->sink.fault);
+        return export_no_memory(&ctf->sink.error);
     put_u32(&head, MAGIC);
     put_u32(&head, stream_class_id(stream));
     put_u64(&head, len ? stream->begin : stream->last);
@@ -222,7 +221,7 @@ static _cold_ int declare_class(struct ctf *ctf, struct stream_class *sc, unsign
         uint32_t(*bigger)[VARIANTS] = realloc(sc->ids, n * sizeof *bigger);
 
         if (!bigger)
-            return export_no_memory(&ctf->sink.fault);
+            return export_no_memory(&ctf->sink.error);
         memset(bigger + sc->n_classes, 0, (n - sc->n_classes) * sizeof *bigger);
         sc->ids = bigger;
         sc->n_classes = n;
@@ -389,7 +388,7 @@ static int ctf_put(struct sink *sink, const struct item *items, unsigned n)
         if (!stream || stream->origin != items[i].origin || stream->cpu != items[i].cpu) {
             stream = find_stream(ctf, &items[i]);
             if (!stream)
-                return export_no_memory(&sink->fault);
+                return export_no_memory(&sink->error);
             ctf->recent = stream;
         }
         r = likely(items[i].kind == ITEM_EVENT) ? put_event(ctf, stream, &items[i])
@@ -415,7 +414,7 @@ static int ctf_finish(struct sink *sink)
         tsdl_put_source(&start, i, catalogue->origins[i]);
     text_put_literal(&start, "};\n");
     if (start.error || ctf->declarations.error)
-        r = export_no_memory(&sink->fault);
+        r = export_no_memory(&sink->error);
     else
         r = write_to(ctf, "metadata", &start, &ctf->declarations);
     text_done(&start);
@@ -442,13 +441,13 @@ static void ctf_free(struct sink *sink)
 }
 
 int export_ctf_open(const struct export_options *options, struct sink **ret_sink,
-                    struct fault *fault)
+                    struct error *error)
 {
     static const struct sink_ops ops = {.put = ctf_put, .finish = ctf_finish, .free = ctf_free};
     struct ctf *ctf = calloc(1, sizeof *ctf);
 
     if (!ctf)
-        return export_no_memory(fault);
+        return export_no_memory(error);
     ctf->sink.ops = &ops;
     ctf->options = options;
     ctf->declarations = TEXT_IN_MEMORY;
@@ -457,7 +456,7 @@ int export_ctf_open(const struct export_options *options, struct sink **ret_sink
         int r = -errno;
 
         free(ctf);
-        return fault_plain(fault, r, options->name, "cannot open it: %s", strerror(-r));
+        return error_set(error, r, options->name, "cannot open it: %s", strerror(-r));
     }
     *ret_sink = &ctf->sink;
     return 0;

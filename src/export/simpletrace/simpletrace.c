@@ -163,7 +163,7 @@ static int put_event(struct simpletrace *st, const struct item *item)
     struct value values[FIELDS_MAX];
 
     if (unlikely(!c))
-        return export_no_memory(&st->sink.fault);
+        return export_no_memory(&st->sink.error);
     item_values(item, values);
     if (likely(c->words)) {
         char *p;
@@ -181,7 +181,7 @@ static int put_event(struct simpletrace *st, const struct item *item)
     if (simpletrace_has_rest(class))
         put_rest(st, class, values);
     if (st->arguments.error || st->scratch.error)
-        return export_no_memory(&st->sink.fault);
+        return export_no_memory(&st->sink.error);
     put_head(st->out, c->id, item, text_len(&st->arguments));
     text_put(st->out, st->arguments.start, text_len(&st->arguments));
     return 0;
@@ -228,14 +228,14 @@ static void simpletrace_free(struct sink *sink)
 }
 
 int export_simpletrace_open(const struct export_options *options, struct sink **ret_sink,
-                            struct fault *fault)
+                            struct error *error)
 {
     static const struct sink_ops ops = {
         .put = simpletrace_put, .finish = simpletrace_finish, .free = simpletrace_free};
     struct simpletrace *st = calloc(1, sizeof *st);
 
     if (!st)
-        return export_no_memory(fault);
+        return export_no_memory(error);
     st->sink.ops = &ops;
     st->out = options->out;
     st->names.share = true;

@@ -155,14 +155,14 @@ static _cold_ int declare(struct trace_events *events, const struct event_class 
         bool *bigger = realloc(events->declared, n * sizeof *bigger);
 
         if (!bigger)
-            return export_no_memory(&events->sink.fault);
+            return export_no_memory(&events->sink.error);
         memset(bigger + events->n, 0, (n - events->n) * sizeof *bigger);
         events->declared = bigger;
         events->n = n;
     }
     name = export_names_get(&events->names, class, &is_new);
     if (!name)
-        return export_no_memory(&events->sink.fault);
+        return export_no_memory(&events->sink.error);
     if (is_new)
         put_declaration(events->out, name, class);
     events->declared[class->index] = true;
@@ -203,14 +203,14 @@ static void trace_events_free(struct sink *sink)
 }
 
 int export_trace_events_open(const struct export_options *options, struct sink **ret_sink,
-                             struct fault *fault)
+                             struct error *error)
 {
     static const struct sink_ops ops = {
         .put = trace_events_put, .finish = trace_events_finish, .free = trace_events_free};
     struct trace_events *events = calloc(1, sizeof *events);
 
     if (!events)
-        return export_no_memory(fault);
+        return export_no_memory(error);
     events->sink.ops = &ops;
     events->out = options->out;
     events->names.share = true;

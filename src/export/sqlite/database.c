@@ -8,19 +8,19 @@
 int sqlite_failed(struct sqlite *db, int code)
 {
     int last = errno;
-    int error = db->db ? sqlite3_system_errno(db->db) : 0;
+    int err = db->db ? sqlite3_system_errno(db->db) : 0;
 
     code &= 0xff;
     if (code == SQLITE_NOMEM)
-        return export_no_memory(&db->sink.fault);
+        return export_no_memory(&db->sink.error);
     /* What fails while a transaction ends leaves no number but this. */
-    if (!error)
-        error = code == SQLITE_FULL ? ENOSPC : last;
-    if ((code == SQLITE_FULL || code == SQLITE_IOERR) && error)
-        return fault_plain(&db->sink.fault, -error, db->options->name, "cannot write: %s",
-                           strerror(error));
-    return fault_plain(&db->sink.fault, -EIO, db->options->name, "SQLite: %s",
-                       db->db ? sqlite3_errmsg(db->db) : sqlite3_errstr(code));
+    if (!err)
+        err = code == SQLITE_FULL ? ENOSPC : last;
+    if ((code == SQLITE_FULL || code == SQLITE_IOERR) && err)
+        return error_set(&db->sink.error, -err, db->options->name, "cannot write: %s",
+                         strerror(err));
+    return error_set(&db->sink.error, -EIO, db->options->name, "SQLite: %s",
+                     db->db ? sqlite3_errmsg(db->db) : sqlite3_errstr(code));
 }
 
 int sqlite_execute(struct sqlite *db, const char *sql)
@@ -35,7 +35,7 @@ int sqlite_execute_text(struct sqlite *db, struct text *sql)
     int r;
 
     text_put(sql, "", 1);
-    r = sql->error ? export_no_memory(&db->sink.fault) : sqlite_execute(db, sql->start);
+    r = sql->error ? export_no_memory(&db->sink.error) : sqlite_execute(db, sql->start);
     text_done(sql);
     return r;
 }

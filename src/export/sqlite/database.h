@@ -2,7 +2,7 @@
 #pragma once
 
 /* The inside of an exported database: what rows (sqlite.c), the tables that describe the export (metadata.c) and the
- * views (views.c) share. A function that returns int returns 0, or a negative errno with the sink's fault. */
+ * views (views.c) share. A function that returns int returns 0, or a negative errno with the sink's error. */
 
 #include <sqlite3.h>
 
@@ -33,7 +33,7 @@ struct sqlite {
     uint64_t recent_thread;
 };
 
-/* The fault for CODE, which a call of SQLite returned. */
+/* The error for CODE, which a call of SQLite returned. */
 int sqlite_failed(struct sqlite *db, int code);
 
 /* Opens the file, begins the transaction and makes the tables that every database has. */

@@ -76,7 +76,7 @@ static int make_insert(struct sqlite *db, struct sqlite_rows *rows)
     rows->insert = NULL;
     sqlite_schema_put_insert(&sql, &rows->table, rows->columns, rows->source);
     text_put(&sql, "", 1);
-    r = sql.error ? export_no_memory(&db->sink.fault)
+    r = sql.error ? export_no_memory(&db->sink.error)
                   : sqlite_prepare(db, sql.start, &rows->insert);
     text_done(&sql);
     rows->insert_columns = rows->columns;
@@ -112,7 +112,7 @@ static int note_thread(struct sqlite *db, unsigned source, const struct item *it
     db->recent_thread = key;
     if (map_get(&db->threads, key))
         return 0;
-    return map_put(&db->threads, key, (void *)item->origin) < 0 ? export_no_memory(&db->sink.fault)
+    return map_put(&db->threads, key, (void *)item->origin) < 0 ? export_no_memory(&db->sink.error)
                                                                 : 0;
 }
 
@@ -134,7 +134,7 @@ static int put_event(struct sqlite *db, const struct item *item)
     int r = 0;
 
     if (unlikely(!c) && !(c = make_class(db, class)))
-        return export_no_memory(&db->sink.fault);
+        return export_no_memory(&db->sink.error);
     source = likely(item->origin == class->origin) ? c->source : sqlite_source_of(db, item->origin);
     if (item->origin->task_name)
         r = note_thread(db, source, item);
@@ -213,7 +213,7 @@ static void sqlite_free(struct sink *sink)
 }
 
 int export_sqlite_open(const struct export_options *options, struct sink **ret_sink,
-                       struct fault *fault)
+                       struct error *error)
 {
     static const struct sink_ops ops = {
         .put = sqlite_put, .finish = sqlite_finish, .free = sqlite_free};
@@ -221,7 +221,7 @@ int export_sqlite_open(const struct export_options *options, struct sink **ret_s
     int r;
 
     if (!db)
-        return export_no_memory(fault);
+        return export_no_memory(error);
     db->sink.ops = &ops;
     db->options = options;
     db->recent_thread = UINT64_MAX;
@@ -230,11 +230,11 @@ int export_sqlite_open(const struct export_options *options, struct sink **ret_s
     if (r == 0)
         r = sqlite_tables_init(&db->tables);
     if (r < 0)
-        export_no_memory(&db->sink.fault);
+        export_no_memory(&db->sink.error);
     else
         r = sqlite_open_database(db);
     if (r < 0) {
-        *fault = db->sink.fault;
+        *error = db->sink.error;
         sqlite_free(&db->sink);
         return r;
     }

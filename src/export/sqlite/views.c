@@ -39,7 +39,7 @@ static int make_part(struct sqlite *db, const struct sqlite_rows **rows,
     name = part.error ? NULL : export_names_fresh(&db->tables.names, part.start);
     text_done(&part);
     if (!name)
-        return export_no_memory(&db->sink.fault);
+        return export_no_memory(&db->sink.error);
     sqlite_schema_put_view_start(&sql, name);
     put_selects(&sql, rows, selection);
     text_put_str(from, text_len(from) ? " UNION ALL SELECT * FROM " : "SELECT * FROM ");
@@ -61,7 +61,7 @@ static int put_all(struct sqlite *db, const struct sqlite_rows *rows,
             r = make_part(db, &rows, selection, name, from);
     }
     text_put(from, "", 1);
-    return r == 0 && from->error ? export_no_memory(&db->sink.fault) : r;
+    return r == 0 && from->error ? export_no_memory(&db->sink.error) : r;
 }
 
 static int make_view(struct sqlite *db, bool fields)
@@ -93,7 +93,7 @@ static int make_event_view(struct sqlite *db, struct sqlite_event *event)
         rows->insert = NULL;
         r = sqlite_schema_add_columns(&selection.columns, &rows->table);
     }
-    r = r < 0 ? export_no_memory(&db->sink.fault) : sqlite_execute_text(db, &sql);
+    r = r < 0 ? export_no_memory(&db->sink.error) : sqlite_execute_text(db, &sql);
     if (r == 0)
         r = put_all(db, event->first, &selection, event->name, &from);
     if (r == 0) {

@@ -529,7 +529,7 @@ static int chrome_put(struct sink *sink, const struct item *items, unsigned n)
     r = slices_put(&chrome->slices, items, n);
     if (r >= 0)
         r = chrome->error;
-    return r < 0 ? export_no_memory(&sink->fault) : 0;
+    return r < 0 ? export_no_memory(&sink->error) : 0;
 }
 
 static int chrome_finish(struct sink *sink)
@@ -552,7 +552,7 @@ static void chrome_free(struct sink *sink)
 }
 
 int export_chrome_open(const struct export_options *options, struct sink **ret_sink,
-                       struct fault *fault)
+                       struct error *error)
 {
     static const struct sink_ops ops = {
         .put = chrome_put, .finish = chrome_finish, .free = chrome_free};
@@ -560,7 +560,7 @@ int export_chrome_open(const struct export_options *options, struct sink **ret_s
     struct chrome *chrome = calloc(1, sizeof *chrome);
 
     if (!chrome)
-        return export_no_memory(fault);
+        return export_no_memory(error);
     chrome->sink.ops = &ops;
     chrome->out = options->out;
     chrome->classes.make = make_class;

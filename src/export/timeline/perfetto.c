@@ -673,7 +673,7 @@ static int perfetto_put(struct sink *sink, const struct item *items, unsigned n)
         r = slices_put(&perfetto->slices, items, n);
     if (r >= 0)
         r = perfetto->error;
-    return r < 0 ? export_no_memory(&sink->fault) : 0;
+    return r < 0 ? export_no_memory(&sink->error) : 0;
 }
 
 static int perfetto_finish(struct sink *sink)
@@ -683,7 +683,7 @@ static int perfetto_finish(struct sink *sink)
 
     /* A trace without events is one all the same. */
     if (!perfetto->started && start(perfetto, &none, 0) < 0)
-        return export_no_memory(&sink->fault);
+        return export_no_memory(&sink->error);
     return 0;
 }
 
@@ -703,7 +703,7 @@ static void perfetto_free(struct sink *sink)
 }
 
 int export_perfetto_open(const struct export_options *options, struct sink **ret_sink,
-                         struct fault *fault)
+                         struct error *error)
 {
     static const struct sink_ops ops = {
         .put = perfetto_put, .finish = perfetto_finish, .free = perfetto_free};
@@ -711,7 +711,7 @@ int export_perfetto_open(const struct export_options *options, struct sink **ret
     struct perfetto *perfetto = calloc(1, sizeof *perfetto);
 
     if (!perfetto)
-        return export_no_memory(fault);
+        return export_no_memory(error);
     perfetto->sink.ops = &ops;
     perfetto->out = options->out;
     perfetto->scratch = TEXT_IN_MEMORY;

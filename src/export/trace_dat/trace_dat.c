@@ -23,12 +23,11 @@
 #include "base/bytes.h"
 #include "export/trace_dat/export.h"
 
-static int failed(struct dat_export *dat, int error)
+static int failed(struct dat_export *dat, int err)
 {
-    if (error == -ENOMEM)
-        return export_no_memory(&dat->sink.fault);
-    return fault_plain(&dat->sink.fault, error, dat->options->name, "cannot write: %s",
-                       strerror(-error));
+    if (err == -ENOMEM)
+        return export_no_memory(&dat->sink.error);
+    return error_set(&dat->sink.error, err, dat->options->name, "cannot write: %s", strerror(-err));
 }
 
 static unsigned source_of(const struct dat_export *dat, const struct origin *origin)
@@ -245,7 +244,7 @@ static void trace_dat_free(struct sink *sink)
 }
 
 int export_trace_dat_open(const struct export_options *options, struct sink **ret_sink,
-                          struct fault *fault)
+                          struct error *error)
 {
     static const struct sink_ops ops = {
         .put = trace_dat_put, .finish = trace_dat_finish, .free = trace_dat_free};
@@ -254,7 +253,7 @@ int export_trace_dat_open(const struct export_options *options, struct sink **re
     int r;
 
     if (!dat)
-        return export_no_memory(fault);
+        return export_no_memory(error);
     for (unsigned i = 0; i < options->catalogue->n_origins && !kernel; i++)
         kernel = options->catalogue->origins[i]->kernel;
     dat->sink.ops = &ops;
@@ -266,7 +265,7 @@ int export_trace_dat_open(const struct export_options *options, struct sink **re
     r = record_spool_open(options->path, &dat->spool);
     if (r < 0) {
         failed(dat, r);
-        *fault = dat->sink.fault;
+        *error = dat->sink.error;
         trace_dat_free(&dat->sink);
         return r;
     }

@@ -52,12 +52,12 @@ int ctf_damaged(struct ctf *c, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    return fault_at(&c->source.fault, -EBADMSG, c->in.path, input_offset(&c->in), "%s", what);
+    return error_at(&c->source.error, -EBADMSG, c->in.path, input_offset(&c->in), "%s", what);
 }
 
 int ctf_out_of_memory(struct ctf *c)
 {
-    return fault_plain(&c->source.fault, -ENOMEM, c->in.path, "out of memory");
+    return error_set(&c->source.error, -ENOMEM, c->in.path, "out of memory");
 }
 
 /* How far it is to where a packet begins, FROM bytes on at the soonest. False: not in the buffer. */
@@ -102,7 +102,7 @@ static int pass_over(struct ctf *c, uint64_t *skipped)
         from = next ? 0 : there;
         *skipped += next;
         input_skip(&c->in, next);
-        r = input_refill(&c->in, &c->source.fault);
+        r = input_refill(&c->in, &c->source.error);
     }
     return r;
 }
@@ -114,7 +114,7 @@ static int give_up(struct ctf *c, int r, bool end, unsigned *n)
     int64_t from;
 
     if (c->keep_going && r == -EBADMSG) {
-        fault_clear(&c->source.fault);
+        error_clear(&c->source.error);
         r = 0;
         if (end) {
             skipped = input_buffered(&c->in);
@@ -222,13 +222,13 @@ static int ctf_next(struct source *source, const struct item **ret_items)
             if (!c->damaged)
                 r = give_up(c, r, false, &n);
             if (c->damaged)
-                fault_clear(&c->source.fault);
+                error_clear(&c->source.error);
             return r < 0 && !c->damaged ? r : (int)n;
         }
         if (n)
             return (int)n; /* before the buffer moves */
         before = input_buffered(&c->in);
-        r = input_refill(&c->in, &c->source.fault);
+        r = input_refill(&c->in, &c->source.error);
         if (r < 0)
             return c->failed = r;
         if (input_buffered(&c->in) > before)
@@ -264,7 +264,7 @@ static const struct source_ops ctf_ops = {
 };
 
 int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct reader_options *options,
-                    struct source **ret_source, struct fault *fault)
+                    struct source **ret_source, struct error *error)
 {
     struct ctf *c = malloc(sizeof *c);
 
@@ -281,7 +281,7 @@ int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct read
         }
         free(c);
         input_done(in);
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     }
     c->source.ops = &ctf_ops;
     c->source.ordered = trace->strata; /* others may step back, and are put in order */

@@ -15,22 +15,22 @@ bool ctf_probe_dir(const char *path);
 struct ctf_trace;
 
 /* Reads the metadata, LEN bytes of TEXT, of the trace at PATH; METADATA_PATH is for messages. Its
- * classes and its origin go into CATALOGUE. -EBADMSG, -ENOMEM with FAULT. */
+ * classes and its origin go into CATALOGUE. -EBADMSG, -ENOMEM with ERROR. */
 int ctf_trace_new(const char *path, const char *metadata_path, const char *text, size_t len,
-                  struct catalogue *catalogue, struct ctf_trace **ret, struct fault *fault);
+                  struct catalogue *catalogue, struct ctf_trace **ret, struct error *error);
 
 /* When events of ORIGIN, a trace in CTF, are told to be whose clock showed TICKS. */
 int64_t ctf_time_of(const struct origin *origin, int64_t ticks);
 
 /* Takes IN over, also when it fails. A source of the events of one stream. -ENOMEM. */
 int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct reader_options *options,
-                    struct source **ret_source, struct fault *fault);
+                    struct source **ret_source, struct error *error);
 
 /* Turns metadata that is in packets, LEN bytes of TEXT, into the text alone, in its place; leaves text
- * as it is. -EBADMSG with FAULT. */
-int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct fault *fault);
+ * as it is. -EBADMSG with ERROR. */
+int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct error *error);
 
 /* All of the directory at PATH: a source for each stream (malloc), which the caller owns. */
 int ctf_open_dir(const char *path, struct catalogue *catalogue,
                  const struct reader_options *options, struct source ***ret_sources,
-                 unsigned *ret_n, struct fault *fault);
+                 unsigned *ret_n, struct error *error);

@@ -59,14 +59,14 @@ static int compare_names(const void *a, const void *b)
     return x_len != y_len ? (x_len > y_len) - (x_len < y_len) : strcmp(x, y);
 }
 
-static int list_streams(const char *path, struct names *names, struct fault *fault)
+static int list_streams(const char *path, struct names *names, struct error *error)
 {
     DIR *dir = opendir(path);
     struct dirent *entry;
     int r = 0;
 
     if (!dir)
-        return fault_plain(fault, -errno, path, "%s", strerror(errno));
+        return error_set(error, -errno, path, "%s", strerror(errno));
     while (r >= 0 &&
            (entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe): a stream of its own */
         struct stat st;
@@ -126,7 +126,7 @@ bool ctf_probe_dir(const char *path)
     return false;
 }
 
-int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct fault *fault)
+int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct error *error)
 {
     size_t done = 0;
     size_t at = 0;
@@ -135,8 +135,8 @@ int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct fault 
     if (ctf_tsdl_probe(text, *len))
         return 0;
     if (!is_magic(text, *len, METADATA_MAGIC))
-        return fault_plain(fault, -EBADMSG, path,
-                           "not metadata of CTF 1.8: it does not begin with '/* CTF 1.8'");
+        return error_set(error, -EBADMSG, path,
+                         "not metadata of CTF 1.8: it does not begin with '/* CTF 1.8'");
     swap = load_u32(text) != METADATA_MAGIC;
     while (at < *len) {
         const char *p = text + at;
@@ -145,16 +145,16 @@ int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct fault 
         uint32_t size;
 
         if (left < METADATA_HEADER || load_u32_swap(p, swap) != METADATA_MAGIC)
-            return fault_at(fault, -EBADMSG, path, at,
+            return error_at(error, -EBADMSG, path, at,
                             "not a metadata packet: its magic number is missing");
         content = load_u32_swap(p + 24, swap);
         size = load_u32_swap(p + 28, swap);
         if (p[32] || p[33])
-            return fault_at(fault, -EBADMSG, path, at,
+            return error_at(error, -EBADMSG, path, at,
                             "compressed and encrypted metadata are not supported");
         if (content % 8 || size % 8 || content > size || content / 8 < METADATA_HEADER ||
             size / 8 > left)
-            return fault_at(fault, -EBADMSG, path, at,
+            return error_at(error, -EBADMSG, path, at,
                             "invalid metadata packet: size %" PRIu32 " bits, content %" PRIu32
                             " bits",
                             size, content);
@@ -166,24 +166,24 @@ int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct fault 
     return 0;
 }
 
-static int read_metadata(const char *path, char **ret_text, size_t *ret_len, struct fault *fault)
+static int read_metadata(const char *path, char **ret_text, size_t *ret_len, struct error *error)
 {
     _cleanup_free_ char *text = NULL;
     struct input in;
     size_t len = 0;
     int r;
 
-    r = input_open_regular(&in, path, INPUT_BUFFER_SIZE, fault);
+    r = input_open_regular(&in, path, INPUT_BUFFER_SIZE, error);
     if (r < 0)
         return r;
-    while ((r = input_refill(&in, fault)) > 0) {
+    while ((r = input_refill(&in, error)) > 0) {
         size_t some = input_buffered(&in);
         char *bigger = len + some > METADATA_MAX ? NULL : realloc(text, len + some);
 
         if (!bigger) {
             r = len + some > METADATA_MAX
-                    ? fault_plain(fault, -EFBIG, path,
-                                  "metadata larger than 64 MiB are not supported")
+                    ? error_set(error, -EFBIG, path,
+                                "metadata larger than 64 MiB are not supported")
                     : -ENOMEM;
             break;
         }
@@ -194,10 +194,10 @@ static int read_metadata(const char *path, char **ret_text, size_t *ret_len, str
     }
     input_done(&in);
     if (r >= 0 && len == 0)
-        return fault_plain(fault, -EBADMSG, path,
-                           "empty metadata: the streams of the trace cannot be read without them");
+        return error_set(error, -EBADMSG, path,
+                         "empty metadata: the streams of the trace cannot be read without them");
     if (r >= 0)
-        r = ctf_metadata_unpack(path, text, &len, fault);
+        r = ctf_metadata_unpack(path, text, &len, error);
     if (r < 0)
         return r;
     *ret_text = TAKE_PTR(text);
@@ -207,7 +207,7 @@ static int read_metadata(const char *path, char **ret_text, size_t *ret_len, str
 
 int ctf_open_dir(const char *path, struct catalogue *catalogue,
                  const struct reader_options *options, struct source ***ret_sources,
-                 unsigned *ret_n, struct fault *fault)
+                 unsigned *ret_n, struct error *error)
 {
     _cleanup_(names_done) struct names names = {0};
     _cleanup_free_ struct source **sources = NULL;
@@ -223,11 +223,11 @@ int ctf_open_dir(const char *path, struct catalogue *catalogue,
         return -ENOMEM;
     }
     /* The streams first: what was in them then, the metadata that is read afterwards describes. */
-    r = list_streams(path, &names, fault);
+    r = list_streams(path, &names, error);
     if (r >= 0)
-        r = read_metadata(metadata, &text, &len, fault);
+        r = read_metadata(metadata, &text, &len, error);
     if (r >= 0)
-        r = ctf_trace_new(path, metadata, text, len, catalogue, &trace, fault);
+        r = ctf_trace_new(path, metadata, text, len, catalogue, &trace, error);
     if (r < 0)
         return r;
     /* A trace without events has one stream, an empty one: then it has an origin, and is no error. */
@@ -239,10 +239,10 @@ int ctf_open_dir(const char *path, struct catalogue *catalogue,
 
         r = names.n ? input_open_regular(&in, names.names[n],
                                          names.n > STREAMS_MANY ? INPUT_SMALL : INPUT_BUFFER_SIZE,
-                                         fault)
+                                         error)
                     : input_open_memory(&in, "", 0, path);
         if (r >= 0)
-            r = ctf_stream_open(trace, &in, options, &sources[n], fault);
+            r = ctf_stream_open(trace, &in, options, &sources[n], error);
     } while (r >= 0 && ++n < names.n);
     if (r < 0) {
         while (n)

@@ -18,7 +18,7 @@ struct maker {
     struct ctf_metadata *metadata;
     bool exported;
     struct catalogue *catalogue;
-    struct fault *fault;
+    struct error *error;
     const struct ctf_stream_class *stream; /* whose classes are made */
     const struct ctf_class *class;         /* that is made */
     struct map by_name; /* exported: the first class of each name, after its origin's address */
@@ -34,7 +34,7 @@ struct maker {
     char prefix[NAME_MAX_LEN + 1];
 };
 
-#define wrong(m, at, ...) fault_line((m)->fault, -EBADMSG, (m)->metadata->path, at, __VA_ARGS__)
+#define wrong(m, at, ...) error_on_line((m)->error, -EBADMSG, (m)->metadata->path, at, __VA_ARGS__)
 
 /* ---- What refers to what ---- */
 
@@ -504,7 +504,7 @@ static int resolve_headers(struct maker *m, const struct ctf_stream_decl *decl)
 }
 
 int ctf_layout_make(struct ctf_metadata *metadata, bool exported, struct catalogue *catalogue,
-                    struct ctf_layout *ret, struct fault *fault)
+                    struct ctf_layout *ret, struct error *error)
 {
     struct maker *m = calloc(1, sizeof *m);
     struct ctf_layout layout = {0};
@@ -518,7 +518,7 @@ int ctf_layout_make(struct ctf_metadata *metadata, bool exported, struct catalog
         m->metadata = metadata;
         m->exported = exported;
         m->catalogue = catalogue;
-        m->fault = fault;
+        m->error = error;
         r = 0;
         for (const struct ctf_stream_decl *s = metadata->streams; s && r >= 0; s = s->next) {
             if (layout.n_streams == STREAMS_MAX)
@@ -537,7 +537,7 @@ int ctf_layout_make(struct ctf_metadata *metadata, bool exported, struct catalog
     }
     free(m);
     if (r < 0)
-        return fault_plain(fault, r, metadata->path, "out of memory");
+        return error_set(error, r, metadata->path, "out of memory");
     *ret = layout;
     return 0;
 }

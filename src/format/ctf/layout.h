@@ -9,7 +9,7 @@
  * number as 8 bytes and each array of numbers as a u32 length in bytes and its elements, in this
  * machine's order, each text with a NUL, all without padding (ctf_made_…). */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "event/catalogue.h"
 #include "format/ctf/type.h"
 
@@ -57,7 +57,7 @@ static inline unsigned ctf_made_element(const struct ctf_type *element)
 }
 
 /* All classes go into CATALOGUE, with the origins of their streams. EXPORTED: strata did, so that `vcpu` in a context is
- * the event's vCPU, and events of one name are variants of one. -EBADMSG with FAULT: refers to what is not there, or has
+ * the event's vCPU, and events of one name are variants of one. -EBADMSG with ERROR: refers to what is not there, or has
  * what strata does not read, with its line; -ENOMEM. */
 int ctf_layout_make(struct ctf_metadata *metadata, bool exported, struct catalogue *catalogue,
-                    struct ctf_layout *ret, struct fault *fault);
+                    struct ctf_layout *ret, struct error *error);

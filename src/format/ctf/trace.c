@@ -271,19 +271,19 @@ static void settle_origins(struct ctf_trace *trace)
 }
 
 int ctf_trace_new(const char *path, const char *metadata_path, const char *text, size_t len,
-                  struct catalogue *catalogue, struct ctf_trace **ret, struct fault *fault)
+                  struct catalogue *catalogue, struct ctf_trace **ret, struct error *error)
 {
     struct ctf_trace *trace = arena_alloc(&catalogue->arena, sizeof *trace);
     const char *kept_path;
     int r = -ENOMEM;
 
     if (!trace)
-        return fault_plain(fault, -ENOMEM, path, "out of memory");
+        return error_set(error, -ENOMEM, path, "out of memory");
     *trace = (struct ctf_trace){.catalogue = catalogue};
     kept_path = arena_strdup(&catalogue->arena, path);
     metadata_path = arena_strdup(&catalogue->arena, metadata_path);
     if (kept_path && metadata_path)
-        r = ctf_tsdl_parse(metadata_path, text, len, &catalogue->arena, &trace->metadata, fault);
+        r = ctf_tsdl_parse(metadata_path, text, len, &catalogue->arena, &trace->metadata, error);
     if (r >= 0) {
         trace->strata = is_of(&trace->metadata, "strata");
         trace->swap = trace->metadata.big_endian == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
@@ -291,9 +291,9 @@ int ctf_trace_new(const char *path, const char *metadata_path, const char *text,
     }
     if (r >= 0)
         r = ctf_layout_make(&trace->metadata, is_exported(&trace->metadata), catalogue,
-                            &trace->layout, fault);
+                            &trace->layout, error);
     if (r < 0)
-        return fault_plain(fault, r, path, "out of memory");
+        return error_set(error, r, path, "out of memory");
     settle_origins(trace);
     *ret = trace;
     return 0;

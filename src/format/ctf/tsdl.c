@@ -284,7 +284,7 @@ static int read_event(struct parser *p)
     p->format = NULL;
     r = read_block(p, &block);
     if (r >= 0 && !event->name)
-        return fault_line(p->fault, -EBADMSG, p->path, event->line, "event without a name");
+        return error_on_line(p->error, -EBADMSG, p->path, event->line, "event without a name");
     event->format = p->format;
     *p->last_event = event;
     p->last_event = &event->next;
@@ -335,7 +335,7 @@ bool ctf_tsdl_probe(const void *head, size_t n)
 }
 
 int ctf_tsdl_parse(const char *path, const char *text, size_t len, struct arena *arena,
-                   struct ctf_metadata *ret, struct fault *fault)
+                   struct ctf_metadata *ret, struct error *error)
 {
     struct ctf_metadata metadata = {.path = path, .pid = -1};
     struct parser *p = malloc(sizeof *p);
@@ -346,7 +346,7 @@ int ctf_tsdl_parse(const char *path, const char *text, size_t len, struct arena 
                              .at = text,
                              .end = text + len,
                              .line = 1,
-                             .fault = fault,
+                             .error = error,
                              .arena = arena,
                              .metadata = &metadata,
                              .last_event = &metadata.events,
@@ -358,7 +358,7 @@ int ctf_tsdl_parse(const char *path, const char *text, size_t len, struct arena 
     }
     free(p);
     if (r < 0)
-        return fault_plain(fault, r, path, "out of memory");
+        return error_set(error, r, path, "out of memory");
     for (struct ctf_type *type = metadata.types; type; type = type->next)
         if (type->order == CTF_ORDER_NATIVE)
             type->order = metadata.big_endian ? CTF_ORDER_BE : CTF_ORDER_LE;

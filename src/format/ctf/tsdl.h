@@ -18,13 +18,13 @@
  * Such a text has the escapes of a string; a star and a slash do not stand beside each other in it. */
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 #include "format/ctf/type.h"
 
 /* Whether the N bytes at HEAD begin metadata of CTF 1.8 in text. */
 bool ctf_tsdl_probe(const void *head, size_t n);
 
 /* Parses LEN bytes of TEXT of the file PATH, which outlives the result. -EBADMSG: not understood, with
- * the line in FAULT; -ENOMEM. */
+ * the line in ERROR; -ENOMEM. */
 int ctf_tsdl_parse(const char *path, const char *text, size_t len, struct arena *arena,
-                   struct ctf_metadata *ret, struct fault *fault);
+                   struct ctf_metadata *ret, struct error *error);

@@ -2,7 +2,7 @@
 #pragma once
 
 /* The inside of ctf_tsdl.c: the parser's state, its tokens (ctf_tsdl_token.c) and its types
- * (ctf_tsdl_type.c). All functions return 0 or a negative errno, with the fault filled. */
+ * (ctf_tsdl_type.c). All functions return 0 or a negative errno, with the error filled. */
 
 #include <stdbool.h>
 
@@ -44,7 +44,7 @@ struct parser {
     const char *end;
     uint32_t line;   /* of the token */
     uint32_t behind; /* lines that ended behind it */
-    struct fault *fault;
+    struct error *error;
     struct arena *arena;
     struct ctf_metadata *metadata;
     struct ctf_event_decl **last_event;

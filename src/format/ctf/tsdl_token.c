@@ -15,7 +15,7 @@ int tsdl_wrong(struct parser *p, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    return fault_line(p->fault, -EBADMSG, p->path, p->line, "%s", what);
+    return error_on_line(p->error, -EBADMSG, p->path, p->line, "%s", what);
 }
 
 static int add_char(struct parser *p, char c)

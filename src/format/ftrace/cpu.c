@@ -158,7 +158,7 @@ static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *
     if (!cpu->capture->keep_going) {
         cpu->finished = true;
         cpu->result =
-            fault_at(&cpu->source.fault, -EBADMSG, cpu->feed->path, cpu->page_offset + from,
+            error_at(&cpu->source.error, -EBADMSG, cpu->feed->path, cpu->page_offset + from,
                      "%s; --keep-going continues after it", what);
         return;
     }
@@ -178,7 +178,7 @@ static void find_sync(struct ftrace_cpu *cpu)
     int r;
 
     cpu->lost_sync = false;
-    r = cpu->feed->resync(cpu->feed, cpu->damage, cpu->sync_time, &skipped, &cpu->source.fault);
+    r = cpu->feed->resync(cpu->feed, cpu->damage, cpu->sync_time, &skipped, &cpu->source.error);
     if (r < 0) {
         cpu->finished = true;
         cpu->result = r;
@@ -194,7 +194,7 @@ static void next_page(struct ftrace_cpu *cpu)
     int r;
 
     r = cpu->feed->next(cpu->feed, &cpu->page_start, &cpu->page_size, &cpu->page_offset,
-                        &cpu->source.fault);
+                        &cpu->source.error);
     if (r == -EAGAIN) {
         cpu->dry = true;
         return;
@@ -282,9 +282,9 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
         cpu->in_page = false;
     } else if (failed) {
         cpu->finished = true;
-        cpu->result = fault_plain(&cpu->source.fault, r, cpu->feed->path,
-                                  r == -ENOMEM ? "%s" : "cannot read the format of an event: %s",
-                                  error_text(r));
+        cpu->result = error_set(&cpu->source.error, r, cpu->feed->path,
+                                r == -ENOMEM ? "%s" : "cannot read the format of an event: %s",
+                                error_text(r));
     } else if (page.cut) {
         page_damaged(cpu, page.next, "the file ends inside a record");
     } else {
@@ -378,7 +378,7 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
     cpu->feed = feed;
     cpu->cpu = cpu_number;
     cpu->last_time = TIME_UNKNOWN;
-    fault_clear(&cpu->source.fault);
+    error_clear(&cpu->source.error);
     *ret_source = &cpu->source;
     return 0;
 }

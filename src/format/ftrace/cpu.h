@@ -35,12 +35,12 @@ struct page_feed {
      * next call; fewer than the layout's size only at the end of the file. 0: no more. -EAGAIN: no more
      * for now; the source's next() returns that as well, and may be called again. */
     int (*next)(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,
-                uint64_t *ret_offset, struct fault *fault);
+                uint64_t *ret_offset, struct error *error);
     /* Looks for the next place where a page seems to begin, not older than AFTER (0: of any time), FROM
      * bytes or more behind the start of the page lent last; next() then goes on there. *RET_SKIPPED: how far it is
      * from FROM. May be NULL: pages cannot be anywhere but where they are. */
     int (*resync)(struct page_feed *feed, size_t from, uint64_t after, uint64_t *ret_skipped,
-                  struct fault *fault);
+                  struct error *error);
     void (*free)(struct page_feed *feed);
     uint64_t done, total; /* bytes, for progress; total 0: not known */
     const char *path;     /* for messages */

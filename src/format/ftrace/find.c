@@ -159,14 +159,14 @@ static int find_raws(const char *directory, struct ftrace_files *files)
     return 0;
 }
 
-static int find(const char *path, struct ftrace_files *files, struct fault *fault)
+static int find(const char *path, struct ftrace_files *files, struct error *error)
 {
     struct stat st;
     int r;
 
     if (stat(path, &st) < 0) {
         r = -errno;
-        return fault_plain(fault, r, path, "%s", strerror(-r));
+        return error_set(error, r, path, "%s", strerror(-r));
     }
 
     if (!S_ISDIR(st.st_mode)) {
@@ -175,7 +175,7 @@ static int find(const char *path, struct ftrace_files *files, struct fault *faul
             slash ? strndup(path, MAX((size_t)(slash - path), (size_t)1)) : strdup(".");
 
         if (!directory || ftrace_files_add(files, path, ftrace_cpu_of_path(path)) < 0)
-            return fault_plain(fault, -ENOMEM, path, "out of memory");
+            return error_set(error, -ENOMEM, path, "out of memory");
         r = find_tree(directory, &files->tree);
     } else {
         r = find_tree(path, &files->tree);
@@ -185,22 +185,21 @@ static int find(const char *path, struct ftrace_files *files, struct fault *faul
             r = find_raws(files->tree, files);
     }
     if (r == -ENOENT)
-        return fault_plain(
-            fault, r, path,
-            "no tracefs tree (a directory with events/header_page) beside the pages; "
-            "without one they cannot be decoded");
+        return error_set(error, r, path,
+                         "no tracefs tree (a directory with events/header_page) beside the pages; "
+                         "without one they cannot be decoded");
     if (r < 0)
-        return fault_plain(fault, r, path, "%s", error_text(r));
+        return error_set(error, r, path, "%s", error_text(r));
     if (files->n_raws == 0)
-        return fault_plain(fault, -ENOENT, path,
-                           "no ring-buffer pages here (cpuN.raw or per_cpu/cpuN/trace_pipe_raw)");
+        return error_set(error, -ENOENT, path,
+                         "no ring-buffer pages here (cpuN.raw or per_cpu/cpuN/trace_pipe_raw)");
     return 0;
 }
 
-int ftrace_find(const char *path, struct ftrace_files *ret_files, struct fault *fault)
+int ftrace_find(const char *path, struct ftrace_files *ret_files, struct error *error)
 {
     struct ftrace_files files = {0};
-    int r = find(path, &files, fault);
+    int r = find(path, &files, error);
 
     if (r < 0) {
         ftrace_files_done(&files);

@@ -22,7 +22,7 @@ struct raw_feed {
 };
 
 static int raw_next(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,
-                    uint64_t *ret_offset, struct fault *fault)
+                    uint64_t *ret_offset, struct error *error)
 {
     struct raw_feed *raw = container_of(feed, struct raw_feed, feed);
     int r;
@@ -30,7 +30,7 @@ static int raw_next(struct page_feed *feed, const uint8_t **ret_page, size_t *re
     if (!raw->in_place)
         input_skip(&raw->input, MIN((size_t)raw->layout.size, input_buffered(&raw->input)));
     raw->in_place = false;
-    r = input_need(&raw->input, raw->layout.size, fault);
+    r = input_need(&raw->input, raw->layout.size, error);
     if (r < 0)
         return r;
     if (r == 0 && input_buffered(&raw->input) == 0)
@@ -45,7 +45,7 @@ static int raw_next(struct page_feed *feed, const uint8_t **ret_page, size_t *re
 /* Pages come from guests in pieces of any size; where a piece is missing, all that follows is out of
  * step. */
 static int raw_resync(struct page_feed *feed, size_t from, uint64_t after, uint64_t *ret_skipped,
-                      struct fault *fault)
+                      struct error *error)
 {
     struct raw_feed *raw = container_of(feed, struct raw_feed, feed);
     uint64_t begin = input_offset(&raw->input) + from;
@@ -54,7 +54,7 @@ static int raw_resync(struct page_feed *feed, size_t from, uint64_t after, uint6
     input_skip(&raw->input, MIN(from + 1, input_buffered(&raw->input)));
     for (;;) {
         /* The last page may be shorter. */
-        r = input_need(&raw->input, raw->layout.size, fault);
+        r = input_need(&raw->input, raw->layout.size, error);
         if (r < 0)
             return r;
         if (input_buffered(&raw->input) == 0 ||
@@ -77,16 +77,16 @@ static void raw_free(struct page_feed *feed)
 }
 
 static int raw_open(const char *path, bool found, const struct ftrace_layout *layout,
-                    unsigned n_cpus, struct raw_feed **ret_feed, struct fault *fault)
+                    unsigned n_cpus, struct raw_feed **ret_feed, struct error *error)
 {
     size_t capacity = MIN(INPUT_BUFFER_SIZE, BUFFERS_MAX / n_cpus);
     struct raw_feed *raw = calloc(1, sizeof *raw);
     int r;
 
     if (!raw)
-        return fault_plain(fault, -ENOMEM, path, "out of memory");
+        return error_set(error, -ENOMEM, path, "out of memory");
     capacity = MAX(capacity, (size_t)layout->size);
-    r = (found ? input_open_regular : input_open)(&raw->input, path, capacity, fault);
+    r = (found ? input_open_regular : input_open)(&raw->input, path, capacity, error);
     if (r < 0) {
         free(raw);
         return r;
@@ -104,12 +104,12 @@ static int raw_open(const char *path, bool found, const struct ftrace_layout *la
 
 /* Sets the byte order by the first page there is. */
 static int guess_order(struct raw_feed **feeds, unsigned n, struct ftrace_layout *layout,
-                       struct fault *fault)
+                       struct error *error)
 {
     for (unsigned i = 0; i < n; i++) {
         struct input *in = &feeds[i]->input;
         struct ftrace_layout other = *layout;
-        int r = input_need(in, layout->data, fault);
+        int r = input_need(in, layout->data, error);
 
         if (r < 0)
             return r;
@@ -125,15 +125,15 @@ static int guess_order(struct raw_feed **feeds, unsigned n, struct ftrace_layout
     return 0;
 }
 
-static int read_layout(const char *tree, struct ftrace_layout *ret_layout, struct fault *fault)
+static int read_layout(const char *tree, struct ftrace_layout *ret_layout, struct error *error)
 {
     _cleanup_free_ char *text = NULL;
     size_t len;
     int r = ftrace_tree_read(tree, "events/header_page", SMALL_TEXT_MAX, &text, &len);
 
     if (r < 0)
-        return fault_plain(fault, r, tree, "events/header_page: %s", strerror(-r));
-    return ftrace_layout_parse(text, len, tree, ret_layout, fault);
+        return error_set(error, r, tree, "events/header_page: %s", strerror(-r));
+    return ftrace_layout_parse(text, len, tree, ret_layout, error);
 }
 
 /* A file of the tree that may be missing. 1: it is there, 0: it cannot be had. */
@@ -176,7 +176,7 @@ static int read_clock(const char *tree, struct clock *ret)
 static int make_capture(const struct ftrace_files *files, const char *name, enum layer layer,
                         struct catalogue *catalogue, const struct reader_options *options,
                         const struct ftrace_layout *layout, struct ftrace_capture **ret_capture,
-                        struct fault *fault)
+                        struct error *error)
 {
     struct kernel_facts facts = {
         .swap = layout->swap, .big_endian = layout->big_endian, .long_size = layout->long_size};
@@ -189,13 +189,13 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
 
     r = ftrace_tree_new(files->tree, files->kallsyms, &formats);
     if (r < 0)
-        return fault_plain(fault, r, name, "out of memory");
+        return error_set(error, r, name, "out of memory");
     r = kernel_events_new(catalogue, &facts, formats, &events);
     if (r < 0)
-        return fault_plain(fault, r, name, "out of memory");
+        return error_set(error, r, name, "out of memory");
     r = ftrace_tree_any(formats, &format);
     if (r == 0)
-        r = kernel_events_set_common(events, &format, fault);
+        r = kernel_events_set_common(events, &format, error);
     else if (r == -ENOENT)
         r = 0; /* a tree without formats still gives times and tasks */
     if (r == 0)
@@ -204,21 +204,21 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
         r = read_clock(files->tree, &origin.clock);
     if (r < 0) {
         kernel_events_unref(events);
-        return fault_plain(fault, r, files->tree, "%s", error_text(r));
+        return error_set(error, r, files->tree, "%s", error_text(r));
     }
 
     origin.path = arena_strdup(&catalogue->arena, name);
     if (!origin.path) {
         kernel_events_unref(events);
-        return fault_plain(fault, -ENOMEM, name, "out of memory");
+        return error_set(error, -ENOMEM, name, "out of memory");
     }
     r = ftrace_capture_new(catalogue, &origin, events, layout, options->keep_going, ret_capture);
-    return r < 0 ? fault_plain(fault, r, name, "out of memory") : 0;
+    return r < 0 ? error_set(error, r, name, "out of memory") : 0;
 }
 
 int ftrace_open(const struct ftrace_files *files, const char *name, enum layer layer,
                 struct catalogue *catalogue, const struct reader_options *options,
-                struct source ***ret_sources, unsigned *ret_n, struct fault *fault)
+                struct source ***ret_sources, unsigned *ret_n, struct error *error)
 {
     unsigned n = files->n_raws, n_feeds = 0, n_sources = 0;
     struct ftrace_capture *capture = NULL;
@@ -228,26 +228,26 @@ int ftrace_open(const struct ftrace_files *files, const char *name, enum layer l
     int r;
 
     if (!feeds || !sources)
-        return fault_plain(fault, -ENOMEM, name, "out of memory");
-    r = read_layout(files->tree, &layout, fault);
+        return error_set(error, -ENOMEM, name, "out of memory");
+    r = read_layout(files->tree, &layout, error);
     for (; r == 0 && n_feeds < n; n_feeds++) {
         r = raw_open(files->raws[n_feeds].path, files->raws[n_feeds].found, &layout, n,
-                     &feeds[n_feeds], fault);
+                     &feeds[n_feeds], error);
         if (r < 0)
             break;
     }
     if (r == 0)
-        r = guess_order(feeds, n, &layout, fault);
+        r = guess_order(feeds, n, &layout, error);
     for (unsigned i = 0; i < n_feeds; i++)
         if (feeds[i])
             feeds[i]->layout = layout;
     if (r == 0)
-        r = make_capture(files, name, layer, catalogue, options, &layout, &capture, fault);
+        r = make_capture(files, name, layer, catalogue, options, &layout, &capture, error);
     for (; r == 0 && n_sources < n; n_sources++) {
         r = ftrace_cpu_open(capture, files->raws[n_sources].cpu, &TAKE_PTR(feeds[n_sources])->feed,
                             &sources[n_sources]);
         if (r < 0) {
-            fault_plain(fault, r, name, "out of memory");
+            error_set(error, r, name, "out of memory");
             break;
         }
     }

@@ -34,7 +34,7 @@ struct ftrace_files {
 /* Finds them: PATH is a directory with `cpuN.raw` or `per_cpu/cpuN/trace_pipe_raw`, or a single file of
  * pages. The tree is the directory itself (the file's directory) or a directory in it. -ENOENT: there are no
  * pages, or there is no tree. */
-int ftrace_find(const char *path, struct ftrace_files *ret_files, struct fault *fault);
+int ftrace_find(const char *path, struct ftrace_files *ret_files, struct error *error);
 /* True if ftrace_find() finds them, or the directory PATH has pages or is a tree, so that it is meant to be such a
  * trace. */
 bool ftrace_probe_dir(const char *path);
@@ -49,4 +49,4 @@ int ftrace_cpu_of_path(const char *path);
  * LAYER) and the path NAME. The array is from malloc. */
 int ftrace_open(const struct ftrace_files *files, const char *name, enum layer layer,
                 struct catalogue *catalogue, const struct reader_options *options,
-                struct source ***ret_sources, unsigned *ret_n, struct fault *fault);
+                struct source ***ret_sources, unsigned *ret_n, struct error *error);

@@ -286,7 +286,7 @@ static int read_names(struct ftrace_live *live, struct kernel_events *events)
     return r;
 }
 
-static int set_common(struct ftrace_live *live, struct kernel_events *events, struct fault *fault)
+static int set_common(struct ftrace_live *live, struct kernel_events *events, struct error *error)
 {
     struct kernel_format format;
     size_t iter = 0;
@@ -297,7 +297,7 @@ static int set_common(struct ftrace_live *live, struct kernel_events *events, st
     format = (struct kernel_format){
         ((struct live_file *)file)->text, ((struct live_file *)file)->len,
         ((struct live_file *)file)->system, ((struct live_file *)file)->path};
-    return kernel_events_set_common(events, &format, fault);
+    return kernel_events_set_common(events, &format, error);
 }
 
 static struct clock clock_of(const struct ftrace_live *live)
@@ -311,7 +311,7 @@ static struct clock clock_of(const struct ftrace_live *live)
 }
 
 /* The first page is there: what all of them look like, and what their events are. */
-static int open_it(struct ftrace_live *live, const uint8_t *page, size_t size, struct fault *fault)
+static int open_it(struct ftrace_live *live, const uint8_t *page, size_t size, struct error *error)
 {
     const struct live_file *header = find_file(live, "events/header_page");
     struct kernel_events *events;
@@ -321,10 +321,9 @@ static int open_it(struct ftrace_live *live, const uint8_t *page, size_t size, s
     int r;
 
     if (!header)
-        return fault_plain(
-            fault, -EBADMSG, live->name,
-            "pages come, but not the file header_page that says what they look like");
-    r = ftrace_layout_parse(header->text, header->len, live->name, &live->layout, fault);
+        return error_set(error, -EBADMSG, live->name,
+                         "pages come, but not the file header_page that says what they look like");
+    r = ftrace_layout_parse(header->text, header->len, live->name, &live->layout, error);
     if (r < 0)
         return r;
     other = live->layout;
@@ -344,7 +343,7 @@ static int open_it(struct ftrace_live *live, const uint8_t *page, size_t size, s
         live->formats = NULL; /* they are gone, and nothing can come of this any more */
         return r;
     }
-    r = set_common(live, events, fault);
+    r = set_common(live, events, error);
     if (r == 0)
         r = read_names(live, events);
     if (r < 0) {
@@ -400,12 +399,12 @@ static struct live_page *make_last(struct live_cpu *cpu)
 }
 
 static int feed_next(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,
-                     uint64_t *ret_offset, struct fault *fault)
+                     uint64_t *ret_offset, struct error *error)
 {
     struct live_cpu *cpu = container_of(feed, struct live_cpu, feed);
     struct live_page *page = cpu->first;
 
-    (void)fault;
+    (void)error;
     free(TAKE_PTR(cpu->lent));
     if (!page)
         page = make_last(cpu);
@@ -531,19 +530,19 @@ static int put_bytes(struct ftrace_live *live, struct live_cpu *cpu, const uint8
 }
 
 int ftrace_live_pages(struct ftrace_live *live, uint32_t cpu, uint64_t offset, const void *p,
-                      size_t size, uint64_t came, struct fault *fault)
+                      size_t size, uint64_t came, struct error *error)
 {
     struct live_cpu *known;
     int r;
 
     if (cpu >= FTRACE_LIVE_CPUS_MAX || offset > UINT64_MAX / 2)
-        return fault_plain(fault, -EBADMSG, live->name, "there is no CPU %" PRIu32, cpu);
+        return error_set(error, -EBADMSG, live->name, "there is no CPU %" PRIu32, cpu);
     if (!live->formats)
-        return fault_plain(fault, -EBADMSG, live->name, "its pages cannot be read");
+        return error_set(error, -EBADMSG, live->name, "its pages cannot be read");
     if (!live->capture && size == 0)
         return 0;
     if (!live->capture) {
-        r = open_it(live, p, size, fault);
+        r = open_it(live, p, size, error);
         if (r < 0)
             return r;
     }

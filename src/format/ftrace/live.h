@@ -31,10 +31,10 @@ int ftrace_live_file(struct ftrace_live *live, const char *path, char *text, siz
 void ftrace_live_set_hz(struct ftrace_live *live, uint64_t hz);
 
 /* SIZE bytes of CPU's pages, which stand at OFFSET of all that it sends. Where bytes before OFFSET did not come, what
- * is behind the gap is taken from the next page on, with a loss before it. CAME: when, of any clock. -EBADMSG with FAULT:
+ * is behind the gap is taken from the next page on, with a loss before it. CAME: when, of any clock. -EBADMSG with ERROR:
  * this cannot be read at all (what a page looks like is not told, or there is no such CPU); -ENOMEM. */
 int ftrace_live_pages(struct ftrace_live *live, uint32_t cpu, uint64_t offset, const void *p,
-                      size_t size, uint64_t came, struct fault *fault);
+                      size_t size, uint64_t came, struct error *error);
 /* Nothing more comes: where the last bytes of a CPU did not, a loss is its last item. */
 void ftrace_live_end(struct ftrace_live *live);
 /* Bytes of pages that wait. */

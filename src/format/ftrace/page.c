@@ -52,31 +52,31 @@ static bool find_field(const char *text, size_t len, const char *name, uint32_t 
 }
 
 int ftrace_layout_parse(const char *text, size_t len, const char *name,
-                        struct ftrace_layout *ret_layout, struct fault *fault)
+                        struct ftrace_layout *ret_layout, struct error *error)
 {
     struct ftrace_layout layout = {0};
     uint32_t offset, size, data_size;
 
     if (!find_field(text, len, "timestamp", &offset, &size))
-        return fault_plain(fault, -EBADMSG, name,
-                           "no line for \"timestamp\": this is not a kernel's header_page");
+        return error_set(error, -EBADMSG, name,
+                         "no line for \"timestamp\": this is not a kernel's header_page");
     if (offset != 0 || size != 8)
-        return fault_plain(fault, -EBADMSG, name,
-                           "timestamp is %u bytes at offset %u; only 8 bytes at 0 can be read",
-                           size, offset);
+        return error_set(error, -EBADMSG, name,
+                         "timestamp is %u bytes at offset %u; only 8 bytes at 0 can be read", size,
+                         offset);
     if (!find_field(text, len, "commit", &layout.commit, &size))
-        return fault_plain(fault, -EBADMSG, name, "no line for \"commit\"");
+        return error_set(error, -EBADMSG, name, "no line for \"commit\"");
     if (size != 4 && size != 8)
-        return fault_plain(fault, -EBADMSG, name, "commit is %u bytes long, not 4 or 8", size);
+        return error_set(error, -EBADMSG, name, "commit is %u bytes long, not 4 or 8", size);
     layout.long_size = (uint8_t)size;
     if (!find_field(text, len, "data", &layout.data, &data_size))
-        return fault_plain(fault, -EBADMSG, name, "no line for \"data\"");
+        return error_set(error, -EBADMSG, name, "no line for \"data\"");
     if (layout.commit < 8 || layout.commit > layout.data || layout.data - layout.commit < size)
-        return fault_plain(fault, -EBADMSG, name, "commit (offset %u) and data (offset %u) overlap",
-                           layout.commit, layout.data);
+        return error_set(error, -EBADMSG, name, "commit (offset %u) and data (offset %u) overlap",
+                         layout.commit, layout.data);
     if (data_size < 8 || data_size > FTRACE_PAGE_MAX || layout.data > FTRACE_PAGE_MAX - data_size)
-        return fault_plain(fault, -EBADMSG, name, "data of %u bytes: no page is that long",
-                           data_size);
+        return error_set(error, -EBADMSG, name, "data of %u bytes: no page is that long",
+                         data_size);
     layout.size = layout.data + data_size;
     ftrace_layout_set_order(&layout, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     *ret_layout = layout;

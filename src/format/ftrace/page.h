@@ -35,7 +35,7 @@
  * and pages of Linux 6.1 and 6.18 compared with what trace-cmd 3.1.6 makes of them. */
 
 #include "base/bytes.h"
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/macro.h"
 
 /* What pages of one kernel look like. */
@@ -55,7 +55,7 @@ struct ftrace_layout {
 /* Takes the text of `events/header_page` apart. NAME is for messages. Byte order is left as the
  * machine's own: the text does not tell. -EBADMSG. */
 int ftrace_layout_parse(const char *text, size_t len, const char *name,
-                        struct ftrace_layout *ret_layout, struct fault *fault);
+                        struct ftrace_layout *ret_layout, struct error *error);
 /* Sets the byte order. */
 void ftrace_layout_set_order(struct ftrace_layout *layout, bool big_endian);
 /* Whether the page's commit word makes sense in LAYOUT's byte order; SIZE bytes are there. */

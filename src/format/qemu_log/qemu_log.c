@@ -216,7 +216,7 @@ static int find_line(struct qemu_log *log, size_t at, bool may_read, struct line
         if (!may_read)
             return 0;
         scanned = limit;
-        log->error = MIN(input_refill(in, &log->source.fault), 0);
+        log->error = MIN(input_refill(in, &log->source.error), 0);
     }
 }
 
@@ -491,7 +491,7 @@ static void skip_line(struct qemu_log *log, struct item *item)
             if (in->ended || log->error)
                 log->skipping = false;
             else
-                log->error = MIN(input_refill(in, &log->source.fault), 0);
+                log->error = MIN(input_refill(in, &log->source.error), 0);
         }
         log->skipped += n;
     }
@@ -517,7 +517,7 @@ static int log_next(struct source *source, const struct item **ret_items)
             break;
         r = read_event(log, &line, &log->items[n]);
         if (r < 0) {
-            fault_at(&log->source.fault, r, log->in.path, input_offset(&log->in), "out of memory");
+            error_at(&log->source.error, r, log->in.path, input_offset(&log->in), "out of memory");
             log->error = r;
             log->in.next = log->in.filled;
             break;
@@ -636,13 +636,13 @@ void qemu_log_set_lost(struct source *source, uint64_t lost)
 }
 
 int qemu_log_open(struct input *in, struct catalogue *catalogue, const struct qemu_events *events,
-                  struct source **ret_source, struct fault *fault)
+                  struct source **ret_source, struct error *error)
 {
     struct qemu_log *log = calloc(1, sizeof *log);
     int r;
 
     if (!log) {
-        r = fault_plain(fault, -ENOMEM, in->path, "out of memory");
+        r = error_set(error, -ENOMEM, in->path, "out of memory");
         input_done(in);
         return r;
     }
@@ -666,7 +666,7 @@ int qemu_log_open(struct input *in, struct catalogue *catalogue, const struct qe
     if (r == 0)
         r = add_message_class(log, "log", &log->log_class);
     if (r < 0) {
-        fault_plain(fault, r, log->in.path, "out of memory");
+        error_set(error, r, log->in.path, "out of memory");
         log_free(&log->source);
         return r;
     }

@@ -44,6 +44,6 @@ int qemu_log_probe(const void *head, size_t n);
 /* Takes over IN (also on failure). EVENTS may be NULL, else it must outlive the source. Reads up to
  * the first event, to know the clock. -ENOMEM, or an errno from reading. */
 int qemu_log_open(struct input *in, struct catalogue *catalogue, const struct qemu_events *events,
-                  struct source **ret_source, struct fault *fault);
+                  struct source **ret_source, struct error *error);
 /* LOST events are known to be missing behind the last line: a loss is lent there. Before the first run. */
 void qemu_log_set_lost(struct source *source, uint64_t lost);

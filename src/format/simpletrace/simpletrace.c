@@ -99,13 +99,13 @@ static int _printf_(3, 4) _cold_
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    return fault_at(&s->source.fault, -EBADMSG, s->in.path,
+    return error_at(&s->source.error, -EBADMSG, s->in.path,
                     s->in.offset + (uint64_t)(at - s->in.buf), "%s", what);
 }
 
 static int out_of_memory(struct simpletrace *s)
 {
-    return fault_plain(&s->source.fault, -ENOMEM, s->in.path, "out of memory");
+    return error_set(&s->source.error, -ENOMEM, s->in.path, "out of memory");
 }
 
 /* What an id's name or class could not be made for. */
@@ -408,8 +408,8 @@ static int resync(struct simpletrace *s)
         if (s->in.ended)
             return 0;
         i = s->skipped == 0;
-        if (input_refill(&s->in, &s->source.fault) < 0)
-            return s->source.fault.error;
+        if (input_refill(&s->in, &s->source.error) < 0)
+            return s->source.error.code;
     }
 }
 
@@ -442,14 +442,14 @@ static int cut_short(struct simpletrace *s)
         put_skipped(s, &s->items[0]);
         return 1;
     }
-    return fail(s, fault_at(&s->source.fault, -EBADMSG, s->in.path, input_offset(&s->in),
+    return fail(s, error_at(&s->source.error, -EBADMSG, s->in.path, input_offset(&s->in),
                             "the file ends inside of a record, of which it has %zu bytes", left));
 }
 
 /* Only with an input of less than SIMPLETRACE_INPUT_SIZE. */
 static int too_long(struct simpletrace *s)
 {
-    return fail(s, fault_at(&s->source.fault, -ENOBUFS, s->in.path, input_offset(&s->in),
+    return fail(s, error_at(&s->source.error, -ENOBUFS, s->in.path, input_offset(&s->in),
                             "a record is longer than the buffer of %zu bytes", s->in.capacity));
 }
 
@@ -469,7 +469,7 @@ static int simpletrace_next(struct source *source, const struct item **ret_items
         if (need_more || input_buffered(&s->in) == 0) {
             size_t before = input_buffered(&s->in);
 
-            r = input_refill(&s->in, &s->source.fault);
+            r = input_refill(&s->in, &s->source.error);
             if (r < 0)
                 return fail(s, r);
             if (r == 0)
@@ -578,33 +578,33 @@ bool simpletrace_is_old(const uint8_t *head, size_t n)
            load_u64_swap(head + 16, load_u64(head + 8) != HEADER_MAGIC) < 4;
 }
 
-static int read_header(struct simpletrace *s, struct fault *fault)
+static int read_header(struct simpletrace *s, struct error *error)
 {
     const uint8_t *head;
     uint64_t version;
     int r;
 
-    r = input_need(&s->in, SIMPLETRACE_HEAD_SIZE, fault);
+    r = input_need(&s->in, SIMPLETRACE_HEAD_SIZE, error);
     if (r < 0)
         return r;
     if (r == 0 || !simpletrace_probe(input_at(&s->in), SIMPLETRACE_HEAD_SIZE))
-        return fault_at(fault, -EBADMSG, s->in.path, input_offset(&s->in),
+        return error_at(error, -EBADMSG, s->in.path, input_offset(&s->in),
                         "not a simpletrace file: its header is not there");
     head = input_at(&s->in);
     s->swap = load_u64(head + 8) != HEADER_MAGIC;
     version = load_u64_swap(head + 16, s->swap);
     if (version != 0 && version != 2 && version != 3 && version != 4)
-        return fault_at(fault, -EBADMSG, s->in.path, input_offset(&s->in) + 16,
+        return error_at(error, -EBADMSG, s->in.path, input_offset(&s->in) + 16,
                         "simpletrace version %" PRIu64 " is not known: there are 0, 2, 3 and 4",
                         version);
     s->version = (unsigned)version;
     input_skip(&s->in, SIMPLETRACE_HEAD_SIZE);
     if (version == 0) {
-        r = input_need(&s->in, V0_RECORD_SIZE - SIMPLETRACE_HEAD_SIZE, fault);
+        r = input_need(&s->in, V0_RECORD_SIZE - SIMPLETRACE_HEAD_SIZE, error);
         if (r < 0)
             return r;
         if (r == 0)
-            return fault_at(fault, -EBADMSG, s->in.path, input_offset(&s->in),
+            return error_at(error, -EBADMSG, s->in.path, input_offset(&s->in),
                             "the file ends inside of its header");
         input_skip(&s->in, V0_RECORD_SIZE - SIMPLETRACE_HEAD_SIZE);
     }
@@ -612,16 +612,16 @@ static int read_header(struct simpletrace *s, struct fault *fault)
 }
 
 /* Without a header only the first record's type can tell the byte order. */
-static int guess_order(struct simpletrace *s, struct fault *fault)
+static int guess_order(struct simpletrace *s, struct error *error)
 {
-    int r = input_need(&s->in, TYPE_SIZE, fault);
+    int r = input_need(&s->in, TYPE_SIZE, error);
 
     s->version = 4;
     s->swap = r > 0 && load_u64(input_at(&s->in)) == __builtin_bswap64(TYPE_EVENT);
     return r < 0 ? r : 0;
 }
 
-static int prepare(struct simpletrace *s, struct fault *fault)
+static int prepare(struct simpletrace *s, struct error *error)
 {
     const struct origin origin = {
         .layer = LAYER_VMM,
@@ -633,29 +633,29 @@ static int prepare(struct simpletrace *s, struct fault *fault)
 
     s->origin = catalogue_add_origin(s->ids.catalogue, &origin);
     if (!origin.path || !s->origin)
-        return fault_plain(fault, -ENOMEM, s->in.path, "out of memory");
+        return error_set(error, -ENOMEM, s->in.path, "out of memory");
     for (unsigned i = 0; i < RUN_MAX; i++)
         s->items[i] = (struct item){.origin = s->origin, .cpu = CPU_UNKNOWN, .vcpu = VCPU_UNKNOWN};
-    r = s->no_header ? guess_order(s, fault) : read_header(s, fault);
+    r = s->no_header ? guess_order(s, error) : read_header(s, error);
     if (r < 0)
         return r;
     s->ids.origin = s->origin;
     s->ids.swap = s->swap;
     s->ids.version = s->version;
     r = simpletrace_ids_init(&s->ids, s->version < 4 || s->no_header);
-    return r < 0 ? fault_plain(fault, r, s->in.path, "out of memory") : 0;
+    return r < 0 ? error_set(error, r, s->in.path, "out of memory") : 0;
 }
 
 int simpletrace_open(struct input *in, struct catalogue *catalogue,
                      const struct simpletrace_options *options, struct source **ret_source,
-                     struct fault *fault)
+                     struct error *error)
 {
     struct simpletrace *s = calloc(1, sizeof *s);
     int r;
 
     if (!s) {
         input_done(in);
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     }
     s->source.ops = &simpletrace_ops;
     s->source.one_buffer = true;
@@ -666,7 +666,7 @@ int simpletrace_open(struct input *in, struct catalogue *catalogue,
     s->keep_going = options->reader.keep_going;
     s->no_header = options->no_header;
     s->last = TIME_UNKNOWN;
-    r = prepare(s, fault);
+    r = prepare(s, error);
     if (r < 0) {
         simpletrace_free(&s->source);
         return r;

@@ -33,7 +33,7 @@ bool simpletrace_is_old(const uint8_t *head, size_t n);
  * -EBADMSG: not such a file, or a version that is not known; -ENOMEM. */
 int simpletrace_open(struct input *in, struct catalogue *catalogue,
                      const struct simpletrace_options *options, struct source **ret_source,
-                     struct fault *fault);
+                     struct error *error);
 
 /* 0, 2, 3 or 4. Before version 3 there is no pid in the file. */
 unsigned simpletrace_version(const struct source *source);

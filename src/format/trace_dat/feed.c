@@ -26,25 +26,25 @@ struct dat_feed {
     size_t chunk_max; /* longer chunks are refused */
 };
 
-static int cut_short(struct dat_feed *f, uint64_t offset, struct fault *fault)
+static int cut_short(struct dat_feed *f, uint64_t offset, struct error *error)
 {
-    return fault_at(fault, -EBADMSG, f->feed.path, offset,
+    return error_at(error, -EBADMSG, f->feed.path, offset,
                     "the file ends before the pages that its header names");
 }
 
 /* The next run of whole pages. 1, 0: the end. */
-static int fill_plain(struct dat_feed *f, struct fault *fault)
+static int fill_plain(struct dat_feed *f, struct error *error)
 {
     size_t wanted = (size_t)MIN(f->end - f->next, (uint64_t)f->capacity);
     int64_t n;
 
     if (wanted == 0)
         return 0;
-    n = input_read_at(&f->file->in, f->next, f->buf, wanted, fault);
+    n = input_read_at(&f->file->in, f->next, f->buf, wanted, error);
     if (n < 0)
         return (int)n;
     if (n == 0)
-        return cut_short(f, f->next, fault);
+        return cut_short(f, f->next, error);
     f->buf_offset = f->next;
     f->at = 0;
     f->filled = (size_t)n;
@@ -55,15 +55,15 @@ static int fill_plain(struct dat_feed *f, struct fault *fault)
     return 1;
 }
 
-static int read_words(struct dat_feed *f, uint32_t *words, unsigned n, struct fault *fault)
+static int read_words(struct dat_feed *f, uint32_t *words, unsigned n, struct error *error)
 {
     uint8_t bytes[8];
-    int64_t got = input_read_at(&f->file->in, f->next, bytes, 4 * (size_t)n, fault);
+    int64_t got = input_read_at(&f->file->in, f->next, bytes, 4 * (size_t)n, error);
 
     if (got < 0)
         return (int)got;
     if ((size_t)got < 4 * (size_t)n)
-        return cut_short(f, f->next, fault);
+        return cut_short(f, f->next, error);
     for (unsigned i = 0; i < n; i++)
         words[i] = load_u32_swap(bytes + 4 * i, f->file->swap);
     f->next += 4 * (uint64_t)n;
@@ -105,23 +105,23 @@ static int unpack(struct dat_feed *f, size_t n, size_t size)
     }
 }
 
-static int chunk_fault(const struct dat_feed *f, int r, struct fault *fault)
+static int chunk_error(const struct dat_feed *f, int r, struct error *error)
 {
     if (r == -ENOMEM)
-        return fault_plain(fault, r, f->feed.path, "out of memory");
-    return fault_at(fault, -EBADMSG, f->feed.path, f->buf_offset,
+        return error_set(error, r, f->feed.path, "out of memory");
+    return error_at(error, -EBADMSG, f->feed.path, f->buf_offset,
                     r == -EFBIG ? "the chunks of its CPUs unpack to more than 512 MB at once"
                                 : "a chunk cannot be unpacked");
 }
 
-static int fill_chunk(struct dat_feed *f, struct fault *fault)
+static int fill_chunk(struct dat_feed *f, struct error *error)
 {
     uint32_t sizes[2] = {0, 0};
     int64_t n;
     int r;
 
     if (!f->counted) {
-        r = read_words(f, &f->n_chunks, 1, fault);
+        r = read_words(f, &f->n_chunks, 1, error);
         if (r < 0)
             return r;
         f->counted = true;
@@ -129,39 +129,39 @@ static int fill_chunk(struct dat_feed *f, struct fault *fault)
     if (f->n_chunks == 0)
         return 0;
     f->buf_offset = f->next;
-    r = read_words(f, sizes, 2, fault);
+    r = read_words(f, sizes, 2, error);
     if (r < 0)
         return r;
     if (sizes[0] > f->chunk_max || sizes[1] > f->chunk_max || sizes[0] == 0 || sizes[1] == 0)
-        return fault_at(fault, -EBADMSG, f->feed.path, f->buf_offset,
+        return error_at(error, -EBADMSG, f->feed.path, f->buf_offset,
                         "a chunk of %u bytes that unpacks to %u: that cannot be", sizes[0],
                         sizes[1]);
     if (f->file->in.size - MIN(f->next, f->file->in.size) < sizes[0])
-        return cut_short(f, f->next, fault);
+        return cut_short(f, f->next, error);
     r = grow(f, &f->packed, &f->packed_capacity, sizes[0]);
     if (r < 0)
-        return chunk_fault(f, r, fault);
-    n = input_read_at(&f->file->in, f->next, f->packed, sizes[0], fault);
+        return chunk_error(f, r, error);
+    n = input_read_at(&f->file->in, f->next, f->packed, sizes[0], error);
     if (n < 0)
         return (int)n;
     if ((size_t)n < sizes[0])
-        return cut_short(f, f->next, fault);
+        return cut_short(f, f->next, error);
     f->next += sizes[0];
     f->at = f->filled = 0;
     r = unpack(f, sizes[0], sizes[1]);
     if (r < 0)
-        return chunk_fault(f, r, fault);
+        return chunk_error(f, r, error);
     f->n_chunks--;
     return 1;
 }
 
 static int feed_next(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,
-                     uint64_t *ret_offset, struct fault *fault)
+                     uint64_t *ret_offset, struct error *error)
 {
     struct dat_feed *f = container_of(feed, struct dat_feed, feed);
 
     while (f->at >= f->filled) {
-        int r = f->compressed ? fill_chunk(f, fault) : fill_plain(f, fault);
+        int r = f->compressed ? fill_chunk(f, error) : fill_plain(f, error);
         if (r <= 0)
             return r;
     }

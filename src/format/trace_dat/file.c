@@ -82,9 +82,9 @@ int dat_file_text(struct dat_file *file, const struct dat_text *text, char **ret
     return 0;
 }
 
-int dat_file_fault(const struct dat_file *file, int error, struct fault *fault)
+int dat_file_error(const struct dat_file *file, int err, struct error *error)
 {
-    return fault_plain(fault, error, file->path, "%s", error_text(error));
+    return error_set(error, err, file->path, "%s", error_text(err));
 }
 
 static int read_start(struct dat_reader *r)
@@ -99,11 +99,11 @@ static int read_start(struct dat_reader *r)
     if (got != 0)
         return got;
     if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
-        return fault_plain(r->fault, -ENOTSUP, file->path,
-                           "trace.dat of version %s; 6 and 7 can be read", version);
+        return error_set(r->error, -ENOTSUP, file->path,
+                         "trace.dat of version %s; 6 and 7 can be read", version);
     file->version = (unsigned)(version[0] - '0');
-    if (input_need(r->in, 2, r->fault) <= 0)
-        return dat_fault(r, "the file ends inside its header");
+    if (input_need(r->in, 2, r->error) <= 0)
+        return dat_error(r, "the file ends inside its header");
     file->big_endian = input_at(r->in)[0] != 0;
     file->swap = file->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     /* The size of a long of programs; what counts is the kernel's, in header_page. */
@@ -115,7 +115,7 @@ static int read_start(struct dat_reader *r)
 }
 
 int dat_file_open(struct input *in, const char *name, struct dat_file **ret_file,
-                  struct fault *fault)
+                  struct error *error)
 {
     struct dat_file *file = calloc(1, sizeof *file);
     struct dat_reader reader;
@@ -123,18 +123,18 @@ int dat_file_open(struct input *in, const char *name, struct dat_file **ret_file
 
     if (!file) {
         input_done(in);
-        return fault_plain(fault, -ENOMEM, name, "out of memory");
+        return error_set(error, -ENOMEM, name, "out of memory");
     }
     file->n_refs = 1;
     file->in = *in;
     file->path = strdup(name);
     file->clock = ftrace_clock("", 0);
-    reader = (struct dat_reader){.file = file, .in = &file->in, .fault = fault};
+    reader = (struct dat_reader){.file = file, .in = &file->in, .error = error};
     if (!file->path)
-        r = fault_plain(fault, -ENOMEM, name, "out of memory");
+        r = error_set(error, -ENOMEM, name, "out of memory");
     else if (!file->in.seekable)
-        r = fault_plain(fault, -ESPIPE, name,
-                        "a trace.dat cannot be read from a pipe; give the file itself");
+        r = error_set(error, -ESPIPE, name,
+                      "a trace.dat cannot be read from a pipe; give the file itself");
     else
         r = read_start(&reader);
     if (r < 0) {

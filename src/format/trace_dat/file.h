@@ -74,7 +74,7 @@ struct dat_file {
 
 /* Reads the metadata. Takes IN over, also when it fails. */
 int dat_file_open(struct input *in, const char *name, struct dat_file **ret_file,
-                  struct fault *fault);
+                  struct error *error);
 struct dat_file *dat_file_ref(struct dat_file *file);
 void dat_file_unref(struct dat_file *file);
 
@@ -83,5 +83,5 @@ int dat_file_text(struct dat_file *file, const struct dat_text *text, char **ret
                   size_t *ret_len);
 /* The same of kallsyms, which a compressed file unpacks only now. */
 int dat_file_kallsyms(struct dat_file *file, char **ret_text, size_t *ret_len);
-/* Fills FAULT for an ERROR that is local (base/fault.h), and returns it. */
-int dat_file_fault(const struct dat_file *file, int error, struct fault *fault);
+/* Fills ERROR for an ERROR that is local (base/error.h), and returns it. */
+int dat_file_error(const struct dat_file *file, int err, struct error *error);

@@ -25,19 +25,19 @@ enum {
     OPTION_BUFFER_TEXT = 22,
 };
 
-int dat_fault(struct dat_reader *r, const char *what)
+int dat_error(struct dat_reader *r, const char *what)
 {
     /* An offset within an unpacked section would mislead. */
-    return fault_at(r->fault, -EBADMSG, r->file->path,
-                    r->memory ? FAULT_NO_OFFSET : input_offset(r->in), "%s", what);
+    return error_at(r->error, -EBADMSG, r->file->path,
+                    r->memory ? ERROR_NO_OFFSET : input_offset(r->in), "%s", what);
 }
 
 static int need(struct dat_reader *r, size_t n)
 {
-    int got = input_need(r->in, n, r->fault);
+    int got = input_need(r->in, n, r->error);
 
     if (got == 0)
-        return dat_fault(r, "the file ends inside its header");
+        return dat_error(r, "the file ends inside its header");
     return got < 0 ? got : 0;
 }
 
@@ -81,7 +81,7 @@ int dat_expect(struct dat_reader *r, const char *bytes, size_t n)
     if (got < 0)
         return got;
     if (memcmp(input_at(r->in), bytes, n) != 0)
-        return dat_fault(r, "no header part at its place");
+        return dat_error(r, "no header part at its place");
     input_skip(r->in, n);
     return 0;
 }
@@ -98,7 +98,7 @@ int dat_read_string(struct dat_reader *r, char *buf, size_t max)
         if (buf[i] == '\0')
             return 0;
     }
-    return dat_fault(r, "a name is too long");
+    return dat_error(r, "a name is too long");
 }
 
 int dat_skip_text(struct dat_reader *r, uint64_t size, struct dat_text *ret)
@@ -107,9 +107,9 @@ int dat_skip_text(struct dat_reader *r, uint64_t size, struct dat_text *ret)
     struct input *in = r->in;
 
     if (in->size != UINT64_MAX && (at > in->size || size > in->size - at))
-        return dat_fault(r, "a text of the header is longer than the file");
+        return dat_error(r, "a text of the header is longer than the file");
     *ret = (struct dat_text){.memory = r->memory, .offset = at, .size = size};
-    return input_seek(in, at + size, r->fault);
+    return input_seek(in, at + size, r->error);
 }
 
 int dat_read_header_info(struct dat_reader *r)
@@ -125,12 +125,12 @@ int dat_read_header_info(struct dat_reader *r)
     if (got < 0)
         return got;
     if (size == 0 || size > HEADER_TEXT_MAX)
-        return dat_fault(r, "header_page is missing or too long");
+        return dat_error(r, "header_page is missing or too long");
     got = need(r, size);
     if (got < 0)
         return got;
     got = ftrace_layout_parse((const char *)input_at(r->in), size, file->path, &file->layout,
-                              r->fault);
+                              r->error);
     if (got < 0)
         return got;
     ftrace_layout_set_order(&file->layout, file->big_endian);
@@ -168,11 +168,11 @@ static int read_format(struct dat_reader *r, const char *name, const char **syst
     if (!*system)
         *system = arena_strdup(&file->arena, name);
     if (!format || !*system)
-        return fault_plain(r->fault, -ENOMEM, file->path, "out of memory");
+        return error_set(r->error, -ENOMEM, file->path, "out of memory");
     *format = (struct dat_format){.text = text, .system = *system};
     file->any = format;
     if (map_put(&file->formats, (uint64_t)id, format) < 0)
-        return fault_plain(r->fault, -ENOMEM, file->path, "out of memory");
+        return error_set(r->error, -ENOMEM, file->path, "out of memory");
     return 0;
 }
 
@@ -241,21 +241,21 @@ static int read_buffer_cpus(struct dat_reader *r, const uint8_t *p, const uint8_
     uint32_t n;
 
     if (end - p < 8)
-        return dat_fault(r, "a buffer's option is too short");
+        return dat_error(r, "a buffer's option is too short");
     buffer->page_size = load_u32_swap(p, swap);
     n = load_u32_swap(p + 4, swap);
     p += 8;
     if (n > DAT_CPUS_MAX || n > (size_t)(end - p) / 20)
-        return dat_fault(r, "a buffer's option names more CPUs than it has room for");
+        return dat_error(r, "a buffer's option names more CPUs than it has room for");
     buffer->cpus = calloc(MAX(n, 1u), sizeof *buffer->cpus);
     if (!buffer->cpus)
-        return fault_plain(r->fault, -ENOMEM, r->file->path, "out of memory");
+        return error_set(r->error, -ENOMEM, r->file->path, "out of memory");
     buffer->n_cpus = n;
     for (uint32_t i = 0; i < n; i++, p += 20) {
         uint32_t cpu = load_u32_swap(p, swap);
 
         if (cpu >= DAT_CPUS_MAX)
-            return dat_fault(r, "a buffer's option names a CPU that cannot be");
+            return dat_error(r, "a buffer's option names a CPU that cannot be");
         buffer->cpus[i] = (struct dat_cpu){.cpu = (int)cpu,
                                            .offset = load_u64_swap(p + 4, swap),
                                            .size = load_u64_swap(p + 12, swap)};
@@ -271,27 +271,27 @@ static int read_buffer(struct dat_reader *r, unsigned id, const uint8_t *p, uint
     uint64_t offset;
 
     if (size < 9)
-        return dat_fault(r, "a buffer's option is too short");
+        return dat_error(r, "a buffer's option is too short");
     offset = load_u64_swap(p, r->file->swap);
     p += 8;
     name = take_string(&p, end);
     if (!name)
-        return dat_fault(r, "a buffer's name has no end");
+        return dat_error(r, "a buffer's name has no end");
     /* Version 6 may name the top buffer here; it has its own table. */
     if (r->file->version == 6 && *name == '\0')
         return 0;
     if (r->file->n_buffers >= 1024)
-        return dat_fault(r, "more than 1024 buffers");
+        return dat_error(r, "more than 1024 buffers");
     buffer = dat_add_buffer(r->file, name);
     if (!buffer)
-        return fault_plain(r->fault, -ENOMEM, r->file->path, "out of memory");
+        return error_set(r->error, -ENOMEM, r->file->path, "out of memory");
     buffer->offset = offset;
     buffer->is_text = id == OPTION_BUFFER_TEXT;
     if (r->file->version == 6)
         return 0;
     clock = take_string(&p, end);
     if (!clock)
-        return dat_fault(r, "the name of a buffer's clock has no end");
+        return dat_error(r, "the name of a buffer's clock has no end");
     buffer->clock = ftrace_clock(clock, strlen(clock));
     return buffer->is_text ? 0 : read_buffer_cpus(r, p, end, buffer);
 }
@@ -330,17 +330,17 @@ int dat_read_option(struct dat_reader *r, unsigned id, const uint8_t *p, uint32_
         return 0;
     case OPTION_CPU_COUNT:
         if (size < 4)
-            return dat_fault(r, "the option with the number of CPUs is too short");
+            return dat_error(r, "the option with the number of CPUs is too short");
         n = load_u32_swap(p, file->swap);
         if (n > DAT_CPUS_MAX)
-            return dat_fault(r, "more than 8192 CPUs");
+            return dat_error(r, "more than 8192 CPUs");
         file->n_cpus = n;
         return 0;
     case OPTION_TIME_SHIFT:
         if (size < 16)
             return 0;
         got = ftrace_times_read_shift(&file->times, p, size, file->swap);
-        return got < 0 ? dat_fault(r, "the option with the clock's corrections is damaged") : 0;
+        return got < 0 ? dat_error(r, "the option with the clock's corrections is damaged") : 0;
     case OPTION_TSC_TO_NS:
         if (size < 16)
             return 0;

@@ -10,7 +10,7 @@ struct dat_reader {
     struct dat_file *file;
     struct input *in;
     const uint8_t *memory; /* of an unpacked section, else NULL */
-    struct fault *fault;
+    struct error *error;
 };
 
 int dat_read_u16(struct dat_reader *r, uint16_t *ret);
@@ -23,7 +23,7 @@ int dat_read_string(struct dat_reader *r, char *buf, size_t max);
 /* Notes where SIZE bytes lie and goes behind them. */
 int dat_skip_text(struct dat_reader *r, uint64_t size, struct dat_text *ret);
 /* What went wrong, at the present place. */
-int dat_fault(struct dat_reader *r, const char *what);
+int dat_error(struct dat_reader *r, const char *what);
 
 /* The pieces that both versions have. */
 int dat_read_header_info(struct dat_reader *r);

@@ -68,7 +68,7 @@ static int read_optional(struct dat_file *file, const struct dat_text *at, char 
 
 /* The file's events, ready to be asked for. */
 static int open_events(struct dat_file *file, struct catalogue *catalogue,
-                       struct kernel_events **ret_events, struct fault *fault)
+                       struct kernel_events **ret_events, struct error *error)
 {
     struct kernel_facts facts = {
         .swap = file->swap, .big_endian = file->big_endian, .long_size = file->layout.long_size};
@@ -80,20 +80,20 @@ static int open_events(struct dat_file *file, struct catalogue *catalogue,
     int r;
 
     if (!formats)
-        return fault_plain(fault, -ENOMEM, file->path, "out of memory");
+        return error_set(error, -ENOMEM, file->path, "out of memory");
     formats->formats.format = formats_format;
     formats->formats.kallsyms = formats_kallsyms;
     formats->formats.free = formats_free;
     formats->file = dat_file_ref(file);
     r = kernel_events_new(catalogue, &facts, &formats->formats, &events);
     if (r < 0)
-        return fault_plain(fault, r, file->path, "out of memory");
+        return error_set(error, r, file->path, "out of memory");
 
     if (file->any) {
         r = lend_format(formats, file->any, &format);
         if (r == 0) {
             format.path = file->path;
-            r = kernel_events_set_common(events, &format, fault);
+            r = kernel_events_set_common(events, &format, error);
         } else if (!error_is_local(r)) {
             r = 0; /* damaged: events are shown by their numbers */
         }
@@ -108,7 +108,7 @@ static int open_events(struct dat_file *file, struct catalogue *catalogue,
         r = kernel_events_read_cmdlines(events, text, len);
     if (r < 0) {
         kernel_events_unref(events);
-        return dat_file_fault(file, r, fault);
+        return dat_file_error(file, r, error);
     }
     *ret_events = events;
     return 0;
@@ -121,7 +121,7 @@ struct opening {
     enum layer layer;
     struct catalogue *catalogue;
     const struct reader_options *options;
-    struct fault *fault;
+    struct error *error;
     size_t buffer_size;
     struct source **sources;
     unsigned n_sources, n_max;
@@ -140,7 +140,7 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
     snprintf(path, sizeof path, "%s%s%s", o->name, *buffer->name ? ":" : "", buffer->name);
     origin.path = arena_strdup(&o->catalogue->arena, path);
     if (!origin.path)
-        return fault_plain(o->fault, -ENOMEM, o->name, "out of memory");
+        return error_set(o->error, -ENOMEM, o->name, "out of memory");
     if (times->mult)
         origin.clock = (struct clock){"tsc2nsec", NANOSECONDS};
     if (o->file->is_realtime)
@@ -152,7 +152,7 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
     r = ftrace_capture_new(o->catalogue, &origin, kernel_events_ref(o->events), &layout,
                            o->options->keep_going, &capture);
     if (r < 0)
-        return fault_plain(o->fault, r, o->name, "out of memory");
+        return error_set(o->error, r, o->name, "out of memory");
     if (ftrace_times_change(times))
         ftrace_capture_set_times(capture, times);
     for (unsigned i = 0; i < buffer->n_cpus && r == 0; i++) {
@@ -164,7 +164,7 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
         if (r == 0)
             r = ftrace_cpu_open(capture, buffer->cpus[i].cpu, feed, &o->sources[o->n_sources]);
         if (r < 0)
-            fault_plain(o->fault, r, o->name, "out of memory");
+            error_set(o->error, r, o->name, "out of memory");
         else
             o->n_sources++;
     }
@@ -187,13 +187,13 @@ static int count_cpus(struct opening *o)
             if (cpu->size == 0)
                 continue;
             if (there > total - sum)
-                return fault_plain(o->fault, -EBADMSG, o->name,
-                                   "the pages of its CPUs take more than the whole file: its "
-                                   "tables are damaged");
+                return error_set(o->error, -EBADMSG, o->name,
+                                 "the pages of its CPUs take more than the whole file: its "
+                                 "tables are damaged");
             sum += there;
             if (++o->n_max > DAT_CPUS_MAX)
-                return fault_plain(o->fault, -EBADMSG, o->name,
-                                   "its buffers have pages of more than %u CPUs", DAT_CPUS_MAX);
+                return error_set(o->error, -EBADMSG, o->name,
+                                 "its buffers have pages of more than %u CPUs", DAT_CPUS_MAX);
         }
     return 0;
 }
@@ -207,17 +207,17 @@ static int open_buffers(struct opening *o)
     if (r < 0)
         return r;
     if (file->n_buffers == 0)
-        return fault_plain(o->fault, -EBADMSG, o->name, "no buffer with events");
+        return error_set(o->error, -EBADMSG, o->name, "no buffer with events");
     for (unsigned i = 0; i < file->n_buffers; i++)
         is_text |= file->buffers[i].is_text;
     if (o->n_max == 0 && is_text)
-        return fault_plain(o->fault, -ENOTSUP, o->name,
-                           "it holds the text of a latency tracer, not events; trace-cmd report "
-                           "shows it");
+        return error_set(o->error, -ENOTSUP, o->name,
+                         "it holds the text of a latency tracer, not events; trace-cmd report "
+                         "shows it");
     o->buffer_size = MIN(BUFFER_SIZE, BUFFERS_MAX / MAX(o->n_max, 1u));
     o->sources = calloc(MAX(o->n_max, 1u), sizeof(struct source *));
     if (!o->sources)
-        return fault_plain(o->fault, -ENOMEM, o->name, "out of memory");
+        return error_set(o->error, -ENOMEM, o->name, "out of memory");
     for (unsigned i = 0; i < file->n_buffers && r == 0; i++)
         if (!file->buffers[i].is_text)
             r = open_buffer(o, &file->buffers[i]);
@@ -226,16 +226,16 @@ static int open_buffers(struct opening *o)
 
 int trace_dat_open(struct input *in, const char *name, enum layer layer,
                    struct catalogue *catalogue, const struct reader_options *options,
-                   struct source ***ret_sources, unsigned *ret_n, struct fault *fault)
+                   struct source ***ret_sources, unsigned *ret_n, struct error *error)
 {
     struct opening o = {
-        .name = name, .layer = layer, .catalogue = catalogue, .options = options, .fault = fault};
+        .name = name, .layer = layer, .catalogue = catalogue, .options = options, .error = error};
     int r;
 
-    r = dat_file_open(in, name, &o.file, fault);
+    r = dat_file_open(in, name, &o.file, error);
     if (r < 0)
         return r;
-    r = open_events(o.file, catalogue, &o.events, fault);
+    r = open_events(o.file, catalogue, &o.events, error);
     if (r == 0) {
         r = open_buffers(&o);
         kernel_events_unref(o.events);

@@ -57,4 +57,4 @@ bool trace_dat_is(const uint8_t *head, size_t size);
  * make them so. Takes IN over, also when it fails; it must be seekable. The array is from malloc. */
 int trace_dat_open(struct input *in, const char *name, enum layer layer,
                    struct catalogue *catalogue, const struct reader_options *options,
-                   struct source ***ret_sources, unsigned *ret_n, struct fault *fault);
+                   struct source ***ret_sources, unsigned *ret_n, struct error *error);

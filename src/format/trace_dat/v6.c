@@ -25,14 +25,14 @@ static int read_options(struct dat_reader *r)
         if (got < 0)
             return got;
         if (size > OPTION_MAX)
-            return dat_fault(r, "an option is longer than 16 MB");
+            return dat_error(r, "an option is longer than 16 MB");
         got = dat_skip_text(r, size, &text);
         if (got == 0 && size > 0)
             got = dat_file_text(r->file, &text, &data, &len);
         if (error_is_local(got))
-            return dat_file_fault(r->file, got, r->fault);
+            return dat_file_error(r->file, got, r->error);
         if (got < 0)
-            return dat_fault(r, "an option cannot be read");
+            return dat_error(r, "an option cannot be read");
         got = dat_read_option(r, id, data ? (const uint8_t *)data : (const uint8_t *)"", size);
         if (got < 0)
             return got;
@@ -46,7 +46,7 @@ static int read_table(struct dat_reader *r, struct dat_buffer *buffer)
 
     buffer->cpus = calloc(MAX(n, 1u), sizeof *buffer->cpus);
     if (!buffer->cpus)
-        return fault_plain(r->fault, -ENOMEM, r->file->path, "out of memory");
+        return error_set(r->error, -ENOMEM, r->file->path, "out of memory");
     buffer->n_cpus = n;
     for (unsigned i = 0; i < n && got == 0; i++) {
         struct dat_cpu *cpu = &buffer->cpus[i];
@@ -78,7 +78,7 @@ static int read_kind(struct dat_reader *r, struct dat_buffer *buffer)
         return 0;
     }
     if (strcmp(kind, "flyrecord") != 0)
-        return dat_fault(r, "neither \"flyrecord\" nor \"latency\" after the options");
+        return dat_error(r, "neither \"flyrecord\" nor \"latency\" after the options");
     return read_table(r, buffer);
 }
 
@@ -93,13 +93,13 @@ static int read_clock(struct dat_reader *r, struct dat_buffer *buffer)
     if (got != 0)
         return got;
     if (size > CLOCK_TEXT_MAX)
-        return dat_fault(r, "the text of trace_clock is too long");
+        return dat_error(r, "the text of trace_clock is too long");
     got = dat_skip_text(r, size, &at);
     if (got < 0)
         return got;
     got = dat_file_text(r->file, &at, &text, &len);
     if (error_is_local(got))
-        return dat_file_fault(r->file, got, r->fault);
+        return dat_file_error(r->file, got, r->error);
     if (got < 0)
         return 0; /* without it, the clock is not known */
     r->file->clock = buffer->clock = ftrace_clock(text, len);
@@ -117,8 +117,8 @@ static int read_further(struct dat_reader *r)
         if (buffer->is_text)
             continue;
         if (buffer->offset > r->in->size)
-            return dat_fault(r, "a buffer is beyond the end of the file");
-        got = input_seek(r->in, buffer->offset, r->fault);
+            return dat_error(r, "a buffer is beyond the end of the file");
+        got = input_seek(r->in, buffer->offset, r->error);
         if (got == 0)
             got = dat_expect(r, "flyrecord", 10);
         if (got == 0)
@@ -159,11 +159,11 @@ int dat_read_version6(struct dat_reader *r)
     if (got != 0)
         return got;
     if (size > DAT_CPUS_MAX)
-        return dat_fault(r, "more than 8192 CPUs");
+        return dat_error(r, "more than 8192 CPUs");
     file->n_cpus = size;
 
     if (!dat_add_buffer(file, ""))
-        return fault_plain(r->fault, -ENOMEM, file->path, "out of memory");
+        return error_set(r->error, -ENOMEM, file->path, "out of memory");
     {
         /* The options add buffers, which moves the array. */
         struct dat_buffer first = file->buffers[0];

@@ -46,7 +46,7 @@ static int count_metadata(struct dat_reader *r, uint64_t size)
 {
     r->file->n_metadata += size;
     if (r->file->n_metadata > METADATA_MAX)
-        return dat_fault(r, "its options and sections are longer than 256 MB, or do not end");
+        return dat_error(r, "its options and sections are longer than 256 MB, or do not end");
     return 0;
 }
 
@@ -68,15 +68,15 @@ static int unpack_section(struct dat_reader *r, uint64_t size, struct section *s
     if (got != 0)
         return got;
     if (n > size)
-        return dat_fault(r, "a compressed section is longer than its header says");
+        return dat_error(r, "a compressed section is longer than its header says");
     got = dat_file_text(file, &text, &packed, &len);
     if (got == 0)
         got =
             dat_codec_unpack(file->codec, (const uint8_t *)packed, len, DAT_TEXT_MAX, &bytes, &len);
     if (error_is_local(got))
-        return dat_file_fault(file, got, r->fault);
+        return dat_file_error(file, got, r->error);
     if (got != 0)
-        return dat_fault(r, got == -EFBIG ? "a section unpacks to more than 64 MB"
+        return dat_error(r, got == -EFBIG ? "a section unpacks to more than 64 MB"
                                           : "a section cannot be unpacked");
     got = count_metadata(r, len);
     if (got != 0) {
@@ -86,12 +86,12 @@ static int unpack_section(struct dat_reader *r, uint64_t size, struct section *s
     bigger = realloc(file->unpacked, (file->n_unpacked + 1) * sizeof *bigger);
     if (!bigger) {
         free(bytes);
-        return fault_plain(r->fault, -ENOMEM, file->path, "out of memory");
+        return error_set(r->error, -ENOMEM, file->path, "out of memory");
     }
     file->unpacked = bigger;
     file->unpacked[file->n_unpacked++] = bytes;
     if (input_open_memory(&section->own, bytes, len, file->path) < 0)
-        return fault_plain(r->fault, -ENOMEM, file->path, "out of memory");
+        return error_set(r->error, -ENOMEM, file->path, "out of memory");
     section->is_own = true;
     section->reader.in = &section->own;
     section->reader.memory = bytes;
@@ -100,9 +100,9 @@ static int unpack_section(struct dat_reader *r, uint64_t size, struct section *s
 
 /* Begins to read the section at OFFSET, which must be of the number ID. */
 static int section_open(struct dat_file *file, uint64_t offset, unsigned id,
-                        struct section *section, struct fault *fault)
+                        struct section *section, struct error *error)
 {
-    struct dat_reader r = {.file = file, .in = &file->in, .fault = fault};
+    struct dat_reader r = {.file = file, .in = &file->in, .error = error};
     uint16_t found, flags;
     uint32_t description;
     uint64_t size;
@@ -110,9 +110,9 @@ static int section_open(struct dat_file *file, uint64_t offset, unsigned id,
 
     *section = (struct section){.reader = r};
     if (offset == 0 || offset > file->in.size)
-        return fault_at(fault, -EBADMSG, file->path, offset,
+        return error_at(error, -EBADMSG, file->path, offset,
                         "a section is beyond the end of the file");
-    got = input_seek(&file->in, offset, fault);
+    got = input_seek(&file->in, offset, error);
     if (got == 0)
         got = dat_read_u16(&r, &found);
     if (got == 0)
@@ -124,7 +124,7 @@ static int section_open(struct dat_file *file, uint64_t offset, unsigned id,
     if (got != 0)
         return got;
     if (found != id)
-        return dat_fault(&r, "unexpected kind of section");
+        return dat_error(&r, "unexpected kind of section");
     return flags & SECTION_COMPRESSED ? unpack_section(&r, size, section) : 0;
 }
 
@@ -153,9 +153,9 @@ static int read_options(struct dat_reader *r, uint64_t *ret_next)
         if (size > 0)
             got = dat_file_text(r->file, &text, &data, &len);
         if (error_is_local(got))
-            return dat_file_fault(r->file, got, r->fault);
+            return dat_file_error(r->file, got, r->error);
         if (got < 0)
-            return dat_fault(r, "an option cannot be read");
+            return dat_error(r, "an option cannot be read");
         p = data ? (const uint8_t *)data : (const uint8_t *)"";
         if (id == 0) {
             *ret_next = size >= 8 ? load_u64_swap(p, r->file->swap) : 0;
@@ -174,8 +174,8 @@ static int read_all_options(struct dat_reader *r, uint64_t offset)
         int got;
 
         if (n == OPTIONS_MAX)
-            return dat_fault(r, "the sections of options do not end");
-        got = section_open(r->file, offset, SECTION_OPTIONS, &section, r->fault);
+            return dat_error(r, "the sections of options do not end");
+        got = section_open(r->file, offset, SECTION_OPTIONS, &section, r->error);
         if (got == 0)
             got = read_options(&section.reader, &offset);
         section_forget(&section);
@@ -195,17 +195,17 @@ static int read_text(struct dat_reader *r, unsigned width, struct dat_text *ret)
     return got < 0 ? got : dat_skip_text(r, size + size32, ret);
 }
 
-static int read_section(struct dat_file *file, unsigned id, struct fault *fault)
+static int read_section(struct dat_file *file, unsigned id, struct error *error)
 {
     struct section section;
     int got;
 
     if (file->sections[id] == 0)
         return id == SECTION_HEADER_INFO
-                   ? fault_plain(fault, -EBADMSG, file->path,
-                                 "there is no section with header_page, so pages cannot be read")
+                   ? error_set(error, -EBADMSG, file->path,
+                               "there is no section with header_page, so pages cannot be read")
                    : 0;
-    got = section_open(file, file->sections[id], id, &section, fault);
+    got = section_open(file, file->sections[id], id, &section, error);
     if (got == 0) {
         switch (id) {
         case SECTION_HEADER_INFO: got = dat_read_header_info(&section.reader); break;
@@ -221,15 +221,15 @@ static int read_section(struct dat_file *file, unsigned id, struct fault *fault)
 }
 
 /* Whether the pages of a buffer are compressed stands in its section's header. */
-static int read_buffer_flags(struct dat_file *file, struct dat_buffer *buffer, struct fault *fault)
+static int read_buffer_flags(struct dat_file *file, struct dat_buffer *buffer, struct error *error)
 {
     uint8_t header[16];
-    int64_t n = input_read_at(&file->in, buffer->offset, header, sizeof header, fault);
+    int64_t n = input_read_at(&file->in, buffer->offset, header, sizeof header, error);
 
     if (n < 0)
         return (int)n;
     if ((size_t)n < sizeof header)
-        return fault_at(fault, -EBADMSG, file->path, buffer->offset,
+        return error_at(error, -EBADMSG, file->path, buffer->offset,
                         "a buffer is beyond the end of the file");
     buffer->compressed = load_u16_swap(header + 2, file->swap) & SECTION_COMPRESSED;
     return 0;
@@ -237,12 +237,12 @@ static int read_buffer_flags(struct dat_file *file, struct dat_buffer *buffer, s
 
 int dat_file_kallsyms(struct dat_file *file, char **ret_text, size_t *ret_len)
 {
-    struct fault fault;
+    struct error error;
     int r;
 
-    fault_clear(&fault);
+    error_clear(&error);
     if (file->version == 7 && file->sections[SECTION_KALLSYMS]) {
-        r = read_section(file, SECTION_KALLSYMS, &fault);
+        r = read_section(file, SECTION_KALLSYMS, &error);
         file->sections[SECTION_KALLSYMS] = 0;
         if (r < 0)
             return r;
@@ -267,17 +267,17 @@ int dat_read_version7(struct dat_reader *r)
     if (got != 0)
         return got;
     if (dat_codec_find(file->codec_name, &file->codec) < 0)
-        return fault_plain(r->fault, -ENOTSUP, file->path,
-                           "it is compressed by \"%.31s\"; zlib and zstd can be read: convert it "
-                           "with trace-cmd convert",
-                           file->codec_name);
+        return error_set(r->error, -ENOTSUP, file->path,
+                         "it is compressed by \"%.31s\"; zlib and zstd can be read: convert it "
+                         "with trace-cmd convert",
+                         file->codec_name);
     if (options == 0)
-        return dat_fault(r, "there are no options; the recording may not have been ended");
+        return dat_error(r, "there are no options; the recording may not have been ended");
     got = read_all_options(r, options);
     for (size_t i = 0; i < ARRAY_SIZE(sections) && got == 0; i++)
-        got = read_section(file, sections[i], r->fault);
+        got = read_section(file, sections[i], r->error);
     for (unsigned i = 0; i < file->n_buffers && got == 0; i++)
         if (!file->buffers[i].is_text)
-            got = read_buffer_flags(file, &file->buffers[i], r->fault);
+            got = read_buffer_flags(file, &file->buffers[i], r->error);
     return got;
 }

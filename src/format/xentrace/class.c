@@ -98,7 +98,7 @@ static void put_hypercall(const struct item *item, struct text *text)
 
 int xentrace_classes_open(struct xentrace_classes *classes, struct catalogue *catalogue,
                           const struct xen_table *table, xen_version version, enum xen_cpu cpu,
-                          uint64_t cpu_hz, const char *path, struct fault *fault)
+                          uint64_t cpu_hz, const char *path, struct error *error)
 {
     struct origin origin = {
         .layer = LAYER_HYPERVISOR,
@@ -115,9 +115,9 @@ int xentrace_classes_open(struct xentrace_classes *classes, struct catalogue *ca
     classes->table = table;
     classes->origin = origin.path ? catalogue_add_origin(catalogue, &origin) : NULL;
     if (!classes->origin)
-        return fault_plain(fault, -ENOMEM, path, "out of memory");
+        return error_set(error, -ENOMEM, path, "out of memory");
     if (!table) {
-        r = xen_table_built_in(&classes->built_in, fault);
+        r = xen_table_built_in(&classes->built_in, error);
         if (r < 0)
             return r;
         classes->table = &classes->built_in;

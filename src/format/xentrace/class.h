@@ -54,7 +54,7 @@ struct xentrace_classes {
 /* TABLE may be NULL: the built-in one. */
 int xentrace_classes_open(struct xentrace_classes *classes, struct catalogue *catalogue,
                           const struct xen_table *table, xen_version version, enum xen_cpu cpu,
-                          uint64_t cpu_hz, const char *path, struct fault *fault);
+                          uint64_t cpu_hz, const char *path, struct error *error);
 void xentrace_classes_done(struct xentrace_classes *classes);
 
 const struct xentrace_known *xentrace_class_slow(struct xentrace_classes *classes, uint32_t header);

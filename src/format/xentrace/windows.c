@@ -11,14 +11,14 @@
 
 /* The N bytes at OFFSET, N at most 64; NULL with *ret 0 when the file ends before. */
 static const uint8_t *peek(const struct xentrace_windows *w, struct xentrace_walk *walk,
-                           uint64_t offset, size_t n, int *ret, struct fault *fault)
+                           uint64_t offset, size_t n, int *ret, struct error *error)
 {
     *ret = 0;
     if (offset < walk->buf_offset || offset + n > walk->buf_offset + walk->filled) {
         int64_t r = 0;
         if (offset < w->end)
             r = input_read_at(w->in, offset, walk->buf,
-                              (size_t)MIN(w->end - offset, (uint64_t)sizeof walk->buf), fault);
+                              (size_t)MIN(w->end - offset, (uint64_t)sizeof walk->buf), error);
         walk->buf_offset = offset;
         walk->filled = r > 0 ? (size_t)r : 0;
         if (r < 0) {
@@ -33,13 +33,13 @@ static const uint8_t *peek(const struct xentrace_windows *w, struct xentrace_wal
 
 /* Follows records from AT up to one that cannot be: a window's head, damage, or the end. */
 static int follow_records(const struct xentrace_windows *w, struct xentrace_walk *walk, uint64_t at,
-                          uint64_t *ret_end, struct fault *fault)
+                          uint64_t *ret_end, struct error *error)
 {
     uint64_t limit = at + (UINT32_MAX & ~(uint32_t)3);
 
     while (at < w->end && at < limit) {
         int r;
-        const uint8_t *p = peek(w, walk, at, 4, &r, fault);
+        const uint8_t *p = peek(w, walk, at, 4, &r, error);
         uint32_t header;
 
         if (!p && r < 0)
@@ -59,10 +59,10 @@ static int follow_records(const struct xentrace_windows *w, struct xentrace_walk
 /* Whether a window that was found by searching is one: what follows it is a window or the end, or else
  * it holds at least something like a record. */
 static int confirm(const struct xentrace_windows *w, struct xentrace_walk *walk, uint64_t at,
-                   struct fault *fault)
+                   struct error *error)
 {
     int r;
-    const uint8_t *p = peek(w, walk, at, XENTRACE_WINDOW_HEADER_SIZE, &r, fault);
+    const uint8_t *p = peek(w, walk, at, XENTRACE_WINDOW_HEADER_SIZE, &r, error);
     uint64_t behind;
 
     if (!p)
@@ -71,13 +71,13 @@ static int confirm(const struct xentrace_windows *w, struct xentrace_walk *walk,
     if (behind == w->end)
         return 1;
     if (behind < w->end) {
-        p = peek(w, walk, behind, XENTRACE_WINDOW_HEADER_SIZE, &r, fault);
+        p = peek(w, walk, behind, XENTRACE_WINDOW_HEADER_SIZE, &r, error);
         if (p && xentrace_window_plausible(p))
             return 1;
         if (r < 0)
             return r;
     }
-    p = peek(w, walk, at + XENTRACE_WINDOW_HEADER_SIZE, 4, &r, fault);
+    p = peek(w, walk, at + XENTRACE_WINDOW_HEADER_SIZE, 4, &r, error);
     if (!p)
         return r;
     return xentrace_header_plausible(load_u32(p)) && xentrace_event(load_u32(p)) != XEN_CPU_CHANGE;
@@ -85,15 +85,15 @@ static int confirm(const struct xentrace_windows *w, struct xentrace_walk *walk,
 
 /* Sets *RET_AT to the first window from AT on, or to the end. */
 static int search(const struct xentrace_windows *w, struct xentrace_walk *walk, uint64_t at,
-                  uint64_t *ret_at, struct fault *fault)
+                  uint64_t *ret_at, struct error *error)
 {
     _cleanup_free_ uint8_t *buf = malloc(SEARCH_BUFFER);
 
     if (!buf)
-        return fault_plain(fault, -ENOMEM, w->in->path, "out of memory");
+        return error_set(error, -ENOMEM, w->in->path, "out of memory");
     while (w->end - at >= XENTRACE_WINDOW_HEADER_SIZE) {
         int64_t n =
-            input_read_at(w->in, at, buf, (size_t)MIN(w->end - at, (uint64_t)SEARCH_BUFFER), fault);
+            input_read_at(w->in, at, buf, (size_t)MIN(w->end - at, (uint64_t)SEARCH_BUFFER), error);
         size_t found = 0;
 
         if (n < XENTRACE_WINDOW_HEADER_SIZE)
@@ -103,7 +103,7 @@ static int search(const struct xentrace_windows *w, struct xentrace_walk *walk, 
             found = xentrace_find_window(buf, (size_t)n, found);
             if (found == (size_t)n)
                 break;
-            r = confirm(w, walk, at + found, fault);
+            r = confirm(w, walk, at + found, error);
             if (r < 0)
                 return r;
             if (r > 0) {
@@ -119,14 +119,14 @@ static int search(const struct xentrace_windows *w, struct xentrace_walk *walk, 
 }
 
 static int is_window_or_end(const struct xentrace_windows *w, struct xentrace_walk *walk,
-                            uint64_t at, struct fault *fault)
+                            uint64_t at, struct error *error)
 {
     int r;
     const uint8_t *p;
 
     if (at == w->end)
         return 1;
-    p = peek(w, walk, at, XENTRACE_WINDOW_HEADER_SIZE, &r, fault);
+    p = peek(w, walk, at, XENTRACE_WINDOW_HEADER_SIZE, &r, error);
     return p ? xentrace_window_plausible(p) : r;
 }
 
@@ -138,7 +138,7 @@ static uint32_t saturate(uint64_t v)
 /* The next window that is not empty. 1; 0 at the end (ret_window->skipped: damaged bytes before it);
  * -EBADMSG where the chain breaks. */
 static int walk_next(const struct xentrace_windows *w, struct xentrace_walk *walk,
-                     struct xentrace_window *ret_window, struct fault *fault)
+                     struct xentrace_window *ret_window, struct error *error)
 {
     uint64_t skipped = 0;
 
@@ -152,24 +152,24 @@ static int walk_next(const struct xentrace_windows *w, struct xentrace_walk *wal
             *ret_window = (struct xentrace_window){.skipped = saturate(skipped)};
             return 0;
         }
-        p = peek(w, walk, walk->at, XENTRACE_WINDOW_HEADER_SIZE, &r, fault);
+        p = peek(w, walk, walk->at, XENTRACE_WINDOW_HEADER_SIZE, &r, error);
         if (r < 0)
             return r;
         if (!p || !xentrace_window_plausible(p)) {
             uint64_t found = 0;
             if (!w->keep_going && !p)
-                return fault_at(fault, -EBADMSG, w->in->path, walk->at,
+                return error_at(error, -EBADMSG, w->in->path, walk->at,
                                 "the file ends within the head of a window of records");
             if (!w->keep_going && walk->at == w->start)
-                return fault_at(fault, -EBADMSG, w->in->path, walk->at,
+                return error_at(error, -EBADMSG, w->in->path, walk->at,
                                 "does not begin with a CPU_CHANGE record as xentrace writes it; "
                                 "--keep-going looks for the first one");
             if (!w->keep_going)
-                return fault_at(fault, -EBADMSG, w->in->path, walk->at,
+                return error_at(error, -EBADMSG, w->in->path, walk->at,
                                 "expected a CPU_CHANGE record, not 0x%08" PRIx32
                                 "; --keep-going looks for the next one",
                                 load_u32(p));
-            r = search(w, walk, walk->at + 1, &found, fault);
+            r = search(w, walk, walk->at + 1, &found, error);
             if (r < 0)
                 return r;
             skipped += found - walk->at;
@@ -187,12 +187,12 @@ static int walk_next(const struct xentrace_windows *w, struct xentrace_walk *wal
         }
         if (w->keep_going) {
             /* A window that leads to nowhere has a damaged head: its records tell its size. */
-            r = window.cut ? 0 : is_window_or_end(w, walk, window.offset + size, fault);
+            r = window.cut ? 0 : is_window_or_end(w, walk, window.offset + size, error);
             if (r < 0)
                 return r;
             if (r == 0) {
                 uint64_t end;
-                r = follow_records(w, walk, window.offset, &end, fault);
+                r = follow_records(w, walk, window.offset, &end, error);
                 if (r < 0)
                     return r;
                 window.cut = window.cut && end + XENTRACE_RECORD_MAX > w->end;
@@ -233,7 +233,7 @@ static int add_segment(struct xentrace_windows *w, uint64_t offset)
     return 0;
 }
 
-static int build(struct xentrace_windows *w, struct fault *fault)
+static int build(struct xentrace_windows *w, struct error *error)
 {
     unsigned in_segment = 0;
 
@@ -241,7 +241,7 @@ static int build(struct xentrace_windows *w, struct fault *fault)
     for (;;) {
         struct xentrace_window window;
         uint64_t at = w->walk.at;
-        int r = walk_next(w, &w->walk, &window, &w->fault);
+        int r = walk_next(w, &w->walk, &window, &w->error);
 
         if (r == -EBADMSG) {
             w->cut = w->end - w->walk.at < XENTRACE_WINDOW_HEADER_SIZE;
@@ -249,8 +249,8 @@ static int build(struct xentrace_windows *w, struct fault *fault)
             return 0;
         }
         if (r < 0) {
-            if (fault)
-                *fault = w->fault;
+            if (error)
+                *error = w->error;
             return r;
         }
         if (r == 0) {
@@ -261,7 +261,7 @@ static int build(struct xentrace_windows *w, struct fault *fault)
         if (w->n_segments == 0 || in_segment == w->per_segment) {
             r = add_segment(w, at);
             if (r < 0)
-                return fault_plain(fault, r, w->in->path, "out of memory");
+                return error_set(error, r, w->in->path, "out of memory");
             in_segment = 0;
         }
         in_segment++;
@@ -271,18 +271,18 @@ static int build(struct xentrace_windows *w, struct fault *fault)
         w->cpu_bytes[window.cpu] += window.size;
         if (window.cut) {
             w->cut = true;
-            fault_at(&w->fault, -EBADMSG, w->in->path, w->end,
+            error_at(&w->error, -EBADMSG, w->in->path, w->end,
                      "the file ends within a window of records of cpu %u", window.cpu);
             /* With keep_going the reader of that cpu reports what is missing. */
             if (w->keep_going)
-                fault_clear(&w->fault);
+                error_clear(&w->error);
             return 0;
         }
     }
 }
 
 int xentrace_windows_open(struct xentrace_windows *w, const struct input *in, uint64_t start,
-                          bool keep_going, size_t segments_max, struct fault *fault)
+                          bool keep_going, size_t segments_max, struct error *error)
 {
     int r;
 
@@ -296,7 +296,7 @@ int xentrace_windows_open(struct xentrace_windows *w, const struct input *in, ui
     };
     for (size_t i = 0; i < XENTRACE_EXPANDED; i++)
         w->expanded[i].segment = SIZE_MAX;
-    r = build(w, fault);
+    r = build(w, error);
     if (r < 0)
         xentrace_windows_done(w);
     return r;
@@ -314,7 +314,7 @@ void xentrace_windows_done(struct xentrace_windows *w)
 }
 
 static int expand(struct xentrace_windows *w, size_t segment,
-                  const struct xentrace_expanded **ret_expanded, struct fault *fault)
+                  const struct xentrace_expanded **ret_expanded, struct error *error)
 {
     struct xentrace_expanded *e = &w->expanded[segment % XENTRACE_EXPANDED];
 
@@ -322,16 +322,16 @@ static int expand(struct xentrace_windows *w, size_t segment,
         if (!e->windows)
             e->windows = malloc(w->per_segment * sizeof *e->windows);
         if (!e->windows)
-            return fault_plain(fault, -ENOMEM, w->in->path, "out of memory");
+            return error_set(error, -ENOMEM, w->in->path, "out of memory");
         e->segment = SIZE_MAX;
         e->n = 0;
         memset(e->cpus, 0, sizeof e->cpus);
         w->walk.at = w->segments[segment].offset;
         while (e->n < w->per_segment) {
-            int r = walk_next(w, &w->walk, &e->windows[e->n], fault);
+            int r = walk_next(w, &w->walk, &e->windows[e->n], error);
             if (r == -EBADMSG) {
                 /* Where the chain breaks is known since the opening. */
-                fault_clear(fault);
+                error_clear(error);
                 break;
             }
             if (r < 0)
@@ -349,7 +349,7 @@ static int expand(struct xentrace_windows *w, size_t segment,
 }
 
 int xentrace_windows_next(struct xentrace_windows *w, struct xentrace_cursor *cursor, uint16_t cpu,
-                          struct xentrace_window *ret_window, struct fault *fault)
+                          struct xentrace_window *ret_window, struct error *error)
 {
     for (; cursor->segment < w->n_segments; cursor->segment++, cursor->window = 0) {
         const struct xentrace_expanded *e = NULL;
@@ -357,7 +357,7 @@ int xentrace_windows_next(struct xentrace_windows *w, struct xentrace_cursor *cu
 
         if (!(w->segments[cursor->segment].cpus >> cpu % 64 & 1))
             continue;
-        r = expand(w, cursor->segment, &e, fault);
+        r = expand(w, cursor->segment, &e, error);
         if (r < 0)
             return r;
         if (!(e->cpus[cpu / 64] >> cpu % 64 & 1))

@@ -9,7 +9,7 @@
  * last few walked segments are kept. When there are too many segments, pairs of them become one. So
  * a cpu that was idle for most of the capture costs no memory for what the others wrote meanwhile. */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/input.h"
 #include "format/xentrace/record.h"
 
@@ -63,7 +63,7 @@ struct xentrace_windows {
     uint64_t cpu_bytes[XENTRACE_CPUS_MAX]; /* of the windows of each cpu */
     bool cpu_present[XENTRACE_CPUS_MAX];
 
-    struct fault fault;    /* why the chain ended, `error` 0: it did not break */
+    struct error error;    /* why the chain ended, `error` 0: it did not break */
     bool cut;              /* why: the file ends within a window */
     uint32_t cut_head;     /* bytes of one's head, if within that */
     uint32_t skipped_last; /* damaged bytes behind the last window */
@@ -76,12 +76,12 @@ struct xentrace_cursor {
 };
 
 /* Walks the whole chain of IN (which must stay where it is, and be seekable) from START on. A chain
- * that breaks is no error here: `fault` says where, and the windows before are in the index. With
+ * that breaks is no error here: `error` says where, and the windows before are in the index. With
  * KEEP_GOING it never breaks. -ENOMEM, or an errno from reading. SEGMENTS_MAX: 0 for what is best. */
 int xentrace_windows_open(struct xentrace_windows *windows, const struct input *in, uint64_t start,
-                          bool keep_going, size_t segments_max, struct fault *fault);
+                          bool keep_going, size_t segments_max, struct error *error);
 void xentrace_windows_done(struct xentrace_windows *windows);
 
 /* The next window of CPU. 1, 0 at the end, or a negative errno. */
 int xentrace_windows_next(struct xentrace_windows *windows, struct xentrace_cursor *cursor,
-                          uint16_t cpu, struct xentrace_window *ret_window, struct fault *fault);
+                          uint16_t cpu, struct xentrace_window *ret_window, struct error *error);

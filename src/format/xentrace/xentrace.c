@@ -105,7 +105,7 @@ static int damage(struct cpu_source *s, const char *what, uint32_t header)
 {
     if (!s->x->options.reader.keep_going) {
         s->error = -EBADMSG;
-        return fault_at(&s->source.fault, -EBADMSG, s->x->in.path, offset(s),
+        return error_at(&s->source.error, -EBADMSG, s->x->in.path, offset(s),
                         "%s (its first word is 0x%08" PRIx32
                         "); --keep-going leaves out the rest of this window",
                         what, header);
@@ -132,9 +132,9 @@ static int end_of_chain(struct cpu_source *s)
         /* Within a window: its CPU's source told. */
         if (x->windows.cut_head)
             note_damage(s, CPU_UNKNOWN, x->windows.cut_head);
-    } else if (x->windows.fault.error) {
-        s->source.fault = x->windows.fault;
-        s->error = x->windows.fault.error;
+    } else if (x->windows.error.code) {
+        s->source.error = x->windows.error;
+        s->error = x->windows.error.code;
     }
     return s->error;
 }
@@ -143,7 +143,7 @@ static int end_of_chain(struct cpu_source *s)
 static int next_window(struct cpu_source *s)
 {
     struct xentrace_window window;
-    int r = xentrace_windows_next(&s->x->windows, &s->cursor, s->cpu, &window, &s->source.fault);
+    int r = xentrace_windows_next(&s->x->windows, &s->cursor, s->cpu, &window, &s->source.error);
 
     if (r < 0) {
         s->error = r;
@@ -172,9 +172,9 @@ static int load(struct cpu_source *s)
     s->buf_offset += s->next;
     s->next = 0;
     s->filled = unread;
-    r = input_read_at(&s->x->in, s->at, s->buf + unread, n, &s->source.fault);
+    r = input_read_at(&s->x->in, s->at, s->buf + unread, n, &s->source.error);
     if (r >= 0 && (size_t)r < n)
-        r = fault_at(&s->source.fault, -EIO, s->x->in.path, s->at + (uint64_t)r,
+        r = error_at(&s->source.error, -EIO, s->x->in.path, s->at + (uint64_t)r,
                      "the file became shorter while it was read");
     if (r < 0) {
         s->error = (int)r;
@@ -399,7 +399,7 @@ static int cpu_next(struct source *source, const struct item **ret_items)
             if (n > 0 && !s->x->options.reader.keep_going)
                 break;
             if (!*stop)
-                s->error = fault_plain(&s->source.fault, -ENOMEM, s->x->in.path, "out of memory");
+                s->error = error_set(&s->source.error, -ENOMEM, s->x->in.path, "out of memory");
             else
                 damage(s, stop, load_u32(s->buf + s->next));
             continue;
@@ -548,7 +548,7 @@ static int open_cpus(struct xentrace *x, struct source ***ret_sources, unsigned 
 
 int xentrace_open(struct input *in, const struct xentrace_options *options,
                   struct catalogue *catalogue, struct source ***ret_sources, unsigned *ret_n,
-                  struct fault *fault)
+                  struct error *error)
 {
     struct xentrace *x = calloc(1, sizeof *x);
     uint64_t start;
@@ -556,27 +556,27 @@ int xentrace_open(struct input *in, const struct xentrace_options *options,
 
     if (!x) {
         input_done(in);
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     }
     x->in = *in;
     *in = (struct input){.fd = -1};
     x->references = 1;
     x->options = *options;
 
-    r = spool(&x->in, options->reader.temporary_dir, fault);
+    r = spool(&x->in, options->reader.temporary_dir, error);
     if (r < 0)
         goto out;
     start = input_offset(&x->in);
-    r = xentrace_windows_open(&x->windows, &x->in, start, options->reader.keep_going, 0, fault);
+    r = xentrace_windows_open(&x->windows, &x->in, start, options->reader.keep_going, 0, error);
     if (r < 0)
         goto out;
     r = xentrace_classes_open(&x->classes, catalogue, options->table, options->version,
-                              options->cpu, options->cpu_hz, x->in.path, fault);
+                              options->cpu, options->cpu_hz, x->in.path, error);
     if (r < 0)
         goto out;
     r = open_cpus(x, ret_sources, ret_n);
     if (r < 0)
-        fault_plain(fault, r, x->in.path, "out of memory");
+        error_set(error, r, x->in.path, "out of memory");
 out:
     x_unref(x);
     return r;

@@ -38,7 +38,7 @@ struct xentrace_options {
  * item.vcpu is the vCPU that ran on the cpu, as far as runstate and switch records told (event/xen_vcpu.h). */
 int xentrace_open(struct input *in, const struct xentrace_options *options,
                   struct catalogue *catalogue, struct source ***ret_sources, unsigned *ret_n,
-                  struct fault *fault);
+                  struct error *error);
 
 /* The physical cpu whose records a source of xentrace_open() lends. */
 unsigned xentrace_source_cpu(const struct source *source);

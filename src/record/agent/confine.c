@@ -228,18 +228,18 @@ static int shut_calls(void)
 #endif
 
 int confine(const struct confine_user *user, uint64_t max_file, unsigned *ret_measures,
-            struct fault *fault)
+            struct error *error)
 {
     unsigned measures = user->change ? CONFINE_USER : 0;
     int r = drop_user(user);
 
     if (r < 0)
-        return fault_plain(fault, r, NULL, "cannot become user %u: %s", user->uid, strerror(-r));
+        return error_set(error, r, NULL, "cannot become user %u: %s", user->uid, strerror(-r));
     r = set_limits(max_file);
     if (r < 0)
-        return fault_plain(fault, r, NULL, "cannot limit itself: %s", strerror(-r));
+        return error_set(error, r, NULL, "cannot limit itself: %s", strerror(-r));
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return fault_plain(fault, -errno, NULL, "cannot give up privileges: %s", strerror(errno));
+        return error_set(error, -errno, NULL, "cannot give up privileges: %s", strerror(errno));
     if (shut_files() == 0)
         measures |= CONFINE_LANDLOCK;
     if (shut_calls() == 0)

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 
 struct confine_user {
     uint32_t uid, gid;
@@ -37,6 +37,6 @@ void confine_names(unsigned measures, char *buf, size_t size);
 int confine_descriptors(const int *keep, unsigned n);
 
 /* MAX_FILE 0: any length. *ret_measures: what this kernel allowed; the user and no new privileges always.
- * -errno with FAULT: it must not go on. */
+ * -errno with ERROR: it must not go on. */
 int confine(const struct confine_user *user, uint64_t max_file, unsigned *ret_measures,
-            struct fault *fault);
+            struct error *error);

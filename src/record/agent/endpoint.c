@@ -13,7 +13,7 @@
 #include "base/address.h"
 #include "base/macro.h"
 
-static int parse_tcp(const char *text, struct guest_endpoint *place, struct fault *fault)
+static int parse_tcp(const char *text, struct guest_endpoint *place, struct error *error)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
@@ -23,7 +23,7 @@ static int parse_tcp(const char *text, struct guest_endpoint *place, struct faul
 
     if (host_port_parse(text, strlen(text), &parts) < 0 || parts.host_len == 0 ||
         parts.host_len >= sizeof host || parts.port_len >= sizeof port)
-        return fault_plain(fault, -EINVAL, text, "invalid address (examples: HOST, HOST:PORT)");
+        return error_set(error, -EINVAL, text, "invalid address (examples: HOST, HOST:PORT)");
     memcpy(host, parts.host, parts.host_len);
     host[parts.host_len] = '\0';
     snprintf(port, sizeof port, "%d", GUEST_PORT);
@@ -31,46 +31,46 @@ static int parse_tcp(const char *text, struct guest_endpoint *place, struct faul
         snprintf(port, sizeof port, "%s", parts.port);
     r = getaddrinfo(host, port, &hints, &found);
     if (r != 0 || !found)
-        return fault_plain(fault, -EINVAL, text, "cannot resolve the address: %s", gai_strerror(r));
+        return error_set(error, -EINVAL, text, "cannot resolve the address: %s", gai_strerror(r));
     memcpy(&place->address, found->ai_addr, found->ai_addrlen);
     place->address_len = found->ai_addrlen;
     freeaddrinfo(found);
     return 0;
 }
 
-static int parse_vsock(const char *text, struct guest_endpoint *place, struct fault *fault)
+static int parse_vsock(const char *text, struct guest_endpoint *place, struct error *error)
 {
     struct sockaddr_vm *address = (struct sockaddr_vm *)&place->address;
     uint32_t numbers[2] = {0, GUEST_PORT};
 
     if (number_pair_parse(text, numbers) < 0)
-        return fault_plain(fault, -EINVAL, text, "invalid address (examples: CID, CID:PORT)");
+        return error_set(error, -EINVAL, text, "invalid address (examples: CID, CID:PORT)");
     *address =
         (struct sockaddr_vm){.svm_family = AF_VSOCK, .svm_port = numbers[1], .svm_cid = numbers[0]};
     place->address_len = sizeof *address;
     return 0;
 }
 
-static int parse_port(const char *text, struct guest_endpoint *place, struct fault *fault)
+static int parse_port(const char *text, struct guest_endpoint *place, struct error *error)
 {
     struct sockaddr_un *address = (struct sockaddr_un *)&place->address;
 
     /* A FIFO's name is longer: PATH.out. */
     if (strlen(text) + 5 > sizeof address->sun_path)
-        return fault_plain(fault, -ENAMETOOLONG, text, "too long for the name of a socket");
+        return error_set(error, -ENAMETOOLONG, text, "too long for the name of a socket");
     place->address_len = sizeof *address;
     return unix_address(text, address) < 0
-               ? fault_plain(fault, -EINVAL, text, "not the path of a socket")
+               ? error_set(error, -EINVAL, text, "not the path of a socket")
                : 0;
 }
 
 int guest_endpoint_parse(enum guest_endpoint_kind kind, const char *text,
-                         struct guest_endpoint *ret_place, struct fault *fault)
+                         struct guest_endpoint *ret_place, struct error *error)
 {
     struct guest_endpoint place = {.kind = kind, .text = text};
-    int r = kind == ENDPOINT_TCP     ? parse_tcp(text, &place, fault)
-            : kind == ENDPOINT_VSOCK ? parse_vsock(text, &place, fault)
-                                     : parse_port(text, &place, fault);
+    int r = kind == ENDPOINT_TCP     ? parse_tcp(text, &place, error)
+            : kind == ENDPOINT_VSOCK ? parse_vsock(text, &place, error)
+                                     : parse_port(text, &place, error);
 
     if (r >= 0)
         *ret_place = place;
@@ -119,7 +119,7 @@ static bool has_fifos(const char *path)
 }
 
 int guest_endpoint_connect(struct guest_endpoint *place, int ret_fds[2], unsigned *ret_n,
-                           bool *ret_pending, struct fault *fault)
+                           bool *ret_pending, struct error *error)
 {
     int r = 0;
     int fd;
@@ -129,7 +129,7 @@ int guest_endpoint_connect(struct guest_endpoint *place, int ret_fds[2], unsigne
 
         r = open_fifos(place->text, fds);
         if (r < 0)
-            return fault_plain(fault, r, place->text, "cannot open its FIFOs: %s", strerror(-r));
+            return error_set(error, r, place->text, "cannot open its FIFOs: %s", strerror(-r));
         ret_fds[0] = fds[0];
         ret_fds[1] = fds[1];
         *ret_n = 2;
@@ -138,10 +138,10 @@ int guest_endpoint_connect(struct guest_endpoint *place, int ret_fds[2], unsigne
     }
     if (place->kind == ENDPOINT_FD) {
         if (place->fd < 0)
-            return fault_plain(fault, -ENOTCONN, place->text, "its connection is over");
+            return error_set(error, -ENOTCONN, place->text, "its connection is over");
         if (fcntl(place->fd, F_SETFL, O_NONBLOCK) < 0)
-            return fault_plain(fault, -errno, place->text, "cannot take the connection: %s",
-                               strerror(errno));
+            return error_set(error, -errno, place->text, "cannot take the connection: %s",
+                             strerror(errno));
         ret_fds[0] = place->fd;
         place->fd = -1;
         *ret_n = 1;
@@ -150,12 +150,12 @@ int guest_endpoint_connect(struct guest_endpoint *place, int ret_fds[2], unsigne
     }
     fd = socket(place->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return fault_plain(fault, -errno, place->text, "cannot make a socket: %s", strerror(errno));
+        return error_set(error, -errno, place->text, "cannot make a socket: %s", strerror(errno));
     if (connect(fd, (const struct sockaddr *)&place->address, place->address_len) < 0)
         r = -errno;
     if (r < 0 && r != -EINPROGRESS) {
         close(fd);
-        return fault_plain(fault, r, place->text, "cannot connect: %s", strerror(-r));
+        return error_set(error, r, place->text, "cannot connect: %s", strerror(-r));
     }
     ret_fds[0] = fd;
     *ret_n = 1;
@@ -183,7 +183,7 @@ pid_t guest_endpoint_peer(const struct guest_endpoint *place, int fd)
     return MAX(peer.pid, 0);
 }
 
-int guest_endpoint_make_fifos(const char *path, struct fault *fault)
+int guest_endpoint_make_fifos(const char *path, struct error *error)
 {
     static const char *const ends[] = {"in", "out"};
 
@@ -192,7 +192,7 @@ int guest_endpoint_make_fifos(const char *path, struct fault *fault)
 
         snprintf(name, sizeof name, "%s.%s", path, ends[i]);
         if (mkfifo(name, 0600) < 0 && (errno != EEXIST || !is_fifo(name)))
-            return fault_plain(fault, -errno, name, "cannot make the FIFO: %s", strerror(errno));
+            return error_set(error, -errno, name, "cannot make the FIFO: %s", strerror(errno));
     }
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 
 enum guest_endpoint_kind {
     ENDPOINT_PORT,  /* the host's end of a virtio-serial port: a socket, or PATH.in and PATH.out */
@@ -27,16 +27,16 @@ struct guest_endpoint {
     int fd;                /* of ENDPOINT_FD, a socket; -1: it was handed out */
 };
 
-/* Not of ENDPOINT_VIRTIO_TRACE and ENDPOINT_FD. -EINVAL with FAULT. TCP looks the host up, which may take a while. */
+/* Not of ENDPOINT_VIRTIO_TRACE and ENDPOINT_FD. -EINVAL with ERROR. TCP looks the host up, which may take a while. */
 int guest_endpoint_parse(enum guest_endpoint_kind kind, const char *text,
-                         struct guest_endpoint *ret_place, struct fault *fault);
+                         struct guest_endpoint *ret_place, struct error *error);
 
 /* A connection that is made, or is being made: then *RET_PENDING, and ret_fds[0] becomes writable, and
  * guest_endpoint_made() tells how it went. *RET_N descriptors, which do not block: one for both ways, or one to
  * read from and one to write to. -ENOENT, -ECONNREFUSED: nobody is there (yet).
  * -ENOTCONN: of ENDPOINT_FD, nobody will be there any more. */
 int guest_endpoint_connect(struct guest_endpoint *place, int ret_fds[2], unsigned *ret_n,
-                           bool *ret_pending, struct fault *fault);
+                           bool *ret_pending, struct error *error);
 /* 0, -errno. */
 int guest_endpoint_made(int fd);
 
@@ -44,4 +44,4 @@ int guest_endpoint_made(int fd);
 pid_t guest_endpoint_peer(const struct guest_endpoint *place, int fd);
 
 /* Makes the FIFOs PATH.in and PATH.out where they are missing. */
-int guest_endpoint_make_fifos(const char *path, struct fault *fault);
+int guest_endpoint_make_fifos(const char *path, struct error *error);

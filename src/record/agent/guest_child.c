@@ -109,7 +109,7 @@ static void connect_to(struct child *child, const int *fds, unsigned n, uint64_t
 }
 
 /* What the collector says. WANTED: the answer is waited for, and its descriptor is returned. */
-static int listen_to(struct child *child, bool wanted, struct fault *fault)
+static int listen_to(struct child *child, bool wanted, struct error *error)
 {
     struct guest_packet packet;
     int fds[2] = {-1, -1};
@@ -129,8 +129,8 @@ static int listen_to(struct child *child, bool wanted, struct fault *fault)
         case PACKET_FILE:
             if (wanted)
                 return n > 0 ? fds[0]
-                             : fault_plain(fault, packet.error, NULL, "cannot make a file: %s",
-                                           strerror(-packet.error));
+                             : error_set(error, packet.error, NULL, "cannot make a file: %s",
+                                         strerror(-packet.error));
             break;
         default: break;
         }
@@ -139,22 +139,22 @@ static int listen_to(struct child *child, bool wanted, struct fault *fault)
     }
 }
 
-static int file_begin(void *owner, const char *path, struct fault *fault)
+static int file_begin(void *owner, const char *path, struct error *error)
 {
     struct child *child = owner;
 
-    (void)fault;
+    (void)error;
     say(child, PACKET_FILE_BEGIN, path, strlen(path));
     live_stream_put(&child->live, LIVE_FILE_BEGIN, path, strlen(path));
     return 0;
 }
 
-static int file_put(void *owner, const void *p, size_t size, struct fault *fault)
+static int file_put(void *owner, const void *p, size_t size, struct error *error)
 {
     struct child *child = owner;
     const uint8_t *bytes = p;
 
-    (void)fault;
+    (void)error;
     for (size_t at = 0, n; child->keeps && at < size; at += n) {
         n = MIN(size - at, (size_t)GUEST_PACKET_MAX);
         say(child, PACKET_FILE_PUT, bytes + at, n);
@@ -163,11 +163,11 @@ static int file_put(void *owner, const void *p, size_t size, struct fault *fault
     return 0;
 }
 
-static int file_end(void *owner, struct fault *fault)
+static int file_end(void *owner, struct error *error)
 {
     struct child *child = owner;
 
-    (void)fault;
+    (void)error;
     say(child, PACKET_FILE_END, NULL, 0);
     live_stream_put(&child->live, LIVE_FILE_END, NULL, 0);
     return 0;
@@ -203,11 +203,11 @@ static void close_pages(struct child *child, uint32_t cpu)
     child->n_pages--;
 }
 
-static int part(void *owner, struct fault *fault)
+static int part(void *owner, struct error *error)
 {
     struct child *child = owner;
 
-    (void)fault;
+    (void)error;
     for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
         close_pages(child, i);
     say(child, PACKET_BOOT, NULL, 0);
@@ -240,7 +240,7 @@ static int append_all(int fd, const uint8_t *p, size_t size)
 
 /* The file for the pages of CPU. A guest may have more CPUs than this process may have descriptors: then another file is
  * closed, and asked for again when it is needed. */
-static int open_pages(struct child *child, uint32_t cpu, struct fault *fault)
+static int open_pages(struct child *child, uint32_t cpu, struct error *error)
 {
     int fd;
 
@@ -250,7 +250,7 @@ static int open_pages(struct child *child, uint32_t cpu, struct fault *fault)
     }
     child->packet.cpu = cpu;
     say(child, PACKET_PAGES, NULL, 0);
-    fd = listen_to(child, true, fault);
+    fd = listen_to(child, true, error);
     if (fd < 0)
         return fd;
     child->pages[cpu] = fd;
@@ -260,25 +260,25 @@ static int open_pages(struct child *child, uint32_t cpu, struct fault *fault)
 
 /* Whole pages of a CPU to where they are to go: into its file, and to who shows them. */
 static int put_pages(struct child *child, uint32_t cpu, const uint8_t *p, size_t size,
-                     struct fault *fault)
+                     struct error *error)
 {
     int r = 0;
 
     if (child->keeps && child->pages[cpu] < 0) {
-        r = open_pages(child, cpu, fault);
+        r = open_pages(child, cpu, error);
         if (r < 0)
             return r;
     }
     if (child->keeps)
         r = append_all(child->pages[cpu], p, size);
     if (r < 0)
-        return fault_plain(fault, r, NULL, "cannot write its pages: %s", strerror(-r));
+        return error_set(error, r, NULL, "cannot write its pages: %s", strerror(-r));
     live_stream_pages(&child->live, cpu, p, size);
     return 0;
 }
 
 static int pages(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint32_t page_size,
-                 bool missed, struct fault *fault)
+                 bool missed, struct error *error)
 {
     struct child *child = owner;
     int r = 0;
@@ -289,11 +289,11 @@ static int pages(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint3
 
         memcpy(page, p, page_size);
         guest_page_mark_missed(page, child->session.big_endian, child->session.long_size);
-        r = put_pages(child, cpu, page, page_size, fault);
+        r = put_pages(child, cpu, page, page_size, error);
         p += page_size;
         size -= page_size;
     }
-    return r < 0 || size == 0 ? r : put_pages(child, cpu, p, size, fault);
+    return r < 0 || size == 0 ? r : put_pages(child, cpu, p, size, error);
 }
 
 static const struct guest_ops ops = {
@@ -307,7 +307,7 @@ static const struct guest_ops ops = {
 };
 
 /* Takes what is there. -ECONNRESET: the connection is gone. */
-static int take(struct child *child, struct fault *fault)
+static int take(struct child *child, struct error *error)
 {
     /* Not for ever: time goes on meanwhile. */
     for (unsigned i = 0; i < 16 && child->in >= 0; i++) {
@@ -322,7 +322,7 @@ static int take(struct child *child, struct fault *fault)
             return 0;
         if (n <= 0)
             return -ECONNRESET;
-        r = guest_session_received(&child->session, (size_t)n, clock_ns(CLOCK_MONOTONIC), fault);
+        r = guest_session_received(&child->session, (size_t)n, clock_ns(CLOCK_MONOTONIC), error);
         if (r < 0)
             return r;
     }
@@ -368,7 +368,7 @@ static int mend(struct child *child, int r, uint64_t now)
     return r;
 }
 
-static int wait_and_work(struct child *child, uint64_t next, struct fault *fault)
+static int wait_and_work(struct child *child, uint64_t next, struct error *error)
 {
     size_t pending = 0;
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -389,11 +389,11 @@ static int wait_and_work(struct child *child, uint64_t next, struct fault *fault
     if (fds[3].revents)
         live_stream_pump(&child->live);
     if (fds[0].revents)
-        return listen_to(child, false, fault);
+        return listen_to(child, false, error);
     if (fds[2].revents)
         give(child);
     if (fds[1].revents)
-        r = take(child, fault);
+        r = take(child, error);
     return r;
 }
 
@@ -414,7 +414,7 @@ static void say_goodbye(struct child *child)
     }
 }
 
-static int work(struct child *child, struct fault *fault)
+static int work(struct child *child, struct error *error)
 {
     int r = 0;
 
@@ -424,14 +424,14 @@ static int work(struct child *child, struct fault *fault)
 
         if (child->back_by && now > child->back_by + LATE)
             guest_session_excuse(&child->session, now - child->back_by, now);
-        r = guest_session_tick(&child->session, now, &next, fault);
+        r = guest_session_tick(&child->session, now, &next, error);
         /* At once: a wait more would be a wait for each request. */
         if (r >= 0)
             give(child);
         if (r >= 0 && child->session.state != GUEST_OVER) {
             if (now >= child->progress_next)
                 tell_progress(child, now);
-            r = wait_and_work(child, next, fault);
+            r = wait_and_work(child, next, error);
         }
         r = mend(child, r, clock_ns(CLOCK_MONOTONIC));
         if (r < 0)
@@ -459,8 +459,8 @@ static int limit(const struct guest_child_options *options)
 static void run(int channel, const struct guest_child_options *options)
 {
     struct child *child = calloc(1, sizeof *child);
-    struct fault fault = {0};
-    char text[sizeof fault.what];
+    struct error error = {0};
+    char text[sizeof error.what];
     int r;
 
     if (!child)
@@ -475,44 +475,44 @@ static void run(int channel, const struct guest_child_options *options)
         _exit(1);
     for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
         child->pages[i] = -1;
-    r = confine(&options->user, options->max_file, &child->measures, &fault);
+    r = confine(&options->user, options->max_file, &child->measures, &error);
     if (r >= 0) {
-        r = work(child, &fault);
-        if (child->session.failure.error)
-            r = guest_session_failure(&child->session, &fault);
+        r = work(child, &error);
+        if (child->session.failure.code)
+            r = guest_session_failure(&child->session, &error);
         if (r < 0)
             guest_session_give_up(&child->session);
         say_goodbye(child);
     }
     if (r >= 0 && child->session.started_at == 0)
-        r = fault_plain(&fault, -ECANCELED, NULL, "%s",
-                        *child->session.boot_id ? "was stopped before its agent traced"
-                                                : GUEST_NO_AGENT);
+        r = error_set(&error, -ECANCELED, NULL, "%s",
+                      *child->session.boot_id ? "was stopped before its agent traced"
+                                              : GUEST_NO_AGENT);
     live_stream_drain(&child->live, SHOW_TIMEOUT_MS);
     tell_progress(child, clock_ns(CLOCK_MONOTONIC));
     child->packet.error = r;
-    if (r < 0 && !fault.what[0])
-        fault_plain(&fault, r, NULL, "%s", strerror(-r));
-    memcpy(text, fault.what, sizeof text);
+    if (r < 0 && !error.what[0])
+        error_set(&error, r, NULL, "%s", strerror(-r));
+    memcpy(text, error.what, sizeof text);
     say(child, PACKET_END, text, strlen(text));
     _exit(0);
 }
 
 int guest_child_start(const struct guest_child_options *options, pid_t *ret_pid, int *ret_channel,
-                      struct fault *fault)
+                      struct error *error)
 {
     int ends[2];
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return fault_plain(fault, -errno, NULL, "cannot make a socket: %s", strerror(errno));
+        return error_set(error, -errno, NULL, "cannot make a socket: %s", strerror(errno));
     pid = fork();
     if (pid < 0) {
         int r = -errno;
 
         close(ends[0]);
         close(ends[1]);
-        return fault_plain(fault, r, NULL, "cannot start a process: %s", strerror(-r));
+        return error_set(error, r, NULL, "cannot start a process: %s", strerror(-r));
     }
     if (pid == 0) {
         /* Told to end by the collector alone, and by its end. */

@@ -24,6 +24,6 @@ struct guest_child_options {
     int live; /* an end of record/agent/live_stream.h's, by which it is shown, too; -1: it is not. Borrowed */
 };
 
-/* Forks it. *RET_CHANNEL: the collector's end, which does not block. The caller has one thread. -errno with FAULT. */
+/* Forks it. *RET_CHANNEL: the collector's end, which does not block. The caller has one thread. -errno with ERROR. */
 int guest_child_start(const struct guest_child_options *options, pid_t *ret_pid, int *ret_channel,
-                      struct fault *fault);
+                      struct error *error);

@@ -19,7 +19,7 @@ static bool is_vcpu(const char *name)
            name[4 + strspn(name + 4, "0123456789")] == 0;
 }
 
-int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct fault *fault)
+int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct error *error)
 {
     _cleanup_(closedirp) DIR *dir = opendir(root);
     _cleanup_free_ char *path = NULL;
@@ -28,7 +28,7 @@ int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct fault *f
     size_t len;
 
     if (!dir)
-        return fault_plain(fault, -ENOENT, root, "cannot be read: %s", strerror(errno));
+        return error_set(error, -ENOENT, root, "cannot be read: %s", strerror(errno));
     len = (size_t)snprintf(begin, sizeof begin, "%d-", (int)pid);
     while ((entry = readdir(dir))) {
         const char *rest = entry->d_name + len;
@@ -37,23 +37,23 @@ int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct fault *f
             rest[strspn(rest, "0123456789")] != 0)
             continue;
         if (path)
-            return fault_plain(fault, -ENOTUNIQ, root, "process %d has several virtual machines",
-                               (int)pid);
+            return error_set(error, -ENOTUNIQ, root, "process %d has several virtual machines",
+                             (int)pid);
         if (asprintf(&path, "%s/%s", root, entry->d_name) < 0) {
             path = NULL;
             return -ENOMEM;
         }
     }
     if (!path)
-        return fault_plain(fault, -ENOENT, root, "process %d has no virtual machine of KVM",
-                           (int)pid);
+        return error_set(error, -ENOENT, root, "process %d has no virtual machine of KVM",
+                         (int)pid);
     *ret_path = TAKE_PTR(path);
     return 0;
 }
 
 /* The number that the file NAME of VCPU holds, and nothing else. */
 static int read_text(const char *path, const char *vcpu, const char *name, char *ret, size_t size,
-                     struct fault *fault)
+                     struct error *error)
 {
     _cleanup_free_ char *full = NULL;
     ssize_t n;
@@ -65,61 +65,61 @@ static int read_text(const char *path, const char *vcpu, const char *name, char 
     }
     fd = open(full, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return fault_plain(fault, -errno, full, "cannot open it: %s", strerror(errno));
+        return error_set(error, -errno, full, "cannot open it: %s", strerror(errno));
     n = read(fd, ret, size - 1);
     close(fd);
     if (n < 0)
-        return fault_plain(fault, -errno, full, "cannot read it: %s", strerror(errno));
+        return error_set(error, -errno, full, "cannot read it: %s", strerror(errno));
     ret[n] = '\0';
     ret[strcspn(ret, "\n")] = '\0';
-    return *ret ? 0 : fault_plain(fault, -EBADMSG, full, "is empty");
+    return *ret ? 0 : error_set(error, -EBADMSG, full, "is empty");
 }
 
 static int read_unsigned(const char *path, const char *vcpu, const char *name, uint64_t *ret,
-                         struct fault *fault)
+                         struct error *error)
 {
     char text[32], *end;
-    int r = read_text(path, vcpu, name, text, sizeof text, fault);
+    int r = read_text(path, vcpu, name, text, sizeof text, error);
 
     if (r < 0)
         return r;
     errno = 0;
     *ret = strtoull(text, &end, 10);
     if (errno || *end || *text == '-')
-        return fault_plain(fault, -EBADMSG, path, "%s/%s: '%s' is no number", vcpu, name, text);
+        return error_set(error, -EBADMSG, path, "%s/%s: '%s' is no number", vcpu, name, text);
     return 0;
 }
 
-static int read_vcpu(const char *path, const char *vcpu, struct guest_tsc *ret, struct fault *fault)
+static int read_vcpu(const char *path, const char *vcpu, struct guest_tsc *ret, struct error *error)
 {
     struct guest_tsc tsc = {.ratio = 1};
     char text[32], *end;
     uint64_t bits = 0;
-    int r = read_text(path, vcpu, "tsc-offset", text, sizeof text, fault);
+    int r = read_text(path, vcpu, "tsc-offset", text, sizeof text, error);
 
     if (r < 0)
         return r;
     errno = 0;
     tsc.offset = strtoll(text, &end, 10);
     if (errno || *end)
-        return fault_plain(fault, -EBADMSG, path, "%s/tsc-offset: '%s' is no number", vcpu, text);
+        return error_set(error, -EBADMSG, path, "%s/tsc-offset: '%s' is no number", vcpu, text);
     r = read_unsigned(path, vcpu, "tsc-scaling-ratio", &tsc.ratio, NULL);
     if (r == -ENOENT) {
         *ret = tsc;
         return 0;
     }
     if (r >= 0)
-        r = read_unsigned(path, vcpu, "tsc-scaling-ratio-frac-bits", &bits, fault);
+        r = read_unsigned(path, vcpu, "tsc-scaling-ratio-frac-bits", &bits, error);
     if (r >= 0 && (bits > 63 || tsc.ratio == 0))
         r = -EBADMSG;
     if (r < 0)
-        return fault_plain(fault, r, path, "%s: its tsc-scaling-ratio cannot be read", vcpu);
+        return error_set(error, r, path, "%s: its tsc-scaling-ratio cannot be read", vcpu);
     tsc.frac_bits = (unsigned)bits;
     *ret = tsc;
     return 0;
 }
 
-int guest_kvm_read(const char *path, struct guest_tsc *ret, struct fault *fault)
+int guest_kvm_read(const char *path, struct guest_tsc *ret, struct error *error)
 {
     _cleanup_(closedirp) DIR *dir = opendir(path);
     const struct dirent *entry;
@@ -127,25 +127,24 @@ int guest_kvm_read(const char *path, struct guest_tsc *ret, struct fault *fault)
     unsigned n = 0;
 
     if (!dir)
-        return fault_plain(fault, -errno, path, "cannot be read: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot be read: %s", strerror(errno));
     while ((entry = readdir(dir)) && n < VCPUS_MAX) {
         struct guest_tsc tsc = {0};
         int r;
 
         if (!is_vcpu(entry->d_name))
             continue;
-        r = read_vcpu(path, entry->d_name, &tsc, fault);
+        r = read_vcpu(path, entry->d_name, &tsc, error);
         if (r < 0)
             return r;
         if (n++ == 0)
             first = tsc;
         else if (tsc.offset != first.offset || tsc.ratio != first.ratio ||
                  tsc.frac_bits != first.frac_bits)
-            return fault_plain(fault, -ENOTUNIQ, path,
-                               "the time stamp counters of its vCPUs differ");
+            return error_set(error, -ENOTUNIQ, path, "the time stamp counters of its vCPUs differ");
     }
     if (n == 0)
-        return fault_plain(fault, -ENOENT, path, "it has no vCPUs");
+        return error_set(error, -ENOENT, path, "it has no vCPUs");
     *ret = first;
     return 0;
 }

@@ -16,7 +16,7 @@
 
 #include <sys/types.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "record/agent/guest_session.h"
 
 #define GUEST_KVM_ROOT "/sys/kernel/debug/kvm"
@@ -27,12 +27,12 @@ struct guest_tsc {
     unsigned frac_bits;
 };
 
-/* The directory of the machine of process PID below ROOT, malloc()ed. -ENOENT with FAULT: it has none, or ROOT is not
+/* The directory of the machine of process PID below ROOT, malloc()ed. -ENOENT with ERROR: it has none, or ROOT is not
  * there or not to be read; -ENOTUNIQ: it has several. */
-int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct fault *fault);
-/* What the files of that directory say now. -EBADMSG with FAULT: they say something else than numbers; -ENOTUNIQ: vCPUs
+int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct error *error);
+/* What the files of that directory say now. -EBADMSG with ERROR: they say something else than numbers; -ENOTUNIQ: vCPUs
  * differ; -ENOENT and its like: they are not there (any more). */
-int guest_kvm_read(const char *path, struct guest_tsc *ret, struct fault *fault);
+int guest_kvm_read(const char *path, struct guest_tsc *ret, struct error *error);
 /* The guest's TSC when the host's is at HOST. */
 uint64_t guest_tsc_of(const struct guest_tsc *tsc, uint64_t host);
 /* A pair of clocks of this moment. -ENOTSUP: this machine has no TSC. */

@@ -200,7 +200,7 @@ static int on_bye(struct guest_session *session)
 }
 
 static int on_failed(struct guest_session *session, const struct proto_frame *frame, uint64_t now,
-                     struct fault *fault)
+                     struct error *error)
 {
     struct proto_failed failed;
     int r = proto_get_failed(frame, &failed);
@@ -211,33 +211,33 @@ static int on_failed(struct guest_session *session, const struct proto_frame *fr
     if (session->state == GUEST_STARTING && session->resumes) {
         /* It gave the session up meanwhile. */
         session->has_session = false;
-        return guest_session_go_on(session, now, fault);
+        return guest_session_go_on(session, now, error);
     }
     guest_session_copy_text(what, sizeof what, &failed.what);
     guest_session_copy_text(hint, sizeof hint, &failed.hint);
     /* Its number is not ours: some of ours say what is to be done next. */
-    return fault_plain(fault, -EREMOTEIO, NULL, "the agent: %s%s%s", what, *hint ? "; " : "", hint);
+    return error_set(error, -EREMOTEIO, NULL, "the agent: %s%s%s", what, *hint ? "; " : "", hint);
 }
 
 /* What came. */
 
 static int on_frame(struct guest_session *session, const struct proto_frame *frame, uint64_t now,
-                    struct fault *fault)
+                    struct error *error)
 {
     /* What it was about to say when it was told that all is over. */
     if (session->state == GUEST_BYE && frame->type != PROTO_BYE)
         return 0;
     switch (frame->type) {
-    case PROTO_HELLO: return guest_session_on_hello(session, frame, now, fault);
-    case PROTO_AUTH: return guest_session_on_auth(session, frame, now, fault);
-    case PROTO_META: return guest_session_on_meta(session, frame, fault);
-    case PROTO_READY: return guest_session_on_ready(session, frame, now, fault);
+    case PROTO_HELLO: return guest_session_on_hello(session, frame, now, error);
+    case PROTO_AUTH: return guest_session_on_auth(session, frame, now, error);
+    case PROTO_META: return guest_session_on_meta(session, frame, error);
+    case PROTO_READY: return guest_session_on_ready(session, frame, now, error);
     case PROTO_STARTED: return on_started(session, frame, now);
     case PROTO_STOPPED: return on_stopped(session, frame, now);
-    case PROTO_DATA: return guest_session_on_data(session, frame, fault);
+    case PROTO_DATA: return guest_session_on_data(session, frame, error);
     case PROTO_STATUS: return guest_session_on_status(session, frame);
     case PROTO_PONG: return guest_session_on_pong(session, frame, now);
-    case PROTO_FAILED: return on_failed(session, frame, now, fault);
+    case PROTO_FAILED: return on_failed(session, frame, now, error);
     case PROTO_BYE: return on_bye(session);
     default: return -EBADMSG;
     }
@@ -268,14 +268,14 @@ static bool is_from_before(const struct guest_session *session, const struct pro
 
 /* Something was damaged on the way. While pages flow, what is missing shows by their numbers, and the
  * session goes on; what was asked for and its answer may be lost at any other time. */
-static int on_damage(struct guest_session *session, struct fault *fault)
+static int on_damage(struct guest_session *session, struct error *error)
 {
     session->skipped_seen = session->reader.skipped;
     if (session->state == GUEST_HELLO)
         return 0; /* the rest of what was said to another host */
     if (++session->damages > DAMAGES_MAX)
-        return fault_plain(fault, -EBADMSG, NULL, "data from the guest was corrupted %u times",
-                           DAMAGES_MAX);
+        return error_set(error, -EBADMSG, NULL, "data from the guest was corrupted %u times",
+                         DAMAGES_MAX);
     if ((session->state == GUEST_RUNNING || session->state == GUEST_STOPPING) &&
         !session->in_file) {
         session->doubtful = true;
@@ -285,7 +285,7 @@ static int on_damage(struct guest_session *session, struct fault *fault)
 }
 
 int guest_session_received(struct guest_session *session, size_t size, uint64_t now,
-                           struct fault *fault)
+                           struct error *error)
 {
     struct proto_frame frame;
     int r = 0;
@@ -297,7 +297,7 @@ int guest_session_received(struct guest_session *session, size_t size, uint64_t 
         int next = proto_reader_next(&session->reader, &frame);
 
         if (session->reader.skipped > session->skipped_seen)
-            r = on_damage(session, fault);
+            r = on_damage(session, error);
         if (r < 0 || next == 0)
             break;
         session->heard = now;
@@ -306,13 +306,13 @@ int guest_session_received(struct guest_session *session, size_t size, uint64_t 
         r = frame.flags & PROTO_UNCHECKED && frame.type != PROTO_DATA ? -EBADMSG
                                                                       : unpack(session, &frame);
         if (r == 0)
-            r = on_frame(session, &frame, now, fault);
+            r = on_frame(session, &frame, now, error);
         if (r == -EBADMSG) {
             const char *name = proto_type_name(frame.type);
 
-            return fault_plain(fault, r, NULL,
-                               "it does not keep to the protocol: %s (type %u) of %u bytes",
-                               name ? name : "a message", frame.type, frame.size);
+            return error_set(error, r, NULL,
+                             "it does not keep to the protocol: %s (type %u) of %u bytes",
+                             name ? name : "a message", frame.type, frame.size);
         }
     }
     return r;
@@ -320,17 +320,16 @@ int guest_session_received(struct guest_session *session, size_t size, uint64_t 
 
 /* What the time brings. */
 
-static int too_late(struct guest_session *session, struct fault *fault)
+static int too_late(struct guest_session *session, struct error *error)
 {
     switch (session->state) {
     case GUEST_SETUP:
-        return fault_plain(fault, -ETIMEDOUT, NULL,
-                           "the agent did not set up the tracing in %u seconds",
-                           (unsigned)(SETUP_MAX / SECOND));
+        return error_set(error, -ETIMEDOUT, NULL,
+                         "the agent did not set up the tracing in %u seconds",
+                         (unsigned)(SETUP_MAX / SECOND));
     case GUEST_STOPPING:
-        return fault_plain(fault, -ETIMEDOUT, NULL,
-                           "the agent did not come to an end in %u seconds",
-                           (unsigned)((session->deadline - session->stop_said) / SECOND));
+        return error_set(error, -ETIMEDOUT, NULL, "the agent did not come to an end in %u seconds",
+                         (unsigned)((session->deadline - session->stop_said) / SECOND));
     case GUEST_BYE: session->state = GUEST_OVER; return 0;
     default: return -ECONNRESET;
     }
@@ -340,12 +339,12 @@ static int stop(struct guest_session *session, uint64_t now)
 {
     /* What it may not send any more need not be waited for. */
     guest_session_wait_for(session, GUEST_STOPPING, now,
-                           session->full || session->failure.error ? ANSWER_MAX : STOP_MAX);
+                           session->full || session->failure.code ? ANSWER_MAX : STOP_MAX);
     session->stop_said = now;
     return guest_session_put_nothing(session, PROTO_STOP);
 }
 
-static int step(struct guest_session *session, uint64_t now, struct fault *fault)
+static int step(struct guest_session *session, uint64_t now, struct error *error)
 {
     switch (session->state) {
     case GUEST_OVER: return 0;
@@ -382,7 +381,7 @@ static int step(struct guest_session *session, uint64_t now, struct fault *fault
     default: break;
     }
     if (now >= session->deadline)
-        return too_late(session, fault);
+        return too_late(session, error);
     if (now - session->heard >= KEEPALIVE_TIMEOUT)
         return -ECONNRESET;
     /* To switch events on takes the kernel's time, on a busy machine more than is silence: without a sign of life the
@@ -394,10 +393,10 @@ static int step(struct guest_session *session, uint64_t now, struct fault *fault
 }
 
 int guest_session_tick(struct guest_session *session, uint64_t now, uint64_t *ret_next,
-                       struct fault *fault)
+                       struct error *error)
 {
     uint64_t next;
-    int r = step(session, now, fault);
+    int r = step(session, now, error);
 
     if (r < 0)
         return r;

@@ -13,7 +13,7 @@
  * CPUs), hands on no more than its limits, and does not wait for ever: each wait has an end, also where
  * the guest goes on talking. All times are CLOCK_MONOTONIC in ns. Not thread-safe. */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "proto/message.h"
 
 struct ZSTD_DCtx_s;
@@ -44,17 +44,17 @@ struct guest_pair {
 struct guest_ops {
     /* A file of its tracefs begins (one that was sent before: anew), goes on, ends. PATH is not
      * checked. */
-    int (*file_begin)(void *owner, const char *path, struct fault *fault);
-    int (*file_put)(void *owner, const void *p, size_t size, struct fault *fault);
-    int (*file_end)(void *owner, struct fault *fault);
+    int (*file_begin)(void *owner, const char *path, struct error *error);
+    int (*file_put)(void *owner, const void *p, size_t size, struct error *error);
+    int (*file_end)(void *owner, struct error *error);
     /* SIZE bytes of whole pages of one CPU; MISSED: some before them never came. An error stops the tracing; what comes
      * until it has stopped is counted, and guest_session_failure() says what was wrong. */
     int (*pages)(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint32_t page_size,
-                 bool missed, struct fault *fault);
+                 bool missed, struct error *error);
     void (*fact)(void *owner, const char *name, const char *value);
     void (*pair)(void *owner, const struct guest_pair *pair);
     /* The kernel that is talked to is not that of the pages before: a new part begins. */
-    int (*part)(void *owner, struct fault *fault);
+    int (*part)(void *owner, struct error *error);
 };
 
 struct guest_event {
@@ -151,7 +151,7 @@ struct guest_session {
     uint64_t start_said, started_at, stop_said;
     uint64_t waited_ns;    /* from the START before the first page to that page; 0: none came */
     uint64_t stopped_ns;   /* from STOP to STOPPED, or 0 */
-    struct fault failure;  /* pages could not be handed on, and so are left out, too */
+    struct error failure;  /* pages could not be handed on, and so are left out, too */
     uint64_t skipped;      /* bytes that were no frames, of all connections */
     uint64_t skipped_seen; /* of this connection's, those that were thought about */
 };
@@ -174,12 +174,12 @@ static inline uint8_t *guest_session_room(struct guest_session *session, size_t 
 }
 /* SIZE bytes came at NOW. 0; -ESTALE: it must be begun anew by guest_session_connected(), the connection
  * may stay; -ECONNRESET: so it must, on another connection; another negative errno: it has failed for
- * good, with FAULT. */
+ * good, with ERROR. */
 int guest_session_received(struct guest_session *session, size_t size, uint64_t now,
-                           struct fault *fault);
+                           struct error *error);
 /* What the time brings; to be called at *ret_next and whenever something has changed. Errors as above. */
 int guest_session_tick(struct guest_session *session, uint64_t now, uint64_t *ret_next,
-                       struct fault *fault);
+                       struct error *error);
 
 /* LATE ns passed in which nobody looked at what came, as our process was stopped or had no time, and the agent may have been
  * as well: that is no silence of the agent's, and no time that it had. To be called at NOW before guest_session_tick(). */
@@ -212,7 +212,7 @@ uint64_t guest_session_lost(const struct guest_session *session);
 uint64_t guest_session_gaps(const struct guest_session *session);
 /* Events in pages that came, and were not handed on as there was no room for them. */
 uint64_t guest_session_unwritten(const struct guest_session *session);
-/* 0, or why pages could not be handed on, with FAULT: how many events that are. */
-int guest_session_failure(const struct guest_session *session, struct fault *fault);
+/* 0, or why pages could not be handed on, with ERROR: how many events that are. */
+int guest_session_failure(const struct guest_session *session, struct error *error);
 /* Events in the pages that were handed on. */
 uint64_t guest_session_events(const struct guest_session *session);

@@ -26,7 +26,7 @@ void guest_session_tell(struct guest_session *session, const char *name,
 }
 
 static int file_begin(struct guest_session *session, const struct proto_meta_piece *meta,
-                      struct fault *fault)
+                      struct error *error)
 {
     guest_session_copy_text(session->file_path, sizeof session->file_path, &meta->path);
     session->in_file = true;
@@ -35,16 +35,16 @@ static int file_begin(struct guest_session *session, const struct proto_meta_pie
     session->fact_len = 0;
     /* Those that come again while it traces take the place of what was there, which the store sees to. */
     if (session->state == GUEST_SETUP && ++session->n_files > FILES_MAX)
-        return fault_plain(fault, -E2BIG, NULL, "it sends more than %u files", FILES_MAX);
+        return error_set(error, -E2BIG, NULL, "it sends more than %u files", FILES_MAX);
     if (meta->kind == PROTO_META_FILE)
-        return session->ops->file_begin(session->owner, session->file_path, fault);
+        return session->ops->file_begin(session->owner, session->file_path, error);
     if (meta->kind == PROTO_META_KALLSYMS)
-        return session->ops->file_begin(session->owner, "kallsyms", fault);
+        return session->ops->file_begin(session->owner, "kallsyms", error);
     return 0;
 }
 
 int guest_session_on_meta(struct guest_session *session, const struct proto_frame *frame,
-                          struct fault *fault)
+                          struct error *error)
 {
     struct proto_meta_piece meta;
     int r = proto_get_meta(frame, &meta);
@@ -61,30 +61,30 @@ int guest_session_on_meta(struct guest_session *session, const struct proto_fram
         return 0;
     }
     if (!session->in_file) {
-        r = file_begin(session, &meta, fault);
+        r = file_begin(session, &meta, error);
         if (r < 0)
             return r;
     } else if (meta.kind != session->file_kind || !proto_text_is(&meta.path, session->file_path)) {
-        return fault_plain(fault, -EBADMSG, NULL, "it begins a file before another has ended");
+        return error_set(error, -EBADMSG, NULL, "it begins a file before another has ended");
     }
     session->file_size += meta.size;
     session->meta_total += session->state == GUEST_SETUP ? meta.size : 0;
     if (session->file_size > PROTO_META_FILE_MAX || session->meta_total > PROTO_META_MAX)
-        return fault_plain(fault, -E2BIG, NULL, "it sends files of more than %u MiB (%u in all)",
-                           PROTO_META_FILE_MAX >> 20, PROTO_META_MAX >> 20);
+        return error_set(error, -E2BIG, NULL, "it sends files of more than %u MiB (%u in all)",
+                         PROTO_META_FILE_MAX >> 20, PROTO_META_MAX >> 20);
     if (meta.kind == PROTO_META_FACT) {
         size_t n = MIN(meta.size, sizeof session->fact - 1 - session->fact_len);
 
         memcpy(session->fact + session->fact_len, meta.p, n);
         session->fact_len += n;
     } else if (meta.size > 0) {
-        r = session->ops->file_put(session->owner, meta.p, meta.size, fault);
+        r = session->ops->file_put(session->owner, meta.p, meta.size, error);
     }
     if (r < 0 || !meta.last)
         return r;
     session->in_file = false;
     if (meta.kind != PROTO_META_FACT)
-        return session->ops->file_end(session->owner, fault);
+        return session->ops->file_end(session->owner, error);
     session->fact[session->fact_len] = '\0';
     session->ops->fact(session->owner, session->file_path, session->fact);
     return 0;

@@ -72,15 +72,15 @@ static void leave_out(struct guest_session *session, const struct proto_data *da
 static void hand_on(struct guest_session *session, const struct proto_data *data, bool missed)
 {
     struct guest_cpu *cpu = &session->cpus[data->cpu];
-    struct fault fault = {0};
+    struct error error = {0};
     int r = session->ops->pages(session->owner, data->cpu, data->pages, data->size,
-                                session->page_size, missed, &fault);
+                                session->page_size, missed, &error);
 
     /* At once: behind a later START the first page is no answer to it. */
     if (session->waited_ns == 0)
         session->waited_ns = session->heard - session->start_said;
     if (r < 0) {
-        fault_plain(&session->failure, r, NULL, "%s", fault.what[0] ? fault.what : strerror(-r));
+        error_set(&session->failure, r, NULL, "%s", error.what[0] ? error.what : strerror(-r));
         session->stop_wanted = true;
         leave_out(session, data);
         return;
@@ -91,7 +91,7 @@ static void hand_on(struct guest_session *session, const struct proto_data *data
 }
 
 int guest_session_on_data(struct guest_session *session, const struct proto_frame *frame,
-                          struct fault *fault)
+                          struct error *error)
 {
     struct proto_data data;
     struct guest_cpu *cpu;
@@ -107,8 +107,8 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
         session->page_size == 0)
         return -EBADMSG;
     if (data.size / data.n_pages != session->page_size)
-        return fault_plain(fault, -EBADMSG, NULL, "it sends pages of %zu bytes, not of %u",
-                           data.size / data.n_pages, session->page_size);
+        return error_set(error, -EBADMSG, NULL, "it sends pages of %zu bytes, not of %u",
+                         data.size / data.n_pages, session->page_size);
     cpu = &session->cpus[data.cpu];
     session->n_cpus = MAX(session->n_cpus, data.cpu + 1);
     cpu->known = true;
@@ -124,7 +124,7 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
     data.size -= old * session->page_size;
     if (session->wishes->max_size && data.size > session->wishes->max_size - session->bytes)
         session->full = session->stop_wanted = true;
-    if (!session->full && !session->failure.error)
+    if (!session->full && !session->failure.code)
         hand_on(session, &data, missed);
     else
         leave_out(session, &data);
@@ -188,15 +188,14 @@ uint64_t guest_session_unwritten(const struct guest_session *session)
     return events;
 }
 
-int guest_session_failure(const struct guest_session *session, struct fault *fault)
+int guest_session_failure(const struct guest_session *session, struct error *error)
 {
-    if (session->failure.error == 0)
+    if (session->failure.code == 0)
         return 0;
-    return fault_plain(fault, session->failure.error, NULL,
-                       "%s; %" PRIu64
-                       " events that came after that, and all later ones, are not in "
-                       "the trace",
-                       session->failure.what, guest_session_unwritten(session));
+    return error_set(error, session->failure.code, NULL,
+                     "%s; %" PRIu64 " events that came after that, and all later ones, are not in "
+                     "the trace",
+                     session->failure.what, guest_session_unwritten(session));
 }
 
 uint64_t guest_session_gaps(const struct guest_session *session)

@@ -32,13 +32,13 @@ int guest_session_end(struct guest_session *session, uint64_t now);
  * is not what it may be, and other errors as guest_session_received(). */
 void guest_session_put_hello(struct guest_session *session, uint64_t now);
 int guest_session_on_hello(struct guest_session *session, const struct proto_frame *frame,
-                           uint64_t now, struct fault *fault);
+                           uint64_t now, struct error *error);
 int guest_session_on_auth(struct guest_session *session, const struct proto_frame *frame,
-                          uint64_t now, struct fault *fault);
+                          uint64_t now, struct error *error);
 int guest_session_on_ready(struct guest_session *session, const struct proto_frame *frame,
-                           uint64_t now, struct fault *fault);
+                           uint64_t now, struct error *error);
 /* The agent is who it should be: what it has set up for us is resumed, or set up. */
-int guest_session_go_on(struct guest_session *session, uint64_t now, struct fault *fault);
+int guest_session_go_on(struct guest_session *session, uint64_t now, struct error *error);
 
 /* The clocks (guest_session_clock.c). Sends a ping, where that is of use and none is under way … */
 void guest_session_ping(struct guest_session *session, uint64_t now);
@@ -52,7 +52,7 @@ void guest_session_flush_pair(struct guest_session *session);
 
 /* What the guest tells of itself (guest_session_meta.c). */
 int guest_session_on_meta(struct guest_session *session, const struct proto_frame *frame,
-                          struct fault *fault);
+                          struct error *error);
 /* Hands on a fact. */
 void guest_session_tell(struct guest_session *session, const char *name,
                         const struct proto_text *text);
@@ -61,7 +61,7 @@ void guest_session_copy_text(char *buf, size_t size, const struct proto_text *te
 
 /* The pages (guest_session_pages.c). */
 int guest_session_on_data(struct guest_session *session, const struct proto_frame *frame,
-                          struct fault *fault);
+                          struct error *error);
 int guest_session_on_status(struct guest_session *session, const struct proto_frame *frame);
 /* Counts the pages that the agent, by its last status, sent at the very end and that never came. */
 void guest_session_count_tail(struct guest_session *session);

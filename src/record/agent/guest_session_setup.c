@@ -48,7 +48,7 @@ static int resume(struct guest_session *session, uint64_t now)
     return guest_session_put(session, &out, PROTO_RESUME);
 }
 
-static int set_up(struct guest_session *session, uint64_t now, struct fault *fault)
+static int set_up(struct guest_session *session, uint64_t now, struct error *error)
 {
     const struct trace_config *wishes = session->wishes;
     struct proto_out out = guest_session_begin(session);
@@ -77,26 +77,26 @@ static int set_up(struct guest_session *session, uint64_t now, struct fault *fau
     session->ping_out = false;
     session->ping_next = now + SECOND;
     r = guest_session_put(session, &out, PROTO_SETUP);
-    return r < 0 ? fault_plain(fault, r, NULL, "too many events and filters to ask for") : 0;
+    return r < 0 ? error_set(error, r, NULL, "too many events and filters to ask for") : 0;
 }
 
-int guest_session_go_on(struct guest_session *session, uint64_t now, struct fault *fault)
+int guest_session_go_on(struct guest_session *session, uint64_t now, struct error *error)
 {
     if (session->has_session &&
         memcmp(session->session, session->agent_session, sizeof session->session) == 0)
         return resume(session, now);
     if (session->stop_wanted)
         return guest_session_end(session, now);
-    return set_up(session, now, fault);
+    return set_up(session, now, error);
 }
 
-static int after_hello(struct guest_session *session, uint64_t now, struct fault *fault)
+static int after_hello(struct guest_session *session, uint64_t now, struct error *error)
 {
     uint8_t proof[SHA256_SIZE];
     struct proto_out out;
 
     if (!session->wishes->key)
-        return guest_session_go_on(session, now, fault);
+        return guest_session_go_on(session, now, error);
     proto_host_proof(session->wishes->key, session->wishes->key_size, session->agent_nonce,
                      session->nonce, proof);
     out = guest_session_begin(session);
@@ -106,7 +106,7 @@ static int after_hello(struct guest_session *session, uint64_t now, struct fault
 }
 
 int guest_session_on_hello(struct guest_session *session, const struct proto_frame *frame,
-                           uint64_t now, struct fault *fault)
+                           uint64_t now, struct error *error)
 {
     struct proto_agent_hello hello;
     char boot_id[sizeof session->boot_id];
@@ -118,13 +118,13 @@ int guest_session_on_hello(struct guest_session *session, const struct proto_fra
         memcmp(hello.answers, session->nonce, sizeof hello.answers) != 0)
         return 0; /* to a HELLO that was said again since, or by another host */
     if (hello.version != PROTO_VERSION)
-        return fault_plain(fault, -EPROTONOSUPPORT, NULL,
-                           "the agent chose version %u of the protocol, which was not offered",
-                           hello.version);
+        return error_set(error, -EPROTONOSUPPORT, NULL,
+                         "the agent chose version %u of the protocol, which was not offered",
+                         hello.version);
     guest_session_copy_text(boot_id, sizeof boot_id, &hello.boot_id);
     if (session->parted && strcmp(boot_id, session->boot_id) != 0) {
         guest_session_flush_pair(session);
-        r = session->ops->part(session->owner, fault);
+        r = session->ops->part(session->owner, error);
         if (r < 0)
             return r;
         session->has_session = false;
@@ -143,13 +143,12 @@ int guest_session_on_hello(struct guest_session *session, const struct proto_fra
     guest_session_tell(session, "machine", &hello.machine);
     guest_session_tell(session, "boot_id", &hello.boot_id);
     if (hello.needs_auth && !session->wishes->key)
-        return fault_plain(fault, -EACCES, NULL,
-                           "the agent requires a key; give its file by --key");
-    return after_hello(session, now, fault);
+        return error_set(error, -EACCES, NULL, "the agent requires a key; give its file by --key");
+    return after_hello(session, now, error);
 }
 
 int guest_session_on_auth(struct guest_session *session, const struct proto_frame *frame,
-                          uint64_t now, struct fault *fault)
+                          uint64_t now, struct error *error)
 {
     uint8_t expected[SHA256_SIZE], proof[SHA256_SIZE];
     int r = proto_get_auth(frame, proof);
@@ -161,13 +160,13 @@ int guest_session_on_auth(struct guest_session *session, const struct proto_fram
     proto_agent_proof(session->wishes->key, session->wishes->key_size, session->agent_nonce,
                       session->nonce, expected);
     if (!sha256_equal(expected, proof))
-        return fault_plain(fault, -EACCES, NULL,
-                           "who answers does not know the key: it is not the agent that is meant");
-    return guest_session_go_on(session, now, fault);
+        return error_set(error, -EACCES, NULL,
+                         "who answers does not know the key: it is not the agent that is meant");
+    return guest_session_go_on(session, now, error);
 }
 
 int guest_session_on_ready(struct guest_session *session, const struct proto_frame *frame,
-                           uint64_t now, struct fault *fault)
+                           uint64_t now, struct error *error)
 {
     struct proto_ready ready;
     char number[32];
@@ -183,7 +182,7 @@ int guest_session_on_ready(struct guest_session *session, const struct proto_fra
     snprintf(number, sizeof number, "%llu", (unsigned long long)ready.hz);
     session->ops->fact(session->owner, "hz", number);
     if (ready.n_events == 0)
-        return fault_plain(fault, -ENOENT, NULL, "its kernel has none of the events asked for");
+        return error_set(error, -ENOENT, NULL, "its kernel has none of the events asked for");
     guest_session_forget_counts(session);
     session->relatable = true;
     guest_session_ping_some(session, GUEST_BEFORE, PINGS_BEFORE, now);

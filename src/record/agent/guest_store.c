@@ -121,13 +121,12 @@ unsigned guest_store_parts_max(unsigned n_guests)
     return MAX(MIN(share, GUEST_PARTS_MAX), 1u);
 }
 
-int guest_store_part(struct guest_store *store, struct fault *fault)
+int guest_store_part(struct guest_store *store, struct error *error)
 {
     char name[128];
 
     if (store->n_parts >= store->parts_max)
-        return fault_plain(fault, -E2BIG, NULL, "it has booted more than %u times",
-                           store->parts_max);
+        return error_set(error, -E2BIG, NULL, "it has booted more than %u times", store->parts_max);
     close_part(store);
     if (store->parent < 0) {
         store->n_parts++;
@@ -135,17 +134,17 @@ int guest_store_part(struct guest_store *store, struct fault *fault)
     }
     guest_store_part_name(store, store->n_parts, name, sizeof name);
     if (mkdirat(store->parent, name, 0755) < 0)
-        return fault_plain(fault, -errno, name, "cannot make the directory: %s", strerror(errno));
+        return error_set(error, -errno, name, "cannot make the directory: %s", strerror(errno));
     store->dir = openat(store->parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (store->dir < 0)
-        return fault_plain(fault, -errno, name, "cannot open the directory: %s", strerror(errno));
+        return error_set(error, -errno, name, "cannot open the directory: %s", strerror(errno));
     store->n_parts++;
     keep_room(store);
     return 0;
 }
 
 int guest_store_open(int parent, const char *prefix, const char *name,
-                     struct guest_store *ret_store, struct fault *fault)
+                     struct guest_store *ret_store, struct error *error)
 {
     struct guest_store store = {.parent = parent,
                                 .dir = -1,
@@ -158,10 +157,10 @@ int guest_store_open(int parent, const char *prefix, const char *name,
     snprintf(store.name, sizeof store.name, "%s%s", prefix, name);
     store.pages = malloc(PROTO_CPUS_MAX * sizeof *store.pages);
     if (!store.pages)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
         store.pages[i] = GUEST_PAGES_NONE;
-    r = guest_store_part(&store, fault);
+    r = guest_store_part(&store, error);
     if (r < 0) {
         guest_store_done(&store);
         return r;
@@ -226,27 +225,27 @@ static int name_file(struct guest_store *store)
 }
 
 /* It could not be written, as R says. 1: what there is of that name stays. */
-static int on_unwritten(struct guest_store *store, int r, const char *what, struct fault *fault)
+static int on_unwritten(struct guest_store *store, int r, const char *what, struct error *error)
 {
     bool is_there = faccessat(store->dir, store->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 
     abandon_file(store);
     if (is_there && (r == -ENOSPC || r == -EDQUOT || r == -EFBIG))
         return 1;
-    return fault_plain(fault, r, store->path, "%s: %s", what, strerror(-r));
+    return error_set(error, r, store->path, "%s: %s", what, strerror(-r));
 }
 
 int guest_store_file_begin(struct guest_store *store, const char *path, size_t len,
-                           struct fault *fault)
+                           struct error *error)
 {
     int r;
 
     abandon_file(store);
     give_room(store);
     if (len >= sizeof store->path || !tracefs_copy_has(path, len))
-        return fault_plain(fault, -EPERM, NULL,
-                           "it sends a file by a name that no tracing has: \"%.*s\"",
-                           (int)MIN(len, (size_t)100), path);
+        return error_set(error, -EPERM, NULL,
+                         "it sends a file by a name that no tracing has: \"%.*s\"",
+                         (int)MIN(len, (size_t)100), path);
     memcpy(store->path, path, len);
     store->path[len] = '\0';
     if (store->live)
@@ -257,29 +256,29 @@ int guest_store_file_begin(struct guest_store *store, const char *path, size_t l
     r = make_dirs(store, store->path);
     if (r == 0)
         r = open_file(store);
-    return r < 0 ? on_unwritten(store, r, "cannot make the file", fault) : 0;
+    return r < 0 ? on_unwritten(store, r, "cannot make the file", error) : 0;
 }
 
-int guest_store_file_put(struct guest_store *store, const void *p, size_t size, struct fault *fault)
+int guest_store_file_put(struct guest_store *store, const void *p, size_t size, struct error *error)
 {
     int r;
 
     if (!store->is_open)
-        return fault_plain(fault, -EBADMSG, NULL, "it sends bytes of no file");
+        return error_set(error, -EBADMSG, NULL, "it sends bytes of no file");
     if (store->live)
         live_stream_put(store->live, LIVE_FILE_PUT, p, size);
     if (store->file < 0)
         return 0;
     if (store->files_size + size > GUEST_FILES_SIZE_MAX)
-        return fault_plain(fault, -E2BIG, NULL, "it sends files of more than %u MiB",
-                           (unsigned)(GUEST_FILES_SIZE_MAX >> 20));
+        return error_set(error, -E2BIG, NULL, "it sends files of more than %u MiB",
+                         (unsigned)(GUEST_FILES_SIZE_MAX >> 20));
     store->files_size += size;
     store->file_size += size;
     r = write_all(store->file, p, size);
-    return r < 0 ? on_unwritten(store, r, "cannot write it", fault) : 0;
+    return r < 0 ? on_unwritten(store, r, "cannot write it", error) : 0;
 }
 
-int guest_store_file_end(struct guest_store *store, struct fault *fault)
+int guest_store_file_end(struct guest_store *store, struct error *error)
 {
     int r = 0;
 
@@ -292,18 +291,18 @@ int guest_store_file_end(struct guest_store *store, struct fault *fault)
     close(store->file);
     store->file = -1;
     if (r == -E2BIG)
-        return fault_plain(fault, r, NULL, "it sends more than %u files", FILES_MAX);
-    return r < 0 ? fault_plain(fault, r, store->path, "cannot name the file: %s", strerror(-r)) : 0;
+        return error_set(error, r, NULL, "it sends more than %u files", FILES_MAX);
+    return r < 0 ? error_set(error, r, store->path, "cannot name the file: %s", strerror(-r)) : 0;
 }
 
-int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct fault *fault)
+int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct error *error)
 {
     const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
     char name[32];
     int fd;
 
     if (cpu >= PROTO_CPUS_MAX)
-        return fault_plain(fault, -EBADMSG, NULL, "there is no CPU %" PRIu32, cpu);
+        return error_set(error, -EBADMSG, NULL, "there is no CPU %" PRIu32, cpu);
     if (store->parent < 0)
         return -ENODATA;
     pages_name(cpu, name);
@@ -312,29 +311,29 @@ int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct fault
     else
         fd = openat(store->dir, name, flags);
     if (fd < 0)
-        return fault_plain(fault, -errno, name, "cannot open the file: %s", strerror(errno));
+        return error_set(error, -errno, name, "cannot open the file: %s", strerror(errno));
     if (store->pages[cpu] == GUEST_PAGES_NONE)
         store->pages[cpu] = GUEST_PAGES_CLOSED;
     return fd;
 }
 
 /* The same, held open until the part ends. */
-static int keep_pages(struct guest_store *store, uint32_t cpu, struct fault *fault)
+static int keep_pages(struct guest_store *store, uint32_t cpu, struct error *error)
 {
     int fd;
 
     if (cpu < PROTO_CPUS_MAX && store->pages[cpu] >= 0)
         return store->pages[cpu];
-    fd = guest_store_open_pages(store, cpu, fault);
+    fd = guest_store_open_pages(store, cpu, error);
     if (fd >= 0)
         store->pages[cpu] = fd;
     return fd;
 }
 
 int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p, size_t size,
-                          struct fault *fault)
+                          struct error *error)
 {
-    int fd = keep_pages(store, cpu, fault);
+    int fd = keep_pages(store, cpu, error);
     int r;
 
     if (fd < 0 && fd != -ENODATA)
@@ -342,7 +341,7 @@ int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p
     if (store->live)
         live_stream_pages(store->live, cpu, p, size);
     r = fd < 0 ? 0 : write_all(fd, p, size);
-    return r < 0 ? fault_plain(fault, r, "its pages", "cannot write it: %s", strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, "its pages", "cannot write it: %s", strerror(-r)) : 0;
 }
 
 int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest, uint64_t error_ns)

@@ -5,7 +5,7 @@
  * of a table are used, which has the shape of a tracefs tree; nothing that is there is followed or
  * replaced but what was made by the same store. */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "proto/message.h"
 #include "record/agent/live_stream.h"
 
@@ -40,34 +40,34 @@ struct guest_store {
 #define GUEST_FILES_SIZE_MAX (UINT64_C(2) * PROTO_META_MAX)
 
 /* PREFIX stands before NAME in the directory's name. Both: letters, digits, '-', '_', '.'. PARENT -1: a store that checks
- * what comes, and keeps nothing. -EEXIST and its like with FAULT. */
+ * what comes, and keeps nothing. -EEXIST and its like with ERROR. */
 int guest_store_open(int parent, const char *prefix, const char *name,
-                     struct guest_store *ret_store, struct fault *fault);
+                     struct guest_store *ret_store, struct error *error);
 void guest_store_done(struct guest_store *store);
 /* Removes the first directory, into which nothing came. */
 void guest_store_remove(const struct guest_store *store);
 /* How many kernels one of N_GUESTS may have: each is a source of the trace, which has MANIFEST_SOURCES_MAX of them at
  * most, or could not be written. */
 unsigned guest_store_parts_max(unsigned n_guests);
-/* A new directory beside the first: for another kernel. -E2BIG with FAULT. */
-int guest_store_part(struct guest_store *store, struct fault *fault);
+/* A new directory beside the first: for another kernel. -E2BIG with ERROR. */
+int guest_store_part(struct guest_store *store, struct error *error);
 /* The directory's name below the parent. */
 void guest_store_part_name(const struct guest_store *store, unsigned part, char *buf, size_t size);
 
 /* Files of the tree; one at a time. It is there once it has ended, in place of what the guest sent before by that name.
  * -EPERM: not one of tracedir/tracefs_copy.h. 1: there is no room for it, and what the guest sent before stays. */
 int guest_store_file_begin(struct guest_store *store, const char *path, size_t len,
-                           struct fault *fault);
+                           struct error *error);
 int guest_store_file_put(struct guest_store *store, const void *p, size_t size,
-                         struct fault *fault);
-int guest_store_file_end(struct guest_store *store, struct fault *fault);
+                         struct error *error);
+int guest_store_file_end(struct guest_store *store, struct error *error);
 
-/* SIZE bytes of the pages of CPU. -errno with FAULT. */
+/* SIZE bytes of the pages of CPU. -errno with ERROR. */
 int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p, size_t size,
-                          struct fault *fault);
+                          struct error *error);
 /* Opens the file for the pages of CPU, to append to. The descriptor is the caller's: a store holds none open for another
- * process, however many CPUs a guest has. -errno with FAULT; -ENODATA: nothing is kept. */
-int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct fault *fault);
+ * process, however many CPUs a guest has. -errno with ERROR; -ENODATA: nothing is kept. */
+int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct error *error);
 /* A line of the file of clock pairs (timeline/clock_map.h), up to GUEST_PAIRS_SIZE_MAX bytes of them: at HOST_NS on CLOCK_MONOTONIC the guest's clock
  * stood at GUEST, give or take ERROR_NS. -errno. */
 int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest,

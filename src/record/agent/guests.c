@@ -138,8 +138,8 @@ static void check_sizes(struct guests *guests, uint64_t now)
 /* An agent of the old protocol: bytes as they come, no counts, and no end but that nothing comes. */
 static void step_old(struct guest *guest, const struct pollfd *fds, uint64_t now)
 {
-    struct fault fault = {0};
-    int r = virtio_trace_guest_take(&guest->old, fds, &guest->store, now, &fault);
+    struct error error = {0};
+    int r = virtio_trace_guest_take(&guest->old, fds, &guest->store, now, &error);
 
     guest->progress.bytes = guest->old.bytes;
     guest->progress.full = guest->old.full;
@@ -148,7 +148,7 @@ static void step_old(struct guest *guest, const struct pollfd *fds, uint64_t now
     if (guest->old.full)
         virtio_trace_guest_stop(&guest->old, now);
     if (r < 0)
-        guest_end(guest, r, fault.what);
+        guest_end(guest, r, error.what);
     else if (virtio_trace_guest_is_over(&guest->old, now) && !guest->old.stopped)
         guest_end(guest, -ENOTCONN, "all its ports were closed");
     else if (virtio_trace_guest_is_over(&guest->old, now))
@@ -255,7 +255,7 @@ int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
     return !all_ended(guests);
 }
 
-int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault)
+int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct error *error)
 {
     size_t n_fds = guests_poll_size(guests);
     _cleanup_free_ struct pollfd *fds = calloc(MAX(n_fds, 1u), sizeof *fds);
@@ -265,7 +265,7 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
     int r;
 
     if (!fds)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     n = guests_poll(guests, fds, now, &until);
     if (all_ended(guests))
         return 0;
@@ -274,7 +274,7 @@ int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct 
     time = (struct timespec){.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
     r = ppoll(fds, n, &time, mask);
     if (r < 0 && errno != EINTR)
-        return fault_plain(fault, -errno, NULL, "cannot wait for the guests: %s", strerror(errno));
+        return error_set(error, -errno, NULL, "cannot wait for the guests: %s", strerror(errno));
     if (r < 0)
         memset(fds, 0, n_fds * sizeof *fds);
     return guests_serve(guests, fds, clock_ns(CLOCK_MONOTONIC));
@@ -288,7 +288,7 @@ static const struct guest *find_guest(const struct guests *guests, const char *n
     return NULL;
 }
 
-int guests_await(struct guests *guests, const char *name, uint64_t ns, struct fault *fault)
+int guests_await(struct guests *guests, const char *name, uint64_t ns, struct error *error)
 {
     const struct guest *guest = find_guest(guests, name);
     uint64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
@@ -297,9 +297,9 @@ int guests_await(struct guests *guests, const char *name, uint64_t ns, struct fa
 
     while (r > 0 && guest && !guest->was_running && !guest->ended &&
            (now = clock_ns(CLOCK_MONOTONIC)) < until)
-        r = guests_step(guests, until - now, NULL, fault);
+        r = guests_step(guests, until - now, NULL, error);
     if (guest && !guest->was_running && guest->ended && guest->error < 0)
-        return fault_plain(fault, guest->error, NULL, "%s", guest->what);
+        return error_set(error, guest->error, NULL, "%s", guest->what);
     return MIN(r, 0);
 }
 

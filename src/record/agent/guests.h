@@ -109,15 +109,15 @@ struct guests {
 };
 
 /* Makes the directory PATH (or takes an empty one; NULL: nothing is kept) and a child for each guest. WISHES and
- * PLANS are borrowed. MAX_SIZE: of one guest's files, 0: any. The caller has one thread. -errno with FAULT. */
+ * PLANS are borrowed. MAX_SIZE: of one guest's files, 0: any. The caller has one thread. -errno with ERROR. */
 int guests_open(const char *path, const struct trace_config *wishes, uint64_t max_size,
                 const struct guest_config *plans, unsigned n, struct guests *ret_guests,
-                struct fault *fault);
+                struct error *error);
 /* The same in DIR (borrowed), open, of a recording of which they are a part; PATH is for messages. The caller
  * writes the manifest whenever `written` is false, and says so there. */
 int guests_join(int dir, const char *path, const struct trace_config *wishes, uint64_t max_size,
                 const struct guest_config *plans, unsigned n, struct guests *ret_guests,
-                struct fault *fault);
+                struct error *error);
 /* Events that are not in the trace of GUEST, as its kernel had no room for them or the trace has none. */
 uint64_t guest_lost(const struct guest *guest);
 /* Whether nothing ever came from GUEST, so that there is nothing to be shown of it. */
@@ -130,19 +130,19 @@ void guests_end(struct guests *guests);
  * traced, and of one from whose agent nothing came. */
 void guests_end_because(struct guests *guests, const char *traced, const char *silent);
 /* The same as guests_end(), and writes the manifest, but of a part. */
-int guests_close(struct guests *guests, struct fault *fault);
+int guests_close(struct guests *guests, struct error *error);
 
 /* Works for SLEEP ns at most, or until one of the signals that *MASK lets through (NULL: none). 1: there is more to come; 0: all
- * guests have ended. -errno with FAULT. */
-int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct fault *fault);
+ * guests have ended. -errno with ERROR. */
+int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct error *error);
 /* The same for a caller with a loop of its own: how many descriptors there are at most; what to poll, from which
  * descriptors and until when (CLOCK_MONOTONIC, ns; 0: at once), which makes connections whose time has come; and what
  * is to be done when that has come, for all of FDS. guests_serve() returns as guests_step() does. */
 unsigned guests_poll_size(const struct guests *guests);
 unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, uint64_t *ret_until);
 int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now);
-/* Works until the guest called NAME is traced, for NS at most. -errno with FAULT, also where it will not be traced. */
-int guests_await(struct guests *guests, const char *name, uint64_t ns, struct fault *fault);
+/* Works until the guest called NAME is traced, for NS at most. -errno with ERROR, also where it will not be traced. */
+int guests_await(struct guests *guests, const char *name, uint64_t ns, struct error *error);
 /* Whether one has a connection to its agent, or to what stands between. */
 bool guests_are_connected(const struct guests *guests);
 /* The tracing is to end; what is left is taken. */

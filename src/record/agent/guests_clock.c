@@ -21,17 +21,17 @@ void guests_clock_begin(struct guest *guest, char *what, size_t size)
     struct guest_boot *part = &guest->parts[guest->n_parts - 1];
     const char *root = guest->plan.kvm_root ? guest->plan.kvm_root : GUEST_KVM_ROOT;
     pid_t pid = guest->plan.vmm ? guest->plan.vmm : guest->peer;
-    struct fault fault = {0};
-    char text[sizeof fault.path + sizeof fault.what + 64];
+    struct error error = {0};
+    char text[sizeof error.path + sizeof error.what + 64];
     int r;
 
     *what = '\0';
     guests_clock_done(guest);
     if (pid == 0 || strcmp(part->clock, "x86-tsc") != 0)
         return;
-    r = guest_kvm_find(root, pid, &guest->clock.kvm, &fault);
+    r = guest_kvm_find(root, pid, &guest->clock.kvm, &error);
     if (r >= 0)
-        r = guest_kvm_read(guest->clock.kvm, &guest->clock.tsc, &fault);
+        r = guest_kvm_read(guest->clock.kvm, &guest->clock.tsc, &error);
     if (r >= 0)
         r = guest_kvm_pair(&guest->clock.tsc, &guest->clock.before);
     if (r >= 0) {
@@ -42,7 +42,7 @@ void guests_clock_begin(struct guest *guest, char *what, size_t size)
     /* That there is none need not be told to who did not ask for it. */
     if (!guest->plan.vmm && r != -ENOTUNIQ && r != -EBADMSG)
         return;
-    fault_print(&fault, text, sizeof text);
+    error_print(&error, text, sizeof text);
     snprintf(what, size, "its clock is related by exchanges, not by KVM: %s", text);
 }
 

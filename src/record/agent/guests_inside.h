@@ -18,8 +18,8 @@ void guest_tell(const struct guests *guests, struct guest *guest, const char *wh
 /* The end of a guest's collecting. ERROR, where it is negative, and WHAT say what went wrong. The first end is the one
  * that holds. */
 void guest_end(struct guest *guest, int error, const char *what);
-/* The first file of its trace. -errno with FAULT. */
-int guest_make_first(struct guest *guest, struct fault *fault);
+/* The first file of its trace. -errno with ERROR. */
+int guest_make_first(struct guest *guest, struct error *error);
 
 /* Takes what the guest's process has said (guests_hear.c). */
 void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t now);

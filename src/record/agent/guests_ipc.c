@@ -75,10 +75,10 @@ static void add_fact(struct guests *guests, struct guest *guest, const char *nam
     }
 }
 
-static int hand_pages(struct guest *guest, uint32_t cpu, struct fault *fault)
+static int hand_pages(struct guest *guest, uint32_t cpu, struct error *error)
 {
     struct guest_packet packet = {.kind = PACKET_FILE};
-    int fd = guest_store_open_pages(&guest->store, cpu, fault);
+    int fd = guest_store_open_pages(&guest->store, cpu, error);
     int r;
 
     packet.error = fd < 0 ? fd : 0;
@@ -88,17 +88,17 @@ static int hand_pages(struct guest *guest, uint32_t cpu, struct fault *fault)
     return r;
 }
 
-static int new_part(struct guests *guests, struct guest *guest, struct fault *fault)
+static int new_part(struct guests *guests, struct guest *guest, struct error *error)
 {
     int r;
 
     guest_boot_end(guest);
-    r = guest_store_part(&guest->store, fault);
+    r = guest_store_part(&guest->store, error);
     if (r < 0)
         return r;
     r = guest_boot_begin(guest);
     if (r >= 0)
-        r = guest_make_first(guest, fault);
+        r = guest_make_first(guest, error);
     guests->written = false;
     guest_tell(guests, guest, "guest rebooted; continuing in a new trace");
     return r;
@@ -174,7 +174,7 @@ static int on_file(const struct guests *guests, struct guest *guest, int r)
 }
 
 static int on_packet(struct guests *guests, struct guest *guest, struct guest_packet *packet,
-                     uint64_t now, struct fault *fault)
+                     uint64_t now, struct error *error)
 {
     const char *bytes = (const char *)packet->bytes;
     const char *value;
@@ -183,13 +183,13 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
     switch (packet->kind) {
     case PACKET_FILE_BEGIN:
         return on_file(guests, guest,
-                       guest_store_file_begin(&guest->store, bytes, packet->size, fault));
+                       guest_store_file_begin(&guest->store, bytes, packet->size, error));
     case PACKET_FILE_PUT:
         return on_file(guests, guest,
-                       guest_store_file_put(&guest->store, bytes, packet->size, fault));
-    case PACKET_FILE_END: return guest_store_file_end(&guest->store, fault);
-    case PACKET_PAGES: return hand_pages(guest, packet->cpu, fault);
-    case PACKET_BOOT: return new_part(guests, guest, fault);
+                       guest_store_file_put(&guest->store, bytes, packet->size, error));
+    case PACKET_FILE_END: return guest_store_file_end(&guest->store, error);
+    case PACKET_PAGES: return hand_pages(guest, packet->cpu, error);
+    case PACKET_BOOT: return new_part(guests, guest, error);
     case PACKET_FACT:
         value = memchr(bytes, 0, packet->size);
         if (!value || packet->size >= sizeof packet->bytes)
@@ -246,7 +246,7 @@ static void see_death(struct guest *guest)
 void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t now)
 {
     static struct guest_packet packet; /* the collector has one thread */
-    struct fault fault = {0};
+    struct error error = {0};
 
     for (unsigned i = 0; i < PACKETS_AT_ONCE && !guest->ended; i++) {
         int r = guest_packet_receive(guest->channel, &packet, NULL, NULL);
@@ -258,9 +258,9 @@ void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t no
             return;
         }
         if (r > 0)
-            r = on_packet(guests, guest, &packet, now, &fault);
+            r = on_packet(guests, guest, &packet, now, &error);
         if (r < 0)
-            guest_end(guest, r, fault.what[0] ? fault.what : strerror(-r));
+            guest_end(guest, r, error.what[0] ? error.what : strerror(-r));
     }
 }
 

@@ -107,18 +107,18 @@ int guests_put_sources(const struct guests *guests, bool complete, struct arena 
     return put_sources(guests, complete, false, arena, ret, ret_n);
 }
 
-int guests_write_manifest(struct guests *guests, bool complete, struct fault *fault)
+int guests_write_manifest(struct guests *guests, bool complete, struct error *error)
 {
     struct manifest manifest = {0};
     struct manifest_source *sources;
     int r = put_sources(guests, complete, true, &manifest.arena, &sources, &manifest.n_sources);
 
     if (r < 0) {
-        fault_plain(fault, -ENOMEM, guests->path, "out of memory");
+        error_set(error, -ENOMEM, guests->path, "out of memory");
     } else {
         manifest.sources = sources;
         reserve_give(&guests->spare);
-        r = manifest_write(guests->path, &manifest, fault);
+        r = manifest_write(guests->path, &manifest, error);
         if (!complete)
             reserve_keep(guests->path, &guests->spare);
     }

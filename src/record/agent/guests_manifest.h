@@ -10,5 +10,5 @@
 int guests_put_sources(const struct guests *guests, bool complete, struct arena *arena,
                        struct manifest_source **ret, unsigned *ret_n);
 
-/* COMPLETE: it is the last time; until then room for that is kept on the disk. -errno with FAULT. */
-int guests_write_manifest(struct guests *guests, bool complete, struct fault *fault);
+/* COMPLETE: it is the last time; until then room for that is kept on the disk. -errno with ERROR. */
+int guests_write_manifest(struct guests *guests, bool complete, struct error *error);

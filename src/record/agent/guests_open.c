@@ -19,28 +19,28 @@
 #define OPEN_BESIDE 32u
 
 /* A directory without pages is a trace without events, not one that is damaged. */
-int guest_make_first(struct guest *guest, struct fault *fault)
+int guest_make_first(struct guest *guest, struct error *error)
 {
-    int fd = guest_store_open_pages(&guest->store, 0, fault);
+    int fd = guest_store_open_pages(&guest->store, 0, error);
 
     if (fd >= 0)
         close(fd);
     return fd < 0 && fd != -ENODATA ? fd : 0;
 }
 
-static int open_dir(const char *path, int *ret_dir, struct fault *fault)
+static int open_dir(const char *path, int *ret_dir, struct error *error)
 {
     int directory;
 
     if (mkdir(path, 0755) < 0 && errno != EEXIST)
-        return fault_plain(fault, -errno, path, "cannot make the directory: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot make the directory: %s", strerror(errno));
     directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)
-        return fault_plain(fault, -errno, path, "cannot open the directory: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot open the directory: %s", strerror(errno));
     if (!dir_is_empty(directory, ".")) {
         close(directory);
-        return fault_plain(fault, -EEXIST, path,
-                           "holds something already; name a directory that is new");
+        return error_set(error, -EEXIST, path,
+                         "holds something already; name a directory that is new");
     }
     *ret_dir = directory;
     return 0;
@@ -56,18 +56,18 @@ static void free_guest(struct guest *guest)
     guest_store_done(&guest->store);
 }
 
-static int open_old(struct guests *guests, struct guest *guest, struct fault *fault)
+static int open_old(struct guests *guests, struct guest *guest, struct error *error)
 {
     int r = live_stream_init(&guest->live, guest->plan.live ? *guest->plan.live : -1);
 
     if (r < 0)
-        return fault_plain(fault, r, NULL, "out of memory");
+        return error_set(error, r, NULL, "out of memory");
     guest->store.live = &guest->live;
     if (guest->plan.tree)
-        r = virtio_trace_guest_copy_tree(guest->plan.tree, &guest->store, fault);
+        r = virtio_trace_guest_copy_tree(guest->plan.tree, &guest->store, error);
     if (r >= 0)
         r = virtio_trace_guest_open(guest->plan.old, guest->plan.cpus, guests->max_size,
-                                    &guest->old, fault);
+                                    &guest->old, error);
     if (r >= 0) {
         guest->was_running = true;
         guest->link = CONNECTION_GIVEN;
@@ -85,21 +85,21 @@ static unsigned open_max(unsigned most)
 }
 
 /* Each guest's directory, room, channel, file, clock pairs and connection. What does not fit would fail in the midst of it. */
-static int check_open_max(unsigned n, struct fault *fault)
+static int check_open_max(unsigned n, struct error *error)
 {
     unsigned most = open_max(UINT32_MAX);
     unsigned needed = MAX(n * OPEN_PER_GUEST + OPEN_BESIDE, 2 * GUEST_CHILD_OPEN_MIN);
 
     if (needed <= most)
         return 0;
-    return fault_plain(fault, -EMFILE, NULL,
-                       "%u guest%s need %u open files, and the limit is %u; raise it (ulimit -n)",
-                       n, n == 1 ? "" : "s", needed, most);
+    return error_set(error, -EMFILE, NULL,
+                     "%u guest%s need %u open files, and the limit is %u; raise it (ulimit -n)", n,
+                     n == 1 ? "" : "s", needed, most);
 }
 
 /* One of N. */
 static int open_guest(struct guests *guests, const struct guest_config *plan, unsigned n,
-                      const struct confine_user *user, struct fault *fault)
+                      const struct confine_user *user, struct error *error)
 {
     struct guest *guest = &guests->guests[guests->n];
     struct guest_child_options options = {
@@ -124,20 +124,20 @@ static int open_guest(struct guests *guests, const struct guest_config *plan, un
         guest->wishes.keep_seconds = 0; /* there will be no other connection */
     }
     r = guest_store_open(guests->dir, plan->is_host ? "" : GUEST_PREFIX, plan->name, &guest->store,
-                         fault);
+                         error);
     if (r < 0)
         return r;
     guest->store.parts_max = guest_store_parts_max(n);
     guests->n++;
     r = guest_boot_begin(guest);
     if (r < 0)
-        return fault_plain(fault, r, NULL, "out of memory");
-    r = guest_make_first(guest, fault);
+        return error_set(error, r, NULL, "out of memory");
+    r = guest_make_first(guest, error);
     if (r < 0)
         return r;
     if (plan->old)
-        return open_old(guests, guest, fault);
-    r = guest_child_start(&options, &guest->pid, &guest->channel, fault);
+        return open_old(guests, guest, error);
+    r = guest_child_start(&options, &guest->pid, &guest->channel, error);
     if (plan->live)
         close(*plan->live);
     return r;
@@ -146,7 +146,7 @@ static int open_guest(struct guests *guests, const struct guest_config *plan, un
 /* DIR -1: PATH is made, and is theirs. */
 static int open_all(int directory, const char *path, const struct trace_config *wishes,
                     uint64_t max_size, const struct guest_config *plans, unsigned n,
-                    struct guests *ret_guests, struct fault *fault)
+                    struct guests *ret_guests, struct error *error)
 {
     struct confine_user user = confine_user();
     struct guests guests = {.dir = directory,
@@ -154,18 +154,18 @@ static int open_all(int directory, const char *path, const struct trace_config *
                             .wishes = *wishes,
                             .max_size = max_size,
                             .spare = -1};
-    int r = check_open_max(n, fault);
+    int r = check_open_max(n, error);
 
     if (r < 0)
         return r;
     guests.path = path ? strdup(path) : NULL;
     guests.guests = calloc(n, sizeof *guests.guests);
     if ((path && !guests.path) || !guests.guests)
-        r = fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        r = error_set(error, -ENOMEM, NULL, "out of memory");
     else if (!guests.is_part && path)
-        r = open_dir(path, &guests.dir, fault);
+        r = open_dir(path, &guests.dir, error);
     for (unsigned i = 0; r >= 0 && i < n; i++)
-        r = open_guest(&guests, &plans[i], n, &user, fault);
+        r = open_guest(&guests, &plans[i], n, &user, error);
     if (r < 0) {
         for (unsigned i = 0; i < guests.n; i++) {
             if (guests.guests[i].n_parts)
@@ -184,25 +184,25 @@ static int open_all(int directory, const char *path, const struct trace_config *
 
 int guests_open(const char *path, const struct trace_config *wishes, uint64_t max_size,
                 const struct guest_config *plans, unsigned n, struct guests *ret_guests,
-                struct fault *fault)
+                struct error *error)
 {
-    return open_all(-1, path, wishes, max_size, plans, n, ret_guests, fault);
+    return open_all(-1, path, wishes, max_size, plans, n, ret_guests, error);
 }
 
 int guests_join(int directory, const char *path, const struct trace_config *wishes,
                 uint64_t max_size, const struct guest_config *plans, unsigned n,
-                struct guests *ret_guests, struct fault *fault)
+                struct guests *ret_guests, struct error *error)
 {
-    return open_all(directory, path, wishes, max_size, plans, n, ret_guests, fault);
+    return open_all(directory, path, wishes, max_size, plans, n, ret_guests, error);
 }
 
-int guests_close(struct guests *guests, struct fault *fault)
+int guests_close(struct guests *guests, struct error *error)
 {
     int r = 0;
 
     guests_end(guests);
     if (!guests->is_part && guests->path)
-        r = guests_write_manifest(guests, true, fault);
+        r = guests_write_manifest(guests, true, error);
     for (unsigned i = 0; i < guests->n; i++)
         free_guest(&guests->guests[i]);
     if (!guests->is_part && guests->dir >= 0)

@@ -73,27 +73,27 @@ static _Noreturn void become_agent(const char *program, pid_t only, const struct
 }
 
 int host_agent_start(const char *program, pid_t only, struct host_agent *ret_agent, int *ret_fd,
-                     struct fault *fault)
+                     struct error *error)
 {
     struct ends ends = {{-1, -1}, {-1, -1}, {-1, -1}};
-    int error = 0;
+    int err = 0;
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.connection) < 0 ||
         pipe2(ends.said, O_CLOEXEC) < 0 || pipe2(ends.failed, O_CLOEXEC) < 0 ||
         (pid = fork()) < 0) {
-        error = -errno;
+        err = -errno;
         ends_done(&ends);
-        return fault_plain(fault, error, program, "cannot be started: %s", strerror(-error));
+        return error_set(error, err, program, "cannot be started: %s", strerror(-err));
     }
     if (pid == 0)
         become_agent(program, only, &ends);
     close(ends.failed[1]);
     ends.failed[1] = -1;
-    if (read(ends.failed[0], &error, sizeof error) == sizeof error) {
+    if (read(ends.failed[0], &err, sizeof err) == sizeof err) {
         ends_done(&ends);
         (void)waitpid(pid, NULL, 0);
-        return fault_plain(fault, -error, program, "cannot be run: %s", strerror(error));
+        return error_set(error, -err, program, "cannot be run: %s", strerror(err));
     }
     (void)fcntl(ends.said[0], F_SETFL, O_NONBLOCK);
     *ret_agent = (struct host_agent){.pid = pid, .said = ends.said[0]};
@@ -152,15 +152,15 @@ int host_agent_hear(struct host_agent *agent, char *line, size_t size)
     }
 }
 
-void host_agent_explain(struct host_agent *agent, struct fault *fault)
+void host_agent_explain(struct host_agent *agent, struct error *error)
 {
-    char line[sizeof fault->what];
-    int error = fault->error;
+    char line[sizeof error->what];
+    int err = error->code;
 
     /* What the protocol's other end has said of it has a hint. */
-    if (error != -EREMOTEIO && host_agent_hear(agent, line, sizeof line) > 0) {
-        fault_clear(fault);
-        fault_plain(fault, error, NULL, "%s", line);
+    if (err != -EREMOTEIO && host_agent_hear(agent, line, sizeof line) > 0) {
+        error_clear(error);
+        error_set(error, err, NULL, "%s", line);
     }
 }
 

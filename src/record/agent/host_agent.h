@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 
 struct host_agent {
     pid_t pid;      /* 0: it is not there (any more) */
@@ -18,13 +18,13 @@ struct host_agent {
 
 /* Starts PROGRAM, a path, or a name that is looked for in PATH. ONLY: record nothing but what happens in the
  * threads of that process and of its children; 0: all. The child is no part of our process group, so that
- * a terminal's signals do not reach it. *RET_FD is the connection. -errno with FAULT: it cannot be run. */
+ * a terminal's signals do not reach it. *RET_FD is the connection. -errno with ERROR: it cannot be run. */
 int host_agent_start(const char *program, pid_t only, struct host_agent *ret_agent, int *ret_fd,
-                     struct fault *fault);
+                     struct error *error);
 
 /* The next line that it said, without its name in front, into LINE. 1; 0: there is none now. */
-/* After it could not be traced by AGENT: what that has said of it is FAULT. */
-void host_agent_explain(struct host_agent *agent, struct fault *fault);
+/* After it could not be traced by AGENT: what that has said of it is ERROR. */
+void host_agent_explain(struct host_agent *agent, struct error *error);
 int host_agent_hear(struct host_agent *agent, char *line, size_t size);
 
 /* Waits until it has ended, a few seconds at most: the connection has to be closed. Lines that it said are

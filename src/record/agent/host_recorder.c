@@ -43,18 +43,17 @@ static void read_stderr(struct host_recorder *self)
 }
 
 /* It cannot be traced; WHY, where its agent has not said it better. */
-static int fail(struct host_recorder *self, struct fault *why, struct fault *fault)
+static int fail(struct host_recorder *self, struct error *why, struct error *error)
 {
     host_agent_explain(&self->agent, why);
-    return fault_plain(fault, why->error, NULL, "the host's kernel cannot be recorded: %s",
-                       why->what);
+    return error_set(error, why->code, NULL, "the host's kernel cannot be recorded: %s", why->what);
 }
 
-static int start(struct recorder *recorder, struct fault *fault)
+static int start(struct recorder *recorder, struct error *error)
 {
     struct host_recorder *self = self_of(recorder);
     struct recording *recording = recorder->recording;
-    struct fault why = {0};
+    struct error why = {0};
 
     self->config = (struct guest_config){
         .name = "host",
@@ -64,10 +63,10 @@ static int start(struct recorder *recorder, struct fault *fault)
     };
     if (host_agent_start(self->settings.agent, self->settings.pid_filter, &self->agent,
                          &self->config.place.fd, &why) < 0)
-        return fail(self, &why, fault);
+        return fail(self, &why, error);
     return guests_join(recording_dir(recording), recording_path(recording), self->settings.config,
                        recording_settings(recording)->max_size, &self->config, 1, &self->guests,
-                       fault);
+                       error);
 }
 
 static bool is_ready(const struct recorder *recorder)
@@ -101,7 +100,7 @@ static void note_change(struct host_recorder *self)
 }
 
 static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
-                struct fault *fault)
+                struct error *error)
 {
     struct host_recorder *self = self_of(recorder);
     const struct guest *guest = &self->guests.guests[0];
@@ -109,10 +108,10 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
 
     (void)n;
     if (!guest->was_running && guest->ended && guest->error < 0) {
-        struct fault why = {.error = guest->error};
+        struct error why = {.code = guest->error};
 
         snprintf(why.what, sizeof why.what, "%.*s", (int)sizeof why.what - 1, guest->what);
-        return fail(self, &why, fault);
+        return fail(self, &why, error);
     }
     if (guest->was_running)
         read_stderr(self);
@@ -131,11 +130,11 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
     return stop->urgency == RECORDER_KILL ? now : self->stop_by;
 }
 
-static int finish(struct recorder *recorder, struct fault *fault)
+static int finish(struct recorder *recorder, struct error *error)
 {
     struct host_recorder *self = self_of(recorder);
 
-    (void)fault;
+    (void)error;
     guests_end(&self->guests);
     read_stderr(self);
     guests_remove_silent(&self->guests);

@@ -42,7 +42,7 @@ static bool is_end(const char *dir, const char *name)
 }
 
 static int open_port(const char *dir, const char *name, bool make, struct virtio_trace_port *ret,
-                     struct fault *fault)
+                     struct error *error)
 {
     _cleanup_free_ char *path = NULL;
     struct guest_endpoint place;
@@ -53,13 +53,13 @@ static int open_port(const char *dir, const char *name, bool make, struct virtio
 
     if (asprintf(&path, "%s/%s", dir, name) < 0) {
         path = NULL;
-        return fault_plain(fault, -ENOMEM, dir, "out of memory");
+        return error_set(error, -ENOMEM, dir, "out of memory");
     }
-    r = guest_endpoint_parse(ENDPOINT_PORT, path, &place, fault);
+    r = guest_endpoint_parse(ENDPOINT_PORT, path, &place, error);
     if (r >= 0 && make && !is_end(dir, name))
-        r = guest_endpoint_make_fifos(path, fault);
+        r = guest_endpoint_make_fifos(path, error);
     if (r >= 0)
-        r = guest_endpoint_connect(&place, fds, &n, &pending, fault);
+        r = guest_endpoint_connect(&place, fds, &n, &pending, error);
     if (r < 0)
         return r;
     ret->in = fds[0];
@@ -77,18 +77,18 @@ static void close_port(struct virtio_trace_port *port)
 }
 
 /* Exactly two bytes: that is what Linux's agent wants. */
-static int command(const struct virtio_trace_guest *old, const char *what, struct fault *fault)
+static int command(const struct virtio_trace_guest *old, const char *what, struct error *error)
 {
     ssize_t n = write(old->control.out, what, 2);
 
     if (n == 2)
         return 0;
-    return fault_plain(fault, n < 0 ? -errno : -EIO, CONTROL, "cannot write to it: %s",
-                       n < 0 ? strerror(errno) : "it takes no more");
+    return error_set(error, n < 0 ? -errno : -EIO, CONTROL, "cannot write to it: %s",
+                     n < 0 ? strerror(errno) : "it takes no more");
 }
 
 static int open_all(const char *dir, unsigned cpus, struct virtio_trace_guest *old,
-                    struct fault *fault)
+                    struct error *error)
 {
     bool make = cpus > 0;
     int r = 0;
@@ -102,33 +102,33 @@ static int open_all(const char *dir, unsigned cpus, struct virtio_trace_guest *o
             break;
         bigger = realloc(old->ports, (old->n + 1) * sizeof *bigger);
         if (!bigger)
-            return fault_plain(fault, -ENOMEM, dir, "out of memory");
+            return error_set(error, -ENOMEM, dir, "out of memory");
         old->ports = bigger;
         bigger[old->n] = (struct virtio_trace_port){-1, -1, old->n};
-        r = open_port(dir, name, make, &bigger[old->n], fault);
+        r = open_port(dir, name, make, &bigger[old->n], error);
         if (r < 0)
             return r;
         if (++old->n == PROTO_CPUS_MAX)
             break;
     }
     if (old->n == 0)
-        return fault_plain(fault, -ENOENT, dir,
-                           "there are no FIFOs or sockets trace-path-cpu0 … here; --cpus=N makes "
-                           "FIFOs");
-    return open_port(dir, CONTROL, make, &old->control, fault);
+        return error_set(error, -ENOENT, dir,
+                         "there are no FIFOs or sockets trace-path-cpu0 … here; --cpus=N makes "
+                         "FIFOs");
+    return open_port(dir, CONTROL, make, &old->control, error);
 }
 
 int virtio_trace_guest_open(const char *dir, unsigned cpus, uint64_t max_size,
-                            struct virtio_trace_guest *ret, struct fault *fault)
+                            struct virtio_trace_guest *ret, struct error *error)
 {
     struct virtio_trace_guest old = {.control = {-1, -1, 0}, .max_size = max_size};
     int r;
 
     old.buf = malloc(BUF_SIZE);
-    r = old.buf ? open_all(dir, cpus, &old, fault)
-                : fault_plain(fault, -ENOMEM, dir, "out of memory");
+    r = old.buf ? open_all(dir, cpus, &old, error)
+                : error_set(error, -ENOMEM, dir, "out of memory");
     if (r >= 0)
-        r = command(&old, "1\n", fault);
+        r = command(&old, "1\n", error);
     if (r < 0) {
         virtio_trace_guest_done(&old);
         return r;
@@ -156,7 +156,7 @@ void virtio_trace_guest_poll(const struct virtio_trace_guest *old, struct pollfd
 }
 
 static int take_port(struct virtio_trace_guest *old, struct virtio_trace_port *port,
-                     struct guest_store *store, uint64_t now, struct fault *fault)
+                     struct guest_store *store, uint64_t now, struct error *error)
 {
     /* Each port has its turn. */
     for (unsigned i = 0; i < 8; i++) {
@@ -179,7 +179,7 @@ static int take_port(struct virtio_trace_guest *old, struct virtio_trace_port *p
             continue;
         }
         old->bytes += (uint64_t)n;
-        r = guest_store_put_pages(store, port->cpu, old->buf, (size_t)n, fault);
+        r = guest_store_put_pages(store, port->cpu, old->buf, (size_t)n, error);
         if (r < 0)
             return r;
     }
@@ -187,7 +187,7 @@ static int take_port(struct virtio_trace_guest *old, struct virtio_trace_port *p
 }
 
 int virtio_trace_guest_take(struct virtio_trace_guest *old, const struct pollfd *fds,
-                            struct guest_store *store, uint64_t now, struct fault *fault)
+                            struct guest_store *store, uint64_t now, struct error *error)
 {
     int r = 0;
 
@@ -200,7 +200,7 @@ int virtio_trace_guest_take(struct virtio_trace_guest *old, const struct pollfd 
     }
     for (unsigned i = 0; i < old->n && r >= 0; i++)
         if (fds[i + 1].revents && old->ports[i].in >= 0)
-            r = take_port(old, &old->ports[i], store, now, fault);
+            r = take_port(old, &old->ports[i], store, now, error);
     return r;
 }
 
@@ -228,7 +228,7 @@ bool virtio_trace_guest_is_over(const struct virtio_trace_guest *old, uint64_t n
 /* The tree. Files of a tracefs say that they are empty, so they are read to their end. */
 
 static int copy_file(const char *tree, const char *path, struct guest_store *store, bool needed,
-                     struct fault *fault)
+                     struct error *error)
 {
     _cleanup_free_ char *full = NULL;
     char buf[4096];
@@ -238,37 +238,37 @@ static int copy_file(const char *tree, const char *path, struct guest_store *sto
 
     if (asprintf(&full, "%s/%s", tree, path) < 0) {
         full = NULL;
-        return fault_plain(fault, -ENOMEM, tree, "out of memory");
+        return error_set(error, -ENOMEM, tree, "out of memory");
     }
     /* The tree comes from a guest: a link in it would lead to a file of the host's. */
     fd = open(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 && errno != ELOOP)
-        return needed ? fault_plain(fault, -errno, full, "cannot open it: %s", strerror(errno)) : 0;
+        return needed ? error_set(error, -errno, full, "cannot open it: %s", strerror(errno)) : 0;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         if (fd >= 0)
             close(fd);
-        return fault_plain(fault, -EINVAL, full,
-                           "is no plain file, as those of a tracefs are: copy it anew");
+        return error_set(error, -EINVAL, full,
+                         "is no plain file, as those of a tracefs are: copy it anew");
     }
-    r = guest_store_file_begin(store, path, strlen(path), fault);
+    r = guest_store_file_begin(store, path, strlen(path), error);
     while (r >= 0) {
         ssize_t n = read(fd, buf, sizeof buf);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            r = fault_plain(fault, -errno, full, "cannot read it: %s", strerror(errno));
+            r = error_set(error, -errno, full, "cannot read it: %s", strerror(errno));
         if (n <= 0)
             break;
         total += (size_t)n;
         if (total > PROTO_META_FILE_MAX)
-            r = fault_plain(fault, -EFBIG, full, "is larger than a file of a tracefs");
+            r = error_set(error, -EFBIG, full, "is larger than a file of a tracefs");
         else
-            r = guest_store_file_put(store, buf, (size_t)n, fault);
+            r = guest_store_file_put(store, buf, (size_t)n, error);
     }
     close(fd);
     if (r >= 0)
-        r = guest_store_file_end(store, fault);
+        r = guest_store_file_end(store, error);
     return r < 0 ? r : 0;
 }
 
@@ -284,7 +284,7 @@ static DIR *open_dir(const char *tree, const char *path)
 }
 
 static int copy_system(const char *tree, const char *system, struct guest_store *store,
-                       struct fault *fault)
+                       struct error *error)
 {
     _cleanup_free_ char *directory = NULL;
     _cleanup_(closedirp) DIR *dir = NULL;
@@ -293,7 +293,7 @@ static int copy_system(const char *tree, const char *system, struct guest_store 
 
     if (asprintf(&directory, "events/%s", system) < 0) {
         directory = NULL;
-        return fault_plain(fault, -ENOMEM, tree, "out of memory");
+        return error_set(error, -ENOMEM, tree, "out of memory");
     }
     dir = open_dir(tree, directory);
     if (!dir)
@@ -303,15 +303,15 @@ static int copy_system(const char *tree, const char *system, struct guest_store 
 
         if (asprintf(&path, "%s/%s/format", directory, entry->d_name) < 0) {
             path = NULL;
-            return fault_plain(fault, -ENOMEM, tree, "out of memory");
+            return error_set(error, -ENOMEM, tree, "out of memory");
         }
         if (tracefs_copy_has(path, strlen(path)))
-            r = copy_file(tree, path, store, false, fault);
+            r = copy_file(tree, path, store, false, error);
     }
     return r;
 }
 
-int virtio_trace_guest_copy_tree(const char *tree, struct guest_store *store, struct fault *fault)
+int virtio_trace_guest_copy_tree(const char *tree, struct guest_store *store, struct error *error)
 {
     static const char *const files[] = {
         "events/header_event", "trace_clock",    "saved_cmdlines",
@@ -322,13 +322,13 @@ int virtio_trace_guest_copy_tree(const char *tree, struct guest_store *store, st
     int r;
 
     if (!dir)
-        return fault_plain(fault, -errno, tree,
-                           "is not a tracefs tree (a directory with events): %s", strerror(errno));
-    r = copy_file(tree, "events/header_page", store, true, fault);
+        return error_set(error, -errno, tree, "is not a tracefs tree (a directory with events): %s",
+                         strerror(errno));
+    r = copy_file(tree, "events/header_page", store, true, error);
     for (size_t i = 0; i < ARRAY_SIZE(files) && r >= 0; i++)
-        r = copy_file(tree, files[i], store, false, fault);
+        r = copy_file(tree, files[i], store, false, error);
     while (r >= 0 && (entry = readdir(dir)))
         if (entry->d_name[0] != '.')
-            r = copy_system(tree, entry->d_name, store, fault);
+            r = copy_system(tree, entry->d_name, store, error);
     return r;
 }

@@ -28,20 +28,20 @@ struct virtio_trace_guest {
 };
 
 /* CPUS 0: as many as there are ends in the directory DIR; else FIFOs are made for so many CPUs where there are no
- * ends. Starts the agent. -errno with FAULT. */
+ * ends. Starts the agent. -errno with ERROR. */
 int virtio_trace_guest_open(const char *dir, unsigned cpus, uint64_t max_size,
-                            struct virtio_trace_guest *ret, struct fault *fault);
+                            struct virtio_trace_guest *ret, struct error *error);
 void virtio_trace_guest_done(struct virtio_trace_guest *old);
 
 /* What to wait for: old->n + 1 of them. */
 void virtio_trace_guest_poll(const struct virtio_trace_guest *old, struct pollfd *fds);
-/* Takes what is there, and writes it into STORE. -errno with FAULT. */
+/* Takes what is there, and writes it into STORE. -errno with ERROR. */
 int virtio_trace_guest_take(struct virtio_trace_guest *old, const struct pollfd *fds,
-                            struct guest_store *store, uint64_t now, struct fault *fault);
+                            struct guest_store *store, uint64_t now, struct error *error);
 void virtio_trace_guest_stop(struct virtio_trace_guest *old, uint64_t now);
 /* Whether nothing more will come. */
 bool virtio_trace_guest_is_over(const struct virtio_trace_guest *old, uint64_t now);
 
 /* Copies what decodes pages from the tracefs tree TREE (a copy of one, or a mounted one) into STORE. -errno with
- * FAULT. */
-int virtio_trace_guest_copy_tree(const char *tree, struct guest_store *store, struct fault *fault);
+ * ERROR. */
+int virtio_trace_guest_copy_tree(const char *tree, struct guest_store *store, struct error *error);

@@ -28,14 +28,14 @@ struct buffer_drain {
 
 int buffer_drain_new(struct trace_buffers *buffers, struct stream *output,
                      const struct buffer_drain_settings *settings, struct buffer_drain **ret,
-                     struct fault *fault)
+                     struct error *error)
 {
     size_t size = (size_t)buffers->pages * STRATA_PERCPU_PAGE;
     struct buffer_drain *drain;
 
     if (settings->memory && settings->memory < MEMORY_MIN)
-        return fault_plain(fault, -EINVAL, "", "%zu bytes of memory are too few: %zu at least",
-                           settings->memory, MEMORY_MIN);
+        return error_set(error, -EINVAL, "", "%zu bytes of memory are too few: %zu at least",
+                         settings->memory, MEMORY_MIN);
     drain = calloc(1, sizeof *drain);
     if (!drain)
         goto out_of_memory;
@@ -58,7 +58,7 @@ int buffer_drain_new(struct trace_buffers *buffers, struct stream *output,
 
 out_of_memory:
     buffer_drain_free(drain);
-    return fault_plain(fault, -ENOMEM, "", "out of memory");
+    return error_set(error, -ENOMEM, "", "out of memory");
 }
 
 void buffer_drain_free(struct buffer_drain *drain)
@@ -72,17 +72,17 @@ void buffer_drain_free(struct buffer_drain *drain)
     free(drain);
 }
 
-static int are_gone(const struct buffer_drain *drain, struct fault *fault)
+static int are_gone(const struct buffer_drain *drain, struct error *error)
 {
     struct trace_buffers *buffers = drain->buffers;
 
-    return buffers->ops->gone ? buffers->ops->gone(buffers, fault) : 0;
+    return buffers->ops->gone ? buffers->ops->gone(buffers, error) : 0;
 }
 
 /* ---- A window ---- */
 
 static int put(struct buffer_drain *drain, unsigned cpu, struct iovec *parts, unsigned n,
-               struct fault *fault)
+               struct error *error)
 {
     uint32_t header[3] = {XENTRACE_WINDOW_HEADER, cpu, 0};
 
@@ -95,12 +95,12 @@ static int put(struct buffer_drain *drain, unsigned cpu, struct iovec *parts, un
         chunk_memory_put(&drain->memory, parts, n);
         return STREAM_WRITTEN;
     }
-    return stream_write(drain->output, parts, n, fault);
+    return stream_write(drain->output, parts, n, error);
 }
 
 /* Counts, chooses and writes. */
 static int take_windows(struct buffer_drain *drain, unsigned cpu,
-                        const struct strata_percpu_window *windows, unsigned n, struct fault *fault)
+                        const struct strata_percpu_window *windows, unsigned n, struct error *error)
 {
     struct chunk_state *state = &drain->states[cpu];
     uint64_t records = state->counts.records;
@@ -130,9 +130,9 @@ static int take_windows(struct buffer_drain *drain, unsigned cpu,
         n = 1;
     }
     drain->damaged += (uint64_t)damaged;
-    r = are_gone(drain, fault);
+    r = are_gone(drain, error);
     if (r >= 0)
-        r = put(drain, cpu, parts, n + 1, fault);
+        r = put(drain, cpu, parts, n + 1, error);
     if (r != STREAM_WRITTEN)
         state->counts.records = records;
     return r;
@@ -159,7 +159,7 @@ static bool worth_it(const struct buffer_drain *drain, const struct strata_percp
     return n == 0;
 }
 
-static int take_cpu(struct buffer_drain *drain, unsigned cpu, bool all, struct fault *fault)
+static int take_cpu(struct buffer_drain *drain, unsigned cpu, bool all, struct error *error)
 {
     struct strata_percpu_view *view = drain->buffers->views[cpu];
     struct strata_percpu_window windows[2];
@@ -168,44 +168,44 @@ static int take_cpu(struct buffer_drain *drain, unsigned cpu, bool all, struct f
     int n = strata_percpu_view_windows(view, windows);
 
     if (n < 0)
-        return fault_plain(fault, n, "",
-                           "the trace buffer of CPU %u is damaged: its cons and prod are out of it",
-                           cpu);
+        return error_set(error, n, "",
+                         "the trace buffer of CPU %u is damaged: its cons and prod are out of it",
+                         cpu);
     size = windows[0].size + windows[1].size;
     drain->was_full |= size + XENTRACE_RECORD_MAX > view->size;
     if (n == 0 || (!all && !worth_it(drain, view, windows)))
         return BUFFER_DRAIN_ONGOING;
-    r = take_windows(drain, cpu, windows, (unsigned)n, fault);
+    r = take_windows(drain, cpu, windows, (unsigned)n, error);
     if (r < 0)
         return r;
     if (r != STREAM_WRITTEN)
         return r == STREAM_MAX ? BUFFER_DRAIN_MAX_SIZE : BUFFER_DRAIN_MIN_FREE;
     r = strata_percpu_view_release(view, size);
     if (r < 0)
-        return fault_plain(fault, r, "",
-                           "somebody else takes records from the trace buffer of CPU %u as well",
-                           cpu);
+        return error_set(error, r, "",
+                         "somebody else takes records from the trace buffer of CPU %u as well",
+                         cpu);
     return BUFFER_DRAIN_ONGOING;
 }
 
 /* ALL: however little there is. After a window that could not be written there is none that is, so that
  * no gap is in the stream but at its end. */
-static int take_all(struct buffer_drain *drain, bool all, struct fault *fault)
+static int take_all(struct buffer_drain *drain, bool all, struct error *error)
 {
     drain->was_full = false;
     if (!drain->end)
-        drain->end = are_gone(drain, fault);
+        drain->end = are_gone(drain, error);
     for (unsigned cpu = 0; cpu < drain->buffers->n_cpus && !drain->end; cpu++)
         if (drain->buffers->views[cpu])
-            drain->end = take_cpu(drain, cpu, all, fault);
+            drain->end = take_cpu(drain, cpu, all, error);
     return drain->end;
 }
 
 /* ---- The course ---- */
 
-int buffer_drain_take(struct buffer_drain *drain, struct fault *fault)
+int buffer_drain_take(struct buffer_drain *drain, struct error *error)
 {
-    return take_all(drain, false, fault);
+    return take_all(drain, false, error);
 }
 
 static void ask_pending(struct buffer_drain *drain)
@@ -218,28 +218,28 @@ static void ask_pending(struct buffer_drain *drain)
             drain->pending[cpu] = lost;
 }
 
-int buffer_drain_finish(struct buffer_drain *drain, bool leave, struct fault *fault)
+int buffer_drain_finish(struct buffer_drain *drain, bool leave, struct error *error)
 {
     struct trace_buffers *buffers = drain->buffers;
     int r;
     int q = 0;
 
     stream_hurry(drain->output);
-    r = take_all(drain, true, fault);
+    r = take_all(drain, true, error);
     if (r == BUFFER_DRAIN_ONGOING && drain->was_full) {
         struct timespec time = {.tv_nsec = (long)LAST_WORDS};
 
         nanosleep(&time, NULL);
-        (void)take_all(drain, true, fault);
+        (void)take_all(drain, true, error);
     }
     if (!leave)
-        q = buffers->ops->stop(buffers, fault);
-    r = take_all(drain, true, fault);
+        q = buffers->ops->stop(buffers, error);
+    r = take_all(drain, true, error);
     if (!leave)
         ask_pending(drain);
     if (drain->memory.bytes) {
         /* Also when taking more has failed: what came before is what one wants to see. */
-        int written = chunk_memory_write(&drain->memory, drain->output, fault);
+        int written = chunk_memory_write(&drain->memory, drain->output, error);
 
         if (written > 0)
             written = written == STREAM_MAX ? BUFFER_DRAIN_MAX_SIZE : BUFFER_DRAIN_MIN_FREE;

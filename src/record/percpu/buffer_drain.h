@@ -34,18 +34,18 @@ enum buffer_drain_progress {
 
 struct buffer_drain;
 
-/* For BUFFERS that have begun. BUFFERS and OUTPUT are borrowed. -EINVAL with FAULT: the memory is smaller than
+/* For BUFFERS that have begun. BUFFERS and OUTPUT are borrowed. -EINVAL with ERROR: the memory is smaller than
  * one CPU's buffer. */
 int buffer_drain_new(struct trace_buffers *buffers, struct stream *output,
                      const struct buffer_drain_settings *settings, struct buffer_drain **ret,
-                     struct fault *fault);
+                     struct error *error);
 void buffer_drain_free(struct buffer_drain *drain);
 
-/* Writes what is there, where a CPU has enough of it. A buffer_drain_progress, or a negative errno with FAULT; all but
+/* Writes what is there, where a CPU has enough of it. A buffer_drain_progress, or a negative errno with ERROR; all but
  * BUFFER_DRAIN_ONGOING are the end, before which buffer_drain_finish() is due. */
-int buffer_drain_take(struct buffer_drain *drain, struct fault *fault);
+int buffer_drain_take(struct buffer_drain *drain, struct error *error);
 /* Stops the tracing, unless LEAVE, and writes the rest. What of it fails is as of buffer_drain_take(). */
-int buffer_drain_finish(struct buffer_drain *drain, bool leave, struct fault *fault);
+int buffer_drain_finish(struct buffer_drain *drain, bool leave, struct error *error);
 
 struct buffer_drain_totals buffer_drain_totals(const struct buffer_drain *drain);
 /* Events lost on a CPU. */

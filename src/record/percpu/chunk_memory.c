@@ -164,7 +164,7 @@ void chunk_memory_put(struct chunk_memory *memory, struct iovec *parts, unsigned
     }
 }
 
-int chunk_memory_write(struct chunk_memory *memory, struct stream *output, struct fault *fault)
+int chunk_memory_write(struct chunk_memory *memory, struct stream *output, struct error *error)
 {
     while (memory->used > 0) {
         size_t size = oldest_size(memory);
@@ -173,7 +173,7 @@ int chunk_memory_write(struct chunk_memory *memory, struct stream *output, struc
             {memory->bytes + memory->start, first},
             {memory->bytes, size - first},
         };
-        int r = stream_write(output, parts, size > first ? 2 : 1, fault);
+        int r = stream_write(output, parts, size > first ? 2 : 1, error);
 
         if (r != STREAM_WRITTEN) {
             while (memory->used > 0)

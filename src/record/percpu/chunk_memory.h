@@ -23,4 +23,4 @@ void chunk_memory_done(struct chunk_memory *memory);
  * is larger than all memory, the newest records. */
 void chunk_memory_put(struct chunk_memory *memory, struct iovec *parts, unsigned n);
 /* Writes all of it; as stream_write(), but that a limit leaves the newest out. */
-int chunk_memory_write(struct chunk_memory *memory, struct stream *output, struct fault *fault);
+int chunk_memory_write(struct chunk_memory *memory, struct stream *output, struct error *error);

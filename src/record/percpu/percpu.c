@@ -92,25 +92,25 @@ static void set_cpus(struct strata_percpu_control *control, const struct cpu_set
 /* ---- The course ---- */
 
 static int check_size(const struct percpu_buffers *percpu,
-                      const struct trace_buffers_settings *settings, struct fault *fault)
+                      const struct trace_buffers_settings *settings, struct error *error)
 {
     unsigned pages = percpu->area.pages;
 
     if (!settings->pages_exactly || settings->pages == 0 || settings->pages == pages)
         return 0;
-    return fault_plain(fault, -EBUSY, percpu->path,
-                       "these buffers have %u pages (%u KB) for each CPU, not %u: the program that "
-                       "made them chooses their size; leave the size out to use them as they are",
-                       pages, pages * 4, settings->pages);
+    return error_set(error, -EBUSY, percpu->path,
+                     "these buffers have %u pages (%u KB) for each CPU, not %u: the program that "
+                     "made them chooses their size; leave the size out to use them as they are",
+                     pages, pages * 4, settings->pages);
 }
 
 static int begin(struct trace_buffers *buffers, const struct trace_buffers_settings *settings,
-                 struct fault *fault)
+                 struct error *error)
 {
     struct percpu_buffers *percpu = percpu_of(buffers);
     struct strata_percpu_control *control = percpu->area.control;
     uint64_t first;
-    int r = check_size(percpu, settings, fault);
+    int r = check_size(percpu, settings, error);
 
     if (r < 0)
         return r;
@@ -131,7 +131,7 @@ static int begin(struct trace_buffers *buffers, const struct trace_buffers_setti
     }
     r = futex_fd_new(&control->notify, &percpu->notify);
     if (r < 0)
-        return fault_plain(fault, r, percpu->path, "cannot wait for the buffers: %s", strerror(-r));
+        return error_set(error, r, percpu->path, "cannot wait for the buffers: %s", strerror(-r));
     set(&control->masks.enabled, !settings->start_disabled);
     return 0;
 }
@@ -141,22 +141,22 @@ static int wakeup_fd(struct trace_buffers *buffers)
     return futex_fd(percpu_of(buffers)->notify);
 }
 
-static int acknowledge(struct trace_buffers *buffers, struct fault *fault)
+static int acknowledge(struct trace_buffers *buffers, struct error *error)
 {
     struct percpu_buffers *percpu = percpu_of(buffers);
 
-    (void)fault;
+    (void)error;
     futex_fd_rearm(percpu->notify, get(&percpu->area.control->notify));
     return 0;
 }
 
-static int check(struct trace_buffers *buffers, uint32_t *ret_mask, struct fault *fault)
+static int check(struct trace_buffers *buffers, uint32_t *ret_mask, struct error *error)
 {
     struct percpu_buffers *percpu = percpu_of(buffers);
     uint32_t *events = &percpu->area.control->masks.events;
     uint32_t mask = get(events);
 
-    (void)fault;
+    (void)error;
     if (mask == percpu->events_set)
         return 0;
     set(events, percpu->events_set);
@@ -169,20 +169,20 @@ static int end_fd(struct trace_buffers *buffers)
     return percpu_of(buffers)->program;
 }
 
-static int gone(struct trace_buffers *buffers, struct fault *fault)
+static int gone(struct trace_buffers *buffers, struct error *error)
 {
     if (!shared_map_is_cut(&percpu_of(buffers)->map))
         return 0;
-    return fault_plain(
-        fault, -EIO, percpu_of(buffers)->path,
+    return error_set(
+        error, -EIO, percpu_of(buffers)->path,
         "the file was truncated: what was in the trace buffers and not read yet is lost");
 }
 
-static int stop(struct trace_buffers *buffers, struct fault *fault)
+static int stop(struct trace_buffers *buffers, struct error *error)
 {
     struct timespec time = {.tv_nsec = EMISSION};
 
-    (void)fault;
+    (void)error;
     set(&percpu_of(buffers)->area.control->masks.enabled, 0);
     nanosleep(&time, NULL);
     return 0;
@@ -227,11 +227,11 @@ static int describe(struct trace_buffers *buffers, struct arena *arena, struct m
 
 /* ---- The end ---- */
 
-static int restore(struct trace_buffers *buffers, bool leave, struct fault *fault)
+static int restore(struct trace_buffers *buffers, bool leave, struct error *error)
 {
     struct percpu_buffers *percpu = percpu_of(buffers);
 
-    (void)fault;
+    (void)error;
     if (!percpu->changed)
         return 0;
     if (leave)
@@ -277,63 +277,62 @@ static const struct trace_buffers_ops ops = {
 
 /* ---- Opening ---- */
 
-static int map_file(struct percpu_buffers *percpu, struct fault *fault)
+static int map_file(struct percpu_buffers *percpu, struct error *error)
 {
     struct stat st;
     int r;
 
     percpu->fd = open(percpu->path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (percpu->fd < 0 && errno == ENOENT)
-        return fault_plain(fault, -ENOENT, percpu->path,
-                           "there is no such file: does the program run, and trace into it?");
+        return error_set(error, -ENOENT, percpu->path,
+                         "there is no such file: does the program run, and trace into it?");
     if (percpu->fd < 0 || fstat(percpu->fd, &st) < 0)
-        return fault_plain(fault, -errno, percpu->path, "cannot be opened: %s", strerror(errno));
+        return error_set(error, -errno, percpu->path, "cannot be opened: %s", strerror(errno));
     if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > SIZE_MAX)
-        return fault_plain(fault, -EINVAL, percpu->path, "not a trace buffer file");
+        return error_set(error, -EINVAL, percpu->path, "not a trace buffer file");
     if (flock(percpu->fd, LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK
-                   ? fault_plain(fault, -EBUSY, percpu->path,
-                                 "already being recorded; one recording at a time can read these "
-                                 "buffers")
-                   : fault_plain(fault, -errno, percpu->path, "cannot be locked: %s",
-                                 strerror(errno));
+                   ? error_set(error, -EBUSY, percpu->path,
+                               "already being recorded; one recording at a time can read these "
+                               "buffers")
+                   : error_set(error, -errno, percpu->path, "cannot be locked: %s",
+                               strerror(errno));
     if (st.st_size == 0)
-        return fault_plain(fault, -EAGAIN, percpu->path,
-                           "is empty: its program has not made the buffers yet");
+        return error_set(error, -EAGAIN, percpu->path,
+                         "is empty: its program has not made the buffers yet");
     if (st.st_size < STRATA_PERCPU_PAGE)
-        return fault_plain(fault, -EINVAL, percpu->path,
-                           "not a trace buffer file, or not yet: it has %lld bytes",
-                           (long long)st.st_size);
+        return error_set(error, -EINVAL, percpu->path,
+                         "not a trace buffer file, or not yet: it has %lld bytes",
+                         (long long)st.st_size);
     r = shared_map_init(&percpu->map, percpu->fd, 0, (size_t)st.st_size, true, false);
     if (r < 0)
-        return fault_plain(fault, r, percpu->path, "cannot be mapped: %s", strerror(-r));
+        return error_set(error, r, percpu->path, "cannot be mapped: %s", strerror(-r));
     return 0;
 }
 
-static int check_area(struct percpu_buffers *percpu, struct fault *fault)
+static int check_area(struct percpu_buffers *percpu, struct error *error)
 {
     int r = strata_percpu_area_init(&percpu->area, percpu->map.bytes, percpu->map.length);
 
     if (r == -EINVAL && *(const volatile uint32_t *)percpu->map.bytes == 0)
-        return fault_plain(fault, -EAGAIN, percpu->path,
-                           "its program has not made the buffers in it yet");
+        return error_set(error, -EAGAIN, percpu->path,
+                         "its program has not made the buffers in it yet");
     if (r == -EINVAL)
-        return fault_plain(fault, r, percpu->path,
-                           "not a trace buffer file, or its program has not initialised it yet");
+        return error_set(error, r, percpu->path,
+                         "not a trace buffer file, or its program has not initialised it yet");
     if (r == -ENOTSUP)
-        return fault_plain(fault, r, percpu->path,
-                           "these buffers are of version %u, where %u is known: use the strata "
-                           "that belongs to the program",
-                           percpu->area.control ? percpu->area.control->version
-                                                : ((const uint32_t *)percpu->map.bytes)[2],
-                           STRATA_PERCPU_VERSION);
+        return error_set(error, r, percpu->path,
+                         "these buffers are of version %u, where %u is known: use the strata "
+                         "that belongs to the program",
+                         percpu->area.control ? percpu->area.control->version
+                                              : ((const uint32_t *)percpu->map.bytes)[2],
+                         STRATA_PERCPU_VERSION);
     if (r < 0)
-        return fault_plain(fault, r, percpu->path,
-                           "is damaged: what it says of its sizes cannot be");
+        return error_set(error, r, percpu->path, "is damaged: what it says of its sizes cannot be");
     return 0;
 }
 
-static int make_views(struct percpu_buffers *percpu, struct fault *fault)
+static int make_views(struct percpu_buffers *percpu, struct error *error)
 {
     unsigned n = percpu->area.n_cpus;
 
@@ -342,15 +341,15 @@ static int make_views(struct percpu_buffers *percpu, struct fault *fault)
     percpu->buffers.views = calloc(n, sizeof *percpu->buffers.views);
     percpu->all_views = calloc(n, sizeof *percpu->all_views);
     if (!percpu->buffers.views || !percpu->all_views)
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     for (unsigned cpu = 0; cpu < n; cpu++) {
         int r = strata_percpu_area_view(&percpu->area, cpu, &percpu->all_views[cpu]);
 
         if (r == -ENODEV)
             continue;
         if (r < 0)
-            return fault_plain(fault, r, percpu->path, "is damaged: the pages of CPU %u cannot be",
-                               cpu);
+            return error_set(error, r, percpu->path, "is damaged: the pages of CPU %u cannot be",
+                             cpu);
         percpu->buffers.views[cpu] = &percpu->all_views[cpu];
     }
     return 0;
@@ -377,20 +376,20 @@ static void watch_program(struct percpu_buffers *percpu)
 #endif
 }
 
-static int open_all(struct percpu_buffers *percpu, const char *name, struct fault *fault)
+static int open_all(struct percpu_buffers *percpu, const char *name, struct error *error)
 {
     int r;
 
     percpu->name = strdup(name);
     if (!percpu->name || asprintf(&percpu->path, "%s%s", strchr(name, '/') ? "" : SHM, name) < 0) {
         percpu->path = NULL;
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     }
-    r = map_file(percpu, fault);
+    r = map_file(percpu, error);
     if (r >= 0)
-        r = check_area(percpu, fault);
+        r = check_area(percpu, error);
     if (r >= 0)
-        r = make_views(percpu, fault);
+        r = make_views(percpu, error);
     if (r < 0)
         return r;
     /* Acquire: what was noted was stored before. */
@@ -402,17 +401,17 @@ static int open_all(struct percpu_buffers *percpu, const char *name, struct faul
     return 0;
 }
 
-int percpu_buffers_open(const char *name, struct trace_buffers **ret, struct fault *fault)
+int percpu_buffers_open(const char *name, struct trace_buffers **ret, struct error *error)
 {
     struct percpu_buffers *percpu = calloc(1, sizeof *percpu);
     int r;
 
     if (!percpu)
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     percpu->buffers.ops = &ops;
     percpu->fd = -1;
     percpu->program = -1;
-    r = open_all(percpu, name, fault);
+    r = open_all(percpu, name, error);
     if (r < 0) {
         percpu_free(&percpu->buffers);
         return r;

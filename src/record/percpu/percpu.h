@@ -12,4 +12,4 @@
 /* NAME is a path, or, without a '/', the name of an object of shm_open(). -ENOENT and its like: there is
  * none; -EBUSY: somebody else records from it, and nothing was changed; -EINVAL, -EBADMSG, -ENOTSUP: it is
  * not what it should be. */
-int percpu_buffers_open(const char *name, struct trace_buffers **ret, struct fault *fault);
+int percpu_buffers_open(const char *name, struct trace_buffers **ret, struct error *error);

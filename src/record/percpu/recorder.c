@@ -88,7 +88,7 @@ static const char *path_of(struct buffers_recorder *self, const char *file)
 }
 
 /* Copies a table into the directory as NAME/events, NAME/events-2, … */
-static int copy_table(struct buffers_recorder *self, const char *table, struct fault *fault)
+static int copy_table(struct buffers_recorder *self, const char *table, struct error *error)
 {
     const char *dir = recording_path(self->recorder.recording);
     _cleanup_free_ char *to = NULL;
@@ -100,24 +100,24 @@ static int copy_table(struct buffers_recorder *self, const char *table, struct f
     name = path_of(self, file);
     if (!name || asprintf(&to, "%s/%s", dir, name) < 0) {
         to = NULL;
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     }
     self->events[self->n_events++] = name;
-    return copy_file(table, to, &(struct copy_options){.follow = true}, fault);
+    return copy_file(table, to, &(struct copy_options){.follow = true}, error);
 }
 
-static int make_file(struct buffers_recorder *self, const char *path, int *ret, struct fault *fault)
+static int make_file(struct buffers_recorder *self, const char *path, int *ret, struct error *error)
 {
     int dir = recording_dir(self->recorder.recording);
     int fd = openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
     if (fd < 0)
-        return fault_plain(fault, -errno, path, "cannot be made: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot be made: %s", strerror(errno));
     *ret = fd;
     return 0;
 }
 
-static int make_files(struct buffers_recorder *self, struct fault *fault)
+static int make_files(struct buffers_recorder *self, struct error *error)
 {
     int dir = recording_dir(self->recorder.recording);
     int r = 0;
@@ -126,20 +126,19 @@ static int make_files(struct buffers_recorder *self, struct fault *fault)
     self->pairs = path_of(self, "clock-pairs");
     self->events = arena_alloc(&self->arena, (self->settings.n_tables + 1) * sizeof *self->events);
     if (!self->path || !self->pairs || !self->events)
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     if (mkdirat(dir, self->settings.name, 0777) < 0)
-        return fault_plain(fault, -errno, self->settings.name, "cannot be made: %s",
-                           strerror(errno));
+        return error_set(error, -errno, self->settings.name, "cannot be made: %s", strerror(errno));
     for (unsigned i = 0; r >= 0 && i < self->settings.n_tables; i++)
-        r = copy_table(self, self->settings.tables[i], fault);
+        r = copy_table(self, self->settings.tables[i], error);
     if (r >= 0)
-        r = make_file(self, self->path, &self->fd, fault);
+        r = make_file(self, self->path, &self->fd, error);
     if (r >= 0)
-        r = make_file(self, self->pairs, &self->pairs_fd, fault);
+        r = make_file(self, self->pairs, &self->pairs_fd, error);
     return r;
 }
 
-static int open_output(struct buffers_recorder *self, struct fault *fault)
+static int open_output(struct buffers_recorder *self, struct error *error)
 {
     struct recording *recording = self->recorder.recording;
     const struct recording_settings *settings = recording_settings(recording);
@@ -147,15 +146,15 @@ static int open_output(struct buffers_recorder *self, struct fault *fault)
     int r;
 
     if (recording_dir(recording) < 0) {
-        r = stream_init(&self->output, self->settings.fd, self->settings.path, fault);
+        r = stream_init(&self->output, self->settings.fd, self->settings.path, error);
     } else {
-        r = make_files(self, fault);
+        r = make_files(self, error);
         if (r >= 0 && asprintf(&path, "%s/%s", settings->dir, self->path) < 0) {
             path = NULL;
-            r = fault_plain(fault, -ENOMEM, "", "out of memory");
+            r = error_set(error, -ENOMEM, "", "out of memory");
         }
         if (r >= 0)
-            r = stream_init(&self->output, self->fd, path, fault);
+            r = stream_init(&self->output, self->fd, path, error);
     }
     if (r < 0)
         return r;
@@ -206,17 +205,17 @@ static void report_start(struct buffers_recorder *self)
     }
 }
 
-static int start(struct recorder *recorder, struct fault *fault)
+static int start(struct recorder *recorder, struct error *error)
 {
     struct buffers_recorder *self = self_of(recorder);
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    int r = open_output(self, fault);
+    int r = open_output(self, error);
 
     if (r >= 0)
-        r = self->buffers->ops->begin(self->buffers, &self->settings.buffers, fault);
+        r = self->buffers->ops->begin(self->buffers, &self->settings.buffers, error);
     if (r >= 0)
         r = buffer_drain_new(self->buffers, &self->output, &self->settings.drain, &self->drain,
-                             fault);
+                             error);
     if (r < 0) {
         discard(recorder);
         return r;
@@ -283,10 +282,10 @@ static void watch_losses(struct buffers_recorder *self)
 }
 
 /* Whether the mask is still ours. */
-static int watch_mask(struct buffers_recorder *self, struct fault *fault)
+static int watch_mask(struct buffers_recorder *self, struct error *error)
 {
     uint32_t mask;
-    int r = self->buffers->ops->check(self->buffers, &mask, fault);
+    int r = self->buffers->ops->check(self->buffers, &mask, error);
 
     if (r <= 0)
         return r;
@@ -300,7 +299,7 @@ static int watch_mask(struct buffers_recorder *self, struct fault *fault)
     return 0;
 }
 
-static int watch(struct buffers_recorder *self, uint64_t now, struct fault *fault)
+static int watch(struct buffers_recorder *self, uint64_t now, struct error *error)
 {
     struct manifest_moment moment;
 
@@ -312,15 +311,15 @@ static int watch(struct buffers_recorder *self, uint64_t now, struct fault *faul
     put_pair(self, &moment);
     if (self->buffers->ops->changed(self->buffers))
         recorder_changed(&self->recorder);
-    return watch_mask(self, fault);
+    return watch_mask(self, error);
 }
 
 /* Drains the buffers, and finds out when to look again: twice as late each time that there was nothing. */
-static int look(struct buffers_recorder *self, uint64_t now, struct fault *fault)
+static int look(struct buffers_recorder *self, uint64_t now, struct error *error)
 {
     struct buffer_drain_totals totals;
     uint64_t n;
-    int r = buffer_drain_take(self->drain, fault);
+    int r = buffer_drain_take(self->drain, error);
 
     totals = buffer_drain_totals(self->drain);
     n = totals.records + totals.left_out + totals.lost + totals.dropped;
@@ -343,7 +342,7 @@ static void report_limit(struct buffers_recorder *self)
 }
 
 static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
-                struct fault *fault)
+                struct error *error)
 {
     struct buffers_recorder *self = self_of(recorder);
     bool has_ended = n > 1 && fds[1].revents;
@@ -353,11 +352,11 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     if (self->is_stopping)
         return 0;
     if (n > 0 && fds[0].revents)
-        r = self->buffers->ops->acknowledge(self->buffers, fault);
+        r = self->buffers->ops->acknowledge(self->buffers, error);
     if (r >= 0)
-        r = look(self, now, fault);
+        r = look(self, now, error);
     if (r == BUFFER_DRAIN_ONGOING) {
-        r = watch(self, now, fault);
+        r = watch(self, now, error);
         return r < 0 ? (self->progress = r) : !has_ended;
     }
     self->progress = r;
@@ -392,21 +391,21 @@ static void report_losses(struct buffers_recorder *self)
                      totals->damaged);
 }
 
-static int finish(struct recorder *recorder, struct fault *fault)
+static int finish(struct recorder *recorder, struct error *error)
 {
     struct buffers_recorder *self = self_of(recorder);
-    struct fault unused = {0};
+    struct error unused = {0};
     bool had_ended = self->progress != BUFFER_DRAIN_ONGOING;
     int q;
     /* Where there is no room for more, there is none for the rest. */
-    int r = buffer_drain_finish(self->drain, self->settings.leave_on, had_ended ? &unused : fault);
+    int r = buffer_drain_finish(self->drain, self->settings.leave_on, had_ended ? &unused : error);
 
     if (!had_ended) {
         self->progress = r;
         report_limit(self);
     }
     self->totals = buffer_drain_totals(self->drain);
-    q = self->buffers->ops->restore(self->buffers, self->settings.leave_on, fault);
+    q = self->buffers->ops->restore(self->buffers, self->settings.leave_on, error);
     report_losses(self);
     self->ended = host_moment();
     put_pair(self, &self->ended);

@@ -14,12 +14,12 @@
 /* A pipe that can be written at all takes as much without making the writer wait. */
 #define PIPE_PIECE 4096
 
-int stream_init(struct stream *ret, int fd, const char *path, struct fault *fault)
+int stream_init(struct stream *ret, int fd, const char *path, struct error *error)
 {
     struct stat st;
 
     if (fstat(fd, &st) < 0)
-        return fault_plain(fault, -errno, path, "cannot be written: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot be written: %s", strerror(errno));
     *ret = (struct stream){
         .fd = fd, .regular = S_ISREG(st.st_mode), .until = UINT64_MAX, .stop_fd = -1};
     snprintf(ret->path, sizeof ret->path, "%s", path);
@@ -31,17 +31,17 @@ void stream_hurry(struct stream *output)
     output->until = MIN(output->until, clock_ns(CLOCK_MONOTONIC));
 }
 
-static int failed(const struct stream *output, int error, struct fault *fault)
+static int failed(const struct stream *output, int err, struct error *error)
 {
-    if (error == -ENOSPC || error == -EDQUOT)
-        return fault_plain(fault, error, output->path,
-                           "the disk is full: what was written until now is whole");
-    if (error == -EPIPE)
-        return fault_plain(fault, error, output->path, "the reader of the records has ended");
-    if (error == -ETIMEDOUT)
-        return fault_plain(fault, error, output->path,
-                           "the reader of the records is too slow; the last ones are lost");
-    return fault_plain(fault, error, output->path, "cannot be written: %s", strerror(-error));
+    if (err == -ENOSPC || err == -EDQUOT)
+        return error_set(error, err, output->path,
+                         "the disk is full: what was written until now is whole");
+    if (err == -EPIPE)
+        return error_set(error, err, output->path, "the reader of the records has ended");
+    if (err == -ETIMEDOUT)
+        return error_set(error, err, output->path,
+                         "the reader of the records is too slow; the last ones are lost");
+    return error_set(error, err, output->path, "cannot be written: %s", strerror(-err));
 }
 
 /* Until a pipe can be written, or the end has come and its reader had its time. */
@@ -128,7 +128,7 @@ static void take_back(const struct stream *output, off_t start)
         (void)lseek(output->fd, start, SEEK_SET);
 }
 
-int stream_write(struct stream *output, struct iovec *parts, unsigned n, struct fault *fault)
+int stream_write(struct stream *output, struct iovec *parts, unsigned n, struct error *error)
 {
     uint64_t size = 0;
     off_t start = -1;
@@ -143,7 +143,7 @@ int stream_write(struct stream *output, struct iovec *parts, unsigned n, struct 
         uint64_t room;
 
         if (fstatvfs(output->fd, &st) < 0)
-            return failed(output, -errno, fault);
+            return failed(output, -errno, error);
         room = (uint64_t)st.f_bavail * st.f_frsize;
         if (room < size || room - size < output->reserve)
             return STREAM_RESERVE;
@@ -157,7 +157,7 @@ int stream_write(struct stream *output, struct iovec *parts, unsigned n, struct 
         r = write_pipe(output, parts, n);
     }
     if (r < 0)
-        return failed(output, r, fault);
+        return failed(output, r, error);
     output->written += size;
     return STREAM_WRITTEN;
 }

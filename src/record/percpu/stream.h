@@ -6,7 +6,7 @@
 
 #include <sys/uio.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 
 struct stream {
     int fd; /* borrowed */
@@ -31,10 +31,10 @@ enum {
 #define STREAM_TIMEOUT_NS UINT64_C(2000000000)
 
 /* FD is written from where it stands. */
-int stream_init(struct stream *ret, int fd, const char *path, struct fault *fault);
+int stream_init(struct stream *ret, int fd, const char *path, struct error *error);
 
-/* One of STREAM_…; -ENOSPC, -EIO, -EPIPE and the like with FAULT; -ETIMEDOUT: a pipe's reader does not
+/* One of STREAM_…; -ENOSPC, -EIO, -EPIPE and the like with ERROR; -ETIMEDOUT: a pipe's reader does not
  * read, and the end had come. PARTS are changed. */
-int stream_write(struct stream *output, struct iovec *parts, unsigned n, struct fault *fault);
+int stream_write(struct stream *output, struct iovec *parts, unsigned n, struct error *error);
 /* From now on the end has come. */
 void stream_hurry(struct stream *output);

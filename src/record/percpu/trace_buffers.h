@@ -37,21 +37,21 @@ struct trace_buffers;
 
 struct trace_buffers_ops {
     int (*begin)(struct trace_buffers *buffers, const struct trace_buffers_settings *settings,
-                 struct fault *fault);
+                 struct error *error);
     /* A descriptor that is readable when a buffer has got half full since acknowledge(); -1: there is none. */
     int (*wakeup_fd)(struct trace_buffers *buffers);
     /* Before the buffers are looked at again: what was half full until now wakes nobody any more. */
-    int (*acknowledge)(struct trace_buffers *buffers, struct fault *fault);
+    int (*acknowledge)(struct trace_buffers *buffers, struct error *error);
     /* A descriptor that is readable when the program that fills them has ended, so that no more will come; -1: it
      * does not end before this process, or that cannot be seen. NULL: the former. */
     int (*end_fd)(struct trace_buffers *buffers);
-    /* An errno with FAULT: the buffers' memory was taken away, and what the views show now is nothing that was
+    /* An errno with ERROR: the buffers' memory was taken away, and what the views show now is nothing that was
      * ever traced. Is asked of what was looked at, before it is believed. NULL: it stays. */
-    int (*gone)(struct trace_buffers *buffers, struct fault *fault);
-    int (*stop)(struct trace_buffers *buffers, struct fault *fault);
+    int (*gone)(struct trace_buffers *buffers, struct error *error);
+    int (*stop)(struct trace_buffers *buffers, struct error *error);
     /* 1: somebody else had changed the event mask to *RET_MASK, and it is set again. 0: nobody had. Takes a few
      * microseconds; is due once a second or so. */
-    int (*check)(struct trace_buffers *buffers, uint32_t *ret_mask, struct fault *fault);
+    int (*check)(struct trace_buffers *buffers, uint32_t *ret_mask, struct error *error);
     /* Lost by CPU and not in its records yet; -EOPNOTSUPP: not known. */
     int (*pending)(struct trace_buffers *buffers, unsigned cpu, uint64_t *ret_lost);
     /* Whether what describe() tells has changed since it was last called. */
@@ -61,7 +61,7 @@ struct trace_buffers_ops {
     int (*describe)(struct trace_buffers *buffers, struct arena *arena,
                     struct manifest_source *ret);
     /* LEAVE: tracing stays on and the masks as they were set. */
-    int (*restore)(struct trace_buffers *buffers, bool leave, struct fault *fault);
+    int (*restore)(struct trace_buffers *buffers, bool leave, struct error *error);
     void (*free)(struct trace_buffers *buffers);
 };
 

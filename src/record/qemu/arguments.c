@@ -202,14 +202,14 @@ static void add_message(struct build *build, const char *message)
 }
 
 static int write_config(const struct vmm_additions *additions, const char *serial,
-                        struct fault *fault)
+                        struct error *error)
 {
     struct text text = TEXT_IN_MEMORY;
     int fd = open(additions->config, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int r = 0;
 
     if (fd < 0)
-        return fault_plain(fault, -errno, additions->config, "cannot be made: %s", strerror(errno));
+        return error_set(error, -errno, additions->config, "cannot be made: %s", strerror(errno));
     /* Not by -mon on the command line, which would take away the monitor that there is by default. */
     if (additions->monitor)
         text_printf(&text,
@@ -234,9 +234,9 @@ static int write_config(const struct vmm_additions *additions, const char *seria
                     "name = \"%s\"\n",
                     additions->port, serial, PROTO_PORT);
     if (text.error)
-        r = fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        r = error_set(error, -ENOMEM, NULL, "out of memory");
     else if (write(fd, text.start, text_len(&text)) != (ssize_t)text_len(&text))
-        r = fault_plain(fault, -EIO, additions->config, "cannot be written");
+        r = error_set(error, -EIO, additions->config, "cannot be written");
     text_done(&text);
     close(fd);
     return r;
@@ -244,24 +244,23 @@ static int write_config(const struct vmm_additions *additions, const char *seria
 
 int qemu_arguments_build(const struct qemu_arguments *arguments,
                          const struct vmm_additions *additions, struct arena *arena,
-                         char ***ret_argv, unsigned *ret_n, struct fault *fault)
+                         char ***ret_argv, unsigned *ret_n, struct error *error)
 {
     struct build build = {.arena = arena, .room = arguments->n + 2 * additions->n_events + 20};
     const char *serial = vmm_serial_device(arguments);
     int r = 0;
 
     if (arguments->daemonize)
-        return fault_plain(
-            fault, -EINVAL, NULL,
-            "-daemonize puts QEMU where it cannot be watched any more: leave it out, "
-            "and put '&' behind the whole command");
+        return error_set(error, -EINVAL, NULL,
+                         "-daemonize puts QEMU where it cannot be watched any more: leave it out, "
+                         "and put '&' behind the whole command");
     if (additions->port && !serial)
-        return fault_plain(fault, -EINVAL, NULL,
-                           "this machine type has no place for a virtio-serial device, by which "
-                           "the guest would be reached: record it without --guest");
+        return error_set(error, -EINVAL, NULL,
+                         "this machine type has no place for a virtio-serial device, by which "
+                         "the guest would be reached: record it without --guest");
     build.argv = arena_alloc(arena, build.room * sizeof *build.argv);
     if (!build.argv)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     for (unsigned i = 0; i < arguments->n; i++)
         add(&build, arguments->argv[i]);
     for (unsigned i = 0; i < additions->n_events; i++)
@@ -283,10 +282,10 @@ int qemu_arguments_build(const struct qemu_arguments *arguments,
         const char *config = doubled(arena, additions->config);
 
         add_option(&build, "-readconfig", "%s", config ? config : "");
-        r = write_config(additions, serial, fault);
+        r = write_config(additions, serial, error);
     }
     if (build.no_memory)
-        r = fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        r = error_set(error, -ENOMEM, NULL, "out of memory");
     if (r < 0)
         return r;
     build.argv[build.n] = NULL;

@@ -4,7 +4,7 @@
 /* QEMU's command line: what its user asked for, and the same with what recording needs besides. */
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 
 #define VMM_ACCELERATOR_SIZE 64u
 
@@ -42,10 +42,10 @@ struct vmm_additions {
 };
 
 /* The command line with the additions behind the user's own: NULL-ended, in ARENA, with *ret_n words, and
- * additions->config written. -EINVAL with FAULT: they do not go together. */
+ * additions->config written. -EINVAL with ERROR: they do not go together. */
 int qemu_arguments_build(const struct qemu_arguments *arguments,
                          const struct vmm_additions *additions, struct arena *arena,
-                         char ***ret_argv, unsigned *ret_n, struct fault *fault);
+                         char ***ret_argv, unsigned *ret_n, struct error *error);
 
 /* The virtio-serial device that the machine has a place for; NULL: none. */
 const char *vmm_serial_device(const struct qemu_arguments *arguments);

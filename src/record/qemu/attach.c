@@ -25,7 +25,7 @@
 struct talk {
     struct qemu_recording *recording;
     int (*talk)(struct talk *talk, struct qmp *qmp);
-    struct fault fault;
+    struct error error;
     struct qmp *qmp;
     atomic_bool greeted, done;
     bool told, stopped;
@@ -34,7 +34,7 @@ struct talk {
     const char *log, *simple;
     const char **port;
     bool adds;
-    struct fault refused; /* what QEMU does not do */
+    struct error refused; /* what QEMU does not do */
     json_t *cpus;
     char version[128];
 };
@@ -44,7 +44,7 @@ static void *talk_main(void *userdata)
     struct talk *talk = userdata;
     struct qmp *qmp = talk->qmp;
 
-    talk->r = qmp_greet(qmp, &talk->fault);
+    talk->r = qmp_greet(qmp, &talk->error);
     atomic_store(&talk->greeted, true);
     if (talk->r >= 0)
         talk->r = talk->talk(talk, qmp);
@@ -94,7 +94,7 @@ static int run(struct talk *talk)
     uint64_t since = clock_ns(CLOCK_MONOTONIC);
     sigset_t all, before;
     pthread_t thread;
-    int r = qmp_connect(recording->settings.qmp, &talk->qmp, &talk->fault);
+    int r = qmp_connect(recording->settings.qmp, &talk->qmp, &talk->error);
 
     if (r < 0)
         return r;
@@ -105,7 +105,7 @@ static int run(struct talk *talk)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (r < 0) {
         qmp_free(talk->qmp);
-        return fault_plain(&talk->fault, r, NULL, "cannot start a thread: %s", strerror(-r));
+        return error_set(&talk->error, r, NULL, "cannot start a thread: %s", strerror(-r));
     }
     while (!atomic_load(&talk->done)) {
         uint64_t unused;
@@ -118,9 +118,9 @@ static int run(struct talk *talk)
     pthread_join(thread, NULL);
     qmp_free(talk->qmp);
     if (talk->r < 0 && talk->stopped) {
-        fault_clear(&talk->fault);
-        talk->r = fault_plain(&talk->fault, -EINTR, recording->settings.qmp,
-                              "ended by a signal while QEMU's monitor served another client");
+        error_clear(&talk->error);
+        talk->r = error_set(&talk->error, -EINTR, recording->settings.qmp,
+                            "ended by a signal while QEMU's monitor served another client");
     }
     if (talk->cpus)
         qemu_monitor_note(&recording->monitor, talk->version, talk->cpus);
@@ -138,7 +138,7 @@ static int add_port(struct talk *talk, struct qmp *qmp)
     return 0;
 }
 
-int qemu_attach(struct qemu_recording *recording, const char **port, bool adds, struct fault *fault)
+int qemu_attach(struct qemu_recording *recording, const char **port, bool adds, struct error *error)
 {
     struct talk talk = {.recording = recording, .talk = add_port, .port = port, .adds = adds};
     int r;
@@ -146,7 +146,7 @@ int qemu_attach(struct qemu_recording *recording, const char **port, bool adds, 
     recording->changes.pid = recording->child.pid;
     qemu_monitor_watch(recording->child.pid, &recording->monitor);
     r = run(&talk);
-    if (talk.refused.error)
+    if (talk.refused.code)
         qemu_recording_problem(
             recording,
             "the guest's kernel is not recorded: QEMU cannot add a port for its agent while it "
@@ -154,7 +154,7 @@ int qemu_attach(struct qemu_recording *recording, const char **port, bool adds, 
             "%s; start it with the options that 'strata collect --print-qemu' shows",
             talk.refused.what);
     if (r < 0)
-        *fault = talk.fault;
+        *error = talk.error;
     return r;
 }
 
@@ -171,11 +171,11 @@ static int switch_on(struct talk *talk, struct qmp *qmp)
         r = qemu_restore_simple(changes, qmp, talk->simple, &talk->refused);
     if (r < 0 || (!talk->log && !talk->simple))
         return 0;
-    return qemu_restore_events(changes, qmp, settings->events, settings->n_events, &talk->fault);
+    return qemu_restore_events(changes, qmp, settings->events, settings->n_events, &talk->error);
 }
 
 int qemu_attach_events(struct qemu_recording *recording, const char *log, const char *simple,
-                       struct fault *fault)
+                       struct error *error)
 {
     struct talk talk = {
         .recording = recording,
@@ -185,10 +185,10 @@ int qemu_attach_events(struct qemu_recording *recording, const char *log, const 
     };
     int r = run(&talk);
 
-    if (talk.refused.error)
+    if (talk.refused.code)
         qemu_recording_problem(recording, "QEMU's events are not recorded: %s", talk.refused.what);
     if (r < 0)
-        *fault = talk.fault;
+        *error = talk.error;
     return r;
 }
 
@@ -196,7 +196,7 @@ int qemu_attach_events(struct qemu_recording *recording, const char *log, const 
 
 static int undo(struct talk *talk, struct qmp *qmp)
 {
-    return qemu_restore_undo(&talk->recording->changes, qmp, &talk->fault);
+    return qemu_restore_undo(&talk->recording->changes, qmp, &talk->error);
 }
 
 void vmm_detach(struct qemu_recording *recording)
@@ -206,7 +206,7 @@ void vmm_detach(struct qemu_recording *recording)
     if (!child_has_ended(&recording->child) && run(&talk) < 0 &&
         !child_has_ended(&recording->child))
         qemu_recording_problem(
-            recording, "QEMU is not as it was: %s%s%s", talk.fault.what,
+            recording, "QEMU is not as it was: %s%s%s", talk.error.what,
             recording->changes.log ? "; its log goes nowhere (HMP: logfile FILE)" : "",
             recording->changes.states ? "; events that were switched on are on" : "");
     if (recording->changes.kept)
@@ -220,7 +220,7 @@ void vmm_detach(struct qemu_recording *recording)
 
 /* ---- Files ---- */
 
-int qemu_attach_give(struct qemu_recording *recording, struct fault *fault)
+int qemu_attach_give(struct qemu_recording *recording, struct error *error)
 {
     char path[64], fifo[REGISTRY_NAME_MAX];
     struct stat st;
@@ -232,9 +232,9 @@ int qemu_attach_give(struct qemu_recording *recording, struct fault *fault)
     if (chown(recording->registry_entry.dir.path, st.st_uid, st.st_gid) < 0 ||
         (recording->log.fifo >= 0 && chown(fifo, st.st_uid, st.st_gid) < 0) ||
         fchownat(recording->dir, VMM_FOLDER, st.st_uid, st.st_gid, 0) < 0)
-        return fault_plain(fault, -errno, recording->registry_entry.dir.path,
-                           "cannot be given to QEMU's user %u: %s", (unsigned)st.st_uid,
-                           strerror(errno));
+        return error_set(error, -errno, recording->registry_entry.dir.path,
+                         "cannot be given to QEMU's user %u: %s", (unsigned)st.st_uid,
+                         strerror(errno));
     return 0;
 }
 

@@ -12,19 +12,19 @@
 
 /* Sees that its monitor answers, and who runs its vCPUs. *PORT is the socket of the guest's port, NULL: there is none;
  * with ADDS one is to be added by that name, and *PORT becomes NULL where it cannot be, which is noted as a
- * problem. -errno with FAULT: nothing can be done with its monitor. */
+ * problem. -errno with ERROR: nothing can be done with its monitor. */
 int qemu_attach(struct qemu_recording *recording, const char **port, bool adds,
-                struct fault *fault);
+                struct error *error);
 /* Switches the events on, which go to LOG, or SIMPLE (both NULL: nowhere, and none are). What QEMU does not do is noted
  * as a problem. */
 int qemu_attach_events(struct qemu_recording *recording, const char *log, const char *simple,
-                       struct fault *fault);
+                       struct error *error);
 /* Puts back what was changed; as a problem is noted what could not be. */
 void vmm_detach(struct qemu_recording *recording);
 
 /* What QEMU writes to at PATH it has to reach: where it is another user's, the recording's directory for such
  * things becomes his. */
-int qemu_attach_give(struct qemu_recording *recording, struct fault *fault);
+int qemu_attach_give(struct qemu_recording *recording, struct error *error);
 
 /* The file that QEMU's log goes to, to be written on; -1: that cannot be. */
 int qemu_attach_log(const struct qemu_running *running);

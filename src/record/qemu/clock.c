@@ -15,18 +15,17 @@
 #define STEP_PPM 1000
 #define STEP_MIN INT64_C(100000)
 
-int qemu_clock_open(const char *path, uint64_t extra, struct qemu_clock *ret, struct fault *fault)
+int qemu_clock_open(const char *path, uint64_t extra, struct qemu_clock *ret, struct error *error)
 {
     struct qemu_clock clock = {.extra = (int64_t)extra};
 
     clock.file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (clock.file < 0)
-        return fault_plain(fault, -errno, path, "cannot be made: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot be made: %s", strerror(errno));
     qemu_clock_take(&clock);
     if (clock.error < 0) {
         close(clock.file);
-        return fault_plain(fault, clock.error, path, "cannot be written: %s",
-                           strerror(-clock.error));
+        return error_set(error, clock.error, path, "cannot be written: %s", strerror(-clock.error));
     }
     *ret = clock;
     return 0;

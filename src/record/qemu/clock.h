@@ -4,7 +4,7 @@
 /* How the real time, by which QEMU stamps its log, relates to CLOCK_MONOTONIC: pairs of both, every second
  * and at both ends, in a file as of timeline/clock_map.h. */
 
-#include "base/fault.h"
+#include "base/error.h"
 
 struct qemu_clock {
     int file;
@@ -20,8 +20,8 @@ struct qemu_clock {
 /* QEMU cuts its times down to microseconds. */
 #define VMM_CLOCK_TRUNCATION 1000
 
-/* Makes the file PATH, and takes the first pair. EXTRA: by how many ns the times in the log are wrong besides. -errno with FAULT. */
-int qemu_clock_open(const char *path, uint64_t extra, struct qemu_clock *ret, struct fault *fault);
+/* Makes the file PATH, and takes the first pair. EXTRA: by how many ns the times in the log are wrong besides. -errno with ERROR. */
+int qemu_clock_open(const char *path, uint64_t extra, struct qemu_clock *ret, struct error *error);
 /* Takes a pair now. */
 void qemu_clock_take(struct qemu_clock *clock);
 /* Takes one if it is due. *RET_SLEEP: until the next one is, ns. */

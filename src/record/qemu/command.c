@@ -107,12 +107,12 @@ static bool find_in_script(const char *program, char *buf, size_t size)
     return found;
 }
 
-static int refuse_script(const char *script, const char *qemu, struct fault *fault)
+static int refuse_script(const char *script, const char *qemu, struct error *error)
 {
     bool known = strcmp(qemu, "qemu-system") != 0;
 
-    return fault_plain(
-        fault, -EINVAL, script,
+    return error_set(
+        error, -EINVAL, script,
         "is a script that starts QEMU by itself, which needs some more options to be recorded: "
         "give "
         "--qemu=%s, if the script hands what it is given on to QEMU (\"$@\"); else have it say "
@@ -120,18 +120,18 @@ static int refuse_script(const char *script, const char *qemu, struct fault *fau
         known ? qemu : "PROGRAM", known ? qemu : "qemu-system-…");
 }
 
-static int refuse_user(const char *word, struct fault *fault)
+static int refuse_user(const char *word, struct error *error)
 {
-    return fault_plain(fault, -EINVAL, word,
-                       "runs QEMU as another user, where it cannot be reached: put strata behind "
-                       "it: %s … strata record … -- qemu-system-…",
-                       name_of(word));
+    return error_set(error, -EINVAL, word,
+                     "runs QEMU as another user, where it cannot be reached: put strata behind "
+                     "it: %s … strata record … -- qemu-system-…",
+                     name_of(word));
 }
 
 /* ---- Commands ---- */
 
 int qemu_command_find(const char *const *command, unsigned n, const char *path,
-                      struct qemu_command *ret, struct fault *fault)
+                      struct qemu_command *ret, struct error *error)
 {
     const char *other_user = NULL;
 
@@ -146,13 +146,13 @@ int qemu_command_find(const char *const *command, unsigned n, const char *path,
         program = find_program(command[i], path);
         if (program && vmm_is_qemu(program)) {
             if (other_user)
-                return refuse_user(other_user, fault);
+                return refuse_user(other_user, error);
             *ret = (struct qemu_command){.program = TAKE_PTR(program), .n_before = i};
             return 1;
         }
         if (program && find_in_script(program, qemu, sizeof qemu))
-            return other_user ? refuse_user(other_user, fault)
-                              : refuse_script(command[i], qemu, fault);
+            return other_user ? refuse_user(other_user, error)
+                              : refuse_script(command[i], qemu, error);
         if (changes_user(command[i]))
             other_user = command[i];
         else if ((program || i == 0) && !runs_another(command[i]))

@@ -23,7 +23,7 @@
 
 int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, int copy,
                        bool copies_rest, unsigned passes, struct qemu_log_pipe *ret,
-                       struct fault *fault)
+                       struct error *error)
 {
     struct qemu_log_pipe log = {.fifo = -1,
                                 .file = -1,
@@ -36,17 +36,17 @@ int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, in
 
     if (!log.buffer || (copy >= 0 && (copies_rest || isatty(copy)) &&
                         text_open_output(&log.shown, copy, SHOWN_SIZE, passes) < 0))
-        r = fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        r = error_set(error, -ENOMEM, NULL, "out of memory");
     else if (mkfifo(fifo, 0600) < 0)
-        r = fault_plain(fault, -errno, fifo, "cannot be made: %s", strerror(errno));
+        r = error_set(error, -errno, fifo, "cannot be made: %s", strerror(errno));
     if (r >= 0)
         log.fifo = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (r >= 0 && log.fifo < 0)
-        r = fault_plain(fault, -errno, fifo, "cannot be opened: %s", strerror(errno));
+        r = error_set(error, -errno, fifo, "cannot be opened: %s", strerror(errno));
     if (r >= 0)
         log.file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (r >= 0 && log.file < 0)
-        r = fault_plain(fault, -errno, path, "cannot be made: %s", strerror(errno));
+        r = error_set(error, -errno, path, "cannot be made: %s", strerror(errno));
     if (r < 0) {
         qemu_log_pipe_done(&log);
         return r;
@@ -191,11 +191,11 @@ static void put(struct qemu_log_pipe *log, const char *p, size_t n)
 /* So that what comes has not waited long. */
 #define STAMP_SLEEP UINT64_C(1000000)
 
-int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct fault *fault)
+int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct error *error)
 {
     log->stamped = malloc(STAMPED_SIZE);
     if (!log->stamped)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     log->stamps = true;
     log->empty_at = clock_ns(CLOCK_MONOTONIC);
     /* Nobody can tell what is no event. */

@@ -8,7 +8,7 @@
  * some milliseconds, and nobody sleeps on it: QEMU's writing wakes no one up, and costs it no more than
  * writing to a file. */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/text.h"
 
 struct qemu_log_pipe {
@@ -42,13 +42,13 @@ struct qemu_log_pipe {
 #define VMM_LOG_STAMP_ERROR UINT64_C(2000000)
 
 /* Makes FIFO, opens it and makes the file PATH. COPY is taken over. A terminal, or what gets the rest, gets it
- * filtered; PASSES is of PRINTABLE_... -errno with FAULT. */
+ * filtered; PASSES is of PRINTABLE_... -errno with ERROR. */
 int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, int copy,
                        bool copies_rest, unsigned passes, struct qemu_log_pipe *ret,
-                       struct fault *fault);
+                       struct error *error);
 /* The lines come without times: they get them here, as "0@SECONDS.MICROSECONDS:", the middle of the time since
  * the FIFO was last seen empty. */
-int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct fault *fault);
+int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct error *error);
 /* Takes what there is. *RET_SLEEP: for how many ns it may be left alone. 1: there may be more; 0: nobody has
  * it open for writing. */
 int qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep);

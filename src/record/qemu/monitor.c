@@ -19,19 +19,19 @@
 /* What came at once that is looked at before others have their turn. */
 #define OBJECTS_AT_ONCE 64u
 
-int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, struct fault *fault)
+int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, struct error *error)
 {
     struct qemu_monitor monitor = {.pid = pid, .state = MONITOR_NEW};
     struct sockaddr_un address;
     int r = unix_address(path, &address);
 
     if (r < 0)
-        return fault_plain(fault, r, path, "is too long for the name of a socket");
+        return error_set(error, r, path, "is too long for the name of a socket");
     monitor.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (monitor.listener < 0 ||
         bind(monitor.listener, (const struct sockaddr *)&address, sizeof address) < 0 ||
         listen(monitor.listener, 4) < 0)
-        r = fault_plain(fault, -errno, path, "cannot make a socket: %s", strerror(errno));
+        r = error_set(error, -errno, path, "cannot make a socket: %s", strerror(errno));
     if (r < 0 && monitor.listener >= 0)
         close(monitor.listener);
     if (r >= 0)

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "tracedir/manifest.h"
 
 struct qmp;
@@ -35,7 +35,7 @@ struct qemu_monitor {
 };
 
 /* Makes the socket PATH, for a monitor to connect to: whose it is shows then. PID: whose it will be; 0: not known. */
-int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, struct fault *fault);
+int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, struct error *error);
 /* Without a connection: of process PID, what others find out. */
 void qemu_monitor_watch(int pid, struct qemu_monitor *ret);
 /* VERSION and LIST are what the monitor of that said: "QEMU 7.2.22", and what query-cpus-fast returned. */

@@ -35,24 +35,24 @@ static bool is_executable(const char *path)
 }
 
 int qemu_find_program(const char *command, const char *path, char **ret_program,
-                      struct fault *fault)
+                      struct error *error)
 {
     if (strchr(command, '/')) {
         char *full = realpath(command, NULL);
 
         if (!full)
-            return fault_plain(fault, -errno, command, "cannot be run: %s", strerror(errno));
+            return error_set(error, -errno, command, "cannot be run: %s", strerror(errno));
         free(full);
         /* As it was called: a link's name may matter to it. */
         *ret_program = strdup(command);
-        return *ret_program ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return *ret_program ? 0 : error_set(error, -ENOMEM, NULL, "out of memory");
     }
     for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path;) {
         size_t len = strcspn(path, ":");
         char *file;
 
         if (asprintf(&file, "%.*s/%s", len ? (int)len : 1, len ? path : ".", command) < 0)
-            return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+            return error_set(error, -ENOMEM, NULL, "out of memory");
         if (is_executable(file)) {
             *ret_program = file;
             return 0;
@@ -60,7 +60,7 @@ int qemu_find_program(const char *command, const char *path, char **ret_program,
         free(file);
         path += len + (path[len] == ':');
     }
-    return fault_plain(fault, -ENOENT, command, "there is no such program in $PATH");
+    return error_set(error, -ENOENT, command, "there is no such program in $PATH");
 }
 
 /* What QEMU's emulators say to -version, and nothing else does. */
@@ -121,21 +121,21 @@ static const char *complaint(const struct probing *probing, char *buf, size_t si
     return buf;
 }
 
-static int no_answer(struct probing *probing, struct fault *fault)
+static int no_answer(struct probing *probing, struct error *error)
 {
     char said[256], end[64];
 
     complaint(probing, said, sizeof said);
     if (!child_wait(&probing->child, 1000000000))
-        return fault_plain(fault, -ETIMEDOUT, probing->program, "does not answer as QEMU does%s%s",
-                           said[0] ? ": " : "", said);
+        return error_set(error, -ETIMEDOUT, probing->program, "does not answer as QEMU does%s%s",
+                         said[0] ? ": " : "", said);
     child_end_text(&probing->child, end, sizeof end);
-    return fault_plain(
-        fault, -ENOEXEC, probing->program, "was asked what it can trace, and %s %s%s%s",
+    return error_set(
+        error, -ENOEXEC, probing->program, "was asked what it can trace, and %s %s%s%s",
         WIFSIGNALED(probing->child.status) ? "was" : "ended with", end, said[0] ? ": " : "", said);
 }
 
-static int receive(struct probing *probing, json_t **ret, struct fault *fault)
+static int receive(struct probing *probing, json_t **ret, struct error *error)
 {
     for (;;) {
         uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -144,7 +144,7 @@ static int receive(struct probing *probing, json_t **ret, struct fault *fault)
         int r = qmp_receive(probing->qmp, &object, NULL);
 
         if (r < 0 || now >= probing->until)
-            return no_answer(probing, fault);
+            return no_answer(probing, error);
         if (r > 0 && !json_object_get(object, "event")) {
             *ret = object;
             return 0;
@@ -158,14 +158,14 @@ static int receive(struct probing *probing, json_t **ret, struct fault *fault)
 
 /* *ret: what COMMAND returns; NULL: an error. */
 static int ask(struct probing *probing, const char *command, json_t *arguments, json_t **ret,
-               struct fault *fault)
+               struct error *error)
 {
     json_t *reply;
     int r = qmp_send(probing->qmp, command, arguments, NULL);
 
     if (r < 0)
-        return no_answer(probing, fault);
-    r = receive(probing, &reply, fault);
+        return no_answer(probing, error);
+    r = receive(probing, &reply, error);
     if (r < 0)
         return r;
     *ret = json_incref(json_object_get(reply, "return"));
@@ -202,27 +202,27 @@ static int take_events(const json_t *list, struct qemu_probe *probe)
 }
 
 static int ask_all(struct probing *probing, const char *runtime, struct qemu_probe *probe,
-                   struct fault *fault)
+                   struct error *error)
 {
     _cleanup_(json_decrefp) json_t *greeting = NULL, *mode = NULL, *help = NULL, *events = NULL;
     struct client *client;
     const char *text;
-    int r = receive(probing, &greeting, fault);
+    int r = receive(probing, &greeting, error);
 
     if (r >= 0)
-        r = ask(probing, "qmp_capabilities", NULL, &mode, fault);
+        r = ask(probing, "qmp_capabilities", NULL, &mode, error);
     if (r >= 0)
         r = ask(probing, "human-monitor-command",
-                json_pack("{s:s}", "command-line", "help trace-file"), &help, fault);
+                json_pack("{s:s}", "command-line", "help trace-file"), &help, error);
     if (r >= 0)
-        r = ask(probing, "trace-event-get-state", json_pack("{s:s}", "name", "*"), &events, fault);
+        r = ask(probing, "trace-event-get-state", json_pack("{s:s}", "name", "*"), &events, error);
     if (r < 0)
         return r;
     text = qmp_version(probing->qmp);
     snprintf(probe->version, sizeof probe->version, "%s",
              strncmp(text, "QEMU ", 5) == 0 ? text + 5 : text);
     if (take_events(events, probe) < 0)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     text = json_string_value(help);
     /* That command is there for nothing else. */
     if (text && strstr(text, "set file") == NULL && strncmp(text, "trace-file", 10) == 0) {
@@ -237,7 +237,7 @@ static int ask_all(struct probing *probing, const char *runtime, struct qemu_pro
 }
 
 static int start(struct probing *probing, const char *const *argv, int in, int out,
-                 struct fault *fault)
+                 struct error *error)
 {
     struct child_how how = {
         .argv = argv,
@@ -249,7 +249,7 @@ static int start(struct probing *probing, const char *const *argv, int in, int o
         .variable = "STRATA_TRACE=",
     };
 
-    return child_start(&how, &probing->child, fault);
+    return child_start(&how, &probing->child, error);
 }
 
 /* In order, so that a QEMU that links libstrata removes its socket. */
@@ -264,7 +264,7 @@ static void quit(struct probing *probing)
 
 /* By QMP on its standard input and output. */
 static int talk(struct probing *probing, const char *accelerator, const char *runtime,
-                struct qemu_probe *probe, struct fault *fault)
+                struct qemu_probe *probe, struct error *error)
 {
     char machine[sizeof "none,accel=" + VMM_ACCELERATOR_SIZE];
     const char *argv[] = {
@@ -275,16 +275,16 @@ static int talk(struct probing *probing, const char *accelerator, const char *ru
 
     snprintf(machine, sizeof machine, "none%s%s", *accelerator ? ",accel=" : "", accelerator);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
-        return fault_plain(fault, -errno, NULL, "cannot make a socket: %s", strerror(errno));
-    r = start(probing, argv, sockets[1], sockets[1], fault);
+        return error_set(error, -errno, NULL, "cannot make a socket: %s", strerror(errno));
+    r = start(probing, argv, sockets[1], sockets[1], error);
     close(sockets[1]);
     if (r < 0) {
         close(sockets[0]);
         return r;
     }
-    r = qmp_adopt(sockets[0], probing->program, &probing->qmp, fault);
+    r = qmp_adopt(sockets[0], probing->program, &probing->qmp, error);
     if (r >= 0)
-        r = ask_all(probing, runtime, probe, fault);
+        r = ask_all(probing, runtime, probe, error);
     if (r >= 0)
         quit(probing);
     child_done(&probing->child);
@@ -348,7 +348,7 @@ static int find_declarations(const char *program, char **ret)
 }
 
 int qemu_probe(const char *program, const char *accelerator, const char *runtime,
-               struct qemu_probe *ret, struct fault *fault)
+               struct qemu_probe *ret, struct error *error)
 {
     struct probing probing = {.program = program, .child = {.end = -1}};
     struct qemu_probe probe = {0};
@@ -357,13 +357,12 @@ int qemu_probe(const char *program, const char *accelerator, const char *runtime
     probing.until = clock_ns(CLOCK_MONOTONIC) + TIMEOUT;
     probing.errors = memfd_create("errors", MFD_CLOEXEC);
     if (probing.errors < 0)
-        return fault_plain(fault, -errno, NULL, "cannot make a file in memory: %s",
-                           strerror(errno));
-    r = talk(&probing, accelerator, runtime, &probe, fault);
+        return error_set(error, -errno, NULL, "cannot make a file in memory: %s", strerror(errno));
+    r = talk(&probing, accelerator, runtime, &probe, error);
     /* One that cannot emulate, started by a command that does not show how. */
     if (r == -ENOEXEC && !*accelerator && ftruncate(probing.errors, 0) == 0 &&
         talk(&probing, OTHER_ACCELERATORS, runtime, &probe, NULL) >= 0) {
-        fault_clear(fault);
+        error_clear(error);
         r = 0;
     }
     probe.logs = r >= 0 && logs_events(&probing);
@@ -374,7 +373,7 @@ int qemu_probe(const char *program, const char *accelerator, const char *runtime
     close(probing.errors);
     if (r < 0) {
         qemu_probe_done(&probe);
-        return fault_plain(fault, r, NULL, "out of memory");
+        return error_set(error, r, NULL, "out of memory");
     }
     *ret = probe;
     return 0;

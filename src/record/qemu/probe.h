@@ -3,7 +3,7 @@
 
 /* What a virtual machine monitor on this host is, and what it can trace. */
 
-#include "base/fault.h"
+#include "base/error.h"
 
 /* How QEMU hands out its events. Several may be built in; this is the best of them. */
 enum vmm_backend {
@@ -27,15 +27,15 @@ struct qemu_probe {
  * in the file. It is not run. */
 bool vmm_is_qemu(const char *program);
 
-/* The file that COMMAND means: malloc()ed, absolute. PATH is $PATH or NULL. -ENOENT with FAULT. */
+/* The file that COMMAND means: malloc()ed, absolute. PATH is $PATH or NULL. -ENOENT with ERROR. */
 int qemu_find_program(const char *command, const char *path, char **ret_program,
-                      struct fault *fault);
+                      struct error *error);
 
 /* Runs PROGRAM, a path, without a machine, to ask it. ACCELERATOR is what its command names ("kvm:tcg"), as it may have
- * no other; "": none. -ETIMEDOUT; -ENOEXEC: it ends before it answers, or cannot be run; FAULT says how. RUNTIME is
+ * no other; "": none. -ETIMEDOUT; -ENOEXEC: it ends before it answers, or cannot be run; ERROR says how. RUNTIME is
  * $XDG_RUNTIME_DIR or NULL. */
 int qemu_probe(const char *program, const char *accelerator, const char *runtime,
-               struct qemu_probe *ret, struct fault *fault);
+               struct qemu_probe *ret, struct error *error);
 void qemu_probe_done(struct qemu_probe *probe);
 
 /* The events that PATTERN ('*', '?') matches. */

@@ -232,7 +232,7 @@ static void tell_again(struct qemu_recording *recording)
         child_signal(&recording->child, SIGTERM);
 }
 
-int qemu_recording_step(struct qemu_recording *recording, const sigset_t *mask, struct fault *fault)
+int qemu_recording_step(struct qemu_recording *recording, const sigset_t *mask, struct error *error)
 {
     bool ended = child_has_ended(&recording->child);
     uint64_t sleep;
@@ -242,7 +242,7 @@ int qemu_recording_step(struct qemu_recording *recording, const sigset_t *mask, 
     if (ended && has_ended(recording))
         return 0;
     if (recording->guests.n > 0) {
-        r = guests_step(&recording->guests, MIN(sleep, SLEEP_WITH_GUESTS), mask, fault);
+        r = guests_step(&recording->guests, MIN(sleep, SLEEP_WITH_GUESTS), mask, error);
         if (r < 0)
             return r;
         if (r == 0) /* they have ended: QEMU has not */
@@ -291,13 +291,13 @@ static void end_kernels(struct qemu_recording *recording)
     /* The host's goes on sending, and its kernel may take long to remove what it had switched on. */
     uint64_t until =
         clock_ns(CLOCK_MONOTONIC) + (recording->settings.host ? END_LONGEST : END_TIMEOUT);
-    struct fault fault = {0};
+    struct error error = {0};
 
     if (recording->guests.n == 0)
         return;
     guests_stop(&recording->guests);
     while (guests_are_connected(&recording->guests) && clock_ns(CLOCK_MONOTONIC) < until &&
-           guests_step(&recording->guests, SLEEP_WITH_GUESTS, NULL, &fault) > 0)
+           guests_step(&recording->guests, SLEEP_WITH_GUESTS, NULL, &error) > 0)
         ;
     guests_end_because(&recording->guests,
                        recording->child.ended
@@ -388,7 +388,7 @@ static void tell_problems(struct qemu_recording *recording)
 static void copy_simple(struct qemu_recording *recording)
 {
     _cleanup_free_ char *from = NULL;
-    struct fault fault = {0};
+    struct error error = {0};
     struct stat st;
 
     /* What is no file takes what QEMU writes, and keeps nothing: /dev/null. */
@@ -399,10 +399,10 @@ static void copy_simple(struct qemu_recording *recording)
         return;
     }
     if ((unlink(recording->simple_copy) < 0 && errno != ENOENT) ||
-        copy_file(from, recording->simple_copy, &(struct copy_options){0}, &fault) < 0)
+        copy_file(from, recording->simple_copy, &(struct copy_options){0}, &error) < 0)
         qemu_recording_problem(recording, "%s, as -trace names it, was not written: %s",
                                recording->simple_copy,
-                               fault.what[0] ? fault.what : strerror(errno));
+                               error.what[0] ? error.what : strerror(errno));
 }
 
 /* Where the recording could not go on: in order, while its log is emptied, which it may wait for. */
@@ -422,7 +422,7 @@ static void end_qemu(struct qemu_recording *recording)
     (void)child_wait(&recording->child, END_TIMEOUT);
 }
 
-int qemu_recording_end(struct qemu_recording *recording, struct fault *fault)
+int qemu_recording_end(struct qemu_recording *recording, struct error *error)
 {
     uint64_t unused;
     struct stat st;
@@ -454,19 +454,19 @@ int qemu_recording_end(struct qemu_recording *recording, struct fault *fault)
     tell_silence(recording);
     guests_remove_silent(&recording->guests);
     reserve_give(&recording->spare);
-    r = qemu_sources_write(recording, true, fault);
+    r = qemu_sources_write(recording, true, error);
     registry_remove(&recording->registry_entry);
     return r;
 }
 
 void qemu_recording_done(struct qemu_recording *recording)
 {
-    struct fault fault = {0};
+    struct error error = {0};
 
     child_done(&recording->child);
     child_done(&recording->qemu);
     if (recording->guests.n > 0)
-        (void)guests_close(&recording->guests, &fault);
+        (void)guests_close(&recording->guests, &error);
     if (recording->agent.said >= 0)
         host_agent_wait(&recording->agent);
     host_agent_done(&recording->agent);

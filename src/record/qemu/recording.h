@@ -100,17 +100,17 @@ struct qemu_recording {
     bool simple_is_full; /* trace.simple has had its max_size */
 };
 
-/* Makes the directory and starts QEMU. -errno with FAULT: nothing is left of it. */
+/* Makes the directory and starts QEMU. -errno with ERROR: nothing is left of it. */
 int qemu_recording_begin(const struct qemu_settings *settings, struct qemu_recording *ret,
-                         struct fault *fault);
+                         struct error *error);
 /* Works, and sleeps for some milliseconds or until one of the signals that MASK lets through. 1; 0: QEMU has
- * ended. -errno with FAULT: the recording cannot go on; QEMU does. */
+ * ended. -errno with ERROR: the recording cannot go on; QEMU does. */
 int qemu_recording_step(struct qemu_recording *recording, const sigset_t *mask,
-                        struct fault *fault);
+                        struct error *error);
 /* Has the guest send the rest, and then ends QEMU in order (SIGTERM). Again: at once. A third time: by force. */
 void qemu_recording_stop(struct qemu_recording *recording);
 /* Takes what is left, when QEMU has ended (else it is ended), and closes the directory: all that is known is
- * final. -errno with FAULT: its manifest could not be written. */
-int qemu_recording_end(struct qemu_recording *recording, struct fault *fault);
+ * final. -errno with ERROR: its manifest could not be written. */
+int qemu_recording_end(struct qemu_recording *recording, struct error *error);
 /* Frees all; QEMU is killed if it runs. */
 void qemu_recording_done(struct qemu_recording *recording);

@@ -22,7 +22,7 @@
 /* ---- The monitor's words ---- */
 
 /* COMMAND "PATH" of the human monitor; what it prints is a complaint. */
-static int human_path(struct qmp *qmp, const char *command, const char *path, struct fault *fault)
+static int human_path(struct qmp *qmp, const char *command, const char *path, struct error *error)
 {
     _cleanup_free_ char *said = NULL;
     struct text line = TEXT_IN_MEMORY;
@@ -36,44 +36,44 @@ static int human_path(struct qmp *qmp, const char *command, const char *path, st
         text_put_char(&line, *p);
     }
     text_put(&line, "\"", 2);
-    r = line.error ? fault_plain(fault, -ENOMEM, NULL, "out of memory")
-                   : qmp_human(qmp, line.start, &said, fault);
+    r = line.error ? error_set(error, -ENOMEM, NULL, "out of memory")
+                   : qmp_human(qmp, line.start, &said, error);
     text_done(&line);
     if (r >= 0 && said && said[0]) {
         said[strcspn(said, "\r\n")] = '\0';
-        r = fault_plain(fault, -EREMOTE, NULL, "%s", said);
+        r = error_set(error, -EREMOTE, NULL, "%s", said);
     }
     return r;
 }
 
-static int human(struct qmp *qmp, const char *line, struct fault *fault)
+static int human(struct qmp *qmp, const char *line, struct error *error)
 {
     _cleanup_free_ char *said = NULL;
-    int r = qmp_human(qmp, line, &said, fault);
+    int r = qmp_human(qmp, line, &said, error);
 
     if (r >= 0 && said && said[0]) {
         said[strcspn(said, "\r\n")] = '\0';
-        r = fault_plain(fault, -EREMOTE, NULL, "%s", said);
+        r = error_set(error, -EREMOTE, NULL, "%s", said);
     }
     return r;
 }
 
-static int execute(struct qmp *qmp, const char *command, json_t *arguments, struct fault *fault)
+static int execute(struct qmp *qmp, const char *command, json_t *arguments, struct error *error)
 {
     _cleanup_(json_decrefp) json_t *result = NULL;
 
     if (!arguments)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory, or what is no UTF-8");
-    return qmp_execute(qmp, command, arguments, &result, fault);
+        return error_set(error, -ENOMEM, NULL, "out of memory, or what is no UTF-8");
+    return qmp_execute(qmp, command, arguments, &result, error);
 }
 
 /* ---- Where events go ---- */
 
 int qemu_restore_log(struct qemu_restore *changes, struct qmp *qmp, const char *path,
-                     const char *before, struct fault *fault)
+                     const char *before, struct error *error)
 {
     const char *log = arena_strdup(&changes->arena, before ? before : "/dev/stderr");
-    int r = log ? human_path(qmp, "logfile", path, fault) : -ENOMEM;
+    int r = log ? human_path(qmp, "logfile", path, error) : -ENOMEM;
 
     if (r >= 0)
         changes->log = log;
@@ -81,11 +81,11 @@ int qemu_restore_log(struct qemu_restore *changes, struct qmp *qmp, const char *
 }
 
 int qemu_restore_simple(struct qemu_restore *changes, struct qmp *qmp, const char *path,
-                        struct fault *fault)
+                        struct error *error)
 {
     _cleanup_free_ char *said = NULL;
     const char *start, *end;
-    int r = qmp_human(qmp, "trace-file", &said, fault);
+    int r = qmp_human(qmp, "trace-file", &said, error);
 
     if (r < 0)
         return r;
@@ -93,55 +93,55 @@ int qemu_restore_simple(struct qemu_restore *changes, struct qmp *qmp, const cha
     start = strchr(said, '"');
     end = start ? strrchr(said, '"') : NULL;
     if (!start || end == start)
-        return fault_plain(fault, -EREMOTE, NULL, "%s", said);
+        return error_set(error, -EREMOTE, NULL, "%s", said);
     changes->simple_was_on = strstr(end, "on") != NULL;
     changes->simple = arena_strndup(&changes->arena, start + 1, (size_t)(end - start - 1));
     if (!changes->simple)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    r = human_path(qmp, "trace-file set", path, fault);
+        return error_set(error, -ENOMEM, NULL, "out of memory");
+    r = human_path(qmp, "trace-file set", path, error);
     if (r < 0)
         changes->simple = NULL;
     else
-        r = human(qmp, "trace-file on", fault);
+        r = human(qmp, "trace-file on", error);
     return r;
 }
 
 /* ---- Events ---- */
 
 /* All events, each with its state. */
-static int get_states(struct qmp *qmp, json_t **ret, struct fault *fault)
+static int get_states(struct qmp *qmp, json_t **ret, struct error *error)
 {
-    return qmp_execute(qmp, "trace-event-get-state", json_pack("{s:s}", "name", "*"), ret, fault);
+    return qmp_execute(qmp, "trace-event-get-state", json_pack("{s:s}", "name", "*"), ret, error);
 }
 
-static int switch_events(struct qmp *qmp, const char *name, bool on, struct fault *fault)
+static int switch_events(struct qmp *qmp, const char *name, bool on, struct error *error)
 {
     return execute(
         qmp, "trace-event-set-state",
-        json_pack("{s:s, s:b, s:b}", "name", name, "enable", on, "ignore-unavailable", 1), fault);
+        json_pack("{s:s, s:b, s:b}", "name", name, "enable", on, "ignore-unavailable", 1), error);
 }
 
 int qemu_restore_events(struct qemu_restore *changes, struct qmp *qmp, const char *const *patterns,
-                        unsigned n, struct fault *fault)
+                        unsigned n, struct error *error)
 {
-    int r = changes->states ? 0 : get_states(qmp, &changes->states, fault);
+    int r = changes->states ? 0 : get_states(qmp, &changes->states, error);
 
     for (unsigned i = 0; i < n && r >= 0; i++) {
         bool on = patterns[i][0] != '-';
 
-        r = switch_events(qmp, patterns[i] + !on, on, fault);
+        r = switch_events(qmp, patterns[i] + !on, on, error);
     }
     return r;
 }
 
 /* Also what others have switched meanwhile. To ask for the states again would leave all of them in the trace,
  * where the monitor is traced. */
-static void restore_events(struct qemu_restore *changes, struct qmp *qmp, struct fault *fault)
+static void restore_events(struct qemu_restore *changes, struct qmp *qmp, struct error *error)
 {
     const json_t *event;
     size_t i;
 
-    if (!changes->states || switch_events(qmp, "*", false, fault) < 0)
+    if (!changes->states || switch_events(qmp, "*", false, error) < 0)
         return;
     json_array_foreach(changes->states, i, event)
     {
@@ -149,7 +149,7 @@ static void restore_events(struct qemu_restore *changes, struct qmp *qmp, struct
         const char *state = json_string_value(json_object_get(event, "state"));
 
         if (name && state && strcmp(state, "enabled") == 0)
-            (void)switch_events(qmp, name, true, fault);
+            (void)switch_events(qmp, name, true, error);
     }
     json_decref(changes->states);
     changes->states = NULL;
@@ -157,63 +157,63 @@ static void restore_events(struct qemu_restore *changes, struct qmp *qmp, struct
 
 /* ---- A port ---- */
 
-static int add_chardev(struct qmp *qmp, const char *path, struct fault *fault)
+static int add_chardev(struct qmp *qmp, const char *path, struct error *error)
 {
     return execute(qmp, "chardev-add",
                    json_pack("{s:s, s:{s:s, s:{s:{s:s, s:{s:s}}, s:b, s:b}}}", "id", CHARDEV,
                              "backend", "type", "socket", "data", "addr", "type", "unix", "data",
                              "path", path, "server", 1, "wait", 0),
-                   fault);
+                   error);
 }
 
-static int add_port(struct qmp *qmp, const char *name, struct fault *fault)
+static int add_port(struct qmp *qmp, const char *name, struct error *error)
 {
     return execute(qmp, "device_add",
                    json_pack("{s:s, s:s, s:s, s:s}", "driver", "virtserialport", "id", PORT,
                              "chardev", CHARDEV, "name", name),
-                   fault);
+                   error);
 }
 
 /* Until it is gone, or we have asked often enough. */
-static int remove_device(struct qmp *qmp, const char *id, struct fault *fault)
+static int remove_device(struct qmp *qmp, const char *id, struct error *error)
 {
-    struct fault why = {0};
-    int r = execute(qmp, "device_del", json_pack("{s:s}", "id", id), fault);
+    struct error why = {0};
+    int r = execute(qmp, "device_del", json_pack("{s:s}", "id", id), error);
 
     for (unsigned i = 0; i < REMOVE_TRIES && r >= 0; i++) {
-        fault_clear(&why);
+        error_clear(&why);
         if (execute(qmp, "device_del", json_pack("{s:s}", "id", id), &why) == -EREMOTE &&
             strstr(why.what, "not found"))
             return 0;
         (void)poll(NULL, 0, REMOVE_WAIT_MS);
     }
-    return r < 0 ? r : fault_plain(fault, -EBUSY, NULL, "the guest does not let go of %s", id);
+    return r < 0 ? r : error_set(error, -EBUSY, NULL, "the guest does not let go of %s", id);
 }
 
-static int remove_chardev(struct qmp *qmp, struct fault *fault)
+static int remove_chardev(struct qmp *qmp, struct error *error)
 {
     int r = -EREMOTE;
 
     for (unsigned i = 0; i < RELEASE_TRIES && r == -EREMOTE; i++) {
-        struct fault why = {0};
+        struct error why = {0};
 
         if (i > 0)
             (void)poll(NULL, 0, REMOVE_WAIT_MS);
         r = execute(qmp, "chardev-remove", json_pack("{s:s}", "id", CHARDEV), &why);
-        if (r < 0 && (r != -EREMOTE || i + 1 == RELEASE_TRIES) && !fault->error)
-            *fault = why;
+        if (r < 0 && (r != -EREMOTE || i + 1 == RELEASE_TRIES) && !error->code)
+            *error = why;
     }
     return r;
 }
 
-static void remove_port(struct qemu_restore *changes, struct qmp *qmp, struct fault *fault)
+static void remove_port(struct qemu_restore *changes, struct qmp *qmp, struct error *error)
 {
-    if (changes->port && remove_device(qmp, PORT, fault) >= 0)
+    if (changes->port && remove_device(qmp, PORT, error) >= 0)
         changes->port = false;
-    if (changes->serial && remove_device(qmp, SERIAL, fault) >= 0)
+    if (changes->serial && remove_device(qmp, SERIAL, error) >= 0)
         changes->serial = false;
     /* It is in use as long as the port is there, and a moment longer. */
-    if (changes->chardev && !changes->port && remove_chardev(qmp, fault) >= 0)
+    if (changes->chardev && !changes->port && remove_chardev(qmp, error) >= 0)
         changes->chardev = false;
 }
 
@@ -222,7 +222,7 @@ static void remove_port(struct qemu_restore *changes, struct qmp *qmp, struct fa
 
 static bool has_object(struct qmp *qmp, const char *path)
 {
-    struct fault unused = {0};
+    struct error unused = {0};
 
     return execute(qmp, "qom-list", json_pack("{s:s}", "path", path), &unused) >= 0;
 }
@@ -230,34 +230,34 @@ static bool has_object(struct qmp *qmp, const char *path)
 /* Adds the chardev. One that a killed recorder left is removed first, with its port. It belongs to no recorder that runs, as
  * there is one per QEMU (qemu_running_claim()). */
 static int replace_chardev(struct qemu_restore *changes, struct qmp *qmp, const char *path,
-                           struct fault *fault)
+                           struct error *error)
 {
-    struct fault why = {0};
+    struct error why = {0};
     int r = add_chardev(qmp, path, &why);
 
     if (r == -EREMOTE && has_object(qmp, CHARDEVS CHARDEV)) {
         struct qemu_restore left = {.chardev = true, .port = has_object(qmp, DEVICES PORT)};
-        struct fault unused = {0};
+        struct error unused = {0};
 
         changes->serial = has_object(qmp, DEVICES SERIAL);
         remove_port(&left, qmp, &unused);
         if (!left.chardev) {
-            fault_clear(&why);
+            error_clear(&why);
             r = add_chardev(qmp, path, &why);
         }
     }
     if (r < 0)
-        *fault = why;
+        *error = why;
     else
         changes->chardev = true;
     return r;
 }
 
 int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char *name,
-                      const char *path, struct fault *fault)
+                      const char *path, struct error *error)
 {
-    struct fault why = {0};
-    int r = replace_chardev(changes, qmp, path, fault);
+    struct error why = {0};
+    int r = replace_chardev(changes, qmp, path, error);
 
     if (r < 0)
         return r;
@@ -265,11 +265,11 @@ int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char 
     r = add_port(qmp, name, &why);
     if (r == -EREMOTE) {
         r = execute(qmp, "device_add",
-                    json_pack("{s:s, s:s}", "driver", "virtio-serial-pci", "id", SERIAL), fault);
+                    json_pack("{s:s, s:s}", "driver", "virtio-serial-pci", "id", SERIAL), error);
         if (r < 0)
             return r;
         changes->serial = true;
-        r = add_port(qmp, name, fault);
+        r = add_port(qmp, name, error);
     }
     if (r >= 0)
         changes->port = true;
@@ -307,20 +307,20 @@ static void keep_simple(struct qemu_restore *changes)
     }
 }
 
-static void restore_simple(struct qemu_restore *changes, struct qmp *qmp, struct fault *fault)
+static void restore_simple(struct qemu_restore *changes, struct qmp *qmp, struct error *error)
 {
-    (void)human(qmp, "trace-file flush", fault);
-    (void)human(qmp, "trace-file off", fault);
+    (void)human(qmp, "trace-file flush", error);
+    (void)human(qmp, "trace-file off", error);
     if (changes->simple_was_on)
         keep_simple(changes);
-    (void)human_path(qmp, "trace-file set", changes->simple, fault);
+    (void)human_path(qmp, "trace-file set", changes->simple, error);
     if (changes->simple_was_on)
-        (void)human(qmp, "trace-file on", fault);
+        (void)human(qmp, "trace-file on", error);
 }
 
-int qemu_restore_undo(struct qemu_restore *changes, struct qmp *qmp, struct fault *fault)
+int qemu_restore_undo(struct qemu_restore *changes, struct qmp *qmp, struct error *error)
 {
-    struct fault first = {0}; /* each function leaves what is in it */
+    struct error first = {0}; /* each function leaves what is in it */
 
     restore_events(changes, qmp, &first);
     if (changes->log)
@@ -330,9 +330,9 @@ int qemu_restore_undo(struct qemu_restore *changes, struct qmp *qmp, struct faul
         restore_simple(changes, qmp, &first);
     changes->simple = NULL;
     remove_port(changes, qmp, &first);
-    if (first.error && fault)
-        *fault = first;
-    return first.error;
+    if (first.code && error)
+        *error = first;
+    return first.code;
 }
 
 void qemu_restore_done(struct qemu_restore *changes)

@@ -5,7 +5,7 @@
  * are on, where they go, a port of its guest. */
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 #include "control/qmp.h"
 
 struct qemu_restore {
@@ -19,21 +19,21 @@ struct qemu_restore {
     bool chardev, serial, port; /* were added */
 };
 
-/* The log goes to PATH, in place of BEFORE (NULL: standard error). -EREMOTE with FAULT: QEMU does not want
+/* The log goes to PATH, in place of BEFORE (NULL: standard error). -EREMOTE with ERROR: QEMU does not want
  * that. */
 int qemu_restore_log(struct qemu_restore *changes, struct qmp *qmp, const char *path,
-                     const char *before, struct fault *fault);
+                     const char *before, struct error *error);
 /* The same of the file of the backend simple. */
 int qemu_restore_simple(struct qemu_restore *changes, struct qmp *qmp, const char *path,
-                        struct fault *fault);
+                        struct error *error);
 /* Switches on the events that PATTERNS, N of them, match; one with a '-' in front switches off. */
 int qemu_restore_events(struct qemu_restore *changes, struct qmp *qmp, const char *const *patterns,
-                        unsigned n, struct fault *fault);
+                        unsigned n, struct error *error);
 /* A virtio-serial port NAME, whose other end is the socket PATH; with a device for it where the machine has
  * none. */
 int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char *name,
-                      const char *path, struct fault *fault);
-/* Puts back what was changed, all of it, whatever fails; the first fault is told. A port that the guest does not let
+                      const char *path, struct error *error);
+/* Puts back what was changed, all of it, whatever fails; the first error is told. A port that the guest does not let
  * go of stays. */
-int qemu_restore_undo(struct qemu_restore *changes, struct qmp *qmp, struct fault *fault);
+int qemu_restore_undo(struct qemu_restore *changes, struct qmp *qmp, struct error *error);
 void qemu_restore_done(struct qemu_restore *changes);

@@ -404,7 +404,7 @@ static uint64_t start_of(pid_t pid)
     return at ? strtoull(at, NULL, 10) : 0;
 }
 
-static int read_command(struct qemu_running *running, struct fault *fault)
+static int read_command(struct qemu_running *running, struct error *error)
 {
     _cleanup_free_ char *text = NULL;
     char path[64];
@@ -417,13 +417,13 @@ static int read_command(struct qemu_running *running, struct fault *fault)
     snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)running->pid);
     r = read_text(path, CMDLINE_MAX, &text, &len);
     if (r < 0)
-        return fault_plain(fault, r, path, "cannot be read: %s", strerror(-r));
+        return error_set(error, r, path, "cannot be read: %s", strerror(-r));
     words = arena_memdup(&running->arena, text, len + 1);
     for (size_t i = 0; i < len; i++)
         n += text[i] == '\0';
     argv = arena_alloc(&running->arena, (n + 1) * sizeof *argv);
     if (!words || !argv)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     words[len] = '\0';
     for (unsigned i = 0; i < n; i++, words += strlen(words) + 1)
         argv[i] = words;
@@ -432,7 +432,7 @@ static int read_command(struct qemu_running *running, struct fault *fault)
     return 0;
 }
 
-int qemu_running_open(pid_t pid, struct qemu_running *ret, struct fault *fault)
+int qemu_running_open(pid_t pid, struct qemu_running *ret, struct error *error)
 {
     struct qemu_running running = {.pid = pid, .start = start_of(pid)};
     char link[64], program[4096];
@@ -440,26 +440,25 @@ int qemu_running_open(pid_t pid, struct qemu_running *ret, struct fault *fault)
     int r = 0;
 
     if (running.start == 0)
-        return fault_plain(fault, -ESRCH, NULL, "there is no process %ld", (long)pid);
+        return error_set(error, -ESRCH, NULL, "there is no process %ld", (long)pid);
     snprintf(link, sizeof link, "/proc/%ld/exe", (long)pid);
     len = readlink(link, program, sizeof program - 1);
     if (len < 0)
-        return fault_plain(fault, -errno, NULL, "process %ld cannot be looked at: %s", (long)pid,
-                           strerror(errno));
+        return error_set(error, -errno, NULL, "process %ld cannot be looked at: %s", (long)pid,
+                         strerror(errno));
     program[len] = '\0';
     if (!vmm_is_qemu(link))
-        return fault_plain(fault, -ENOEXEC, NULL, "process %ld is not QEMU (%s)", (long)pid,
-                           program);
+        return error_set(error, -ENOEXEC, NULL, "process %ld is not QEMU (%s)", (long)pid, program);
     running.program = arena_strdup(&running.arena, program);
     if (!running.program)
         r = -ENOMEM;
     if (r >= 0)
-        r = read_command(&running, fault);
+        r = read_command(&running, error);
     if (r >= 0)
         r = qemu_running_parse(&running);
     if (r < 0) {
         qemu_running_done(&running);
-        return fault_plain(fault, r, NULL, "process %ld: %s", (long)pid, strerror(-r));
+        return error_set(error, r, NULL, "process %ld: %s", (long)pid, strerror(-r));
     }
     *ret = running;
     return 0;
@@ -472,11 +471,11 @@ void qemu_running_done(struct qemu_running *running)
 }
 
 int qemu_running_monitor(const struct qemu_running *running, const char **ret_socket,
-                         struct fault *fault)
+                         struct error *error)
 {
     if (running->n_qmp == 0)
-        return fault_plain(
-            fault, -ENOTCONN, NULL,
+        return error_set(
+            error, -ENOTCONN, NULL,
             "process %ld is a QEMU that does not listen for QMP on a socket%s%s: it needs "
             "-qmp unix:PATH,server=on,wait=off, or to be started by 'strata record --'",
             (long)running->pid,
@@ -547,24 +546,24 @@ bool qemu_running_lives(const struct qemu_running *running)
 }
 
 /* A socket without a file: it goes with its last descriptor, whatever ends its process. */
-int qemu_running_claim(pid_t pid, int *ret_fd, struct fault *fault)
+int qemu_running_claim(pid_t pid, int *ret_fd, struct error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     int n, r;
 
     if (fd < 0)
-        return fault_plain(fault, -errno, NULL, "cannot make a socket: %s", strerror(errno));
+        return error_set(error, -errno, NULL, "cannot make a socket: %s", strerror(errno));
     n = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "strata-records-%ld",
                  (long)pid);
     if (bind(fd, (const struct sockaddr *)&address,
              (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) < 0) {
         r = errno == EADDRINUSE ? -EBUSY : -errno;
         close(fd);
-        return fault_plain(fault, r, NULL,
-                           r == -EBUSY ? "process %ld is being recorded already"
-                                       : "process %ld cannot be claimed",
-                           (long)pid);
+        return error_set(error, r, NULL,
+                         r == -EBUSY ? "process %ld is being recorded already"
+                                     : "process %ld cannot be claimed",
+                         (long)pid);
     }
     *ret_fd = fd;
     return 0;

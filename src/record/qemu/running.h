@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 
 struct qemu_running {
     struct arena arena; /* of all that is pointed to */
@@ -26,12 +26,12 @@ struct qemu_running {
     bool has_times;            /* lines of the log have them: -msg timestamp=on */
 };
 
-/* -ESRCH: there is no such process; -ENOEXEC: it is not QEMU; -EACCES: of another user; with FAULT. */
-int qemu_running_open(pid_t pid, struct qemu_running *ret, struct fault *fault);
+/* -ESRCH: there is no such process; -ENOEXEC: it is not QEMU; -EACCES: of another user; with ERROR. */
+int qemu_running_open(pid_t pid, struct qemu_running *ret, struct error *error);
 void qemu_running_done(struct qemu_running *running);
-/* The socket to talk to it by, in RUNNING. -ENOTCONN with FAULT: it has none that we could use. */
+/* The socket to talk to it by, in RUNNING. -ENOTCONN with ERROR: it has none that we could use. */
 int qemu_running_monitor(const struct qemu_running *running, const char **ret_socket,
-                         struct fault *fault);
+                         struct error *error);
 /* Those of this user, of root all, whose file has qemu or kvm in its name, in the order of their numbers. What FOUND
  * returns, if it is not 0, ends it, and is returned. -errno: /proc cannot be read. */
 int qemu_running_foreach(int (*found)(const struct qemu_running *running, void *userdata),
@@ -47,9 +47,9 @@ static inline const char *qemu_running_log(const struct qemu_running *running)
     return running->trace_file ? running->trace_file : running->log;
 }
 
-/* For whoever records process PID: *RET_FD is to be closed at the end, and is when he ends. -EBUSY with FAULT:
+/* For whoever records process PID: *RET_FD is to be closed at the end, and is when he ends. -EBUSY with ERROR:
  * somebody does already. */
-int qemu_running_claim(pid_t pid, int *ret_fd, struct fault *fault);
+int qemu_running_claim(pid_t pid, int *ret_fd, struct error *error);
 
 /* The same from words of a command line (`argv`, `n`) of PID: for tests. -ENOMEM. */
 int qemu_running_parse(struct qemu_running *running);

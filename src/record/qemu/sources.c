@@ -132,7 +132,7 @@ static int put_rings(const struct qemu_recording *recording, bool final,
     return r;
 }
 
-int qemu_sources_write(const struct qemu_recording *recording, bool final, struct fault *fault)
+int qemu_sources_write(const struct qemu_recording *recording, bool final, struct error *error)
 {
     struct manifest manifest = {0};
     struct manifest_source *sources, *kernels = NULL, *rings = NULL;
@@ -150,7 +150,7 @@ int qemu_sources_write(const struct qemu_recording *recording, bool final, struc
         r < 0 ? NULL : arena_alloc(&manifest.arena, (n_kernels + n_rings + 1) * sizeof *sources);
     if (!sources) {
         manifest_done(&manifest);
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     }
     if (n_rings == 0)
         put_source(recording, final, &vmm, &sources[n++]);
@@ -160,7 +160,7 @@ int qemu_sources_write(const struct qemu_recording *recording, bool final, struc
         sources[n++] = kernels[i];
     manifest.sources = sources;
     manifest.n_sources = n;
-    r = manifest_write(recording->path, &manifest, fault);
+    r = manifest_write(recording->path, &manifest, error);
     manifest_done(&manifest);
     return r;
 }

@@ -11,8 +11,8 @@
 #define VMM_PAIRS "vmm/clock-pairs"
 #define VMM_DECLARATIONS "vmm/trace-events"
 
-/* FINAL: all is known. -errno with FAULT. */
-int qemu_sources_write(const struct qemu_recording *recording, bool final, struct fault *fault);
+/* FINAL: all is known. -errno with ERROR. */
+int qemu_sources_write(const struct qemu_recording *recording, bool final, struct error *error);
 
 /* A sentence for whoever reads the trace. */
 void qemu_recording_problem(struct qemu_recording *recording, const char *format, ...)

@@ -20,7 +20,7 @@
 /* So long QEMU's start waits for the host's kernel. */
 #define HOST_TIMEOUT (10 * SECOND)
 
-static int take_dir(struct qemu_recording *recording, struct fault *fault)
+static int take_dir(struct qemu_recording *recording, struct error *error)
 {
     const char *path = recording->settings.dir;
     _cleanup_(closedirp) DIR *dir = NULL;
@@ -30,20 +30,20 @@ static int take_dir(struct qemu_recording *recording, struct fault *fault)
     if (mkdir(path, 0777) == 0)
         recording->made = true;
     else if (errno != EEXIST)
-        return fault_plain(fault, -errno, path, "cannot be made: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot be made: %s", strerror(errno));
     recording->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (recording->dir >= 0)
         dir = open_dir_at(recording->dir, ".");
     if (!dir)
-        return fault_plain(fault, -errno, path, "cannot be opened: %s", strerror(errno));
+        return error_set(error, -errno, path, "cannot be opened: %s", strerror(errno));
     while (empty && (entry = readdir(dir)))
         empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
     if (!empty)
-        return fault_plain(
-            fault, -EEXIST, path,
+        return error_set(
+            error, -EEXIST, path,
             "there is something in this directory already: name another, or a new one");
     recording->path = realpath(path, NULL);
-    return recording->path ? 0 : fault_plain(fault, -errno, path, "%s", strerror(errno));
+    return recording->path ? 0 : error_set(error, -errno, path, "%s", strerror(errno));
 }
 
 /* PATH/NAME in the recording's arena. */
@@ -58,7 +58,7 @@ static const char *inside(struct qemu_recording *recording, const char *name)
 }
 
 /* So that the trace is read by these wherever it is taken. */
-static int copy_declarations(struct qemu_recording *recording, struct fault *fault)
+static int copy_declarations(struct qemu_recording *recording, struct error *error)
 {
     const char *from = recording->settings.probe->declarations;
     const char *to = inside(recording, VMM_DECLARATIONS);
@@ -68,8 +68,8 @@ static int copy_declarations(struct qemu_recording *recording, struct fault *fau
     if (!from || recording->settings.probe->backend == VMM_BACKEND_RING)
         return 0;
     if (!to)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
-    r = copy_file(from, to, &(struct copy_options){.follow = true}, fault);
+        return error_set(error, -ENOMEM, NULL, "out of memory");
+    r = copy_file(from, to, &(struct copy_options){.follow = true}, error);
     recording->has_declarations = r >= 0;
     return r;
 }
@@ -77,7 +77,7 @@ static int copy_declarations(struct qemu_recording *recording, struct fault *fau
 /* The file that the user wants QEMU's log in, as QEMU opens it; "%d" is QEMU's number, which is not known yet.
  * -1: standard error, where it is for what is no event. */
 static int open_copy(const struct qemu_running *running, const struct qemu_arguments *arguments,
-                     bool *ret_rest, int *ret_fd, struct fault *fault)
+                     bool *ret_rest, int *ret_fd, struct error *error)
 {
     *ret_rest = !arguments->log;
     *ret_fd = -1;
@@ -90,21 +90,21 @@ static int open_copy(const struct qemu_running *running, const struct qemu_argum
         return 0;
     }
     if (strchr(arguments->log, '%'))
-        return fault_plain(fault, -EINVAL, arguments->log,
-                           "a log by the number of the process cannot be had while it is recorded: "
-                           "give -D another name");
+        return error_set(error, -EINVAL, arguments->log,
+                         "a log by the number of the process cannot be had while it is recorded: "
+                         "give -D another name");
     *ret_fd = open(arguments->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return *ret_fd < 0 ? fault_plain(fault, -errno, arguments->log, "cannot be written: %s",
-                                     strerror(errno))
-                       : 0;
+    return *ret_fd < 0
+               ? error_set(error, -errno, arguments->log, "cannot be written: %s", strerror(errno))
+               : 0;
 }
 
 /* The rings of a QEMU that links libstrata: it is told by its environment where to have them. */
-static int open_rings(struct qemu_recording *recording, struct fault *fault)
+static int open_rings(struct qemu_recording *recording, struct error *error)
 {
     _cleanup_free_ char *value = NULL;
     size_t size;
-    int r = programs_open(recording->path, &recording->programs, fault);
+    int r = programs_open(recording->path, &recording->programs, error);
 
     if (r < 0)
         return r;
@@ -115,26 +115,26 @@ static int open_rings(struct qemu_recording *recording, struct fault *fault)
     size = (value ? strlen(value) : 0) + sizeof "STRATA_TRACE=";
     recording->variable = arena_alloc(&recording->arena, size);
     if (!value || !recording->variable)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     snprintf(recording->variable, size, "STRATA_TRACE=%s", value);
     return 0;
 }
 
 /* So that there is something to be opened when nothing comes. */
-static int make_empty(struct qemu_recording *recording, struct fault *fault)
+static int make_empty(struct qemu_recording *recording, struct error *error)
 {
     int fd = openat(recording->dir, VMM_LOG, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
     if (fd < 0)
-        return fault_plain(fault, -errno, recording->path, "cannot make a file in it: %s",
-                           strerror(errno));
+        return error_set(error, -errno, recording->path, "cannot make a file in it: %s",
+                         strerror(errno));
     close(fd);
     return 0;
 }
 
 /* What takes the events, and where QEMU is to put them. FILE is what its user's -trace has for that; NULL: nothing. */
 static int open_sink(struct qemu_recording *recording, const struct qemu_arguments *arguments,
-                     const char *file, struct vmm_additions *additions, struct fault *fault)
+                     const char *file, struct vmm_additions *additions, struct error *error)
 {
     enum vmm_backend backend = recording->settings.probe->backend;
     char fifo[REGISTRY_NAME_MAX];
@@ -150,48 +150,48 @@ static int open_sink(struct qemu_recording *recording, const struct qemu_argumen
     if (backend == VMM_BACKEND_SIMPLE) {
         additions->trace_file = inside(recording, VMM_SIMPLE);
         recording->simple_copy = recording->settings.running ? NULL : file;
-        return additions->trace_file ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return additions->trace_file ? 0 : error_set(error, -ENOMEM, NULL, "out of memory");
     }
     /* One that also has simpletrace would write that into a file of its own naming. */
     additions->trace_file = file;
     if (!file && recording->settings.probe->has_simple)
         additions->trace_file = "/dev/null";
     if (backend == VMM_BACKEND_RING && recording->settings.running)
-        return fault_plain(fault, -EBUSY, NULL,
-                           "this QEMU links libstrata, and writes its trace by itself: 'strata ctl "
-                           "%ld' switches its events, and tells where they go",
-                           (long)recording->settings.running->pid);
+        return error_set(error, -EBUSY, NULL,
+                         "this QEMU links libstrata, and writes its trace by itself: 'strata ctl "
+                         "%ld' switches its events, and tells where they go",
+                         (long)recording->settings.running->pid);
     if (backend == VMM_BACKEND_RING) {
-        r = open_rings(recording, fault);
+        r = open_rings(recording, error);
         if (r < 0)
             return r;
     }
     if (backend != VMM_BACKEND_LOG)
-        return make_empty(recording, fault);
+        return make_empty(recording, error);
     path = inside(recording, VMM_LOG);
     pairs = inside(recording, VMM_PAIRS);
     registry_name(&recording->registry_entry, "log", fifo);
     additions->log = arena_strdup(&recording->arena, fifo);
     if (!path || !pairs || !additions->log)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     if (file)
         additions->trace_file = additions->log;
-    r = open_copy(recording->settings.running, arguments, &rest, &copy, fault);
+    r = open_copy(recording->settings.running, arguments, &rest, &copy, error);
     if (r >= 0)
         r = qemu_log_pipe_open(fifo, path, recording->settings.max_size, copy, rest,
-                               recording->settings.passes, &recording->log, fault);
+                               recording->settings.passes, &recording->log, error);
     if (r >= 0 && recording->settings.running && !recording->settings.running->has_times)
-        r = qemu_log_pipe_stamp(&recording->log, fault);
+        r = qemu_log_pipe_stamp(&recording->log, error);
     if (r >= 0)
         r = qemu_clock_open(pairs, recording->log.stamps ? VMM_LOG_STAMP_ERROR : 0,
-                            &recording->clock, fault);
+                            &recording->clock, error);
     return r;
 }
 
 /* What the command itself has: the socket of the port for the agent (there can be no other one of that name), and the
  * file of -trace. Each is left alone where there is none. */
 static int read_command(struct qemu_recording *recording, const char **ret_port,
-                        const char **ret_file, struct fault *fault)
+                        const char **ret_file, struct error *error)
 {
     const struct qemu_settings *settings = &recording->settings;
     struct qemu_running running = {.argv = settings->command + settings->n_before,
@@ -213,7 +213,7 @@ static int read_command(struct qemu_recording *recording, const char **ret_port,
         r = *ret_file ? 0 : -ENOMEM;
     }
     qemu_running_done(&running);
-    return r < 0 ? fault_plain(fault, r, NULL, "out of memory") : 0;
+    return r < 0 ? error_set(error, r, NULL, "out of memory") : 0;
 }
 
 static const char *name_in_runtime(struct qemu_recording *recording, const char *name)
@@ -223,17 +223,16 @@ static const char *name_in_runtime(struct qemu_recording *recording, const char 
     return arena_strdup(&recording->arena, registry_name(&recording->registry_entry, name, buf));
 }
 
-static int host_failed(struct qemu_recording *recording, struct fault *why, struct fault *fault)
+static int host_failed(struct qemu_recording *recording, struct error *why, struct error *error)
 {
     host_agent_explain(&recording->agent, why);
-    return fault_plain(fault, why->error, NULL, "the host's kernel cannot be recorded: %s",
-                       why->what);
+    return error_set(error, why->code, NULL, "the host's kernel cannot be recorded: %s", why->what);
 }
 
 /* The kernels that are taken; the guest's by the socket PORT. */
-static int join_kernels(struct qemu_recording *recording, const char *port, struct fault *fault)
+static int join_kernels(struct qemu_recording *recording, const char *port, struct error *error)
 {
-    struct fault why = {0};
+    struct error why = {0};
     const struct qemu_settings *settings = &recording->settings;
     struct guest_config plans[2] = {{0}};
     /* Of a QEMU that is not there yet: ours, whose children are followed. */
@@ -246,7 +245,7 @@ static int join_kernels(struct qemu_recording *recording, const char *port, stru
     if (settings->guest && port) {
         plans[n].name = "guest";
         plans[n].wishes = settings->guest;
-        r = guest_endpoint_parse(ENDPOINT_PORT, port, &plans[n].place, fault);
+        r = guest_endpoint_parse(ENDPOINT_PORT, port, &plans[n].place, error);
         plans[n].place.text = port;
         n++;
     }
@@ -257,23 +256,23 @@ static int join_kernels(struct qemu_recording *recording, const char *port, stru
         plans[n].place.kind = ENDPOINT_FD;
         if (host_agent_start(settings->agent, only, &recording->agent, &plans[n].place.fd, &why) <
             0)
-            return host_failed(recording, &why, fault);
+            return host_failed(recording, &why, error);
         n++;
     }
     if (r >= 0 && n > 0)
         r = guests_join(recording->dir, recording->path,
                         settings->guest ? settings->guest : settings->host, settings->max_size,
-                        plans, n, &recording->guests, fault);
+                        plans, n, &recording->guests, error);
     /* So that what QEMU does first is in it. */
     if (r >= 0 && recording->agent.pid &&
         guests_await(&recording->guests, "host", HOST_TIMEOUT, &why) < 0)
-        return host_failed(recording, &why, fault);
+        return host_failed(recording, &why, error);
     return r;
 }
 
 /* QEMU, and the connection to its monitor; the kernels when nothing but running it is left to be done. */
 static int start(struct qemu_recording *recording, const struct qemu_arguments *arguments,
-                 struct vmm_additions *additions, const char *port, struct fault *fault)
+                 struct vmm_additions *additions, const char *port, struct error *error)
 {
     const struct qemu_settings *settings = &recording->settings;
     struct child_how how = {
@@ -289,30 +288,30 @@ static int start(struct qemu_recording *recording, const struct qemu_arguments *
     const char **words;
     char **argv;
     unsigned n;
-    int r = qemu_arguments_build(arguments, additions, &recording->arena, &argv, &n, fault);
+    int r = qemu_arguments_build(arguments, additions, &recording->arena, &argv, &n, error);
 
     if (r >= 0)
-        r = qemu_monitor_listen(additions->monitor, 0, &recording->monitor, fault);
+        r = qemu_monitor_listen(additions->monitor, 0, &recording->monitor, error);
     if (r >= 0)
-        r = join_kernels(recording, port, fault);
+        r = join_kernels(recording, port, error);
     if (r < 0)
         return r;
     words = arena_alloc(&recording->arena, (settings->n_before + n + 1) * sizeof *words);
     if (!words)
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     memcpy(words, settings->command, settings->n_before * sizeof *words);
     memcpy(words + settings->n_before, argv, (n + 1) * sizeof *words);
     how.program = is_qemu ? settings->program : NULL;
     how.argv = words;
     how.variable = recording->variable;
     if (settings->wrapped && pipe2(line, O_CLOEXEC) < 0)
-        return fault_plain(fault, -errno, NULL, "cannot make a pipe: %s", strerror(errno));
+        return error_set(error, -errno, NULL, "cannot make a pipe: %s", strerror(errno));
     recording->line = line[0];
     if (settings->wrapped)
         child_adopt_orphans();
     children_list(&recording->others);
     how.keep = MAX(line[1], 0);
-    r = child_start(&how, &recording->child, fault);
+    r = child_start(&how, &recording->child, error);
     if (line[1] >= 0)
         close(line[1]);
     if (r < 0)
@@ -328,55 +327,54 @@ static int start(struct qemu_recording *recording, const struct qemu_arguments *
 
 /* The same of one that runs. */
 static int attach(struct qemu_recording *recording, const struct vmm_additions *additions,
-                  const char *port, struct fault *fault)
+                  const char *port, struct error *error)
 {
     pid_t pid = recording->settings.running->pid;
-    int r = qemu_running_claim(pid, &recording->claim, fault);
+    int r = qemu_running_claim(pid, &recording->claim, error);
 
     if (r < 0)
         return r;
     r = child_adopt(pid, &recording->child);
     if (r < 0)
-        return fault_plain(fault, r, NULL, "process %ld cannot be watched; has it ended?",
-                           (long)pid);
-    r = qemu_attach_give(recording, fault);
+        return error_set(error, r, NULL, "process %ld cannot be watched; has it ended?", (long)pid);
+    r = qemu_attach_give(recording, error);
     if (r >= 0)
-        r = qemu_attach(recording, &port, additions->port != NULL, fault);
+        r = qemu_attach(recording, &port, additions->port != NULL, error);
     if (r >= 0)
-        r = join_kernels(recording, port, fault);
+        r = join_kernels(recording, port, error);
     /* Last: from then on the log is to be taken in time. */
     if (r >= 0)
         r = qemu_attach_events(
             recording, recording->log.fifo >= 0 ? additions->log : NULL,
             recording->settings.probe->backend == VMM_BACKEND_SIMPLE ? additions->trace_file : NULL,
-            fault);
+            error);
     return r;
 }
 
-static int begin(struct qemu_recording *recording, struct fault *fault)
+static int begin(struct qemu_recording *recording, struct error *error)
 {
     const struct qemu_settings *settings = &recording->settings;
     struct vmm_additions additions = {.events = settings->events, .n_events = settings->n_events};
     struct qemu_arguments arguments;
     const char *port = NULL, *file = NULL;
-    int r = take_dir(recording, fault);
+    int r = take_dir(recording, error);
 
     if (r < 0)
         return r;
     qemu_arguments_read(settings->program, settings->command + settings->n_before,
                         settings->n_command - settings->n_before, &arguments);
     if (mkdirat(recording->dir, VMM_FOLDER, 0777) < 0)
-        return fault_plain(fault, -errno, recording->path, "cannot make a directory in it: %s",
-                           strerror(errno));
-    r = registry_add(settings->runtime, recording->path, &recording->registry_entry, fault);
+        return error_set(error, -errno, recording->path, "cannot make a directory in it: %s",
+                         strerror(errno));
+    r = registry_add(settings->runtime, recording->path, &recording->registry_entry, error);
     if (r >= 0)
-        r = copy_declarations(recording, fault);
+        r = copy_declarations(recording, error);
     if (r >= 0)
-        r = read_command(recording, &port, &file, fault);
+        r = read_command(recording, &port, &file, error);
     if (file && settings->probe->backend == VMM_BACKEND_LOG)
         arguments.log = file;
     if (r >= 0)
-        r = open_sink(recording, &arguments, file, &additions, fault);
+        r = open_sink(recording, &arguments, file, &additions, error);
     if (r < 0)
         return r;
     recording->control = settings->running ? arena_strdup(&recording->arena, settings->qmp)
@@ -389,16 +387,16 @@ static int begin(struct qemu_recording *recording, struct fault *fault)
     if (settings->guest && !port)
         port = additions.port = name_in_runtime(recording, "agent");
     if (!additions.control || !additions.monitor || !additions.config || (settings->guest && !port))
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     recording->began = host_moment();
     /* Before QEMU runs: a trace whose recorder is killed at once opens, too. */
-    r = qemu_sources_write(recording, false, fault);
+    r = qemu_sources_write(recording, false, error);
     if (r < 0)
         return r;
     reserve_keep(recording->path, &recording->spare);
     if (settings->running)
-        return attach(recording, &additions, port, fault);
-    return start(recording, &arguments, &additions, port, fault);
+        return attach(recording, &additions, port, error);
+    return start(recording, &arguments, &additions, port, error);
 }
 
 /* What there is of a recording that has not begun. */
@@ -414,7 +412,7 @@ static void remove_dir(struct qemu_recording *recording)
 }
 
 int qemu_recording_begin(const struct qemu_settings *settings, struct qemu_recording *ret,
-                         struct fault *fault)
+                         struct error *error)
 {
     struct qemu_recording recording = {
         .settings = *settings,
@@ -430,7 +428,7 @@ int qemu_recording_begin(const struct qemu_settings *settings, struct qemu_recor
         .claim = -1,
         .line = -1,
     };
-    int r = begin(&recording, fault);
+    int r = begin(&recording, error);
 
     if (r < 0) {
         if (settings->running && recording.child.pid)

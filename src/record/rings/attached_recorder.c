@@ -23,20 +23,20 @@ static struct attached_recorder *self_of(struct recorder *recorder)
     return container_of(recorder, struct attached_recorder, recorder);
 }
 
-static int start(struct recorder *recorder, struct fault *fault)
+static int start(struct recorder *recorder, struct error *error)
 {
     struct attached_recorder *self = self_of(recorder);
-    int r = process_open(self->settings.rings, true, &self->process, fault);
+    int r = process_open(self->settings.rings, true, &self->process, error);
 
     if (r >= 0)
-        r = collector_init(&self->collector, self->process, self->settings.output, false, fault);
+        r = collector_init(&self->collector, self->process, self->settings.output, false, error);
     if (r < 0)
         return r;
     self->collector.native->max_size = recording_settings(recorder->recording)->max_size;
     self->program.pid = self->process->pid;
     memcpy(self->program.program, self->process->program, sizeof self->program.program);
     self->program.trace = self->trace = strdup(self->collector.native->path);
-    return self->trace ? 0 : fault_plain(fault, -ENOMEM, NULL, "out of memory");
+    return self->trace ? 0 : error_set(error, -ENOMEM, NULL, "out of memory");
 }
 
 static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
@@ -48,7 +48,7 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
 }
 
 static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
-                struct fault *fault)
+                struct error *error)
 {
     struct attached_recorder *self = self_of(recorder);
     uint64_t sleep = 0;
@@ -58,7 +58,7 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     (void)n;
     if (self->is_stopping)
         return 0;
-    r = collector_step(&self->collector, &sleep, fault);
+    r = collector_step(&self->collector, &sleep, error);
     self->has_ended = r == 0;
     self->has_failed = r < 0;
     self->step_at = now + sleep;
@@ -73,17 +73,17 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
     return UINT64_MAX;
 }
 
-static int finish(struct recorder *recorder, struct fault *fault)
+static int finish(struct recorder *recorder, struct error *error)
 {
     struct attached_recorder *self = self_of(recorder);
     const struct drain_stats *stats = &self->program.stats;
     int r = 0;
 
     if (!self->has_ended && !self->has_failed)
-        r = collector_finish(&self->collector, fault);
+        r = collector_finish(&self->collector, error);
     self->program.stats = ring_drain_taken(self->collector.taker, NULL);
     if (self->has_ended && !self->settings.keep_rings && !stats->undecoded && !stats->damaged)
-        r = process_remove(self->process, fault);
+        r = process_remove(self->process, error);
     collector_done(&self->collector);
     return r;
 }

@@ -129,7 +129,7 @@ static int add(struct classes *classes, const struct class_description *head, co
 }
 
 int classes_read(struct classes *classes, const uint8_t *bytes, uint64_t size, const char *path,
-                 struct fault *fault)
+                 struct error *error)
 {
     while (classes->used < size) {
         uint64_t left = size - classes->used;
@@ -144,9 +144,9 @@ int classes_read(struct classes *classes, const uint8_t *bytes, uint64_t size, c
                 r = add(classes, &head, bytes + classes->used + sizeof(head));
         }
         if (r == -ENOMEM)
-            return fault_plain(fault, r, path, "out of memory");
+            return error_set(error, r, path, "out of memory");
         if (r < 0)
-            return fault_at(fault, r, path, sizeof(struct process_file) + classes->used,
+            return error_at(error, r, path, sizeof(struct process_file) + classes->used,
                             "the description of an event is damaged");
         classes->used += head.size;
     }

@@ -4,7 +4,7 @@
 /* The event classes that a traced process described in its process file (runtime/process_file.h), and
  * with them the records of its packets. What the file says is believed only after it was checked. */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "runtime/events.h"
 #include "runtime/ring.h"
 
@@ -16,9 +16,9 @@ struct classes {
 };
 
 /* Reads on in BYTES, SIZE of descriptions from the first one on, what has come since the last call. PATH
- * is what faults call the file. -EBADMSG: they are damaged; those before the damage are there. -ENOMEM. */
+ * is what errors call the file. -EBADMSG: they are damaged; those before the damage are there. -ENOMEM. */
 int classes_read(struct classes *classes, const uint8_t *bytes, uint64_t size, const char *path,
-                 struct fault *fault);
+                 struct error *error);
 void classes_done(struct classes *classes);
 
 /* NULL: it is not described. */

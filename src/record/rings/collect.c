@@ -37,7 +37,7 @@ static void trim_other(struct process *process, const struct process_trace *trac
 }
 
 static int open_native(struct process *process, const char *path, struct native **ret,
-                       struct fault *fault)
+                       struct error *error)
 {
     static const uint8_t none[16];
     const struct process_trace *trace = process_trace(process);
@@ -46,52 +46,52 @@ static int open_native(struct process *process, const char *path, struct native 
 
     if (trace && memcmp(trace->uuid, none, sizeof(none)) != 0) {
         if (full && strcmp(full, trace->path) == 0)
-            return native_complete(trace->path, trace->uuid, ret, fault);
+            return native_complete(trace->path, trace->uuid, ret, error);
         /* Another user could name any trace of ours. */
         if (process->is_ours)
             trim_other(process, trace);
     }
-    r = native_of_process(process, path, ret, fault);
+    r = native_of_process(process, path, ret, error);
     if (r >= 0)
-        r = native_describe(*ret, &process->classes, fault);
+        r = native_describe(*ret, &process->classes, error);
     if (r < 0)
         return r;
     process_note_trace(process, (*ret)->path, (*ret)->uuid);
     return 0;
 }
 
-static int check(const struct process *process, bool dead_too, struct fault *fault)
+static int check(const struct process *process, bool dead_too, struct error *error)
 {
-    int alive = process_is_alive(process, fault);
+    int alive = process_is_alive(process, error);
 
     if (alive < 0)
         return alive;
     if (alive == 0 && !dead_too)
-        return fault_plain(fault, -ESRCH, process->path,
-                           "process %u (%s) has ended; 'strata recover' saves what it left",
-                           process->pid, process->program);
+        return error_set(error, -ESRCH, process->path,
+                         "process %u (%s) has ended; 'strata recover' saves what it left",
+                         process->pid, process->program);
     if (__atomic_load_n(&process->file->flags, __ATOMIC_ACQUIRE) & PROCESS_WRITES)
-        return fault_plain(fault, -EBUSY, process->path,
-                           "process %u (%s) writes its trace by itself; only a program that was "
-                           "started with writer=none among its trace options can be attached to",
-                           process->pid, process->program);
+        return error_set(error, -EBUSY, process->path,
+                         "process %u (%s) writes its trace by itself; only a program that was "
+                         "started with writer=none among its trace options can be attached to",
+                         process->pid, process->program);
     return 0;
 }
 
 int collector_init(struct collector *ret, struct process *process, const char *path, bool dead_too,
-                   struct fault *fault)
+                   struct error *error)
 {
     /* In its own directory a recorder removes each when it has ended. */
     struct collector collector = {
         .process = process, .pidfd = -1, .sleep = SLEEP_MIN, .sweeps = !dead_too};
-    int r = check(process, dead_too, fault);
+    int r = check(process, dead_too, error);
 
     if (r >= 0)
-        r = process_lock(process, fault);
+        r = process_lock(process, error);
     if (r >= 0)
-        r = open_native(process, path, &collector.native, fault);
+        r = open_native(process, path, &collector.native, error);
     if (r >= 0)
-        r = ring_drain_new(process, collector.native, true, true, &collector.taker, fault);
+        r = ring_drain_new(process, collector.native, true, true, &collector.taker, error);
     if (r < 0) {
         collector_done(&collector);
         return r;
@@ -143,16 +143,16 @@ static void adapt(struct collector *collector)
 }
 
 /* The longer the trace, the better the clock's rate is known. */
-static int finish(struct collector *collector, enum drain_mode how, struct fault *fault)
+static int finish(struct collector *collector, enum drain_mode how, struct error *error)
 {
-    int r = ring_drain_take(collector->taker, how, fault);
+    int r = ring_drain_take(collector->taker, how, error);
 
     if (r >= 0)
-        r = native_refine(collector->native, process_clock_hz(collector->process, 0), fault);
+        r = native_refine(collector->native, process_clock_hz(collector->process, 0), error);
     return r;
 }
 
-int collector_step(struct collector *collector, uint64_t *ret_sleep, struct fault *fault)
+int collector_step(struct collector *collector, uint64_t *ret_sleep, struct error *error)
 {
     /* Asked before the rings are looked at: what was committed until then, is seen. */
     bool ended = has_ended(collector);
@@ -160,16 +160,16 @@ int collector_step(struct collector *collector, uint64_t *ret_sleep, struct faul
     int r;
 
     if (ended)
-        return finish(collector, DRAIN_DEAD, fault);
+        return finish(collector, DRAIN_DEAD, error);
     if (collector->sweeps && now - collector->swept_at >= SWEEP_INTERVAL) {
         collector->swept_at = now;
         rings_dir_sweep_processes();
     }
     if (now - collector->flushed_at >= FLUSH) {
         collector->flushed_at = now;
-        r = ring_drain_take(collector->taker, DRAIN_OPEN, fault);
+        r = ring_drain_take(collector->taker, DRAIN_OPEN, error);
     } else {
-        r = ring_drain_take(collector->taker, DRAIN_OFTEN, fault);
+        r = ring_drain_take(collector->taker, DRAIN_OFTEN, error);
     }
     if (r < 0)
         return r;
@@ -178,7 +178,7 @@ int collector_step(struct collector *collector, uint64_t *ret_sleep, struct faul
     return 1;
 }
 
-int collector_finish(struct collector *collector, struct fault *fault)
+int collector_finish(struct collector *collector, struct error *error)
 {
-    return finish(collector, DRAIN_ALL, fault);
+    return finish(collector, DRAIN_ALL, error);
 }

@@ -21,11 +21,11 @@ struct collector {
  * not DEAD_TOO; where it is dead the first step takes all, and is the last.
  * PROCESS is borrowed, and was opened to write. */
 int collector_init(struct collector *ret, struct process *process, const char *path, bool dead_too,
-                   struct fault *fault);
+                   struct error *error);
 void collector_done(struct collector *collector);
 
 /* Takes what there is. *ret_sleep is for how long (ns) there need not be another call. 1; 0: the process
  * has ended, and all is taken. */
-int collector_step(struct collector *collector, uint64_t *ret_sleep, struct fault *fault);
+int collector_step(struct collector *collector, uint64_t *ret_sleep, struct error *error);
 /* Takes all that there is now, flight recorders too: the last step of one that is told to stop. */
-int collector_finish(struct collector *collector, struct fault *fault);
+int collector_finish(struct collector *collector, struct error *error);

@@ -84,7 +84,7 @@ static int map_ring(struct ring_drain *taker, struct ring *ring)
 
 /* 1: *ret; 0: it is not ready, or is gone; -EBADMSG: it is damaged. */
 static int open_ring(struct ring_drain *taker, unsigned number, struct ring **ret,
-                     struct fault *fault)
+                     struct error *error)
 {
     static const char nothing[8];
     struct ring *ring = calloc(1, sizeof(*ring));
@@ -111,7 +111,7 @@ static int open_ring(struct ring_drain *taker, unsigned number, struct ring **re
         r = r < 0 ? -EBADMSG : 1;
     }
     if (r > 0 && taker->native) {
-        r = native_stream_open(taker->native, number, ring->reader.stored, &ring->stream, fault);
+        r = native_stream_open(taker->native, number, ring->reader.stored, &ring->stream, error);
         r = r < 0 ? r : 1;
         if (r == -EBADMSG)
             r = -EUCLEAN; /* that is no fault of the ring's */
@@ -143,7 +143,7 @@ static bool may_have_more(struct ring_drain *taker)
     return true;
 }
 
-static int look_for_rings(struct ring_drain *taker, struct fault *fault)
+static int look_for_rings(struct ring_drain *taker, struct error *error)
 {
     _cleanup_free_ unsigned *numbers = NULL;
     unsigned n;
@@ -153,18 +153,18 @@ static int look_for_rings(struct ring_drain *taker, struct fault *fault)
         return 0;
     r = process_rings(taker->process, &numbers, &n);
     if (r < 0)
-        return fault_plain(fault, r, taker->process->path, "%s", strerror(-r));
+        return error_set(error, r, taker->process->path, "%s", strerror(-r));
     for (unsigned i = 0; i < n; i++) {
         unsigned number = numbers[i];
 
         if (taker->rings[number] || taker->damaged[number])
             continue;
-        r = open_ring(taker, number, &taker->rings[number], fault);
+        r = open_ring(taker, number, &taker->rings[number], error);
         if (r == -EBADMSG) {
             taker->damaged[number] = 1;
             taker->taken.damaged++;
         } else if (r < 0) {
-            return fault_plain(fault, r, taker->process->path, "ring %u: %s", number, strerror(-r));
+            return error_set(error, r, taker->process->path, "ring %u: %s", number, strerror(-r));
         } else {
             taker->taken.rings += (unsigned)r;
             if (r == 0) /* it is being made */
@@ -273,7 +273,7 @@ static int take_ring(struct ring_drain *taker, struct ring *ring, enum drain_mod
 }
 
 /* Reports the events of threads that got no ring, behind all others. */
-static int tell_no_ring(struct ring_drain *taker, struct fault *fault)
+static int tell_no_ring(struct ring_drain *taker, struct error *error)
 {
     const struct process *process = taker->process;
     uint64_t lost = __atomic_load_n(&process->file->no_ring, __ATOMIC_RELAXED);
@@ -284,21 +284,21 @@ static int tell_no_ring(struct ring_drain *taker, struct fault *fault)
     for (unsigned i = 0; i < RINGS_MAX; i++)
         if (taker->rings[i])
             ticks = MAX(ticks, __atomic_load_n(&taker->rings[i]->map->time, __ATOMIC_RELAXED));
-    return native_put_no_ring(taker->native, lost, false, ticks, process->pid, fault);
+    return native_put_no_ring(taker->native, lost, false, ticks, process->pid, error);
 }
 
-int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct fault *fault)
+int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct error *error)
 {
     struct process *process = taker->process;
-    int r = look_for_rings(taker, fault);
+    int r = look_for_rings(taker, error);
 
     if (r < 0)
         return r;
-    r = process_refresh(process, how == DRAIN_DEAD ? NULL : fault);
+    r = process_refresh(process, how == DRAIN_DEAD ? NULL : error);
     if (r < 0 && how != DRAIN_DEAD)
         return r;
     if (taker->native) {
-        r = native_describe(taker->native, &process->classes, fault);
+        r = native_describe(taker->native, &process->classes, error);
         if (r < 0)
             return r;
     }
@@ -316,14 +316,14 @@ int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct fault 
             taker->taken.damaged++;
             taker->taken.rings--;
         } else if (r < 0 && how == DRAIN_DEAD) {
-            return fault_plain(fault, r, taker->native ? taker->native->path : process->path,
-                               "cannot be written: %s; the rings stay as they are", strerror(-r));
+            return error_set(error, r, taker->native ? taker->native->path : process->path,
+                             "cannot be written: %s; the rings stay as they are", strerror(-r));
         }
     }
     if (!taker->native || how < DRAIN_ALL)
         return 0;
-    r = tell_no_ring(taker, fault);
-    return r < 0 ? r : native_sync(taker->native, fault);
+    r = tell_no_ring(taker, error);
+    return r < 0 ? r : native_sync(taker->native, error);
 }
 
 struct drain_stats ring_drain_taken(const struct ring_drain *taker, double *ret_fullest)
@@ -343,20 +343,19 @@ struct drain_stats ring_drain_taken(const struct ring_drain *taker, double *ret_
 }
 
 int ring_drain_new(struct process *process, struct native *native, bool live, bool resume,
-                   struct ring_drain **ret, struct fault *fault)
+                   struct ring_drain **ret, struct error *error)
 {
     struct ring_drain *taker = calloc(1, sizeof(*taker));
     int r;
 
     if (!taker)
-        return fault_plain(fault, -ENOMEM, process->path, "out of memory");
+        return error_set(error, -ENOMEM, process->path, "out of memory");
     *taker =
         (struct ring_drain){.process = process, .native = native, .live = live, .resume = resume};
     taker->rings = calloc(RINGS_MAX, sizeof(*taker->rings));
     taker->damaged = calloc(RINGS_MAX, sizeof(*taker->damaged));
-    r = taker->rings && taker->damaged
-            ? look_for_rings(taker, fault)
-            : fault_plain(fault, -ENOMEM, process->path, "out of memory");
+    r = taker->rings && taker->damaged ? look_for_rings(taker, error)
+                                       : error_set(error, -ENOMEM, process->path, "out of memory");
     if (r < 0) {
         ring_drain_free(taker);
         return r;
@@ -384,14 +383,14 @@ uint64_t ring_drain_clock_hz(const struct ring_drain *taker)
     return 0;
 }
 
-int ring_drain_count(struct process *process, struct drain_stats *ret, struct fault *fault)
+int ring_drain_count(struct process *process, struct drain_stats *ret, struct error *error)
 {
     struct ring_drain *taker = NULL;
-    int r = ring_drain_new(process, NULL, false, true, &taker, fault);
+    int r = ring_drain_new(process, NULL, false, true, &taker, error);
 
     if (r < 0 || !taker)
         return r;
-    r = ring_drain_take(taker, DRAIN_DEAD, fault);
+    r = ring_drain_take(taker, DRAIN_DEAD, error);
     if (r >= 0)
         *ret = ring_drain_taken(taker, NULL);
     ring_drain_free(taker);

@@ -30,7 +30,7 @@ struct ring_drain;
  * flight recorders hold is taken from where it was taken last, else all of it. NATIVE and PROCESS are
  * borrowed. */
 int ring_drain_new(struct process *process, struct native *native, bool live, bool resume,
-                   struct ring_drain **ret, struct fault *fault);
+                   struct ring_drain **ret, struct error *error);
 void ring_drain_free(struct ring_drain *taker);
 
 enum drain_mode {
@@ -42,7 +42,7 @@ enum drain_mode {
 
 /* Takes what there is now. What cannot be written is counted, and is an error only of DRAIN_DEAD. Rings
  * and classes that came since are seen. */
-int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct fault *fault);
+int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct error *error);
 
 /* So far; the greatest part of a ring that was full at the last taking is *ret_fullest (may be NULL). */
 struct drain_stats ring_drain_taken(const struct ring_drain *taker, double *ret_fullest);
@@ -55,4 +55,4 @@ uint64_t ring_drain_clock_hz(const struct ring_drain *taker);
 bool ring_drain_is_sound(const struct ring_reader *reader);
 
 /* How many events lie in the rings of a dead process, and are not written. */
-int ring_drain_count(struct process *process, struct drain_stats *ret, struct fault *fault);
+int ring_drain_count(struct process *process, struct drain_stats *ret, struct error *error);

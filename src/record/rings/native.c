@@ -17,9 +17,9 @@
 #define UUID_KEY "    uuid = \""
 #define EVENT_KEY "\nevent {\n    id = "
 
-static int fail(struct fault *fault, int error, const char *path)
+static int fail(struct error *error, int err, const char *path)
 {
-    return fault_plain(fault, error, path, "%s", strerror(-error));
+    return error_set(error, err, path, "%s", strerror(-err));
 }
 
 /* ---- The metadata ---- */
@@ -36,14 +36,14 @@ static bool is_described(const struct native *native, uint32_t id)
 }
 
 /* Writes the text beside the old one and puts it in its place. */
-static int put_metadata(struct native *native, struct fault *fault)
+static int put_metadata(struct native *native, struct error *error)
 {
     int fd = openat(native->dir, ".metadata", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
                     0666);
     int r;
 
     if (fd < 0)
-        return fail(fault, -errno, native->path);
+        return fail(error, -errno, native->path);
     r = write_all(fd, native->text, native->text_len);
     if (r == 0 && fsync(fd) < 0 && errno != EINVAL)
         r = -errno;
@@ -52,14 +52,14 @@ static int put_metadata(struct native *native, struct fault *fault)
         r = -errno;
     if (r < 0) {
         unlinkat(native->dir, ".metadata", 0);
-        return fail(fault, r, native->path);
+        return fail(error, r, native->path);
     }
     native->fresh = false;
     return 0;
 }
 
 /* The text that is there, and what it says. */
-static int read_metadata(struct native *native, struct fault *fault)
+static int read_metadata(struct native *native, struct error *error)
 {
     int fd = openat(native->dir, "metadata", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     const char *uuid;
@@ -68,14 +68,14 @@ static int read_metadata(struct native *native, struct fault *fault)
     ssize_t got = -1;
 
     if (fd < 0)
-        return fail(fault, -errno, native->path);
+        return fail(error, -errno, native->path);
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < METADATA_MAX)
         native->text = calloc(1, (size_t)st.st_size + 1);
     if (native->text)
         got = read(fd, native->text, (size_t)st.st_size);
     close(fd);
     if (got < 0 || got != st.st_size)
-        return fault_plain(fault, -ESTALE, native->path, "its metadata cannot be read");
+        return error_set(error, -ESTALE, native->path, "its metadata cannot be read");
     native->text_len = (size_t)got;
 
     uuid = strstr(native->text, UUID_KEY);
@@ -89,7 +89,7 @@ static int read_metadata(struct native *native, struct fault *fault)
         n++;
     }
     if (n != 32 || !strstr(native->text, "tracer_name = \"strata\""))
-        return fault_plain(fault, -ESTALE, native->path, "is not a trace that libstrata wrote");
+        return error_set(error, -ESTALE, native->path, "is not a trace that libstrata wrote");
     for (const char *p = native->text; (p = strstr(p, EVENT_KEY)); p++)
         note_described(native, (uint32_t)strtoul(p + strlen(EVENT_KEY), NULL, 10));
     return 0;
@@ -109,7 +109,7 @@ static int append(struct native *native, const char *text, size_t len)
     return 0;
 }
 
-int native_describe(struct native *native, const struct classes *classes, struct fault *fault)
+int native_describe(struct native *native, const struct classes *classes, struct error *error)
 {
     char *more = NULL;
     size_t len = 0;
@@ -118,7 +118,7 @@ int native_describe(struct native *native, const struct classes *classes, struct
     int r;
 
     if (!f)
-        return fail(fault, -ENOMEM, native->path);
+        return fail(error, -ENOMEM, native->path);
     for (unsigned i = 0; i < classes->n; i++)
         if (!is_described(native, classes->in_order[i]->id)) {
             ctf_metadata_put_class(f, classes->in_order[i]);
@@ -129,15 +129,15 @@ int native_describe(struct native *native, const struct classes *classes, struct
         r = append(native, more, len);
     free(more);
     if (r < 0)
-        return fail(fault, r, native->path);
+        return fail(error, r, native->path);
     if (!any && !native->fresh)
         return 0;
     for (unsigned i = 0; i < classes->n; i++)
         note_described(native, classes->in_order[i]->id);
-    return put_metadata(native, fault);
+    return put_metadata(native, error);
 }
 
-int native_refine(struct native *native, uint64_t clock_hz, struct fault *fault)
+int native_refine(struct native *native, uint64_t clock_hz, struct error *error)
 {
     char *text = NULL;
     size_t len = 0, start_len;
@@ -147,20 +147,20 @@ int native_refine(struct native *native, uint64_t clock_hz, struct fault *fault)
         return 0;
     f = open_memstream(&text, &len);
     if (!f)
-        return fail(fault, -ENOMEM, native->path);
+        return fail(error, -ENOMEM, native->path);
     native->metadata.clock_hz = clock_hz;
     ctf_metadata_put_start(f, &native->metadata);
     start_len = (size_t)ftell(f);
     fwrite(native->text + native->start_len, 1, native->text_len - native->start_len, f);
     if (fclose(f) != 0) {
         free(text);
-        return fail(fault, -ENOMEM, native->path);
+        return fail(error, -ENOMEM, native->path);
     }
     free(native->text);
     native->text = text;
     native->text_len = len;
     native->start_len = start_len;
-    return put_metadata(native, fault);
+    return put_metadata(native, error);
 }
 
 /* ---- The directory ---- */
@@ -183,16 +183,16 @@ static int is_empty(int directory)
     return r;
 }
 
-static int open_dir(const char *path, struct native **ret, struct fault *fault)
+static int open_dir(const char *path, struct native **ret, struct error *error)
 {
     struct native *native = calloc(1, sizeof(*native));
 
     if (!native)
-        return fail(fault, -ENOMEM, path);
+        return fail(error, -ENOMEM, path);
     native->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     native->path = native->dir >= 0 ? realpath(path, NULL) : NULL;
     if (!native->path) {
-        int r = fail(fault, -errno, path);
+        int r = fail(error, -errno, path);
 
         native_free(native);
         return r;
@@ -202,7 +202,7 @@ static int open_dir(const char *path, struct native **ret, struct fault *fault)
 }
 
 int native_create(const char *path, const struct ctf_metadata *metadata, struct native **ret,
-                  struct fault *fault)
+                  struct error *error)
 {
     static const uint8_t none[16];
     struct ctf_metadata mine = *metadata;
@@ -211,15 +211,15 @@ int native_create(const char *path, const struct ctf_metadata *metadata, struct 
     int r;
 
     if (mkdir(path, 0777) < 0 && errno != EEXIST)
-        return fail(fault, -errno, path);
-    r = open_dir(path, &native, fault);
+        return fail(error, -errno, path);
+    r = open_dir(path, &native, error);
     if (r < 0 || !native)
         return r;
     r = is_empty(native->dir);
     if (r == -ENOTEMPTY)
-        r = fault_plain(fault, r, path, "is there already, and not empty; give another name");
+        r = error_set(error, r, path, "is there already, and not empty; give another name");
     else if (r < 0)
-        r = fail(fault, r, path);
+        r = fail(error, r, path);
     if (r >= 0) {
         if (memcmp(mine.uuid, none, sizeof(none)) == 0)
             uuid_make(mine.uuid);
@@ -231,7 +231,7 @@ int native_create(const char *path, const struct ctf_metadata *metadata, struct 
             r = fclose(f) == 0 ? 0 : -ENOMEM;
         }
         if (!f || r < 0)
-            r = fail(fault, -ENOMEM, path);
+            r = fail(error, -ENOMEM, path);
         native->start_len = native->text_len;
         native->metadata = mine;
     }
@@ -244,16 +244,16 @@ int native_create(const char *path, const struct ctf_metadata *metadata, struct 
 }
 
 int native_complete(const char *path, const uint8_t uuid[16], struct native **ret,
-                    struct fault *fault)
+                    struct error *error)
 {
     struct native *native = NULL;
-    int r = open_dir(path, &native, fault);
+    int r = open_dir(path, &native, error);
 
     if (r < 0 || !native)
         return r;
-    r = read_metadata(native, fault);
+    r = read_metadata(native, error);
     if (r >= 0 && memcmp(native->uuid, uuid, 16) != 0)
-        r = fault_plain(fault, -ESTALE, path, "holds another trace by now");
+        r = error_set(error, -ESTALE, path, "holds another trace by now");
     if (r < 0) {
         native_free(native);
         return r;
@@ -273,11 +273,11 @@ void native_free(struct native *native)
     free(native);
 }
 
-int native_sync(struct native *native, struct fault *fault)
+int native_sync(struct native *native, struct error *error)
 {
     /* Some file systems have no such thing for directories. */
     if (fsync(native->dir) < 0 && errno != EINVAL)
-        return fail(fault, -errno, native->path);
+        return fail(error, -errno, native->path);
     return 0;
 }
 
@@ -285,7 +285,7 @@ int native_sync(struct native *native, struct fault *fault)
 
 /* Where the packets before SEQUENCE end. */
 static int scan(struct native_stream *stream, uint64_t size, uint64_t sequence, const char *path,
-                struct fault *fault)
+                struct error *error)
 {
     uint64_t at = 0;
 
@@ -294,11 +294,11 @@ static int scan(struct native_stream *stream, uint64_t size, uint64_t sequence, 
         ssize_t n = pread(stream->fd, &header, sizeof(header), (off_t)at);
 
         if (n != (ssize_t)sizeof(header))
-            return fault_plain(fault, n < 0 ? -errno : -EIO, path, "cannot be read");
+            return error_set(error, n < 0 ? -errno : -EIO, path, "cannot be read");
         if (header.magic != CTF_MAGIC ||
             memcmp(header.uuid, stream->native->uuid, sizeof(header.uuid)) != 0 ||
             header.packet_size % 64 != 0 || header.packet_size / 8 < sizeof(header))
-            return fault_at(fault, -EBADMSG, path, at,
+            return error_at(error, -EBADMSG, path, at,
                             "here should be a packet of the trace, and is none; it stays as it is. "
                             "Use -o to recover into another directory");
         if (header.packet_size / 8 > size - at || header.packet_seq_num >= sequence)
@@ -312,7 +312,7 @@ static int scan(struct native_stream *stream, uint64_t size, uint64_t sequence, 
 }
 
 int native_stream_open(struct native *native, unsigned number, uint64_t sequence,
-                       struct native_stream *ret, struct fault *fault)
+                       struct native_stream *ret, struct error *error)
 {
     struct native_stream stream = {.native = native, .number = number, .fd = -1};
     char name[32], path[4096];
@@ -324,19 +324,19 @@ int native_stream_open(struct native *native, unsigned number, uint64_t sequence
     stream.fd = openat(native->dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (stream.fd < 0) {
         if (errno != ENOENT)
-            return fail(fault, -errno, path);
+            return fail(error, -errno, path);
         *ret = stream;
         return 0;
     }
     if (fstat(stream.fd, &st) < 0)
-        r = fail(fault, -errno, path);
+        r = fail(error, -errno, path);
     else if (!S_ISREG(st.st_mode))
-        r = fault_plain(fault, -EBADMSG, path, "not a regular file");
+        r = error_set(error, -EBADMSG, path, "not a regular file");
     else
-        r = scan(&stream, (uint64_t)st.st_size, sequence, path, fault);
+        r = scan(&stream, (uint64_t)st.st_size, sequence, path, error);
     if (r >= 0 && (uint64_t)st.st_size > stream.length &&
         ftruncate(stream.fd, (off_t)stream.length) < 0)
-        r = fail(fault, -errno, path);
+        r = fail(error, -errno, path);
     if (r < 0) {
         close(stream.fd);
         return r;
@@ -417,7 +417,7 @@ int native_stream_write(struct native_stream *stream, const struct ring_packet *
 }
 
 int native_put_no_ring(struct native *native, uint64_t lost, bool add, uint64_t ticks, uint32_t pid,
-                       struct fault *fault)
+                       struct error *error)
 {
     struct ring_packet packet = {
         .header = {.magic = CTF_MAGIC,
@@ -429,7 +429,7 @@ int native_put_no_ring(struct native *native, uint64_t lost, bool add, uint64_t 
         .content = (const uint8_t *)"",
     };
     struct native_stream stream = {.native = native, .fd = -1};
-    int r = native_stream_open(native, RINGS_MAX, UINT64_MAX, &stream, fault);
+    int r = native_stream_open(native, RINGS_MAX, UINT64_MAX, &stream, error);
 
     if (r < 0)
         return r;
@@ -438,5 +438,5 @@ int native_put_no_ring(struct native *native, uint64_t lost, bool add, uint64_t 
     if (packet.header.events_discarded > stream.discarded)
         r = native_stream_write(&stream, &packet, 0);
     native_stream_done(&stream);
-    return r < 0 ? fail(fault, r, native->path) : 0;
+    return r < 0 ? fail(error, r, native->path) : 0;
 }

@@ -4,7 +4,7 @@
 /* A native trace (runtime/sink_ctf.c) that is written from outside of the traced program: a new one, or
  * one that the program, or a collector, was writing when it was killed. */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "record/rings/classes.h"
 #include "record/rings/count.h"
 #include "runtime/ctf_metadata.h"
@@ -29,18 +29,18 @@ struct native {
 /* Makes the directory PATH; -ENOTEMPTY: it is there, and has something in it. METADATA->uuid may be 0, then
  * there is a new one. METADATA->program stays the caller's, and must live as long. */
 int native_create(const char *path, const struct ctf_metadata *metadata, struct native **ret,
-                  struct fault *fault);
+                  struct error *error);
 /* Opens the trace at PATH to write on. -ESTALE: it is another trace than that of UUID, or none. */
 int native_complete(const char *path, const uint8_t uuid[16], struct native **ret,
-                    struct fault *fault);
+                    struct error *error);
 void native_free(struct native *native);
 
 /* Sees to it that the metadata has all of CLASSES. */
-int native_describe(struct native *native, const struct classes *classes, struct fault *fault);
+int native_describe(struct native *native, const struct classes *classes, struct error *error);
 /* The clock's rate is known better: tells it in the metadata, where it was we who began it. */
-int native_refine(struct native *native, uint64_t clock_hz, struct fault *fault);
+int native_refine(struct native *native, uint64_t clock_hz, struct error *error);
 /* All is on the disk. */
-int native_sync(struct native *native, struct fault *fault);
+int native_sync(struct native *native, struct error *error);
 
 /* The packets of a ring. */
 struct native_stream {
@@ -55,7 +55,7 @@ struct native_stream {
 /* The stream of ring NUMBER. What is there of packets from SEQUENCE on is cut off, with what is torn: it is
  * still in the ring. -EBADMSG: what is there is damaged otherwise, and nothing was done. */
 int native_stream_open(struct native *native, unsigned number, uint64_t sequence,
-                       struct native_stream *ret, struct fault *fault);
+                       struct native_stream *ret, struct error *error);
 void native_stream_done(struct native_stream *stream);
 
 /* Writes a packet, all of it or nothing. LOST events of its ring are missing besides those that its
@@ -67,4 +67,4 @@ int native_stream_write(struct native_stream *stream, const struct ring_packet *
  * unless the stream reports as many already; with ADD so many more than it reports. TICKS is a time not before the
  * trace's start, PID that of the process. */
 int native_put_no_ring(struct native *native, uint64_t lost, bool add, uint64_t ticks, uint32_t pid,
-                       struct fault *fault);
+                       struct error *error);

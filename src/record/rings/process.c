@@ -23,19 +23,19 @@
 
 /* ---- The file ---- */
 
-static int check(struct process *process, const char *path, struct fault *fault)
+static int check(struct process *process, const char *path, struct error *error)
 {
     const struct process_file *file = process->file;
 
     if (process->map.length < sizeof(*file) ||
         memcmp(file->magic, PROCESS_FILE_MAGIC, sizeof(file->magic)) != 0)
-        return fault_plain(fault, -EBADMSG, path,
-                           "is not what a traced process leaves (or it was killed before it had "
-                           "its first event)");
+        return error_set(error, -EBADMSG, path,
+                         "is not what a traced process leaves (or it was killed before it had "
+                         "its first event)");
     if (file->version != PROCESS_FILE_VERSION)
-        return fault_plain(fault, -ENOTSUP, path,
-                           "is of version %u of libstrata's rings; this strata knows version %u",
-                           file->version, PROCESS_FILE_VERSION);
+        return error_set(error, -ENOTSUP, path,
+                         "is of version %u of libstrata's rings; this strata knows version %u",
+                         file->version, PROCESS_FILE_VERSION);
     /* In the pool its entry has been compared, and the file may have changed since. */
     if (process->slot < 0) {
         process->pid = file->pid;
@@ -49,9 +49,9 @@ static int check(struct process *process, const char *path, struct fault *fault)
     memcpy(process->program, file->name, sizeof(file->name));
     memcpy(process->boot_id, file->boot_id, sizeof(file->boot_id));
     if (process->clock_kind > CLOCK_KIND_CNTVCT)
-        return fault_plain(fault, -EBADMSG, path, "names a clock that there is not");
+        return error_set(error, -EBADMSG, path, "names a clock that there is not");
     if (process->clock_pair.monotonic < 0 || process->clock_pair.monotonic > MONOTONIC_MAX)
-        return fault_plain(fault, -EBADMSG, path, "its clocks cannot have been read like this");
+        return error_set(error, -EBADMSG, path, "its clocks cannot have been read like this");
     return 0;
 }
 
@@ -103,7 +103,7 @@ static bool cut_name(char *path)
 }
 
 /* A process file in the pool. -ENOENT: PATH is not of one. */
-static int open_slot(struct process *process, const char *path, struct fault *fault)
+static int open_slot(struct process *process, const char *path, struct error *error)
 {
     _cleanup_free_ char *parent = strdup(path);
     struct pool_slot entry;
@@ -121,10 +121,10 @@ static int open_slot(struct process *process, const char *path, struct fault *fa
         return -ENOMEM;
     r = pool_open(parent, &process->pool);
     if (r < 0)
-        return fault_plain(fault, r == -ENOENT ? -ESTALE : r, path, "%s", strerror(-r));
+        return error_set(error, r == -ENOENT ? -ESTALE : r, path, "%s", strerror(-r));
     if (!pool_get(process->pool, slot, &entry) || entry.pid != pid || entry.start != start ||
         entry.number != POOL_PROCESS)
-        return fault_plain(fault, -ESTALE, path, "the process is gone");
+        return error_set(error, -ESTALE, path, "the process is gone");
     process->slot = (int)slot;
     process->pid = pid;
     process->start = start;
@@ -133,14 +133,14 @@ static int open_slot(struct process *process, const char *path, struct fault *fa
                         : shared_map_init(&process->map, process->fd, pool_slot_offset(slot),
                                           POOL_SLOT_SIZE, true, false);
     if (r < 0)
-        return fault_plain(fault, r, path, "%s", strerror(-r));
+        return error_set(error, r, path, "%s", strerror(-r));
     process->file = process->map.bytes;
     process->writes = true;
     /* It may be any user's. */
     process->is_ours = false;
     if (__atomic_load_n(&process->file->pid, __ATOMIC_RELAXED) != pid ||
         __atomic_load_n(&process->file->start, __ATOMIC_RELAXED) != start)
-        return fault_plain(fault, -EBADMSG, path, "its process file is damaged");
+        return error_set(error, -EBADMSG, path, "its process file is damaged");
     return 0;
 }
 
@@ -153,7 +153,7 @@ static void open_pool_beside(struct process *process)
         (void)pool_open(parent, &process->pool);
 }
 
-static int map_file(struct process *process, bool write, struct fault *fault)
+static int map_file(struct process *process, bool write, struct error *error)
 {
     struct stat st;
     int r;
@@ -161,25 +161,25 @@ static int map_file(struct process *process, bool write, struct fault *fault)
     process->fd = openat(process->dir, PROCESS_FILE_NAME,
                          (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (process->fd < 0)
-        return fault_plain(fault, -errno, process->path,
-                           errno == ENOENT ? "is not the directory of a traced process"
-                                           : "its file 'process' cannot be opened: %s",
-                           strerror(errno));
+        return error_set(error, -errno, process->path,
+                         errno == ENOENT ? "is not the directory of a traced process"
+                                         : "its file 'process' cannot be opened: %s",
+                         strerror(errno));
     if (fstat(process->fd, &st) < 0)
         return -errno;
     if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct process_file) ||
         st.st_size > (off_t)LENGTH_MAX)
-        return fault_plain(fault, -EBADMSG, process->path, "its file 'process' is damaged");
+        return error_set(error, -EBADMSG, process->path, "its file 'process' is damaged");
     r = shared_map_init(&process->map, process->fd, 0, (size_t)st.st_size, write, false);
     if (r < 0)
-        return fault_plain(fault, r, process->path, "%s", strerror(-r));
+        return error_set(error, r, process->path, "%s", strerror(-r));
     process->file = process->map.bytes;
     process->writes = write;
     process->is_ours = st.st_uid == geteuid();
     return 0;
 }
 
-int process_refresh(struct process *process, struct fault *fault)
+int process_refresh(struct process *process, struct error *error)
 {
     uint64_t described = __atomic_load_n(&process->file->described, __ATOMIC_ACQUIRE);
     struct stat st;
@@ -188,47 +188,47 @@ int process_refresh(struct process *process, struct fault *fault)
         int r;
 
         if (process->slot >= 0)
-            return fault_plain(fault, -EBADMSG, process->path, "its process file is damaged");
+            return error_set(error, -EBADMSG, process->path, "its process file is damaged");
         if (fstat(process->fd, &st) < 0)
-            return fault_plain(fault, -errno, process->path, "%s", strerror(errno));
+            return error_set(error, -errno, process->path, "%s", strerror(errno));
         if (st.st_size > (off_t)LENGTH_MAX || st.st_size < (off_t)process->map.length ||
             described > (uint64_t)st.st_size - sizeof(struct process_file))
-            return fault_plain(fault, -EBADMSG, process->path, "its file 'process' is damaged");
+            return error_set(error, -EBADMSG, process->path, "its file 'process' is damaged");
         r = shared_map_grow(&process->map, process->fd, (size_t)st.st_size, process->writes);
         if (r < 0)
-            return fault_plain(fault, r, process->path, "%s", strerror(-r));
+            return error_set(error, r, process->path, "%s", strerror(-r));
         process->file = process->map.bytes;
     }
     if (shared_map_is_cut(&process->map))
-        return fault_plain(fault, -EBADMSG, process->path, "its file 'process' was cut short");
+        return error_set(error, -EBADMSG, process->path, "its file 'process' was cut short");
     return classes_read(&process->classes, (const uint8_t *)(process->file + 1), described,
-                        process->path, fault);
+                        process->path, error);
 }
 
-int process_open(const char *path, bool write, struct process **ret, struct fault *fault)
+int process_open(const char *path, bool write, struct process **ret, struct error *error)
 {
     struct process *process = calloc(1, sizeof(*process));
     int r;
 
     if (!process)
-        return fault_plain(fault, -ENOMEM, path, "out of memory");
+        return error_set(error, -ENOMEM, path, "out of memory");
     process->dir = process->fd = process->slot = -1;
-    r = open_slot(process, path, fault);
+    r = open_slot(process, path, error);
     if (r == -ENOENT) {
         process->path = realpath(path, NULL);
         if (process->path)
             process->dir = open(process->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (process->dir < 0)
-            r = fault_plain(fault, -errno, path, "%s", strerror(errno));
+            r = error_set(error, -errno, path, "%s", strerror(errno));
         else
-            r = map_file(process, write, fault);
+            r = map_file(process, write, error);
         if (r >= 0)
             open_pool_beside(process);
     }
     if (r >= 0)
-        r = check(process, process->path, fault);
+        r = check(process, process->path, error);
     if (r >= 0)
-        r = process_refresh(process, fault);
+        r = process_refresh(process, error);
     if (r < 0) {
         process_free(process);
         return r;
@@ -252,7 +252,7 @@ void process_free(struct process *process)
     free(process);
 }
 
-int process_lock(struct process *process, struct fault *fault)
+int process_lock(struct process *process, struct error *error)
 {
     /* The pool's file is that of many processes. */
     struct flock slot = {
@@ -266,10 +266,10 @@ int process_lock(struct process *process, struct fault *fault)
         return 0;
     if (errno == EAGAIN)
         errno = EWOULDBLOCK;
-    return fault_plain(fault, -EBUSY, process->path,
-                       errno == EWOULDBLOCK ? "another strata is taking from these rings"
-                                            : "cannot be locked: %s",
-                       strerror(errno));
+    return error_set(error, -EBUSY, process->path,
+                     errno == EWOULDBLOCK ? "another strata is taking from these rings"
+                                          : "cannot be locked: %s",
+                     strerror(errno));
 }
 
 /* ---- The process ---- */
@@ -321,7 +321,7 @@ static bool is_running(const struct process *process)
            state != 'Z' && state != 'X';
 }
 
-int process_is_alive(const struct process *process, struct fault *fault)
+int process_is_alive(const struct process *process, struct error *error)
 {
     struct stat st;
 
@@ -329,10 +329,10 @@ int process_is_alive(const struct process *process, struct fault *fault)
         return 0;
     if (process->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
         st.st_ino != process->pid_namespace)
-        return fault_plain(fault, -EXDEV, process->path,
-                           "is of another pid namespace: whether process %u lives cannot be seen "
-                           "from here",
-                           process->pid);
+        return error_set(error, -EXDEV, process->path,
+                         "is of another pid namespace: whether process %u lives cannot be seen "
+                         "from here",
+                         process->pid);
     return is_running(process);
 }
 
@@ -665,12 +665,12 @@ static int remove_dir(const struct process *process)
     return r;
 }
 
-int process_remove(struct process *process, struct fault *fault)
+int process_remove(struct process *process, struct error *error)
 {
     int r = process->dir >= 0 ? remove_dir(process) : 0;
 
     /* One that lives goes on writing there, whatever boot a process file in the pool says it is of. */
     if (process->pool && process_is_alive(process, NULL) == 0 && !is_running(process))
         pool_free(process->pool, process->pid, process->start);
-    return r < 0 ? fault_plain(fault, r, process->path, "cannot be removed: %s", strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, process->path, "cannot be removed: %s", strerror(-r)) : 0;
 }

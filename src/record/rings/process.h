@@ -11,7 +11,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/shared_map.h"
 #include "record/rings/classes.h"
 #include "record/rings/pool.h"
@@ -40,18 +40,18 @@ struct process {
 
 /* Opens the directory at PATH. With WRITE its process file may be written, by process_note_trace().
  * -ENOENT, -ENOTDIR and the like; -EBADMSG: what is there is damaged. */
-int process_open(const char *path, bool write, struct process **ret, struct fault *fault);
+int process_open(const char *path, bool write, struct process **ret, struct error *error);
 void process_free(struct process *process);
 
 /* Reads the descriptions that came since. */
-int process_refresh(struct process *process, struct fault *fault);
+int process_refresh(struct process *process, struct error *error);
 
 /* Nobody else takes from its rings as long as it is open: -EBUSY, somebody does. */
-int process_lock(struct process *process, struct fault *fault);
+int process_lock(struct process *process, struct error *error);
 
 /* 1: it lives; 0: it does not; -EXDEV: that cannot be seen from here, as it is, or was, in another pid
- * namespace; FAULT, which may be NULL, says so. */
-int process_is_alive(const struct process *process, struct fault *fault);
+ * namespace; ERROR, which may be NULL, says so. */
+int process_is_alive(const struct process *process, struct error *error);
 /* Whether another process has its number now. False: or that cannot be seen from here. */
 bool process_is_replaced(const struct process *process);
 
@@ -89,4 +89,4 @@ int process_rings_state(const struct process *process, struct process_rings_stat
 bool process_is_slot(const char *path);
 
 /* Takes the rings and the directory away. */
-int process_remove(struct process *process, struct fault *fault);
+int process_remove(struct process *process, struct error *error);

@@ -43,7 +43,7 @@ static const struct program_recorder *const_self_of(const struct recorder *recor
 
 /* ---- The start ---- */
 
-static int start_child(struct program_recorder *self, struct fault *fault)
+static int start_child(struct program_recorder *self, struct error *error)
 {
     const struct program_recorder_settings *settings = &self->settings;
     const struct stop_signals *signals = recording_settings(self->recorder.recording)->signals;
@@ -57,24 +57,24 @@ static int start_child(struct program_recorder *self, struct fault *fault)
 
     if (!value || asprintf(&self->variable, "STRATA_TRACE=%s", value) < 0) {
         self->variable = NULL;
-        return fault_plain(fault, -ENOMEM, NULL, "out of memory");
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     }
     how.variable = self->variable;
     children_list(&self->others);
     child_adopt_orphans();
-    return child_start(&how, &self->child, fault);
+    return child_start(&how, &self->child, error);
 }
 
-static int start(struct recorder *recorder, struct fault *fault)
+static int start(struct recorder *recorder, struct error *error)
 {
     struct program_recorder *self = self_of(recorder);
-    int r = programs_open(recording_path(recorder->recording), &self->programs, fault);
+    int r = programs_open(recording_path(recorder->recording), &self->programs, error);
 
     if (r < 0)
         return r;
     self->programs.main_command = self->settings.command;
     self->programs.max_size = recording_settings(recorder->recording)->max_size;
-    r = self->child_error = start_child(self, fault);
+    r = self->child_error = start_child(self, error);
     if (r < 0) {
         programs_close(&self->programs);
         return r;
@@ -106,7 +106,7 @@ static void report_rest(struct program_recorder *self, unsigned n)
 }
 
 static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
-                struct fault *fault)
+                struct error *error)
 {
     struct program_recorder *self = self_of(recorder);
     /* Asked before the rings are looked at: what was made until then is seen. */
@@ -117,7 +117,7 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
 
     (void)fds;
     (void)n;
-    (void)fault;
+    (void)error;
     (void)programs_step(&self->programs, &sleep);
     if (self->programs.changed)
         recorder_changed(recorder);
@@ -158,11 +158,11 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
     return now + TERM_TIMEOUT_NS;
 }
 
-static int finish(struct recorder *recorder, struct fault *fault)
+static int finish(struct recorder *recorder, struct error *error)
 {
     struct program_recorder *self = self_of(recorder);
 
-    (void)fault;
+    (void)error;
     programs_finish(&self->programs);
     self->programs.main_exit = child_end_text(&self->child, self->exit, sizeof self->exit);
     return 0;

@@ -22,7 +22,7 @@
 #define CLOCK_NS_MAX ((__int128)INT64_MAX / 8)
 #define PROGRAMS_MAX 960u /* sources of one directory, with room for others' */
 
-int programs_open(const char *dir, struct programs *ret_programs, struct fault *fault)
+int programs_open(const char *dir, struct programs *ret_programs, struct error *error)
 {
     struct programs programs = {.rings.fd = -1, .watch = -1, .samples.every = SAMPLE_EVERY};
     int r;
@@ -30,9 +30,9 @@ int programs_open(const char *dir, struct programs *ret_programs, struct fault *
     programs.dir = strdup(dir);
     programs.samples.items = calloc(CLOCK_SAMPLES_MAX, sizeof *programs.samples.items);
     if (!programs.dir || !programs.samples.items)
-        r = fault_plain(fault, -ENOMEM, dir, "out of memory");
+        r = error_set(error, -ENOMEM, dir, "out of memory");
     else
-        r = rings_dir_make(&programs.rings, fault);
+        r = rings_dir_make(&programs.rings, error);
     if (r < 0) {
         free(programs.dir);
         free(programs.samples.items);
@@ -137,11 +137,11 @@ uint64_t programs_no_ring(const struct programs *programs, uint32_t *ret_process
 
 /* ---- A process ---- */
 
-static void fail(struct program *program, int error, const struct fault *fault)
+static void fail(struct program *program, int err, const struct error *error)
 {
-    program->error = error;
+    program->error = err;
     snprintf(program->what, sizeof program->what, "%s",
-             fault->what[0] ? fault->what : strerror(-error));
+             error->what[0] ? error->what : strerror(-err));
 }
 
 /* What is known of its clock, as long as that is open. */
@@ -158,7 +158,7 @@ static void note_clock(struct program *program)
 /* It is over: nothing more is taken. REMOVE: its rings are of no more use. */
 static void end(struct programs *programs, struct program *program, bool remove)
 {
-    struct fault fault = {0};
+    struct error error = {0};
 
     program->ended = true;
     program->finished = host_moment();
@@ -171,9 +171,9 @@ static void end(struct programs *programs, struct program *program, bool remove)
     /* One that ended when all was taken has removed them by itself, whatever came of that. */
     program->left = (program->error < 0 || program->taken.damaged) &&
                     (process_is_slot(program->rings) || access(program->rings, F_OK) == 0);
-    if (remove && !program->left && process_remove(program->process, &fault) < 0) {
+    if (remove && !program->left && process_remove(program->process, &error) < 0) {
         program->left = true;
-        fail(program, fault.error ? fault.error : -EIO, &fault);
+        fail(program, error.code ? error.code : -EIO, &error);
     }
     process_free(program->process);
     program->process = NULL;
@@ -218,7 +218,7 @@ static bool is_known(const struct programs *programs, const char *path)
 static int add(const char *path, void *userdata)
 {
     struct programs *programs = userdata;
-    struct fault fault = {0};
+    struct error error = {0};
     struct program *program, **bigger;
     _cleanup_free_ char *dir = NULL;
     int r;
@@ -231,7 +231,7 @@ static int add(const char *path, void *userdata)
         programs->items = bigger;
     if (bigger)
         program->rings = strdup(path);
-    if (!bigger || !program->rings || process_open(path, true, &program->process, &fault) < 0) {
+    if (!bigger || !program->rings || process_open(path, true, &program->process, &error) < 0) {
         free_program(program); /* it is looked at again */
         return 0;
     }
@@ -245,10 +245,10 @@ static int add(const char *path, void *userdata)
         dir = NULL;
         r = -ENOMEM;
     } else {
-        r = collector_init(&program->collector, program->process, dir, true, &fault);
+        r = collector_init(&program->collector, program->process, dir, true, &error);
     }
     if (r < 0) {
-        fail(program, r, &fault);
+        fail(program, r, &error);
         end(programs, program, false);
         return 0;
     }
@@ -311,15 +311,15 @@ int programs_step(struct programs *programs, uint64_t *ret_sleep)
         sleep = LOOK_EVERY;
     for (unsigned i = 0; i < programs->n; i++) {
         struct program *program = programs->items[i];
-        struct fault fault = {0};
+        struct error error = {0};
         uint64_t one = sleep;
         int r;
 
         if (program->ended)
             continue;
-        r = collector_step(&program->collector, &one, &fault);
+        r = collector_step(&program->collector, &one, &error);
         if (r < 0)
-            fail(program, r, &fault);
+            fail(program, r, &error);
         if (r <= 0)
             end(programs, program, true);
         else
@@ -402,14 +402,14 @@ void programs_finish(struct programs *programs)
     sample(&programs->samples, clock_ns(CLOCK_MONOTONIC));
     for (unsigned i = 0; i < programs->n; i++) {
         struct program *program = programs->items[i];
-        struct fault fault = {0};
+        struct error error = {0};
         int r;
 
         if (program->ended)
             continue;
-        r = collector_finish(&program->collector, &fault);
+        r = collector_finish(&program->collector, &error);
         if (r < 0)
-            fail(program, r, &fault);
+            fail(program, r, &error);
         end(programs, program, true);
     }
     programs->slots_unread = count_unread_slots(programs);

@@ -70,8 +70,8 @@ struct programs {
     bool changed;     /* sources came, or ended, since this was set to false */
 };
 
-/* DIR is the trace's, and is there. -errno with FAULT. */
-int programs_open(const char *dir, struct programs *ret_programs, struct fault *fault);
+/* DIR is the trace's, and is there. -errno with ERROR. */
+int programs_open(const char *dir, struct programs *ret_programs, struct error *error);
 /* Leaves nothing behind but what could not be read. */
 void programs_close(struct programs *programs);
 

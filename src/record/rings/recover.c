@@ -5,22 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
-static int check_dead(const struct process *process, struct fault *fault)
+static int check_dead(const struct process *process, struct error *error)
 {
-    int alive = process_is_alive(process, fault);
+    int alive = process_is_alive(process, error);
 
     if (alive < 0)
         return alive;
     if (alive > 0)
-        return fault_plain(fault, -EBUSY, process->path,
-                           "process %u (%s) lives, there is nothing to recover; 'strata record "
-                           "--attach' takes from a program without a writer",
-                           process->pid, process->program);
+        return error_set(error, -EBUSY, process->path,
+                         "process %u (%s) lives, there is nothing to recover; 'strata record "
+                         "--attach' takes from a program without a writer",
+                         process->pid, process->program);
     return 0;
 }
 
 int native_of_process(struct process *process, const char *path, struct native **ret,
-                      struct fault *fault)
+                      struct error *error)
 {
     struct ctf_metadata metadata = {
         .clock_kind = process->clock_kind,
@@ -36,40 +36,40 @@ int native_of_process(struct process *process, const char *path, struct native *
         ring_drain_free(taker);
     }
     metadata.clock_hz = process_clock_hz(process, hint);
-    return native_create(path, &metadata, ret, fault);
+    return native_create(path, &metadata, ret, error);
 }
 
-static int complete(const struct process_trace *trace, struct native **ret, struct fault *fault)
+static int complete(const struct process_trace *trace, struct native **ret, struct error *error)
 {
-    struct fault why = {0};
+    struct error why = {0};
     int r = native_complete(trace->path, trace->uuid, ret, &why);
     char text[sizeof(why.path) + sizeof(why.what) + 64];
 
     if (r >= 0)
         return r;
-    fault_print(&why, text, sizeof(text));
-    return fault_plain(fault, r, NULL,
-                       "the trace that the program was writing cannot be completed: %s; with -o "
-                       "DIR a new one is made",
-                       text);
+    error_print(&why, text, sizeof(text));
+    return error_set(error, r, NULL,
+                     "the trace that the program was writing cannot be completed: %s; with -o "
+                     "DIR a new one is made",
+                     text);
 }
 
 /* Where the program was to write, but had not begun; a trace that is there already is of another run. */
 static int make_planned(struct process *process, const char *path, struct native **ret,
-                        struct fault *fault)
+                        struct error *error)
 {
     _cleanup_free_ char *other = NULL;
     int r = native_of_process(process, path, ret, NULL);
 
     if (r != -ENOTEMPTY)
-        return r < 0 ? native_of_process(process, path, ret, fault) : r;
+        return r < 0 ? native_of_process(process, path, ret, error) : r;
     if (asprintf(&other, "%s.%u", path, process->pid) < 0)
-        return fault_plain(fault, -ENOMEM, process->path, "out of memory");
-    return native_of_process(process, other, ret, fault);
+        return error_set(error, -ENOMEM, process->path, "out of memory");
+    return native_of_process(process, other, ret, error);
 }
 
 int recover(struct process *process, const char *path, const char *fallback, struct recovered *ret,
-            struct fault *fault)
+            struct error *error)
 {
     static const uint8_t none[16];
     const struct process_trace *trace = process_trace(process);
@@ -77,34 +77,34 @@ int recover(struct process *process, const char *path, const char *fallback, str
     struct recovered recovered = {.completed = !path && begun};
     struct native *native = NULL;
     struct ring_drain *taker = NULL;
-    int r = process_lock(process, fault);
+    int r = process_lock(process, error);
 
     if (r >= 0)
-        r = check_dead(process, fault);
+        r = check_dead(process, error);
     if (r >= 0 && !path && !process->is_ours)
-        r = fault_plain(fault, -EPERM, process->path,
-                        "is another user's, who may have named any directory for the trace; "
-                        "name one by -o");
+        r = error_set(error, -EPERM, process->path,
+                      "is another user's, who may have named any directory for the trace; "
+                      "name one by -o");
     if (r >= 0 && !recovered.completed && !path) {
-        r = ring_drain_count(process, &recovered.taken, fault);
+        r = ring_drain_count(process, &recovered.taken, error);
         if (r >= 0 && recovered.taken.events == 0 && recovered.taken.undecoded == 0) {
             *ret = recovered;
             return 0;
         }
     }
     if (r >= 0)
-        r = recovered.completed ? complete(trace, &native, fault)
-            : path              ? native_of_process(process, path, &native, fault)
-                   : make_planned(process, trace ? trace->path : fallback, &native, fault);
+        r = recovered.completed ? complete(trace, &native, error)
+            : path              ? native_of_process(process, path, &native, error)
+                   : make_planned(process, trace ? trace->path : fallback, &native, error);
     if (r >= 0)
-        r = ring_drain_new(process, native, false, recovered.completed, &taker, fault);
+        r = ring_drain_new(process, native, false, recovered.completed, &taker, error);
     if (r >= 0)
-        r = ring_drain_take(taker, DRAIN_DEAD, fault);
+        r = ring_drain_take(taker, DRAIN_DEAD, error);
     if (r >= 0) {
         recovered.taken = ring_drain_taken(taker, NULL);
         recovered.path = strdup(native->path);
         if (!recovered.path)
-            r = fault_plain(fault, -ENOMEM, process->path, "out of memory");
+            r = error_set(error, -ENOMEM, process->path, "out of memory");
     }
     ring_drain_free(taker);
     native_free(native);
@@ -113,15 +113,15 @@ int recover(struct process *process, const char *path, const char *fallback, str
     return r;
 }
 
-int recover_discard(struct process *process, uint64_t *ret_events, struct fault *fault)
+int recover_discard(struct process *process, uint64_t *ret_events, struct error *error)
 {
     struct drain_stats taken = {0};
-    int r = process_lock(process, fault);
+    int r = process_lock(process, error);
 
     if (r >= 0)
-        r = check_dead(process, fault);
+        r = check_dead(process, error);
     if (r >= 0)
-        r = ring_drain_count(process, &taken, fault);
+        r = ring_drain_count(process, &taken, error);
     *ret_events = taken.events;
     return r;
 }

@@ -14,13 +14,13 @@ struct recovered {
 
 /* A new native trace in the directory PATH for what a process has. */
 int native_of_process(struct process *process, const char *path, struct native **ret,
-                      struct fault *fault);
+                      struct error *error);
 
 /* How many events a dead process has left, which are then given up by process_remove(). -EBUSY as recover(). */
-int recover_discard(struct process *process, uint64_t *ret_events, struct fault *fault);
+int recover_discard(struct process *process, uint64_t *ret_events, struct error *error);
 
 /* PATH is a new directory for the trace; NULL: the trace that the process was writing, or, where it wrote
  * none, FALLBACK. -EBUSY: the process lives, or another strata is at it. The rings are left as they are. */
 int recover(struct process *process, const char *path, const char *fallback, struct recovered *ret,
-            struct fault *fault);
+            struct error *error);
 void recovered_done(struct recovered *recovered);

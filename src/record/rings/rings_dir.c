@@ -139,7 +139,7 @@ void rings_dir_sweep(void)
     locked_dir_sweep(path, RINGS_DIR_PREFIX, true);
 }
 
-int rings_dir_make(struct locked_dir *ret, struct fault *fault)
+int rings_dir_make(struct locked_dir *ret, struct error *error)
 {
     char path[48];
     int r = take_parent(path, sizeof path);
@@ -152,7 +152,7 @@ int rings_dir_make(struct locked_dir *ret, struct fault *fault)
     }
     if (r < 0)
         r = locked_dir_make("/tmp", "strata-" RINGS_DIR_PREFIX, ret);
-    return r < 0 ? fault_plain(fault, r, "/tmp", "cannot make a directory for rings there: %s",
-                               strerror(-r))
+    return r < 0 ? error_set(error, r, "/tmp", "cannot make a directory for rings there: %s",
+                             strerror(-r))
                  : 0;
 }

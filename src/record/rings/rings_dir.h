@@ -9,14 +9,14 @@
  * One whose recorder was killed stays as long as there are rings in it: `strata recover` finds them there, and who makes
  * the next one completes their traces and removes them. */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/locked_dir.h"
 
 #define RINGS_DIR_PREFIX "record-"
 
 /* Makes one, in /tmp where there is no place for it in /dev/shm. Before that, of those whose recorders are dead, the rings
  * of dead processes go into the traces that they were recorded into, if these are there still, and then away. */
-int rings_dir_make(struct locked_dir *ret, struct fault *fault);
+int rings_dir_make(struct locked_dir *ret, struct error *error);
 /* Takes those away that are of recorders that are dead, and empty. */
 void rings_dir_sweep(void);
 /* Removes the directories of processes of this user, not of recordings, that are dead and have left no event unwritten

@@ -42,7 +42,7 @@ static struct xen_buffers *xen_of(struct trace_buffers *buffers)
 
 /* ---- Mapping ---- */
 
-static int map_info(struct xen_buffers *xen, const struct xen_tbuf_info *info, struct fault *fault)
+static int map_info(struct xen_buffers *xen, const struct xen_tbuf_info *info, struct error *error)
 {
     size_t pages = (info->t_info_size + PAGE - 1) / PAGE;
     _cleanup_free_ unsigned long *frames = NULL;
@@ -50,35 +50,34 @@ static int map_info(struct xen_buffers *xen, const struct xen_tbuf_info *info, s
     int r;
 
     if (pages == 0 || pages > 65536)
-        return fault_plain(fault, -EPROTO, "",
-                           "Xen says its trace buffers' description has %u bytes",
-                           (unsigned)info->t_info_size);
+        return error_set(error, -EPROTO, "", "Xen says its trace buffers' description has %u bytes",
+                         (unsigned)info->t_info_size);
     frames = calloc(pages, sizeof *frames);
     errors = calloc(pages, sizeof *errors);
     if (!frames || !errors)
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     for (size_t i = 0; i < pages; i++)
         frames[i] = (unsigned long)info->t_info + i;
     xen->t_info = xen->library.foreign_map(xen->library.foreign, DOMAIN_XEN, PROT_READ, pages,
                                            frames, errors);
     if (!xen->t_info)
-        return fault_plain(fault, -errno, "", "Xen's trace buffers cannot be mapped: %s",
-                           strerror(errno));
+        return error_set(error, -errno, "", "Xen's trace buffers cannot be mapped: %s",
+                         strerror(errno));
     xen->t_info_pages = pages;
     for (size_t i = 0; i < pages; i++)
         if (errors[i])
-            return fault_plain(fault, -EFAULT, "",
-                               "the description of Xen's trace buffers cannot be "
-                               "mapped");
+            return error_set(error, -EFAULT, "",
+                             "the description of Xen's trace buffers cannot be "
+                             "mapped");
     r = strata_percpu_info_init(&xen->info, xen->t_info, pages * PAGE);
     if (r < 0)
-        return fault_plain(fault, r, "", "the description of Xen's trace buffers is damaged");
+        return error_set(error, r, "", "the description of Xen's trace buffers is damaged");
     xen->buffers.pages = xen->info.pages;
     return 0;
 }
 
 static int map_cpu(struct xen_buffers *xen, unsigned cpu, unsigned long *frames, int *errors,
-                   struct fault *fault)
+                   struct error *error)
 {
     struct strata_percpu_view *view = &xen->all_views[cpu];
     unsigned pages = xen->info.pages;
@@ -89,41 +88,40 @@ static int map_cpu(struct xen_buffers *xen, unsigned cpu, unsigned long *frames,
     if (r == -ENODEV || r == -EINVAL)
         return 0; /* offline when the buffers were made */
     if (r < 0)
-        return fault_plain(fault, r, "",
-                           "the description of Xen's trace buffers is damaged at CPU %u", cpu);
+        return error_set(error, r, "",
+                         "the description of Xen's trace buffers is damaged at CPU %u", cpu);
     for (unsigned i = 0; i < pages; i++)
         frames[i] = list[i];
     at = xen->library.foreign_map(xen->library.foreign, DOMAIN_XEN, PROT_READ | PROT_WRITE, pages,
                                   frames, errors);
     if (!at)
-        return fault_plain(fault, -errno, "", "the trace buffer of CPU %u cannot be mapped: %s",
-                           cpu, strerror(errno));
+        return error_set(error, -errno, "", "the trace buffer of CPU %u cannot be mapped: %s", cpu,
+                         strerror(errno));
     for (unsigned i = 0; i < pages; i++)
         if (errors[i]) {
             xen->library.foreign_unmap(xen->library.foreign, at, pages);
-            return fault_plain(fault, -EFAULT, "", "the trace buffer of CPU %u cannot be mapped",
-                               cpu);
+            return error_set(error, -EFAULT, "", "the trace buffer of CPU %u cannot be mapped",
+                             cpu);
         }
     r = strata_percpu_view_init(view, at, (size_t)pages * PAGE);
     if (r < 0) {
         xen->library.foreign_unmap(xen->library.foreign, at, pages);
-        return fault_plain(fault, r, "", "Xen's trace buffers have %u pages, which cannot be",
-                           pages);
+        return error_set(error, r, "", "Xen's trace buffers have %u pages, which cannot be", pages);
     }
     xen->buffers.views[cpu] = view;
     return 0;
 }
 
-static int map_cpus(struct xen_buffers *xen, struct fault *fault)
+static int map_cpus(struct xen_buffers *xen, struct error *error)
 {
     _cleanup_free_ unsigned long *frames = calloc(xen->info.pages, sizeof *frames);
     _cleanup_free_ int *errors = calloc(xen->info.pages, sizeof *errors);
     int r = 0;
 
     if (!frames || !errors)
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     for (unsigned cpu = 0; cpu < xen->buffers.n_cpus && r >= 0; cpu++)
-        r = map_cpu(xen, cpu, frames, errors, fault);
+        r = map_cpu(xen, cpu, frames, errors, error);
     return r;
 }
 
@@ -139,15 +137,15 @@ static void unmap(struct xen_buffers *xen)
 
 /* ---- Beginning ---- */
 
-static int refused(struct fault *fault, int r, const char *what)
+static int refused(struct error *error, int r, const char *what)
 {
-    return fault_plain(fault, r, "", "Xen refuses to %s: %s", what, strerror(-r));
+    return error_set(error, r, "", "Xen refuses to %s: %s", what, strerror(-r));
 }
 
 static int set_masks(struct xen_buffers *xen, const struct trace_buffers_settings *settings,
-                     struct fault *fault)
+                     struct error *error)
 {
-    int r = xen_state_note(&xen->state, xen->events_found, fault);
+    int r = xen_state_note(&xen->state, xen->events_found, error);
 
     if (r < 0)
         return r;
@@ -155,26 +153,26 @@ static int set_masks(struct xen_buffers *xen, const struct trace_buffers_setting
     if (settings->set_events) {
         r = xen_control_set_events(&xen->control, settings->events);
         if (r < 0)
-            return refused(fault, r, "set the event mask");
+            return refused(error, r, "set the event mask");
     }
     /* Another program may have left any mask, and Xen does not tell it. */
     if (settings->cpus || !settings->keep_cpus) {
         r = xen_control_set_cpus(&xen->control, settings->cpus);
         if (r < 0)
-            return refused(fault, r, "set the mask of CPUs");
+            return refused(error, r, "set the mask of CPUs");
     }
     return 0;
 }
 
 static int check_size(const struct xen_buffers *xen, const struct trace_buffers_settings *settings,
-                      struct fault *fault)
+                      struct error *error)
 {
     unsigned pages = xen->info.pages;
 
     if (!settings->pages_exactly || settings->pages == 0 || settings->pages == pages)
         return 0;
-    return fault_plain(
-        fault, -EBUSY, "",
+    return error_set(
+        error, -EBUSY, "",
         "Xen's trace buffers have %u pages (%u KB) for each CPU already, not %u: their "
         "size can be set once after each boot of the machine, by the first who records or "
         "by tbuf_size= on Xen's command line; leave the size out to use them as they are",
@@ -183,27 +181,27 @@ static int check_size(const struct xen_buffers *xen, const struct trace_buffers_
 
 /* The buffers are made by the first who asks, in each life of a Xen, and stay as they are. */
 static int make_buffers(struct xen_buffers *xen, const struct trace_buffers_settings *settings,
-                        struct xen_tbuf_info *info, struct fault *fault)
+                        struct xen_tbuf_info *info, struct error *error)
 {
     unsigned pages = settings->pages ? settings->pages : BUFFERS_DEFAULT_PAGES;
     int r = xen_control_set_size(&xen->control, pages, info);
 
     if (r == -ENOMEM)
-        return fault_plain(
-            fault, r, "",
+        return error_set(
+            error, r, "",
             "Xen has no memory left for trace buffers of %u pages (%u KB) for each CPU: "
             "ask for fewer, or give dom0 less memory (dom0_mem= on Xen's command line)",
             pages, pages * 4);
     if (r < 0)
-        return fault_plain(fault, r, "", "Xen refuses to make trace buffers of %u pages: %s", pages,
-                           strerror(-r));
+        return error_set(error, r, "", "Xen refuses to make trace buffers of %u pages: %s", pages,
+                         strerror(-r));
     xen->on = true;
     if (!info->t_info)
-        return fault_plain(fault, -EPROTO, "", "Xen made trace buffers, but does not say where");
-    r = map_info(xen, info, fault);
+        return error_set(error, -EPROTO, "", "Xen made trace buffers, but does not say where");
+    r = map_info(xen, info, error);
     /* By libxenctrl it is not seen before whether they are there already. Else what differs is that Xen
      * cannot make them so large, and that is how they will stay. */
-    return r < 0 || info->events_known ? r : check_size(xen, settings, fault);
+    return r < 0 || info->events_known ? r : check_size(xen, settings, error);
 }
 
 /* Tracing is off meanwhile, by which Xen also forgets what was lost before: that is no loss of this
@@ -241,38 +239,38 @@ static void look_for_bufferless(struct xen_buffers *xen)
 }
 
 static int begin(struct trace_buffers *buffers, const struct trace_buffers_settings *settings,
-                 struct fault *fault)
+                 struct error *error)
 {
     struct xen_buffers *xen = xen_of(buffers);
     struct xen_tbuf_info info;
     int r = xen_control_info(&xen->control, &info);
 
     if (r < 0)
-        return refused(fault, r, "tell of its trace buffers");
+        return refused(error, r, "tell of its trace buffers");
     xen->events_known = info.events_known;
     xen->events_found = info.events;
     xen->events_set = settings->set_events ? settings->events : info.events;
     if (info.t_info) {
-        r = map_info(xen, &info, fault);
+        r = map_info(xen, &info, error);
         if (r >= 0)
-            r = check_size(xen, settings, fault);
+            r = check_size(xen, settings, error);
         if (r < 0)
             return r;
     }
-    r = set_masks(xen, settings, fault);
+    r = set_masks(xen, settings, error);
     if (r >= 0 && !info.t_info)
-        r = make_buffers(xen, settings, &info, fault);
+        r = make_buffers(xen, settings, &info, error);
     if (r >= 0)
-        r = map_cpus(xen, fault);
+        r = map_cpus(xen, error);
     if (r < 0)
         return r;
     r = settings->discard ? discard(xen) : 0;
     if (r < 0)
-        return refused(fault, r, "stop tracing");
+        return refused(error, r, "stop tracing");
     r = settings->start_disabled ? xen_control_disable(&xen->control)
                                  : xen_control_enable(&xen->control);
     if (r < 0)
-        return refused(fault, r, settings->start_disabled ? "stop tracing" : "start tracing");
+        return refused(error, r, settings->start_disabled ? "stop tracing" : "start tracing");
     xen->on = true;
     look_for_bufferless(xen);
     xen_facts_buffers(xen->facts, buffers);
@@ -288,7 +286,7 @@ static int wakeup_fd(struct trace_buffers *buffers)
     return xen->library.evtchn_fd(xen->library.evtchn);
 }
 
-static int acknowledge(struct trace_buffers *buffers, struct fault *fault)
+static int acknowledge(struct trace_buffers *buffers, struct error *error)
 {
     struct xen_buffers *xen = xen_of(buffers);
     struct pollfd p = {wakeup_fd(buffers), POLLIN, 0};
@@ -300,15 +298,15 @@ static int acknowledge(struct trace_buffers *buffers, struct fault *fault)
     if (port < 0)
         return errno == EAGAIN || errno == EINTR
                    ? 0
-                   : fault_plain(fault, -errno, "", "Xen's event channel cannot be read: %s",
-                                 strerror(errno));
+                   : error_set(error, -errno, "", "Xen's event channel cannot be read: %s",
+                               strerror(errno));
     if (xen->library.evtchn_unmask(xen->library.evtchn, (unsigned)port) < 0)
-        return fault_plain(fault, -errno, "", "Xen's event channel cannot be written: %s",
-                           strerror(errno));
+        return error_set(error, -errno, "", "Xen's event channel cannot be written: %s",
+                         strerror(errno));
     return 0;
 }
 
-static int check(struct trace_buffers *buffers, uint32_t *ret_mask, struct fault *fault)
+static int check(struct trace_buffers *buffers, uint32_t *ret_mask, struct error *error)
 {
     struct xen_buffers *xen = xen_of(buffers);
     struct xen_tbuf_info info;
@@ -322,18 +320,18 @@ static int check(struct trace_buffers *buffers, uint32_t *ret_mask, struct fault
     if (r >= 0)
         r = xen_control_set_events(&xen->control, xen->events_set);
     if (r < 0)
-        return refused(fault, r, "set the event mask again");
+        return refused(error, r, "set the event mask again");
     *ret_mask = info.events;
     return 1;
 }
 
-static int stop(struct trace_buffers *buffers, struct fault *fault)
+static int stop(struct trace_buffers *buffers, struct error *error)
 {
     struct xen_buffers *xen = xen_of(buffers);
     int r = xen_control_disable(&xen->control);
 
     if (r < 0)
-        return refused(fault, r, "stop tracing");
+        return refused(error, r, "stop tracing");
     xen->on = false;
     return 0;
 }
@@ -370,7 +368,7 @@ static int put_back(struct xen_buffers *xen, uint32_t events)
     return a < 0 ? a : xen_state_forget(&xen->state);
 }
 
-static int restore(struct trace_buffers *buffers, bool leave, struct fault *fault)
+static int restore(struct trace_buffers *buffers, bool leave, struct error *error)
 {
     struct xen_buffers *xen = xen_of(buffers);
     int r = 0;
@@ -379,9 +377,9 @@ static int restore(struct trace_buffers *buffers, bool leave, struct fault *faul
         return 0;
     r = leave ? xen_state_forget(&xen->state) : put_back(xen, xen->events_found);
     if (r < 0)
-        return fault_plain(fault, r, "",
-                           "Xen's masks cannot be restored (the event mask was 0x%08x): %s",
-                           (unsigned)xen->events_found, strerror(-r));
+        return error_set(error, r, "",
+                         "Xen's masks cannot be restored (the event mask was 0x%08x): %s",
+                         (unsigned)xen->events_found, strerror(-r));
     xen->changed = false;
     xen->on = false;
     return 0;
@@ -421,7 +419,7 @@ static const struct trace_buffers_ops ops = {
 
 /* ---- Opening ---- */
 
-static int bind_virq(struct xen_buffers *xen, struct fault *fault)
+static int bind_virq(struct xen_buffers *xen, struct error *error)
 {
     int port = xen->library.evtchn_bind_virq(xen->library.evtchn, VIRQ_TBUF);
 
@@ -430,60 +428,60 @@ static int bind_virq(struct xen_buffers *xen, struct fault *fault)
         return 0;
     }
     if (errno == EEXIST || errno == EBUSY)
-        return fault_plain(
-            fault, -EBUSY, "",
+        return error_set(
+            error, -EBUSY, "",
             "another program takes records from Xen's trace buffers (an xentrace, or "
             "xenbaked: it is bound to their interrupt), and only one at a time can: its "
             "trace and masks are left as they are");
-    return fault_plain(fault, -errno, "", "Xen refuses the interrupt of its trace buffers: %s",
-                       strerror(errno));
+    return error_set(error, -errno, "", "Xen refuses the interrupt of its trace buffers: %s",
+                     strerror(errno));
 }
 
-static int open_all(struct xen_buffers *xen, bool xenctrl, struct fault *fault)
+static int open_all(struct xen_buffers *xen, bool xenctrl, struct error *error)
 {
     struct xen_physinfo physinfo;
-    int r = xen_library_open(&xen->library, fault);
+    int r = xen_library_open(&xen->library, error);
 
     if (r >= 0)
-        r = xen_control_init(&xen->control, &xen->library, xenctrl, fault);
+        r = xen_control_init(&xen->control, &xen->library, xenctrl, error);
     if (r >= 0)
-        r = xen_state_open(&xen->state, XEN_STATE_PATH, fault);
+        r = xen_state_open(&xen->state, XEN_STATE_PATH, error);
     if (r >= 0)
-        r = bind_virq(xen, fault);
+        r = bind_virq(xen, error);
     if (r < 0)
         return r;
     if (xen->state.found) {
         r = put_back(xen, xen->state.events);
         if (r < 0)
-            return refused(fault, r, "restore the masks that a killed recorder left");
+            return refused(error, r, "restore the masks that a killed recorder left");
     }
     r = xen_control_physinfo(&xen->control, &physinfo);
     if (r < 0)
-        return refused(fault, r, "tell how many CPUs there are");
+        return refused(error, r, "tell how many CPUs there are");
     if (physinfo.cpu_max >= CPU_SET_MAX)
-        return fault_plain(fault, -EPROTO, "",
-                           "this Xen has CPUs up to %u, more than the %u known here",
-                           (unsigned)physinfo.cpu_max, CPU_SET_MAX);
+        return error_set(error, -EPROTO, "",
+                         "this Xen has CPUs up to %u, more than the %u known here",
+                         (unsigned)physinfo.cpu_max, CPU_SET_MAX);
     xen->buffers.n_cpus = physinfo.cpu_max + 1;
     xen->buffers.views = calloc(xen->buffers.n_cpus, sizeof *xen->buffers.views);
     xen->all_views = calloc(xen->buffers.n_cpus, sizeof *xen->all_views);
     if (!xen->buffers.views || !xen->all_views)
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     r = xen_facts_new(&xen->control, &xen->facts);
-    return r < 0 ? fault_plain(fault, r, "", "Xen does not tell of itself: %s", strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, "", "Xen does not tell of itself: %s", strerror(-r)) : 0;
 }
 
-int xen_buffers_open(bool xenctrl, struct trace_buffers **ret, struct fault *fault)
+int xen_buffers_open(bool xenctrl, struct trace_buffers **ret, struct error *error)
 {
     struct xen_buffers *xen = calloc(1, sizeof *xen);
     int r;
 
     if (!xen)
-        return fault_plain(fault, -ENOMEM, "", "out of memory");
+        return error_set(error, -ENOMEM, "", "out of memory");
     xen->buffers.ops = &ops;
     xen->virq = -1;
     xen->state.fd = -1;
-    r = open_all(xen, xenctrl, fault);
+    r = open_all(xen, xenctrl, error);
     if (r < 0) {
         xen_free(&xen->buffers);
         return r;

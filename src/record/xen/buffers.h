@@ -12,4 +12,4 @@
 
 /* XENCTRL: by libxenctrl, even where that is not needed (record/xen/control.h). -ENODEV, -EPERM, -EACCES, -ELIBACC as xen_library_open(); -EBUSY: somebody else records from Xen, and
  * nothing was changed; -EPROTO: a Xen that is not known here. */
-int xen_buffers_open(bool xenctrl, struct trace_buffers **ret, struct fault *fault);
+int xen_buffers_open(bool xenctrl, struct trace_buffers **ret, struct error *error);

@@ -88,7 +88,7 @@ static int tbuf(struct xen_control *control, struct tbuf *op)
 /* ---- Opening ---- */
 
 /* Xen answers a wrong version with -EACCES. */
-static int find_version(struct xen_control *control, struct fault *fault)
+static int find_version(struct xen_control *control, struct error *error)
 {
     static const uint32_t versions[] = {0x15, 0x16};
     struct xen_physinfo physinfo;
@@ -101,13 +101,13 @@ static int find_version(struct xen_control *control, struct fault *fault)
     if (r == -EACCES)
         control->version = 0;
     else if (r < 0)
-        return fault_plain(fault, r, "", "Xen refuses to be asked about itself: %s", strerror(-r));
+        return error_set(error, r, "", "Xen refuses to be asked about itself: %s", strerror(-r));
     return 0;
 }
 
-static int open_xenctrl(struct xen_control *control, struct fault *fault)
+static int open_xenctrl(struct xen_control *control, struct error *error)
 {
-    struct fault why = {0};
+    struct error why = {0};
     struct xen_physinfo physinfo;
     uint32_t version = 0;
     int r = xen_control_version(control, &version);
@@ -117,21 +117,20 @@ static int open_xenctrl(struct xen_control *control, struct fault *fault)
     if (r >= 0)
         r = xen_control_physinfo(control, &physinfo);
     if (r < 0)
-        return fault_plain(
-            fault, -EPROTO, "",
-            "this Xen's control interface is newer than those known here, and its own "
-            "libxenctrl does not help: %s",
-            *why.what ? why.what : strerror(-r));
+        return error_set(error, -EPROTO, "",
+                         "this Xen's control interface is newer than those known here, and its own "
+                         "libxenctrl does not help: %s",
+                         *why.what ? why.what : strerror(-r));
     if (physinfo.cpu_max >= CPU_SET_MAX || physinfo.cpus_online == 0 ||
         physinfo.cpus_online > physinfo.cpu_max + 1)
-        return fault_plain(fault, -EPROTO, "",
-                           "this Xen's answers are not as those of 4.17 to 4.22: a newer strata is "
-                           "needed");
+        return error_set(error, -EPROTO, "",
+                         "this Xen's answers are not as those of 4.17 to 4.22: a newer strata is "
+                         "needed");
     return 0;
 }
 
 int xen_control_init(struct xen_control *ret, struct xen_library *library, bool xenctrl,
-                     struct fault *fault)
+                     struct error *error)
 {
     struct xen_control control = {.library = library};
     int r = 0;
@@ -139,11 +138,11 @@ int xen_control_init(struct xen_control *ret, struct xen_library *library, bool 
     control.sysctl = library->alloc(library->call, sizeof(struct sysctl));
     control.bytes = library->alloc(library->call, XEN_CONTROL_BYTES);
     if (!control.sysctl || !control.bytes)
-        r = fault_plain(fault, -ENOMEM, "", "there is no memory for hypercalls");
+        r = error_set(error, -ENOMEM, "", "there is no memory for hypercalls");
     if (r >= 0 && !xenctrl)
-        r = find_version(&control, fault);
+        r = find_version(&control, error);
     if (r >= 0 && control.version == 0)
-        r = open_xenctrl(&control, fault);
+        r = open_xenctrl(&control, error);
     if (r < 0) {
         xen_control_done(&control);
         return r;

@@ -60,7 +60,7 @@ struct xen_physinfo {
 /* LIBRARY is borrowed. XENCTRL: the second way, even if the first one would do. -EPERM: Xen refuses us;
  * -EPROTO: it speaks another version than is known here, and its libxenctrl is not there. */
 int xen_control_init(struct xen_control *ret, struct xen_library *library, bool xenctrl,
-                     struct fault *fault);
+                     struct error *error);
 void xen_control_done(struct xen_control *control);
 
 /* All of these: a negative errno as Xen gives it. */

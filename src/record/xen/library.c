@@ -54,25 +54,25 @@ static bool read_line(const char *path, char *buf, size_t size)
     return true;
 }
 
-static int check_host(struct fault *fault)
+static int check_host(struct error *error)
 {
     char type[32] = "";
     char capabilities[64];
 
     if (!read_line("/sys/hypervisor/type", type, sizeof type) || strcmp(type, "xen") != 0)
-        return fault_plain(
-            fault, -ENODEV, "",
+        return error_set(
+            error, -ENODEV, "",
             "this machine does not run on Xen (/sys/hypervisor/type %s%s): Xen's trace "
             "buffers are there in its control domain, dom0, only",
             *type ? "says " : "is not there", type);
     if (read_line("/proc/xen/capabilities", capabilities, sizeof capabilities) &&
         !strstr(capabilities, "control_d"))
-        return fault_plain(fault, -EPERM, "",
-                           "this is a guest of Xen, not its control domain, and only that may see "
-                           "Xen's trace buffers: record in dom0");
+        return error_set(error, -EPERM, "",
+                         "this is a guest of Xen, not its control domain, and only that may see "
+                         "Xen's trace buffers: record in dom0");
     if (geteuid() != 0)
-        return fault_plain(fault, -EACCES, "",
-                           "only root may see Xen's trace buffers: run it as root, or with sudo");
+        return error_set(error, -EACCES, "",
+                         "only root may see Xen's trace buffers: run it as root, or with sudo");
     return 0;
 }
 
@@ -137,7 +137,7 @@ static bool find(struct xen_library *library, void *handle, const char *name, si
     return symbol != NULL;
 }
 
-static int open_part(struct xen_library *library, unsigned i, struct fault *fault)
+static int open_part(struct xen_library *library, unsigned i, struct error *error)
 {
     const struct part *part = &parts[i];
     void *(*function)(struct xen_logger * logger, unsigned flags);
@@ -146,33 +146,33 @@ static int open_part(struct xen_library *library, unsigned i, struct fault *faul
 
     library->handles[i] = dlopen(part->file, RTLD_NOW | RTLD_LOCAL);
     if (!library->handles[i])
-        return fault_plain(fault, -ELIBACC, "",
-                           "%s cannot be loaded (%s); on Debian it is in the package that "
-                           "xen-utils brings along",
-                           part->file, dlerror());
+        return error_set(error, -ELIBACC, "",
+                         "%s cannot be loaded (%s); on Debian it is in the package that "
+                         "xen-utils brings along",
+                         part->file, dlerror());
     for (const struct symbol *s = part->symbols; s->name; s++)
         if (!find(library, library->handles[i], s->name, s->offset))
-            return fault_plain(fault, -ELIBACC, "", "%s has no function %s", part->file, s->name);
+            return error_set(error, -ELIBACC, "", "%s has no function %s", part->file, s->name);
     symbol = dlsym(library->handles[i], part->open);
     if (!symbol)
-        return fault_plain(fault, -ELIBACC, "", "%s has no function %s", part->file, part->open);
+        return error_set(error, -ELIBACC, "", "%s has no function %s", part->file, part->open);
     memcpy(&function, &symbol, sizeof function);
     object = function(&silent, 0);
     if (!object)
-        return fault_plain(fault, errno ? -errno : -EIO, "", "%s cannot be opened: %s%s%s%s",
-                           part->device, strerror(errno), errno == ENOENT ? "; try 'modprobe " : "",
-                           errno == ENOENT ? part->module : "", errno == ENOENT ? "'" : "");
+        return error_set(error, errno ? -errno : -EIO, "", "%s cannot be opened: %s%s%s%s",
+                         part->device, strerror(errno), errno == ENOENT ? "; try 'modprobe " : "",
+                         errno == ENOENT ? part->module : "", errno == ENOENT ? "'" : "");
     memcpy((char *)library + part->object, &object, sizeof object);
     return 0;
 }
 
-int xen_library_open(struct xen_library *ret, struct fault *fault)
+int xen_library_open(struct xen_library *ret, struct error *error)
 {
     struct xen_library library = {0};
-    int r = check_host(fault);
+    int r = check_host(error);
 
     for (unsigned i = 0; r >= 0 && i < ARRAY_SIZE(parts); i++)
-        r = open_part(&library, i, fault);
+        r = open_part(&library, i, error);
     if (r < 0) {
         xen_library_close(&library);
         return r;

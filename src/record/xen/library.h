@@ -9,7 +9,7 @@
 
 #include <stdarg.h>
 
-#include "base/fault.h"
+#include "base/error.h"
 
 struct xen_logger;
 
@@ -40,6 +40,6 @@ struct xen_library {
 };
 
 /* -ENODEV: this does not run on Xen; -EPERM: not in its control domain; -EACCES: not root; -ELIBACC: the
- * libraries are not there; each with FAULT. */
-int xen_library_open(struct xen_library *ret, struct fault *fault);
+ * libraries are not there; each with ERROR. */
+int xen_library_open(struct xen_library *ret, struct error *error);
 void xen_library_close(struct xen_library *library);

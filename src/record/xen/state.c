@@ -36,7 +36,7 @@ static void read_state(struct xen_state *state)
     state->events = sscanf(line, "strata-xen 1 events %x", &events) == 1 ? events : EVENTS_AT_BOOT;
 }
 
-int xen_state_open(struct xen_state *ret, const char *path, struct fault *fault)
+int xen_state_open(struct xen_state *ret, const char *path, struct error *error)
 {
     struct xen_state state = {.fd = -1};
     int r = make_parent(path);
@@ -47,8 +47,8 @@ int xen_state_open(struct xen_state *ret, const char *path, struct fault *fault)
             r = -errno;
     }
     if (r < 0)
-        return fault_plain(
-            fault, r, path,
+        return error_set(
+            error, r, path,
             "cannot be made, and it must hold what is to be restored in Xen if this is "
             "killed: %s",
             strerror(-r));
@@ -56,11 +56,11 @@ int xen_state_open(struct xen_state *ret, const char *path, struct fault *fault)
         r = errno == EWOULDBLOCK ? -EBUSY : -errno;
         xen_state_close(&state);
         if (r == -EBUSY)
-            return fault_plain(
-                fault, r, "",
+            return error_set(
+                error, r, "",
                 "another strata is recording from Xen, and only one at a time can: its "
                 "trace and masks are left as they are");
-        return fault_plain(fault, r, path, "cannot be locked: %s", strerror(-r));
+        return error_set(error, r, path, "cannot be locked: %s", strerror(-r));
     }
     read_state(&state);
     *ret = state;
@@ -74,7 +74,7 @@ void xen_state_close(struct xen_state *state)
     state->fd = -1;
 }
 
-int xen_state_note(struct xen_state *state, uint32_t events, struct fault *fault)
+int xen_state_note(struct xen_state *state, uint32_t events, struct error *error)
 {
     char line[64];
     int len = snprintf(line, sizeof line, "strata-xen 1 events 0x%08x\n", (unsigned)events);
@@ -86,8 +86,8 @@ int xen_state_note(struct xen_state *state, uint32_t events, struct fault *fault
     else if (ftruncate(state->fd, len) < 0 || fsync(state->fd) < 0)
         r = -errno;
     if (r < 0)
-        return fault_plain(
-            fault, r, XEN_STATE_PATH,
+        return error_set(
+            error, r, XEN_STATE_PATH,
             "what is to be restored in Xen cannot be written, so nothing is changed: %s",
             strerror(-r));
     return 0;

@@ -8,7 +8,7 @@
  *
  * and empty while nothing is changed. */
 
-#include "base/fault.h"
+#include "base/error.h"
 
 #define XEN_STATE_PATH "/run/strata/xen"
 
@@ -20,10 +20,10 @@ struct xen_state {
 
 /* Opens (makes) and locks the file at PATH. -EBUSY: somebody holds it. What cannot be understood in it
  * counts as all events, which is what Xen starts with. */
-int xen_state_open(struct xen_state *ret, const char *path, struct fault *fault);
+int xen_state_open(struct xen_state *ret, const char *path, struct error *error);
 void xen_state_close(struct xen_state *state);
 
 /* Notes that the mask was EVENTS; on the disk when it returns. */
-int xen_state_note(struct xen_state *state, uint32_t events, struct fault *fault);
+int xen_state_note(struct xen_state *state, uint32_t events, struct error *error);
 /* All is as it was. */
 int xen_state_forget(struct xen_state *state);

@@ -15,7 +15,7 @@
  *
  * Source: Xen's public header io/xs_wire.h and its docs/misc/xenstore.txt. */
 
-#include "base/fault.h"
+#include "base/error.h"
 
 struct xen_store;
 

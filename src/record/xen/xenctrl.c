@@ -21,7 +21,7 @@ static const struct {
     {"xc_sched_id", offsetof(struct xen_xenctrl, sched_id)},
 };
 
-int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct fault *fault)
+int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct error *error)
 {
     struct xen_xenctrl xenctrl = {0};
     void *(*function)(void *logger, void *dombuild_logger, unsigned flags);
@@ -32,13 +32,13 @@ int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct fault *fa
              (unsigned)(version & 0xffff));
     xenctrl.handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!xenctrl.handle)
-        return fault_plain(fault, -ELIBACC, "", "%s cannot be loaded: %s", file, dlerror());
+        return error_set(error, -ELIBACC, "", "%s cannot be loaded: %s", file, dlerror());
     for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
         symbol = dlsym(xenctrl.handle, symbols[i].name);
         memcpy((char *)&xenctrl + symbols[i].offset, &symbol, sizeof symbol);
         if (!symbol) {
             dlclose(xenctrl.handle);
-            return fault_plain(fault, -ELIBACC, "", "%s has no function %s", file, symbols[i].name);
+            return error_set(error, -ELIBACC, "", "%s has no function %s", file, symbols[i].name);
         }
     }
     symbol = dlsym(xenctrl.handle, "xc_interface_open");
@@ -48,7 +48,7 @@ int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct fault *fa
     }
     if (!xenctrl.xch) {
         dlclose(xenctrl.handle);
-        return fault_plain(fault, -EIO, "", "%s does not get through to Xen", file);
+        return error_set(error, -EIO, "", "%s does not get through to Xen", file);
     }
     *ret = xenctrl;
     return 0;

@@ -22,7 +22,7 @@ struct xen_xenctrl {
 };
 
 /* VERSION is major << 16 | minor. -ELIBACC: there is no such library; -EIO: it cannot be opened. */
-int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct fault *fault);
+int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct error *error);
 void xen_xenctrl_close(struct xen_xenctrl *xenctrl);
 
 /* All: a negative errno. */

@@ -115,20 +115,20 @@ const struct kernel_facts *kernel_events_facts(const struct kernel_events *event
 }
 
 int kernel_events_set_common(struct kernel_events *events, const struct kernel_format *format,
-                             struct fault *fault)
+                             struct error *error)
 {
     uint32_t type_offset, type_size, pid_offset, pid_size;
 
     if (!kernel_format_field(format->text, format->len, "common_type", &type_offset, &type_size) ||
         !kernel_format_field(format->text, format->len, "common_pid", &pid_offset, &pid_size))
-        return fault_plain(fault, -EBADMSG, format->path,
-                           "no fields common_type and common_pid: this is not a kernel's event "
-                           "format");
+        return error_set(error, -EBADMSG, format->path,
+                         "no fields common_type and common_pid: this is not a kernel's event "
+                         "format");
     if (type_size != 2 || pid_size != 4 || type_offset > 64 || pid_offset > 64)
-        return fault_plain(fault, -EBADMSG, format->path,
-                           "common_type of %u bytes at %u and common_pid of %u bytes at %u: only 2 "
-                           "and 4 bytes within the first 64 can be read",
-                           type_size, type_offset, pid_size, pid_offset);
+        return error_set(error, -EBADMSG, format->path,
+                         "common_type of %u bytes at %u and common_pid of %u bytes at %u: only 2 "
+                         "and 4 bytes within the first 64 can be read",
+                         type_size, type_offset, pid_size, pid_offset);
     events->common = (struct kernel_common){
         .type_offset = (uint16_t)type_offset,
         .pid_offset = (uint16_t)pid_offset,
@@ -456,7 +456,7 @@ static int make_unknown(struct kernel_events *events, uint16_t id, struct event_
 
 static int make_known(struct kernel_events *events, const struct kernel_event_format *format,
                       const struct kernel_format *file, struct arena *scratch,
-                      struct event_class *class, struct fault *fault)
+                      struct event_class *class, struct error *error)
 {
     struct arena *arena = &events->catalogue->arena;
     const struct kernel_text *text;
@@ -477,7 +477,7 @@ static int make_known(struct kernel_events *events, const struct kernel_event_fo
     if (r < 0)
         return r;
     r = kernel_text_compile(arena, scratch, events, format, strcmp(file->system, "ftrace") == 0,
-                            file->path, &text, fault);
+                            file->path, &text, error);
     if (r < 0)
         return r;
     kernel_text_mark_hex(text, fields, class->n_fields);
@@ -497,14 +497,14 @@ static int make_known(struct kernel_events *events, const struct kernel_event_fo
 
 /* Keeps why a format could not be parsed, for kernel_events_hint(). */
 static void note_failure(struct kernel_events *events, const struct kernel_format *file,
-                         const struct event_class *class, const struct fault *fault)
+                         const struct event_class *class, const struct error *error)
 {
-    struct fault named = *fault;
+    struct error named = *error;
 
     if (events->n_failed++ == 0) {
         if (!file->path)
             snprintf(named.path, sizeof named.path, "format of %s:%s", file->system, class->name);
-        fault_print(&named, events->failure, sizeof events->failure);
+        error_print(&named, events->failure, sizeof events->failure);
         snprintf(events->hint, sizeof events->hint, "%s; its events show as %s", events->failure,
                  class->group ? "their fields" : "bytes");
         return;
@@ -525,7 +525,7 @@ static int make_class(struct kernel_events *events, uint16_t id, struct event_cl
     struct kernel_event_format format;
     struct kernel_format file;
     struct arena scratch = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     int r = events->formats->format(events->formats, id, &file);
 
     if (error_is_local(r))
@@ -533,16 +533,16 @@ static int make_class(struct kernel_events *events, uint16_t id, struct event_cl
     if (r < 0)
         return make_unknown(events, id, class);
     r = kernel_format_parse(&scratch, file.text, file.len, events->facts.long_size, file.path,
-                            &format, &fault);
+                            &format, &error);
     if (r == 0 && format.id != id)
-        r = fault_plain(&fault, -EBADMSG, file.path, "the format of event %u says ID %u", id,
-                        format.id);
+        r = error_set(&error, -EBADMSG, file.path, "the format of event %u says ID %u", id,
+                      format.id);
     if (r == 0)
-        r = make_known(events, &format, &file, &scratch, class, &fault);
+        r = make_known(events, &format, &file, &scratch, class, &error);
     else if (r == -EBADMSG)
         r = make_unknown(events, id, class);
-    if (r >= 0 && fault.error)
-        note_failure(events, &file, class, &fault);
+    if (r >= 0 && error.code)
+        note_failure(events, &file, class, &error);
     arena_done(&scratch);
     return r;
 }

@@ -22,7 +22,7 @@
  *   symbols.c          has the names of functions, constant strings and tasks that the kernel lists
  *   tasks.c            learns names of tasks from events */
 
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/macro.h"
 #include "event/catalogue.h"
 
@@ -71,7 +71,7 @@ void kernel_events_set_origin(struct kernel_events *events, const struct origin 
 
 /* Takes the common fields from a format's text. -EBADMSG. */
 int kernel_events_set_common(struct kernel_events *events, const struct kernel_format *format,
-                             struct fault *fault);
+                             struct error *error);
 const struct kernel_common *kernel_events_common(const struct kernel_events *events);
 
 /* Both take over TEXT (from malloc, with a NUL behind). -ENOMEM. */

@@ -90,8 +90,8 @@ static bool is_length(char c)
 struct parser {
     struct arena *arena;
     uint8_t long_size;
-    const char *path; /* for `fault` */
-    struct fault *fault;
+    const char *path; /* for `error` */
+    struct error *error;
     const char *p, *end;
     uint32_t line; /* of P, from 1 */
     struct kernel_field *fields;
@@ -100,7 +100,7 @@ struct parser {
 
 static int reject(const struct parser *parser, const char *what)
 {
-    return fault_line(parser->fault, -EBADMSG, parser->path, parser->line, "%s", what);
+    return error_on_line(parser->error, -EBADMSG, parser->path, parser->line, "%s", what);
 }
 
 /* The declaration of a field while it is read: "unsigned long long name[16]", "__data_loc char[] name". */
@@ -399,14 +399,14 @@ static int read_head(struct parser *parser, struct kernel_event_format *format)
 
 int kernel_format_parse(struct arena *arena, const char *text, size_t len, uint8_t long_size,
                         const char *path, struct kernel_event_format *ret_format,
-                        struct fault *fault)
+                        struct error *error)
 {
     static const char print[] = "print fmt:";
     struct kernel_event_format format = {0};
     struct parser parser = {.arena = arena,
                             .long_size = long_size,
                             .path = path,
-                            .fault = fault,
+                            .error = error,
                             .p = text,
                             .end = text + len,
                             .line = 1};

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 
 enum kernel_field_flag {
     FIELD_IS_ARRAY = 1,    /* declared with brackets */
@@ -54,10 +54,10 @@ struct kernel_event_format {
     uint32_t print_line; /* its line in the text, from 1 */
 };
 
-/* Parses the LEN bytes at TEXT into ARENA. PATH is for FAULT alone. -EBADMSG: not a format; -ENOMEM. */
+/* Parses the LEN bytes at TEXT into ARENA. PATH is for ERROR alone. -EBADMSG: not a format; -ENOMEM. */
 int kernel_format_parse(struct arena *arena, const char *text, size_t len, uint8_t long_size,
                         const char *path, struct kernel_event_format *ret_format,
-                        struct fault *fault);
+                        struct error *error);
 
 /* The field NAME of LEN bytes; NULL: none. With COMMON the fields that all events have are searched as well, and first. */
 const struct kernel_field *kernel_format_find(const struct kernel_event_format *format,

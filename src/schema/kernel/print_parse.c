@@ -54,9 +54,9 @@ struct parser {
     uint8_t long_size;
     struct print_tokens t;
     unsigned depth, operators;
-    int error; /* the first one; 0: none so far */
+    int code; /* the first one; 0: none so far */
     const char *path;
-    struct fault *fault;
+    struct error *error;
 };
 
 static struct print_node *parse_argument(struct parser *p);
@@ -65,24 +65,24 @@ static struct print_node *parse_operand(struct parser *p);
 /* Notes that the token is not what the grammar has here. Returns NULL. */
 static void *reject(struct parser *p, const char *what)
 {
-    if (p->error)
+    if (p->code)
         return NULL;
-    p->error = -EBADMSG;
+    p->code = -EBADMSG;
     if (p->t.kind == TOKEN_END)
-        fault_line(p->fault, -EBADMSG, p->path, p->format->print_line,
-                   "the print format ends too early: %s", what);
+        error_on_line(p->error, -EBADMSG, p->path, p->format->print_line,
+                      "the print format ends too early: %s", what);
     else
-        fault_line(p->fault, -EBADMSG, p->path, p->format->print_line,
-                   "cannot parse the print format at '%.*s': %s",
-                   (int)MIN(p->t.n, (size_t)EXCERPT_MAX), p->t.s,
-                   p->t.kind == TOKEN_BAD ? p->t.error : what);
+        error_on_line(p->error, -EBADMSG, p->path, p->format->print_line,
+                      "cannot parse the print format at '%.*s': %s",
+                      (int)MIN(p->t.n, (size_t)EXCERPT_MAX), p->t.s,
+                      p->t.kind == TOKEN_BAD ? p->t.error : what);
     return NULL;
 }
 
 static void *out_of_memory(struct parser *p)
 {
-    if (!p->error)
-        p->error = -ENOMEM;
+    if (!p->code)
+        p->code = -ENOMEM;
     return NULL;
 }
 
@@ -578,7 +578,7 @@ static bool extend(struct parser *p, struct print_node *node)
         if (right && find_operator(p, &op, &level) && level <= node->level)
             node = right;
     }
-    return !p->error;
+    return !p->code;
 }
 
 /* After "-", "+", "!" or "~", which take what follows up to a ")" or ",". */
@@ -631,14 +631,14 @@ static struct print_node *parse_argument(struct parser *p)
 }
 
 int print_parse(struct arena *arena, const struct kernel_event_format *format, uint8_t long_size,
-                const char *path, struct print_tree *ret_tree, struct fault *fault)
+                const char *path, struct print_tree *ret_tree, struct error *error)
 {
     struct parser p = {.arena = arena,
                        .format = format,
                        .long_size = long_size,
                        .t = {.p = format->print, .end = format->print + format->print_len},
                        .path = path,
-                       .fault = fault};
+                       .error = error};
     struct print_tree tree = {0};
     const struct print_node **last = &tree.arguments;
 
@@ -647,7 +647,7 @@ int print_parse(struct arena *arena, const struct kernel_event_format *format, u
         tree.format = take_strings(&p);
     else
         reject(&p, "expected a string in double quotes");
-    while (!p.error && take(&p, ",")) {
+    while (!p.code && take(&p, ",")) {
         struct print_node *argument;
 
         p.operators = 0;
@@ -657,10 +657,10 @@ int print_parse(struct arena *arena, const struct kernel_event_format *format, u
         *last = argument;
         last = &argument->next;
     }
-    if (!p.error && p.t.kind != TOKEN_END)
+    if (!p.code && p.t.kind != TOKEN_END)
         reject(&p, "expected ',' or the end");
-    if (p.error)
-        return p.error;
+    if (p.code)
+        return p.code;
     *ret_tree = tree;
     return 0;
 }

@@ -7,12 +7,12 @@
  * neither the parser nor what walks the tree can run out of stack. */
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 #include "schema/kernel/print_tree.h"
 
 struct kernel_event_format;
 
-/* Parses the print format of FORMAT into ARENA. FAULT gets the line in the format file and the first token that does not
+/* Parses the print format of FORMAT into ARENA. ERROR gets the line in the format file and the first token that does not
  * fit; PATH is for it. -EBADMSG: not understood; -ENOMEM. */
 int print_parse(struct arena *arena, const struct kernel_event_format *format, uint8_t long_size,
-                const char *path, struct print_tree *ret_tree, struct fault *fault);
+                const char *path, struct print_tree *ret_tree, struct error *error);

@@ -499,7 +499,7 @@ static const struct kernel_field *find(const struct compiler *c, const char *nam
 
 /* A trace_printk() of the kernel: its format is found by the event, see text_run.c. */
 static int compile_packed_event(struct compiler *c, const char *path,
-                                const struct kernel_text **ret_text, struct fault *fault)
+                                const struct kernel_text **ret_text, struct error *error)
 {
     const struct kernel_field *ip = find(c, "ip");
     const struct kernel_field *format = find(c, "fmt");
@@ -508,7 +508,7 @@ static int compile_packed_event(struct compiler *c, const char *path,
 
     if (!ip || !format || !buf) {
         c->failed = true;
-        fault_plain(fault, -EBADMSG, path, "a trace_printk() has no fields ip, fmt and buf");
+        error_set(error, -EBADMSG, path, "a trace_printk() has no fields ip, fmt and buf");
         return 0;
     }
     head.ip_offset = ip->offset;
@@ -554,16 +554,16 @@ static const struct print_node *fields_as_arguments(struct compiler *c, struct a
 
 /* Parses and compiles the print format; `failed` is set if it is not understood. */
 static int compile_print(struct compiler *c, struct arena *scratch, bool is_ftrace,
-                         const char *path, struct fault *fault)
+                         const char *path, struct error *error)
 {
     const struct kernel_event_format *format = c->format;
     struct print_tree tree = {0};
     int r;
 
     if (!format->print)
-        r = fault_plain(fault, -EBADMSG, path, "no line \"print fmt:\"");
+        r = error_set(error, -EBADMSG, path, "no line \"print fmt:\"");
     else
-        r = print_parse(scratch, format, c->base.long_size, path, &tree, fault);
+        r = print_parse(scratch, format, c->base.long_size, path, &tree, error);
     if (r == -EBADMSG) {
         c->failed = true;
         return 0;
@@ -575,19 +575,20 @@ static int compile_print(struct compiler *c, struct arena *scratch, bool is_ftra
         c->node = fields_as_arguments(c, scratch);
     r = compile_format(c, tree.format);
     if (r == 0 && c->failed)
-        fault_line(fault, -EBADMSG, path, format->print_line,
-                   "cannot parse the print format: a conversion is invalid or lacks its argument");
+        error_on_line(
+            error, -EBADMSG, path, format->print_line,
+            "cannot parse the print format: a conversion is invalid or lacks its argument");
     if (r == 0 && c->base.divides_by_zero && !c->failed) {
         c->failed = true;
-        fault_line(fault, -EBADMSG, path, format->print_line,
-                   "cannot parse the print format: division by zero");
+        error_on_line(error, -EBADMSG, path, format->print_line,
+                      "cannot parse the print format: division by zero");
     }
     return r;
 }
 
 int kernel_text_compile(struct arena *arena, struct arena *scratch, struct kernel_events *events,
                         const struct kernel_event_format *format, bool is_ftrace, const char *path,
-                        const struct kernel_text **ret_text, struct fault *fault)
+                        const struct kernel_text **ret_text, struct error *error)
 {
     struct compiler c = {
         .base = {.arena = arena,
@@ -599,11 +600,11 @@ int kernel_text_compile(struct arena *arena, struct arena *scratch, struct kerne
     int r = 0;
 
     if (is_ftrace && strcmp(format->name, "bprint") == 0)
-        r = compile_packed_event(&c, path, &text, fault);
+        r = compile_packed_event(&c, path, &text, error);
     else if (is_ftrace && is_stack(format))
         r = make_text(&c, &text, &(struct kernel_text){.is_stack = true});
     else
-        r = compile_print(&c, scratch, is_ftrace, path, fault);
+        r = compile_print(&c, scratch, is_ftrace, path, error);
     if (r == 0 && !text) {
         if (c.failed)
             r = compile_fields(&c);

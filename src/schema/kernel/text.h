@@ -12,7 +12,7 @@
  *   - what makes it crash or read foreign memory: that reads as 0 or as nothing. */
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "event/item.h"
 
@@ -21,11 +21,11 @@ struct kernel_event_format;
 struct kernel_text;
 
 /* Compiles the print format of FORMAT into ARENA. FORMAT and what is in SCRATCH, where its tree is built, is not needed
- * afterwards. If the print format cannot be parsed, FAULT says why (PATH is for it), and the text lists the fields.
+ * afterwards. If the print format cannot be parsed, ERROR says why (PATH is for it), and the text lists the fields.
  * is_ftrace: the event is of the system `ftrace`. -ENOMEM. */
 int kernel_text_compile(struct arena *arena, struct arena *scratch, struct kernel_events *events,
                         const struct kernel_event_format *format, bool is_ftrace, const char *path,
-                        const struct kernel_text **ret_text, struct fault *fault);
+                        const struct kernel_text **ret_text, struct error *error);
 
 /* Compiles the format string of a binary trace_printk(), whose arguments lie packed in the event.
  * -EINVAL: not understood; -ENOMEM. */

@@ -91,20 +91,20 @@ static const char *skip_mark(struct parser *parser, const char *text, const char
 }
 
 int declarations_parse(struct declarations *declarations, const char *name, const char *text,
-                       size_t len, declaration_told told, void *arg, struct fault *fault)
+                       size_t len, declaration_told told, void *arg, struct error *error)
 {
     struct parser parser = {
         .declarations = declarations,
         .file = arena_strdup(&declarations->arena, name),
         .told = told,
         .arg = arg,
-        .fault = fault,
+        .error = error,
     };
     const char *end = text + len;
     struct oddities oddities;
 
     if (!parser.file)
-        return fault_plain(fault, -ENOMEM, name, "out of memory");
+        return error_set(error, -ENOMEM, name, "out of memory");
     if (len == 0)
         return 0;
     text = skip_mark(&parser, text, end);
@@ -120,7 +120,7 @@ int declarations_parse(struct declarations *declarations, const char *name, cons
         if (r > 0)
             r = parser_line(&parser);
         if (r == -ENOMEM)
-            return fault_plain(fault, r, name, "out of memory");
+            return error_set(error, r, name, "out of memory");
         if (!ended && (parser.errors == 0 || told))
             parser_wrong(&parser, (struct place){parser.end, 0},
                          "the file does not end with a newline");
@@ -128,38 +128,38 @@ int declarations_parse(struct declarations *declarations, const char *name, cons
     return parser.errors ? -EINVAL : 0;
 }
 
-static int read_all(struct input *in, struct text *text, struct fault *fault)
+static int read_all(struct input *in, struct text *text, struct error *error)
 {
     int r;
 
-    while ((r = input_refill(in, fault)) > 0) {
+    while ((r = input_refill(in, error)) > 0) {
         size_t n = input_buffered(in);
 
         if (text_len(text) + n > FILE_MAX)
-            return fault_plain(fault, -EFBIG, in->path,
-                               "larger than %zu MB: not a trace-events file", FILE_MAX >> 20);
+            return error_set(error, -EFBIG, in->path, "larger than %zu MB: not a trace-events file",
+                             FILE_MAX >> 20);
         text_put(text, (const char *)input_at(in), n);
         input_skip(in, n);
         if (text->error)
-            return fault_plain(fault, text->error, in->path, "out of memory");
+            return error_set(error, text->error, in->path, "out of memory");
     }
     return r;
 }
 
 int declarations_read(struct declarations *declarations, const char *path, declaration_told told,
-                      void *arg, struct fault *fault)
+                      void *arg, struct error *error)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
     struct input in;
     int r;
 
-    r = input_open(&in, path, INPUT_BUFFER_SIZE, fault);
+    r = input_open(&in, path, INPUT_BUFFER_SIZE, error);
     if (r < 0)
         return r;
-    r = read_all(&in, &text, fault);
+    r = read_all(&in, &text, error);
     if (r >= 0)
         r = declarations_parse(declarations, in.path, text.start, text_len(&text), told, arg,
-                               fault);
+                               error);
     input_done(&in);
     return r;
 }

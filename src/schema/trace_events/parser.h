@@ -21,7 +21,7 @@ struct parser {
     char instead[192];
     declaration_told told;
     void *arg;
-    struct fault *fault;
+    struct error *error;
 };
 
 /* What is at fault: LEN bytes at P, 0 where something is missing. */

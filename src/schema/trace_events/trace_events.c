@@ -28,8 +28,9 @@ static void tell(struct parser *parser, struct declaration_problem *problem, str
     problem->text_len = (size_t)(parser->end - parser->line);
     if (!problem->warning) {
         parser->errors++;
-        fault_line(parser->fault, -EINVAL, parser->file, parser->number, "column %u: %s%s%s",
-                   problem->column, problem->what, problem->instead ? "; " : "", parser->instead);
+        error_on_line(parser->error, -EINVAL, parser->file, parser->number, "column %u: %s%s%s",
+                      problem->column, problem->what, problem->instead ? "; " : "",
+                      parser->instead);
     }
     if (parser->told)
         parser->told(parser->arg, problem);
@@ -38,7 +39,7 @@ static void tell(struct parser *parser, struct declaration_problem *problem, str
 
 int parser_wrong(struct parser *parser, struct place place, const char *format, ...)
 {
-    char what[sizeof parser->fault->what];
+    char what[sizeof parser->error->what];
     struct declaration_problem problem = {.what = what};
     va_list args;
 
@@ -51,7 +52,7 @@ int parser_wrong(struct parser *parser, struct place place, const char *format, 
 
 void parser_warn(struct parser *parser, struct place place, const char *format, ...)
 {
-    char what[sizeof parser->fault->what];
+    char what[sizeof parser->error->what];
     struct declaration_problem problem = {.what = what, .warning = true};
     va_list args;
 

@@ -14,7 +14,7 @@
  * trace_events_argument.c and trace_events_format.c (the parts). */
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/map.h"
 #include "schema/trace_events/c_type.h"
 
@@ -107,11 +107,11 @@ typedef void (*declaration_told)(void *arg, const struct declaration_problem *pr
 
 /* Adds the events of a file to DECLARATIONS ("-": standard input). With TOLD all problems are told and
  * the rest is still read; without it the first error ends the reading, and nobody warns. Events declared
- * without errors are added in any case. -EINVAL with FAULT filled with the first error; -ENOMEM; an
+ * without errors are added in any case. -EINVAL with ERROR filled with the first error; -ENOMEM; an
  * errno from reading the file. */
 int declarations_read(struct declarations *declarations, const char *path, declaration_told told,
-                      void *arg, struct fault *fault);
+                      void *arg, struct error *error);
 /* The same from memory; NAME stands for the file. */
 int declarations_parse(struct declarations *declarations, const char *name, const char *text,
-                       size_t len, declaration_told told, void *arg, struct fault *fault);
+                       size_t len, declaration_told told, void *arg, struct error *error);
 void declarations_done(struct declarations *declarations);

@@ -125,13 +125,13 @@ uint32_t xen_event_mask_stamped_mask(const struct xen_event_mask *choice)
     return mask | sched | sched_min;
 }
 
-int xen_event_mask_add_mask(struct xen_event_mask *choice, uint32_t mask, struct fault *fault)
+int xen_event_mask_add_mask(struct xen_event_mask *choice, uint32_t mask, struct error *error)
 {
     if ((mask & CLASS_BITS) == 0 || (mask & SUBCLASS_BITS) == 0)
-        return fault_plain(fault, -EINVAL, "",
-                           "the mask 0x%08x lets nothing through: it needs a bit of 16 to 27 for a "
-                           "class and one of 12 to 15 for a subclass, as 0x0008f000 has for hvm",
-                           (unsigned)mask);
+        return error_set(error, -EINVAL, "",
+                         "the mask 0x%08x lets nothing through: it needs a bit of 16 to 27 for a "
+                         "class and one of 12 to 15 for a subclass, as 0x0008f000 has for hvm",
+                         (unsigned)mask);
     for (unsigned class = 0; class < CLASSES; class ++)
         for (unsigned subclass = 1; subclass < 16; subclass++)
             if (xen_mask_passes(mask, UINT32_C(1) << (16 + class) | subclass << 12))
@@ -205,26 +205,26 @@ static const char *meant(const struct xen_table *table, const char *word)
     return suggest_find(word, strlen(word), names);
 }
 
-static int unknown(const struct xen_table *table, const char *word, struct fault *fault)
+static int unknown(const struct xen_table *table, const char *word, struct error *error)
 {
     const char *like;
 
     if (glob_is_pattern(word))
-        return fault_plain(fault, -EINVAL, "",
-                           "no event of Xen matches '%s'; they are listed in strata-xen-events(5)",
-                           word);
+        return error_set(error, -EINVAL, "",
+                         "no event of Xen matches '%s'; they are listed in strata-xen-events(5)",
+                         word);
     like = meant(table, word);
     if (like)
-        return fault_plain(fault, -EINVAL, "",
-                           "unknown class, subclass or event '%s'; did you mean '%s'?", word, like);
-    return fault_plain(
-        fault, -EINVAL, "",
+        return error_set(error, -EINVAL, "",
+                         "unknown class, subclass or event '%s'; did you mean '%s'?", word, like);
+    return error_set(
+        error, -EINVAL, "",
         "unknown event '%s': not a class (all gen sched dom0op hvm mem pv shadow hw guest), "
         "subclass, event or mask of Xen; see strata-record(1)",
         word);
 }
 
-static int add_number(struct xen_event_mask *choice, const char *word, struct fault *fault)
+static int add_number(struct xen_event_mask *choice, const char *word, struct error *error)
 {
     char *end;
     unsigned long long v;
@@ -232,30 +232,29 @@ static int add_number(struct xen_event_mask *choice, const char *word, struct fa
     errno = 0;
     v = strtoull(word, &end, 0);
     if (errno || *end || v > UINT32_MAX)
-        return fault_plain(fault, -EINVAL, "",
-                           "invalid event mask '%s' (a number of 32 bits, such as 0x0008f000)",
-                           word);
+        return error_set(error, -EINVAL, "",
+                         "invalid event mask '%s' (a number of 32 bits, such as 0x0008f000)", word);
     if ((v & 0xfff) != 0 && class_of((uint32_t)v) < CLASSES && v <= 0x0fffffff &&
         (v & SUBCLASS_BITS) != 0) {
         add_event(choice, (uint32_t)v);
         return 0;
     }
-    return xen_event_mask_add_mask(choice, (uint32_t)v, fault);
+    return xen_event_mask_add_mask(choice, (uint32_t)v, error);
 }
 
 static int add_word(struct xen_event_mask *choice, const struct xen_table *table, const char *word,
-                    struct fault *fault)
+                    struct error *error)
 {
     if (*word >= '0' && *word <= '9')
-        return add_number(choice, word, fault);
+        return add_number(choice, word, error);
     for (size_t i = 0; i < ARRAY_SIZE(named); i++)
         if (strcmp(named[i].name, word) == 0)
-            return xen_event_mask_add_mask(choice, named[i].mask, fault);
-    return add_pattern(choice, table, word) ? 0 : unknown(table, word, fault);
+            return xen_event_mask_add_mask(choice, named[i].mask, error);
+    return add_pattern(choice, table, word) ? 0 : unknown(table, word, error);
 }
 
 int xen_event_mask_add(struct xen_event_mask *choice, const struct xen_table *table,
-                       const char *text, struct fault *fault)
+                       const char *text, struct error *error)
 {
     for (const char *word = text;; word++) {
         size_t len = strcspn(word, ",");
@@ -263,12 +262,12 @@ int xen_event_mask_add(struct xen_event_mask *choice, const struct xen_table *ta
         int r;
 
         if (len == 0)
-            return fault_plain(fault, -EINVAL, "", "an event is missing in '%.80s'", text);
+            return error_set(error, -EINVAL, "", "an event is missing in '%.80s'", text);
         if (len >= sizeof copy)
-            return fault_plain(fault, -EINVAL, "", "'%.40s...' is too long for an event", word);
+            return error_set(error, -EINVAL, "", "'%.40s...' is too long for an event", word);
         memcpy(copy, word, len);
         copy[len] = 0;
-        r = add_word(choice, table, copy, fault);
+        r = add_word(choice, table, copy, error);
         if (r < 0)
             return r;
         word += len;

@@ -35,12 +35,12 @@ void xen_event_mask_done(struct xen_event_mask *choice);
  *     vmexit, csched2_*        events of TABLE by name, with wildcards
  *     sched:switch*            the same within a class
  *
- * -EINVAL with FAULT: a word means nothing. Words before it are added. */
+ * -EINVAL with ERROR: a word means nothing. Words before it are added. */
 int xen_event_mask_add(struct xen_event_mask *choice, const struct xen_table *table,
-                       const char *text, struct fault *fault);
+                       const char *text, struct error *error);
 /* Adds what a mask of Xen's lets through; the mask will be it, bit for bit, if nothing else is added.
- * -EINVAL with FAULT: that is nothing. */
-int xen_event_mask_add_mask(struct xen_event_mask *choice, uint32_t mask, struct fault *fault);
+ * -EINVAL with ERROR: that is nothing. */
+int xen_event_mask_add_mask(struct xen_event_mask *choice, uint32_t mask, struct error *error);
 
 /* Whether an event (without the header's other bits) is chosen. */
 bool xen_event_mask_has(const struct xen_event_mask *choice, uint32_t event);

@@ -111,7 +111,7 @@ static int add_rule(struct xen_formats *formats, const struct xen_format_rule *r
 }
 
 static int parse_line(struct xen_formats *formats, const char *name, uint32_t line, const char *p,
-                      const char *end, struct fault *fault)
+                      const char *end, struct error *error)
 {
     struct xen_format_rule rule = {.line = line};
     const char *id = p;
@@ -125,23 +125,23 @@ static int parse_line(struct xen_formats *formats, const char *name, uint32_t li
     while (p < end && is_space(*p))
         p++;
     if (id == id_end || p == end)
-        return fault_line(fault, -EINVAL, name, line,
-                          "Bad format file: a rule is an event's number, blanks and a format");
+        return error_on_line(error, -EINVAL, name, line,
+                             "Bad format file: a rule is an event's number, blanks and a format");
     if (!parse_id(id, id_end, &rule.id))
-        return fault_line(
-            fault, -EINVAL, name, line,
+        return error_on_line(
+            error, -EINVAL, name, line,
             "Bad format file: '%.*s' is no number (such as 0x1f003, or several joined "
             "by | or +)",
             (int)(id_end - id < 64 ? id_end - id : 64), id);
     rule.format = p;
     rule.len = (size_t)(end - p);
     if (add_rule(formats, &rule) < 0)
-        return fault_plain(fault, -ENOMEM, name, "out of memory");
+        return error_set(error, -ENOMEM, name, "out of memory");
     return 0;
 }
 
 int xen_formats_parse(struct xen_formats *formats, const char *name, const char *text, size_t len,
-                      struct fault *fault)
+                      struct error *error)
 {
     const char *end = text + len;
     uint32_t line = 0;
@@ -153,7 +153,7 @@ int xen_formats_parse(struct xen_formats *formats, const char *name, const char 
 
         while (stop < end && *stop != '\n' && *stop != '\r')
             stop++;
-        r = parse_line(formats, name, ++line, text, stop, fault);
+        r = parse_line(formats, name, ++line, text, stop, error);
         if (r < 0)
             return r;
         if (end - stop >= 2 && stop[0] == '\r' && stop[1] == '\n')
@@ -163,14 +163,14 @@ int xen_formats_parse(struct xen_formats *formats, const char *name, const char 
     return 0;
 }
 
-int xen_formats_read(struct xen_formats *formats, const char *path, struct fault *fault)
+int xen_formats_read(struct xen_formats *formats, const char *path, struct error *error)
 {
     struct input in;
-    int r = input_open_whole(&in, path, FILE_MAX, "a file of formats", fault);
+    int r = input_open_whole(&in, path, FILE_MAX, "a file of formats", error);
 
     if (r < 0)
         return r;
-    r = xen_formats_parse(formats, path, (const char *)input_at(&in), input_buffered(&in), fault);
+    r = xen_formats_parse(formats, path, (const char *)input_at(&in), input_buffered(&in), error);
     input_done(&in);
     return r;
 }

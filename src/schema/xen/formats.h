@@ -12,7 +12,7 @@
  * nothing is evaluated here. */
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 
 struct xen_format_rule {
     uint64_t id;
@@ -28,8 +28,8 @@ struct xen_formats {
     unsigned capacity;
 };
 
-/* -EINVAL with the line in FAULT; an errno from opening or reading the file; -ENOMEM. */
-int xen_formats_read(struct xen_formats *formats, const char *path, struct fault *fault);
+/* -EINVAL with the line in ERROR; an errno from opening or reading the file; -ENOMEM. */
+int xen_formats_read(struct xen_formats *formats, const char *path, struct error *error);
 int xen_formats_parse(struct xen_formats *formats, const char *name, const char *text, size_t len,
-                      struct fault *fault);
+                      struct error *error);
 void xen_formats_done(struct xen_formats *formats);

@@ -74,9 +74,9 @@ int xen_table_add(struct xen_table *table, const struct xen_event *event)
     return 0;
 }
 
-int xen_table_built_in(struct xen_table *table, struct fault *fault)
+int xen_table_built_in(struct xen_table *table, struct error *error)
 {
-    return xen_table_parse(table, NULL, xen_events_text, xen_events_text_len, fault);
+    return xen_table_parse(table, NULL, xen_events_text, xen_events_text_len, error);
 }
 
 void xen_table_done(struct xen_table *table)

@@ -18,7 +18,7 @@
  * may be left out. Of several lines for one event, the last one whose conditions hold counts. */
 
 #include "base/arena.h"
-#include "base/fault.h"
+#include "base/error.h"
 #include "base/map.h"
 #include "event/class.h"
 
@@ -71,12 +71,12 @@ struct xen_table {
 };
 
 /* Adds the lines of LEN bytes at TEXT; FILE is for messages, NULL for what is built in. -EINVAL with
- * the line in FAULT; -ENOMEM. */
+ * the line in ERROR; -ENOMEM. */
 int xen_table_parse(struct xen_table *table, const char *file, const char *text, size_t len,
-                    struct fault *fault);
+                    struct error *error);
 /* Adds a copy of EVENT and its fields; their strings must live as long as the table. -ENOMEM. */
 int xen_table_add(struct xen_table *table, const struct xen_event *event);
-int xen_table_built_in(struct xen_table *table, struct fault *fault);
+int xen_table_built_in(struct xen_table *table, struct error *error);
 void xen_table_done(struct xen_table *table);
 
 /* The line for an event with WORDS extra words of Xen VERSION on CPU (a line that asks for what is not

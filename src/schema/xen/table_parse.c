@@ -8,12 +8,12 @@
 
 int xen_complain(const struct xen_parser *parser, const char *what)
 {
-    return fault_line(parser->fault, -EINVAL, parser->name, parser->line, "%s", what);
+    return error_on_line(parser->error, -EINVAL, parser->name, parser->line, "%s", what);
 }
 
 int xen_no_memory(const struct xen_parser *parser)
 {
-    return fault_plain(parser->fault, -ENOMEM, parser->name, "out of memory");
+    return error_set(parser->error, -ENOMEM, parser->name, "out of memory");
 }
 
 /* Letters, digits and _ . : - and more; what can be part of a name. */
@@ -355,9 +355,9 @@ static int parse_line(struct xen_parser *parser)
 }
 
 int xen_table_parse(struct xen_table *table, const char *file, const char *text, size_t len,
-                    struct fault *fault)
+                    struct error *error)
 {
-    struct xen_parser parser = {.table = table, .name = file ? file : "xen-events", .fault = fault};
+    struct xen_parser parser = {.table = table, .name = file ? file : "xen-events", .error = error};
     const char *end = text + len;
     int r = 0;
 

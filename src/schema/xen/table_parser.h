@@ -15,7 +15,7 @@ struct xen_parser {
     const char *file;
     const char *name; /* of the file, for messages */
     uint32_t line;
-    struct fault *fault;
+    struct error *error;
     const char *p;
     const char *end;              /* of the line */
     struct value_names *in_enum;  /* the enum that indented lines belong to */

@@ -241,11 +241,11 @@ static int add_rule(struct xen_table *table, const char *file, const struct xen_
 }
 
 static int parse_formats(struct xen_table *table, const char *file, const char *text, size_t len,
-                         struct fault *fault)
+                         struct error *error)
 {
     const char *kept = arena_strdup(&table->arena, file);
     struct xen_formats formats = {0};
-    int r = xen_formats_parse(&formats, file, text, len, fault);
+    int r = xen_formats_parse(&formats, file, text, len, error);
     bool own = true;
 
     if (r >= 0 && !kept)
@@ -263,7 +263,7 @@ static int parse_formats(struct xen_table *table, const char *file, const char *
         r = add_rule(table, kept, rule);
     }
     xen_formats_done(&formats);
-    return r == -ENOMEM ? fault_plain(fault, r, file, "out of memory") : r;
+    return r == -ENOMEM ? error_set(error, r, file, "out of memory") : r;
 }
 
 /* Only the rules of formats name their values in Python's way. */
@@ -283,20 +283,20 @@ static bool is_formats(const char *p, size_t len)
 }
 
 int xen_custom_parse(struct xen_table *table, const char *file, const char *text, size_t len,
-                     struct fault *fault)
+                     struct error *error)
 {
-    return is_formats(text, len) ? parse_formats(table, file, text, len, fault)
-                                 : xen_table_parse(table, file, text, len, fault);
+    return is_formats(text, len) ? parse_formats(table, file, text, len, error)
+                                 : xen_table_parse(table, file, text, len, error);
 }
 
-int xen_custom_read(struct xen_table *table, const char *path, struct fault *fault)
+int xen_custom_read(struct xen_table *table, const char *path, struct error *error)
 {
     struct input in;
-    int r = input_open_whole(&in, path, FILE_MAX, "a table of events", fault);
+    int r = input_open_whole(&in, path, FILE_MAX, "a table of events", error);
 
     if (r < 0)
         return r;
-    r = xen_custom_parse(table, path, (const char *)input_at(&in), input_buffered(&in), fault);
+    r = xen_custom_parse(table, path, (const char *)input_at(&in), input_buffered(&in), error);
     input_done(&in);
     return r;
 }

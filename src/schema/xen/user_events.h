@@ -15,8 +15,8 @@
 
 #include "schema/xen/table.h"
 
-/* -EINVAL with the line in FAULT; an errno from opening or reading the file; -ENOMEM. */
-int xen_custom_read(struct xen_table *table, const char *path, struct fault *fault);
+/* -EINVAL with the line in ERROR; an errno from opening or reading the file; -ENOMEM. */
+int xen_custom_read(struct xen_table *table, const char *path, struct error *error);
 /* The same of LEN bytes at TEXT; FILE is for messages. */
 int xen_custom_parse(struct xen_table *table, const char *file, const char *text, size_t len,
-                     struct fault *fault);
+                     struct error *error);

@@ -264,7 +264,7 @@ static void test_tracefs_page(void **state)
 {
     const char *directory = *state;
     struct tracefs_page page;
-    struct fault fault = {0};
+    struct error error = {0};
     int dir = open(directory, O_PATH | O_DIRECTORY);
 
     assert_int_equal(tracefs_page(dir, &page, NULL), -ENOENT);
@@ -286,8 +286,8 @@ static void test_tracefs_page(void **state)
     write_file(directory, "events/header_page",
                "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
                "\tfield: char data;\toffset:16;\tsize:4294967295;\tsigned:0;\n");
-    assert_int_equal(tracefs_page(dir, &page, &fault), -EBADMSG);
-    assert_string_equal(fault.path, "events/header_page");
+    assert_int_equal(tracefs_page(dir, &page, &error), -EBADMSG);
+    assert_string_equal(error.path, "events/header_page");
     write_file(directory, "events/header_page", "nonsense");
     assert_int_equal(tracefs_page(dir, &page, NULL), -EBADMSG);
     close(dir);
@@ -298,15 +298,15 @@ static void test_tracefs_files(void **state)
     const char *directory = *state;
     static const _Atomic bool ending;
     struct tracefs tracefs;
-    struct fault fault = {0};
+    struct error error = {0};
     char *text, name[64];
     char *large = malloc(100001);
     uint64_t number;
     size_t len;
     int dir;
 
-    assert_int_equal(tracefs_open(directory, &tracefs, &fault), -ENOENT);
-    assert_non_null(strstr(fault.what, "is no tracefs"));
+    assert_int_equal(tracefs_open(directory, &tracefs, &error), -ENOENT);
+    assert_non_null(strstr(error.what, "is no tracefs"));
     make_dir(directory, "per_cpu");
     assert_int_equal(tracefs_open(directory, &tracefs, NULL), 0);
     dir = tracefs.fd;
@@ -598,12 +598,12 @@ static void test_endpoint(void **state)
 
     for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
         struct endpoint endpoint;
-        struct fault fault = {0};
-        int r = endpoint_parse(cases[i].text, cases[i].kind, &endpoint, &fault);
+        struct error error = {0};
+        int r = endpoint_parse(cases[i].text, cases[i].kind, &endpoint, &error);
 
         if (!cases[i].family) {
             assert_int_equal(r, -EINVAL);
-            assert_non_null(strstr(fault.what, "is no address"));
+            assert_non_null(strstr(error.what, "is no address"));
             continue;
         }
         assert_int_equal(r, 0);
@@ -615,7 +615,7 @@ static void test_endpoint(void **state)
 static void test_endpoint_unix(void **state)
 {
     struct endpoint one, other;
-    struct fault fault = {0};
+    struct error error = {0};
     char address[128];
     struct stat st;
     int fd, accepted;
@@ -628,7 +628,7 @@ static void test_endpoint_unix(void **state)
     assert_int_equal(endpoint_accept(&one, &fd), -EAGAIN);
     /* Somebody listens there. */
     assert_int_equal(endpoint_parse(address, ENDPOINT_LISTEN, &other, NULL), 0);
-    assert_int_equal(endpoint_open(&other, &fault), -EADDRINUSE);
+    assert_int_equal(endpoint_open(&other, &error), -EADDRINUSE);
     assert_int_equal(endpoint_accept(&one, &accepted), 0); /* that was a look */
     close(accepted);
     assert_int_equal(endpoint_parse(address, ENDPOINT_CONNECT, &other, NULL), 0);
@@ -668,7 +668,7 @@ static void test_ports(void **state)
 static void test_key(void **state)
 {
     const char *directory = *state;
-    struct fault fault = {0};
+    struct error error = {0};
     char path[256];
     uint8_t *key;
     size_t size;
@@ -677,7 +677,7 @@ static void test_key(void **state)
     assert_int_equal(key_read(path, &key, &size, NULL), -ENOENT);
     write_file(directory, "key", "0123456789abcdef\r\n \n");
     assert_int_equal(chmod(path, 0640), 0);
-    assert_int_equal(key_read(path, &key, &size, &fault), -EPERM);
+    assert_int_equal(key_read(path, &key, &size, &error), -EPERM);
     assert_int_equal(chmod(path, 0600), 0);
     assert_int_equal(key_read(path, &key, &size, NULL), 0);
     assert_int_equal(size, 16);

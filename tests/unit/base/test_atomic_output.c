@@ -72,14 +72,14 @@ static bool any_directory(const char *directory)
 static void a_file_appears_when_it_is_committed(void **state)
 {
     struct atomic_output output;
-    struct fault fault = {0};
+    struct error error = {0};
     struct stat st;
 
-    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_STREAM, path, NULL, NULL, &output, &fault),
+    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_STREAM, path, NULL, NULL, &output, &error),
                      0);
     text_put_str(&output.out, "text");
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(atomic_output_commit(&output, &fault), 0);
+    assert_int_equal(atomic_output_commit(&output, &error), 0);
     atomic_output_done(&output);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_size, 4);
@@ -89,10 +89,10 @@ static void a_file_appears_when_it_is_committed(void **state)
 static void an_output_that_is_not_committed_leaves_the_old_one(void **state)
 {
     struct atomic_output output;
-    struct fault fault = {0};
+    struct error error = {0};
 
     put_file(scratch, "output");
-    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_FILE, path, NULL, NULL, &output, &fault), 0);
+    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_FILE, path, NULL, NULL, &output, &error), 0);
     assert_int_equal(write(output.fd, "half", 4), 4);
     atomic_output_done(&output);
     assert_int_equal(count_entries(scratch), 1);
@@ -102,13 +102,13 @@ static void an_output_that_is_not_committed_leaves_the_old_one(void **state)
 static void a_directory_that_is_not_empty_is_refused(void **state)
 {
     struct atomic_output output;
-    struct fault fault = {0};
+    struct error error = {0};
 
     assert_int_equal(mkdir(path, 0700), 0);
     put_file(path, "precious");
-    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, NULL, NULL, &output, &fault),
+    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, NULL, NULL, &output, &error),
                      -EEXIST);
-    assert_string_equal(fault.what, "directory exists and is not empty; name another directory");
+    assert_string_equal(error.what, "directory exists and is not empty; name another directory");
     assert_true(exists(path, "precious"));
     assert_int_equal(count_entries(scratch), 1);
 }
@@ -116,15 +116,15 @@ static void a_directory_that_is_not_empty_is_refused(void **state)
 static void a_directory_may_be_replaced_where_the_caller_says_so(void **state)
 {
     struct atomic_output output;
-    struct fault fault = {0};
+    struct error error = {0};
 
     assert_int_equal(mkdir(path, 0700), 0);
     put_file(path, "old");
     assert_int_equal(
-        atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, any_directory, NULL, &output, &fault), 0);
+        atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, any_directory, NULL, &output, &error), 0);
     put_file(output.temp_path, "new");
     assert_true(exists(path, "old"));
-    assert_int_equal(atomic_output_commit(&output, &fault), 0);
+    assert_int_equal(atomic_output_commit(&output, &error), 0);
     atomic_output_done(&output);
     assert_false(exists(path, "old"));
     assert_true(exists(path, "new"));
@@ -134,13 +134,13 @@ static void a_directory_may_be_replaced_where_the_caller_says_so(void **state)
 static void a_file_in_the_place_of_a_directory_is_named(void **state)
 {
     struct atomic_output output;
-    struct fault fault = {0};
+    struct error error = {0};
 
     put_file(scratch, "output");
     assert_int_equal(
-        atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, any_directory, NULL, &output, &fault),
+        atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, any_directory, NULL, &output, &error),
         -EEXIST);
-    assert_string_equal(fault.what, "exists and is not a directory; name another directory");
+    assert_string_equal(error.what, "exists and is not a directory; name another directory");
 }
 
 /* A child writes a directory with a directory in it, and gets NUMBER, which ends it. */
@@ -152,10 +152,10 @@ static void end_by_signal(int number)
     assert_true(child >= 0);
     if (child == 0) {
         struct atomic_output output;
-        struct fault fault = {0};
+        struct error error = {0};
         char inner[256];
 
-        if (atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, NULL, NULL, &output, &fault) < 0)
+        if (atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, NULL, NULL, &output, &error) < 0)
             _exit(1);
         snprintf(inner, sizeof inner, "%s/inner", output.temp_path);
         if (mkdir(inner, 0700) < 0)
@@ -180,14 +180,14 @@ static void the_first_signal_may_be_a_request_to_stop(void **state)
 {
     static volatile sig_atomic_t stop;
     struct atomic_output output;
-    struct fault fault = {0};
+    struct error error = {0};
 
     stop = 0;
-    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_STREAM, path, NULL, &stop, &output, &fault),
+    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_STREAM, path, NULL, &stop, &output, &error),
                      0);
     raise(SIGTERM);
     assert_int_equal(stop, SIGTERM);
-    assert_int_equal(atomic_output_commit(&output, &fault), 0);
+    assert_int_equal(atomic_output_commit(&output, &error), 0);
     atomic_output_done(&output);
     assert_true(exists(scratch, "output"));
 }

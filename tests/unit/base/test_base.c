@@ -214,27 +214,27 @@ static void a_text_keeps_its_first_error(void **state)
 /* Reads 1,000 bytes in pieces of 1 to 16 through a buffer of 16. */
 static void read_in_pieces(struct input *in)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     unsigned at = 0;
 
     while (at < 1000) {
         unsigned n = MIN(1 + at % 16, 1000 - at);
         assert_int_equal(input_offset(in), at);
-        assert_int_equal(input_need(in, n, &fault), 1);
+        assert_int_equal(input_need(in, n, &error), 1);
         for (unsigned i = 0; i < n; i++)
             assert_int_equal(input_at(in)[i], (uint8_t)((at + i) * 7));
         input_skip(in, n);
         at += n;
     }
-    assert_int_equal(input_need(in, 1, &fault), 0);
-    assert_int_equal(input_need(in, 0, &fault), 1);
-    assert_int_equal(fault.error, 0);
+    assert_int_equal(input_need(in, 1, &error), 0);
+    assert_int_equal(input_need(in, 0, &error), 1);
+    assert_int_equal(error.code, 0);
 }
 
 static void inputs_read_files_pipes_and_memory(void **state)
 {
     uint8_t bytes[1000];
-    struct fault fault = {0};
+    struct error error = {0};
     struct input in;
     char path[] = "/tmp/strata-test-XXXXXX";
     int fds[2];
@@ -248,35 +248,35 @@ static void inputs_read_files_pipes_and_memory(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, sizeof bytes), sizeof bytes);
     close(fd);
-    assert_int_equal(input_open(&in, path, 16, &fault), 0);
+    assert_int_equal(input_open(&in, path, 16, &error), 0);
     assert_int_equal(in.size, 1000);
     read_in_pieces(&in);
-    assert_int_equal(input_need(&in, 17, &fault), -ENOBUFS);
-    assert_int_equal(input_seek(&in, 500, &fault), 0);
-    assert_int_equal(input_need(&in, 16, &fault), 1);
+    assert_int_equal(input_need(&in, 17, &error), -ENOBUFS);
+    assert_int_equal(input_seek(&in, 500, &error), 0);
+    assert_int_equal(input_need(&in, 16, &error), 1);
     assert_int_equal(input_at(&in)[0], (uint8_t)(500 * 7));
     input_done(&in);
 
-    assert_int_equal(input_open_whole(&in, path, 1 << 20, "a list", &fault), 0);
+    assert_int_equal(input_open_whole(&in, path, 1 << 20, "a list", &error), 0);
     assert_int_equal(input_buffered(&in), sizeof bytes);
     assert_memory_equal(input_at(&in), bytes, sizeof bytes);
     input_done(&in);
     assert_int_equal(truncate(path, (1 << 20) - 1), 0);
-    assert_int_equal(input_open_whole(&in, path, 1 << 20, "a list", &fault), 0);
+    assert_int_equal(input_open_whole(&in, path, 1 << 20, "a list", &error), 0);
     input_done(&in);
     assert_int_equal(truncate(path, 1 << 20), 0);
-    assert_int_equal(input_open_whole(&in, path, 1 << 20, "a list", &fault), -EFBIG);
-    assert_string_equal(fault.what, "is larger than 1 MB: not a list");
+    assert_int_equal(input_open_whole(&in, path, 1 << 20, "a list", &error), -EFBIG);
+    assert_string_equal(error.what, "is larger than 1 MB: not a list");
     unlink(path);
 
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], bytes, sizeof bytes), sizeof bytes);
     close(fds[1]);
-    assert_int_equal(input_open_fd(&in, fds[0], "pipe", 16, &fault), 0);
+    assert_int_equal(input_open_fd(&in, fds[0], "pipe", 16, &error), 0);
     assert_int_equal(in.size, UINT64_MAX);
-    assert_int_equal(input_need(&in, 1, &fault), 1);
+    assert_int_equal(input_need(&in, 1, &error), 1);
     read_in_pieces(&in);
-    assert_int_equal(input_seek(&in, 0, &fault), -ESPIPE);
+    assert_int_equal(input_seek(&in, 0, &error), -ESPIPE);
     input_done(&in);
 
     assert_int_equal(input_open_memory(&in, bytes, sizeof bytes, "memory"), 0);
@@ -284,29 +284,29 @@ static void inputs_read_files_pipes_and_memory(void **state)
     input_done(&in);
 }
 
-static void faults_say_what_and_where(void **state)
+static void errors_say_what_and_where(void **state)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     struct input in;
     char text[512];
 
     (void)state;
-    assert_int_equal(input_open(&in, "/nonexistent/file", 16, &fault), -ENOENT);
-    fault_print(&fault, text, sizeof text);
+    assert_int_equal(input_open(&in, "/nonexistent/file", 16, &error), -ENOENT);
+    error_print(&error, text, sizeof text);
     assert_string_equal(text, "/nonexistent/file: cannot open it: No such file or directory");
     /* The first one stays. */
-    assert_int_equal(fault_at(&fault, -EBADMSG, "a", 12, "x"), -EBADMSG);
-    assert_int_equal(fault.error, -ENOENT);
-    fault_clear(&fault);
-    assert_int_equal(fault_at(&fault, -EBADMSG, "a", 12, "bad %s", "x"), -EBADMSG);
-    fault_print(&fault, text, sizeof text);
+    assert_int_equal(error_at(&error, -EBADMSG, "a", 12, "x"), -EBADMSG);
+    assert_int_equal(error.code, -ENOENT);
+    error_clear(&error);
+    assert_int_equal(error_at(&error, -EBADMSG, "a", 12, "bad %s", "x"), -EBADMSG);
+    error_print(&error, text, sizeof text);
     assert_string_equal(text, "a: offset 12: bad x");
-    fault_clear(&fault);
-    fault_line(&fault, -EINVAL, "events", 3, "bad");
-    fault_print(&fault, text, sizeof text);
+    error_clear(&error);
+    error_on_line(&error, -EINVAL, "events", 3, "bad");
+    error_print(&error, text, sizeof text);
     assert_string_equal(text, "events:3: bad");
-    fault_clear(&fault);
-    assert_int_equal(input_open(&in, "/", 16, &fault), -EISDIR);
+    error_clear(&error);
+    assert_int_equal(input_open(&in, "/", 16, &error), -EISDIR);
 }
 
 static void near_words_are_found(void **state)
@@ -422,7 +422,7 @@ int main(void)
         cmocka_unit_test(a_text_drains_into_its_file),
         cmocka_unit_test(a_text_keeps_its_first_error),
         cmocka_unit_test(inputs_read_files_pipes_and_memory),
-        cmocka_unit_test(faults_say_what_and_where),
+        cmocka_unit_test(errors_say_what_and_where),
         cmocka_unit_test(near_words_are_found),
         cmocka_unit_test(processes_have_a_beginning),
         cmocka_unit_test(utf8_is_told_from_other_bytes),

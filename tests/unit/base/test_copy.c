@@ -69,30 +69,30 @@ static bool takes_only_a(const char *path, size_t len)
 static void files(void **state)
 {
     struct copy_options plain = {0}, link = {.link = true}, follow = {.follow = true};
-    struct fault fault = {0};
+    struct error error = {0};
     struct stat one, other;
 
     put_file("a", "text");
-    assert_int_equal(copy_file(in_place("a"), in_place("b"), &plain, &fault), 0);
+    assert_int_equal(copy_file(in_place("a"), in_place("b"), &plain, &error), 0);
     has_file("b", "text");
-    assert_int_equal(copy_file(in_place("a"), in_place("b"), &plain, &fault), -EEXIST);
-    assert_non_null(strstr(fault.path, "/b"));
-    fault_clear(&fault);
-    assert_int_equal(copy_file(in_place("a"), in_place("c"), &link, &fault), 0);
+    assert_int_equal(copy_file(in_place("a"), in_place("b"), &plain, &error), -EEXIST);
+    assert_non_null(strstr(error.path, "/b"));
+    error_clear(&error);
+    assert_int_equal(copy_file(in_place("a"), in_place("c"), &link, &error), 0);
     assert_int_equal(stat(in_place("a"), &one), 0);
     assert_int_equal(stat(in_place("c"), &other), 0);
     assert_int_equal(one.st_ino, other.st_ino);
     assert_int_equal(symlink("a", in_place("l")), 0);
-    assert_int_equal(copy_file(in_place("l"), in_place("d"), &plain, &fault), -ELOOP);
-    fault_clear(&fault);
-    assert_int_equal(copy_file(in_place("l"), in_place("d"), &follow, &fault), 0);
+    assert_int_equal(copy_file(in_place("l"), in_place("d"), &plain, &error), -ELOOP);
+    error_clear(&error);
+    assert_int_equal(copy_file(in_place("l"), in_place("d"), &follow, &error), 0);
     has_file("d", "text");
-    assert_int_equal(copy_file(place, in_place("e"), &plain, &fault), -EINVAL);
-    fault_clear(&fault);
-    assert_int_equal(copy_file(in_place("none"), in_place("e"), &plain, &fault), -ENOENT);
-    fault_clear(&fault);
+    assert_int_equal(copy_file(place, in_place("e"), &plain, &error), -EINVAL);
+    error_clear(&error);
+    assert_int_equal(copy_file(in_place("none"), in_place("e"), &plain, &error), -ENOENT);
+    error_clear(&error);
     /* It says that it is empty. */
-    assert_int_equal(copy_file("/proc/self/comm", in_place("comm"), &plain, &fault), 0);
+    assert_int_equal(copy_file("/proc/self/comm", in_place("comm"), &plain, &error), 0);
     assert_int_equal(stat(in_place("comm"), &one), 0);
     assert_true(one.st_size > 0);
 }
@@ -100,7 +100,7 @@ static void files(void **state)
 static void dirs(void **state)
 {
     struct copy_options all = {0}, some = {.takes = takes_only_a};
-    struct fault fault = {0};
+    struct error error = {0};
 
     assert_int_equal(mkdir(in_place("from"), 0777), 0);
     assert_int_equal(mkdir(in_place("from/sub"), 0777), 0);
@@ -110,26 +110,26 @@ static void dirs(void **state)
     put_file("from/sub/b", "3");
     assert_int_equal(symlink("top", in_place("from/link")), 0);
     assert_int_equal(mkfifo(in_place("from/pipe"), 0666), 0);
-    assert_int_equal(copy_dir(in_place("from"), in_place("to"), &all, &fault), 0);
+    assert_int_equal(copy_dir(in_place("from"), in_place("to"), &all, &error), 0);
     has_file("to/top", "1");
     has_file("to/sub/a", "2");
     has_file("to/sub/b", "3");
     assert_int_equal(access(in_place("to/link"), F_OK), -1);
     assert_int_equal(access(in_place("to/pipe"), F_OK), -1);
-    assert_int_equal(copy_dir(in_place("from"), in_place("few"), &some, &fault), 0);
+    assert_int_equal(copy_dir(in_place("from"), in_place("few"), &some, &error), 0);
     has_file("few/sub/a", "2");
     assert_int_equal(access(in_place("few/top"), F_OK), -1);
-    assert_int_equal(copy_dir(in_place("none"), in_place("never"), &all, &fault), -ENOENT);
+    assert_int_equal(copy_dir(in_place("none"), in_place("never"), &all, &error), -ENOENT);
 }
 
 static void parses(const char *given, const char *a, const char *a_text, const char *b,
                    const char *b_text, bool ordered)
 {
     struct common_sync sync;
-    struct fault fault = {0};
+    struct error error = {0};
 
-    if (common_sync_parse(given, &sync, &fault) < 0)
-        fail_msg("%s: %s", given, fault.what);
+    if (common_sync_parse(given, &sync, &error) < 0)
+        fail_msg("%s: %s", given, error.what);
     assert_string_equal(sync.a.event, a);
     assert_string_equal(sync.b.event, b);
     assert_string_equal(sync.a.text ? sync.a.text : "-", a_text);
@@ -141,11 +141,11 @@ static void parses(const char *given, const char *a, const char *a_text, const c
 static void refuses(const char *given, const char *why)
 {
     struct common_sync sync;
-    struct fault fault = {0};
+    struct error error = {0};
 
-    assert_int_equal(common_sync_parse(given, &sync, &fault), -EINVAL);
-    if (!strstr(fault.what, why))
-        fail_msg("%s: %s", given, fault.what);
+    assert_int_equal(common_sync_parse(given, &sync, &error), -EINVAL);
+    if (!strstr(error.what, why))
+        fail_msg("%s: %s", given, error.what);
 }
 
 static void what_users_say(void **state)

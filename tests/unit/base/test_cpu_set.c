@@ -9,22 +9,22 @@
 static void list_is(const char *text, unsigned n, const char *wanted)
 {
     struct cpu_set list;
-    struct fault fault = {0};
+    struct error error = {0};
     char got[256];
 
-    if (cpu_set_parse(text, n, &list, &fault) < 0)
-        fail_msg("%s: %s", text, fault.what);
+    if (cpu_set_parse(text, n, &list, &error) < 0)
+        fail_msg("%s: %s", text, error.what);
     assert_string_equal(cpu_set_text(&list, n, got, sizeof got), wanted);
 }
 
 static void list_is_wrong(const char *text, unsigned n, const char *why)
 {
     struct cpu_set list;
-    struct fault fault = {0};
+    struct error error = {0};
 
-    assert_int_equal(cpu_set_parse(text, n, &list, &fault), -EINVAL);
-    if (!strstr(fault.what, why))
-        fail_msg("%s: %s", text, fault.what);
+    assert_int_equal(cpu_set_parse(text, n, &list, &error), -EINVAL);
+    if (!strstr(error.what, why))
+        fail_msg("%s: %s", text, error.what);
 }
 
 static void test_cpu_lists(void **state)

@@ -16,12 +16,12 @@ struct target {
     int parsed;
 };
 
-static int parse_even(void *member, const char *value, struct fault *fault)
+static int parse_even(void *member, const char *value, struct error *error)
 {
     int v = atoi(value);
 
     if (v % 2)
-        return fault_plain(fault, -EINVAL, NULL, "is odd");
+        return error_set(error, -EINVAL, NULL, "is odd");
     *(int *)member = v;
     return 0;
 }

@@ -39,11 +39,11 @@ static struct item loss(int64_t time, int cpu)
 
 /* Sets one option of the table by its name, as from the command line. */
 static int set(struct select_options *options, const char *name, const char *value,
-               struct fault *fault)
+               struct error *error)
 {
     for (const struct option *o = select_option_table; o->kind != OPTION_END; o++)
         if (strcmp(o->name, name) == 0 && o->kind == OPTION_PARSED)
-            return o->parse((char *)options + o->offset, value, fault);
+            return o->parse((char *)options + o->offset, value, error);
     fail_msg("no option %s", name);
     return -1;
 }
@@ -247,7 +247,7 @@ static void test_ticks(void **state)
     const struct item items[] = {event(100, 0, 0, 1), event(200, 0, 0, 1), event(300, 0, 0, 1)};
     struct select_options options = {0};
     struct selection selection;
-    struct fault fault = {0};
+    struct error error = {0};
     unsigned at = 0;
 
     origin.clock.hz = 0;
@@ -255,8 +255,8 @@ static void test_ticks(void **state)
     assert_int_equal(between(items, 3, "+100", "+100"), 0x2);
     must_set(&options, "until", "1.5");
     assert_int_equal(selection_init(&selection, &options), 0);
-    assert_int_equal(selection_next_run(&selection, items, 3, &at, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "whole ticks"));
+    assert_int_equal(selection_next_run(&selection, items, 3, &at, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "whole ticks"));
     selection_done(&selection);
     origin.clock.hz = NANOSECONDS;
 

@@ -31,7 +31,7 @@ static int count_put(struct sink *sink, const struct item *items, unsigned n)
 
     assert_non_null(items);
     if (counter->put_error == -EIO)
-        return fault_plain(&sink->fault, -EIO, "f", "cannot write");
+        return error_set(&sink->error, -EIO, "f", "cannot write");
     if (counter->put_error)
         return counter->put_error;
     counter->n += n;
@@ -44,7 +44,7 @@ static int count_finish(struct sink *sink)
 
     counter->finished++;
     return counter->finish_error
-               ? fault_plain(&sink->fault, counter->finish_error, "f", "cannot finish")
+               ? error_set(&sink->error, counter->finish_error, "f", "cannot finish")
                : 0;
 }
 
@@ -74,7 +74,7 @@ static void test_tee(void **state)
     assert_int_equal(a.n, 3);
     assert_int_equal(a.finished, 1);
     assert_int_equal(b.n, 3);
-    assert_int_equal(tee.sink.fault.error, 0);
+    assert_int_equal(tee.sink.error.code, 0);
     sink_free(&tee.sink); /* it has nothing to free */
 }
 
@@ -88,17 +88,17 @@ static void test_tee_errors(void **state)
     tee_sink_init(&tee, sinks, 2);
     a.put_error = -EIO;
     assert_int_equal(sink_put(&tee.sink, items, 1), -EIO);
-    assert_string_equal(tee.sink.fault.what, "cannot write");
+    assert_string_equal(tee.sink.error.what, "cannot write");
     assert_int_equal(b.n, 0);
     a.put_error = 0;
     b.put_error = -ENOMEM;
     tee_sink_init(&tee, sinks, 2);
     assert_int_equal(sink_put(&tee.sink, items, 1), -ENOMEM);
-    assert_string_equal(tee.sink.fault.what, "out of memory");
+    assert_string_equal(tee.sink.error.what, "out of memory");
     tee_sink_init(&tee, sinks, 2);
     b.finish_error = -EIO;
     assert_int_equal(sink_finish(&tee.sink), -EIO);
-    assert_string_equal(tee.sink.fault.what, "cannot finish");
+    assert_string_equal(tee.sink.error.what, "cannot finish");
 }
 
 static void test_losses(void **state)
@@ -120,7 +120,7 @@ static void test_losses(void **state)
     assert_int_equal(losses.layers.losses[LAYER_VMM].n, 0);
     next.put_error = -ENOMEM;
     assert_int_equal(sink_put(&losses.sink, items, 1), -ENOMEM);
-    assert_int_equal(losses.sink.fault.error, -ENOMEM);
+    assert_int_equal(losses.sink.error.code, -ENOMEM);
 }
 
 int main(void)

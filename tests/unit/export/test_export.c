@@ -365,12 +365,12 @@ static void test_chrome_lines(void **state)
                         .vcpu = VCPU_UNKNOWN};
     struct event_class *made;
     struct sink *sink;
-    struct fault fault;
+    struct error error;
     const char *at;
 
     assert_int_equal(catalogue_add(&catalogue, &class, &made), 0);
     item.class = made;
-    assert_int_equal(export_chrome_open(&options, &sink, &fault), 0);
+    assert_int_equal(export_chrome_open(&options, &sink, &error), 0);
     for (unsigned i = 0; i < ARRAY_SIZE(times); i++) {
         item.time = times[i].ns;
         assert_int_equal(sink_put(sink, &item, 1), 0);
@@ -431,14 +431,14 @@ static void test_sqlite_columns(void **state)
                         .vcpu = VCPU_UNKNOWN};
     struct event_class *made;
     struct sink *sink;
-    struct fault fault;
+    struct error error;
     sqlite3 *db;
 
     assert_true(fd >= 0);
     assert_true(first && second);
     assert_int_equal(catalogue_add(&catalogue, &class, &made), 0);
     item.class = made;
-    assert_int_equal(export_sqlite_open(&options, &sink, &fault), 0);
+    assert_int_equal(export_sqlite_open(&options, &sink, &error), 0);
     for (unsigned i = 0; i < 40000; i++) {
         item.time = i;
         item.cpu = i == 10000 ? 3 : CPU_UNKNOWN;

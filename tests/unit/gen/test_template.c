@@ -38,7 +38,7 @@ static const struct gen_backend log_backend = {"log", "log.tmpl", log_text, &log
 static const struct gen_backend ring_backend = {"ring", "ring.tmpl", ring_text, &ring_len, ""};
 static const struct gen_backend nop_backend = {"nop", NULL, NULL, NULL, ""};
 
-static int run(const char *text, const char *declared, struct text *out, struct fault *fault)
+static int run(const char *text, const char *declared, struct text *out, struct error *error)
 {
     size_t len = strlen(text);
     const struct gen_format format = {"form", 0, "form.tmpl", text, &len, ""};
@@ -54,9 +54,9 @@ static int run(const char *text, const char *declared, struct text *out, struct 
     int r;
 
     assert_int_equal(declarations_parse(&declarations, "dir/trace-events", declared,
-                                        strlen(declared), NULL, NULL, fault),
+                                        strlen(declared), NULL, NULL, error),
                      0);
-    r = gen_run(&job, &declarations, out, fault);
+    r = gen_run(&job, &declarations, out, error);
     declarations_done(&declarations);
     return r;
 }
@@ -64,12 +64,12 @@ static int run(const char *text, const char *declared, struct text *out, struct 
 static void gives(const char *text, const char *declared, const char *wanted)
 {
     struct text out = TEXT_IN_MEMORY;
-    struct fault fault = {0};
+    struct error error = {0};
     char whole[2000];
 
     snprintf(whole, sizeof whole, "@section strata\n%s", text);
-    if (run(whole, declared, &out, &fault) < 0)
-        fail_msg("%s:%u: %s", fault.path, fault.line, fault.what);
+    if (run(whole, declared, &out, &error) < 0)
+        fail_msg("%s:%u: %s", error.path, error.line, error.what);
     text_put_char(&out, '\0');
     assert_string_equal(out.start, wanted);
     text_done(&out);
@@ -79,12 +79,12 @@ static void gives(const char *text, const char *declared, const char *wanted)
 static void refuses(const char *text, unsigned line, const char *what)
 {
     struct text out = TEXT_IN_MEMORY;
-    struct fault fault = {0};
+    struct error error = {0};
 
-    assert_int_equal(run(text, "one(int a) \"%d\"\n", &out, &fault), -EINVAL);
-    assert_string_equal(fault.what, what);
-    assert_int_equal(fault.line, line);
-    assert_string_equal(fault.path, "form.tmpl");
+    assert_int_equal(run(text, "one(int a) \"%d\"\n", &out, &error), -EINVAL);
+    assert_string_equal(error.what, what);
+    assert_int_equal(error.line, line);
+    assert_string_equal(error.path, "form.tmpl");
     text_done(&out);
 }
 
@@ -271,22 +271,22 @@ static void test_errors(void **state)
 static void test_backend_out_of_place(void **state)
 {
     struct text out = TEXT_IN_MEMORY;
-    struct fault fault = {0};
+    struct error error = {0};
 
-    assert_int_equal(run("@section strata\n@backends event\n", TWO, &out, &fault), -EINVAL);
-    assert_string_equal(fault.path, "log.tmpl");
-    assert_int_equal(fault.line, 2);
-    assert_string_equal(fault.what, "'name' outside of '@for events'");
+    assert_int_equal(run("@section strata\n@backends event\n", TWO, &out, &error), -EINVAL);
+    assert_string_equal(error.path, "log.tmpl");
+    assert_int_equal(error.line, 2);
+    assert_string_equal(error.what, "'name' outside of '@for events'");
     text_done(&out);
 }
 
 static void test_no_target(void **state)
 {
     struct text out = TEXT_IN_MEMORY;
-    struct fault fault = {0};
+    struct error error = {0};
 
-    assert_int_equal(run("@section qemu\nx\n", TWO, &out, &fault), -EINVAL);
-    assert_string_equal(fault.what, "the format 'form' is only for QEMU's own tree: --target qemu");
+    assert_int_equal(run("@section qemu\nx\n", TWO, &out, &error), -EINVAL);
+    assert_string_equal(error.what, "the format 'form' is only for QEMU's own tree: --target qemu");
     assert_int_equal(text_len(&out), 0);
     text_done(&out);
 }
@@ -299,23 +299,23 @@ static void test_group(void **state)
     struct gen_job job = {.format = &format};
     struct declarations declarations = {0};
     struct text out = TEXT_IN_MEMORY;
-    struct fault fault = {0};
+    struct error error = {0};
     char name[200];
 
     job.group = "hw/net.x-1";
-    assert_int_equal(gen_run(&job, &declarations, &out, &fault), 0);
+    assert_int_equal(gen_run(&job, &declarations, &out, &error), 0);
     assert_memory_equal(out.start, "hw_net_x_1\n", 11);
 
     job.group = "9p";
-    assert_int_equal(gen_run(&job, &declarations, &out, &fault), -EINVAL);
-    assert_string_equal(fault.what, "the group '9p' begins with a digit, which no name in C does");
+    assert_int_equal(gen_run(&job, &declarations, &out, &error), -EINVAL);
+    assert_string_equal(error.what, "the group '9p' begins with a digit, which no name in C does");
 
-    fault_clear(&fault);
+    error_clear(&error);
     memset(name, 'x', sizeof name);
     name[199] = '\0';
     job.group = name;
-    assert_int_equal(gen_run(&job, &declarations, &out, &fault), -EINVAL);
-    assert_string_equal(fault.what, "the name of the group is longer than 127");
+    assert_int_equal(gen_run(&job, &declarations, &out, &error), -EINVAL);
+    assert_string_equal(error.what, "the name of the group is longer than 127");
     text_done(&out);
 }
 
@@ -324,10 +324,10 @@ static void check_built_in(const char *name, const char *text, size_t len, bool 
 {
     struct gen_template template;
     struct arena arena = {0};
-    struct fault fault = {0};
+    struct error error = {0};
 
-    if (template_compile(name, text, len, &arena, &template, &fault) < 0)
-        fail_msg("%s:%u: %s", fault.path, fault.line, fault.what);
+    if (template_compile(name, text, len, &arena, &template, &error) < 0)
+        fail_msg("%s:%u: %s", error.path, error.line, error.what);
     for (unsigned i = 0; i < template.n_sections; i++) {
         char target[16], format[32], section[32];
         int n = sscanf(template.sections[i].key, "%15s %31s %31s", target, format, section);

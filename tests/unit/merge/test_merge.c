@@ -98,9 +98,9 @@ static void fails(const char *rule, const char *what)
 
     begin(&setup, rule);
     assert_int_equal(relate(&setup), -EINVAL);
-    assert_int_equal(setup.merge.fault.error, -EINVAL);
-    if (!strstr(setup.merge.fault.what, what))
-        fail_msg("no '%s' in '%s'", what, setup.merge.fault.what);
+    assert_int_equal(setup.merge.error.code, -EINVAL);
+    if (!strstr(setup.merge.error.what, what))
+        fail_msg("no '%s' in '%s'", what, setup.merge.error.what);
     merge_done(&setup.merge);
 }
 
@@ -144,19 +144,19 @@ static void names_that_are_not_there_are_errors(void **state)
     begin(&setup, NULL);
     setup.config.reference = "nobody";
     assert_int_equal(relate(&setup), -EINVAL);
-    assert_string_equal(setup.merge.fault.what, "--reference: no source 'nobody'");
+    assert_string_equal(setup.merge.error.what, "--reference: no source 'nobody'");
     merge_done(&setup.merge);
 
     begin(&setup, NULL);
     setup.config.tsc = (struct strings){nobody, 2};
     assert_int_equal(relate(&setup), -EINVAL);
-    assert_string_equal(setup.merge.fault.what, "--tsc: no source 'nobody'");
+    assert_string_equal(setup.merge.error.what, "--tsc: no source 'nobody'");
     merge_done(&setup.merge);
 
     begin(&setup, NULL);
     setup.operands[1] = path_of("missing.log");
     assert_int_equal(relate(&setup), -ENOENT);
-    assert_non_null(strstr(setup.merge.fault.path, "missing.log"));
+    assert_non_null(strstr(setup.merge.error.path, "missing.log"));
     merge_done(&setup.merge);
 }
 
@@ -199,13 +199,13 @@ static void a_damaged_trace_is_a_note(void **state)
 static void one_trace_directory_holds_both(void **state)
 {
     struct manifest manifest;
-    struct fault fault = {0};
+    struct error error = {0};
     struct setup setup;
 
     begin(&setup, "a:marker = b:marker");
     assert_int_equal(relate(&setup), 0);
     assert_int_equal(merge_write(&setup.merge, path_of("all")), 0);
-    assert_int_equal(manifest_read(path_of("all"), &manifest, &fault), 0);
+    assert_int_equal(manifest_read(path_of("all"), &manifest, &error), 0);
     assert_int_equal(manifest.n_sources, 2);
     assert_string_equal(manifest.sources[0].name, "a");
     assert_string_equal(manifest.sources[1].name, "b");
@@ -214,7 +214,7 @@ static void one_trace_directory_holds_both(void **state)
     manifest_done(&manifest);
     /* It is not written over. */
     assert_int_equal(merge_write(&setup.merge, path_of("all")), -EEXIST);
-    assert_string_equal(setup.merge.fault.what,
+    assert_string_equal(setup.merge.error.what,
                         "directory exists and is not empty; name another directory");
     merge_done(&setup.merge);
 }

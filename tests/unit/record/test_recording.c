@@ -48,13 +48,13 @@ static void note(const struct fake *fake, const char *what)
     snprintf(calls + len, sizeof calls - len, "%s%s.%s", len ? " " : "", fake->name, what);
 }
 
-static int fake_start(struct recorder *recorder, struct fault *fault)
+static int fake_start(struct recorder *recorder, struct error *error)
 {
     struct fake *fake = fake_of(recorder);
 
     note(fake, "start");
     if (fake->start_error)
-        return fault_plain(fault, fake->start_error, "", "%s does not start", fake->name);
+        return error_set(error, fake->start_error, "", "%s does not start", fake->name);
     fake->due_at = fake->due_ns ? clock_ns(CLOCK_MONOTONIC) + fake->due_ns : UINT64_MAX;
     return 0;
 }
@@ -69,7 +69,7 @@ static void fake_poll(struct recorder *recorder, struct recorder_wait *wait)
 }
 
 static int fake_step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
-                     struct fault *fault)
+                     struct error *error)
 {
     struct fake *fake = fake_of(recorder);
     char byte;
@@ -84,7 +84,7 @@ static int fake_step(struct recorder *recorder, const struct pollfd *fds, unsign
     }
     if (fds[1].revents && read(fake->pipe[0], &byte, 1) == 1) {
         if (byte == 'f')
-            return fault_plain(fault, fake->step_error, "", "%s fails", fake->name);
+            return error_set(error, fake->step_error, "", "%s fails", fake->name);
         if (byte == 'r')
             fake->is_ready = true;
         if (byte == 'c')
@@ -108,12 +108,12 @@ static uint64_t fake_stop(struct recorder *recorder, const struct recorder_stop 
     return fake->stop_ns[stop->urgency] ? now + fake->stop_ns[stop->urgency] : UINT64_MAX;
 }
 
-static int fake_finish(struct recorder *recorder, struct fault *fault)
+static int fake_finish(struct recorder *recorder, struct error *error)
 {
     struct fake *fake = fake_of(recorder);
 
     note(fake, "finish");
-    return fake->finish_error ? fault_plain(fault, fake->finish_error, "", "its end failed") : 0;
+    return fake->finish_error ? error_set(error, fake->finish_error, "", "its end failed") : 0;
 }
 
 static bool fake_is_ready(const struct recorder *recorder)
@@ -134,7 +134,7 @@ static int fake_sources(const struct recorder *recorder, struct arena *arena,
         .kind = "xentrace",
         .layer = "hypervisor",
         .path = fake->name,
-        .complete = recorder->state == RECORDER_FINISHED && !recorder->fault.error,
+        .complete = recorder->state == RECORDER_FINISHED && !recorder->error.code,
     };
     *ret = (struct recorder_sources){source, fake->has_source, 0};
     return 0;
@@ -204,14 +204,14 @@ static struct recording *begin(const char *dir, const struct recording_settings 
 {
     struct recording_settings settings = more ? *more : (struct recording_settings){0};
     struct recording *recording;
-    struct fault fault = {0};
+    struct error error = {0};
 
     calls[0] = reported[0] = '\0';
     settings.dir = dir;
     settings.runtime = "/tmp";
     settings.report = report;
-    if (recording_new(&settings, &recording, &fault) < 0)
-        fail_msg("%s: %s", fault.path, fault.what);
+    if (recording_new(&settings, &recording, &error) < 0)
+        fail_msg("%s: %s", error.path, error.what);
     assert_int_equal(recording_add(recording, &a->recorder), 0);
     if (b)
         assert_int_equal(recording_add(recording, &b->recorder), 0);
@@ -231,10 +231,10 @@ static void remove_dir(const char *dir)
 static struct manifest read_back(const char *dir)
 {
     struct manifest manifest = {0};
-    struct fault fault = {0};
+    struct error error = {0};
 
-    if (manifest_read(dir, &manifest, &fault) < 0)
-        fail_msg("%s", fault.what);
+    if (manifest_read(dir, &manifest, &error) < 0)
+        fail_msg("%s", error.what);
     return manifest;
 }
 
@@ -297,15 +297,15 @@ static void nothing_is_left_where_one_does_not_start(void **state)
     char dir[] = "/tmp/strata-recording-XXXXXX";
     struct fake a = make("a"), b = make("b");
     struct recording *recording;
-    struct fault fault = {0};
+    struct error error = {0};
 
     assert_non_null(mkdtemp(dir));
     assert_int_equal(rmdir(dir), 0);
     recording = begin(dir, NULL, &a, &b);
     assert_int_equal(access(dir, F_OK), 0);
     b.start_error = -ENODEV;
-    assert_int_equal(recording_run(recording, &fault), -ENODEV);
-    assert_string_equal(fault.what, "b does not start");
+    assert_int_equal(recording_run(recording, &error), -ENODEV);
+    assert_string_equal(error.what, "b does not start");
     assert_false(recording_has_begun(recording));
     recording_free(recording);
     assert_string_equal(calls, "a.start b.start a.finish a.discard b.free a.free");
@@ -316,13 +316,13 @@ static void one_that_fails_before_it_is_ready_has_not_started(void **state)
 {
     struct fake a = make("a"), b = make("b");
     struct recording *recording = begin(NULL, NULL, &a, &b);
-    struct fault fault = {0};
+    struct error error = {0};
 
     a.recorder.ops = &ops_ready;
     a.step_error = -EPERM;
     say(&a, 'f');
-    assert_int_equal(recording_run(recording, &fault), -EPERM);
-    assert_string_equal(fault.what, "a fails");
+    assert_int_equal(recording_run(recording, &error), -EPERM);
+    assert_string_equal(error.what, "a fails");
     assert_string_equal(reported, "");
     assert_false(recording_has_begun(recording));
     assert_string_equal(calls, "a.start a.finish");
@@ -345,8 +345,8 @@ static void one_that_fails_does_not_end_the_others(void **state)
     assert_int_equal(recording_run(recording, NULL), 0);
     assert_string_equal(calls, "a.start b.start a.finish b.stop b.finish");
     assert_int_equal(b.reason, RECORDER_BY_TIME);
-    assert_int_equal(a.recorder.fault.error, -EIO);
-    assert_int_equal(b.recorder.fault.error, 0);
+    assert_int_equal(a.recorder.error.code, -EIO);
+    assert_int_equal(b.recorder.error.code, 0);
     assert_string_equal(reported, "a fails");
     recording_free(recording);
     manifest = read_back(dir);
@@ -367,7 +367,7 @@ static void an_end_that_fails_is_reported(void **state)
     a.finish_error = -EPROTO;
     say(&a, 'e');
     assert_int_equal(recording_run(recording, NULL), 0);
-    assert_int_equal(a.recorder.fault.error, -EPROTO);
+    assert_int_equal(a.recorder.error.code, -EPROTO);
     assert_string_equal(reported, "its end failed");
     recording_free(recording);
 }
@@ -527,23 +527,23 @@ static void a_directory_is_one_recording_s(void **state)
     struct recording *second;
     struct fake a = make("a");
     struct recording *recording;
-    struct fault fault = {0};
+    struct error error = {0};
     char path[128];
     int fd;
 
     assert_non_null(mkdtemp(dir));
     recording = begin(dir, NULL, &a, NULL);
-    assert_int_equal(recording_new(&settings, &second, &fault), -EEXIST);
-    assert_non_null(strstr(fault.what, "another recording has just begun there"));
+    assert_int_equal(recording_new(&settings, &second, &error), -EEXIST);
+    assert_non_null(strstr(error.what, "another recording has just begun there"));
     recording_free(recording);
 
     snprintf(path, sizeof path, "%s/something", dir);
     fd = open(path, O_WRONLY | O_CREAT, 0600);
     assert_true(fd >= 0);
     close(fd);
-    fault = (struct fault){0};
-    assert_int_equal(recording_new(&settings, &second, &fault), -EEXIST);
-    assert_non_null(strstr(fault.what, "there is something in this directory already"));
+    error = (struct error){0};
+    assert_int_equal(recording_new(&settings, &second, &error), -EEXIST);
+    assert_non_null(strstr(error.what, "there is something in this directory already"));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(dir), 0);
 }
@@ -555,7 +555,7 @@ static void a_recording_that_was_killed_opens(void **state)
     struct recording_settings settings = {.dir = dir, .runtime = "/tmp"};
     struct recording *recording;
     struct manifest manifest = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     int status;
     pid_t pid;
 
@@ -577,7 +577,7 @@ static void a_recording_that_was_killed_opens(void **state)
     assert_int_equal(manifest.n_sources, 1);
     assert_false(manifest.sources[0].complete);
     manifest_done(&manifest);
-    assert_int_equal(recording_new(&settings, &recording, &fault), -EEXIST);
+    assert_int_equal(recording_new(&settings, &recording, &error), -EEXIST);
     manifest = read_back(dir);
     manifest_done(&manifest);
     remove_dir(dir);

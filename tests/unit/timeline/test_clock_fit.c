@@ -63,21 +63,21 @@ static double worst(const struct simulated *clock, const struct clock_fit *sync,
                     double seconds, bool checked)
 {
     struct clock_map clock_map;
-    struct fault fault = {0};
+    struct error error = {0};
     double most = 0;
 
-    if (clock_map_of_pairs(sync->pairs, sync->n_pairs, "pairs", hz, &clock_map, &fault) < 0)
-        fail_msg("%s", fault.what);
+    if (clock_map_of_pairs(sync->pairs, sync->n_pairs, "pairs", hz, &clock_map, &error) < 0)
+        fail_msg("%s", error.what);
 
     for (unsigned i = 0; i < 2000; i++) {
         double ns = (random_part() * (seconds + 2) - 1) * 1e9;
-        int64_t error = 0;
-        int64_t told = clock_map_convert(&clock_map, ticks_at(clock, ns), &error);
+        int64_t err = 0;
+        int64_t told = clock_map_convert(&clock_map, ticks_at(clock, ns), &err);
         double off = fabs((double)(told - BASE) - ns);
 
-        if (checked && off > (double)error + 2e9 / clock->hz)
+        if (checked && off > (double)err + 2e9 / clock->hz)
             fail_msg("at %.0f ns it is wrong by %.0f ns, and says at most %lld", ns, off,
-                     (long long)error);
+                     (long long)err);
         most = MAX(most, off);
     }
     clock_map_done(&clock_map);
@@ -103,15 +103,15 @@ static void bounds_hold(void **state)
             double seconds = times[round % ARRAY_SIZE(times)];
             bool known = round % 2 == 0;
             struct clock_fit_mark marks[3000];
-            struct fault fault = {0};
+            struct error error = {0};
             struct clock_fit sync;
 
             make_marks(&clocks[c], marks, n, seconds, 5000, true, CLOCK_FIT_ANY_ORDER);
             /* Some belong to something else: they claim a lot, and wrongly. */
             for (size_t i = 0; n >= 100 && round >= 6 && i < 6; i++)
                 marks[i * 11].ns += (i % 2 ? 1 : -1) * (int64_t)(3e7 * (double)(i + 1));
-            if (clock_fit_find(marks, n, known ? (uint64_t)clocks[c].hz : 0, &sync, &fault) < 0)
-                fail_msg("%zu %u: %s", c, round, fault.what);
+            if (clock_fit_find(marks, n, known ? (uint64_t)clocks[c].hz : 0, &sync, &error) < 0)
+                fail_msg("%zu %u: %s", c, round, error.what);
             if (known)
                 assert_int_equal(sync.kind, CLOCK_FIT_ERROR_BOUND);
             if (sync.kind == CLOCK_FIT_ERROR_BOUND)
@@ -135,15 +135,15 @@ static void lines_are_near(void **state)
             enum clock_fit_order order = orders[round % 3];
             double seconds = times[round / 3];
             struct clock_fit_mark marks[1000];
-            struct fault fault = {0};
+            struct error error = {0};
             struct clock_fit sync;
 
             make_marks(&clocks[c], marks, 1000, seconds, 5000, false, order);
             /* Five belong to something else. */
             for (unsigned i = 0; i < 5; i++)
                 marks[i * 7].ns += (int64_t)(1e8 * (i + 1));
-            if (clock_fit_find(marks, 1000, (uint64_t)clocks[c].hz, &sync, &fault) < 0)
-                fail_msg("%zu %u: %s", c, round, fault.what);
+            if (clock_fit_find(marks, 1000, (uint64_t)clocks[c].hz, &sync, &error) < 0)
+                fail_msg("%zu %u: %s", c, round, error.what);
             assert_int_equal(sync.kind, order == CLOCK_FIT_ANY_ORDER ? CLOCK_FIT_ERROR_SPREAD
                                                                      : CLOCK_FIT_ERROR_ONE_WAY);
             assert_true(sync.n_outside <= 60);
@@ -164,11 +164,11 @@ static void long_recordings_bend(void **state)
     /* Ten minutes of a clock whose rate swings: a line is wrong by ms, one in pieces is not. */
     static const struct simulated clock = {1e9, 20e-6, 8e-6, 600e9, 4e9};
     struct clock_fit_mark *marks = calloc(20000, sizeof *marks);
-    struct fault fault = {0};
+    struct error error = {0};
     struct clock_fit sync;
 
     make_marks(&clock, marks, 20000, 600, 5000, false, CLOCK_FIT_ANY_ORDER);
-    assert_int_equal(clock_fit_find(marks, 20000, 1000000000, &sync, &fault), 0);
+    assert_int_equal(clock_fit_find(marks, 20000, 1000000000, &sync, &error), 0);
     assert_true(sync.n_pairs > 100);
     assert_true(sync.most_ns < 700000);
     assert_true(worst(&clock, &sync, 1000000000, 600, false) < 50000);
@@ -184,48 +184,48 @@ static void few_marks(void **state)
     struct clock_fit_mark three[] = {{.ns = BASE, .ticks = 1000},
                                      {.ns = BASE + 50020000, .ticks = 50001000},
                                      {.ns = BASE + 20000000000, .ticks = 20000001000}};
-    struct fault fault = {0};
+    struct error error = {0};
     struct clock_fit sync;
 
-    assert_int_equal(clock_fit_find(&one, 1, 1000000000, &sync, &fault), 0);
+    assert_int_equal(clock_fit_find(&one, 1, 1000000000, &sync, &error), 0);
     assert_int_equal(sync.n_pairs, 1);
     assert_int_equal(sync.kind, CLOCK_FIT_ERROR_UNKNOWN);
     assert_false(sync.rate_measured);
     clock_fit_done(&sync);
-    assert_int_equal(clock_fit_find(&one, 1, 0, &sync, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "--cpu-hz"));
-    fault_clear(&fault);
-    assert_int_equal(clock_fit_find(two, 2, 1000000000, &sync, &fault), 0);
+    assert_int_equal(clock_fit_find(&one, 1, 0, &sync, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "--cpu-hz"));
+    error_clear(&error);
+    assert_int_equal(clock_fit_find(two, 2, 1000000000, &sync, &error), 0);
     assert_int_equal(sync.n_pairs, 2);
     assert_int_equal(sync.kind, CLOCK_FIT_ERROR_UNKNOWN);
     assert_true(sync.rate_measured && fabs(sync.drift_ppm - 10) < 0.1);
     clock_fit_done(&sync);
-    assert_int_equal(clock_fit_find(two, 2, 0, &sync, &fault), 0);
+    assert_int_equal(clock_fit_find(two, 2, 0, &sync, &error), 0);
     assert_true(fabs(sync.ns_per_tick - 1.00001) < 1e-9);
     clock_fit_done(&sync);
     /* The far one tells the rate, and near ones no nonsense of it. */
-    assert_int_equal(clock_fit_find(three, 3, 1000000000, &sync, &fault), 0);
+    assert_int_equal(clock_fit_find(three, 3, 1000000000, &sync, &error), 0);
     assert_int_equal(sync.n_outside, 0);
     assert_int_equal(sync.kind, CLOCK_FIT_ERROR_SPREAD);
     assert_true(sync.rate_measured && fabs(sync.drift_ppm) < 5);
     assert_true(sync.most_ns < 30000);
     clock_fit_done(&sync);
-    assert_int_equal(clock_fit_find(NULL, 0, 0, &sync, &fault), -EINVAL);
+    assert_int_equal(clock_fit_find(NULL, 0, 0, &sync, &error), -EINVAL);
 }
 
 static void contradictions(void **state)
 {
     struct clock_fit_mark marks[100];
-    struct fault fault = {0};
+    struct error error = {0};
     struct clock_fit sync;
 
     /* They belong to other things. */
     for (size_t i = 0; i < 100; i++)
         marks[i] = (struct clock_fit_mark){.ns = BASE + (int64_t)(random_part() * 1e9),
                                            .ticks = (int64_t)(random_part() * 1e9)};
-    assert_int_equal(clock_fit_find(marks, 100, 1000000000, &sync, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "contradict"));
-    fault_clear(&fault);
+    assert_int_equal(clock_fit_find(marks, 100, 1000000000, &sync, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "contradict"));
+    error_clear(&error);
     /* They came before they were sent. */
     for (size_t i = 0; i < 100; i++)
         marks[i] = (struct clock_fit_mark){.ns = BASE + (int64_t)i * 1000000,
@@ -234,8 +234,8 @@ static void contradictions(void **state)
                                                           : CLOCK_FIT_REFERENCE_FIRST};
     for (size_t i = 0; i < 100; i++)
         marks[i].ticks += 1000000;
-    assert_int_equal(clock_fit_find(marks, 100, 1000000000, &sync, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "contradict"));
+    assert_int_equal(clock_fit_find(marks, 100, 1000000000, &sync, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "contradict"));
 }
 
 /* ---- Marks in any number and any ways, against an exact evaluation ---- */
@@ -329,10 +329,10 @@ static void check_against_exact(const struct clock_fit *sync, const struct clock
                                 size_t n)
 {
     struct clock_map clock_map;
-    struct fault fault = {0};
+    struct error error = {0};
 
-    if (clock_map_of_pairs(sync->pairs, sync->n_pairs, "pairs", 1000000000, &clock_map, &fault) < 0)
-        fail_marks(marks, n, fault.what);
+    if (clock_map_of_pairs(sync->pairs, sync->n_pairs, "pairs", 1000000000, &clock_map, &error) < 0)
+        fail_marks(marks, n, error.what);
     for (int ppm = -CLOCK_MAP_DRIFT_PPM; ppm <= CLOCK_MAP_DRIFT_PPM; ppm += 20) {
         int64_t rate = EXACT_UNIT + ppm * (EXACT_UNIT / 1000000);
         __int128 room = exact_room(marks, n, rate);
@@ -349,12 +349,12 @@ static void check_against_exact(const struct clock_fit *sync, const struct clock
                 any = true;
             }
         for (size_t i = 0; i < n; i++) {
-            int64_t error;
-            int64_t at = clock_map_convert(&clock_map, marks[i].ticks, &error) - BASE;
+            int64_t err;
+            int64_t at = clock_map_convert(&clock_map, marks[i].ticks, &err) - BASE;
             __int128 low = ((__int128)marks[i].ticks * rate + least) / EXACT_UNIT;
             __int128 high = ((__int128)marks[i].ticks * rate + least + room) / EXACT_UNIT;
 
-            if (low < at - error - 2 || high > at + error + 2)
+            if (low < at - err - 2 || high > at + err + 2)
                 fail_marks(marks, n, "a line that fits all marks is outside of the bound");
         }
     }
@@ -368,15 +368,15 @@ static void consistent_marks(void **state)
         size_t n = 2 + (size_t)(random_part() * (EXACT_MARKS - 2));
         bool both = round % 4 > 0, known = round % 8 < 6;
         int drift_ppm = round % 3 ? (int)((random_part() - 0.5) * 800) : 0;
-        struct fault fault = {0};
+        struct error error = {0};
         struct clock_fit sync;
 
         make_any(marks, n, drift_ppm, both);
         assert_true(exact_fits(marks, n));
-        if (clock_fit_find(marks, n, known ? 1000000000 : 0, &sync, &fault) < 0) {
-            if (known || strstr(fault.what, "contradict"))
-                fail_marks(marks, n, fault.what);
-            fault_clear(&fault);
+        if (clock_fit_find(marks, n, known ? 1000000000 : 0, &sync, &error) < 0) {
+            if (known || strstr(error.what, "contradict"))
+                fail_marks(marks, n, error.what);
+            error_clear(&error);
             continue;
         }
         if (both && known) {
@@ -395,7 +395,7 @@ static void inconsistent_marks(void **state)
     for (unsigned round = 0; round < 1000; round++) {
         struct clock_fit_mark marks[4];
         size_t n = ARRAY_SIZE(marks);
-        struct fault fault = {0};
+        struct error error = {0};
         struct clock_fit sync;
         int64_t most = 0;
 
@@ -408,9 +408,9 @@ static void inconsistent_marks(void **state)
                 marks[i].ns += 300000000 + most / 50;
         if (exact_fits(marks, n))
             continue;
-        assert_int_equal(clock_fit_find(marks, n, 1000000000, &sync, &fault), -EINVAL);
-        assert_non_null(strstr(fault.what, "contradict"));
-        fault_clear(&fault);
+        assert_int_equal(clock_fit_find(marks, n, 1000000000, &sync, &error), -EINVAL);
+        assert_non_null(strstr(error.what, "contradict"));
+        error_clear(&error);
         refused++;
     }
     assert_true(refused > 900);
@@ -425,14 +425,14 @@ static void wrong_rate(void **state)
     for (size_t i = 0; i <= ARRAY_SIZE(orders); i++) {
         struct simulated clock = {2.6e9, 0, 0, 1e9, 4e9};
         struct clock_fit_mark marks[100];
-        struct fault fault = {0};
+        struct error error = {0};
         struct clock_fit sync;
 
         make_marks(&clock, marks, 100, 10, 5000, i == ARRAY_SIZE(orders),
                    orders[i % ARRAY_SIZE(orders)]);
-        assert_int_equal(clock_fit_find(marks, 100, 2400000000, &sync, &fault), -EINVAL);
-        assert_non_null(strstr(fault.what, "drift by -76923 ppm"));
-        fault_clear(&fault);
+        assert_int_equal(clock_fit_find(marks, 100, 2400000000, &sync, &error), -EINVAL);
+        assert_non_null(strstr(error.what, "drift by -76923 ppm"));
+        error_clear(&error);
     }
 }
 
@@ -485,7 +485,7 @@ static void matching(void **state)
     }
     for (unsigned round = 0; round < 6; round++) {
         double part = round % 3 * 0.05;
-        struct fault fault = {0};
+        struct error error = {0};
         struct event_matches matches;
         size_t both;
 
@@ -494,8 +494,8 @@ static void matching(void **state)
         left.n = lose(a, 2000, part);
         right.n = lose(b, 2000, part);
         both = (size_t)(2000 * (1 - part) * (1 - part));
-        if (match(&left, &right, round < 3 ? MATCH_BY_TEXTS : MATCH_NO_TEXTS, &matches, &fault) < 0)
-            fail_msg("%u: %s", round, fault.what);
+        if (match(&left, &right, round < 3 ? MATCH_BY_TEXTS : MATCH_NO_TEXTS, &matches, &error) < 0)
+            fail_msg("%u: %s", round, error.what);
         assert_int_equal(matches.by, round < 3  ? MATCHED_BY_TEXT
                                      : part > 0 ? MATCHED_BY_INTERVALS
                                                 : MATCHED_IN_ORDER);
@@ -510,7 +510,7 @@ static void no_match(void **state)
     static double times[100];
     static struct occurrence a[100], b[100];
     struct occurrences left = {a, 100, 1000000000}, right = {b, 100, 1000000000};
-    struct fault fault = {0};
+    struct error error = {0};
     struct event_matches matches;
 
     /* A beat, of which some are missing. */
@@ -519,30 +519,30 @@ static void no_match(void **state)
     make_side(a, times, 100, 0, 10);
     make_side(b, times, 100, 3e12, 10);
     right.n = 60;
-    assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "regularly"));
-    fault_clear(&fault);
-    assert_int_equal(match(&left, &right, MATCH_TEXTS_EQUAL, &matches, &fault), 0);
+    assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "regularly"));
+    error_clear(&error);
+    assert_int_equal(match(&left, &right, MATCH_TEXTS_EQUAL, &matches, &error), 0);
     assert_int_equal(matches.by, MATCHED_BY_TEXT);
     assert_int_equal(matches.n, 60);
     event_matches_done(&matches);
     /* Others. */
     for (size_t i = 0; i < 100; i++)
         b[i].time = (int64_t)(random_part() * 1e6 + (double)i * 3e6);
-    assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "do not belong"));
-    fault_clear(&fault);
+    assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "do not belong"));
+    error_clear(&error);
     for (size_t i = 0; i < 100; i++)
         b[i].text = "x", b[i].len = 1;
-    assert_int_equal(match(&left, &right, MATCH_BY_TEXTS, &matches, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "text"));
-    fault_clear(&fault);
+    assert_int_equal(match(&left, &right, MATCH_BY_TEXTS, &matches, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "text"));
+    error_clear(&error);
     left.hz = 0;
-    assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "--cpu-hz"));
-    fault_clear(&fault);
+    assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "--cpu-hz"));
+    error_clear(&error);
     left.n = 0;
-    assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &fault), -EINVAL);
+    assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &error), -EINVAL);
 }
 
 int main(void)

@@ -143,15 +143,15 @@ static void one_pair_needs_a_rate(void **state)
 {
     const char *pair = "1000 500 10\n";
     struct clock_map clock_map;
-    struct fault fault = {0};
-    int64_t error;
+    struct error error = {0};
+    int64_t err;
 
-    assert_int_equal(clock_map_parse(pair, strlen(pair), "p", 0, &clock_map, &fault), -EINVAL);
+    assert_int_equal(clock_map_parse(pair, strlen(pair), "p", 0, &clock_map, &error), -EINVAL);
     assert_int_equal(clock_map_parse(pair, strlen(pair), "p", 1000000000, &clock_map, NULL), 0);
-    assert_int_equal(clock_map_convert(&clock_map, 500, &error), 1000);
-    assert_in_range(error, 10, 16);
-    assert_int_equal(clock_map_convert(&clock_map, 1000000500, &error), 1000001000);
-    assert_in_range(error, 500010, 500016);
+    assert_int_equal(clock_map_convert(&clock_map, 500, &err), 1000);
+    assert_in_range(err, 10, 16);
+    assert_int_equal(clock_map_convert(&clock_map, 1000000500, &err), 1000001000);
+    assert_in_range(err, 500010, 500016);
     clock_map_done(&clock_map);
 }
 
@@ -185,11 +185,11 @@ static void what_is_no_file_of_pairs_is_refused(void **state)
     struct clock_map clock_map;
 
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-        struct fault fault = {0};
+        struct error error = {0};
 
-        assert_int_equal(clock_map_parse(wrong[i], strlen(wrong[i]), "p", 1000, &clock_map, &fault),
+        assert_int_equal(clock_map_parse(wrong[i], strlen(wrong[i]), "p", 1000, &clock_map, &error),
                          -EINVAL);
-        assert_string_equal(fault.path, "p");
+        assert_string_equal(error.path, "p");
     }
 }
 

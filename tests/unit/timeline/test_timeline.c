@@ -134,7 +134,7 @@ static void reorder_is_stable(void **state)
     free_items(items);
 }
 
-static void reorder_passes_the_fault_on_after_all_items(void **state)
+static void reorder_passes_the_error_on_after_all_items(void **state)
 {
     struct item *items = make_items(N, steps_back);
     struct source *source;
@@ -144,7 +144,7 @@ static void reorder_passes_the_fault_on_after_all_items(void **state)
     assert_int_equal(reorder_open(memory_source(items, N, 500, -EBADMSG), 64, &source), 0);
     assert_int_equal(drain(source, true, &result, NULL), N);
     assert_int_equal(result, -EBADMSG);
-    assert_string_equal(source->fault.what, "made to fail");
+    assert_string_equal(source->error.what, "made to fail");
     source_free(source);
     free_items(items);
 }
@@ -204,7 +204,7 @@ static void merge_puts_in_order(void **state)
             merge_of(n, run, 0);
 }
 
-static void merge_ends_with_the_fault_of_an_input(void **state)
+static void merge_ends_with_the_error_of_an_input(void **state)
 {
     (void)state;
     merge_of(3, 100, -EIO);
@@ -242,10 +242,10 @@ int main(void)
         cmocka_unit_test(reorder_mends_small_steps),
         cmocka_unit_test(reorder_loses_nothing_beyond_its_window),
         cmocka_unit_test(reorder_is_stable),
-        cmocka_unit_test(reorder_passes_the_fault_on_after_all_items),
+        cmocka_unit_test(reorder_passes_the_error_on_after_all_items),
         cmocka_unit_test(reorder_lends_what_it_holds_when_the_writer_is_quiet),
         cmocka_unit_test(merge_puts_in_order),
-        cmocka_unit_test(merge_ends_with_the_fault_of_an_input),
+        cmocka_unit_test(merge_ends_with_the_error_of_an_input),
         cmocka_unit_test(merge_of_equal_times_goes_by_input),
     };
 

@@ -121,16 +121,16 @@ static void test_round_trip(void **state)
     };
     struct manifest manifest = {.sources = sources, .n_sources = 4};
     const struct manifest_source *source;
-    struct fault fault = {0};
+    struct error error = {0};
     struct manifest back;
 
     assert_false(manifest_probe(dir));
-    assert_int_equal(manifest_read(dir, &back, &fault), -ENOENT);
-    fault_clear(&fault);
-    assert_int_equal(manifest_write(dir, &manifest, &fault), 0);
+    assert_int_equal(manifest_read(dir, &back, &error), -ENOENT);
+    error_clear(&error);
+    assert_int_equal(manifest_write(dir, &manifest, &error), 0);
     assert_true(manifest_probe(dir));
     assert_int_not_equal(access(in_dir("." MANIFEST_NAME ".new"), F_OK), 0);
-    assert_int_equal(manifest_read(dir, &back, &fault), 0);
+    assert_int_equal(manifest_read(dir, &back, &error), 0);
     assert_int_equal(back.n_sources, 4);
 
     source = &back.sources[0];
@@ -210,8 +210,8 @@ static void test_round_trip(void **state)
     /* A second writing takes the place of the first. */
     sources[0].complete = false;
     manifest.n_sources = 1;
-    assert_int_equal(manifest_write(dir, &manifest, &fault), 0);
-    assert_int_equal(manifest_read(dir, &back, &fault), 0);
+    assert_int_equal(manifest_write(dir, &manifest, &error), 0);
+    assert_int_equal(manifest_read(dir, &back, &error), 0);
     assert_int_equal(back.n_sources, 1);
     assert_false(back.sources[0].complete);
     manifest_done(&back);
@@ -221,35 +221,35 @@ static void test_wrong_to_write(void **state)
 {
     struct manifest_source sources[] = {full_source(), full_source()};
     struct manifest manifest = {.sources = sources, .n_sources = 2};
-    struct fault fault = {0};
+    struct error error = {0};
 
-    assert_int_equal(manifest_write(dir, &manifest, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "two sources"));
+    assert_int_equal(manifest_write(dir, &manifest, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "two sources"));
     sources[1].name = "a/b";
-    fault_clear(&fault);
-    assert_int_equal(manifest_write(dir, &manifest, &fault), -EINVAL);
+    error_clear(&error);
+    assert_int_equal(manifest_write(dir, &manifest, &error), -EINVAL);
     manifest.n_sources = 1;
     sources[0].path = "/etc/passwd";
-    fault_clear(&fault);
-    assert_int_equal(manifest_write(dir, &manifest, &fault), -EINVAL);
+    error_clear(&error);
+    assert_int_equal(manifest_write(dir, &manifest, &error), -EINVAL);
     assert_false(manifest_probe(dir));
     sources[0].path = "ok";
     sources[0].clock.pairs = "a/../../b";
-    fault_clear(&fault);
-    assert_int_equal(manifest_write(dir, &manifest, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "does not stay"));
+    error_clear(&error);
+    assert_int_equal(manifest_write(dir, &manifest, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "does not stay"));
     sources[0].clock = (struct manifest_clock){.pairs = "p", .host = true};
-    fault_clear(&fault);
-    assert_int_equal(manifest_write(dir, &manifest, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "not both"));
+    error_clear(&error);
+    assert_int_equal(manifest_write(dir, &manifest, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "not both"));
     sources[0].clock = (struct manifest_clock){.hz = 1000000, .host = true};
-    fault_clear(&fault);
-    assert_int_equal(manifest_write(dir, &manifest, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "1000000000 ticks"));
+    error_clear(&error);
+    assert_int_equal(manifest_write(dir, &manifest, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "1000000000 ticks"));
     sources[0].clock = (struct manifest_clock){0};
-    fault_clear(&fault);
-    assert_int_equal(manifest_write("/nonexistent/directory", &manifest, &fault), -ENOENT);
-    assert_non_null(strstr(fault.what, "trace.json"));
+    error_clear(&error);
+    assert_int_equal(manifest_write("/nonexistent/directory", &manifest, &error), -ENOENT);
+    assert_non_null(strstr(error.what, "trace.json"));
 }
 
 /* What stands in `…` below as the one source. */
@@ -311,13 +311,13 @@ static void test_hostile(void **state)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        struct fault fault = {0};
+        struct error error = {0};
         struct manifest manifest;
 
-        assert_int_equal(manifest_parse(bad[i].text, strlen(bad[i].text), "f", &manifest, &fault),
+        assert_int_equal(manifest_parse(bad[i].text, strlen(bad[i].text), "f", &manifest, &error),
                          -EINVAL);
-        if (!strstr(fault.what, bad[i].what))
-            fail_msg("%s\n -> %s\nexpected: %s", bad[i].text, fault.what, bad[i].what);
+        if (!strstr(error.what, bad[i].what))
+            fail_msg("%s\n -> %s\nexpected: %s", bad[i].text, error.what, bad[i].what);
     }
 }
 
@@ -325,10 +325,10 @@ static void test_later_keys_are_passed_over(void **state)
 {
     static const char text[] =
         BEGIN SOURCE ",\"clock_pairs\":[[1,2]],\"xen\":{\"numa\":{}}}],\"x\":0}";
-    struct fault fault = {0};
+    struct error error = {0};
     struct manifest manifest;
 
-    assert_int_equal(manifest_parse(text, sizeof text - 1, "f", &manifest, &fault), 0);
+    assert_int_equal(manifest_parse(text, sizeof text - 1, "f", &manifest, &error), 0);
     assert_int_equal(manifest.n_sources, 1);
     assert_non_null(manifest.sources[0].xen);
     manifest_done(&manifest);
@@ -348,7 +348,7 @@ static void test_paths(void **state)
 
 static void test_resolve(void **state)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     char *path = NULL;
 
     assert_int_equal(mkdir(in_dir("xen"), 0777), 0);
@@ -356,47 +356,47 @@ static void test_resolve(void **state)
     assert_int_equal(symlink("/etc", in_dir("out")), 0);
     assert_int_equal(symlink("trace.raw", in_dir("xen/in")), 0);
 
-    assert_int_equal(manifest_resolve(dir, "xen/trace.raw", &path, &fault), 0);
+    assert_int_equal(manifest_resolve(dir, "xen/trace.raw", &path, &error), 0);
     assert_string_equal(path, in_dir("xen/trace.raw"));
     free(path);
     path = NULL;
-    assert_int_equal(manifest_resolve(dir, "out/passwd", &path, &fault), -ELOOP);
-    assert_non_null(strstr(fault.what, "symbolic link"));
-    fault_clear(&fault);
-    assert_int_equal(manifest_resolve(dir, "xen/in", &path, &fault), -ELOOP);
-    fault_clear(&fault);
-    assert_int_equal(manifest_resolve(dir, "xen/none", &path, &fault), -ENOENT);
-    assert_non_null(strstr(fault.what, "missing"));
-    fault_clear(&fault);
+    assert_int_equal(manifest_resolve(dir, "out/passwd", &path, &error), -ELOOP);
+    assert_non_null(strstr(error.what, "symbolic link"));
+    error_clear(&error);
+    assert_int_equal(manifest_resolve(dir, "xen/in", &path, &error), -ELOOP);
+    error_clear(&error);
+    assert_int_equal(manifest_resolve(dir, "xen/none", &path, &error), -ENOENT);
+    assert_non_null(strstr(error.what, "missing"));
+    error_clear(&error);
     assert_int_equal(mkfifo(in_dir("xen/pipe"), 0666), 0);
-    assert_int_equal(manifest_resolve(dir, "xen/pipe", &path, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "neither"));
-    fault_clear(&fault);
-    assert_int_equal(manifest_resolve(dir, "xen/trace.raw/x", &path, &fault), -ENOTDIR);
-    fault_clear(&fault);
-    assert_int_equal(manifest_resolve(dir, "../x", &path, &fault), -EINVAL);
+    assert_int_equal(manifest_resolve(dir, "xen/pipe", &path, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "neither"));
+    error_clear(&error);
+    assert_int_equal(manifest_resolve(dir, "xen/trace.raw/x", &path, &error), -ENOTDIR);
+    error_clear(&error);
+    assert_int_equal(manifest_resolve(dir, "../x", &path, &error), -EINVAL);
     assert_null(path);
 }
 
 static void test_strange_files(void **state)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     struct manifest manifest;
 
     /* One that would wait for a writer. */
     assert_int_equal(mkfifo(in_dir(MANIFEST_NAME), 0666), 0);
     assert_true(manifest_probe(dir));
-    assert_int_equal(manifest_read(dir, &manifest, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "regular file"));
+    assert_int_equal(manifest_read(dir, &manifest, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "regular file"));
     assert_int_equal(unlink(in_dir(MANIFEST_NAME)), 0);
     assert_int_equal(symlink("/etc/passwd", in_dir(MANIFEST_NAME)), 0);
-    fault_clear(&fault);
-    assert_int_equal(manifest_read(dir, &manifest, &fault), -ELOOP);
+    error_clear(&error);
+    assert_int_equal(manifest_read(dir, &manifest, &error), -ELOOP);
     assert_int_equal(unlink(in_dir(MANIFEST_NAME)), 0);
     put_file(MANIFEST_NAME, "{\n\"format\": x\n");
-    fault_clear(&fault);
-    assert_int_equal(manifest_read(dir, &manifest, &fault), -EINVAL);
-    assert_int_equal(fault.line, 2);
+    error_clear(&error);
+    assert_int_equal(manifest_read(dir, &manifest, &error), -EINVAL);
+    assert_int_equal(error.line, 2);
 }
 
 int main(void)

@@ -93,7 +93,7 @@ struct world {
     struct event_class *issue, *complete, *write, *done, *begin, *end, *next, *irq, *irq_end;
     struct event_class *full, *enter, *leave, *gone, *frequency;
     struct export_options options;
-    struct fault fault;
+    struct error error;
 };
 
 static struct event_class *add(struct world *world, struct origin *origin, const char *group,
@@ -445,7 +445,7 @@ static void test_too_long_for_a_packet(void **state)
     item.size = 300000;
     item.payload = calloc(1, item.size);
     w->options.out = &out;
-    assert_int_equal(export_perfetto_open(&w->options, &sink, &w->fault), 0);
+    assert_int_equal(export_perfetto_open(&w->options, &sink, &w->error), 0);
     assert_int_equal(sink_put(sink, &item, 1), 0);
     assert_int_equal(sink_finish(sink), 0);
     sink_free(sink);

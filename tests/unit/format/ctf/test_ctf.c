@@ -128,7 +128,7 @@ static void put_record(unsigned id, uint64_t time)
 /* ---- Reading them ---- */
 
 static struct catalogue catalogue;
-static struct fault fault;
+static struct error error;
 static struct ctf_trace *trace;
 
 /* What was read, an item a line. */
@@ -137,8 +137,8 @@ static char shown[1 << 16];
 static int open_metadata(const char *metadata)
 {
     catalogue_done(&catalogue);
-    fault_clear(&fault);
-    return ctf_trace_new("t", "t/metadata", metadata, strlen(metadata), &catalogue, &trace, &fault);
+    error_clear(&error);
+    return ctf_trace_new("t", "t/metadata", metadata, strlen(metadata), &catalogue, &trace, &error);
 }
 
 static void show(const struct item *item, struct text *text)
@@ -184,9 +184,9 @@ static int read_stream(bool keep_going, size_t buffer)
     assert_int_equal(fwrite(stream.at, 1, stream.n, f), stream.n);
     assert_int_equal(fflush(f), 0);
     rewind(f);
-    assert_int_equal(input_open_fd(&in, dup(fileno(f)), "s", buffer, &fault), 0);
+    assert_int_equal(input_open_fd(&in, dup(fileno(f)), "s", buffer, &error), 0);
     fclose(f);
-    assert_int_equal(ctf_stream_open(trace, &in, &options, &source, &fault), 0);
+    assert_int_equal(ctf_stream_open(trace, &in, &options, &source, &error), 0);
     while ((n = source_next(source, &items)) > 0)
         for (int i = 0; i < n; i++) {
             if (source->ordered)
@@ -194,7 +194,7 @@ static int read_stream(bool keep_going, size_t buffer)
             last = items[i].time;
             show(&items[i], &text);
         }
-    fault = source->fault;
+    error = source->error;
     assert_int_equal(source_next(source, &items), n);
     text_put_char(&text, '\0');
     snprintf(shown, sizeof shown, "%s", text.start);
@@ -333,7 +333,7 @@ static void test_cut(void **state)
         assert_int_equal(lines, n / (whole / 3) * 3 + (n % (whole / 3) >= 104) +
                                     (n % (whole / 3) >= 120) + (n % (whole / 3) >= 128));
         if (end < 0)
-            assert_non_null(strstr(fault.what, "the file ends in the middle of a packet"));
+            assert_non_null(strstr(error.what, "the file ends in the middle of a packet"));
         assert_int_equal(read_stream(true, 4096), 0);
         assert_int_equal(strstr(shown, "LOST -1") != NULL, end < 0);
     }
@@ -350,8 +350,8 @@ static void test_damage(void **state)
     assert_int_equal(read_stream(false, 4096), -EBADMSG);
     assert_string_equal(shown, "5000000500 /5 none \n5000000500 /5 texts event=\"x\" n=0 z=\"z\"\n"
                                "5000000550 /5 none \n5000001500 /5 none \n");
-    assert_int_equal(fault.offset, packet + 104);
-    assert_string_equal(fault.what, "unknown event id 9: the metadata does not declare it");
+    assert_int_equal(error.offset, packet + 104);
+    assert_string_equal(error.what, "unknown event id 9: the metadata does not declare it");
     assert_int_equal(read_stream(true, 4096), 0);
     assert_string_equal(shown, "5000000500 /5 none \n5000000500 /5 texts event=\"x\" n=0 z=\"z\"\n"
                                "5000000550 /5 none \n5000001500 /5 none \n"
@@ -364,7 +364,7 @@ static void test_damage(void **state)
         made_of_three();
         stream.at[packet] = 0;
         assert_int_equal(read_stream(false, buffer), -EBADMSG);
-        assert_int_equal(fault.offset, packet);
+        assert_int_equal(error.offset, packet);
         assert_int_equal(read_stream(true, buffer), 0);
         assert_string_equal(
             shown, "5000000500 /5 none \n5000000500 /5 texts event=\"x\" n=0 z=\"z\"\n"
@@ -397,8 +397,8 @@ static void test_damage(void **state)
         else
             store_u64(stream.at + packet + wrongs[i].offset, wrongs[i].value);
         assert_int_equal(read_stream(false, 4096), -EBADMSG);
-        assert_string_equal(fault.what, wrongs[i].what);
-        assert_int_equal(fault.offset, packet);
+        assert_string_equal(error.what, wrongs[i].what);
+        assert_int_equal(error.offset, packet);
     }
 }
 
@@ -665,7 +665,7 @@ static void test_exported(void **state)
     put("\1\0\1\11d1\0\102", 8);
     stream.at[1] = (uint8_t)(8 * stream.n);
     expect(-EBADMSG, "");
-    assert_string_equal(fault.what, "event with an invalid variant or vCPU");
+    assert_string_equal(error.what, "event with an invalid variant or vCPU");
 
     /* As earlier versions wrote it, without a name where there is no vCPU. */
     stream.n = 0;
@@ -735,14 +735,14 @@ static void test_metadata_errors(void **state)
 
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
         assert_int_equal(open_metadata(wrongs[i].metadata), -EBADMSG);
-        assert_string_equal(fault.what, wrongs[i].what);
-        assert_int_equal(fault.line, wrongs[i].line);
-        assert_string_equal(fault.path, "t/metadata");
+        assert_string_equal(error.what, wrongs[i].what);
+        assert_int_equal(error.line, wrongs[i].line);
+        assert_string_equal(error.path, "t/metadata");
     }
     /* Names that are inside of braces are not known outside. */
     assert_int_equal(open_metadata(HEAD "struct s { typedef u8 t; t a; };\nstruct x { t b; };"),
                      -EBADMSG);
-    assert_int_equal(fault.line, 4);
+    assert_int_equal(error.line, 4);
 }
 
 /* Structs that double from one to the next are not walked for ever. */
@@ -755,7 +755,7 @@ static void test_metadata_weight(void **state)
         n += snprintf(metadata + n, sizeof metadata - (size_t)n,
                       "struct s%u { struct s%u a; struct s%u b; };\n", i, i - 1, i - 1);
     assert_int_equal(open_metadata(metadata), -EBADMSG);
-    assert_string_equal(fault.what, "struct too large");
+    assert_string_equal(error.what, "struct too large");
 }
 
 /* Metadata in packets becomes text. */
@@ -782,8 +782,8 @@ static void test_metadata_packets(void **state)
         }
         memcpy(packed, stream.at, stream.n);
         len = stream.n;
-        fault_clear(&fault);
-        assert_int_equal(ctf_metadata_unpack("m", packed, &len, &fault), 0);
+        error_clear(&error);
+        assert_int_equal(ctf_metadata_unpack("m", packed, &len, &error), 0);
         assert_int_equal(len, strlen(text));
         assert_memory_equal(packed, text, len);
         for (size_t n = 4; n < stream.n; n++) {
@@ -791,15 +791,15 @@ static void test_metadata_packets(void **state)
                 continue;
             memcpy(packed, stream.at, stream.n);
             len = n;
-            assert_int_equal(ctf_metadata_unpack("m", packed, &len, &fault), -EBADMSG);
+            assert_int_equal(ctf_metadata_unpack("m", packed, &len, &error), -EBADMSG);
         }
     }
     len = strlen(text);
     memcpy(packed, text, len);
-    assert_int_equal(ctf_metadata_unpack("m", packed, &len, &fault), 0);
+    assert_int_equal(ctf_metadata_unpack("m", packed, &len, &error), 0);
     assert_memory_equal(packed, text, strlen(text));
     memcpy(packed, "what is this", len = 12);
-    assert_int_equal(ctf_metadata_unpack("m", packed, &len, &fault), -EBADMSG);
+    assert_int_equal(ctf_metadata_unpack("m", packed, &len, &error), -EBADMSG);
 }
 
 static int done(void **state)

@@ -390,7 +390,7 @@ struct opened {
     struct catalogue catalogue;
     struct source **sources;
     unsigned n;
-    struct fault fault;
+    struct error error;
 };
 
 static int try_open(struct opened *o, const char *name, bool keep_going)
@@ -401,13 +401,13 @@ static int try_open(struct opened *o, const char *name, bool keep_going)
     int r;
 
     *o = (struct opened){0};
-    fault_clear(&o->fault);
+    error_clear(&o->error);
     snprintf(path, sizeof path, "%s%s", dir, name);
-    r = ftrace_find(path, &files, &o->fault);
+    r = ftrace_find(path, &files, &o->error);
     if (r < 0)
         return r;
     r = ftrace_open(&files, path, LAYER_GUEST, &o->catalogue, &options, &o->sources, &o->n,
-                    &o->fault);
+                    &o->error);
     ftrace_files_done(&files);
     return r;
 }
@@ -537,8 +537,8 @@ static void truncated(void **state)
     assert_int_equal(try_open(&o, "/cpu3.raw", false), 0);
     assert_dump(o.sources[0], -EBADMSG,
                 "1001 cpu3 7/seven one: v=70\n2001 cpu3 7/seven one: v=71\n");
-    assert_int_equal(o.sources[0]->fault.offset, sizeof page + 16 + 16);
-    assert_non_null(strstr(o.sources[0]->fault.what, "ends inside a record"));
+    assert_int_equal(o.sources[0]->error.offset, sizeof page + 16 + 16);
+    assert_non_null(strstr(o.sources[0]->error.what, "ends inside a record"));
     close_opened(&o);
     assert_int_equal(try_open(&o, "/cpu3.raw", true), 0);
     assert_dump(o.sources[0], 0,
@@ -549,7 +549,7 @@ static void truncated(void **state)
     write_file("cpu3.raw", pages, sizeof page + 5);
     assert_int_equal(try_open(&o, "/cpu3.raw", false), 0);
     assert_dump(o.sources[0], -EBADMSG, "1001 cpu3 7/seven one: v=70\n");
-    assert_int_equal(o.sources[0]->fault.offset, sizeof page);
+    assert_int_equal(o.sources[0]->error.offset, sizeof page);
     close_opened(&o);
 
     /* A page that the kernel did not fill may be cut behind its records. */
@@ -594,7 +594,7 @@ static void damaged(void **state)
 
     assert_int_equal(try_open(&o, "", false), 0);
     assert_dump(o.sources[0], -EBADMSG, "1001 cpu3 7/seven one: v=70\n");
-    assert_int_equal(o.sources[0]->fault.offset, 32);
+    assert_int_equal(o.sources[0]->error.offset, 32);
     close_opened(&o);
 
     assert_int_equal(try_open(&o, "", true), 0);
@@ -655,11 +655,11 @@ static void finding(void **state)
     assert_int_equal(ftrace_cpu_of_path("cpu99999999999999999999.raw"), CPU_UNKNOWN);
 
     assert_int_equal(try_open(&o, "", false), -ENOENT);
-    assert_non_null(strstr(o.fault.what, "events/header_page"));
+    assert_non_null(strstr(o.error.what, "events/header_page"));
     assert_int_equal(try_open(&o, "/nowhere", false), -ENOENT);
     make_tree();
     assert_int_equal(try_open(&o, "", false), -ENOENT);
-    assert_non_null(strstr(o.fault.what, "no ring-buffer pages"));
+    assert_non_null(strstr(o.error.what, "no ring-buffer pages"));
 
     /* Pages within the tree, as a tracefs has them; in the order of their CPUs. */
     write_text("guest/per_cpu/cpu10/trace_pipe_raw", "");

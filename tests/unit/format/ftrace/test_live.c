@@ -75,9 +75,9 @@ static int tear_down(void **state)
 
 static int pages(uint32_t cpu, uint64_t offset, const uint8_t *p, size_t size, uint64_t came)
 {
-    struct fault fault = {0};
+    struct error error = {0};
 
-    return ftrace_live_pages(live, cpu, offset, p, size, came, &fault);
+    return ftrace_live_pages(live, cpu, offset, p, size, came, &error);
 }
 
 /* All that waits, as "CPU:COUNT@TIME", or "CPU:LOST@TIME". */

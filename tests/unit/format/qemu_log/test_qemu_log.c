@@ -33,11 +33,11 @@ struct session {
 
 static void declare(struct session *s, const char *text)
 {
-    struct fault fault = {0};
+    struct error error = {0};
 
     memset(s, 0, sizeof *s);
     assert_int_equal(declarations_parse(&s->declarations, "trace-events", text, strlen(text), NULL,
-                                        NULL, &fault),
+                                        NULL, &error),
                      0);
     assert_int_equal(qemu_events_init(&s->declarations, &s->events), 0);
 }
@@ -79,10 +79,10 @@ static void expect_of(struct input *in, const char *expected)
 {
     struct session s;
     struct text out = TEXT_IN_MEMORY;
-    struct fault fault = {0};
+    struct error error = {0};
 
     declare(&s, declared);
-    assert_int_equal(qemu_log_open(in, &s.catalogue, &s.events, &s.source, &fault), 0);
+    assert_int_equal(qemu_log_open(in, &s.catalogue, &s.events, &s.source, &error), 0);
     put_items(s.source, &out);
     assert_string_equal(out.start, expected);
     text_done(&out);
@@ -268,7 +268,7 @@ static void a_pipe_is_read_as_a_file(void **state)
 
     for (size_t piece = 1; piece < 30; piece += 7) {
         struct input in;
-        struct fault fault = {0};
+        struct error error = {0};
         int fds[2];
         pid_t child;
 
@@ -283,7 +283,7 @@ static void a_pipe_is_read_as_a_file(void **state)
             _exit(0);
         }
         close(fds[1]);
-        assert_int_equal(input_open_fd(&in, fds[0], "pipe", INPUT_BUFFER_SIZE, &fault), 0);
+        assert_int_equal(input_open_fd(&in, fds[0], "pipe", INPUT_BUFFER_SIZE, &error), 0);
         expect_of(&in, "5000001000 1 one: a 5\n5000001000 -1 text: s 'a\\x0ab' n 3\n"
                        "5000001000 -1 two_lines: a 1\\x0a  b 2\n5000002000 1 one: a 6\n");
     }
@@ -430,7 +430,7 @@ static void a_real_log_comes_back_whole(void **state)
 {
     struct session s = {0};
     struct input in;
-    struct fault fault = {0};
+    struct error error = {0};
     const struct item *items;
     struct text log = TEXT_IN_MEMORY;
     struct text out = TEXT_IN_MEMORY;
@@ -448,10 +448,10 @@ static void a_real_log_comes_back_whole(void **state)
         text_put(&log, piece, got);
     assert_int_equal(pclose(pipe), 0);
 
-    assert_int_equal(declarations_read(&s.declarations, DEBIAN_EVENTS, NULL, NULL, &fault), 0);
+    assert_int_equal(declarations_read(&s.declarations, DEBIAN_EVENTS, NULL, NULL, &error), 0);
     assert_int_equal(qemu_events_init(&s.declarations, &s.events), 0);
     assert_int_equal(input_open_memory(&in, log.start, text_len(&log), "log"), 0);
-    assert_int_equal(qemu_log_open(&in, &s.catalogue, &s.events, &s.source, &fault), 0);
+    assert_int_equal(qemu_log_open(&in, &s.catalogue, &s.events, &s.source, &error), 0);
     while ((n = source_next(s.source, &items)) > 0)
         for (int i = 0; i < n; i++) {
             assert_int_equal(items[i].kind, ITEM_EVENT);

@@ -82,7 +82,7 @@ struct reader {
     struct qemu_events events;
     struct catalogue catalogue;
     struct source *source;
-    struct fault fault;
+    struct error error;
     const struct item *items;
 };
 
@@ -101,7 +101,7 @@ static int open_made(struct reader *reader, bool no_header, bool keep_going)
     assert_int_equal(qemu_events_init(&reader->declarations, &reader->events), 0);
     options.events = &reader->events;
     assert_int_equal(input_open_memory(&in, made.bytes, made.len, "made"), 0);
-    return simpletrace_open(&in, &reader->catalogue, &options, &reader->source, &reader->fault);
+    return simpletrace_open(&in, &reader->catalogue, &options, &reader->source, &reader->error);
 }
 
 static void close_reader(struct reader *reader)
@@ -117,11 +117,11 @@ static int next(struct reader *reader)
     return source_next(reader->source, &reader->items);
 }
 
-static void assert_told(const struct fault *fault, const char *expected)
+static void assert_told(const struct error *error, const char *expected)
 {
     char text[1024];
 
-    fault_print(fault, text, sizeof text);
+    error_print(error, text, sizeof text);
     assert_string_equal(text, expected);
 }
 
@@ -340,17 +340,17 @@ static void test_wrong_files(void **state)
 
     header(1);
     assert_int_equal(open_made(&r, false, false), -EBADMSG);
-    assert_told(&r.fault, "made: offset 16: simpletrace version 1 is not known: there are 0, 2, 3 "
+    assert_told(&r.error, "made: offset 16: simpletrace version 1 is not known: there are 0, 2, 3 "
                           "and 4");
     close_reader(&r);
     made.len = 23;
     assert_int_equal(open_made(&r, false, false), -EBADMSG);
-    assert_told(&r.fault, "made: offset 0: not a simpletrace file: its header is not there");
+    assert_told(&r.error, "made: offset 0: not a simpletrace file: its header is not there");
     close_reader(&r);
     header(0);
     u64(0);
     assert_int_equal(open_made(&r, false, false), -EBADMSG);
-    assert_told(&r.fault, "made: offset 24: the file ends inside of its header");
+    assert_told(&r.error, "made: offset 24: the file ends inside of its header");
     close_reader(&r);
 }
 
@@ -363,7 +363,7 @@ static void assert_damage(const char *told, uint32_t skipped)
     assert_int_equal(next(&r), 1);
     assert_int_equal(r.items[0].time, 10);
     assert_int_equal(next(&r), -EBADMSG);
-    assert_told(&r.source->fault, told);
+    assert_told(&r.source->error, told);
     assert_int_equal(next(&r), -EBADMSG);
     close_reader(&r);
 
@@ -556,7 +556,7 @@ static void test_many_ids(void **state)
     }
     assert_int_equal(open_made(&r, false, false), 0);
     assert_int_equal(next(&r), -EBADMSG);
-    assert_non_null(strstr(r.source->fault.what, "more names or ids of events than any QEMU has"));
+    assert_non_null(strstr(r.source->error.what, "more names or ids of events than any QEMU has"));
     close_reader(&r);
 }
 

@@ -33,7 +33,7 @@ static void load(const char *name)
     fclose(f);
 }
 
-static int read_all(bool keep_going, struct text *text, struct fault *fault)
+static int read_all(bool keep_going, struct text *text, struct error *error)
 {
     struct reader_options options = {.keep_going = keep_going};
     struct catalogue catalogue = {0};
@@ -43,9 +43,9 @@ static int read_all(bool keep_going, struct text *text, struct fault *fault)
     unsigned n;
     int r;
 
-    fault_clear(fault);
+    error_clear(error);
     assert_int_equal(input_open_memory(&in, file, file_size, "f"), 0);
-    r = trace_dat_open(&in, "f", LAYER_GUEST, &catalogue, &options, &sources, &n, fault);
+    r = trace_dat_open(&in, "f", LAYER_GUEST, &catalogue, &options, &sources, &n, error);
     if (r < 0) {
         catalogue_done(&catalogue);
         return r;
@@ -74,7 +74,7 @@ static int read_all(bool keep_going, struct text *text, struct fault *fault)
         }
     }
     if (r < 0)
-        *fault = merged->fault;
+        *error = merged->error;
     source_free(merged);
     free(sources);
     catalogue_done(&catalogue);
@@ -84,10 +84,10 @@ static int read_all(bool keep_going, struct text *text, struct fault *fault)
 static void assert_events(const char *name, const char *expected)
 {
     struct text text = TEXT_IN_MEMORY;
-    struct fault fault;
+    struct error error;
 
     load(name);
-    assert_int_equal(read_all(false, &text, &fault), 0);
+    assert_int_equal(read_all(false, &text, &error), 0);
     text_put_char(&text, '\0');
     assert_string_equal(text.start, expected);
     text_done(&text);
@@ -150,14 +150,14 @@ static void truncated(void **state)
         whole = file_size;
         for (file_size = 0; file_size < whole; file_size++) {
             struct text text = TEXT_IN_MEMORY;
-            struct fault fault;
-            int r = read_all(false, &text, &fault);
+            struct error error;
+            int r = read_all(false, &text, &error);
 
             /* The last page of version 6 may end behind its records. */
             if (r == 0)
                 assert_true(file_size > whole - 512 && strncmp(names[i], "v6", 2) == 0);
             else
-                assert_true(fault.what[0] != '\0');
+                assert_true(error.what[0] != '\0');
             text_done(&text);
         }
     }
@@ -175,10 +175,10 @@ static void garbled(void **state)
 
             for (size_t k = 0; k < ARRAY_SIZE(flips); k++) {
                 struct text text = TEXT_IN_MEMORY;
-                struct fault fault;
+                struct error error;
 
                 file[at] ^= flips[k];
-                read_all(k & 1, &text, &fault);
+                read_all(k & 1, &text, &error);
                 file[at] ^= flips[k];
                 text_done(&text);
             }
@@ -186,14 +186,14 @@ static void garbled(void **state)
     }
 }
 
-static void expect_fault(int error, const char *what)
+static void expect_error(int err, const char *what)
 {
     struct text text = TEXT_IN_MEMORY;
-    struct fault fault;
+    struct error error;
 
-    assert_int_equal(read_all(false, &text, &fault), error);
-    if (!strstr(fault.what, what))
-        fail_msg("%s: instead of: %s", fault.what, what);
+    assert_int_equal(read_all(false, &text, &error), err);
+    if (!strstr(error.what, what))
+        fail_msg("%s: instead of: %s", error.what, what);
     text_done(&text);
 }
 
@@ -206,17 +206,17 @@ static void refused(void **state)
     assert_false(trace_dat_is(other, 9));
     load("v7");
     file[10] = '8';
-    expect_fault(-ENOTSUP, "version 8");
+    expect_error(-ENOTSUP, "version 8");
     load("v7-zlib");
     codec = memmem(file, file_size, "zlib", 4);
     memcpy(codec, "lzma", 4);
-    expect_fault(-ENOTSUP, "lzma");
+    expect_error(-ENOTSUP, "lzma");
     load("v7");
     memset(file + 12 + 6 + 7, 0, 8); /* where the options are */
-    expect_fault(-EBADMSG, "no options");
+    expect_error(-EBADMSG, "no options");
     load("v6");
     memcpy(memmem(file, file_size, "flyrecord", 9), "latency  ", 9);
-    expect_fault(-ENOTSUP, "latency");
+    expect_error(-ENOTSUP, "latency");
 }
 
 /* Where in the file version 7 says where its options are, behind a compression of four letters. */
@@ -242,7 +242,7 @@ static void tables(void **state)
     load("v7");
     p = find_option(3) - 6;
     *p = 99;
-    expect_fault(-EBADMSG, "no buffer");
+    expect_error(-EBADMSG, "no buffer");
 
     load("v7");
     p = find_option(3) + 22;
@@ -250,7 +250,7 @@ static void tables(void **state)
         store_u64(p + 20 * i + 4, 0);
         store_u64(p + 20 * i + 12, file_size);
     }
-    expect_fault(-EBADMSG, "more than the whole file");
+    expect_error(-EBADMSG, "more than the whole file");
 
     /* A section of options that unpacks to a megabyte and says that it is the next one too. */
     load("v7-zstd");
@@ -270,7 +270,7 @@ static void tables(void **state)
     store_u32(p + 20, sizeof options);
     memcpy(p + 24, packed, n);
     file_size += 24 + n;
-    expect_fault(-EBADMSG, "longer than 256 MB");
+    expect_error(-EBADMSG, "longer than 256 MB");
 }
 
 /* What a run of the reader may need for a file of some kilobytes. */
@@ -343,7 +343,7 @@ static void chunks_that_unpack_to_gigabytes(void **state)
     limit.rlim_cur = BOMB_MEMORY_MAX;
 #endif
     assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
-    expect_fault(-EBADMSG, "unpack to more than 512 MB");
+    expect_error(-EBADMSG, "unpack to more than 512 MB");
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
 

@@ -62,7 +62,7 @@ struct opened {
     struct catalogue catalogue;
     struct source **sources;
     unsigned n;
-    struct fault fault;
+    struct error error;
 };
 
 static int open_stream(struct opened *o, struct stream *s, bool keep_going)
@@ -73,7 +73,7 @@ static int open_stream(struct opened *o, struct stream *s, bool keep_going)
     close_window(s);
     *o = (struct opened){0};
     assert_int_equal(input_open_memory(&in, s->bytes, s->size, "test"), 0);
-    return xentrace_open(&in, &options, &o->catalogue, &o->sources, &o->n, &o->fault);
+    return xentrace_open(&in, &options, &o->catalogue, &o->sources, &o->n, &o->error);
 }
 
 static void close_stream(struct opened *o)
@@ -192,7 +192,7 @@ static void test_no_times_at_all(void **state)
     struct catalogue catalogue = {0};
     struct source **sources;
     const struct item *items;
-    struct fault fault = {0};
+    struct error error = {0};
     struct input in;
     uint8_t *bytes = malloc(12 + 4 * (size_t)n_records);
     uint32_t total = 0;
@@ -206,7 +206,7 @@ static void test_no_times_at_all(void **state)
     for (uint32_t i = 0; i < n_records; i++)
         store_u32(bytes + 12 + 4 * (size_t)i, 0x82001);
     assert_int_equal(input_open_memory(&in, bytes, 12 + 4 * (size_t)n_records, "test"), 0);
-    assert_int_equal(xentrace_open(&in, &options, &catalogue, &sources, &n_sources, &fault), 0);
+    assert_int_equal(xentrace_open(&in, &options, &catalogue, &sources, &n_sources, &error), 0);
     while ((n = source_next(sources[0], &items)) > 0) {
         assert_int_equal(items[0].time, TIME_UNKNOWN);
         total += (uint32_t)n;
@@ -393,7 +393,7 @@ static void test_damage_in_a_window(void **state)
     assert_int_equal(open_stream(&o, &s, false), 0);
     expect(o.sources[1], 0, "2 cpu1 - dom_add dom=2\n");
     expect(o.sources[0], -EBADMSG, "1 cpu0 - dom_add dom=1\n");
-    assert_int_equal(o.sources[0]->fault.offset, bad);
+    assert_int_equal(o.sources[0]->error.offset, bad);
     close_stream(&o);
 
     assert_int_equal(open_stream(&o, &s, true), 0);
@@ -426,7 +426,7 @@ static void test_broken_chain(void **state)
     assert_int_equal(open_stream(&o, &s, false), 0);
     assert_int_equal(o.n, 1);
     expect(o.sources[0], -EBADMSG, "1 cpu0 - dom_add dom=1\n");
-    assert_int_equal(o.sources[0]->fault.offset, bad);
+    assert_int_equal(o.sources[0]->error.offset, bad);
     close_stream(&o);
 
     assert_int_equal(open_stream(&o, &s, true), 0);
@@ -525,7 +525,7 @@ static void test_cut_anywhere(void **state)
             n += (unsigned)r;
         assert_int_equal(r, whole ? 0 : -EBADMSG);
         if (!whole)
-            assert_true(o.sources[0]->fault.offset <= size);
+            assert_true(o.sources[0]->error.offset <= size);
         assert_int_equal(n, records);
         close_stream(&o);
 
@@ -550,7 +550,7 @@ static void test_mid_stream(void **state)
     RECORD(&s, 0x28001, 2, 2);
     assert_int_equal(open_stream(&o, &s, false), 0);
     expect(o.sources[0], -EBADMSG, "");
-    assert_int_equal(o.sources[0]->fault.offset, 0);
+    assert_int_equal(o.sources[0]->error.offset, 0);
     close_stream(&o);
     assert_int_equal(open_stream(&o, &s, true), 0);
     expect(o.sources[0], 0,
@@ -581,7 +581,7 @@ static void test_index_is_bounded(void **state)
 {
     static struct stream s;
     struct input in;
-    struct fault fault = {0};
+    struct error error = {0};
     struct xentrace_windows *windows = malloc(sizeof *windows);
     unsigned n = 0;
 
@@ -593,7 +593,7 @@ static void test_index_is_bounded(void **state)
     }
     close_window(&s);
     assert_int_equal(input_open_memory(&in, s.bytes, s.size, "test"), 0);
-    assert_int_equal(xentrace_windows_open(windows, &in, 0, false, 4, &fault), 0);
+    assert_int_equal(xentrace_windows_open(windows, &in, 0, false, 4, &error), 0);
     assert_true(windows->n_segments <= 4);
     assert_int_equal(windows->n_windows, n);
     for (unsigned cpu = 0; cpu < 8; cpu++) {
@@ -605,12 +605,12 @@ static void test_index_is_bounded(void **state)
             if ((i % 100 == 99 ? 7 : i % 3) != cpu)
                 continue;
             assert_int_equal(
-                xentrace_windows_next(windows, &cursor, (uint16_t)cpu, &window, &fault), 1);
+                xentrace_windows_next(windows, &cursor, (uint16_t)cpu, &window, &error), 1);
             assert_int_equal(window.offset, i * (12 + 16) + 12);
             assert_int_equal(window.size, 16);
             found++;
         }
-        assert_int_equal(xentrace_windows_next(windows, &cursor, (uint16_t)cpu, &window, &fault),
+        assert_int_equal(xentrace_windows_next(windows, &cursor, (uint16_t)cpu, &window, &error),
                          0);
         assert_int_equal(windows->cpu_bytes[cpu], found * 16);
     }
@@ -625,7 +625,7 @@ static void test_pipe(void **state)
     static struct stream s;
     struct xentrace_options options = {0};
     struct catalogue catalogue = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     struct source **sources;
     struct input in;
     unsigned n;
@@ -642,11 +642,11 @@ static void test_pipe(void **state)
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], s.bytes, s.size), s.size);
     close(fds[1]);
-    assert_int_equal(input_open_fd(&in, fds[0], "pipe", 64, &fault), 0);
+    assert_int_equal(input_open_fd(&in, fds[0], "pipe", 64, &error), 0);
     /* Someone has looked at its beginning. */
-    assert_int_equal(input_need(&in, 16, &fault), 1);
+    assert_int_equal(input_need(&in, 16, &error), 1);
     assert_true(xentrace_recognise(input_at(&in), input_buffered(&in)));
-    assert_int_equal(xentrace_open(&in, &options, &catalogue, &sources, &n, &fault), 0);
+    assert_int_equal(xentrace_open(&in, &options, &catalogue, &sources, &n, &error), 0);
     assert_int_equal(n, 2);
     expect(sources[0], 0, "1 cpu0 - dom_add dom=1\n3 cpu0 - dom_add dom=3\n");
     expect(sources[1], 0, "2 cpu1 - dom_add dom=2\n");
@@ -684,7 +684,7 @@ static void test_as_xenalyze(void **state)
 {
     struct xentrace_options options = {0};
     struct catalogue catalogue = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     struct source **sources;
     struct source *merged;
     const struct item *items;
@@ -702,10 +702,10 @@ static void test_as_xenalyze(void **state)
     if (system("command -v xz >/dev/null") != 0)
         skip();
     capture = popen("xz -dc " TEST_DATA "/xen/xen-4.17-no-guest-class.raw.xz", "r");
-    assert_int_equal(input_open_fd(&in, dup(fileno(capture)), "capture", 1 << 16, &fault), 0);
+    assert_int_equal(input_open_fd(&in, dup(fileno(capture)), "capture", 1 << 16, &error), 0);
     expected =
         popen("xz -dc " TEST_DATA "/xen/xen-4.17-no-guest-class.xenalyze-records.txt.xz", "r");
-    assert_int_equal(xentrace_open(&in, &options, &catalogue, &sources, &n_sources, &fault), 0);
+    assert_int_equal(xentrace_open(&in, &options, &catalogue, &sources, &n_sources, &error), 0);
     assert_int_equal(n_sources, 2);
     assert_int_equal(merge_open(sources, n_sources, &merged), 0);
     free(sources);

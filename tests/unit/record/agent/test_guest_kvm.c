@@ -31,13 +31,13 @@ static void put(const char *machine, const char *vcpu, const char *name, const c
 static int find_and_read(pid_t pid, struct guest_tsc *ret)
 {
     _cleanup_free_ char *path = NULL;
-    struct fault fault = {0};
-    int r = guest_kvm_find(root, pid, &path, &fault);
+    struct error error = {0};
+    int r = guest_kvm_find(root, pid, &path, &error);
 
     if (r >= 0)
-        r = guest_kvm_read(path, ret, &fault);
+        r = guest_kvm_read(path, ret, &error);
     if (r < 0)
-        assert_string_not_equal(fault.what, "");
+        assert_string_not_equal(error.what, "");
     return r;
 }
 

@@ -30,7 +30,7 @@ struct played {
     uint8_t out[400000]; /* the agent's frame that is being made */
     uint64_t sequence;
     uint64_t now;
-    struct fault fault;
+    struct error error;
     struct proto_frame frame; /* of the host, last */
     uint8_t host_nonce[PROTO_NONCE_SIZE];
     struct text log;     /* what the session handed on */
@@ -39,7 +39,7 @@ struct played {
     unsigned n_pairs;
 };
 
-static int file_begin(void *owner, const char *path, struct fault *fault)
+static int file_begin(void *owner, const char *path, struct error *error)
 {
     struct played *p = owner;
 
@@ -47,7 +47,7 @@ static int file_begin(void *owner, const char *path, struct fault *fault)
     return 0;
 }
 
-static int file_put(void *owner, const void *bytes, size_t size, struct fault *fault)
+static int file_put(void *owner, const void *bytes, size_t size, struct error *error)
 {
     struct played *p = owner;
 
@@ -55,7 +55,7 @@ static int file_put(void *owner, const void *bytes, size_t size, struct fault *f
     return 0;
 }
 
-static int file_end(void *owner, struct fault *fault)
+static int file_end(void *owner, struct error *error)
 {
     struct played *p = owner;
 
@@ -64,7 +64,7 @@ static int file_end(void *owner, struct fault *fault)
 }
 
 static int pages(void *owner, uint32_t cpu, const uint8_t *bytes, size_t size, uint32_t page_size,
-                 bool missed, struct fault *fault)
+                 bool missed, struct error *error)
 {
     struct played *p = owner;
 
@@ -91,7 +91,7 @@ static void pair(void *owner, const struct guest_pair *made)
     p->n_pairs++;
 }
 
-static int part(void *owner, struct fault *fault)
+static int part(void *owner, struct error *error)
 {
     struct played *p = owner;
 
@@ -145,7 +145,7 @@ static int tick(struct played *p)
 {
     uint64_t next;
 
-    return guest_session_tick(&p->session, p->now, &next, &p->fault);
+    return guest_session_tick(&p->session, p->now, &next, &p->error);
 }
 
 /* The host's next frame; its type, 0: there is none. */
@@ -178,7 +178,7 @@ static int receive(struct played *p, const void *bytes, size_t size)
         memcpy(to, from, room);
         from += room;
         size -= room;
-        r = guest_session_received(&p->session, room, p->now, &p->fault);
+        r = guest_session_received(&p->session, room, p->now, &p->error);
     }
     return r;
 }
@@ -819,7 +819,7 @@ static void keys_are_proved_by_both(void **state)
     p->wishes.key = "a secret";
     p->wishes.key_size = 8;
     for (unsigned right = 0; right < 2; right++) {
-        p->fault = (struct fault){0};
+        p->error = (struct error){0};
         join(p);
         expect_hello(p);
         assert_int_equal(say_hello(p, "one", "boot"), 0);
@@ -851,7 +851,7 @@ static void no_number_of_the_agent_says_what_is_done_next(void **state)
         proto_put_failed(&out,
                          &(struct proto_failed){numbers[i], proto_text("no"), proto_text("")});
         assert_int_equal(say(p, &out, PROTO_FAILED), -EREMOTEIO);
-        assert_string_equal(p->fault.what, "the agent: no");
+        assert_string_equal(p->error.what, "the agent: no");
         play_end(p);
     }
     (void)state;

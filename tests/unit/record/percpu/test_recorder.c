@@ -230,29 +230,29 @@ static void test_window_memory(void **state)
 
 /* ---- Streams ---- */
 
-static int write_bytes(struct stream *stream, size_t size, struct fault *fault)
+static int write_bytes(struct stream *stream, size_t size, struct error *error)
 {
     static char bytes[1 << 20];
     struct iovec parts[2] = {{bytes, size / 3}, {bytes, size - size / 3}};
 
-    return stream_write(stream, parts, 2, fault);
+    return stream_write(stream, parts, 2, error);
 }
 
 static void test_stream_limits(void **state)
 {
     struct stream stream;
-    struct fault fault = {0};
+    struct error error = {0};
     int fd = open_temporary();
 
-    assert_int_equal(stream_init(&stream, fd, "file", &fault), 0);
+    assert_int_equal(stream_init(&stream, fd, "file", &error), 0);
     stream.max = 1000;
-    assert_int_equal(write_bytes(&stream, 600, &fault), STREAM_WRITTEN);
-    assert_int_equal(write_bytes(&stream, 401, &fault), STREAM_MAX);
-    assert_int_equal(write_bytes(&stream, 400, &fault), STREAM_WRITTEN);
+    assert_int_equal(write_bytes(&stream, 600, &error), STREAM_WRITTEN);
+    assert_int_equal(write_bytes(&stream, 401, &error), STREAM_MAX);
+    assert_int_equal(write_bytes(&stream, 400, &error), STREAM_WRITTEN);
     assert_int_equal(lseek(fd, 0, SEEK_END), 1000);
     stream.max = 0;
     stream.reserve = UINT64_MAX;
-    assert_int_equal(write_bytes(&stream, 1, &fault), STREAM_RESERVE);
+    assert_int_equal(write_bytes(&stream, 1, &error), STREAM_RESERVE);
     assert_int_equal(lseek(fd, 0, SEEK_END), 1000);
     close(fd);
 }
@@ -261,7 +261,7 @@ static void test_stream_limits(void **state)
 static void test_stream_full_disk(void **state)
 {
     struct stream stream;
-    struct fault fault = {0};
+    struct error error = {0};
     struct rlimit limit, before;
     int fd = open_temporary();
 
@@ -269,20 +269,20 @@ static void test_stream_full_disk(void **state)
     limit = (struct rlimit){1000, before.rlim_max};
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &limit);
-    assert_int_equal(stream_init(&stream, fd, "file", &fault), 0);
-    assert_int_equal(write_bytes(&stream, 600, &fault), STREAM_WRITTEN);
-    assert_int_equal(write_bytes(&stream, 600, &fault), -EFBIG);
+    assert_int_equal(stream_init(&stream, fd, "file", &error), 0);
+    assert_int_equal(write_bytes(&stream, 600, &error), STREAM_WRITTEN);
+    assert_int_equal(write_bytes(&stream, 600, &error), -EFBIG);
     setrlimit(RLIMIT_FSIZE, &before);
     assert_int_equal(lseek(fd, 0, SEEK_END), 600);
     assert_int_equal(stream.written, 600);
-    assert_non_null(strstr(fault.what, "cannot be written"));
+    assert_non_null(strstr(error.what, "cannot be written"));
     close(fd);
 
     fd = open("/dev/full", O_WRONLY);
-    fault_clear(&fault);
-    assert_int_equal(stream_init(&stream, fd, "full", &fault), 0);
-    assert_int_equal(write_bytes(&stream, 10, &fault), -ENOSPC);
-    assert_non_null(strstr(fault.what, "the disk is full"));
+    error_clear(&error);
+    assert_int_equal(stream_init(&stream, fd, "full", &error), 0);
+    assert_int_equal(write_bytes(&stream, 10, &error), -ENOSPC);
+    assert_non_null(strstr(error.what, "the disk is full"));
     close(fd);
 }
 
@@ -291,7 +291,7 @@ static void test_stream_full_disk(void **state)
 static void test_stream_pipe(void **state)
 {
     struct stream stream;
-    struct fault fault = {0};
+    struct error error = {0};
     int fds[2];
     pid_t child;
     int status;
@@ -310,19 +310,19 @@ static void test_stream_pipe(void **state)
         _exit(total == 900000 ? 0 : 1);
     }
     close(fds[0]);
-    assert_int_equal(stream_init(&stream, fds[1], "pipe", &fault), 0);
-    assert_int_equal(write_bytes(&stream, 900000, &fault), STREAM_WRITTEN);
+    assert_int_equal(stream_init(&stream, fds[1], "pipe", &error), 0);
+    assert_int_equal(write_bytes(&stream, 900000, &error), STREAM_WRITTEN);
     close(fds[1]);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
 
     assert_int_equal(pipe(fds), 0);
-    assert_int_equal(stream_init(&stream, fds[1], "pipe", &fault), 0);
+    assert_int_equal(stream_init(&stream, fds[1], "pipe", &error), 0);
     stream_hurry(&stream);
-    assert_int_equal(write_bytes(&stream, 900000, &fault), -ETIMEDOUT);
+    assert_int_equal(write_bytes(&stream, 900000, &error), -ETIMEDOUT);
     close(fds[0]);
-    fault_clear(&fault);
-    assert_int_equal(write_bytes(&stream, 10, &fault), -EPIPE);
+    error_clear(&error);
+    assert_int_equal(write_bytes(&stream, 10, &error), -EPIPE);
     close(fds[1]);
 }
 
@@ -333,24 +333,24 @@ static void test_state_file(void **state)
     char path[] = "/tmp/strata-state-XXXXXX/state";
     char *slash = strrchr(path, '/');
     struct xen_state a, b;
-    struct fault fault = {0};
+    struct error error = {0};
     int fd;
 
     *slash = 0;
     assert_non_null(mkdtemp(path));
     *slash = '/';
-    assert_int_equal(xen_state_open(&a, path, &fault), 0);
+    assert_int_equal(xen_state_open(&a, path, &error), 0);
     assert_false(a.found);
-    assert_int_equal(xen_state_open(&b, path, &fault), -EBUSY);
-    assert_int_equal(xen_state_note(&a, 0x0802f000, &fault), 0);
+    assert_int_equal(xen_state_open(&b, path, &error), -EBUSY);
+    assert_int_equal(xen_state_note(&a, 0x0802f000, &error), 0);
     xen_state_close(&a); /* as if killed */
 
-    assert_int_equal(xen_state_open(&b, path, &fault), 0);
+    assert_int_equal(xen_state_open(&b, path, &error), 0);
     assert_true(b.found);
     assert_int_equal(b.events, 0x0802f000);
     assert_int_equal(xen_state_forget(&b), 0);
     xen_state_close(&b);
-    assert_int_equal(xen_state_open(&a, path, &fault), 0);
+    assert_int_equal(xen_state_open(&a, path, &error), 0);
     assert_false(a.found);
     xen_state_close(&a);
 
@@ -358,7 +358,7 @@ static void test_state_file(void **state)
     fd = open(path, O_WRONLY);
     assert_int_equal(write(fd, "strata-x", 8), 8);
     close(fd);
-    assert_int_equal(xen_state_open(&a, path, &fault), 0);
+    assert_int_equal(xen_state_open(&a, path, &error), 0);
     assert_true(a.found);
     assert_int_equal(a.events, 0x0ffff000);
     xen_state_close(&a);

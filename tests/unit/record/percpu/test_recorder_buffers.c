@@ -38,7 +38,7 @@ struct program {
 static void make_program(struct program *program)
 {
     struct strata_percpu_options options = {.n_cpus = 2, .pages = PAGES, .name = "test"};
-    struct fault fault = {0};
+    struct error error = {0};
     void *memory;
     int fd;
 
@@ -55,21 +55,21 @@ static void make_program(struct program *program)
         assert_int_equal(strata_percpu_cpu_init(&program->cpus[i], program->control, i, NULL), 0);
     strata_percpu_control = program->control;
 
-    if (percpu_buffers_open(program->path, &program->buffers, &fault) < 0)
-        fail_msg("%s", fault.what);
+    if (percpu_buffers_open(program->path, &program->buffers, &error) < 0)
+        fail_msg("%s", error.what);
 }
 
 static void start(struct program *program, const struct trace_buffers_settings *settings,
                   const struct buffer_drain_settings *recorder)
 {
-    struct fault fault = {0};
+    struct error error = {0};
 
     make_program(program);
-    assert_int_equal(program->buffers->ops->begin(program->buffers, settings, &fault), 0);
+    assert_int_equal(program->buffers->ops->begin(program->buffers, settings, &error), 0);
     program->fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
-    assert_int_equal(stream_init(&program->stream, program->fd, "stream", &fault), 0);
+    assert_int_equal(stream_init(&program->stream, program->fd, "stream", &error), 0);
     assert_int_equal(
-        buffer_drain_new(program->buffers, &program->stream, recorder, &program->recorder, &fault),
+        buffer_drain_new(program->buffers, &program->stream, recorder, &program->recorder, &error),
         0);
 }
 
@@ -97,9 +97,9 @@ static void emit(struct program *program, unsigned cpu, uint32_t event, unsigned
 
 static int step(struct program *program)
 {
-    struct fault fault = {0};
+    struct error error = {0};
 
-    return buffer_drain_take(program->recorder, &fault);
+    return buffer_drain_take(program->recorder, &error);
 }
 
 static int finish(struct program *program)
@@ -229,12 +229,12 @@ static void test_memory(void **state)
     struct buffer_drain *recorder;
     struct program p;
     struct content content;
-    struct fault fault = {0};
+    struct error error = {0};
 
     settings.memory = 4095;
     start(&p, &(struct trace_buffers_settings){0}, &plain);
-    assert_int_equal(buffer_drain_new(p.buffers, &p.stream, &settings, &recorder, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "4095 bytes of memory are too few"));
+    assert_int_equal(buffer_drain_new(p.buffers, &p.stream, &settings, &recorder, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "4095 bytes of memory are too few"));
     end(&p);
 
     /* Less than one CPU's buffer holds: the newest of it, and the rest is counted. */
@@ -322,13 +322,13 @@ static void test_threshold(void **state)
 static void test_disorder(void **state)
 {
     struct program p;
-    struct fault fault = {0};
+    struct error error = {0};
 
     start(&p, &(struct trace_buffers_settings){0}, &plain);
     emit(&p, 0, EVENT, 5);
     p.buffers->views[0]->buffer[0] = 2 * p.buffers->views[0]->size;
     assert_int_equal(step(&p), -EBADMSG);
-    assert_int_equal(buffer_drain_finish(p.recorder, false, &fault), -EBADMSG);
+    assert_int_equal(buffer_drain_finish(p.recorder, false, &error), -EBADMSG);
     end(&p);
 }
 
@@ -338,7 +338,7 @@ static void test_gone(void **state)
     struct program p;
     struct manifest_source source = {0};
     struct arena arena = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     struct strata_percpu_window windows[2];
 
     start(&p, &(struct trace_buffers_settings){0}, &plain);
@@ -351,10 +351,10 @@ static void test_gone(void **state)
     assert_int_equal(truncate(p.path, 4096), 0);
     assert_int_equal(windows[0].data[0], 0);
     assert_int_equal(step(&p), -EIO);
-    assert_int_equal(buffer_drain_finish(p.recorder, false, &fault), -EIO);
+    assert_int_equal(buffer_drain_finish(p.recorder, false, &error), -EIO);
     assert_int_equal(p.buffers->ops->describe(p.buffers, &arena, &source), 0);
     assert_int_equal(source.percpu->n_cpus, 2);
-    assert_int_equal(p.buffers->ops->restore(p.buffers, false, &fault), 0);
+    assert_int_equal(p.buffers->ops->restore(p.buffers, false, &error), 0);
     assert_int_equal(read_stream(&p).events[0], 5);
     assert_int_equal(buffer_drain_totals(p.recorder).records, 5);
     arena_done(&arena);
@@ -403,18 +403,18 @@ static void test_recording(void **state)
     struct recording *recording;
     struct recorder *recorder;
     struct manifest manifest = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     struct stat st;
     char path[64];
 
     assert_int_equal(stop_signals_open(false, &signals), 0);
     make_program(&watched.program);
     assert_non_null(mkdtemp(dir));
-    assert_int_equal(recording_new(&settings, &recording, &fault), 0);
+    assert_int_equal(recording_new(&settings, &recording, &error), 0);
     assert_int_equal(buffers_recorder_new(watched.program.buffers, &buffers, &recorder), 0);
     assert_int_equal(recording_add(recording, recorder), 0);
-    if (recording_run(recording, &fault) < 0)
-        fail_msg("%s", fault.what);
+    if (recording_run(recording, &error) < 0)
+        fail_msg("%s", error.what);
     assert_int_equal(buffers_recorder_totals(recorder).records, 42);
     recording_free(recording);
     assert_int_equal(watched.manifest.n_sources, 1);
@@ -451,16 +451,16 @@ static void test_idle(void **state)
     struct buffers_recorder_settings buffers = {.name = "percpu", .look_ns = 100000000, .fd = -1};
     struct recording *recording;
     struct recorder *recorder;
-    struct fault fault = {0};
+    struct error error = {0};
     struct program p;
 
     make_program(&p);
     buffers.fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
     buffers.path = "stream";
-    assert_int_equal(recording_new(&settings, &recording, &fault), 0);
+    assert_int_equal(recording_new(&settings, &recording, &error), 0);
     assert_int_equal(buffers_recorder_new(p.buffers, &buffers, &recorder), 0);
     assert_int_equal(recording_add(recording, recorder), 0);
-    assert_int_equal(recording_run(recording, &fault), 0);
+    assert_int_equal(recording_run(recording, &error), 0);
     /* After 0.1, 0.3, 0.7 seconds, and then each second, with what is due once a second. */
     assert_in_range(recording_wakeups(recording), 3, 10);
     recording_free(recording);
@@ -493,16 +493,16 @@ static void test_wakeup(void **state)
                                                 .look_ns = UINT64_C(3600000000000)};
     struct recording *recording;
     struct recorder *recorder;
-    struct fault fault = {0};
+    struct error error = {0};
 
     assert_int_equal(stop_signals_open(false, &signals), 0);
     make_program(&p);
     buffers.fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
     buffers.path = "stream";
-    assert_int_equal(recording_new(&settings, &recording, &fault), 0);
+    assert_int_equal(recording_new(&settings, &recording, &error), 0);
     assert_int_equal(buffers_recorder_new(p.buffers, &buffers, &recorder), 0);
     assert_int_equal(recording_add(recording, recorder), 0);
-    assert_int_equal(recording_run(recording, &fault), 0);
+    assert_int_equal(recording_run(recording, &error), 0);
     assert_int_equal(buffers_recorder_totals(recorder).records, 300);
     recording_free(recording);
     close(buffers.fd);

@@ -114,11 +114,11 @@ static char *built(const struct qemu_arguments *arguments, const struct vmm_addi
                    struct arena *arena)
 {
     struct text text = TEXT_IN_MEMORY;
-    struct fault fault = {0};
+    struct error error = {0};
     char **argv;
     unsigned n;
 
-    assert_int_equal(qemu_arguments_build(arguments, additions, arena, &argv, &n, &fault), 0);
+    assert_int_equal(qemu_arguments_build(arguments, additions, arena, &argv, &n, &error), 0);
     assert_null(argv[n]);
     for (unsigned i = 0; i < n; i++)
         text_printf(&text, "%s%s", i ? " " : "", argv[i]);
@@ -173,22 +173,22 @@ static void what_cannot_be_is_refused(void **state)
 {
     struct arena arena = {0};
     struct vmm_additions additions = {.port = "/run/agent"};
-    struct fault fault = {0};
+    struct error error = {0};
     char **argv_built;
     unsigned n;
 
     {
         ARGUMENTS("-daemonize");
         assert_int_equal(
-            qemu_arguments_build(&arguments, &additions, &arena, &argv_built, &n, &fault), -EINVAL);
-        assert_non_null(strstr(fault.what, "-daemonize"));
+            qemu_arguments_build(&arguments, &additions, &arena, &argv_built, &n, &error), -EINVAL);
+        assert_non_null(strstr(error.what, "-daemonize"));
     }
-    fault_clear(&fault);
+    error_clear(&error);
     {
         ARGUMENTS("-M", "isapc");
         assert_int_equal(
-            qemu_arguments_build(&arguments, &additions, &arena, &argv_built, &n, &fault), -EINVAL);
-        assert_non_null(strstr(fault.what, "virtio-serial"));
+            qemu_arguments_build(&arguments, &additions, &arena, &argv_built, &n, &error), -EINVAL);
+        assert_non_null(strstr(error.what, "virtio-serial"));
     }
     arena_done(&arena);
 }
@@ -420,8 +420,8 @@ static const char *made(const char *name, const char *text, char path[128])
 #define COMMAND(...)                                                                           \
     const char *command[] = {__VA_ARGS__};                                                     \
     struct qemu_command found = {0};                                                           \
-    struct fault fault = {0};                                                                  \
-    int r = qemu_command_find(command, (unsigned)ARRAY_SIZE(command), search, &found, &fault); \
+    struct error error = {0};                                                                  \
+    int r = qemu_command_find(command, (unsigned)ARRAY_SIZE(command), search, &found, &error); \
     free(found.program)
 
 static void qemu_is_found_behind_others(void **state)
@@ -464,7 +464,7 @@ static void qemu_is_found_behind_others(void **state)
     {
         COMMAND("sudo", "-u", "other-user", "qemu-system-x");
         assert_int_equal(r, -EINVAL);
-        assert_non_null(strstr(fault.what, "as another user"));
+        assert_non_null(strstr(error.what, "as another user"));
     }
     {
         COMMAND("sudo", "other", "qemu-system-x");
@@ -493,8 +493,8 @@ static void script_that_starts_qemu_is_told(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
         COMMAND("nice", "-n", "1", made("start", scripts[i].text, path));
         assert_int_equal(r, scripts[i].says ? -EINVAL : 0);
-        if (scripts[i].says && !strstr(fault.what, scripts[i].says))
-            fail_msg("%s: %s", scripts[i].text, fault.what);
+        if (scripts[i].says && !strstr(error.what, scripts[i].says))
+            fail_msg("%s: %s", scripts[i].text, error.what);
     }
     unlink(path);
 }
@@ -508,7 +508,7 @@ static void children_end(void **state)
     static const char *const variable[] = {"sh", "-c", "test \"$STRATA_X\" = 'a b'", NULL};
     static const char *const missing[] = {"/no/such/program", NULL};
     struct child_how how = {.argv = fails, .in = -1, .out = -1, .err = -1};
-    struct fault fault = {0};
+    struct error error = {0};
     struct child child;
     char text[64];
 
@@ -530,8 +530,8 @@ static void children_end(void **state)
     assert_int_equal(child_exit_status(&child), 0);
     child_done(&child);
     how.argv = missing;
-    assert_int_equal(child_start(&how, &child, &fault), -ENOENT);
-    assert_string_equal(fault.path, "/no/such/program");
+    assert_int_equal(child_start(&how, &child, &error), -ENOENT);
+    assert_string_equal(error.path, "/no/such/program");
 }
 
 int main(void)

@@ -128,9 +128,9 @@ static void test_config(void **state)
 
 static void test_process(void **state)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     struct qemu_running r;
-    int pipes[2], error;
+    int pipes[2], err;
     char c;
     pid_t pid;
 
@@ -143,11 +143,11 @@ static void test_process(void **state)
     close(pipes[1]);
     assert_int_equal(read(pipes[0], &c, 1), 0); /* it is executed */
     close(pipes[0]);
-    error = qemu_running_open(pid, &r, &fault);
+    err = qemu_running_open(pid, &r, &error);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    assert_int_equal(error, -ENOEXEC);
-    assert_non_null(strstr(fault.what, "is not QEMU"));
+    assert_int_equal(err, -ENOEXEC);
+    assert_non_null(strstr(error.what, "is not QEMU"));
     assert_int_equal(qemu_running_open(0x7ffffffe, &r, NULL), -ESRCH);
 }
 

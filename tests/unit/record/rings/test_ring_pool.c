@@ -70,13 +70,13 @@ static int remove_dir(void **state)
 
 static void open_pool(void)
 {
-    struct fault fault = {0};
+    struct error error = {0};
     char path[128];
     int fd;
 
     remove_tree();
     assert_int_equal(mkdir(dir, 0700), 0);
-    assert_int_equal(programs_open(dir, &programs, &fault), 0);
+    assert_int_equal(programs_open(dir, &programs, &error), 0);
     assert_non_null(programs.pool);
     snprintf(path, sizeof path, "%s/" POOL_DIR_NAME "/" POOL_FILE_NAME, programs.rings.path);
     fd = open(path, O_RDWR | O_CLOEXEC);
@@ -91,7 +91,7 @@ static void open_pool(void)
 static unsigned record(char *problems, size_t size, uint64_t *ret_lost)
 {
     struct arena arena = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     struct manifest_source *sources;
     struct manifest manifest = {0}, back;
     unsigned n;
@@ -105,8 +105,8 @@ static unsigned record(char *problems, size_t size, uint64_t *ret_lost)
     manifest.sources = sources;
     manifest.n_sources = n;
     if (n > 0) {
-        assert_int_equal(manifest_write(dir, &manifest, &fault), 0);
-        assert_int_equal(manifest_read(dir, &back, &fault), 0);
+        assert_int_equal(manifest_write(dir, &manifest, &error), 0);
+        assert_int_equal(manifest_read(dir, &back, &error), 0);
         assert_int_equal(back.n_sources, n);
     }
     *problems = '\0';

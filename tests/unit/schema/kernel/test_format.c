@@ -7,21 +7,21 @@
 #include "made_kernel.h"
 #include "schema/kernel/format.h"
 
-/* Parses TEXT; NULL for WHAT: it is accepted. Else the fault has that line and begins so. */
+/* Parses TEXT; NULL for WHAT: it is accepted. Else the error has that line and begins so. */
 static void assert_parsed(const char *text, uint32_t line, const char *what, struct arena *arena,
                           struct kernel_event_format *ret)
 {
-    struct fault fault = {0};
-    int r = kernel_format_parse(arena, text, strlen(text), 8, "path", ret, &fault);
+    struct error error = {0};
+    int r = kernel_format_parse(arena, text, strlen(text), 8, "path", ret, &error);
 
     if (!what) {
         assert_int_equal(r, 0);
         return;
     }
     assert_int_equal(r, -EBADMSG);
-    assert_string_equal(fault.path, "path");
-    assert_memory_equal(fault.what, what, strlen(what));
-    assert_int_equal(fault.line, line);
+    assert_string_equal(error.path, "path");
+    assert_memory_equal(error.what, what, strlen(what));
+    assert_int_equal(error.line, line);
 }
 
 static void declarations(void **state)

@@ -16,7 +16,7 @@ static const struct kernel_field fields[] = {
 };
 
 static int parse(const char *print, struct arena *arena, struct print_tree *tree,
-                 struct fault *fault)
+                 struct error *error)
 {
     const struct kernel_event_format format = {.fields = fields,
                                                .n_common = 1,
@@ -25,7 +25,7 @@ static int parse(const char *print, struct arena *arena, struct print_tree *tree
                                                .print_len = strlen(print),
                                                .print_line = 12};
 
-    return print_parse(arena, &format, 8, "path", tree, fault);
+    return print_parse(arena, &format, 8, "path", tree, error);
 }
 
 /* WHAT is wrong with a print format; NULL: nothing. */
@@ -78,12 +78,12 @@ static void grammar(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct print_tree tree;
         struct arena arena = {0};
-        struct fault fault = {0};
-        int r = parse(cases[i].print, &arena, &tree, &fault);
+        struct error error = {0};
+        int r = parse(cases[i].print, &arena, &tree, &error);
 
         if (r != (cases[i].what ? -EBADMSG : 0) ||
-            (cases[i].what && (!strstr(fault.what, cases[i].what) || fault.line != 12)))
-            fail_msg("%s: %d, line %u, %s", cases[i].print, r, fault.line, fault.what);
+            (cases[i].what && (!strstr(error.what, cases[i].what) || error.line != 12)))
+            fail_msg("%s: %d, line %u, %s", cases[i].print, r, error.line, error.what);
         arena_done(&arena);
     }
 }
@@ -161,11 +161,11 @@ static void grouping(void **state)
         struct text text = TEXT_IN_MEMORY;
         struct print_tree tree;
         struct arena arena = {0};
-        struct fault fault = {0};
+        struct error error = {0};
         char print[128];
 
         snprintf(print, sizeof print, "\"%%d\", %s", cases[i].argument);
-        assert_int_equal(parse(print, &arena, &tree, &fault), 0);
+        assert_int_equal(parse(print, &arena, &tree, &error), 0);
         put_node(tree.arguments, &text);
         text_put_char(&text, '\0');
         if (strcmp(text.start, cases[i].tree) != 0)
@@ -179,12 +179,12 @@ static void arguments(void **state)
 {
     struct print_tree tree;
     struct arena arena = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     const struct print_node *node;
 
     assert_int_equal(parse("\"%d\" \" \\n\", 'c', __print_flags(REC->a, \"|\" \"-\", {1, \"x\"}, "
                            "{2, \"y\"}), __get_str(a), sizeof(long)",
-                           &arena, &tree, &fault),
+                           &arena, &tree, &error),
                      0);
     assert_string_equal(tree.format, "%d \\n");
     node = tree.arguments;
@@ -230,11 +230,11 @@ static void deep(void **state)
         char *text = repeat(" \"%d\", ", cases[i][0], 20000, "REC->a");
         struct print_tree tree;
         struct arena arena = {0};
-        struct fault fault = {0};
+        struct error error = {0};
 
-        assert_int_equal(parse(text, &arena, &tree, &fault), -EBADMSG);
-        if (!strstr(fault.what, cases[i][2]))
-            fail_msg("%s: %s", cases[i][0], fault.what);
+        assert_int_equal(parse(text, &arena, &tree, &error), -EBADMSG);
+        if (!strstr(error.what, cases[i][2]))
+            fail_msg("%s: %s", cases[i][0], error.what);
         arena_done(&arena);
         free(text);
     }

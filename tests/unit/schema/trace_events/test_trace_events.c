@@ -33,12 +33,12 @@ static struct declarations parse_with(const char *text, unsigned rules, const ch
 {
     struct declarations declarations = {.rules = rules};
     struct errors errors = {""};
-    struct fault fault = {0};
+    struct error error = {0};
     int r;
 
-    r = declarations_parse(&declarations, "f", text, strlen(text), note, &errors, &fault);
+    r = declarations_parse(&declarations, "f", text, strlen(text), note, &errors, &error);
     assert_string_equal(errors.text, expected);
-    assert_int_equal(r, fault.error);
+    assert_int_equal(r, error.code);
     return declarations;
 }
 
@@ -687,11 +687,11 @@ static void test_first_error_ends(void **state)
 {
     static const char text[] = "good(void)\nbad(\ngood2(void)\n";
     struct declarations d = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     char told[512];
 
-    assert_int_equal(declarations_parse(&d, "f", text, strlen(text), NULL, NULL, &fault), -EINVAL);
-    fault_print(&fault, told, sizeof told);
+    assert_int_equal(declarations_parse(&d, "f", text, strlen(text), NULL, NULL, &error), -EINVAL);
+    error_print(&error, told, sizeof told);
     assert_string_equal(told, "f:2: column 5: a ')' is missing; write ')' after the arguments");
     assert_int_equal(d.n_events, 1);
     declarations_done(&d);
@@ -700,10 +700,10 @@ static void test_first_error_ends(void **state)
 static void test_missing_file(void **state)
 {
     struct declarations d = {0};
-    struct fault fault = {0};
+    struct error error = {0};
 
-    assert_int_equal(declarations_read(&d, "/nonexistent/events", NULL, NULL, &fault), -ENOENT);
-    assert_string_equal(fault.path, "/nonexistent/events");
+    assert_int_equal(declarations_read(&d, "/nonexistent/events", NULL, NULL, &error), -ENOENT);
+    assert_string_equal(error.path, "/nonexistent/events");
     declarations_done(&d);
 }
 

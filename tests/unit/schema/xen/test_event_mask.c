@@ -22,12 +22,12 @@ static int teardown(void **state)
 static uint32_t mask_of(const char *text, bool *ret_exact)
 {
     struct xen_event_mask choice;
-    struct fault fault = {0};
+    struct error error = {0};
     uint32_t mask;
 
     assert_int_equal(xen_event_mask_init(&choice), 0);
-    if (xen_event_mask_add(&choice, &table, text, &fault) < 0)
-        fail_msg("%s: %s", text, fault.what);
+    if (xen_event_mask_add(&choice, &table, text, &error) < 0)
+        fail_msg("%s: %s", text, error.what);
     mask = choice.mask;
     *ret_exact = xen_event_mask_is_exact(&choice);
     xen_event_mask_done(&choice);
@@ -112,12 +112,12 @@ static void test_masks(void **state)
 static void test_has(void **state)
 {
     struct xen_event_mask choice;
-    struct fault fault = {0};
+    struct error error = {0};
 
     assert_int_equal(xen_event_mask_init(&choice), 0);
     assert_false(xen_event_mask_has(&choice, 0x81002));
     assert_int_equal(
-        xen_event_mask_add(&choice, &table, "vmexit,csched2_schedule,0x800f123", &fault), 0);
+        xen_event_mask_add(&choice, &table, "vmexit,csched2_schedule,0x800f123", &error), 0);
     /* Every number that goes by that name. */
     assert_true(xen_event_mask_has(&choice, 0x81002));
     assert_true(xen_event_mask_has(&choice, 0x81102));
@@ -129,7 +129,7 @@ static void test_has(void **state)
     assert_false(xen_event_mask_has(&choice, 0x800f124));
     /* Of no class that can be: for whoever reads. */
     assert_true(xen_event_mask_has(&choice, 0x31001));
-    assert_int_equal(xen_event_mask_add_mask(&choice, 0x0800f000, &fault), 0);
+    assert_int_equal(xen_event_mask_add_mask(&choice, 0x0800f000, &error), 0);
     assert_true(xen_event_mask_has(&choice, 0x800f124));
     xen_event_mask_done(&choice);
 }
@@ -158,12 +158,12 @@ static void test_mask_and_set_agree(void **state)
 static void refuse(const char *text, const char *why)
 {
     struct xen_event_mask choice;
-    struct fault fault = {0};
+    struct error error = {0};
 
     assert_int_equal(xen_event_mask_init(&choice), 0);
-    assert_int_equal(xen_event_mask_add(&choice, &table, text, &fault), -EINVAL);
-    if (!strstr(fault.what, why))
-        fail_msg("%s: %s", text, fault.what);
+    assert_int_equal(xen_event_mask_add(&choice, &table, text, &error), -EINVAL);
+    if (!strstr(error.what, why))
+        fail_msg("%s: %s", text, error.what);
     xen_event_mask_done(&choice);
 }
 

@@ -26,11 +26,11 @@ static void test_ids(void **state)
 
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct xen_formats formats = {0};
-        struct fault fault = {0};
+        struct error error = {0};
         char line[64];
         int n = snprintf(line, sizeof line, "%s x", good[i].id);
 
-        assert_int_equal(xen_formats_parse(&formats, "f", line, (size_t)n, &fault), 0);
+        assert_int_equal(xen_formats_parse(&formats, "f", line, (size_t)n, &error), 0);
         assert_int_equal(formats.n_rules, 1);
         assert_int_equal(formats.rules[0].id, good[i].v);
         assert_string_equal(formats.rules[0].format, "x");
@@ -38,12 +38,12 @@ static void test_ids(void **state)
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct xen_formats formats = {0};
-        struct fault fault = {0};
+        struct error error = {0};
         char line[64];
         int n = snprintf(line, sizeof line, "# first\n%s x", bad[i]);
 
-        assert_int_equal(xen_formats_parse(&formats, "f", line, (size_t)n, &fault), -EINVAL);
-        assert_int_equal(fault.line, 2);
+        assert_int_equal(xen_formats_parse(&formats, "f", line, (size_t)n, &error), -EINVAL);
+        assert_int_equal(error.line, 2);
         xen_formats_done(&formats);
     }
 }
@@ -52,9 +52,9 @@ static void test_lines(void **state)
 {
     static const char text[] = "# comment\n\n1\ta b  \r\n2  c\r3 \x0b d # e\n4 f";
     struct xen_formats formats = {0};
-    struct fault fault = {0};
+    struct error error = {0};
 
-    assert_int_equal(xen_formats_parse(&formats, "f", text, sizeof text - 1, &fault), 0);
+    assert_int_equal(xen_formats_parse(&formats, "f", text, sizeof text - 1, &error), 0);
     assert_int_equal(formats.n_rules, 4);
     assert_string_equal(formats.rules[0].format, "a b  ");
     assert_int_equal(formats.rules[0].line, 3);
@@ -63,11 +63,11 @@ static void test_lines(void **state)
     assert_int_equal(formats.rules[3].line, 6);
     xen_formats_done(&formats);
 
-    assert_int_equal(xen_formats_parse(&formats, "f", " 1 x", 4, &fault), -EINVAL);
+    assert_int_equal(xen_formats_parse(&formats, "f", " 1 x", 4, &error), -EINVAL);
     xen_formats_done(&formats);
-    fault_clear(&fault);
-    assert_int_equal(xen_formats_parse(&formats, "f", "1 \n", 3, &fault), -EINVAL);
-    assert_non_null(strstr(fault.what, "Bad format file"));
+    error_clear(&error);
+    assert_int_equal(xen_formats_parse(&formats, "f", "1 \n", 3, &error), -EINVAL);
+    assert_non_null(strstr(error.what, "Bad format file"));
     xen_formats_done(&formats);
 }
 
@@ -76,7 +76,7 @@ static void expect(const char *format, bool seconds, const char *expected)
 {
     struct arena arena = {0};
     struct text text = TEXT_IN_MEMORY;
-    struct fault fault = {0};
+    struct error error = {0};
     struct xentrace_values values = {.seconds = seconds ? 1.5 : 0};
     const struct xentrace_rule *rule;
 
@@ -87,9 +87,9 @@ static void expect(const char *format, bool seconds, const char *expected)
     values.reltsc_negative = true;
     values.v[VALUE_1 + 6] = 0xfedcba98;
     assert_int_equal(xentrace_rule_compile(&arena, format, strlen(format), seconds, &rule), 0);
-    if (xentrace_rule_put(rule, &values, &text, &fault) < 0) {
+    if (xentrace_rule_put(rule, &values, &text, &error) < 0) {
         text_put_char(&text, '!');
-        text_put_str(&text, strrchr(fault.what, '(') ? strrchr(fault.what, '(') : "");
+        text_put_str(&text, strrchr(error.what, '(') ? strrchr(error.what, '(') : "");
     }
     text_put_char(&text, '\0');
     assert_string_equal(text.start, expected);
@@ -128,13 +128,13 @@ static void test_wide(void **state)
 {
     struct arena arena = {0};
     struct text text = TEXT_IN_MEMORY;
-    struct fault fault = {0};
+    struct error error = {0};
     struct xentrace_values values = {0};
     const struct xentrace_rule *rule;
     static const char format[] = "%(cpu)20000d%(cpu)-20000s|";
 
     assert_int_equal(xentrace_rule_compile(&arena, format, strlen(format), false, &rule), 0);
-    assert_int_equal(xentrace_rule_put(rule, &values, &text, &fault), 0);
+    assert_int_equal(xentrace_rule_put(rule, &values, &text, &error), 0);
     assert_int_equal(text_len(&text), 40002);
     assert_int_equal(text.start[19999], '0');
     assert_int_equal(text.start[20000], '0');

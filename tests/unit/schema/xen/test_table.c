@@ -5,19 +5,19 @@
 
 #include "schema/xen/table.h"
 
-static int parse(struct xen_table *table, const char *text, struct fault *fault)
+static int parse(struct xen_table *table, const char *text, struct error *error)
 {
-    fault_clear(fault);
-    return xen_table_parse(table, "my-events", text, strlen(text), fault);
+    error_clear(error);
+    return xen_table_parse(table, "my-events", text, strlen(text), error);
 }
 
 static void test_built_in(void **state)
 {
     struct xen_table table = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     const struct xen_event *event;
 
-    assert_int_equal(xen_table_built_in(&table, &fault), 0);
+    assert_int_equal(xen_table_built_in(&table, &error), 0);
     assert_true(table.n_events > 200);
 
     event = xen_table_find(&table, 0x2800a, 4, 0, XEN_CPU_UNKNOWN);
@@ -46,9 +46,9 @@ static void test_built_in(void **state)
 static void test_conditions(void **state)
 {
     struct xen_table table = {0};
-    struct fault fault = {0};
+    struct error error = {0};
 
-    assert_int_equal(xen_table_built_in(&table, &fault), 0);
+    assert_int_equal(xen_table_built_in(&table, &error), 0);
     /* Where the order of a page lies depends on the version. */
     assert_int_equal(xen_table_find(&table, 0x10f010, 6, 417, XEN_CPU_UNKNOWN)->n_fields, 4);
     assert_int_equal(xen_table_find(&table, 0x10f010, 6, 417, XEN_CPU_UNKNOWN)->fields[3].offset,
@@ -61,7 +61,7 @@ static void test_conditions(void **state)
     assert_int_equal(xen_table_find(&table, 0x22804, 6, 0, XEN_CPU_UNKNOWN)->n_fields, 5);
 
     /* A later line wins where its conditions hold. */
-    assert_int_equal(parse(&table, "0x22804 mine [words 6, since 4.20] a:u32\n", &fault), 0);
+    assert_int_equal(parse(&table, "0x22804 mine [words 6, since 4.20] a:u32\n", &error), 0);
     assert_string_equal(xen_table_find(&table, 0x22804, 6, 422, XEN_CPU_UNKNOWN)->name, "mine");
     assert_string_equal(xen_table_find(&table, 0x22804, 6, 422, XEN_CPU_UNKNOWN)->file,
                         "my-events");
@@ -75,7 +75,7 @@ static void test_conditions(void **state)
 static void test_language(void **state)
 {
     struct xen_table table = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     const struct xen_event *event;
 
     assert_int_equal(parse(&table,
@@ -87,7 +87,7 @@ static void test_language(void **state)
                            " 7 seven\n"
                            "134217729 first [words 2+] -:4 a:u4=state b:s24 c:x32[] # end\n"
                            "0x0800f002 second a:u8[4] b:u64? \"%u of %u\"",
-                           &fault),
+                           &error),
                      0);
     event = xen_table_find(&table, 0x8000001, 7, 0, XEN_CPU_UNKNOWN);
     assert_null(xen_table_find(&table, 0x8000001, 1, 0, XEN_CPU_UNKNOWN));
@@ -114,7 +114,7 @@ static void test_language(void **state)
 static void test_names(void **state)
 {
     struct xen_table table = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     const struct value_names *names;
     const struct xen_event *event;
 
@@ -130,7 +130,7 @@ static void test_names(void **state)
                            "enum e\n"
                            " 5000 larger\n"
                            "0x8000001 x a:u64=e b:x64=b\n",
-                           &fault),
+                           &error),
                      0);
     event = xen_table_find(&table, 0x8000001, 7, 0, XEN_CPU_UNKNOWN);
     names = event->fields[0].names;
@@ -156,7 +156,7 @@ static void test_names(void **state)
 static void test_calls(void **state)
 {
     struct xen_table table = {0};
-    struct fault fault = {0};
+    struct error error = {0};
     const struct xen_call *call;
 
     assert_int_equal(parse(&table,
@@ -164,7 +164,7 @@ static void test_calls(void **state)
                            "call 20 0:cmd=cmd 2:count # comment\n"
                            "call 0x15\n"
                            "call 20 5:last,more\n",
-                           &fault),
+                           &error),
                      0);
     for (call = table.calls; call && call->op != 20; call = call->next)
         ;
@@ -183,13 +183,13 @@ static void test_calls(void **state)
 static void test_cpus(void **state)
 {
     struct xen_table table = {0};
-    struct fault fault = {0};
+    struct error error = {0};
 
     assert_int_equal(parse(&table,
                            "1 any\n"
                            "1 of_amd [cpu amd]\n"
                            "1 of_intel [cpu intel, since 4.18]\n",
-                           &fault),
+                           &error),
                      0);
     assert_string_equal(xen_table_find(&table, 1, 0, 418, XEN_CPU_UNKNOWN)->name, "any");
     assert_string_equal(xen_table_find(&table, 1, 0, 0, XEN_CPU_AMD)->name, "of_amd");
@@ -256,12 +256,12 @@ static void test_errors(void **state)
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct xen_table table = {0};
-        struct fault fault = {0};
+        struct error error = {0};
 
-        assert_int_equal(parse(&table, cases[i].text, &fault), -EINVAL);
-        assert_int_equal(fault.line, cases[i].line);
-        if (!strstr(fault.what, cases[i].what))
-            fail_msg("%s: %s", cases[i].text, fault.what);
+        assert_int_equal(parse(&table, cases[i].text, &error), -EINVAL);
+        assert_int_equal(error.line, cases[i].line);
+        if (!strstr(error.what, cases[i].what))
+            fail_msg("%s: %s", cases[i].text, error.what);
         xen_table_done(&table);
     }
 }

@@ -8,9 +8,9 @@
 
 static const struct xen_event *parse_one(struct xen_table *table, const char *text, uint32_t id)
 {
-    struct fault fault = {0};
+    struct error error = {0};
 
-    assert_int_equal(xen_custom_parse(table, "f", text, strlen(text), &fault), 0);
+    assert_int_equal(xen_custom_parse(table, "f", text, strlen(text), &error), 0);
     return xen_table_find(table, id, 7, 0, XEN_CPU_UNKNOWN);
 }
 
@@ -84,9 +84,9 @@ static void test_what_is_known(void **state)
     static const char whole[] = "0x0001f003 %(cpu)d cpu_change\n0x00082026 %(cpu)d alice\n"
                                 "0x0800f001 %(cpu)d mine\n";
     struct xen_table table = {0};
-    struct fault fault = {0};
+    struct error error = {0};
 
-    assert_int_equal(xen_table_built_in(&table, &fault), 0);
+    assert_int_equal(xen_table_built_in(&table, &error), 0);
     assert_string_equal(parse_one(&table, whole, 0x82026)->name, "xcr_read");
     assert_string_equal(xen_table_find(&table, 0x800f001, 0, 0, XEN_CPU_UNKNOWN)->name, "mine");
     assert_string_equal(parse_one(&table, own, 0x82026)->name, "bob");
@@ -96,18 +96,18 @@ static void test_what_is_known(void **state)
 static void test_languages(void **state)
 {
     struct xen_table table = {0};
-    struct fault fault = {0};
+    struct error error = {0};
 
     assert_string_equal(parse_one(&table, "0x800f001 mine a:u32 b:x64 \"%u\"\n", 0x800f001)->name,
                         "mine");
-    assert_int_equal(xen_custom_parse(&table, "f", "\n0x zzz %(1)d\n", 14, &fault), -EINVAL);
-    assert_int_equal(fault.line, 2);
-    assert_non_null(strstr(fault.what, "Bad format file"));
-    fault_clear(&fault);
-    assert_int_equal(xen_custom_parse(&table, "f", "\n0x1 a:u32\n", 11, &fault), -EINVAL);
-    assert_int_equal(fault.line, 2);
-    fault_clear(&fault);
-    assert_int_equal(xen_custom_read(&table, "/nonexistent", &fault), -ENOENT);
+    assert_int_equal(xen_custom_parse(&table, "f", "\n0x zzz %(1)d\n", 14, &error), -EINVAL);
+    assert_int_equal(error.line, 2);
+    assert_non_null(strstr(error.what, "Bad format file"));
+    error_clear(&error);
+    assert_int_equal(xen_custom_parse(&table, "f", "\n0x1 a:u32\n", 11, &error), -EINVAL);
+    assert_int_equal(error.line, 2);
+    error_clear(&error);
+    assert_int_equal(xen_custom_read(&table, "/nonexistent", &error), -ENOENT);
     xen_table_done(&table);
 }
 

@@ -3,37 +3,37 @@
 
 /* What went wrong, where, in words: the companion of a negative errno.
  *
- * A library function that can fail for a reason worth telling takes a `struct fault *`, fills it and
- * returns the errno; whoever talks to the user prints it. A fault holds no resource and is not
+ * A library function that can fail for a reason worth telling takes a `struct error *`, fills it and
+ * returns the errno; whoever talks to the user prints it. An error holds no resource and is not
  * thread-safe. */
 
 #include <stdint.h>
 
 #include "base/macro.h"
 
-#define FAULT_NO_OFFSET UINT64_MAX
+#define ERROR_NO_OFFSET UINT64_MAX
 
-struct fault {
-    int error;       /* negative errno, 0: nothing went wrong */
-    uint64_t offset; /* bytes from the start of the input, or FAULT_NO_OFFSET */
+struct error {
+    int code;        /* negative errno, 0: nothing went wrong */
+    uint64_t offset; /* bytes from the start of the input, or ERROR_NO_OFFSET */
     uint32_t line;   /* line of a text, from 1, or 0 */
     char path[256];  /* the input's name, may be empty */
     char what[384];  /* what is wrong and what to do; no newline */
 };
 
-/* Fills FAULT (may be NULL) and returns ERROR, so that `return fault_at(…)` reads well. The first
- * fault wins: one that is already filled is left as it is. */
-int fault_at(struct fault *fault, int error, const char *path, uint64_t offset, const char *format,
+/* Fills ERROR (may be NULL) and returns ERR, so that `return error_at(…)` reads well. The first
+ * error wins: one that is already filled is left as it is. */
+int error_at(struct error *error, int err, const char *path, uint64_t offset, const char *format,
              ...) _printf_(5, 6) _cold_;
-int fault_line(struct fault *fault, int error, const char *path, uint32_t line, const char *format,
-               ...) _printf_(5, 6) _cold_;
+int error_on_line(struct error *error, int err, const char *path, uint32_t line, const char *format,
+                  ...) _printf_(5, 6) _cold_;
 /* Without a place in the input; "" or NULL for PATH: without an input. */
-int fault_plain(struct fault *fault, int error, const char *path, const char *format, ...)
+int error_set(struct error *error, int err, const char *path, const char *format, ...)
     _printf_(4, 5) _cold_;
 
 /* "PATH: offset N: WHAT", "PATH:LINE: WHAT", "PATH: WHAT" or "WHAT" into BUF, always ended by a NUL.
  */
-void fault_print(const struct fault *fault, char *buf, size_t size);
+void error_print(const struct error *error, char *buf, size_t size);
 
 /* What ERROR is, in words: "out of memory", and what strerror() says of others. */
 const char *error_text(int error);
@@ -51,5 +51,5 @@ static inline bool error_is_local(int error)
     return error_is_shortage(error) || error == -EIO;
 }
 
-/* Makes FAULT empty again. */
-void fault_clear(struct fault *fault);
+/* Makes ERROR empty again. */
+void error_clear(struct error *error);
