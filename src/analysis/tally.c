@@ -10,6 +10,7 @@ void tally_done(struct tally *tally)
     for (unsigned i = 0; i < tally->n_rows; i++)
         free(tally->rows[i].distances);
     free(tally->rows);
+    free(tally->row_of_class);
     map_done(&tally->numbers);
     *tally = (struct tally){0};
 }
@@ -68,7 +69,53 @@ static inline int add_to_row(struct tally_row *row, const struct item *item)
     return 0;
 }
 
+static bool is_same_event(const struct tally_row *row, const struct item *item)
+{
+    const struct event_class *a = row->class, *b = item->class;
+
+    return row->origin->layer == item->origin->layer && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->group ? a->group : "", b->group ? b->group : "") == 0;
+}
+
+/* The first of a class. */
+static _cold_ int add_class(struct tally *tally, const struct item *item)
+{
+    unsigned class = item->class->row, row = 0;
+    int r;
+
+    if (class >= tally->n_classes) {
+        unsigned n = MAX(class + 1, tally->n_classes * 2);
+        unsigned *bigger = realloc(tally->row_of_class, n * sizeof *bigger);
+
+        if (!bigger)
+            return -ENOMEM;
+        memset(bigger + tally->n_classes, 0, (n - tally->n_classes) * sizeof *bigger);
+        tally->row_of_class = bigger;
+        tally->n_classes = n;
+    }
+    while (row < tally->n_rows && !is_same_event(&tally->rows[row], item))
+        row++;
+    if (row == tally->n_rows) {
+        r = make_rows(tally, row + 1);
+        if (r < 0)
+            return r;
+    }
+    r = add_to_row(&tally->rows[row], item);
+    if (r >= 0)
+        tally->row_of_class[class] = row + 1;
+    return r;
+}
+
 static int add_by_event(struct tally *tally, const struct item *item)
+{
+    unsigned class = item->class->row;
+
+    if (unlikely(class >= tally->n_classes || tally->row_of_class[class] == 0))
+        return add_class(tally, item);
+    return add_to_row(&tally->rows[tally->row_of_class[class] - 1], item);
+}
+
+static int add_by_source_event(struct tally *tally, const struct item *item)
 {
     unsigned row = item->class->row;
 
@@ -148,6 +195,8 @@ static int tally_put(struct sink *sink, const struct item *items, unsigned n)
         tally->last = MAX(tally->last, item->time);
         if (likely(tally->by == TALLY_BY_EVENT))
             r = add_by_event(tally, item);
+        else if (tally->by == TALLY_BY_SOURCE_EVENT)
+            r = add_by_source_event(tally, item);
         else
             r = add_by_key(tally, item);
         if (unlikely(r < 0))
@@ -175,8 +224,19 @@ static int compare_rows(const void *a, const void *b)
 
     if (x->count != y->count)
         return x->count > y->count ? -1 : 1;
-    /* By where they stand: classes by their index, the others by their first event. */
+    /* By where they stand: classes of sources by their index, the others by their first event. */
     return x < y ? -1 : 1;
+}
+
+/* Equal ones by their class's index, whichever occurs first. */
+static int compare_events(const void *a, const void *b)
+{
+    const struct tally_row *x = *(const struct tally_row *const *)a;
+    const struct tally_row *y = *(const struct tally_row *const *)b;
+
+    return x->count == y->count && x->class->row != y->class->row
+               ? (x->class->row < y->class->row ? -1 : 1)
+               : compare_rows(a, b);
 }
 
 int tally_sorted(const struct tally *tally, const struct tally_row ***ret_rows, unsigned *ret_n)
@@ -189,7 +249,7 @@ int tally_sorted(const struct tally *tally, const struct tally_row ***ret_rows, 
     for (unsigned i = 0; i < tally->n_rows; i++)
         if (tally->rows[i].count)
             rows[n++] = &tally->rows[i];
-    qsort(rows, n, sizeof *rows, compare_rows);
+    qsort(rows, n, sizeof *rows, tally->by == TALLY_BY_EVENT ? compare_events : compare_rows);
     *ret_rows = rows;
     *ret_n = n;
     return 0;

@@ -12,11 +12,12 @@
 #include "base/map.h"
 
 enum tally_by {
-    TALLY_BY_EVENT,
+    TALLY_BY_EVENT, /* of a layer: classes of several sources, as of processes, by their names */
     TALLY_BY_CPU,
     TALLY_BY_TASK, /* pid, or vCPU where there is none */
     TALLY_BY_LAYER,
-    TALLY_BY_VCPU, /* of a layer; those of no vCPU that is known are one */
+    TALLY_BY_VCPU,         /* of a layer; those of no vCPU that is known are one */
+    TALLY_BY_SOURCE_EVENT, /* those of several sources are several */
 };
 
 struct tally_row {
@@ -37,9 +38,12 @@ struct tally_row {
 struct tally {
     struct sink sink;
     enum tally_by by;
-    struct tally_row *rows; /* BY_EVENT: by class->index, those with a count of 0 did not occur */
+    struct tally_row
+        *rows; /* BY_SOURCE_EVENT: by class->row, those with a count of 0 did not occur */
     unsigned n_rows;
     unsigned capacity;
+    unsigned *row_of_class; /* BY_EVENT: by class->row, the number of its row, and one */
+    unsigned n_classes;
     struct map numbers; /* otherwise: key → number of its row, and one */
     uint64_t last_key;
     unsigned last_row; /* of last_key; UINT32_MAX: none */

@@ -475,7 +475,7 @@ static int tell(const struct info_options *options, struct trace *trace)
         cli_error("out of memory");
         return EXIT_FAILURE;
     }
-    tally_init(&info.tally, TALLY_BY_EVENT);
+    tally_init(&info.tally, TALLY_BY_SOURCE_EVENT);
     tee_sink_init(&tee, sinks, ARRAY_SIZE(sinks));
     if (selection_init(&selection, &all) < 0) {
         cli_error("out of memory");

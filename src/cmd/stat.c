@@ -31,13 +31,13 @@ struct stat_options {
 };
 
 static const char *const formats[] = {"text", "json", "csv", NULL};
-static const char *const kinds[] = {"event", "cpu", "task", "layer", "vcpu", NULL};
+static const char *const kinds[] = {"event", "cpu", "task", "layer", "vcpu", "source-event", NULL};
 
 static const struct option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)",
      offsetof(struct stat_options, format), .choices = formats},
-    {OPTION_CHOICE, 'b', "by", "event|cpu|task|layer|vcpu", "what a row counts (event)",
-     offsetof(struct stat_options, by), .choices = kinds},
+    {OPTION_CHOICE, 'b', "by", "event|cpu|task|layer|vcpu|source-event",
+     "what a row counts (event)", offsetof(struct stat_options, by), .choices = kinds},
     {OPTION_END},
 };
 
@@ -105,6 +105,12 @@ static const char *domain_name(const struct stat *stat, const struct tally_row *
     return trace_part_domain(&parts[trace_part_of(stat->trace, row->origin)], row->vcpu);
 }
 
+/* Rows of sources, which are numbered where there are several. */
+static bool has_source_rows(const struct stat *stat)
+{
+    return stat->trace->n_parts > 1 && stat->tally.by != TALLY_BY_EVENT;
+}
+
 /* The last column. */
 static void put_what(const struct stat *stat, const struct tally_row *row, struct text *out)
 {
@@ -115,10 +121,13 @@ static void put_what(const struct stat *stat, const struct tally_row *row, struc
                     stat->tally.by == TALLY_BY_LAYER ? "" : " ");
     if (stat->tally.by == TALLY_BY_LAYER)
         return;
-    if (trace_needs_numbers(stat->trace))
+    if (trace_needs_numbers(stat->trace) && stat->tally.by != TALLY_BY_EVENT)
         text_printf(out, "#%u ", trace_part_of(stat->trace, row->origin));
     switch (stat->tally.by) {
-    case TALLY_BY_EVENT: text_put_safe(out, row->class->name, strlen(row->class->name)); return;
+    case TALLY_BY_EVENT:
+    case TALLY_BY_SOURCE_EVENT:
+        text_put_safe(out, row->class->name, strlen(row->class->name));
+        return;
     case TALLY_BY_CPU:
         if (row->cpu < 0)
             text_put_literal(out, "[---]");
@@ -213,7 +222,7 @@ static void put_losses(const struct stat *stat)
 
 static int put_table(const struct stat *stat, const struct tally_row *const *rows, unsigned n)
 {
-    static const char *const heads[] = {"EVENT", "CPU", "TASK", "LAYER", "VCPU"};
+    static const char *const heads[] = {"EVENT", "CPU", "TASK", "LAYER", "VCPU", "EVENT"};
     const struct tally *tally = &stat->tally;
     const struct table_column columns[] = {
         {"COUNT", 12}, {"RATE/s", 12}, {"SHARE%", 7}, {"P50", 9},
@@ -260,9 +269,10 @@ static void put_csv_what(const struct stat *stat, struct table *table, const str
     bool by_vcpu = row->vcpu != VCPU_UNKNOWN && row->pid == PID_UNKNOWN;
 
     put_name_cell(table, layer_name(row->origin->layer));
-    put_number_cell(table, trace_part_of(stat->trace, row->origin), stat->trace->n_parts > 1);
+    put_number_cell(table, trace_part_of(stat->trace, row->origin), has_source_rows(stat));
     switch (stat->tally.by) {
     case TALLY_BY_EVENT:
+    case TALLY_BY_SOURCE_EVENT:
         put_name_cell(table, row->class->group);
         put_name_cell(table, row->class->name);
         return;
@@ -317,6 +327,7 @@ static int put_csv(const struct stat *stat, const struct tally_row *const *rows,
 {
     static const char *const whats[][5] = {
         [TALLY_BY_EVENT] = {"group", "event"},
+        [TALLY_BY_SOURCE_EVENT] = {"group", "event"},
         [TALLY_BY_CPU] = {"cpu"},
         [TALLY_BY_TASK] = {"pid", "comm", "vcpu", "domain"},
         [TALLY_BY_LAYER] = {NULL},
@@ -376,10 +387,11 @@ static void put_json_what(const struct stat *stat, const struct tally_row *row)
     text_printf(out, "{\"layer\":\"%s\"", layer_name(row->origin->layer));
     if (stat->tally.by == TALLY_BY_LAYER)
         return;
-    if (stat->trace->n_parts > 1)
+    if (has_source_rows(stat))
         text_printf(out, ",\"source\":%u", trace_part_of(stat->trace, row->origin));
     switch (stat->tally.by) {
     case TALLY_BY_EVENT:
+    case TALLY_BY_SOURCE_EVENT:
         if (row->class->group && *row->class->group) {
             text_put_literal(out, ",\"group\":");
             json_put_str(out, row->class->group);
@@ -458,7 +470,8 @@ static void put_json(const struct stat *stat, const struct tally_row *const *row
     struct text *out = stat->out;
     const struct tally *tally = &stat->tally;
 
-    text_printf(out, "{\"by\":\"%s\",\"events\":%" PRIu64 ",", kinds[tally->by], tally->count);
+    text_printf(out, "{\"by\":\"%s\",\"events\":%" PRIu64 ",", kinds[stat->options->by],
+                tally->count);
     if (tally->first != TIME_UNKNOWN) {
         put_json_time(stat, "first", (uint64_t)tally->first);
         text_put_char(out, ',');
@@ -504,14 +517,18 @@ static int count(const struct stat_options *options, struct trace *trace)
                         .out = &out,
                         .sink = &stat.tally.sink,
                         .losses = &stat.tally.losses};
+    enum tally_by by = (enum tally_by)options->by;
     int status = EXIT_FAILURE;
 
+    /* Sources with clocks of their own are read one after the other, and may not be of one system. */
+    if (by == TALLY_BY_EVENT && trace->n_parts > 1 && !trace->host_time)
+        by = TALLY_BY_SOURCE_EVENT;
     if (output_open(&out, options->format == FORMAT_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) <
         0) {
         cli_error("out of memory");
         return EXIT_FAILURE;
     }
-    tally_init(&stat.tally, (enum tally_by)options->by);
+    tally_init(&stat.tally, by);
     stat.clock = trace->parts[0].origin->clock;
     if (selection_init(&selection, &options->select) < 0) {
         cli_error("out of memory");

@@ -94,6 +94,11 @@ expect 0 "$strata" record -o children -- sh -c "'$EMIT' -w go 600 1 >behind &
     '$EMIT' 600 1 >/dev/null; exec '$EMIT' 300 1"
 [ "$("$strata" report children | wc -l)" -eq 1500 ] || fail "$("$strata" report children | wc -l) events: $(cat told)"
 [ "$(ls -d children/program children/program-* | wc -l)" -eq 3 ] || fail "$(ls children)"
+# Each class is one row, of whichever process, unless asked.
+"$strata" report children | sed -n 's/.* \(emit_[a-z]*\): .*/\1/p' | sort | uniq -c | awk '{print $1, $2}' >wanted
+"$strata" stat children | awk '/emit_/ {print $1, $NF}' | sort -k 2 | cmp - wanted || fail "$("$strata" stat children)"
+[ "$("$strata" stat --by source-event children | grep -c '#[012] emit_')" -eq $((3 * $(wc -l <wanted))) ] ||
+    fail "$("$strata" stat --by source-event children)"
 nothing_left
 
 # No more than that is written, and what came after it is counted.

@@ -156,6 +156,45 @@ static void test_by_event(void **state)
     }
 }
 
+/* Processes that run the same program: a class each. */
+static void test_by_event_of_sources(void **state)
+{
+    static const struct origin host = {.layer = LAYER_HOST};
+    static const struct event_class more[] = {{.name = "a", .group = "", .index = 900, .row = 900},
+                                              {.name = "a", .group = "g", .index = 3, .row = 3},
+                                              {.name = "a", .index = 901, .row = 901}};
+    struct item items[] = {
+        event(100, 0, 0, 1), event(110, 0, 0, 1), event(125, 1, 0, 1), event(130, 0, 0, 1),
+        event(131, 0, 0, 1), event(140, 0, 0, 1), event(141, 1, 0, 1),
+    };
+    const struct tally_row **rows;
+    struct tally tally;
+    unsigned n;
+
+    items[1].origin = &origins[1];
+    items[1].class = &more[0];
+    items[3].class = &more[1];
+    items[4].origin = &host;
+    items[4].class = &more[2];
+    for (unsigned sources = 0; sources < 2; sources++) {
+        tally_init(&tally, sources ? TALLY_BY_SOURCE_EVENT : TALLY_BY_EVENT);
+        assert_int_equal(sink_put(&tally.sink, items, ARRAY_SIZE(items)), 0);
+        assert_int_equal(tally_sorted(&tally, &rows, &n), 0);
+        assert_int_equal(n, sources ? 5 : 4);
+        if (!sources) {
+            assert_string_equal(rows[0]->class->name, "a");
+            assert_int_equal(rows[0]->count, 3);
+            assert_int_equal(rows[0]->distances->n, 2);
+            assert_int_equal(rows[0]->distances->max, 30);
+            assert_int_equal(rows[1]->count, 2);
+            assert_string_equal(rows[2]->class->group, "g");
+            assert_int_equal(rows[3]->origin->layer, LAYER_HOST);
+        }
+        free(rows);
+        tally_done(&tally);
+    }
+}
+
 static void test_by_cpu_and_task(void **state)
 {
     struct item items[5000];
@@ -265,8 +304,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_buckets),         cmocka_unit_test(test_quantiles),
         cmocka_unit_test(test_empty_histogram), cmocka_unit_test(test_events_without_a_time),
-        cmocka_unit_test(test_by_event),        cmocka_unit_test(test_by_cpu_and_task),
-        cmocka_unit_test(test_losses),          cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_by_event),        cmocka_unit_test(test_by_event_of_sources),
+        cmocka_unit_test(test_by_cpu_and_task), cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_switches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
