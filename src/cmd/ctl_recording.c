@@ -99,6 +99,7 @@ static int in_recording(const char *directory, const struct manifest *manifest, 
                         char **words)
 {
     const struct manifest_source *found = NULL;
+    bool runs = false;
     char pid[16];
 
     if (strcmp(words[0], "status") == 0 && n == 1)
@@ -106,14 +107,18 @@ static int in_recording(const char *directory, const struct manifest *manifest, 
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
 
+        runs |= !manifest_source_has_ended(source);
         /* The monitor above all. */
         if (is_controllable(source) && (!found || (source->vmm->qmp && !found->vmm->qmp)))
             found = source;
     }
     if (!found) {
-        cli_error("%s: nothing to control: the recording has ended, or it has no QEMU or "
-                  "program that links libstrata",
-                  directory);
+        if (runs)
+            cli_error("%s: nothing to control: no QEMU or program that links libstrata is recorded "
+                      "there; 'strata ctl %s status' shows what is",
+                      directory, directory);
+        else
+            cli_error("%s: nothing to control: the recording has ended", directory);
         return EXIT_FAILURE;
     }
     if (found->vmm->qmp)

@@ -47,7 +47,7 @@ kill -TERM $pid
 wait $pid || true
 ! grep -q 'rings stay' told || fail "$(cat told)"
 pid=
-refused 'nothing to control' trace list
+refused 'nothing to control: the recording has ended' trace list
 "$strata" ctl trace status | grep -q '^program .*has ended' || fail "$("$strata" ctl trace status)"
 
 command -v qemu-system-x86_64 >/dev/null || {

@@ -192,6 +192,8 @@ grep -q 'cannot be written: File too large' record.err || fail "limited: $(cat r
 "$strata" record --percpu "$name" -o long -t 18446744074 -e guest >record.out 2>record.err &
 recorder=$!
 until_true test -s long/percpu/trace.raw
+! "$strata" ctl long list 2>told || fail "buffers are controlled"
+grep -q "nothing to control: no QEMU or program .* 'strata ctl long status'" told || fail "$(cat told)"
 sleep 0.5
 kill -TERM $recorder 2>/dev/null || fail "a long time has ended"
 wait $recorder || fail "long ended with $?"
