@@ -38,6 +38,8 @@ for page in "$tree"/docs/man/*.[1-8]; do
     name=${page##*/}
     cmp -s "$page" "$root/share/man/man${page##*.}/$name" || fail "the page $name is not installed"
 done
+cmp -s "$tree/docs/man/strata-agent.8" "$root/share/man/man8/trace-agent.8" ||
+    fail "trace-agent(8) is not the page of strata-agent(8)"
 [ -f "$root/share/bash-completion/completions/strata" ] || fail "no bash completion"
 
 # The library, by what pkg-config says of it.
