@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* strata info: what is in a capture. */
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "analysis/switch_check.h"
 #include "analysis/tally.h"
+#include "base/fd.h"
 #include "cli/duration.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
@@ -218,6 +221,32 @@ static void put_host_times(const struct lines *lines, const struct trace_host_ti
                 duration_text(buf, sizeof buf, &host, round_up(times->error_ns)));
 }
 
+/* Its recorder has the directory locked (record/directory.h). */
+static bool is_recording(const char *directory)
+{
+    _cleanup_(closep) int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+/* Of a recorded source whose end is not written. */
+static void put_recorder(const struct info *info, const struct lines *lines)
+{
+    const struct trace_part *part = &info->trace->parts[0];
+    const struct manifest_source *source = part->recorded;
+
+    if (!source || manifest_source_has_ended(source))
+        return;
+    put_key(lines, "recorder");
+    if (is_recording(part->path))
+        text_put_literal(lines->out, "is recording\n");
+    else if (strcmp(source->kind, "ctf") == 0)
+        text_put_literal(lines->out, "was killed; 'strata recover' lists the processes whose rings "
+                                     "still hold events\n");
+    else
+        text_put_literal(lines->out, "was killed; what it had not written is lost\n");
+}
+
 /* The layers of the origins, each once. */
 static unsigned find_layers(const struct info *info, const char *ret_names[LAYERS])
 {
@@ -274,6 +303,7 @@ static void put_text(const struct info *info)
     put_fact(&lines, "format", info->origin->format);
     put_layers(info, &lines);
     each_fact(info, put_fact, &lines);
+    put_recorder(info, &lines);
     for (unsigned i = 1; i < part->n_origins; i++) {
         const char *path = info->trace->catalogue.origins[part->first_origin + i]->path;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* strata recover: what traced programs that were killed had not written yet. */
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/ring_drain.h"
 #include "event/program.h"
+#include "record/directory.h"
 #include "record/rings/recover.h"
 #include "record/rings/rings_dir.h"
 
@@ -27,7 +29,7 @@ static const struct option recover_option_table[] = {
      offsetof(struct recover_options, list)},
     {OPTION_FLAG, 'a', "all", NULL, "recover all processes that --list shows",
      offsetof(struct recover_options, all)},
-    {OPTION_STRING, 'o', "output", "DIR", "write a new trace instead",
+    {OPTION_STRING, 'o', "output", "DIR", "write new traces to DIR instead",
      offsetof(struct recover_options, output)},
     {OPTION_FLAG, 'k', "keep-rings", NULL, "do not remove the rings",
      offsetof(struct recover_options, keep)},
@@ -55,6 +57,7 @@ const struct command recover_command = {
     .groups = groups,
     .examples = "  strata recover\n"
                 "  strata recover 20144\n"
+                "  strata recover -a -o saved\n"
                 "  strata recover -o saved /dev/shm/strata-1000/20144-2641094",
 };
 
@@ -168,6 +171,7 @@ static int show(const char *path, bool may_vanish, struct text *out)
 static int list(const struct found *found)
 {
     struct text out;
+    bool has_slots = false;
     int status = EXIT_SUCCESS;
 
     if (output_open(&out, OUTPUT_TEXT, (size_t)4 * 1024) < 0) {
@@ -176,12 +180,18 @@ static int list(const struct found *found)
     }
     text_printf(&out, "%10s  %-16s  %-19s  %10s  %s\n", "PID", "PROGRAM", "SINCE", "UNWRITTEN",
                 "DIR");
-    for (unsigned i = 0; i < found->n; i++)
+    for (unsigned i = 0; i < found->n; i++) {
+        has_slots |= process_is_slot(found->paths[i]);
         if (show(found->paths[i], !found->named, &out) < 0)
             status = EXIT_FAILURE;
+    }
     if (text_flush(&out) < 0)
         status = cli_output_error(out.error);
     text_done(&out);
+    if (has_slots)
+        cli_message(
+            "…/pool/slot-N is a part of the file …/pool/rings, not a directory: a process that "
+            "changed its user has its rings there; 'strata recover -a -o DIR' saves all");
     return status;
 }
 
@@ -231,7 +241,8 @@ static int discard_one(const char *path)
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int recover_one(const struct recover_options *options, const char *path)
+/* OUTPUT is a directory for the trace; NULL: where the process wrote its. */
+static int recover_one(const struct recover_options *options, const char *path, const char *output)
 {
     struct recovered recovered = {0};
     struct error error = {0};
@@ -242,7 +253,7 @@ static int recover_one(const struct recover_options *options, const char *path)
 
     if (r >= 0) {
         snprintf(fallback, sizeof(fallback), "strata-%" PRIu32, process->pid);
-        r = recover(process, options->output, fallback, &recovered, &error);
+        r = recover(process, output, fallback, &recovered, &error);
         if (r >= 0) {
             report(process, &recovered);
             tell_losses(&recovered.taken);
@@ -260,6 +271,57 @@ static int recover_one(const struct recover_options *options, const char *path)
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
+    return status;
+}
+
+/* The directory in OUTPUT for the process at PATH: PROGRAM-PID, with a number where that is taken; NULL: there is no
+ * memory, or no process any more, which recover_one() says. */
+static char *name_trace(const char *output, const char *path)
+{
+    struct process *process;
+    char program[sizeof process->program];
+    char *name = NULL;
+
+    if (process_open(path, false, &process, NULL) < 0)
+        return NULL;
+    /* It is what the process says. */
+    for (unsigned i = 0; i < sizeof program; i++)
+        program[i] =
+            (char)(process->program[i] == '\0' || isalnum((unsigned char)process->program[i])
+                       ? process->program[i]
+                       : '_');
+    for (unsigned i = 1; i < UINT16_MAX; i++) {
+        int r = i == 1 ? asprintf(&name, "%s/%s-%" PRIu32, output, program, process->pid)
+                       : asprintf(&name, "%s/%s-%" PRIu32 ".%u", output, program, process->pid, i);
+
+        if (r < 0)
+            name = NULL;
+        if (r < 0 || access(name, F_OK) != 0)
+            break;
+        free(name);
+        name = NULL;
+    }
+    process_free(process);
+    return name;
+}
+
+static int recover_into(const struct recover_options *options, const struct found *found)
+{
+    struct record_dir dir;
+    struct error error = {0};
+    int status = EXIT_SUCCESS;
+
+    if (record_dir_open(options->output, &dir, &error) < 0) {
+        cli_print_error(&error);
+        return EXIT_FAILURE;
+    }
+    for (unsigned i = 0; i < found->n; i++) {
+        _cleanup_free_ char *output = name_trace(dir.path, found->paths[i]);
+        int one = recover_one(options, found->paths[i], output ? output : dir.path);
+
+        status = status == EXIT_FAILURE || one == EXIT_SUCCESS ? status : one;
+    }
+    record_dir_close(&dir, true);
     return status;
 }
 
@@ -288,12 +350,13 @@ static int run(const struct recover_options *options, char **operands, int n)
         status = list(&found);
     } else if (options->discard && (options->output || options->keep)) {
         status = cli_usage_error("recover", "--discard saves nothing: it excludes -o and -k");
-    } else if (options->output && found.n > 1) {
-        status = cli_usage_error("recover", "--output requires one process, found %u", found.n);
+    } else if (options->output && (options->all || found.n > 1)) {
+        status = recover_into(options, &found);
+        rings_dir_sweep();
     } else {
         for (unsigned i = 0; i < found.n; i++) {
             int one = options->discard ? discard_one(found.paths[i])
-                                       : recover_one(options, found.paths[i]);
+                                       : recover_one(options, found.paths[i], options->output);
 
             status = status == EXIT_FAILURE || one == EXIT_SUCCESS ? status : one;
         }

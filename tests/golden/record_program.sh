@@ -211,9 +211,11 @@ rm -rf trace
 pid=$!
 wait_for '[ -s trace/program/stream-0 ] && [ -e trace/trace.json ]'
 child=$(tr -d " " </proc/$pid/task/$pid/children)
+"$strata" info trace | grep -q '^  recorder  *is recording$' || fail "$("$strata" info trace)"
 kill -KILL $pid
 wait $pid 2>/dev/null || true
 pid=$child
+"$strata" info trace | grep -q "^  recorder  *was killed; 'strata recover' lists" || fail "$("$strata" info trace)"
 "$strata" report trace >shown 2>told || fail "$(cat told)"
 [ -s shown ] || fail "no events"
 grep -q 'did not come to its end' told || fail "$(cat told)"

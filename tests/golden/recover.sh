@@ -125,6 +125,28 @@ status=0
 "$strata" recover rings 2>errors || fail "an empty directory: $(cat errors)"
 grep -q 'nothing to recover' errors || fail "$(cat errors)"
 
+# A directory that holds something is not written to. Of several processes, each has a directory in a new one.
+case=into
+"$EMIT" -k -t '*,writer=none,rings=rings' 30 1 >emitted 2>errors || true
+"$EMIT" -k -t '*,writer=none,rings=rings' 40 1 >emitted 2>errors || true
+status=0
+"$strata" recover -o kept rings 2>errors || status=$?
+[ $status -eq 1 ] && grep -q 'kept: there is something in this directory already: name another' errors ||
+    fail "exit status $status: $(cat errors)"
+"$strata" recover -k -o several rings >told 2>errors || fail "$(cat errors)"
+[ "$(ls several | grep -c '^emit-[0-9]*$')" -eq 2 ] || fail "$(ls several; cat told)"
+[ "$("$strata" report several/* | grep -c ' emit_')" -eq 70 ] || fail "$(cat told)"
+mkdir empty
+"$strata" recover -a -o empty rings >told 2>errors || fail "$(cat errors)"
+[ "$(ls empty | grep -c '^emit-[0-9]*$')" -eq 2 ] && [ -z "$(ls rings)" ] || fail "$(ls empty rings; cat told)"
+"$EMIT" -k -t '*,writer=none,rings=rings' 30 1 >emitted 2>errors || true
+status=0
+"$strata" recover -o empty rings 2>errors || status=$?
+[ $status -eq 1 ] && grep -q 'empty: there is something in this directory already: name another' errors ||
+    fail "exit status $status: $(cat errors)"
+"$strata" recover --discard rings >told
+rm -rf several empty
+
 # Rings without the file that says what is in them are removed with their folder.
 case=unfinished
 mkdir -p rings/strata-2147483647-1

@@ -217,7 +217,8 @@ int native_create(const char *path, const struct ctf_metadata *metadata, struct 
         return r;
     r = is_empty(native->dir);
     if (r == -ENOTEMPTY)
-        r = error_set(error, r, path, "is there already, and not empty; give another name");
+        r = error_set(error, r, path,
+                      "there is something in this directory already: name another, or a new one");
     else if (r < 0)
         r = fail(error, r, path);
     if (r >= 0) {
