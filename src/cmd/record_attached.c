@@ -60,6 +60,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
 {
     const struct attached_program *program = attached_recorder_program(item->recorder);
     const struct drain_stats *stats = &program->stats;
+    char pid[16];
 
     output_line(stdout, "%s (process %" PRIu32 "): %" PRIu64 " events written to %s",
                 program->program, program->pid, stats->events, program->trace);
@@ -74,6 +75,8 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
                     stats->full ? "--max-size allows no more" : "they could not be written: ",
                     stats->full ? "" : strerror(-stats->error));
     drain_stats_tell_unreadable(stats);
+    snprintf(pid, sizeof pid, "%" PRIu32, program->pid);
+    drain_stats_tell_kept(stats, pid);
     if (stats->unwritten)
         return EXIT_FAILURE;
     return run->options->strict && !drain_stats_is_whole(stats) ? EXIT_LOSSES : EXIT_SUCCESS;

@@ -19,7 +19,11 @@ static int sum_up_process(const struct record_run *run, const struct program *pr
 
     cli_message("%s (process %" PRIu32 "): %" PRIu64 " events written to %s/%s", program->program,
                 program->pid, taken->events, run->dir, program->name);
-    if (taken->discarded)
+    if (taken->discarded && taken->error < 0 && !taken->full)
+        cli_message("  %" PRIu64
+                    " events were lost: its rings were full, as the trace could not be written: %s",
+                    taken->discarded, strerror(-taken->error));
+    else if (taken->discarded)
         cli_message("  %" PRIu64 " events were lost: its rings were full (STRATA_TRACE='ring=SIZE' "
                     "makes them larger)",
                     taken->discarded);
@@ -32,7 +36,8 @@ static int sum_up_process(const struct record_run *run, const struct program *pr
     drain_stats_tell_unreadable(taken);
     if (program->error < 0)
         cli_error("%s (process %" PRIu32 "): %s", program->program, program->pid, program->what);
-    if (program->left)
+    drain_stats_tell_kept(taken, program->rings);
+    if (program->left && !taken->kept)
         cli_message("  its rings stay in %s", program->rings);
     return program->error < 0 || taken->unwritten                 ? EXIT_FAILURE
            : run->options->strict && !drain_stats_is_whole(taken) ? EXIT_LOSSES

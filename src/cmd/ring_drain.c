@@ -25,8 +25,16 @@ void drain_stats_tell_unreadable(const struct drain_stats *taken)
         cli_message("  skipped %u damaged rings", taken->damaged);
 }
 
+void drain_stats_tell_kept(const struct drain_stats *taken, const char *process)
+{
+    if (taken->kept)
+        cli_message("  %" PRIu64 " events were not written and are kept in rings: 'strata recover "
+                    "-o DIR %s' saves them",
+                    taken->kept, process);
+}
+
 bool drain_stats_is_whole(const struct drain_stats *taken)
 {
     return !taken->discarded && !taken->no_ring && !taken->unwritten && !taken->undecoded &&
-           !taken->damaged;
+           !taken->damaged && !taken->kept;
 }

@@ -196,7 +196,8 @@ static uint64_t trim(struct ring_drain *taker, struct ring *ring, struct ring_pa
     return records;
 }
 
-static int write_packet(struct ring_drain *taker, struct ring *ring, struct ring_packet *packet)
+static int write_packet(struct ring_drain *taker, struct ring *ring, enum drain_mode how,
+                        struct ring_packet *packet)
 {
     uint64_t records = trim(taker, ring, packet);
     int r = 0;
@@ -207,10 +208,13 @@ static int write_packet(struct ring_drain *taker, struct ring *ring, struct ring
         taker->taken.events += records;
         return 0;
     }
-    ring->reader.lost += records;
     taker->taken.error = r;
     taker->taken.full |= taker->native->full;
-    return taker->native->full ? 0 : r;
+    /* Else it stays in its ring, which is read again, or recovered. */
+    if (!taker->native->full && how != DRAIN_ALL)
+        return r;
+    ring->reader.lost += records;
+    return 0;
 }
 
 static int next_packet(struct ring *ring, enum drain_mode how, struct ring_packet *ret)
@@ -257,12 +261,22 @@ static int take_ring(struct ring_drain *taker, struct ring *ring, enum drain_mod
      * all that a full ring had. */
     if (how == DRAIN_DEAD)
         limit *= 2;
-    while (ring->reader.position - started < limit && next_packet(ring, how, &packet) > 0) {
-        r = write_packet(taker, ring, &packet);
+    while (ring->reader.position - started < limit) {
+        struct ring_reader before = ring->reader;
+        uint64_t undecoded = ring->undecoded;
+
+        if (next_packet(ring, how, &packet) <= 0)
+            break;
+        r = write_packet(taker, ring, how, &packet);
         if (r == -EFAULT || shared_map_is_cut(&ring->file))
             return -EBADMSG; /* the file was cut short meanwhile */
         if (r < 0 && how == DRAIN_DEAD)
             return r;
+        if (r < 0) {
+            ring->reader = before;
+            ring->undecoded = undecoded;
+            break;
+        }
         if (taker->live)
             ring_reader_release(&ring->reader, &packet);
     }
@@ -285,6 +299,14 @@ static int tell_no_ring(struct ring_drain *taker, struct error *error)
         if (taker->rings[i])
             ticks = MAX(ticks, __atomic_load_n(&taker->rings[i]->map->time, __ATOMIC_RELAXED));
     return native_put_no_ring(taker->native, lost, false, ticks, process->pid, error);
+}
+
+static void count_kept(struct ring_drain *taker)
+{
+    struct drain_stats left;
+
+    if (ring_drain_count(taker->process, &left, NULL) >= 0)
+        taker->taken.kept = left.events;
 }
 
 int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct error *error)
@@ -316,6 +338,7 @@ int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct error 
             taker->taken.damaged++;
             taker->taken.rings--;
         } else if (r < 0 && how == DRAIN_DEAD) {
+            count_kept(taker);
             return error_set(error, r, taker->native ? taker->native->path : process->path,
                              "cannot be written: %s; the rings stay as they are", strerror(-r));
         }

@@ -15,6 +15,8 @@ struct drain_stats {
     /* … or left out, as their class has no description. Without one the length of a record is not known, so
      * this counts the first of each packet alone: at least so many events, of so many bytes. */
     uint64_t undecoded, undecoded_bytes;
+    uint64_t
+        kept; /* not lost: could not be written when the process was dead, and stay in its rings */
     unsigned rings;
     unsigned damaged; /* rings that could not be read */
     int error;        /* why some were not written */
@@ -40,8 +42,8 @@ enum drain_mode {
     DRAIN_DEAD,  /* of a process that is dead: all that there is */
 };
 
-/* Takes what there is now. What cannot be written is counted, and is an error only of DRAIN_DEAD. Rings
- * and classes that came since are seen. */
+/* Takes what there is now. What cannot be written stays where it is; it is counted as lost by DRAIN_ALL, and an error of
+ * DRAIN_DEAD. Rings and classes that came since are seen. */
 int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct error *error);
 
 /* So far; the greatest part of a ring that was full at the last taking is *ret_fullest (may be NULL). */

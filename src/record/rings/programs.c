@@ -471,6 +471,8 @@ static int put_problems(const struct program *program, uint64_t orphans, uint32_
         {taken->undecoded,
          "events at least were lost as they cannot be decoded: they have no description"},
         {taken->damaged, "rings are damaged and were passed over"},
+        {taken->kept,
+         "events could not be written and are kept in rings: 'strata recover' saves them"},
     };
     const char **list = arena_alloc(arena, (ARRAY_SIZE(losses) + 3) * sizeof *list);
     char text[sizeof program->what + 80];
