@@ -182,9 +182,9 @@ drained() {
 mkfifo held.log
 exec 3<>held.log
 "$EMIT" -w go -t 'ring=64k,subbuffer=8k,memory=256k' -t '*,ctf=drops.ctf,simple=drops.st,log=held.log' \
-    20000 4 >emitted 2>errors 3>&- &
+    8000 4 >emitted 2>errors 3>&- &
 pid=$!
-wait_for '[ "$(wc -l <emitted)" -ge 40000 ]'
+wait_for '[ "$(wc -l <emitted)" -ge 16000 ]'
 cat held.log >drops.log 3>&- &
 # There is room again for each thread to tell in the middle what it has dropped.
 wait_for "drained $pid"
@@ -225,7 +225,7 @@ case=fast
 for name in ctf st log; do
     sink=$name
     [ $name = st ] && sink=simple
-    "$EMIT" -t "ring=64k,subbuffer=8k,memory=256k" -t "*,$sink=fast.$name" 20000 4 >emitted 2>errors
+    "$EMIT" -t "ring=64k,subbuffer=8k,memory=256k" -t "*,$sink=fast.$name" 8000 4 >emitted 2>errors
     dropped=$(sed -n 's/^dropped \([0-9]*\) unwritten 0$/\1/p' errors)
     [ "$dropped" ] || fail "$sink: $(cat errors)"
     check emitted fast --lost "$dropped"
@@ -298,11 +298,11 @@ fi
 
 # The flight recorder: nothing until it is asked, then the newest.
 case=overwrite
-"$EMIT" -t 'mode=overwrite,ring=64k,subbuffer=8k' -t '*,ctf=flight.ctf' 20000 1 >emitted 2>errors
+"$EMIT" -t 'mode=overwrite,ring=64k,subbuffer=8k' -t '*,ctf=flight.ctf' 8000 1 >emitted 2>errors
 if [ "$have_babeltrace" ]; then
     show_ctf flight.ctf
     n=$(wc -l <shown)
-    [ "$n" -ge 500 ] && [ "$n" -lt 20000 ] || fail "$n events"
+    [ "$n" -ge 500 ] && [ "$n" -lt 8000 ] || fail "$n events"
     tail -n "$n" emitted >newest
     compare babeltrace newest shown
 fi
