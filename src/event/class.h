@@ -138,18 +138,18 @@ struct event_class {
     const char *group; /* the kernel's "system", QEMU's file group; NULL: none */
     const struct origin *origin;
     const struct field *fields;
-    unsigned n_fields;
     /* Of the fields, made by the catalogue where the event's text has them; NULL: not made. */
     const struct field_label *labels;
+    unsigned n_fields;
     unsigned index; /* dense, from 0, within the catalogue: for tables beside it */
     /* Another class of the same event, whose records are laid out otherwise; NULL: none. `row` is the index
      * of the first of these: for what counts events. */
     const struct event_class *variant_of;
     unsigned row;
-    uint64_t id;             /* the wire format's own number */
-    const char *format;      /* printf-style, over the fields in order; NULL: none */
-    const char *declared_in; /* file, NULL: built in or not known */
-    uint32_t declared_line;
+    uint32_t declared_line;             /* of `declared_in` */
+    uint64_t id;                        /* the wire format's own number */
+    const char *format;                 /* printf-style, over the fields in order; NULL: none */
+    const char *declared_in;            /* file, NULL: built in or not known */
     bool disabled;                      /* declared with `disable` */
     const struct text_program *program; /* `format` compiled; NULL: none */
     /* Writes the event's text where the format is more than printf over the fields (kernel print

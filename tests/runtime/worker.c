@@ -91,7 +91,8 @@ int main(int argc, char **argv)
 {
     bool before = false, worker_before = false, closes = false, is_daemon = false, flushes = false;
     unsigned forks = 1, threads = 1, uid = 0;
-    const char *end = "exit", *root = NULL;
+    bool leaves = false, is_killed = false; /* how its children end, other than by exit() */
+    const char *root = NULL;
     uint64_t emitted = 0;
     int option;
 
@@ -101,7 +102,10 @@ int main(int argc, char **argv)
         case 'B': worker_before = true; break;
         case 'c': closes = true; break;
         case 'd': is_daemon = true; break;
-        case 'e': end = optarg; break;
+        case 'e':
+            leaves = strcmp(optarg, "_exit") == 0;
+            is_killed = strcmp(optarg, "kill") == 0;
+            break;
         case 'f': forks = (unsigned)atoi(optarg); break;
         case 'r': root = optarg; break;
         case 't': threads = (unsigned)atoi(optarg); break;
@@ -146,14 +150,13 @@ int main(int argc, char **argv)
             }
             if (flushes)
                 (void)strata_trace_flush();
-            if (strcmp(end, "_exit") == 0)
+            if (leaves)
                 _exit(0);
-            if (strcmp(end, "kill") == 0)
+            if (is_killed)
                 kill(getpid(), SIGKILL);
             exit(0);
         }
-        if (waitpid(pid, &status, 0) != pid ||
-            (strcmp(end, "kill") == 0 ? !WIFSIGNALED(status) : status != 0))
+        if (waitpid(pid, &status, 0) != pid || (is_killed ? !WIFSIGNALED(status) : status != 0))
             fail("a worker did not end as it should");
         emitted += count * (threads + 1) + worker_before;
     }
