@@ -57,6 +57,7 @@ static const char *make_unique(struct merge *merge, const char *name)
     return arena_strdup(&merge->arena, unique);
 }
 
+/* NAME NULL: there was no memory for it. */
 static int add_source(struct merge *merge, const char *path, const struct manifest_source *recorded,
                       const char *name)
 {
@@ -75,7 +76,7 @@ static int add_source(struct merge *merge, const char *path, const struct manife
         .last = TIME_UNKNOWN,
         .counter = {.multiplier = 1, .divisor = 1},
     };
-    bigger[merge->n_sources].name = make_unique(merge, name);
+    bigger[merge->n_sources].name = name ? make_unique(merge, name) : NULL;
     return bigger[merge->n_sources++].name ? 0 : merge_no_memory(merge);
 }
 
