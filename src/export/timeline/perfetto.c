@@ -601,6 +601,7 @@ static void perfetto_mark(struct slices *slices, const struct slice *slice)
     struct beside beside;
     size_t size;
     struct text *to = perfetto->out;
+    char *p;
 
     if (slice->kind == SLICE_COUNTER) {
         put_counter(perfetto, slice);
@@ -629,13 +630,15 @@ static void perfetto_mark(struct slices *slices, const struct slice *slice)
         to = &perfetto->scratch;
         to->next = to->start;
     }
-    to->next = put_event(perfetto, text_room(to, size), slice, plan, values, &beside);
-    if (unlikely(to != perfetto->out)) {
-        if (to->error)
-            perfetto->error = to->error;
-        else
-            text_put(perfetto->out, to->start, text_len(to));
+    p = text_room(to, size);
+    /* Without memory there is less room than that. */
+    if (unlikely(to != perfetto->out && to->error)) {
+        perfetto->error = to->error;
+        return;
     }
+    to->next = put_event(perfetto, p, slice, plan, values, &beside);
+    if (unlikely(to != perfetto->out))
+        text_put(perfetto->out, to->start, text_len(to));
 }
 
 static int perfetto_track(struct slices *slices, const struct track *track)
