@@ -84,13 +84,13 @@ struct about {
     const struct walk *walk;
 };
 
-static void put_facts(const struct export_about *base, const struct origin *origin,
-                      void (*put_fact)(void *arg, const char *key, const char *value), void *arg)
+static int put_facts(const struct export_about *base, const struct origin *origin,
+                     void (*put_fact)(void *arg, const char *key, const char *value), void *arg)
 {
     const struct about *about = container_of(base, const struct about, about);
 
-    (void)trace_part_facts(&about->trace->parts[trace_part_of(about->trace, origin)], put_fact,
-                           arg);
+    return trace_part_facts(&about->trace->parts[trace_part_of(about->trace, origin)], put_fact,
+                            arg);
 }
 
 static void put_problems(const struct export_about *base,

@@ -429,9 +429,10 @@ static void add_to_timeline(struct timeline *timeline, const struct info *info)
     timeline->n++;
 }
 
-/* What all sources of the directory are together. */
+/* What all sources of the directory are together. STATUS: how reading each by itself ended, which has reported those
+ * that cannot be shown. */
 static int tell_timeline(const struct info_options *options, const struct manifest *manifest,
-                         const char *path)
+                         const char *path, int status)
 {
     const struct trace_options trace_options = {.reader = {.keep_going = options->open.keep_going},
                                                 .cpu_hz = options->open.cpu_hz};
@@ -447,6 +448,10 @@ static int tell_timeline(const struct info_options *options, const struct manife
     if (error_is_local(r)) {
         cli_print_error(&error);
         return EXIT_FAILURE;
+    }
+    if (trace && trace->n_missing && status == EXIT_SUCCESS) {
+        walk_report_notes(trace);
+        status = EXIT_FAILURE;
     }
     if (output_open(&out, OUTPUT_TEXT, OUT_SIZE) < 0) {
         trace_free(trace);
@@ -480,7 +485,7 @@ static int tell_timeline(const struct info_options *options, const struct manife
     trace_free(trace);
     r = text_flush(&out);
     text_done(&out);
-    return r < 0 ? cli_output_error(r) : EXIT_SUCCESS;
+    return r < 0 ? cli_output_error(r) : status;
 }
 
 static int tell(const struct info_options *options, struct trace *trace)
@@ -570,7 +575,7 @@ static int tell_path(const struct info_options *options, char *path)
         status = worse(status, tell_one(&one, path));
     }
     if (manifest.n_sources > 1 && options->format == FORMAT_TEXT && !options->open.host_time)
-        status = worse(status, tell_timeline(&one, &manifest, path));
+        status = worse(status, tell_timeline(&one, &manifest, path, status));
     manifest_done(&manifest);
     return status;
 }

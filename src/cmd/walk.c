@@ -122,6 +122,12 @@ void open_options_apply(const struct open_options *options, struct trace_options
     };
 }
 
+void walk_report_notes(const struct trace *trace)
+{
+    for (unsigned i = 0; i < trace->n_notes; i++)
+        cli_error("%s", trace->notes[i]);
+}
+
 struct trace *walk_open(const struct open_options *options, char **paths, int n)
 {
     struct trace_options trace_options;
@@ -134,8 +140,7 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
         cli_print_error(&error);
         return NULL;
     }
-    for (unsigned i = 0; i < trace->n_notes; i++)
-        cli_error("%s", trace->notes[i]);
+    walk_report_notes(trace);
     if (trace->hint)
         cli_error("%s", trace->hint);
     return trace;

@@ -41,6 +41,8 @@ void open_options_apply(const struct open_options *options, struct trace_options
 
 /* Opens, or tells why not. NULL: it was told. */
 struct trace *walk_open(const struct open_options *options, char **paths, int n);
+/* Prints the notes of an open trace, as walk_open() does. */
+void walk_report_notes(const struct trace *trace);
 
 /* trace_part_of() of the struct trace that ARG is, for those who know of none. */
 unsigned walk_part_of(void *arg, const struct origin *origin);

@@ -45,9 +45,9 @@ struct export_options {
 };
 
 struct export_about {
-    /* Calls PUT for each thing known of the capture that ORIGIN is of ("version", "4"). */
-    void (*facts)(const struct export_about *about, const struct origin *origin,
-                  void (*put)(void *arg, const char *key, const char *value), void *arg);
+    /* Calls PUT for each thing known of the capture that ORIGIN is of ("version", "4"). -ENOMEM: for some only. */
+    int (*facts)(const struct export_about *about, const struct origin *origin,
+                 void (*put)(void *arg, const char *key, const char *value), void *arg);
     /* Calls PUT for each thing that kept something of the captures from being exported. */
     void (*problems)(const struct export_about *about, void (*put)(void *arg, const char *text),
                      void *arg);

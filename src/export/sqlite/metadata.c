@@ -156,7 +156,8 @@ static int put_facts(struct sqlite *db)
     told.error = sqlite_prepare(db, "INSERT INTO fact VALUES(?, ?, ?)", &told.statement);
     for (unsigned i = 0; about && i < catalogue->n_origins && told.error == 0; i++) {
         sqlite3_bind_int64(told.statement, 1, i);
-        about->facts(about, catalogue->origins[i], tell_fact, &told);
+        if (about->facts(about, catalogue->origins[i], tell_fact, &told) < 0 && told.error == 0)
+            told.error = export_no_memory(&db->sink.error);
     }
     sqlite3_finalize(told.statement);
     return told.error;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "event/kernel.h"
 #include "export/words.h"
 
@@ -125,37 +126,48 @@ static bool add_made(struct dat_events *events, const struct event_class *class,
     return ret->event;
 }
 
-const struct dat_class *dat_events_make(struct dat_events *events, const struct event_class *class)
+/* The text of the format that the kernel of CLASS has for it, NULL if it is of no use in this file. */
+static int kernel_format(const struct dat_events *events, const struct event_class *class,
+                         char **ret_format, size_t *ret_len)
 {
     const struct origin_kernel *kernel = class->origin->kernel;
+    int r;
+
+    *ret_format = NULL;
+    /* Records of a kernel of another kind are told in the file's order, by their fields. */
+    if (!kernel || !class->group || class->id == 0 || kernel->big_endian != events->big_endian ||
+        kernel->long_size != events->long_size)
+        return 0;
+    r = kernel->format(class->origin, (uint16_t) class->id, ret_format, ret_len);
+    return error_is_local(r) ? r : 0;
+}
+
+int dat_events_make(struct dat_events *events, const struct event_class *class,
+                    const struct dat_class **ret_class)
+{
+    _cleanup_free_ char *format = NULL;
     struct dat_class made = {0};
-    char *format;
     size_t len;
-    bool fine;
+    int r;
 
     if (class->index >= events->n_classes) {
         unsigned n = MAX(class->index + 1, 2 * events->n_classes);
         struct dat_class *bigger = realloc(events->classes, n * sizeof *bigger);
 
         if (!bigger)
-            return NULL;
+            return -ENOMEM;
         memset(bigger + events->n_classes, 0, (n - events->n_classes) * sizeof *bigger);
         events->classes = bigger;
         events->n_classes = n;
     }
-    /* Records of a kernel of another kind are told in the file's order, by their fields. */
-    if (kernel && class->group && class->id != 0 && kernel->big_endian == events->big_endian &&
-        kernel->long_size == events->long_size &&
-        kernel->format(class->origin, (uint16_t) class->id, &format, &len) == 0) {
-        fine = add_kernel(events, class, format, len, &made);
-        free(format);
-    } else {
-        fine = add_made(events, class, &made);
-    }
-    if (!fine)
-        return NULL;
+    r = kernel_format(events, class, &format, &len);
+    if (r < 0)
+        return r;
+    if (format ? !add_kernel(events, class, format, len, &made) : !add_made(events, class, &made))
+        return -ENOMEM;
     events->classes[class->index] = made;
-    return &events->classes[class->index];
+    *ret_class = &events->classes[class->index];
+    return 0;
 }
 
 static void put_order_u32(const struct dat_events *events, struct text *text, uint32_t v)

@@ -44,15 +44,17 @@ struct dat_events {
 void dat_events_init(struct dat_events *events, const struct origin_kernel *kernel);
 void dat_events_done(struct dat_events *events);
 
-/* NULL: memory is out, or there are 32,767 events already. */
-const struct dat_class *dat_events_make(struct dat_events *events, const struct event_class *class);
+/* -ENOMEM, also if there are 32,767 events already; -EIO and the like if the class's format cannot be read. */
+int dat_events_make(struct dat_events *events, const struct event_class *class,
+                    const struct dat_class **ret_class);
 
-static inline const struct dat_class *dat_events_get(struct dat_events *events,
-                                                     const struct event_class *class)
+static inline int dat_events_get(struct dat_events *events, const struct event_class *class,
+                                 const struct dat_class **ret_class)
 {
-    if (likely(class->index < events->n_classes && events->classes[class->index].event))
-        return &events->classes[class->index];
-    return dat_events_make(events, class);
+    if (unlikely(class->index >= events->n_classes || !events->classes[class->index].event))
+        return dat_events_make(events, class, ret_class);
+    *ret_class = &events->classes[class->index];
+    return 0;
 }
 
 /* The parts of a trace.dat with the format files: those of the kernel itself, and those by system. */

@@ -163,14 +163,18 @@ static int note_thread(struct dat_export *dat, const struct origin *origin, int3
 
 static int put_event(struct dat_export *dat, struct dat_row *row, const struct item *item)
 {
-    const struct dat_class *class = dat_events_get(&dat->events, item->class);
+    const struct dat_class *class;
     struct text *record = &dat->record;
     uint64_t time = row_time(dat, row, item);
     int32_t pid;
-    int r = thread_of(dat, item, &pid);
+    int r = dat_events_get(&dat->events, item->class, &class);
 
-    if (unlikely(!class))
-        return -ENOMEM;
+    if (unlikely(r < 0))
+        return r == -ENOMEM ? r
+                            : error_set(&dat->sink.error, r, item->origin->path,
+                                        "cannot read the format of the event '%s': %s",
+                                        item->class->name, strerror(-r));
+    r = thread_of(dat, item, &pid);
     if (item->origin->task_name && r == 0)
         r = note_thread(dat, item->origin, pid);
     if (unlikely(r < 0))
