@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Every command with an allocation, a write, a read, a file that fails, at each point in turn.
 
-commands.py INJECTOR BIN DATA [--long] [--case=GLOB] [--kind=NAME]
+commands.py INJECTOR BIN DATA [--long] [--case=GLOB] [--kind=NAME]    --long: also by STRATA_TEST_LONG=1
 
-Without --long, each sweep takes a fixed number of points, evenly spread over all."""
+A point is a stack that such a call is made with. With --long, all points are tried. Without, those of which no other
+case has the site, which is the innermost part of the stack, and AGAIN of the others."""
 
 import argparse
 import errno
@@ -33,8 +34,8 @@ SWEEPS = {
     "read": (("read",), errno.EIO, {}, "Input/output error"),
     "short-read": (("read",), 0, {"short": True}, None),
 }
-MOST = {"alloc": 12, "map": 4, "write": 3, "full": 3, "short-write": 2, "make": 4, "open": 4,
-        "read": 4, "short-read": 2}
+# How many points are tried in each case and sweep of those whose site another case has tried.
+AGAIN = 2
 
 READING = ("open", "read")
 # Libraries that say what failed in their own words, and which words of ours then do.
@@ -162,7 +163,8 @@ def cases(strata):
 class Sweep:
     def __init__(self, injector, long):
         self.injector, self.long = injector, long
-        self.runs = self.excused = 0
+        self.runs = self.excused = self.missed = 0
+        self.sites = set()
         self.failures = []
 
     def judge(self, case, name, plain, run, unsteady):
@@ -183,10 +185,8 @@ class Sweep:
             return f"exit status {run.status}: {said}"
         if not re.search(wanted + (FOREIGN_WORDS if self.is_foreign() else ""), said):
             return f"says {said!r}"
-        # What it had to write is whole, and only the report on standard output failed.
-        lines = faults.source_lines(self.injector.stack())
-        reporting = "standard output" in said or any(line.startswith("merge_report") for line in lines)
-        if reporting and set(run.files["out"]) == set(plain.files["out"]) and not run.files["tmp"]:
+        left = self.leftovers(run)
+        if not left:
             return ""
         # Of a trace that cannot be read to its end, what was read makes a whole export.
         if name in READING and top(run) == top(plain) and not run.files["tmp"]:
@@ -194,7 +194,9 @@ class Sweep:
         # A depfile alone harms nobody.
         if list(run.files["out"]) == ["a.d"]:
             return ""
-        return self.leftovers(run)
+        # What it had to write is whole, and only the report on standard output failed.
+        whole = set(run.files["out"]) == set(plain.files["out"]) and not run.files["tmp"]
+        return "" if whole and ("standard output" in said or self.is_below(("merge_report",))) else left
 
     def judge_same(self, case, plain, run, unsteady):
         """The same of a run that ended as the one without failures did."""
@@ -209,9 +211,13 @@ class Sweep:
         changed = [p for p in run.files["out"] if p not in unsteady and run.files["out"][p] != plain.files["out"][p]]
         return f"exit status 0, but these are others: {changed}" if changed else ""
 
-    def is_excused(self, stack):
-        told = stack + faults.source_lines(stack, len(stack))
-        excused = any(name in line for line in told for name in NOT_REPORTED)
+    def is_below(self, functions):
+        """Whether one of FUNCTIONS, by the beginnings of their names, made the call that failed."""
+        lines = faults.source_lines(self.injector.stack(), None)
+        return any(line.startswith(name) for line in lines for name in functions)
+
+    def is_excused(self):
+        excused = self.is_below(NOT_REPORTED)
         self.excused += excused
         return excused
 
@@ -224,30 +230,41 @@ class Sweep:
         left = sorted(run.files["out"]) + sorted(run.files["tmp"])
         return f"left {left}" if left else ""
 
-    def sweep(self, case, name, plain, unsteady):
+    def sweep(self, case, name, points, plain, unsteady):
         kinds, error, options, _ = SWEEPS[name]
-        self.injector.run(case, kinds, points=True)
-        points = self.injector.points()
-        tried = points if self.long else faults.spread(points, MOST[name])
-        for at in tried:
-            run = self.injector.run(case, kinds, at, error, **options)
+        points = [point for point in points if point.kind in {faults.KINDS[kind] for kind in kinds}]
+        tried = points if self.long else self.choose(name, points)
+        for point in tried:
+            run = self.injector.run(case, kinds, point.first, error, **options)
             self.runs += 1
+            self.missed += self.injector.state.fired == 0
             what = self.judge(case, name, plain, run, unsteady)
-            stack = self.injector.stack()
-            if what and not self.is_excused(stack):
-                lines = "\n    ".join(faults.source_lines(stack))
-                self.failures.append((case.name, name, at, what))
-                print(f"FAILED: {case.name}: {name} {at}: {what}\n    {lines}", flush=True)
+            if what and not self.is_excused():
+                lines = "\n    ".join(faults.source_lines(self.injector.stack()))
+                self.failures.append((case.name, name, point.first, what))
+                print(f"FAILED: {case.name}: {name} {point.first}: {what}\n    {lines}", flush=True)
         return len(tried), len(points)
 
+    def choose(self, name, points):
+        """Those of POINTS at whose site nothing has failed yet, and a few of the others."""
+        chosen = []
+        for point in points:
+            if (name, point.site) not in self.sites:
+                self.sites.add((name, point.site))
+                chosen.append(point)
+        again = [point for point in points if point not in chosen]
+        return sorted(chosen + faults.spread(again, AGAIN), key=lambda point: point.first)
+
     def case(self, case, names):
-        plain, again = self.injector.run(case, ()), self.injector.run(case, ())
+        plain = self.injector.run(case, (), points=True)
+        points = self.injector.points()
+        again = self.injector.run(case, ())
         if plain.status != case.status or again.status != case.status:
             self.failures.append((case.name, "plain", 0, f"exit status {plain.status}"))
             print(f"FAILED: {case.name} ends with {plain.status}: {plain.err.decode(errors='replace')}")
             return
         unsteady = {p for p in plain.files["out"] if plain.files["out"][p] != again.files["out"].get(p)}
-        tried = ["%s %d/%d" % (name, *self.sweep(case, name, plain, unsteady)) for name in names]
+        tried = ["%s %d/%d" % (name, *self.sweep(case, name, points, plain, unsteady)) for name in names]
         print(f"{case.name}: {', '.join(tried)}", flush=True)
 
 
@@ -263,6 +280,7 @@ def main():
     names = [name for name in SWEEPS if fnmatch.fnmatch(name, options.kind)]
     strata = os.path.abspath(os.path.join(options.bin, "strata"))
     injector_path, data = os.path.abspath(options.injector), os.path.abspath(options.data)
+    long = options.long or os.environ.get("STRATA_TEST_LONG") == "1"
     for name in list(os.environ):
         if name.startswith("STRATA_"):
             del os.environ[name]
@@ -271,11 +289,11 @@ def main():
         os.mkdir("run")
         os.environ["XDG_RUNTIME_DIR"] = os.path.join(directory, "run")
         make_inputs(data, strata)
-        sweep = Sweep(faults.Injector(injector_path, directory), options.long)
+        sweep = Sweep(faults.Injector(injector_path, directory), long)
         for case in cases(strata):
             if fnmatch.fnmatch(case.name, options.case):
                 sweep.case(case, names)
-        print(f"{sweep.runs} runs, {len(sweep.failures)} failures, {sweep.excused} excused")
+        print(f"{sweep.runs} runs, {len(sweep.failures)} failures, {sweep.excused} excused, {sweep.missed} missed")
         os.chdir("/")
     # Where nothing failed, nothing was tried.
     return 1 if sweep.failures or sweep.runs == 0 else 0

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -38,6 +39,7 @@ void __libc_free(void *p);
 static struct fault_state *state;
 static atomic_long live_blocks;
 static _Thread_local bool inside;
+static void *program_base;
 
 struct fault_state *fault_state(void)
 {
@@ -55,9 +57,13 @@ static __attribute__((constructor)) void open_state(void)
 {
     const char *path = getenv("FAULT_STATE");
     void *frames[2];
+    Dl_info info;
     int fd;
 
     backtrace(frames, 2); /* loads what it needs */
+    program_base = (void *)getauxval(AT_PHDR);
+    if (dladdr(program_base, &info))
+        program_base = info.dli_fbase;
     if (!path) {
         state = fault_state();
         return;
@@ -73,33 +79,46 @@ static __attribute__((constructor)) void open_state(void)
 
 /* ---- Which call fails ---- */
 
-static uint64_t frame_hash(void *address)
+/* FNV-1a over numbers. */
+#define HASH_START 14695981039346656037U
+static uint64_t hash_add(uint64_t hash, uint64_t number)
 {
-    Dl_info info;
-
-    /* Where code lies is another place in each run. */
-    if (dladdr(address, &info) && info.dli_fbase)
-        return (uint64_t)((char *)address - (char *)info.dli_fbase);
-    return 0;
+    return (hash ^ number) * 1099511628211U;
 }
 
-/* A point is a call together with those it was made from. The first call of each is noted. */
-static void note_point(uint64_t number)
+/* A point is a call together with those that it was made from: its stack. A site is the innermost part of a stack that
+ * lies in the program itself: what libraries do inside makes no difference. The first call of each point is noted. */
+static void note_point(unsigned kind, uint64_t number)
 {
     void *frames[FAULT_FRAMES];
     int n = backtrace(frames, FAULT_FRAMES);
-    uint64_t hash = 14695981039346656037U;
+    uint64_t hash = hash_add(HASH_START, kind), site = hash;
+    int n_site = 0;
     uint32_t at;
 
-    for (int i = 2; i < n; i++)
-        hash = (hash ^ frame_hash(frames[i])) * 1099511628211U;
+    for (int i = 2; i < n; i++) {
+        uint64_t offset;
+        Dl_info info;
+
+        /* Where code lies is another place in each run. */
+        if (!dladdr(frames[i], &info) || !info.dli_fbase)
+            continue;
+        offset = (uint64_t)((char *)frames[i] - (char *)info.dli_fbase);
+        hash = hash_add(hash, offset);
+        if (info.dli_fbase == program_base && n_site < FAULT_SITE_FRAMES) {
+            site = hash_add(site, offset);
+            n_site++;
+        }
+    }
     hash |= 1;
     at = (uint32_t)(hash % FAULT_POINTS_MAX);
     for (uint32_t i = 0; i < FAULT_POINTS_MAX; i++, at = (at + 1) % FAULT_POINTS_MAX) {
         uint64_t none = 0;
 
         if (atomic_compare_exchange_strong(&state->points[at].hash, &none, hash)) {
+            state->points[at].site = site;
             state->points[at].first = number;
+            state->points[at].kind = kind;
             return;
         }
         if (none == hash)
@@ -131,13 +150,14 @@ static bool fails(unsigned kind)
     uint64_t number;
     bool now;
 
-    if (!state || inside || !(state->kinds & kind) || !state->armed)
+    if (!state || inside || !state->armed)
         return false;
     inside = true;
     number = atomic_fetch_add(&state->calls, 1) + 1;
-    now = state->at > 0 && (state->from_then_on ? number >= state->at : number == state->at);
-    if (state->at == 0 && state->note_points)
-        note_point(number);
+    now = state->at > 0 && (state->kinds & kind) &&
+          (state->from_then_on ? number >= state->at : number == state->at);
+    if (state->note_points)
+        note_point(kind, number);
     if (now && atomic_fetch_add(&state->fired, 1) == 0)
         note_stack();
     inside = false;

@@ -16,25 +16,28 @@ enum fault_kind {
 };
 
 #define FAULT_FRAMES 24
+#define FAULT_SITE_FRAMES 6
 #define FAULT_POINTS_MAX 16384
 #define FAULT_STACK_MAX 4096
 
 struct fault_state {
     /* What is to fail. */
     uint32_t armed;
-    uint32_t kinds;        /* FAULT_...: these calls are counted */
+    uint32_t kinds;        /* FAULT_...: these calls fail */
     uint32_t error;        /* errno of a call that fails */
     uint32_t short_count;  /* it does not fail, but transfers half of the bytes only */
     uint32_t from_then_on; /* all calls after that one fail as well */
-    uint32_t note_points;  /* with `at` 0: fills `points` */
-    uint64_t at;           /* which call fails, from 1; 0: none */
+    uint32_t note_points;  /* fills `points` */
+    uint64_t at;           /* which call fails, of all kinds, from 1; 0: none */
     /* What came of it. */
     atomic_ulong calls;
     atomic_ulong fired;
     char stack[FAULT_STACK_MAX]; /* where the first call came from that failed */
     struct {
         atomic_ulong hash; /* of the stack, 0: free */
+        uint64_t site;     /* of its innermost part in the program itself */
         uint64_t first;    /* the first call with it */
+        uint64_t kind;     /* FAULT_... */
     } points[FAULT_POINTS_MAX];
 };
 
