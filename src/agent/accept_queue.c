@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The caller owns the descriptor then. */
+/* The caller owns the descriptor afterwards. */
 static int remove_at(struct accept_queue *queue, unsigned i)
 {
     int fd = queue->list[i].fd;
@@ -44,7 +44,8 @@ void accept_queue_look(struct accept_queue *queue)
             close(remove_at(queue, i));
             continue;
         }
-        /* Where the kernel cannot look ahead (a vsock of some hypervisors), being served shows it. */
+        /* Where MSG_PEEK does not work (vsock of some hypervisors), serving the connection shows
+         * whether it has data. */
         queue->list[i].has_data |= n > 0 || (errno != EAGAIN && errno != EINTR);
         i++;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Connections that were accepted and are not served yet. One whose peer has sent nothing only waits here: it holds up
- * none of the others. */
+/* Connections that were accepted and wait to be served. A connection whose peer has not sent anything
+ * stays in the queue and does not delay the others. */
 
 #include "base/macro.h"
 
@@ -12,14 +12,15 @@ struct accept_queue {
     struct {
         int fd;
         bool has_data;
-    } list[ACCEPT_QUEUE_MAX]; /* in the order in which they came */
+    } list[ACCEPT_QUEUE_MAX]; /* in the order of arrival */
     unsigned n;
 };
 
 void accept_queue_done(struct accept_queue *queue);
-/* Takes FD over. Where there is no room, it or an older one that has sent nothing is closed. */
+/* Takes ownership of FD. If the queue is full, closes the oldest connection that has sent nothing, or
+ * FD. */
 void accept_queue_add(struct accept_queue *queue, int fd);
-/* Sees which have sent something, and closes those whose peer is gone. */
+/* Checks which peers have sent data, and closes connections whose peer has disconnected. */
 void accept_queue_look(struct accept_queue *queue);
-/* The first that has sent something, which is the caller's now; -1: there is none. */
+/* Removes and returns the first connection that has sent data; the caller owns it. -1: none. */
 int accept_queue_take(struct accept_queue *queue);

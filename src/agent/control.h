@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The old protocol's control path: `1` starts, `0` stops.
+/* Control commands of the virtio-trace protocol: `1` starts tracing, `0` stops it.
  *
- * Upstream's agent wants exactly two bytes per read, and so takes "10" for a start, refuses a bare "1"
- * and loses both of "1\n0\n" when they arrive together. Here each digit is a command, wherever the
- * host's writes begin and end; newlines, blanks and NULs between them mean nothing. */
+ * Upstream's agent expects exactly two bytes per read: it reads "10" as a start, rejects a bare "1",
+ * and drops both commands of "1\n0\n" if they arrive together. Here each digit is a command, however
+ * the host's writes are split; newlines, blanks and NULs in between are ignored. */
 
 #include "base/macro.h"
 
@@ -15,11 +15,11 @@ enum control_command {
 };
 
 struct control {
-    uint64_t n_unknown; /* bytes that are neither */
+    uint64_t n_unknown; /* bytes that are neither a command nor a separator */
     uint8_t first_unknown;
 };
 
-/* The next command in the N bytes at P, from *POS on, which is moved behind it. False: there is none up
- * to the end. */
+/* Reads the next command from the N bytes at P, starting at *POS, and advances *POS past it. Returns
+ * false if there is none. */
 bool control_next(struct control *control, const uint8_t *p, size_t n, size_t *pos,
                   enum control_command *ret_command);

@@ -20,7 +20,7 @@ static int read_list(const char *path, int number, struct cpu_set *ret_cpus)
         return cpu_set_parse_kernel(text, ret_cpus);
     }
 
-    /* As old agents do: so many, counted from 0. */
+    /* Without sysfs: N CPUs, counted from 0, as upstream's agent does. */
     known = sysconf(number);
     if (known <= 0)
         return -ENOENT;

@@ -16,7 +16,7 @@
 #include "agent/ports.h"
 #include "base/address.h"
 
-/* "HOST:PORT"; HOST may stand in brackets. */
+/* "HOST:PORT"; HOST may be in brackets. */
 static bool parse_tcp(const char *text, struct endpoint *endpoint)
 {
     struct sockaddr_in *in = (struct sockaddr_in *)(void *)&endpoint->address;
@@ -68,7 +68,7 @@ static bool parse_vsock(const char *text, struct endpoint *endpoint)
     vm->svm_cid = is_listening ? VMADDR_CID_ANY : numbers[0];
     vm->svm_port = is_listening ? numbers[0] : numbers[1];
     endpoint->address_size = sizeof *vm;
-    /* Any program of the host can connect to it, and with vsock's loopback any of the guest. */
+    /* Any program of the host can connect, and with vsock's loopback any program of the guest. */
     endpoint->is_network = true;
     return true;
 }
@@ -92,12 +92,11 @@ int endpoint_parse(const char *text, enum endpoint_kind kind, struct endpoint *r
                 return 0;
             }
         }
-    return error_set(
-        error, -EINVAL, "",
-        "'%s' is no address to %s: tcp:ADDRESS:PORT with a numeric address, unix:PATH, "
-        "vsock:%sPORT",
-        text, kind == ENDPOINT_LISTEN ? "listen at" : "connect to",
-        kind == ENDPOINT_LISTEN ? "" : "CID:");
+    return error_set(error, -EINVAL, "",
+                     "invalid address '%s' to %s (examples: tcp:192.0.2.1:4727, unix:PATH, "
+                     "vsock:%sPORT)",
+                     text, kind == ENDPOINT_LISTEN ? "listen at" : "connect to",
+                     kind == ENDPOINT_LISTEN ? "" : "CID:");
 }
 
 void endpoint_port(const char *dir, const char *name, struct endpoint *ret_endpoint)
@@ -113,8 +112,8 @@ int endpoint_fd(int fd, struct endpoint *ret_endpoint, struct error *error)
     int flags = fcntl(fd, F_GETFL);
 
     if (flags < 0 || fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))
-        return error_set(error, -EBADF, "", "descriptor %d is no connection: %s", fd,
-                         flags < 0 ? strerror(errno) : "it is no socket");
+        return error_set(error, -EBADF, "", "descriptor %d is not a connection: %s", fd,
+                         flags < 0 ? strerror(errno) : "not a socket");
     if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
         return error_set(error, -errno, "", "descriptor %d: %s", fd, strerror(errno));
     snprintf(endpoint.name, sizeof endpoint.name, "descriptor %d", fd);
@@ -135,7 +134,7 @@ static int listen_at(struct endpoint *endpoint)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (endpoint->address.ss_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    /* What another agent left there. */
+    /* Removes the socket that an earlier agent left. */
     if (endpoint->address.ss_family == AF_UNIX && lstat(un->sun_path, &st) == 0 &&
         S_ISSOCK(st.st_mode)) {
         int other;
@@ -147,7 +146,7 @@ static int listen_at(struct endpoint *endpoint)
         }
         unlink(un->sun_path);
     }
-    /* The socket's mode becomes that of the file. */
+    /* The socket's mode becomes the file's mode. */
     if ((endpoint->address.ss_family == AF_UNIX && fchmod(fd, 0600) < 0) ||
         bind(fd, (const struct sockaddr *)&endpoint->address, endpoint->address_size) < 0 ||
         listen(fd, 4) < 0) {
@@ -168,7 +167,7 @@ int endpoint_open(struct endpoint *endpoint, struct error *error)
         r = port_find(endpoint->dir, endpoint->name, path, sizeof path);
         if (r < 0)
             return error_set(error, r, endpoint->name, "%s",
-                             r == -ENOENT ? "there is no such virtio-serial port" : strerror(-r));
+                             r == -ENOENT ? "no such virtio-serial port" : strerror(-r));
     } else if (endpoint->kind == ENDPOINT_LISTEN) {
         r = listen_at(endpoint);
         if (r < 0)
@@ -186,14 +185,15 @@ void endpoint_done(struct endpoint *endpoint)
     endpoint->given_fd = -1;
     if (endpoint->listen_fd < 0)
         return;
-    /* First, while nobody takes it for a dead one's: the next agent may be making its own. */
+    /* Unlink before closing, or the next agent could take the file for a stale one while it creates its
+     * own. */
     if (endpoint->address.ss_family == AF_UNIX)
         unlink(un->sun_path);
     close(endpoint->listen_fd);
     endpoint->listen_fd = -1;
 }
 
-/* A host that is gone without a word is noticed, by TCP's own means. */
+/* Makes TCP detect a host that vanished (keepalive). */
 static void watch_over(const struct endpoint *endpoint, int fd)
 {
     int on = 1, idle = 5, interval = 2, count = 3;
@@ -218,7 +218,7 @@ static int connect_to(const struct endpoint *endpoint, int *ret_fd)
         return -errno;
     if (connect(fd, (const struct sockaddr *)&endpoint->address, endpoint->address_size) < 0) {
         error = errno;
-        /* Not for long: the agent may have to end meanwhile. */
+        /* Wait briefly: the agent may have to end meanwhile. */
         if (error == EINPROGRESS) {
             error = ETIMEDOUT;
             if (poll(&wait, 1, 500) > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Where a host is met: a virtio-serial port, or an address.
+/* Where the agent meets a host: a virtio-serial port, or an address.
  *
- *   tcp:HOST:PORT     a numeric address; [::1] in brackets. HOST may be * to listen everywhere
- *   unix:PATH         a socket in a file
- *   vsock:PORT        listening; vsock:CID:PORT connecting (the host is CID 2)
+ *   tcp:HOST:PORT     a numeric address, [::1] in brackets; HOST `*` listens on all addresses
+ *   unix:PATH         a socket file
+ *   vsock:PORT        to listen; vsock:CID:PORT to connect (the host is CID 2)
  *
- * Names of hosts are not looked up: a static program cannot without the C library's shared parts. */
+ * Host names are not resolved: a static program cannot without the C library's shared parts. */
 
 #include <sys/socket.h>
 
@@ -18,33 +18,33 @@ enum endpoint_kind {
     ENDPOINT_PORT,
     ENDPOINT_LISTEN,
     ENDPOINT_CONNECT,
-    ENDPOINT_FD, /* a connection that whoever started us has made: the only one there will be */
+    ENDPOINT_FD, /* a connected socket that the agent was started with; there will be no other */
 };
 
 struct endpoint {
     enum endpoint_kind kind;
-    char name[256];  /* the address as it was given, or the port's name */
-    const char *dir; /* of ports, as for port_find() */
-    bool is_network; /* others can reach it: never without a key */
+    char name[256];  /* the address as given, or the port's name */
+    const char *dir; /* of ports; see port_find() */
+    bool is_network; /* reachable from other machines; requires a key */
     struct sockaddr_storage address;
     socklen_t address_size;
     int listen_fd; /* -1: not listening */
-    int given_fd;  /* of ENDPOINT_FD; -1: it was taken */
+    int given_fd;  /* of ENDPOINT_FD; -1: already returned by endpoint_accept() */
 };
 
-/* The address TEXT, to be listened at or connected to. */
+/* Parses the address TEXT, to listen at or to connect to. */
 int endpoint_parse(const char *text, enum endpoint_kind kind, struct endpoint *ret_endpoint,
                    struct error *error);
-/* The port NAME. */
+/* The virtio-serial port NAME. */
 void endpoint_port(const char *dir, const char *name, struct endpoint *ret_endpoint);
 
-/* The connection FD, which is taken over. -EBADF with ERROR: it is none. */
+/* The connected socket FD; takes ownership. -EBADF with ERROR: FD is not one. */
 int endpoint_fd(int fd, struct endpoint *ret_endpoint, struct error *error);
 
-/* Makes it ready: begins to listen; finds out whether the port exists (-ENOENT: it does not). */
+/* Starts listening, or checks that the port exists (-ENOENT: it does not). */
 int endpoint_open(struct endpoint *endpoint, struct error *error);
 void endpoint_done(struct endpoint *endpoint);
 
-/* A connection: a descriptor on which nothing blocks. -EAGAIN: not yet; with ENDPOINT_LISTEN poll(2) tells when.
- * -ENOTCONN: there will be none any more. */
+/* Returns a connection, non-blocking, which the caller owns. -EAGAIN: none yet (with ENDPOINT_LISTEN,
+ * poll() for one); -ENOTCONN: none will come any more. */
 int endpoint_accept(struct endpoint *endpoint, int *ret_fd);

@@ -11,29 +11,22 @@
 
 _Static_assert(QUEUE_ROOM >= PROTO_DATA_ROOM, "a frame of pages is made where they are");
 
-/* Frames that a reader sends before it looks at its ring again. */
-#define CARRY_FRAMES 2
-
-void frame_tx_init(struct frame_tx *tx)
-{
-    *tx = (struct frame_tx){.fd = -1, .clock = {.dir = -1}};
-    pthread_mutex_init(&tx->lock, NULL);
-    pthread_mutex_init(&tx->clock_lock, NULL);
-}
+/* Frames that a reader sends before it reads its ring again. */
+#define READER_FRAMES_MAX 2
 
 void frame_tx_done(struct frame_tx *tx)
 {
-    free(tx->kept);
-    tx->kept = NULL;
+    free(tx->copy);
+    tx->copy = NULL;
 }
 
 static void forget(struct frame_tx *tx)
 {
     tx->pending = NULL;
     tx->pending_size = 0;
-    tx->lent = NULL; /* they stay in their queue */
-    tx->carries = false;
-    atomic_store(&tx->splices, false);
+    tx->reader = NULL; /* its pages stay in their queue */
+    tx->readers_may_send = false;
+    atomic_store(&tx->may_splice, false);
     tx->n_pongs = 0;
     tx->sequence = 0;
 }
@@ -44,7 +37,7 @@ void frame_tx_connect(struct frame_tx *tx, int fd, bool is_socket)
     forget(tx);
     tx->fd = fd;
     tx->is_socket = is_socket;
-    tx->suits = splice_suits(fd);
+    tx->can_splice = splice_supported(fd);
     tx->connection++;
     pthread_mutex_unlock(&tx->lock);
 }
@@ -82,7 +75,7 @@ uint64_t frame_tx_now(struct frame_tx *tx)
     return now;
 }
 
-/* Below, the lock is held. */
+/* The functions below require the lock. */
 
 static int write_pending(struct frame_tx *tx)
 {
@@ -100,10 +93,10 @@ static int write_pending(struct frame_tx *tx)
         tx->pending += n;
         tx->pending_size -= (size_t)n;
     }
-    if (tx->lent) {
-        queue_take(&tx->lent->queue, tx->lent_pages);
-        reader_has_room(tx->lent);
-        tx->lent = NULL;
+    if (tx->reader) {
+        queue_take(&tx->reader->queue, tx->reader_pages);
+        reader_has_room(tx->reader);
+        tx->reader = NULL;
     }
     return 1;
 }
@@ -117,7 +110,7 @@ static void seal(struct frame_tx *tx, struct proto_out *out, enum proto_type typ
     tx->pending_size = out->len;
 }
 
-/* The frame under way, then the pongs that wait. */
+/* Writes the frame in progress, then the pongs that wait. */
 static int pump(struct frame_tx *tx)
 {
     int r = write_pending(tx);
@@ -167,15 +160,16 @@ int frame_tx_send(struct frame_tx *tx, uint64_t connection, struct proto_out *ou
     return r;
 }
 
-void frame_tx_carry(struct frame_tx *tx, uint64_t connection, bool carries, bool takes_unchecked)
+void frame_tx_allow_readers(struct frame_tx *tx, uint64_t connection, bool readers_may_send,
+                            bool takes_unchecked)
 {
     pthread_mutex_lock(&tx->lock);
-    tx->carries = carries && tx->connection == connection && tx->fd >= 0;
-    atomic_store(&tx->splices, tx->carries && takes_unchecked && tx->suits);
+    tx->readers_may_send = readers_may_send && tx->connection == connection && tx->fd >= 0;
+    atomic_store(&tx->may_splice, tx->readers_may_send && takes_unchecked && tx->can_splice);
     pthread_mutex_unlock(&tx->lock);
 }
 
-/* A frame of them. 0: there are none. */
+/* Starts a frame of READER's pages. Returns 0 if there are none. */
 static int begin_pages(struct frame_tx *tx, struct reader *reader)
 {
     size_t page_size = reader->queue.page_size;
@@ -192,8 +186,8 @@ static int begin_pages(struct frame_tx *tx, struct reader *reader)
     data.first = atomic_load(&reader->queue.tail);
     out = proto_data_around(pages, &data);
     seal(tx, &out, PROTO_DATA, 0, (uint32_t)(out.len - PROTO_HEADER_SIZE));
-    tx->lent = reader;
-    tx->lent_pages = data.n_pages;
+    tx->reader = reader;
+    tx->reader_pages = data.n_pages;
     return 1;
 }
 
@@ -226,30 +220,30 @@ int frame_tx_send_pages(struct frame_tx *tx, uint64_t connection, struct reader 
     return r;
 }
 
-bool frame_tx_carry_pages(void *carrier, struct reader *reader)
+static bool sink_send(void *userdata, struct reader *reader)
 {
-    struct frame_tx *tx = carrier;
+    struct frame_tx *tx = userdata;
     bool all;
 
     pthread_mutex_lock(&tx->lock);
-    all =
-        tx->carries && send_pages(tx, reader, CARRY_FRAMES) >= 0 && queue_held(&reader->queue) == 0;
+    all = tx->readers_may_send && send_pages(tx, reader, READER_FRAMES_MAX) >= 0 &&
+          queue_held(&reader->queue) == 0;
     pthread_mutex_unlock(&tx->lock);
     return all;
 }
 
-bool frame_tx_splices(void *carrier, struct reader *reader)
+static bool sink_can_splice(void *userdata, struct reader *reader)
 {
-    struct frame_tx *tx = carrier;
+    struct frame_tx *tx = userdata;
 
     (void)reader;
-    return atomic_load_explicit(&tx->splices, memory_order_relaxed);
+    return atomic_load_explicit(&tx->may_splice, memory_order_relaxed);
 }
 
-/* What is left of a frame whose first SENT bytes are out goes on from READER's queue: what is in its pipe, or where
- * that is LOST, pages that say so. */
-static bool go_on_from_queue(struct frame_tx *tx, struct reader *reader,
-                             const struct proto_data *data, size_t sent, bool lost)
+/* Continues a spliced frame, of which SENT bytes are written, from READER's queue: with the rest of its
+ * pipe, or, if that is LOST, with pages that report the loss. */
+static bool continue_from_queue(struct frame_tx *tx, struct reader *reader,
+                                const struct proto_data *data, size_t sent, bool lost)
 {
     size_t pages_sent = sent - MIN(sent, (size_t)PROTO_DATA_ROOM);
     uint8_t *pages = queue_free_pages(&reader->queue, data->n_pages);
@@ -258,22 +252,22 @@ static bool go_on_from_queue(struct frame_tx *tx, struct reader *reader,
     if (!pages)
         return false;
     if (lost)
-        splice_blank(&reader->buffer->page, pages, data->n_pages, frame_tx_now(tx));
+        splice_fill_lost(&reader->buffer->page, pages, data->n_pages, frame_tx_now(tx));
     else if (splice_read(reader->pipe[0], pages + pages_sent, data->size - pages_sent) < 0)
         return false;
     for (uint32_t i = 0; i < data->n_pages; i++)
         queue_put(&reader->queue);
-    tx->sequence--; /* the same once more */
+    tx->sequence--; /* the same number again */
     out = proto_data_around(pages, data);
     seal(tx, &out, PROTO_DATA, PROTO_UNCHECKED, (uint32_t)(out.len - PROTO_HEADER_SIZE));
     tx->pending += sent;
     tx->pending_size -= sent;
-    tx->lent = reader;
-    tx->lent_pages = data->n_pages;
+    tx->reader = reader;
+    tx->reader_pages = data->n_pages;
     return true;
 }
 
-static bool pass_pages(struct frame_tx *tx, struct reader *reader, unsigned n_pages)
+static bool splice_pages(struct frame_tx *tx, struct reader *reader, unsigned n_pages)
 {
     struct proto_data data = {.cpu = reader->cpu,
                               .n_pages = n_pages,
@@ -283,59 +277,72 @@ static bool pass_pages(struct frame_tx *tx, struct reader *reader, unsigned n_pa
     size_t head, sent = 0;
     int r;
 
-    if (!atomic_load(&tx->splices) || pump(tx) != 1)
+    if (!atomic_load(&tx->may_splice) || pump(tx) != 1)
         return false;
     proto_put_data(&out, &data);
-    out.len += data.size; /* they are not there, but belong to it */
+    out.len += data.size; /* part of the frame, although not in this buffer */
     seal(tx, &out, PROTO_DATA, PROTO_UNCHECKED, (uint32_t)(out.len - PROTO_HEADER_SIZE));
     tx->pending_size = PROTO_DATA_ROOM;
     r = write_pending(tx);
     head = PROTO_DATA_ROOM - tx->pending_size;
     tx->pending_size = 0;
     if (r <= 0 && head == 0) {
-        tx->sequence--; /* it was not begun */
+        tx->sequence--; /* the frame was not started */
         return false;
     }
     if (r > 0)
         r = splice_out(reader->pipe[0], tx->fd, data.size, &sent);
     if (r == 1) {
-        queue_pass(&reader->queue, n_pages);
+        queue_skip(&reader->queue, n_pages);
         return true;
     }
     if (r == -ENOBUFS) {
-        atomic_store(&tx->splices, false);
-        tx->suits = false;
+        atomic_store(&tx->may_splice, false);
+        tx->can_splice = false;
     }
-    return go_on_from_queue(tx, reader, &data, head + sent, r == -ENOBUFS);
+    return continue_from_queue(tx, reader, &data, head + sent, r == -ENOBUFS);
 }
 
-bool frame_tx_pass_pages(void *carrier, struct reader *reader, unsigned n_pages)
+static bool sink_splice(void *userdata, struct reader *reader, unsigned n_pages)
 {
-    struct frame_tx *tx = carrier;
+    struct frame_tx *tx = userdata;
     bool done;
 
     pthread_mutex_lock(&tx->lock);
-    done = pass_pages(tx, reader, n_pages);
+    done = splice_pages(tx, reader, n_pages);
     pthread_mutex_unlock(&tx->lock);
     return done;
 }
 
-void frame_tx_give_back(struct frame_tx *tx)
+void frame_tx_init(struct frame_tx *tx)
+{
+    *tx = (struct frame_tx){.fd = -1,
+                            .clock = {.dir = -1},
+                            .sink = {.send = sink_send,
+                                     .can_splice = sink_can_splice,
+                                     .splice = sink_splice,
+                                     .userdata = tx,
+                                     .splice_pages_max = SPLICE_PAGES_FRAMED}};
+    pthread_mutex_init(&tx->lock, NULL);
+    pthread_mutex_init(&tx->clock_lock, NULL);
+}
+
+void frame_tx_detach_readers(struct frame_tx *tx)
 {
     pthread_mutex_lock(&tx->lock);
-    tx->carries = false;
-    atomic_store(&tx->splices, false);
-    tx->lent = NULL;
+    tx->readers_may_send = false;
+    atomic_store(&tx->may_splice, false);
+    tx->reader = NULL;
     if (tx->pending_size > 0) {
         uint8_t *copy = malloc(tx->pending_size);
 
         if (copy)
             memcpy(copy, tx->pending, tx->pending_size);
         else
-            tx->pending_size = 0; /* the host sees that the end of a frame is missing */
+            tx->pending_size = 0; /* the host detects the truncated frame */
         tx->pending = copy;
-        free(tx->kept);
-        tx->kept = copy;
+        free(tx->copy);
+        tx->copy = copy;
     }
     pthread_mutex_unlock(&tx->lock);
 }
@@ -345,7 +352,7 @@ bool frame_tx_pong(struct frame_tx *tx, const struct proto_ping *ping, uint64_t 
     bool waits;
 
     pthread_mutex_lock(&tx->lock);
-    /* Who pings without waiting for answers gets those to the last pings. */
+    /* A host that does not wait for answers gets those to its last pings. */
     if (tx->n_pongs == FRAME_TX_PONGS)
         memmove(tx->pongs, tx->pongs + 1, --tx->n_pongs * sizeof tx->pongs[0]);
     tx->pongs[tx->n_pongs++] = (struct frame_tx_pong){*ping, came};

@@ -10,7 +10,7 @@
 
 #include "agent/reader.h"
 
-/* The next word of a list, without brackets; *RET_IN_FORCE: it has them. */
+/* The next word of a list, without brackets; *RET_IN_FORCE: it was in brackets (the current clock). */
 static const char *next_word(const char **list, size_t *ret_len, bool *ret_in_force)
 {
     const char *p = *list + strspn(*list, " \n");
@@ -82,7 +82,7 @@ int guest_clock_choose(const char *offered, const char *wanted, char *ret_name, 
     return 0;
 }
 
-/* -1: it is none of them. */
+/* -1: not one of them. */
 static int number_of(const char *name)
 {
     static const struct {
@@ -112,7 +112,7 @@ uint64_t guest_clock_now(const struct guest_clock *clock)
     }
 #if defined(__x86_64__) || defined(__i386__)
     if (strcmp(clock->name, "x86-tsc") == 0) {
-        __builtin_ia32_lfence(); /* not before what stands before it */
+        __builtin_ia32_lfence(); /* keeps the time stamp after the preceding instructions */
         return __builtin_ia32_rdtsc();
     }
 #endif
@@ -122,8 +122,8 @@ uint64_t guest_clock_now(const struct guest_clock *clock)
 }
 
 #if defined(__x86_64__) || defined(__i386__)
-/* What the kernel itself takes for the counter's rate, to a billionth: perf's page says by which product
- * and shift ticks become nanoseconds. */
+/* The rate by which the kernel converts ticks, exact to a billionth: perf's mmap page has the
+ * multiplier and shift from ticks to nanoseconds. */
 static uint64_t tsc_hz(void)
 {
     struct perf_event_attr attr = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The clock of a trace buffer, read from outside the kernel.
+/* The clock of a trace buffer, read from user space.
  *
  *   trace_clock   read by                                        counts
- *   x86-tsc       the processor's time stamp counter             ticks, at the rate that perf tells
+ *   x86-tsc       the processor's time stamp counter             ticks, at the rate that perf reports
  *   mono          CLOCK_MONOTONIC                                nanoseconds
  *   mono_raw      CLOCK_MONOTONIC_RAW                            nanoseconds
  *   boot          CLOCK_BOOTTIME                                 nanoseconds
@@ -17,17 +17,17 @@
 
 struct guest_clock {
     char name[32];
-    int dir; /* of the buffer, for those that only it shows; -1: they cannot be read */
+    int dir; /* of the buffer, to read `now ts:`; -1: such clocks cannot be read */
 };
 
-/* Chooses one of those that are OFFERED ("[local] global x86-tsc", the text of trace_clock): WANTED, or for
- * "" the one that relates best to a host's: x86-tsc, mono_raw, mono, or the one in force. -ENOENT: it is
- * not offered. */
+/* Chooses a clock from OFFERED, the text of trace_clock ("[local] global x86-tsc"): WANTED, or for ""
+ * the best one to relate to a host's clock: x86-tsc, mono_raw, mono, else the current one. -ENOENT:
+ * WANTED is not offered. */
 int guest_clock_choose(const char *offered, const char *wanted, char *ret_name, size_t size);
-/* The one in brackets; "" if there is none. */
+/* The current clock, which is in brackets; "" if there is none. */
 void guest_clock_in_force(const char *offered, char *ret_name, size_t size);
 
-/* Its time now; 0: it cannot be read. Any thread may ask. */
+/* The clock's time; 0: it cannot be read. Any thread. */
 uint64_t guest_clock_now(const struct guest_clock *clock);
-/* Its ticks a second, 0: not known. */
+/* Ticks per second; 0: not known. */
 uint64_t guest_clock_hz(const struct guest_clock *clock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Instances of tracefs: made, removed, and swept when their maker died. */
+/* Tracefs instances: creating them, removing them, and removing those whose creator has ended. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -14,12 +14,13 @@
 #include "base/fd.h"
 
 #define PREFIX "strata-agent-"
-/* How often and how far apart an instance is tried to be removed that somebody still holds. */
+/* How often, and at what interval, the removal of an instance that another process still has open is
+ * tried. */
 #define REMOVE_TRIES 30
 #define REMOVE_WAIT_US 10000
 
-/* When process PID began: field 22 of its stat file, counted behind the name in brackets, which may
- * hold anything. -ENOENT: it does not live. Source: proc(5). */
+/* Start time of process PID: field 22 of its stat file, counted from the closing parenthesis of the
+ * name, which may contain anything. -ENOENT: not running. Source: proc(5). */
 static int process_start(unsigned long pid, uint64_t *ret_start)
 {
     char path[64], text[1024];
@@ -68,8 +69,8 @@ int tracefs_instance_open(const struct tracefs *tracefs, const char *name, int *
 
 int tracefs_instance_make(const struct tracefs *tracefs, char *ret_name, size_t size, int *ret_fd)
 {
-    static _Atomic unsigned
-        made; /* one that could not be removed stays behind, and is none of the next's business */
+    /* number of instances created; a name whose instance could not be removed is not reused */
+    static _Atomic unsigned made;
     char name[64], path[300];
     uint64_t start = 0;
     int fd = -1, r;
@@ -94,8 +95,8 @@ int tracefs_instance_make(const struct tracefs *tracefs, char *ret_name, size_t 
     return 0;
 }
 
-/* Switches off all events of the instance, which takes the kernel half as long as removing it with them on. FD is tracefs.
- * It is safe in a child of a process with threads. */
+/* Disables all events of the instance, which takes the kernel half as long as removing it with events
+ * enabled. FD is tracefs. Safe in a forked child of a process with threads. */
 static void clear_events(int fd, const char *set_event)
 {
     int file = openat(fd, set_event, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -116,8 +117,9 @@ int tracefs_instance_remove(const struct tracefs *tracefs, const char *name)
     return unlinkat(tracefs->fd, path, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
-/* Only what is safe in a child of a process with threads. It must hold nothing that the next agent wants:
- * ports can be opened once, addresses be listened at once, and somebody may wait for the end of our output. */
+/* Calls only functions that are safe in a forked child of a process with threads. Closes all
+ * descriptors but FD, because the next agent needs the ports and addresses, and a parent may wait for
+ * end of file on our output. */
 static _Noreturn void remove_in_child(int fd, const char *path, const char *set_event)
 {
     if (dup2(fd, 0) < 0)
@@ -133,7 +135,7 @@ static _Noreturn void remove_in_child(int fd, const char *path, const char *set_
             _exit(0);
         if (errno != EBUSY)
             break;
-        usleep(REMOVE_WAIT_US); /* who still holds it is closing */
+        usleep(REMOVE_WAIT_US); /* the process that has it open is closing it */
     }
     _exit(MIN(errno, 255));
 }
@@ -174,7 +176,7 @@ int tracefs_instance_sweep(const struct tracefs *tracefs)
 
     if (!dir)
         return -errno;
-    /* Without the processes in sight all would seem dead. */
+    /* Without access to /proc every creator would seem to have ended. */
     if (process_start((unsigned long)getpid(), &start) >= 0) {
         const struct dirent *entry;
 

@@ -27,8 +27,8 @@ int key_read(const char *path, uint8_t **ret_key, size_t *ret_size, struct error
     while (n > 0 && memchr(" \r\n", key[n - 1], 3))
         n--;
     if ((size_t)n < KEY_MIN || (size_t)n > KEY_MAX)
-        return error_set(error, -EINVAL, path, "a key has %u to %u bytes, this one has %zd",
-                         KEY_MIN, KEY_MAX, n);
+        return error_set(error, -EINVAL, path, "a key must have %u to %u bytes, not %zd", KEY_MIN,
+                         KEY_MAX, n);
     *ret_key = malloc((size_t)n);
     if (!*ret_key)
         return error_set(error, -ENOMEM, path, "out of memory");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata-agent, and trace-agent: the guest's agent. Alone in this layer it talks to people and ends the
- * process. */
+/* strata-agent and trace-agent: the guest's agent. Only this file of agent/ prints and exits. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -21,9 +20,9 @@
 #define EXIT_FAILURE 1
 #define EXIT_USAGE 2
 
-/* How long what was read may take to be sent when the agent is ended: it has to be gone in a second. */
-#define LAST_WORDS_MS 400
-/* The same when the command of --run has ended; a signal cuts it short. */
+/* How long the agent sends what it has read after a signal: it must end within a second. */
+#define DRAIN_TIMEOUT_MS 400
+/* The same after the command of --run has ended; a signal shortens it. */
 #define AFTER_COMMAND_MS 30000
 
 static const char *called = "strata-agent";
@@ -31,47 +30,48 @@ static const char *called = "strata-agent";
 static const char help[] =
     "Usage: strata-agent [OPTION...] [--run COMMAND [ARGUMENT...]]\n"
     "\n"
-    "Traces this kernel for the host, over virtio-serial.\n"
+    "Sends this kernel's trace to the host, over virtio-serial.\n"
     "\n"
-    "On the port org.strata.agent, or at an address, it does what 'strata collect'\n"
-    "on the host asks for. On the ports agent-ctl-path and trace-path-cpuN it does\n"
-    "what Linux's trace-agent does: `1` on the first starts it, `0` stops it, and raw\n"
-    "pages of the trace buffer go out on the others.\n"
+    "On the port org.strata.agent, or at an address, the agent serves 'strata record'\n"
+    "and 'strata collect' on the host. On the ports agent-ctl-path and\n"
+    "trace-path-cpuN it speaks the virtio-trace protocol of Linux's trace-agent: `1`\n"
+    "on the first starts tracing, `0` stops it, and the others carry raw pages of the\n"
+    "trace buffer.\n"
     "\n"
-    "Where hosts are met:\n"
-    "  -n, --port=NAME         this port instead of org.strata.agent\n"
-    "  -l, --listen=ADDRESS    listen there: tcp:ADDRESS:PORT, vsock:PORT, unix:PATH\n"
-    "  -c, --connect=ADDRESS   connect to there: tcp:ADDRESS:PORT, vsock:CID:PORT,\n"
+    "Connection:\n"
+    "  -n, --port=NAME         port name (org.strata.agent)\n"
+    "  -l, --listen=ADDRESS    listen at tcp:ADDRESS:PORT, vsock:PORT or unix:PATH\n"
+    "  -c, --connect=ADDRESS   connect to tcp:ADDRESS:PORT, vsock:CID:PORT or\n"
     "                          unix:PATH\n"
-    "  -k, --key=FILE          who wants to trace has to know this key; over TCP\n"
-    "                          there has to be one\n"
-    "      --fd=N              this descriptor, a socket; the agent ends with it\n"
-    "  -p, --ports=DIR      where the ports are, instead of /dev/virtio-ports:\n"
+    "  -k, --key=FILE          require this key from hosts; mandatory over TCP and\n"
+    "                          vsock\n"
+    "      --fd=N              use this connected socket, and end with it\n"
+    "  -p, --ports=DIR         directory of the ports (/dev/virtio-ports); may hold\n"
     "                          FIFOs or listening sockets of their names\n"
     "  -w, --wait=SECONDS      how long to wait for ports to appear (10)\n"
     "\n"
-    "By the old protocol:\n"
+    "virtio-trace protocol:\n"
     "  -o, --stdout            write the pages to standard output; without a port\n"
-    "                          agent-ctl-path from the start on\n"
-    "  -i, --instance=NAME     send the buffer of this instance of tracefs instead\n"
-    "                          of the top-level one\n"
+    "                          agent-ctl-path, trace from the start\n"
+    "  -i, --instance=NAME     send the buffer of this tracefs instance (top level)\n"
     "\n"
     "Options:\n"
-    "      --run               start COMMAND when the host's events are on, and end\n"
-    "                          when it ends; the rest of the line is COMMAND's\n"
-    "      --run-after=SECONDS start COMMAND then even if no host traces (never)\n"
-    "      --pid=PID           trace only what happens while threads of this process,\n"
-    "                          and of its children, run\n"
-    "  -q, --queue-size=SIZE   hold at most so much per CPU (4M)\n"
-    "  -t, --tracefs=DIR    where tracefs is, instead of looking for it\n"
+    "      --run               start COMMAND when a host has started tracing, and end\n"
+    "                          with it; the rest of the command line is COMMAND's\n"
+    "      --run-after=SECONDS start COMMAND after SECONDS even if no host traces\n"
+    "                          (never)\n"
+    "      --pid=PID           trace only while threads of this process or of its\n"
+    "                          children run\n"
+    "  -q, --queue-size=SIZE   size of the queue of each CPU (4M)\n"
+    "  -t, --tracefs=DIR       directory where tracefs is mounted (searched for)\n"
     "      --version           show the version\n"
     "  -h, --help              show this help\n";
 
 struct options {
-    struct virtio_trace_options old;
+    struct virtio_trace_options virtio_trace;
     const char *port, *listen, *connect;
     const char *key_file;
-    uint8_t *key; /* or NULL */
+    uint8_t *key; /* NULL: none */
     size_t key_size;
     const char *instance;
     const char *tracefs;
@@ -82,9 +82,8 @@ struct options {
     int64_t run_after_ms; /* -1: never */
 };
 
-/* One write(2), and none at all where it would wait: a console or journal that is stuck must not stop
- * the agent. */
-static void say_line(void *userdata, const char *text)
+/* One write(2), skipped if it would block: a stuck console or journal must not stop the agent. */
+static void print_line(void *userdata, const char *text)
 {
     char line[1200];
     int n = snprintf(line, sizeof line, "%s: %s\n", called, text);
@@ -95,7 +94,7 @@ static void say_line(void *userdata, const char *text)
         (void)!write(STDERR_FILENO, line, MIN((size_t)n, sizeof line - 1));
 }
 
-static const struct agent_log say_to = {.line = say_line};
+static const struct agent_log log_to_stderr = {.line = print_line};
 
 static int usage_error(const char *what, const char *value)
 {
@@ -127,18 +126,19 @@ static bool parse_size(const char *text, size_t *ret_size)
     return true;
 }
 
-/* The old agent's options: -h and what is wrong show its usage and end with 1, as there. Its -s was the size of a
- * pipe, which this agent has none of; what is out of its range was refused. */
-static int parse_old_options(int argc, char **argv, struct options *options)
+/* The options of upstream's trace-agent: -h and errors print its usage and exit with 1, as upstream
+ * does. Its -s was the size of a pipe, which this agent does not use; values out of range are still
+ * rejected. */
+static int parse_virtio_trace_options(int argc, char **argv, struct options *options)
 {
     size_t size;
     int c;
 
     opterr = 0;
-    options->port = NULL; /* nothing but the old protocol */
+    options->port = NULL; /* virtio-trace protocol only */
     while ((c = getopt(argc, argv, "hos:")) != -1) {
         if (c == 'o') {
-            options->old.to_stdout = true;
+            options->virtio_trace.to_stdout = true;
             continue;
         }
         if (c == 's' && parse_size(optarg, &size) && size >= (size_t)64 << 10 &&
@@ -152,7 +152,7 @@ static int parse_old_options(int argc, char **argv, struct options *options)
     return EXIT_SUCCESS;
 }
 
-/* EXIT_SUCCESS: go on; another one: end with it. -1: end, all is well. */
+/* Returns EXIT_SUCCESS: run; another exit status: exit with it; -1: exit with success. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option table[] = {
@@ -184,34 +184,34 @@ static int parse_options(int argc, char **argv, struct options *options)
         case 'l': options->listen = optarg; break;
         case 'c': options->connect = optarg; break;
         case 'k': options->key_file = optarg; break;
-        case 'o': options->old.to_stdout = true; break;
+        case 'o': options->virtio_trace.to_stdout = true; break;
         case 'i': options->instance = optarg; break;
-        case 'p': options->old.ports = optarg; break;
+        case 'p': options->virtio_trace.ports = optarg; break;
         case 't': options->tracefs = optarg; break;
         case 'q':
-            if (!parse_size(optarg, &options->old.queue_bytes) ||
-                options->old.queue_bytes < (size_t)64 << 10 ||
-                options->old.queue_bytes > (size_t)1 << 30)
-                return usage_error("a queue has 64k to 1g, not", optarg);
+            if (!parse_size(optarg, &options->virtio_trace.queue_bytes) ||
+                options->virtio_trace.queue_bytes < (size_t)64 << 10 ||
+                options->virtio_trace.queue_bytes > (size_t)1 << 30)
+                return usage_error("invalid queue size (64K to 1G):", optarg);
             break;
         case 'w':
             if (!parse_size(optarg, &number) || number > 86400)
-                return usage_error("this is no number of seconds:", optarg);
+                return usage_error("invalid number of seconds (0 to 86400):", optarg);
             options->wait_seconds = (unsigned)number;
             break;
         case 'F':
             if (!parse_size(optarg, &number) || number > INT_MAX)
-                return usage_error("this is no descriptor:", optarg);
+                return usage_error("invalid descriptor:", optarg);
             options->fd = (int)number;
             break;
         case 'P':
             if (!parse_size(optarg, &number) || number == 0 || number > INT_MAX)
-                return usage_error("this is no process's number:", optarg);
+                return usage_error("invalid process ID:", optarg);
             options->pid = (pid_t)number;
             break;
         case 'A':
             if (!parse_size(optarg, &number) || number > 86400)
-                return usage_error("this is no number of seconds:", optarg);
+                return usage_error("invalid number of seconds (0 to 86400):", optarg);
             options->run_after_ms = (int64_t)number * 1000;
             break;
         case 'R':
@@ -227,28 +227,28 @@ static int parse_options(int argc, char **argv, struct options *options)
         }
     }
     if (!options->workload.argv && optind < argc)
-        return usage_error("there is no use for", argv[optind]);
+        return usage_error("unexpected argument", argv[optind]);
     if (!options->workload.argv && options->run_after_ms >= 0)
         return usage_error("--run COMMAND is required with", "--run-after");
-    options->workload.stdout_to_stderr = options->old.to_stdout;
+    options->workload.stdout_to_stderr = options->virtio_trace.to_stdout;
     if (options->listen && options->connect)
-        return usage_error("it listens or connects, not both:", options->connect);
-    if (options->fd >= 0 && (options->listen || options->connect || options->old.to_stdout))
-        return usage_error("with --fd there is nothing else it could do:",
-                           options->listen    ? options->listen
-                           : options->connect ? options->connect
-                                              : "--stdout");
+        return usage_error("--listen and --connect exclude each other:", options->connect);
+    if (options->fd >= 0 &&
+        (options->listen || options->connect || options->virtio_trace.to_stdout))
+        return usage_error("--fd excludes other endpoints:", options->listen    ? options->listen
+                                                             : options->connect ? options->connect
+                                                                                : "--stdout");
     return EXIT_SUCCESS;
 }
 
-/* What is running. */
+/* The running servers; NULL: not running. */
 struct servers {
-    struct agent_server *own;
-    struct virtio_trace *old;
+    struct agent_server *server;
+    struct virtio_trace *virtio_trace;
 };
 
-static int start_own(const struct options *options, const struct tracefs *tracefs,
-                     struct notify *notify, struct servers *servers, struct error *error)
+static int start_server(const struct options *options, const struct tracefs *tracefs,
+                        struct notify *notify, struct servers *servers, struct error *error)
 {
     const char *address = options->listen ? options->listen : options->connect;
     struct endpoint endpoint;
@@ -260,56 +260,57 @@ static int start_own(const struct options *options, const struct tracefs *tracef
         r = endpoint_parse(address, options->listen ? ENDPOINT_LISTEN : ENDPOINT_CONNECT, &endpoint,
                            error);
     else
-        endpoint_port(options->old.ports, options->port, &endpoint);
+        endpoint_port(options->virtio_trace.ports, options->port, &endpoint);
     if (r < 0)
         return r;
     if (endpoint.is_network && !options->key)
-        return error_set(
-            error, -EACCES, address,
-            "whoever reaches this address could trace this kernel; give a key by --key");
+        return error_set(error, -EACCES, address,
+                         "anybody who can reach this address could trace this kernel; give a key "
+                         "with --key=FILE");
     r = endpoint_open(&endpoint, error);
     if (r < 0)
         return r;
-    r = server_new(&endpoint, tracefs, options->old.queue_bytes, options->pid, options->key,
-                   options->key_size, &say_to, notify, &servers->own, error);
+    r = server_new(&endpoint, tracefs, options->virtio_trace.queue_bytes, options->pid,
+                   options->key, options->key_size, &log_to_stderr, notify, &servers->server,
+                   error);
     if (r < 0)
         endpoint_done(&endpoint);
     return r;
 }
 
-/* Starts what there are ports for. -ENOENT: there are none yet. */
+/* Starts the servers whose ports exist. -ENOENT: none exists yet. */
 static int start(const struct options *options, const struct tracefs *tracefs, int dir,
                  struct notify *notify, struct servers *servers, struct error *error)
 {
-    bool only_old = options->old.to_stdout || options->instance || !options->port;
-    bool only_own = options->listen || options->connect || options->fd >= 0;
+    bool only_virtio_trace = options->virtio_trace.to_stdout || options->instance || !options->port;
+    bool only_server = options->listen || options->connect || options->fd >= 0;
     int r = -ENOENT;
 
-    if (!only_old && !servers->own) {
-        r = start_own(options, tracefs, notify, servers, error);
+    if (!only_virtio_trace && !servers->server) {
+        r = start_server(options, tracefs, notify, servers, error);
         if (r < 0 && r != -ENOENT)
             return r;
     }
-    if (!only_own && !servers->old) {
+    if (!only_server && !servers->virtio_trace) {
         struct error unused = {0};
-        int err = virtio_trace_new(dir, &options->old, &say_to, notify, &servers->old,
-                                   only_old ? error : &unused);
+        int err = virtio_trace_new(dir, &options->virtio_trace, &log_to_stderr, notify,
+                                   &servers->virtio_trace, only_virtio_trace ? error : &unused);
 
-        if (err >= 0 || (err != -ENOENT && !servers->own))
+        if (err >= 0 || (err != -ENOENT && !servers->server))
             r = err;
-        if (err < 0 && err != -ENOENT && !only_old)
+        if (err < 0 && err != -ENOENT && !only_virtio_trace)
             *error = unused;
     }
-    if (r == -ENOENT && !only_old && !only_own) {
+    if (r == -ENOENT && !only_virtio_trace && !only_server) {
         error_clear(error);
-        error_set(error, r, "", "there is no virtio-serial port %s or " VIRTIO_TRACE_CONTROL_PORT,
+        error_set(error, r, "", "no virtio-serial port %s or " VIRTIO_TRACE_CONTROL_PORT,
                   options->port);
     }
-    return servers->own || servers->old ? 0 : r;
+    return servers->server || servers->virtio_trace ? 0 : r;
 }
 
-/* Sleeps up to MS (-1: for ever) until a thread or a signal has something to report. */
-static void wait_for_news(int signal_fd, struct notify *notify, int ms)
+/* Sleeps up to MS (-1: without limit) until a thread or a signal has something to report. */
+static void wait_for_event(int signal_fd, struct notify *notify, int ms)
 {
     struct pollfd fds[2] = {{.fd = signal_fd, .events = POLLIN},
                             {.fd = notify->wakeup.fd, .events = POLLIN}};
@@ -318,7 +319,7 @@ static void wait_for_news(int signal_fd, struct notify *notify, int ms)
     wakeup_disarm(&notify->wakeup);
 }
 
-/* Reads the signals that have come. The number of one that ends the agent; 0: none has come. */
+/* Reads pending signals. Returns the number of one that ends the agent; 0: none. */
 static int read_signals(int signal_fd, struct workload *workload)
 {
     struct signalfd_siginfo info;
@@ -328,7 +329,7 @@ static int read_signals(int signal_fd, struct workload *workload)
             workload_reap(workload);
             continue;
         }
-        /* One that a terminal sends reaches COMMAND by itself. */
+        /* A signal from the terminal reaches COMMAND without us. */
         if (info.ssi_code <= 0)
             workload_signal(workload, (int)info.ssi_signo);
         return (int)info.ssi_signo;
@@ -336,7 +337,7 @@ static int read_signals(int signal_fd, struct workload *workload)
     return 0;
 }
 
-/* Starts COMMAND when it is time. False: it cannot be run. */
+/* Starts COMMAND if it is time to. Returns false if it cannot be run. */
 static bool run_workload(struct options *options, struct notify *notify, int64_t began)
 {
     struct workload *workload = &options->workload;
@@ -346,72 +347,73 @@ static bool run_workload(struct options *options, struct notify *notify, int64_t
     if (!workload->argv || workload->pid || !(atomic_load(&notify->tracing) || is_late))
         return true;
     if (!atomic_load(&notify->tracing))
-        agent_log(&say_to, "no host traces after %" PRId64 " s; %s starts untraced",
+        agent_log(&log_to_stderr,
+                  "no host has started tracing after %" PRId64 " s; %s starts untraced",
                   options->run_after_ms / 1000, workload->argv[0]);
     r = workload_start(workload);
     if (r < 0)
-        agent_log(&say_to, "cannot run '%s': %s", workload->argv[0], strerror(-r));
+        agent_log(&log_to_stderr, "cannot run '%s': %s", workload->argv[0], strerror(-r));
     return r >= 0;
 }
 
-/* Meets hosts until something ends that. The number of the signal that did; 0: COMMAND has ended, or no host can
- * come any more; -1: it could not be begun. */
-static int meet_hosts(struct options *options, const struct tracefs *tracefs, int dir,
-                      int signal_fd, struct notify *notify, struct servers *servers)
+/* Serves hosts until a signal, COMMAND's end or the loss of the last possible host. Returns the number
+ * of the signal; 0: COMMAND has ended, or no host can connect any more; -1: starting failed. */
+static int serve_hosts(struct options *options, const struct tracefs *tracefs, int dir,
+                       int signal_fd, struct notify *notify, struct servers *servers)
 {
     int64_t began = raw_port_now();
 
     for (;;) {
-        bool is_running = servers->own || servers->old;
-        bool is_full = servers->own && servers->old;
+        bool is_running = servers->server || servers->virtio_trace;
+        bool is_full = servers->server && servers->virtio_trace;
         bool waits = options->workload.argv && !options->workload.pid && options->run_after_ms >= 0;
         struct error error = {0};
         int number;
-        /* Also later: ports of the other kind may come. */
+        /* Tried again later: the ports of the other protocol may appear. */
         int r = is_full || atomic_load(&notify->host_gone)
                     ? 0
                     : start(options, tracefs, dir, notify, servers, &error);
 
         if (r < 0 &&
             (r != -ENOENT || raw_port_now() - began >= (int64_t)options->wait_seconds * 1000)) {
-            agent_log_error(&say_to, &error);
+            agent_log_error(&log_to_stderr, &error);
             return -1;
         }
         if (!run_workload(options, notify, began) || workload_reap(&options->workload))
             return 0;
-        /* COMMAND does not end because its host has gone. */
+        /* COMMAND continues when its host has disconnected. */
         if (atomic_load(&notify->host_gone) && !workload_is_running(&options->workload))
             return 0;
-        wait_for_news(signal_fd, notify, !is_running || waits ? 50 : is_full ? -1 : 1000);
+        wait_for_event(signal_fd, notify, !is_running || waits ? 50 : is_full ? -1 : 1000);
         number = read_signals(signal_fd, &options->workload);
         if (number)
             return number;
     }
 }
 
-/* What was read is sent, for MS or until another signal comes. */
+/* Sends what was read, for MS or until another signal. */
 static void finish(struct servers *servers, int64_t ms, int signal_fd, struct notify *notify,
                    struct workload *workload)
 {
-    unsigned n_servers = (servers->own ? 1u : 0u) + (servers->old ? 1u : 0u);
-    uint64_t left_own = 0, left_old = 0;
+    unsigned n_servers = (servers->server ? 1u : 0u) + (servers->virtio_trace ? 1u : 0u);
+    uint64_t left_server = 0, left_virtio_trace = 0;
     int64_t deadline = raw_port_now() + ms;
 
-    server_end(servers->own, deadline);
-    old_end(servers->old, deadline);
+    server_stop(servers->server, deadline);
+    virtio_trace_stop(servers->virtio_trace, deadline);
     while (atomic_load(&notify->n_finished) < n_servers && raw_port_now() < deadline) {
-        wait_for_news(signal_fd, notify, (int)MAX(deadline - raw_port_now(), (int64_t)1));
+        wait_for_event(signal_fd, notify, (int)MAX(deadline - raw_port_now(), (int64_t)1));
         if (read_signals(signal_fd, workload))
-            deadline = MIN(deadline, raw_port_now() + LAST_WORDS_MS);
+            deadline = MIN(deadline, raw_port_now() + DRAIN_TIMEOUT_MS);
     }
-    server_free(servers->own, deadline, &left_own);
-    virtio_trace_free(servers->old, deadline, &left_old);
-    if (left_own + left_old)
-        agent_log(&say_to, "%" PRIu64 " pages had been read and could not be sent",
-                  left_own + left_old);
+    server_free(servers->server, deadline, &left_server);
+    virtio_trace_free(servers->virtio_trace, deadline, &left_virtio_trace);
+    if (left_server + left_virtio_trace)
+        agent_log(&log_to_stderr, "%" PRIu64 " pages were read but could not be sent",
+                  left_server + left_virtio_trace);
 }
 
-/* The status to exit with, where there is a COMMAND. */
+/* The exit status of the agent if there is a COMMAND. */
 static int workload_exit_status(const struct workload *workload, int number)
 {
     if (number > 0)
@@ -419,7 +421,7 @@ static int workload_exit_status(const struct workload *workload, int number)
     return workload->ended ? workload->status : WORKLOAD_NOT_STARTED;
 }
 
-/* From found ports to the end. */
+/* Waits for ports, serves, and shuts down. */
 static int serve(struct options *options, const struct tracefs *tracefs, int dir, int signal_fd)
 {
     struct notify notify = {.wakeup.fd = -1};
@@ -428,29 +430,30 @@ static int serve(struct options *options, const struct tracefs *tracefs, int dir
     int r = wakeup_init(&notify.wakeup);
 
     if (r < 0) {
-        agent_log(&say_to, "%s", strerror(-r));
+        agent_log(&log_to_stderr, "%s", strerror(-r));
         return EXIT_FAILURE;
     }
     if (options->workload.argv)
-        agent_log(&say_to, "%s starts when a host traces", options->workload.argv[0]);
-    number = meet_hosts(options, tracefs, dir, signal_fd, &notify, &servers);
-    r = servers.old ? atomic_load(&servers.old->dead) : 0;
-    finish(&servers, options->workload.ended ? AFTER_COMMAND_MS : LAST_WORDS_MS, signal_fd, &notify,
-           &options->workload);
+        agent_log(&log_to_stderr, "%s starts when a host starts tracing",
+                  options->workload.argv[0]);
+    number = serve_hosts(options, tracefs, dir, signal_fd, &notify, &servers);
+    r = servers.virtio_trace ? atomic_load(&servers.virtio_trace->dead) : 0;
+    finish(&servers, options->workload.ended ? AFTER_COMMAND_MS : DRAIN_TIMEOUT_MS, signal_fd,
+           &notify, &options->workload);
     wakeup_done(&notify.wakeup);
     if (r == -EPIPE && !options->workload.argv) {
-        /* Whoever read standard output has ended; end as if by SIGPIPE. */
+        /* The program that reads standard output has ended: end as if by SIGPIPE. */
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }
     if (r < 0)
-        agent_log(&say_to, "cannot go on: %s", strerror(-r));
+        agent_log(&log_to_stderr, "cannot continue: %s", strerror(-r));
     if (options->workload.argv)
         return workload_exit_status(&options->workload, number);
     return r < 0 || number < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* The key, for good: it is needed for as long as the agent runs. */
+/* Reads the key, which is needed for as long as the agent runs. */
 static int read_key(struct options *options)
 {
     struct error error = {0};
@@ -458,13 +461,13 @@ static int read_key(struct options *options)
     if (!options->key_file ||
         key_read(options->key_file, &options->key, &options->key_size, &error) >= 0)
         return 0;
-    agent_log_error(&say_to, &error);
+    agent_log_error(&log_to_stderr, &error);
     return -EINVAL;
 }
 
 int main(int argc, char **argv)
 {
-    struct options options = {.old.queue_bytes = (size_t)4 << 20,
+    struct options options = {.virtio_trace.queue_bytes = (size_t)4 << 20,
                               .wait_seconds = 10,
                               .port = PROTO_PORT,
                               .fd = -1,
@@ -477,13 +480,13 @@ int main(int argc, char **argv)
 
     if (argc > 0)
         called = slash ? slash + 1 : argv[0];
-    status = strcmp(called, "trace-agent") == 0 ? parse_old_options(argc, argv, &options)
+    status = strcmp(called, "trace-agent") == 0 ? parse_virtio_trace_options(argc, argv, &options)
                                                 : parse_options(argc, argv, &options);
     if (status != EXIT_SUCCESS)
         return MAX(status, 0);
     failure = options.workload.argv ? WORKLOAD_NOT_STARTED : EXIT_FAILURE;
 
-    /* For all threads: those that come inherit it. */
+    /* Before creating threads, which inherit the mask. */
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
@@ -491,25 +494,25 @@ int main(int argc, char **argv)
     sigaddset(&signals, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, &signals, &options.workload.signal_mask);
     options.workload.sigpipe_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
-    signal(SIGCHLD, SIG_DFL); /* where it is ignored, the end of a child cannot be waited for */
+    signal(SIGCHLD, SIG_DFL); /* if it is ignored, the end of a child cannot be waited for */
     signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signal_fd < 0) {
-        agent_log(&say_to, "cannot wait for signals: %s", strerror(errno));
+        agent_log(&log_to_stderr, "cannot wait for signals: %s", strerror(errno));
         return failure;
     }
 
     if (read_key(&options) < 0)
         return failure;
     if (tracefs_open(options.tracefs, &tracefs, &error) < 0) {
-        agent_log_error(&say_to, &error);
+        agent_log_error(&log_to_stderr, &error);
         return failure;
     }
     dir = tracefs.fd;
     if (options.instance) {
         r = tracefs_instance_open(&tracefs, options.instance, &dir);
         if (r < 0) {
-            agent_log(&say_to, "there is no instance '%s' in %s: %s", options.instance,
-                      tracefs.path, strerror(-r));
+            agent_log(&log_to_stderr, "no instance '%s' in %s: %s", options.instance, tracefs.path,
+                      strerror(-r));
             return failure;
         }
     }

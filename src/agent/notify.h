@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the threads of the agent report to its main thread, which polls BELL. */
+/* What the agent's threads report to its main thread, which polls `wakeup`. */
 
 #include "agent/reader.h"
 
 struct notify {
     struct wakeup wakeup;
-    _Atomic bool tracing;        /* a host has switched tracing on, at least once */
-    _Atomic bool host_gone;      /* no host can come any more, or the agent cannot go on */
-    _Atomic unsigned n_finished; /* protocols that have sent all they will send */
+    _Atomic bool tracing;        /* a host has started tracing at least once */
+    _Atomic bool host_gone;      /* no host can connect any more, or the agent cannot continue */
+    _Atomic unsigned n_finished; /* protocols that have sent everything */
 };
 
 static inline void notify_tracing(struct notify *notify)

@@ -16,7 +16,7 @@ int tracefs_set_event_pid(int dir, pid_t pid, struct error *error)
     DIR *tasks;
     int r;
 
-    /* First: a thread that is started while the others are looked at is followed by its parent. */
+    /* Before listing the threads: one that starts meanwhile inherits the filter from its parent. */
     r = tracefs_write(dir, "options/event-fork", "1");
     if (r < 0)
         return error_set(error, r, "", "the kernel cannot follow a process's threads: %s",
@@ -24,7 +24,7 @@ int tracefs_set_event_pid(int dir, pid_t pid, struct error *error)
     snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
     tasks = opendir(path);
     if (!tasks)
-        return error_set(error, -ESRCH, "", "there is no process %ld", (long)pid);
+        return error_set(error, -ESRCH, "", "no process %ld", (long)pid);
     while (r >= 0 && (entry = readdir(tasks))) {
         if (*entry->d_name == '.')
             continue;
@@ -32,11 +32,11 @@ int tracefs_set_event_pid(int dir, pid_t pid, struct error *error)
         n += r >= 0;
     }
     closedir(tasks);
-    if (r == -ESRCH && n > 0) /* one that has ended meanwhile */
+    if (r == -ESRCH && n > 0) /* the thread has ended meanwhile */
         r = 0;
     if (r >= 0 && n == 0)
         r = -ESRCH;
-    return r < 0 ? error_set(error, r, "", "cannot choose the threads of process %ld: %s",
+    return r < 0 ? error_set(error, r, "", "cannot restrict the trace to process %ld: %s",
                              (long)pid, strerror(-r))
                  : 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* An instance of tracefs that records nothing but what happens while threads of one process run. */
+/* A tracefs instance that records only while threads of one process run. */
 
 #include <sys/types.h>
 
 #include "base/error.h"
 
-/* For the instance DIR, before it records: the threads that PID has, and those that they, and it, start from
- * now on, those of forked children too. Source: set_event_pid and options/event-fork in
- * Documentation/trace/ftrace.rst of Linux (4.4 and 4.7). -ESRCH with ERROR: there is no such process. */
+/* Restricts the instance DIR, before it records, to the threads of PID and to those that they start
+ * from now on, including threads of forked children. -ESRCH with ERROR: there is no such process.
+ * Source: set_event_pid and options/event-fork in Linux Documentation/trace/ftrace.rst (4.4 and 4.7). */
 int tracefs_set_event_pid(int dir, pid_t pid, struct error *error);

@@ -43,7 +43,7 @@ bool port_sigio_watch(struct port_sigio *sigio, int fd)
 
 void port_sigio_clear(struct port_sigio *sigio)
 {
-    struct signalfd_siginfo one; /* of such signals no more is kept */
+    struct signalfd_siginfo one; /* the kernel queues only one such signal */
 
     (void)!read(sigio->fd, &one, sizeof one);
 }

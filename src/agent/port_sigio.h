@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* When a host says something at a virtio-serial port.
+/* Waits for data at a virtio-serial port by SIGIO.
  *
- * Whoever polls such a port is woken not only by that but each time that the host has taken something, which in a flood
- * of pages is hundreds of times a second for nothing. By SIGIO the kernel tells only of what has come and of a host
- * that opens or closes its end (send_sigio_to_port() in Linux's virtio_console.c, 2.6.37 to 6.x).
+ * poll(2) on such a port also returns each time the host has read something: hundreds of needless
+ * wakeups a second in a flood of pages. The kernel sends SIGIO only when data arrives and when the host
+ * opens or closes its end (send_sigio_to_port() in Linux's virtio_console.c, 2.6.37 to 6.x).
  *
- * Belongs to one thread, which has SIGIO blocked from port_sigio_init() on: all below is to be called in it. */
+ * All functions must be called in the one thread that called port_sigio_init(), which blocks SIGIO
+ * there. */
 
 #include <stdbool.h>
 
 struct port_sigio {
-    int fd; /* to be polled for POLLIN; -1: there is none */
+    int fd; /* poll it for POLLIN; -1: not available */
 };
 
 /* 0 or -errno. */
 int port_sigio_init(struct port_sigio *sigio);
 void port_sigio_done(struct port_sigio *sigio);
 
-/* From now on arrivals at the port FD, until it is closed, make ARRIVALS->fd readable. What has come before does not.
- * False: FD is no such port, and is to be polled itself. */
+/* Makes SIGIO->fd readable when data arrives at the port FD from now on, until FD is closed; data that
+ * arrived before does not count. Returns false if FD is not a virtio-serial port: poll FD itself. */
 bool port_sigio_watch(struct port_sigio *sigio, int fd);
 
-/* ARRIVALS->fd is no longer readable. What comes before this returns is to be looked for behind it. */
+/* Makes SIGIO->fd unreadable. Data that arrives before this returns is not signalled again: read the
+ * port afterwards. */
 void port_sigio_clear(struct port_sigio *sigio);

@@ -15,7 +15,7 @@
 #define UDEV_FOLDER "/dev/virtio-ports"
 #define SYSFS_FOLDER "/sys/class/virtio-ports"
 
-/* Whether the first line of PATH is NAME. */
+/* True if the first line of PATH is NAME. */
 static bool line_is(const char *path, const char *name)
 {
     char line[256];
@@ -104,7 +104,7 @@ int port_open(const char *path, int *ret_fd)
         if (fd < 0)
             return fd;
     } else {
-        /* Both directions also where only one is used: a FIFO then has no end of file. */
+        /* For reading and writing even if one would do: then a FIFO has no end of file. */
         fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
         if (fd < 0)
             return -errno;

@@ -3,16 +3,19 @@
 
 /* Finding and opening virtio-serial ports.
  *
- * udev makes /dev/virtio-ports/NAME. Without it a port is /dev/vportXpY, and which one has a name stands
- * in /sys/class/virtio-ports/vportXpY/name. A directory given instead holds FIFOs or sockets of those names. */
+ * udev creates /dev/virtio-ports/NAME. Without udev a port is /dev/vportXpY, and
+ * /sys/class/virtio-ports/vportXpY/name holds its name. A directory that is given instead holds FIFOs
+ * or sockets of those names. */
 
 #include <sys/types.h>
 
 #include "base/macro.h"
 
-/* The path of the port NAME. DIR: where ports are, NULL: see above. -ENOENT: there is none yet. */
+/* Finds the path of the port NAME. DIR: the directory of the ports; NULL: see above. -ENOENT: no such
+ * port (yet). */
 int port_find(const char *dir, const char *name, char *ret_path, size_t size);
 
-/* Opens it for both directions; nothing on it ever blocks. A listening UNIX socket is connected to.
- * -EBUSY: another process has it; -ECONNREFUSED: nobody listens at the socket; -EACCES, …. */
+/* Opens a port for reading and writing, non-blocking; connects to it if it is a listening UNIX socket.
+ * -EBUSY: open in another process; -ECONNREFUSED: no process listens at the socket; or an errno of
+ * open(2). */
 int port_open(const char *path, int *ret_fd);

@@ -37,7 +37,8 @@ void queue_done(struct queue *queue)
 
 uint8_t *queue_free_page(struct queue *queue)
 {
-    uint64_t head = atomic_load_explicit(&queue->head, memory_order_relaxed);        /* own */
+    /* written by this thread only */
+    uint64_t head = atomic_load_explicit(&queue->head, memory_order_relaxed);
     uint64_t held = head - atomic_load_explicit(&queue->tail, memory_order_acquire); /* Q4 */
 
     if (held == queue->n_pages)
@@ -52,25 +53,27 @@ uint8_t *queue_free_pages(struct queue *queue, size_t n)
     return n <= queue->n_pages ? queue_free_page(queue) : NULL;
 }
 
-void queue_pass(struct queue *queue, size_t n)
+void queue_skip(struct queue *queue, size_t n)
 {
     uint64_t head = atomic_load_explicit(&queue->head, memory_order_relaxed);
 
-    /* Head first: see queue_held(). */
+    /* Before tail: see queue_held(). */
     atomic_store_explicit(&queue->head, head + n, memory_order_release);
     atomic_store_explicit(&queue->tail, head + n, memory_order_release);
 }
 
 void queue_put(struct queue *queue)
 {
-    uint64_t head = atomic_load_explicit(&queue->head, memory_order_relaxed); /* own */
+    /* written by this thread only */
+    uint64_t head = atomic_load_explicit(&queue->head, memory_order_relaxed);
 
     atomic_store_explicit(&queue->head, head + 1, memory_order_release); /* Q3 */
 }
 
 size_t queue_look(struct queue *queue, uint8_t **ret_pages)
 {
-    uint64_t tail = atomic_load_explicit(&queue->tail, memory_order_relaxed);        /* own */
+    /* written by this thread only */
+    uint64_t tail = atomic_load_explicit(&queue->tail, memory_order_relaxed);
     uint64_t held = atomic_load_explicit(&queue->head, memory_order_acquire) - tail; /* Q3 */
     uint64_t slot;
 
@@ -83,7 +86,8 @@ size_t queue_look(struct queue *queue, uint8_t **ret_pages)
 
 void queue_take(struct queue *queue, size_t n)
 {
-    uint64_t tail = atomic_load_explicit(&queue->tail, memory_order_relaxed); /* own */
+    /* written by this thread only */
+    uint64_t tail = atomic_load_explicit(&queue->tail, memory_order_relaxed);
 
     atomic_store_explicit(&queue->tail, tail + n, memory_order_release); /* Q4 */
 }

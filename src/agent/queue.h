@@ -1,62 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Pages on their way from the reader of a CPU to whoever sends them: a ring of a fixed number of
- * pages, which bounds the agent's memory whatever the host does.
+/* A bounded queue of pages from a CPU's reader to the thread that sends them: a ring of a fixed number
+ * of pages, so the agent's memory is bounded whatever the host does.
  *
- * One thread puts, one thread takes; neither ever waits for the other here. HEAD counts the pages that
- * were put, TAIL those that were taken; both only grow.
- * Page i lies in slot (i - base) % n_slots. There is a slot more than pages are held: the one before the pages
- * that are held is the taker's as well, so that it makes the head of a message where the pages are,
- * and sends both as they lie.
+ * One thread puts pages (the producer), one takes them (the consumer); neither waits for the other
+ * here. HEAD counts pages that were put, TAIL pages that were taken; both only grow. Page i is in slot
+ * (i - base) % n_slots. There is one slot more than the queue holds pages: the slot before the held
+ * pages belongs to the consumer too, so that it can build a frame header right before the pages and
+ * send both with one write.
  *
  *   Q1  0 <= head - tail <= n_pages = n_slots - 1.
- *   Q2  The slots of pages i with tail - 1 <= i < head belong to the taker, the others to the putter.
- *   Q3  Only the putter writes head, by a release store behind the last store to the page; the taker
+ *   Q2  The slots of pages i with tail - 1 <= i < head belong to the consumer, the others to the producer.
+ *   Q3  Only the producer writes head, by a release store after the last store to the page; the consumer
  *       loads it by acquire, so it sees the page's bytes.
- *   Q4  Only the taker writes tail, by a release store behind its last load from the page; the putter
- *       loads it by acquire, so it writes over nothing that is still being read.
- *   Q5  Only the putter changes `base`, and only while it holds no page (head == tail), before Q3: the taker
- *       looks at it only when it sees a page, and then it stays. So a queue that is emptied again and again
- *       uses the same few slots, which are in the caches, and real. */
+ *   Q4  Only the consumer writes tail, by a release store after its last load from the page; the producer
+ *       loads it by acquire, so it overwrites nothing that is still being read.
+ *   Q5  Only the producer changes `base`, and only while the queue is empty (head == tail), before Q3: the
+ *       consumer reads it only when it sees a page, and then it does not change. So a queue that is emptied
+ *       again and again reuses the same few slots, which are in the caches and already allocated. */
 
 #include <stdatomic.h>
 
 #include "base/macro.h"
 
-/* What may be written over before the pages that queue_look() lends. */
+/* Bytes before the pages that queue_look() returns that the consumer may overwrite. */
 #define QUEUE_ROOM 64u
 
 struct queue {
-    uint8_t *
-        memory; /* a page that is QUEUE_ROOM for the first slot, and the slots; becomes real when it is first used */
+    /* one page that has QUEUE_ROOM for the first slot, then the slots; allocated by the kernel on
+     * first use */
+    uint8_t *memory;
     size_t page_size;
-    uint64_t n_pages; /* that it holds */
+    uint64_t n_pages; /* capacity */
     uint64_t base;
     _Atomic uint64_t head;
     _Atomic uint64_t tail;
 };
 
-/* Of about BYTES, two pages at the least. -ENOMEM. */
+/* Allocates a queue of about BYTES, at least two pages. -ENOMEM. */
 int queue_init(struct queue *queue, size_t page_size, size_t bytes);
 void queue_done(struct queue *queue);
 
-/* The putter: where the next page goes, NULL when the queue is full; then that it is there. Nobody else puts between. */
+/* Producer: where to write the next page (NULL: the queue is full); then queue_put() adds it. No other
+ * put may come in between. */
 uint8_t *queue_free_page(struct queue *queue);
 void queue_put(struct queue *queue);
 
-/* The putter, of a queue that is empty: where the next N pages go, in one piece; NULL when it does not hold so many. */
+/* Producer, while the queue is empty: where to write the next N pages contiguously; NULL if N is more
+ * than the capacity. */
 uint8_t *queue_free_pages(struct queue *queue, size_t n);
-/* The taker, of a queue that is empty and whose putter waits for it: N pages went by it. */
-void queue_pass(struct queue *queue, size_t n);
+/* Consumer, while the queue is empty and the producer waits: counts N pages that were sent without
+ * being queued. */
+void queue_skip(struct queue *queue, size_t n);
 
-/* The taker: how many pages lie at *RET_PAGES, one behind the other (there may be more behind the
- * ring's end), of which it may write over the QUEUE_ROOM bytes before them; then that the first N of them are done
- * with. */
+/* Consumer: returns how many pages are at *RET_PAGES, contiguously (more may follow after the wrap).
+ * The QUEUE_ROOM bytes before them may be overwritten. queue_take() then removes the first N of them. */
 size_t queue_look(struct queue *queue, uint8_t **ret_pages);
 void queue_take(struct queue *queue, size_t n);
 
-/* From any thread: pages that are held. */
+/* The number of held pages. Any thread. */
 static inline uint64_t queue_held(struct queue *queue)
 {
     /* Tail first: head can only have grown since, so the difference is never negative. */

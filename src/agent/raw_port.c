@@ -14,7 +14,7 @@
 #include "agent/splice.h"
 #include "base/clock_ns.h"
 
-/* A write of this much: a virtio-serial port takes 32 KiB at a time, and larger ones gain nothing. */
+/* Bytes per write: a virtio-serial port accepts 32 KiB at a time, so larger writes gain nothing. */
 #define SEND_MAX ((size_t)64 * 1024)
 #define PARK_MS 100
 
@@ -37,7 +37,7 @@ static int reopen(struct raw_port *raw_port)
     raw_port->is_socket = fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
     raw_port->fd = fd;
     raw_port->is_full = false;
-    raw_port->suits = splice_suits(fd);
+    raw_port->can_splice = splice_supported(fd);
     return 0;
 }
 
@@ -58,7 +58,8 @@ int raw_port_open_stdout(struct raw_port *raw_port)
     if (fstat(STDOUT_FILENO, &st) < 0)
         return -errno;
     raw_port->is_socket = S_ISSOCK(st.st_mode);
-    /* To set O_NONBLOCK on what others share with us would be rude; a pipe opened anew is our own. */
+    /* O_NONBLOCK would also affect the other users of a shared open file; a FIFO can be reopened for
+     * ourselves. */
     if (S_ISFIFO(st.st_mode)) {
         fd = open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
         if (fd >= 0) {
@@ -66,7 +67,7 @@ int raw_port_open_stdout(struct raw_port *raw_port)
             return 0;
         }
     }
-    raw_port->is_careful = !raw_port->is_socket && !S_ISREG(st.st_mode);
+    raw_port->may_block = !raw_port->is_socket && !S_ISREG(st.st_mode);
     fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (fd < 0)
         return -errno;
@@ -81,21 +82,21 @@ void raw_port_done(struct raw_port *raw_port)
     raw_port->fd = -1;
 }
 
-/* The host's end is closed, or the port is gone. */
+/* The host's end is closed, or the port is gone: tries again later. */
 static void park(struct raw_port *raw_port, int error, const struct agent_log *log, int64_t now)
 {
     raw_port->parked_until = now + PARK_MS;
     raw_port->is_full = false;
     if (raw_port->is_stdout) {
-        raw_port->dead = error ? error : -EPIPE; /* nobody can open its other end again */
+        raw_port->dead = error ? error : -EPIPE; /* no process can open its other end again */
         return;
     }
     raw_port->offset = 0;
-    if (error && !raw_port->was_told) {
-        agent_log(log, "%s: %s; it is tried again", raw_port->name, strerror(-error));
-        raw_port->was_told = true;
+    if (error && !raw_port->error_reported) {
+        agent_log(log, "%s: %s; trying again", raw_port->name, strerror(-error));
+        raw_port->error_reported = true;
     }
-    /* A virtio-serial port that nobody reads stays ours; all else has to be opened anew. */
+    /* A virtio-serial port without a reader stays open; anything else must be opened again. */
     if (error || raw_port->is_socket) {
         if (raw_port->fd >= 0)
             close(raw_port->fd);
@@ -127,7 +128,7 @@ int raw_port_send(struct raw_port *raw_port, struct reader *reader, const struct
         return 0;
     len = MIN(n_pages * page_size, MAX(SEND_MAX / page_size * page_size, page_size)) -
           raw_port->offset;
-    if (raw_port->is_careful) {
+    if (raw_port->may_block) {
         struct pollfd fd = {.fd = raw_port->fd, .events = POLLOUT};
 
         if (poll(&fd, 1, 0) <= 0) {
@@ -150,7 +151,7 @@ int raw_port_send(struct raw_port *raw_port, struct reader *reader, const struct
              log, now);
         return 0;
     }
-    raw_port->was_told = false;
+    raw_port->error_reported = false;
     moved = raw_port->offset + (size_t)n;
     raw_port->offset = moved % page_size;
     if (moved >= page_size) {
@@ -161,32 +162,33 @@ int raw_port_send(struct raw_port *raw_port, struct reader *reader, const struct
     return 1;
 }
 
-bool raw_port_pass(struct raw_port *raw_port, struct reader *reader, unsigned n_pages, int64_t now)
+bool raw_port_splice(struct raw_port *raw_port, struct reader *reader, unsigned n_pages,
+                     int64_t now)
 {
     size_t page_size = reader->queue.page_size, size = n_pages * page_size, sent;
     uint8_t *pages;
     uint64_t time = 0;
     int r;
 
-    if (!raw_port->suits || raw_port->fd < 0 || raw_port->parked_until > now || raw_port->is_full ||
-        raw_port->offset > 0 || queue_held(&reader->queue) > 0)
+    if (!raw_port->can_splice || raw_port->fd < 0 || raw_port->parked_until > now ||
+        raw_port->is_full || raw_port->offset > 0 || queue_held(&reader->queue) > 0)
         return false;
     r = splice_out(reader->pipe[0], raw_port->fd, size, &sent);
     if (r == 1) {
-        queue_pass(&reader->queue, n_pages);
+        queue_skip(&reader->queue, n_pages);
         raw_port->pages_sent += n_pages;
         return true;
     }
     raw_port->is_full = r == 0;
     if (sent == 0 && r != -ENOBUFS)
-        return false; /* what is wrong shows when they are written */
+        return false; /* the next write reports the error */
     pages = queue_free_pages(&reader->queue, n_pages);
     if (!pages)
         return false;
     if (r == -ENOBUFS) {
-        raw_port->suits = false;
+        raw_port->can_splice = false;
         (void)reader_clock(reader->buffer->dir, reader->cpu, &time);
-        splice_blank(&reader->buffer->page, pages, n_pages, time);
+        splice_fill_lost(&reader->buffer->page, pages, n_pages, time);
     } else if (splice_read(reader->pipe[0], pages + sent, size - sent) < 0) {
         return false;
     }

@@ -13,18 +13,18 @@
 #include "agent/splice.h"
 #include "base/bytes.h"
 
-/* Pages after which they are sent, or a sender that sleeps is woken: one large write costs less than many small
- * ones. As many as a frame holds. */
+/* Queued pages after which they are sent or the sender is woken, as many as a frame holds: one large
+ * write costs less than many small ones. */
 #define NOTIFY_PAGES 15
-/* The bits of a page's commit that count bytes (format/ftrace/page.h has the whole of it). */
+/* The bits of a page's commit field that count bytes (see format/ftrace/page.h). */
 #define COMMIT_BYTES 0x7ffffffu
-#define RETRY_MS 1000
-/* So long behind a start, and so often, the first page is looked for. */
-#define FIRST_MS 2000
-#define FIRST_PERIOD_MS 20
+#define RETRY_INTERVAL_MS 1000
+/* For how long after a start, and how often, the reader looks for the first page. */
+#define FIRST_PAGE_MS 2000
+#define FIRST_PAGE_POLL_MS 20
 #define STACK_SIZE ((size_t)128 * 1024)
 
-/* The field `now ts:` of stats: "34753.811268" seconds for clocks that count nanoseconds, else a number
+/* Parses the field `now ts:` of stats: "34753.811268" seconds for clocks in nanoseconds, else a number
  * of ticks. */
 int reader_clock(int dir, uint32_t cpu, uint64_t *ret_time)
 {
@@ -57,7 +57,7 @@ static unsigned with_state(unsigned order, enum reader_state state)
     return order / READER_STATES * READER_STATES + state;
 }
 
-/* The next order, which is another than the last one also where its state is the same. */
+/* Issues an order. Its number differs from the last order's even if the state is the same (R2). */
 static void give_order(struct reader *r, enum reader_state state)
 {
     unsigned last = atomic_load(&r->state);
@@ -67,7 +67,7 @@ static void give_order(struct reader *r, enum reader_state state)
     wakeup_signal_always(&r->wakeup);
 }
 
-static int open_pipe(struct reader *r)
+static int open_ring(struct reader *r)
 {
     char path[64];
 
@@ -76,27 +76,27 @@ static int open_pipe(struct reader *r)
     return r->fd < 0 ? -errno : 0;
 }
 
-static void hand_over(struct reader *r)
+static void send_or_wake(struct reader *r)
 {
-    r->unnotified = 0;
-    if (!r->buffer->carry || !r->buffer->carry(r->buffer->carrier, r))
+    r->unsent = 0;
+    if (!r->buffer->sink || !r->buffer->sink->send(r->buffer->sink->userdata, r))
         wakeup_signal(r->buffer->sender);
 }
 
-/* Sleeps until the bell rings, FD (or -1) is readable, or MS have passed. True: FD is readable. */
+/* Sleeps until woken, FD (or -1) is readable, or MS have passed. Returns true if FD is readable. */
 static bool wait_for(struct reader *r, int fd, int ms)
 {
     struct pollfd fds[2] = {{.fd = r->wakeup.fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
     int n;
 
-    if (r->unnotified)
-        hand_over(r);
+    if (r->unsent)
+        send_or_wake(r);
     n = poll(fds, 2, ms);
     wakeup_disarm(&r->wakeup);
     return n > 0 && fds[1].revents & POLLIN;
 }
 
-static void close_pipe(struct reader *r)
+static void close_splice_pipe(struct reader *r)
 {
     if (r->pipe[0] < 0)
         return;
@@ -105,26 +105,27 @@ static void close_pipe(struct reader *r)
     r->pipe[0] = r->pipe[1] = -1;
 }
 
-/* An error of this CPU: told when it changes, tried again later, and nobody else's business. */
-static void trouble(struct reader *r, int error)
+/* Handles an error of this CPU: reports it if it is new, and closes the ring to be opened again later.
+ * Other CPUs are not affected. */
+static void set_error(struct reader *r, int error)
 {
     atomic_store(&r->error, error);
-    if (error != r->last_told)
+    if (error != r->last_error)
         agent_log(r->buffer->log,
                   "CPU %" PRIu32 ": cannot read the trace: %s; the other CPUs go on", r->cpu,
                   strerror(-error));
-    r->last_told = error;
+    r->last_error = error;
     if (r->fd >= 0)
         close(r->fd);
     r->fd = -1;
-    close_pipe(r);
+    close_splice_pipe(r);
 }
 
-static void recovered(struct reader *r)
+static void clear_error(struct reader *r)
 {
-    if (!r->last_told)
+    if (!r->last_error)
         return;
-    r->last_told = 0;
+    r->last_error = 0;
     atomic_store(&r->error, 0);
     agent_log(r->buffer->log, "CPU %" PRIu32 ": the trace can be read again", r->cpu);
 }
@@ -135,7 +136,7 @@ static void wait_for_room(struct reader *r)
     wakeup_arm(&r->wakeup);
     atomic_store(&r->wants_room, true);
     atomic_thread_fence(memory_order_seq_cst);
-    /* R3. The time is a net below that: what is lost by it is at most a second. */
+    /* R3. The timeout is only a safety net: a missed wakeup costs at most a second. */
     if (!queue_free_page(&r->queue) && state_of(r) != READER_ENDING) {
         wakeup_signal(r->buffer->sender);
         wait_for(r, -1, 1000);
@@ -146,25 +147,25 @@ static void wait_for_room(struct reader *r)
 void reader_has_room(struct reader *r)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    /* Not for each page: an eighth of the queue is worth a switch of threads. */
+    /* Not for each page: waking a thread is worth it for an eighth of the queue. */
     if (atomic_load(&r->wants_room) &&
         r->queue.n_pages - queue_held(&r->queue) >= (r->queue.n_pages + 7) / 8)
         wakeup_signal(&r->wakeup);
 }
 
-static int make_pipe(struct reader *r)
+static int make_splice_pipe(struct reader *r)
 {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
 
     if (r->buffer->page.size != size || pipe2(r->pipe, O_NONBLOCK | O_CLOEXEC) < 0)
         return -EINVAL;
-    /* Where a user may have no larger one, it holds what it holds. */
-    (void)fcntl(r->pipe[0], F_SETPIPE_SZ, (int)((r->buffer->splice_most + 1) * size));
+    /* If the user's limit forbids that size, the pipe keeps its default. */
+    (void)fcntl(r->pipe[0], F_SETPIPE_SZ, (int)((r->buffer->sink->splice_pages_max + 1) * size));
     return 0;
 }
 
-/* What could not be sent on from the pipe. */
-static int unload(struct reader *r, unsigned n)
+/* Moves N pages, which could not be sent, from the pipe to the queue. */
+static int read_back_from_pipe(struct reader *r, unsigned n)
 {
     uint8_t *p = queue_free_pages(&r->queue, n);
     int e = p ? splice_read(r->pipe[0], p, n * r->queue.page_size) : -ENOBUFS;
@@ -173,30 +174,31 @@ static int unload(struct reader *r, unsigned n)
         return e;
     for (unsigned i = 0; i < n; i++)
         queue_put(&r->queue);
-    r->unnotified += n;
+    r->unsent += n;
     return 0;
 }
 
-/* Sends whole pages on without looking at them, while nothing is before them. How many; 0: it may not, or there is
- * none. */
-static int pass(struct reader *r)
+/* Splices whole pages to the sink without looking at them, if the queue is empty. Returns how many; 0:
+ * not possible now, or the ring has no whole page. */
+static int splice_pages(struct reader *r)
 {
     const struct reader_buffer *buffer = r->buffer;
-    unsigned most = (unsigned)MIN(r->queue.n_pages, (uint64_t)buffer->splice_most);
+    const struct page_sink *sink = buffer->sink;
+    unsigned most;
     ssize_t n;
     int e;
 
-    if (!buffer->splices || r->no_splice || queue_held(&r->queue) > 0 ||
-        !buffer->splices(buffer->carrier, r))
+    if (!sink || r->no_splice || queue_held(&r->queue) > 0 || !sink->can_splice(sink->userdata, r))
         return 0;
-    if (r->pipe[0] < 0 && make_pipe(r) < 0) {
+    most = (unsigned)MIN(r->queue.n_pages, (uint64_t)sink->splice_pages_max);
+    if (r->pipe[0] < 0 && make_splice_pipe(r) < 0) {
         r->no_splice = true;
         return 0;
     }
     n = splice(r->fd, NULL, r->pipe[1], NULL, most * buffer->page.size,
                SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     if (n <= 0) {
-        /* Where splicing is not possible, reading may be. */
+        /* If splicing is not supported, reading may be. */
         r->no_splice = n < 0 && errno != EAGAIN && errno != EINTR;
         return 0;
     }
@@ -204,32 +206,33 @@ static int pass(struct reader *r)
         return -EBADMSG;
     most = (unsigned)((size_t)n / buffer->page.size);
     atomic_fetch_add_explicit(&r->pages_read, most, memory_order_relaxed);
-    if (!buffer->pass(buffer->carrier, r, most)) {
-        e = unload(r, most);
+    if (!sink->splice(sink->userdata, r, most)) {
+        e = read_back_from_pipe(r, most);
         if (e < 0)
             return e;
-        hand_over(r);
+        send_or_wake(r);
     } else if (queue_held(&r->queue) > 0) {
-        wakeup_signal(buffer->sender); /* some went out, and the others wait for room */
+        wakeup_signal(buffer->sender); /* the port is full: some were sent, the others are queued */
     }
     return (int)most;
 }
 
-/* Takes a page, or more that are whole, from a pipe that it opens if need be. How many are in the queue or sent,
- * with *RET_USED bytes of events in the last one; 0: the ring is empty; -ENOBUFS: the queue is full. */
-static int take(struct reader *r, size_t *ret_used, uint64_t *ret_time)
+/* Reads one page, or splices several, opening the ring if necessary. Returns how many were queued or
+ * sent, with *RET_USED bytes of events in the last one; 0: the ring is empty; -ENOBUFS: the queue is
+ * full. */
+static int read_pages(struct reader *r, size_t *ret_used, uint64_t *ret_time)
 {
     const struct tracefs_page *page = &r->buffer->page;
     uint8_t *p;
     ssize_t n;
 
     if (r->fd < 0) {
-        int e = open_pipe(r);
+        int e = open_ring(r);
 
         if (e < 0)
             return e;
     }
-    n = pass(r);
+    n = splice_pages(r);
     if (n != 0) {
         *ret_used = page->size - page->data;
         *ret_time = 0;
@@ -246,20 +249,20 @@ static int take(struct reader *r, size_t *ret_used, uint64_t *ret_time)
     if (n < 0)
         return -errno;
     if ((size_t)n != page->size)
-        return -EBADMSG; /* the size of pages was changed meanwhile */
+        return -EBADMSG; /* the page size was changed meanwhile */
     *ret_used =
         (page->commit_size == 8 ? (size_t)load_u64(p + page->commit) : load_u32(p + page->commit)) &
         COMMIT_BYTES;
     *ret_time = load_u64(p);
     queue_put(&r->queue);
     atomic_fetch_add_explicit(&r->pages_read, 1, memory_order_relaxed);
-    if (++r->unnotified >= NOTIFY_PAGES)
-        hand_over(r);
+    if (++r->unsent >= NOTIFY_PAGES)
+        send_or_wake(r);
     return 1;
 }
 
-/* All that is in the ring. In a buffer that is still written to, up to what was written when it began:
- * else a drain would chase the kernel, and its own traces, for ever. */
+/* Reads everything in the ring. If events are still being written, only up to the time at which the
+ * drain began; otherwise it would chase the kernel, and the events of its own reads, without end. */
 static void drain(struct reader *r, unsigned order)
 {
     uint64_t left = r->buffer->ring_pages + 2;
@@ -267,28 +270,28 @@ static void drain(struct reader *r, unsigned order)
     unsigned none = order;
 
     if (!r->buffer->is_still && reader_clock(r->buffer->dir, r->cpu, &until) >= 0)
-        until += 999; /* it is cut to microseconds */
+        until += 999; /* the time is cut to microseconds */
     while (left > 0 && atomic_load(&r->state) == order) {
         uint64_t time = 0;
         size_t used;
-        int n = take(r, &used, &time);
+        int n = read_pages(r, &used, &time);
 
         if (n == -ENOBUFS) {
             wait_for_room(r);
             continue;
         }
         if (n < 0) {
-            trouble(r, n);
-            break; /* not for ever: somebody waits for the end */
+            set_error(r, n);
+            break; /* do not retry: another thread waits for the end of the drain */
         }
-        recovered(r);
+        clear_error(r);
         if (n == 0 || time > until)
             break;
         if (!r->buffer->is_still)
             left -= MIN(left, (uint64_t)n);
     }
-    if (r->unnotified)
-        hand_over(r);
+    if (r->unsent)
+        send_or_wake(r);
     if (atomic_compare_exchange_strong(&r->state, &none,
                                        with_state(order, READER_STOPPED))) /* R2 */
         wakeup_signal_always(r->buffer->sender);
@@ -296,16 +299,16 @@ static void drain(struct reader *r, unsigned order)
 
 static void run(struct reader *r)
 {
-    const size_t few = (r->buffer->page.size - r->buffer->page.data) / 4;
-    /* A nap in which not half of a ring is filled at 100 MB/s. */
-    const int nap = (int)MIN(r->buffer->ring_pages * r->buffer->page.size / 200000, (uint64_t)40);
-    uint64_t burst =
-        0; /* pages that are taken without asking whether the kernel was caught up with */
+    const size_t sparse_bytes = (r->buffer->page.size - r->buffer->page.data) / 4;
+    /* A sleep in which at 100 MB/s less than half of a ring is filled. */
+    const int early_sleep_ms =
+        (int)MIN(r->buffer->ring_pages * r->buffer->page.size / 200000, (uint64_t)40);
+    uint64_t burst = 0; /* pages that are read before checking whether the reader has caught up */
     int period = 5, waited = 0;
-    bool came = false;
+    bool has_pages = false;
 
     while (state_of(r) == READER_RUNNING) {
-        uint64_t taken = 0;
+        uint64_t pages = 0;
         unsigned sparse = 0; /* pages in a row with few events */
         bool caught_up = false;
         bool readable;
@@ -313,39 +316,41 @@ static void run(struct reader *r)
         while (!caught_up && state_of(r) == READER_RUNNING) {
             uint64_t time;
             size_t used = 0;
-            int n = take(r, &used, &time);
+            int n = read_pages(r, &used, &time);
 
             if (n == -ENOBUFS) {
                 wait_for_room(r);
                 continue;
             }
             if (n < 0) {
-                trouble(r, n);
-                wait_for(r, -1, RETRY_MS); /* a change of the state rings */
+                set_error(r, n);
+                wait_for(r, -1, RETRY_INTERVAL_MS); /* an order wakes it */
                 continue;
             }
-            recovered(r);
-            taken += (uint64_t)n;
-            sparse = used < few ? sparse + 1 : 0;
-            /* One may be the rest of a page that was begun before. Two in a row are no ring that is filled to
-             * its watermark, whatever poll(2) said: to go on would chase the events of the taking itself. */
-            caught_up = n == 0 || (sparse > 0 && (taken > burst || sparse > 1));
+            clear_error(r);
+            pages += (uint64_t)n;
+            sparse = used < sparse_bytes ? sparse + 1 : 0;
+            /* One sparse page may be the rest of a page that was read partially before. Two in a row
+             * mean that the ring is not filled to its watermark, whatever poll(2) returned; reading on
+             * would chase the events of the reads themselves. */
+            caught_up = n == 0 || (sparse > 0 && (pages > burst || sparse > 1));
         }
         if (state_of(r) != READER_RUNNING)
             break;
 
         if (burst)
-            r->wakes_early = taken * 16 < r->buffer->ring_pages;
-        /* At the start, look often; then the first bytes are not late. */
-        came |= taken > 0;
+            r->wakes_early = pages * 16 < r->buffer->ring_pages;
+        /* Poll often at the start, so that the first events are not late. */
+        has_pages |= pages > 0;
         waited += period;
-        period = came ? READER_PERIOD_MS
-                      : MIN(period * 2, waited < FIRST_MS ? FIRST_PERIOD_MS : READER_PERIOD_MS);
+        period = has_pages ? READER_PERIOD_MS
+                           : MIN(period * 2,
+                                 waited < FIRST_PAGE_MS ? FIRST_PAGE_POLL_MS : READER_PERIOD_MS);
         wakeup_arm(&r->wakeup);
         if (state_of(r) != READER_RUNNING)
             break;
-        if (r->wakes_early && nap < period) {
-            wait_for(r, -1, nap);
+        if (r->wakes_early && early_sleep_ms < period) {
+            wait_for(r, -1, early_sleep_ms);
             wakeup_arm(&r->wakeup);
             if (state_of(r) != READER_RUNNING)
                 break;
@@ -362,7 +367,7 @@ static void *reader_main(void *userdata)
 
     pthread_setname_np(pthread_self(), "strata-reader");
     atomic_store(&r->tid, (int)syscall(SYS_gettid));
-    cpus_bind(0, r->cpu); /* the CPU may be gone already; the controller tries again */
+    cpus_bind(0, r->cpu); /* the CPU may be offline by now; the controller tries again */
     for (;;) {
         unsigned order = atomic_load(&r->state);
 
@@ -417,7 +422,7 @@ void reader_free(struct reader *r)
     pthread_join(r->thread, NULL);
     if (r->fd >= 0)
         close(r->fd);
-    close_pipe(r);
+    close_splice_pipe(r);
     wakeup_done(&r->wakeup);
     queue_done(&r->queue);
     free(r);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A thread per CPU that moves pages of the kernel's ring into a bounded queue.
+/* A thread per CPU that moves pages from the kernel's ring buffer into a bounded queue.
  *
- * It never waits for the host. When its queue is full it stops reading; then the kernel's ring, which is
- * bounded too, writes over its oldest pages and counts what that cost, exactly: in the next page that
- * is read and in per_cpu/cpuN/stats. So memory is bounded and no loss goes uncounted.
+ * It never waits for the host. When its queue is full it stops reading; then the kernel's ring, which
+ * is bounded too, overwrites its oldest pages and counts exactly what is lost, in the next page that is
+ * read and in per_cpu/cpuN/stats. So memory is bounded and every loss is counted.
  *
- * When it reads: while the ring has whole pages, one after the other. When it has caught up with the
- * kernel it sleeps until the ring is filled to its watermark (the instance's buffer_percent, by poll(2))
- * or READER_PERIOD_MS have passed, and then takes partial pages too, so that nothing waits longer than
- * that. Draining (what a stop asks for) takes all that was in the ring when it began.
+ * While the ring has whole pages, the reader reads one after the other. When it has caught up with the
+ * kernel, it sleeps until the ring is filled to its watermark (the instance's buffer_percent, by
+ * poll(2)) or READER_PERIOD_MS have passed, and then also reads partial pages, so that no event waits
+ * longer than that. A stop drains: the reader reads everything that was in the ring when the stop was
+ * requested.
  *
- *   R1  Only the reader puts into its queue. Who takes from it (agent/queue.h) is one at a time: the sender, or the
- *       reader itself through `carry`, under a lock that is theirs.
- *   R2  `state` counts orders, too. It is set to STOPPED by the reader only from the very DRAINING that it has carried
- *       out, by a compare-exchange: so that neither a start that comes meanwhile is lost, nor a start and another stop, which
- *       wants more.
- *   R3  Whoever waits says so before it looks again: the reader sets `wants_room`, then looks at its
- *       queue; the sender takes, then looks at `wants_room`. One of them sees the other. The same
- *       holds for wakeup_signal() and wakeup_arm(). */
+ *   R1  Only the reader puts pages into its queue. One thread at a time takes them out (agent/queue.h): the
+ *       sender, or the reader itself through its page_sink; both hold the sink's lock.
+ *   R2  `state` also counts orders. The reader sets STOPPED by a compare-exchange from the very DRAINING that it
+ *       has completed, so that neither a start that comes meanwhile is lost, nor a start and a second stop,
+ *       which must drain more.
+ *   R3  A thread that is going to wait announces it before it checks again: the reader sets `wants_room`, then
+ *       checks its queue; the sender takes pages, then checks `wants_room`. One of them sees the other. The
+ *       same holds for wakeup_signal() and wakeup_arm(). */
 
 #include <pthread.h>
 
@@ -29,21 +30,20 @@
 
 #define READER_PERIOD_MS 100
 
-/* Wakes a thread that polls. Rung by many, heard by one. */
+/* Wakes the one thread that polls `fd`; any thread may signal. */
 struct wakeup {
-    int fd; /* eventfd, never blocks */
+    int fd; /* eventfd, non-blocking */
     _Atomic bool armed;
 };
 
 int wakeup_init(struct wakeup *wakeup);
 void wakeup_done(struct wakeup *wakeup);
-/* Rings if it is armed: a system call only when somebody sleeps. */
+/* Wakes the thread if it has armed: costs a system call only if it sleeps. */
 void wakeup_signal(struct wakeup *wakeup);
-/* Rings in any case. */
+/* Wakes the thread whether it has armed or not. */
 void wakeup_signal_always(struct wakeup *wakeup);
-/* The listener, before it looks a last time whether there is work and sleeps in poll(2) on fd … */
+/* The polling thread: arm before the last check for work and the sleep in poll(2), disarm after it. */
 void wakeup_arm(struct wakeup *wakeup);
-/* … and behind its sleep. */
 void wakeup_disarm(struct wakeup *wakeup);
 
 struct reader;
@@ -51,74 +51,81 @@ struct reader;
 enum reader_state {
     READER_STOPPED,
     READER_RUNNING,
-    READER_DRAINING, /* becomes STOPPED by itself */
+    READER_DRAINING, /* becomes STOPPED when the ring is drained */
     READER_ENDING,
     READER_STATES,
 };
 
-/* What readers of one buffer have in common; outlives them. */
+/* Where the readers of one buffer send their pages themselves, each in its own thread, because waking the sender for
+ * every few pages costs more than sending them. No function waits. */
+struct page_sink {
+    /* Sends pages from READER's queue. Returns true if the queue is empty afterwards; otherwise the reader wakes the
+     * sender. */
+    bool (*send)(void *userdata, struct reader *reader);
+    /* True if whole pages may be spliced now (agent/splice.h). */
+    bool (*can_splice)(void *userdata, struct reader *reader);
+    /* Splices the N_PAGES that are in READER's pipe; its queue is empty. Returns true if they were sent or moved to the
+     * queue, and the pipe is empty; false if they are still in the pipe. */
+    bool (*splice)(void *userdata, struct reader *reader, unsigned n_pages);
+    void *userdata;
+    unsigned splice_pages_max; /* per call of `splice` */
+};
+
+/* What the readers of one trace buffer share; must outlive them. */
 struct reader_buffer {
-    int dir; /* the directory of the buffer: tracefs or an instance */
+    int dir; /* of the trace buffer: tracefs or an instance */
     struct tracefs_page page;
     size_t queue_bytes;
-    uint64_t ring_pages; /* of the kernel's ring of a CPU, about */
-    bool is_still;       /* nothing is written while it drains: it drains until the ring is empty */
+    uint64_t ring_pages; /* approximate size of the kernel's ring per CPU */
+    /* no event is written while it drains, so a drain ends when the ring is empty */
+    bool is_still;
     const struct agent_log *log;
-    struct wakeup *sender; /* rung when there are pages, and when draining is done */
-    /* What a reader calls in its own thread when it has some pages, and before it sleeps: sends them, if nobody
-     * else is sending, and never waits. A switch of threads for each few pages costs more than sending them.
-     * True: the queue is empty. False, or NULL: the sender is rung. */
-    bool (*carry)(void *carrier, struct reader *reader);
-    /* Whether whole pages may go there by a pipe now (agent/splice.h); then a reader whose queue is empty calls `pass` for N_PAGES
-     * that are in its pipe. True: they are out, or in the queue; the pipe is empty. False: they are still in
-     * the pipe. NULL: never. */
-    bool (*splices)(void *carrier, struct reader *reader);
-    bool (*pass)(void *carrier, struct reader *reader, unsigned n_pages);
-    unsigned splice_most; /* pages at once */
-    void *carrier;
+    struct wakeup *sender;        /* woken when there are pages, and when a drain is complete */
+    const struct page_sink *sink; /* NULL: only the sender thread sends */
 };
 
 struct reader {
     struct reader_buffer *buffer;
     uint32_t cpu;
-    unsigned index; /* in its set (agent/readers.h) */
+    unsigned index; /* in readers->list (agent/readers.h) */
     pthread_t thread;
     _Atomic int tid;
-    int fd;      /* trace_pipe_raw; -1: could not be opened (it is tried again) */
-    int pipe[2]; /* for pages that are spliced; -1: not made yet */
+    int fd;      /* trace_pipe_raw; -1: not open, tried again later */
+    int pipe[2]; /* for splicing; -1: not created yet */
     struct queue queue;
     struct wakeup wakeup;
-    _Atomic unsigned state; /* enum reader_state + READER_STATES * number of the order */
+    _Atomic unsigned state; /* enum reader_state + READER_STATES * order number */
     _Atomic bool wants_room;
 
-    /* Counts, for anybody. */
+    /* Statistics; any thread may read them. */
     _Atomic uint64_t pages_read;
-    _Atomic uint64_t times_full; /* how often it had to stop for want of room */
-    _Atomic int error;           /* of the last read; 0: fine */
+    _Atomic uint64_t times_full; /* how often it stopped because its queue was full */
+    _Atomic int error;           /* of the last read; 0: none */
 
-    /* The thread's own. */
-    int last_told;
-    unsigned unnotified; /* pages that nobody was told of */
-    bool no_splice;      /* tracefs does not splice, or there are no pipes */
-    bool wakes_early;    /* poll(2) knows no watermark (before Linux 6.1), or it is very low */
+    /* Only for the reader's thread. */
+    int last_error;
+    unsigned unsent; /* pages queued since the last send or wakeup */
+    bool no_splice;  /* tracefs cannot be spliced, or no pipe could be created */
+    /* poll(2) ignores the watermark (before Linux 6.1), or the watermark is very low */
+    bool wakes_early;
 };
 
-/* Starts the thread, bound to the CPU if that is possible. */
+/* Starts the thread, bound to CPU if possible. */
 int reader_new(struct reader_buffer *buffer, uint32_t cpu, struct reader **ret_reader);
-/* Ends the thread, within milliseconds. Pages that are still in the queue are lost. */
+/* Ends the thread within milliseconds and frees. Pages in the queue are lost. */
 void reader_free(struct reader *reader);
 
 void reader_start(struct reader *reader);
-/* What is in the ring now still goes into the queue, as room allows. Does nothing to one that is stopped. */
+/* Drains: what is in the ring now still goes into the queue, as room allows. No effect on a stopped
+ * reader. */
 void reader_stop(struct reader *reader);
 static inline bool reader_is_stopped(struct reader *reader)
 {
     return atomic_load(&reader->state) % READER_STATES == READER_STOPPED;
 }
 
-/* The sender has taken pages. */
+/* Call after taking pages from the queue: wakes the reader if it waits for room. */
 void reader_has_room(struct reader *reader);
 
-/* The time that the buffer's clock shows, and whether it is finer than microseconds, from
- * per_cpu/cpuN/stats: nanoseconds rounded down to microseconds, or ticks. */
+/* Reads the buffer's clock from per_cpu/cpuN/stats: nanoseconds rounded down to microseconds, or ticks. */
 int reader_clock(int dir, uint32_t cpu, uint64_t *ret_time);

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* How many pages a ring has. buffer_size_kb is "1408" or, before the first use, "7 (expanded: 1408)";
- * at the top level "X" when CPUs differ. */
+/* The number of pages of a ring. buffer_size_kb is "1408" or, before the first use, "7 (expanded:
+ * 1408)"; at the top level "X" if CPUs differ. */
 static uint64_t ring_pages(int dir, size_t page_size)
 {
     _cleanup_free_ char *text = NULL;
@@ -41,11 +41,11 @@ int readers_init(struct readers *readers, int dir, size_t queue_bytes, const str
     };
     r = cpus_online(&readers->online);
     if (r == -ERANGE) {
-        agent_log(log, "this machine has CPUs beyond %u, which are not traced", CPU_SET_MAX);
+        agent_log(log, "CPUs from %u on are not traced", CPU_SET_MAX);
         r = 0;
     }
     if (r < 0)
-        return error_set(error, r, "", "cannot see which CPUs there are: %s", strerror(-r));
+        return error_set(error, r, "", "cannot list the CPUs: %s", strerror(-r));
     return 0;
 }
 
@@ -77,14 +77,14 @@ int readers_add(struct readers *readers, uint32_t cpu)
     return 0;
 }
 
-int readers_follow(struct readers *readers)
+int readers_update_cpus(struct readers *readers)
 {
     struct cpu_set now;
     int r = cpus_online(&now);
 
     if (r < 0 && r != -ERANGE)
         return r;
-    /* A CPU may have been away and back between two looks: what tells is the thread. */
+    /* A CPU may have been offline and back between two checks; the thread's affinity shows it. */
     for (unsigned i = 0; i < atomic_load(&readers->n); i++) {
         struct reader *reader = readers->list[i];
         pid_t tid = atomic_load(&reader->tid);

@@ -3,7 +3,7 @@
 
 #include "agent/session.h"
 
-/* A host asks one thing after the other; this is far more. */
+/* A host waits for each answer, so this is far more than needed. */
 #define BYTES_MAX ((size_t)1 << 20)
 
 void rx_queue_init(struct rx_queue *rx_queue)

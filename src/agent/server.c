@@ -8,130 +8,131 @@
 
 #include "agent/raw_port.h"
 
-/* Who has not proved anything by then makes room for others. */
-#define GREET_MS 10000
-/* A host that has sent nothing for this long makes room for another that has come. A host pings. */
-#define SILENT_MS 5000
-/* So does one that could have been admitted by then: it has not said HELLO, or not proved that it knows the key. */
-#define ADMIT_MS 1000
-/* A frame whose end does not come is no frame. */
-#define WITHIN_MS 3000
-#define CLOSED_MS 50
-#define CONNECT_MS 500
+/* A network peer that has not authenticated by then is disconnected. */
+#define AUTH_TIMEOUT_MS 10000
+/* A host that has sent nothing for this long is replaced by another that has connected. Hosts ping. */
+#define IDLE_TIMEOUT_MS 5000
+/* A host that has not authenticated by then (no HELLO, or no proof of the key) is replaced too. */
+#define HELLO_TIMEOUT_MS 1000
+/* A frame that is not complete by then is dropped. */
+#define FRAME_TIMEOUT_MS 3000
+#define PEER_CLOSED_POLL_MS 50
+#define CONNECT_RETRY_MS 500
 #define STACK_SIZE ((size_t)256 * 1024)
 
-/* Below, the receiver's thread. */
+/* The functions below run in the receiver thread. */
 
-static void disconnect(struct agent_server *own)
+static void disconnect(struct agent_server *server)
 {
-    frame_tx_disconnect(&own->tx);
-    wakeup_signal_always(&own->sender_bell);
-    if (own->fd >= 0)
-        close(own->fd);
-    own->fd = -1;
-    own->tells = false;
-    own->is_closed = false;
+    frame_tx_disconnect(&server->tx);
+    wakeup_signal_always(&server->sender_wakeup);
+    if (server->fd >= 0)
+        close(server->fd);
+    server->fd = -1;
+    server->uses_sigio = false;
+    server->is_closed = false;
 }
 
-/* The host's end of a port is closed: the port stays ours, and what was under way is lost. */
-static void closed(struct agent_server *own)
+/* The host has closed its end of a port: the port stays open, and the frame in progress is lost. */
+static void on_peer_closed(struct agent_server *server)
 {
-    if (own->is_socket || own->endpoint.kind != ENDPOINT_PORT) {
-        disconnect(own);
+    if (server->is_socket || server->endpoint.kind != ENDPOINT_PORT) {
+        disconnect(server);
         return;
     }
-    if (own->is_closed)
+    if (server->is_closed)
         return;
-    own->is_closed = true;
-    frame_tx_disconnect(&own->tx);
-    wakeup_signal_always(&own->sender_bell);
+    server->is_closed = true;
+    frame_tx_disconnect(&server->tx);
+    wakeup_signal_always(&server->sender_wakeup);
 }
 
-static void begin(struct agent_server *own)
+static void on_connected(struct agent_server *server)
 {
-    proto_reader_reset(&own->reader);
-    own->is_closed = false;
-    own->is_unread = true; /* by now something may have come */
-    own->heard = own->connected = raw_port_now();
-    frame_tx_connect(&own->tx, own->fd, own->is_socket);
-    own->connection = own->tx.connection; /* nobody else changes it */
-    wakeup_signal_always(&own->sender_bell);
+    proto_reader_reset(&server->reader);
+    server->is_closed = false;
+    server->has_unread = true; /* data may have arrived already */
+    server->last_received_ms = server->connected_ms = raw_port_now();
+    frame_tx_connect(&server->tx, server->fd, server->is_socket);
+    server->connection = server->tx.connection; /* only this thread changes it */
+    wakeup_signal_always(&server->sender_wakeup);
 }
 
-/* A new connection at the endpoint; -1: there is none. */
-static int accept_connection(struct agent_server *own)
+/* Accepts a connection at the endpoint; -1: none. */
+static int accept_connection(struct agent_server *server)
 {
     int fd;
-    int r = endpoint_accept(&own->endpoint, &fd);
+    int r = endpoint_accept(&server->endpoint, &fd);
 
     if (r == -ENOTCONN) {
-        notify_host_gone(own->notify);
+        notify_host_gone(server->notify);
         return -1;
     }
     if (r < 0) {
-        if (r != -EAGAIN && r != -ECONNREFUSED && r != own->last_error) {
-            agent_log(own->log, "%s: %s; it is tried again", own->endpoint.name, strerror(-r));
-            own->last_error = r;
+        if (r != -EAGAIN && r != -ECONNREFUSED && r != server->last_error) {
+            agent_log(server->log, "%s: %s; trying again", server->endpoint.name, strerror(-r));
+            server->last_error = r;
         }
         return -1;
     }
-    own->last_error = 0;
+    server->last_error = 0;
     return fd;
 }
 
-/* FD is the connection from now on; -1: none. */
-static void use_connection(struct agent_server *own, int fd)
+/* Makes FD the connection; does nothing for -1. */
+static void use_connection(struct agent_server *server, int fd)
 {
     struct stat st;
 
     if (fd < 0)
         return;
-    if (own->fd >= 0)
-        disconnect(own);
-    own->fd = fd;
-    own->is_socket = fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
-    own->tells = own->endpoint.kind == ENDPOINT_PORT && port_sigio_watch(&own->sigio, own->fd);
-    begin(own);
+    if (server->fd >= 0)
+        disconnect(server);
+    server->fd = fd;
+    server->is_socket = fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+    server->uses_sigio =
+        server->endpoint.kind == ENDPOINT_PORT && port_sigio_watch(&server->sigio, server->fd);
+    on_connected(server);
 }
 
-/* Whether the host may ask for more than to be admitted. */
-static bool is_admitted(struct agent_server *own)
+/* True if the host has authenticated, so that its other messages count. */
+static bool is_authenticated(struct agent_server *server)
 {
-    return atomic_load(&own->session.admitted) == own->connection;
+    return atomic_load(&server->session.authenticated) == server->connection;
 }
 
-static void take_frames(struct agent_server *own, uint64_t came)
+static void dispatch_frames(struct agent_server *server, uint64_t came)
 {
     struct proto_frame frame;
 
-    while (proto_reader_next(&own->reader, &frame) > 0) {
+    while (proto_reader_next(&server->reader, &frame) > 0) {
         struct proto_ping ping;
         int r;
 
         if (frame.type == PROTO_PING && !frame.flags) {
-            if (is_admitted(own) && proto_get_ping(&frame, &ping) >= 0 &&
-                frame_tx_pong(&own->tx, &ping, came))
-                wakeup_signal_always(&own->sender_bell);
+            if (is_authenticated(server) && proto_get_ping(&frame, &ping) >= 0 &&
+                frame_tx_pong(&server->tx, &ping, came))
+                wakeup_signal_always(&server->sender_wakeup);
             continue;
         }
-        r = rx_queue_put(&own->rx_queue, &frame, own->connection);
+        r = rx_queue_put(&server->rx_queue, &frame, server->connection);
         if (r < 0) {
-            agent_log(own->log, "%s: the host says more than can be held: %s", own->endpoint.name,
+            agent_log(server->log, "%s: too many messages from the host: %s", server->endpoint.name,
                       strerror(-r));
-            closed(own);
+            on_peer_closed(server);
             return;
         }
-        wakeup_signal_always(&own->sender_bell);
+        wakeup_signal_always(&server->sender_wakeup);
     }
 }
 
-static void receive(struct agent_server *own)
+static void receive(struct agent_server *server)
 {
-    /* Not for ever, however much the host has to say. */
-    for (int i = 0; i < 64 && own->fd >= 0 && !atomic_load(&own->ending); i++) {
+    /* Bounded, so that a flood from the host does not keep this thread from its other work. */
+    for (int i = 0; i < 64 && server->fd >= 0 && !atomic_load(&server->ending); i++) {
         size_t size;
-        uint8_t *room = proto_reader_room(&own->reader, &size);
-        ssize_t n = read(own->fd, room, size);
+        uint8_t *room = proto_reader_room(&server->reader, &size);
+        ssize_t n = read(server->fd, room, size);
         uint64_t came;
 
         if (n < 0 && errno == EINTR)
@@ -139,164 +140,167 @@ static void receive(struct agent_server *own)
         if (n < 0 && errno == EAGAIN)
             return;
         if (n <= 0) {
-            if (n == 0 || own->is_socket)
-                closed(own);
+            if (n == 0 || server->is_socket)
+                on_peer_closed(server);
             else
-                disconnect(own);
+                disconnect(server);
             return;
         }
-        came = frame_tx_now(&own->tx);
-        own->heard = raw_port_now();
-        if (own->is_closed)
-            begin(own);
-        proto_reader_filled(&own->reader, (size_t)n);
-        take_frames(own, came);
+        came = frame_tx_now(&server->tx);
+        server->last_received_ms = raw_port_now();
+        if (server->is_closed)
+            on_connected(server);
+        proto_reader_filled(&server->reader, (size_t)n);
+        dispatch_frames(server, came);
     }
-    own->is_unread = true;
+    server->has_unread = true;
 }
 
-/* The end of a frame does not come: who began it is gone, and what followed is another's. */
-static void give_up_frames(struct agent_server *own)
+/* The end of a frame does not arrive: its sender is gone, and the bytes after its start may be frames
+ * of another. */
+static void abandon_partial_frame(struct agent_server *server)
 {
-    while (proto_reader_is_within(&own->reader)) {
-        proto_reader_give_up(&own->reader);
-        take_frames(own, frame_tx_now(&own->tx));
+    while (proto_reader_is_within(&server->reader)) {
+        proto_reader_give_up(&server->reader);
+        dispatch_frames(server, frame_tx_now(&server->tx));
     }
 }
 
-static void supervise(struct agent_server *own, int64_t now)
+static void check_timeouts(struct agent_server *server, int64_t now)
 {
-    if (own->fd < 0 || own->is_closed)
+    if (server->fd < 0 || server->is_closed)
         return;
-    if (now - own->heard >= WITHIN_MS)
-        give_up_frames(own);
-    if (atomic_load(&own->drop) == own->connection ||
-        (own->endpoint.is_network && !is_admitted(own) && now - own->connected >= GREET_MS))
-        disconnect(own);
+    if (now - server->last_received_ms >= FRAME_TIMEOUT_MS)
+        abandon_partial_frame(server);
+    if (atomic_load(&server->drop_connection) == server->connection ||
+        (server->endpoint.is_network && !is_authenticated(server) &&
+         now - server->connected_ms >= AUTH_TIMEOUT_MS))
+        disconnect(server);
 }
 
-/* Whether a host that waits is let in. */
-static bool has_room(struct agent_server *own, int64_t now)
+/* True if a waiting host may replace the current one. */
+static bool can_switch_host(struct agent_server *server, int64_t now)
 {
-    return own->fd < 0 || now - own->heard >= SILENT_MS ||
-           (!is_admitted(own) && now - own->connected >= ADMIT_MS);
+    return server->fd < 0 || now - server->last_received_ms >= IDLE_TIMEOUT_MS ||
+           (!is_authenticated(server) && now - server->connected_ms >= HELLO_TIMEOUT_MS);
 }
 
-static void accept_hosts(struct agent_server *own, bool has_come)
+static void accept_hosts(struct agent_server *server, bool has_come)
 {
-    int fd = has_come ? accept_connection(own) : -1;
+    int fd = has_come ? accept_connection(server) : -1;
 
     if (fd >= 0)
-        accept_queue_add(&own->waiting, fd);
-    accept_queue_look(&own->waiting);
-    if (has_room(own, raw_port_now()))
-        use_connection(own, accept_queue_take(&own->waiting));
+        accept_queue_add(&server->accept_queue, fd);
+    accept_queue_look(&server->accept_queue);
+    if (can_switch_host(server, raw_port_now()))
+        use_connection(server, accept_queue_take(&server->accept_queue));
 }
 
-static int next_look(const struct agent_server *own)
+static int poll_timeout_ms(const struct agent_server *server)
 {
-    if (own->is_closed)
-        return CLOSED_MS;
-    if (own->fd >= 0)
+    if (server->is_closed)
+        return PEER_CLOSED_POLL_MS;
+    if (server->fd >= 0)
         return 500;
-    return own->endpoint.kind == ENDPOINT_LISTEN ? 1000 : CONNECT_MS;
+    return server->endpoint.kind == ENDPOINT_LISTEN ? 1000 : CONNECT_RETRY_MS;
 }
 
-/* Is the other end open again? */
-static void look_at_closed(struct agent_server *own)
+/* Checks whether the host has opened its end again. */
+static void check_peer_reopened(struct agent_server *server)
 {
-    struct pollfd fd = {.fd = own->fd, .events = POLLIN};
+    struct pollfd fd = {.fd = server->fd, .events = POLLIN};
 
     poll(&fd, 1, 0);
     if (!(fd.revents & (POLLHUP | POLLERR | POLLNVAL)))
-        begin(own);
+        on_connected(server);
     else if ((fd.revents & (POLLERR | POLLNVAL)) && !(fd.revents & POLLIN))
-        disconnect(own);
+        disconnect(server);
     else
-        receive(own); /* fails where the port was removed: another one may have its name by now */
+        receive(server); /* fails if the port was removed; another port may have its name by now */
 }
 
-/* What ARRIVALS told of. A PING is answered first; what comes while that is cleared is not told again. */
-static void receive_arrivals(struct agent_server *own)
+/* After `sigio` reported data. PINGs are answered first; data that arrives while `sigio` is cleared is
+ * not reported again, hence the second receive(). */
+static void receive_after_sigio(struct agent_server *server)
 {
-    receive(own);
-    port_sigio_clear(&own->sigio);
-    if (own->fd >= 0 && !own->is_closed)
-        receive(own);
+    receive(server);
+    port_sigio_clear(&server->sigio);
+    if (server->fd >= 0 && !server->is_closed)
+        receive(server);
 }
 
 static void *receiver_main(void *userdata)
 {
-    struct agent_server *own = userdata;
+    struct agent_server *server = userdata;
 
     pthread_setname_np(pthread_self(), "strata-receiver");
-    (void)port_sigio_init(&own->sigio); /* without them the port is polled */
-    while (!atomic_load(&own->ending)) {
+    (void)port_sigio_init(&server->sigio); /* if it fails, the port itself is polled */
+    while (!atomic_load(&server->ending)) {
         int n;
         struct pollfd fds[3 + ACCEPT_QUEUE_MAX] = {
-            {.fd = own->receiver_bell.fd, .events = POLLIN},
+            {.fd = server->receiver_wakeup.fd, .events = POLLIN},
             {.events = POLLIN},
-            {.fd = own->endpoint.listen_fd, .events = POLLIN},
+            {.fd = server->endpoint.listen_fd, .events = POLLIN},
         };
 
-        if (own->fd < 0 && own->endpoint.kind != ENDPOINT_LISTEN)
-            use_connection(own, accept_connection(own));
-        fds[1].fd = own->is_closed ? -1 : own->tells ? own->sigio.fd : own->fd;
-        for (unsigned i = 0; i < own->waiting.n; i++)
-            fds[3 + i] =
-                (struct pollfd){.fd = own->waiting.list[i].has_data ? -1 : own->waiting.list[i].fd,
-                                .events = POLLIN};
-        n = poll(fds, 3 + own->waiting.n, own->is_unread ? 0 : next_look(own));
-        wakeup_disarm(&own->receiver_bell);
-        own->is_unread = false;
-        if (own->is_closed)
-            look_at_closed(own);
-        else if (own->tells && (fds[1].revents || n == 0))
-            receive_arrivals(own);
+        if (server->fd < 0 && server->endpoint.kind != ENDPOINT_LISTEN)
+            use_connection(server, accept_connection(server));
+        fds[1].fd = server->is_closed ? -1 : server->uses_sigio ? server->sigio.fd : server->fd;
+        for (unsigned i = 0; i < server->accept_queue.n; i++)
+            fds[3 + i] = (struct pollfd){
+                .fd = server->accept_queue.list[i].has_data ? -1 : server->accept_queue.list[i].fd,
+                .events = POLLIN};
+        n = poll(fds, 3 + server->accept_queue.n, server->has_unread ? 0 : poll_timeout_ms(server));
+        wakeup_disarm(&server->receiver_wakeup);
+        server->has_unread = false;
+        if (server->is_closed)
+            check_peer_reopened(server);
+        else if (server->uses_sigio && (fds[1].revents || n == 0))
+            receive_after_sigio(server);
         else if (fds[1].revents & POLLIN)
-            receive(own);
+            receive(server);
         else if (fds[1].revents)
-            closed(own);
-        if (own->endpoint.kind == ENDPOINT_LISTEN)
-            accept_hosts(own, fds[2].revents);
-        supervise(own, raw_port_now());
+            on_peer_closed(server);
+        if (server->endpoint.kind == ENDPOINT_LISTEN)
+            accept_hosts(server, fds[2].revents);
+        check_timeouts(server, raw_port_now());
     }
     return NULL;
 }
 
-/* The sender's thread, and whoever owns all this. */
+/* The functions below run in the sender thread or in the thread that owns the server. */
 
 static void *sender_main(void *userdata)
 {
-    struct agent_server *own = userdata;
+    struct agent_server *server = userdata;
 
     pthread_setname_np(pthread_self(), "strata-sender");
-    session_run(&own->session);
-    notify_finished(own->notify);
+    session_run(&server->session);
+    notify_finished(server->notify);
     return NULL;
 }
 
-/* By now another host may be connected: it is not meant. */
+/* CONNECTION keeps a host that has connected meanwhile from being dropped. */
 static void on_drop(void *userdata, uint64_t connection)
 {
-    struct agent_server *own = userdata;
+    struct agent_server *server = userdata;
 
-    atomic_store(&own->drop, connection);
-    wakeup_signal_always(&own->receiver_bell);
+    atomic_store(&server->drop_connection, connection);
+    wakeup_signal_always(&server->receiver_wakeup);
 }
 
-static int start_threads(struct agent_server *own)
+static int start_threads(struct agent_server *server)
 {
     pthread_attr_t attributes;
     int r;
 
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    r = -pthread_create(&own->sender, &attributes, sender_main, own);
-    own->has_sender = r == 0;
+    r = -pthread_create(&server->sender, &attributes, sender_main, server);
+    server->has_sender = r == 0;
     if (r == 0) {
-        r = -pthread_create(&own->receiver, &attributes, receiver_main, own);
-        own->has_receiver = r == 0;
+        r = -pthread_create(&server->receiver, &attributes, receiver_main, server);
+        server->has_receiver = r == 0;
     }
     pthread_attr_destroy(&attributes);
     return r;
@@ -304,88 +308,89 @@ static int start_threads(struct agent_server *own)
 
 int server_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size_t queue_bytes,
                pid_t pid, const uint8_t *key, size_t key_size, const struct agent_log *log,
-               struct notify *notify, struct agent_server **ret_own, struct error *error)
+               struct notify *notify, struct agent_server **ret_server, struct error *error)
 {
-    struct agent_server *own = calloc(1, sizeof *own);
+    struct agent_server *server = calloc(1, sizeof *server);
     uint64_t left;
     int r;
 
-    if (!own)
+    if (!server)
         return error_set(error, -ENOMEM, "", "out of memory");
-    own->log = log;
-    own->endpoint = *endpoint;
-    own->endpoint.listen_fd = own->endpoint.given_fd = -1; /* until all else is there */
-    own->notify = notify;
-    own->fd = own->sender_bell.fd = own->receiver_bell.fd = own->sigio.fd = -1;
-    frame_tx_init(&own->tx);
-    rx_queue_init(&own->rx_queue);
-    own->session.tracefs = tracefs;
-    own->session.log = log;
-    own->session.tx = &own->tx;
-    own->session.rx_queue = &own->rx_queue;
-    own->session.wakeup = &own->sender_bell;
-    own->session.queue_bytes = queue_bytes;
-    own->session.pid = pid;
-    own->session.key = key;
-    own->session.key_size = key_size;
-    own->session.notify = notify;
-    own->session.drop = on_drop;
-    own->session.userdata = own;
-    r = session_init(&own->session);
+    server->log = log;
+    server->endpoint = *endpoint;
+    /* taken over below, when nothing can fail any more */
+    server->endpoint.listen_fd = server->endpoint.given_fd = -1;
+    server->notify = notify;
+    server->fd = server->sender_wakeup.fd = server->receiver_wakeup.fd = server->sigio.fd = -1;
+    frame_tx_init(&server->tx);
+    rx_queue_init(&server->rx_queue);
+    server->session.tracefs = tracefs;
+    server->session.log = log;
+    server->session.tx = &server->tx;
+    server->session.rx_queue = &server->rx_queue;
+    server->session.wakeup = &server->sender_wakeup;
+    server->session.queue_bytes = queue_bytes;
+    server->session.pid = pid;
+    server->session.key = key;
+    server->session.key_size = key_size;
+    server->session.notify = notify;
+    server->session.drop_connection = on_drop;
+    server->session.userdata = server;
+    r = session_init(&server->session);
     if (r >= 0)
-        r = wakeup_init(&own->sender_bell);
+        r = wakeup_init(&server->sender_wakeup);
     if (r >= 0)
-        r = wakeup_init(&own->receiver_bell);
+        r = wakeup_init(&server->receiver_wakeup);
     if (r >= 0)
-        r = proto_reader_init(&own->reader, PROTO_HOST_BODY_MAX);
+        r = proto_reader_init(&server->reader, PROTO_HOST_BODY_MAX);
     if (r >= 0) {
-        own->endpoint = *endpoint;
-        r = start_threads(own);
+        server->endpoint = *endpoint;
+        r = start_threads(server);
         if (r < 0)
-            own->endpoint.listen_fd = own->endpoint.given_fd = -1;
+            server->endpoint.listen_fd = server->endpoint.given_fd = -1;
     }
     if (r < 0) {
-        server_free(own, 0, &left);
+        server_free(server, 0, &left);
         return error_set(error, r, "", "cannot start: %s", strerror(-r));
     }
-    *ret_own = own;
+    *ret_server = server;
     return 0;
 }
 
-void server_end(struct agent_server *own, int64_t deadline)
+void server_stop(struct agent_server *server, int64_t deadline)
 {
-    if (!own)
+    if (!server)
         return;
-    atomic_store(&own->session.deadline, deadline);
-    atomic_store(&own->session.ending, true);
-    wakeup_signal_always(&own->sender_bell);
+    atomic_store(&server->session.deadline, deadline);
+    atomic_store(&server->session.ending, true);
+    wakeup_signal_always(&server->sender_wakeup);
 }
 
-void server_free(struct agent_server *own, int64_t deadline, uint64_t *ret_left)
+void server_free(struct agent_server *server, int64_t deadline, uint64_t *ret_left)
 {
     *ret_left = 0;
-    if (!own)
+    if (!server)
         return;
-    server_end(own, deadline);
-    if (own->has_sender)
-        pthread_join(own->sender, NULL);
-    /* Up to here the receiver has gone on, so that a host that leaves is noticed. */
-    atomic_store(&own->ending, true);
-    if (own->has_receiver) {
-        wakeup_signal_always(&own->receiver_bell);
-        pthread_join(own->receiver, NULL);
+    server_stop(server, deadline);
+    if (server->has_sender)
+        pthread_join(server->sender, NULL);
+    /* The receiver runs until the sender has ended, to detect that a host disconnects. */
+    atomic_store(&server->ending, true);
+    if (server->has_receiver) {
+        wakeup_signal_always(&server->receiver_wakeup);
+        pthread_join(server->receiver, NULL);
     }
-    *ret_left = own->session.pages_left;
-    session_done(&own->session);
-    if (own->fd >= 0)
-        close(own->fd);
-    endpoint_done(&own->endpoint);
-    frame_tx_done(&own->tx);
-    rx_queue_done(&own->rx_queue);
-    proto_reader_done(&own->reader);
-    port_sigio_done(&own->sigio);
-    accept_queue_done(&own->waiting);
-    wakeup_done(&own->sender_bell);
-    wakeup_done(&own->receiver_bell);
-    free(own);
+    *ret_left = server->session.pages_left;
+    session_done(&server->session);
+    if (server->fd >= 0)
+        close(server->fd);
+    endpoint_done(&server->endpoint);
+    frame_tx_done(&server->tx);
+    rx_queue_done(&server->rx_queue);
+    proto_reader_done(&server->reader);
+    port_sigio_done(&server->sigio);
+    accept_queue_done(&server->accept_queue);
+    wakeup_done(&server->sender_wakeup);
+    wakeup_done(&server->receiver_wakeup);
+    free(server);
 }

@@ -11,8 +11,8 @@
 #include "agent/session_send.h"
 #include "base/clock_ns.h"
 
-#define FOLLOW_MS 500
-#define STATUS_MS 1000
+#define CPU_CHECK_INTERVAL_MS 500
+#define STATUS_INTERVAL_MS 1000
 
 int session_random(void *p, size_t size, bool good)
 {
@@ -23,7 +23,7 @@ int session_random(void *p, size_t size, bool good)
         return 0;
     if (good)
         return -EAGAIN;
-    /* What differs from one process of one boot to the next. */
+    /* Something that differs between processes and boots. */
     mixed = clock_ns(CLOCK_MONOTONIC_RAW) + ((uint64_t)getpid() << 40);
     for (size_t i = 0; i < size; i++) {
         mixed = mixed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -40,13 +40,10 @@ int session_init(struct session *session)
 
     tracer_init(&session->tracer, session->tracefs, session->log, session->wakeup,
                 &session->ending);
-    session->tracer.carry = frame_tx_carry_pages;
-    session->tracer.splices = frame_tx_splices;
-    session->tracer.pass = frame_tx_pass_pages;
-    session->tracer.carrier = session->tx;
+    session->tracer.sink = &session->tx->sink;
     n = cpus_possible(&possible) < 0 ? CPU_SET_MAX : cpu_set_count(&possible);
-    /* The longest frames: pieces of files, and a status of all CPUs. Those of pages are made where the pages
-     * are. */
+    /* The longest frames are pieces of files and a status of all CPUs. Frames of pages are built in the
+     * queues. */
     size = PROTO_HEADER_SIZE + 64 + MAX((size_t)PROTO_DATA_MAX, (size_t)n * 96);
     session->plain = malloc(size);
     session->plain_size = size;
@@ -59,9 +56,9 @@ void session_done(struct session *session)
 {
     tracer_clear(&session->tracer);
     free(session->plain);
-    free(session->packed);
+    free(session->compressed);
     ZSTD_freeCCtx(session->zstd);
-    session->plain = session->packed = NULL;
+    session->plain = session->compressed = NULL;
     session->zstd = NULL;
 }
 
@@ -69,16 +66,16 @@ void session_clear(struct session *session)
 {
     static const struct guest_clock none = {.dir = -1};
 
-    session_flow(session, false);
-    frame_tx_give_back(session->tx);
-    frame_tx_set_clock(session->tx, &none); /* its directory is going to be closed */
+    session_set_flowing(session, false);
+    frame_tx_detach_readers(session->tx);
+    frame_tx_set_clock(session->tx, &none); /* the clock's directory is closed next */
     tracer_clear(&session->tracer);
 }
 
-void session_forget(struct session *session)
+void session_discard(struct session *session)
 {
     session_clear(session);
-    /* Whoever comes back for it must not find another's by its name. */
+    /* A new ID, so that a host that returns for this session does not find another one under its ID. */
     (void)session_random(session->id, sizeof session->id, false);
 }
 
@@ -87,15 +84,15 @@ struct proto_out session_begin(struct session *session)
     return proto_begin(session->plain, session->plain_size);
 }
 
-void session_tick(struct session *session)
+void session_check_cpus(struct session *session)
 {
     int64_t now = raw_port_now();
 
-    if (now < session->next_follow)
+    if (now < session->next_cpu_check)
         return;
-    session->next_follow = now + FOLLOW_MS;
+    session->next_cpu_check = now + CPU_CHECK_INTERVAL_MS;
     if (tracer_is_set_up(&session->tracer))
-        tracer_follow(&session->tracer);
+        tracer_update_cpus(&session->tracer);
 }
 
 bool session_must_end(struct session *session)
@@ -103,7 +100,7 @@ bool session_must_end(struct session *session)
     return atomic_load(&session->ending) && raw_port_now() >= atomic_load(&session->deadline);
 }
 
-static bool has_letter(struct session *session)
+static bool has_message(struct session *session)
 {
     bool has;
 
@@ -113,18 +110,18 @@ static bool has_letter(struct session *session)
     return has;
 }
 
-/* Whether there is nothing to do yet for who waits for WHAT. While a frame is under way only the wire's
- * room matters, and letters and pages wait. */
+/* True if a thread that waits for WHAT should sleep. While a frame is in progress only room in the
+ * connection matters; messages and pages wait. */
 static bool is_idle(struct session *session, enum session_wait what, bool is_sending)
 {
     struct readers *readers = session->tracer.readers;
 
     switch (what) {
     case WAIT_ROOM: return is_sending;
-    case WAIT_REST:
+    case WAIT_DRAINED:
         return readers_held(readers) == 0 && !readers_are_stopped(readers) &&
                !rx_queue_has_hello(session->rx_queue);
-    default: return !has_letter(session) && !(session->flowing && readers_held(readers) > 0);
+    default: return !has_message(session) && !(session->flowing && readers_held(readers) > 0);
     }
 }
 
@@ -135,7 +132,7 @@ static int sleep_for(struct session *session, enum session_wait what, int ms)
     bool is_sending;
     int64_t left = ms;
 
-    session_tick(session);
+    session_check_cpus(session);
     if (session_must_end(session))
         return -ECANCELED;
     if (atomic_load(&session->ending))
@@ -150,7 +147,7 @@ static int sleep_for(struct session *session, enum session_wait what, int ms)
     if (is_idle(session, what, is_sending))
         poll(fds, 2, (int)left);
     wakeup_disarm(session->wakeup);
-    /* The other end is closed: the receiver is finding out, and wakes us then. */
+    /* The other end is closed: the receiver thread detects it and then wakes this thread. */
     if (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL))
         poll(fds, 1, 20);
     return 0;
@@ -158,14 +155,14 @@ static int sleep_for(struct session *session, enum session_wait what, int ms)
 
 int session_wait(struct session *session, enum session_wait what, int ms)
 {
-    int r = frame_tx_pump(session->tx); /* pongs that wait */
+    int r = frame_tx_pump(session->tx); /* also sends pongs that wait */
 
     if (r < 0 && r != -ENOTCONN)
-        session_flow(session, false);
+        session_set_flowing(session, false);
     return sleep_for(session, what, ms);
 }
 
-/* Compresses the body of OUT into another frame, *RET_OUT. 0: it is no shorter so. */
+/* Compresses the body of OUT into the frame *RET_OUT. Returns 0 if that is not shorter. */
 static int compress(struct session *session, const struct proto_out *out, struct proto_out *ret_out)
 {
     size_t body = out->len - PROTO_HEADER_SIZE;
@@ -173,36 +170,37 @@ static int compress(struct session *session, const struct proto_out *out, struct
 
     if (!session->zstd)
         session->zstd = ZSTD_createCCtx();
-    if (session->packed_size < out->len) {
-        session->packed_size = MAX(out->len, session->plain_size);
-        free(session->packed);
-        session->packed = malloc(session->packed_size);
-        if (!session->packed)
-            session->packed_size = 0;
+    if (session->compressed_size < out->len) {
+        session->compressed_size = MAX(out->len, session->plain_size);
+        free(session->compressed);
+        session->compressed = malloc(session->compressed_size);
+        if (!session->compressed)
+            session->compressed_size = 0;
     }
-    if (!session->zstd || !session->packed)
+    if (!session->zstd || !session->compressed)
         return 0;
-    n = ZSTD_compressCCtx(session->zstd, session->packed + PROTO_HEADER_SIZE, body - 1,
+    n = ZSTD_compressCCtx(session->zstd, session->compressed + PROTO_HEADER_SIZE, body - 1,
                           out->start + PROTO_HEADER_SIZE, body, session->level);
     if (ZSTD_isError(n))
         return 0;
-    *ret_out = (struct proto_out){
-        .start = session->packed, .len = PROTO_HEADER_SIZE + n, .capacity = session->packed_size};
+    *ret_out = (struct proto_out){.start = session->compressed,
+                                  .len = PROTO_HEADER_SIZE + n,
+                                  .capacity = session->compressed_size};
     return 1;
 }
 
-int session_put(struct session *session, struct proto_out *out, enum proto_type type)
+int session_send(struct session *session, struct proto_out *out, enum proto_type type)
 {
     uint32_t unpacked = (uint32_t)(out->len - PROTO_HEADER_SIZE);
-    struct proto_out packed;
+    struct proto_out compressed;
     uint16_t flags = 0;
     int r;
 
     if (out->full)
         return -E2BIG;
     if (session->level > 0 && unpacked >= 256 && (type == PROTO_DATA || type == PROTO_META) &&
-        compress(session, out, &packed)) {
-        out = &packed;
+        compress(session, out, &compressed)) {
+        out = &compressed;
         flags = PROTO_ZSTD;
     }
     while ((r = frame_tx_send(session->tx, session->connection, out, type, flags, unpacked)) ==
@@ -220,31 +218,31 @@ int session_put(struct session *session, struct proto_out *out, enum proto_type 
     return MIN(r, 0);
 }
 
-int session_put_nothing(struct session *session, enum proto_type type)
+int session_send_empty(struct session *session, enum proto_type type)
 {
     struct proto_out out = session_begin(session);
 
-    return session_put(session, &out, type);
+    return session_send(session, &out, type);
 }
 
-int session_put_time(struct session *session, enum proto_type type)
+int session_send_time(struct session *session, enum proto_type type)
 {
     struct proto_out out = session_begin(session);
 
     proto_put_u64(&out, frame_tx_now(session->tx));
-    return session_put(session, &out, type);
+    return session_send(session, &out, type);
 }
 
-int session_put_failed(struct session *session, int error, const char *what, const char *hint)
+int session_send_failed(struct session *session, int error, const char *what, const char *hint)
 {
     struct proto_out out = session_begin(session);
 
     agent_log(session->log, "%s", what);
     proto_put_failed(&out, &(struct proto_failed){-error, proto_text(what), proto_text(hint)});
-    return session_put(session, &out, PROTO_FAILED);
+    return session_send(session, &out, PROTO_FAILED);
 }
 
-int session_put_status(struct session *session)
+int session_send_status(struct session *session)
 {
     struct proto_out out = session_begin(session);
     struct proto_status status = {.time = frame_tx_now(session->tx)};
@@ -258,19 +256,19 @@ int session_put_status(struct session *session)
         tracer_status(&session->tracer, i, &cpu);
         proto_put_status_cpu(&out, &cpu);
     }
-    return session_put(session, &out, PROTO_STATUS);
+    return session_send(session, &out, PROTO_STATUS);
 }
 
-void session_flow(struct session *session, bool flowing)
+void session_set_flowing(struct session *session, bool flowing)
 {
     session->flowing = flowing;
-    /* Compressing takes long, and has memory that is the sender's. */
-    frame_tx_carry(session->tx, session->connection, flowing && session->level == 0,
-                   session->wants & PROTO_WANT_UNCHECKED);
+    /* Compressed pages are sent by the sender thread only: compressing takes long and uses its buffers. */
+    frame_tx_allow_readers(session->tx, session->connection, flowing && session->level == 0,
+                           session->wants & PROTO_WANT_UNCHECKED);
 }
 
-/* Pages of READER in a frame of the session's own memory, compressed. 1: they are out; 0: there are none. */
-static int put_packed(struct session *session, struct reader *reader)
+/* Sends pages of READER in one compressed frame. Returns 1: sent; 0: there are none. */
+static int send_compressed(struct session *session, struct reader *reader)
 {
     size_t page_size = reader->queue.page_size;
     size_t most = MAX((PROTO_DATA_MAX - PROTO_DATA_ROOM) / page_size, (size_t)1);
@@ -286,16 +284,16 @@ static int put_packed(struct session *session, struct reader *reader)
     data.size = data.n_pages * page_size;
     data.first = atomic_load(&reader->queue.tail);
     out = proto_data_around(pages, &data);
-    r = session_put(session, &out, PROTO_DATA);
+    r = session_send(session, &out, PROTO_DATA);
     if (r < 0)
         return r;
-    /* Not before it is out: a host that is lost meanwhile gets them again. */
+    /* Only after they are sent: if the host disconnects meanwhile, it gets them again. */
     queue_take(&reader->queue, data.n_pages);
     reader_has_room(reader);
     return 1;
 }
 
-static int put_plain(struct session *session, struct reader *reader)
+static int send_plain(struct session *session, struct reader *reader)
 {
     int r = frame_tx_send_pages(session->tx, session->connection, reader, 1);
 
@@ -309,7 +307,7 @@ static int put_plain(struct session *session, struct reader *reader)
     return r;
 }
 
-int session_put_pages(struct session *session)
+int session_send_pages(struct session *session)
 {
     struct readers *readers = session->tracer.readers;
     unsigned n = atomic_load(&readers->n);
@@ -319,7 +317,7 @@ int session_put_pages(struct session *session)
         int r = 0;
 
         if (queue_held(&reader->queue) > 0)
-            r = session->level > 0 ? put_packed(session, reader) : put_plain(session, reader);
+            r = session->level > 0 ? send_compressed(session, reader) : send_plain(session, reader);
         if (r < 0)
             return r;
         if (r == 0)
@@ -330,62 +328,62 @@ int session_put_pages(struct session *session)
     return 0;
 }
 
-/* The conversation is on another connection now, or on none. */
+/* Moves the conversation to another connection (0: none). */
 static void move_to_connection(struct session *session, uint64_t connection)
 {
     if (connection == session->connection)
         return;
     session->connection = connection;
-    session_flow(session, false);
+    session_set_flowing(session, false);
     session->waits_for_auth = false;
-    session->greeted = false;
+    session->hello_done = false;
 }
 
-/* Whether there is a host, and what follows where there is none for long. */
-static void look_after_absence(struct session *session, bool apart)
+/* Ends tracing if no host was connected for keep_seconds. */
+static void check_keepalive(struct session *session, bool disconnected)
 {
-    if (!apart) {
-        session->apart_since = 0;
+    if (!disconnected) {
+        session->disconnected_since = 0;
         return;
     }
-    if (!session->apart_since)
-        session->apart_since = raw_port_now();
+    if (!session->disconnected_since)
+        session->disconnected_since = raw_port_now();
     if (tracer_is_set_up(&session->tracer) && session->keep_seconds > 0 &&
-        raw_port_now() - session->apart_since > (int64_t)session->keep_seconds * 1000) {
-        agent_log(session->log, "no host has come back for %u s; the tracing ends",
+        raw_port_now() - session->disconnected_since > (int64_t)session->keep_seconds * 1000) {
+        agent_log(session->log, "no host reconnected within %u s; stopping the trace",
                   (unsigned)session->keep_seconds);
-        session_forget(session);
+        session_discard(session);
     }
 }
 
-/* The next letter; NULL: there is none, and the connection and its absence were looked after.
+/* Returns the next message; NULL: none, and the connection and the keep-alive time were checked.
  *
- * What was said before a connection was lost counts, a BYE above all. The receiver puts letters into the inbox
- * before it changes the wire's connection: so the wire is looked at first, and what it says goes only where no
- * letter is left. */
-static struct rx_message *next_letter(struct session *session)
+ * Messages that arrived before a disconnect still count, above all a BYE. The receiver queues messages
+ * before it changes the connection: so the connection is read first, and applied only when the queue is
+ * empty. */
+static struct rx_message *next_message(struct session *session)
 {
     struct rx_message *message;
     uint64_t connection;
-    bool apart;
+    bool disconnected;
 
     pthread_mutex_lock(&session->tx->lock);
     connection = session->tx->connection;
-    apart = session->tx->fd < 0;
+    disconnected = session->tx->fd < 0;
     pthread_mutex_unlock(&session->tx->lock);
     message = rx_queue_take(session->rx_queue);
     if (message) {
         move_to_connection(session, message->connection);
-        session->apart_since = 0;
+        session->disconnected_since = 0;
     } else {
         move_to_connection(session, connection);
-        look_after_absence(session, apart);
+        check_keepalive(session, disconnected);
     }
     return message;
 }
 
-/* The agent ends: what was read goes out as far as the host takes it in time. */
-static void last_words(struct session *session)
+/* At the agent's end: sends what was read, as far as the host accepts it before the deadline. */
+static void drain_and_bye(struct session *session)
 {
     int r = 0;
 
@@ -396,44 +394,45 @@ static void last_words(struct session *session)
     while (r >= 0 && session->flowing &&
            !(readers_are_stopped(session->tracer.readers) &&
              readers_held(session->tracer.readers) == 0)) {
-        r = session_put_pages(session);
+        r = session_send_pages(session);
         if (r == 0)
-            r = session_wait(session, WAIT_REST, 1000);
+            r = session_wait(session, WAIT_DRAINED, 1000);
     }
     if (session->flowing && r >= 0)
-        r = session_put_metadata(session, true);
+        r = session_send_metadata(session, true);
     if (session->flowing && r >= 0)
-        r = session_put_status(session);
+        r = session_send_status(session);
     if (session->flowing && r >= 0)
-        (void)session_put_nothing(session, PROTO_BYE);
+        (void)session_send_empty(session, PROTO_BYE);
     session->pages_left = readers_held(session->tracer.readers);
 }
 
 void session_run(struct session *session)
 {
     while (!atomic_load(&session->ending)) {
-        struct rx_message *message = next_letter(session);
+        struct rx_message *message = next_message(session);
         int r = 0;
 
         if (message) {
-            session_answer(session, message);
+            session_handle(session, message);
             free(message);
             continue;
         }
         if (session->flowing && raw_port_now() >= session->next_status) {
-            session->next_status = raw_port_now() + STATUS_MS;
+            session->next_status = raw_port_now() + STATUS_INTERVAL_MS;
             if (session->tracer.started)
-                r = session_put_status(session);
+                r = session_send_status(session);
             if (session->tracer.started && r >= 0 && session->wants & PROTO_WANT_LIVE)
-                r = session_put_cmdlines(session);
+                r = session_send_cmdlines(session);
         }
         if (session->flowing && r >= 0)
-            r = session_put_pages(session);
+            r = session_send_pages(session);
         if (r < 0)
-            session_flow(session, false); /* until the host begins anew, or is back */
+            session_set_flowing(session, false); /* until the host restarts or resumes */
         if (r <= 0)
-            session_wait(session, WAIT_WORK, session->flowing ? STATUS_MS : FOLLOW_MS);
+            session_wait(session, WAIT_INPUT,
+                         session->flowing ? STATUS_INTERVAL_MS : CPU_CHECK_INTERVAL_MS);
     }
-    last_words(session);
+    drain_and_bye(session);
     session_clear(session);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the agent does about each thing that a host says. */
+/* Handles each type of message from the host. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 
 #include "agent/session_send.h"
 
-/* Whether who is connected may ask for what it wants. */
-static void session_admit(struct session *session, bool admitted)
+/* AUTHENTICATED: the host's other messages are accepted. */
+static void set_authenticated(struct session *session, bool authenticated)
 {
-    session->greeted = admitted;
-    atomic_store(&session->admitted, admitted ? session->connection : 0);
+    session->hello_done = authenticated;
+    atomic_store(&session->authenticated, authenticated ? session->connection : 0);
 }
 
 static int read_boot_id(char *ret_id, size_t size)
@@ -28,7 +28,7 @@ static int read_boot_id(char *ret_id, size_t size)
     return 0;
 }
 
-/* "local global x86-tsc": what trace_clock says, without its brackets. */
+/* Turns the text of trace_clock into a plain list: "local global x86-tsc". */
 static void strip_brackets(char *text)
 {
     char *to = text;
@@ -79,7 +79,7 @@ static int greet(struct session *session)
             online[n++] = cpu;
     if (tracefs_read(session->tracefs->fd, "trace_clock", 4096, &clocks, &len) >= 0) {
         guest_clock_in_force(clocks, in_force, sizeof in_force);
-        /* What pings are answered by until a clock is chosen. */
+        /* The clock that pongs report until SETUP chooses one. */
         if (!tracer_is_set_up(&session->tracer) &&
             guest_clock_choose(clocks, "", clock.name, sizeof clock.name) >= 0)
             frame_tx_set_clock(session->tx, &clock);
@@ -88,35 +88,35 @@ static int greet(struct session *session)
     hello.clocks = proto_text(clocks ? clocks : "");
     hello.clock = proto_text(in_force);
     proto_put_agent_hello(&out, &hello, online, n);
-    return session_put(session, &out, PROTO_HELLO);
+    return session_send(session, &out, PROTO_HELLO);
 }
 
 static void on_hello(struct session *session, const struct proto_frame *frame)
 {
     struct proto_host_hello hello;
 
-    session_flow(session, false);
+    session_set_flowing(session, false);
     session->waits_for_auth = false;
-    session_admit(session, false);
+    set_authenticated(session, false);
     if (proto_get_host_hello(frame, &hello) < 0)
         return;
     frame_tx_forget_pings(session->tx);
     if (hello.lowest > PROTO_VERSION || hello.highest < PROTO_VERSION) {
-        session_put_failed(session, -EPROTONOSUPPORT,
-                           "the host speaks no version of the protocol that this agent speaks",
-                           "this agent speaks version 1; use a strata of its time");
+        session_send_failed(session, -EPROTONOSUPPORT,
+                            "the host does not support this agent's protocol version",
+                            "the agent supports version 1; use a strata of the same age");
         return;
     }
     memcpy(session->host_nonce, hello.nonce, sizeof session->host_nonce);
     if (session_random(session->nonce, sizeof session->nonce, session->key != NULL) < 0) {
-        session_put_failed(session, -EAGAIN,
-                           "the guest has no random numbers yet to prove a key with",
-                           "try again when it has booted");
+        session_send_failed(session, -EAGAIN,
+                            "the guest has no random numbers for authentication yet",
+                            "try again when the guest has booted");
         return;
     }
     session->waits_for_auth = session->key != NULL;
     if (greet(session) >= 0 && !session->waits_for_auth)
-        session_admit(session, true);
+        set_authenticated(session, true);
 }
 
 static void on_auth(struct session *session, const struct proto_frame *frame)
@@ -127,9 +127,8 @@ static void on_auth(struct session *session, const struct proto_frame *frame)
     if (proto_get_auth(frame, proof) < 0)
         return;
     if (!session->key) {
-        session_put_failed(session, -EACCES,
-                           "this agent has no key, so it cannot prove to know one",
-                           "start it with --key, or go without");
+        session_send_failed(session, -EACCES, "this agent has no key",
+                            "start the agent with --key=FILE, or leave out --key");
         return;
     }
     if (!session->waits_for_auth)
@@ -138,15 +137,15 @@ static void on_auth(struct session *session, const struct proto_frame *frame)
     proto_host_proof(session->key, session->key_size, session->nonce, session->host_nonce,
                      expected);
     if (!sha256_equal(expected, proof)) {
-        session_put_failed(session, -EACCES, "the host does not know the key",
-                           "give host and agent the same key file");
-        session->drop(session->userdata, session->connection);
+        session_send_failed(session, -EACCES, "the host does not know the key",
+                            "give host and agent the same key file");
+        session->drop_connection(session->userdata, session->connection);
         return;
     }
     proto_agent_proof(session->key, session->key_size, session->nonce, session->host_nonce, proof);
     proto_put(&out, proof, sizeof proof);
-    if (session_put(session, &out, PROTO_AUTH) >= 0)
-        session_admit(session, true);
+    if (session_send(session, &out, PROTO_AUTH) >= 0)
+        set_authenticated(session, true);
 }
 
 static int put_ready(struct session *session)
@@ -167,7 +166,7 @@ static int put_ready(struct session *session)
     for (unsigned i = 0; i < n; i++)
         cpus[i] = tracer->readers->list[i]->cpu;
     proto_put_ready(&out, &ready, cpus, n);
-    return session_put(session, &out, PROTO_READY);
+    return session_send(session, &out, PROTO_READY);
 }
 
 static void on_setup(struct session *session, const struct proto_frame *frame)
@@ -178,7 +177,7 @@ static void on_setup(struct session *session, const struct proto_frame *frame)
     int r;
 
     if (proto_get_setup(frame, &setup) < 0) {
-        session_put_failed(session, -EBADMSG, "SETUP is not well formed", "");
+        session_send_failed(session, -EBADMSG, "SETUP is not well formed", "");
         return;
     }
     session_clear(session);
@@ -187,7 +186,7 @@ static void on_setup(struct session *session, const struct proto_frame *frame)
         char text[sizeof error.path + sizeof error.what + 64];
 
         error_print(&error, text, sizeof text);
-        session_put_failed(session, r, text, hint);
+        session_send_failed(session, r, text, hint);
         session_clear(session);
         return;
     }
@@ -196,7 +195,7 @@ static void on_setup(struct session *session, const struct proto_frame *frame)
     session->keep_seconds = setup.keep_seconds;
     session->next_reader = 0;
     frame_tx_set_clock(session->tx, &session->tracer.clock);
-    if (session_put_metadata(session, false) >= 0)
+    if (session_send_metadata(session, false) >= 0)
         (void)put_ready(session);
 }
 
@@ -205,17 +204,17 @@ static void on_start(struct session *session)
     int r;
 
     if (!tracer_is_set_up(&session->tracer)) {
-        session_put_failed(session, -EINVAL, "START without SETUP", "");
+        session_send_failed(session, -EINVAL, "START without SETUP", "");
         return;
     }
     r = tracer_start(&session->tracer);
     if (r < 0) {
-        session_put_failed(session, r, "cannot switch the tracing on", "");
+        session_send_failed(session, r, "cannot switch the tracing on", "");
         return;
     }
     notify_tracing(session->notify);
-    if (session_put_time(session, PROTO_STARTED) >= 0)
-        session_flow(session, true);
+    if (session_send_time(session, PROTO_STARTED) >= 0)
+        session_set_flowing(session, true);
 }
 
 static void on_resume(struct session *session, const struct proto_frame *frame)
@@ -227,8 +226,8 @@ static void on_resume(struct session *session, const struct proto_frame *frame)
         return;
     if (!tracer_is_set_up(&session->tracer) ||
         memcmp(resume.session, session->id, sizeof resume.session) != 0) {
-        session_put_failed(session, -ESTALE, "the session that is to be resumed is over",
-                           "begin another with SETUP");
+        session_send_failed(session, -ESTALE, "the session that is to be resumed is over",
+                            "begin another with SETUP");
         return;
     }
     for (uint32_t i = 0; i < resume.n_cpus; i++) {
@@ -238,55 +237,55 @@ static void on_resume(struct session *session, const struct proto_frame *frame)
         proto_resume_at(&resume, i, &cpu, &next);
         for (unsigned j = 0; j < atomic_load(&readers->n); j++)
             if (readers->list[j]->cpu == cpu && next > atomic_load(&readers->list[j]->queue.tail)) {
-                session_put_failed(session, -ESTALE,
-                                   "the session that is to be resumed is another one's",
-                                   "begin another with SETUP");
+                session_send_failed(session, -ESTALE,
+                                    "the session that is to be resumed is another one's",
+                                    "begin another with SETUP");
                 return;
             }
     }
-    if (session_put_time(session, PROTO_STARTED) >= 0)
-        session_flow(session, true);
+    if (session_send_time(session, PROTO_STARTED) >= 0)
+        session_set_flowing(session, true);
 }
 
-/* All that was recorded goes out before STOPPED does. */
+/* Sends everything that was recorded before STOPPED. */
 static void on_stop(struct session *session)
 {
     int r;
 
     if (!tracer_is_set_up(&session->tracer)) {
-        session_put_failed(session, -EINVAL, "STOP without SETUP", "");
+        session_send_failed(session, -EINVAL, "STOP without SETUP", "");
         return;
     }
     r = tracer_stop(&session->tracer);
     if (r < 0) {
-        session_put_failed(session, r, "cannot switch the tracing off", "");
+        session_send_failed(session, r, "cannot switch the tracing off", "");
         return;
     }
     for (;;) {
         bool stopped = readers_are_stopped(session->tracer.readers);
 
-        r = session_put_pages(session);
+        r = session_send_pages(session);
         if (r < 0 || rx_queue_has_hello(session->rx_queue) || atomic_load(&session->ending))
             return;
         if (r == 0 && stopped)
             break;
         if (r == 0)
-            session_wait(session, WAIT_REST, 1000);
+            session_wait(session, WAIT_DRAINED, 1000);
     }
-    r = session_put_metadata(session, true);
+    r = session_send_metadata(session, true);
     if (r >= 0)
-        r = session_put_status(session);
+        r = session_send_status(session);
     if (r >= 0)
-        (void)session_put_time(session, PROTO_STOPPED);
-    session_flow(session, false);
+        (void)session_send_time(session, PROTO_STOPPED);
+    session_set_flowing(session, false);
 }
 
-void session_answer(struct session *session, const struct rx_message *message)
+void session_handle(struct session *session, const struct rx_message *message)
 {
     const struct proto_frame *frame = &message->frame;
 
     if (frame->flags) {
-        session_put_failed(session, -EPROTO, "the agent takes no compressed frames", "");
+        session_send_failed(session, -EPROTO, "the agent does not accept compressed frames", "");
         return;
     }
     if (frame->type == PROTO_HELLO) {
@@ -297,19 +296,19 @@ void session_answer(struct session *session, const struct rx_message *message)
         on_auth(session, frame);
         return;
     }
-    if (!session->greeted)
-        return; /* of another conversation, or of one who did not prove anything */
+    if (!session->hello_done)
+        return; /* of an earlier conversation, or from a host that has not authenticated */
     switch (frame->type) {
     case PROTO_SETUP: on_setup(session, frame); break;
     case PROTO_START: on_start(session); break;
     case PROTO_STOP: on_stop(session); break;
     case PROTO_RESUME: on_resume(session, frame); break;
-    case PROTO_ASK_STATUS: (void)session_put_status(session); break;
+    case PROTO_ASK_STATUS: (void)session_send_status(session); break;
     case PROTO_BYE:
-        session_forget(session);
-        (void)session_put_nothing(session, PROTO_BYE);
-        session_admit(session, false);
+        session_discard(session);
+        (void)session_send_empty(session, PROTO_BYE);
+        set_authenticated(session, false);
         break;
-    default: session_put_failed(session, -EPROTO, "the agent does not know this message", "");
+    default: session_send_failed(session, -EPROTO, "the agent does not know this message", "");
     }
 }

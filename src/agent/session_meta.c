@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a host needs to decode the pages, from tracefs and /proc. */
+/* Sends what a host needs to decode the pages, from tracefs and /proc. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "agent/session_send.h"
 #include "base/fd.h"
 
-/* Room for the rest of META in a frame of DATA's size. */
+/* The largest piece of a file, so that a META frame is no larger than a DATA frame. */
 #define PIECE_MAX ((size_t)60000)
 
 static int put_piece(struct session *session, enum proto_meta kind, const char *path, const void *p,
@@ -22,10 +22,10 @@ static int put_piece(struct session *session, enum proto_meta kind, const char *
     proto_put_meta(
         &out, &(struct proto_meta_piece){.kind = kind, .path = proto_text(path), .last = last});
     proto_put(&out, p, n);
-    return session_put(session, &out, PROTO_META);
+    return session_send(session, &out, PROTO_META);
 }
 
-/* Up to SIZE bytes, fewer only at the end. */
+/* Reads up to SIZE bytes; fewer only at the end of the file. */
 static size_t read_piece(int fd, char *buf, size_t size)
 {
     size_t len = 0;
@@ -42,8 +42,8 @@ static size_t read_piece(int fd, char *buf, size_t size)
     return len;
 }
 
-/* The file FILE of the directory DIR, told as PATH, piece by piece: kallsyms is larger than all else that the
- * agent holds. One that cannot be read is missing; what needs it is shown without. */
+/* Sends FILE of the directory DIR, as PATH, in pieces: kallsyms is larger than all other memory of the
+ * agent. A file that cannot be read is left out; the reader of the trace does without. */
 static int put_file_of(struct session *session, int dir, const char *file, enum proto_meta kind,
                        const char *path)
 {
@@ -58,7 +58,7 @@ static int put_file_of(struct session *session, int dir, const char *file, enum 
         n = buf ? read_piece(fd, buf, PIECE_MAX) : 0;
         total += n;
         if (total > PROTO_META_FILE_MAX)
-            n = 0; /* cut, as it would be there */
+            n = 0; /* end of the file, as it was cut short */
         r = put_piece(session, kind, path, buf, n, n < PIECE_MAX);
     } while (r >= 0 && n == PIECE_MAX);
     close(fd);
@@ -76,7 +76,7 @@ static int put_format(struct session *session, const char *system, size_t system
     return put_file_of(session, session->tracefs->fd, path, PROTO_META_FILE, path);
 }
 
-/* Events of the tracer itself: markers, printk, stacks. They are no choice of anybody. */
+/* Sends the formats of the tracer's own events (markers, printk, stacks), which no host selects. */
 static int put_own_formats(struct session *session)
 {
     _cleanup_(closedirp) DIR *dir = open_dir_at(session->tracefs->fd, "events/ftrace");
@@ -105,14 +105,14 @@ static int put_files(struct session *session, const char *const *files, size_t n
     return r;
 }
 
-int session_put_cmdlines(struct session *session)
+int session_send_cmdlines(struct session *session)
 {
     static const char *const cmdlines[] = {"saved_cmdlines"};
 
     return put_files(session, cmdlines, ARRAY_SIZE(cmdlines), session->tracefs->fd);
 }
 
-int session_put_metadata(struct session *session, bool changed)
+int session_send_metadata(struct session *session, bool changed)
 {
     static const char *const of_buffer[] = {"events/header_page", "events/header_event",
                                             "trace_clock"};
@@ -131,7 +131,7 @@ int session_put_metadata(struct session *session, bool changed)
     if (r >= 0 && !changed)
         r = put_files(session, of_buffer, ARRAY_SIZE(of_buffer), tracer->dir);
     if (r >= 0 && session->wants & PROTO_WANT_CMDLINES)
-        r = session_put_cmdlines(session);
+        r = session_send_cmdlines(session);
     if (r >= 0 && session->wants & PROTO_WANT_PRINTK_FORMATS)
         r = put_files(session, printk, ARRAY_SIZE(printk), all);
     if (changed)

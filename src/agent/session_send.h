@@ -1,49 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How a session sends: whole frames, waited for. Inside of this layer. */
+/* How a session sends: whole frames, waiting until each is written. Internal to agent/. */
 
 #include "agent/session.h"
 
-/* A frame's body is put together in the session's own memory … */
+/* Begins a frame's body in the session's memory; session_send() sends it, compressed if the host asked
+ * for it and it helps. Returns 0 when the frame is written. -ENOTCONN, -EPIPE, …: the connection is
+ * lost; -ECANCELED: the agent must end now. */
 struct proto_out session_begin(struct session *session);
-/* … and sent, compressed where that was asked for and helps. Returns 0 when it is out. -ENOTCONN,
- * -EPIPE, …: the connection is lost; -ECANCELED: the agent is to end now. */
-int session_put(struct session *session, struct proto_out *out, enum proto_type type);
+int session_send(struct session *session, struct proto_out *out, enum proto_type type);
 
-/* Messages that are short. */
-int session_put_nothing(struct session *session, enum proto_type type);
-int session_put_time(struct session *session, enum proto_type type);
-int session_put_failed(struct session *session, int error, const char *what, const char *hint);
-int session_put_status(struct session *session);
+/* Short messages; return values as session_send(). */
+int session_send_empty(struct session *session, enum proto_type type);
+int session_send_time(struct session *session, enum proto_type type);
+int session_send_failed(struct session *session, int error, const char *what, const char *hint);
+int session_send_status(struct session *session);
 
 enum session_wait {
-    WAIT_WORK, /* until the host says something, or there are pages to send */
-    WAIT_REST, /* … there are pages, or all readers have stopped, or another HELLO has come */
-    WAIT_ROOM, /* … the wire takes more of the frame under way */
+    WAIT_INPUT, /* until a message arrives or there are pages to send */
+    /* until there are pages, all readers have stopped, or another HELLO has arrived */
+    WAIT_DRAINED,
+    WAIT_ROOM, /* until the connection accepts more of the frame in progress */
 };
-/* Sleeps MS at most. -ECANCELED: the agent is to end now. */
+/* Sleeps up to MS. -ECANCELED: the agent must end now. */
 int session_wait(struct session *session, enum session_wait what, int ms);
-/* The agent ends, and its deadline has passed. */
+/* True if the agent is ending and its deadline has passed. */
 bool session_must_end(struct session *session);
-/* What comes round: CPUs that come and go. */
-void session_tick(struct session *session);
+/* Every CPU_CHECK_INTERVAL_MS: handles CPUs that went online or offline. */
+void session_check_cpus(struct session *session);
 
-/* Everything that decodes the trace (session_meta.c), or with CHANGED what may have changed since.
- * -ECANCELED also when another HELLO has come. */
-int session_put_metadata(struct session *session, bool changed);
-/* The names of tasks alone. */
-int session_put_cmdlines(struct session *session);
-/* Answers one message (session_answer.c). */
-void session_answer(struct session *session, const struct rx_message *message);
-/* Sends pages of one CPU. 1: some; 0: there are none; errors as of session_put(). */
-int session_put_pages(struct session *session);
-/* SIZE random bytes. GOOD: that nobody can foresee, or -EAGAIN: the kernel has none yet, early in the boot; otherwise
- * the best there are. Never blocks. */
+/* Sends everything that a reader of the trace needs to decode it (session_meta.c); CHANGED: only what
+ * may have changed since. -ECANCELED also if another HELLO has arrived. */
+int session_send_metadata(struct session *session, bool changed);
+/* Sends only the names of tasks. */
+int session_send_cmdlines(struct session *session);
+/* Handles one message of the host (session_handle.c). */
+void session_handle(struct session *session, const struct rx_message *message);
+/* Sends pages of one CPU. Returns 1: some were sent; 0: there are none; errors as session_send(). */
+int session_send_pages(struct session *session);
+/* Fills P with SIZE random bytes; never blocks. GOOD: unpredictable ones, or -EAGAIN if the kernel has
+ * none yet, early in the boot; otherwise the best available. */
 int session_random(void *p, size_t size, bool good);
-/* Whether pages go out, and readers may send them. */
-void session_flow(struct session *session, bool flowing);
-/* Throws away what was set up, for another … */
+/* Starts or stops sending pages; readers may send them too while FLOWING. */
+void session_set_flowing(struct session *session, bool flowing);
+/* Discards what was set up, before another setup. */
 void session_clear(struct session *session);
-/* … or for good: it cannot be resumed. */
-void session_forget(struct session *session);
+/* Discards what was set up for good: it cannot be resumed. */
+void session_discard(struct session *session);

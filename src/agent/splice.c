@@ -15,10 +15,10 @@
 /* The feature bit of a virtio device with indirect descriptors. Source: Virtual I/O Device 1.2, 6 "Reserved
  * Feature Bits". */
 #define INDIRECT_DESC 28
-/* In a page's commit: events were missed before it (format/ftrace/page.h has the whole of it). */
+/* In a page's commit field: events were lost before this page (see format/ftrace/page.h). */
 #define MISSED UINT32_C(0x80000000)
 
-bool splice_suits(int fd)
+bool splice_supported(int fd)
 {
     char path[128], features[INDIRECT_DESC + 1];
     struct stat st;
@@ -27,7 +27,7 @@ bool splice_suits(int fd)
 
     if (fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode))
         return false;
-    /* A character for each bit, the lowest first. */
+    /* One character per bit, the lowest bit first. */
     snprintf(path, sizeof path, "/sys/dev/char/%u:%u/device/features", major(st.st_rdev),
              minor(st.st_rdev));
     file = open(path, O_RDONLY | O_CLOEXEC);
@@ -78,7 +78,7 @@ int splice_read(int pipe, void *p, size_t size)
     return 0;
 }
 
-void splice_blank(const struct tracefs_page *page, uint8_t *p, unsigned n, uint64_t time)
+void splice_fill_lost(const struct tracefs_page *page, uint8_t *p, unsigned n, uint64_t time)
 {
     for (unsigned i = 0; i < n; i++, p += page->size) {
         memset(p, 0, page->size);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Whole pages of the kernel's ring on their way to a virtio-serial port without passing through this process: from
- * tracefs into a pipe, and from there into the port. The kernel copies them once, which is half of what reading
- * and writing them costs.
+/* Moves whole pages of the kernel's ring to a virtio-serial port without copying them through this
+ * process: from tracefs into a pipe, and from there into the port. The kernel copies them once, which
+ * costs half of reading and writing them.
  *
- * A port takes what is in a pipe all at once or not at all, and only all of it: the kernel counts the pipe's
- * pages, not those that it is asked for (port_fops_splice_write() in Linux's virtio_console.c, 2.6.39 to 6.x). What it then
- * has no descriptor for is lost, which happens only to devices without indirect descriptors: those are not
- * spliced to. */
+ * A port accepts the contents of a pipe as a whole or not at all: the kernel counts the pipe's pages,
+ * not the requested ones (port_fops_splice_write() in Linux's virtio_console.c, 2.6.39 to 6.x). Pages
+ * for which it then has no descriptor are lost; that happens only on devices without indirect
+ * descriptors, to which nothing is spliced. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,23 +16,23 @@
 
 struct tracefs_page;
 
-/* The most pages at once. A port holds up to 128 pieces that the host has not taken, and each costs the guest
- * an interrupt. Where they are nothing but pages, 8 MB at most; … */
+/* The most pages per splice. A port holds up to 128 pieces that the host has not read, and each costs
+ * the guest an interrupt: at most 8 MB if the pieces are pages only. */
 #define SPLICE_PAGES 15u
-/* … and where every other one is the head of a frame, likewise. */
+/* The same if every other piece is a frame header. */
 #define SPLICE_PAGES_FRAMED 31u
 
-/* Whether FD is a virtio-serial port that takes pages so. */
-bool splice_suits(int fd);
+/* True if FD is a virtio-serial port that supports it. */
+bool splice_supported(int fd);
 
-/* SIZE bytes, which are all that is in PIPE, into FD, which never blocks. 1: all are out; 0: no more fit, the others
- * are still in the pipe; -ENOBUFS: the others are lost, and none should be spliced there again; -errno. *RET_SENT
- * is how many are out, whatever is returned. */
+/* Splices SIZE bytes, the whole contents of PIPE, to FD, which is non-blocking. Returns 1: all sent; 0:
+ * FD is full, the rest is still in the pipe; -ENOBUFS: the rest is lost, do not splice to FD again; or
+ * -errno. *RET_SENT is always set to the number of bytes sent. */
 int splice_out(int pipe, int fd, size_t size, size_t *ret_sent);
 
-/* Takes SIZE bytes out of PIPE, which has them. */
+/* Reads SIZE bytes, which PIPE has, into P. */
 int splice_read(int pipe, void *p, size_t size);
 
-/* Makes of N pages at P, which are lost, pages without events before which an unknown number was missed. TIME is of the
- * trace's clock. */
-void splice_blank(const struct tracefs_page *page, uint8_t *p, unsigned n, uint64_t time);
+/* Replaces N lost pages at P by pages without events that report an unknown number of missed events.
+ * TIME is in the trace clock's ticks. */
+void splice_fill_lost(const struct tracefs_page *page, uint8_t *p, unsigned n, uint64_t time);

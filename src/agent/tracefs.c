@@ -21,7 +21,7 @@ static int open_dir(const char *path)
     return fd < 0 ? -errno : fd;
 }
 
-/* A descriptor of PATH if tracefs is there. "." makes debugfs mount what it has at tracing/. */
+/* Opens PATH if tracefs is mounted there. "." makes debugfs mount its tracing/. */
 static int open_if_tracefs(const char *path)
 {
     char inside[300];
@@ -39,8 +39,8 @@ static int open_if_tracefs(const char *path)
     return fd;
 }
 
-/* The first tracefs among the mounts. Blanks in paths are written as \040 and not undone here: who
- * mounts it at such a place names it. */
+/* The first tracefs among the mounts. Escapes (\040) in paths are not decoded; such a mount point must
+ * be given explicitly. */
 static int find_mounted(char *ret_path, size_t size)
 {
     FILE *mounts = fopen("/proc/self/mounts", "re");
@@ -63,7 +63,7 @@ static int find_mounted(char *ret_path, size_t size)
 }
 
 #if defined(SYS_fsopen) && defined(SYS_fsmount) && defined(SYS_fsconfig)
-/* A mount that is in no directory tree (Linux 5.2): only the descriptor leads to it. */
+/* Mounts tracefs detached from any directory tree (Linux 5.2): only the descriptor refers to it. */
 static int mount_detached(void)
 {
     int fs = (int)syscall(SYS_fsopen, "tracefs", 1 /* FSOPEN_CLOEXEC */);
@@ -86,7 +86,7 @@ static int mount_detached(void)
 }
 #endif
 
-/* At its usual place, in a mount namespace that is this process's alone. */
+/* Mounts tracefs at its usual place, in a mount namespace of this process alone. */
 static int mount_private(const char *path)
 {
     if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
@@ -109,8 +109,7 @@ int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct error *er
         snprintf(found.path, sizeof found.path, "%s", path);
         if (faccessat(found.fd, "per_cpu", F_OK, 0) < 0) {
             close(found.fd);
-            return error_set(error, -ENOENT, path,
-                             "is no tracefs: there is no directory per_cpu in it");
+            return error_set(error, -ENOENT, path, "not a tracefs: it has no directory per_cpu");
         }
         *ret_tracefs = found;
         return 0;
@@ -289,8 +288,7 @@ int tracefs_page(int dir, struct tracefs_page *ret_page, struct error *error)
         !find_field(text, " data;", &page.data, &size) ||
         (page.commit_size != 4 && page.commit_size != 8) || page.commit > 64 || page.data > 64 ||
         page.commit + page.commit_size > page.data || size < 64 || size > (size_t)1 << 20)
-        return error_set(error, -EBADMSG, "events/header_page",
-                         "does not tell what pages look like");
+        return error_set(error, -EBADMSG, "events/header_page", "invalid page layout");
     page.size = page.data + size;
     *ret_page = page;
     return 0;

@@ -9,14 +9,13 @@
 #include <unistd.h>
 
 #include "agent/pid_filter.h"
-#include "agent/splice.h"
 #include "base/glob.h"
 #include "base/suggest.h"
 
-/* The kernel's ring is filled to this share when a reader is woken, so that there is time to read it
- * before it is full. */
+/* How full the kernel's ring is when a reader is woken, in percent: leaves time to read it before it is
+ * full. */
 #define WATERMARK_PERCENT 25
-/* How long the end of the agent may wait for the kernel to remove an instance. */
+/* How long the agent, when it ends, waits for the kernel to remove an instance. */
 #define REMOVE_MS 300
 
 void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct agent_log *log,
@@ -45,10 +44,10 @@ void tracer_clear(struct tracer *tracer)
                                            REMOVE_MS);
 
         if (r == -EINPROGRESS)
-            agent_log(tracer->log, "the kernel goes on removing %s/instances/%s",
+            agent_log(tracer->log, "the kernel is still removing %s/instances/%s",
                       tracer->tracefs->path, tracer->instance);
         else if (r < 0)
-            agent_log(tracer->log, "%s/instances/%s cannot be removed: %s", tracer->tracefs->path,
+            agent_log(tracer->log, "cannot remove %s/instances/%s: %s", tracer->tracefs->path,
                       tracer->instance, strerror(-r));
     }
     for (uint32_t i = 0; i < tracer->n_events; i++) {
@@ -59,16 +58,13 @@ void tracer_clear(struct tracer *tracer)
     *tracer = (struct tracer){.tracefs = tracer->tracefs,
                               .log = tracer->log,
                               .sender = tracer->sender,
-                              .carry = tracer->carry,
-                              .splices = tracer->splices,
-                              .pass = tracer->pass,
-                              .carrier = tracer->carrier,
+                              .sink = tracer->sink,
                               .cancel = tracer->cancel,
                               .dir = -1,
                               .clock = {.dir = -1}};
 }
 
-/* All events that this kernel has. */
+/* Lists all events of this kernel. */
 static int list_events(struct tracer *tracer)
 {
     _cleanup_free_ char *text = NULL;
@@ -90,7 +86,7 @@ static int list_events(struct tracer *tracer)
 
         *next = '\0';
         colon = strchr(line, ':');
-        /* Their names become paths. */
+        /* Names become paths, so these are not allowed. */
         if (!colon || strchr(line, '/') || *line == '.' || colon[1] == '.')
             continue;
         event->name = strdup(line);
@@ -103,7 +99,7 @@ static int list_events(struct tracer *tracer)
     return 0;
 }
 
-/* PATTERN is "SYSTEM:EVENT"; without a colon a system or an event of any system. */
+/* PATTERN is "SYSTEM:EVENT"; without a colon, a system or an event of any system. */
 static bool matches(const struct tracer_event *event, const char *pattern)
 {
     char system[256];
@@ -128,7 +124,7 @@ static char *text_dup(const struct proto_text *text)
     return copy;
 }
 
-/* The event that PATTERN, of "SYSTEM:EVENT", may mean; NULL: none is near. */
+/* The event closest to PATTERN ("SYSTEM:EVENT"); NULL: none is similar. */
 static const char *nearest_event(const struct tracer *tracer, const char *pattern)
 {
     _cleanup_free_ const char **names = calloc((size_t)tracer->n_events + 1, sizeof *names);
@@ -138,7 +134,7 @@ static const char *nearest_event(const struct tracer *tracer, const char *patter
     return names ? suggest_pattern(pattern, names) : NULL;
 }
 
-/* Marks the events that are asked for. */
+/* Marks the requested events. */
 static int choose_events(struct tracer *tracer, struct proto_setup *setup, struct error *error,
                          const char **ret_hint)
 {
@@ -156,7 +152,7 @@ static int choose_events(struct tracer *tracer, struct proto_setup *setup, struc
             if (!matches(event, pattern))
                 continue;
             found = event->wanted = true;
-            /* The last one that names it says how. */
+            /* The last pattern that matches decides on the filter. */
             free(event->filter);
             event->filter = NULL;
             if (wish.filter.len > 0) {
@@ -170,7 +166,7 @@ static int choose_events(struct tracer *tracer, struct proto_setup *setup, struc
             size_t len = strcspn(pattern, "*?");
             const char *rest = pattern + len;
 
-            *ret_hint = "/sys/kernel/tracing/available_events lists the events of that kernel";
+            *ret_hint = "that kernel's events are listed in /sys/kernel/tracing/available_events";
             return error_set(error, -ENOENT, "", "the kernel has no event '%s'%s%.*s%s%s", pattern,
                              near ? "; did you mean '" : "", *rest ? (int)len : INT_MAX,
                              near ? near : "", near ? rest : "", near ? "'" : "");
@@ -187,13 +183,13 @@ static int event_path(const struct tracer_event *event, const char *file, char *
     return (size_t)n < size ? 0 : -ENAMETOOLONG;
 }
 
-/* Events [first, end) are those of one system. */
+/* Events [first, end) belong to one system. Returns true if all of it is to be enabled. */
 static bool is_whole(const struct tracer *tracer, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++)
         if (!tracer->events[i].wanted || tracer->events[i].filter)
             return false;
-    /* The list is not said to hold a system in one piece. */
+    /* The kernel does not promise that a system's events are listed together. */
     for (uint32_t i = 0; i < tracer->n_events; i++)
         if ((i < first || i >= end) && !tracer->events[i].wanted &&
             tracer->events[i].system_len == tracer->events[first].system_len &&
@@ -215,7 +211,7 @@ static int enable_event(struct tracer *tracer, struct tracer_event *event, struc
             r = tracefs_write(tracer->dir, path, event->filter);
         if (r < 0) {
             *ret_hint = "see Documentation/trace/events.rst of Linux for filters";
-            return error_set(error, r, "", "%s: the kernel does not take the filter '%s': %s",
+            return error_set(error, r, "", "%s: the kernel rejects the filter '%s': %s",
                              event->name, event->filter, strerror(-r));
         }
     }
@@ -223,8 +219,8 @@ static int enable_event(struct tracer *tracer, struct tracer_event *event, struc
     if (r >= 0)
         r = tracefs_write(tracer->dir, path, "1");
     if (r < 0) {
-        /* There are events that nobody but perf may use; where a glob took them in, that is no failure. */
-        agent_log(tracer->log, "%s cannot be enabled: %s", event->name, strerror(-r));
+        /* Some events are for perf only; if a pattern matched them, that is not an error. */
+        agent_log(tracer->log, "cannot enable %s: %s", event->name, strerror(-r));
         return 0;
     }
     event->enabled = true;
@@ -244,7 +240,7 @@ static int enable_events(struct tracer *tracer, struct error *error, const char 
             if (tracer->events[end].system_len != head->system_len ||
                 memcmp(tracer->events[end].system, head->system, head->system_len) != 0)
                 break;
-        /* A whole system is one write, where single events take a change of the kernel's code each. */
+        /* Enabling a whole system takes one write; single events each make the kernel patch its code. */
         if (is_whole(tracer, first, end)) {
             snprintf(path, sizeof path, "events/%.*s/enable", (int)head->system_len, head->system);
             if (head->system_len < 256 && tracefs_write(tracer->dir, path, "1") >= 0) {
@@ -259,7 +255,7 @@ static int enable_events(struct tracer *tracer, struct error *error, const char 
 
             if (!tracer->events[i].wanted || tracer->events[i].enabled)
                 continue;
-            /* Each of thousands may take the kernel milliseconds. */
+            /* There may be thousands, at milliseconds each. */
             if (atomic_load(tracer->cancel))
                 return error_set(error, -ECANCELED, "", "the agent ends");
             r = enable_event(tracer, &tracer->events[i], error, ret_hint);
@@ -283,7 +279,7 @@ static int set_clock(struct tracer *tracer, const struct proto_setup *setup, str
     if (r >= 0)
         r = guest_clock_choose(offered, wanted, tracer->clock.name, sizeof tracer->clock.name);
     if (r == -ENOENT && *wanted) {
-        *ret_hint = "HELLO says which clocks there are";
+        *ret_hint = "HELLO lists the kernel's clocks";
         return error_set(error, r, "", "the kernel has no trace clock '%s'", wanted);
     }
     if (r >= 0)
@@ -294,7 +290,7 @@ static int set_clock(struct tracer *tracer, const struct proto_setup *setup, str
     return 0;
 }
 
-/* All that the host may ask for: a quarter of the guest's memory, for all CPUs together. */
+/* A host may request at most a quarter of the guest's memory, for all CPUs together. */
 static int set_buffers(struct tracer *tracer, uint32_t kib, struct error *error,
                        const char **ret_hint)
 {
@@ -306,10 +302,10 @@ static int set_buffers(struct tracer *tracer, uint32_t kib, struct error *error,
     if (kib == 0)
         return 0;
     if (cpus_online(&cpus) < 0 || sysinfo(&info) < 0)
-        return error_set(error, -EIO, "", "cannot see how large the guest is");
+        return error_set(error, -EIO, "", "cannot read the guest's memory size");
     total = (uint64_t)info.totalram * info.mem_unit;
     if ((uint64_t)kib * 1024 * cpu_set_count(&cpus) > total / 4) {
-        *ret_hint = "ask for smaller buffers";
+        *ret_hint = "request smaller buffers";
         return error_set(error, -ENOMEM, "",
                          "buffers of %" PRIu32 " KiB for each of %" PRIu32
                          " CPUs are more than a quarter of the guest's memory",
@@ -334,8 +330,8 @@ static int make(struct tracer *tracer, struct proto_setup *setup, size_t queue_b
     }
     r = tracefs_write(tracer->dir, "tracing_on", "0");
     if (r < 0)
-        return error_set(error, r, "", "cannot switch the tracing: %s", strerror(-r));
-    /* Before Linux 5.0 there is none. */
+        return error_set(error, r, "", "cannot stop or start tracing: %s", strerror(-r));
+    /* Linux 5.0 and later. */
     tracefs_write_number(tracer->dir, "buffer_percent", WATERMARK_PERCENT);
     r = set_buffers(tracer, setup->buffer_kib, error, ret_hint);
     if (r >= 0)
@@ -361,14 +357,10 @@ static int make(struct tracer *tracer, struct proto_setup *setup, size_t queue_b
     if (r < 0)
         return r;
     tracer->readers->buffer.is_still = true;
-    tracer->readers->buffer.carry = tracer->carry;
-    tracer->readers->buffer.splices = tracer->splices;
-    tracer->readers->buffer.pass = tracer->pass;
-    tracer->readers->buffer.splice_most = SPLICE_PAGES_FRAMED;
-    tracer->readers->buffer.carrier = tracer->carrier;
-    tracer_follow(tracer);
+    tracer->readers->buffer.sink = tracer->sink;
+    tracer_update_cpus(tracer);
     if (atomic_load(&tracer->readers->n) == 0)
-        return error_set(error, -ENOMEM, "", "no thread can be started");
+        return error_set(error, -ENOMEM, "", "cannot start a thread");
     return 0;
 }
 
@@ -410,20 +402,20 @@ int tracer_stop(struct tracer *tracer)
     return r;
 }
 
-void tracer_follow(struct tracer *tracer)
+void tracer_update_cpus(struct tracer *tracer)
 {
     struct readers *readers = tracer->readers;
 
-    readers_follow(readers);
+    readers_update_cpus(readers);
     for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++)
         if (cpu_set_has(&readers->online, cpu) && !cpu_set_has(&readers->have, cpu)) {
             int r = readers_add(readers, cpu);
 
-            if (r < 0 && !cpu_set_has(&tracer->refused, cpu))
+            if (r < 0 && !cpu_set_has(&tracer->failed_cpus, cpu))
                 agent_log(tracer->log, "CPU %" PRIu32 ": %s; the CPU is not traced", cpu,
                           strerror(-r));
             if (r < 0)
-                cpu_set_add(&tracer->refused, cpu);
+                cpu_set_add(&tracer->failed_cpus, cpu);
         }
 }
 
@@ -453,7 +445,7 @@ void tracer_status(struct tracer *tracer, unsigned i, struct proto_status_cpu *r
     snprintf(path, sizeof path, "per_cpu/cpu%" PRIu32 "/stats", reader->cpu);
     if (tracefs_read(tracer->dir, path, 65536, &text, &len) < 0)
         return;
-    /* Lines are "NAME: NUMBER"; "overrun" is the end of another one's name. */
+    /* Lines are "NAME: NUMBER"; the newline keeps "overrun" from matching the end of a longer name. */
     ret_status->entries = count_of(text, "entries: ");
     ret_status->overrun = count_of(text, "\noverrun: ");
     ret_status->commit_overrun = count_of(text, "\ncommit overrun: ");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a host has asked to be traced: an instance of tracefs with its events, filters, clock and buffers,
- * and the readers of it. It disappears without a trace. One thread uses it (the sender's); the readers
+/* What a host has asked to trace: a tracefs instance with its events, filters, clock and buffers, and
+ * the readers of it. The instance is removed at the end. Used by one thread (the sender); the readers
  * have their own. */
 
 #include "agent/guest_clock.h"
@@ -12,7 +12,7 @@
 
 struct tracer_event {
     char *name;         /* "sched:sched_switch" */
-    const char *system; /* in `name`, `system_len` bytes */
+    const char *system; /* in `name`; `system_len` bytes */
     size_t system_len;
     char *filter; /* or NULL */
     bool wanted, enabled;
@@ -22,33 +22,29 @@ struct tracer {
     const struct tracefs *tracefs;
     const struct agent_log *log;
     struct wakeup *sender;
-    /* Of its readers, see there; set behind tracer_init(). */
-    bool (*carry)(void *carrier, struct reader *reader);
-    bool (*splices)(void *carrier, struct reader *reader);
-    bool (*pass)(void *carrier, struct reader *reader, unsigned n_pages);
-    void *carrier;
-    const _Atomic bool *cancel;  /* setting up is to stop */
-    char instance[64];           /* "": there is none */
-    int dir;                     /* of the instance, or -1 */
-    struct tracer_event *events; /* all that the kernel has */
+    const struct page_sink *sink; /* for its readers; set after tracer_init() */
+    const _Atomic bool *cancel;   /* true: stop setting up */
+    char instance[64];            /* "": none */
+    int dir;                      /* of the instance; -1: none */
+    struct tracer_event *events;  /* all events of the kernel */
     uint32_t n_events;
     uint32_t n_enabled;
     struct guest_clock clock;
-    struct readers *readers; /* NULL: there are none yet */
-    struct cpu_set refused;  /* those whose reader could not be made, which was told */
+    struct readers *readers;    /* NULL: not set up */
+    struct cpu_set failed_cpus; /* CPUs whose reader could not be created; already reported */
     bool started;
 };
 
 void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct agent_log *log,
                  struct wakeup *sender, const _Atomic bool *cancel);
 
-/* Makes the instance as SETUP (decoded) asks; QUEUE_BYTES is the most that a queue may hold. PID: only what
- * happens in the threads of that process is recorded; 0: all. -ECANCELED: `cancel` became
- * true. On failure nothing is left of it, ERROR says what went wrong and *RET_HINT what to do (""). */
+/* Creates the instance that SETUP (decoded) describes. QUEUE_BYTES: the largest queue per CPU. PID:
+ * record only the threads of that process; 0: all. -ECANCELED: `cancel` became true. On failure
+ * everything is undone, ERROR says what is wrong and *RET_HINT what to do ("": nothing). */
 int tracer_set_up(struct tracer *tracer, struct proto_setup setup, size_t queue_bytes, pid_t pid,
                   struct error *error, const char **ret_hint);
-/* Removes all. Also the clock is forgotten. When `cancel` is true the kernel is not waited for longer than
- * a moment; it finishes what is left behind our back. */
+/* Removes everything, including the clock. If `cancel` is true, waits for the kernel at most REMOVE_MS;
+ * the kernel then completes the removal in the background. */
 void tracer_clear(struct tracer *tracer);
 
 static inline bool tracer_is_set_up(const struct tracer *tracer)
@@ -57,10 +53,10 @@ static inline bool tracer_is_set_up(const struct tracer *tracer)
 }
 
 int tracer_start(struct tracer *tracer);
-/* Nothing is recorded from here on; the readers drain what there is. */
+/* Stops recording; the readers drain the rings. */
 int tracer_stop(struct tracer *tracer);
 
-/* CPUs that came and went. */
-void tracer_follow(struct tracer *tracer);
-/* The counts of reader I. */
+/* Handles CPUs that went online or offline. */
+void tracer_update_cpus(struct tracer *tracer);
+/* The statistics of reader I. */
 void tracer_status(struct tracer *tracer, unsigned i, struct proto_status_cpu *ret_status);

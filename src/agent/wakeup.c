@@ -20,13 +20,13 @@ void wakeup_done(struct wakeup *wakeup)
 
 void wakeup_signal_always(struct wakeup *wakeup)
 {
-    /* It fails only when it was rung 2^64 - 2 times and nobody listens. */
+    /* It fails only if the counter is full: 2^64 - 2 signals that no thread has read. */
     (void)!write(wakeup->fd, &(uint64_t){1}, sizeof(uint64_t));
 }
 
 void wakeup_signal(struct wakeup *wakeup)
 {
-    /* Sequentially consistent, as are arming and what both look at behind it (R3). */
+    /* Sequentially consistent, like wakeup_arm() and the checks after both (R3). */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load(&wakeup->armed) && atomic_exchange(&wakeup->armed, false))
         wakeup_signal_always(wakeup);

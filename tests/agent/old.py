@@ -107,7 +107,7 @@ def start_stop(tracefs, work):
     lost = account(decode(STRATA, instance, ports.got, work), written, "start_stop", instance)
     check(lost == 0, f"start_stop: {lost} events were lost though nobody was slow")
     # Of more CPUs than there are ports for, it says that, too.
-    said = [line for line in agent.said.splitlines() if not re.match(rb".*CPU [0-9]+: the port .* there is none", line)]
+    said = [line for line in agent.said.splitlines() if not re.match(rb".*CPU [0-9]+: cannot use the port .* it does not exist", line)]
     check(len(said) == 1, agent.said)
     check(instance.settings() == before, "the agent left the instance changed")
     ports.close()
@@ -152,7 +152,7 @@ def stalled(tracefs, work):
         before = instance.was_read(cpu)
         wait_for(lambda: (instance.mark(cpu, 100), instance.was_read(cpu))[1] > before, f"the agent to read from CPU {cpu}")
     took = agent.end()
-    check(re.search(rb"\d+ pages had been read and could not be sent", agent.said), agent.said)
+    check(re.search(rb"\d+ pages were read but could not be sent", agent.said), agent.said)
     # 128 KiB per CPU, and what a process is; sanitisers need more.
     if not os.environ.get("SANITIZED"):
         check(memory < (3 << 20) + len(CPUS) * (128 << 10), f"it took {memory} bytes of memory")
@@ -275,10 +275,10 @@ def nobody(work):
 def without_a_port(tracefs, work):
     """A CPU without a port does not stop the others, and gets its port when it appears; no ports at all is told."""
     done = subprocess.run([f"{BIN}/strata-agent", "-p", work, "-w", "0"], capture_output=True, text=True)
-    check(done.returncode == 1 and "there is no virtio-serial port org.strata.agent or agent-ctl-path" in done.stderr, done)
+    check(done.returncode == 1 and "no virtio-serial port org.strata.agent or agent-ctl-path" in done.stderr, done)
     done = subprocess.run([f"{BIN}/strata-agent", "-p", work, "-w", "0", "-i", "no-such-instance"],
                           capture_output=True, text=True)
-    check(done.returncode == 1 and "there is no instance 'no-such-instance'" in done.stderr, done)
+    check(done.returncode == 1 and "no instance 'no-such-instance'" in done.stderr, done)
     nobody(work)
     if len(CPUS) < 2:
         return
@@ -297,7 +297,7 @@ def without_a_port(tracefs, work):
     ports.got[CPUS[0]] = bytearray()
     ports.take_until(lambda: marks_in(ports.got[CPUS[0]]) == 50, "markers of the CPU whose port came late")
     agent.end()
-    check(b"CPU %d: the port trace-path-cpu%d cannot be used: there is none" % (CPUS[0], CPUS[0]) in agent.said, agent.said)
+    check(b"CPU %d: cannot use the port trace-path-cpu%d: it does not exist" % (CPUS[0], CPUS[0]) in agent.said, agent.said)
     ports.close()
     print("without_a_port: fine")
 
@@ -335,7 +335,7 @@ def run(tracefs, work):
     ports = Fifos(f"{work}/run")
     command = ["sh", "-c", f"echo 0 of cpu 0 >{instance.path}/trace_marker; echo to standard output; exit 9"]
     agent = Agent("-p", ports.path, "-i", instance.name, "--run", *command, stdout=subprocess.PIPE)
-    agent.says(b"starts when a host traces")
+    agent.says(b"starts when a host starts tracing")
     check(agent.process.poll() is None and instance.read("trace").count(" of cpu ") == 0, "the command did not wait for the host")
     ports.order(b"1")
     ports.take_until(lambda: sum(marks_in(got) for got in ports.got.values()) == 1, "the command's marker")

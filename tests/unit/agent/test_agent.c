@@ -306,7 +306,7 @@ static void test_tracefs_files(void **state)
     int dir;
 
     assert_int_equal(tracefs_open(directory, &tracefs, &error), -ENOENT);
-    assert_non_null(strstr(error.what, "is no tracefs"));
+    assert_non_null(strstr(error.what, "not a tracefs"));
     make_dir(directory, "per_cpu");
     assert_int_equal(tracefs_open(directory, &tracefs, NULL), 0);
     dir = tracefs.fd;
@@ -603,7 +603,7 @@ static void test_endpoint(void **state)
 
         if (!cases[i].family) {
             assert_int_equal(r, -EINVAL);
-            assert_non_null(strstr(error.what, "is no address"));
+            assert_non_null(strstr(error.what, "invalid address"));
             continue;
         }
         assert_int_equal(r, 0);
@@ -813,8 +813,8 @@ static struct passage *passage(int capacity)
     assert_int_equal(proto_reader_init(&p->in, PROTO_WIRE_MAX), 0);
     frame_tx_init(&p->tx);
     frame_tx_connect(&p->tx, p->out[1], false);
-    assert_false(p->tx.suits); /* it is no port */
-    p->tx.suits = true;
+    assert_false(p->tx.can_splice); /* it is no port */
+    p->tx.can_splice = true;
     return p;
 }
 
@@ -915,22 +915,22 @@ static void test_wire_pages(void **state)
     uint64_t connection = p->tx.connection;
 
     into_queue(p, 3);
-    assert_false(frame_tx_carry_pages(&p->tx, &p->reader)); /* not before STARTED */
-    frame_tx_carry(&p->tx, connection - 1, true, true);
-    assert_false(frame_tx_carry_pages(&p->tx, &p->reader)); /* not what another host was promised */
-    frame_tx_carry(&p->tx, connection, true, false);
+    assert_false(p->tx.sink.send(&p->tx, &p->reader)); /* not before STARTED */
+    frame_tx_allow_readers(&p->tx, connection - 1, true, true);
+    assert_false(p->tx.sink.send(&p->tx, &p->reader)); /* not what another host was promised */
+    frame_tx_allow_readers(&p->tx, connection, true, false);
     assert_false(
-        frame_tx_splices(&p->tx, &p->reader)); /* the host did not say that it takes them */
-    assert_true(frame_tx_carry_pages(&p->tx, &p->reader));
+        p->tx.sink.can_splice(&p->tx, &p->reader)); /* the host did not say that it takes them */
+    assert_true(p->tx.sink.send(&p->tx, &p->reader));
     listen_to_all(p);
     assert_int_equal(p->unchecked, 0);
 
-    frame_tx_carry(&p->tx, connection, true, true);
-    assert_true(frame_tx_splices(&p->tx, &p->reader));
+    frame_tx_allow_readers(&p->tx, connection, true, true);
+    assert_true(p->tx.sink.can_splice(&p->tx, &p->reader));
     into_pipe(p, 2);
-    assert_true(frame_tx_pass_pages(&p->tx, &p->reader, 2));
+    assert_true(p->tx.sink.splice(&p->tx, &p->reader, 2));
     into_pipe(p, 15);
-    assert_true(frame_tx_pass_pages(&p->tx, &p->reader, 15));
+    assert_true(p->tx.sink.splice(&p->tx, &p->reader, 15));
     into_queue(p, 17); /* more than a frame holds */
     assert_int_equal(frame_tx_send_pages(&p->tx, connection, &p->reader, 1), 1);
     assert_int_equal(queue_held(&p->reader.queue), 2);
@@ -942,9 +942,9 @@ static void test_wire_pages(void **state)
     assert_int_equal(queue_held(&p->reader.queue), 0);
 
     frame_tx_disconnect(&p->tx);
-    assert_false(frame_tx_splices(&p->tx, &p->reader));
+    assert_false(p->tx.sink.can_splice(&p->tx, &p->reader));
     into_pipe(p, 1);
-    assert_false(frame_tx_pass_pages(&p->tx, &p->reader, 1));
+    assert_false(p->tx.sink.splice(&p->tx, &p->reader, 1));
     passage_end(p);
 }
 
@@ -956,15 +956,15 @@ static void test_wire_pages_that_do_not_fit(void **state)
     uint8_t full[4096] = {0};
     int left;
 
-    frame_tx_carry(&p->tx, p->tx.connection, true, true);
+    frame_tx_allow_readers(&p->tx, p->tx.connection, true, true);
     into_pipe(p, 3);
-    assert_true(frame_tx_pass_pages(&p->tx, &p->reader, 3)); /* the frame has begun */
+    assert_true(p->tx.sink.splice(&p->tx, &p->reader, 3)); /* the frame has begun */
     assert_int_equal(queue_held(&p->reader.queue), 3);
     assert_int_equal(frame_tx_pump(&p->tx), 0);
     assert_true(frame_tx_pong(&p->tx, &ping, 1)); /* waits */
     /* Another one's must stay where they are. */
     into_pipe(p, 1);
-    assert_false(frame_tx_pass_pages(&p->tx, &p->reader, 1));
+    assert_false(p->tx.sink.splice(&p->tx, &p->reader, 1));
     assert_int_equal(ioctl(p->reader.pipe[0], FIONREAD, &left), 0);
     assert_int_equal(left, 4096);
     p->made--;
@@ -972,21 +972,21 @@ static void test_wire_pages_that_do_not_fit(void **state)
     assert_int_equal(p->pongs, 1);
     assert_int_equal(queue_held(&p->reader.queue), 0);
     p->made++;
-    assert_true(frame_tx_pass_pages(&p->tx, &p->reader, 1));
+    assert_true(p->tx.sink.splice(&p->tx, &p->reader, 1));
     listen_to_all(p);
     assert_int_equal(p->unchecked, 2);
 
     /* Not even its header fits: nothing has begun. */
     assert_int_equal(write(p->out[1], full, sizeof full), sizeof full);
     into_pipe(p, 2);
-    assert_false(frame_tx_pass_pages(&p->tx, &p->reader, 2));
+    assert_false(p->tx.sink.splice(&p->tx, &p->reader, 2));
     assert_int_equal(read(p->out[0], full, sizeof full), sizeof full);
-    assert_true(frame_tx_pass_pages(&p->tx, &p->reader, 2));
+    assert_true(p->tx.sink.splice(&p->tx, &p->reader, 2));
 
     /* The queue ends before the frame does. */
-    frame_tx_give_back(&p->tx);
+    frame_tx_detach_readers(&p->tx);
     queue_done(&p->reader.queue);
-    assert_false(frame_tx_splices(&p->tx, &p->reader));
+    assert_false(p->tx.sink.can_splice(&p->tx, &p->reader));
     listen_to_all(p);
     passage_end(p);
 }
@@ -996,15 +996,15 @@ static void test_wire_pages_that_are_lost(void **state)
 {
     struct passage *p = passage(1 << 20);
 
-    frame_tx_carry(&p->tx, p->tx.connection, true, true);
+    frame_tx_allow_readers(&p->tx, p->tx.connection, true, true);
     into_pipe(p, 2);
     p->made += 2;
-    assert_true(frame_tx_pass_pages(&p->tx, &p->reader, 4));
+    assert_true(p->tx.sink.splice(&p->tx, &p->reader, 4));
     listen_to_all(p);
     assert_int_equal(p->next, 4);
-    assert_false(frame_tx_splices(&p->tx, &p->reader));
+    assert_false(p->tx.sink.can_splice(&p->tx, &p->reader));
     into_pipe(p, 1);
-    assert_false(frame_tx_pass_pages(&p->tx, &p->reader, 1));
+    assert_false(p->tx.sink.splice(&p->tx, &p->reader, 1));
     passage_end(p);
 }
 
@@ -1012,17 +1012,17 @@ static void test_wire_pages_that_are_lost(void **state)
 static void test_outlet_pages(void **state)
 {
     struct passage *p = passage(4096);
-    struct raw_port raw_port = {.name = "port", .fd = p->out[1], .suits = true};
+    struct raw_port raw_port = {.name = "port", .fd = p->out[1], .can_splice = true};
     struct agent_log say_to = {NULL, NULL};
     uint8_t pages[8 * 4096];
     size_t got = 0;
 
     into_pipe(p, 5);
-    assert_true(raw_port_pass(&raw_port, &p->reader, 5, 1)); /* the first one fits */
+    assert_true(raw_port_splice(&raw_port, &p->reader, 5, 1)); /* the first one fits */
     assert_true(raw_port.is_full);
     assert_int_equal(queue_held(&p->reader.queue), 4);
     into_pipe(p, 1);
-    assert_false(raw_port_pass(&raw_port, &p->reader, 1, 1));
+    assert_false(raw_port_splice(&raw_port, &p->reader, 1, 1));
     while (got < (size_t)5 * 4096) {
         ssize_t n = read(p->out[0], pages + got, sizeof pages - got);
 
@@ -1032,7 +1032,7 @@ static void test_outlet_pages(void **state)
         raw_port_send(&raw_port, &p->reader, &say_to, 1);
     }
     assert_int_equal(got, 5 * 4096);
-    assert_true(raw_port_pass(&raw_port, &p->reader, 1, 1));
+    assert_true(raw_port_splice(&raw_port, &p->reader, 1, 1));
     assert_int_equal(read(p->out[0], pages + got, 4096), 4096);
     for (unsigned i = 0; i < 6; i++)
         page_came(p, pages + (size_t)i * 4096);
@@ -1040,8 +1040,8 @@ static void test_outlet_pages(void **state)
 
     /* Lost: a page that says so is all that remains, and no more are spliced. */
     into_pipe(p, 1);
-    assert_true(raw_port_pass(&raw_port, &p->reader, 2, 1));
-    assert_false(raw_port.suits);
+    assert_true(raw_port_splice(&raw_port, &p->reader, 2, 1));
+    assert_false(raw_port.can_splice);
     assert_int_equal(queue_held(&p->reader.queue), 1);
     passage_end(p);
 }
