@@ -58,7 +58,7 @@ int strata_event_set_state(const char *pattern, bool on)
     return n;
 }
 
-void strata_trace_file_want(void)
+void strata_trace_file_use_default(void)
 {
 }
 

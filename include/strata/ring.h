@@ -2,16 +2,17 @@
 #ifndef STRATA_RING_H
 #define STRATA_RING_H
 
-/* The emit path: what generated .c files put into every _ring_trace_NAME(). Nobody else needs it.
+/* The emit path: what the generated _ring_trace_NAME() functions consist of. Only generated code needs
+ * this header.
  *
- * A record goes into the calling thread's ring: strata_ring_begin() gives it space and a time stamp,
- * strata_ring_put…() copy the arguments, strata_ring_end() commits. Between the two nothing else may be
- * done. Any thread; signal handlers too, also while the thread that they interrupt is between begin and
- * end. No lock, no allocation, no system call, but for a thread's first event (which makes the thread's
- * ring: system calls that are safe in signal handlers).
+ * A record goes into the calling thread's ring: strata_ring_begin() reserves space and takes a time
+ * stamp, strata_ring_put…() copy the arguments, strata_ring_end() commits. Nothing else may be done in
+ * between. Any thread, and signal handlers, even while the interrupted thread is between begin and end.
+ * No lock, no allocation and no system call, except for a thread's first event: it creates the ring by
+ * system calls that are safe in signal handlers.
  *
- * How the ring lies in memory, the protocol and why it is right: src/runtime/ring.h. The names here are
- * as there. */
+ * The ring's layout in memory, the protocol and its proof: src/runtime/ring.h, which uses the same
+ * names. */
 
 #include "strata/trace.h"
 
@@ -29,7 +30,7 @@ extern "C" {
 #endif
 #endif
 
-/* The part of the shared mapping that each event writes. */
+/* The cache line of the shared mapping that each event writes. */
 struct strata_ring_line {
     uint64_t committed;
     uint64_t time;
@@ -38,18 +39,18 @@ struct strata_ring_line {
     uint64_t late;
 };
 
-/* The part that is private to the thread. It is wiped in a forked child, whose first event therefore
- * finds that nothing fits and asks for a ring of its own. */
+/* The thread's private part. A forked child clears it, so its first event finds no room and creates a
+ * ring of its own. */
 struct strata_ring {
     uint64_t head;
     uint64_t
-        fast_mask; /* the size of a sub-buffer - 1; 0: every event goes by strata_ring_begin_slow() */
-    uint64_t mask; /* the size of the ring - 1 */
+        fast_mask; /* size of a sub-buffer - 1; 0: every event takes strata_ring_begin_slow() */
+    uint64_t mask; /* size of the ring - 1 */
     uint8_t *data;
     struct strata_ring_line *line;
-    /* what follows is of src/runtime alone */
+    /* only for src/runtime */
     uint64_t sub_mask;
-    uint64_t n_classes; /* that the ring has drop counts for */
+    uint64_t n_classes; /* for which the ring has drop counts */
 };
 
 /* A record between begin and end. */
@@ -58,33 +59,35 @@ struct strata_slot {
     struct strata_ring_line *line;
     uint8_t *record;
     uint64_t word; /* the header word */
-    uint64_t from; /* head before */
-    uint64_t end;  /* head behind */
-    /* of a nested record, what src/runtime notes it in */
+    uint64_t from; /* head before the record */
+    uint64_t end;  /* head after the record */
+    /* of a nested record, for src/runtime */
     uint32_t extent;
     bool claimed, extends;
 };
 
-/* The calling thread's ring. Never NULL: a ring in which nothing fits stands for none. Initial-exec, as
- * the other models may allocate on first use, which signal handlers must not. */
+/* The calling thread's ring. Never NULL: a thread without a ring has one in which nothing fits.
+ * Initial-exec, because the other TLS models may allocate on first use, which signal handlers must not. */
 extern STRATA_API __thread struct strata_ring *strata_ring_self
     __attribute__((tls_model("initial-exec")));
 
 /* The rare cases: the thread has no ring, the packet is full, a handler interrupts a record, the clock
- * stepped back or was not read for long, the processor has no clock that is fit. NULL: dropped, counted. */
+ * stepped back or was not read for long, the processor has no suitable clock. NULL: dropped and
+ * counted. */
 STRATA_API STRATA_BOUND uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id,
                                                         size_t size);
-/* Counts a call of an event that has no class (its id is 0: it could not be registered) as dropped. */
+/* Counts a call of an event without a class (ID 0: it could not be registered) as dropped. */
 STRATA_API STRATA_BOUND void strata_ring_drop(uint32_t id);
-/* The record lies behind one that is still open. */
+/* The record follows one that is still open. */
 STRATA_API STRATA_BOUND void strata_ring_end_nested(const struct strata_slot *slot);
-/* Handlers put records behind this one while it was open. */
+/* Signal handlers added records after this one while it was open. */
 STRATA_API STRATA_BOUND void strata_ring_publish(const struct strata_slot *slot);
 
-/* Bytes of a record in front of its arguments. */
+/* Bytes of a record before its arguments. */
 #define STRATA_RING_HEADER 8
 
-/* Ticks: longer ones between two events of a ring go into a new packet, as a record has 48 bits of time. */
+/* Ticks. After a longer time between two events of a ring a new packet is begun, because a record has
+ * 48 bits of time. */
 #define STRATA_RING_GAP (1ULL << 47)
 
 STRATA_RING_INLINE uint64_t strata_ring_ticks(void)
@@ -101,8 +104,9 @@ STRATA_RING_INLINE uint64_t strata_ring_ticks(void)
 #endif
 }
 
-/* Compare and exchange that is one step for the thread itself and its signal handlers; no other thread
- * writes there, so on x86 it needs no lock. It orders nothing between processors, but the compiler. */
+/* Compare-and-exchange that is atomic for the thread and its signal handlers only: no other thread
+ * writes there, so on x86 it needs no lock prefix. Orders nothing between processors; it is a compiler
+ * barrier. */
 STRATA_RING_INLINE bool strata_ring_exchange(uint64_t *at, uint64_t expected, uint64_t desired)
 {
 #if defined(__x86_64__) && !defined(STRATA_RING_TSAN)
@@ -131,7 +135,7 @@ STRATA_RING_INLINE uint64_t strata_ring_word(uint32_t id, uint64_t time)
 #endif
 }
 
-/* By a copy, so that the slot of the ordinary case need not be in memory. */
+/* Copies the slot, so that the common case can keep its slot in registers. */
 STRATA_RING_INLINE uint8_t *strata_ring_begin_rare(struct strata_slot *slot, uint32_t id,
                                                    size_t size)
 {
@@ -143,34 +147,36 @@ STRATA_RING_INLINE uint8_t *strata_ring_begin_rare(struct strata_slot *slot, uin
     return at;
 }
 
-/* Space for a record of class ID and of SIZE bytes, STRATA_RING_HEADER of them included. Returns
- * where the arguments go; NULL: dropped, there is nothing to end.
+/* Reserves space for a record of class ID with SIZE bytes, including STRATA_RING_HEADER. Returns where
+ * the arguments go; NULL: dropped, do not call strata_ring_end().
  *
- * What it costs (bench/emit, a 2 CPU virtual machine, an event of two words): 10.5 ns, as a loop that
- * does nothing but read the clock and store the three words. The clock is what takes that long. All the
- * rest, which by itself takes 5.3 ns (2 of them for the exchange, the look for a gap and the time), is
- * done by the processor while it waits for the clock. So what is here may be careful, but must not wait
- * for anything: no locked instruction, no line that another processor writes. */
+ * Cost (bench/emit, a 2 CPU virtual machine, an event of two words): 10.5 ns, the same as a loop that
+ * only reads the clock and stores the three words. Reading the clock takes that long. Everything else,
+ * which alone takes 5.3 ns (2 of them for the exchange and the checks of the gap and the time), runs
+ * while the processor waits for the clock. So the code here may be careful, but must not wait for
+ * anything: no locked instruction, no cache line that another processor writes. */
 STRATA_RING_INLINE uint8_t *strata_ring_begin(struct strata_slot *slot, uint32_t id, size_t size)
 {
     struct strata_ring *ring = strata_ring_self;
     struct strata_ring_line *line = ring->line;
     uint64_t from = __atomic_load_n(&ring->head, __ATOMIC_RELAXED), at = (from + 7) & ~7ULL, time;
 
-    /* The stamp is taken after head was read and before it is moved. A handler that emits in between
-     * moves head, and the exchange fails; so who comes first in the ring has the earlier time. */
+    /* The time stamp is taken after head was read and before it is moved. A handler that emits in
+     * between moves head, and the exchange fails; so the record that comes first in the ring has the
+     * earlier time. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     time = strata_ring_ticks();
 
-    /* At a sub-buffer's begin, where no packet is open, (at - 1) & fast_mask is the mask itself, and
-     * nothing fits. Without a ring the mask is 0, and `line` is not looked at. */
+    /* At the start of a sub-buffer, where no packet is open, (at - 1) & fast_mask is the mask itself,
+     * and nothing fits. Without a ring the mask is 0, and `line` is not used. */
     if (strata_unlikely(((at - 1) & ring->fast_mask) + size >= ring->fast_mask) ||
         strata_unlikely(time - line->time >= STRATA_RING_GAP) ||
         strata_unlikely(__atomic_load_n(&line->committed, __ATOMIC_RELAXED) != from) ||
         strata_unlikely(!strata_ring_exchange(&ring->head, from, at + size)))
         return strata_ring_begin_rare(slot, id, size);
 
-    /* Release: a consumer that sees this time sees all that was committed before it (invariant 6). */
+    /* Release: a consumer that sees this time sees everything that was committed before it (invariant
+     * 6). */
     __atomic_store_n(&line->time, time, __ATOMIC_RELEASE);
 
     slot->ring = ring;
@@ -182,7 +188,7 @@ STRATA_RING_INLINE uint8_t *strata_ring_begin(struct strata_slot *slot, uint32_t
     return slot->record + STRATA_RING_HEADER;
 }
 
-/* Commits. */
+/* Commits the record. */
 STRATA_RING_INLINE void strata_ring_end(struct strata_slot *slot)
 {
     struct strata_ring_line *line = slot->line;
@@ -196,12 +202,12 @@ STRATA_RING_INLINE void strata_ring_end(struct strata_slot *slot)
         return;
     }
 
-    /* Release: who sees the new position sees the record. On x86 a plain store. */
+    /* Release: a consumer that sees the new position sees the record. On x86 a plain store. */
     __atomic_store_n(&line->committed, slot->end, __ATOMIC_RELEASE);
 
-    /* A handler that came while committed was less took its record for nested, and left publishing it
-     * to us; one that comes from here on publishes by itself. So head is read after the store, in the
-     * order of the program; that is enough, as both are on one processor. */
+    /* A handler that ran before the store took its record for nested and left publishing it to us; one
+     * that runs from here on publishes its own. So head is read after the store in program order; that
+     * is enough, as both run on one processor. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (strata_unlikely(__atomic_load_n(&slot->ring->head, __ATOMIC_RELAXED) != slot->end)) {
         struct strata_slot outermost = *slot;
@@ -217,10 +223,10 @@ STRATA_RING_INLINE uint8_t *strata_ring_put(uint8_t *at, const void *argument, s
     return at + size;
 }
 
-/* What stands for a null pointer, as printf() has it. */
+/* Recorded for a null pointer, as printf() prints it. */
 #define STRATA_RING_NULL "(null)"
 
-/* How many bytes of the string are recorded, its NUL not counted. */
+/* The number of bytes of the string that are recorded, without the NUL. */
 STRATA_RING_INLINE size_t strata_ring_length(const char *string)
 {
     const char *end = NULL;
@@ -240,8 +246,9 @@ STRATA_RING_INLINE uint8_t *strata_ring_put_string(uint8_t *at, const char *stri
     return at + length + 1;
 }
 
-/* Called when the program starts, in the object whose events are emitted: has what they call bound then. The
- * first call of a function that is bound lazily takes some KB of the stack, which may be a handler's. */
+/* Called at program start, in the object whose events are emitted: resolves the functions that events
+ * call. The first call of a lazily bound function takes some KB of stack, which may be a signal
+ * handler's. */
 static inline void strata_ring_bind(void)
 {
     volatile size_t none = 0;

@@ -88,7 +88,7 @@ bool control_set_state(const char *name, size_t len, bool on, bool ignore_unavai
         return false;
     }
     if (on && r > 0)
-        strata_trace_file_want();
+        strata_trace_file_use_default();
     return true;
 }
 

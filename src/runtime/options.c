@@ -607,7 +607,7 @@ static void RUNS_FIRST read_environment(void)
     said.list = reading.help;
 }
 
-void strata_backend_wanted(enum strata_backend backend)
+void strata_backend_register(enum strata_backend backend)
 {
     pthread_mutex_lock(&said.lock);
     said.backends |= 1U << backend;

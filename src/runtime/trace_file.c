@@ -63,7 +63,7 @@ int strata_trace_file_set(const char *path)
     return r;
 }
 
-void strata_trace_file_want(void)
+void strata_trace_file_use_default(void)
 {
     options_lock();
     options_want_trace();

@@ -51,7 +51,7 @@ static struct strata_group group = {STRATA_TRACE_ABI, EVENTS, "clock", events, N
 
 static void __attribute__((constructor)) register_events(void)
 {
-    strata_backend_wanted(STRATA_BACKEND_RING);
+    strata_backend_register(STRATA_BACKEND_RING);
     strata_group_register(&group);
 }
 

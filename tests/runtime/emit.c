@@ -91,7 +91,7 @@ static void __attribute__((constructor)) register_events(void)
     const char *backend = getenv("EMIT_BACKEND");
 
     if (!backend || strcmp(backend, "ring") == 0)
-        strata_backend_wanted(STRATA_BACKEND_RING);
+        strata_backend_register(STRATA_BACKEND_RING);
     strata_group_register(&group);
 }
 

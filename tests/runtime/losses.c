@@ -52,7 +52,7 @@ static struct strata_group group = {STRATA_TRACE_ABI, 1, "losses", events, NULL}
 
 static void __attribute__((constructor)) register_events(void)
 {
-    strata_backend_wanted(STRATA_BACKEND_RING);
+    strata_backend_register(STRATA_BACKEND_RING);
     strata_group_register(&group);
 }
 

@@ -81,8 +81,8 @@ int main(int argc, char **argv)
         if (option == 'b')
             backend = optarg;
     if (strcmp(backend, "log") != 0)
-        strata_backend_wanted(strcmp(backend, "ring") == 0 ? STRATA_BACKEND_RING
-                                                           : STRATA_BACKEND_SIMPLE);
+        strata_backend_register(strcmp(backend, "ring") == 0 ? STRATA_BACKEND_RING
+                                                             : STRATA_BACKEND_SIMPLE);
     strata_group_register(&group);
 
     optind = 1;

@@ -202,7 +202,7 @@ static int run(int argc, char **argv)
     pause_us = (unsigned)atoi(argv[3]);
     if (n_threads < 1 || n_threads > THREADS_MAX || map_counters(argv[0], true) < 0)
         return 2;
-    strata_backend_wanted(STRATA_BACKEND_RING);
+    strata_backend_register(STRATA_BACKEND_RING);
     strata_group_register(&group);
     sigaction(SIGUSR1, &action, NULL);
     sigaction(SIGUSR2, &action, NULL);

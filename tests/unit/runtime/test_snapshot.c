@@ -353,7 +353,7 @@ static void discard_written(void)
 
     memset(lowest, 0, sizeof(lowest));
     snprintf(options, sizeof(options), "snap,ring=256k,subbuffer=8k,ctf=%s/trace-%%p", work);
-    strata_backend_wanted(STRATA_BACKEND_RING);
+    strata_backend_register(STRATA_BACKEND_RING);
     CHECK(strata_trace_opt_parse(options) == 0);
     start_program();
     for (unsigned i = 0; i < ROUNDS / 2; i++) {

@@ -103,7 +103,7 @@ static void test_no_file(void **unused)
     assert_int_equal(strata_trace_file_set(a), -EOPNOTSUPP);
     assert_int_equal(strata_trace_file_get(NULL, &on), -EOPNOTSUPP);
     assert_false(st_change_trace_event_state("filed", true));
-    strata_backend_wanted(STRATA_BACKEND_SIMPLE);
+    strata_backend_register(STRATA_BACKEND_SIMPLE);
     strata_group_register(&group);
     assert_int_equal(strata_trace_file_set(NULL), -EINVAL);
     assert_int_equal(strata_trace_file_set(""), -EINVAL);

@@ -90,8 +90,8 @@ static void __attribute__((constructor)) register_ring_group(void)
 {
     trace_events_enabled_count |= 1 << 30;
     strata_ring_bind();
-    strata_backend_wanted(STRATA_BACKEND_RING);
-    strata_backend_wanted(STRATA_BACKEND_OWN_STATES);
+    strata_backend_register(STRATA_BACKEND_RING);
+    strata_backend_register(STRATA_BACKEND_OWN_STATES);
     strata_group_register(&ring_group);
 }
 

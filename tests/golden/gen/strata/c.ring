@@ -197,7 +197,7 @@ void strata_test_rust_without_format(const char *class_, int errno_)
 static void __attribute__((constructor)) strata_test_register(void)
 {
     strata_ring_bind();
-    strata_backend_wanted(STRATA_BACKEND_RING);
+    strata_backend_register(STRATA_BACKEND_RING);
     strata_group_register(&strata_test_group);
 }
 
