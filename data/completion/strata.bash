@@ -14,6 +14,10 @@ _strata_ctl()
 
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
+        -f | --format)
+            [ "${COMP_WORDS[i + 1]}" = = ] && ((i++))
+            ((i++))
+            ;;
         --qmp) # "=" is a word of its own
             [ "${COMP_WORDS[i + 1]}" = = ] && ((i++))
             target=(--qmp "${COMP_WORDS[++i]}")

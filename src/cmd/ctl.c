@@ -10,13 +10,18 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 
+#define OUT_SIZE ((size_t)64 * 1024)
+
 struct ctl_options {
     const char *qmp;
+    unsigned format; /* enum table_format */
 };
 
 static const struct option ctl_option_table[] = {
     {OPTION_STRING, 0, "qmp", "SOCKET", "control the QEMU that serves QMP on this UNIX socket",
      offsetof(struct ctl_options, qmp), NULL, NULL},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format of list and status (text)",
+     offsetof(struct ctl_options, format), .choices = table_formats},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0, NULL, NULL},
     {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
 };
@@ -55,11 +60,15 @@ const struct command ctl_command = {
     .groups = groups,
     .examples = "  strata ctl 4711 on 'blk_*'\n"
                 "  strata ctl --qmp /run/vm.qmp list 'virtio_*'\n"
+                "  strata ctl -f json 4711 list | jq -r 'select(.state == \"on\").event'\n"
                 "  strata ctl trace status",
 };
 
-const struct ctl_command *ctl_find(const struct ctl_command *commands, unsigned n, char **words)
+const struct ctl_command *ctl_find(const struct ctl_command *commands,
+                                   const struct ctl_request *request)
 {
+    char *const *words = request->words;
+    unsigned n = request->n;
     const char *names[32];
     const char *near;
     unsigned k = 0;
@@ -68,9 +77,13 @@ const struct ctl_command *ctl_find(const struct ctl_command *commands, unsigned 
         names[k++] = command->name;
         if (strcmp(command->name, words[0]) != 0)
             continue;
-        if (n - 1 >= command->min && n - 1 <= command->max)
+        if (n - 1 >= command->min && n - 1 <= command->max &&
+            (command->is_table || request->format == TABLE_TEXT))
             return command;
-        if (command->max == 0)
+        if (!command->is_table && request->format != TABLE_TEXT)
+            cli_usage_error(ctl_command.name,
+                            "%s prints text only; --format is for list and status", command->name);
+        else if (command->max == 0)
             cli_usage_error(ctl_command.name, "%s accepts no arguments", command->name);
         else
             cli_usage_error(ctl_command.name, "invalid arguments; usage: %s %s", command->name,
@@ -87,19 +100,23 @@ const struct ctl_command *ctl_find(const struct ctl_command *commands, unsigned 
     return NULL;
 }
 
-void ctl_put_event(struct text *out, const char *state, const char *name, const char *where)
-{
-    size_t len = strlen(state);
+static const struct table_column event_columns[CTL_EVENT_COLUMNS] = {
+    [CTL_STATE] = {.title = "", .width = -(int)sizeof "unavailable", .name = "state"},
+    [CTL_EVENT] = {.title = "", .name = "event"},
+    [CTL_WHERE] = {.title = ""},
+    [CTL_FILE] = {.name = "file"},
+    [CTL_LINE] = {.name = "line"},
+    [CTL_CONDITION] = {.name = "condition"},
+};
+const struct table_form ctl_event_form = {event_columns, CTL_EVENT_COLUMNS};
 
-    text_put(out, state, len);
-    for (; len < sizeof "unavailable"; len++)
-        text_put_char(out, ' ');
-    text_put_safe_str(out, name);
-    if (where) {
-        text_put_literal(out, "  ");
-        text_put_safe_str(out, where);
-    }
-    text_put_char(out, '\n');
+int ctl_open(struct text *out, enum table_format format)
+{
+    int r = output_open(out, format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE);
+
+    if (r < 0)
+        cli_error("out of memory");
+    return r;
 }
 
 int ctl_end(struct text *out, int status)
@@ -113,17 +130,22 @@ int ctl_end(struct text *out, int status)
 int cmd_ctl(int argc, char **argv)
 {
     struct ctl_options options = {0};
+    struct ctl_request request;
     int n, status;
 
     if (!options_parse(&ctl_command, argc, argv, &options, &n, &status))
         return status;
+    request = (struct ctl_request){
+        .words = argv + 1, .n = (unsigned)n, .format = (enum table_format)options.format};
     if (options.qmp && n < 1)
         return cli_usage_error(ctl_command.name, "no command given (for example: list)");
     if (options.qmp)
-        return ctl_qmp(options.qmp, (unsigned)n, argv + 1);
+        return ctl_qmp(options.qmp, &request);
     if (n < 1)
         return cli_usage_error(ctl_command.name, "no program given ('strata list' shows them)");
     if (n < 2)
         return cli_usage_error(ctl_command.name, "no command given (for example: list)");
-    return ctl_any(argv[1], (unsigned)n - 1, argv + 2);
+    request.words++;
+    request.n--;
+    return ctl_any(argv[1], &request);
 }

@@ -3,26 +3,46 @@
 
 /* strata ctl: what it does to a program by its control socket, and to a QEMU by QMP. */
 
-#include "base/text.h"
+#include "print/table.h"
 
-/* WORDS are a command and its N - 1 arguments. Return the exit status. */
-int ctl_process(const char *which, unsigned n, char **words);
-int ctl_qmp(const char *socket, unsigned n, char **words);
+struct ctl_request {
+    char **words; /* a command and its arguments */
+    unsigned n;   /* words */
+    enum table_format format;
+};
+
+/* Return the exit status. */
+int ctl_process(const char *which, const struct ctl_request *request);
+int ctl_qmp(const char *socket, const struct ctl_request *request);
 
 /* WHICH is the directory of a recording, a socket, or a process: a QEMU or one that links libstrata. */
-int ctl_any(const char *which, unsigned n, char **words);
+int ctl_any(const char *which, const struct ctl_request *request);
 
-/* The one command of a table that WORDS begin with, whose number of arguments fits; else tells what is
- * wrong, and returns NULL. */
+/* The command of a table that REQUEST has, whose number of arguments fits and which has the format; else prints what
+ * is wrong, and returns NULL. */
 struct ctl_command {
     const char *name; /* NULL: behind the last one */
     const char *arguments;
     unsigned min, max; /* how many arguments */
     int (*function)(void *target, unsigned n, char **arguments);
+    bool is_table; /* in the format of the request; any other is text */
 };
-const struct ctl_command *ctl_find(const struct ctl_command *commands, unsigned n, char **words);
+const struct ctl_command *ctl_find(const struct ctl_command *commands,
+                                   const struct ctl_request *request);
 
-/* A line about an event. WHERE may be NULL. */
-void ctl_put_event(struct text *out, const char *state, const char *name, const char *where);
+/* The table of `list`, whose columns are these. */
+enum ctl_event_column {
+    CTL_STATE,
+    CTL_EVENT,
+    CTL_WHERE, /* text alone */
+    CTL_FILE,
+    CTL_LINE,
+    CTL_CONDITION,
+    CTL_EVENT_COLUMNS,
+};
+extern const struct table_form ctl_event_form;
+
+/* Where commands put. -ENOMEM, which was reported. */
+int ctl_open(struct text *out, enum table_format format);
 /* Writes out what commands have put; the exit status. */
 int ctl_end(struct text *out, int status);

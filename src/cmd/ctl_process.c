@@ -17,12 +17,11 @@
 #include "cmd/ctl.h"
 #include "control/client.h"
 
-#define OUT_SIZE ((size_t)64 * 1024)
-
 struct target {
     struct client *client;
     pid_t pid;
     struct text out;
+    enum table_format format;
 };
 
 /* ---- Which program ---- */
@@ -200,30 +199,46 @@ static int no_such_event(struct target *target, const char *pattern)
     return EXIT_FAILURE;
 }
 
+static void put_where(struct text *cell, const char *file, const char *line, const char *condition)
+{
+    text_put_str(cell, file);
+    text_put_char(cell, ':');
+    text_put_str(cell, line);
+    if (!condition)
+        return;
+    text_put_literal(cell, "  if ");
+    text_put_str(cell, condition);
+}
+
 static int list(void *p, unsigned n, char **arguments)
 {
     struct target *target = p;
     _cleanup_free_ char *answer = NULL;
+    struct table table;
     char *rest, *line;
 
     if (ask(target, "events", n ? arguments[0] : NULL, &answer) < 0)
         return EXIT_FAILURE;
     if (!*answer && n)
         return no_such_event(target, arguments[0]);
+    table_begin(&table, &target->out, target->format, &ctl_event_form);
     rest = answer;
     while ((line = client_line(&rest))) {
         const char *state, *name, *number, *file;
         char *condition = strchr(line, '\t');
-        char where[2 * PATH_MAX];
 
         if (condition)
             *condition++ = '\0';
         split_event(line, &state, &name, &number, &file);
-        snprintf(where, sizeof where, "%s:%s%s%s", file, number, condition ? "  if " : "",
-                 condition ? condition : "");
-        ctl_put_event(&target->out, state, name, where);
+        table_str(&table, CTL_STATE, state);
+        table_str(&table, CTL_EVENT, name);
+        table_str(&table, CTL_FILE, file);
+        table_u64(&table, CTL_LINE, strtoul(number, NULL, 10));
+        table_str(&table, CTL_CONDITION, condition);
+        put_where(table_cell(&table, CTL_WHERE), file, number, condition);
+        table_end_row(&table);
     }
-    return EXIT_SUCCESS;
+    return table_end(&table) < 0 ? cli_output_error(-ENOMEM) : EXIT_SUCCESS;
 }
 
 /* Whether there is an event of that pattern, behind which ": CONDITION" may stand, and one that can be
@@ -470,7 +485,7 @@ static int stats(void *p, unsigned n, char **arguments)
 }
 
 static const struct ctl_command commands[] = {
-    {"list", "[PATTERN]", 0, 1, list},
+    {"list", "[PATTERN]", 0, 1, list, .is_table = true},
     {"on", "PATTERN...", 1, UINT_MAX, switch_on},
     {"off", "PATTERN...", 1, UINT_MAX, switch_off},
     {"set", "OPTIONS...", 1, UINT_MAX, set},
@@ -482,9 +497,9 @@ static const struct ctl_command commands[] = {
     {NULL, NULL, 0, 0, NULL},
 };
 
-int ctl_process(const char *which, unsigned n, char **words)
+int ctl_process(const char *which, const struct ctl_request *request)
 {
-    const struct ctl_command *command = ctl_find(commands, n, words);
+    const struct ctl_command *command = ctl_find(commands, request);
     _cleanup_(client_freep) struct client *client = NULL;
     struct target target = {0};
     struct error error = {0};
@@ -498,9 +513,8 @@ int ctl_process(const char *which, unsigned n, char **words)
         return EXIT_FAILURE;
     }
     target.client = client;
-    if (output_open(&target.out, OUTPUT_TEXT, OUT_SIZE) < 0) {
-        cli_error("out of memory");
+    target.format = request->format;
+    if (ctl_open(&target.out, request->format) < 0)
         return EXIT_FAILURE;
-    }
-    return ctl_end(&target.out, command->function(&target, n - 1, words + 1));
+    return ctl_end(&target.out, command->function(&target, request->n - 1, request->words + 1));
 }

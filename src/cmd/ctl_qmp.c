@@ -12,11 +12,10 @@
 #include "cmd/ctl.h"
 #include "control/qmp.h"
 
-#define OUT_SIZE ((size_t)64 * 1024)
-
 struct target {
     struct qmp *qmp;
     struct text out;
+    enum table_format format;
 };
 
 static int tell(int r, const struct error *error)
@@ -61,25 +60,29 @@ static int list(void *p, unsigned n, char **arguments)
     struct target *target = p;
     _cleanup_(json_decrefp) json_t *events = NULL;
     const json_t *event;
+    struct table table;
     int status;
     size_t i;
 
     status = get_events(target, n ? arguments[0] : "*", &events);
     if (status != EXIT_SUCCESS)
         return status;
+    table_begin(&table, &target->out, target->format, &ctl_event_form);
     json_array_foreach(events, i, event)
     {
         const char *state = json_string_value(json_object_get(event, "state"));
         const char *name = json_string_value(json_object_get(event, "name"));
 
-        if (state && name)
-            ctl_put_event(&target->out,
-                          strcmp(state, "enabled") == 0    ? "on"
-                          : strcmp(state, "disabled") == 0 ? "off"
-                                                           : state,
-                          name, NULL);
+        if (!state || !name)
+            continue;
+        table_str(&table, CTL_STATE,
+                  strcmp(state, "enabled") == 0    ? "on"
+                  : strcmp(state, "disabled") == 0 ? "off"
+                                                   : state);
+        table_str(&table, CTL_EVENT, name);
+        table_end_row(&table);
     }
-    return EXIT_SUCCESS;
+    return table_end(&table) < 0 ? cli_output_error(-ENOMEM) : EXIT_SUCCESS;
 }
 
 static int switch_events(struct target *target, unsigned n, char **patterns, bool on)
@@ -228,7 +231,7 @@ static int info(void *p, unsigned n, char **arguments)
 }
 
 static const struct ctl_command commands[] = {
-    {"list", "[PATTERN]", 0, 1, list},
+    {"list", "[PATTERN]", 0, 1, list, .is_table = true},
     {"on", "PATTERN...", 1, UINT_MAX, switch_on},
     {"off", "PATTERN...", 1, UINT_MAX, switch_off},
     {"flush", "", 0, 0, flush},
@@ -238,9 +241,9 @@ static const struct ctl_command commands[] = {
     {NULL, NULL, 0, 0, NULL},
 };
 
-int ctl_qmp(const char *socket, unsigned n, char **words)
+int ctl_qmp(const char *socket, const struct ctl_request *request)
 {
-    const struct ctl_command *command = ctl_find(commands, n, words);
+    const struct ctl_command *command = ctl_find(commands, request);
     _cleanup_(qmp_freep) struct qmp *qmp = NULL;
     struct target target = {0};
     struct error error = {0};
@@ -252,9 +255,8 @@ int ctl_qmp(const char *socket, unsigned n, char **words)
         return EXIT_FAILURE;
     }
     target.qmp = qmp;
-    if (output_open(&target.out, OUTPUT_TEXT, OUT_SIZE) < 0) {
-        cli_error("out of memory");
+    target.format = request->format;
+    if (ctl_open(&target.out, request->format) < 0)
         return EXIT_FAILURE;
-    }
-    return ctl_end(&target.out, command->function(&target, n - 1, words + 1));
+    return ctl_end(&target.out, command->function(&target, request->n - 1, request->words + 1));
 }

@@ -18,8 +18,6 @@
 #include "record/qemu/running.h"
 #include "tracedir/manifest.h"
 
-#define OUT_SIZE ((size_t)64 * 1024)
-
 /* ---- A recording ---- */
 
 /* Whether it can be controlled, so that *RET_PID, or its socket, is where. */
@@ -70,40 +68,60 @@ static uint64_t size_of(const char *directory, const char *path)
     return fd < 0 ? 0 : size_below(fd, 4);
 }
 
-static int status(const char *directory, const struct manifest *manifest)
+static int status(const char *directory, const struct manifest *manifest, enum table_format format)
 {
+    enum { SOURCE, LAYER, SIZE, BYTES, STATE, RECORDING, PROBLEMS };
+    static const struct table_column columns[] = {
+        [SOURCE] = {"SOURCE", -18, "source"},
+        [LAYER] = {"LAYER", -12, "layer"},
+        [SIZE] = {"SIZE", 10},
+        [BYTES] = {.name = "bytes"},
+        [STATE] = {"STATE"},
+        [RECORDING] = {.name = "recording"},
+        [PROBLEMS] = {.name = "problems"},
+    };
+    static const struct table_form form = {columns, ARRAY_SIZE(columns)};
+    struct table table;
     struct text out;
+    int r;
 
-    if (output_open(&out, OUTPUT_TEXT, OUT_SIZE) < 0) {
-        cli_error("out of memory");
+    if (ctl_open(&out, format) < 0)
         return EXIT_FAILURE;
-    }
-    text_put_literal(&out, "SOURCE            LAYER             SIZE  STATE\n");
+    table_begin(&table, &out, format, &form);
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
+        bool has_ended = manifest_source_has_ended(source);
+        uint64_t bytes = size_of(directory, source->path);
         char size[16];
 
-        bytes_text(size, sizeof size, size_of(directory, source->path));
-        text_printf_safe(&out, "%-16s  %-10s  %10s  %s", source->name, source->layer, size,
-                         manifest_source_has_ended(source) ? "has ended" : "is recorded");
-        text_put_char(&out, '\n');
-        for (unsigned j = 0; j < source->n_problems; j++) {
+        table_str(&table, SOURCE, source->name);
+        table_str(&table, LAYER, source->layer);
+        table_str(&table, SIZE, bytes_text(size, sizeof size, bytes));
+        table_u64(&table, BYTES, bytes);
+        table_str(&table, STATE, has_ended ? "has ended" : "is recorded");
+        table_bool(&table, RECORDING, !has_ended);
+        table_list(&table, PROBLEMS);
+        for (unsigned j = 0; j < source->n_problems; j++)
+            table_list_add(&table, source->problems[j]);
+        table_end_row(&table);
+        for (unsigned j = 0; j < source->n_problems && format == TABLE_TEXT; j++) {
             text_printf_safe(&out, "  %s", source->problems[j]);
             text_put_char(&out, '\n');
         }
     }
-    return ctl_end(&out, EXIT_SUCCESS);
+    r = table_end(&table);
+    return ctl_end(&out, r < 0 ? cli_output_error(r) : EXIT_SUCCESS);
 }
 
-static int in_recording(const char *directory, const struct manifest *manifest, unsigned n,
-                        char **words)
+static int in_recording(const char *directory, const struct manifest *manifest,
+                        const struct ctl_request *request)
 {
     const struct manifest_source *found = NULL;
     bool runs = false;
     char pid[16];
 
-    if (strcmp(words[0], "status") == 0 && n == 1)
-        return status(directory, manifest);
+    if (strcmp(request->words[0], "status") == 0 && request->n == 1)
+        return status(directory, manifest, request->format);
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
 
@@ -122,9 +140,9 @@ static int in_recording(const char *directory, const struct manifest *manifest, 
         return EXIT_FAILURE;
     }
     if (found->vmm->qmp)
-        return ctl_qmp(found->vmm->qmp, n, words);
+        return ctl_qmp(found->vmm->qmp, request);
     snprintf(pid, sizeof pid, "%d", (int)found->vmm->pid);
-    return ctl_process(pid, n, words);
+    return ctl_process(pid, request);
 }
 
 /* ---- A QEMU ---- */
@@ -136,20 +154,20 @@ static bool has_control_socket(pid_t pid)
     return client_open(getenv("XDG_RUNTIME_DIR"), pid, &client, NULL) >= 0;
 }
 
-static int in_qemu(const struct qemu_running *running, unsigned n, char **words)
+static int in_qemu(const struct qemu_running *running, const struct ctl_request *request)
 {
     struct error error = {0};
     const char *socket;
 
     if (qemu_running_monitor(running, &socket, &error) >= 0)
-        return ctl_qmp(socket, n, words);
+        return ctl_qmp(socket, request);
     cli_print_error(&error);
     return EXIT_FAILURE;
 }
 
 /* ---- Which ---- */
 
-int ctl_any(const char *which, unsigned n, char **words)
+int ctl_any(const char *which, const struct ctl_request *request)
 {
     struct error error = {0};
     struct qemu_running running;
@@ -163,18 +181,18 @@ int ctl_any(const char *which, unsigned n, char **words)
             cli_print_error(&error);
             return EXIT_FAILURE;
         }
-        r = in_recording(which, &manifest, n, words);
+        r = in_recording(which, &manifest, request);
         manifest_done(&manifest);
         return r;
     }
     if (strchr(which, '/') && qmp_is_socket(which))
-        return ctl_qmp(which, n, words);
+        return ctl_qmp(which, request);
     if (*which >= '1' && *which <= '9' && !*end && pid <= INT_MAX &&
         qemu_running_open((pid_t)pid, &running, NULL) >= 0) {
-        r = has_control_socket((pid_t)pid) ? ctl_process(which, n, words)
-                                           : in_qemu(&running, n, words);
+        r = has_control_socket((pid_t)pid) ? ctl_process(which, request)
+                                           : in_qemu(&running, request);
         qemu_running_done(&running);
         return r;
     }
-    return ctl_process(which, n, words);
+    return ctl_process(which, request);
 }

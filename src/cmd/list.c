@@ -12,19 +12,17 @@
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "control/client.h"
-#include "print/json.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
 struct list_options {
-    unsigned format;
+    unsigned format; /* enum table_format */
 };
 
-static const char *const formats[] = {"text", "json", NULL};
-
 static const struct option list_option_table[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json", "output format; json is one object per line (text)",
-     offsetof(struct list_options, format), .choices = formats},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv",
+     "output format; json is one object per line (text)", offsetof(struct list_options, format),
+     .choices = table_formats},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0, NULL, NULL},
     {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
 };
@@ -47,106 +45,204 @@ const struct command list_command = {
                 "  strata list -f json | jq .pid",
 };
 
-static void put_row(struct text *out, const struct client_program *program)
-{
-    char events[48], since[32];
+/* ---- The table ---- */
 
-    text_printf(out, "%7ld  ", (long)program->pid);
-    if (!program->name) {
-        text_put_literal(out, "(does not answer)\n");
-        return;
-    }
-    text_put_str(out, date_text(since, sizeof since, (int64_t)program->since));
-    snprintf(events, sizeof events, "%" PRIu64 "/%" PRIu64, program->events_on, program->events);
-    text_printf_safe(out, "  %11s %12" PRIu64 "  %s", events, program->dropped + program->unwritten,
-                     program->name);
-    for (size_t i = 0; i < program->n_sinks; i++) {
-        text_put_str(out, i ? ", " : "  ");
-        text_put_safe_str(out, program->sinks[i].name);
-        if (strcmp(program->sinks[i].path, "-") != 0) {
-            text_put_char(out, ' ');
-            text_put_safe_str(out, program->sinks[i].path);
-        }
-        if (strcmp(program->sinks[i].state, "open") != 0)
-            text_printf(out, " (%s)", program->sinks[i].state);
-    }
-    text_put_char(out, '\n');
+static const struct table_column data_columns[LIST_COLUMNS] = {
+    [LIST_PID] = {.title = "PID", .width = 7, .name = "pid"},
+    [LIST_KIND] = {.name = "kind"},
+    [LIST_ANSWERS] = {.name = "answers"},
+    [LIST_SINCE] = {.title = "SINCE", .width = -21},
+    [LIST_SINCE_NS] = {.name = "since_ns"},
+    [LIST_PROGRAM] = {.name = "program"},
+    [LIST_NAME] = {.name = "name"},
+    [LIST_DIRECTORY] = {.name = "directory"},
+    [LIST_VERSION] = {.name = "version"},
+    [LIST_EVENTS_ON] = {.name = "events_on"},
+    [LIST_EVENTS] = {.name = "events"},
+    [LIST_MODE] = {.name = "mode"},
+    [LIST_RINGS] = {.name = "rings"},
+    [LIST_RING_BYTES] = {.name = "ring_bytes"},
+    [LIST_DROPPED] = {.name = "dropped"},
+    [LIST_UNWRITTEN] = {.name = "unwritten"},
+    [LIST_SINKS] = {.name = "sinks", .csv_only = true},
+    [LIST_SINKS_JSON] = {.name = "sinks", .json_only = true},
+    [LIST_SOURCES] = {.name = "sources", .csv_only = true},
+    [LIST_SOURCES_JSON] = {.name = "sources", .json_only = true},
+    [LIST_QMP] = {.name = "qmp"},
+};
+
+static void begin_table(struct list *list, enum table_format format)
+{
+    const struct table_form form = {list->columns, LIST_COLUMNS, .silent_if_empty = true};
+
+    table_begin(&list->table, list->out, format, &form);
 }
 
-static void put_json(struct text *out, const struct client_program *program)
+static void end_table(struct list *list)
 {
-    text_printf(out, "{\"pid\":%ld,\"kind\":\"program\"", (long)program->pid);
-    if (!program->name) {
-        text_put_literal(out, ",\"answers\":false}\n");
+    int r = table_end(&list->table);
+
+    if (r < 0)
+        list->error = r;
+}
+
+void list_begin_kind(struct list *list, const char *what)
+{
+    if (list->table.format != TABLE_TEXT)
         return;
-    }
-    text_put_literal(out, ",\"answers\":true,\"program\":");
-    json_put_str(out, program->name);
-    text_put_literal(out, ",\"version\":");
-    json_put_str(out, program->version);
-    text_printf(
-        out, ",\"since_ns\":%" PRIu64 ",\"events_on\":%" PRIu64 ",\"events\":%" PRIu64 ",\"mode\":",
-        program->since, program->events_on, program->events);
-    json_put_str(out, program->mode);
-    text_printf(out,
-                ",\"rings\":%" PRIu64 ",\"ring_bytes\":%" PRIu64 ",\"dropped\":%" PRIu64
-                ",\"unwritten\":%" PRIu64 ",\"sinks\":[",
-                program->rings, program->ring_bytes, program->dropped, program->unwritten);
+    end_table(list);
+    list->columns[LIST_WHAT] = (struct table_column){.title = what};
+    list->columns[LIST_REMARK] = (struct table_column){.title = ""};
+    begin_table(list, TABLE_TEXT);
+    list->any = false;
+}
+
+void list_begin_row(struct list *list, pid_t pid, const char *kind, int64_t since_ns)
+{
+    char since[32];
+
+    if (list->table.format == TABLE_TEXT && !list->any && text_total(list->out) > 0)
+        text_put_char(list->out, '\n');
+    list->any = true;
+    table_i64(&list->table, LIST_PID, pid);
+    table_str(&list->table, LIST_KIND, kind);
+    if (since_ns == 0)
+        return;
+    table_i64(&list->table, LIST_SINCE_NS, since_ns);
+    table_str(&list->table, LIST_SINCE, date_text(since, sizeof since, since_ns));
+}
+
+/* ---- Programs ---- */
+
+/* "ctf /tmp/trace (paused)", each. */
+static void set_sinks(struct table *table, unsigned column, const struct client_program *program)
+{
+    struct text item = TEXT_IN_MEMORY;
+
+    table_list(table, column);
     for (size_t i = 0; i < program->n_sinks; i++) {
         const struct client_sink *sink = &program->sinks[i];
 
-        text_put_str(out, i ? ",{\"name\":" : "{\"name\":");
-        json_put_str(out, sink->name);
-        text_put_literal(out, ",\"state\":");
-        json_put_str(out, sink->state);
-        text_printf(out, ",\"lost\":%" PRIu64, sink->lost);
+        item.next = item.start;
+        text_put_str(&item, sink->name);
         if (strcmp(sink->path, "-") != 0) {
-            text_put_literal(out, ",\"path\":");
-            json_put_str(out, sink->path);
+            text_put_char(&item, ' ');
+            text_put_str(&item, sink->path);
         }
-        text_put_char(out, '}');
+        if (strcmp(sink->state, "open") != 0)
+            text_printf(&item, " (%s)", sink->state);
+        text_put_char(&item, '\0');
+        if (!item.error)
+            table_list_add(table, item.start);
     }
-    text_put_literal(out, "]}\n");
+    text_done(&item);
+}
+
+static void write_sinks(struct json_writer *w, const struct client_program *program)
+{
+    json_write_array(w);
+    for (size_t i = 0; i < program->n_sinks; i++) {
+        const struct client_sink *sink = &program->sinks[i];
+
+        json_write_object(w);
+        json_write_key(w, "name");
+        json_write_str(w, sink->name);
+        json_write_key(w, "state");
+        json_write_str(w, sink->state);
+        json_write_key(w, "lost");
+        json_write_u64(w, sink->lost);
+        if (strcmp(sink->path, "-") != 0) {
+            json_write_key(w, "path");
+            json_write_str(w, sink->path);
+        }
+        json_write_end(w);
+    }
+    json_write_end(w);
+}
+
+static void put_program(struct list *list, const struct client_program *program)
+{
+    struct table *table = &list->table;
+
+    list_begin_row(list, program->pid, "program", program->name ? (int64_t)program->since : 0);
+    table_bool(table, LIST_ANSWERS, program->name);
+    if (program->name) {
+        table_str(table, LIST_PROGRAM, program->name);
+        table_str(table, LIST_VERSION, program->version);
+        table_u64(table, LIST_EVENTS_ON, program->events_on);
+        table_u64(table, LIST_EVENTS, program->events);
+        text_printf(table_cell(table, LIST_EVENTS_TEXT), "%" PRIu64 "/%" PRIu64, program->events_on,
+                    program->events);
+        table_str(table, LIST_MODE, program->mode);
+        table_u64(table, LIST_RINGS, program->rings);
+        table_u64(table, LIST_RING_BYTES, program->ring_bytes);
+        table_u64(table, LIST_LOST, program->dropped + program->unwritten);
+        table_u64(table, LIST_DROPPED, program->dropped);
+        table_u64(table, LIST_UNWRITTEN, program->unwritten);
+        set_sinks(table, LIST_SINKS, program);
+        set_sinks(table, LIST_REMARK, program);
+        write_sinks(table_json(table, LIST_SINKS_JSON), program);
+    }
+    table_str(table, LIST_WHAT, program->name ? program->name : "(does not answer)");
+    table_end_row(table);
+}
+
+static int list_programs(struct list *list, struct error *error)
+{
+    struct client_program *programs;
+    size_t n;
+    int r = client_list(getenv("XDG_RUNTIME_DIR"), &programs, &n, error);
+
+    if (r < 0)
+        return r;
+    list_begin_kind(list, "PROGRAM, SINKS");
+    for (size_t i = 0; i < n; i++)
+        put_program(list, &programs[i]);
+    client_list_free(programs, n);
+    return 0;
+}
+
+/* ---- The command ---- */
+
+static int list_all(struct list *list, enum table_format format)
+{
+    struct error error = {0};
+    int r;
+
+    memcpy(list->columns, data_columns, sizeof list->columns);
+    list->columns[LIST_EVENTS_TEXT] = (struct table_column){.title = "ON/EVENTS", .width = 11};
+    list->columns[LIST_LOST] = (struct table_column){.title = "LOST", .width = 12};
+    begin_table(list, format);
+    r = list_programs(list, &error);
+    list->columns[LIST_EVENTS_TEXT].title = list->columns[LIST_LOST].title = NULL;
+    if (r >= 0)
+        r = list_recordings(list, &error);
+    end_table(list);
+    if (r < 0)
+        cli_print_error(&error);
+    else if (list->error)
+        return cli_output_error(list->error);
+    else if (format == TABLE_TEXT && text_total(list->out) == 0)
+        cli_message("strata: this user has no traced programs, no recordings and no QEMUs");
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int cmd_list(int argc, char **argv)
 {
     struct list_options options = {0};
-    struct client_program *programs;
-    struct error error = {0};
     struct text out;
-    size_t n_programs;
+    struct list list = {.out = &out};
     int n, r, status;
 
     if (!options_parse(&list_command, argc, argv, &options, &n, &status))
         return status;
     if (n > 0)
         return cli_usage_error(list_command.name, "unknown argument '%s'", argv[1]);
-    if (client_list(getenv("XDG_RUNTIME_DIR"), &programs, &n_programs, &error) < 0) {
-        cli_print_error(&error);
-        return EXIT_FAILURE;
-    }
-    if (output_open(&out, options.format ? OUTPUT_DATA : OUTPUT_TEXT, OUT_SIZE) < 0) {
+    if (output_open(&out, options.format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) < 0) {
         cli_error("out of memory");
-        client_list_free(programs, n_programs);
         return EXIT_FAILURE;
     }
-    if (options.format == 0 && n_programs > 0)
-        text_put_literal(&out,
-                         "    PID  SINCE                 ON/EVENTS         LOST  PROGRAM, SINKS\n");
-    for (size_t i = 0; i < n_programs; i++)
-        if (options.format == 0)
-            put_row(&out, &programs[i]);
-        else
-            put_json(&out, &programs[i]);
-    client_list_free(programs, n_programs);
-    status = EXIT_SUCCESS;
-    if (list_recordings(&out, options.format == 1, &error) < 0) {
-        cli_print_error(&error);
-        status = EXIT_FAILURE;
-    }
-    if (status == EXIT_SUCCESS && options.format == 0 && text_total(&out) == 0)
-        cli_message("strata: this user has no traced programs, no recordings and no QEMUs");
+    status = list_all(&list, (enum table_format)options.format);
     r = text_flush(&out);
     text_done(&out);
     return r < 0 ? cli_output_error(r) : status;

@@ -1,202 +1,191 @@
 /* SPDX-License-Identifier: MIT */
-/* strata list: what this user records, and the QEMUs that he could. */
-#include <inttypes.h>
+/* strata list: what this user records, and the QEMUs that could be recorded. */
+
 #include <string.h>
 
-#include "cli/duration.h"
 #include "cli/output.h"
 #include "cmd/list.h"
-#include "print/json.h"
 #include "record/qemu/running.h"
 #include "tracedir/manifest.h"
 #include "tracedir/registry.h"
 
-/* A recorded QEMU, and where to. */
+/* A recorded process, and where to. */
 struct recorded {
     pid_t pid;
     char *trace;
 };
 
-struct list {
-    struct text *out;
-    bool json;
-    bool any; /* the table under way has a row */
+struct recordings {
+    struct list *list;
     struct recorded *recorded;
     unsigned n_recorded;
     bool no_memory;
 };
 
-/* In front of a table's first row. */
-static void put_head(struct list *list, const char *head)
-{
-    if (!list->any && !list->json) {
-        if (text_len(list->out) > 0)
-            text_put_char(list->out, '\n');
-        text_put_str(list->out, head);
-    }
-    list->any = true;
-}
-
-static void put_since(struct list *list, pid_t pid, int64_t since_ns)
-{
-    char since[32];
-
-    text_printf(list->out, "%7ld  %s  ", (long)pid, date_text(since, sizeof since, since_ns));
-}
-
 /* ---- Recordings ---- */
 
-static void note_recorded(struct list *list, pid_t pid, const char *trace)
+static void note_recorded(struct recordings *recordings, pid_t pid, const char *trace)
 {
     struct recorded *bigger =
-        realloc(list->recorded, (list->n_recorded + 1) * sizeof *list->recorded);
+        realloc(recordings->recorded, (recordings->n_recorded + 1) * sizeof *bigger);
     char *copy = strdup(trace);
 
     if (bigger)
-        list->recorded = bigger;
+        recordings->recorded = bigger;
     if (bigger && copy)
-        list->recorded[list->n_recorded++] = (struct recorded){pid, copy};
+        recordings->recorded[recordings->n_recorded++] = (struct recorded){pid, copy};
     else
         free(copy);
-    list->no_memory |= !bigger || !copy;
+    recordings->no_memory |= !bigger || !copy;
 }
 
 /* "QEMU 7.2.22 (process 4711)", "tiny-vmm (process 4711)", "guest", "guest web" */
-static void put_what(struct text *out, const struct manifest_source *source)
+static void put_source(struct text *text, const struct manifest_source *source)
 {
     if (source->vmm && source->vmm->version)
-        text_printf_safe(out, "QEMU %s", source->vmm->version);
+        text_printf(text, "QEMU %s", source->vmm->version);
     else if (source->vmm)
-        text_put_safe_str(out, source->vmm->program ? source->vmm->program : "a program");
+        text_put_str(text, source->vmm->program ? source->vmm->program : "a program");
     else
-        text_put_safe_str(out, source->layer);
+        text_put_str(text, source->layer);
     if (source->vmm && source->vmm->pid)
-        text_printf(out, " (process %d)", (int)source->vmm->pid);
+        text_printf(text, " (process %d)", (int)source->vmm->pid);
     if (!source->vmm && strcmp(source->name, source->layer) != 0)
-        text_printf_safe(out, " %s", source->name);
+        text_printf(text, " %s", source->name);
 }
 
-static void put_source_json(struct text *out, const struct manifest_source *source)
+static void set_sources(struct table *table, unsigned column, const struct manifest *manifest)
 {
-    text_put_literal(out, "{\"name\":");
-    json_put_str(out, source->name);
-    text_put_literal(out, ",\"layer\":");
-    json_put_str(out, source->layer);
-    if (source->vmm && source->vmm->program) {
-        text_put_literal(out, ",\"program\":");
-        json_put_str(out, source->vmm->program);
+    struct text item = TEXT_IN_MEMORY;
+
+    table_list(table, column);
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        if (manifest_source_has_ended(&manifest->sources[i]))
+            continue;
+        item.next = item.start;
+        put_source(&item, &manifest->sources[i]);
+        text_put_char(&item, '\0');
+        if (!item.error)
+            table_list_add(table, item.start);
     }
-    if (source->vmm && source->vmm->pid)
-        text_printf(out, ",\"pid\":%d", (int)source->vmm->pid);
-    text_put_char(out, '}');
+    text_done(&item);
+}
+
+static void write_sources(struct json_writer *w, const struct manifest *manifest)
+{
+    json_write_array(w);
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        const struct manifest_source *source = &manifest->sources[i];
+
+        if (manifest_source_has_ended(source))
+            continue;
+        json_write_object(w);
+        json_write_key(w, "name");
+        json_write_str(w, source->name);
+        json_write_key(w, "layer");
+        json_write_str(w, source->layer);
+        if (source->vmm && source->vmm->program) {
+            json_write_key(w, "program");
+            json_write_str(w, source->vmm->program);
+        }
+        if (source->vmm && source->vmm->pid) {
+            json_write_key(w, "pid");
+            json_write_i64(w, source->vmm->pid);
+        }
+        json_write_end(w);
+    }
+    json_write_end(w);
 }
 
 static int put_recording(const struct registry_recording *recording, void *userdata)
 {
-    struct list *list = userdata;
-    struct text *out = list->out;
+    struct recordings *recordings = userdata;
+    struct table *table = &recordings->list->table;
     struct manifest manifest = {0};
-    bool first = true;
 
     /* One that begins has none yet. */
     (void)manifest_read(recording->trace, &manifest, NULL);
-    put_head(list, "    PID  SINCE                RECORDS INTO, WHAT\n");
-    if (list->json) {
-        text_printf(out,
-                    "{\"pid\":%ld,\"kind\":\"recording\",\"since_ns\":%" PRId64 ",\"directory\":",
-                    (long)recording->pid, recording->since_ns);
-        json_put_str(out, recording->trace);
-        text_put_literal(out, ",\"sources\":[");
-    } else {
-        put_since(list, recording->pid, recording->since_ns);
-        text_put_safe_str(out, recording->trace);
-    }
+    list_begin_row(recordings->list, recording->pid, "recording", recording->since_ns);
+    table_str(table, LIST_DIRECTORY, recording->trace);
+    table_str(table, LIST_WHAT, recording->trace);
+    set_sources(table, LIST_SOURCES, &manifest);
+    set_sources(table, LIST_REMARK, &manifest);
+    write_sources(table_json(table, LIST_SOURCES_JSON), &manifest);
+    table_end_row(table);
     for (unsigned i = 0; i < manifest.n_sources; i++) {
         const struct manifest_source *source = &manifest.sources[i];
 
-        if (manifest_source_has_ended(source))
-            continue;
-        if (source->vmm && source->vmm->pid)
-            note_recorded(list, source->vmm->pid, recording->trace);
-        text_put_str(out, list->json ? (first ? "" : ",") : (first ? "  " : ", "));
-        (list->json ? put_source_json : put_what)(out, source);
-        first = false;
+        if (!manifest_source_has_ended(source) && source->vmm && source->vmm->pid)
+            note_recorded(recordings, source->vmm->pid, recording->trace);
     }
-    text_put_str(out, list->json ? "]}\n" : "\n");
     manifest_done(&manifest);
     return 0;
 }
 
 /* ---- QEMUs ---- */
 
-static const char *find_trace(const struct list *list, pid_t pid)
+static const char *find_trace(const struct recordings *recordings, pid_t pid)
 {
-    for (unsigned i = 0; i < list->n_recorded; i++)
-        if (list->recorded[i].pid == pid)
-            return list->recorded[i].trace;
+    for (unsigned i = 0; i < recordings->n_recorded; i++)
+        if (recordings->recorded[i].pid == pid)
+            return recordings->recorded[i].trace;
     return NULL;
 }
 
-static void put_qemu_json(struct text *out, const struct qemu_running *running, const char *trace)
+static void set_remark(struct table *table, const char *what, const char *path)
 {
-    text_printf(out, "{\"pid\":%ld,\"kind\":\"qemu\",\"since_ns\":%" PRId64 ",\"program\":",
-                (long)running->pid, qemu_running_since(running));
-    json_put_str(out, running->program);
-    if (running->name) {
-        text_put_literal(out, ",\"name\":");
-        json_put_str(out, running->name);
-    }
-    text_put_literal(out, ",\"qmp\":[");
-    for (unsigned i = 0; i < running->n_qmp; i++) {
-        text_put_str(out, i ? "," : "");
-        json_put_str(out, running->qmp[i]);
-    }
-    text_put_char(out, ']');
-    if (trace) {
-        text_put_literal(out, ",\"directory\":");
-        json_put_str(out, trace);
-    }
-    text_put_literal(out, "}\n");
+    struct text *cell = table_cell(table, LIST_REMARK);
+
+    text_put_str(cell, what);
+    text_put_str(cell, path);
 }
 
 static int put_qemu(const struct qemu_running *running, void *userdata)
 {
-    struct list *list = userdata;
-    struct text *out = list->out;
-    const char *trace = find_trace(list, running->pid);
+    struct recordings *recordings = userdata;
+    struct table *table = &recordings->list->table;
+    const char *trace = find_trace(recordings, running->pid);
     const char *slash = strrchr(running->program, '/');
 
-    put_head(list, "    PID  SINCE                QEMU, HOW TO REACH IT\n");
-    if (list->json) {
-        put_qemu_json(out, running, trace);
-        return 0;
-    }
-    put_since(list, running->pid, qemu_running_since(running));
-    text_put_safe_str(out, running->name ? running->name : slash ? slash + 1 : running->program);
+    list_begin_row(recordings->list, running->pid, "qemu", qemu_running_since(running));
+    table_str(table, LIST_PROGRAM, running->program);
+    table_str(table, LIST_NAME, running->name);
+    table_str(table, LIST_DIRECTORY, trace);
+    table_list(table, LIST_QMP);
+    for (unsigned i = 0; i < running->n_qmp; i++)
+        table_list_add(table, running->qmp[i]);
+    table_str(table, LIST_WHAT,
+              running->name ? running->name
+              : slash       ? slash + 1
+                            : running->program);
     if (trace)
-        text_printf_safe(out, "  is recorded into %s", trace);
+        set_remark(table, "is recorded into ", trace);
     else if (running->n_qmp > 0)
-        text_printf_safe(out, "  QMP on %s", running->qmp[0]);
+        set_remark(table, "QMP on ", running->qmp[0]);
     else if (running->qmp_elsewhere)
-        text_put_literal(out, "  unreachable: another program, such as libvirt, uses its monitor");
+        table_str(table, LIST_REMARK,
+                  "unreachable: another program, such as libvirt, uses its monitor");
     else
-        text_put_literal(out, "  unreachable: started without -qmp unix:PATH,server=on,wait=off");
-    text_put_char(out, '\n');
+        table_str(table, LIST_REMARK,
+                  "unreachable: started without -qmp unix:PATH,server=on,wait=off");
+    table_end_row(table);
     return 0;
 }
 
-int list_recordings(struct text *out, bool json, struct error *error)
+int list_recordings(struct list *list, struct error *error)
 {
-    struct list list = {.out = out, .json = json};
-    int r = registry_foreach(getenv("XDG_RUNTIME_DIR"), put_recording, &list);
+    struct recordings recordings = {.list = list};
+    int r;
 
-    list.any = false;
+    list_begin_kind(list, "RECORDS INTO, WHAT");
+    r = registry_foreach(getenv("XDG_RUNTIME_DIR"), put_recording, &recordings);
+    list_begin_kind(list, "QEMU, HOW TO REACH IT");
     if (r >= 0)
-        r = qemu_running_foreach(put_qemu, &list);
-    for (unsigned i = 0; i < list.n_recorded; i++)
-        free(list.recorded[i].trace);
-    free(list.recorded);
-    if (list.no_memory)
+        r = qemu_running_foreach(put_qemu, &recordings);
+    for (unsigned i = 0; i < recordings.n_recorded; i++)
+        free(recordings.recorded[i].trace);
+    free(recordings.recorded);
+    if (recordings.no_memory)
         r = -ENOMEM;
     return r < 0 ? error_set(error, r, "/proc", "cannot read it: %s", strerror(-r)) : 0;
 }

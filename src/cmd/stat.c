@@ -6,36 +6,27 @@
 #include <unistd.h>
 
 #include "analysis/tally.h"
-#include "base/printable.h"
 #include "cli/duration.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/walk.h"
 #include "event/program.h"
-#include "print/json.h"
 #include "print/table.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
-enum format {
-    FORMAT_TEXT,
-    FORMAT_JSON,
-    FORMAT_CSV,
-};
-
 struct stat_options {
     struct open_options open;
     struct select_options select;
-    unsigned format; /* enum format */
+    unsigned format; /* enum table_format */
     unsigned by;     /* enum tally_by */
 };
 
-static const char *const formats[] = {"text", "json", "csv", NULL};
 static const char *const kinds[] = {"event", "cpu", "task", "layer", "vcpu", "source-event", NULL};
 
 static const struct option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)",
-     offsetof(struct stat_options, format), .choices = formats},
+     offsetof(struct stat_options, format), .choices = table_formats},
     {OPTION_CHOICE, 'b', "by", "event|cpu|task|layer|vcpu|source-event",
      "what a row counts (event)", offsetof(struct stat_options, by), .choices = kinds},
     {OPTION_END},
@@ -125,9 +116,7 @@ static void put_what(const struct stat *stat, const struct tally_row *row, struc
         text_printf(out, "#%u ", trace_part_of(stat->trace, row->origin));
     switch (stat->tally.by) {
     case TALLY_BY_EVENT:
-    case TALLY_BY_SOURCE_EVENT:
-        text_put_safe(out, row->class->name, strlen(row->class->name));
-        return;
+    case TALLY_BY_SOURCE_EVENT: text_put_str(out, row->class->name); return;
     case TALLY_BY_CPU:
         if (row->cpu < 0)
             text_put_literal(out, "[---]");
@@ -150,12 +139,12 @@ static void put_what(const struct stat *stat, const struct tally_row *row, struc
         name = domain_name(stat, row);
         if (name) {
             text_put_char(out, ' ');
-            text_put_safe(out, name, strlen(name));
+            text_put_str(out, name);
         }
     } else {
         name = task_name(row);
         if (name && *name) {
-            text_put_safe(out, name, strlen(name));
+            text_put_str(out, name);
             text_put_char(out, '-');
         }
         text_printf(out, "%d", row->pid);
@@ -175,31 +164,141 @@ static bool has_intervals(const struct tally_row *row)
     return row->distances && row->distances->n;
 }
 
+/* ---- The table ---- */
+
+enum {
+    STAT_LAYER,
+    STAT_SOURCE,
+    STAT_GROUP,
+    STAT_EVENT,
+    STAT_CPU,
+    STAT_PID,
+    STAT_COMM,
+    STAT_VCPU,
+    STAT_DOMAIN,
+    STAT_COUNT,
+    STAT_RATE,
+    STAT_SHARE_PERCENT,
+    STAT_SHARE,
+    STAT_INTERVALS,
+    STAT_WHAT = STAT_INTERVALS + ARRAY_SIZE(permilles),
+    STAT_COLUMNS,
+};
+
+/* The columns that say what a row counts, beside its layer and source. */
+static bool is_of(unsigned column, enum tally_by by)
+{
+    switch (column) {
+    case STAT_GROUP:
+    case STAT_EVENT: return by == TALLY_BY_EVENT || by == TALLY_BY_SOURCE_EVENT;
+    case STAT_CPU: return by == TALLY_BY_CPU;
+    case STAT_PID:
+    case STAT_COMM: return by == TALLY_BY_TASK;
+    case STAT_VCPU:
+    case STAT_DOMAIN: return by == TALLY_BY_TASK || by == TALLY_BY_VCPU;
+    default: return true;
+    }
+}
+
+static void make_columns(const struct stat *stat, struct table_column columns[STAT_COLUMNS])
+{
+    static const char *const heads[] = {"EVENT", "CPU", "TASK", "LAYER", "VCPU", "EVENT"};
+    static const char *const names[] = {
+        [STAT_LAYER] = "layer", [STAT_SOURCE] = "source", [STAT_GROUP] = "group",
+        [STAT_EVENT] = "event", [STAT_CPU] = "cpu",       [STAT_PID] = "pid",
+        [STAT_COMM] = "comm",   [STAT_VCPU] = "vcpu",     [STAT_DOMAIN] = "domain",
+        [STAT_COUNT] = "count", [STAT_RATE] = "rate",     [STAT_SHARE] = "share",
+    };
+    static const char *const intervals[][3] = {{"P50", "p50_ns", "p50_ticks"},
+                                               {"P90", "p90_ns", "p90_ticks"},
+                                               {"P99", "p99_ns", "p99_ticks"},
+                                               {"MAX", "max_ns", "max_ticks"}};
+
+    memset(columns, 0, STAT_COLUMNS * sizeof *columns);
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+        columns[i].name = is_of(i, stat->tally.by) ? names[i] : NULL;
+    columns[STAT_COUNT].title = "COUNT";
+    columns[STAT_COUNT].width = 12;
+    columns[STAT_RATE].title = "RATE/s";
+    columns[STAT_RATE].width = 12;
+    columns[STAT_RATE].decimals = 1;
+    columns[STAT_SHARE_PERCENT] = (struct table_column){"SHARE%", 7, .decimals = 2};
+    for (unsigned i = 0; i < ARRAY_SIZE(intervals); i++)
+        columns[STAT_INTERVALS + i] = (struct table_column){
+            intervals[i][0], 9, intervals[i][stat->clock.hz ? 1 : 2], "intervals"};
+    columns[STAT_WHAT].title = heads[stat->tally.by];
+}
+
+static void set_vcpu(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    put_vcpu(row, table_cell(table, STAT_VCPU));
+    table_str(table, STAT_DOMAIN, domain_name(stat, row));
+}
+
+static void set_what(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    const char *name;
+
+    table_str(table, STAT_LAYER, layer_name(row->origin->layer));
+    if (stat->tally.by == TALLY_BY_LAYER)
+        return;
+    if (has_source_rows(stat))
+        table_u64(table, STAT_SOURCE, trace_part_of(stat->trace, row->origin));
+    switch (stat->tally.by) {
+    case TALLY_BY_EVENT:
+    case TALLY_BY_SOURCE_EVENT:
+        if (row->class->group && *row->class->group)
+            table_str(table, STAT_GROUP, row->class->group);
+        table_str(table, STAT_EVENT, row->class->name);
+        return;
+    case TALLY_BY_CPU:
+        if (row->cpu >= 0)
+            table_i64(table, STAT_CPU, row->cpu);
+        return;
+    case TALLY_BY_VCPU:
+        if (row->vcpu != VCPU_UNKNOWN)
+            set_vcpu(stat, table, row);
+        return;
+    case TALLY_BY_TASK:
+    case TALLY_BY_LAYER: break;
+    }
+    name = task_name(row);
+    if (row->pid != PID_UNKNOWN)
+        table_i64(table, STAT_PID, row->pid);
+    if (name && *name)
+        table_str(table, STAT_COMM, name);
+    if (row->pid == PID_UNKNOWN && row->vcpu != VCPU_UNKNOWN)
+        set_vcpu(stat, table, row);
+}
+
+static void set_interval(const struct stat *stat, struct table *table, unsigned column,
+                         uint64_t ticks)
+{
+    char buf[32];
+
+    if (table->format == TABLE_TEXT)
+        table_str(table, column, duration_text(buf, sizeof buf, &stat->clock, ticks));
+    else
+        table_i64(table, column, duration_ns(&stat->clock, ticks));
+}
+
 static void put_row(const struct stat *stat, struct table *table, const struct tally_row *row)
 {
     double time = seconds(stat);
-    char buf[32];
 
-    text_put_u64(&table->cell, row->count);
-    table_next(table);
+    set_what(stat, table, row);
+    table_u64(table, STAT_COUNT, row->count);
     if (time > 0)
-        text_printf(&table->cell, "%.1f", (double)row->count / time);
-    else
-        text_put_char(&table->cell, '-');
-    table_next(table);
-    text_printf(&table->cell, "%.2f", share(stat, row));
-    table_next(table);
-    for (unsigned i = 0; i < ARRAY_SIZE(permilles); i++) {
-        if (has_intervals(row))
-            text_put_str(&table->cell,
-                         duration_text(buf, sizeof buf, &stat->clock, interval(row, permilles[i])));
-        else
-            text_put_char(&table->cell, '-');
-        table_next(table);
-    }
-    put_what(stat, row, &table->cell);
-    table_next(table);
+        table_real(table, STAT_RATE, (double)row->count / time);
+    table_real(table, STAT_SHARE_PERCENT, share(stat, row));
+    table_real(table, STAT_SHARE, share(stat, row) / 100);
+    for (unsigned i = 0; i < ARRAY_SIZE(permilles) && has_intervals(row); i++)
+        set_interval(stat, table, STAT_INTERVALS + i, interval(row, permilles[i]));
+    put_what(stat, row, table_cell(table, STAT_WHAT));
+    table_end_row(table);
 }
+
+/* ---- What stands around it ---- */
 
 /* CPUs of different layers are different ones, so that each layer has a line. */
 static void put_losses(const struct stat *stat)
@@ -220,97 +319,21 @@ static void put_losses(const struct stat *stat)
     }
 }
 
-static int put_table(const struct stat *stat, const struct tally_row *const *rows, unsigned n)
+static void put_summary(const struct stat *stat)
 {
-    static const char *const heads[] = {"EVENT", "CPU", "TASK", "LAYER", "VCPU", "EVENT"};
     const struct tally *tally = &stat->tally;
-    const struct table_column columns[] = {
-        {"COUNT", 12}, {"RATE/s", 12}, {"SHARE%", 7}, {"P50", 9},
-        {"P90", 9},    {"P99", 9},     {"MAX", 9},    {heads[tally->by], 0},
-    };
-    struct text *out = stat->out;
-    struct table table;
     char buf[32];
-    int r;
 
-    table_begin(&table, out, TABLE_TEXT, columns, ARRAY_SIZE(columns));
-    for (unsigned i = 0; i < n; i++)
-        put_row(stat, &table, rows[i]);
-    r = table_end(&table);
-    text_printf(out, "%12" PRIu64 " events", tally->count);
+    text_printf(stat->out, "%12" PRIu64 " events", tally->count);
     if (tally->first != TIME_UNKNOWN)
-        text_printf(out, " in %s%s",
+        text_printf(stat->out, " in %s%s",
                     duration_text(buf, sizeof buf, &stat->clock, tally_duration(tally)),
                     stat->clock.hz ? "" : " ticks (the clock's rate is not known)");
-    text_put_char(out, '\n');
+    text_put_char(stat->out, '\n');
     put_losses(stat);
-    return r;
 }
 
-/* ---- CSV ---- */
-
-static void put_number_cell(struct table *table, int64_t v, bool known)
-{
-    if (known)
-        text_put_i64(&table->cell, v);
-    table_next(table);
-}
-
-static void put_name_cell(struct table *table, const char *name)
-{
-    if (name)
-        text_put_safe_str(&table->cell, name);
-    table_next(table);
-}
-
-/* The columns that say what the row counts. */
-static void put_csv_what(const struct stat *stat, struct table *table, const struct tally_row *row)
-{
-    bool by_vcpu = row->vcpu != VCPU_UNKNOWN && row->pid == PID_UNKNOWN;
-
-    put_name_cell(table, layer_name(row->origin->layer));
-    put_number_cell(table, trace_part_of(stat->trace, row->origin), has_source_rows(stat));
-    switch (stat->tally.by) {
-    case TALLY_BY_EVENT:
-    case TALLY_BY_SOURCE_EVENT:
-        put_name_cell(table, row->class->group);
-        put_name_cell(table, row->class->name);
-        return;
-    case TALLY_BY_CPU: put_number_cell(table, row->cpu, row->cpu >= 0); return;
-    case TALLY_BY_LAYER: return;
-    case TALLY_BY_TASK:
-        put_number_cell(table, row->pid, row->pid != PID_UNKNOWN);
-        put_name_cell(table, task_name(row));
-        break;
-    case TALLY_BY_VCPU: by_vcpu = row->vcpu != VCPU_UNKNOWN; break;
-    }
-    if (by_vcpu)
-        put_vcpu(row, &table->cell);
-    table_next(table);
-    put_name_cell(table, by_vcpu ? domain_name(stat, row) : NULL);
-}
-
-static void put_csv_row(const struct stat *stat, struct table *table, const struct tally_row *row)
-{
-    double time = seconds(stat);
-
-    put_csv_what(stat, table, row);
-    text_put_u64(&table->cell, row->count);
-    table_next(table);
-    if (time > 0)
-        text_printf(&table->cell, "%.6g", (double)row->count / time);
-    table_next(table);
-    text_printf(&table->cell, "%.6g", share(stat, row) / 100);
-    table_next(table);
-    for (unsigned i = 0; i < ARRAY_SIZE(permilles); i++) {
-        uint64_t ticks = has_intervals(row) ? interval(row, permilles[i]) : 0;
-
-        put_number_cell(table, stat->clock.hz ? duration_ns(&stat->clock, ticks) : (int64_t)ticks,
-                        has_intervals(row));
-    }
-}
-
-/* The rows have no place for what was lost. */
+/* CSV's rows have no place for what was lost. */
 static void warn_losses(const struct stat *stat)
 {
     struct text text = TEXT_IN_MEMORY;
@@ -321,188 +344,72 @@ static void warn_losses(const struct stat *stat)
     text_done(&text);
 }
 
-#define CSV_COLUMNS_MAX 16
-
-static int put_csv(const struct stat *stat, const struct tally_row *const *rows, unsigned n)
-{
-    static const char *const whats[][5] = {
-        [TALLY_BY_EVENT] = {"group", "event"},
-        [TALLY_BY_SOURCE_EVENT] = {"group", "event"},
-        [TALLY_BY_CPU] = {"cpu"},
-        [TALLY_BY_TASK] = {"pid", "comm", "vcpu", "domain"},
-        [TALLY_BY_LAYER] = {NULL},
-        [TALLY_BY_VCPU] = {"vcpu", "domain"},
-    };
-    static const char *const numbers[] = {"count", "rate", "share"};
-    static const char *const intervals[][2] = {{"p50_ticks", "p50_ns"},
-                                               {"p90_ticks", "p90_ns"},
-                                               {"p99_ticks", "p99_ns"},
-                                               {"max_ticks", "max_ns"}};
-    struct table_column columns[CSV_COLUMNS_MAX] = {{"layer", 0}, {"source", 0}};
-    unsigned n_columns = 2;
-    struct table table;
-
-    for (const char *const *what = whats[stat->tally.by]; *what; what++)
-        columns[n_columns++].name = *what;
-    for (unsigned i = 0; i < ARRAY_SIZE(numbers); i++)
-        columns[n_columns++].name = numbers[i];
-    for (unsigned i = 0; i < ARRAY_SIZE(intervals); i++)
-        columns[n_columns++].name = intervals[i][stat->clock.hz != 0];
-    table_begin(&table, stat->out, TABLE_CSV, columns, n_columns);
-    for (unsigned i = 0; i < n; i++)
-        put_csv_row(stat, &table, rows[i]);
-    warn_losses(stat);
-    return table_end(&table);
-}
-
-/* ---- JSON ---- */
-
-static void put_json_time(const struct stat *stat, const char *key, uint64_t ticks)
-{
-    text_printf(stat->out, "\"%s_%s\":%" PRId64, key, stat->clock.hz ? "ns" : "ticks",
-                stat->clock.hz ? duration_ns(&stat->clock, ticks) : (int64_t)ticks);
-}
-
-static void put_json_vcpu(const struct stat *stat, const struct tally_row *row)
-{
-    struct text *out = stat->out;
-    struct text vcpu = TEXT_IN_MEMORY;
-    const char *name = domain_name(stat, row);
-
-    put_vcpu(row, &vcpu);
-    text_put_literal(out, ",\"vcpu\":");
-    json_put_string(out, vcpu.start ? vcpu.start : "", text_len(&vcpu));
-    text_done(&vcpu);
-    if (name) {
-        text_put_literal(out, ",\"domain\":");
-        json_put_str(out, name);
-    }
-}
-
-static void put_json_what(const struct stat *stat, const struct tally_row *row)
-{
-    struct text *out = stat->out;
-    const char *name;
-
-    text_printf(out, "{\"layer\":\"%s\"", layer_name(row->origin->layer));
-    if (stat->tally.by == TALLY_BY_LAYER)
-        return;
-    if (has_source_rows(stat))
-        text_printf(out, ",\"source\":%u", trace_part_of(stat->trace, row->origin));
-    switch (stat->tally.by) {
-    case TALLY_BY_EVENT:
-    case TALLY_BY_SOURCE_EVENT:
-        if (row->class->group && *row->class->group) {
-            text_put_literal(out, ",\"group\":");
-            json_put_str(out, row->class->group);
-        }
-        text_put_literal(out, ",\"event\":");
-        json_put_str(out, row->class->name);
-        return;
-    case TALLY_BY_CPU:
-        if (row->cpu >= 0)
-            text_printf(out, ",\"cpu\":%d", row->cpu);
-        return;
-    case TALLY_BY_VCPU:
-        if (row->vcpu != VCPU_UNKNOWN)
-            put_json_vcpu(stat, row);
-        return;
-    case TALLY_BY_TASK:
-    case TALLY_BY_LAYER: break;
-    }
-    name = task_name(row);
-    if (row->pid != PID_UNKNOWN)
-        text_printf(out, ",\"pid\":%d", row->pid);
-    if (name && *name) {
-        text_put_literal(out, ",\"comm\":");
-        json_put_str(out, name);
-    }
-    if (row->pid == PID_UNKNOWN && row->vcpu != VCPU_UNKNOWN)
-        put_json_vcpu(stat, row);
-}
-
-static void put_json_row(const struct stat *stat, const struct tally_row *row)
-{
-    static const struct {
-        const char *key;
-        unsigned permille;
-    } quantiles[] = {{"p50", 500}, {"p90", 900}, {"p99", 990}};
-    struct text *out = stat->out;
-    double time = seconds(stat);
-
-    put_json_what(stat, row);
-    text_printf(out, ",\"count\":%" PRIu64, row->count);
-    if (time > 0)
-        text_printf(out, ",\"rate\":%.6g", (double)row->count / time);
-    text_printf(out, ",\"share\":%.6g", share(stat, row) / 100);
-    if (row->distances && row->distances->n) {
-        text_put_literal(out, ",\"intervals\":{");
-        for (unsigned i = 0; i < ARRAY_SIZE(quantiles); i++) {
-            put_json_time(stat, quantiles[i].key,
-                          histogram_quantile(row->distances, quantiles[i].permille));
-            text_put_char(out, ',');
-        }
-        put_json_time(stat, "max", row->distances->max);
-        text_put_char(out, '}');
-    }
-    text_put_char(out, '}');
-}
-
-static void put_json_layer_losses(const struct stat *stat)
+static void write_layer_losses(const struct stat *stat, struct json_writer *w)
 {
     unsigned layers = trace_layers(stat->trace);
-    const char *before = ",\"layers\":{";
 
+    if (!layers)
+        return;
+    json_write_key(w, "layers");
+    json_write_object(w);
     for (unsigned i = 0; i < LAYERS; i++) {
         if (!(layers >> i & 1))
             continue;
-        text_printf(stat->out, "%s\"%s\":{", before, layer_name((enum layer)i));
-        losses_put_json(&stat->tally.layers.losses[i], stat->out);
-        text_put_char(stat->out, '}');
-        before = ",";
+        json_write_key(w, layer_name((enum layer)i));
+        json_write_object(w);
+        losses_write_json(&stat->tally.layers.losses[i], w);
+        json_write_end(w);
     }
-    if (layers)
-        text_put_char(stat->out, '}');
+    json_write_end(w);
 }
 
-static void put_json(const struct stat *stat, const struct tally_row *const *rows, unsigned n)
+/* One object, in which the table's rows come last. */
+static void begin_json(const struct stat *stat, struct json_writer *w)
 {
-    struct text *out = stat->out;
+    const struct clock *clock = &stat->clock;
     const struct tally *tally = &stat->tally;
 
-    text_printf(out, "{\"by\":\"%s\",\"events\":%" PRIu64 ",", kinds[stat->options->by],
-                tally->count);
+    json_write_object(w);
+    json_write_key(w, "by");
+    json_write_str(w, kinds[stat->options->by]);
+    json_write_key(w, "events");
+    json_write_u64(w, tally->count);
     if (tally->first != TIME_UNKNOWN) {
-        put_json_time(stat, "first", (uint64_t)tally->first);
-        text_put_char(out, ',');
-        put_json_time(stat, "duration", tally_duration(tally));
-        text_put_char(out, ',');
+        json_write_key(w, clock->hz ? "first_ns" : "first_ticks");
+        json_write_i64(w, clock_to_ns(clock, tally->first));
+        json_write_key(w, clock->hz ? "duration_ns" : "duration_ticks");
+        json_write_i64(w, duration_ns(clock, tally_duration(tally)));
     }
-    losses_put_json(&tally->losses, out);
-    put_json_layer_losses(stat);
-    text_put_literal(out, ",\"rows\":[");
-    for (unsigned i = 0; i < n; i++) {
-        if (i)
-            text_put_char(out, ',');
-        text_put_char(out, '\n');
-        put_json_row(stat, rows[i]);
-    }
-    text_put_literal(out, "]}\n");
+    losses_write_json(&tally->losses, w);
+    write_layer_losses(stat, w);
+    json_write_key(w, "rows");
+    json_write_lines(w);
 }
 
 static int put_result(const struct stat *stat)
 {
+    struct table_column columns[STAT_COLUMNS];
+    const struct table_form form = {.columns = columns, .n = STAT_COLUMNS};
     const struct tally_row **rows;
+    struct table table;
     unsigned n;
     int r = tally_sorted(&stat->tally, &rows, &n);
 
     if (r < 0)
         return r;
-    switch (stat->options->format) {
-    case FORMAT_JSON: put_json(stat, rows, n); break;
-    case FORMAT_CSV: r = put_csv(stat, rows, n); break;
-    default: r = put_table(stat, rows, n);
-    }
+    make_columns(stat, columns);
+    table_begin(&table, stat->out, (enum table_format)stat->options->format, &form);
+    if (table.format == TABLE_JSON)
+        begin_json(stat, &table.json);
+    for (unsigned i = 0; i < n; i++)
+        put_row(stat, &table, rows[i]);
+    if (table.format == TABLE_JSON)
+        json_write_finish(&table.json);
+    r = table_end(&table);
+    if (table.format == TABLE_TEXT)
+        put_summary(stat);
+    else if (table.format == TABLE_CSV)
+        warn_losses(stat);
     free(rows);
     return r;
 }
@@ -523,7 +430,7 @@ static int count(const struct stat_options *options, struct trace *trace)
     /* Sources with clocks of their own are read one after the other, and may not be of one system. */
     if (by == TALLY_BY_EVENT && trace->n_parts > 1 && !trace->host_time)
         by = TALLY_BY_SOURCE_EVENT;
-    if (output_open(&out, options->format == FORMAT_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) <
+    if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) <
         0) {
         cli_error("out of memory");
         return EXIT_FAILURE;

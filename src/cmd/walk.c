@@ -361,12 +361,19 @@ void losses_put(const struct losses *losses, struct text *text)
     }
 }
 
-void losses_put_json(const struct losses *losses, struct text *text)
+void losses_write_json(const struct losses *losses, struct json_writer *w)
 {
-    text_printf(text,
-                "\"lost\":{\"events\":%" PRIu64 ",\"uncounted\":%" PRIu64 ",\"places\":%" PRIu64
-                ",\"skipped_bytes\":%" PRIu64 "}",
-                losses->events, losses->uncounted, losses->n, losses->skipped);
+    json_write_key(w, "lost");
+    json_write_object(w);
+    json_write_key(w, "events");
+    json_write_u64(w, losses->events);
+    json_write_key(w, "uncounted");
+    json_write_u64(w, losses->uncounted);
+    json_write_key(w, "places");
+    json_write_u64(w, losses->n);
+    json_write_key(w, "skipped_bytes");
+    json_write_u64(w, losses->skipped);
+    json_write_end(w);
 }
 
 bool wants_color(int fd)

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/select_options.h"
+#include "print/json_writer.h"
 #include "trace/trace.h"
 
 struct open_options {
@@ -74,8 +75,8 @@ int walk_end(const struct walk *walk, const struct open_options *options, int st
 /* "12 events were lost (CPU 0: 3, CPU 1: 9)", no newline; nothing was lost: "". */
 void losses_put(const struct losses *losses, struct text *text);
 
-/* `"lost":{"events":N,"uncounted":N,"places":N,"skipped_bytes":N}`. */
-void losses_put_json(const struct losses *losses, struct text *text);
+/* The member `"lost":{"events":N,"uncounted":N,"places":N,"skipped_bytes":N}`. */
+void losses_write_json(const struct losses *losses, struct json_writer *w);
 
 /* Whether FD is a terminal on which colours are wanted (NO_COLOR, TERM=dumb). */
 bool wants_color(int fd);

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include "base/number.h"
 #include "base/printable.h"
 #include "event/program.h"
 #include "print/class_table.h"
+#include "print/csv.h"
 #include "print/json.h"
 #include "print/name_cells.h"
 #include "print/time_column.h"
@@ -37,87 +34,6 @@ struct line_csv {
     struct name_cells names;
 };
 
-/* What a cell's text asks for. */
-enum {
-    CELL_QUOTES = 1, /* to stand in quotes, */
-    CELL_DOUBLE = 2, /* and its own to be doubled */
-};
-
-/* As put_cell() has S. */
-#ifdef __SSE2__
-static inline unsigned needs_of(const char *s, size_t len)
-{
-    const __m128i comma = _mm_set1_epi8(','), feed = _mm_set1_epi8('\n');
-    const __m128i quote = _mm_set1_epi8('"'), back = _mm_set1_epi8('\r');
-    unsigned special = 0, quotes = 0;
-
-    for (size_t i = 0; i < len; i += TEXT_UNIT) {
-        __m128i unit = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
-        unsigned valid = len - i < TEXT_UNIT ? (1u << (len - i)) - 1 : UINT32_MAX;
-        __m128i is_quote = _mm_cmpeq_epi8(unit, quote);
-        __m128i is_end = _mm_or_si128(_mm_cmpeq_epi8(unit, feed), _mm_cmpeq_epi8(unit, back));
-        __m128i is_any = _mm_or_si128(is_quote, _mm_or_si128(is_end, _mm_cmpeq_epi8(unit, comma)));
-
-        special |= (unsigned)_mm_movemask_epi8(is_any) & valid;
-        quotes |= (unsigned)_mm_movemask_epi8(is_quote) & valid;
-    }
-    return (special ? CELL_QUOTES : 0) | (quotes ? CELL_DOUBLE : 0);
-}
-#else
-static inline unsigned needs_of(const char *s, size_t len)
-{
-    unsigned needs = 0;
-
-    for (size_t i = 0; i < len; i++)
-        if (s[i] == '"')
-            needs |= CELL_QUOTES | CELL_DOUBLE;
-        else if (s[i] == ',' || s[i] == '\n' || s[i] == '\r')
-            needs |= CELL_QUOTES;
-    return needs;
-}
-#endif
-
-#define PIECE_MAX (TEXT_ROOM_MAX / 2)
-
-/* What is within quotes: with quotes doubled. */
-static void put_quoted(struct text *out, const char *s, size_t len)
-{
-    while (len > 0) {
-        size_t n = MIN(len, (size_t)PIECE_MAX);
-        char *p = text_room(out, 2 * n);
-
-        for (size_t i = 0; i < n; i++) {
-            *p++ = s[i];
-            if (s[i] == '"')
-                *p++ = '"';
-        }
-        out->next = p;
-        s += n;
-        len -= n;
-    }
-}
-
-/* A cell: in quotes where it holds a comma, a quote or a line end. S is TEXT_UNIT longer. */
-static inline void put_cell(struct text *out, const char *s, size_t len)
-{
-    unsigned needs = needs_of(s, len);
-    char *p;
-
-    if (likely(!(needs & CELL_DOUBLE) && len <= PIECE_MAX)) {
-        p = text_room(out, len + 2 + TEXT_UNIT);
-        *p = '"';
-        p = text_copy_units(p + (needs != 0), s, len);
-        *p = '"';
-        out->next = p + (needs != 0);
-        return;
-    }
-    if (needs)
-        text_put_char(out, '"');
-    put_quoted(out, s, len);
-    if (needs)
-        text_put_char(out, '"');
-}
-
 /* What spreadsheets take for a formula: OWASP, "CSV Injection". */
 static inline bool begins_formula(const struct text *cell)
 {
@@ -135,7 +51,7 @@ static inline void put_scratch(struct text *out, struct text *cell, bool spreads
         *cell->start = '\'';
     }
     text_room(cell, TEXT_UNIT);
-    put_cell(out, cell->start, text_len(cell));
+    csv_put_cell(out, cell->start, text_len(cell));
     cell->next = cell->start;
 }
 
@@ -160,7 +76,7 @@ static void make_columns(const struct event_class *class, struct text *text, boo
     for (unsigned i = 0; i < class->n_fields; i++) {
         json_put_str(&key, class->fields[i].name);
         text_put_str(&piece, i ? "," : ",\"{");
-        put_quoted(&piece, key.start, text_len(&key));
+        csv_put_quoted(&piece, key.start, text_len(&key));
         text_put_char(&piece, ':');
         json_piece_put(text, &piece);
         key.next = key.start;
@@ -280,7 +196,7 @@ static void put_field(struct line_csv *line, const struct field *field, const st
         return;
     }
     json_put_value(cell, field, value);
-    put_quoted(out, cell->start, text_len(cell));
+    csv_put_quoted(out, cell->start, text_len(cell));
     cell->next = cell->start;
 }
 
@@ -408,7 +324,7 @@ int line_csv_open(const struct view_options *options, struct text *out, struct s
     line->options = *options;
     line->classes.make = options->spreadsheet ? make_spreadsheet_class : make_class;
     line->cell = TEXT_IN_MEMORY;
-    name_cells_init(&line->names, "\"{", "}\"", put_quoted);
+    name_cells_init(&line->names, "\"{", "}\"", csv_put_quoted);
     line->columns = TEXT_IN_MEMORY;
     *ret_sink = &line->sink;
     return 0;

@@ -1,76 +1,451 @@
 /* SPDX-License-Identifier: MIT */
 #include "print/table.h"
 
+#include <assert.h>
+#include <math.h>
 #include <string.h>
 
-static const char *cell_text(const struct table *table)
+#include "base/printable.h"
+#include "print/csv.h"
+
+const char *const table_formats[] = {"text", "json", "csv", NULL};
+
+/* ---- Cells ---- */
+
+static size_t cell_end(const struct table *table)
 {
-    return table->cell.start ? table->cell.start : "";
+    return text_len(&table->bytes);
 }
 
-static void put_text_cell(struct table *table)
+static void close_cell(struct table *table)
 {
-    unsigned width = table->columns[table->at].width;
-    size_t len = text_len(&table->cell);
-
-    if (table->at > 0)
-        text_put_str(table->out, width ? " " : "  ");
-    for (size_t i = len; i < width; i++)
-        text_put_char(table->out, ' ');
-    text_put(table->out, cell_text(table), len);
+    if (table->open < table->form.n)
+        table->cells[table->open].len = cell_end(table) - table->cells[table->open].start;
+    table->open = table->form.n;
 }
 
-static void put_csv_cell(struct table *table)
+static struct text *open_cell(struct table *table, unsigned column, enum table_cell_kind kind)
 {
-    const char *s = cell_text(table);
-    size_t len = text_len(&table->cell);
-    bool quoted = false;
+    assert(column < table->form.n);
+    close_cell(table);
+    table->cells[column].kind = kind;
+    table->cells[column].start = cell_end(table);
+    table->open = column;
+    return &table->bytes;
+}
 
-    for (size_t i = 0; i < len && !quoted; i++)
-        quoted = s[i] == '"' || s[i] == ',' || s[i] == '\n' || s[i] == '\r';
-    if (table->at > 0)
-        text_put_char(table->out, ',');
-    if (!quoted) {
-        text_put(table->out, s, len);
+struct text *table_cell(struct table *table, unsigned column)
+{
+    return open_cell(table, column, TABLE_CELL_STRING);
+}
+
+void table_str(struct table *table, unsigned column, const char *s)
+{
+    if (s)
+        text_put_str(table_cell(table, column), s);
+}
+
+void table_u64(struct table *table, unsigned column, uint64_t v)
+{
+    text_put_u64(open_cell(table, column, TABLE_CELL_NUMBER), v);
+}
+
+void table_i64(struct table *table, unsigned column, int64_t v)
+{
+    text_put_i64(open_cell(table, column, TABLE_CELL_NUMBER), v);
+}
+
+void table_bool(struct table *table, unsigned column, bool v)
+{
+    text_put_str(open_cell(table, column, TABLE_CELL_NUMBER), v ? "true" : "false");
+}
+
+void table_real(struct table *table, unsigned column, double v)
+{
+    struct text *cell;
+
+    if (!isfinite(v))
         return;
-    }
-    text_put_char(table->out, '"');
-    for (size_t i = 0; i < len; i++) {
-        if (s[i] == '"')
-            text_put_char(table->out, '"');
-        text_put_char(table->out, s[i]);
-    }
-    text_put_char(table->out, '"');
-}
-
-void table_next(struct table *table)
-{
-    if (table->format == TABLE_CSV)
-        put_csv_cell(table);
+    cell = open_cell(table, column, TABLE_CELL_NUMBER);
+    if (table->format == TABLE_TEXT)
+        text_printf(cell, "%.*f", (int)table->form.columns[column].decimals, v);
     else
-        put_text_cell(table);
-    table->cell.next = table->cell.start;
-    if (++table->at < table->n)
+        text_printf(cell, "%.6g", v);
+}
+
+void table_list(struct table *table, unsigned column)
+{
+    open_cell(table, column, TABLE_CELL_LIST);
+}
+
+void table_list_add(struct table *table, const char *s)
+{
+    text_put(&table->bytes, s, strlen(s) + 1);
+}
+
+void table_pairs(struct table *table, unsigned column)
+{
+    open_cell(table, column, TABLE_CELL_PAIRS);
+}
+
+void table_pairs_add(struct table *table, const char *key, const char *value)
+{
+    table_list_add(table, key);
+    table_list_add(table, value);
+}
+
+struct json_writer *table_json(struct table *table, unsigned column)
+{
+    assert(table->form.columns[column].json_only);
+    table->cell_json = (struct json_writer){
+        .out = open_cell(table, column, TABLE_CELL_JSON),
+    };
+    return &table->cell_json;
+}
+
+static bool is_known(const struct table *table, unsigned column)
+{
+    return table->cells[column].kind != TABLE_CELL_UNKNOWN;
+}
+
+static const char *cell_bytes(const struct table *table, unsigned column)
+{
+    return table->bytes.start ? table->bytes.start + table->cells[column].start : "";
+}
+
+/* ---- A cell as text ---- */
+
+/* The next string of a list: at *AT, which goes on behind it; NULL behind the last. */
+static const char *next_string(const struct table *table, unsigned column, size_t *at)
+{
+    const char *s = cell_bytes(table, column) + *at;
+
+    if (*at >= table->cells[column].len)
+        return NULL;
+    *at += strlen(s) + 1;
+    return s;
+}
+
+static void put_strings(struct table *table, unsigned column, const char *between)
+{
+    bool pairs = table->cells[column].kind == TABLE_CELL_PAIRS;
+    const char *s;
+    size_t at = 0;
+
+    while ((s = next_string(table, column, &at))) {
+        if (text_len(&table->scratch) > 0)
+            text_put_str(&table->scratch, between);
+        text_put_safe_str(&table->scratch, s);
+        if (!pairs)
+            continue;
+        text_put_literal(&table->scratch, ": ");
+        text_put_safe_str(&table->scratch, next_string(table, column, &at));
+    }
+}
+
+/* In one line, with its NUL; *RET_LEN without. */
+static const char *make_shown(struct table *table, unsigned column, const char *between,
+                              size_t *ret_len)
+{
+    static const char padding[TEXT_UNIT];
+
+    table->scratch.next = table->scratch.start;
+    switch (table->cells[column].kind) {
+    case TABLE_CELL_LIST:
+    case TABLE_CELL_PAIRS: put_strings(table, column, between); break;
+    case TABLE_CELL_STRING:
+        text_put_safe(&table->scratch, cell_bytes(table, column), table->cells[column].len);
+        break;
+    case TABLE_CELL_NUMBER:
+    case TABLE_CELL_JSON:
+        text_put(&table->scratch, cell_bytes(table, column), table->cells[column].len);
+        break;
+    case TABLE_CELL_UNKNOWN: break;
+    }
+    *ret_len = text_len(&table->scratch);
+    text_put(&table->scratch, padding, sizeof padding); /* for csv_put_cell() */
+    if (!table->scratch.error)
+        return table->scratch.start;
+    *ret_len = 0;
+    return padding;
+}
+
+static void put_blanks(struct text *out, size_t n)
+{
+    while (n-- > 0)
+        text_put_char(out, ' ');
+}
+
+/* ---- Text: a line per row ---- */
+
+/* How many characters, not bytes, S is wide. */
+static size_t count_characters(const char *s, size_t len)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++)
+        n += ((unsigned char)s[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* The blanks that stand between what was put and the next column are kept in *BLANKS, so that none end a line. */
+static void put_in_column(struct table *table, const struct table_column *column, const char *s,
+                          size_t len, size_t *blanks)
+{
+    size_t characters = count_characters(s, len);
+    size_t width = (size_t)(column->width < 0 ? -column->width : column->width);
+
+    if (column->width > 0 && characters < width)
+        *blanks += width - characters;
+    put_blanks(table->out, *blanks);
+    text_put(table->out, s, len);
+    *blanks = column->width < 0 ? MAX(width, characters + 1) - characters : 0;
+}
+
+static void put_line(struct table *table, bool head)
+{
+    const struct table_column *before = NULL;
+    size_t blanks = 0;
+
+    for (unsigned i = 0; i < table->form.n; i++) {
+        const struct table_column *column = &table->form.columns[i];
+        const char *s = column->title;
+        size_t len;
+
+        if (!s)
+            continue;
+        if (head || (!is_known(table, i) && column->width != 0))
+            len = strlen(s = head ? s : "-");
+        else
+            s = make_shown(table, i, ", ", &len);
+        if (len == 0 && column->width == 0)
+            continue;
+        if (before && before->width >= 0)
+            blanks += column->width > 0 ? 1 : 2;
+        put_in_column(table, column, s, len, &blanks);
+        before = column;
+    }
+    text_put_char(table->out, '\n');
+}
+
+static void put_head(struct table *table)
+{
+    bool empty = true;
+
+    for (unsigned i = 0; i < table->form.n; i++)
+        empty = empty && (!table->form.columns[i].title || !*table->form.columns[i].title);
+    if (!empty)
+        put_line(table, true);
+}
+
+/* ---- Text: a line per cell ---- */
+
+static size_t title_width(const struct table *table)
+{
+    size_t width = 0;
+
+    for (unsigned i = 1; i < table->form.n; i++) {
+        const struct table_column *column = &table->form.columns[i];
+        const char *key;
+        size_t at = 0;
+
+        if (column->title)
+            width = MAX(width, MAX(strlen(column->title), (size_t)MAX(column->width, 0)));
+        if (!column->title || table->cells[i].kind != TABLE_CELL_PAIRS)
+            continue;
+        while ((key = next_string(table, i, &at))) {
+            width = MAX(width, strlen(key));
+            (void)next_string(table, i, &at);
+        }
+    }
+    return width;
+}
+
+static void put_title(struct table *table, size_t width, const char *title)
+{
+    text_printf_safe(table->out, "  %-*s  ", (int)width, title);
+}
+
+static void put_record_pairs(struct table *table, size_t width, unsigned column)
+{
+    const char *key;
+    size_t at = 0;
+
+    while ((key = next_string(table, column, &at))) {
+        put_title(table, width, key);
+        text_put_safe_str(table->out, next_string(table, column, &at));
+        text_put_char(table->out, '\n');
+    }
+}
+
+static void put_record(struct table *table)
+{
+    size_t width = title_width(table);
+
+    for (unsigned i = 0; i < table->form.n; i++) {
+        const struct table_column *column = &table->form.columns[i];
+        const char *s;
+        size_t len;
+
+        if (!column->title || !is_known(table, i))
+            continue;
+        if (table->cells[i].kind == TABLE_CELL_PAIRS) {
+            put_record_pairs(table, width, i);
+            continue;
+        }
+        if (i > 0)
+            put_title(table, width, column->title);
+        s = make_shown(table, i, ", ", &len);
+        text_put(table->out, s, len);
+        text_put_char(table->out, '\n');
+    }
+}
+
+/* ---- CSV ---- */
+
+static void put_csv(struct table *table, bool head)
+{
+    bool first = true;
+
+    for (unsigned i = 0; i < table->form.n; i++) {
+        const struct table_column *column = &table->form.columns[i];
+        const char *s;
+        size_t len;
+
+        if (!column->name || column->json_only)
+            continue;
+        if (!first)
+            text_put_char(table->out, ',');
+        first = false;
+        if (head) {
+            text_put_str(table->out, column->name);
+            continue;
+        }
+        s = make_shown(table, i, ";", &len);
+        csv_put_cell(table->out, s, len);
+    }
+    text_put_literal(table->out, "\r\n");
+}
+
+/* ---- JSON ---- */
+
+static void write_strings(struct table *table, unsigned column)
+{
+    bool pairs = table->cells[column].kind == TABLE_CELL_PAIRS;
+    struct json_writer *w = &table->json;
+    const char *s;
+    size_t at = 0;
+
+    (pairs ? json_write_object : json_write_array)(w);
+    while ((s = next_string(table, column, &at))) {
+        if (pairs) {
+            json_write_key(w, s);
+            s = next_string(table, column, &at);
+        }
+        json_write_str(w, s);
+    }
+    json_write_end(w);
+}
+
+static void write_value(struct table *table, unsigned column)
+{
+    const char *bytes = cell_bytes(table, column);
+    size_t len = table->cells[column].len;
+
+    switch (table->cells[column].kind) {
+    case TABLE_CELL_STRING: json_write_string(&table->json, bytes, len); break;
+    case TABLE_CELL_NUMBER:
+    case TABLE_CELL_JSON: json_write_raw(&table->json, bytes, len); break;
+    case TABLE_CELL_LIST:
+    case TABLE_CELL_PAIRS: write_strings(table, column); break;
+    case TABLE_CELL_UNKNOWN: break;
+    }
+}
+
+static void write_row(struct table *table)
+{
+    struct json_writer *w = &table->json;
+    const char *object = NULL;
+
+    json_write_object(w);
+    for (unsigned i = 0; i < table->form.n; i++) {
+        const struct table_column *column = &table->form.columns[i];
+
+        if (!column->name || column->csv_only || !is_known(table, i))
+            continue;
+        if (object && (!column->object || strcmp(object, column->object) != 0)) {
+            json_write_end(w);
+            object = NULL;
+        }
+        if (column->object && !object) {
+            object = column->object;
+            json_write_key(w, object);
+            json_write_object(w);
+        }
+        json_write_key(w, column->key ? column->key : column->name);
+        write_value(table, i);
+    }
+    if (object)
+        json_write_end(w);
+    json_write_end(w);
+    if (w->depth == 0)
+        text_put_char(table->out, '\n');
+}
+
+/* ---- The table ---- */
+
+static void begin_rows(struct table *table)
+{
+    if (table->has_head)
         return;
-    text_put_str(table->out, table->format == TABLE_CSV ? "\r\n" : "\n");
-    table->at = 0;
+    table->has_head = true;
+    if (table->format == TABLE_CSV)
+        put_csv(table, true);
+    else if (table->format == TABLE_TEXT && !table->form.records)
+        put_head(table);
 }
 
 void table_begin(struct table *table, struct text *out, enum table_format format,
-                 const struct table_column *columns, unsigned n)
+                 const struct table_form *form)
 {
-    *table = (struct table){
-        .out = out, .format = format, .columns = columns, .n = n, .cell = TEXT_IN_MEMORY};
-    for (unsigned i = 0; i < n; i++) {
-        text_put_str(&table->cell, columns[i].name);
-        table_next(table);
+    assert(form->n <= TABLE_COLUMNS_MAX);
+    *table = (struct table){.out = out,
+                            .format = format,
+                            .form = *form,
+                            .json = {.out = out},
+                            .open = form->n,
+                            .bytes = TEXT_IN_MEMORY,
+                            .scratch = TEXT_IN_MEMORY};
+}
+
+void table_end_row(struct table *table)
+{
+    close_cell(table);
+    begin_rows(table);
+    if (table->bytes.error)
+        return;
+    switch (table->format) {
+    case TABLE_TEXT:
+        if (table->form.records)
+            put_record(table);
+        else
+            put_line(table, false);
+        break;
+    case TABLE_JSON: write_row(table); break;
+    case TABLE_CSV: put_csv(table, false); break;
     }
+    memset(table->cells, 0, sizeof table->cells);
+    table->bytes.next = table->bytes.start;
 }
 
 int table_end(struct table *table)
 {
-    int r = table->cell.error;
+    int r;
 
-    text_done(&table->cell);
+    if (table->format == TABLE_CSV || !table->form.silent_if_empty)
+        begin_rows(table);
+    r = table->bytes.error ? table->bytes.error : table->scratch.error;
+    text_done(&table->bytes);
+    text_done(&table->scratch);
     return r;
 }

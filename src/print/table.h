@@ -1,34 +1,96 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Tables of the commands: text in columns, or comma-separated values (RFC 4180) with a header line. */
+/* Tables of the commands: text for people; JSON, an object per row; comma-separated values (RFC 4180) with a header
+ * line. A command declares the columns once, fills the cells of a row in any order, and ends the row; which columns
+ * a format has, and what stands for a value that is not known, is decided here. */
 
 #include "base/text.h"
+#include "print/json_writer.h"
 
 enum table_format {
     TABLE_TEXT,
+    TABLE_JSON,
     TABLE_CSV,
 };
+/* Their names, in this order, NULL behind the last. */
+extern const char *const table_formats[];
 
 struct table_column {
-    const char *name; /* in the header */
-    /* Text: at least so wide, flush right, after a blank; 0: as wide as it is, flush left, after two blanks. */
-    unsigned width;
+    const char *title; /* in the text's heading; NULL: the text has no such column */
+    /* In the text. Above 0: flush right in so many characters, after a blank. Below 0: flush left, padded to so
+     * many characters, the distance to the next column among them. 0: flush left, as wide as it is. What is flush
+     * left comes after two blanks, unless the column before is padded. */
+    int width;
+    const char *name;   /* in CSV's header, and JSON's key; NULL: neither has such a column */
+    const char *object; /* JSON: within the member of this name, with its neighbours of the same */
+    const char *key;    /* JSON: the key; NULL: NAME */
+    bool json_only, csv_only;
+    unsigned decimals; /* of a real number in the text */
+};
+
+#define TABLE_COLUMNS_MAX 48
+
+struct table_form {
+    const struct table_column *columns;
+    unsigned n;
+    /* The text is a block of lines per row, `  TITLE  VALUE`, with the first column's value above them, in place of
+     * a line per row. Values that are not known have no line. */
+    bool records;
+    bool silent_if_empty; /* the text has no heading if there is no row */
+};
+
+enum table_cell_kind {
+    TABLE_CELL_UNKNOWN, /* `-` in a text's column of some width, nothing elsewhere, no member in JSON */
+    TABLE_CELL_STRING,
+    TABLE_CELL_NUMBER, /* true and false, too */
+    TABLE_CELL_JSON,
+    TABLE_CELL_LIST,  /* strings, each with its NUL */
+    TABLE_CELL_PAIRS, /* keys and values, each with its NUL */
 };
 
 struct table {
-    struct text *out;
+    struct text *out; /* borrowed; its error is the caller's to look at */
     enum table_format format;
-    const struct table_column *columns;
-    unsigned n;
-    unsigned at;      /* the column of the next cell */
-    struct text cell; /* in memory; what is put here goes to the next cell */
+    struct table_form form;
+    bool has_head;
+    struct json_writer
+        json; /* of OUT; what is open when the first row comes is what the rows stand in */
+    struct {
+        enum table_cell_kind kind;
+        size_t start, len; /* in BYTES */
+    } cells[TABLE_COLUMNS_MAX];
+    unsigned open;       /* the cell that grows */
+    struct text bytes;   /* in memory: the cells of the row */
+    struct text scratch; /* in memory: a cell as it is shown */
+    struct json_writer cell_json;
 };
 
-/* COLUMNS, N of them, outlive TABLE. Writes the header. */
+/* FORM's columns, at most TABLE_COLUMNS_MAX, outlive TABLE. */
 void table_begin(struct table *table, struct text *out, enum table_format format,
-                 const struct table_column *columns, unsigned n);
-/* Writes what is in table->cell and empties it. After the last column the line ends. */
-void table_next(struct table *table);
-/* 0, -ENOMEM. */
+                 const struct table_form *form);
+
+/* Each sets the cell of a COLUMN, which lasts to the end of the row. A column may be set that the format has not. */
+
+/* What is put to the returned text before the next call is the cell: a string. What a terminal obeys may be in it. */
+struct text *table_cell(struct table *table, unsigned column);
+/* NULL: not known. */
+void table_str(struct table *table, unsigned column, const char *s);
+void table_u64(struct table *table, unsigned column, uint64_t v);
+void table_i64(struct table *table, unsigned column, int64_t v);
+void table_bool(struct table *table, unsigned column, bool v);
+/* Six digits, in the text the column's decimals. */
+void table_real(struct table *table, unsigned column, double v);
+/* A list of strings: ["a","b"], `a, b` in text, `a;b` in CSV. The items follow at once. */
+void table_list(struct table *table, unsigned column);
+void table_list_add(struct table *table, const char *s);
+/* Keys and strings: {"key":"value"}, `key: value, …` in text (in records a line each), `key: value;…` in CSV. The
+ * pairs follow at once. */
+void table_pairs(struct table *table, unsigned column);
+void table_pairs_add(struct table *table, const char *key, const char *value);
+/* For a column that is `json_only`: what is written before the next call is the value. */
+struct json_writer *table_json(struct table *table, unsigned column);
+
+void table_end_row(struct table *table);
+/* Writes what is missing, and frees. 0, -ENOMEM. */
 int table_end(struct table *table);

@@ -39,10 +39,22 @@ wait_for '[ -e trace/trace.json ] && [ -s trace/program/stream-0 ]'
 grep -q '^on  *victim_tick' listed && grep -q '^on  *victim_text' listed || fail "$(cat listed)"
 "$strata" ctl trace off victim_tick || fail off
 "$strata" ctl trace list victim_tick | grep -q '^off  *victim_tick' || fail "it is on"
+"$strata" ctl -f json trace list victim_tick | jq -e '.state == "off" and .event == "victim_tick" and
+    (.file | length > 0) and .line > 0 and (.condition | not)' >/dev/null || fail "list as JSON"
+"$strata" ctl trace on 'victim_tick: n > 1'
+"$strata" ctl --format=csv trace list victim_tick | tr -d '\r' >listed
+[ "$(head -n 1 listed)" = state,event,file,line,condition ] || fail "$(cat listed)"
+grep -qx 'on,victim_tick,[^,]*,[1-9][0-9]*,n > 1' listed || fail "$(cat listed)"
 "$strata" ctl trace on 'victim_t*' || fail on
 "$strata" ctl trace list victim_tick | grep -q '^on  *victim_tick' || fail "it is off"
 "$strata" ctl trace status >status || fail status
 grep -q '^program  *vmm  *[0-9].* is recorded' status || fail "$(cat status)"
+"$strata" ctl -f json trace status | jq -e '.source == "program" and .layer == "vmm" and .bytes > 0 and
+    .recording and .problems == []' >/dev/null || fail "status as JSON"
+status=0
+"$strata" ctl -f csv trace flush 2>told.flush || status=$?
+[ $status -eq 2 ] && grep -qF 'flush prints text only; --format is for list and status' told.flush ||
+    fail "status $status: $(cat told.flush)"
 kill -TERM $pid
 wait $pid || true
 ! grep -q 'rings stay' told || fail "$(cat told)"

@@ -40,6 +40,26 @@ assert info["first_ns"] == 4607817784 and info["last_ns"] == 4678155423
 assert info["lost"] == {"events": 90735, "uncounted": 0, "places": 2, "skipped_bytes": 0}
 '
 
+# CSV has what JSON has: the same cells, with the names of what they are members of in front.
+"$strata" info -f json guest xen.raw "$made/v3.simpletrace" >json
+"$strata" info -f csv guest xen.raw "$made/v3.simpletrace" >csv
+python3 - json csv <<'END'
+import csv, json, sys
+
+NAMES = {"clock_name": "clock", "lost_events": "lost", "switches_count": "switches"}
+infos = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
+rows = list(csv.DictReader(open(sys.argv[2], newline="", encoding="utf-8")))
+assert len(infos) == len(rows) == 3
+for info, row in zip(infos, rows):
+    facts = ";".join(f"{key}: {value}" for key, value in info.pop("facts").items())
+    flat = {"facts": facts} if facts else {}
+    for key, value in info.items():
+        for name, cell in value.items() if isinstance(value, dict) else [("", value)]:
+            name = f"{key}_{name}".rstrip("_")
+            flat[NAMES.get(name, name)] = str(cell)
+    assert {key: cell for key, cell in row.items() if cell} == flat, (row, flat)
+END
+
 # Several captures, of whatever clocks: one after the other.
 "$strata" info guest xen.raw >actual
 grep -A1 '^xen.raw$' actual | grep -q 'format  *xentrace'
@@ -96,6 +116,9 @@ done
     grep -qx 'layer,source,group,event,count,rate,share,p50_ns,p90_ns,p99_ns,max_ns'
 "$strata" stat -f csv guest 2>err >/dev/null
 grep -qx 'strata: 90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places' err
+
+# Times before 0.
+"$strata" stat -f json "$made/v3.simpletrace" | grep -q '"first_ns":-9223372036854775803,'
 
 # Nothing selected is no error.
 "$strata" stat -e nonesuch guest 2>/dev/null | grep -q ' 0 events$'

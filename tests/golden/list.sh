@@ -68,7 +68,11 @@ wait_for '[ -s program/program/stream-0 ] && grep -qs "\"pid\": " program/trace.
 victim=$(jq '.sources[0].vmm.pid' program/trace.json)
 lists " *$recorder  $date  $work/program  [a-z]+ \(process $victim\)"
 object $recorder recording ".directory == \"$work/program\" and .sources[0].pid == $victim and .since_ns > 1e18"
+"$strata" list --format csv | tr -d '\r' >listed
+head -n 1 listed | grep -q '^pid,kind,' || fail "$(cat listed)"
+grep -qE "^$recorder,recording,.*,$work/program,.*,[a-z]+ \(process $victim\)," listed || fail "$(cat listed)"
 completes "$work/program" strata ctl
+completes "$work/program" strata ctl -f json
 completes "$victim" strata ctl
 
 "$strata" info program >shown 2>told.info || fail "$(cat told.info)"

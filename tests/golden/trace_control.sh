@@ -180,7 +180,7 @@ kill -STOP "$pid"
 until_true eval '! grep -h "^State:" /proc/"$pid"/task/*/status | grep -qv "T (stopped)"'
 "$strata" list >out
 kill -CONT "$pid"
-grep -qE "^ *$pid  \(does not answer\)$" out || fail "$(cat out)"
+grep -qE "^ *$pid  -  *-  *-  \(does not answer\)$" out || fail "$(cat out)"
 
 case=killed
 kill -KILL "$pid"
