@@ -31,6 +31,8 @@
 
 /* The structure of TYPE whose member MEMBER is at PTR. */
 #define container_of(ptr, type, member) ((type *)(((char *)(ptr)) - offsetof(type, member)))
+#define const_container_of(ptr, type, member) \
+    ((const type *)(((const char *)(ptr)) - offsetof(type, member)))
 
 /* For _cleanup_: frees what the variable points to. */
 static inline void freep(void *p)

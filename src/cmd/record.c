@@ -155,7 +155,7 @@ static int record_buffers(const struct record_options *options)
 
     if (!record_run_init(options, false, &run))
         return EXIT_FAILURE;
-    status = record_host_add(&run);
+    status = record_host_add(&run, 0);
     if (status == EXIT_SUCCESS)
         status = record_buffers_add(&run);
     if (status == EXIT_SUCCESS)

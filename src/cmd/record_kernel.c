@@ -136,6 +136,14 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     return lost == 0 && progress->gaps == 0 && !progress->full;
 }
 
+void record_kernel_tell_problems(const struct guest *guest)
+{
+    const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
+
+    for (unsigned i = 0; !guest_is_silent(guest) && i < part->n_problems; i++)
+        cli_message("  %s: %s", guest->plan.name, part->problems[i]);
+}
+
 /* ---- This machine's, in a list ---- */
 
 /* What its recorder borrows. */
@@ -155,12 +163,16 @@ static void free_host(void *userdata)
 static int sum_up(const struct record_run *run, const struct record_item *item)
 {
     const struct guest *guest = host_recorder_guest(item->recorder);
+    bool is_whole;
 
-    return !guest || record_kernel_tell(run->dir, guest) || !run->options->strict ? EXIT_SUCCESS
-                                                                                  : EXIT_LOSSES;
+    if (!guest)
+        return EXIT_SUCCESS;
+    is_whole = record_kernel_tell(run->dir, guest);
+    record_kernel_tell_problems(guest);
+    return is_whole || !run->options->strict ? EXIT_SUCCESS : EXIT_LOSSES;
 }
 
-int record_host_add(struct record_run *run)
+int record_host_add(struct record_run *run, pid_t pid)
 {
     const struct record_options *options = run->options;
     struct record_item item = {.sum_up = sum_up, .free = free_host};
@@ -177,8 +189,8 @@ int record_host_add(struct record_run *run)
     r = record_kernel_choose((char *)(uintptr_t)options->host, true, &host->kernel, &error);
     settings.config = &host->kernel.wishes;
     settings.agent = record_kernel_agent(host->agent, sizeof host->agent);
-    /* What is recorded is not there yet: ours are followed, and so are children. */
-    settings.pid_filter = options->host_threads ? getpid() : 0;
+    /* What is not there yet will be our child: children are followed. */
+    settings.pid_filter = !options->host_threads ? 0 : pid ? pid : getpid();
     if (r >= 0)
         r = host_recorder_new(&settings, &item.recorder);
     if (r < 0) {

@@ -23,7 +23,10 @@ const char *record_kernel_agent(char *buf, size_t size);
 
 /* Tells what came of it into DIR. Whether nothing was lost. */
 bool record_kernel_tell(const char *dir, const struct guest *guest);
+/* … and what readers of the trace should know of it. */
+void record_kernel_tell_problems(const struct guest *guest);
 
-/* Adds the recorder of this machine's kernel, where --host asks for it. An exit status. */
+/* Adds the recorder of this machine's kernel, where --host asks for it. PID: the process that --host-threads means; 0: what
+ * the recording starts. An exit status. */
 struct record_run;
-int record_host_add(struct record_run *run);
+int record_host_add(struct record_run *run, pid_t pid);

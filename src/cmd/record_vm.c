@@ -3,28 +3,20 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
-#include "base/clock_ns.h"
 #include "base/suggest.h"
+#include "base/text.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 #include "cmd/cmd.h"
-#include "cmd/record.h"
 #include "cmd/record_kernel.h"
-#include "cmd/run_signals.h"
+#include "cmd/record_run.h"
 #include "control/qmp.h"
-#include "record/qemu/recording.h"
-
-#define SECOND UINT64_C(1000000000)
-/* What is told to end because its time is up, and does not, is made to. */
-#define TIMEOUT (20 * SECOND)
-/* … and for another reason, so much later people are told how. */
-#define KEEPALIVE_TIMEOUT (10 * SECOND)
+#include "record/qemu/arguments.h"
+#include "record/qemu/recorder.h"
 
 /* What tells how a machine fares, and costs next to nothing. A QEMU may lack some. */
 static const char *const usual_events[] = {
@@ -32,6 +24,7 @@ static const char *const usual_events[] = {
     "system_wakeup_request", "virtio_set_status", "virtio_queue_notify",
     "virtio_notify",         "blk_co_preadv",     "blk_co_pwritev",
 };
+
 /* ---- What is asked for ---- */
 
 /* That QEMU, which is PROGRAM, has each of the events. What switches off is taken as it is. */
@@ -80,247 +73,167 @@ static int choose_events(const struct record_options *options, const struct qemu
     return check_events(probe, program, ret);
 }
 
-/* ---- The course ---- */
-
-/* Whether what a terminal sends reaches QEMU as well. */
-static bool shares_terminal(const struct qemu_recording *recording)
-{
-    pid_t qemu = recording->monitor.pid ? recording->monitor.pid : recording->child.pid;
-
-    return !recording->settings.running && getpgid(qemu) == getpgrp();
-}
-
-/* Until QEMU has ended. False: the recording could not go on. */
-static bool run(struct qemu_recording *recording, uint64_t time, const sigset_t *waiting)
-{
-    uint64_t until = time ? clock_ns(CLOCK_MONOTONIC) + time : UINT64_MAX;
-    bool early = run_signals_waiting();
-    struct error error = {0};
-    unsigned heard = 0;
-    bool impatient = false;
-    int r;
-
-    while ((r = qemu_recording_step(recording, waiting, &error)) > 0) {
-        bool alone;
-        int signal;
-        unsigned n = run_signals_count(&signal, &alone);
-
-        if (n > heard) {
-            /* QEMU, which ends by it, has had it as well, if it was there then. */
-            if (alone || early || heard > 0 || !shares_terminal(recording))
-                qemu_recording_stop(recording);
-            heard = n;
-        }
-        if (!impatient && recording->told_at > 0 &&
-            clock_ns(CLOCK_MONOTONIC) >= recording->told_at + KEEPALIVE_TIMEOUT) {
-            cli_error("QEMU has not ended %u seconds after SIGTERM; another signal "
-                      "kills it",
-                      (unsigned)(KEEPALIVE_TIMEOUT / SECOND));
-            impatient = true;
-        }
-        if (clock_ns(CLOCK_MONOTONIC) >= until) {
-            qemu_recording_stop(recording);
-            until = clock_ns(CLOCK_MONOTONIC) + TIMEOUT;
-        }
-    }
-    if (r < 0)
-        cli_print_error(&error);
-    return r >= 0;
-}
-
 /* ---- What came of it ---- */
 
-static const char *plural(uint64_t n)
+/* What the recorder borrows. */
+struct vm {
+    struct qemu_recorder_settings settings;
+    struct qemu_probe probe;
+    struct record_kernel guest;
+    struct strings events;
+    struct termios terminal;
+    bool has_terminal;
+};
+
+static void vm_done(struct vm *vm)
 {
-    return n == 1 ? "" : "s";
+    record_kernel_done(&vm->guest);
+    strings_done(&vm->events);
+    qemu_probe_done(&vm->probe);
 }
 
-/* Of a QEMU that links libstrata, and whatever it started that does. */
-static bool tell_rings(const struct qemu_recording *recording)
+static void print_vmm(const struct qemu_probe *probe, const struct qemu_summary *summary)
 {
-    uint64_t events = 0, lost = 0;
-
-    for (unsigned i = 0; i < recording->programs.n; i++) {
-        const struct drain_stats *taken = &recording->programs.items[i]->taken;
-
-        events += taken->events;
-        lost += taken->discarded + taken->no_ring + taken->unwritten + taken->undecoded;
-    }
-    cli_message("  vmm    %" PRIu64 " event%s, %" PRIu64 " lost, of libstrata's rings; QEMU %s",
-                events, plural(events), lost, recording->settings.probe->version);
-    return lost == 0;
-}
-
-/* Whether the trace of QEMU itself was cut off. */
-static bool is_cut_off(const struct qemu_recording *recording)
-{
-    bool cut = recording->log.error < 0;
-
-    for (unsigned i = 0; i < recording->programs.n; i++)
-        cut |= recording->programs.items[i]->taken.error < 0;
-    return cut;
-}
-
-static bool tell_vmm(const struct qemu_recording *recording)
-{
-    const struct qemu_probe *probe = recording->settings.probe;
+    const char *plural = summary->events == 1 ? "" : "s";
     char size[16];
 
-    if (probe->backend == VMM_BACKEND_SIMPLE) {
+    if (probe->backend == VMM_BACKEND_SIMPLE)
         cli_message("  vmm    %s of events, by the host's clock; QEMU %s",
-                    bytes_text(size, sizeof size, recording->simple_size), probe->version);
-        return true;
-    }
-    if (probe->backend == VMM_BACKEND_RING)
-        return tell_rings(recording);
-    cli_message("  vmm    %" PRIu64 " line%s of events, %" PRIu64
-                " lost, times within %.1f us; QEMU %s",
-                recording->log.lines, plural(recording->log.lines), recording->log.lost_lines,
-                (double)recording->clock.worst / 1000, probe->version);
-    return recording->log.lost_lines == 0;
+                    bytes_text(size, sizeof size, summary->simple_size), probe->version);
+    else if (probe->backend == VMM_BACKEND_RING)
+        cli_message("  vmm    %" PRIu64 " event%s, %" PRIu64 " lost, of libstrata's rings; QEMU %s",
+                    summary->events, plural, summary->lost, probe->version);
+    else
+        cli_message("  vmm    %" PRIu64 " line%s of events, %" PRIu64
+                    " lost, times within %.1f us; QEMU %s",
+                    summary->events, plural, summary->lost, summary->worst_us, probe->version);
 }
 
-/* Whether nothing was lost. */
-static bool tell(const struct qemu_recording *recording)
+static int sum_up(const struct record_run *run, const struct record_item *item)
 {
-    double seconds =
-        (double)(recording->ended.monotonic_ns - recording->began.monotonic_ns) / (double)SECOND;
-    const char *dir = recording->settings.dir;
-    bool whole;
+    const struct vm *vm = item->userdata;
+    const struct recorder *recorder = item->recorder;
+    struct qemu_summary summary;
+    bool is_whole;
 
-    cli_message("strata: %.1f seconds were recorded into %s", seconds, dir);
-    whole = tell_vmm(recording);
-    for (unsigned i = 0; i < recording->guests.n; i++)
-        whole &= record_kernel_tell(dir, &recording->guests.guests[i]);
-    for (unsigned i = 0; i < recording->n_problems; i++)
-        cli_message("  %s", recording->problems[i]);
-    for (unsigned i = 0; i < recording->guests.n; i++) {
-        const struct guest *guest = &recording->guests.guests[i];
-        const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
-
-        for (unsigned j = 0; !guest_is_silent(guest) && j < part->n_problems; j++)
-            cli_message("  %s: %s", guest->plan.name, part->problems[j]);
-    }
-    cli_message("  strata report %s", dir);
-    return whole;
-}
-
-static int record(const struct record_options *options, const struct qemu_settings *settings,
-                  const sigset_t *waiting)
-{
-    struct qemu_recording recording;
-    struct termios terminal;
-    bool has_terminal = !settings->running && tcgetattr(STDIN_FILENO, &terminal) == 0;
-    struct error error = {0};
-    bool fine, whole;
-    int status;
-
-    if (qemu_recording_begin(settings, &recording, &error) < 0) {
-        cli_print_error(&error);
-        return EXIT_FAILURE;
-    }
-    fine = run(&recording, options->time, waiting);
-    if (qemu_recording_end(&recording, &error) < 0) {
-        cli_print_error(&error);
-        fine = false;
-    }
     /* One that was killed leaves the terminal as it had made it. */
-    if (has_terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
-        (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
-    whole = tell(&recording);
-    fine &= recording.has_come || !settings->wrapped;
-    status = child_exit_status(&recording.child);
-    if (status == EXIT_SUCCESS && (!fine || is_cut_off(&recording)))
-        status = EXIT_FAILURE;
-    else if (status == EXIT_SUCCESS && options->strict && !whole)
-        status = EXIT_LOSSES;
-    qemu_recording_done(&recording);
-    return status;
+    if (vm->has_terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
+        (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &vm->terminal);
+    qemu_recorder_sum_up(recorder, &summary);
+    is_whole = summary.lost == 0;
+    cli_message("strata: %.1f seconds were recorded into %s", summary.seconds, run->dir);
+    print_vmm(&vm->probe, &summary);
+    if (summary.guest)
+        is_whole &= record_kernel_tell(run->dir, summary.guest);
+    for (unsigned i = 0; i < recorder->n_problems; i++)
+        cli_message("  %s", recorder->problems[i]);
+    if (summary.guest)
+        record_kernel_tell_problems(summary.guest);
+    if (summary.is_cut_off || (vm->settings.wrapped && !summary.has_come))
+        return EXIT_FAILURE;
+    return run->options->strict && !is_whole ? EXIT_LOSSES : EXIT_SUCCESS;
 }
 
-/* Of a kernel that is wished for. */
-static int choose_kernel(const char *given, bool is_host, struct record_kernel *kernel,
-                         const struct trace_config **ret)
+/* ---- The course ---- */
+
+static int choose_guest(const struct record_options *options, struct vm *vm)
 {
     struct error error = {0};
-    int r = given ? record_kernel_choose((char *)(uintptr_t)given, is_host, kernel, &error) : 0;
+    int r = 0;
 
+    if (options->guest)
+        r = record_kernel_choose((char *)(uintptr_t)options->guest, false, &vm->guest, &error);
     if (r == -EINVAL)
-        return cli_usage_error("record", "--%s '%s' %s", is_host ? "host" : "guest", given,
-                               error.what);
+        return cli_usage_error("record", "--guest '%s' %s", options->guest, error.what);
     if (r < 0) {
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    *ret = given ? &kernel->wishes : NULL;
+    vm->settings.guest = options->guest ? &vm->guest.wishes : NULL;
     return EXIT_SUCCESS;
 }
 
-static void report_now(const char *what, const char *path)
+/* That it is QEMU, and what of it is to be recorded. An exit status. */
+static int choose(const struct record_options *options, struct vm *vm)
 {
-    cli_error("%s: %s", path, what);
-}
-
-/* SETTINGS has what is to be recorded. */
-static int record_machine(const struct record_options *options, struct qemu_settings *settings)
-{
-    char name[64], agent[PATH_MAX];
-    struct record_kernel guest = {0}, host = {0};
+    struct qemu_recorder_settings *settings = &vm->settings;
     struct qemu_arguments arguments;
-    struct strings events = {0};
-    struct qemu_probe probe;
     struct error error = {0};
-    sigset_t waiting;
     int status;
 
-    settings->dir = record_output(options, name, sizeof name);
-    settings->probe = &probe;
-    settings->agent = record_kernel_agent(agent, sizeof agent);
-    settings->host_threads = options->host_threads;
-    settings->max_size = options->max_size;
-    settings->passes = output_locale();
-    settings->runtime = getenv("XDG_RUNTIME_DIR");
-    settings->trace = getenv("STRATA_TRACE");
-    settings->mask = &waiting;
-    settings->report = report_now;
-    while (settings->command[settings->n_command])
-        settings->n_command++;
-    cmd_raise_files(); /* a file for each CPU of a guest */
-    run_signals_catch(&waiting);
     qemu_arguments_read(settings->program, settings->command + settings->n_before,
                         settings->n_command - settings->n_before, &arguments);
-    if (qemu_probe(settings->program, arguments.accelerator, settings->runtime, &probe, &error) <
-        0) {
+    if (qemu_probe(settings->program, arguments.accelerator, getenv("XDG_RUNTIME_DIR"), &vm->probe,
+                   &error) < 0) {
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    status = choose_kernel(options->guest, false, &guest, &settings->guest);
+    status = choose_guest(options, vm);
     if (status == EXIT_SUCCESS)
-        status = choose_kernel(options->host, true, &host, &settings->host);
+        status = choose_events(options, &vm->probe, settings->program, &vm->events);
+    settings->probe = &vm->probe;
+    settings->events = vm->events.items;
+    settings->n_events = vm->events.n;
+    return status;
+}
+
+static int add_qemu(struct record_run *run, struct vm *vm)
+{
+    struct record_item item = {.sum_up = sum_up, .userdata = vm};
+
+    if (qemu_recorder_new(&vm->settings, &item.recorder) < 0)
+        return cli_no_memory();
+    return record_run_add(run, &item) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* The settings have the command. */
+static int record_machine(const struct record_options *options, struct vm *vm)
+{
+    struct qemu_recorder_settings *settings = &vm->settings;
+    struct qemu_summary summary;
+    struct record_run run;
+    char name[64];
+    int status;
+
+    settings->passes = output_locale();
+    settings->trace = getenv("STRATA_TRACE");
+    while (settings->command[settings->n_command])
+        settings->n_command++;
+    vm->has_terminal = !settings->running && tcgetattr(STDIN_FILENO, &vm->terminal) == 0;
+    if (!record_run_init(options, true, &run))
+        return EXIT_FAILURE;
+    cmd_raise_files(); /* a file for each CPU of a guest */
+    status = choose(options, vm);
     if (status == EXIT_SUCCESS)
-        status = choose_events(options, &probe, settings->program, &events);
-    settings->events = events.items;
-    settings->n_events = events.n;
+        status = record_host_add(&run, settings->running ? settings->running->pid : 0);
     if (status == EXIT_SUCCESS)
-        status = record(options, settings, &waiting);
-    record_kernel_done(&guest);
-    record_kernel_done(&host);
-    strings_done(&events);
-    qemu_probe_done(&probe);
+        status = record_buffers_add(&run);
+    if (status == EXIT_SUCCESS)
+        status = add_qemu(&run, vm); /* last: what QEMU does first is seen by the others */
+    if (status == EXIT_SUCCESS) {
+        status = record_run(&run, record_output(options, name, sizeof name));
+        if (recording_has_begun(run.recording)) {
+            qemu_recorder_sum_up(run.items[run.n - 1].recorder, &summary);
+            cli_message("  strata report %s", run.dir);
+            status = child_exit_status(summary.child) ? child_exit_status(summary.child) : status;
+        }
+    }
+    record_run_done(&run);
+    vm_done(vm);
     return status;
 }
 
 int record_vm(const struct record_options *options, const char *program, unsigned n_before,
               char **command)
 {
-    struct qemu_settings settings = {
-        .command = (const char *const *)command,
-        .n_before = n_before,
-        .program = program,
-        .wrapped = options->qemu != NULL,
+    struct vm vm = {
+        .settings = {.command = (const char *const *)command,
+                     .n_before = n_before,
+                     .program = program,
+                     .wrapped = options->qemu != NULL},
     };
 
-    return record_machine(options, &settings);
+    return record_machine(options, &vm);
 }
 
 /* ---- One that runs ---- */
@@ -341,7 +254,7 @@ static int find_peer(const char *socket, pid_t *ret)
 
 int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket)
 {
-    struct qemu_settings settings = {0};
+    struct vm vm = {0};
     struct qemu_running running;
     struct error error = {0};
     char program[64];
@@ -358,19 +271,19 @@ int record_vm_attached(const struct record_options *options, pid_t pid, const ch
             cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    settings.running = &running;
-    settings.command = running.argv;
-    settings.qmp = socket;
+    vm.settings.running = &running;
+    vm.settings.command = running.argv;
+    vm.settings.qmp = socket;
     /* What it executes may have been replaced since, by another version. */
-    settings.program = running.program;
+    vm.settings.program = running.program;
     snprintf(program, sizeof program, "/proc/%ld/exe", (long)pid);
     if (access(running.program, X_OK) < 0)
-        settings.program = program;
-    if (!socket && qemu_running_monitor(&running, &settings.qmp, &error) < 0) {
+        vm.settings.program = program;
+    if (!socket && qemu_running_monitor(&running, &vm.settings.qmp, &error) < 0) {
         cli_print_error(&error);
         status = EXIT_FAILURE;
     } else {
-        status = record_machine(options, &settings);
+        status = record_machine(options, &vm);
     }
     qemu_running_done(&running);
     return status;

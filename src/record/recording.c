@@ -66,10 +66,17 @@ int recording_new(const struct recording_settings *settings, struct recording **
     }
     /* For others to know of, and for sockets; whoever needs it for these finds that it is missing. */
     if (settings->dir)
-        (void)registry_add(settings->runtime, recording->dir.path, &recording->registry_entry,
-                           NULL);
+        (void)recording_register(recording, NULL);
     *ret = recording;
     return 0;
+}
+
+int recording_register(struct recording *recording, struct error *error)
+{
+    return recording->registry_entry.dir.fd >= 0
+               ? 0
+               : registry_add(recording->settings.runtime, recording->dir.path,
+                              &recording->registry_entry, error);
 }
 
 int recording_add(struct recording *recording, struct recorder *recorder)
@@ -389,10 +396,40 @@ static bool has_signal(const struct recording *recording)
     return recording->settings.signals && stop_signals_pending(recording->settings.signals);
 }
 
+/* Until RECORDER is ready: for some time, for ever where it `waits`, or until a signal comes. -errno: out of memory. */
+static int await(struct recording *recording, struct recorder *recorder)
+{
+    uint64_t until = 0;
+    bool waits = true;
+    int r = 0;
+
+    while (r >= 0 && recorder->state == RECORDER_RUNNING && !recorder->ops->is_ready(recorder)) {
+        uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+        if (has_signal(recording) && recorder->waits)
+            r = iterate(recording, 0); /* what it waited for may have just come */
+        if (has_signal(recording) || (!recorder->waits && !waits && now >= until))
+            break;
+        /* From when it has begun to wait for what comes surely. */
+        if (waits)
+            until = now + READY_TIMEOUT_NS;
+        waits = recorder->waits;
+        r = iterate(recording, waits ? UINT64_MAX : until);
+    }
+    if (r >= 0 && recorder->waits && recorder->state == RECORDER_RUNNING &&
+        !recorder->ops->is_ready(recorder)) {
+        struct error why = {0};
+
+        error_set(&why, -EINTR, NULL, "ended by a signal while waiting for %s", recorder->name);
+        fail(recorder, why.code, &why);
+        finish(recorder);
+    }
+    return r;
+}
+
 static int start(struct recording *recording, unsigned n, struct error *error)
 {
     struct recorder *recorder = recording->recorders[n];
-    uint64_t until;
     int r;
 
     recorder->state = RECORDER_RUNNING; /* its sources may be asked for */
@@ -402,11 +439,8 @@ static int start(struct recording *recording, unsigned n, struct error *error)
         return error_set(error, r, NULL, "%s cannot be recorded: %s", recorder->name, strerror(-r));
     }
     recording->starting = recorder;
-    until = clock_ns(CLOCK_MONOTONIC) + READY_TIMEOUT_NS;
-    while (r >= 0 && recorder->ops->is_ready && recorder->state == RECORDER_RUNNING &&
-           !recorder->ops->is_ready(recorder) && !has_signal(recording) &&
-           clock_ns(CLOCK_MONOTONIC) < until)
-        r = iterate(recording, until);
+    if (recorder->ops->is_ready)
+        r = await(recording, recorder);
     recording->starting = NULL;
     if (r < 0)
         return error_set(error, r, NULL, "out of memory");
@@ -470,7 +504,7 @@ int recording_run(struct recording *recording, struct error *error)
 
 bool recording_has_begun(const struct recording *recording)
 {
-    return recording->has_begun;
+    return recording && recording->has_begun;
 }
 
 int recording_dir(const struct recording *recording)

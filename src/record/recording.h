@@ -46,7 +46,7 @@ int recording_add(struct recording *recording, struct recorder *recorder);
  * and nothing is left of the recording; or the last manifest could not be written. That a recorder fails later is no
  * failure of this: its `error` says so, and was reported. */
 int recording_run(struct recording *recording, struct error *error);
-/* Whether recording_run() had started all recorders. */
+/* Whether recording_run() had started all recorders; not so where RECORDING is NULL. */
 bool recording_has_begun(const struct recording *recording);
 void recording_free(struct recording *recording);
 
@@ -56,7 +56,9 @@ void recording_free(struct recording *recording);
 int recording_dir(const struct recording *recording);
 const char *recording_path(const struct recording *recording);
 const struct recording_settings *recording_settings(const struct recording *recording);
-/* Of things that live as long as the recording: FIFOs, sockets. */
+/* Makes sure that there is an entry in the registry, for things that live as long as the recording: FIFOs, sockets. -errno
+ * with ERROR. */
+int recording_register(struct recording *recording, struct error *error);
 const struct registry_entry *recording_registry_entry(const struct recording *recording);
 /* Writes the manifest now: before something starts that is not to run unless its trace can be opened. -errno with ERROR. */
 int recording_note(struct recording *recording, struct error *error);

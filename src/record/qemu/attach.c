@@ -2,241 +2,246 @@
 #include "record/qemu/attach.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "control/qmp.h"
 #include "proto/message.h"
-#include "record/qemu/sources.h"
 
-#define TAKE_EVERY 1000000L /* ns */
-/* A monitor that serves no other client greets at once. */
-#define GREETING_NS UINT64_C(1000000000)
+/* Of a talk that the recording can no longer wait for. */
+#define TALK_TIMEOUT_NS (20 * NSEC_PER_SEC)
 
-/* ---- Beside the taking ---- */
-
-struct talk {
-    struct qemu_recording *recording;
-    int (*talk)(struct talk *talk, struct qmp *qmp);
-    struct error error;
-    struct qmp *qmp;
-    atomic_bool greeted, done;
-    bool told, stopped;
-    int r;
-    /* Of the beginning. */
-    const char *log, *simple;
-    const char **port;
-    bool adds;
-    struct error refused; /* what QEMU does not do */
-    json_t *cpus;
-    char version[128];
-};
-
-static void *talk_main(void *userdata)
+static struct qemu_recorder *self_of(struct qemu_talk *talk)
 {
-    struct talk *talk = userdata;
-    struct qmp *qmp = talk->qmp;
-
-    talk->r = qmp_greet(qmp, &talk->error);
-    atomic_store(&talk->greeted, true);
-    if (talk->r >= 0)
-        talk->r = talk->talk(talk, qmp);
-    if (talk->r >= 0) {
-        snprintf(talk->version, sizeof talk->version, "%s", qmp_version(qmp));
-        (void)qmp_execute(qmp, "query-cpus-fast", NULL, &talk->cpus, NULL);
-    }
-    atomic_store(&talk->done, true);
-    return NULL;
+    return container_of(talk, struct qemu_recorder, talk);
 }
 
-/* Whether one has come of the signals that are let through while the recording sleeps. */
-static bool is_signaled(const sigset_t *mask)
-{
-    sigset_t pending;
-    bool any = false;
+/* ---- Talks, in a thread: until they have ended, what they use is theirs ---- */
 
-    if (!mask || sigpending(&pending) < 0)
-        return false;
-    for (int i = 1; i < NSIG && !any; i++)
-        any = sigismember(&pending, i) == 1 && sigismember(mask, i) == 0;
-    return any;
+static int add_port(struct qemu_talk *talk, struct qmp *qmp, struct error *error)
+{
+    struct qemu_recorder *self = self_of(talk);
+
+    (void)error;
+    if (qemu_restore_port(&self->changes, qmp, PROTO_PORT, self->added, &talk->refused) < 0)
+        self->port = NULL;
+    return 0;
 }
 
-/* QEMU serves one client of this socket: another one waits until that is gone, or the user has waited long enough. */
-static void look_at_greeting(struct talk *talk, uint64_t since)
+static int switch_events(struct qemu_talk *talk, struct qmp *qmp, struct error *error)
 {
-    const struct qemu_settings *settings = &talk->recording->settings;
+    struct qemu_recorder *self = self_of(talk);
+    const struct qemu_recorder_settings *settings = &self->settings;
+    int r = 0;
 
-    if (atomic_load(&talk->greeted))
-        return;
-    if (!talk->told && clock_ns(CLOCK_MONOTONIC) - since >= GREETING_NS) {
-        talk->told = true;
-        if (settings->report)
-            settings->report("waits for QEMU's monitor, which serves another client",
-                             settings->qmp);
-    }
-    if (!talk->stopped && is_signaled(settings->mask)) {
-        talk->stopped = true;
-        qmp_shutdown(talk->qmp);
-    }
+    if (self->log_to)
+        r = qemu_restore_log(&self->changes, qmp, self->log_to, qemu_running_log(settings->running),
+                             &talk->refused);
+    else if (self->simple_to)
+        r = qemu_restore_simple(&self->changes, qmp, self->simple_to, &talk->refused);
+    if (r < 0 || (!self->log_to && !self->simple_to))
+        return 0;
+    return qemu_restore_events(&self->changes, qmp, settings->events, settings->n_events, error);
 }
 
-static int run(struct talk *talk)
+static int undo(struct qemu_talk *talk, struct qmp *qmp, struct error *error)
 {
-    struct qemu_recording *recording = talk->recording;
-    uint64_t since = clock_ns(CLOCK_MONOTONIC);
-    sigset_t all, before;
-    pthread_t thread;
-    int r = qmp_connect(recording->settings.qmp, &talk->qmp, &talk->error);
+    return qemu_restore_undo(&self_of(talk)->changes, qmp, error);
+}
+
+/* ---- Their order ---- */
+
+static int start_talk(struct qemu_recorder *self, enum qemu_phase phase, struct error *error)
+{
+    static int (*const talks[])(struct qemu_talk * talk, struct qmp * qmp, struct error * error) = {
+        [QEMU_ADDS_PORT] = add_port,
+        [QEMU_SWITCHES_EVENTS] = switch_events,
+        [QEMU_RESTORES] = undo,
+    };
+
+    self->phase = phase;
+    self->talk.talk = talks[phase];
+    self->talk.socket = self->settings.qmp;
+    return qemu_talk_start(&self->talk, error);
+}
+
+/* What QEMU writes to at PATH it has to reach: where it is another user's, the recording's directory for such
+ * things becomes his. */
+static int give_files(struct qemu_recorder *self, struct error *error)
+{
+    const struct registry_entry *entry = recording_registry_entry(self->recorder.recording);
+    char path[64];
+    struct stat st;
+
+    snprintf(path, sizeof path, "/proc/%ld", (long)self->settings.running->pid);
+    if (stat(path, &st) < 0 || st.st_uid == geteuid())
+        return 0;
+    if (chown(entry->dir.path, st.st_uid, st.st_gid) < 0 ||
+        (self->log_to && chown(self->log_to, st.st_uid, st.st_gid) < 0) ||
+        fchownat(recording_dir(self->recorder.recording), VMM_DIR, st.st_uid, st.st_gid, 0) < 0)
+        return error_set(error, -errno, entry->dir.path, "cannot be given to QEMU's user %u: %s",
+                         (unsigned)st.st_uid, strerror(errno));
+    return 0;
+}
+
+int qemu_attach(struct qemu_recorder *self, struct error *error)
+{
+    pid_t pid = self->settings.running->pid;
+    int r = qemu_running_claim(pid, &self->claim, error);
 
     if (r < 0)
         return r;
-    /* Signals are ours. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = -pthread_create(&thread, NULL, talk_main, talk);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r < 0) {
-        qmp_free(talk->qmp);
-        return error_set(&talk->error, r, NULL, "cannot start a thread: %s", strerror(-r));
-    }
-    while (!atomic_load(&talk->done)) {
-        uint64_t unused;
-
-        if (recording->log.fifo >= 0)
-            (void)qemu_log_pipe_take(&recording->log, &unused);
-        look_at_greeting(talk, since);
-        nanosleep(&(struct timespec){.tv_nsec = TAKE_EVERY}, NULL);
-    }
-    pthread_join(thread, NULL);
-    qmp_free(talk->qmp);
-    if (talk->r < 0 && talk->stopped) {
-        error_clear(&talk->error);
-        talk->r = error_set(&talk->error, -EINTR, recording->settings.qmp,
-                            "ended by a signal while QEMU's monitor served another client");
-    }
-    if (talk->cpus)
-        qemu_monitor_note(&recording->monitor, talk->version, talk->cpus);
-    json_decref(talk->cpus);
-    return talk->r;
+    r = child_adopt(pid, &self->child);
+    if (r < 0)
+        return error_set(error, r, NULL, "process %ld cannot be watched; has it ended?", (long)pid);
+    self->changes.pid = pid;
+    qemu_monitor_watch(pid, &self->monitor);
+    r = give_files(self, error);
+    if (r >= 0 && self->added)
+        return start_talk(self, QEMU_ADDS_PORT, error);
+    if (r >= 0)
+        r = qemu_join_guest(self, error);
+    return r < 0 ? r : start_talk(self, QEMU_SWITCHES_EVENTS, error);
 }
 
-/* ---- The beginning ---- */
-
-static int add_port(struct talk *talk, struct qmp *qmp)
+static void note_restored(struct qemu_recorder *self, int r, const struct error *error)
 {
-    if (talk->adds && qemu_restore_port(&talk->recording->changes, qmp, PROTO_PORT, *talk->port,
-                                        &talk->refused) < 0)
-        *talk->port = NULL;
-    return 0;
+    const struct qemu_restore *changes = &self->changes;
+
+    if (r < 0 && !child_has_ended(&self->child))
+        recorder_problem(&self->recorder, "QEMU is not as it was: %s%s%s", error->what,
+                         changes->log ? "; its log goes nowhere (HMP: logfile FILE)" : "",
+                         changes->states ? "; events that were switched on are on" : "");
+    if (changes->kept)
+        recorder_problem(&self->recorder,
+                         "QEMU has started its own trace file again; what it had written before "
+                         "is in %s",
+                         changes->kept);
 }
 
-int qemu_attach(struct qemu_recording *recording, const char **port, bool adds, struct error *error)
+void qemu_restore(struct qemu_recorder *self)
 {
-    struct talk talk = {.recording = recording, .talk = add_port, .port = port, .adds = adds};
+    struct error error = {0};
+
     int r;
 
-    recording->changes.pid = recording->child.pid;
-    qemu_monitor_watch(recording->child.pid, &recording->monitor);
-    r = run(&talk);
-    if (talk.refused.code)
-        qemu_recording_problem(
-            recording,
+    if (!qemu_restore_is_due(&self->changes) || child_has_ended(&self->child)) {
+        self->phase = QEMU_IS_OVER;
+        return;
+    }
+    r = start_talk(self, QEMU_RESTORES, &error);
+    if (r >= 0)
+        return;
+    note_restored(self, r, &error);
+    self->phase = QEMU_IS_OVER;
+}
+
+static int finish_talk(struct qemu_recorder *self, struct error *error)
+{
+    struct qemu_talk *talk = &self->talk;
+    int r = qemu_talk_finish(talk, error);
+
+    if (talk->refused.code && self->phase == QEMU_ADDS_PORT)
+        recorder_problem(
+            &self->recorder,
             "the guest's kernel is not recorded: QEMU cannot add a port for its agent while it "
-            "runs: "
-            "%s; start it with the options that 'strata collect --print-qemu' shows",
-            talk.refused.what);
-    if (r < 0)
-        *error = talk.error;
+            "runs: %s; start it with the options that 'strata collect --print-qemu' shows",
+            talk->refused.what);
+    else if (talk->refused.code)
+        recorder_problem(&self->recorder, "QEMU's events are not recorded: %s", talk->refused.what);
+    if (talk->cpus)
+        qemu_monitor_note(&self->monitor, talk->version, talk->cpus);
+    json_decref(talk->cpus);
+    talk->cpus = NULL;
     return r;
 }
 
-static int switch_on(struct talk *talk, struct qmp *qmp)
+int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *error)
 {
-    struct qemu_restore *changes = &talk->recording->changes;
-    const struct qemu_settings *settings = &talk->recording->settings;
+    struct error why = {0};
+    uint64_t at;
+    int r;
+
+    if (!qemu_talk_is_on(&self->talk))
+        return 0;
+    if (qemu_talk_waits(&self->talk, now, &at))
+        recorder_report(&self->recorder,
+                        "%s: waits for QEMU's monitor, which serves another client",
+                        self->settings.qmp);
+    self->step_at = MIN(self->step_at, at);
+    /* The rest comes surely. */
+    if (qemu_talk_is_greeted(&self->talk))
+        self->recorder.waits = false;
+    if (!qemu_talk_has_ended(&self->talk))
+        return 0;
+    r = finish_talk(self, &why);
+    if (self->phase == QEMU_RESTORES) {
+        note_restored(self, r, &why);
+        self->phase = QEMU_IS_OVER;
+        return 0;
+    }
+    if (r >= 0 && self->phase == QEMU_ADDS_PORT) {
+        r = qemu_join_guest(self, &why);
+        /* Last: from then on the log has to be read in time. */
+        if (r >= 0)
+            r = start_talk(self, QEMU_SWITCHES_EVENTS, &why);
+    } else if (r >= 0) {
+        self->phase = QEMU_RUNS;
+    }
+    if (r < 0)
+        *error = why;
+    return r;
+}
+
+bool qemu_is_attached(const struct qemu_recorder *self)
+{
+    return !self->settings.running || self->phase >= QEMU_RUNS;
+}
+
+/* For the talk's end, while QEMU's log is read, which QEMU may wait for. */
+static void wait_for_talk(struct qemu_recorder *self)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), until = now + TALK_TIMEOUT_NS;
+
+    while (!qemu_talk_has_ended(&self->talk) && now < until) {
+        struct pollfd fds[] = {{self->talk.news, POLLIN, 0}, {self->log.fifo, POLLIN, 0}};
+        uint64_t next = MIN(qemu_read(self, now), until);
+        uint64_t ms = next > now ? (next - now) / 1000000 + 1 : 0;
+
+        (void)poll(fds, ARRAY_SIZE(fds), (int)ms);
+        now = clock_ns(CLOCK_MONOTONIC);
+    }
+}
+
+void qemu_leave(struct qemu_recorder *self)
+{
+    struct error error = {0};
+    bool restores = self->phase == QEMU_RESTORES;
     int r = 0;
 
-    if (talk->log)
-        r = qemu_restore_log(changes, qmp, talk->log, qemu_running_log(settings->running),
-                             &talk->refused);
-    else if (talk->simple)
-        r = qemu_restore_simple(changes, qmp, talk->simple, &talk->refused);
-    if (r < 0 || (!talk->log && !talk->simple))
-        return 0;
-    return qemu_restore_events(changes, qmp, settings->events, settings->n_events, &talk->error);
-}
-
-int qemu_attach_events(struct qemu_recording *recording, const char *log, const char *simple,
-                       struct error *error)
-{
-    struct talk talk = {
-        .recording = recording,
-        .talk = switch_on,
-        .log = log,
-        .simple = simple,
-    };
-    int r = run(&talk);
-
-    if (talk.refused.code)
-        qemu_recording_problem(recording, "QEMU's events are not recorded: %s", talk.refused.what);
-    if (r < 0)
-        *error = talk.error;
-    return r;
-}
-
-/* ---- The end ---- */
-
-static int undo(struct talk *talk, struct qmp *qmp)
-{
-    return qemu_restore_undo(&talk->recording->changes, qmp, &talk->error);
-}
-
-void vmm_detach(struct qemu_recording *recording)
-{
-    struct talk talk = {.recording = recording, .talk = undo};
-
-    if (!child_has_ended(&recording->child) && run(&talk) < 0 &&
-        !child_has_ended(&recording->child))
-        qemu_recording_problem(
-            recording, "QEMU is not as it was: %s%s%s", talk.error.what,
-            recording->changes.log ? "; its log goes nowhere (HMP: logfile FILE)" : "",
-            recording->changes.states ? "; events that were switched on are on" : "");
-    if (recording->changes.kept)
-        qemu_recording_problem(
-            recording,
-            "QEMU has started its own trace file again; what it had written before is in "
-            "%s",
-            recording->changes.kept);
-    qemu_restore_done(&recording->changes);
+    if (qemu_talk_is_on(&self->talk)) {
+        if (restores)
+            wait_for_talk(self);
+        r = finish_talk(self, &error);
+    }
+    if (!restores && qemu_restore_is_due(&self->changes) && !child_has_ended(&self->child)) {
+        error_clear(&error);
+        r = start_talk(self, QEMU_RESTORES, &error);
+        if (r >= 0) {
+            wait_for_talk(self);
+            r = finish_talk(self, &error);
+        }
+        restores = true;
+    }
+    if (restores)
+        note_restored(self, r, &error);
+    self->phase = QEMU_IS_OVER;
 }
 
 /* ---- Files ---- */
-
-int qemu_attach_give(struct qemu_recording *recording, struct error *error)
-{
-    char path[64], fifo[REGISTRY_NAME_MAX];
-    struct stat st;
-
-    snprintf(path, sizeof path, "/proc/%ld", (long)recording->settings.running->pid);
-    if (stat(path, &st) < 0 || st.st_uid == geteuid())
-        return 0;
-    registry_name(&recording->registry_entry, "log", fifo);
-    if (chown(recording->registry_entry.dir.path, st.st_uid, st.st_gid) < 0 ||
-        (recording->log.fifo >= 0 && chown(fifo, st.st_uid, st.st_gid) < 0) ||
-        fchownat(recording->dir, VMM_FOLDER, st.st_uid, st.st_gid, 0) < 0)
-        return error_set(error, -errno, recording->registry_entry.dir.path,
-                         "cannot be given to QEMU's user %u: %s", (unsigned)st.st_uid,
-                         strerror(errno));
-    return 0;
-}
 
 int qemu_attach_log(const struct qemu_running *running)
 {

@@ -16,10 +16,8 @@
 #define FIFO_SIZE (1 << 20)
 #define BUFFER_SIZE ((size_t)256 * 1024)
 #define SHOWN_SIZE ((size_t)4096)
-/* A FIFO of 1 MB is full in the longer at 100 MB/s, which is more than QEMU can log; and an idle
- * machine costs 100 looks a second. */
+/* A FIFO of 1 MB is full in the longer of the sleeps at 250 MB/s, which is more than QEMU can log. */
 #define SLEEP_MIN UINT64_C(2000000)
-#define POLL_INTERVAL UINT64_C(10000000)
 
 int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, int copy,
                        bool copies_rest, unsigned passes, struct qemu_log_pipe *ret,
@@ -40,7 +38,8 @@ int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, in
     else if (mkfifo(fifo, 0600) < 0)
         r = error_set(error, -errno, fifo, "cannot be made: %s", strerror(errno));
     if (r >= 0)
-        log.fifo = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        /* For writing as well: else, without a writer, it would be readable for ever. */
+        log.fifo = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (r >= 0 && log.fifo < 0)
         r = error_set(error, -errno, fifo, "cannot be opened: %s", strerror(errno));
     if (r >= 0)
@@ -241,10 +240,9 @@ static void put_stamped(struct qemu_log_pipe *log, const char *p, const char *en
     put(log, log->stamped, n);
 }
 
-int qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep)
+void qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep)
 {
     size_t taken = 0;
-    int r = 1;
 
     /* No more than it holds, so that a monitor that logs without end leaves time for the rest. */
     while (taken < log->room) {
@@ -257,22 +255,18 @@ int qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep)
             else
                 put(log, log->buffer, (size_t)n);
             taken += (size_t)n;
-        } else if (n == 0) {
-            log->empty_at = asked;
-            r = 0;
-            break;
-        } else if (errno != EINTR) {
+        } else if (n == 0 || errno != EINTR) {
             log->empty_at = asked;
             break;
         }
     }
+    log->is_idle = taken == 0;
     *ret_sleep = taken > log->room / 2   ? 0
                  : taken > log->room / 8 ? SLEEP_MIN
                  : taken > 0             ? 2 * SLEEP_MIN
-                                         : POLL_INTERVAL;
+                                         : UINT64_MAX;
     if (log->stamps)
         *ret_sleep = MIN(*ret_sleep, STAMP_SLEEP);
-    return r;
 }
 
 void qemu_log_pipe_finish(struct qemu_log_pipe *log)
@@ -283,8 +277,7 @@ void qemu_log_pipe_finish(struct qemu_log_pipe *log)
         uint64_t sleep;
 
         before = log->bytes + log->lost_bytes;
-        if (qemu_log_pipe_take(log, &sleep) == 0)
-            break;
+        qemu_log_pipe_take(log, &sleep);
     } while (log->bytes + log->lost_bytes > before);
     if (log->head_len > 0 && !begins_event(log->head, log->head + log->head_len))
         put_copy(log, log->head, log->head_len);

@@ -5,14 +5,15 @@
  *
  * QEMU writes a line at a time and waits when the FIFO is full, so it is emptied often enough, and whatever
  * becomes of the file: what the disk has no room for is counted instead. The FIFO has room for what comes in
- * some milliseconds, and nobody sleeps on it: QEMU's writing wakes no one up, and costs it no more than
- * writing to a file. */
+ * some milliseconds. While it fills, it is looked at by time: QEMU's writing wakes no one up, and costs it no more than
+ * writing to a file. Only when nothing came is it waited for. */
 
 #include "base/error.h"
 #include "base/text.h"
 
 struct qemu_log_pipe {
-    int fifo; /* the end to read from, which does not block */
+    int fifo;     /* the end to read from, which does not block; -1: none */
+    bool is_idle; /* nothing came: to be polled for reading */
     int file;
     int copy;          /* another file that gets all as well; -1: none */
     bool copies_rest;  /* … that gets only the lines that are no events */
@@ -49,9 +50,9 @@ int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, in
 /* The lines come without times: they get them here, as "0@SECONDS.MICROSECONDS:", the middle of the time since
  * the FIFO was last seen empty. */
 int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct error *error);
-/* Takes what there is. *RET_SLEEP: for how many ns it may be left alone. 1: there may be more; 0: nobody has
- * it open for writing. */
-int qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep);
+/* Takes what there is. *RET_SLEEP: for how many ns it may be left alone; UINT64_MAX: until there is something to be
+ * read. */
+void qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep);
 /* Takes all that is left, and cuts off what is no whole line. */
 void qemu_log_pipe_finish(struct qemu_log_pipe *log);
 void qemu_log_pipe_done(struct qemu_log_pipe *log);

@@ -248,10 +248,11 @@ static void close_it(struct qemu_monitor *monitor)
 
 void qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_sleep)
 {
-    *ret_sleep = SECOND;
+    unsigned n = 0;
+
     if (!monitor->qmp && monitor->listener >= 0)
         accept_it(monitor);
-    for (unsigned i = 0; monitor->qmp && i < OBJECTS_AT_ONCE; i++) {
+    for (; monitor->qmp && n < OBJECTS_AT_ONCE; n++) {
         json_t *object;
         int r = qmp_receive(monitor->qmp, &object, NULL);
 
@@ -262,6 +263,7 @@ void qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret
         take(monitor, object);
         json_decref(object);
     }
+    *ret_sleep = n == OBJECTS_AT_ONCE ? 0 : SECOND;
     /* By what the system knows of them, so that a machine whose monitor is traced has no more in its trace
      * than that it was asked once. */
     if (now >= monitor->next && monitor->state != MONITOR_NEW) {

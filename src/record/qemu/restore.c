@@ -335,6 +335,12 @@ int qemu_restore_undo(struct qemu_restore *changes, struct qmp *qmp, struct erro
     return first.code;
 }
 
+bool qemu_restore_is_due(const struct qemu_restore *changes)
+{
+    return changes->states || changes->log || changes->simple || changes->chardev ||
+           changes->serial || changes->port;
+}
+
 void qemu_restore_done(struct qemu_restore *changes)
 {
     json_decref(changes->states);

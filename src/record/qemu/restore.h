@@ -36,4 +36,6 @@ int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char 
 /* Puts back what was changed, all of it, whatever fails; the first error is told. A port that the guest does not let
  * go of stays. */
 int qemu_restore_undo(struct qemu_restore *changes, struct qmp *qmp, struct error *error);
+/* Whether there is something to put back. */
+bool qemu_restore_is_due(const struct qemu_restore *changes);
 void qemu_restore_done(struct qemu_restore *changes);

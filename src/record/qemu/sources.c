@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/qemu/sources.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "record/agent/guests_manifest.h"
+#include "record/qemu/inside.h"
 #include "tracedir/host.h"
 
 /* How it ended, and why as far as it told. */
-static const char *exit_text(const struct qemu_recording *recording, char *buf, size_t size)
+static const char *exit_text(const struct qemu_recorder *self, char *buf, size_t size)
 {
     char end[64];
 
-    if (!recording->child.ended || recording->child.foreign)
+    if (!self->child.ended || self->child.foreign)
         return NULL;
-    child_end_text(&recording->child, end, sizeof end);
-    if (recording->monitor.shutdown[0])
-        snprintf(buf, size, "%s (%s)", end, recording->monitor.shutdown);
+    child_end_text(&self->child, end, sizeof end);
+    if (self->monitor.shutdown[0])
+        snprintf(buf, size, "%s (%s)", end, self->monitor.shutdown);
     else
         snprintf(buf, size, "%s", end);
     return buf;
@@ -39,54 +39,57 @@ static const char *accelerator(const struct qemu_monitor *monitor)
     return NULL;
 }
 
-static const char *version(const struct qemu_recording *recording)
+static const char *version(const struct qemu_recorder *self)
 {
-    const char *version = recording->monitor.version;
+    const char *version = self->monitor.version;
 
-    return version[0] == '\0'                  ? recording->settings.probe->version
+    return version[0] == '\0'                  ? self->settings.probe->version
            : strncmp(version, "QEMU ", 5) == 0 ? version + 5
                                                : version;
 }
 
-static void put_vmm(const struct qemu_recording *recording, bool final, char *buf, size_t size,
-                    struct manifest_vmm *vmm)
+/* What its sources point to. */
+struct entry {
+    struct manifest_vmm vmm;
+    char exit[160];
+};
+
+static void put_vmm(const struct qemu_recorder *self, bool final, struct entry *entry)
 {
-    *vmm = (struct manifest_vmm){
-        .pid = recording->monitor.pid,
-        .program = recording->settings.program,
-        .version = version(recording),
-        .accelerator = accelerator(&recording->monitor),
-        .command = recording->settings.command,
-        .n_command = recording->settings.n_command,
-        .threads = recording->monitor.threads,
-        .n_threads = recording->monitor.n_threads,
-        .exit = exit_text(recording, buf, size),
-        .qmp = final ? NULL : recording->control,
+    entry->vmm = (struct manifest_vmm){
+        .pid = self->monitor.pid,
+        .program = self->settings.program,
+        .version = version(self),
+        .accelerator = accelerator(&self->monitor),
+        .command = self->settings.command,
+        .n_command = self->settings.n_command,
+        .threads = self->monitor.threads,
+        .n_threads = self->monitor.n_threads,
+        .exit = exit_text(self, entry->exit, sizeof entry->exit),
+        .qmp = final ? NULL : self->control,
     };
 }
 
-static void put_source(const struct qemu_recording *recording, bool final,
-                       const struct manifest_vmm *vmm, struct manifest_source *source)
+static void put_source(const struct qemu_recorder *self, bool final, const struct manifest_vmm *vmm,
+                       struct manifest_source *source)
 {
     static const char *const declarations[] = {VMM_DECLARATIONS};
-    const struct qemu_log_pipe *log = &recording->log;
+    const struct qemu_log_pipe *log = &self->log;
 
     *source = (struct manifest_source){
         .name = "vmm",
         .layer = "vmm",
         .host = host_here(),
         .vmm = vmm,
-        .began = recording->began,
-        .ended = recording->ended,
+        .began = self->began,
+        .ended = self->ended,
         .complete = final,
-        .problems = recording->problems,
-        .n_problems = recording->n_problems,
     };
-    if (recording->has_declarations) {
+    if (self->has_declarations) {
         source->events = declarations;
         source->n_events = ARRAY_SIZE(declarations);
     }
-    if (recording->settings.probe->backend == VMM_BACKEND_SIMPLE) {
+    if (self->settings.probe->backend == VMM_BACKEND_SIMPLE) {
         source->kind = "simpletrace";
         source->path = VMM_SIMPLE;
         source->clock =
@@ -94,7 +97,7 @@ static void put_source(const struct qemu_recording *recording, bool final,
     } else {
         source->kind = "qemu-log";
         source->path = VMM_LOG;
-        if (recording->settings.probe->backend == VMM_BACKEND_LOG)
+        if (self->settings.probe->backend == VMM_BACKEND_LOG)
             source->clock =
                 (struct manifest_clock){.name = "realtime", .hz = 1000000000, .pairs = VMM_PAIRS};
         source->lost_known = final;
@@ -104,63 +107,45 @@ static void put_source(const struct qemu_recording *recording, bool final,
 }
 
 /* What QEMU itself, and what it started, had in rings: QEMU's own tells of it as a whole. */
-static int put_rings(const struct qemu_recording *recording, bool final,
-                     const struct manifest_vmm *vmm, struct arena *arena,
-                     struct manifest_source **ret, unsigned *ret_n)
+static int put_rings(const struct qemu_recorder *self, bool final, const struct manifest_vmm *vmm,
+                     struct arena *arena, struct recorder_sources *ret)
 {
-    int r = programs_put_sources(&recording->programs, final, arena, ret, ret_n);
+    int r = programs_put_sources(&self->programs, final, arena, &ret->items, &ret->n);
 
-    for (unsigned i = 0; r >= 0 && i < *ret_n; i++) {
-        struct manifest_source *source = &(*ret)[i];
-        const char **problems;
-
+    for (unsigned i = 0; r >= 0 && i < ret->n; i++) {
         /* One that has not come has none: then what was started tells. */
-        if (source->vmm->pid != recording->monitor.pid && (recording->monitor.pid || i > 0))
+        if (ret->items[i].vmm->pid != self->monitor.pid && (self->monitor.pid || i > 0))
             continue;
-        problems =
-            arena_alloc(arena, (source->n_problems + recording->n_problems + 1) * sizeof *problems);
-        if (!problems)
-            return -ENOMEM;
-        for (unsigned j = 0; j < source->n_problems; j++)
-            problems[j] = source->problems[j];
-        for (unsigned j = 0; j < recording->n_problems; j++)
-            problems[source->n_problems + j] = recording->problems[j];
-        source->problems = problems;
-        source->n_problems += recording->n_problems;
-        source->vmm = vmm;
+        ret->items[i].vmm = vmm;
+        ret->about = i;
     }
     return r;
 }
 
-int qemu_sources_write(const struct qemu_recording *recording, bool final, struct error *error)
+int qemu_sources(const struct recorder *recorder, struct arena *arena, struct recorder_sources *ret)
 {
-    struct manifest manifest = {0};
-    struct manifest_source *sources, *kernels = NULL, *rings = NULL;
-    unsigned n_kernels = 0, n_rings = 0, n = 0;
-    struct manifest_vmm vmm;
-    char end[160];
-    int r = 0;
+    const struct qemu_recorder *self = qemu_const_self(recorder);
+    bool final = recorder->state == RECORDER_FINISHED;
+    struct recorder_sources rings = {0}, kernel = {0};
+    struct manifest_source *items;
+    struct entry *entry = arena_alloc(arena, sizeof *entry);
+    int r = entry ? 0 : -ENOMEM;
 
-    put_vmm(recording, final, end, sizeof end, &vmm);
-    if (recording->guests.n > 0)
-        r = guests_put_sources(&recording->guests, final, &manifest.arena, &kernels, &n_kernels);
-    if (r >= 0 && recording->takes_rings)
-        r = put_rings(recording, final, &vmm, &manifest.arena, &rings, &n_rings);
-    sources =
-        r < 0 ? NULL : arena_alloc(&manifest.arena, (n_kernels + n_rings + 1) * sizeof *sources);
-    if (!sources) {
-        manifest_done(&manifest);
-        return error_set(error, -ENOMEM, NULL, "out of memory");
+    if (r >= 0) {
+        put_vmm(self, final, entry);
+        r = guests_put_sources(&self->guests, final, arena, &kernel.items, &kernel.n);
     }
-    if (n_rings == 0)
-        put_source(recording, final, &vmm, &sources[n++]);
-    for (unsigned i = 0; i < n_rings; i++)
-        sources[n++] = rings[i];
-    for (unsigned i = 0; i < n_kernels; i++)
-        sources[n++] = kernels[i];
-    manifest.sources = sources;
-    manifest.n_sources = n;
-    r = manifest_write(recording->path, &manifest, error);
-    manifest_done(&manifest);
-    return r;
+    if (r >= 0 && self->reads_rings)
+        r = put_rings(self, final, &entry->vmm, arena, &rings);
+    items = r < 0 ? NULL : arena_alloc(arena, (kernel.n + rings.n + 1) * sizeof *items);
+    if (!items)
+        return -ENOMEM;
+    *ret = (struct recorder_sources){.items = items, .about = rings.about};
+    if (rings.n == 0)
+        put_source(self, final, &entry->vmm, &items[ret->n++]);
+    for (unsigned i = 0; i < rings.n; i++)
+        items[ret->n++] = rings.items[i];
+    for (unsigned i = 0; i < kernel.n; i++)
+        items[ret->n++] = kernel.items[i];
+    return 0;
 }

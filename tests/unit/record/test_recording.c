@@ -87,6 +87,8 @@ static int fake_step(struct recorder *recorder, const struct pollfd *fds, unsign
             return error_set(error, fake->step_error, "", "%s fails", fake->name);
         if (byte == 'r')
             fake->is_ready = true;
+        if (byte == 'w')
+            recorder->waits = false;
         if (byte == 'c')
             recorder_changed(recorder);
         if (byte == 'e')
@@ -327,6 +329,41 @@ static void one_that_fails_before_it_is_ready_has_not_started(void **state)
     assert_false(recording_has_begun(recording));
     assert_string_equal(calls, "a.start a.finish");
     recording_free(recording);
+}
+
+/* What may never be ready is given up by a signal, and nothing has begun; what will be surely is ended in order. */
+static void a_signal_ends_waiting(void **state)
+{
+    struct stop_signals signals;
+    struct recording_settings settings = {.signals = &signals};
+    struct error error = {0};
+    struct fake a;
+    struct recording *recording;
+
+    assert_int_equal(stop_signals_open(false, &signals), 0);
+    a = make("a");
+    recording = begin(NULL, &settings, &a, NULL);
+    a.recorder.ops = &ops_ready;
+    a.recorder.waits = true;
+    kill(getpid(), SIGTERM);
+    assert_int_equal(recording_run(recording, &error), -EINTR);
+    assert_string_equal(error.what, "ended by a signal while waiting for a");
+    assert_string_equal(calls, "a.start a.finish");
+    assert_false(recording_has_begun(recording));
+    recording_free(recording);
+    stop_signals_close(&signals);
+
+    assert_int_equal(stop_signals_open(false, &signals), 0);
+    a = make("a");
+    recording = begin(NULL, &settings, &a, NULL);
+    a.recorder.ops = &ops_ready;
+    a.recorder.waits = true;
+    say(&a, 'w');
+    kill(getpid(), SIGTERM);
+    assert_int_equal(recording_run(recording, NULL), 0);
+    assert_string_equal(calls, "a.start a.stop a.finish");
+    recording_free(recording);
+    stop_signals_close(&signals);
 }
 
 /* ---- Failures ---- */
@@ -630,6 +667,7 @@ int main(void)
         cmocka_unit_test(the_next_one_starts_when_the_one_before_is_ready),
         cmocka_unit_test(nothing_is_left_where_one_does_not_start),
         cmocka_unit_test(one_that_fails_before_it_is_ready_has_not_started),
+        cmocka_unit_test(a_signal_ends_waiting),
         cmocka_unit_test(one_that_fails_does_not_end_the_others),
         cmocka_unit_test(an_end_that_fails_is_reported),
         cmocka_unit_test(problems_are_not_lost),

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* The process of a QEMU that is recorded, and its end. */
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "record/qemu/attach.h"
+
+/* When all is to end, how long the guest has to send the rest, on a machine that does much else. */
+#define GUEST_TIMEOUT_NS (15 * NSEC_PER_SEC)
+/* Before QEMU has caught SIGTERM that kills it: it is let come so far that it ends in order. */
+#define START_TIMEOUT_NS (20 * NSEC_PER_SEC)
+/* A QEMU (7.2) that is asked something by its monitor just when it ends may stand still, until the next signal: we do not
+ * ask it then, but others may. So it is told again. */
+#define AGAIN_NS NSEC_PER_SEC
+/* When it is told to end and does not: then people are told how … */
+#define REMIND_NS (10 * NSEC_PER_SEC)
+/* … and, where no person has told it, it is made to. */
+#define END_TIMEOUT_NS (20 * NSEC_PER_SEC)
+/* So long after the end of what was started to start it, QEMU may come. */
+#define COME_TIMEOUT_NS (60 * NSEC_PER_SEC)
+
+bool qemu_has_ended(struct qemu_recorder *self)
+{
+    struct pollfd line = {self->line, POLLIN, 0};
+
+    if (!child_has_ended(&self->child))
+        return false;
+    if (!self->settings.wrapped || self->has_come || self->is_stopping || self->child.status != 0)
+        return self->qemu.pid == 0 || child_has_ended(&self->qemu);
+    /* If it has left something in the background, that may be QEMU, about to come. */
+    if (self->come_by == 0)
+        self->come_by = clock_ns(CLOCK_MONOTONIC) + COME_TIMEOUT_NS;
+    return (poll(&line, 1, 0) != 0 && children_count_orphans(&self->others, &self->child) == 0) ||
+           clock_ns(CLOCK_MONOTONIC) >= self->come_by;
+}
+
+void qemu_signal(const struct qemu_recorder *self, int signal)
+{
+    bool has_it = child_signal_adopted(&self->qemu, signal);
+
+    if (!has_it || signal == SIGKILL)
+        child_signal(&self->child, signal);
+}
+
+/* Whose options are behind those that it was to be given. */
+static void check_log(struct qemu_recorder *self, pid_t pid)
+{
+    char fifo[REGISTRY_NAME_MAX];
+    struct qemu_running running;
+    const char *own;
+
+    if (self->log.fifo < 0 || qemu_running_open(pid, &running, NULL) < 0)
+        return;
+    registry_name(recording_registry_entry(self->recorder.recording), "log", fifo);
+    own = qemu_running_log(&running);
+    if (own && strcmp(own, fifo) != 0) {
+        _cleanup_free_ char *log = realpath(own, NULL);
+
+        recorder_problem(&self->recorder,
+                         "QEMU's events are in %s, and not recorded: %s has an option -D or "
+                         "-trace of its own after those that it hands on",
+                         log ? log : own, self->settings.command[0]);
+    }
+    qemu_running_done(&running);
+}
+
+void qemu_meet(struct qemu_recorder *self)
+{
+    pid_t before = self->qemu.pid ? self->qemu.pid : self->child.pid;
+    pid_t pid = self->monitor.pid;
+    int claim;
+
+    if (self->settings.running || !self->monitor.qmp)
+        return;
+    if (!self->has_come && self->settings.wrapped)
+        check_log(self, pid);
+    self->has_come = true;
+    if (pid == before)
+        return;
+    child_done(&self->qemu);
+    (void)child_adopt(pid, &self->qemu);
+    if (qemu_running_claim(pid, &claim, NULL) < 0)
+        return;
+    if (self->claim >= 0)
+        close(self->claim);
+    self->claim = claim;
+}
+
+/* ---- The end ---- */
+
+/* Whether what a terminal sends reaches QEMU as well. */
+static bool shares_terminal(const struct qemu_recorder *self)
+{
+    pid_t qemu = self->monitor.pid ? self->monitor.pid : self->child.pid;
+
+    return !self->settings.running && getpgid(qemu) == getpgrp();
+}
+
+static void begin_stop(struct qemu_recorder *self, uint64_t now)
+{
+    bool waits = self->guests.n > 0 && self->guests.guests[0].was_running;
+
+    self->is_stopping = true;
+    self->monitor.ends = true;
+    self->stop_by = waits ? now + GUEST_TIMEOUT_NS : now;
+    self->start_by = now + START_TIMEOUT_NS;
+    if (self->guests.n > 0)
+        guests_stop(&self->guests);
+}
+
+/* More urgently than before. */
+static void hurry(struct qemu_recorder *self, enum recorder_urgency urgency, uint64_t now)
+{
+    bool is_told = self->stop_by == UINT64_MAX;
+
+    if (self->settings.running) {
+        self->stop_by = 0;
+        if (urgency == RECORDER_KILL)
+            self->rest_by = now;
+        return;
+    }
+    qemu_signal(self, is_told ? SIGKILL : SIGTERM);
+    self->stop_by = UINT64_MAX;
+    self->again_at = now + AGAIN_NS;
+}
+
+uint64_t qemu_stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now)
+{
+    struct qemu_recorder *self = qemu_self(recorder);
+    bool is_signal = stop->reason == RECORDER_BY_SIGNAL;
+
+    /* QEMU, which ends by it, has had it as well. */
+    if (is_signal && stop->urgency == RECORDER_STOP && !stop->is_alone && !stop->is_early &&
+        shares_terminal(self))
+        return UINT64_MAX;
+    if (self->is_stopping)
+        hurry(self, stop->urgency, now);
+    else
+        begin_stop(self, now);
+    /* Its monitor may be asked something, and never answer. */
+    if (self->settings.running && stop->urgency == RECORDER_KILL)
+        return now;
+    return is_signal ? UINT64_MAX : now + END_TIMEOUT_NS;
+}
+
+/* Whether it is to be told to end now: once. */
+static bool is_to_end(const struct qemu_recorder *self, uint64_t now)
+{
+    bool starts = !self->settings.running &&
+                  (!self->monitor.answers || qemu_monitor_is_asked(&self->monitor)) &&
+                  (self->has_come || !self->settings.wrapped);
+
+    if (!self->is_stopping || self->stop_by == UINT64_MAX)
+        return false;
+    return (self->guest_is_over || now >= self->stop_by) && (!starts || now >= self->start_by);
+}
+
+/* QEMU itself, and nothing that was started to start it. */
+static void tell_again(struct qemu_recorder *self, uint64_t now)
+{
+    const struct qemu_recorder_settings *settings = &self->settings;
+
+    self->again_at = now + AGAIN_NS;
+    if (!child_signal_adopted(&self->qemu, SIGTERM) && !settings->wrapped &&
+        settings->n_before == 0)
+        child_signal(&self->child, SIGTERM);
+}
+
+bool qemu_pursue_end(struct qemu_recorder *self, uint64_t now)
+{
+    if (is_to_end(self, now)) {
+        if (self->settings.running)
+            return true;
+        qemu_signal(self, SIGTERM);
+        self->stop_by = UINT64_MAX;
+        self->again_at = now + AGAIN_NS;
+        self->remind_at = now + REMIND_NS;
+    }
+    if (now >= self->again_at)
+        tell_again(self, now);
+    if (now >= self->remind_at) {
+        self->remind_at = UINT64_MAX;
+        recorder_report(&self->recorder,
+                        "QEMU has not ended %u seconds after SIGTERM; another signal kills it",
+                        (unsigned)(REMIND_NS / NSEC_PER_SEC));
+    }
+    return false;
+}
+
+uint64_t qemu_next_pursuit(const struct qemu_recorder *self, uint64_t now)
+{
+    uint64_t next = MIN(self->again_at, self->remind_at);
+
+    if (self->is_stopping && self->stop_by > now)
+        next = MIN(next, self->stop_by);
+    if (self->is_stopping && self->stop_by != UINT64_MAX && self->start_by > now)
+        next = MIN(next, self->start_by);
+    return next;
+}
+
+/* ---- What is to be known of it ---- */
+
+/* Of what nothing came, the trace has no source that could tell. */
+static void note_silence(struct qemu_recorder *self)
+{
+    for (unsigned i = 0; i < self->guests.n; i++) {
+        const struct guest *guest = &self->guests.guests[i];
+
+        if (guest_is_silent(guest))
+            recorder_problem(&self->recorder, "there is nothing of the %s: %s", guest->plan.name,
+                             guest->what);
+    }
+}
+
+void qemu_note_problems(struct qemu_recorder *self)
+{
+    const struct qemu_log_pipe *log = &self->log;
+    double seconds =
+        (double)(self->ended.monotonic_ns - self->began.monotonic_ns) / (double)NSEC_PER_SEC;
+    const char *name = self->settings.wrapped ? self->settings.command[0] : "QEMU";
+    char end[64];
+
+    if (!self->child.ended && !self->child.foreign)
+        recorder_problem(&self->recorder, "%s was killed, as it did not end", name);
+    else if (self->child.status != 0)
+        recorder_problem(&self->recorder, "%s %s %s, %.1f seconds after it was started", name,
+                         WIFSIGNALED(self->child.status) ? "was" : "ended with",
+                         child_end_text(&self->child, end, sizeof end), seconds);
+    if (self->settings.wrapped && !self->has_come)
+        recorder_problem(&self->recorder,
+                         "no QEMU with the options that recording needs was started by %s: "
+                         "does it hand what it is given on to QEMU (\"$@\")?",
+                         name);
+    if (self->settings.probe->backend == VMM_BACKEND_NONE)
+        recorder_problem(&self->recorder, "this QEMU was built without a trace backend that can be "
+                                          "recorded (log, simple)");
+    if (!self->settings.probe->declarations && !self->reads_rings && self->settings.n_events > 0)
+        recorder_problem(&self->recorder, "QEMU's declarations of its events (trace-events-all) "
+                                          "were not found beside it: give them by --trace-events");
+    if (log->error < 0)
+        recorder_problem(&self->recorder,
+                         "the log of QEMU was cut off after %llu bytes: %s; the %llu lines "
+                         "behind that are lost",
+                         (unsigned long long)log->bytes,
+                         log->error == -EFBIG ? "--max-size, or a limit for files, allows no more"
+                                              : strerror(-log->error),
+                         (unsigned long long)log->lost_lines);
+    for (unsigned i = 0; self->reads_rings && i < self->programs.n; i++)
+        if (self->programs.items[i]->taken.full)
+            recorder_problem(&self->recorder,
+                             "the trace of process %lu was cut off: --max-size allows no more; "
+                             "the %llu events after that are lost",
+                             (unsigned long)self->programs.items[i]->pid,
+                             (unsigned long long)self->programs.items[i]->taken.unwritten);
+    if (log->stamps)
+        recorder_problem(
+            &self->recorder,
+            "QEMU's log has no times, as it was started without -msg timestamp=on: its lines "
+            "have those at which they were taken%s, and no threads",
+            log->stamp_worst > VMM_LOG_STAMP_ERROR ? "" : ", within 2 ms");
+    if (log->stamps && log->stamp_worst > VMM_LOG_STAMP_ERROR)
+        recorder_problem(&self->recorder,
+                         "%llu of these times may be wrong by more than is said, by %.1f ms at "
+                         "most: the recorder came late",
+                         (unsigned long long)log->stamps_late, (double)log->stamp_worst / 1e6);
+    if (self->clock.stepped)
+        recorder_problem(&self->recorder,
+                         "the real time, by which QEMU stamps its log, was set by %.3f seconds "
+                         "meanwhile: times within a second of that may be wrong by as much",
+                         (double)self->clock.stepped / (double)NSEC_PER_SEC);
+    if (self->clock.error < 0)
+        recorder_problem(&self->recorder, "the clock's pairs could not all be written: %s",
+                         strerror(-self->clock.error));
+    note_silence(self);
+}

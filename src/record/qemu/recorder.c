@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/qemu/recorder.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/copy.h"
+#include "record/qemu/attach.h"
+#include "tracedir/host.h"
+
+/* On a kernel without pidfds nothing wakes us when a child ends, nor, on any, when a process does that it has left. */
+#define CHILD_INTERVAL_NS (NSEC_PER_SEC / 100)
+#define ORPHANS_INTERVAL_NS (NSEC_PER_SEC / 10)
+/* How often the size of simpletrace's file is looked at, while it grows. */
+#define SIMPLE_INTERVAL_NS (NSEC_PER_SEC / 4)
+/* So long what is on its way from the guest is waited for when QEMU has ended. */
+#define REST_TIMEOUT_NS (2 * NSEC_PER_SEC)
+/* Where the recording could not go on: how long QEMU has to end in order, and to be killed. */
+#define TERM_TIMEOUT_NS (10 * NSEC_PER_SEC)
+#define KILL_TIMEOUT_NS (2 * NSEC_PER_SEC)
+
+/* ---- What it writes ---- */
+
+/* QEMU itself writes simpletrace: that it has written enough is seen from outside. */
+static uint64_t watch_simple(struct qemu_recorder *self, uint64_t now)
+{
+    uint64_t max_size = recording_settings(self->recorder.recording)->max_size;
+    uint64_t size;
+    struct stat st;
+
+    if (self->settings.probe->backend != VMM_BACKEND_SIMPLE || max_size == 0 ||
+        self->simple_is_full)
+        return UINT64_MAX;
+    if (now < self->simple_at)
+        return self->simple_at;
+    size = self->simple_size;
+    if (fstatat(recording_dir(self->recorder.recording), VMM_SIMPLE, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        self->simple_size = (uint64_t)st.st_size;
+    self->simple_at = now + (size == self->simple_size ? NSEC_PER_SEC : SIMPLE_INTERVAL_NS);
+    if (self->simple_size < max_size)
+        return self->simple_at;
+    self->simple_is_full = true;
+    self->monitor.wants_silence = true;
+    recorder_problem(&self->recorder,
+                     "QEMU's trace was ended by --max-size: what came behind it is missing, "
+                     "and not counted");
+    return UINT64_MAX;
+}
+
+uint64_t qemu_read(struct qemu_recorder *self, uint64_t now)
+{
+    uint64_t next = watch_simple(self, now), sleep;
+
+    if (self->log.fifo >= 0) {
+        qemu_log_pipe_take(&self->log, &sleep);
+        if (sleep != UINT64_MAX)
+            next = MIN(next, now + sleep);
+        qemu_clock_step(&self->clock, now, &sleep);
+        next = MIN(next, now + sleep);
+    }
+    if (self->reads_rings) {
+        (void)programs_step(&self->programs, &sleep);
+        next = MIN(next, now + sleep);
+    }
+    qemu_monitor_step(&self->monitor, now, &sleep);
+    next = MIN(next, now + sleep);
+    qemu_meet(self);
+    if (self->monitor.changed || self->programs.changed ||
+        (self->guests.n > 0 && !self->guests.written))
+        recorder_changed(&self->recorder);
+    self->monitor.changed = self->programs.changed = false;
+    self->guests.written = true;
+    return next;
+}
+
+/* ---- While it runs ---- */
+
+static bool is_ready(const struct recorder *recorder)
+{
+    return qemu_is_attached(qemu_const_self(recorder));
+}
+
+static void poll_guest(struct qemu_recorder *self, struct recorder_wait *wait)
+{
+    struct pollfd fds[4];
+    uint64_t until;
+
+    self->n_guest_fds = 0;
+    if (self->guests.n == 0 || self->guest_is_over)
+        return;
+    self->n_guest_fds = guests_poll(&self->guests, fds, clock_ns(CLOCK_MONOTONIC), &until);
+    for (unsigned i = 0; i < self->n_guest_fds; i++)
+        recorder_wait_fd(wait, fds[i].fd, fds[i].events);
+    recorder_wait_until(wait, until);
+}
+
+/* Of the guest first: they are handed on. */
+static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
+{
+    struct qemu_recorder *self = qemu_self(recorder);
+    bool has_ended = self->child.ended;
+
+    poll_guest(self, wait);
+    recorder_wait_fd(wait, has_ended ? -1 : self->child.end, POLLIN);
+    recorder_wait_fd(wait, self->qemu.ended ? -1 : self->qemu.end, POLLIN);
+    recorder_wait_fd(wait, self->reads_rings ? self->programs.watch : -1, POLLIN);
+    recorder_wait_fd(wait, qemu_monitor_fd(&self->monitor), POLLIN);
+    recorder_wait_fd(wait, self->log.is_idle ? self->log.fifo : -1, POLLIN);
+    recorder_wait_fd(wait, self->talk.news, POLLIN);
+    recorder_wait_until(wait, self->step_at);
+}
+
+/* The next phase, where this one is over. */
+static int advance(struct qemu_recorder *self, bool child_has_ended, uint64_t now,
+                   struct error *error)
+{
+    int r = qemu_attach_step(self, now, error);
+
+    if (self->phase == QEMU_RUNS &&
+        ((child_has_ended && qemu_has_ended(self)) || qemu_pursue_end(self, now))) {
+        self->phase = QEMU_SENDS_REST;
+        self->rest_by = now + REST_TIMEOUT_NS;
+        guests_stop(&self->guests);
+    }
+    if (self->phase == QEMU_SENDS_REST &&
+        (self->guest_is_over || !guests_are_connected(&self->guests) || now >= self->rest_by)) {
+        if (self->settings.running)
+            qemu_restore(self); /* when the guest's port is no longer needed */
+        else
+            self->phase = QEMU_IS_OVER;
+    }
+    return r;
+}
+
+static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
+                struct error *error)
+{
+    struct qemu_recorder *self = qemu_self(recorder);
+    /* Asked before what is there is read: what came until then is seen. */
+    bool ended = child_has_ended(&self->child);
+    int r;
+
+    (void)n;
+    (void)child_has_ended(&self->qemu);
+    if (self->n_guest_fds > 0)
+        self->guest_is_over = guests_serve(&self->guests, fds, now) == 0;
+    self->step_at = qemu_read(self, now);
+    r = advance(self, ended, now, error);
+    if (r < 0)
+        return r;
+    if (self->phase == QEMU_RUNS)
+        self->step_at = MIN(self->step_at, qemu_next_pursuit(self, now));
+    if (self->phase == QEMU_RUNS && ended)
+        self->step_at = MIN(self->step_at, now + ORPHANS_INTERVAL_NS);
+    else if (self->child.end < 0)
+        self->step_at = MIN(self->step_at, now + CHILD_INTERVAL_NS);
+    if (self->phase == QEMU_SENDS_REST)
+        self->step_at = MIN(self->step_at, self->rest_by);
+    return self->phase != QEMU_IS_OVER;
+}
+
+/* ---- Its end ---- */
+
+/* The file that QEMU's user asked for. */
+static void copy_simple(struct qemu_recorder *self)
+{
+    _cleanup_free_ char *from = NULL;
+    struct error error = {0};
+    struct stat st;
+
+    /* What is no file takes what QEMU writes, and keeps nothing: /dev/null. */
+    if (!self->simple_copy || (stat(self->simple_copy, &st) == 0 && !S_ISREG(st.st_mode)))
+        return;
+    if (asprintf(&from, "%s/%s", recording_path(self->recorder.recording), VMM_SIMPLE) < 0) {
+        from = NULL;
+        return;
+    }
+    if ((unlink(self->simple_copy) < 0 && errno != ENOENT) ||
+        copy_file(from, self->simple_copy, &(struct copy_options){0}, &error) < 0)
+        recorder_problem(&self->recorder, "%s, as -trace names it, was not written: %s",
+                         self->simple_copy, error.what[0] ? error.what : strerror(errno));
+}
+
+/* Where the recording could not go on: in order, while its log is read, which it may wait for. */
+static void end_qemu(struct qemu_recorder *self)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), until = now + TERM_TIMEOUT_NS;
+
+    if (qemu_has_ended(self))
+        return;
+    qemu_signal(self, SIGTERM);
+    for (; !qemu_has_ended(self) && now < until; now = clock_ns(CLOCK_MONOTONIC)) {
+        struct pollfd fds[] = {{self->child.ended ? self->qemu.end : self->child.end, POLLIN, 0},
+                               {self->log.fifo, POLLIN, 0}};
+        uint64_t next = MIN(qemu_read(self, now), now + ORPHANS_INTERVAL_NS);
+
+        (void)poll(fds, ARRAY_SIZE(fds), (int)((next - MIN(now, next)) / 1000000 + 1));
+    }
+    if (!qemu_has_ended(self))
+        qemu_signal(self, SIGKILL);
+    (void)child_wait(&self->child, KILL_TIMEOUT_NS);
+}
+
+static int finish(struct recorder *recorder, struct error *error)
+{
+    struct qemu_recorder *self = qemu_self(recorder);
+    int dir = recording_dir(recorder->recording);
+    uint64_t unused;
+    struct stat st;
+
+    (void)error;
+    if (self->settings.running)
+        qemu_leave(self);
+    else
+        end_qemu(self);
+    self->ended = host_moment();
+    qemu_monitor_step(&self->monitor, (uint64_t)self->ended.monotonic_ns, &unused);
+    if (self->log.fifo >= 0)
+        qemu_log_pipe_finish(&self->log);
+    if (self->clock.file >= 0)
+        qemu_clock_done(&self->clock);
+    if (self->reads_rings) {
+        programs_finish(&self->programs);
+        if (self->programs.n > 0)
+            (void)unlinkat(dir, VMM_LOG, 0);
+    }
+    guests_end_because(&self->guests,
+                       self->child.ended
+                           ? "the virtual machine ended before the guest's agent had sent the rest"
+                           : "the guest's agent did not send the rest in time",
+                       GUEST_NO_AGENT);
+    if (fstatat(dir, VMM_SIMPLE, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        self->simple_size = (uint64_t)st.st_size;
+    copy_simple(self);
+    qemu_note_problems(self);
+    guests_remove_silent(&self->guests);
+    return 0;
+}
+
+static void discard(struct recorder *recorder)
+{
+    qemu_remove_files(qemu_self(recorder));
+}
+
+static void free_recorder(struct recorder *recorder)
+{
+    struct qemu_recorder *self = qemu_self(recorder);
+
+    child_done(&self->child);
+    child_done(&self->qemu);
+    if (self->guests.n > 0)
+        (void)guests_close(&self->guests, NULL);
+    if (self->reads_rings)
+        programs_close(&self->programs);
+    qemu_monitor_done(&self->monitor);
+    qemu_log_pipe_done(&self->log);
+    qemu_restore_done(&self->changes);
+    if (self->clock.file >= 0)
+        close(self->clock.file);
+    if (self->claim >= 0)
+        close(self->claim);
+    if (self->line >= 0)
+        close(self->line);
+    arena_done(&self->arena);
+    free(self);
+}
+
+static void stats(const struct recorder *recorder, struct recorder_stats *ret)
+{
+    struct qemu_summary summary;
+
+    qemu_recorder_sum_up(recorder, &summary);
+    *ret = (struct recorder_stats){.events = summary.events, .lost = summary.lost};
+}
+
+static const struct recorder_ops ops = {
+    .start = qemu_start,
+    .is_ready = is_ready,
+    .poll = poll_fds,
+    .step = step,
+    .stop = qemu_stop,
+    .finish = finish,
+    .sources = qemu_sources,
+    .stats = stats,
+    .discard = discard,
+    .free = free_recorder,
+};
+
+int qemu_recorder_new(const struct qemu_recorder_settings *settings, struct recorder **ret)
+{
+    struct qemu_recorder *self = calloc(1, sizeof *self);
+
+    if (!self)
+        return -ENOMEM;
+    self->recorder = (struct recorder){
+        .ops = &ops,
+        .name = settings->running ? settings->qmp : settings->command[0],
+        .leads = true,
+        .waits = settings->running != NULL,
+    };
+    self->settings = *settings;
+    self->log = (struct qemu_log_pipe){.shown = TEXT_IN_MEMORY, .fifo = -1, .file = -1, .copy = -1};
+    self->clock.file = -1;
+    self->child.end = self->qemu.end = -1;
+    self->monitor.listener = -1;
+    self->talk = QEMU_TALK_NONE;
+    self->claim = self->line = -1;
+    self->again_at = self->remind_at = UINT64_MAX;
+    *ret = &self->recorder;
+    return 0;
+}
+
+void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *ret)
+{
+    const struct qemu_recorder *self = qemu_const_self(recorder);
+
+    *ret = (struct qemu_summary){
+        .seconds = (double)(self->ended.monotonic_ns - self->began.monotonic_ns) / 1e9,
+        .events = self->log.lines,
+        .lost = self->log.lost_lines,
+        .simple_size = self->simple_size,
+        .worst_us = (double)self->clock.worst / 1000,
+        .is_cut_off = self->log.error<0, .has_come = self->has_come, .child = &self->child,
+                                      .guest = self->guests.n> 0
+                          ? &self->guests.guests[0]
+                          : NULL,
+    };
+    for (unsigned i = 0; i < self->programs.n; i++) {
+        const struct drain_stats *stats = &self->programs.items[i]->taken;
+
+        ret->events += stats->events;
+        ret->lost += stats->discarded + stats->no_ring + stats->unwritten + stats->undecoded;
+        ret->is_cut_off |= stats->error < 0;
+    }
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The recorder of a virtual machine: of a QEMU that it starts, or of one that runs already.
+ *
+ *     DIR/vmm/trace.log      what QEMU logs; or trace.simple; or
+ *     DIR/program/           the native trace of one that links libstrata (record/rings/programs.h)
+ *     DIR/vmm/clock-pairs    how the times of the log relate to the host's clock
+ *     DIR/vmm/trace-events   the declarations of QEMU's events
+ *     DIR/guest-guest/       the guest's kernel (record/agent/guests.h)
+ *
+ * It leads its recording, and ends with QEMU. A QEMU that it has started gets SIGTERM when the recorder is stopped, after
+ * the guest has sent the rest; at once when it is stopped again; then SIGKILL. A signal that the terminal has sent to both
+ * is QEMU's, the first time. In a QEMU that ran already, what was changed is put back, and QEMU goes on. */
+
+#include "base/child.h"
+#include "record/agent/guests.h"
+#include "record/qemu/probe.h"
+#include "record/qemu/running.h"
+#include "record/recorder.h"
+
+/* All borrowed, for as long as the recorder is there. */
+struct qemu_recorder_settings {
+    const char *const *command; /* that starts QEMU, as its user would give it */
+    unsigned n_command;
+    unsigned n_before;   /* words of it that run another program, in front of QEMU's own */
+    const char *program; /* QEMU */
+    bool wrapped;        /* the command is none of QEMU's, but hands on to it what stands last */
+    /* One that runs already is to be recorded, whose command that is; NULL: it is started. */
+    const struct qemu_running *running;
+    const char *qmp; /* of that, the socket for its monitor */
+    const struct qemu_probe *probe;
+    const char *const *events; /* patterns of QEMU's */
+    unsigned n_events;
+    const struct trace_config *guest; /* of the guest's kernel; NULL: is not recorded */
+    unsigned passes;                  /* PRINTABLE_...: what of QEMU's log reaches the terminal */
+    const char *trace;                /* $STRATA_TRACE or NULL */
+};
+
+/* What came of it, when it has finished. */
+struct qemu_summary {
+    double seconds;
+    uint64_t events; /* lines of the log, or events of libstrata's rings */
+    uint64_t lost;
+    uint64_t simple_size;      /* of trace.simple */
+    double worst_us;           /* by which the times of the log may be wrong at most */
+    bool is_cut_off;           /* the trace of QEMU itself ends before QEMU did */
+    bool has_come;             /* QEMU has answered */
+    const struct child *child; /* what was started */
+    const struct guest *guest; /* NULL: is not recorded */
+};
+
+/* -ENOMEM. */
+int qemu_recorder_new(const struct qemu_recorder_settings *settings, struct recorder **ret);
+void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *ret);
