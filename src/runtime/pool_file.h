@@ -16,13 +16,14 @@
  *
  *     offset  bytes
  *          0      8  "STRAPOOL"
- *          8      4  version, 1
+ *          8      4  version, 2
  *         12      4  number of slots
  *         16      8  size of a slot
  *         24      4  changes: one up with each slot that is filled in
  *         28      4  processes that have mapped the file by themselves
  *         32      8  events that were lost as their process had neither a directory nor a slot
  *         40      4  processes that lost such events
+ *         44      4  asleep: 1: the recorder sleeps until it is woken, see below
  *
  *       4096  512x32 a slot's entry each:
  *                 0      4  pid of the process; 0: free
@@ -32,6 +33,16 @@
  *
  *      20480      …  the slots
  *
+ * While rings fill slowly, the recorder sleeps, and is woken by a futex:
+ *
+ *     the recorder    asleep = 1; [full fence] drains all rings; where all of them were nearly empty, sleeps while
+ *                     asleep is 1, for a bounded time
+ *     a process       closed = next sub-buffer; [full fence] if asleep is 1: exchanges it with 0, and, where it was 1,
+ *                     wakes; likewise after `changes`
+ *
+ * So either the recorder sees the sub-buffer that was closed, or its process sees that the recorder sleeps. A process
+ * that does so has the flag PROCESS_WAKES in its process file. tests/model/wake.pml is this for spin.
+ *
  * All processes that map the pool can write everywhere in it, of whatever user they are: the recorder believes
  * nothing of it, and names no file by it. */
 
@@ -40,7 +51,7 @@
 #define POOL_DIR_NAME "pool"
 #define POOL_FILE_NAME "rings"
 #define POOL_MAGIC "STRAPOOL"
-#define POOL_VERSION 1
+#define POOL_VERSION 2
 #define POOL_SLOTS 512U
 /* A ring of the default size, with drop counts of all classes that there can be. */
 #define POOL_SLOT_SIZE ((uint64_t)5 << 20)
@@ -63,7 +74,8 @@ struct pool_file {
     uint32_t n_mapped;
     uint64_t no_ring_events;
     uint32_t no_ring_processes;
-    char reserved[4096 - 44];
+    uint32_t asleep;
+    char reserved[4096 - 48];
     struct pool_slot slots[POOL_SLOTS];
 };
 

@@ -120,12 +120,18 @@ static void read_boot_id(uint8_t ret[16])
     }
 }
 
+static uint32_t process_flags(void)
+{
+    return (atomic_load(&setup.writes) ? PROCESS_WRITES : 0) |
+           (ring_pool_is_mapped() ? PROCESS_WAKES : 0);
+}
+
 static void describe_process(struct process_file *file)
 {
     struct stat st;
 
     file->version = PROCESS_FILE_VERSION;
-    file->flags = atomic_load(&setup.writes) ? PROCESS_WRITES : 0;
+    file->flags = process_flags();
     file->pid = (uint32_t)getpid();
     file->uid = (uint32_t)geteuid();
     file->start = proc_start_time();
@@ -559,7 +565,7 @@ void process_dir_set_writes(bool writes)
     atomic_store(&setup.writes, writes);
     at = get_place();
     if (at)
-        __atomic_store_n(&at->file->flags, writes ? PROCESS_WRITES : 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&at->file->flags, process_flags(), __ATOMIC_RELEASE);
 }
 
 /* Into the one of the two that does not hold. */

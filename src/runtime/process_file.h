@@ -17,7 +17,8 @@
  *     offset  bytes
  *          0      8  "STRAPROC"
  *          8      4  version, 1
- *         12      4  flags: 1 = the program writes its rings out by itself
+ *         12      4  flags: 1 = the program writes its rings out by itself; 2 = it wakes a recorder that sleeps
+ *                    (runtime/pool_file.h)
  *         16      4  pid
  *         20      4  user id
  *         24      8  START
@@ -64,6 +65,7 @@
 #define PROCESS_FILE_MAGIC "STRAPROC"
 #define PROCESS_FILE_VERSION 1
 #define PROCESS_WRITES 1U
+#define PROCESS_WAKES 2U
 #define PROCESS_PATH_SIZE 4080
 
 #define PROCESS_FILE_NAME "process"

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/ring_pool.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/macro.h"
@@ -101,6 +105,23 @@ void ring_pool_publish(unsigned slot, uint64_t length)
     /* Release: the recorder that sees the length sees the rest. */
     __atomic_store_n(&pool->slots[slot].length, length, __ATOMIC_RELEASE);
     __atomic_fetch_add(&pool->changes, 1, __ATOMIC_RELEASE);
+    ring_pool_wake();
+}
+
+void ring_pool_wake(void)
+{
+    int saved_errno = errno;
+
+    if (!pool)
+        return;
+    /* Between our `closed` and this load: see runtime/pool_file.h. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&pool->asleep, __ATOMIC_RELAXED) == 0 ||
+        __atomic_exchange_n(&pool->asleep, 0, __ATOMIC_SEQ_CST) == 0)
+        return;
+    /* All: another process that waits there must not take the wake-up. */
+    (void)syscall(SYS_futex, &pool->asleep, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    errno = saved_errno;
 }
 
 void ring_pool_give_back(unsigned slot)

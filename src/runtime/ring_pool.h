@@ -19,6 +19,8 @@ bool ring_pool_is_mapped(void);
  * The recorder sees it from ring_pool_publish() on. NULL: there is no pool, or no slot is free. */
 void *ring_pool_take(uint32_t number, unsigned *ret_slot);
 void ring_pool_publish(unsigned slot, uint64_t length);
+/* After a sub-buffer was closed: wakes the recorder, should it sleep. errno stays as it is. */
+void ring_pool_wake(void);
 /* Frees a slot that was not published. */
 void ring_pool_give_back(unsigned slot);
 

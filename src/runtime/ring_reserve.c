@@ -9,6 +9,7 @@
 
 #include "runtime/process_dir.h"
 #include "runtime/ring_owner.h"
+#include "runtime/ring_pool.h"
 
 /* The rest of the header is close_packet()'s, which may even come before: a handler that interrupts us
  * here may fill the packet and go to the next. */
@@ -198,6 +199,7 @@ uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t si
                 __atomic_store_n(&line->committed, at, __ATOMIC_RELEASE);
                 __atomic_store_n(&map->closed, next, __ATOMIC_RELEASE);
                 from = at;
+                ring_pool_wake();
             }
         }
         slot->ring = ring;
@@ -252,7 +254,7 @@ void strata_ring_publish(const struct strata_slot *slot)
     struct strata_ring *ring;
     struct strata_ring_line *line;
     struct ring_map *map;
-    uint64_t head, committed, closed;
+    uint64_t head, committed, before, closed;
 
     if (!slot) /* strata_ring_bind() */
         return;
@@ -276,8 +278,10 @@ void strata_ring_publish(const struct strata_slot *slot)
     }
 
     committed &= ~ring->sub_mask;
-    closed = __atomic_load_n(&map->closed, __ATOMIC_RELAXED);
+    closed = before = __atomic_load_n(&map->closed, __ATOMIC_RELAXED);
     while (closed < committed && !strata_ring_exchange(&map->closed, closed, committed))
         closed = __atomic_load_n(&map->closed, __ATOMIC_RELAXED);
     __atomic_store_n(&map->extents_used, 0, __ATOMIC_RELEASE);
+    if (before < committed)
+        ring_pool_wake();
 }

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/futex_fd.h"
 #include "base/shared_map.h"
-#include "record/percpu/futex_fd.h"
 #include "strata/percpu_area.h"
 
 #define SHM "/dev/shm/"

@@ -136,10 +136,19 @@ static void adapt(struct collector *collector)
         collector->sleep = 0;
     else if (full > 0.25)
         collector->sleep /= 2;
+    else if (full < 0.02)
+        collector->sleep *= 3;
     else if (full < 0.1)
         collector->sleep += collector->sleep / 2;
     if (full <= 0.5)
         collector->sleep = MIN(MAX(collector->sleep, SLEEP_MIN), POLL_INTERVAL);
+    collector->is_quiet = full < 0.1 && collector->sleep == POLL_INTERVAL;
+}
+
+void collector_hurry(struct collector *collector)
+{
+    collector->sleep = SLEEP_MIN;
+    collector->is_quiet = false;
 }
 
 /* The longer the trace, the better the clock's rate is known. */

@@ -73,6 +73,7 @@ static int start(struct recorder *recorder, struct error *error)
     if (r < 0)
         return r;
     self->programs.main_command = self->settings.command;
+    self->programs.may_sleep = true;
     self->programs.max_size = recording_settings(recorder->recording)->max_size;
     r = self->child_error = start_child(self, error);
     if (r < 0) {
@@ -91,6 +92,11 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
 
     recorder_wait_fd(wait, self->child.ended ? -1 : self->child.end, POLLIN);
     recorder_wait_fd(wait, self->programs.watch, POLLIN);
+    recorder_wait_fd(wait, programs_wakeup_fd(&self->programs), POLLIN);
+    /* While we sleep for long. */
+    for (unsigned i = 0; self->programs.is_armed && i < self->programs.n; i++)
+        if (!self->programs.items[i]->ended)
+            recorder_wait_fd(wait, self->programs.items[i]->collector.pidfd, POLLIN);
     recorder_wait_until(wait, self->step_at);
 }
 

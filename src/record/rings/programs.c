@@ -3,12 +3,14 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "base/futex_fd.h"
 #include "tracedir/host.h"
 
 #define MILLISECOND UINT64_C(1000000)
@@ -19,6 +21,10 @@
 /* … and where nobody tells of new directories. */
 #define LOOK_BLINDLY (2 * MILLISECOND)
 #define SAMPLE_EVERY (250 * MILLISECOND)
+/* While processes wake us. */
+#define IDLE_SLEEP (300 * MILLISECOND)
+/* After the pool said that we were woken, and we were not: another user's process may have written there. */
+#define DISTRUST (10 * SECOND)
 #define CLOCK_NS_MAX ((__int128)INT64_MAX / 8)
 #define PROGRAMS_MAX 960u /* sources of one directory, with room for others' */
 
@@ -273,6 +279,73 @@ static void refine(struct programs *programs, struct program *program, uint64_t 
     programs->changed = true;
 }
 
+/* ---- Being woken ---- */
+
+int programs_wakeup_fd(const struct programs *programs)
+{
+    return programs->is_armed ? futex_fd(programs->wake) : -1;
+}
+
+static uint32_t *asleep_of(const struct programs *programs)
+{
+    return &programs->pool->file->asleep;
+}
+
+static void disarm(struct programs *programs)
+{
+    if (programs->is_armed)
+        __atomic_store_n(asleep_of(programs), 0, __ATOMIC_RELAXED);
+    programs->is_armed = false;
+}
+
+/* From now on; the rings are to be drained once more before we sleep. */
+static void arm(struct programs *programs, uint64_t now)
+{
+    if (programs->is_armed || now < programs->armed_at)
+        return;
+    __atomic_store_n(asleep_of(programs), 1, __ATOMIC_RELAXED);
+    /* Before the rings are looked at again. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (programs->wake)
+        futex_fd_rearm(programs->wake, 1);
+    programs->is_armed = programs->wake || futex_fd_new(asleep_of(programs), &programs->wake) >= 0;
+}
+
+/* Whether a process has woken us since arm(). */
+static bool see_wakeup(struct programs *programs, uint64_t now)
+{
+    struct pollfd event = {programs_wakeup_fd(programs), POLLIN, 0};
+
+    if (!programs->is_armed)
+        return false;
+    if (__atomic_load_n(asleep_of(programs), __ATOMIC_ACQUIRE) != 0) {
+        if (poll(&event, 1, 0) > 0) /* of an earlier one */
+            futex_fd_rearm(programs->wake, 1);
+        return false;
+    }
+    if (poll(&event, 1, 0) <= 0)
+        programs->armed_at = now + DISTRUST;
+    programs->is_armed = false;
+    return true;
+}
+
+static bool wakes(const struct program *program)
+{
+    return program->collector.pidfd >= 0 && program->collector.is_quiet &&
+           __atomic_load_n(&program->process->file->flags, __ATOMIC_RELAXED) & PROCESS_WAKES;
+}
+
+/* Whether all that can happen wakes us. */
+static bool may_sleep(const struct programs *programs, uint64_t now)
+{
+    bool may = programs->may_sleep && programs->pool && !shared_map_is_cut(&programs->pool->map) &&
+               programs->watch >= 0 && now > programs->look_until;
+
+    for (unsigned i = 0; i < programs->n && may; i++)
+        may = programs->items[i]->ended || wakes(programs->items[i]);
+    return may;
+}
+
 /* ---- All of them ---- */
 
 static void look(struct programs *programs, uint64_t now)
@@ -298,13 +371,14 @@ static void look(struct programs *programs, uint64_t now)
 int programs_step(struct programs *programs, uint64_t *ret_sleep)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    uint64_t sleep = SECOND / 4;
+    uint64_t sleep = IDLE_SLEEP;
+    bool is_woken = see_wakeup(programs, now);
 
     sample(&programs->samples, now);
     look(programs, now);
-    /* No one reports slots of the pool that are taken, which only processes do that were started as root. */
+    /* Slots of the pool are taken by processes that were started as root; unless armed, we are not told. */
     if (programs->watch < 0 ||
-        (programs->pool && geteuid() == 0 &&
+        (programs->pool && geteuid() == 0 && !programs->is_armed &&
          __atomic_load_n(&programs->pool->file->n_mapped, __ATOMIC_RELAXED) > 0))
         sleep = LOOK_BLINDLY;
     if (programs->watch >= 0 && now <= programs->look_until)
@@ -317,6 +391,8 @@ int programs_step(struct programs *programs, uint64_t *ret_sleep)
 
         if (program->ended)
             continue;
+        if (is_woken)
+            collector_hurry(&program->collector);
         r = collector_step(&program->collector, &one, &error);
         if (r < 0)
             fail(program, r, &error);
@@ -327,6 +403,12 @@ int programs_step(struct programs *programs, uint64_t *ret_sleep)
         if (r > 0)
             refine(programs, program, now);
     }
+    if (!may_sleep(programs, now))
+        disarm(programs);
+    else if (programs->is_armed)
+        sleep = IDLE_SLEEP;
+    else
+        arm(programs, now);
     *ret_sleep = sleep;
     return 0;
 }
@@ -440,6 +522,7 @@ void programs_close(struct programs *programs)
     free(programs->items);
     if (programs->watch >= 0)
         close(programs->watch);
+    futex_fd_free(programs->wake);
     pool_close(programs->pool);
     pool_remove(programs->rings.path);
     /* Reports of processes without rings go with it; directories with rings stay. */

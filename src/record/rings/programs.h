@@ -55,7 +55,11 @@ struct programs {
     char *dir;         /* of the trace */
     uint64_t max_size; /* of each process's part, bytes; 0: any */
     struct locked_dir rings;
-    struct pool *pool;     /* NULL: there is none */
+    struct pool *pool; /* NULL: there is none */
+    bool may_sleep;    /* the caller polls programs_wakeup_fd() as well, and the processes' ends */
+    bool is_armed;     /* processes wake us (runtime/pool_file.h) */
+    uint64_t armed_at; /* not before that, ns */
+    struct futex_fd *wake; /* NULL: it was not armed yet */
     uint32_t pool_changes; /* as of the last look */
     int watch;             /* inotify, for whoever polls; -1: there is none */
     uint64_t look_until, look_next;
@@ -81,8 +85,10 @@ char *programs_environment(const struct programs *programs, const char *before,
                            const char *const *patterns, unsigned n);
 
 /* Takes what there is, from processes that came too. *RET_SLEEP: for how long (ns) there need not be another call, if
- * `watch` stays silent. What goes wrong with one process is noted with it, and is no error. */
+ * `watch` and programs_wakeup_fd() stay silent. What goes wrong with one process is noted with it, and is no error. */
 int programs_step(struct programs *programs, uint64_t *ret_sleep);
+/* Readable when a ring has closed a sub-buffer; good until the next step. -1: none wakes us. */
+int programs_wakeup_fd(const struct programs *programs);
 /* Takes what there is now, for the last time: also of processes that go on living. */
 void programs_finish(struct programs *programs);
 /* Looks for processes that came at once, not when it is time to. */

@@ -2,6 +2,8 @@
 /* A ring pool whose processes, of other users, write whatever they like into it: the recorder stays within it, comes to
  * an end, writes nothing but its own trace, and says in trace.json what it could not read. */
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -408,6 +411,100 @@ static void anything_may_be_written_while_it_is_read(void **state)
     }
 }
 
+/* A process that lives, and whose rings get nothing. */
+static struct process_file *put_quiet_process(uint32_t flags)
+{
+    struct process_file *file = put_process(0, (uint32_t)getpid());
+    char state;
+
+    assert_int_equal(proc_stat(getpid(), &file->start, &state), 0);
+    pool->slots[0].start = file->start;
+    file->flags = flags;
+    put_ring(1, (uint32_t)getpid(), 0);
+    pool->slots[1].start = file->start;
+    return file;
+}
+
+#define STEPS 100
+#define LONG UINT64_C(250000000)
+
+/* Steps until there need not be another one for long. False: it does not come to that. */
+static bool step_to_sleep(void)
+{
+    uint64_t sleep;
+
+    assert_int_equal(programs_step(&programs, &sleep), 0);
+    programs.look_until = 0; /* no more processes come */
+    for (unsigned i = 0; i < STEPS; i++) {
+        assert_int_equal(programs_step(&programs, &sleep), 0);
+        if (sleep >= LONG)
+            return true;
+        usleep((useconds_t)(sleep / 1000));
+    }
+    return false;
+}
+
+static void wake(void)
+{
+    assert_int_equal(__atomic_exchange_n(&pool->asleep, 0, __ATOMIC_SEQ_CST), 1);
+    assert_true(syscall(SYS_futex, &pool->asleep, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0) >= 0);
+}
+
+static bool is_woken(int timeout_ms)
+{
+    struct pollfd fd = {programs_wakeup_fd(&programs), POLLIN, 0};
+
+    assert_true(fd.fd >= 0);
+    return poll(&fd, 1, timeout_ms) > 0;
+}
+
+/* While nothing comes, there are no steps; a sub-buffer that is closed ends that at once. */
+static void a_quiet_recorder_sleeps_until_it_is_woken(void **state)
+{
+    uint64_t sleep;
+
+    (void)state;
+    open_pool();
+    programs.may_sleep = true;
+    put_quiet_process(PROCESS_WAKES);
+    programs_look(&programs);
+    for (unsigned round = 0; round < 3; round++) {
+        assert_true(step_to_sleep());
+        assert_int_equal(pool->asleep, 1);
+        while (is_woken(0)) /* of the round before */
+            assert_int_equal(programs_step(&programs, &sleep), 0);
+        wake();
+        assert_true(is_woken(60000));
+        assert_int_equal(programs_step(&programs, &sleep), 0);
+        assert_true(sleep < LONG / 100);
+    }
+    close_pool();
+}
+
+/* One that wakes nobody, and a pool in which another user writes what only processes that wake do. */
+static void a_recorder_that_is_not_woken_looks_by_itself(void **state)
+{
+    uint64_t sleep;
+
+    (void)state;
+    open_pool();
+    programs.may_sleep = true;
+    put_quiet_process(0);
+    programs_look(&programs);
+    assert_false(step_to_sleep());
+    close_pool();
+
+    open_pool();
+    programs.may_sleep = true;
+    put_quiet_process(PROCESS_WAKES);
+    programs_look(&programs);
+    assert_true(step_to_sleep());
+    pool->asleep = 0;
+    assert_int_equal(programs_step(&programs, &sleep), 0);
+    assert_false(step_to_sleep());
+    close_pool();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +515,8 @@ int main(void)
         cmocka_unit_test(slots_of_others_are_not_freed),
         cmocka_unit_test(paths_in_it_are_not_followed),
         cmocka_unit_test(a_pool_that_is_cut_short_is_reported),
+        cmocka_unit_test(a_quiet_recorder_sleeps_until_it_is_woken),
+        cmocka_unit_test(a_recorder_that_is_not_woken_looks_by_itself),
         cmocka_unit_test(anything_may_be_written_before_it_is_read),
         cmocka_unit_test(anything_may_be_written_while_it_is_read),
     };

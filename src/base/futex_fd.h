@@ -14,5 +14,6 @@ int futex_fd_new(const uint32_t *word, struct futex_fd **ret);
 void futex_fd_free(struct futex_fd *futex);
 /* Readable when the word has changed. */
 int futex_fd(const struct futex_fd *futex);
-/* Waits for the word to be other than VALUE. Not readable until then. */
+/* Waits for the word to be other than VALUE. Not readable until then; where it is readable at once, the thread was about
+ * to wait for this call, which is to be made again. */
 void futex_fd_rearm(struct futex_fd *futex, uint32_t value);

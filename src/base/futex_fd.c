@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/percpu/futex_fd.h"
+#include "base/futex_fd.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -42,8 +42,10 @@ static void *thread_main(void *userdata)
             r = wait_for(futex->word, futex->value, true);
         while (r < 0 && errno == EINTR);
         /* Where the word cannot be waited for, its reader looks, and finds why. */
-        __atomic_store_n(&futex->armed, 0, __ATOMIC_RELEASE);
         (void)!write(futex->event, &one, sizeof one);
+        /* Last: futex_fd_rearm() reads what was written. Before that it does nothing, and is called again, as the
+         * descriptor is readable. */
+        __atomic_store_n(&futex->armed, 0, __ATOMIC_RELEASE);
     }
     return NULL;
 }
