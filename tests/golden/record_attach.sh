@@ -120,6 +120,11 @@ begin -e qmp_enter_query_name,qmp_enter_human_monitor_command --guest ./socket
 "$strata" ctl trace monitor info chardev | grep -q '^strata-agent: ' || fail "no port is there"
 ask 3
 end
+grep -q 'has no times, .* taken, within 2 ms' told && ! grep -q 'more than is said' told || fail "$(cat told)"
+# One bound: what the first line says holds for lines that were taken late, too.
+late=$(sed -n 's/.* taken late, within \([0-9]*\)\..* ms, and no threads/\1/p' told)
+awk -v late="${late:-2}" '/^  vmm .* times within/ { sub(/.* times within /, ""); exit !($1 >= late * 1000) }' told ||
+    fail "$(cat told)"
 grep -q 'has no times' told && grep -q 'nothing of the guest: no agent' told || fail "$(cat told)"
 [ "$("$strata" report -e qmp_enter_human_monitor_command trace 2>told.shown | wc -l)" -eq 4 ] ||
     fail "$("$strata" report trace)"

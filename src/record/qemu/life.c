@@ -257,17 +257,18 @@ void qemu_note_problems(struct qemu_recorder *self)
                              "the %llu events after that are lost",
                              (unsigned long)self->programs.items[i]->pid,
                              (unsigned long long)self->programs.items[i]->taken.unwritten);
-    if (log->stamps)
+    if (log->stamps && log->stamps_late == 0)
         recorder_problem(
             &self->recorder,
             "QEMU's log has no times, as it was started without -msg timestamp=on: its lines "
-            "have those at which they were taken%s, and no threads",
-            log->stamp_worst > VMM_LOG_STAMP_ERROR ? "" : ", within 2 ms");
-    if (log->stamps && log->stamp_worst > VMM_LOG_STAMP_ERROR)
-        recorder_problem(&self->recorder,
-                         "%llu of these times may be wrong by more than is said, by %.1f ms at "
-                         "most: the recorder came late",
-                         (unsigned long long)log->stamps_late, (double)log->stamp_worst / 1e6);
+            "have those at which they were taken, within 2 ms, and no threads");
+    if (log->stamps && log->stamps_late > 0)
+        recorder_problem(
+            &self->recorder,
+            "QEMU's log has no times, as it was started without -msg timestamp=on: its lines "
+            "have those at which they were taken, within 2 ms, but %llu lines, which were taken "
+            "late, within %.1f ms, and no threads",
+            (unsigned long long)log->stamps_late, (double)log->stamp_worst / 1e6);
     if (self->clock.stepped)
         recorder_problem(&self->recorder,
                          "the real time, by which QEMU stamps its log, was set by %.3f seconds "
