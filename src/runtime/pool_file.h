@@ -10,6 +10,9 @@
  * left: the mapping stays when a process changes its user and closes all descriptors. The file is sparse: a slot
  * has the pages that were written to.
  *
+ * A process takes 128 slots at most, so that one of many threads leaves some to others. That is a bound for processes that
+ * mean well: one that does not can take all, or write what it likes; events of processes that find none are counted.
+ *
  * Slots change hands by `pid`: a process puts its pid where 0 is, by compare-and-exchange, then fills in the rest, and
  * `length` last. Only the recorder frees a slot, when its process is dead and what it held is read: the pages
  * first, then `length`, and `pid` last. In native byte order:
@@ -53,6 +56,8 @@
 #define POOL_MAGIC "STRAPOOL"
 #define POOL_VERSION 2
 #define POOL_SLOTS 512U
+/* Slots that one process takes at most. Its further threads have no ring, and their events are counted as such. */
+#define POOL_SLOTS_EACH 128U
 /* A ring of the default size, with drop counts of all classes that there can be. */
 #define POOL_SLOT_SIZE ((uint64_t)5 << 20)
 #define POOL_PROCESS UINT32_MAX

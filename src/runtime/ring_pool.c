@@ -19,6 +19,7 @@ static struct pool_file *pool;
 static bool has_slots;          /* they are mapped, too */
 static bool spoilt[POOL_SLOTS]; /* in this process */
 static uint64_t no_ring;        /* events of this process */
+static uint32_t n_slots;        /* of this process */
 
 static uint8_t *slot_bytes(unsigned slot)
 {
@@ -82,6 +83,10 @@ void *ring_pool_take(uint32_t number, unsigned *ret_slot)
 
     if (!has_slots)
         return NULL;
+    if (__atomic_fetch_add(&n_slots, 1, __ATOMIC_RELAXED) >= POOL_SLOTS_EACH) {
+        __atomic_fetch_sub(&n_slots, 1, __ATOMIC_RELAXED);
+        return NULL;
+    }
     for (unsigned i = 0; i < POOL_SLOTS; i++) {
         struct pool_slot *slot = &pool->slots[i];
         uint32_t none = 0;
@@ -97,6 +102,7 @@ void *ring_pool_take(uint32_t number, unsigned *ret_slot)
         *ret_slot = i;
         return slot_bytes(i);
     }
+    __atomic_fetch_sub(&n_slots, 1, __ATOMIC_RELAXED);
     return NULL;
 }
 
@@ -128,6 +134,7 @@ void ring_pool_give_back(unsigned slot)
 {
     (void)madvise(slot_bytes(slot), POOL_SLOT_SIZE, MADV_REMOVE);
     __atomic_store_n(&pool->slots[slot].pid, 0, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&n_slots, 1, __ATOMIC_RELAXED);
 }
 
 bool ring_pool_contains(const void *p)
@@ -158,4 +165,5 @@ uint64_t ring_pool_no_ring(void)
 void ring_pool_forget(void)
 {
     no_ring = 0;
+    n_slots = 0;
 }
