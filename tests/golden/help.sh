@@ -44,6 +44,19 @@ done
     echo "a page quotes more than is meant" >&2
     exit 1
 }
+! grep -nE '^\.Dl .*(  |[{,] ?")' "$man"/*.[1-8] >&2 || {
+    echo "a page shows a line by .Dl, which drops its quotes and repeated blanks; use .Bd -literal" >&2
+    exit 1
+}
+# Each page ends with examples.
+awk 'FNR == 1 { examples = 0 }
+    /^\.Sh EXAMPLES/ { examples = 1; with[FILENAME] = 1 }
+    examples && /^\.Sh (DESCRIPTION|OPTIONS|ENVIRONMENT|FILES|EXIT STATUS)/ { print FILENAME ": " $0 " after EXAMPLES"; bad = 1 }
+    END {
+        for (i = 1; i < ARGC; i++)
+            if (!(ARGV[i] in with)) { print ARGV[i] ": no EXAMPLES"; bad = 1 }
+        exit bad
+    }' "$man"/*.[1-8] >&2
 # Footers name the project, and ports are those that the programs use.
 for page in "$man"/strata*.[1-8]; do
     grep -qx '.Os Strata' "$page" || {
