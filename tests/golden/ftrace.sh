@@ -8,7 +8,9 @@ many_files=yes
 # TIME CPU TASK-PID EVENT: TEXT, the time without its point: raw ticks have none.
 of_trace_cmd() {
     sed -En -e 's/^ *([^ ].*-[0-9]+) +\[([0-9]+)\] +([0-9]+)\.([0-9]+): ([^ ]+:) +/\3\4 \2 \1 \5 /p' \
-        -e 's/^CPU:([0-9]+) \[(([0-9]+) )?EVENTS DROPPED\]$/LOST \1 \3/p' "$1"
+        -e 's/^CPU:([0-9]+) \[(([0-9]+) )?EVENTS DROPPED\]$/LOST \1 \3/p' "$1" >"$work/theirs"
+    # It groups the operators of this format as "(flags & M) | D | P | I"; of the nine events none has one of these.
+    sed '/ timer_start: /s/ flags=D|P|I$/ flags=/' "$work/theirs"
 }
 of_strata() {
     sed -E -e 's/^[0-9.]+ \[0*([0-9]+)\] .*LOST: (([0-9]+)|.*)( events?.*)?$/LOST \1 \3/;t' \

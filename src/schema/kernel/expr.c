@@ -67,12 +67,41 @@ static uint64_t mask_of_type(const char *type, size_t len)
     return UINT64_MAX;
 }
 
+bool kernel_word_value(const char *word, int64_t *ret)
+{
+    static const struct {
+        const char *name;
+        int64_t v;
+    } known[] = {
+        {"HI_SOFTIRQ", 0},         {"TIMER_SOFTIRQ", 1},     {"NET_TX_SOFTIRQ", 2},
+        {"NET_RX_SOFTIRQ", 3},     {"BLOCK_SOFTIRQ", 4},     {"IRQ_POLL_SOFTIRQ", 5},
+        {"TASKLET_SOFTIRQ", 6},    {"SCHED_SOFTIRQ", 7},     {"HRTIMER_SOFTIRQ", 8},
+        {"RCU_SOFTIRQ", 9},        {"HRTIMER_NORESTART", 0}, {"HRTIMER_RESTART", 1},
+        {"PARAVIRT_LAZY_NONE", 0}, {"PARAVIRT_LAZY_MMU", 1}, {"PARAVIRT_LAZY_CPU", 2},
+        {"XEN_MC_FL_NONE", 0},     {"XEN_MC_FL_BATCH", 1},   {"XEN_MC_FL_ARGS", 2},
+        {"XEN_MC_FL_CALLBACK", 3}, {"XEN_MC_XE_OK", 0},      {"XEN_MC_XE_BAD_OP", 1},
+        {"XEN_MC_XE_NO_SPACE", 2},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+        if (strcmp(known[i].name, word) == 0) {
+            *ret = known[i].v;
+            return true;
+        }
+    }
+    return false;
+}
+
 static const struct kernel_expr *compile_atom(struct kernel_compiler *c, const char *atom)
 {
     uint64_t v = strtoull(atom, NULL, 0);
+    int64_t named;
 
-    /* Some formats name a symbol of the kernel. */
-    if (v == 0 && !isdigit((unsigned char)atom[0]))
+    if (v != 0 || isdigit((unsigned char)atom[0]))
+        return kernel_expr_const(c, v);
+    if (kernel_word_value(atom, &named))
+        v = (uint64_t)named;
+    else /* a symbol of the kernel, perhaps */
         v = kernel_events_symbol_address(c->events, atom);
     return kernel_expr_const(c, v);
 }

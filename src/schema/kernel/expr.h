@@ -78,6 +78,9 @@ struct kernel_dynamic kernel_dynamic_of(const struct kernel_field *field);
  * expressions of events. */
 int64_t kernel_constant(const struct print_node *node);
 
+/* The value of a constant that kernels leave in formats by its name; false: not known. */
+bool kernel_word_value(const char *word, int64_t *ret);
+
 uint64_t kernel_expr_eval_slowly(const struct kernel_expr *expr, const struct kernel_run *run);
 
 /* An unsigned number; 0 where the event ends before it. */

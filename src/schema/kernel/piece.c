@@ -50,19 +50,11 @@ static const char *keep(struct kernel_compiler *c, const char *s, uint32_t *ret_
     return copy;
 }
 
-/* The number of an entry of __print_flags() or __print_symbolic(). Names are the few that kernels leave in formats;
- * negative numbers and all other names are -1: so do the tools of the field. */
+/* The number of an entry of __print_flags() or __print_symbolic(). Negative numbers and names whose value is not known are
+ * -1: so do the tools of the field. */
 static int64_t value_of_name(const struct print_node *node)
 {
-    static const struct {
-        const char *name;
-        int64_t v;
-    } known[] = {
-        {"HI_SOFTIRQ", 0},      {"TIMER_SOFTIRQ", 1},     {"NET_TX_SOFTIRQ", 2},
-        {"NET_RX_SOFTIRQ", 3},  {"BLOCK_SOFTIRQ", 4},     {"IRQ_POLL_SOFTIRQ", 5},
-        {"TASKLET_SOFTIRQ", 6}, {"SCHED_SOFTIRQ", 7},     {"HRTIMER_SOFTIRQ", 8},
-        {"RCU_SOFTIRQ", 9},     {"HRTIMER_NORESTART", 0}, {"HRTIMER_RESTART", 1},
-    };
+    int64_t v;
 
     while (node->kind == PRINT_CAST)
         node = node->a;
@@ -70,10 +62,7 @@ static int64_t value_of_name(const struct print_node *node)
         return MAX(kernel_constant(node), -1);
     if (isdigit((unsigned char)node->text[0]))
         return (int64_t)strtoull(node->text, NULL, 0);
-    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-        if (strcmp(known[i].name, node->text) == 0)
-            return known[i].v;
-    return -1;
+    return kernel_word_value(node->text, &v) ? v : -1;
 }
 
 static void compile_names(struct kernel_compiler *c, const struct print_name *list,

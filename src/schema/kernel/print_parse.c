@@ -2,15 +2,17 @@
 /* The grammar of print formats, as kernels write them:
  *
  *   print     strings { "," argument }
- *   argument  operand { operator operand | "?" argument ":" operand | "[" argument "]" }
- *   operand   ( "-" | "+" | "!" | "~" ) argument
- *           | strings | words | record | function | "(" argument ")" | cast
+ *   argument  binary [ "?" argument ":" binary [ "?" … ] ]
+ *   binary    operand { operator operand }          grouped as in C
+ *   operand   { "-" | "+" | "!" | "~" } primary { "[" argument "]" }
+ *   primary   strings | words | record | function | "(" argument ")" | cast
  *   record    ( "REC" | "(" "REC" ")" ) "->" field
  *   cast      "(" words [ "*" ] ")" operand         where a word, a string or "(" follows
  *   function  one of those in parse_function(), each with its own kind of arguments
  *   names     "{" constant "," constant "}" { "," names }
  *
- * How operators group is in extend(): as the field's tools do it, which is not always as C does it.
+ * Operators group as in C, in which kernels write them. libtraceevent 1.7.1 groups some of them otherwise, so that
+ * `trace-cmd report` shows other values: docs/man/strata-ftrace.5 has the differences.
  *
  * Source: Linux include/trace/stages/stage3_trace_output.h for the functions. */
 #include "schema/kernel/print_parse.h"
@@ -28,24 +30,19 @@
 #define WORDS_MAX 8        /* of an atom: "const unsigned long long int" */
 #define EXCERPT_MAX 40     /* characters of a token that a message shows */
 
-#define LEVEL_NONE (-1) /* of "[", which is for the operand that was read last */
-#define LEVEL_UNARY 4
+#define LEVEL_BINARY_MAX 15 /* of "||" */
 
 static const struct {
     const char *s;
     enum kernel_operator op;
     int level;
 } operators[] = {
-    {"[", OPERATOR_INDEX, LEVEL_NONE}, {"*", OPERATOR_TIMES, 6},
-    {"/", OPERATOR_DIVIDE, 6},         {"%", OPERATOR_MODULO, 6},
-    {"+", OPERATOR_PLUS, 7},           {"-", OPERATOR_MINUS, 7},
-    {"<<", OPERATOR_SHIFT_LEFT, 8},    {">>", OPERATOR_SHIFT_RIGHT, 8},
-    {"<", OPERATOR_LESS, 9},           {"<=", OPERATOR_LESS_EQUAL, 9},
-    {">", OPERATOR_MORE, 9},           {">=", OPERATOR_MORE_EQUAL, 9},
-    {"==", OPERATOR_EQUAL, 10},        {"!=", OPERATOR_UNEQUAL, 10},
-    {"&", OPERATOR_AND_BITS, 11},      {"^", OPERATOR_XOR, 12},
-    {"|", OPERATOR_OR_BITS, 13},       {"&&", OPERATOR_AND, 14},
-    {"||", OPERATOR_OR, 15},           {"?", OPERATOR_CONDITION, 16},
+    {"*", OPERATOR_TIMES, 6},        {"/", OPERATOR_DIVIDE, 6},      {"%", OPERATOR_MODULO, 6},
+    {"+", OPERATOR_PLUS, 7},         {"-", OPERATOR_MINUS, 7},       {"<<", OPERATOR_SHIFT_LEFT, 8},
+    {">>", OPERATOR_SHIFT_RIGHT, 8}, {"<", OPERATOR_LESS, 9},        {"<=", OPERATOR_LESS_EQUAL, 9},
+    {">", OPERATOR_MORE, 9},         {">=", OPERATOR_MORE_EQUAL, 9}, {"==", OPERATOR_EQUAL, 10},
+    {"!=", OPERATOR_UNEQUAL, 10},    {"&", OPERATOR_AND_BITS, 11},   {"^", OPERATOR_XOR, 12},
+    {"|", OPERATOR_OR_BITS, 13},     {"&&", OPERATOR_AND, 14},       {"||", OPERATOR_OR, 15},
 };
 
 struct parser {
@@ -486,8 +483,7 @@ static struct print_node *parse_primary(struct parser *p)
     return node;
 }
 
-/* The operator of two operands that the token is, "?" or "["; false: it is none. The lower its level, the closer it
- * binds. */
+/* The operator of two operands that the token is; false: it is none. The lower its level, the closer it binds. */
 static bool find_operator(const struct parser *p, enum kernel_operator *ret_op, int *ret_level)
 {
     for (size_t i = 0; i < ARRAY_SIZE(operators) && p->t.kind == TOKEN_OPERATOR; i++) {
@@ -500,98 +496,43 @@ static bool find_operator(const struct parser *p, enum kernel_operator *ret_op, 
     return false;
 }
 
-static int level_of(enum kernel_operator op)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
-        if (operators[i].op == op)
-            return operators[i].level;
-    return LEVEL_UNARY;
-}
-
-/* Makes RIGHT the right operand of NODE. An operation that binds less closely goes above NODE, even one in parentheses:
- * "a & (b | c)" is "(a & b) | c". */
-static void join(struct print_node *node, struct print_node *right)
-{
-    struct print_node lower;
-
-    if (right->kind != PRINT_OPERATION || right->op == OPERATOR_INDEX ||
-        node->level >= level_of((enum kernel_operator)right->op)) {
-        node->b = right;
-        return;
-    }
-    node->b = right->a;
-    lower = *node;
-    *node = *right;
-    *right = lower;
-    node->a = right;
-}
-
-/* After "?". The second branch is but an operand: an operator after it has the whole condition on its left. */
-static bool parse_branches(struct parser *p, struct print_node *node)
-{
-    node->b = parse_argument(p);
-    if (!node->b || !expect(p, ":"))
-        return false;
-    node->c = parse_operand(p);
-    return node->c != NULL;
-}
-
-static bool parse_index(struct parser *p, struct print_node *node)
-{
-    node->b = parse_argument(p);
-    return node->b && expect(p, "]");
-}
-
-/* Adds the operators after NODE, which becomes the whole.
- *
- * Texts of events have to be those of the field's tools, so that operators group as they do there. An operator that binds
- * less closely than NODE has NODE on its left, any other one the operand that was read last: "a - b - c" is
- * "a - (b - c)". See join() and parse_branches() for parentheses and conditions. */
-static bool extend(struct parser *p, struct print_node *node)
+/* Adds to NODE, an operand, the operators of LEVEL and below with their operands, the closest first and from the left:
+ * as C does. */
+static struct print_node *parse_operators(struct parser *p, struct print_node *node, int max_level)
 {
     enum kernel_operator op;
     int level;
 
-    while (find_operator(p, &op, &level)) {
-        const struct print_node *left = make(p, *node);
-        struct print_node *right = NULL;
+    while (node && find_operator(p, &op, &level) && level <= max_level) {
+        struct print_node *right;
 
         if (++p->operators > OPERATORS_MAX)
             return reject(p, "too many operators");
-        if (!left)
-            return false;
         next(p);
-        *node = (struct print_node){.kind = PRINT_OPERATION, .op = (uint8_t)op, .a = left};
-        if (op == OPERATOR_CONDITION) {
-            if (!parse_branches(p, node))
-                return false;
-        } else if (op == OPERATOR_INDEX) {
-            if (!parse_index(p, node))
-                return false;
-        } else {
-            right = parse_operand(p);
-            if (!right)
-                return false;
-            node->level = (int8_t)level;
-            join(node, right);
-        }
-        if (right && find_operator(p, &op, &level) && level <= node->level)
-            node = right;
+        right = parse_operators(p, parse_operand(p), level - 1);
+        node = right ? make(p,
+                            (struct print_node){
+                                .kind = PRINT_OPERATION, .op = (uint8_t)op, .a = node, .b = right})
+                     : NULL;
     }
-    return !p->code;
+    return node;
 }
 
-/* After "-", "+", "!" or "~", which take what follows up to a ")" or ",". */
-static struct print_node *parse_unary(struct parser *p, enum kernel_operator op)
+/* Elements of NODE. */
+static struct print_node *parse_index(struct parser *p, struct print_node *node)
 {
-    struct print_node *operand = parse_operand(p), *node;
+    while (node && take(p, "[")) {
+        const struct print_node *index;
 
-    if (!operand)
-        return NULL;
-    if (++p->operators > OPERATORS_MAX)
-        return reject(p, "too many operators");
-    node = make(p, (struct print_node){.kind = PRINT_OPERATION, .op = (uint8_t)op, .b = operand});
-    return node && extend(p, is(p, "[") ? operand : node) ? node : NULL;
+        if (++p->operators > OPERATORS_MAX)
+            return reject(p, "too many operators");
+        index = parse_argument(p);
+        if (!index || !expect(p, "]"))
+            return NULL;
+        node = make(p, (struct print_node){
+                           .kind = PRINT_OPERATION, .op = OPERATOR_INDEX, .a = node, .b = index});
+    }
+    return node;
 }
 
 static struct print_node *parse_operand(struct parser *p)
@@ -606,15 +547,46 @@ static struct print_node *parse_operand(struct parser *p)
     if (++p->depth > DEPTH_MAX)
         return reject(p, "nested too deeply");
     for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
-        if (take(p, signs[i].s)) {
-            node = parse_unary(p, signs[i].op);
-            p->depth--;
-            return node;
-        }
+        if (!take(p, signs[i].s))
+            continue;
+        if (++p->operators > OPERATORS_MAX)
+            return reject(p, "too many operators");
+        node = parse_operand(p);
+        p->depth--;
+        return node ? make(p, (struct print_node){.kind = PRINT_OPERATION,
+                                                  .op = (uint8_t)signs[i].op,
+                                                  .b = node})
+                    : NULL;
     }
-    node = parse_primary(p);
+    node = parse_index(p, parse_primary(p));
     p->depth--;
     return node;
+}
+
+/* The second branch of a condition may be a condition, and so on: a loop, for kernels write long ones. */
+static struct print_node *parse_conditions(struct parser *p)
+{
+    struct print_node *whole = parse_operators(p, parse_operand(p), LEVEL_BINARY_MAX);
+    struct print_node *node = whole;
+
+    while (node && take(p, "?")) {
+        const struct print_node *condition = make(p, *node);
+        const struct print_node *yes;
+        struct print_node *no;
+
+        if (++p->operators > OPERATORS_MAX)
+            return reject(p, "too many operators");
+        if (!condition)
+            return NULL;
+        yes = parse_argument(p);
+        if (!yes || !expect(p, ":"))
+            return NULL;
+        no = parse_operators(p, parse_operand(p), LEVEL_BINARY_MAX);
+        *node = (struct print_node){
+            .kind = PRINT_OPERATION, .op = OPERATOR_CONDITION, .a = condition, .b = yes, .c = no};
+        node = no;
+    }
+    return node ? whole : NULL;
 }
 
 static struct print_node *parse_argument(struct parser *p)
@@ -623,9 +595,7 @@ static struct print_node *parse_argument(struct parser *p)
 
     if (++p->depth > DEPTH_MAX)
         return reject(p, "nested too deeply");
-    node = parse_operand(p);
-    if (node && !extend(p, node))
-        node = NULL;
+    node = parse_conditions(p);
     p->depth--;
     return node;
 }

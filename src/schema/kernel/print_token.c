@@ -29,7 +29,7 @@ static enum print_token_kind scan_string(struct print_tokens *t, char quote)
             t->p++;
             return t->p - t->s <= STRING_MAX ? TOKEN_STRING : reject(t, "a string is too long");
         }
-        if ((*t->p < ' ' && *t->p != '\n') || *t->p > '~')
+        if ((*t->p < ' ' && *t->p != '\n' && *t->p != '\t') || *t->p > '~')
             return reject(t, "a string has a character that cannot be printed");
     }
     return reject(t, "a string does not end");

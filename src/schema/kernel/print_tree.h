@@ -64,8 +64,7 @@ struct print_name {
 struct print_node {
     const struct print_node *next; /* the next argument of the print format */
     uint8_t kind;
-    uint8_t op;   /* enum kernel_operator */
-    int8_t level; /* of the parser */
+    uint8_t op; /* enum kernel_operator */
     const char *text;
     const struct kernel_field *field;
     const struct print_node *a, *b, *c;

@@ -5,6 +5,7 @@
  *
  * A format is compiled once into a short list of operations that run over the event's bytes. The text is what
  * `trace-cmd report -N` (libtraceevent 1.7.1, without plugins) shows, but for:
+ *   - operators, which group as in C; names of constants (kernel_word_value()); and tabs in the format;
  *   - control characters in strings, which are written as \xNN, and line breaks in the format, which
  *     become blanks: an event is one line;
  *   - stack traces of the kernel, whose format always prints 8 entries: the entries that are there;
