@@ -64,16 +64,8 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
 
     output_line(stdout, "%s (process %" PRIu32 "): %" PRIu64 " events written to %s",
                 program->program, program->pid, stats->events, program->trace);
-    if (stats->discarded)
-        cli_message("  %" PRIu64 " events were lost since it began: its rings were full",
-                    stats->discarded);
-    if (stats->no_ring)
-        cli_message("  %" PRIu64 " events were lost since it began: their threads got no ring",
-                    stats->no_ring);
-    if (stats->unwritten)
-        cli_message("  %" PRIu64 " events were lost: %s%s", stats->unwritten,
-                    stats->full ? "--max-size allows no more" : "they could not be written: ",
-                    stats->full ? "" : strerror(-stats->error));
+    drain_stats_tell_dropped(stats, " since it began", "");
+    drain_stats_tell_unwritten(stats);
     drain_stats_tell_unreadable(stats);
     snprintf(pid, sizeof pid, "%" PRIu32, program->pid);
     drain_stats_tell_kept(stats, pid);
@@ -132,13 +124,19 @@ static bool is_machine(const char *operand)
 int record_attached(const struct record_options *options, int n, char **operands)
 {
     _cleanup_free_ char *path = NULL;
+    bool is_socket = n == 1 && qmp_is_socket(operands[0]);
+    bool is_qemu = is_socket || (n == 1 && is_machine(operands[0]));
 
+    /* The native trace of a program has no place for more. */
+    if (!is_qemu && (options->xen || options->buffers.names.n > 0))
+        return cli_usage_error("record",
+                               "--attach excludes --xen and --percpu unless a QEMU is recorded");
     if (n != 1)
         return cli_usage_error("record",
                                n ? "--attach accepts one process" : "--attach requires a PID");
-    if (qmp_is_socket(operands[0]))
+    if (is_socket)
         return record_vm_attached(options, 0, operands[0]);
-    if (is_machine(operands[0]))
+    if (is_qemu)
         return record_vm_attached(options, (pid_t)drain_stats_pid(operands[0]), NULL);
     if (!options->output)
         return cli_usage_error("record", "--output=DIR is required");

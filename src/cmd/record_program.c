@@ -19,20 +19,8 @@ static int sum_up_process(const struct record_run *run, const struct program *pr
 
     cli_message("%s (process %" PRIu32 "): %" PRIu64 " events written to %s/%s", program->program,
                 program->pid, taken->events, run->dir, program->name);
-    if (taken->discarded && taken->error < 0 && !taken->full)
-        cli_message("  %" PRIu64
-                    " events were lost: its rings were full, as the trace could not be written: %s",
-                    taken->discarded, strerror(-taken->error));
-    else if (taken->discarded)
-        cli_message("  %" PRIu64 " events were lost: its rings were full (STRATA_TRACE='ring=SIZE' "
-                    "makes them larger)",
-                    taken->discarded);
-    if (taken->no_ring)
-        cli_message("  %" PRIu64 " events were lost: their threads got no ring", taken->no_ring);
-    if (taken->unwritten)
-        cli_message("  %" PRIu64 " events were lost: %s%s", taken->unwritten,
-                    taken->full ? "--max-size allows no more" : "they could not be written: ",
-                    taken->full ? "" : strerror(-taken->error));
+    drain_stats_tell_dropped(taken, "", " (STRATA_TRACE='ring=SIZE' makes them larger)");
+    drain_stats_tell_unwritten(taken);
     drain_stats_tell_unreadable(taken);
     if (program->error < 0)
         cli_error("%s (process %" PRIu32 "): %s", program->program, program->pid, program->what);

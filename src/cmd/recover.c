@@ -195,20 +195,6 @@ static int list(const struct found *found)
     return status;
 }
 
-static void tell_losses(const struct drain_stats *taken)
-{
-    if (taken->discarded)
-        cli_message("  %" PRIu64 " events were lost while it ran: their rings were full",
-                    taken->discarded);
-    if (taken->no_ring)
-        cli_message("  %" PRIu64 " events were lost while it ran: their threads got no ring",
-                    taken->no_ring);
-    if (taken->unwritten)
-        cli_message("  %" PRIu64 " events were lost while it ran: they could not be written",
-                    taken->unwritten);
-    drain_stats_tell_unreadable(taken);
-}
-
 static void report(const struct process *process, const struct recovered *recovered)
 {
     const char *into = "";
@@ -256,7 +242,9 @@ static int recover_one(const struct recover_options *options, const char *path, 
         r = recover(process, output, fallback, &recovered, &error);
         if (r >= 0) {
             report(process, &recovered);
-            tell_losses(&recovered.taken);
+            drain_stats_tell_dropped(&recovered.taken, " while it ran", "");
+            drain_stats_tell_unwritten(&recovered.taken);
+            drain_stats_tell_unreadable(&recovered.taken);
             if (recovered.taken.undecoded || recovered.taken.damaged)
                 cli_message("  its rings stay in %s", process->path);
             else if (!options->keep)

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/cmd.h"
 
@@ -12,6 +13,30 @@ uint32_t drain_stats_pid(const char *operand)
     unsigned long pid = strtoul(operand, &end, 10);
 
     return *operand >= '0' && *operand <= '9' && !*end && pid <= INT32_MAX ? (uint32_t)pid : 0;
+}
+
+void drain_stats_tell_dropped(const struct drain_stats *taken, const char *since, const char *hint)
+{
+    if (taken->discarded && taken->error < 0 && !taken->full)
+        cli_message("  %" PRIu64
+                    " events were lost%s: its rings were full, as the trace could not be written: "
+                    "%s",
+                    taken->discarded, since, strerror(-taken->error));
+    else if (taken->discarded)
+        cli_message("  %" PRIu64 " events were lost%s: its rings were full%s", taken->discarded,
+                    since, hint);
+    if (taken->no_ring)
+        cli_message("  %" PRIu64 " events were lost%s: their threads got no ring", taken->no_ring,
+                    since);
+}
+
+void drain_stats_tell_unwritten(const struct drain_stats *taken)
+{
+    if (taken->unwritten)
+        cli_message("  %" PRIu64 " events were lost: %s%s%s", taken->unwritten,
+                    taken->full ? "--max-size allows no more" : "they could not be written",
+                    taken->error < 0 && !taken->full ? ": " : "",
+                    taken->error < 0 && !taken->full ? strerror(-taken->error) : "");
 }
 
 void drain_stats_tell_unreadable(const struct drain_stats *taken)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What `strata record --attach` and `strata recover` have in common: which process is meant, and what is told
+/* What `strata record` of programs and `strata recover` have in common: which process is meant, and what is told
  * of its losses. */
 
 #include "record/rings/drain.h"
@@ -9,6 +9,10 @@
 /* The process that OPERAND names by its number; 0: it is no such number. */
 uint32_t drain_stats_pid(const char *operand);
 
+/* Reports events that the program had no room for. SINCE: " while it ran" or ""; HINT: how to have more room, or "". */
+void drain_stats_tell_dropped(const struct drain_stats *taken, const char *since, const char *hint);
+/* Reports events for which the trace had no room. */
+void drain_stats_tell_unwritten(const struct drain_stats *taken);
 /* Reports rings, and records in them, that cannot be decoded. */
 void drain_stats_tell_unreadable(const struct drain_stats *taken);
 /* Reports what stays in the rings of PROCESS, an operand of `strata recover`. */
