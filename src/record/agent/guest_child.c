@@ -17,7 +17,10 @@
 #include "record/agent/live_stream.h"
 
 #define SECOND UINT64_C(1000000000)
-#define PROGRESS_EVERY (SECOND / 5)
+/* The collector hears of a change of state at once, of the rest so often: while little comes it need not wake up. */
+#define PROGRESS_EVERY (SECOND / 2)
+#define PROGRESS_EVERY_BUSY (SECOND / 5)
+#define BUSY_BYTES (UINT64_C(1) << 20)
 /* What is left to say at the end, to an agent that does not listen. */
 #define FAREWELL SECOND
 /* Who comes so much later than it meant to was stopped, or had no time. */
@@ -42,6 +45,8 @@ struct child {
     struct live_stream live;
     unsigned measures;
     uint64_t progress_next;
+    uint64_t progress_bytes; /* of the last progress … */
+    enum guest_state progress_state;
     uint64_t back_by; /* ns: when its last sleep was to end at the latest */
     uint64_t stop_at; /* ns */
 };
@@ -92,7 +97,11 @@ static void tell_progress(struct child *child, uint64_t now)
     for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
         progress.n_cpus += child->sent[i];
     progress.unshown = child->live.unshown;
-    child->progress_next = now + PROGRESS_EVERY;
+    child->progress_next =
+        now + (progress.bytes - child->progress_bytes < BUSY_BYTES ? PROGRESS_EVERY
+                                                                   : PROGRESS_EVERY_BUSY);
+    child->progress_bytes = progress.bytes;
+    child->progress_state = session->state;
     say(child, PACKET_PROGRESS, &progress, sizeof progress);
 }
 
@@ -429,7 +438,7 @@ static int work(struct child *child, struct error *error)
         if (r >= 0)
             give(child);
         if (r >= 0 && child->session.state != GUEST_OVER) {
-            if (now >= child->progress_next)
+            if (now >= child->progress_next || child->session.state != child->progress_state)
                 tell_progress(child, now);
             r = wait_and_work(child, next, error);
         }
