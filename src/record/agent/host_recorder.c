@@ -29,7 +29,7 @@ static struct host_recorder *self_of(struct recorder *recorder)
 
 static const struct host_recorder *const_self_of(const struct recorder *recorder)
 {
-    return self_of((struct recorder *)(uintptr_t)recorder);
+    return const_container_of(recorder, struct host_recorder, recorder);
 }
 
 static void read_stderr(struct host_recorder *self)

@@ -50,7 +50,7 @@ static struct buffers_recorder *self_of(struct recorder *recorder)
 
 static const struct buffers_recorder *const_self_of(const struct recorder *recorder)
 {
-    return self_of((struct recorder *)(uintptr_t)recorder);
+    return const_container_of(recorder, struct buffers_recorder, recorder);
 }
 
 /* ---- Clocks ---- */

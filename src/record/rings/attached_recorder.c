@@ -136,5 +136,5 @@ int attached_recorder_new(const struct attached_recorder_settings *settings, str
 
 const struct attached_program *attached_recorder_program(const struct recorder *recorder)
 {
-    return &self_of((struct recorder *)(uintptr_t)recorder)->program;
+    return &const_container_of(recorder, struct attached_recorder, recorder)->program;
 }
