@@ -36,6 +36,9 @@ static const struct option record_option_table[] = {
     {OPTION_PARSED, 0, "max-size", "SIZE",
      "stop writing at SIZE; a VM keeps running and further\nevents count as lost",
      offsetof(struct record_options, max_size), NULL, size_parse},
+    {OPTION_PARSED, 0, "min-free", "SIZE",
+     "stop before less is free on the disk (64M with --xen\nand --percpu)",
+     offsetof(struct record_options, min_free), NULL, size_parse},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 if events were lost",
      offsetof(struct record_options, strict)},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
@@ -134,10 +137,6 @@ static int record_command_line(const struct record_options *options, char **comm
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    if (r > 0 && (options->xen || options->buffers.names.n > 0)) {
-        free(found.program);
-        return cli_usage_error("record", "QEMU excludes --xen and --percpu");
-    }
     if (r > 0) {
         status = record_vm(options, found.program, found.n_before, command);
         free(found.program);
@@ -174,10 +173,10 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
     if (runs && (options->attach || n > 0))
         return cli_usage_error("record", "a command after '--' excludes %s",
                                n > 0 ? operands[0] : "--attach");
-    if (runs && has_buffers && options->events.n > 0)
+    if ((runs || options->attach) && has_buffers && options->events.n > 0)
         return cli_usage_error("record",
-                               "--event does not say whose events: leave it out, or record the "
-                               "command without --xen and --percpu");
+                               "--event does not say whose events: leave it out, or record "
+                               "without --xen and --percpu");
     if (!runs && options->qemu)
         return cli_usage_error("record", "--qemu requires '-- COMMAND'");
     if (runs && n_command == 0)
@@ -190,8 +189,6 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
             operands[0], operands[0]);
     if (!wanted)
         return cli_usage_error("record", "'-- COMMAND', --attach, --xen or --percpu is required");
-    if (options->attach && has_buffers)
-        return cli_usage_error("record", "--attach excludes --xen and --percpu");
     if (options->attach)
         return record_attached(options, n, operands);
     if (!options->output)
@@ -205,7 +202,8 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
 int cmd_record(int argc, char **argv)
 {
     int n_command = count_command(argc, argv);
-    struct record_options options = {.buffers = RECORD_BUFFERS_DEFAULT};
+    struct record_options options = {.min_free = RECORD_MIN_FREE_DEFAULT,
+                                     .buffers = RECORD_BUFFERS_DEFAULT};
     int status = EXIT_FAILURE;
     int n;
 

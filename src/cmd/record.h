@@ -11,7 +11,7 @@ struct record_buffers_options {
     struct strings tables; /* files that declare events */
     const char *cpus;
     uint64_t buffer_size; /* bytes; 0: as it is */
-    uint64_t memory, reserve;
+    uint64_t memory;
     uint64_t poll; /* ms */
     bool backlog, leave_on, libxenctrl;
 };
@@ -19,9 +19,9 @@ struct record_buffers_options {
 /* --min-free was not given. */
 #define RECORD_MIN_FREE_DEFAULT UINT64_MAX
 
-#define RECORD_BUFFERS_DEFAULT                          \
-    {                                                   \
-        .poll = 100, .reserve = RECORD_MIN_FREE_DEFAULT \
+#define RECORD_BUFFERS_DEFAULT \
+    {                          \
+        .poll = 100            \
     }
 
 extern const struct option record_buffers_options[];
@@ -30,6 +30,7 @@ struct record_options {
     const char *output; /* NULL, of what is run: record_output() */
     uint64_t time;      /* ns; 0: until it ends or is stopped */
     uint64_t max_size;  /* bytes; 0: any */
+    uint64_t min_free;  /* on the disk, bytes; 0: any */
     bool attach, xen, keep, strict;
     bool host_threads; /* the host's kernel only while threads of what is recorded run */
     /* Events of the kernels of guest and host, with commas between; "": what is usual; NULL: none. */

@@ -33,8 +33,6 @@ const struct option record_buffers_options[] = {
      size_parse},
     {OPTION_PARSED, 0, "flight-recorder", "SIZE",
      "keep the last SIZE in memory and write it at the end", MEMBER(memory), NULL, size_parse},
-    {OPTION_PARSED, 0, "min-free", "SIZE", "stop before less is free on the disk (64M)",
-     MEMBER(reserve), NULL, size_parse},
     {OPTION_NUMBER, 0, "poll", "MS", "read the buffers every MS milliseconds (100)", MEMBER(poll)},
     {OPTION_FLAG, 0, "include-old", NULL, "also record what is in the buffers already",
      MEMBER(backlog)},
@@ -96,8 +94,8 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     struct buffer_drain_totals totals = buffers_recorder_totals(item->recorder);
     char size[16];
 
-    output_line(stdout, "%" PRIu64 " events written to %s%s%s (%s)", totals.records,
-                options->output, run->n > 1 ? "/" : "", run->n > 1 ? item->recorder->name : "",
+    output_line(stdout, "%" PRIu64 " events written to %s%s%s (%s)", totals.records, run->dir,
+                run->n > 1 ? "/" : "", run->n > 1 ? item->recorder->name : "",
                 bytes_text(size, sizeof size, totals.bytes));
     if (totals.left_out)
         cli_message("  %" PRIu64

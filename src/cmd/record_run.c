@@ -72,8 +72,8 @@ static int sum_up_items(const struct record_run *run, bool leads, int status)
 /* Of the disk: what was given; else some where a hypervisor that writes without end could fill it. */
 static uint64_t min_free(const struct record_options *options)
 {
-    if (options->buffers.reserve != RECORD_MIN_FREE_DEFAULT)
-        return options->buffers.reserve;
+    if (options->min_free != RECORD_MIN_FREE_DEFAULT)
+        return options->min_free;
     return options->xen || options->buffers.names.n > 0 ? (uint64_t)64 << 20 : 0;
 }
 

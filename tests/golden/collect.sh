@@ -1,10 +1,19 @@
 #!/bin/sh
 # strata collect, with an agent that is none: what it takes, what becomes of lost connections, and that
 # nothing a guest sends gets it to write elsewhere, to wait for ever or to end in disorder.
-. "$(dirname "$0")/../lib/golden.sh"
+set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
 mounted=
-at_exit='kill $(cat "$work"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] || umount "$mounted"'
+trap 'kill $(cat "$dir"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] || umount "$mounted"; rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
 
 . "$here/../lib/collect_agent.sh"
 
@@ -292,13 +301,13 @@ for kind in link fifo; do
     cp -r good/out/guest-v $kind
     rm $kind/saved_cmdlines
 done
-ln -s "$work/key" link/saved_cmdlines
+ln -s "$dir/key" link/saved_cmdlines
 mkfifo fifo/saved_cmdlines
 for kind in link fifo; do
     status=0
     "$strata" collect -o $kind-out --virtio-trace=v=old --cpus=2 --tracefs-copy=$kind -t 1 >out.txt 2>err.txt || status=$?
     [ $status -eq 1 ] || fail "$kind: $status"
-    grep -q "$kind/saved_cmdlines: not a regular file" err.txt
+    grep -q "$kind/saved_cmdlines: is no plain file" err.txt
 done
 ! grep -rqs 'enough bytes' link-out || fail 'a link was followed'
 status=0
@@ -314,7 +323,7 @@ grep -qF 'nr=41,chardev=strata41,name=trace-path-cpu39' lines
 start full much
 mkdir full/out
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none full/out 2>/dev/null; then
-    mounted=$work/full/out
+    mounted=$dir/full/out
     run full ''
     ends full 1 'v: cannot write its pages: No space left on device'
     ! grep -q 'trace.json' full/told || fail "$(cat full/told)"

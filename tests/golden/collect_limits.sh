@@ -1,10 +1,19 @@
 #!/bin/sh
 # strata collect and what runs out: descriptors, room on the disk, lines that people read. One guest has its share, and
 # ends no other one.
-. "$(dirname "$0")/../lib/golden.sh"
+set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
 mounted=
-at_exit='kill $(cat "$work"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] || umount "$mounted"'
+trap 'kill $(cat "$dir"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] || umount "$mounted"; rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
 
 . "$here/../lib/collect_agent.sh"
 
@@ -86,7 +95,7 @@ start quiet good
 start fills fills
 mkdir -p disk/out
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=4m none disk/out 2>/dev/null; then
-    mounted=$work/disk/out
+    mounted=$dir/disk/out
     collect disk 1024 --port=fills=../fills/socket --port=quiet=../quiet/socket \
         --port=other=../other/socket
     told disk 'fills: traces'

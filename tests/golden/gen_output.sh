@@ -2,9 +2,17 @@
 # shellcheck disable=SC2016 # names that hold a $
 # The files that strata gen and tracetool write: only when something changed, with a depfile that make
 # understands; and the three forms of tracetool's operands.
-. "$(dirname "$0")/../lib/golden.sh"
+set -eu
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
 PATH=$STRATA_BIN:$PATH
-cp "$DATA/gen/trace-events" "$work"
+cp "$DATA/gen/trace-events" "$dir"
+cd "$dir"
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
 
 # Written only if changed.
 h='strata gen -g g -f h -b log'

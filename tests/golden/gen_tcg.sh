@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: MIT
 # The four formats for TCG, compiled together as QEMU's tree does it, with stand-ins for its macros: a
 # "translator" calls trace_NAME_tcg(), the "translated code" is a list of calls that are made later.
-. "$(dirname "$0")/../lib/golden.sh"
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
 
 cat >trace-events <<'EOF'
 vcpu guest_cpu_reset(void)

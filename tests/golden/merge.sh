@@ -1,11 +1,19 @@
 #!/bin/sh
 # strata merge: captures taken apart, by events that both saw, by their counter, by their host; what is told of
 # that is true, and the directory that is made shows it.
-many_files=yes
-. "$(dirname "$0")/../lib/golden.sh"
+set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
 mounted=
-at_exit='[ -z "$mounted" ] || umount "$mounted"'
+trap '[ -z "$mounted" ] || umount "$mounted"; rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
 
 # refused STATUS TEXT ARGUMENT...: how it ends, and what is told.
 refused() {
@@ -335,7 +343,7 @@ refused 1 'they do not belong together' --trace-events trace-events vm.log guest
 # Nothing is left of what the disk had no room for, and what is told has the name that was given.
 mkdir small
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none small 2>/dev/null; then
-    mounted=$work/small
+    mounted=$dir/small
     refused 1 'strata: small/all/guest/events/' guest -o small/all/
     grep -q 'No space left' err || fail "$(cat err)"
     [ -z "$(ls -A small)" ] || fail "there is left: $(ls -A small)"

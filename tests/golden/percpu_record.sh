@@ -305,3 +305,60 @@ grep -q '^  host .* 0 lost' record.err || [ -z "$host" ] || fail "nothing is sai
 kill $toy
 wait $toy || fail "the toy does not end well"
 toy=
+
+# With QEMU beside them: one that is started, and ends the recording; and one that runs, and goes on.
+if ! command -v qemu-system-x86_64 >/dev/null; then
+    echo "SKIPPED in part: QEMU beside the buffers: it is not installed"
+    exit 0
+fi
+mkdir -m 700 run
+XDG_RUNTIME_DIR=$dir/run
+export XDG_RUNTIME_DIR
+# The sources of QEMU, of the buffers and of the host's kernel are whole, and nothing goes on.
+assert_with_qemu() {
+    [ $status -eq 0 ] || fail "QEMU beside buffers: status $status"
+    [ "$(jq -r '.sources | map("\(.kind) \(.layer) \(.complete)") | sort | .[]' trace/trace.json)" = "${host:+ftrace host true
+}qemu-log vmm true
+xentrace hypervisor true" ] || fail "the sources: $(jq .sources trace/trace.json)"
+    ! is_on || fail "tracing is on after QEMU"
+    [ -z "$(ls run)" ] || fail "left behind: $(ls run)"
+    grep -q 'lines\{0,1\} of events, 0 lost' record.err || fail "nothing is said of QEMU"
+    grep -q ' events written to trace/percpu (' record.out || fail "nothing is said of the buffers"
+    grep -q '^  host .* 0 lost' record.err || [ -z "$host" ] || fail "nothing is said of the host"
+    "$strata" report trace >report 2>report.err || fail "the report: $(cat report.err)"
+    grep -q "$1" report || fail "no event of QEMU is in the report"
+    [ "$(reported)" -gt 100 ] || fail "too few of the buffers are in the report"
+}
+start_toy -cpus 2 -pages 1024
+# shellcheck disable=SC2086 # nothing, or an option
+record $host --max-size 64M --min-free 1M -- qemu-system-x86_64 -M none -nodefaults -display none
+until_true grep -q mon_iothread trace/trace.json
+until_true grep -q runstate_set trace/vmm/trace.log
+until_true test -s trace/percpu/trace.raw
+kill -TERM $recorder
+status=0
+wait $recorder || status=$?
+assert_with_qemu ' runstate_set: '
+
+qemu-system-x86_64 -M none -nodefaults -display none -msg timestamp=on -qmp unix:socket,server=on,wait=off 2>errors &
+qemu=$!
+until_true "$strata" ctl $qemu info >record.out
+# shellcheck disable=SC2086 # nothing, or an option
+record $host --flight-recorder 8M --attach $qemu
+is_recorded() {
+    "$strata" ctl trace list runstate_set | grep -q '^on'
+}
+until_true is_recorded
+"$strata" ctl trace on qmp_enter_human_monitor_command >record.ctl
+"$strata" ctl trace monitor info name >record.ctl
+until_true is_on
+kill -TERM $recorder
+status=0
+wait $recorder || status=$?
+"$strata" ctl $qemu info >record.ctl || fail "QEMU has ended"
+kill $qemu
+wait $qemu || fail "QEMU: $(cat errors)"
+assert_with_qemu 'qmp_enter_human_monitor_command'
+kill $toy
+wait $toy || fail "the toy does not end well"
+toy=

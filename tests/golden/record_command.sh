@@ -1,6 +1,8 @@
 #!/bin/sh
 # strata record -- COMMAND, where that is not QEMU but starts it: after env, nice and the like, and in scripts.
-. "$(dirname "$0")/../lib/golden.sh"
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib/record_qemu.sh"
 # script NAME TEXT
 script() {

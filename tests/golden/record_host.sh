@@ -1,14 +1,26 @@
 #!/bin/sh
 # strata record --host: this machine's own kernel beside a program, on one timeline, and without leaving anything in
 # tracefs, however the recorder ends. $EMIT, $VICTIM: tests/runtime.
-. "$(dirname "$0")/../lib/golden.sh"
+set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
 pid=
 ended() {
     [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
+    rm -rf "$work"
 }
-at_exit=ended
+trap ended EXIT
+cd "$work"
+unset STRATA_TRACE
+strata=$STRATA_BIN/strata
 instances=/sys/kernel/tracing/instances
+
+fail() {
+    echo "record_host: $case: $*" >&2
+    exit 1
+}
+. "$here/../lib/wait_for.sh"
 
 # A kernel that may not be traced is an error, before the program runs.
 case=forbidden

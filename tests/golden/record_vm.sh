@@ -1,7 +1,9 @@
 #!/bin/sh
 # strata record -- QEMU, with a real one that has no guest but its firmware, or no machine at all: what it traces
 # is recorded, it behaves as without, and whatever happens, the trace opens and nothing is left behind.
-. "$(dirname "$0")/../lib/golden.sh"
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib/record_qemu.sh"
 # The trace FOLDER opens and tells PATTERN.
 tells() {
@@ -208,6 +210,22 @@ seen port runstate_set --guest -e runstate_set -- "$qemu" -M pc -m 32 -nodefault
 says 'no agent has answered'
 nothing_left
 
+# Nothing is looked at by time but the clocks and QEMU's threads, once a second.
+case=idle
+"$strata" record -o idle -e $answers -- "$qemu" -M pc -m 32 -nodefaults -display none -S >out 2>err &
+recorder=$!
+wait_ready idle
+wakeups() {
+    sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' /proc/$recorder/status
+}
+before=$(wakeups)
+sleep 3
+n=$(($(wakeups) - before))
+kill -TERM $recorder
+wait $recorder || fail "exit status $?"
+[ $n -lt 15 ] || fail "$n wake-ups in 3 seconds"
+nothing_left
+
 case='QEMU is killed'
 "$strata" record -o killed -e runstate_set -- $none >out 2>err &
 recorder=$!
@@ -277,6 +295,13 @@ case='max-size'
 record 1 -o small -t 1 --max-size 4K -e '*' -- $none
 says '--max-size'
 [ "$(stat -c %s small/vmm/trace.log)" -le 4096 ] || fail "$(ls -l small/vmm)"
+nothing_left
+
+case='min-free'
+record 1 -o room --min-free 900000G -e $answers -- $none
+says 'stopped: less than'
+tells room 'recording stopped as the disk was nearly full'
+tells room host-signal
 nothing_left
 
 case='its directory goes away'

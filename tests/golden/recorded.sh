@@ -1,7 +1,11 @@
 #!/bin/sh
 # Folders with a manifest: what is recorded with a trace decodes it, and whatever is wrong is told.
-. "$(dirname "$0")/../lib/golden.sh"
+set -eu
 
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+strata=$STRATA_BIN/strata
+cd "$dir"
 TZ=Asia/Tokyo
 export TZ
 

@@ -1,7 +1,11 @@
 #!/bin/sh
 # JSON and CSV hold what the text holds, for every kind of capture; stat and info count the same.
-many_files=yes
-. "$(dirname "$0")/../lib/golden.sh"
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
 
 . "$here/../lib/kernel_capture.sh"
 kernel_capture local guest

@@ -2,15 +2,26 @@
 # How a user switches a program's events and says where they go: by its option, by STRATA_TRACE, by files
 # of patterns; with messages for what is wrong. And the sinks syslog and ftrace, by a real socket and,
 # where this may, the kernel's tracefs. $EMIT: tests/runtime/emit.c.
-. "$(dirname "$0")/../lib/golden.sh"
+set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
 instance=
 listener=
 cleanup() {
     [ -z "$listener" ] || kill "$listener" 2>/dev/null || :
     [ -z "$instance" ] || rmdir "$instance" 2>/dev/null || :
+    rm -rf "$work"
 }
-at_exit=cleanup
+trap cleanup EXIT
+cd "$work"
+unset STRATA_TRACE
+
+fail() {
+    echo "trace_options: $*" >&2
+    exit 1
+}
+. "$here/../lib/wait_for.sh"
 
 # expect WANT GOT: the same lines.
 expect() {

@@ -11,6 +11,7 @@
 #include "base/clock_ns.h"
 #include "base/copy.h"
 #include "record/qemu/attach.h"
+#include "record/rings/program_recorder.h"
 #include "tracedir/host.h"
 
 /* On a kernel without pidfds nothing wakes us when a child ends, nor, on any, when a process does that it has left. */
@@ -47,7 +48,8 @@ static uint64_t watch_simple(struct qemu_recorder *self, uint64_t now)
     self->simple_is_full = true;
     self->monitor.wants_silence = true;
     recorder_problem(&self->recorder,
-                     "--max-size ended QEMU's trace; later events are missing and not counted");
+                     "QEMU's trace was ended by --max-size: what came behind it is missing, "
+                     "and not counted");
     return UINT64_MAX;
 }
 
@@ -107,7 +109,8 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
     poll_guest(self, wait);
     recorder_wait_fd(wait, has_ended ? -1 : self->child.end, POLLIN);
     recorder_wait_fd(wait, self->qemu.ended ? -1 : self->qemu.end, POLLIN);
-    recorder_wait_fd(wait, self->reads_rings ? self->programs.watch : -1, POLLIN);
+    if (self->reads_rings)
+        programs_poll(&self->programs, wait);
     recorder_wait_fd(wait, qemu_monitor_fd(&self->monitor), POLLIN);
     recorder_wait_fd(wait, self->log.is_idle ? self->log.fifo : -1, POLLIN);
     recorder_wait_fd(wait, self->talk.news, POLLIN);

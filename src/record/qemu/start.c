@@ -58,10 +58,9 @@ static int open_copy(const struct qemu_running *running, const struct qemu_argum
         return 0;
     }
     if (strchr(arguments->log, '%'))
-        return error_set(
-            error, -EINVAL, arguments->log,
-            "-D with %%d (process ID) is not supported while recording; use a fixed file "
-            "name");
+        return error_set(error, -EINVAL, arguments->log,
+                         "a log by the number of the process cannot be had while it is recorded: "
+                         "give -D another name");
     *ret_fd = open(arguments->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     return *ret_fd < 0
                ? error_set(error, -errno, arguments->log, "cannot be written: %s", strerror(errno))
@@ -78,6 +77,7 @@ static int open_rings(struct qemu_recorder *self, struct error *error)
     if (r < 0)
         return r;
     self->reads_rings = true;
+    self->programs.may_sleep = true;
     self->programs.max_size = recording_settings(self->recorder.recording)->max_size;
     value = programs_environment(&self->programs, self->settings.trace, self->settings.events,
                                  self->settings.n_events);

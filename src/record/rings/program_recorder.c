@@ -38,7 +38,7 @@ static struct program_recorder *self_of(struct recorder *recorder)
 
 static const struct program_recorder *const_self_of(const struct recorder *recorder)
 {
-    return self_of((struct recorder *)(uintptr_t)recorder);
+    return const_container_of(recorder, struct program_recorder, recorder);
 }
 
 /* ---- The start ---- */
@@ -86,17 +86,22 @@ static int start(struct recorder *recorder, struct error *error)
 
 /* ---- While it runs ---- */
 
+void programs_poll(const struct programs *programs, struct recorder_wait *wait)
+{
+    recorder_wait_fd(wait, programs->watch, POLLIN);
+    recorder_wait_fd(wait, programs_wakeup_fd(programs), POLLIN);
+    /* While we sleep for long. */
+    for (unsigned i = 0; programs->is_armed && i < programs->n; i++)
+        if (!programs->items[i]->ended)
+            recorder_wait_fd(wait, programs->items[i]->collector.pidfd, POLLIN);
+}
+
 static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
 {
     struct program_recorder *self = self_of(recorder);
 
     recorder_wait_fd(wait, self->child.ended ? -1 : self->child.end, POLLIN);
-    recorder_wait_fd(wait, self->programs.watch, POLLIN);
-    recorder_wait_fd(wait, programs_wakeup_fd(&self->programs), POLLIN);
-    /* While we sleep for long. */
-    for (unsigned i = 0; self->programs.is_armed && i < self->programs.n; i++)
-        if (!self->programs.items[i]->ended)
-            recorder_wait_fd(wait, self->programs.items[i]->collector.pidfd, POLLIN);
+    programs_poll(&self->programs, wait);
     recorder_wait_until(wait, self->step_at);
 }
 

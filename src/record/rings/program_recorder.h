@@ -24,3 +24,6 @@ const struct programs *program_recorder_programs(const struct recorder *recorder
 const struct child *program_recorder_child(const struct recorder *recorder);
 /* The negative errno of executing the program; 0: it runs, or was not tried. */
 int program_recorder_child_error(const struct recorder *recorder);
+
+/* Of another recorder that has `programs`, opened and with `may_sleep`: what they wait for. */
+void programs_poll(const struct programs *programs, struct recorder_wait *wait);
