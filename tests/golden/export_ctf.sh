@@ -115,3 +115,30 @@ status=0
 # Nothing selected: a trace without events.
 "$strata" export --to ctf -o none -e nosuch boot.trace 2>err
 [ -s none/metadata ] || fail "nothing selected"
+
+# More sources than a number of six bits can tell apart, each with streams of its own.
+mkdir sources
+for i in $(seq 70); do
+    cp "$DATA/qemu/made/v2.simpletrace" "sources/$i"
+done
+STRATA_EVENTS=$DATA/qemu/made/trace-events "$strata" export --to ctf -o seventy sources/* 2>err
+[ "$(grep -c '^stream' seventy/metadata)" -eq 70 ] || fail "$(grep -c '^stream' seventy/metadata) streams"
+"$strata" report -f json seventy | jq -r 'select(.event) | .event' | sort | uniq -c | tr -s ' ' >counts
+printf ' 70 %s\n' empty last mixed | diff - counts || fail "of 70 sources"
+[ "$(babeltrace2 seventy 2>/dev/null | wc -l)" -eq 210 ] || fail "babeltrace2 of 70 sources"
+
+# Entries for event ids are allocated by the highest: made-up streams cannot make that much.
+mkdir hostile
+{
+    echo '/* CTF 1.8 */'
+    echo 'trace { byte_order = le; }; typealias integer { size = 8; } := u8;'
+    for i in $(seq 65); do
+        echo "stream { id = $i; event.header := struct { u8 id; u8 timestamp; }; };"
+        echo "event { name = \"e\"; stream_id = $i; id = 65535; };"
+    done
+} >hostile/metadata
+status=0
+"$strata" info hostile >out 2>err || status=$?
+[ $status -eq 1 ] &&
+    grep -q 'metadata:[0-9]*: the highest event ids of all streams come to more than 4194304 together$' err ||
+    fail "hostile ids: $(cat err)"

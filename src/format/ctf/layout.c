@@ -11,7 +11,8 @@
 
 #define NAME_MAX_LEN 200
 #define LABELS_MAX 256 /* values that can have names */
-#define STREAMS_MAX 64
+/* Of all streams together, up to the highest of each: as many entries are allocated. */
+#define EVENT_IDS_MAX (64 * (CTF_ID_MAX + 1))
 #define SCOPES_MAX 20 /* deeper than structs can be in each other */
 
 struct maker {
@@ -26,6 +27,7 @@ struct maker {
     const struct ctf_type *scopes[SCOPES_MAX];
     uint32_t seen[SCOPES_MAX];
     unsigned n_scopes;
+    uint64_t n_event_ids; /* of all streams so far */
     /* The class at hand. */
     struct field fields[FIELDS_MAX];
     unsigned n_fields;
@@ -443,30 +445,31 @@ static int make_clock(struct maker *m, struct ctf_layout *layout)
     return 0;
 }
 
-static int make_stream(struct maker *m, const struct ctf_stream_decl *decl,
-                       struct ctf_stream_class *stream)
+static int make_stream(struct maker *m, struct ctf_stream_class *stream)
 {
+    const struct ctf_stream_decl *decl = stream->decl;
     uint64_t n = 0;
     int r = 0;
 
-    *stream = (struct ctf_stream_class){.decl = decl};
     stream->word_header = is_word_header(decl->event_header);
-    for (const struct ctf_event_decl *e = m->metadata->events; e; e = e->next) {
-        if (e->stream == decl->id && e->id > CTF_ID_MAX)
+    for (const struct ctf_event_decl *e = stream->events; e; e = e->next_of_stream) {
+        if (e->id > CTF_ID_MAX)
             return wrong(m, e->line, "event id %" PRIu64 " is too large (maximum %d)", e->id,
                          CTF_ID_MAX);
-        if (e->stream == decl->id)
-            n = MAX(n, e->id + 1);
+        n = MAX(n, e->id + 1);
     }
+    m->n_event_ids += n;
+    if (m->n_event_ids > EVENT_IDS_MAX)
+        return wrong(m, decl->line,
+                     "the highest event ids of all streams come to more than %d together",
+                     EVENT_IDS_MAX);
     stream->classes = arena_alloc(&m->catalogue->arena, (n + 1) * sizeof *stream->classes);
     if (!stream->classes)
         return -ENOMEM;
     stream->n_classes = (uint32_t)n;
     stream->vcpu_names = has_vcpu_name(decl->event_context); /* of exports before 0.2 */
     m->stream = stream;
-    for (const struct ctf_event_decl *e = m->metadata->events; e && r >= 0; e = e->next) {
-        if (e->stream != decl->id)
-            continue;
+    for (const struct ctf_event_decl *e = stream->events; e && r >= 0; e = e->next_of_stream) {
         if (stream->classes[e->id].class)
             return wrong(m, e->line, "duplicate event id %" PRIu64, e->id);
         m->n_scopes = 0;
@@ -503,33 +506,87 @@ static int resolve_headers(struct maker *m, const struct ctf_stream_decl *decl)
     return r < 0 ? r : resolve_root(m, decl->event_context);
 }
 
+static int compare_streams(const void *a, const void *b)
+{
+    const struct ctf_stream_decl *one = (*(struct ctf_stream_class *const *)a)->decl;
+    const struct ctf_stream_decl *other = (*(struct ctf_stream_class *const *)b)->decl;
+
+    if (one->id != other->id)
+        return one->id < other->id ? -1 : 1;
+    return one->line < other->line ? -1 : one->line > other->line;
+}
+
+struct ctf_stream_class *ctf_layout_find(const struct ctf_layout *layout, uint64_t id)
+{
+    uint32_t begin = 0, end = layout->n_streams;
+
+    while (begin < end) {
+        uint32_t middle = begin + (end - begin) / 2;
+
+        if (layout->by_id[middle]->decl->id == id)
+            return layout->by_id[middle];
+        if (layout->by_id[middle]->decl->id < id)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return NULL;
+}
+
+/* The streams, and which events each has. */
+static int find_streams(struct maker *m, struct ctf_layout *layout)
+{
+    struct arena *arena = &m->catalogue->arena;
+    uint32_t n = 0;
+
+    for (const struct ctf_stream_decl *s = m->metadata->streams; s; s = s->next)
+        n++;
+    layout->streams = arena_alloc(arena, (n + 1) * sizeof *layout->streams);
+    layout->by_id = arena_alloc(arena, (n + 1) * sizeof(struct ctf_stream_class *));
+    if (!layout->streams || !layout->by_id)
+        return -ENOMEM;
+    for (const struct ctf_stream_decl *s = m->metadata->streams; s; s = s->next) {
+        layout->streams[layout->n_streams] = (struct ctf_stream_class){.decl = s};
+        layout->by_id[layout->n_streams] = &layout->streams[layout->n_streams];
+        layout->n_streams++;
+    }
+    qsort(layout->by_id, n, sizeof(struct ctf_stream_class *), compare_streams);
+    for (uint32_t i = 1; i < n; i++)
+        if (layout->by_id[i]->decl->id == layout->by_id[i - 1]->decl->id)
+            return wrong(m, layout->by_id[i]->decl->line, "duplicate stream id %" PRIu64,
+                         layout->by_id[i]->decl->id);
+    for (struct ctf_event_decl *e = m->metadata->events; e; e = e->next) {
+        struct ctf_stream_class *stream = ctf_layout_find(layout, e->stream);
+
+        e->next_of_stream = NULL;
+        if (!stream)
+            continue;
+        if (stream->last_event)
+            stream->last_event->next_of_stream = e;
+        else
+            stream->events = e;
+        stream->last_event = e;
+    }
+    return 0;
+}
+
 int ctf_layout_make(struct ctf_metadata *metadata, bool exported, struct catalogue *catalogue,
                     struct ctf_layout *ret, struct error *error)
 {
     struct maker *m = calloc(1, sizeof *m);
     struct ctf_layout layout = {0};
-    uint32_t n = 0;
     int r = -ENOMEM;
 
-    for (const struct ctf_stream_decl *s = metadata->streams; s; s = s->next)
-        n++;
-    layout.streams = arena_alloc(&catalogue->arena, (n + 1) * sizeof *layout.streams);
-    if (m && layout.streams) {
+    if (m) {
         m->metadata = metadata;
         m->exported = exported;
         m->catalogue = catalogue;
         m->error = error;
-        r = 0;
-        for (const struct ctf_stream_decl *s = metadata->streams; s && r >= 0; s = s->next) {
-            if (layout.n_streams == STREAMS_MAX)
-                r = wrong(m, s->line, "more than %d streams", STREAMS_MAX);
-            for (uint32_t i = 0; i < layout.n_streams && r >= 0; i++)
-                if (layout.streams[i].decl->id == s->id)
-                    r = wrong(m, s->line, "duplicate stream id %" PRIu64, s->id);
+        r = find_streams(m, &layout);
+        for (uint32_t i = 0; i < layout.n_streams && r >= 0; i++) {
+            r = resolve_headers(m, layout.streams[i].decl);
             if (r >= 0)
-                r = resolve_headers(m, s);
-            if (r >= 0)
-                r = make_stream(m, s, &layout.streams[layout.n_streams++]);
+                r = make_stream(m, &layout.streams[i]);
         }
         if (r >= 0)
             r = make_clock(m, &layout);

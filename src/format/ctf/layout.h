@@ -25,7 +25,8 @@ struct ctf_class {
 
 struct ctf_stream_class {
     const struct ctf_stream_decl *decl;
-    struct ctf_class *classes; /* by id */
+    struct ctf_event_decl *events, *last_event; /* by next_of_stream */
+    struct ctf_class *classes;                  /* by id */
     uint32_t n_classes;
     /* The event's header is a u16 id and 48 bits of time, as libstrata's: one word, aligned. */
     bool word_header;
@@ -34,6 +35,7 @@ struct ctf_stream_class {
 
 struct ctf_layout {
     struct ctf_stream_class *streams;
+    struct ctf_stream_class **by_id; /* the same, in the order of their ids */
     uint32_t n_streams;
     const struct ctf_clock *clock; /* of all events; NULL: not told */
 };
@@ -61,3 +63,6 @@ static inline unsigned ctf_made_element(const struct ctf_type *element)
  * what strata does not read, with its line; -ENOMEM. */
 int ctf_layout_make(struct ctf_metadata *metadata, bool exported, struct catalogue *catalogue,
                     struct ctf_layout *ret, struct error *error);
+
+/* The stream with this id; NULL: none. */
+struct ctf_stream_class *ctf_layout_find(const struct ctf_layout *layout, uint64_t id);

@@ -113,12 +113,11 @@ static int choose_stream(struct ctf *c)
     const struct ctf_layout *layout = &c->trace->layout;
     uint64_t id = ctf_has(&c->heard, CTF_ROLE_STREAM_ID) ? c->heard.values[CTF_ROLE_STREAM_ID] : 0;
 
-    for (uint32_t i = 0; i < layout->n_streams; i++)
-        if (layout->streams[i].decl->id == id ||
-            (layout->n_streams == 1 && !ctf_has(&c->heard, CTF_ROLE_STREAM_ID))) {
-            c->class = &layout->streams[i];
-            return 0;
-        }
+    c->class = layout->n_streams == 1 && !ctf_has(&c->heard, CTF_ROLE_STREAM_ID)
+                   ? &layout->streams[0]
+                   : ctf_layout_find(layout, id);
+    if (c->class)
+        return 0;
     return ctf_damaged(c, "unknown stream id %" PRIu64 ": the metadata does not declare it", id);
 }
 

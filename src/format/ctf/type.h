@@ -102,6 +102,7 @@ struct ctf_type {
 
 struct ctf_event_decl {
     struct ctf_event_decl *next;
+    struct ctf_event_decl *next_of_stream; /* format/ctf/layout.h */
     uint64_t id;
     uint64_t stream;
     const char *name;

@@ -727,7 +727,7 @@ static void test_metadata_errors(void **state)
          "variant 'v': variants are supported in headers only"},
         {HEAD TAIL "id = 65536; };", 4, "event id 65536 is too large (maximum 65535)"},
         {HEAD TAIL "};\nevent { name = \"f\"; };", 6, "duplicate event id 0"},
-        {HEAD "stream { id = 1; };\nstream { id = 1; };", 3, "duplicate stream id 1"},
+        {HEAD "stream { id = 1; };\nstream { id = 1; };", 4, "duplicate stream id 1"},
         {HEAD "stream { event.header := struct { u8 id; }; };", 3,
          "the events of the stream have no timestamp"},
         {HEAD "stream { event.header := u8; };", 3, "event.header is not a struct"},
