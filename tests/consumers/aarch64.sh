@@ -1,24 +1,15 @@
 #!/bin/sh
 # libstrata and generated code built for aarch64, and run by qemu-user: what is emitted arrives, by the
 # counter of the processor and by CLOCK_MONOTONIC.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-tree=$(cd "$(dirname "$0")/../.." && pwd)
 for need in aarch64-linux-gnu-gcc qemu-aarch64 python3; do
     command -v $need >/dev/null || {
         echo "$need is not installed"
         exit 77
     }
 done
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
-unset STRATA_TRACE STRATA_TRACE_CLOCK
-
-fail() {
-    echo "aarch64: $*" >&2
-    exit 1
-}
+unset STRATA_TRACE_CLOCK
 
 # cross WORD...: the compiler, as strict as the build.
 cross() {

@@ -1,22 +1,12 @@
 # What the tests of consumers share. Sourced; needs $STRATA_BIN and $LIBSTRATA (see meson.build).
 # shellcheck shell=sh
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
-include=$here/../../include
-strata=$STRATA_BIN/strata
-dir=$(mktemp -d)
-test_name=$(basename "$0" .sh)
-trap 'rm -rf "$dir"' EXIT
-
-fail() {
-    echo "$test_name: $*" >&2
-    exit 1
-}
+. "$(dirname "$0")/../lib/golden.sh"
+include=$tree/include
+dir=$work
 
 # skip WHY: the whole test.
 skip() {
-    echo "SKIPPED: $test_name: $*" >&2
+    echo "SKIPPED: $(basename "$0" .sh): $*" >&2
     exit 77
 }
 

@@ -7,7 +7,7 @@ tracefs=/sys/kernel/tracing
 [ -d $tracefs/instances ] || skip "tracefs is not mounted here"
 instance=$tracefs/instances/strata-test-$$
 mkdir "$instance" 2>/dev/null || skip "no instance can be made in $tracefs (not root?)"
-trap 'rmdir "$instance"; rm -rf "$dir"' EXIT
+at_exit='rmdir "$instance"'
 
 generate ftrace
 compile cc "$dir/program" -O2 "$here/probes.c" "$dir/trace-probes.c"

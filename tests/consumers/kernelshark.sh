@@ -1,19 +1,15 @@
 #!/bin/sh
 # An exported trace.dat as KernelShark's own library reads it: each source in a buffer, event by event.
-set -eu
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
 for header in kernelshark/libkshark.h json-c/json.h trace-cmd/trace-cmd.h; do
     [ -e /usr/include/$header ] || {
         echo "there is no <$header>: apt-get install libkshark-dev libjson-c-dev libtracecmd-dev"
         exit 77
     }
 done
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
-strata=$STRATA_BIN/strata
-DATA=$here/../data
+DATA=$tree/tests/data
 
 # shellcheck disable=SC2046 # words
 ${CC:-cc} -o kernelshark "$here/kernelshark.c" -I/usr/include/kernelshark $(pkg-config --cflags libtraceevent libtracefs libtracecmd) \

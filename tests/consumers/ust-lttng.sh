@@ -43,7 +43,7 @@ ready=
 trap 'ready=1' USR1 # what the daemon sends when commands and programs can come
 lttng-sessiond --no-kernel --sig-parent >"$dir/sessiond.log" 2>&1 &
 sessiond=$!
-trap 'kill $sessiond 2>/dev/null; wait $sessiond; rm -rf "$dir"' EXIT
+at_exit='kill $sessiond 2>/dev/null; wait $sessiond'
 
 # lttng WORD...
 ask() {

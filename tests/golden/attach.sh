@@ -1,21 +1,10 @@
 #!/bin/sh
 # strata record --attach: what a program emits that has no writer arrives, once, in its order, also when
 # collectors are killed and the program is. $EMIT, $VICTIM: tests/runtime. KILLS: how many (5).
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
 pid=
-trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true; rm -rf "$work"' EXIT
-cd "$work"
-unset STRATA_TRACE
-strata=$STRATA_BIN/strata
-
-fail() {
-    echo "attach: $case: $*" >&2
-    exit 1
-}
-. "$here/../lib/wait_for.sh"
+at_exit='[ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true'
 
 have_babeltrace=yes
 command -v babeltrace2 >/dev/null || have_babeltrace=

@@ -1,19 +1,10 @@
 #!/bin/sh
 # strata collect, with an agent that is none: what it takes, what becomes of lost connections, and that
 # nothing a guest sends gets it to write elsewhere, to wait for ever or to end in disorder.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
 mounted=
-trap 'kill $(cat "$dir"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] || umount "$mounted"; rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
-
-fail() {
-    echo "$*" >&2
-    exit 1
-}
+at_exit='kill $(cat "$work"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] || umount "$mounted"'
 
 . "$here/../lib/collect_agent.sh"
 
@@ -301,7 +292,7 @@ for kind in link fifo; do
     cp -r good/out/guest-v $kind
     rm $kind/saved_cmdlines
 done
-ln -s "$dir/key" link/saved_cmdlines
+ln -s "$work/key" link/saved_cmdlines
 mkfifo fifo/saved_cmdlines
 for kind in link fifo; do
     status=0
@@ -323,7 +314,7 @@ grep -qF 'nr=41,chardev=strata41,name=trace-path-cpu39' lines
 start full much
 mkdir full/out
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none full/out 2>/dev/null; then
-    mounted=$dir/full/out
+    mounted=$work/full/out
     run full ''
     ends full 1 'v: cannot write its pages: No space left on device'
     ! grep -q 'trace.json' full/told || fail "$(cat full/told)"

@@ -1,19 +1,10 @@
 #!/bin/sh
 # strata collect and what runs out: descriptors, room on the disk, lines that people read. One guest has its share, and
 # ends no other one.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
 mounted=
-trap 'kill $(cat "$dir"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] || umount "$mounted"; rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
-
-fail() {
-    echo "$*" >&2
-    exit 1
-}
+at_exit='kill $(cat "$work"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] || umount "$mounted"'
 
 . "$here/../lib/collect_agent.sh"
 
@@ -95,7 +86,7 @@ start quiet good
 start fills fills
 mkdir -p disk/out
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=4m none disk/out 2>/dev/null; then
-    mounted=$dir/disk/out
+    mounted=$work/disk/out
     collect disk 1024 --port=fills=../fills/socket --port=quiet=../quiet/socket \
         --port=other=../other/socket
     told disk 'fills: traces'

@@ -1,18 +1,9 @@
 #!/bin/sh
 # strata collect --live, with an agent that is none: what is shown is what strata report shows of the directory, it ends when
 # nobody reads it, and nobody waits for who reads slowly.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'kill $(cat "$dir"/*/pid 2>/dev/null) 2>/dev/null || :; rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
-
-fail() {
-    echo "$*" >&2
-    exit 1
-}
+at_exit='kill $(cat "$work"/*/pid 2>/dev/null) 2>/dev/null || :'
 
 . "$here/../lib/collect_agent.sh"
 

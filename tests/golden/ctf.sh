@@ -1,19 +1,8 @@
 #!/bin/sh
 # Traces in CTF: LTTng's, event by event as babeltrace2 shows them; what libstrata's leave when a program
 # is killed; folders that are none. $EMIT: tests/runtime/emit.c.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
-unset STRATA_TRACE
-
-fail() {
-    echo "ctf: $*" >&2
-    exit 1
-}
 # fails TEXT COMMAND...: it exits with 1 and says TEXT; what it printed is in `out`.
 fails() {
     text=$1

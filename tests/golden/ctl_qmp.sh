@@ -1,26 +1,18 @@
 #!/bin/sh
 # `strata ctl --qmp` with a real QEMU, without a machine in it: what it shows is what QEMU has, what it
 # changes QEMU traces, and what QEMU complains of is told as QEMU says it.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
 command -v qemu-system-x86_64 >/dev/null || {
     echo "qemu-system-x86_64 is not installed"
     exit 77
 }
-work=$(mktemp -d)
 qemu=
 cleanup() {
     [ -z "$qemu" ] || kill "$qemu" 2>/dev/null || :
-    rm -rf "$work"
 }
-trap cleanup EXIT
-cd "$work"
-strata=$STRATA_BIN/strata
+at_exit=cleanup
 
-fail() {
-    echo "ctl_qmp: $case: $*" >&2
-    exit 1
-}
 says() {
     want=$1
     shift

@@ -1,26 +1,15 @@
 #!/bin/sh
 # strata ctl on what is recorded, by the recording's folder, and on a QEMU by its process. $VICTIM: tests/runtime.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
 pid= qemu=
 ended() {
     [ -z "$pid" ] || kill -TERM $pid 2>/dev/null || true
     [ -z "$qemu" ] || kill $qemu 2>/dev/null || true
     wait
-    rm -rf "$work"
 }
-trap ended EXIT
-cd "$work"
-unset STRATA_TRACE
-strata=$STRATA_BIN/strata
+at_exit=ended
 
-fail() {
-    echo "ctl_recording: $case: $*" >&2
-    exit 1
-}
-. "$here/../lib/wait_for.sh"
 refused() {
     want=$1
     shift

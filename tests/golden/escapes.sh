@@ -2,31 +2,21 @@
 # Whatever strings a trace or a program has, what strata prints of them commands no terminal: in a UTF-8 locale it is
 # UTF-8 without control characters and right-to-left marks, in others ASCII; and nobody forges a line.
 # $VICTIM: tests/runtime/victim.c.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
 pids=
 ended() {
     for p in $pids $(cat "$work"/*/pid 2>/dev/null); do
         kill "$p" 2>/dev/null || true
     done
     wait
-    rm -rf "$work"
 }
-trap ended EXIT
-cd "$work"
-unset STRATA_TRACE
-strata=$STRATA_BIN/strata
+at_exit=ended
 python="python3 $here/escapes.py"
 XDG_RUNTIME_DIR=$work/run
 export XDG_RUNTIME_DIR LC_ALL
 mkdir -m 700 run run/strata
 
-fail() {
-    echo "escapes: $*" >&2
-    exit 1
-}
 . "$here/../lib/collect_agent.sh"
 
 # look KIND FILE WHAT...: the file, output of WHAT, is looked at in the end, by escapes.py.

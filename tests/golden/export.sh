@@ -1,19 +1,7 @@
 #!/bin/sh
 # strata export: what all formats have in common, and CSV. Each other format has a test of its own.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-here=$(cd "$(dirname "$0")" && pwd)
-cd "$dir"
-
-fail() {
-    echo "export: $*" >&2
-    exit 1
-}
-# shellcheck source=tests/lib/wait_for.sh
-. "$here/../lib/wait_for.sh"
 # says STATUS TEXT COMMAND...: it exits with STATUS, says TEXT and leaves no file.
 says() {
     want=$1 text=$2

@@ -1,17 +1,7 @@
 #!/bin/sh
 # strata export --to ctf: event by event as babeltrace2 shows it, and as strata reads it.
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
-
-fail() {
-    echo "export_ctf: $*" >&2
-    exit 1
-}
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw

@@ -1,18 +1,8 @@
 #!/bin/sh
 # strata export --to simpletrace and trace-events: read back, event by event. What strata reads of such
 # files is compared with QEMU's own reader by simpletrace_boot.sh.
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
-
-fail() {
-    echo "export_simpletrace: $*" >&2
-    exit 1
-}
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
 # A trace of QEMU comes back as it was, with the declarations of QEMU and with those exported.
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace

@@ -1,18 +1,9 @@
 #!/bin/sh
 # strata export --to perfetto, --to chrome: event by event what strata reports, by protoc and a JSON parser.
-set -eu
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
 schema=$here/../../src/export/timeline
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
-
-fail() {
-    echo "export_timeline: $*" >&2
-    exit 1
-}
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw

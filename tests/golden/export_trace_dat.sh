@@ -1,20 +1,11 @@
 #!/bin/sh
 # strata export --to trace.dat: event by event as trace-cmd shows it, and as strata reads it.
-set -eu
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
 command -v trace-cmd >/dev/null || { echo "SKIPPED: trace-cmd is not installed"; exit 77; }
 # It shows times as ticks now and then where memory that it has not set is not 0 (3.1.6).
 trace_cmd='env -u MALLOC_PERTURB_ trace-cmd'
-
-fail() {
-    echo "export_trace_dat: $*" >&2
-    exit 1
-}
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw

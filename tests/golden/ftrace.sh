@@ -2,11 +2,8 @@
 # What trace-cmd shows of two captures of a real kernel, strata report shows of them too: the same
 # times, CPUs, tasks, names and texts, in the same order; from raw pages, and from a trace.dat where
 # trace-cmd is installed to write one.
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
 # TIME CPU TASK-PID EVENT: TEXT, the time without its point: raw ticks have none.
 of_trace_cmd() {
@@ -23,34 +20,34 @@ of_strata() {
 . "$here/../lib/kernel_capture.sh"
 for clock in local tsc; do
     data=$DATA/ftrace/guest-$clock-clock
-    kernel_capture $clock "$dir/$clock"
-    gzip -dc "$data/tracecmd-report-t.txt.gz" >"$dir/t.txt"
-    of_trace_cmd "$dir/t.txt" >"$dir/$clock.expected"
+    kernel_capture $clock "$work/$clock"
+    gzip -dc "$data/tracecmd-report-t.txt.gz" >"$work/t.txt"
+    of_trace_cmd "$work/t.txt" >"$work/$clock.expected"
 done
 # The second guest ran the same kernel at the same addresses; its own table was not saved.
-cp "$dir/local/guest/proc/kallsyms" "$dir/tsc/guest/proc/"
+cp "$work/local/guest/proc/kallsyms" "$work/tsc/guest/proc/"
 
 for clock in local tsc; do
-    "$STRATA_BIN/strata" report "$dir/$clock" >"$dir/got" 2>/dev/null
-    of_strata "$dir/got" | diff - "$dir/$clock.expected" | head -20 >"$dir/diff"
-    if [ -s "$dir/diff" ]; then
-        cat "$dir/diff" >&2
+    "$STRATA_BIN/strata" report "$work/$clock" >"$work/got" 2>/dev/null
+    of_strata "$work/got" | diff - "$work/$clock.expected" | head -20 >"$work/diff"
+    if [ -s "$work/diff" ]; then
+        cat "$work/diff" >&2
         exit 1
     fi
-    [ "$(wc -l <"$dir/$clock.expected")" -gt 14396 ]
+    [ "$(wc -l <"$work/$clock.expected")" -gt 14396 ]
 done
 
 # One CPU by itself, the tree found beside it.
-"$STRATA_BIN/strata" report "$dir/local/cpu1.raw" 2>/dev/null >"$dir/got"
-grep ' 001 \|^LOST 1' "$dir/local.expected" >"$dir/expected"
-of_strata "$dir/got" | cmp - "$dir/expected"
+"$STRATA_BIN/strata" report "$work/local/cpu1.raw" 2>/dev/null >"$work/got"
+grep ' 001 \|^LOST 1' "$work/local.expected" >"$work/expected"
+of_strata "$work/got" | cmp - "$work/expected"
 
 # Without the kernel's table of names, those of sched_switch, wakeups, fork and exec: a task that is switched has the name
 # that the event has, also from the first event on.
-kernel_capture local "$dir/unnamed"
-find "$dir/unnamed" -name saved_cmdlines -exec truncate -s 0 {} +
-"$STRATA_BIN/strata" report --format json "$dir/unnamed" 2>/dev/null >"$dir/got"
-python3 - "$dir/got" <<'END'
+kernel_capture local "$work/unnamed"
+find "$work/unnamed" -name saved_cmdlines -exec truncate -s 0 {} +
+"$STRATA_BIN/strata" report --format json "$work/unnamed" 2>/dev/null >"$work/got"
+python3 - "$work/got" <<'END'
 import collections, json, sys
 
 names = collections.defaultdict(set)
@@ -74,11 +71,11 @@ assert named > 0.5 * len(items), (named, len(items))
 END
 
 command -v trace-cmd >/dev/null || exit 0
-cd "$dir/local"
+cd "$work/local"
 trace-cmd restore -c -t guest -k guest/proc/kallsyms -o head.dat >/dev/null 2>&1
 trace-cmd restore -i head.dat -o all.dat cpu0.raw cpu1.raw >/dev/null 2>&1
-"$STRATA_BIN/strata" report all.dat 2>/dev/null >"$dir/got"
-of_strata "$dir/got" | cmp - "$dir/local.expected"
+"$STRATA_BIN/strata" report all.dat 2>/dev/null >"$work/got"
+of_strata "$work/got" | cmp - "$work/local.expected"
 # Through a pipe, which is put into a file first.
-cat all.dat | "$STRATA_BIN/strata" report - 2>/dev/null >"$dir/got"
-of_strata "$dir/got" | cmp - "$dir/local.expected"
+cat all.dat | "$STRATA_BIN/strata" report - 2>/dev/null >"$work/got"
+of_strata "$work/got" | cmp - "$work/local.expected"

@@ -1,10 +1,7 @@
 #!/bin/sh
 # How strata gen and tracetool show what is wrong with declarations: the place, the line, what to write.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
 PATH=$STRATA_BIN:$PATH
 
 # shows STATUS COMMAND...: exits so, and prints what stands in "expected" on standard error.

@@ -1,11 +1,8 @@
 #!/bin/sh
 # strata gen and tracetool with arguments and files that are wrong: one clear message each, the right
 # exit status, and an output file that is whole or as it was.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
 PATH=$STRATA_BIN:$PATH
 
 cat >trace-events <<'END'

@@ -2,17 +2,9 @@
 # shellcheck disable=SC2016 # names that hold a $
 # The files that strata gen and tracetool write: only when something changed, with a depfile that make
 # understands; and the three forms of tracetool's operands.
-set -eu
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/../lib/golden.sh"
 PATH=$STRATA_BIN:$PATH
-cp "$DATA/gen/trace-events" "$dir"
-cd "$dir"
-
-fail() {
-    echo "$*" >&2
-    exit 1
-}
+cp "$DATA/gen/trace-events" "$work"
 
 # Written only if changed.
 h='strata gen -g g -f h -b log'

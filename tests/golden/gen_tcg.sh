@@ -2,11 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The four formats for TCG, compiled together as QEMU's tree does it, with stand-ins for its macros: a
 # "translator" calls trace_NAME_tcg(), the "translated code" is a list of calls that are made later.
-set -eu
-
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
+. "$(dirname "$0")/../lib/golden.sh"
 
 cat >trace-events <<'EOF'
 vcpu guest_cpu_reset(void)

@@ -1,13 +1,10 @@
 #!/bin/sh
 # All event formats of a real kernel, with events of random values: their text is what trace-cmd shows.
-set -eu
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 command -v trace-cmd >/dev/null || { echo "SKIPPED: trace-cmd is not installed"; exit 77; }
 . "$here/../lib/kernel_capture.sh"
-cd "$dir"
 kernel_capture local local
 [ "$(python3 "$here/kernel_formats.py" local/guest)" -eq 1336 ]
 

@@ -1,19 +1,11 @@
 #!/bin/sh
 # strata merge: captures taken apart, by events that both saw, by their counter, by their host; what is told of
 # that is true, and the directory that is made shows it.
-set -eu
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
 mounted=
-trap '[ -z "$mounted" ] || umount "$mounted"; rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
-
-fail() {
-    echo "$*" >&2
-    exit 1
-}
+at_exit='[ -z "$mounted" ] || umount "$mounted"'
 
 # refused STATUS TEXT ARGUMENT...: how it ends, and what is told.
 refused() {
@@ -343,7 +335,7 @@ refused 1 'they do not belong together' --trace-events trace-events vm.log guest
 # Nothing is left of what the disk had no room for, and what is told has the name that was given.
 mkdir small
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none small 2>/dev/null; then
-    mounted=$dir/small
+    mounted=$work/small
     refused 1 'strata: small/all/guest/events/' guest -o small/all/
     grep -q 'No space left' err || fail "$(cat err)"
     [ -z "$(ls -A small)" ] || fail "there is left: $(ls -A small)"

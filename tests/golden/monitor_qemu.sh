@@ -1,7 +1,7 @@
 #!/bin/sh
 # The same requests to a program of ours and to a real QEMU, by QMP and by its human monitor: the same
 # replies. $MONITORED: tests/runtime/monitored.c.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
 qemu=$(command -v qemu-system-x86_64) || { echo "SKIPPED: qemu-system-x86_64 is not installed"; exit 77; }
@@ -9,8 +9,4 @@ qemu=$(command -v qemu-system-x86_64) || { echo "SKIPPED: qemu-system-x86_64 is 
     echo "monitor_qemu: this QEMU is not 7.2, whose words these are" >&2
     exit 77
 }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-unset STRATA_TRACE
 "$tests/runtime/monitor.py" qemu "$MONITORED" "$qemu"

@@ -1,13 +1,9 @@
 #!/bin/sh
 # Monitors in a program ($MONITORED: tests/runtime/monitored.c), by real sockets, pipes and files: who may
 # talk to them, how many, how they end, and that what they switch and write is so.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-unset STRATA_TRACE
 
 for check in transports sockets many rude stdio trace_file buffer; do
     mkdir "$work/$check"

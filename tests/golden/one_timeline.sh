@@ -1,18 +1,8 @@
 #!/bin/sh
 # Sources with different clocks on one timeline: a VMM's log, a guest's kernel and the host's, as a recorder of
 # all of them leaves them.
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
-
-fail() {
-    echo "$*" >&2
-    exit 1
-}
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
 . "$here/../lib/three_layers.sh"
 

@@ -1,26 +1,16 @@
 #!/bin/sh
 # Another user of the machine: at the control socket of a program, and as the one who starts a setuid program that links
 # libstrata, whose environment then counts for nothing. $CONTROLLED_STATIC, $EMIT: tests/runtime.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
 if [ "$(id -u)" -ne 0 ]; then
     echo 'NOT TESTED WITH ANOTHER USER: only root can become one' >&2
     exit 77
 fi
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
 pid=
-trap '[ -z "$pid" ] || kill $pid 2>/dev/null || :; rm -rf "$work"' EXIT
-cd "$work"
+at_exit='[ -z "$pid" ] || kill $pid 2>/dev/null || :'
 unset STRATA_TRACE STRATA_CONTROL
-strata=$STRATA_BIN/strata
 other=65534
-
-fail() {
-    echo "other_user: $*" >&2
-    exit 1
-}
-. "$here/../lib/wait_for.sh"
 
 as_other() {
     setpriv --reuid=$other --regid=$other --clear-groups "$@"

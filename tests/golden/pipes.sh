@@ -1,14 +1,10 @@
 #!/bin/sh
 # Standard input, broken pipes, live input, terminals.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
 events=/usr/share/qemu/trace-events-all
 [ -r "$events" ] || { echo "SKIPPED: qemu-system-common is not installed, whose declarations this reads"; exit 77; }
 
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/qemu/stock-qemu.log.xz" >boot.log

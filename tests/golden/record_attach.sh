@@ -1,32 +1,22 @@
 #!/bin/sh
 # strata record --attach on a real QEMU that runs: what is asked of it arrives, and it is as it was before.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
 command -v qemu-system-x86_64 >/dev/null || {
     echo "qemu-system-x86_64 is not installed"
     exit 77
 }
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
 qemu= pid=
 ended() {
     [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
     [ -z "$qemu" ] || kill $qemu 2>/dev/null || true
     wait
-    rm -rf "$work"
 }
-trap ended EXIT
-cd "$work"
+at_exit=ended
 mkdir run
 XDG_RUNTIME_DIR=$work/run
 export XDG_RUNTIME_DIR
-strata=$STRATA_BIN/strata
 
-fail() {
-    echo "record_attach: $case: $*" >&2
-    exit 1
-}
-. "$here/../lib/wait_for.sh"
 # OPTIONS…: a QEMU that runs, as $qemu, with its monitor at ./socket.
 start() {
     rm -rf socket trace

@@ -1,8 +1,6 @@
 #!/bin/sh
 # strata record -- COMMAND, where that is not QEMU but starts it: after env, nice and the like, and in scripts.
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/../lib/golden.sh"
 . "$here/../lib/record_qemu.sh"
 # script NAME TEXT
 script() {

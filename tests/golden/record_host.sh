@@ -1,26 +1,14 @@
 #!/bin/sh
 # strata record --host: this machine's own kernel beside a program, on one timeline, and without leaving anything in
 # tracefs, however the recorder ends. $EMIT, $VICTIM: tests/runtime.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
 pid=
 ended() {
     [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
-    rm -rf "$work"
 }
-trap ended EXIT
-cd "$work"
-unset STRATA_TRACE
-strata=$STRATA_BIN/strata
+at_exit=ended
 instances=/sys/kernel/tracing/instances
-
-fail() {
-    echo "record_host: $case: $*" >&2
-    exit 1
-}
-. "$here/../lib/wait_for.sh"
 
 # A kernel that may not be traced is an error, before the program runs.
 case=forbidden

@@ -1,21 +1,10 @@
 #!/bin/sh
 # strata record of programs that write into their rings what no program writes, and cut the files of them short, while they
 # are read: the recorder comes to its end, and what another program emits is all there. $EMIT: tests/runtime.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
 recorder=
-trap '[ -z "$recorder" ] || kill -KILL $recorder 2>/dev/null || :; rm -rf "$work"' EXIT
-cd "$work"
-unset STRATA_TRACE
-strata=$STRATA_BIN/strata
-
-fail() {
-    echo "record_hostile: $case: $*" >&2
-    exit 1
-}
-. "$here/../lib/wait_for.sh"
+at_exit='[ -z "$recorder" ] || kill -KILL $recorder 2>/dev/null || :'
 
 # The directory of the rings of process PID.
 rings_of() {

@@ -1,27 +1,15 @@
 #!/bin/sh
 # strata record -- PROGRAM: what a program, and what it starts, emits arrives, once, in its order, however they
 # end and however the recorder does. $EMIT, $VICTIM: tests/runtime.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
 pid= mounted=
 ended() {
     [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
     [ -z "$mounted" ] || umount "$mounted"
-    rm -rf "$work"
 }
-trap ended EXIT
-cd "$work"
-unset STRATA_TRACE
-strata=$STRATA_BIN/strata
+at_exit=ended
 rings=/dev/shm/strata-$(id -u)
-
-fail() {
-    echo "record_program: $case: $*" >&2
-    exit 1
-}
-. "$here/../lib/wait_for.sh"
 
 # No rings are left whose trace is one of ours.
 nothing_left() {

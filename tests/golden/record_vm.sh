@@ -1,9 +1,7 @@
 #!/bin/sh
 # strata record -- QEMU, with a real one that has no guest but its firmware, or no machine at all: what it traces
 # is recorded, it behaves as without, and whatever happens, the trace opens and nothing is left behind.
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/../lib/golden.sh"
 . "$here/../lib/record_qemu.sh"
 # The trace FOLDER opens and tells PATTERN.
 tells() {

@@ -1,14 +1,10 @@
 #!/bin/sh
 # Recording from Xen, where there is none: each way to start it says so, in one line, and leaves nothing.
 # (Where there is one: tests/xen.) And what is wrong on the command line, which is told before.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
 [ "$(cat /sys/hypervisor/type 2>/dev/null)" != xen ] || { echo "SKIPPED: this machine runs on Xen"; exit 77; }
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
 xentrace=$STRATA_BIN/xentrace
-cd "$dir"
 
 # run STATUS COMMAND...: into out and err.
 run() {

@@ -1,11 +1,7 @@
 #!/bin/sh
 # Folders with a manifest: what is recorded with a trace decodes it, and whatever is wrong is told.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
 TZ=Asia/Tokyo
 export TZ
 

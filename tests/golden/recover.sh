@@ -2,22 +2,10 @@
 # What a traced program had committed outlives its being killed: at any moment, from threads and from
 # signal handlers within them, with rings that overflow and disks that are full.
 # $VICTIM: tests/runtime/victim.c; $EMIT: tests/runtime/emit.c. KILLS: how many (100).
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-unset STRATA_TRACE
-strata=$STRATA_BIN/strata
 mkdir rings
 
-fail() {
-    echo "recover: $case: $*" >&2
-    exit 1
-}
-
-. "$here/../lib/wait_for.sh"
 have_babeltrace=yes
 command -v babeltrace2 >/dev/null || have_babeltrace=
 

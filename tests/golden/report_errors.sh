@@ -1,13 +1,9 @@
 #!/bin/sh
 # Bad input: what was readable is shown, then what is wrong and where; --keep-going and --strict.
-set -eu
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
 made=$DATA/qemu/made
-cd "$dir"
 STRATA_EVENTS=$made/trace-events
 export STRATA_EVENTS
 

@@ -1,11 +1,7 @@
 #!/bin/sh
 # JSON and CSV hold what the text holds, for every kind of capture; stat and info count the same.
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
 . "$here/../lib/kernel_capture.sh"
 kernel_capture local guest

@@ -1,12 +1,7 @@
 #!/bin/sh
 # What -e, --from, --until, --cpu, --pid and --limit leave is what awk leaves of the whole report.
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
 . "$here/../lib/kernel_capture.sh"
 kernel_capture local guest

@@ -1,14 +1,9 @@
 #!/bin/sh
 # strata report as text: every line of a log that stock QEMU wrote, put another way by sed.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
 events=/usr/share/qemu/trace-events-all
 [ -r "$events" ] || { echo "SKIPPED: qemu-system-common is not installed, whose declarations this reads"; exit 77; }
-
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
 
 xz -dc "$DATA/qemu/stock-qemu.log.xz" >boot.log
 # PID@SEC.USEC:NAME TEXT → SEC.USEC000 [---] PID NAME: TEXT, in the order of time.

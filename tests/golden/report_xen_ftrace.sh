@@ -1,12 +1,7 @@
 #!/bin/sh
 # strata report of a hypervisor's and a guest's captures: losses, tasks, vCPUs, several CPUs.
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-strata=$STRATA_BIN/strata
-cd "$dir"
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
 
 xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
 "$strata" report xen.raw >actual 2>err

@@ -1,18 +1,16 @@
 #!/bin/sh
 # Made traces of every version: odd strings, drops, times that step backwards, other byte orders; and
 # what is said of files that are wrong.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
 made="$DATA/qemu/made"
 events="$made/trace-events"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 
 same() { # EXPECTED ARGUMENT…
     expected=$1
     shift
-    "$STRATA_BIN/simpletrace" "$@" >"$dir/got"
-    cmp "$dir/got" "$expected"
+    "$STRATA_BIN/simpletrace" "$@" >"$work/got"
+    cmp "$work/got" "$expected"
 }
 
 same "$made/v4.txt" "$events" "$made/v4.simpletrace"
@@ -24,30 +22,29 @@ same "$made/v2.txt" "$events" "$made/v2.simpletrace"
 same "$made/v0.txt" "$events" "$made/v0.simpletrace"
 
 # Trees of the time of the old versions had types of their own.
-sed 's/(void \*p, /(struct foo *p, /' "$events" >"$dir/old-types"
-same "$made/v2.txt" "$dir/old-types" "$made/v2.simpletrace"
+sed 's/(void \*p, /(struct foo *p, /' "$events" >"$work/old-types"
+same "$made/v2.txt" "$work/old-types" "$made/v2.simpletrace"
 
 # Fails with status 1, prints nothing on standard output and on standard error what is expected.
 refused() { # MESSAGE ARGUMENT…
     message=$1
     shift
     status=0
-    "$STRATA_BIN/simpletrace" "$@" >"$dir/out" 2>"$dir/err" || status=$?
+    "$STRATA_BIN/simpletrace" "$@" >"$work/out" 2>"$work/err" || status=$?
     [ "$status" = 1 ] || { echo "status $status, not 1: $*"; exit 1; }
-    printf '%s\n' "$message" | cmp - "$dir/err" || { cat "$dir/err"; exit 1; }
-    [ ! -s "$dir/out" ] || { echo "printed something: $*"; exit 1; }
+    printf '%s\n' "$message" | cmp - "$work/err" || { cat "$work/err"; exit 1; }
+    [ ! -s "$work/out" ] || { echo "printed something: $*"; exit 1; }
 }
 
-cd "$dir"
 cp "$made/v4.simpletrace" trace
 refused "usage: $STRATA_BIN/simpletrace [--no-header] <trace-events> <trace-file>"
 refused "usage: $STRATA_BIN/simpletrace [--no-header] <trace-events> <trace-file>" a b c
 refused "strata: missing: cannot open it: No such file or directory" "$events" missing
 refused "strata: missing: cannot open it: No such file or directory" missing trace
-refused "Error at $dir/old-types:6: the argument type 'struct foo *' is not allowed
+refused "Error at $work/old-types:6: the argument type 'struct foo *' is not allowed
     6 | mixed(struct foo *p, const char* s, uint32_t n, const char *t, int z) \"p %p s %s n %u t %s z %d\"
       |       ^~~~~~~~~~~~ write 'void *'" \
-    "$dir/old-types" trace
+    "$work/old-types" trace
 refused "strata: there is no --as=8, there are --as=7.2 (the default) and --as=10" --as=8 a b
 
 printf 'a(struct foo *p) ""\nb(int x) "\\n"\nc(void) ""' >bad

@@ -1,12 +1,7 @@
 #!/bin/sh
 # What is no regular file in a trace's directory is refused, and nobody waits for it; but the input that is named may be a
 # FIFO, as it may be a pipe.
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "$0")/../lib/golden.sh"
 
 mkfifo input
 cat "$DATA/qemu/made/v4.simpletrace" >input &

@@ -2,22 +2,17 @@
 # `strata list` and `strata ctl` with real programs: what they show and change; programs that fork, become
 # daemons, execute others, or want no socket; clients that misbehave. $CONTROLLED:
 # tests/runtime/controlled.c.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib/own_program.sh"
-work=$(mktemp -d)
 pids=
 cleanup() {
     for pid in $pids; do kill "$pid" 2>/dev/null || :; done
     wait
     discard_own_rings "clock$$"
-    rm -rf "$work"
 }
-trap cleanup EXIT
-cd "$work"
+at_exit=cleanup
 unset STRATA_TRACE STRATA_CONTROL
-strata=$STRATA_BIN/strata
 # A path that is longer than the address of a socket can be.
 XDG_RUNTIME_DIR=$work/$(printf '%0100d' 0)
 export XDG_RUNTIME_DIR
@@ -26,11 +21,6 @@ mkdir "$XDG_RUNTIME_DIR"
 name=clock$$
 ln -s "$CONTROLLED" "$name"
 sockets=$XDG_RUNTIME_DIR/strata
-
-fail() {
-    echo "trace_control: $case: $*" >&2
-    exit 1
-}
 
 # until_true COMMAND...: waits for it, as the machine may be busy.
 until_true() {

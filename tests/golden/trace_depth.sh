@@ -2,24 +2,16 @@
 # The first event of a program needs less than 2 KB of a stack, in a signal handler on an alternate stack, by
 # each backend, and when a file must be opened again. Of floating point, which needs libc's printf(), the
 # manual says how much. $DEPTH: tests/runtime/depth.c.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib/own_program.sh"
-work=$(mktemp -d)
-trap 'discard_own_rings; rm -rf "$work"' EXIT
-cd "$work"
+at_exit='discard_own_rings'
 own_program "$DEPTH"
 DEPTH=$own_program
-unset STRATA_TRACE
 STRATA_CONTROL=off
 export STRATA_CONTROL
 limit=2048
 
-fail() {
-    echo "trace_depth: $*" >&2
-    exit 1
-}
 # depth WORDS...
 depth() {
     "$DEPTH" "$@" >told 2>errors || fail "$*: ended with $?: $(cat errors)"

@@ -2,26 +2,15 @@
 # A program that closes all descriptors and opens files of its own: no byte of the trace gets into them,
 # whatever the sink and the backend, and what has a path is opened again, so that nothing is missing.
 # $DAEMON: tests/runtime/daemon.c.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
 cleanup() {
     [ -z "${listener:-}" ] || kill "$listener" 2>/dev/null || :
-    rm -rf "$work"
 }
-trap cleanup EXIT
-cd "$work"
-unset STRATA_TRACE
+at_exit=cleanup
 # The program closes descriptors while the thread of its control socket would be opening some.
 STRATA_CONTROL=off
 export STRATA_CONTROL
-
-fail() {
-    echo "trace_descriptors: ${case:-}: $*" >&2
-    exit 1
-}
-. "$here/../lib/wait_for.sh"
 
 # Only data is in the data files.
 check_data() {

@@ -2,23 +2,14 @@
 # The files of a trace: of mode 0600 in directories of mode 0700 whatever the umask is; never through a link
 # that another user made, nor where another user can write unless the user asks for it. What an attacker
 # has planted stays as it was. $DAEMON: tests/runtime/daemon.c.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib/own_program.sh"
-work=$(mktemp -d)
-trap 'discard_own_rings; rm -rf "$work"' EXIT
-cd "$work"
+at_exit='discard_own_rings'
 own_program "$DAEMON"
-unset STRATA_TRACE
 STRATA_CONTROL=off
 export STRATA_CONTROL
 other=1234 # a user's number: no file but those made here is that user's
-
-fail() {
-    echo "trace_files: $case: $*" >&2
-    exit 1
-}
 
 # run OPTIONS...: emits, and ends well. What it has to say is in `errors`.
 run() {

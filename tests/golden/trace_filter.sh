@@ -2,20 +2,9 @@
 # Conditions on the arguments of events, as a user gives them: by the program's option, STRATA_TRACE and
 # files of events, with each backend; and random ones, whose result is compared with what the C compiler
 # makes of them. $LIBSTRATA: the library to link; $CFLAGS_FOR_TEST: what it needs (a sanitizer).
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-unset STRATA_TRACE
 cc=${CC_FOR_TEST:-cc}
-
-fail() {
-    echo "trace_filter: $case: $*" >&2
-    exit 1
-}
-. "$here/../lib/wait_for.sh"
 
 # expect GOT: is what standard input says.
 expect() {

@@ -2,26 +2,15 @@
 # How a user switches a program's events and says where they go: by its option, by STRATA_TRACE, by files
 # of patterns; with messages for what is wrong. And the sinks syslog and ftrace, by a real socket and,
 # where this may, the kernel's tracefs. $EMIT: tests/runtime/emit.c.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
 instance=
 listener=
 cleanup() {
     [ -z "$listener" ] || kill "$listener" 2>/dev/null || :
     [ -z "$instance" ] || rmdir "$instance" 2>/dev/null || :
-    rm -rf "$work"
 }
-trap cleanup EXIT
-cd "$work"
-unset STRATA_TRACE
-
-fail() {
-    echo "trace_options: $*" >&2
-    exit 1
-}
-. "$here/../lib/wait_for.sh"
+at_exit=cleanup
 
 # expect WANT GOT: the same lines.
 expect() {

@@ -2,22 +2,11 @@
 # What a traced program emits is what readers show of its traces, event by event and value by value, in
 # each form it can be written; what is lost is counted; what was flushed outlives SIGKILL.
 # $EMIT: tests/runtime/emit.c.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-unset STRATA_TRACE
 XDG_RUNTIME_DIR=$work/run
 export XDG_RUNTIME_DIR
 mkdir run
-
-fail() {
-    echo "trace_sinks: ${case:-}: $*" >&2
-    exit 1
-}
-. "$here/../lib/wait_for.sh"
 
 # Nothing was lost, and the program had nothing to say. (Of the leak checker of a sanitizer's build is a
 # line about threads that end while it looks.)

@@ -2,26 +2,18 @@
 # Snapshots of a program that emits as fast as it can, by `strata ctl`, a signal and both at once: each is
 # a native trace that babeltrace2 and strata read, and that holds a run of each thread's newest events
 # without a gap. $CONTROLLED: tests/runtime/controlled.c. What exactly is in them: tests/unit/test_snapshot.c.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-work=$(mktemp -d)
 pid=
 cleanup() {
     [ -z "$pid" ] || kill "$pid" 2>/dev/null || :
-    rm -rf "$work"
 }
-trap cleanup EXIT
-cd "$work"
+at_exit=cleanup
 unset STRATA_TRACE STRATA_CONTROL
-strata=$STRATA_BIN/strata
 XDG_RUNTIME_DIR=$work/run
 export XDG_RUNTIME_DIR
 mkdir run
 
-fail() {
-    echo "trace_snapshot: $case: $*" >&2
-    exit 1
-}
 until_true() {
     n=0
     until "$@"; do

@@ -1,19 +1,7 @@
 #!/bin/sh
 # Tracing neither waits for a reader that does not read, nor ends the program when it goes away: the lines that
 # a pipe does not take are lost and counted. $DAEMON: tests/runtime/daemon.c.
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-unset STRATA_TRACE
-
-fail() {
-    echo "trace_stalled: $case: $*" >&2
-    exit 1
-}
-. "$here/../lib/wait_for.sh"
+. "$(dirname "$0")/../lib/golden.sh"
 
 # A pipe that stays open and is not read.
 mkfifo pipe

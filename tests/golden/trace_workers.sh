@@ -1,28 +1,19 @@
 #!/bin/sh
 # Daemons whose workers change their user before they emit: every event is recorded or counted where readers see it,
 # from a worker's first thread and its others, however the worker ends. And a daemon that is attached to before its first event. $DAEMON, $WORKER: tests/runtime.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
 if [ "$(id -u)" -ne 0 ]; then
     echo 'trace_workers: SKIPPED: only root can become another user' >&2
     exit 77
 fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
 unset STRATA_TRACE STRATA_CONTROL
-strata=$STRATA_BIN/strata
 other=65534
 # By its name what it leaves is told from what others leave.
 name=worker$$
 cp "$WORKER" "$name"
 WORKER=$work/$name
 chmod 755 "$work"
-
-fail() {
-    echo "trace_workers: $case: $*" >&2
-    exit 1
-}
 
 # run OPTIONS...: under strata record, into `trace`.
 run() {

@@ -1,19 +1,9 @@
 #!/bin/sh
 # What people type by mistake, or as other programs have it: each message names what was meant.
-set -eu
+. "$(dirname "$0")/../lib/golden.sh"
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-unset STRATA_TRACE
-strata=$STRATA_BIN/strata
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >trace.simpletrace
 xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
-
-fail() {
-    echo "typed: $*" >&2
-    exit 1
-}
 
 # says STATUS MESSAGE WORD…: runs strata WORD… and looks for the message among its lines on standard error.
 says() {

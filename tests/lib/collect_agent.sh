@@ -1,7 +1,5 @@
-# Sourced, from the directory $here, into a test in a directory of its own that has a fail(); brings wait_for().
+# Sourced after golden.sh: the agents of tests of strata collect.
 # shellcheck shell=sh
-
-. "$here/../lib/wait_for.sh"
 
 # start NAME BEHAVIOUR [KEY]: the agent, in a directory of its own.
 start() {

@@ -1,14 +1,10 @@
-# Sourced, from the directory $here, by tests of strata record on a real QEMU: a directory of the test's own, $work, to work in,
-# $qemu, $strata, and what they say of a recording. $case is what is tested.
+# Sourced after golden.sh by tests of strata record on a real QEMU: $qemu, and what they say of a recording. $case is what
+# is tested.
 # shellcheck shell=sh
 qemu=$(command -v qemu-system-x86_64) || {
     echo "qemu-system-x86_64 is not installed"
     exit 77
 }
-work=$(mktemp -d /tmp/strata-vm.XXXXXX)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-strata=$STRATA_BIN/strata
 XDG_RUNTIME_DIR=$work/run
 export XDG_RUNTIME_DIR
 mkdir -m 700 run
@@ -29,7 +25,6 @@ record() {
 says() {
     grep -qF -- "$1" err || fail "does not say '$1'"
 }
-. "$here/../lib/wait_for.sh"
 # QEMU has answered all that the recorder asks, and so has caught its signals and tells why it ends, when this event is
 # in the log.
 answers=qmp_exit_query_cpus_fast

@@ -1,0 +1,42 @@
+# Sourced first by the tests of golden/, by `. "$(dirname "$0")/../lib/golden.sh"`. It brings
+#
+#     $here, $tree, $strata    the directory of the test, that of the project, the command
+#     $work                    a directory of the test's own: the current one from here on, removed at the end
+#     fail MESSAGE             ends the test, with its name and that of its $case
+#     wait_for CONDITION       see wait_for.sh
+#
+# and looks at what the test may set: at_exit, words of sh that are run before $work is removed; many_files, before it
+# sources this, where it makes thousands of files, whose removal takes seconds on a disk: $work is in memory then, where
+# there is enough.
+# shellcheck shell=sh
+# shellcheck disable=SC2034 # what others use
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$(cd "$here/../.." && pwd)
+strata=$STRATA_BIN/strata
+at_exit=
+case=
+
+# memory_directory KILOBYTES: where files are in memory, with room for that, and can be run; nothing if there is none.
+memory_directory() {
+    if [ -w /dev/shm ] && ! grep -q ' /dev/shm [^ ]* [^ ]*noexec' /proc/mounts &&
+        [ "$(df -kP /dev/shm | awk 'NR == 2 { print $4 }')" -ge "$1" ]; then
+        echo /dev/shm
+    fi
+}
+
+parent=
+[ -z "${many_files-}" ] || parent=$(memory_directory 1000000)
+work=$(mktemp -d "${parent:-${TMPDIR:-/tmp}}/test.XXXXXX")
+trap 'eval "$at_exit" || :; rm -rf "$work"' EXIT
+cd "$work"
+# What the user of this machine traces is not the test's.
+unset STRATA_TRACE
+
+fail() {
+    echo "$(basename "$0" .sh): ${case:+$case: }$*" >&2
+    exit 1
+}
+
+. "$here/../lib/wait_for.sh"
