@@ -298,7 +298,7 @@ for kind in link fifo; do
     status=0
     "$strata" collect -o $kind-out --virtio-trace=v=old --cpus=2 --tracefs-copy=$kind -t 1 >out.txt 2>err.txt || status=$?
     [ $status -eq 1 ] || fail "$kind: $status"
-    grep -q "$kind/saved_cmdlines: is no plain file" err.txt
+    grep -q "$kind/saved_cmdlines: not a regular file" err.txt
 done
 ! grep -rqs 'enough bytes' link-out || fail 'a link was followed'
 status=0

@@ -93,8 +93,8 @@ int guests_clock_pair(struct guest *guest, const struct guest_pair *pair,
             what, size,
             r < 0 || !is_same(&tsc, &clock->tsc)
                 ? "its time stamp counter was set: its clock is related by exchanges from there on"
-                : "what KVM tells of its clock does not fit what its agent shows: it is related by "
-                  "exchanges");
+                : "KVM's values of its clock do not match the agent's; using message exchanges "
+                  "instead");
         guests_clock_done(guest);
         part->by_kvm = false;
         return keep(guest, pair);

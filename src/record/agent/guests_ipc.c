@@ -117,9 +117,7 @@ static void see_measures(struct guests *guests, struct guest *guest)
     if (missing == 0)
         return;
     confine_names(missing, names, sizeof names);
-    snprintf(what, sizeof what,
-             "what it sends is taken apart with less protection: this kernel has not all of what "
-             "confines that process (%s)",
+    snprintf(what, sizeof what, "its data is parsed with less protection: this kernel lacks %s",
              names);
     warn(guests, guest, what);
 }
@@ -227,7 +225,7 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
 /* Why a child that said nothing has ended. */
 static void see_death(struct guest *guest)
 {
-    char what[200] = "its process has ended before its time";
+    char what[200] = "the process that parses its data exited unexpectedly";
     int status = 0;
 
     if (guest->pid > 0)
@@ -236,10 +234,11 @@ static void see_death(struct guest *guest)
         ;
     guest->pid = 0;
     if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
-        snprintf(what, sizeof what,
-                 "its process was ended by signal %d (%s): what the guest sends is more than "
-                 "unusual",
-                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(
+            what, sizeof what,
+            "the process that parses its data was killed by signal %d (%s), probably by malformed "
+            "data from the guest",
+            WTERMSIG(status), strsignal(WTERMSIG(status)));
     guest_end(guest, -ECHILD, what);
 }
 

@@ -48,7 +48,7 @@ static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
 
     guest->peer = r < 0 ? 0 : guest_endpoint_peer(&guest->plan.place, fds[0]);
     if (r == -ENOTCONN) {
-        guest_end(guest, r, "its agent ended before its time");
+        guest_end(guest, r, "its agent exited unexpectedly");
         return 0;
     }
     if (r < 0) {

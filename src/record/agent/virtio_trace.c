@@ -248,7 +248,7 @@ static int copy_file(const char *tree, const char *path, struct guest_store *sto
         if (fd >= 0)
             close(fd);
         return error_set(error, -EINVAL, full,
-                         "is no plain file, as those of a tracefs are: copy it anew");
+                         "not a regular file, as the files of tracefs are; copy it again");
     }
     r = guest_store_file_begin(store, path, strlen(path), error);
     while (r >= 0) {

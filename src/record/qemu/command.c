@@ -123,8 +123,8 @@ static int refuse_script(const char *script, const char *qemu, struct error *err
 static int refuse_user(const char *word, struct error *error)
 {
     return error_set(error, -EINVAL, word,
-                     "runs QEMU as another user, where it cannot be reached: put strata behind "
-                     "it: %s … strata record … -- qemu-system-…",
+                     "runs QEMU as another user, where the recorder cannot reach it; run strata as "
+                     "that user: %s … strata record … -- qemu-system-…",
                      name_of(word));
 }
 

@@ -48,8 +48,7 @@ static uint64_t watch_simple(struct qemu_recorder *self, uint64_t now)
     self->simple_is_full = true;
     self->monitor.wants_silence = true;
     recorder_problem(&self->recorder,
-                     "QEMU's trace was ended by --max-size: what came behind it is missing, "
-                     "and not counted");
+                     "--max-size ended QEMU's trace; later events are missing and not counted");
     return UINT64_MAX;
 }
 

@@ -63,7 +63,7 @@ static int execute(struct qmp *qmp, const char *command, json_t *arguments, stru
     _cleanup_(json_decrefp) json_t *result = NULL;
 
     if (!arguments)
-        return error_set(error, -ENOMEM, NULL, "out of memory, or what is no UTF-8");
+        return error_set(error, -ENOMEM, NULL, "out of memory, or text that is not valid UTF-8");
     return qmp_execute(qmp, command, arguments, &result, error);
 }
 

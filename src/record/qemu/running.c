@@ -479,8 +479,9 @@ int qemu_running_monitor(const struct qemu_running *running, const char **ret_so
             "process %ld is a QEMU that does not listen for QMP on a socket%s%s: it needs "
             "-qmp unix:PATH,server=on,wait=off, or to be started by 'strata record --'",
             (long)running->pid,
-            running->qmp_elsewhere ? " with a path; somebody else, like libvirt, has its monitor"
-                                   : "",
+            running->qmp_elsewhere
+                ? " with a path; another program, such as libvirt, uses its monitor"
+                : "",
             running->name && running->qmp_elsewhere ? " (virsh qemu-monitor-command)" : "");
     *ret_socket = running->qmp[0];
     return 0;

@@ -58,9 +58,10 @@ static int open_copy(const struct qemu_running *running, const struct qemu_argum
         return 0;
     }
     if (strchr(arguments->log, '%'))
-        return error_set(error, -EINVAL, arguments->log,
-                         "a log by the number of the process cannot be had while it is recorded: "
-                         "give -D another name");
+        return error_set(
+            error, -EINVAL, arguments->log,
+            "-D with %%d (process ID) is not supported while recording; use a fixed file "
+            "name");
     *ret_fd = open(arguments->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     return *ret_fd < 0
                ? error_set(error, -errno, arguments->log, "cannot be written: %s", strerror(errno))
