@@ -80,7 +80,7 @@ static bool is_same_event(const struct tally_row *row, const struct item *item)
 /* The first of a class. */
 static _cold_ int add_class(struct tally *tally, const struct item *item)
 {
-    unsigned class = item->class->row, row = 0;
+    unsigned class = item->class->stat_row, row = 0;
     int r;
 
     if (class >= tally->n_classes) {
@@ -108,7 +108,7 @@ static _cold_ int add_class(struct tally *tally, const struct item *item)
 
 static int add_by_event(struct tally *tally, const struct item *item)
 {
-    unsigned class = item->class->row;
+    unsigned class = item->class->stat_row;
 
     if (unlikely(class >= tally->n_classes || tally->row_of_class[class] == 0))
         return add_class(tally, item);
@@ -117,7 +117,7 @@ static int add_by_event(struct tally *tally, const struct item *item)
 
 static int add_by_source_event(struct tally *tally, const struct item *item)
 {
-    unsigned row = item->class->row;
+    unsigned row = item->class->stat_row;
 
     if (unlikely(row >= tally->n_rows)) {
         int r = make_rows(tally, row + 1);
@@ -234,8 +234,8 @@ static int compare_events(const void *a, const void *b)
     const struct tally_row *x = *(const struct tally_row *const *)a;
     const struct tally_row *y = *(const struct tally_row *const *)b;
 
-    return x->count == y->count && x->class->row != y->class->row
-               ? (x->class->row < y->class->row ? -1 : 1)
+    return x->count == y->count && x->class->stat_row != y->class->stat_row
+               ? (x->class->stat_row < y->class->stat_row ? -1 : 1)
                : compare_rows(a, b);
 }
 

@@ -39,10 +39,10 @@ struct tally {
     struct sink sink;
     enum tally_by by;
     struct tally_row
-        *rows; /* BY_SOURCE_EVENT: by class->row, those with a count of 0 did not occur */
+        *rows; /* BY_SOURCE_EVENT: by class->stat_row, those with a count of 0 did not occur */
     unsigned n_rows;
     unsigned capacity;
-    unsigned *row_of_class; /* BY_EVENT: by class->row, the number of its row, and one */
+    unsigned *row_of_class; /* BY_EVENT: by class->stat_row, the number of its row, and one */
     unsigned n_classes;
     struct map numbers; /* otherwise: key → number of its row, and one */
     uint64_t last_key;

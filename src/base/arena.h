@@ -15,7 +15,7 @@ struct arena {
 
 /* SIZE zeroed bytes, aligned for any type; NULL when memory is out. */
 void *arena_alloc(struct arena *arena, size_t size);
-/* A copy of LEN bytes with a NUL behind; NULL when memory is out. */
+/* Copies LEN bytes and appends a NUL; NULL when memory is out. */
 char *arena_strndup(struct arena *arena, const char *s, size_t len);
 char *arena_strdup(struct arena *arena, const char *s);
 /* A copy of SIZE bytes, aligned for any type. */

@@ -30,7 +30,7 @@ static bool remove_dir_at(int dir, const char *name)
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd >= 0) {
-        /* What a pass removes may hide the rest from it. */
+        /* Entries that one pass removes may hide others from it. */
         while (remove_entries(fd) > 0)
             lseek(fd, 0, SEEK_SET);
         close(fd);
@@ -59,7 +59,7 @@ static unsigned remove_entries(int fd)
     return removed;
 }
 
-/* The directory PATH with all that is in it. */
+/* Removes the directory PATH with its contents. */
 static void remove_dir(const char *path)
 {
     (void)remove_dir_at(AT_FDCWD, path);
@@ -77,7 +77,7 @@ static void remove_output(const char *path, bool directory)
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-/* Of the handler: changed only while the signals are blocked. */
+/* For the handler; changed only while the signals are blocked. */
 static char incomplete_path[PATH_MAX]; /* "": none */
 static bool incomplete_is_dir;
 static volatile sig_atomic_t *stop_request;
@@ -94,7 +94,7 @@ static void on_signal(int number)
     if (incomplete_path[0] != '\0')
         remove_output(incomplete_path, incomplete_is_dir);
     signal(number, SIG_DFL);
-    /* It is blocked until this returns. */
+    /* Blocked until this returns. */
     raise(number);
 }
 
@@ -110,7 +110,7 @@ static void block_signals(sigset_t *ret_before)
 
 static void catch_signals(void)
 {
-    /* While one is handled, no other one is. */
+    /* The signals block each other while one is handled. */
     struct sigaction action = {.sa_handler = on_signal};
     struct sigaction old;
 
@@ -291,8 +291,8 @@ int atomic_output_open(enum atomic_output_kind kind, const char *path,
 
 /* ---- The end ---- */
 
-/* rename() replaces an empty directory. Another one that may be replaced is exchanged with the new one, and then
- * removed under the temporary name. */
+/* rename() replaces an empty directory. Another directory that may be replaced is exchanged with the
+ * new one and then removed under the temporary name. */
 static int rename_output(struct atomic_output *output)
 {
     if (rename(output->temp_path, output->path) == 0)
@@ -304,7 +304,7 @@ static int rename_output(struct atomic_output *output)
         remove_dir(output->temp_path);
         return 0;
     }
-    /* Not every file system can exchange. */
+    /* Not every file system supports the exchange. */
     remove_dir(output->path);
     return rename(output->temp_path, output->path);
 }

@@ -22,8 +22,8 @@ static _Noreturn void fail(int errors)
     _exit(127);
 }
 
-/* Signals that were ignored here for our own sake. What was caught ends with this program; what somebody before us
- * ignored, as nohup does, is ignored on. */
+/* Restores signals that this program ignores for itself. Caught signals are reset by exec; a signal
+ * that was already ignored when this program started (nohup) stays ignored. */
 static void reset_signals(const sigset_t *mask)
 {
     static const int ours[] = {SIGPIPE, SIGXFSZ, SIGCHLD};
@@ -44,7 +44,7 @@ static _Noreturn void run(const struct child_how *how, pid_t parent, int errors)
 {
     if (how->end_signal && prctl(PR_SET_PDEATHSIG, how->end_signal) < 0)
         fail(errors);
-    if (how->end_signal && getppid() != parent) /* it died before that */
+    if (how->end_signal && getppid() != parent) /* the parent died before prctl() */
         _exit(127);
     place(how->in, 0, errors);
     place(how->out, 1, errors);
@@ -82,7 +82,7 @@ int child_start(const struct child_how *how, struct child *ret, struct error *er
     if (child.pid == 0)
         run(how, parent, errors[1]);
     close(errors[1]);
-    /* It ends when the program is executed. */
+    /* Ends when the child has executed its program. */
     do
         n = read(errors[0], &err, sizeof err);
     while (n < 0 && errno == EINTR);
@@ -185,7 +185,7 @@ bool child_has_ended(struct child *child)
         struct pollfd end = {child->end, POLLIN, 0};
 
         child->ended = poll(&end, 1, 0) > 0;
-        /* Where it was an orphan that became ours, nothing of it is to stay. */
+        /* An adopted orphan must not stay as a zombie. */
         if (child->ended)
             (void)waitpid(child->pid, NULL, WNOHANG);
         return child->ended;

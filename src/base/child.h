@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A program that is run as a child: with our terminal, and ended when we are. */
+/* Child processes: started on our terminal, and ended when we end. */
 
 #include <signal.h>
 #include <sys/types.h>
@@ -10,55 +10,56 @@
 
 struct child {
     pid_t pid;  /* 0: none */
-    int end;    /* readable when it has ended (a pidfd); -1: that is not to be had */
-    int status; /* as of waitpid(), when it has ended */
+    int end;    /* pidfd, readable when the process has ended; -1: the kernel has none */
+    int status; /* of waitpid(), once it has ended */
     bool ended;
-    bool foreign; /* not ours: it is only watched, and how it ends is not known */
+    bool foreign; /* not our child: only watched; its exit status stays unknown */
 };
 
 struct child_how {
-    const char *program; /* a path; NULL: argv[0], looked for in $PATH */
+    const char *program; /* a path; NULL: argv[0], searched for in $PATH */
     const char *const *argv;
-    const char *const *environment; /* NULL: ours */
-    const char *variable;           /* "NAME=VALUE", set in it besides; NULL: none */
-    int keep;                       /* a descriptor that it inherits besides; 0: none */
-    int in, out, err;               /* -1: ours; else what becomes 0, 1, 2 */
-    const sigset_t *mask;           /* its blocked signals; NULL: ours */
-    int end_signal;                 /* it gets this one when we die before it; 0: none */
+    const char *const *environment; /* NULL: inherit ours */
+    const char *variable;           /* "NAME=VALUE" to set in addition; NULL: none */
+    int keep;                       /* a further descriptor that the child inherits; 0: none */
+    int in, out, err;               /* the child's 0, 1 and 2; -1: inherit ours */
+    const sigset_t *mask;           /* blocked signals of the child; NULL: inherit ours */
+    int end_signal;                 /* sent to the child if we end first; 0: none */
 };
 
-/* Signals that we ignore or catch are as by default in it. The caller has one thread. -errno: it cannot be
- * executed, and ERROR says why. */
+/* Starts a child. Signals that we ignore or catch have their default action in it. The caller must have
+ * one thread. -errno with ERROR: it cannot be executed. */
 int child_start(const struct child_how *how, struct child *ret, struct error *error);
-/* A process that is no child: it is watched, and never ended by us. -ESRCH: there is none, or it cannot be watched. */
+/* Watches a process that is not our child; it is never killed by child_done(). -ESRCH: it does not
+ * exist or cannot be watched. */
 int child_adopt(pid_t pid, struct child *ret);
-/* Whether it has ended; does not wait. */
+/* True if it has ended; does not wait. */
 bool child_has_ended(struct child *child);
-/* Waits for its end, NS at most. */
+/* Waits up to NS nanoseconds for its end. */
 bool child_wait(struct child *child, uint64_t ns);
-/* From now on a descendant that loses its parent becomes our child (PR_SET_CHILD_SUBREAPER). */
+/* Makes descendants that lose their parent our children from now on (PR_SET_CHILD_SUBREAPER). */
 void child_adopt_orphans(void);
-/* The numbers of our children that have not ended, MAX at most, in RET; returns how many. 0 as well where the kernel
- * does not list them. */
+/* Lists up to MAX of our children that have not ended; returns how many. Also 0 if the kernel does not
+ * list children. */
 unsigned child_list(pid_t *ret, unsigned max);
-/* Our children at one moment: those that come later descend from what was started since. */
+/* A snapshot of our children. */
 #define CHILDREN_MAX 256u
 struct children {
     pid_t pids[CHILDREN_MAX];
     unsigned n;
 };
 void children_list(struct children *ret);
-/* How many children we have now that are not among BEFORE, nor CHILD: what a child that has ended left, after
- * child_adopt_orphans(). */
+/* Counts our children that are neither in BEFORE nor CHILD: what a child left running when it ended,
+ * after child_adopt_orphans(). */
 unsigned children_count_orphans(const struct children *before, const struct child *child);
-/* To it, while it runs. */
+/* Sends SIGNAL if the child runs. Does nothing to an adopted process. */
 void child_signal(const struct child *child, int signal);
-/* To one that was adopted all the same. False: it has ended, or we may not. */
+/* Sends SIGNAL to an adopted process. False: it has ended, or we may not. */
 bool child_signal_adopted(const struct child *child, int signal);
-/* Ends it if it runs (SIGKILL), and forgets it. */
+/* Kills the child (SIGKILL) if it runs, and frees what is held of it. */
 void child_done(struct child *child);
 
-/* What a shell would say: its exit status, or 128 and the signal. */
+/* The exit status as a shell reports it: the status, or 128 plus the signal. */
 int child_exit_status(const struct child *child);
 /* "status 1", "killed by signal 9 (Killed)" */
 const char *child_end_text(const struct child *child, char *buf, size_t size);

@@ -6,7 +6,7 @@
 
 #define NSEC_PER_SEC UINT64_C(1000000000)
 
-/* What CLOCK (of clock_gettime(), one that there is) shows, in ns. Any thread, signal handlers too. */
+/* Reads CLOCK (as clock_gettime(); it must exist), in ns. Any thread, signal handlers too. */
 static inline uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now;

@@ -21,7 +21,7 @@ static int fail(struct error *error, const char *path, const char *what)
     return error_set(error, -err, path, "%s: %s", what, strerror(err));
 }
 
-/* From where IN is to its end. */
+/* Copies from IN's offset to its end. */
 static int read_and_write(int in, int out)
 {
     _cleanup_free_ char *buffer = malloc(BUFFER);
@@ -42,7 +42,7 @@ static int read_and_write(int in, int out)
     }
 }
 
-/* The kernel copies, or shares blocks, where it can; what it leaves is read and written. */
+/* Copies in the kernel, or shares blocks, where possible; reads and writes the rest. */
 static int copy_bytes(int in, int out)
 {
     ssize_t n;
@@ -63,7 +63,7 @@ int copy_file(const char *from, const char *to, const struct copy_options *optio
     struct stat st;
     int r;
 
-    /* Whatever it is, opening it must not wait. */
+    /* Non-blocking: opening must not wait, whatever FROM is. */
     in = open(from, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (options->follow ? 0 : O_NOFOLLOW));
     if (in < 0 || fstat(in, &st) < 0)
         return fail(error, from, "cannot open it");
@@ -81,12 +81,12 @@ int copy_file(const char *from, const char *to, const struct copy_options *optio
     return 0;
 }
 
-/* Where the walk is: paths that grow and shrink. */
+/* The current paths of the walk, which grow and shrink. */
 struct walk {
     const struct copy_options *options;
     struct error *error;
     char from[4096], to[4096];
-    size_t from_len, to_len, top_len; /* top_len: of the directory that was asked for */
+    size_t from_len, to_len, top_len; /* top_len: length of the directory that was passed in */
 };
 
 static int make_dir(const char *path, struct error *error)
@@ -95,7 +95,7 @@ static int make_dir(const char *path, struct error *error)
                                                     : 0;
 }
 
-/* The directories above the file at walk->to, down from the one that was asked for. */
+/* Creates the directories above the file at walk->to, below the top one. */
 static int make_dirs(struct walk *walk, size_t top)
 {
     int r = 0;
@@ -120,7 +120,7 @@ static int copy_entry(struct walk *walk, size_t to_top)
     return r < 0 ? r : copy_file(walk->from, walk->to, walk->options, walk->error);
 }
 
-/* "/NAME" behind both paths. False: they would be too long. */
+/* Appends "/NAME" to both paths. False: too long. */
 static bool enter(struct walk *walk, const char *name)
 {
     size_t room_from = sizeof walk->from - walk->from_len;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Files and directories, copied as they are. */
+/* Copying files and directories. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,21 +9,22 @@
 #include "base/error.h"
 
 struct copy_options {
-    bool link;   /* another name for the same bytes, where that can be */
-    bool follow; /* symbolic links to files; else they are passed over */
-    /* Whether a file of a directory is copied, by its path in that, LEN bytes; NULL: all. */
+    bool link;   /* make a hard link instead, if possible */
+    bool follow; /* follow symbolic links to files; otherwise they are skipped */
+    /* True to copy a file of a directory; PATH, LEN bytes, is relative to that directory. NULL: copy
+     * all. */
     bool (*takes)(const char *path, size_t len);
 };
 
 #define COPY_DEPTH_MAX 16
 
-/* The regular file FROM becomes TO, which must not be there. Copies share their blocks where the file system can.
- * A file that says it is empty, as those of the kernel's own file systems do, is read to its end. -EEXIST and
- * its like, with ERROR. */
+/* Copies the regular file FROM to TO, which must not exist. Copies share blocks if the file system
+ * supports it. A file that reports size 0, as those of kernel file systems do, is read to its end.
+ * -EEXIST or another errno, with ERROR. */
 int copy_file(const char *from, const char *to, const struct copy_options *options,
               struct error *error);
 
-/* The regular files in the directory FROM, and in directories in it, COPY_DEPTH_MAX deep, become such in TO; TO and the
- * directories above each file are made where they are missing. What is neither a file nor a directory is passed over. */
+/* Copies the regular files below the directory FROM, up to COPY_DEPTH_MAX levels deep, to TO; creates
+ * TO and missing directories. Skips everything that is neither a file nor a directory. */
 int copy_dir(const char *from, const char *to, const struct copy_options *options,
              struct error *error);

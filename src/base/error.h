@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What went wrong, where, in words: the companion of a negative errno.
+/* The message that belongs to a negative errno: what is wrong, where, and what to do.
  *
- * A library function that can fail for a reason worth telling takes a `struct error *`, fills it and
- * returns the errno; whoever talks to the user prints it. An error holds no resource and is not
- * thread-safe. */
+ * A library function that can fail for a reason worth reporting takes a `struct error *`, fills it and
+ * returns the errno; cmd/ or cli/ prints it. An error holds no resource and is not thread-safe. */
 
 #include <stdint.h>
 
@@ -14,42 +13,42 @@
 #define ERROR_NO_OFFSET UINT64_MAX
 
 struct error {
-    int code;        /* negative errno, 0: nothing went wrong */
+    int code;        /* negative errno; 0: empty */
     uint64_t offset; /* bytes from the start of the input, or ERROR_NO_OFFSET */
     uint32_t line;   /* line of a text, from 1, or 0 */
-    char path[256];  /* the input's name, may be empty */
+    char path[256];  /* the input's name; may be empty */
     char what[384];  /* what is wrong and what to do; no newline */
 };
 
-/* Fills ERROR (may be NULL) and returns ERR, so that `return error_at(…)` reads well. The first
- * error wins: one that is already filled is left as it is. */
+/* Fills ERROR (may be NULL) and returns ERR, so that `return error_at(…)` works. The first error wins:
+ * an error that is already filled does not change. */
 int error_at(struct error *error, int err, const char *path, uint64_t offset, const char *format,
              ...) _printf_(5, 6) _cold_;
 int error_on_line(struct error *error, int err, const char *path, uint32_t line, const char *format,
                   ...) _printf_(5, 6) _cold_;
-/* Without a place in the input; "" or NULL for PATH: without an input. */
+/* The same without an offset; PATH "" or NULL: without an input. */
 int error_set(struct error *error, int err, const char *path, const char *format, ...)
     _printf_(4, 5) _cold_;
 
-/* "PATH: offset N: WHAT", "PATH:LINE: WHAT", "PATH: WHAT" or "WHAT" into BUF, always ended by a NUL.
- */
+/* Writes "PATH: offset N: WHAT", "PATH:LINE: WHAT", "PATH: WHAT" or "WHAT" to BUF, always ended by a
+ * NUL. */
 void error_print(const struct error *error, char *buf, size_t size);
 
-/* What ERROR is, in words: "out of memory", and what strerror() says of others. */
+/* Text of the errno ERROR: "out of memory", or that of strerror(). */
 const char *error_text(int error);
 
-/* Whether ERROR is this process's lack of memory or descriptors, and says nothing of the input: what could not be
- * had because of it is not missing. */
+/* True if ERROR is this process's lack of memory or descriptors and says nothing about the input: what
+ * could not be read because of it may well exist. */
 static inline bool error_is_shortage(int error)
 {
     return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
-/* The same, or a disk that cannot be read. */
+/* The same, or a disk error. */
 static inline bool error_is_local(int error)
 {
     return error_is_shortage(error) || error == -EIO;
 }
 
-/* Makes ERROR empty again. */
+/* Empties ERROR. */
 void error_clear(struct error *error);

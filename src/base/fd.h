@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What is open: closed by itself where its variable ends, and a directory's entries by its descriptor. */
+/* Descriptors that are closed at the end of their variable's scope, and directory entries by
+ * descriptor. */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 
 #include "base/macro.h"
 
-/* For _cleanup_: of a descriptor, a directory, a stream; -1 and NULL are none. */
+/* For _cleanup_ on descriptors, directories and streams; -1 and NULL are skipped. */
 static inline void closep(int *fd)
 {
     if (*fd >= 0)
@@ -29,8 +30,8 @@ static inline void fclosep(FILE **file)
         fclose(*file);
 }
 
-/* The entries of the directory NAME in the directory AT (".": of AT itself, which stays where it is), for readdir();
- * the caller closes it. NULL: see errno. */
+/* Opens the directory NAME in the directory AT for readdir() (".": AT itself, whose offset does not
+ * change); the caller closes it. NULL: see errno. */
 static inline DIR *open_dir_at(int at, const char *name)
 {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -45,7 +46,7 @@ static inline DIR *open_dir_at(int at, const char *name)
     return dir;
 }
 
-/* Writes all N bytes. A negative errno: some may have been written. */
+/* Writes all N bytes. On an error some may have been written. */
 int write_all(int fd, const void *p, size_t n);
 
 /* True if the directory NAME in the directory AT (".": AT itself) can be read and has no entries. */

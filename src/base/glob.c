@@ -6,7 +6,7 @@
 
 bool glob_match(const char *pattern, const char *name)
 {
-    /* Only the last star needs to be remembered: an earlier one can never match more than it did. */
+    /* Only the last star matters: an earlier one can never match more than it did. */
     const char *star = NULL;
     const char *resume = NULL;
 

@@ -3,9 +3,8 @@
 
 #include <stdbool.h>
 
-/* Whether NAME matches PATTERN, in which `*` stands for any run of characters and `?` for one; there
- * are no classes and no escapes. Linear in both for the patterns that people write, quadratic at
- * worst. */
+/* True if NAME matches PATTERN, in which `*` matches any characters and `?` any one; no classes, no
+ * escapes. Linear for usual patterns, quadratic at worst. */
 bool glob_match(const char *pattern, const char *name);
-/* Whether PATTERN holds a wildcard. */
+/* True if PATTERN contains a wildcard. */
 bool glob_is_pattern(const char *pattern);

@@ -36,7 +36,7 @@ int input_open_regular(struct input *in, const char *path, size_t capacity, stru
         close(fd);
         return error_set(error, -EINVAL, path, "is not a regular file");
     }
-    /* The kernel's own trace_pipe_raw is regular, and may be waited for. */
+    /* The kernel's trace_pipe_raw is a regular file that may block. */
     flags = fcntl(fd, F_GETFL);
     if (flags >= 0)
         (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
@@ -85,7 +85,7 @@ int input_open_memory(struct input *in, const void *p, size_t size, const char *
         input_done(&opened);
         return -ENOMEM;
     }
-    /* A copy of just the size, so that a sanitiser sees the first byte read behind it. */
+    /* A copy of exactly this size, so that a sanitizer detects reads past the end. */
     if (size)
         memcpy(opened.buf, p, size);
     opened.seekable = true;

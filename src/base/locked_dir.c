@@ -27,7 +27,7 @@ static void empty(int fd)
             (void)unlinkat(fd, entry->d_name, 0);
 }
 
-/* In the moment before it is locked it may be swept away, so that there has to be another. */
+/* Another process may sweep the directory away before it is locked; then another one is created. */
 int locked_dir_make(const char *parent, const char *prefix, struct locked_dir *ret)
 {
     for (unsigned tries = 0; tries < TRIES; tries++) {
@@ -64,7 +64,7 @@ void locked_dir_done(struct locked_dir *directory, bool empties)
     *directory = (struct locked_dir){.fd = -1};
 }
 
-/* ---- Those that are there ---- */
+/* ---- Finding directories ---- */
 
 struct visit {
     const char *parent;

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A directory for the time that somebody works. He has it locked (flock), so that one that was left behind by a process
- * that was killed is told from one in use, and removed by whoever comes next. */
+/* A temporary directory owned by a running process, which holds it by flock(), so that the leftovers of
+ * a killed process can be found and removed by the next one. */
 
 #include "base/macro.h"
 
 struct locked_dir {
-    char path[64]; /* "": there is none */
+    char path[64]; /* "": none */
     int fd;        /* locked */
 };
 
-/* Makes PARENT/PREFIXxxxxxx, for this user alone. -ENAMETOOLONG, or what the system says. */
+/* Creates PARENT/PREFIXxxxxxx, accessible to this user only, and locks it. -ENAMETOOLONG, or an errno
+ * of the file system. */
 int locked_dir_make(const char *parent, const char *prefix, struct locked_dir *ret);
-/* Removes it; with EMPTIES the files in it as well, else it stays if there are some. */
+/* Removes it if it is empty; with EMPTIES, removes the files in it first. */
 void locked_dir_done(struct locked_dir *dir, bool empties);
 
-/* Removes those of this user in PARENT that nobody has locked, if they are empty, or with EMPTIES are made so. */
+/* Removes this user's unlocked directories in PARENT, if they are empty; with EMPTIES, with the files
+ * in them. */
 void locked_dir_sweep(const char *parent, const char *prefix, bool empties);
-/* Those of this user in PARENT that are in use. What FOUND returns, if it is not 0, ends it, and is returned. */
+/* Calls FOUND for each of this user's locked directories in PARENT. Stops when FOUND returns other than
+ * 0, and returns that. */
 int locked_dir_foreach(const char *parent, const char *prefix,
                        int (*found)(const char *path, void *userdata), void *userdata);

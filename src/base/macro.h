@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the compiler offers and C11 does not name. */
+/* Compiler attributes and helpers that C11 lacks. */
 
 #include <errno.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #define _hot_ __attribute__((hot))
 #define _cold_ __attribute__((cold, noinline))
 
-/* An array of characters without a NUL, and meant so: newer gccs warn otherwise. */
+/* Marks an array of characters that intentionally has no NUL: newer gcc versions warn otherwise. */
 #if defined(__has_attribute) && __has_attribute(nonstring)
 #define _nonstring_ __attribute__((nonstring))
 #else
@@ -41,7 +41,7 @@ static inline void freep(void *p)
 }
 #define _cleanup_free_ _cleanup_(freep)
 
-/* Takes the pointer out of a variable, so that its _cleanup_ does nothing. */
+/* Moves the pointer out of a variable, so that its _cleanup_ does nothing. */
 #define TAKE_PTR(p)                 \
     ({                              \
         __typeof__(p) taken_ = (p); \

@@ -38,8 +38,7 @@ static struct map_slot *find(const struct map *map, uint64_t key, const char *na
 
     if (map->capacity == 0)
         return NULL;
-    /* Where the table lies in memory is the seed: a file made to collide on one run does not on the
-     * next. */
+    /* The table's address is the seed: a file made to collide on one run does not on the next. */
     at = (size_t)mix(key + (uintptr_t)map->slots) & (map->capacity - 1);
     for (;;) {
         struct map_slot *slot = &map->slots[at];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Hash tables with keys that are 64-bit numbers or byte strings, values that are pointers.
- * Open addressing; nothing is ever taken out singly. Keys that are strings are borrowed: they must
- * outlive the map. Not thread-safe. */
+/* Hash tables from 64-bit numbers or byte strings to pointers, with open addressing; entries cannot be
+ * removed singly. String keys are borrowed and must outlive the map. Not thread-safe. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,12 +19,12 @@ struct map {
 void *map_get(const struct map *map, uint64_t key);
 void *map_get_str(const struct map *map, const char *key, size_t len);
 
-/* Sets or replaces. VALUE must not be NULL. A map is used with numbers or with strings, not both.
- * 0, -ENOMEM. */
+/* Sets or replaces an entry. VALUE must not be NULL. A map has either number or string keys. 0,
+ * -ENOMEM. */
 int map_put(struct map *map, uint64_t key, void *value);
 int map_put_str(struct map *map, const char *key, size_t len, void *value);
 
 void map_done(struct map *map);
 
-/* All entries in no order: start with *ITER = 0; false when there are no more. */
+/* Iterates over all entries, in no order: start with *ITER = 0; false after the last one. */
 _Bool map_next(const struct map *map, size_t *iter, uint64_t *ret_key, void **ret_value);

@@ -49,7 +49,8 @@ static inline char *put_8(char *p, uint32_t v)
     return p + sizeof digits;
 }
 
-/* Eight digits at a time: addresses have fifteen, and a division for each two of them is a long chain. */
+/* Eight digits at a time: an address has fifteen, and one division per two digits makes a long
+ * dependency chain. */
 char *number_dec_long(char *p, uint64_t v)
 {
     uint64_t high = v / NUMBER_DEC_SHORT;

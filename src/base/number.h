@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Numbers as text, by hand: a printf call costs ten times as much as all of a short event's digits.
- * Each function writes at P, where at least NUMBER_MAX bytes must be free, and returns the place
- * behind the last character; no NUL is written. */
+/* Numbers as text, by hand: a printf call costs ten times as much as all digits of a short event. Each
+ * function writes at P, where at least NUMBER_MAX bytes must be free, and returns the position after
+ * the last character; no NUL is written. */
 
 #include <stdint.h>
 #include <string.h>
@@ -164,7 +164,7 @@ static inline void number_put_hex8(char *p, uint64_t digits, unsigned n)
     memcpy(p, &digits, 8);
 }
 
-/* The two digits of a byte, and nothing behind them: needs room for these two only. */
+/* The two digits of a byte; needs room for these two only. */
 static inline char *number_hex_byte(char *p, uint8_t v)
 {
     static const char digits[] = "0123456789abcdef";
@@ -174,7 +174,8 @@ static inline char *number_hex_byte(char *p, uint8_t v)
     return p + 2;
 }
 
-/* Exactly N digits (1 to 16); like all here but the one above, it may write up to NUMBER_MAX bytes. */
+/* Exactly N digits (1 to 16). Like all functions but number_hex_byte(), may write up to NUMBER_MAX
+ * bytes. */
 static inline char *number_hex_fixed(char *p, uint64_t v, unsigned n)
 {
     uint64_t low = number_hex8((uint32_t)v);
@@ -197,7 +198,7 @@ static inline char *number_hex_minimum(char *p, uint64_t v, unsigned minimum)
     return number_hex_fixed(p, v, n > minimum ? n : minimum);
 }
 
-/* No branch on the number of digits, which no processor could foretell. */
+/* Without a branch on the number of digits, which would be mispredicted. */
 static inline char *number_hex(char *p, uint64_t v)
 {
     unsigned zeros = (unsigned)__builtin_clzll(v | 1) / 4;

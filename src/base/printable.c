@@ -31,9 +31,9 @@ bool printable_is_safe(uint32_t character)
     return true;
 }
 
-/* Whether any of the eight bytes needs a closer look: control characters, DEL, or not ASCII. (A
- * byte under 0x20 borrows into its high bit; a byte that is 0x7f carries into it. Borrows and
- * carries may also flag a harmless neighbour, which costs time only.) */
+/* True if any of the eight bytes is a control character, DEL, or not ASCII. (A byte under 0x20 borrows
+ * into its high bit; 0x7f carries into it. Borrows and carries may also flag a harmless neighbour,
+ * which costs only time.) */
 static inline bool needs_a_look(uint64_t v)
 {
     return (((v - EVERY_BYTE(0x20)) | (v + EVERY_BYTE(1)) | v) & HIGH_BITS) != 0;
@@ -110,10 +110,10 @@ static size_t plain_span(const char *s, size_t len, bool lines)
     return i;
 }
 
-/* ESC [ DIGITS m, at most so long. */
+/* Longest DIGITS of ESC [ DIGITS m. */
 #define COLOR_MAX 6
 
-/* The bytes of the colour at S; 0: it is none; SIZE_MAX: it may become one. */
+/* Length of the colour sequence at S; 0: none; SIZE_MAX: it may become one. */
 static size_t color_len(const char *s, size_t left)
 {
     for (size_t i = 1; i < COLOR_MAX; i++) {
@@ -125,7 +125,7 @@ static size_t color_len(const char *s, size_t left)
     return 0;
 }
 
-/* Whether S, LEFT bytes, is the start of a UTF-8 character and no more. */
+/* True if S, LEFT bytes, is an incomplete UTF-8 character. */
 static bool is_cut_off(const char *s, size_t left)
 {
     uint8_t c = (uint8_t)*s;

@@ -38,7 +38,7 @@ int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state)
     r = proc_text(path, text, sizeof text);
     if (r < 0)
         return r;
-    /* The second field is a name, in which anything may stand. */
+    /* The second field is a name, which may contain anything. */
     at = strrchr(text, ')');
     if (!at || at[1] != ' ')
         return -EBADMSG;

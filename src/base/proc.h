@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the kernel tells of processes by /proc (proc(5)). Any thread. */
+/* Information about processes from /proc (proc(5)). Any thread. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,12 +9,13 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* The beginning of the kernel's file PATH, at most SIZE - 1 bytes, ended by a NUL. -errno. */
+/* Reads the beginning of the file PATH, at most SIZE - 1 bytes, and appends a NUL. -errno. */
 int proc_text(const char *path, char *buf, size_t size);
-/* When process PID began, in clock ticks (sysconf(_SC_CLK_TCK)) since the boot, and its state: 'Z' and 'X' are those of one
- * that is only waited for. -errno: there is none, or it cannot be seen. */
+/* Start time of process PID in clock ticks (sysconf(_SC_CLK_TCK)) since the boot, and its state: 'Z' or
+ * 'X' if it has ended. -errno: it does not exist, or is not visible. */
 int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state);
-/* What proc_stat() returned as a start, in ns of CLOCK_BOOTTIME. */
+/* Converts a start time of proc_stat() to ns of CLOCK_BOOTTIME. */
 uint64_t proc_start_ns(uint64_t start);
-/* Whether there is a process PID that began after MOMENT, of CLOCK_REALTIME, surely: by more than a second. */
+/* True if process PID exists and certainly started after MOMENT (CLOCK_REALTIME): by more than a
+ * second. */
 bool proc_began_after(pid_t pid, const struct timespec *moment);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Lists of numbers and ranges as people and kernels write them: "0,2-5". */
+/* Lists of numbers and ranges: "0,2-5". */
 
 #include "base/macro.h"
 
@@ -9,6 +9,7 @@ struct range {
     uint32_t low, high; /* both included */
 };
 
-/* Reads "A" or "A-B" at *P, and moves *P after it. With OPEN, "A-" and "-B" as well, whose missing end is that of OPEN.
- * Numbers above UINT32_MAX become that. -EINVAL: there is neither. Whether low is above high, the caller checks. */
+/* Parses "A" or "A-B" at *P and advances *P. With OPEN, "A-" and "-B" too; the missing end is that of
+ * OPEN. Numbers above UINT32_MAX are clamped. -EINVAL: none of these. The caller checks that low is not
+ * above high. */
 int range_parse(const char **p, const struct range *open, struct range *ret_range);

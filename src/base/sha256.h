@@ -28,5 +28,5 @@ void hmac_sha256_init(struct hmac_sha256 *hmac, const void *key, size_t key_size
 void hmac_sha256_put(struct hmac_sha256 *hmac, const void *p, size_t size);
 void hmac_sha256_end(struct hmac_sha256 *hmac, uint8_t ret_digest[SHA256_SIZE]);
 
-/* Whether two digests are the same, in a time that does not tell where they differ. */
+/* Compares two digests in constant time. */
 bool sha256_equal(const uint8_t a[SHA256_SIZE], const uint8_t b[SHA256_SIZE]);

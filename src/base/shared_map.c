@@ -18,7 +18,7 @@ static struct shared_map *find(const void *address)
     return NULL;
 }
 
-/* The signal is that of an access, so the list is not being changed. */
+/* The signal is raised by an access, so the list is not being changed. */
 static void on_error(int number, siginfo_t *info, void *context)
 {
     struct shared_map *map = info->si_code > 0 ? find(info->si_addr) : NULL;
@@ -26,7 +26,7 @@ static void on_error(int number, siginfo_t *info, void *context)
     int error = errno;
 
     (void)context;
-    /* All after it is gone as well. */
+    /* All pages after it are gone too. */
     if (map &&
         mmap((void *)page, (uintptr_t)map->bytes + map->length - page, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED) {
@@ -34,7 +34,7 @@ static void on_error(int number, siginfo_t *info, void *context)
         errno = error;
         return;
     }
-    /* Another one's: as it would have been. The access is made again, and faults again. */
+    /* Not one of our mappings: restore the previous handler; the access is repeated and faults again. */
     sigaction(number, &before, NULL);
     if (info->si_code <= 0)
         raise(number);

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A mapping of a file that another process, which is not trusted, may truncate while it is mapped. Pages that are gone
- * read as zeros from then on, and `is_cut` says so; without this the reader would be ended by SIGBUS.
+/* A mapping of a file that an untrusted process may truncate while it is mapped. Pages that are gone
+ * read as zeros from then on, and `is_cut` is set; without this, reading them would kill this process
+ * with SIGBUS.
  *
- * Each mapping sees to it that the process has the handler of SIGBUS, which passes on what lies in no such mapping. One
- * thread alone makes, uses and removes mappings. */
+ * Each mapping installs a SIGBUS handler, which passes on faults outside of such mappings. Only one
+ * thread may create, use and remove mappings. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct shared_map {
-    void *bytes; /* NULL: there is none */
+    void *bytes; /* NULL: not mapped */
     size_t length;
     bool is_cut;
     struct shared_map *next;
 };
 
-/* Maps LENGTH bytes of FD from OFFSET on, a multiple of a page, into MAP, which stays where it is until
- * shared_map_done(). WRITE: what is written there goes into the file. -errno. */
+/* Maps LENGTH bytes of FD from OFFSET, a multiple of the page size. MAP must stay at its address until
+ * shared_map_done(). WRITE: stores go to the file. -errno. */
 int shared_map_init(struct shared_map *map, int fd, uint64_t offset, size_t length, bool write,
                     bool is_private);
-/* The same of more bytes, from the beginning of the file on. -errno: it stays as it was. */
+/* Maps LENGTH bytes from the start of the file instead. -errno: the mapping is unchanged. */
 int shared_map_grow(struct shared_map *map, int fd, size_t length, bool write);
 void shared_map_done(struct shared_map *map);
 
-/* Whether pages of it are gone. */
+/* True if pages of it are gone. */
 static inline bool shared_map_is_cut(const struct shared_map *map)
 {
     return *(const volatile bool *)&map->is_cut;

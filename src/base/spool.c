@@ -14,7 +14,7 @@ static int temporary_in(const char *directory)
 
     if (fd >= 0)
         return fd;
-    /* Not every file system has files without a name. */
+    /* Not every file system supports unnamed files. */
     if (snprintf(name, sizeof name, "%s/strata-XXXXXX", directory) >= (int)sizeof name)
         return -ENAMETOOLONG;
     fd = mkostemp(name, O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A list of strings that belong to somebody else: words of argv, patterns of a caller. */
+/* A list of borrowed strings: words of argv, patterns of a caller. */
 
 #include "base/error.h"
 

@@ -8,14 +8,14 @@
 #include "base/number.h"
 #include "base/printable.h"
 
-/* Where what is put goes once memory is out: nobody reads it. */
+/* Target of what is put after memory is out; never read. */
 static _Thread_local char scratch[TEXT_ROOM_MAX];
 
 int text_open_fd(struct text *text, int fd, size_t size)
 {
     /* text_room() promises TEXT_ROOM_MAX after a drain, whatever the size asked for. */
     size = MAX(size, (size_t)TEXT_ROOM_MAX);
-    /* What a filter leaves in the buffer takes nothing of that. */
+    /* What a filter leaves in the buffer must not reduce that. */
     size += PRINTABLE_TAIL_MAX;
     *text = (struct text){.fd = fd};
     text->start = malloc(size);
@@ -62,7 +62,7 @@ static void write_all(struct text *text, const char *p, size_t len)
     }
 }
 
-/* Writes what stands for the buffer's bytes. Returns how many were taken: all of them if LAST. */
+/* Writes the buffer with escapes. Returns how many bytes were consumed: all if LAST. */
 static size_t write_filtered(struct text *text, bool last)
 {
     size_t len = text_len(text);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Text on its way out: a large buffer with hand-written number formatting and no printf.
+/* Output text: a large buffer with hand-written number formatting and no printf.
  *
- * A text either grows (memory) or drains into a file descriptor when it is full. Each `text_put_…`
- * makes room by itself. The hot path of a report reserves once for several pieces with text_room()
- * and then writes through the `char *`-returning functions of base/number.h.
+ * A text either grows (memory) or drains to a file descriptor when it is full. Each `text_put_…` makes
+ * room by itself. The hot path of a report reserves once for several pieces with text_room() and then
+ * writes through the `char *`-returning functions of base/number.h.
  *
- * A write error is kept in `error` (negative errno); from then on what is put is thrown away, so
- * that the check stands once, where the work ends. Not thread-safe. */
+ * A write error is kept in `error` (negative errno); from then on everything that is put is discarded,
+ * so that one check at the end suffices. Not thread-safe. */
 
 #include <string.h>
 
@@ -18,36 +18,37 @@ struct text {
     char *start;
     char *next; /* where the next byte goes; start <= next <= end */
     char *end;
-    int fd;           /* where a full buffer goes, or -1: it grows */
+    int fd;           /* where a full buffer is written; -1: memory */
     int error;        /* the first failure: -EPIPE, -ENOSPC, -ENOMEM, … */
     uint64_t drained; /* bytes that have left the buffer */
-    bool filtered;    /* what leaves is filtered (base/printable.h) */
+    bool filtered;    /* output is filtered (base/printable.h) */
     uint8_t passes;   /* PRINTABLE_... */
 };
 
 /* A text that drains into FD in pieces of about SIZE bytes. -ENOMEM. */
 int text_open_fd(struct text *text, int fd, size_t size);
-/* The same for what people read: what a terminal would obey does not leave it (base/printable.h). PASSES is of
- * PRINTABLE_ASCII and PRINTABLE_COLOR. text_flush() ends what could be the start of a character. */
+/* The same for output that people read: characters that a terminal would obey are escaped
+ * (base/printable.h). PASSES: PRINTABLE_ASCII, PRINTABLE_COLOR. text_flush() also writes an incomplete
+ * character at the end. */
 int text_open_output(struct text *text, int fd, size_t size, unsigned passes);
-/* From here on, for a text that has an fd. */
+/* Filters from now on; for a text with a descriptor. */
 void text_filter(struct text *text, unsigned passes);
-/* A text in memory that grows. It allocates when something is put. */
+/* A text in memory, which grows. Allocates only when something is put. */
 #define TEXT_IN_MEMORY ((struct text){.fd = -1})
 /* Frees the buffer; drains nothing. */
 void text_done(struct text *text);
 
-/* Writes out what is held (with an fd). Returns text->error. */
+/* Writes the buffer to the descriptor. Returns text->error. */
 int text_flush(struct text *text);
 
-/* The same, but what could be the start of a longer character stays until the rest comes. */
+/* The same, but keeps an incomplete character at the end until the rest is put. */
 void text_drain(struct text *text);
 
 /* The slow half of text_room(). */
 char *text_make_room(struct text *text, size_t size);
 
-/* At least SIZE bytes at the returned place; the caller writes and then sets text->next behind what
- * it wrote. Never NULL for SIZE up to TEXT_ROOM_MAX: after an error it is scratch space. */
+/* Returns room for at least SIZE bytes; the caller writes and then sets text->next after them. Never
+ * NULL for SIZE up to TEXT_ROOM_MAX: after an error it is scratch space. */
 #define TEXT_ROOM_MAX 4096
 static inline char *text_room(struct text *text, size_t size)
 {
@@ -56,7 +57,7 @@ static inline char *text_room(struct text *text, size_t size)
     return text_make_room(text, size);
 }
 
-/* Any length. */
+/* Puts LEN bytes, any length. */
 void text_put(struct text *text, const char *s, size_t len);
 
 static inline void text_put_str(struct text *text, const char *s)
@@ -70,11 +71,11 @@ static inline void text_put_char(struct text *text, char c)
     text->next++;
 }
 
-/* A string literal, its length known when compiled. */
+/* Puts a string literal, whose length is known at compile time. */
 #define text_put_literal(text, s) text_put((text), "" s, sizeof(s) - 1)
 
-/* Copies LEN bytes in whole units: a store or two for a short literal. S is that much longer, and so
- * is the room at P; what lies behind the LEN bytes is overwritten by what comes next. */
+/* Copies LEN bytes in whole units: one or two stores for a short literal. S and the room at P must be
+ * up to a unit longer; the bytes after LEN are overwritten by what is put next. */
 #define TEXT_UNIT 16
 static inline char *text_copy_units(char *p, const char *s, size_t len)
 {
@@ -87,7 +88,7 @@ void text_put_u64(struct text *text, uint64_t v);
 void text_put_i64(struct text *text, int64_t v);
 /* Lower-case hexadecimal without a prefix. */
 void text_put_hex(struct text *text, uint64_t v);
-/* For what is rare: headings, summaries. */
+/* For rare output: headings, summaries. */
 void text_printf(struct text *text, const char *format, ...) _printf_(2, 3);
 
 static inline size_t text_len(const struct text *text)

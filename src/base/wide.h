@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Products of two numbers of 64 bits, as of times and rates, without overflow. */
+/* Products of two 64-bit numbers, such as times and rates, without overflow. */
 
 #include <stdint.h>
 
 __extension__ typedef __int128 wide;
 
-/* V, or what is nearest to it in 64 bits; never INT64_MIN, so that the result can be negated. */
+/* V clamped to 64 bits; never INT64_MIN, so that the result can be negated. */
 static inline int64_t narrow(wide v)
 {
     if (v > INT64_MAX)

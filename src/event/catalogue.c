@@ -54,7 +54,7 @@ int catalogue_add(struct catalogue *catalogue, const struct event_class *class,
     if (!copy)
         return -ENOMEM;
     copy->index = catalogue->n_classes;
-    copy->row = copy->variant_of ? copy->variant_of->row : copy->index;
+    copy->stat_row = copy->variant_of ? copy->variant_of->stat_row : copy->index;
     if (copy->format && !copy->put_text) {
         int r = program_compile(&catalogue->arena, copy, &copy->program);
         if (r == -ENOMEM)

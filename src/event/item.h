@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What flows through Strata: an event, or a loss of events. */
+/* An item of the stream: an event, or a loss of events. */
 
 #include <stdint.h>
 
@@ -20,8 +20,8 @@ enum item_kind {
 
 /* Why events are missing. */
 enum loss_cause {
-    LOSS_DROPPED,    /* the tracer had no room and said so */
-    LOSS_UNREADABLE, /* the input was damaged here and the reader went on behind it */
+    LOSS_DROPPED,    /* the tracer had no room and reported it */
+    LOSS_UNREADABLE, /* the input was damaged here, and the reader continued after it */
 };
 
 /* 64 bytes, one cache line. An item and its payload are lent (event/source.h). */
@@ -31,7 +31,7 @@ struct item {
     const struct event_class *class; /* NULL of a loss */
     union {
         const uint8_t *payload; /* event: `size` bytes, not aligned */
-        uint64_t lost;          /* loss: how many events, or LOST_UNKNOWN */
+        uint64_t lost;          /* loss: number of events, or LOST_UNKNOWN */
     };
     union {
         struct {
@@ -41,22 +41,24 @@ struct item {
         int64_t since; /* loss: its start, or TIME_UNKNOWN */
     };
     int32_t cpu;  /* or CPU_UNKNOWN */
-    int32_t pid;  /* thread id where the format has one; or PID_UNKNOWN */
-    int32_t vcpu; /* or VCPU_UNKNOWN; what it means is the origin's to say */
+    int32_t pid;  /* thread ID if the format has one; or PID_UNKNOWN */
+    int32_t vcpu; /* or VCPU_UNKNOWN; the origin defines its meaning */
     union {
         uint32_t skipped; /* LOSS_UNREADABLE: bytes of input skipped (saturated) */
+        /* event: its thread's name at that time, for the origin's comm(); 0: use task_name() */
         uint32_t
-            comm; /* event: its thread's name as of then, of the origin's comm(); 0: task_name() has it */
+            comm;
     };
     uint8_t kind;        /* enum item_kind */
     uint8_t cause;       /* enum loss_cause */
     uint8_t reader_byte; /* for the reader's own put_text */
-    /* By how many ns `time` may be wrong at most where it is told in another clock than stamped it
-     * (timeline/clock_convert.h), saturated; 0: in that clock itself. Readers leave it 0. */
+    /* The largest possible error of `time`, in ns, saturated, if it was converted to another clock
+     * (timeline/clock_convert.h); 0: stamped by that clock itself. Readers leave it 0. */
     uint32_t error_ns;
 };
 
-/* What the thread of an event was called then, or NULL. Of a loss nobody knows when it was, where names change. */
+/* Name of the event's thread at that time, or NULL. A loss has none, because its exact time is not
+ * known and names change. */
 static inline const char *item_task_name(const struct item *item)
 {
     const struct origin *origin = item->origin;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events and values as text. */
+/* Puts events and values as text. */
 #include <stdio.h>
 
 #include "base/bytes.h"
@@ -29,7 +29,7 @@ static void put_bytes(const struct field *field, const struct value *value, stru
     text_put_char(text, '[');
     for (; value->len - i >= element && i < value->len; i += element)
         put_element(field, value->s + i, element, i == 0, text);
-    for (; i < value->len; i++) /* what is no whole element */
+    for (; i < value->len; i++) /* an incomplete element at the end */
         put_element(field, value->s + i, 1, i == 0, text);
     text_put_char(text, ']');
 }
@@ -142,7 +142,7 @@ bool value_put_named(const struct value_names *names, uint64_t v, struct text *t
     return put_named(names, v, text);
 }
 
-/* " name=", the long way. */
+/* Puts " name=" byte by byte. */
 static _cold_ void put_name(const char *name, bool first, struct text *text)
 {
     if (!first)

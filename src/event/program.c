@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* printf-style format strings compiled to operations.
+/* Compiles printf-style format strings to operations.
  *
- * An operation is a piece of literal text and the conversion behind it, so that a format of N
- * conversions is N + 1 operations at most. Plain conversions ("%d", "0x%x", "%s") have operations
- * of their own; those with flags, widths or precisions share one that follows the spec.
+ * An operation is a piece of literal text and the conversion after it, so a format of N conversions has
+ * at most N + 1 operations. Plain conversions ("%d", "0x%x", "%s") have their own operations;
+ * conversions with flags, widths or precisions share one that interprets the spec.
  *
- * Room is asked for once per segment: a run of operations whose output is bounded and fits in
- * TEXT_ROOM_MAX. Strings end a segment, since only the event tells their length. */
+ * Room is reserved once per segment: a run of operations whose output is bounded and fits in
+ * TEXT_ROOM_MAX. A string ends a segment, because its length is known only from the event. */
 #include "event/program.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ struct op {
     uint8_t unused_bits; /* of 64, above the size that the conversion reads */
     bool direct;         /* the field is a plain 8-byte scalar at `offset` */
     uint16_t field;
-    uint16_t room; /* not 0: a segment begins here that needs so much */
+    uint16_t room; /* not 0: a segment of this many bytes begins here */
     uint16_t literal_len;
     uint16_t n_stars; /* fields before `field` that give width and precision */
     uint32_t offset;
@@ -106,8 +106,8 @@ static int add_literal(struct compiler *c, const char *s, size_t len)
     return 0;
 }
 
-/* The format's own text. Its control characters are escaped like those of strings, so that an event
- * is one line: a few of QEMU's formats hold a newline. */
+/* Adds literal text of the format. Control characters are escaped as in strings, so that an event is
+ * one line: a few of QEMU's formats contain a newline. */
 static int add_text(struct compiler *c, const char *s, size_t len)
 {
     struct text safe = TEXT_IN_MEMORY;
@@ -189,7 +189,7 @@ static int add_conversion(struct compiler *c, const struct spec *spec)
     return add_op(c, op);
 }
 
-/* How much text an operation may write; strings count only as far as their literal. */
+/* The most text that an operation may write; strings count only their literal part. */
 static unsigned op_room(const struct op *op)
 {
     unsigned literal = (op->literal_len + TEXT_UNIT - 1u) / TEXT_UNIT * TEXT_UNIT;
@@ -303,7 +303,7 @@ static void put_float(const struct spec *spec, uint64_t bits, struct text *text)
                     MIN((size_t)MAX(n, 0), sizeof buf - 1), text);
 }
 
-/* Width and precision from the arguments, as printf takes them. */
+/* Resolves width and precision from the arguments, as printf does. */
 static struct spec with_stars(const struct op *op, const struct value *stars)
 {
     struct spec spec = op->spec;
@@ -326,7 +326,7 @@ static struct spec with_stars(const struct op *op, const struct value *stars)
 static void put_special(const struct op *op, const struct value *values, uint64_t u,
                         struct text *text)
 {
-    const struct value *value = &values[op->field]; /* of a direct field: never looked at */
+    const struct value *value = &values[op->field]; /* not used for a direct field */
     struct spec spec = op->spec;
 
     if (op->n_stars)

@@ -13,8 +13,8 @@ enum {
     SELECT_YES,
 };
 
-/* After that many items in a row after `to`, no later one can lie before it: sources are out of order
- * by SOURCE_DISORDER_MAX items at most. */
+/* After this many consecutive items later than `to`, no later item can be before it: sources are out of
+ * order by at most SOURCE_DISORDER_MAX items. */
 #define AFTER_ENOUGH (4 * SOURCE_DISORDER_MAX)
 
 int select_parse_time(void *member, const char *value, struct error *error)
@@ -158,7 +158,7 @@ void selection_done(struct selection *selection)
     *selection = (struct selection){0};
 }
 
-/* Of no pattern that matches: chosen only if the user began by leaving out. */
+/* A class that no pattern matches is selected only if the first pattern excludes. */
 static bool choose(struct selection *selection, const struct event_class *class)
 {
     const struct strings *patterns = &selection->options->events;
@@ -219,7 +219,7 @@ static bool in_ranges(const struct ranges *ranges, int32_t number)
     return low < ranges->n && (uint32_t)number >= ranges->items[low].low;
 }
 
-/* The first tick whose printed time is not before LIMIT, or (END) the first that is after it. */
+/* The first tick whose printed time is not before LIMIT; with END, the first one after it. */
 static int64_t limit_ticks(const struct time_limit *limit, uint64_t hz, int64_t first, bool end)
 {
     __int128 ns;
@@ -250,7 +250,7 @@ static int start(struct selection *selection, const struct item *item, struct er
                          "the rate of its clock is not known: give time limits in whole "
                          "ticks, or the rate (--cpu-hz)");
     selection->from = INT64_MIN;
-    selection->to = INT64_MAX; /* not itself included */
+    selection->to = INT64_MAX; /* INT64_MAX itself is excluded */
     selection->first = item->time;
     if (options->from.given)
         selection->from = limit_ticks(&options->from, hz, item->time, false);
@@ -272,7 +272,7 @@ static int32_t vcpu_number(const struct item *item)
     return item->vcpu != VCPU_UNKNOWN && item->origin->put_vcpu ? item->vcpu & 0xffff : item->vcpu;
 }
 
-/* 1: it is selected. */
+/* Returns 1 if selected. */
 static inline int test(struct selection *selection, const struct item *item)
 {
     const struct select_options *options = selection->options;
@@ -281,7 +281,7 @@ static inline int test(struct selection *selection, const struct item *item)
     if (options->layers && !(options->layers >> item->origin->layer & 1))
         return 0;
     if (unlikely(!selection->started || item->time == TIME_UNKNOWN))
-        return 1; /* a loss that nobody timed */
+        return 1; /* a loss without a time */
     if (item->time < selection->from)
         return 0;
     if (is_behind(selection, item))
@@ -292,7 +292,7 @@ static inline int test(struct selection *selection, const struct item *item)
         !in_ranges(&options->vcpus, vcpu_number(item)))
         return 0;
     if (!is_event)
-        return 1; /* what was lost may have been of any class or thread */
+        return 1; /* the lost events may have been of any class or thread */
     if (options->pids.n && !in_ranges(&options->pids, item->pid))
         return 0;
     return options->events.n == 0 ? 1 : selection_has_class(selection, item->class);

@@ -9,27 +9,27 @@
 #include "base/strings.h"
 #include "event/item.h"
 
-/* A time as the user gave it: seconds of the trace's clock as they are printed, or seconds after the
- * first item; ticks if the clock's rate is not known. */
+/* A time limit as the user gave it: seconds of the trace's clock as they are printed, seconds after the
+ * first item, or ticks if the clock's rate is not known. */
 struct time_limit {
     bool given;
     bool relative; /* "+…" */
-    bool fraction; /* has a decimal point, so it cannot be ticks */
+    bool fraction; /* contains a decimal point, so it cannot be ticks */
     int64_t whole;
     uint32_t ns;
 };
 
-/* Numbers and ranges of them, "0,2-5". */
+/* Numbers and ranges, "0,2-5". */
 struct ranges {
     struct range *items; /* ascending, not touching */
     unsigned n;
 };
 
 struct select_options {
-    struct strings events; /* patterns in order; the last that matches decides */
+    struct strings events; /* patterns in order; the last match decides */
     struct time_limit from, to;
     struct ranges cpus, pids, vcpus;
-    unsigned layers; /* a bit for each, 1 << enum layer; 0: all */
+    unsigned layers; /* bit mask of 1 << enum layer; 0: all */
     uint64_t limit;
     bool limited;
 };
@@ -46,22 +46,22 @@ struct selection {
     const struct select_options *options;
     uint8_t *classes; /* by class->index: SELECT_… */
     unsigned n_classes;
-    bool *matched; /* by pattern: a class matched it */
+    bool *matched; /* by pattern: it matched a class */
     uint64_t left; /* of the limit */
     bool started;  /* the first item was seen */
     int64_t first;
-    uint64_t hz; /* of the clock that the limits are in */
+    uint64_t hz; /* of the clock of the limits */
     int64_t from, to;
-    unsigned behind; /* items in a row that are later than `to` */
+    unsigned behind; /* consecutive items later than `to` */
     bool all;        /* nothing is filtered */
 };
 
 int selection_init(struct selection *selection, const struct select_options *options);
 void selection_done(struct selection *selection);
 
-/* Finds the first run of selected items in [*START, N) and puts its start there. Returns its length, 0 if
- * there is none; -EINVAL with ERROR: a time limit has no meaning for this trace's clock; -ENOMEM. Pass the
- * items of one trace, in order, each once. */
+/* Finds the first run of selected items in [*START, N) and sets *START to its beginning. Returns its
+ * length, 0 if there is none; -EINVAL with ERROR: a time limit cannot be applied to this trace's clock;
+ * -ENOMEM. Pass the items of one trace in order, each once. */
 int selection_next_run(struct selection *selection, const struct item *items, unsigned n,
                        unsigned *start, struct error *error);
 
@@ -72,5 +72,5 @@ bool selection_is_over(const struct selection *selection);
 void selection_unmatched(struct selection *selection, struct event_class *const *classes,
                          unsigned n, void (*put)(void *arg, const char *pattern), void *arg);
 
-/* 1 if the patterns select CLASS, else 0. -ENOMEM. */
+/* 1 if the patterns select CLASS; 0 if not; -ENOMEM. */
 int selection_has_class(struct selection *selection, const struct event_class *class);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What items are given to: views that print them, exports, tallies. The counterpart of a source (event/source.h).
+/* A consumer of items: a view that prints them, an export, a tally. The counterpart of a source
+ * (event/source.h).
  *
- * A sink is begun, given all items one run after the other, finished, and freed. It may keep neither items nor
- * payloads once put() returns. It may hold memory by event class, by thread and by CPU, never by event.
- * Not thread-safe. */
+ * Call begin(), put() for all items in order, finish(), free(). A sink may not keep items or payloads
+ * after put() returns. It may allocate memory by event class, thread and CPU, but not by event. Not
+ * thread-safe. */
 
 #include "base/error.h"
 #include "event/item.h"
@@ -13,13 +14,15 @@
 struct sink;
 
 struct sink_ops {
-    /* Writes what stands before the first item; may be NULL. */
+    /* Writes what comes before the first item; may be NULL. */
     void (*begin)(struct sink *sink);
-    /* N items, in the order of time. 0, or a negative errno with `error`; -ENOMEM may come without. */
+    /* Consumes N items, in the order of time. 0, or a negative errno with `error`; -ENOMEM may come
+     * without. */
     int (*put)(struct sink *sink, const struct item *items, unsigned n);
-    /* Writes what stands after the last item; may be NULL. 0, or a negative errno with `error`. Only free() may follow. */
+    /* Writes what comes after the last item; may be NULL. 0, or a negative errno with `error`. Only
+     * free() may follow. */
     int (*finish)(struct sink *sink);
-    /* NULL: whatever holds the sink frees it. */
+    /* NULL: the owner of the sink frees it. */
     void (*free)(struct sink *sink);
 };
 
@@ -50,10 +53,10 @@ static inline void sink_free(struct sink *sink)
         sink->ops->free(sink);
 }
 
-/* The error of NEXT, a sink that SINK hands its items to, is SINK's too. Returns ERROR. */
+/* Copies the error of NEXT, to which SINK forwards items, to SINK. Returns ERROR. */
 int sink_fail(struct sink *sink, const struct sink *next, int error);
 
-/* A sink that gives what it is given to SINKS, one after the other. It owns none of them. */
+/* A sink that forwards items to each of SINKS in turn. It does not own them. */
 struct tee_sink {
     struct sink sink;
     struct sink *const *sinks;

@@ -29,17 +29,16 @@
 struct source;
 struct text;
 
-/* By how many items an item may come too late for its time and still be put in its place
- * (timeline/reorder.h). */
+/* The most items by which an item may be late and still be put in order (timeline/reorder.h). */
 #define SOURCE_DISORDER_MAX 512
 
 struct source_ops {
     int (*next)(struct source *source, const struct item **ret_items);
     void (*free)(struct source *source);
-    /* Calls PUT for each thing worth telling about the input ("version", "4"); may be NULL. */
+    /* Calls PUT for each fact about the input ("version", "4"); may be NULL. */
     void (*facts)(const struct source *source,
                   void (*put)(void *arg, const char *key, const char *value), void *arg);
-    /* How far it has come, in bytes, and of how many (0: unknown); may be NULL. */
+    /* Progress in bytes, and the total (0: unknown); may be NULL. */
     void (*progress)(const struct source *source, uint64_t *ret_done, uint64_t *ret_total);
     /* What the user could do to see more of what was read so far; NULL: nothing. May be NULL. */
     const char *(*hint)(const struct source *source);
@@ -69,9 +68,10 @@ static inline void source_freep(struct source **source)
     source_free(*source);
 }
 
-/* What all readers are told when they are opened. */
+/* Options for all readers. */
 struct reader_options {
-    bool keep_going; /* skip what is damaged, as a loss of cause LOSS_UNREADABLE */
+    bool keep_going; /* skip damaged input, reported as LOSS_UNREADABLE */
+    /* for input from a pipe that is read twice (base/spool.h); NULL: the default */
     const char
-        *temporary_dir; /* for what comes through a pipe and is read twice (base/spool.h); NULL */
+        *temporary_dir;
 };

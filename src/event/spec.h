@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* One printf conversion, taken apart: the piece that compiling a format, turning a log line back
- * into values, and the kernel's print formats share. */
+/* A parsed printf conversion: shared by compiling formats, parsing log lines back into values, and the
+ * kernel's print formats. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ enum spec_length {
 
 struct spec {
     bool left, plus, space, alternate, zero; /* - + space # 0 */
-    bool width_star, precision_star;         /* taken from the arguments */
+    bool width_star, precision_star;         /* from the arguments */
     bool has_precision;
     uint16_t width;
     uint16_t precision;
@@ -24,9 +24,9 @@ struct spec {
     char conversion; /* d i u o x X c s p e f g … ; '%' for "%%" */
 };
 
-/* Takes apart the conversion at P (which points at the '%'). Returns the character behind it, or
- * NULL when it is not one (the text ends, or an unknown letter). */
+/* Parses the conversion at P (which points at the '%'). Returns the position after it, or NULL if it is
+ * not one (the text ends, or an unknown letter). */
 const char *spec_parse(const char *p, struct spec *ret_spec);
 
-/* Bytes of the argument: 1, 2, 4 or 8. Strings and pointers: 8. */
+/* Size of the argument in bytes: 1, 2, 4 or 8. Strings and pointers: 8. */
 unsigned spec_size(const struct spec *spec);

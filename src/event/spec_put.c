@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values written as printf would write them. */
+/* Puts values as printf would. */
 #include <string.h>
 
 #include "base/bytes.h"
@@ -55,7 +55,7 @@ static void put_padded(const struct spec *spec, const char *prefix, size_t n_pre
         else
             blanks = width - len;
     }
-    /* Never none: a text in memory that holds nothing yet has no place to write to. */
+    /* Never 0 bytes: an empty text in memory has no buffer yet. */
     p = text_room(text, n_prefix + n_zeros + n_digits + blanks + 1);
     if (!spec->left) {
         memset(p, ' ', blanks);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What runs on a CPU, as its switches say: each names the thread that it takes off the CPU, which is the one that the
- * switch before put there. Where it is not, a switch between them is missing from the trace, and nothing says when it
- * was. */
+/* Tracks what runs on a CPU from its context switches. Each names the previous thread, which must be
+ * the one that the switch before scheduled; otherwise a switch in between is missing from the trace,
+ * and its time is not known. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct cpu_switches {
-    bool known; /* a switch was seen, and nothing was lost since */
+    bool known; /* a switch was seen, and no event was lost since */
     uint64_t next;
 };
 
-/* A switch from PREV to NEXT. Returns whether it follows the one before. */
+/* Records a switch from PREV to NEXT. Returns true if it follows the one before. */
 static inline bool cpu_switch(struct cpu_switches *cpu, uint64_t prev, uint64_t next)
 {
     bool follows = !cpu->known || cpu->next == prev;

@@ -62,7 +62,7 @@ static struct value sized(const struct item *item, const struct field *field, ui
     return run(item, field, at, MIN(n, room) * field->element);
 }
 
-/* The value of FIELD that lies at AT, and where the next one begins. */
+/* The value of FIELD at AT, and where the next one begins. */
 static struct value value_at(const struct item *item, const struct field *field, uint64_t at,
                              uint64_t *ret_behind)
 {
@@ -124,7 +124,7 @@ void item_values(const struct item *item, struct value *values)
     for (unsigned i = 0; i < class->n_fields; i++) {
         const struct field *field = &class->fields[i];
 
-        /* What most fields are. */
+        /* The most common case. */
         if (likely(field->place == PLACE_FIXED && field->storage == STORE_SCALAR &&
                    item->size >= field->size && field->offset <= item->size - field->size)) {
             read_scalar(field, item->payload + field->offset, &values[i]);

@@ -12,16 +12,15 @@ struct value {
         const char *s; /* FIELD_STRING, FIELD_BYTES: borrowed from the payload, no NUL */
     };
     uint32_t len; /* bytes at s */
-    bool present; /* false: optional and not there, or the payload ends before it */
+    bool present; /* false: optional and absent, or the payload ends before it */
 };
 
-/* What one class may have at most; kernel events reach 60 or so. */
+/* The most fields of a class; kernel events have up to 60 or so. */
 #define FIELDS_MAX 128
 
-/* Reads all fields of ITEM into VALUES, which has room for class->n_fields. A payload that is too
- * short for its class gives values that are not present (0 or ""); nothing outside the payload is
- * ever read. */
+/* Reads all fields of ITEM into VALUES, which has room for class->n_fields. Fields beyond the end of a
+ * short payload are not present (0 or ""); nothing outside the payload is read. */
 void item_values(const struct item *item, struct value *values);
 
-/* One field; costs as much as all before it where their lengths vary. */
+/* Reads one field; costs as much as all fields before it if their lengths vary. */
 struct value item_value(const struct item *item, unsigned field);

@@ -77,8 +77,8 @@ static void test_empty_histogram(void **state)
 }
 
 static const struct origin origins[2];
-static struct event_class classes[] = {{.name = "a", .index = 0, .row = 0},
-                                       {.name = "b", .index = 700, .row = 700}};
+static struct event_class classes[] = {{.name = "a", .index = 0, .stat_row = 0},
+                                       {.name = "b", .index = 700, .stat_row = 700}};
 
 static struct item event(int64_t time, unsigned class, int cpu, int pid)
 {
@@ -160,9 +160,9 @@ static void test_by_event(void **state)
 static void test_by_event_of_sources(void **state)
 {
     static const struct origin host = {.layer = LAYER_HOST};
-    static const struct event_class more[] = {{.name = "a", .group = "", .index = 900, .row = 900},
-                                              {.name = "a", .group = "g", .index = 3, .row = 3},
-                                              {.name = "a", .index = 901, .row = 901}};
+    static const struct event_class more[] = {{.name = "a", .group = "", .index = 900, .stat_row = 900},
+                                              {.name = "a", .group = "g", .index = 3, .stat_row = 3},
+                                              {.name = "a", .index = 901, .stat_row = 901}};
     struct item items[] = {
         event(100, 0, 0, 1), event(110, 0, 0, 1), event(125, 1, 0, 1), event(130, 0, 0, 1),
         event(131, 0, 0, 1), event(140, 0, 0, 1), event(141, 1, 0, 1),

@@ -653,7 +653,7 @@ static void test_exported(void **state)
     /* The two of source 0 are one event. */
     for (unsigned i = 0; i < 3; i++)
         for (unsigned j = 0; j < 3; j++)
-            assert_int_equal(classes[i]->row == classes[j]->row,
+            assert_int_equal(classes[i]->stat_row == classes[j]->stat_row,
                              classes[i]->origin == classes[j]->origin);
 
     stream.n = 0;
