@@ -139,8 +139,8 @@ int common_sync_parse(const char *given, struct common_sync *ret_sync, struct er
         r = parse_side(operator+ 1, strlen(operator+ 1), &sync.b, error);
     if (r >= 0 && (sync.a.n_groups > 0) != (sync.b.n_groups > 0))
         r = error_set(error, -EINVAL, NULL,
-                      "has parentheses in the TEXT of one side alone; what tells one mark from "
-                      "another must be in both");
+                      "has parentheses in the TEXT of one side only; both must enclose what "
+                      "identifies an event");
     if (r >= 0 && sync.a.n_groups != sync.b.n_groups)
         r = error_set(error, -EINVAL, NULL, "has %zu parentheses in one TEXT and %zu in the other",
                       sync.a.n_groups, sync.b.n_groups);

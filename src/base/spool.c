@@ -60,9 +60,10 @@ int spool(struct input *in, const char *dir, struct error *error)
     for (;;) {
         r = write_all(fd, input_at(in), input_buffered(in));
         if (r < 0) {
-            error_set(error, r, directory,
-                      "cannot keep what comes through the pipe: %s (TMPDIR names another place)",
-                      strerror(-r));
+            error_set(
+                error, r, directory,
+                "cannot buffer the input from the pipe: %s (set TMPDIR to use another directory)",
+                strerror(-r));
             break;
         }
         size += input_buffered(in);

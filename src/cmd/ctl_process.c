@@ -74,7 +74,7 @@ static int find_pid(const char *which, pid_t *ret)
     if (*which < '0' || *which > '9' || *end)
         return find_named(which, ret);
     if (pid < 1 || pid > INT_MAX) {
-        cli_error("there is no process %s", which);
+        cli_error("no process %s", which);
         return -ESRCH;
     }
     *ret = (pid_t)pid;

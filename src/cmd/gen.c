@@ -32,7 +32,7 @@ static int parse_format(void *member, const char *value, struct error *error)
         return 0;
     }
     generate_list_formats(all, sizeof all);
-    return error_set(error, -EINVAL, NULL, "is not a format; there are %s", all);
+    return error_set(error, -EINVAL, NULL, "is not a format (valid: %s)", all);
 }
 
 static int parse_backends(void *member, const char *value, struct error *error)
@@ -45,8 +45,8 @@ static int parse_backends(void *member, const char *value, struct error *error)
         return 0;
     generate_list_backends(all, sizeof all);
     if (len == strlen(value))
-        return error_set(error, -EINVAL, NULL, "is not a backend; there are %s", all);
-    return error_set(error, -EINVAL, NULL, "has '%.*s' in it, which is not a backend; there are %s",
+        return error_set(error, -EINVAL, NULL, "is not a backend (valid: %s)", all);
+    return error_set(error, -EINVAL, NULL, "contains '%.*s', which is not a backend (valid: %s)",
                      (int)MIN(len, (size_t)40), unknown, all);
 }
 

@@ -90,7 +90,7 @@ static int check_outputs(const struct generate *generate, struct error *error)
     if (output_is_input(depfile, generate->inputs, generate->n_inputs))
         return error_set(error, -EINVAL, depfile, "%s", message);
     if (strcmp(depfile, generate->output) == 0 || output_is_input(depfile, &generate->output, 1))
-        return error_set(error, -EINVAL, depfile, "is the output and the depfile at once");
+        return error_set(error, -EINVAL, depfile, "is both the output and the depfile");
     return 0;
 }
 

@@ -47,7 +47,7 @@ static char *find(const char *operand)
         return strdup(operand);
     (void)process_foreach(NULL, find_one, &wanted);
     if (!wanted.path && kill((pid_t)wanted.pid, 0) < 0 && errno == ESRCH)
-        cli_error("there is no process %" PRIu32, wanted.pid);
+        cli_error("no process %" PRIu32, wanted.pid);
     else if (!wanted.path)
         cli_error("process %" PRIu32 " has no rings in " RINGS_PARENT
                   "%u: it is not traced, or has had no "

@@ -50,8 +50,9 @@ static int read_table(struct xen_table *table, const char *path, struct error *e
     struct stat st;
 
     if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
-        return error_set(error, -EINVAL, path,
-                         "must be a file: it is read, and then copied into the trace");
+        return error_set(
+            error, -EINVAL, path,
+            "must be a regular file, because it is read and then copied into the trace");
     return xen_custom_read(table, path, error);
 }
 

@@ -166,12 +166,13 @@ int client_open(const char *runtime, pid_t pid, struct client **ret, struct erro
 
     snprintf(path, sizeof path, "/proc/%ld", (long)pid);
     if (pid <= 0 || stat(path, &st) < 0)
-        return error_set(error, -ESRCH, NULL, "there is no process %ld", (long)pid);
+        return error_set(error, -ESRCH, NULL, "no process %ld", (long)pid);
     owner = st.st_uid;
     if (geteuid() != 0 && owner != geteuid())
-        return error_set(error, -EPERM, NULL,
-                         "process %ld belongs to another user, who alone can control it (or root)",
-                         (long)pid);
+        return error_set(
+            error, -EPERM, NULL,
+            "process %ld belongs to another user; only that user or root can control it",
+            (long)pid);
     dirs_find(&dirs, runtime, owner);
     for (unsigned i = 0; i < dirs.n && r < 0; i++) {
         int one = open_in(dirs.items[i].fd, dirs.items[i].owner, pid, ret);
@@ -186,7 +187,7 @@ int client_open(const char *runtime, pid_t pid, struct client **ret, struct erro
         return 0;
     if (r == -ENOENT || r == -ECONNREFUSED)
         return error_set(error, -ENOENT, NULL,
-                         "process %ld has no control socket: it does not link libstrata, or it was "
+                         "process %ld has no control socket: it does not link libstrata, or was "
                          "started with STRATA_CONTROL=off",
                          (long)pid);
     if (r == -ETIMEDOUT || r == -EAGAIN)
@@ -434,7 +435,7 @@ int client_hello(struct client *client, struct client_program *ret, struct error
     while (r >= 0 && (line = client_line(&rest)))
         r = parse_field(&program, line);
     if (r >= 0 && (!program.name || !program.mode || !program.version))
-        r = error_set(error, -EPROTO, NULL, "process %ld does not say what it is",
+        r = error_set(error, -EPROTO, NULL, "process %ld does not identify itself",
                       (long)client->pid);
     else if (r < 0)
         r = error_set(error, r, NULL, "out of memory");

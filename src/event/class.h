@@ -30,7 +30,7 @@ enum field_type {
 
 /* Where a field's value is in the payload. */
 enum field_place {
-    PLACE_FIXED,          /* at `offset` */
+    PLACE_FIXED, /* at `offset` */
     /* after the previous field, which has a variable length; `offset` is unused */
     PLACE_AFTER_PREVIOUS,
     /* u32 at `offset`: low half is the value's offset in the payload, high half its length */
@@ -80,9 +80,9 @@ struct field {
     enum field_type type;
     enum field_place place;
     enum field_storage storage;
-    uint32_t offset; /* bytes from the payload's start */
-    uint32_t size;   /* bytes of a scalar or an array */
-    uint8_t element; /* FIELD_BYTES: element size of an array of numbers; 0: plain bytes */
+    uint32_t offset;     /* bytes from the payload's start */
+    uint32_t size;       /* bytes of a scalar or an array */
+    uint8_t element;     /* FIELD_BYTES: element size of an array of numbers; 0: plain bytes */
     bool element_signed; /* FIELD_BYTES: elements are signed numbers */
     uint8_t c_size;      /* size of the declared C type if it is stored wider; 0: same as `size` */
     uint8_t shift;       /* of a bit field in its scalar, from the lowest bit */
@@ -114,11 +114,9 @@ struct origin {
     const char *format; /* the wire format: "simpletrace", "ftrace", … */
     const char *path;   /* as the user gave it */
     struct clock clock;
-    unsigned n_cpus; /* 0: not in the format */
-    const char
-        *host_name; /* of the machine where it was recorded; NULL: not in the format */
-    const char
-        *clock_uuid; /* the same in all traces with this clock; NULL: not in the format */
+    unsigned n_cpus;        /* 0: not in the format */
+    const char *host_name;  /* of the machine where it was recorded; NULL: not in the format */
+    const char *clock_uuid; /* the same in all traces with this clock; NULL: not in the format */
     /* Name of a task, or NULL; the string lives as long as the source. NULL: the format has no names. */
     const char *(*task_name)(const struct origin *origin, int32_t pid);
     /* Name for an item's `comm`, if the format stores it with each event; otherwise NULL. */

@@ -46,8 +46,7 @@ struct item {
     union {
         uint32_t skipped; /* LOSS_UNREADABLE: bytes of input skipped (saturated) */
         /* event: its thread's name at that time, for the origin's comm(); 0: use task_name() */
-        uint32_t
-            comm;
+        uint32_t comm;
     };
     uint8_t kind;        /* enum item_kind */
     uint8_t cause;       /* enum loss_cause */

@@ -72,6 +72,5 @@ static inline void source_freep(struct source **source)
 struct reader_options {
     bool keep_going; /* skip damaged input, reported as LOSS_UNREADABLE */
     /* for input from a pipe that is read twice (base/spool.h); NULL: the default */
-    const char
-        *temporary_dir;
+    const char *temporary_dir;
 };

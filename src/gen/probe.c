@@ -74,8 +74,8 @@ static const char *provider(struct gen_state *state)
 
     if (is_macro(name))
         gen_state_fail(state, NULL, 0,
-                       "'%s' cannot be the provider of probes, as compilers define a macro of that "
-                       "name; name another with --provider",
+                       "'%s' cannot be the provider of probes: compilers define a macro of that "
+                       "name; use --provider=NAME",
                        name);
     return name;
 }

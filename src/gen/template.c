@@ -171,13 +171,13 @@ static int compile_text(struct compiler *compiler, const char *p, const char *en
         if (r < 0)
             return r;
         if (!close)
-            return wrong(compiler, "a '}' is missing behind '${'");
+            return wrong(compiler, "missing '}' after '${'");
         step = add_step(compiler, STEP_VALUE);
         if (!step)
             return -ENOMEM;
         step->value = gen_value_find(name, (size_t)(close - name));
         if (!step->value)
-            return wrong(compiler, "there is no value '${%.*s}'", CUT(close - name), name);
+            return wrong(compiler, "unknown value '${%.*s}'", CUT(close - name), name);
         p = close + 1;
     }
     return add_text(compiler, p, end);
@@ -222,7 +222,7 @@ static int add_condition(struct compiler *compiler, const char *p, size_t len)
     }
     flag = gen_flag_find(p, len);
     if (!flag)
-        return wrong(compiler, "there is no flag '%.*s'", CUT(len), p);
+        return wrong(compiler, "unknown flag '%.*s'", CUT(len), p);
     step = add_step(compiler, STEP_IF);
     if (!step)
         return -ENOMEM;
@@ -262,7 +262,7 @@ static int end_branch(struct compiler *compiler, const char *directive, struct o
     if (!block || block->kind != BLOCK_IF)
         return wrong(compiler, "%s without an @if", directive);
     if (block->has_else)
-        return wrong(compiler, "%s behind the @else of line %u", directive, block->line);
+        return wrong(compiler, "%s after the @else of line %u", directive, block->line);
     step = add_step(compiler, STEP_GOTO);
     if (!step)
         return -ENOMEM;
@@ -290,7 +290,7 @@ static int compile_else(struct compiler *compiler, const char *p, size_t len)
     int r;
 
     if (len > 0)
-        return wrong(compiler, "'%.*s' behind @else", CUT(len), p);
+        return wrong(compiler, "unexpected '%.*s' after @else", CUT(len), p);
     r = end_branch(compiler, "@else", &block);
     if (r < 0)
         return r;
@@ -304,7 +304,7 @@ static int compile_end(struct compiler *compiler, const char *p, size_t len)
     struct open_block *block;
 
     if (len > 0)
-        return wrong(compiler, "'%.*s' behind @end", CUT(len), p);
+        return wrong(compiler, "unexpected '%.*s' after @end", CUT(len), p);
     if (compiler->depth == 0)
         return wrong(compiler, "@end without anything to end");
     block = &compiler->blocks[--compiler->depth];
@@ -328,7 +328,7 @@ static int compile_end(struct compiler *compiler, const char *p, size_t len)
 static int compile_line(struct compiler *compiler, const char *p, size_t len)
 {
     if (len > 0)
-        return wrong(compiler, "'%.*s' behind @line", CUT(len), p);
+        return wrong(compiler, "unexpected '%.*s' after @line", CUT(len), p);
     if (compiler->lines_open > 0)
         return wrong(compiler, "@line inside of @line");
     if (!open_block(compiler, BLOCK_LINE))
@@ -343,7 +343,7 @@ static int compile_backends(struct compiler *compiler, const char *p, size_t len
     struct template_step *step;
 
     if (len == 0)
-        return wrong(compiler, "@backends wants the name of a section behind it");
+        return wrong(compiler, "@backends requires the name of a section");
     step = add_step(compiler, STEP_BACKENDS);
     if (!step)
         return -ENOMEM;
@@ -443,7 +443,7 @@ static int compile_directive(struct compiler *compiler, const char *p, const cha
             return wrong(compiler, "@%s in front of the first @section", directives[i].name);
         return directives[i].compile(compiler, p, (size_t)(end - p));
     }
-    return wrong(compiler, "there is no directive '@%.*s'", CUT(len), word);
+    return wrong(compiler, "unknown directive '@%.*s'", CUT(len), word);
 }
 
 /* One line with its newline. */

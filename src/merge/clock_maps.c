@@ -214,15 +214,15 @@ static int not_related(struct merge *merge, const struct merge_source *source)
     const char *reference = merge->sources[merge->reference].name;
 
     if (strcmp(source->clock.name, MERGE_MONOTONIC) == 0 && source->layer != LAYER_GUEST)
-        return error_set(&merge->error, -EINVAL, NULL,
-                         "%s: nothing relates its clock (%s) to that of %s; give "
-                         "--same-host=%s,%s if both were recorded on one host, else name events "
-                         "that both contain by --sync",
-                         source->name, source->clock.name, reference, reference, source->name);
+        return error_set(
+            &merge->error, -EINVAL, NULL,
+            "%s: its clock (%s) cannot be related to that of %s; give --same-host=%s,%s if both "
+            "were recorded on one host, else name events that both contain by --sync",
+            source->name, source->clock.name, reference, reference, source->name);
     return error_set(
         &merge->error, -EINVAL, NULL,
-        "%s: nothing relates its clock (%s) to that of %s; name events that both "
-        "contain, as in --sync='%s:EVENT~TEXT = %s:EVENT'%s",
+        "%s: its clock (%s) cannot be related to that of %s; name events that both contain, as in "
+        "--sync='%s:EVENT~TEXT = %s:EVENT'%s",
         source->name, source->clock.name, reference, reference, source->name,
         merge_is_tsc(&source->clock) ? ", or give --tsc if both count one time stamp counter" : "");
 }

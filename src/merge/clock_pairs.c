@@ -168,8 +168,8 @@ int merge_write_pairs(struct merge *merge, const struct merge_source *source, co
     if (r < 0)
         return error_set(&merge->error, r, path, "cannot write: %s", strerror(-r));
     if (put == 0)
-        return error_set(&merge->error, -ERANGE, source->name,
-                         "its times would be before the beginning of the timeline; give another "
-                         "--reference");
+        return error_set(
+            &merge->error, -ERANGE, source->name,
+            "its times would be before the start of the timeline; give another --reference");
     return 0;
 }

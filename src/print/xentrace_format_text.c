@@ -240,7 +240,8 @@ static int check_values(const struct xentrace_rule *rule, const struct xentrace_
         if (op->kind == OP_STAR && c > (op->precision ? (uint64_t)INT32_MAX : (uint64_t)INT64_MAX))
             return other_error(rule, "* of a value that is too large (OverflowError)", error);
         if (op->kind == OP_CHAR && (c > 0x10ffff || is_negative(op, values)))
-            return other_error(rule, "%c of a value that is no character (OverflowError)", error);
+            return other_error(rule, "%c of a value that is not a character (OverflowError)",
+                               error);
     }
     return 0;
 }

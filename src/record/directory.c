@@ -19,9 +19,8 @@ static int check_empty(int fd, const char *path, struct error *error)
         return error_set(error, -errno, path, "cannot be opened: %s", strerror(errno));
     while ((entry = readdir(dir)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            return error_set(
-                error, -EEXIST, path,
-                "there is something in this directory already: name another, or a new one");
+            return error_set(error, -EEXIST, path,
+                             "directory is not empty; name another or a new one");
     return 0;
 }
 

@@ -201,8 +201,7 @@ static int snapshot(FILE *out, const char *argument)
     r = snapshot_take(argument, &taken);
     if (r < 0) {
         put_text(out, argument);
-        fprintf(out, ": %s\n",
-                r == -EEXIST ? "there is something of that name already" : strerror(-r));
+        fprintf(out, ": %s\n", r == -EEXIST ? "the name already exists" : strerror(-r));
         return r;
     }
     fprintf(out, "rings %" PRIu64 "\npackets %" PRIu64 "\nbytes %" PRIu64 "\nfolder ", taken.rings,
@@ -228,7 +227,7 @@ static int file(FILE *out, const char *argument)
     } else if (*argument == '\0') {
         r = 0;
     } else {
-        fputs("`file` takes on, off, set and an absolute path, or nothing\n", out);
+        fputs("`file` accepts: on, off, set PATH (absolute), or no argument\n", out);
         return -EINVAL;
     }
     if (r >= 0)
@@ -348,13 +347,13 @@ static const char *answer(FILE *out, char *line, size_t len)
         if (strlen(request->name) != name_len || memcmp(request->name, line, name_len) != 0)
             continue;
         if (*argument && !request->with_argument) {
-            fprintf(out, "%s takes no argument\n", request->name);
+            fprintf(out, "%s accepts no argument\n", request->name);
             return "argument";
         }
         r = request->function(out, argument);
         return r >= 0 ? NULL : r == -EINVAL ? "argument" : "failed";
     }
-    fputs("there is no such request (hello, events, options, flush, snapshot, stats, file)\n", out);
+    fputs("unknown request (hello, events, options, flush, snapshot, stats, file)\n", out);
     return "request";
 }
 

@@ -165,7 +165,7 @@ void event_rules_tell_unused(void)
     for (struct rule *rule = rules; rule; rule = rule->next)
         if (rule->kind == RULE_FILTER && rule->n_matched == 0 && !rule->told &&
             pattern_is_glob(rule->pattern))
-            trace_message("warning: there is no event '%s' for the condition '%s'", rule->pattern,
+            trace_message("warning: no event '%s' for the condition '%s'", rule->pattern,
                           rule->condition->text);
 }
 
@@ -356,7 +356,7 @@ static int switch_events(const char *pattern, enum rule_kind kind,
     r = pattern_is_glob(pattern) ? switch_glob(rule) : switch_name(rule);
     refusals_tell(&rule->refused, where, condition ? condition->text : "");
     if (condition && r == 0 && rule->n_matched == 0 && !early) {
-        trace_message("%swarning: there is no event '%s' for the condition '%s'", where, pattern,
+        trace_message("%swarning: no event '%s' for the condition '%s'", where, pattern,
                       condition->text);
         rule->told = true;
     }

@@ -138,9 +138,9 @@ static int push_name(struct compiler *compiler, const struct filter_node *node)
     }
     if (memchr(name, '.', node->len))
         return filter_fail(compiler->error, node->column,
-                           "there is no '%.*s', only thread.name and thread.id",
+                           "unknown '%.*s' (valid: thread.name, thread.id)",
                            MIN((int)node->len, 80), name);
-    return filter_fail(compiler->error, node->column, "there is no argument '%.*s'",
+    return filter_fail(compiler->error, node->column, "the event has no argument '%.*s'",
                        MIN((int)node->len, 80), name);
 }
 

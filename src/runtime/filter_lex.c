@@ -71,7 +71,8 @@ static int lex_number(struct filter_lexer *lexer, struct filter_token *ret)
     for (; *p == 'u' || *p == 'U' || *p == 'l' || *p == 'L'; p++)
         is_unsigned |= *p == 'u' || *p == 'U';
     if (base == 8 && is_digit(*p))
-        return FAIL(lexer, p, "'%c' is no digit of an octal number, which 0 in front makes it", *p);
+        return FAIL(lexer, p, "invalid digit '%c' in an octal number (a leading 0 makes it octal)",
+                    *p);
     if (*p == '.' || ((*p == 'e' || *p == 'E') && base == 10))
         return FAIL(lexer, start, "numbers are whole ones");
     if (is_letter(*p) || is_digit(*p))
@@ -104,16 +105,17 @@ static int lex_escape(struct filter_lexer *lexer, const char **p, char *ret)
         for (; digit_value(**p) < 16 && *p < digits + 2; (*p)++)
             value = value * 16 + digit_value(**p);
         if (*p == digits)
-            return FAIL(lexer, digits - 2, "'\\x' has no digits behind it");
+            return FAIL(lexer, digits - 2, "'\\x' requires hexadecimal digits");
     } else if (digit_value(**p) < 8) {
         const char *digits = *p;
 
         for (; digit_value(**p) < 8 && *p < digits + 3; (*p)++)
             value = value * 8 + digit_value(**p);
         if (value > 255)
-            return FAIL(lexer, digits - 1, "'\\%.3s' is no character", digits);
+            return FAIL(lexer, digits - 1, "invalid character '\\%.3s'", digits);
     } else {
-        return FAIL(lexer, *p - 1, "'\\%c' is no escape (\\n, \\t, \\x2c, \\\\, \\\", \\*, \\?)",
+        return FAIL(lexer, *p - 1,
+                    "unknown escape '\\%c' (valid: \\n, \\t, \\x2c, \\\\, \\\", \\*, \\?)",
                     **p ? **p : ' ');
     }
     *ret = (char)value;
@@ -128,7 +130,7 @@ static int lex_character(struct filter_lexer *lexer, struct filter_token *ret)
     int r;
 
     if (!c || c == '\'')
-        return FAIL(lexer, start, "a character is missing behind '");
+        return FAIL(lexer, start, "missing character after '");
     p++;
     if (c == '\\') {
         r = lex_escape(lexer, &p, &c);

@@ -191,7 +191,7 @@ static int parse_whole(struct parser *parser)
         return r;
     if (token->kind == TOKEN_BIT_NOT)
         return filter_fail(parser->lexer.error, column_of(parser, token),
-                           "'~' compares nothing here: write '==', which takes patterns");
+                           "'~' is not an operator; use '==', which accepts patterns");
     return filter_fail(parser->lexer.error, column_of(parser, token),
                        token->kind == TOKEN_CLOSE ? "'%.*s' closes nothing"
                                                   : "an operator is missing in front of '%.*s'",

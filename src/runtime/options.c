@@ -352,10 +352,9 @@ static int set_size(const char *key, const char *value, size_t *size)
         r = set_rings();
     if (r < 0) {
         said.rings = before;
-        trace_message(
-            "%s=%s: is no size that rings can have (a number, with k, M or G behind it; a "
-            "subbuffer is at most half of a ring)",
-            key, value ? value : "");
+        trace_message("%s=%s: invalid size (examples: 65536, 512k, 4M; a subbuffer is at most half "
+                      "of a ring)",
+                      key, value ? value : "");
     }
     return r;
 }
@@ -409,9 +408,8 @@ static int set_snapshot_signal(const char *value)
     if (r == -EBUSY)
         trace_message("snapshot-signal=%s: the program handles that signal itself", value);
     else if (r == -EINVAL)
-        trace_message(
-            "snapshot-signal=%s: is no signal for that (a name like USR2, a number, or off)",
-            value);
+        trace_message("snapshot-signal=%s: invalid signal (a name like USR2, a number, or off)",
+                      value);
     else if (r < 0)
         trace_message("snapshot-signal=%s: %s", value, strerror(-r));
     return r;
@@ -494,10 +492,11 @@ static int set_one(struct reading *reading, const char *key, char *value)
         return value ? set_control(value) : need_value(key);
     if (strcmp(key, "unsafe-directory") == 0)
         return value ? set_unsafe_directory(value) : need_value(key);
-    trace_message("there is no trace option '%s' (enable, events, file; ctf, simple, log, syslog, "
-                  "ftrace; logfile, timestamps; mode, ring, subbuffer, memory, rings, writer; "
-                  "snapshot, snapshot-signal; control; unsafe-directory)",
-                  key);
+    trace_message(
+        "unknown trace option '%s' (valid: enable, events, file; ctf, simple, log, syslog, "
+        "ftrace; logfile, timestamps; mode, ring, subbuffer, memory, rings, writer; "
+        "snapshot, snapshot-signal; control; unsafe-directory)",
+        key);
     return -EINVAL;
 }
 

@@ -735,7 +735,7 @@ void process_dir_complain(void)
         return;
     setup.told = true;
     trace_message(
-        "rings cannot be kept in %s: %s; %s (rings=DIR says where else)",
+        "cannot create rings in %s: %s; %s (use rings=DIR for another directory)",
         setup.parent[0] ? setup.parent : "/dev/shm",
         error == -EMLINK ? "too many processes have left theirs, which 'strata recover' shows"
                          : strerror(-error),

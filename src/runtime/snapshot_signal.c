@@ -58,8 +58,8 @@ static void take_one(void)
     if (r >= 0)
         snapshot_done(&snapshot);
     else
-        trace_message("cannot take a snapshot (%s): %s", dir ? dir : SNAPSHOT_FOLDER,
-                      r == -EEXIST ? "there is something of that name already" : strerror(-r));
+        trace_message("cannot make a snapshot (%s): %s", dir ? dir : SNAPSHOT_FOLDER,
+                      r == -EEXIST ? "the name already exists" : strerror(-r));
 }
 
 /* With `busy` locked. False: all that were asked for are taken. */

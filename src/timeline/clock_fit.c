@@ -191,7 +191,7 @@ static int choose_slope(struct clock_fit_work *work, struct error *error)
 
         if (work->n < 2 || clock_fit_span(work) <= 0)
             return error_set(error, -EINVAL, NULL,
-                             "a single mark gives an offset but no rate, and the rate of its "
+                             "a single event gives an offset but no rate, and the rate of its "
                              "clock is unknown; name more events, or give --cpu-hz");
         work->slope = work->marks_slope;
         /* Where ways take longer than the time between marks, only their orders bound the rate. */
@@ -199,9 +199,9 @@ static int choose_slope(struct clock_fit_work *work, struct error *error)
             work->slope = low + (high - low) / 2;
         if (work->slope <= 0)
             return error_set(error, -EINVAL, NULL,
-                             "the marks give no rate, as later ones are earlier on the other "
-                             "side: they are too close together or do not belong together; name "
-                             "more events, or give --cpu-hz");
+                             "the matching events give no rate: their order differs between the "
+                             "sides, so they are too close together or do not belong together; "
+                             "name more events, or give --cpu-hz");
         work->measured = true;
         return 0;
     }
@@ -309,9 +309,10 @@ static int leave_out(struct clock_fit_work *work, struct clock_fit *fit, struct 
         }
     }
     if (fit->n_outside * 2 > work->n)
-        return error_set(error, -EINVAL, NULL,
-                         "the marks contradict each other: %zu of %zu lie far from the rest",
-                         fit->n_outside, work->n);
+        return error_set(
+            error, -EINVAL, NULL,
+            "the matching events contradict each other: %zu of %zu are far from the rest",
+            fit->n_outside, work->n);
     return 0;
 }
 
@@ -402,8 +403,7 @@ static int relate(struct clock_fit_work *work, struct clock_fit *fit, struct err
 static int finish(const struct clock_fit_work *work, struct clock_fit *fit, struct error *error)
 {
     if (fit->n_pairs == 0)
-        return error_set(error, -EINVAL, NULL,
-                         "the marks lie at times that a clock map cannot hold");
+        return error_set(error, -EINVAL, NULL, "the matching events' times are out of range");
     fit->n_marks = work->n;
     fit->from = work->marks[0].ticks;
     fit->to = work->marks[work->n - 1].ticks;
@@ -427,7 +427,7 @@ int clock_fit_find(struct clock_fit_mark *marks, size_t n, uint64_t hz, struct c
     int r;
 
     if (n == 0)
-        return error_set(error, -EINVAL, NULL, "there are no marks");
+        return error_set(error, -EINVAL, NULL, "no matching events");
     qsort(marks, n, sizeof *marks, compare_marks);
     r = work_init(&work, marks, n, hz);
     if (r >= 0)

@@ -295,10 +295,11 @@ static int make(struct clock_map *clock_map, const char *name, struct error *err
         clock_map->rate_ppm = clock_map->wander_ppm ? CLOCK_MAP_DRIFT_PPM : 0;
     }
     if (clock_map->hz == 0)
-        return error_set(error, -EINVAL, name,
-                         clock_map->n > 1
-                             ? "the clocks run apart at a rate that no clocks do"
-                             : "holds a single pair, which gives no rate, and no other is known");
+        return error_set(
+            error, -EINVAL, name,
+            clock_map->n > 1
+                ? "the clocks drift apart impossibly fast"
+                : "holds a single pair, which gives no rate, and the rate is not known");
     hold_to_all(clock_map);
     return 0;
 }
@@ -306,7 +307,8 @@ static int make(struct clock_map *clock_map, const char *name, struct error *err
 int clock_map_make(struct clock_map *clock_map, const char *name, uint64_t hz, struct error *error)
 {
     if (clock_map->n_given == 0)
-        return error_set(error, -EINVAL, name, "holds no pairs: nothing relates the clocks");
+        return error_set(error, -EINVAL, name,
+                         "holds no pairs of times, so the clocks cannot be related");
     clock_map->pairs = malloc(clock_map->n_given * sizeof *clock_map->pairs);
     if (!clock_map->pairs)
         return error_set(error, -ENOMEM, name, "out of memory");

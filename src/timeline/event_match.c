@@ -323,21 +323,19 @@ static int match_intervals(const struct occurrences *a, const struct occurrences
 
     if (a->hz == 0 || b->hz == 0)
         return error_set(error, -EINVAL, NULL,
-                         "%zu and %zu events match, so some are missing on one side, and which "
-                         "belong together cannot be told by their times, as the rate of a clock "
-                         "is not known: put what tells them apart in parentheses in both TEXTs, "
-                         "or give --cpu-hz",
+                         "%zu and %zu events match, so some are missing on one side, and without "
+                         "the rate of a clock their times do not show which belong together; put "
+                         "what identifies an event in parentheses in both TEXTs, or give --cpu-hz",
                          a->n, b->n);
     if (search.many->n > INTERVALS_MAX)
         return error_set(error, -E2BIG, NULL,
-                         "%zu and %zu events match: too many to tell by their times which belong "
-                         "together; name fewer, or put what tells them apart in parentheses in "
-                         "both TEXTs",
+                         "%zu and %zu events match: too many to pair them by their times; name "
+                         "fewer, or put what identifies an event in parentheses in both TEXTs",
                          a->n, b->n);
     if (n < ROW_MIN)
         return error_set(error, -EINVAL, NULL,
-                         "%zu and %zu events match: too few to tell by their times which belong "
-                         "together; name them more closely",
+                         "%zu and %zu events match: too few to pair them by their times; name them "
+                         "more specifically",
                          a->n, b->n);
     search.few_times = few_times = times_of(search.few);
     search.many_times = many_times = times_of(search.many);
@@ -350,14 +348,13 @@ static int match_intervals(const struct occurrences *a, const struct occurrences
         several = several || found < 0;
     }
     if (found <= 0)
-        return error_set(
-            error, -EINVAL, NULL,
-            several ? "%zu and %zu events match, and come so regularly, or vary so much on the "
-                      "way, that they fit together in several ways: put what tells them apart "
-                      "in parentheses in both TEXTs"
-                    : "%zu and %zu events match, and the times between them are others on both "
-                      "sides: they do not belong together",
-            a->n, b->n);
+        return error_set(error, -EINVAL, NULL,
+                         several ? "%zu and %zu events match, but at times so regular, or with "
+                                   "delays so variable, that they can be paired in several ways; "
+                                   "put what identifies an event in parentheses in both TEXTs"
+                                 : "%zu and %zu events match, but the intervals between them "
+                                   "differ on both sides: they do not belong together",
+                         a->n, b->n);
     for (size_t i = 0; i < search.few->n; i++)
         partners[i] = NONE;
     follow(&search, from, 1, off, partners);

@@ -78,12 +78,10 @@ int events_files_get(struct events_files *files, const struct trace_options *opt
         files->tried = true;
     }
     if (!files->found && needed)
-        return error_set(
-            error, -ENOENT, path,
-            "the trace has no event declarations; give the "
-            "trace-events-all of the QEMU that wrote it by --trace-events (looked for %s "
-            "and %s)",
-            installed[0], installed[1]);
+        return error_set(error, -ENOENT, path,
+                         "the trace has no event declarations; give the trace-events-all of the "
+                         "QEMU that wrote it with --trace-events (looked for %s and %s)",
+                         installed[0], installed[1]);
     *ret_events = files->found ? &files->events : NULL;
     return 0;
 }

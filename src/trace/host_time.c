@@ -159,7 +159,7 @@ int host_time_find(struct trace *trace, struct trace_part *part)
         return find_relation(trace, part);
     if (clock->hz != NANOSECONDS)
         return unrelated(trace, part,
-                         "it is said to have the host's clock, but does not count nanoseconds");
+                         "declared to use the host's clock, but does not count nanoseconds");
     part->on_host_clock = true;
     part->host_error_ns = (uint32_t)MIN(part->recorded->clock.error_ns, (int64_t)UINT32_MAX);
     return 0;
@@ -291,9 +291,10 @@ static int check(const struct trace *trace, bool wanted, struct error *error)
                 other = &parts[j];
             if (wanted)
                 return error_set(error, -EINVAL, part->path,
-                                 "nothing relates its clock to the host's: %s", part->unrelated);
+                                 "its clock cannot be related to the host's: %s", part->unrelated);
             if (!part->recorded && may_be_host_clock(part)) {
-                snprintf(why, sizeof why, "%s (if it was on the same, --host-time says so)",
+                snprintf(why, sizeof why,
+                         "%s (use --host-time if it was recorded on the same host)",
                          part->unrelated);
                 return refuse(part, other, why, error);
             }

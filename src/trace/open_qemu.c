@@ -81,9 +81,8 @@ int open_simpletrace(struct opening *opening, struct error *error)
     if (r < 0)
         return r;
     if (!options.events)
-        trace->hint =
-            "no trace-events declarations were found, so arguments show as raw words; "
-            "give the trace-events-all of the QEMU that wrote the trace by --trace-events";
+        trace->hint = "no trace-events declarations found, so arguments show as raw words; give "
+                      "the trace-events-all of the QEMU that wrote the trace with --trace-events";
     r = simpletrace_open(&opening->input, &trace->catalogue, &options, &source, error);
     return r < 0 ? r : opening_add(opening, source);
 }
@@ -99,9 +98,9 @@ int open_qemu_log(struct opening *opening, struct error *error)
     if (r < 0)
         return r;
     if (!events)
-        trace->hint = "no trace-events declarations were found, so events have no fields but "
-                      "their text; give the trace-events-all of the QEMU that wrote the log by "
-                      "--trace-events";
+        trace->hint =
+            "no trace-events declarations found, so events have no fields but their text; give the "
+            "trace-events-all of the QEMU that wrote the log with --trace-events";
     r = qemu_log_open(&opening->input, &trace->catalogue, events, &source, error);
     if (r < 0)
         return r;

@@ -95,11 +95,11 @@ static int note_end(struct trace *trace, const struct trace_options *options, co
         (void)registry_foreach(options->runtime_dir, find_recorder, &search);
     if (search.recorder)
         return trace_note(trace,
-                          "%s: still recording (process %ld); what was written so far is shown",
-                          dir, (long)search.recorder);
+                          "%s: still recording (process %ld); showing what is written so far", dir,
+                          (long)search.recorder);
     return trace_note(trace,
-                      "%s: the recording of %s did not come to its end: its recorder was cut off, "
-                      "or is another user's",
+                      "%s: the recording of %s is incomplete: its recorder was killed, or belongs "
+                      "to another user",
                       dir, names);
 }
 

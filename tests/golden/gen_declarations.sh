@@ -101,16 +101,16 @@ shows 1 $gen encoded
 # Warnings do not keep it from anything; for what is compiled out there is nothing worse.
 printf '%s\n' 'w(uint64_t a, size_t b, int c) "%d %x"' 'disable n(void) "%s"' >warned
 cat >expected <<'END'
-warned:1:33: warning: '%d' takes an int, and 'a' is 'uint64_t'
+warned:1:33: warning: '%d' requires an int, but 'a' is 'uint64_t'
     1 | w(uint64_t a, size_t b, int c) "%d %x"
       |                                 ^~ write '%" PRIu64 "'
-warned:1:36: warning: '%x' takes an int, and 'b' is 'size_t'
+warned:1:36: warning: '%x' requires an int, but 'b' is 'size_t'
     1 | w(uint64_t a, size_t b, int c) "%d %x"
       |                                    ^~ write '%zx'
 warned:1:32: warning: the format has no conversion for the argument 'c'
     1 | w(uint64_t a, size_t b, int c) "%d %x"
       |                                ^~~~~~~ name it in the format, or leave it out
-warned:2:18: warning: there is no argument for '%s'
+warned:2:18: warning: no argument for '%s'
     2 | disable n(void) "%s"
       |                  ^~ add an argument, or write '%%' for a percent sign
 END
@@ -122,14 +122,14 @@ rm out
 # An error in one's own code, a warning in QEMU's tree, where compilers decide.
 printf '%s\n' 'e(int a) "%s"' >string
 cat >expected <<'END'
-string:1:11: error: '%s' takes a string, and 'a' is 'int'
+string:1:11: error: '%s' requires a string, but 'a' is 'int'
     1 | e(int a) "%s"
       |           ^~ write '%d'
 END
 # shellcheck disable=SC2086 # words
 shows 1 $gen string
 cat >expected <<'END'
-Warning at string:1: '%s' takes a string, and 'a' is 'int'
+Warning at string:1: '%s' requires a string, but 'a' is 'int'
     1 | e(int a) "%s"
       |           ^~ write '%d'
 END

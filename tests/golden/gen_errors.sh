@@ -63,9 +63,9 @@ gen='strata gen'
     wrong 2 '--format=FORMAT is required' $gen -g g -b log -o out trace-events
     wrong 2 '--backend=NAME is required' $gen -g g -f h -o out trace-events
     wrong 2 'no trace-events file given' $gen -g g -f h -b log -o out
-    wrong 2 "'hh' is not a format; there are c, d, h, .* and ust-events-h" \
+    wrong 2 "'hh' is not a format (valid: c, d, h, .* and ust-events-h)" \
         $gen -g g -f hh -b log -o out trace-events
-    wrong 2 "'lag' is not a backend; there are nop, dtrace, .* and ust" \
+    wrong 2 "'lag' is not a backend (valid: nop, dtrace, .* and ust)" \
         $gen -g g -f h -b lag -o out trace-events
     wrong 2 "'log,' has '' in it, which is not a backend" $gen -g g -f h -b log, -o out trace-events
     wrong 2 "has 'lag' in it" $gen -g g -f h -b log,lag,simple -o out trace-events
@@ -187,5 +187,5 @@ t='tracetool --format=h --backends=log'
     wrong 1 '^Error: option --b is the beginning of several' tracetool --b=log
     wrong 1 'nofile: .*No such file' $t --group=g nofile out
     wrong 1 'link: is an input as well' $t --group=g trace-events ./link
-    wrong 1 "^Error: there is no target 'kvm'" $t --group=g --target=kvm trace-events out
+    wrong 1 "^Error: unknown target 'kvm'" $t --group=g --target=kvm trace-events out
 }

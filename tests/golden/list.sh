@@ -76,7 +76,7 @@ completes "$work/program" strata ctl -f json
 completes "$victim" strata ctl
 
 "$strata" info program >shown 2>told.info || fail "$(cat told.info)"
-[ "$(cat told.info)" = "strata: program: still recording (process $recorder); what was written so far is shown" ] ||
+[ "$(cat told.info)" = "strata: program: still recording (process $recorder); showing what is written so far" ] ||
     fail "$(cat told.info)"
 
 # Nobody answers; it is under way.

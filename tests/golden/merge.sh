@@ -272,7 +272,7 @@ folder three b2
 tells '^qemu-2  of the same host as qemu' one two -o same
 [ "$("$strata" report -e marker -n 2 same | grep -c '^5000\.0078')" -eq 2 ]
 [ "$(grep -c '"boot_id": "b1"' same/trace.json)" -eq 2 ]
-refused 1 'nothing relates its clock' one three
+refused 1 'cannot be related to that of' one three
 refused 1 'another host' one three --same-host qemu,qemu-2
 
 # Two hosts: one event that both saw brings all of the other host's along.
@@ -316,7 +316,7 @@ status=0
 
 refused 2 'no trace file given'
 refused 1 'cannot be merged' - guest
-refused 1 'nothing relates its clock (local) to that of vm' vm.log guest
+refused 1 'its clock (local) cannot be related to that of vm' vm.log guest
 refused 1 "no event 'nothing' in guest" vm.log guest -s 'guest:nothing = vm:marker'
 refused 1 "no event 'marker' matches 'x'" --trace-events trace-events vm.log guest -s 'guest:sys_enter = vm:marker~x'
 refused 1 "'marker' is in several sources (vm, fewer); name one of them, as in" --trace-events trace-events vm.log fewer.log guest \

@@ -121,7 +121,7 @@ all
 # A capture by itself does not tell its host, whatever its clock is called.
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >bare.simpletrace
 if "$strata" report --source guest trace bare.simpletrace >told 2>err; then fail 'a bare file was related'; fi
-grep -q "its host is unknown (if it was on the same, --host-time says so); 'strata merge'" err
+grep -q "its host is unknown (use --host-time if it was recorded on the same host); 'strata merge'" err
 "$strata" report --host-time -e disk_read -e blk_root_attach trace bare.simpletrace >told
 grep -q 'blk_root_attach' told
 grep -q 'disk_read' told

@@ -87,11 +87,11 @@ no_xen "$strata" record --xen -o trace --trace-events formats -e my_other
 run 1 "$xentrace" -e nonsense raw
 says 'not a class'
 run 1 "$xentrace" -s raw raw
-says "'raw' is no value for -s"
+says "invalid value 'raw' for -s"
 run 1 "$xentrace" -T -1 raw
-says 'is no value for -T'
+says ' for -T; see'
 run 1 "$xentrace" -M 12q raw
-says 'is no value for -M'
+says ' for -M; see'
 run 1 "$xentrace" one two
 says 'one file at a time'
 run 1 "$xentrace" --no-such raw

@@ -45,7 +45,7 @@ refused "Error at $work/old-types:6: the argument type 'struct foo *' is not all
     6 | mixed(struct foo *p, const char* s, uint32_t n, const char *t, int z) \"p %p s %s n %u t %s z %d\"
       |       ^~~~~~~~~~~~ write 'void *'" \
     "$work/old-types" trace
-refused "strata: there is no --as=8, there are --as=7.2 (the default) and --as=10" --as=8 a b
+refused "strata: invalid option '--as=8' (valid: --as=7.2, the default, and --as=10)" --as=8 a b
 
 printf 'a(struct foo *p) ""\nb(int x) "\\n"\nc(void) ""' >bad
 refused "Error at bad:1: the argument type 'struct foo *' is not allowed
@@ -63,14 +63,14 @@ refused "strata: other: offset 0: not a simpletrace file: its header is not ther
 : >empty
 refused "strata: empty: offset 0: not a simpletrace file: its header is not there" "$events" empty
 { head -c 16 trace; printf '\007\0\0\0\0\0\0\0'; } >version
-refused "strata: version: offset 16: simpletrace version 7 is not known: there are 0, 2, 3 and 4" \
+refused "strata: version: offset 16: unknown simpletrace version 7 (known: 0, 2, 3, 4)" \
     "$events" version
 
 printf 'other(void) ""\n' >few
 refused "'empty' event is logged but is not declared in the trace events file, try using trace-events-all instead." \
     few trace
 sed 's/^empty(void)/empty(int missing)/' "$events" >more
-refused "strata: trace: a record of 'empty' is shorter than more:3 says: is it the events file of the QEMU that wrote this?" \
+refused "strata: trace: a record of 'empty' is shorter than more:3 declares; give the events file of the QEMU that wrote the trace" \
     more trace
 
 # Cut anywhere, what stands before the cut is printed.

@@ -90,7 +90,7 @@ says "trace event 'clock_never' is not traceable" "$strata" ctl "$pid" on clock_
 says "no event matches 'x*'" "$strata" ctl "$pid" on 'x*'
 says "no event matches 'x*'" "$strata" ctl "$pid" list 'x*'
 says "trace event 'other' does not exist" "$strata" ctl "$pid" list other
-says "there is no trace option 'foo'" "$strata" ctl "$pid" set clock_tick,foo=1
+says "unknown trace option 'foo'" "$strata" ctl "$pid" set clock_tick,foo=1
 [ ! -s errors ] || fail "the program's own user was told: $(cat errors)"
 "$strata" ctl "$pid" set nosuch 2>err
 grep -q "warning: trace event 'nosuch' does not exist" err || fail "$(cat err)"

@@ -144,14 +144,14 @@ says 0 'blk_read: flags & 1 == 0' <<'END'
 program: warning: condition 'flags & 1 == 0', column 7: as in C, '&', '^' and '|' bind less than comparisons: write (flags & 1) == 0
 END
 says 0 'blk_read: length > 1' <<'END'
-program: warning: condition 'length > 1', column 1: there is no argument 'length': 'blk_read' stays as it was
+program: warning: condition 'length > 1', column 1: the event has no argument 'length': 'blk_read' stays as it was
 END
 says 0 '*: len == -1' <<'END'
 program: warning: condition 'len == -1', column 8: 'len' is of the type uint32_t: this never holds: 'blk_read'
-program: warning: condition 'len == -1', column 1: there is no argument 'len': 'blk_flush' and 1 other event stay as they were
+program: warning: condition 'len == -1', column 1: the event has no argument 'len': 'blk_flush' and 1 other event stay as they were
 END
 says 0 'net_*: len > 1' <<'END'
-program: warning: there is no event 'net_*' for the condition 'len > 1'
+program: warning: no event 'net_*' for the condition 'len > 1'
 END
 says 0 'net_send: len > 1' <<'END'
 program: warning: trace event 'net_send' does not exist
@@ -162,14 +162,14 @@ program: wrong:3: condition '(len', column 1: '(' is not closed by ')'
 END
 printf '%s\n' 'blk_read: len' 'blk_flush: len' >wrong
 says 0 events=wrong <<'END'
-program: wrong:2: warning: condition 'len', column 1: there is no argument 'len': 'blk_flush' stays as it was
+program: wrong:2: warning: condition 'len', column 1: the event has no argument 'len': 'blk_flush' stays as it was
 END
 STRATA_TRACE='net_*: len > 1;net_send: len;*: len < 1;blk_read: 1 +' ./program 2>log
 grep '^program: ' log | LC_ALL=C sort >got # the library may hear of the events before or behind the environment
 expect got <<'END'
 program: condition '1 +', column 4: a value is missing at the end
-program: warning: condition 'len < 1', column 1: there is no argument 'len': 'blk_flush' and 1 other event stay as they were
-program: warning: there is no event 'net_*' for the condition 'len > 1'
+program: warning: condition 'len < 1', column 1: the event has no argument 'len': 'blk_flush' and 1 other event stay as they were
+program: warning: no event 'net_*' for the condition 'len > 1'
 program: warning: trace event 'net_send' does not exist
 END
 

@@ -54,7 +54,7 @@ for wrong in events=fifo events=/dev/zero 'emit_none,flog=x' 'ring=many' 'ring=1
     [ "$(wc -l <errors)" -eq 1 ] || fail "$case: $wrong: $(cat errors)"
 done
 "$EMIT" -q -t 'emit_none,flog=x' 1 1 2>errors || :
-grep -q "there is no trace option 'flog'" errors || fail "$case: $(cat errors)"
+grep -q "unknown trace option 'flog'" errors || fail "$case: $(cat errors)"
 
 case=events-file
 cat >events <<'END'

@@ -55,7 +55,7 @@ static void tell_item(const char *path, const struct item *item, int error)
                 class->name);
     else if (error == -EBADMSG)
         cli_error("%s: a record of '%s' is shorter than %s:%" PRIu32
-                  " says: is it the events file of the QEMU that wrote this?",
+                  " declares; give the events file of the QEMU that wrote the trace",
                   path, class->name, class->declared_in, class->declared_line);
     else
         cli_error("out of memory");
@@ -155,7 +155,7 @@ int cmd_simpletrace(int argc, char **argv)
         if (strcmp(argv[1], "--as=10") == 0) {
             style = SIMPLETRACE_AS_10;
         } else if (strcmp(argv[1], "--as=7.2") != 0) {
-            cli_error("there is no %s, there are --as=7.2 (the default) and --as=10", argv[1]);
+            cli_error("invalid option '%s' (valid: --as=7.2, the default, and --as=10)", argv[1]);
             return EXIT_FAILURE;
         }
         argc--;

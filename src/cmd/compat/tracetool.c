@@ -192,7 +192,7 @@ static int take_target(const struct tracetool_options *options, enum gen_target 
     else if (strcmp(options->target, "strata") == 0)
         *ret = GEN_STRATA;
     else
-        return wrong("there is no target '%s': qemu (the default) and strata", options->target);
+        return wrong("unknown target '%s' (valid: qemu, the default, and strata)", options->target);
     return EXIT_SUCCESS;
 }
 
@@ -207,7 +207,7 @@ static int take_backends(const struct tracetool_options *options, struct gen_job
     if (options->check_backends)
         return EXIT_FAILURE; /* without a word */
     generate_list_backends(all, sizeof all);
-    return wrong("unknown backend: '%.*s'; there are %s", (int)MIN(len, (size_t)60), unknown, all);
+    return wrong("unknown backend '%.*s' (valid: %s)", (int)MIN(len, (size_t)60), unknown, all);
 }
 
 /* What the formats for SystemTap cannot do without. */
@@ -265,7 +265,7 @@ static int run(const struct tracetool_options *options, const char *const *opera
         return status;
     take_operands(operands, n, &job);
     if (job.depfile && strcmp(job.output, "-") == 0)
-        return wrong("--depfile wants an OUTPUT that depends");
+        return wrong("--depfile requires an OUTPUT file");
     job.rules = DECLARATION_RULES_NEWEST;
     job.job.group = options->group;
     job.job.provider = options->provider;

@@ -75,7 +75,7 @@ struct settings {
 
 static int wrong(const char *option, const char *value)
 {
-    cli_error("xentrace: '%s' is no value for %s; 'xentrace --help' tells of it", value, option);
+    cli_error("xentrace: invalid value '%s' for %s; see 'xentrace --help'", value, option);
     return -EINVAL;
 }
 
@@ -239,7 +239,7 @@ static int open_output(struct settings *s)
     if (s->file) {
         fd = open_file(s);
         if (fd == -EINTR)
-            cli_error("%s: nobody opened it to read", s->file);
+            cli_error("%s: no program opened it for reading", s->file);
         else if (fd < 0)
             cli_error("%s: cannot be written: %s", s->file, strerror(-fd));
         if (fd < 0)

@@ -377,7 +377,8 @@ int cmd_xentrace_format(int argc, char **argv)
         else
             return usage();
         if (!parse_mhz(mhz, &rate)) {
-            cli_error("-c takes the rate of the time stamp counter in MHz, not '%s'", mhz);
+            cli_error("invalid value '%s' for -c: give the rate of the time stamp counter in MHz",
+                      mhz);
             return EXIT_FAILURE;
         }
     }

@@ -186,8 +186,8 @@ static int find(const char *path, struct ftrace_files *files, struct error *erro
     }
     if (r == -ENOENT)
         return error_set(error, r, path,
-                         "no tracefs tree (a directory with events/header_page) beside the pages; "
-                         "without one they cannot be decoded");
+                         "no tracefs copy (a directory with events/header_page) next to the pages; "
+                         "they cannot be decoded without it");
     if (r < 0)
         return error_set(error, r, path, "%s", error_text(r));
     if (files->n_raws == 0)

@@ -321,8 +321,9 @@ static int open_it(struct ftrace_live *live, const uint8_t *page, size_t size, s
     int r;
 
     if (!header)
-        return error_set(error, -EBADMSG, live->name,
-                         "pages come, but not the file header_page that says what they look like");
+        return error_set(
+            error, -EBADMSG, live->name,
+            "the guest sent pages, but not the file header_page that describes their layout");
     r = ftrace_layout_parse(header->text, header->len, live->name, &live->layout, error);
     if (r < 0)
         return r;
@@ -536,7 +537,7 @@ int ftrace_live_pages(struct ftrace_live *live, uint32_t cpu, uint64_t offset, c
     int r;
 
     if (cpu >= FTRACE_LIVE_CPUS_MAX || offset > UINT64_MAX / 2)
-        return error_set(error, -EBADMSG, live->name, "there is no CPU %" PRIu32, cpu);
+        return error_set(error, -EBADMSG, live->name, "no CPU %" PRIu32, cpu);
     if (!live->formats)
         return error_set(error, -EBADMSG, live->name, "its pages cannot be read");
     if (!live->capture && size == 0)

@@ -602,9 +602,8 @@ static const char *log_hint(const struct source *source)
 
     if (!log->declared || log->n_matched || log->n_messages + log->n_other == 0)
         return NULL;
-    return "none of its lines reads as an event that the declarations know, so there are no fields "
-           "but the text; give the trace-events-all of the QEMU that wrote the log by "
-           "--trace-events";
+    return "none of its lines matches a declared event, so events have no fields but the text; "
+           "give the trace-events-all of the QEMU that wrote the log with --trace-events";
 }
 
 static const struct source_ops log_ops = {

@@ -209,7 +209,7 @@ static _cold_ int slow_record(struct simpletrace *s, const uint8_t *p, size_t le
         if (type == TYPE_MAPPING)
             return read_mapping(s, p, left, ret_size);
         if (type != TYPE_EVENT)
-            return damaged(s, p, "a record of type %" PRIu64 ": there are 0 and 1", type);
+            return damaged(s, p, "invalid record type %" PRIu64 " (valid: 0, 1)", type);
     }
     if (left < front + EVENT_HEAD_SIZE)
         return 0;
@@ -547,8 +547,8 @@ static const char *simpletrace_hint(const struct source *source)
 
     if (!s->ids.events || !s->ids.n_undeclared)
         return NULL;
-    return "the declarations do not know some of its events, whose arguments show as raw words; "
-           "give the trace-events-all of the QEMU that wrote the trace by --trace-events";
+    return "some of its events are not declared, so their arguments show as raw words; give the "
+           "trace-events-all of the QEMU that wrote the trace with --trace-events";
 }
 
 static const struct source_ops simpletrace_ops = {
@@ -595,8 +595,7 @@ static int read_header(struct simpletrace *s, struct error *error)
     version = load_u64_swap(head + 16, s->swap);
     if (version != 0 && version != 2 && version != 3 && version != 4)
         return error_at(error, -EBADMSG, s->in.path, input_offset(&s->in) + 16,
-                        "simpletrace version %" PRIu64 " is not known: there are 0, 2, 3 and 4",
-                        version);
+                        "unknown simpletrace version %" PRIu64 " (known: 0, 2, 3, 4)", version);
     s->version = (unsigned)version;
     input_skip(&s->in, SIMPLETRACE_HEAD_SIZE);
     if (version == 0) {

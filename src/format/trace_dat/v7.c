@@ -203,7 +203,7 @@ static int read_section(struct dat_file *file, unsigned id, struct error *error)
     if (file->sections[id] == 0)
         return id == SECTION_HEADER_INFO
                    ? error_set(error, -EBADMSG, file->path,
-                               "there is no section with header_page, so pages cannot be read")
+                               "no section with header_page; the pages cannot be decoded")
                    : 0;
     got = section_open(file, file->sections[id], id, &section, error);
     if (got == 0) {

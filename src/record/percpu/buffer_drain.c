@@ -182,8 +182,7 @@ static int take_cpu(struct buffer_drain *drain, unsigned cpu, bool all, struct e
         return r == STREAM_MAX ? BUFFER_DRAIN_MAX_SIZE : BUFFER_DRAIN_MIN_FREE;
     r = strata_percpu_view_release(view, size);
     if (r < 0)
-        return error_set(error, r, "",
-                         "somebody else takes records from the trace buffer of CPU %u as well",
+        return error_set(error, r, "", "another program also reads the trace buffer of CPU %u",
                          cpu);
     return BUFFER_DRAIN_ONGOING;
 }

@@ -285,7 +285,7 @@ static int map_file(struct percpu_buffers *percpu, struct error *error)
     percpu->fd = open(percpu->path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (percpu->fd < 0 && errno == ENOENT)
         return error_set(error, -ENOENT, percpu->path,
-                         "there is no such file: does the program run, and trace into it?");
+                         "no such file; is the program running, and does it trace into this file?");
     if (percpu->fd < 0 || fstat(percpu->fd, &st) < 0)
         return error_set(error, -errno, percpu->path, "cannot be opened: %s", strerror(errno));
     if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > SIZE_MAX)
@@ -328,7 +328,7 @@ static int check_area(struct percpu_buffers *percpu, struct error *error)
                                               : ((const uint32_t *)percpu->map.bytes)[2],
                          STRATA_PERCPU_VERSION);
     if (r < 0)
-        return error_set(error, r, percpu->path, "is damaged: what it says of its sizes cannot be");
+        return error_set(error, r, percpu->path, "is damaged: its sizes are impossible");
     return 0;
 }
 

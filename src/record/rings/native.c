@@ -217,8 +217,7 @@ int native_create(const char *path, const struct ctf_metadata *metadata, struct 
         return r;
     r = is_empty(native->dir);
     if (r == -ENOTEMPTY)
-        r = error_set(error, r, path,
-                      "there is something in this directory already: name another, or a new one");
+        r = error_set(error, r, path, "directory is not empty; name another or a new one");
     else if (r < 0)
         r = fail(error, r, path);
     if (r >= 0) {

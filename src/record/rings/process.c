@@ -49,7 +49,7 @@ static int check(struct process *process, const char *path, struct error *error)
     memcpy(process->program, file->name, sizeof(file->name));
     memcpy(process->boot_id, file->boot_id, sizeof(file->boot_id));
     if (process->clock_kind > CLOCK_KIND_CNTVCT)
-        return error_set(error, -EBADMSG, path, "names a clock that there is not");
+        return error_set(error, -EBADMSG, path, "names an unknown clock");
     if (process->clock_pair.monotonic < 0 || process->clock_pair.monotonic > MONOTONIC_MAX)
         return error_set(error, -EBADMSG, path, "its clocks cannot have been read like this");
     return 0;

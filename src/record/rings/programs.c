@@ -552,7 +552,7 @@ static int put_problems(const struct program *program, uint64_t orphans, uint32_
         {taken->no_ring, "events were lost as their threads got no ring"},
         {taken->unwritten, "events were lost as they could not be written"},
         {taken->undecoded,
-         "events at least were lost as they cannot be decoded: they have no description"},
+         "events at least were lost: they cannot be decoded without their description"},
         {taken->damaged, "rings are damaged and were passed over"},
         {taken->kept,
          "events could not be written and are kept in rings: 'strata recover' saves them"},

@@ -13,8 +13,8 @@ static int check_dead(const struct process *process, struct error *error)
         return alive;
     if (alive > 0)
         return error_set(error, -EBUSY, process->path,
-                         "process %u (%s) lives, there is nothing to recover; 'strata record "
-                         "--attach' takes from a program without a writer",
+                         "process %u (%s) is running, so there is nothing to recover; use 'strata "
+                         "record --attach' for a program without a writer",
                          process->pid, process->program);
     return 0;
 }
@@ -83,8 +83,8 @@ int recover(struct process *process, const char *path, const char *fallback, str
         r = check_dead(process, error);
     if (r >= 0 && !path && !process->is_ours)
         r = error_set(error, -EPERM, process->path,
-                      "is another user's, who may have named any directory for the trace; "
-                      "name one by -o");
+                      "belongs to another user, who may have chosen any directory for the trace; "
+                      "name one with -o");
     if (r >= 0 && !recovered.completed && !path) {
         r = ring_drain_count(process, &recovered.taken, error);
         if (r >= 0 && recovered.taken.events == 0 && recovered.taken.undecoded == 0) {

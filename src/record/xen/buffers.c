@@ -50,7 +50,8 @@ static int map_info(struct xen_buffers *xen, const struct xen_tbuf_info *info, s
     int r;
 
     if (pages == 0 || pages > 65536)
-        return error_set(error, -EPROTO, "", "Xen says its trace buffers' description has %u bytes",
+        return error_set(error, -EPROTO, "",
+                         "invalid size of the description of Xen's trace buffers: %u bytes",
                          (unsigned)info->t_info_size);
     frames = calloc(pages, sizeof *frames);
     errors = calloc(pages, sizeof *errors);
@@ -139,7 +140,7 @@ static void unmap(struct xen_buffers *xen)
 
 static int refused(struct error *error, int r, const char *what)
 {
-    return error_set(error, r, "", "Xen refuses to %s: %s", what, strerror(-r));
+    return error_set(error, r, "", "Xen cannot %s: %s", what, strerror(-r));
 }
 
 static int set_masks(struct xen_buffers *xen, const struct trace_buffers_settings *settings,
@@ -173,9 +174,9 @@ static int check_size(const struct xen_buffers *xen, const struct trace_buffers_
         return 0;
     return error_set(
         error, -EBUSY, "",
-        "Xen's trace buffers have %u pages (%u KB) for each CPU already, not %u: their "
-        "size can be set once after each boot of the machine, by the first who records or "
-        "by tbuf_size= on Xen's command line; leave the size out to use them as they are",
+        "Xen's trace buffers already have %u pages (%u KB) for each CPU, not %u; their size can be "
+        "set only once after each boot of the machine, by the first recording or by tbuf_size= on "
+        "Xen's command line; leave out the size to use them as they are",
         pages, pages * 4, settings->pages);
 }
 
@@ -189,15 +190,16 @@ static int make_buffers(struct xen_buffers *xen, const struct trace_buffers_sett
     if (r == -ENOMEM)
         return error_set(
             error, r, "",
-            "Xen has no memory left for trace buffers of %u pages (%u KB) for each CPU: "
-            "ask for fewer, or give dom0 less memory (dom0_mem= on Xen's command line)",
+            "Xen has no memory for trace buffers of %u pages (%u KB) for each CPU; request fewer, "
+            "or give dom0 less memory (dom0_mem= on Xen's command line)",
             pages, pages * 4);
     if (r < 0)
         return error_set(error, r, "", "Xen refuses to make trace buffers of %u pages: %s", pages,
                          strerror(-r));
     xen->on = true;
     if (!info->t_info)
-        return error_set(error, -EPROTO, "", "Xen made trace buffers, but does not say where");
+        return error_set(error, -EPROTO, "",
+                         "Xen created trace buffers, but does not report where");
     r = map_info(xen, info, error);
     /* By libxenctrl it is not seen before whether they are there already. Else what differs is that Xen
      * cannot make them so large, and that is how they will stay. */
@@ -231,11 +233,10 @@ static void look_for_bufferless(struct xen_buffers *xen)
             online.bits[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
     cpu_set_text(&online, xen->buffers.n_cpus, text, sizeof text);
     if (*text)
-        snprintf(
-            xen->buffers.notice, sizeof xen->buffers.notice,
-            "nothing is recorded of CPU %s: offline when Xen made its trace buffers, it has none "
-            "until the next boot",
-            text);
+        snprintf(xen->buffers.notice, sizeof xen->buffers.notice,
+                 "CPU %s is not recorded: it was offline when Xen created its trace buffers, and "
+                 "has none until the next boot",
+                 text);
 }
 
 static int begin(struct trace_buffers *buffers, const struct trace_buffers_settings *settings,
@@ -246,7 +247,7 @@ static int begin(struct trace_buffers *buffers, const struct trace_buffers_setti
     int r = xen_control_info(&xen->control, &info);
 
     if (r < 0)
-        return refused(error, r, "tell of its trace buffers");
+        return refused(error, r, "report its trace buffers");
     xen->events_known = info.events_known;
     xen->events_found = info.events;
     xen->events_set = settings->set_events ? settings->events : info.events;
@@ -428,11 +429,9 @@ static int bind_virq(struct xen_buffers *xen, struct error *error)
         return 0;
     }
     if (errno == EEXIST || errno == EBUSY)
-        return error_set(
-            error, -EBUSY, "",
-            "another program takes records from Xen's trace buffers (an xentrace, or "
-            "xenbaked: it is bound to their interrupt), and only one at a time can: its "
-            "trace and masks are left as they are");
+        return error_set(error, -EBUSY, "",
+                         "another program (xentrace or xenbaked) reads Xen's trace buffers, and "
+                         "only one can at a time; its trace and masks were not changed");
     return error_set(error, -errno, "", "Xen refuses the interrupt of its trace buffers: %s",
                      strerror(errno));
 }
@@ -457,10 +456,9 @@ static int open_all(struct xen_buffers *xen, bool xenctrl, struct error *error)
     }
     r = xen_control_physinfo(&xen->control, &physinfo);
     if (r < 0)
-        return refused(error, r, "tell how many CPUs there are");
+        return refused(error, r, "report the number of CPUs");
     if (physinfo.cpu_max >= CPU_SET_MAX)
-        return error_set(error, -EPROTO, "",
-                         "this Xen has CPUs up to %u, more than the %u known here",
+        return error_set(error, -EPROTO, "", "Xen's CPU number %u exceeds the limit of %u",
                          (unsigned)physinfo.cpu_max, CPU_SET_MAX);
     xen->buffers.n_cpus = physinfo.cpu_max + 1;
     xen->buffers.views = calloc(xen->buffers.n_cpus, sizeof *xen->buffers.views);
@@ -468,7 +466,7 @@ static int open_all(struct xen_buffers *xen, bool xenctrl, struct error *error)
     if (!xen->buffers.views || !xen->all_views)
         return error_set(error, -ENOMEM, "", "out of memory");
     r = xen_facts_new(&xen->control, &xen->facts);
-    return r < 0 ? error_set(error, r, "", "Xen does not tell of itself: %s", strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, "", "cannot query Xen: %s", strerror(-r)) : 0;
 }
 
 int xen_buffers_open(bool xenctrl, struct trace_buffers **ret, struct error *error)

@@ -138,7 +138,7 @@ int xen_control_init(struct xen_control *ret, struct xen_library *library, bool 
     control.sysctl = library->alloc(library->call, sizeof(struct sysctl));
     control.bytes = library->alloc(library->call, XEN_CONTROL_BYTES);
     if (!control.sysctl || !control.bytes)
-        r = error_set(error, -ENOMEM, "", "there is no memory for hypercalls");
+        r = error_set(error, -ENOMEM, "", "no memory for hypercalls");
     if (r >= 0 && !xenctrl)
         r = find_version(&control, error);
     if (r >= 0 && control.version == 0)

@@ -86,10 +86,9 @@ int xen_state_note(struct xen_state *state, uint32_t events, struct error *error
     else if (ftruncate(state->fd, len) < 0 || fsync(state->fd) < 0)
         r = -errno;
     if (r < 0)
-        return error_set(
-            error, r, XEN_STATE_PATH,
-            "what is to be restored in Xen cannot be written, so nothing is changed: %s",
-            strerror(-r));
+        return error_set(error, r, XEN_STATE_PATH,
+                         "cannot save Xen's state to restore it later, so nothing was changed: %s",
+                         strerror(-r));
     return 0;
 }
 

@@ -535,7 +535,7 @@ static int make_class(struct kernel_events *events, uint16_t id, struct event_cl
     r = kernel_format_parse(&scratch, file.text, file.len, events->facts.long_size, file.path,
                             &format, &error);
     if (r == 0 && format.id != id)
-        r = error_set(&error, -EBADMSG, file.path, "the format of event %u says ID %u", id,
+        r = error_set(&error, -EBADMSG, file.path, "the format of event %u has ID %u", id,
                       format.id);
     if (r == 0)
         r = make_known(events, &format, &file, &scratch, class, &error);

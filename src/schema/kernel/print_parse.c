@@ -223,7 +223,7 @@ static const struct print_name *parse_names(struct parser *p)
         if (!name->name)
             return NULL;
         if (!is_name(name->name))
-            return reject(p, "what stands before it is not a name");
+            return reject(p, "not preceded by a name");
         if (!expect(p, "}"))
             return NULL;
         if (last)

@@ -64,7 +64,7 @@ static int stray(struct parser *parser, const char *at, const struct parts *part
         parser_suggest(parser, "write ','");
         return parser_wrong(parser, (struct place){at, n}, "a ';' between arguments");
     case '=':
-        parser_suggest(parser, "leave it out: arguments have no defaults");
+        parser_suggest(parser, "remove it: arguments have no defaults");
         return parser_wrong(parser, (struct place){at, left}, "a value for an argument");
     case '&': parser_suggest(parser, "C has no references: pass a pointer"); break;
     default: break;

@@ -140,7 +140,7 @@ static const char *taken_by(const struct spec *spec)
 static void star_does_not_fit(struct fit *fit, struct place place,
                               const struct declared_argument *argument)
 {
-    parser_warn(fit->parser, place, "the '*' of '%.*s' takes an int, and '%.80s' is '%.80s'",
+    parser_warn(fit->parser, place, "the '*' of '%.*s' requires an int, but '%.80s' is '%.80s'",
                 CUT(place.len), place.p, argument->name, argument->type);
 }
 
@@ -149,7 +149,7 @@ static int no_argument(struct fit *fit, struct place place)
     char what[160];
 
     parser_suggest(fit->parser, "add an argument, or write '%%%%' for a percent sign");
-    snprintf(what, sizeof what, "there is no argument for '%.*s'", CUT(place.len), place.p);
+    snprintf(what, sizeof what, "no argument for '%.*s'", CUT(place.len), place.p);
     return fatal(fit, place, what);
 }
 
@@ -159,8 +159,8 @@ static int does_not_fit(struct fit *fit, struct place place, const struct spec *
     char what[320];
 
     suggest(fit->parser, argument, spec->conversion);
-    snprintf(what, sizeof what, "'%.*s' takes %s, and '%.80s' is '%.80s'", CUT(place.len), place.p,
-             taken_by(spec), argument->name, argument->type);
+    snprintf(what, sizeof what, "'%.*s' requires %s, but '%.80s' is '%.80s'", CUT(place.len),
+             place.p, taken_by(spec), argument->name, argument->type);
     if (spec->conversion == 's' && !argument->c.is_pointer)
         return fatal(fit, place, what);
     parser_warn(fit->parser, place, "%s", what);

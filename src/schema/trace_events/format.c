@@ -66,7 +66,7 @@ static int check_comma(struct parser *parser, const struct declared_event *event
             parser_suggest(parser, "let the next string begin with the ','");
             return parser_wrong(
                 parser, (struct place){p, 1},
-                "a ',' and then a '\"', which QEMU's tracetool takes for two formats");
+                "a ',' and then a '\"', which QEMU's tracetool parses as two formats");
         }
     }
     return 0;

@@ -102,7 +102,7 @@ static void suggest_property(struct parser *parser, const char *word, size_t len
 
     for (size_t i = 0; c_words[i]; i++)
         if (suggest_distance(word, len, c_words[i], strlen(c_words[i])) == 0) {
-            parser_suggest(parser, "leave it out: an event returns nothing");
+            parser_suggest(parser, "remove it: an event returns nothing");
             return;
         }
     for (size_t i = 0; nothing[i]; i++)
@@ -121,7 +121,7 @@ static void suggest_property(struct parser *parser, const char *word, size_t len
     if (meant)
         parser_suggest(parser, "write '%s'", meant);
     else if (n == 1)
-        parser_suggest(parser, "there is only 'disable'");
+        parser_suggest(parser, "the only property is 'disable'");
     else
         parser_suggest(parser, "there are 'disable'%s%s%s", n == 3 ? ", 'vcpu'" : "", " and ",
                        n == 3 ? "'tcg'" : "'vcpu'");
@@ -202,7 +202,7 @@ static int check_head(struct parser *parser, struct place name)
     if (name.p == parser->line + 1) {
         parser_suggest(parser, "begin the line with '%.*s('", CUT(name.len), name.p);
         return parser_wrong(parser, (struct place){parser->line, 1},
-                            "one blank in front of the name, which QEMU's tracetool does not take");
+                            "one blank in front of the name, which QEMU's tracetool rejects");
     }
     if (*name.p >= '0' && *name.p <= '9') {
         parser_suggest(parser, "begin it with a letter");

@@ -129,8 +129,8 @@ int xen_event_mask_add_mask(struct xen_event_mask *choice, uint32_t mask, struct
 {
     if ((mask & CLASS_BITS) == 0 || (mask & SUBCLASS_BITS) == 0)
         return error_set(error, -EINVAL, "",
-                         "the mask 0x%08x lets nothing through: it needs a bit of 16 to 27 for a "
-                         "class and one of 12 to 15 for a subclass, as 0x0008f000 has for hvm",
+                         "the mask 0x%08x selects nothing: it needs a class bit (16 to 27) and a "
+                         "subclass bit (12 to 15), for example 0x0008f000 for hvm",
                          (unsigned)mask);
     for (unsigned class = 0; class < CLASSES; class ++)
         for (unsigned subclass = 1; subclass < 16; subclass++)

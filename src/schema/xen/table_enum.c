@@ -135,7 +135,7 @@ const struct value_names *xen_find_enum(struct xen_parser *parser)
     const struct value_names *names = map_get_str(&parser->table->enums, parser->p, len);
 
     if (!names)
-        xen_complain(parser, "there is no enum of this name above");
+        xen_complain(parser, "unknown enum; it must be defined above");
     parser->p += len;
     return names;
 }

@@ -165,7 +165,7 @@ static int parse_array(struct xen_parser *parser, struct field *field, unsigned 
         return xen_complain(parser, "expected an array size or ']'");
     parser->p++;
     if (len > 0 && (n == 0 || n > (XEN_PAYLOAD_BITS - (*bit - bits)) / bits))
-        return xen_complain(parser, "the fields take more than a record's 7 words");
+        return xen_complain(parser, "the fields need more than a record's 7 words");
     field->type = FIELD_BYTES;
     field->element = (uint8_t)field->size;
     field->storage = len > 0 ? STORE_ARRAY : STORE_TO_END;
@@ -204,7 +204,7 @@ static int parse_type(struct xen_parser *parser, struct field *field, bool gap, 
     if (len == 0 || bits == 0 || bits > 64)
         return xen_complain(parser, "a type's bits are a number from 1 to 64");
     if (*bit + bits > XEN_PAYLOAD_BITS)
-        return xen_complain(parser, "the fields take more than a record's 7 words");
+        return xen_complain(parser, "the fields need more than a record's 7 words");
     r = place(parser, field, bits, bit);
     if (r < 0)
         return r;
@@ -333,10 +333,8 @@ static int parse_line(struct xen_parser *parser)
     if (xen_at_end(parser))
         return 0;
     if (indented)
-        return parser->in_enum
-                   ? xen_parse_enum_value(parser)
-                   : xen_complain(parser, "an indented line belongs to an enum, and none "
-                                          "stands above it");
+        return parser->in_enum ? xen_parse_enum_value(parser)
+                               : xen_complain(parser, "an indented line must follow an enum");
     r = xen_close_enum(parser);
     if (r < 0)
         return r;

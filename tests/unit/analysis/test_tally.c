@@ -160,9 +160,10 @@ static void test_by_event(void **state)
 static void test_by_event_of_sources(void **state)
 {
     static const struct origin host = {.layer = LAYER_HOST};
-    static const struct event_class more[] = {{.name = "a", .group = "", .index = 900, .stat_row = 900},
-                                              {.name = "a", .group = "g", .index = 3, .stat_row = 3},
-                                              {.name = "a", .index = 901, .stat_row = 901}};
+    static const struct event_class more[] = {
+        {.name = "a", .group = "", .index = 900, .stat_row = 900},
+        {.name = "a", .group = "g", .index = 3, .stat_row = 3},
+        {.name = "a", .index = 901, .stat_row = 901}};
     struct item items[] = {
         event(100, 0, 0, 1), event(110, 0, 0, 1), event(125, 1, 0, 1), event(130, 0, 0, 1),
         event(131, 0, 0, 1), event(140, 0, 0, 1), event(141, 1, 0, 1),

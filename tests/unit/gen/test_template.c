@@ -225,18 +225,18 @@ static void test_errors(void **state)
 {
     refuses("text\n", 1, "text in front of the first @section");
     refuses("\n@if disabled\n", 2, "@if in front of the first @section");
-    refuses("@section strata\na\n@fro events\n", 3, "there is no directive '@fro'");
-    refuses("@section strata\n@\n", 2, "there is no directive '@'");
+    refuses("@section strata\na\n@fro events\n", 3, "unknown directive '@fro'");
+    refuses("@section strata\n@\n", 2, "unknown directive '@'");
     refuses("@section\n", 1, "a section's key begins with 'any', 'strata' or 'qemu', not ''");
     refuses("@section stratum h\n", 1,
             "a section's key begins with 'any', 'strata' or 'qemu', not 'stratum h'");
     refuses("@section strata\n@section any\n@section strata\n", 3,
             "the section 'strata' is there twice");
-    refuses("@section strata\n\n${nmae}\n", 3, "there is no value '${nmae}'");
-    refuses("@section strata\n${name\n", 2, "a '}' is missing behind '${'");
-    refuses("@section strata\n@if disabel\n@end\n", 2, "there is no flag 'disabel'");
-    refuses("@section strata\n@if not\n@end\n", 2, "there is no flag 'not'");
-    refuses("@section strata\n@if\n@end\n", 2, "there is no flag ''");
+    refuses("@section strata\n\n${nmae}\n", 3, "unknown value '${nmae}'");
+    refuses("@section strata\n${name\n", 2, "missing '}' after '${'");
+    refuses("@section strata\n@if disabel\n@end\n", 2, "unknown flag 'disabel'");
+    refuses("@section strata\n@if not\n@end\n", 2, "unknown flag 'not'");
+    refuses("@section strata\n@if\n@end\n", 2, "unknown flag ''");
     refuses("@section strata\n@for each\n@end\n", 2,
             "@for goes over 'events' or 'arguments', not 'each'");
     refuses("@section strata\n\n@for events\nx\n", 4, "an @end is missing for the @for of line 3");
@@ -247,14 +247,14 @@ static void test_errors(void **state)
     refuses("@section strata\n@else\n", 2, "@else without an @if");
     refuses("@section strata\n@for events\n@elif disabled\n@end\n", 3, "@elif without an @if");
     refuses("@section strata\n@if no_events\n@else\n@else\n@end\n", 4,
-            "@else behind the @else of line 3");
+            "@else after the @else of line 3");
     refuses("@section strata\n@if no_events\n@else\n@elif no_events\n@end\n", 4,
-            "@elif behind the @else of line 3");
+            "@elif after the @else of line 3");
     refuses("@section strata\n@if no_events\n@else if\n@end\n", 3, "'if' behind @else");
     refuses("@section strata\n@if no_events\n@end if\n", 3, "'if' behind @end");
     refuses("@section strata\n@line x\n@end\n", 2, "'x' behind @line");
     refuses("@section strata\n@line\n@line\n@end\n@end\n", 3, "@line inside of @line");
-    refuses("@section strata\n@backends\n", 2, "@backends wants the name of a section behind it");
+    refuses("@section strata\n@backends\n", 2, "@backends requires the name of a section");
     refuses("@section strata\n"
             "@if tcg\n@if tcg\n@if tcg\n@if tcg\n@if tcg\n@if tcg\n@if tcg\n@if tcg\n@if tcg\n"
             "@if tcg\n@if tcg\n@if tcg\n@if tcg\n@if tcg\n@if tcg\n@if tcg\n@if tcg\n",

@@ -433,11 +433,11 @@ static void test_events(void **state)
     strata_trace_set_message(listen, NULL);
     /* Said before they are there. */
     assert_int_equal(strata_event_set_filter("filter_*", "value > 10"), 0);
-    expect(1, "warning: there is no event 'filter_*' for the condition 'value > 10'");
+    expect(1, "warning: no event 'filter_*' for the condition 'value > 10'");
     strata_group_register(&group);
-    expect(1,
-           "warning: condition 'value > 10', column 1: there is no argument 'value': 'filter_none' "
-           "stays as it was");
+    expect(1, "warning: condition 'value > 10', column 1: the event has no argument 'value': "
+              "'filter_none' "
+              "stays as it was");
     assert_int_equal(states[0], 3);
     assert_int_equal(states[1], 3);
     assert_int_equal(states[2], 0);
@@ -449,15 +449,14 @@ static void test_events(void **state)
 
     /* Another condition; events that do not take it keep theirs. */
     assert_int_equal(strata_event_set_filter("filter_*", "other == 0 && value < 0"), 1);
-    expect(1,
-           "warning: condition 'other == 0 && value < 0', column 1: there is no argument 'other': "
-           "'filter_a' and 2 other events stay as they were");
+    expect(1, "warning: condition 'other == 0 && value < 0', column 1: the event has no argument "
+              "'other': "
+              "'filter_a' and 2 other events stay as they were");
     assert_true(passes(0, 11) && !passes(1, 11) && passes(1, -1));
     assert_int_equal(strata_event_set_filter("filter_a", "other"), -EOPNOTSUPP);
-    expect(
-        1,
-        "warning: condition 'other', column 1: there is no argument 'other': 'filter_a' stays as "
-        "it was");
+    expect(1, "warning: condition 'other', column 1: the event has no argument 'other': 'filter_a' "
+              "stays as "
+              "it was");
     assert_true(passes(0, 11) && !passes(0, 10));
     assert_int_equal(strata_event_set_filter("filter_a", "value >"), -EINVAL);
     expect(1, "condition 'value >', column 8: a value is missing at the end");
@@ -508,8 +507,10 @@ static void test_events(void **state)
     uint64_t five[] = {0, 5};
 
     strata_group_register(&other);
-    expect(1, "warning: condition 'value == 5', column 1: there is no argument 'value': 'filter_a' "
-              "stays as it was");
+    expect(
+        1,
+        "warning: condition 'value == 5', column 1: the event has no argument 'value': 'filter_a' "
+        "stays as it was");
     assert_int_equal(more[0], 3);
     assert_int_equal(more[1], 0);
     assert_true(strata_filter_pass(&others[0], five));

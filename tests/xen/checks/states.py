@@ -73,7 +73,7 @@ mask("changed")
 
 # ---- Nobody reads ----
 
-refused("fifo-unread", "fifo", "nobody opened it to read")
+refused("fifo-unread", "fifo", "no program opened it for reading")
 mask("fifo-unread")
 
 # ---- What cannot be had ----

@@ -385,7 +385,7 @@ static void test_damage(void **state)
     one(1, 10, 1);
     u64(2);
     u64(0);
-    assert_damage("made: offset 87: a record of type 2: there are 0 and 1", 16);
+    assert_damage("made: offset 87: invalid record type 2 (valid: 0, 1)", 16);
 
     made.len = 87;
     u64(1);

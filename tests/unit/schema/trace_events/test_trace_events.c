@@ -233,7 +233,7 @@ static void test_head_told(void **state)
     refuse("été(void)", 1, 5, "invalid name 'été'; a name is made of A-Z, a-z, 0-9 and '_'");
     refuse("  (int a)", 3, 0, "expected the name of an event");
     refuse(" foo(void)", 1, 1,
-           "one blank in front of the name, which QEMU's tracetool does not take; begin the line "
+           "one blank in front of the name, which QEMU's tracetool rejects; begin the line "
            "with 'foo('");
     refuse("9foo(void)", 1, 4,
            "invalid name '9foo': it begins with a digit; begin it with a letter");
@@ -246,13 +246,12 @@ static void test_head_told(void **state)
     refuse("disabled foo(int a)", 1, 8, "unknown property 'disabled'; write 'disable'");
     refuse("DISABLE foo(int a)", 1, 7, "unknown property 'DISABLE'; write 'disable'");
     refuse("dsiable foo(int a)", 1, 7, "unknown property 'dsiable'; write 'disable'");
-    refuse("void foo(int a)", 1, 4,
-           "unknown property 'void'; leave it out: an event returns nothing");
+    refuse("void foo(int a)", 1, 4, "unknown property 'void'; remove it: an event returns nothing");
     refuse("vcpu foo(int a)", 1, 4,
            "the property 'vcpu' is one of QEMU 10.0 and older; leave it out and pass the vCPU as "
            "an argument");
     refuse("tcg foo(int a)", 1, 3, "the property 'tcg' is one of QEMU before 7.2; leave it out");
-    refuse("xyzzy foo(int a)", 1, 5, "unknown property 'xyzzy'; there is only 'disable'");
+    refuse("xyzzy foo(int a)", 1, 5, "unknown property 'xyzzy'; the only property is 'disable'");
     refuse_old("dsable foo(int a)", 1, 6, "unknown property 'dsable'; write 'disable'");
 }
 
@@ -279,8 +278,7 @@ static void test_arguments_told(void **state)
            "an array cannot be an argument; pass a pointer, 'void *', of which the address is "
            "traced, or the elements one by one");
     refuse("foo(int 3a)", 9, 2, "invalid name '3a': it begins with a digit");
-    refuse("foo(int a=3)", 10, 2,
-           "a value for an argument; leave it out: arguments have no defaults");
+    refuse("foo(int a=3)", 10, 2, "a value for an argument; remove it: arguments have no defaults");
     refuse("foo(int a; int b)", 10, 1, "a ';' between arguments; write ','");
     refuse("foo(int &a)", 9, 1,
            "'&' has no place in an argument; C has no references: pass a pointer");
@@ -457,25 +455,25 @@ static void test_fits_told(void **state)
          "unknown conversion '%PRIx64'; a macro must be outside of the quotes: '\"%\" "
          "PRIx64'");
     refuse("foo(int a) \"%d %s\"", 16, 2,
-           "there is no argument for '%s'; add an argument, or write '%%' for a percent sign");
-    refuse("foo(int a) \"%s\"", 13, 2, "'%s' takes a string, and 'a' is 'int'; write '%d'");
+           "no argument for '%s'; add an argument, or write '%%' for a percent sign");
+    refuse("foo(int a) \"%s\"", 13, 2, "'%s' requires a string, but 'a' is 'int'; write '%d'");
     warn("foo(const char *a) \"%d\"", 21, 2,
-         "'%d' takes an int, and 'a' is 'const char *'; write '%s', or '%p' for the address");
-    warn("foo(void *a) \"%s\"", 15, 2, "'%s' takes a string, and 'a' is 'void *'; write '%p'");
-    warn("foo(void *a) \"%x\"", 15, 2, "'%x' takes an int, and 'a' is 'void *'; write '%p'");
+         "'%d' requires an int, but 'a' is 'const char *'; write '%s', or '%p' for the address");
+    warn("foo(void *a) \"%s\"", 15, 2, "'%s' requires a string, but 'a' is 'void *'; write '%p'");
+    warn("foo(void *a) \"%x\"", 15, 2, "'%x' requires an int, but 'a' is 'void *'; write '%p'");
     warn("foo(uint64_t a) \"%d\"", 18, 2,
-         "'%d' takes an int, and 'a' is 'uint64_t'; write '%\" PRIu64 \"'");
+         "'%d' requires an int, but 'a' is 'uint64_t'; write '%\" PRIu64 \"'");
     warn("foo(uint32_t a) \"%\" PRIx64", 18, 9,
-         "'%\" PRIx64' takes a long, and 'a' is 'uint32_t'; write '%x'");
-    warn("foo(int a) \"%ld\"", 13, 3, "'%ld' takes a long, and 'a' is 'int'; write '%d'");
+         "'%\" PRIx64' requires a long, but 'a' is 'uint32_t'; write '%x'");
+    warn("foo(int a) \"%ld\"", 13, 3, "'%ld' requires a long, but 'a' is 'int'; write '%d'");
     warn("foo(int a) \"%f\"", 13, 2,
-         "'%f' takes a floating point number, and 'a' is 'int'; write '%d'");
+         "'%f' requires a floating point number, but 'a' is 'int'; write '%d'");
     warn("foo(int a) \"no value\"", 12, 10,
          "the format has no conversion for the argument 'a'; name it in the format, or leave it "
          "out");
     warn("foo(int a) \"100%\"", 16, 1, "unknown conversion '%'; write '%%' for a percent sign");
     refuse("foo(int a) \"%d 100% sure\"", 19, 3,
-           "there is no argument for '% s'; add an argument, or write '%%' for a percent sign");
+           "no argument for '% s'; add an argument, or write '%%' for a percent sign");
     refuse("foo(int *a) \"%n\"", 14, 2, "'%n' writes into memory; leave it out");
     warn("foo(int a) \"%k\"", 13, 2, "unknown conversion '%k'");
     accept_old("tcg vcpu foo(TCGv a, int b) \"%d\", \"%\" PRIx64 \" %d\"");
@@ -495,7 +493,8 @@ static void test_fits_told(void **state)
          "the format has no conversion for the argument 'a'; name it in the format, or leave it "
          "out");
     accept("foo(int class) \"%d\"");
-    warn("disable foo(int a) \"%s\"", 21, 2, "'%s' takes a string, and 'a' is 'int'; write '%d'");
+    warn("disable foo(int a) \"%s\"", 21, 2,
+         "'%s' requires a string, but 'a' is 'int'; write '%d'");
 }
 
 /* What an event of translated code lacks at translation is not missing in its format. */
@@ -522,7 +521,7 @@ static void test_several_errors(void **state)
         "e(void (*cb)(int), int b) \"%d\"\n"
         "last(int a) \"%d\"",
         DECLARATION_RULES_NEWEST,
-        "f:1:1+3: unknown property 'bad'; there is only 'disable'\n"
+        "f:1:1+3: unknown property 'bad'; the only property is 'disable'\n"
         "f:1:7+8: the argument type 'struct x' is not allowed; pass a pointer to it as 'void *', "
         "or "
         "its members one by one\n"
@@ -533,11 +532,11 @@ static void test_several_errors(void **state)
         "f:1:34+2: the format must not end with a newline; leave it out: backends end their lines "
         "themselves\n"
         "f:3:3+0: a ')' is missing; write ')' after the arguments\n"
-        "f:4:30+4: warning: the '*' of '%.*s' takes an int, and 'a' is 'size_t'\n"
-        "f:4:30+4: '%.*s' takes a string, and 'b' is 'int'; write '%d'\n"
-        "f:4:35+2: warning: '%d' takes an int, and 'p' is 'void *'; write '%p'\n"
+        "f:4:30+4: warning: the '*' of '%.*s' requires an int, but 'a' is 'size_t'\n"
+        "f:4:30+4: '%.*s' requires a string, but 'b' is 'int'; write '%d'\n"
+        "f:4:35+2: warning: '%d' requires an int, but 'p' is 'void *'; write '%p'\n"
         "f:5:1+3: the property 'tcg' is one of QEMU before 7.2; leave it out\n"
-        "f:6:1+3: unknown property 'foo'; there is only 'disable'\n"
+        "f:6:1+3: unknown property 'foo'; the only property is 'disable'\n"
         "f:6:8+0: expected '(' directly after the event's name 'bar'; without arguments it is "
         "'bar(void)'\n"
         "f:7:8+1: a '(' among the arguments; pass a pointer to a function as 'void *'\n"
@@ -552,14 +551,13 @@ static void test_fit_is_lenient(void **state)
 {
     struct declarations d =
         parse_with("a(int a) \"%s %n\"\n", DECLARE_GENERATE,
-                   "f:1:11+2: warning: '%s' takes a string, and 'a' is 'int'; write '%d'\n"
+                   "f:1:11+2: warning: '%s' requires a string, but 'a' is 'int'; write '%d'\n"
                    "f:1:14+2: warning: '%n' writes into memory; leave it out\n");
 
     declarations_done(&d);
-    d = parse_with(
-        "disable a(void) \"%s\"\n", DECLARATION_RULES_NEWEST,
-        "f:1:18+2: warning: there is no argument for '%s'; add an argument, or write '%%' "
-        "for a percent sign\n");
+    d = parse_with("disable a(void) \"%s\"\n", DECLARATION_RULES_NEWEST,
+                   "f:1:18+2: warning: no argument for '%s'; add an argument, or write '%%' "
+                   "for a percent sign\n");
     declarations_done(&d);
 }
 
@@ -657,7 +655,7 @@ static void test_bytes(void **state)
 static void test_comma_parts(void **state)
 {
     static const char what[] =
-        "a ',' and then a '\"', which QEMU's tracetool takes for two formats; "
+        "a ',' and then a '\"', which QEMU's tracetool parses as two formats; "
         "let the next string begin with the ','";
     unsigned rules_5 = declaration_rules_of_qemu(5, 2);
     unsigned rules_7 = declaration_rules_of_qemu(7, 2);
