@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct xen_table table = {0};
     struct error error = {0};
-    int r = xen_custom_parse(&table, "f", (const char *)data, size, &error);
+    int r = xen_user_events_parse(&table, "f", (const char *)data, size, &error);
     size_t at = 0;
     uint64_t id;
     void *event;

@@ -53,7 +53,7 @@ static int read_table(struct xen_table *table, const char *path, struct error *e
         return error_set(
             error, -EINVAL, path,
             "must be a regular file, because it is read and then copied into the trace");
-    return xen_custom_read(table, path, error);
+    return xen_user_events_read(table, path, error);
 }
 
 static int choose(const struct record_buffers_options *options, const struct strings *events,

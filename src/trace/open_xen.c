@@ -22,7 +22,7 @@ static int add_recorded(struct xen_table *table, const struct opening *opening)
         error_clear(&error);
         r = manifest_resolve(opening->given, recorded->events[i], &path, &error);
         if (r >= 0)
-            r = xen_custom_read(table, path, &error);
+            r = xen_user_events_read(table, path, &error);
         if (r >= 0 || error_is_shortage(r))
             continue;
         opening->trace->n_missing++;
@@ -68,7 +68,7 @@ static int get_table(const struct opening *opening, const struct xen_table **ret
     if (r >= 0)
         r = add_recorded(table, opening);
     for (unsigned i = 0; i < options->n_events && r >= 0; i++)
-        r = xen_custom_read(table, options->events[i], error);
+        r = xen_user_events_read(table, options->events[i], error);
     if (r >= 0)
         *ret_table = table;
     return r;

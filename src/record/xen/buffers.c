@@ -20,7 +20,7 @@ struct xen_buffers {
     struct xen_library library;
     struct xen_control control;
     struct xen_state state;
-    struct xen_facts *facts;
+    struct xen_host_info *facts;
     int virq; /* the port, or -1 */
 
     bool events_known; /* whether Xen tells its event mask */
@@ -274,7 +274,7 @@ static int begin(struct trace_buffers *buffers, const struct trace_buffers_setti
         return refused(error, r, settings->start_disabled ? "stop tracing" : "start tracing");
     xen->on = true;
     look_for_bufferless(xen);
-    xen_facts_buffers(xen->facts, buffers);
+    xen_host_info_buffers(xen->facts, buffers);
     return 0;
 }
 
@@ -347,12 +347,12 @@ static int pending(struct trace_buffers *buffers, unsigned cpu, uint64_t *ret_lo
 
 static bool changed(struct trace_buffers *buffers)
 {
-    return xen_facts_changed(xen_of(buffers)->facts);
+    return xen_host_info_changed(xen_of(buffers)->facts);
 }
 
 static int describe(struct trace_buffers *buffers, struct arena *arena, struct manifest_source *ret)
 {
-    return xen_facts_describe(xen_of(buffers)->facts, arena, ret);
+    return xen_host_info_describe(xen_of(buffers)->facts, arena, ret);
 }
 
 /* ---- The end ---- */
@@ -393,7 +393,7 @@ static void xen_free(struct trace_buffers *buffers)
     if (xen->control.library)
         (void)restore(buffers, false, NULL);
     unmap(xen);
-    xen_facts_free(xen->facts);
+    xen_host_info_free(xen->facts);
     if (xen->virq >= 0)
         (void)xen->library.evtchn_unbind(xen->library.evtchn, (unsigned)xen->virq);
     if (xen->control.library)
@@ -465,7 +465,7 @@ static int open_all(struct xen_buffers *xen, bool xenctrl, struct error *error)
     xen->all_views = calloc(xen->buffers.n_cpus, sizeof *xen->all_views);
     if (!xen->buffers.views || !xen->all_views)
         return error_set(error, -ENOMEM, "", "out of memory");
-    r = xen_facts_new(&xen->control, &xen->facts);
+    r = xen_host_info_new(&xen->control, &xen->facts);
     return r < 0 ? error_set(error, r, "", "cannot query Xen: %s", strerror(-r)) : 0;
 }
 

@@ -16,7 +16,7 @@ struct domain {
     char name[NAME_MAX_LEN];
 };
 
-struct xen_facts {
+struct xen_host_info {
     struct xen_control *control;
     struct xen_store *store; /* NULL: xenstored is not to be reached */
     bool store_failed;
@@ -47,7 +47,7 @@ static void trim(char *text)
         text[--len] = 0;
 }
 
-static void ask_version(struct xen_facts *facts)
+static void ask_version(struct xen_host_info *facts)
 {
     char extra[64] = "";
     uint32_t version;
@@ -65,7 +65,7 @@ static void ask_version(struct xen_facts *facts)
 }
 
 /* "amd", "intel", else as the processor says it. */
-static void ask_vendor(struct xen_facts *facts)
+static void ask_vendor(struct xen_host_info *facts)
 {
 #if defined(__x86_64__) || defined(__i386__)
     uint32_t words[4];
@@ -84,9 +84,9 @@ static void ask_vendor(struct xen_facts *facts)
 #endif
 }
 
-int xen_facts_new(struct xen_control *control, struct xen_facts **ret)
+int xen_host_info_new(struct xen_control *control, struct xen_host_info **ret)
 {
-    struct xen_facts *facts = calloc(1, sizeof *facts);
+    struct xen_host_info *facts = calloc(1, sizeof *facts);
     struct xen_physinfo physinfo;
     int r;
 
@@ -114,7 +114,7 @@ int xen_facts_new(struct xen_control *control, struct xen_facts **ret)
     return 0;
 }
 
-void xen_facts_free(struct xen_facts *facts)
+void xen_host_info_free(struct xen_host_info *facts)
 {
     if (!facts)
         return;
@@ -123,7 +123,7 @@ void xen_facts_free(struct xen_facts *facts)
     free(facts);
 }
 
-void xen_facts_buffers(struct xen_facts *facts, const struct trace_buffers *buffers)
+void xen_host_info_buffers(struct xen_host_info *facts, const struct trace_buffers *buffers)
 {
     facts->n_cpus = buffers->n_cpus;
     for (unsigned cpu = 0; cpu < buffers->n_cpus; cpu++)
@@ -131,7 +131,7 @@ void xen_facts_buffers(struct xen_facts *facts, const struct trace_buffers *buff
             cpu_set_add(&facts->recorded, cpu);
 }
 
-bool xen_facts_changed(struct xen_facts *facts)
+bool xen_host_info_changed(struct xen_host_info *facts)
 {
     return facts->store && xen_store_changed(facts->store);
 }
@@ -140,7 +140,7 @@ bool xen_facts_changed(struct xen_facts *facts)
 
 static int see_domain(void *userdata, uint32_t id, const char *name)
 {
-    struct xen_facts *facts = userdata;
+    struct xen_host_info *facts = userdata;
 
     for (unsigned i = 0; i < facts->n_domains; i++)
         if (facts->domains[i].id == id) {
@@ -163,7 +163,7 @@ static int see_domain(void *userdata, uint32_t id, const char *name)
     return 0;
 }
 
-static int copy_domains(const struct xen_facts *facts, struct arena *arena,
+static int copy_domains(const struct xen_host_info *facts, struct arena *arena,
                         struct manifest_xen *xen)
 {
     struct manifest_domain *domains =
@@ -202,7 +202,7 @@ static int copy_cpus(const struct cpu_set *list, const struct cpu_set *without, 
 }
 
 /* Those without a buffer, and those that have one but do not run. */
-static int copy_offline(const struct xen_facts *facts, struct arena *arena,
+static int copy_offline(const struct xen_host_info *facts, struct arena *arena,
                         struct manifest_xen *xen)
 {
     struct cpu_set all = {0};
@@ -222,7 +222,7 @@ static const char *text_or_null(const char *text)
     return text && *text ? text : NULL;
 }
 
-int xen_facts_describe(struct xen_facts *facts, struct arena *arena, struct manifest_source *ret)
+int xen_host_info_describe(struct xen_host_info *facts, struct arena *arena, struct manifest_source *ret)
 {
     struct manifest_xen *xen = arena_alloc(arena, sizeof *xen);
     int r;

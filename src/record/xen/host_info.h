@@ -6,16 +6,16 @@
 #include "record/percpu/trace_buffers.h"
 #include "record/xen/control.h"
 
-struct xen_facts;
+struct xen_host_info;
 
 /* CONTROL is borrowed. Names of domains are found if xenstored answers. */
-int xen_facts_new(struct xen_control *control, struct xen_facts **ret);
-void xen_facts_free(struct xen_facts *facts);
+int xen_host_info_new(struct xen_control *control, struct xen_host_info **ret);
+void xen_host_info_free(struct xen_host_info *facts);
 
 /* Which CPUs have buffers is known now. */
-void xen_facts_buffers(struct xen_facts *facts, const struct trace_buffers *buffers);
+void xen_host_info_buffers(struct xen_host_info *facts, const struct trace_buffers *buffers);
 
 /* Whether domains have come or gone. Does not wait. */
-bool xen_facts_changed(struct xen_facts *facts);
+bool xen_host_info_changed(struct xen_host_info *facts);
 /* As describe() of struct trace_buffers_ops. Asks for the domains' names, and keeps those that have gone. */
-int xen_facts_describe(struct xen_facts *facts, struct arena *arena, struct manifest_source *ret);
+int xen_host_info_describe(struct xen_host_info *facts, struct arena *arena, struct manifest_source *ret);

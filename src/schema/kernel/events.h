@@ -3,9 +3,9 @@
 
 /* The events of one Linux kernel: its `format` files, as event classes.
  *
- * A kernel has well over a thousand events and a capture holds a few dozen of them, so a format is
- * looked for and parsed when the first event with its number is seen. Who opens a capture says where
- * formats come from, by a `struct kernel_formats`.
+ * A kernel has well over a thousand events, and a trace contains a few dozen of them, so a format is
+ * read and parsed when the first event with its number is seen. The opener of a trace provides the
+ * formats as a `struct kernel_formats`.
  *
  * Event numbers are per boot: formats of another boot decode to nonsense.
  *
@@ -18,8 +18,8 @@
  *   text.c             compiles the tree into a program (text_code.h): a literal and a conversion per operation
  *   expr.c, piece.c    compile and run the numbers and the strings in it
  *   text_run.c, net.c  run the program over the bytes of an event
- *   names.c            finds the fields that the program shows by a name, such as S for a prev_state of 1
- *   symbols.c          has the names of functions, constant strings and tasks that the kernel lists
+ *   names.c            finds the fields that the text shows by a name, such as S for a prev_state of 1
+ *   symbols.c          names of functions, constant strings and tasks that the kernel lists
  *   tasks.c            learns names of tasks from events */
 
 #include "base/error.h"
@@ -39,10 +39,10 @@ struct kernel_format {
 
 /* Where the texts of a kernel are. */
 struct kernel_formats {
-    /* The format of the event ID. 0, -ENOENT: there is none, other: it could not be read. */
+    /* Finds the format of event ID. 0; -ENOENT: none; another errno: it could not be read. */
     int (*format)(struct kernel_formats *formats, uint16_t id, struct kernel_format *ret);
-    /* The text of /proc/kallsyms, from malloc, with a NUL behind; it is asked for when the first
-     * address is to be shown. -ENOENT: there is none. */
+    /* The text of /proc/kallsyms, followed by a NUL; the caller frees it. Requested when the first
+     * address is printed. -ENOENT: not available. */
     int (*kallsyms)(struct kernel_formats *formats, char **ret_text, size_t *ret_len);
     void (*free)(struct kernel_formats *formats);
 };
@@ -61,29 +61,29 @@ struct kernel_facts {
     uint8_t long_size;
 };
 
-/* With one reference. Takes FORMATS over, also when it fails. -ENOMEM. */
+/* Creates the events with one reference. Takes ownership of FORMATS, also on failure. -ENOMEM. */
 int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *facts,
                       struct kernel_formats *formats, struct kernel_events **ret_events);
 struct kernel_events *kernel_events_ref(struct kernel_events *events);
 void kernel_events_unref(struct kernel_events *events);
-/* Whose events these are: for the classes. Of several captures of one kernel the first counts. */
+/* Sets the origin of the classes. Of several traces of one kernel the first call counts. */
 void kernel_events_set_origin(struct kernel_events *events, const struct origin *origin);
 
-/* Takes the common fields from a format's text. -EBADMSG. */
+/* Reads the common fields from a format's text. -EBADMSG. */
 int kernel_events_set_common(struct kernel_events *events, const struct kernel_format *format,
                              struct error *error);
 const struct kernel_common *kernel_events_common(const struct kernel_events *events);
 
-/* Both take over TEXT (from malloc, with a NUL behind). -ENOMEM. */
+/* Both take ownership of TEXT (from malloc, followed by a NUL). -ENOMEM. */
 int kernel_events_read_printk(struct kernel_events *events, char *text, size_t len);
 int kernel_events_read_cmdlines(struct kernel_events *events, char *text, size_t len);
-/* The same text once more, while events are being shown: what it says is added to what is known, or takes its
- * place. A name that was given out stays where it is, so that another pointer means another name. TEXT stays the
- * caller's. Names are not kept without end; those beyond 65536 are not learned. -ENOMEM. */
+/* Reads a newer version of the same text while events are being printed: adds and replaces names. A
+ * name that was returned before stays valid, so a different pointer means a different name. TEXT stays
+ * the caller's. Learns at most 65536 names. -ENOMEM. */
 int kernel_events_learn_cmdlines(struct kernel_events *events, const char *text, size_t len);
 
-/* What an event of CLASS, whose task_data is not NULL, says of names: they are for tasks of which neither of the above
- * knows one, and the last one counts. */
+/* Learns names of tasks from an event of CLASS, whose task_data is not NULL. They are used for tasks
+ * that neither of the above names; the last one counts. */
 void kernel_events_learn_tasks(struct kernel_events *events, const struct event_class *class,
                                const uint8_t *payload, size_t size);
 
@@ -98,12 +98,12 @@ struct kernel_classes {
 /* The slow half of kernel_events_class(). */
 const struct event_class *kernel_events_make(struct kernel_events *events, uint16_t id);
 
-/* The class of events of the number ID, made now if need be. An event without a format, or with one
- * that cannot be parsed, has a class whose one field is the event's bytes. NULL: kernel_events_error() says why. */
+/* The class of events with number ID, created on first use. An event without a format, or with an
+ * invalid one, has a class whose only field is the event's bytes. NULL: see kernel_events_error(). */
 static inline const struct event_class *kernel_events_class(struct kernel_events *events,
                                                             uint16_t id)
 {
-    /* The first member, so that this need not know the rest. */
+    /* `classes` is the first member of struct kernel_events, which is private. */
     const struct kernel_classes *known = (const struct kernel_classes *)events;
 
     if (likely(id < known->n_classes && known->classes[id]))
@@ -114,10 +114,11 @@ static inline const struct event_class *kernel_events_class(struct kernel_events
 /* Why the last call of kernel_events_class() returned NULL: -ENOMEM, or why the format could not be read. */
 int kernel_events_error(const struct kernel_events *events);
 
-/* Which formats of the classes made so far could not be parsed, and why; NULL: none. Valid until the next class. */
+/* Reports which formats of the classes created so far are invalid, and why; NULL: none. Valid until the
+ * next class is created. */
 const char *kernel_events_hint(const struct kernel_events *events);
 
-/* The texts themselves, from malloc with a NUL behind: an event's format, symbols. -ENOENT. */
+/* The raw texts, followed by a NUL, which the caller frees: an event's format; symbols. -ENOENT. */
 int kernel_events_format(struct kernel_events *events, uint16_t id, char **ret_text,
                          size_t *ret_len);
 int kernel_events_kallsyms(struct kernel_events *events, char **ret_text, size_t *ret_len);
@@ -134,6 +135,6 @@ uint64_t kernel_events_symbol_address(struct kernel_events *events, const char *
 /* The constant string at an address of the kernel, or NULL. */
 const char *kernel_events_printk(const struct kernel_events *events, uint64_t address,
                                  size_t *ret_len);
-/* The compiled format of the trace_printk() whose format string is at an address, or NULL. */
+/* The compiled format of the trace_printk() whose format string is at ADDRESS, or NULL. */
 const struct kernel_text *kernel_events_packed(struct kernel_events *events, uint64_t address);
 const struct kernel_facts *kernel_events_facts(const struct kernel_events *events);

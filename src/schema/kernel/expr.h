@@ -15,7 +15,7 @@
 struct kernel_events;
 struct kernel_event_format;
 
-/* An event at which expressions and operations look. */
+/* The event over which expressions and operations run. */
 struct kernel_run {
     const uint8_t *data;
     uint32_t size;
@@ -43,7 +43,7 @@ enum kernel_expr_kind {
     EXPR_SLOT,        /* argument number `offset` */
 };
 
-/* A __data_loc or __rel_loc field: the word that tells where its bytes are. */
+/* A __data_loc or __rel_loc field: a word with the position of its bytes. */
 struct kernel_dynamic {
     uint32_t offset;
     uint8_t size; /* of the word; 2: without a length */
@@ -68,14 +68,15 @@ struct kernel_compiler {
     bool divides_by_zero; /* by a constant */
 };
 
-/* The expression of NODE, which may be NULL; never NULL itself: what is not understood is 0, out of memory is noted in C. */
+/* Compiles NODE, which may be NULL. Never returns NULL: an expression that is not understood becomes 0;
+ * out of memory is recorded in C. */
 const struct kernel_expr *kernel_expr_compile(struct kernel_compiler *c,
                                               const struct print_node *node);
 const struct kernel_expr *kernel_expr_const(struct kernel_compiler *c, uint64_t v);
 const struct kernel_expr *kernel_expr_slot(struct kernel_compiler *c, unsigned slot);
 struct kernel_dynamic kernel_dynamic_of(const struct kernel_field *field);
-/* The value of NODE, which is made of constants. Names that are no numbers count as 0. With signs, other than in
- * expressions of events. */
+/* Evaluates NODE, which consists of constants; unknown names count as 0. Signed, unlike expressions of
+ * events. */
 int64_t kernel_constant(const struct print_node *node);
 
 /* The value of a constant that kernels leave in formats by its name; false: not known. */
@@ -99,6 +100,6 @@ static inline uint64_t kernel_expr_eval(const struct kernel_expr *expr,
     return kernel_expr_eval_slowly(expr, run);
 }
 
-/* Where the bytes of a dynamic field lie, cut to the event: OFFSET + LEN is at most its size. */
+/* Finds the bytes of a dynamic field, clipped to the event: OFFSET + LEN is at most its size. */
 void kernel_dynamic_find(const struct kernel_dynamic *dynamic, const struct kernel_run *run,
                          uint32_t *ret_offset, uint32_t *ret_len);

@@ -25,7 +25,7 @@
 
 enum kernel_field_flag {
     FIELD_IS_ARRAY = 1,    /* declared with brackets */
-    FIELD_IS_DYNAMIC = 2,  /* __data_loc or __rel_loc: a word that tells where its bytes are */
+    FIELD_IS_DYNAMIC = 2,  /* __data_loc or __rel_loc: a word with the position of its bytes */
     FIELD_IS_STRING = 4,   /* an array whose type has char, u8 or s8 in its name */
     FIELD_IS_POINTER = 8,  /* declared with a star */
     FIELD_IS_SIGNED = 16,  /* "signed:1;" */
@@ -54,7 +54,7 @@ struct kernel_event_format {
     uint32_t print_line; /* its line in the text, from 1 */
 };
 
-/* Parses the LEN bytes at TEXT into ARENA. PATH is for ERROR alone. -EBADMSG: not a format; -ENOMEM. */
+/* Parses LEN bytes at TEXT into ARENA. PATH is only for ERROR. -EBADMSG: not a format; -ENOMEM. */
 int kernel_format_parse(struct arena *arena, const char *text, size_t len, uint8_t long_size,
                         const char *path, struct kernel_event_format *ret_format,
                         struct error *error);
@@ -63,8 +63,8 @@ int kernel_format_parse(struct arena *arena, const char *text, size_t len, uint8
 const struct kernel_field *kernel_format_find(const struct kernel_event_format *format,
                                               const char *name, size_t len, bool common);
 
-/* The number behind "ID:"; -1: none. */
+/* The number after "ID:"; -1: none. */
 int kernel_format_id(const char *text, size_t len);
-/* Where the field NAME lies; false: there is none. */
+/* Finds the field NAME; false: there is none. */
 bool kernel_format_field(const char *text, size_t len, const char *name, uint32_t *ret_offset,
                          uint32_t *ret_size);

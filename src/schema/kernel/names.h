@@ -8,6 +8,6 @@
 struct arena;
 struct kernel_text;
 
-/* Finds in TEXT which of the fields of CLASS it shows by a name: those that alone decide what a "%s" of it shows. Sets
- * `put_name` of CLASS where there is one. -ENOMEM. */
+/* Finds the fields of CLASS that TEXT shows by a name: those that alone decide what a "%s" shows. Sets
+ * `put_name` of CLASS if there are any. -ENOMEM. */
 int kernel_names_find(struct arena *arena, struct kernel_text *text, struct event_class *class);

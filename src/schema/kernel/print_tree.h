@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a print format says, as a tree: schema/kernel/print_parse.c builds it, and schema/kernel/expr.c, piece.c and
- * text.c compile it. Trees live in the arena of the parser. */
+/* A print format as a tree: built by schema/kernel/print_parse.c, compiled by expr.c, piece.c and
+ * text.c. Trees live in the parser's arena. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The names that a kernel gives along with its trace: symbols (`/proc/kallsyms`), constant strings
- * (`printk_formats`) and tasks (`saved_cmdlines`). All three are texts of one entry per line, come
- * from whoever ran the traced kernel, and are kept as they are, with an index beside them. */
+/* Names that a kernel lists with its trace: symbols (`/proc/kallsyms`), constant strings
+ * (`printk_formats`) and tasks (`saved_cmdlines`). The three texts have one entry per line, are not
+ * trusted, and are kept unchanged with an index. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,11 +11,11 @@
 
 struct kernel_symbols;
 
-/* Takes over TEXT (from malloc, LEN bytes and a NUL), in the form of /proc/kallsyms. Reading ends at
- * the first line that is not of that form. -ENOMEM (TEXT is then freed too). */
+/* Takes ownership of TEXT (from malloc, LEN bytes and a NUL), in the format of /proc/kallsyms; on
+ * failure too. Stops at the first invalid line. -ENOMEM. */
 int kernel_symbols_new(char *text, size_t len, struct kernel_symbols **ret_symbols);
 void kernel_symbols_free(struct kernel_symbols *symbols);
-/* The symbol that ADDRESS lies in, and where it begins; NULL: none. Not NUL-ended. */
+/* The symbol that contains ADDRESS, and its start; NULL: none. Not ended by a NUL. */
 const char *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address, size_t *ret_len,
                                 uint64_t *ret_start);
 /* The address of the symbol NAME, the lowest if there are several; 0: none. */
@@ -32,8 +32,8 @@ struct kernel_strings {
     char *text; /* owned */
 };
 
-/* Both take over TEXT (from malloc, LEN bytes and a NUL). Lines that are not of the form are skipped.
- * -ENOMEM (TEXT is then freed too). */
+/* Both take ownership of TEXT (from malloc, LEN bytes and a NUL), on failure too. Invalid lines are
+ * skipped. -ENOMEM. */
 int kernel_strings_read_printk(char *text, size_t len, struct kernel_strings *ret);
 int kernel_strings_read_cmdlines(char *text, size_t len, struct kernel_strings *ret);
 void kernel_strings_done(struct kernel_strings *strings);

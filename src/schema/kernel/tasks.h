@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Names of tasks that events themselves have: sched_switch, wakeups, fork, exec, renames. They are for tasks that the
- * kernel's own table (saved_cmdlines) lacks, which is small, and absent when a guest ends without a word. */
+/* Names of tasks from events: sched_switch, wakeups, fork, exec, renames. Used for tasks that are not
+ * in the kernel's own table (saved_cmdlines), which is small, and missing if a guest is killed. */
 
 #include "base/arena.h"
 #include "base/macro.h"
@@ -14,8 +14,9 @@
 struct kernel_task_pair {
     uint32_t pid_offset;
     uint32_t name_offset;
+    /* 0: `name_offset` is that of a word with the name's offset (u16) and length (u16) */
     uint32_t
-        name_size; /* 0: at `name_offset` stands where it lies (u16) and how long it is (u16) */
+        name_size;
     bool is_path;  /* the name is what follows the last slash */
     bool swap;
 };
@@ -29,6 +30,6 @@ struct kernel_task_pairs {
 int kernel_task_pairs_find(struct arena *arena, const struct event_class *class,
                            const struct kernel_task_pairs **ret_pairs);
 
-/* The I-th task of an event, its name cut and filled up with NULs. False: it lies outside of the payload. */
+/* Reads task I of an event, its name cut and padded with NULs. False: outside of the payload. */
 bool kernel_task_pair_read(const struct kernel_task_pair *pair, const uint8_t *payload, size_t size,
                            int32_t *ret_pid, char ret_name[KERNEL_TASK_NAME]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What schema/kernel/text.c compiles to and schema/kernel/text_run.c runs: a piece of literal text
- * and the conversion behind it, per operation. */
+/* The output of schema/kernel/text.c and input of schema/kernel/text_run.c: operations, each a piece of
+ * literal text and the conversion after it. */
 
 #include "event/spec.h"
 #include "schema/kernel/expr.h"

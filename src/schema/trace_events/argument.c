@@ -50,28 +50,28 @@ static int stray(struct parser *parser, const char *at, const struct parts *part
         else
             parser_suggest(parser, "pass a pointer, 'void *', of which the address is traced, or "
                                    "the elements one by one");
-        return parser_wrong(parser, (struct place){at, left}, "an array cannot be an argument");
+        return parser_error(parser, (struct place){at, left}, "an array cannot be an argument");
     case '(':
         parser_suggest(parser, "pass a pointer to a function as 'void *'");
-        return parser_wrong(parser, (struct place){at, n}, "a '(' among the arguments");
+        return parser_error(parser, (struct place){at, n}, "a '(' among the arguments");
     case '.':
         if (left >= 3 && memcmp(at, "...", 3) == 0) {
             parser_suggest(parser, "an event has arguments that are fixed: name each");
-            return parser_wrong(parser, (struct place){at, 3}, "'...' cannot be traced");
+            return parser_error(parser, (struct place){at, 3}, "'...' cannot be traced");
         }
         break;
     case ';':
         parser_suggest(parser, "write ','");
-        return parser_wrong(parser, (struct place){at, n}, "a ';' between arguments");
+        return parser_error(parser, (struct place){at, n}, "a ';' between arguments");
     case '=':
         parser_suggest(parser, "remove it: arguments have no defaults");
-        return parser_wrong(parser, (struct place){at, left}, "a value for an argument");
+        return parser_error(parser, (struct place){at, left}, "a value for an argument");
     case '&': parser_suggest(parser, "C has no references: pass a pointer"); break;
     default: break;
     }
     while (n < left && ((unsigned char)at[n] & 0xc0) == 0x80)
         n++;
-    return parser_wrong(parser, (struct place){at, n}, "'%.*s' has no place in an argument", (int)n,
+    return parser_error(parser, (struct place){at, n}, "'%.*s' has no place in an argument", (int)n,
                         at);
 }
 
@@ -114,7 +114,7 @@ static int no_name(struct parser *parser, const struct parts *parts)
 
     parser_suggest(parser, "write '%.*s%sNAME'", CUT(len), parts->start,
                    parts->end[-1] == '*' ? "" : " ");
-    return parser_wrong(parser, (struct place){parts->end, 0}, "the argument '%.*s' has no name",
+    return parser_error(parser, (struct place){parts->end, 0}, "the argument '%.*s' has no name",
                         CUT(len), parts->start);
 }
 
@@ -128,12 +128,12 @@ static int incomplete(struct parser *parser, const struct parts *parts)
         (parts->type_end == parts->start && c_type_is_word(parts->name, parts->name_len)))
         return no_name(parser, parts);
     if (*parts->name >= '0' && *parts->name <= '9')
-        return parser_wrong(parser, (struct place){parts->name, parts->name_len},
+        return parser_error(parser, (struct place){parts->name, parts->name_len},
                             "invalid name '%.*s': it begins with a digit", CUT(parts->name_len),
                             parts->name);
     if (!suggest_type_suggest(parts->start, len, parser->instead, sizeof parser->instead))
         parser_suggest(parser, "write 'int %.*s', or which type it has", CUT(len), parts->start);
-    return parser_wrong(parser, all, "expected a type and a name in the argument '%.*s'", CUT(len),
+    return parser_error(parser, all, "expected a type and a name in the argument '%.*s'", CUT(len),
                         parts->start);
 }
 
@@ -144,12 +144,12 @@ static int wrong_type(struct parser *parser, const struct parts *parts)
 
     if (suggest_type_gap(parts->start, (size_t)(parts->end - parts->start), &gap)) {
         parser_suggest(parser, "write ','");
-        return parser_wrong(parser, (struct place){gap, 0}, "a ',' is missing between arguments");
+        return parser_error(parser, (struct place){gap, 0}, "a ',' is missing between arguments");
     }
     if (!suggest_type_suggest(parts->start, len, parser->instead, sizeof parser->instead))
         parser_suggest(parser, "there are C's own types and those of fixed width, and 'void *' for "
                                "a pointer to anything else");
-    return parser_wrong(parser, (struct place){parts->start, len},
+    return parser_error(parser, (struct place){parts->start, len},
                         "the argument type '%.*s' is not allowed", CUT(len), parts->start);
 }
 
@@ -163,7 +163,7 @@ static int wrong_mix(struct parser *parser, const struct parts *parts)
                        parts->name);
     else
         suggest_type_suggest(parts->start, len, parser->instead, sizeof parser->instead);
-    return parser_wrong(parser, (struct place){parts->start, len}, "'%.*s' is not a C type",
+    return parser_error(parser, (struct place){parts->start, len}, "'%.*s' is not a C type",
                         CUT(len), parts->start);
 }
 
@@ -175,14 +175,14 @@ static int check_type_blanks(struct parser *parser, const struct parts *parts)
 
         if (c_char_is_blank(*p) && *p != ' ') {
             parser_suggest(parser, "write a blank");
-            return parser_wrong(parser, (struct place){p, 1}, "a tab or its like inside of a type");
+            return parser_error(parser, (struct place){p, 1}, "a tab or its like inside of a type");
         }
         while (p < parts->type_end && *p == '*')
             p++;
         if (p > stars && stars > parts->start && c_char_is_word(stars[-1]) && p < parts->type_end &&
             c_char_is_word(*p)) {
             parser_suggest(parser, "put a blank in front of the '*'");
-            return parser_wrong(parser, (struct place){stars, (size_t)(p - stars)},
+            return parser_error(parser, (struct place){stars, (size_t)(p - stars)},
                                 "a '*' right between two words");
         }
         p = p > stars ? p - 1 : p;
@@ -199,15 +199,15 @@ static int check_name(struct parser *parser, const struct parts *parts,
         if (c_type_is_word(parts->name, parts->name_len))
             return no_name(parser, parts);
         parser_suggest(parser, "choose another name");
-        return parser_wrong(parser, name, "'%.*s' is a word of C's own", CUT(name.len), name.p);
+        return parser_error(parser, name, "'%.*s' is a word of C's own", CUT(name.len), name.p);
     }
     for (unsigned i = 0; i < event->n_arguments; i++)
         if (strlen(arguments[i].name) == name.len &&
             memcmp(arguments[i].name, name.p, name.len) == 0)
-            return parser_wrong(parser, name, "a second argument of the name '%.*s'", CUT(name.len),
+            return parser_error(parser, name, "a second argument of the name '%.*s'", CUT(name.len),
                                 name.p);
     if ((event->properties & PROPERTY_VCPU) && name.len == 5 && memcmp(name.p, "__cpu", 5) == 0)
-        return parser_wrong(parser, name,
+        return parser_error(parser, name,
                             "an event with the property 'vcpu' has an argument of "
                             "the name '__cpu' already");
     return 0;
@@ -232,7 +232,7 @@ static int check_for_code(struct parser *parser, const struct parts *parts,
         while (c_char_is_blank(*behind))
             behind++;
         parser_suggest(parser, "remove it: the name follows the '*'");
-        return parser_wrong(parser, (struct place){behind, (size_t)(parts->type_end - behind)},
+        return parser_error(parser, (struct place){behind, (size_t)(parts->type_end - behind)},
                             "'%.*s' after the last '*'", CUT(parts->type_end - behind), behind);
     }
     return check_type_blanks(parser, parts);
@@ -255,7 +255,7 @@ static int parse_argument(struct parser *parser, const char *start, const char *
         parser_suggest(parser, event->n_arguments || *end == ','
                                    ? "leave the ',' out"
                                    : "without arguments it is (void)");
-        return parser_wrong(parser, (struct place){start, 0}, "an argument is missing");
+        return parser_error(parser, (struct place){start, 0}, "an argument is missing");
     }
     if (end - start == 4 && memcmp(start, "void", 4) == 0)
         return 0;
@@ -269,7 +269,7 @@ static int parse_argument(struct parser *parser, const char *start, const char *
         return incomplete(parser, &parts);
     if (event->n_arguments == DECLARED_ARGUMENTS_MAX) {
         parser_suggest(parser, "pass what belongs together as one, or declare two events");
-        return parser_wrong(parser, (struct place){start, (size_t)(end - start)},
+        return parser_error(parser, (struct place){start, (size_t)(end - start)},
                             "the event '%.*s' has more than %d arguments", CUT(strlen(event->name)),
                             event->name, DECLARED_ARGUMENTS_MAX);
     }
@@ -312,7 +312,7 @@ static int no_close(struct parser *parser)
     while (at > parser->p && c_char_is_blank(at[-1]))
         at--;
     parser_suggest(parser, "write ')' after the arguments");
-    return parser_wrong(parser, (struct place){at, 0}, "a ')' is missing");
+    return parser_error(parser, (struct place){at, 0}, "a ')' is missing");
 }
 
 int parser_arguments(struct parser *parser, struct declared_event *event)

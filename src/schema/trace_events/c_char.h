@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Kinds of characters in C source; of the "C" locale, whatever the user's is. */
+/* Character classes of C source, independent of the locale. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The C types that an event's argument may have, by their words.
+/* The C types that an event's argument may have.
  *
- * Sizes are those of a 64-bit Linux host (LP64): that is where the captures come from, and the wire
- * formats store every scalar as 64 bits anyway. */
+ * Sizes are those of a 64-bit Linux host (LP64), where the traces come from; the wire formats store
+ * every scalar as 64 bits anyway. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,18 +16,17 @@ struct c_type {
     bool is_bool;
     bool is_pointer; /* any star; `size` is then 8 */
     bool is_string;  /* QEMU's backends store the characters, see below */
-    bool unknown;    /* a word that is no type of C's own; taken for an unsigned of 8 bytes */
+    bool unknown;    /* contains a word that is not a C type; assumed to be unsigned, 8 bytes */
     bool invalid;    /* known words that make no type of an argument: "unsigned size_t", "void" */
 };
 
-/* What the LEN bytes at S say. `is_string` follows the writers of the simple backend to the letter,
- * as it decides what stands in the file: the text begins with "const char *", "char *" (the blank
- * before the star may be missing) and has one star. So `const  char *`, with two blanks, is a
- * pointer. */
+/* Parses the LEN bytes at S. `is_string` follows the simple backend's writers exactly, because it
+ * decides the file's layout: the text begins with "const char *" or "char *" (the blank before the star
+ * may be missing) and has one star. So `const  char *`, with two blanks, is a pointer. */
 struct c_type c_type_parse(const char *s, size_t len);
 
-/* S with one blank between words and before stars ("const char *", "void **") into BUF, which has
- * room for 2 * LEN + 1 bytes. */
+/* Writes S with single blanks between words and before stars ("const char *", "void **") to BUF, which
+ * has room for 2 * LEN + 1 bytes. */
 void c_type_normalise(const char *s, size_t len, char *buf);
 
 /* Whether the LEN bytes at S are one of the words that types are made of. */

@@ -56,14 +56,14 @@ static int check_bytes(struct parser *parser, struct oddities *oddities, const c
     says_nothing = parser->p == parser->end || *parser->p == '#';
     if (oddities->wrong_utf8 && oddities->wrong_utf8 < parser->end) {
         parser_suggest(parser, "save the file as UTF-8");
-        parser_wrong(parser, (struct place){oddities->wrong_utf8, 1},
+        parser_error(parser, (struct place){oddities->wrong_utf8, 1},
                      "the byte 0x%02x, here at first, is not UTF-8",
                      (unsigned char)*oddities->wrong_utf8);
         oddities->wrong_utf8 = NULL; /* in a file of another encoding there are many */
     }
     if (oddities->nul && oddities->nul < parser->end) {
         if (!says_nothing)
-            return parser_wrong(parser, (struct place){oddities->nul, 1},
+            return parser_error(parser, (struct place){oddities->nul, 1},
                                 "a NUL byte: is it a file of text?");
         oddities->nul = memchr(parser->end, '\0', (size_t)(end - parser->end));
     }
@@ -78,12 +78,12 @@ static const char *skip_mark(struct parser *parser, const char *text, const char
     parser->end = text;
     if (end - text >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) {
         parser_suggest(parser, "save the file as UTF-8");
-        parser_wrong(parser, (struct place){text, 0}, "the file is in UTF-16");
+        parser_error(parser, (struct place){text, 0}, "the file is in UTF-16");
         return end;
     }
     if (end - text >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         parser_suggest(parser, "save the file without");
-        parser_wrong(parser, (struct place){text, 0}, "the file begins with a byte order mark");
+        parser_error(parser, (struct place){text, 0}, "the file begins with a byte order mark");
         text += 3;
     }
     parser->number = 0;
@@ -91,12 +91,12 @@ static const char *skip_mark(struct parser *parser, const char *text, const char
 }
 
 int declarations_parse(struct declarations *declarations, const char *name, const char *text,
-                       size_t len, declaration_told told, void *arg, struct error *error)
+                       size_t len, declaration_report report, void *arg, struct error *error)
 {
     struct parser parser = {
         .declarations = declarations,
         .file = arena_strdup(&declarations->arena, name),
-        .told = told,
+        .report = report,
         .arg = arg,
         .error = error,
     };
@@ -109,7 +109,7 @@ int declarations_parse(struct declarations *declarations, const char *name, cons
         return 0;
     text = skip_mark(&parser, text, end);
     oddities = find_oddities(text, (size_t)(end - text), declarations->rules);
-    while (text < end && (parser.errors == 0 || told)) {
+    while (text < end && (parser.errors == 0 || report)) {
         bool ended;
         int r;
 
@@ -121,8 +121,8 @@ int declarations_parse(struct declarations *declarations, const char *name, cons
             r = parser_line(&parser);
         if (r == -ENOMEM)
             return error_set(error, r, name, "out of memory");
-        if (!ended && (parser.errors == 0 || told))
-            parser_wrong(&parser, (struct place){parser.end, 0},
+        if (!ended && (parser.errors == 0 || report))
+            parser_error(&parser, (struct place){parser.end, 0},
                          "the file does not end with a newline");
     }
     return parser.errors ? -EINVAL : 0;
@@ -146,7 +146,7 @@ static int read_all(struct input *in, struct text *text, struct error *error)
     return r;
 }
 
-int declarations_read(struct declarations *declarations, const char *path, declaration_told told,
+int declarations_read(struct declarations *declarations, const char *path, declaration_report report,
                       void *arg, struct error *error)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
@@ -158,7 +158,7 @@ int declarations_read(struct declarations *declarations, const char *path, decla
         return r;
     r = read_all(&in, &text, error);
     if (r >= 0)
-        r = declarations_parse(declarations, in.path, text.start, text_len(&text), told, arg,
+        r = declarations_parse(declarations, in.path, text.start, text_len(&text), report, arg,
                                error);
     input_done(&in);
     return r;

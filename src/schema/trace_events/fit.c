@@ -50,7 +50,7 @@ static int fatal(struct fit *fit, struct place place, const char *what)
         parser_warn(fit->parser, place, "%s", what);
         return 0;
     }
-    return parser_wrong(fit->parser, place, "%s", what);
+    return parser_error(fit->parser, place, "%s", what);
 }
 
 /* Whether a pointer is to characters, of which C has three kinds. */

@@ -14,17 +14,17 @@ struct format {
 static int percent_m(struct parser *parser, struct place place)
 {
     parser_suggest(parser, "pass the error as an argument");
-    return parser_wrong(parser, place, "'%%m' is not allowed in a format");
+    return parser_error(parser, place, "'%%m' is not allowed in a format");
 }
 
 static int newline(struct parser *parser, struct place place, bool at_end)
 {
     if (at_end) {
         parser_suggest(parser, "leave it out: backends end their lines themselves");
-        return parser_wrong(parser, place, "the format must not end with a newline");
+        return parser_error(parser, place, "the format must not end with a newline");
     }
     parser_suggest(parser, "declare one event for each line");
-    return parser_wrong(parser, place, "the format must not hold a newline");
+    return parser_error(parser, place, "the format must not hold a newline");
 }
 
 /* QEMU's tracetool looks at the source, not at what it means: at "%m" in "%%m", at "\n" in "\\n". */
@@ -64,7 +64,7 @@ static int check_comma(struct parser *parser, const struct declared_event *event
             quote++;
         if (quote < end && *quote == '"' && quote + 1 < parser->end) {
             parser_suggest(parser, "let the next string begin with the ','");
-            return parser_wrong(
+            return parser_error(
                 parser, (struct place){p, 1},
                 "a ',' and then a '\"', which QEMU's tracetool parses as two formats");
         }
@@ -132,7 +132,7 @@ static int no_quote(struct parser *parser)
         place.len = 0;
         parser_suggest(parser, "the opening '\"' is missing");
     }
-    return parser_wrong(parser, place, "expected a format in double quotes");
+    return parser_error(parser, place, "expected a format in double quotes");
 }
 
 /* What c_literal_parse() found at parser->p; START is where the format begins. */
@@ -166,7 +166,7 @@ static int wrong_literal(struct parser *parser, const char *start, const char *m
     } else if (p > start && left > 0) {
         parser_suggest(parser, "a '\"' inside of the format is written '\\\"'");
     }
-    return parser_wrong(parser, place, "%s", message);
+    return parser_error(parser, place, "%s", message);
 }
 
 /* Macros are whoever's compiles the code; these look like slips. */
@@ -269,10 +269,10 @@ int parser_formats(struct parser *parser, struct declared_event *event, bool fin
     }
     if (parser->p == parser->end || *parser->p != ',') {
         if (parser->p < parser->end)
-            return parser_wrong(parser, (struct place){comma, 1}, "expected the end of the line");
+            return parser_error(parser, (struct place){comma, 1}, "expected the end of the line");
         if (tcg && fine) {
             parser_suggest(parser, "it has one at translation and one at execution");
-            return parser_wrong(parser, (struct place){comma, 0},
+            return parser_error(parser, (struct place){comma, 0},
                                 "an event with the property 'tcg' has two formats");
         }
         return fine && event->format_source ? check_fit(parser, event, false, &first) : 0;
@@ -284,7 +284,7 @@ int parser_formats(struct parser *parser, struct declared_event *event, bool fin
         parser_suggest(parser, parser->p == parser->end
                                    ? "leave it out"
                                    : "only an event with the property 'tcg' has two formats");
-        return parser_wrong(parser, (struct place){comma, 1}, "a ',' after the format");
+        return parser_error(parser, (struct place){comma, 1}, "a ',' after the format");
     }
     r = parse_format(parser, event, &second);
     if (r < 0)
@@ -296,7 +296,7 @@ int parser_formats(struct parser *parser, struct declared_event *event, bool fin
         return r;
     parser_skip_blanks(parser);
     if (parser->p < parser->end)
-        return parser_wrong(parser, (struct place){parser->p, 1}, "expected the end of the line");
+        return parser_error(parser, (struct place){parser->p, 1}, "expected the end of the line");
     if (!fine)
         return 0;
     r = check_fit(parser, event, true, &first);

@@ -19,7 +19,7 @@ struct parser {
     const char *p;
     unsigned errors; /* in all lines */
     char instead[192];
-    declaration_told told;
+    declaration_report report;
     void *arg;
     struct error *error;
 };
@@ -30,11 +30,11 @@ struct place {
     size_t len;
 };
 
-/* Says what to do about the problem that is told of next. */
+/* Sets what to do about the problem that is reported next. */
 void parser_suggest(struct parser *parser, const char *format, ...) _printf_(2, 3) _cold_;
-/* Tells of an error; -EINVAL. Names from the file that go into FORMAT are cut to a readable length by
- * the caller (see CUT). */
-int parser_wrong(struct parser *parser, struct place place, const char *format, ...)
+/* Reports an error and returns -EINVAL. The caller cuts names from the file to a readable length (see
+ * CUT). */
+int parser_error(struct parser *parser, struct place place, const char *format, ...)
     _printf_(3, 4) _cold_;
 void parser_warn(struct parser *parser, struct place place, const char *format, ...)
     _printf_(3, 4) _cold_;
@@ -42,19 +42,19 @@ void parser_warn(struct parser *parser, struct place place, const char *format, 
 /* For "%.*s": at most 80 characters of a name. */
 #define CUT(len) ((int)MIN((size_t)(len), (size_t)80))
 
-/* One line, whose first character that is no blank is at parser->p, and which is no comment: adds its
- * event. -EINVAL when something was wrong with it; -ENOMEM. */
+/* Parses one line that is not a comment, with parser->p at its first non-blank character, and adds its
+ * event. -EINVAL: it has errors; -ENOMEM. */
 int parser_line(struct parser *parser);
-/* From behind the '(' to behind the ')'. */
+/* Parses from after the '(' to after the ')'. */
 int parser_arguments(struct parser *parser, struct declared_event *event);
-/* The rest of the line. With FINE, nothing was wrong up to here, and formats are compared with the
+/* Parses the rest of the line. FINE: there were no errors so far, so formats are checked against the
  * arguments. */
 int parser_formats(struct parser *parser, struct declared_event *event, bool fine);
-/* Whether FORMAT, whose source goes from START to END, fits the arguments of EVENT. */
+/* Checks FORMAT, whose source is START to END, against the arguments of EVENT. */
 int parser_check_fit(struct parser *parser, const struct declared_event *event, bool translation,
                      const char *format, const char *start, const char *end);
-/* What holds of an event as a whole, and of it beside the others (DECLARE_GENERATE). NAME is its place
- * in the line. */
+/* Checks the event as a whole and against the other events (DECLARE_GENERATE). NAME is its position in
+ * the line. */
 int parser_check_name(struct parser *parser, struct place name, const struct declared_event *event);
 
 static inline void parser_skip_blanks(struct parser *parser)

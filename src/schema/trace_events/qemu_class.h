@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* From declarations to event classes: how the arguments of a declared event lie in a record.
+/* Turns declarations into event classes: the layout of a declared event's arguments in a record.
  *
- *  - Every scalar and every pointer is a u64, a signed one sign-extended; the field's `c_size` is
- *    the size that was declared.
- *  - A string is a u32 length, then the bytes without a NUL (STORE_COUNTED).
- *  - An event with the property `vcpu` has a first argument of its own, `__cpu`, a pointer, and
- *    "cpu=%p " in front of its format.
- *  - An event with the property `tcg` is two events, NAME_trans and NAME_exec. The first is without
- *    the arguments whose types are TCG's, as their values are not known yet.
+ *   - Every scalar and every pointer is a u64, signed ones sign-extended; the field's `c_size` is
+ *     the declared size.
+ *   - A string is a u32 length, then the bytes without a NUL (STORE_COUNTED).
+ *   - An event with the property `vcpu` has an additional first argument `__cpu`, a pointer, and
+ *     "cpu=%p " before its format.
+ *   - An event with the property `tcg` is two events, NAME_trans and NAME_exec. The first lacks the
+ *     arguments of TCG types, whose values are not known yet.
  *
- * That is the payload of the simple backend; the reader of QEMU's log lays its values out the same
- * way, so that nothing behind it can tell the two apart. */
+ * This is the payload of the simple backend. The reader of QEMU's log builds the same payload, so that
+ * later stages need not distinguish them. */
 
 #include "base/map.h"
 #include "event/catalogue.h"
@@ -48,7 +48,7 @@ void qemu_events_done(struct qemu_events *events);
 const struct qemu_event *qemu_events_find(const struct qemu_events *events, const char *name,
                                           size_t len);
 
-/* How a wire format differs from what is said above. */
+/* How a wire format differs from the layout above. */
 enum qemu_layout {
     QEMU_SWAPPED = 1 << 0, /* written on a machine of the other byte order */
     QEMU_WORDS = 1 << 1,   /* strings are pointers too: simpletrace version 0 */

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What to do about the type of LEN bytes at S ("write 'uint32_t'") into BUF; false: nothing comes to
- * mind, and BUF is as it was. */
+/* Writes what to do about the type of LEN bytes at S ("write 'uint32_t'") to BUF; false: no suggestion,
+ * BUF is unchanged. */
 bool suggest_type_suggest(const char *s, size_t len, char *buf, size_t size);
 
 /* Whether a ',' is missing in the argument of LEN bytes at S, as in "int a int b"; and where. */

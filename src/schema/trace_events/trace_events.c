@@ -32,12 +32,12 @@ static void tell(struct parser *parser, struct declaration_problem *problem, str
                       problem->column, problem->what, problem->instead ? "; " : "",
                       parser->instead);
     }
-    if (parser->told)
-        parser->told(parser->arg, problem);
+    if (parser->report)
+        parser->report(parser->arg, problem);
     *parser->instead = '\0';
 }
 
-int parser_wrong(struct parser *parser, struct place place, const char *format, ...)
+int parser_error(struct parser *parser, struct place place, const char *format, ...)
 {
     char what[sizeof parser->error->what];
     struct declaration_problem problem = {.what = what};
@@ -138,11 +138,11 @@ static int parse_property(struct parser *parser, const char *word, size_t len, u
         parser_suggest(parser, properties[i].property == PROPERTY_VCPU
                                    ? "leave it out and pass the vCPU as an argument"
                                    : "leave it out");
-        return parser_wrong(parser, (struct place){word, len}, "the property '%s' %s",
+        return parser_error(parser, (struct place){word, len}, "the property '%s' %s",
                             properties[i].name, properties[i].past);
     }
     suggest_property(parser, word, len);
-    return parser_wrong(parser, (struct place){word, len}, "unknown property '%.*s'", CUT(len),
+    return parser_error(parser, (struct place){word, len}, "unknown property '%.*s'", CUT(len),
                         word);
 }
 
@@ -157,7 +157,7 @@ static bool is_bad_name(struct parser *parser, const char *word, size_t len)
         return false;
     parser_suggest(parser, "a name is made of A-Z, a-z, 0-9 and '_'");
     len = (size_t)(end - word);
-    parser_wrong(parser, (struct place){word, len}, "invalid name '%.*s'", CUT(len), word);
+    parser_error(parser, (struct place){word, len}, "invalid name '%.*s'", CUT(len), word);
     return true;
 }
 
@@ -169,13 +169,13 @@ static int no_name(struct parser *parser)
 
     if (left > 1 && *p == '/' && (p[1] == '/' || p[1] == '*')) {
         parser_suggest(parser, "write '#'");
-        return parser_wrong(parser, (struct place){p, 2}, "a comment begins with '#'");
+        return parser_error(parser, (struct place){p, 2}, "a comment begins with '#'");
     }
     if (is_bad_name(parser, p, 0))
         return -EINVAL;
     if (left > 0 && *p == '"')
         parser_suggest(parser, "write an event and its format in one line");
-    return parser_wrong(parser, (struct place){p, 0}, "expected the name of an event");
+    return parser_error(parser, (struct place){p, 0}, "expected the name of an event");
 }
 
 /* Where the '(' should be, behind the word of LEN bytes at WORD. */
@@ -185,14 +185,14 @@ static int no_parenthesis(struct parser *parser, const char *word, size_t len)
 
     if (parser->p > behind && parser->p < parser->end && *parser->p == '(') {
         parser_suggest(parser, "write '%.*s('", CUT(len), word);
-        return parser_wrong(parser, (struct place){behind, (size_t)(parser->p - behind)},
+        return parser_error(parser, (struct place){behind, (size_t)(parser->p - behind)},
                             "a blank between the event's name and the '('");
     }
     if (is_bad_name(parser, word, len) || (parser->p > behind && is_bad_name(parser, parser->p, 0)))
         return -EINVAL;
     if (behind == parser->end)
         parser_suggest(parser, "without arguments it is '%.*s(void)'", CUT(len), word);
-    return parser_wrong(parser, (struct place){behind, 0},
+    return parser_error(parser, (struct place){behind, 0},
                         "expected '(' directly after the event's name '%.*s'", CUT(len), word);
 }
 
@@ -201,12 +201,12 @@ static int check_head(struct parser *parser, struct place name)
 {
     if (name.p == parser->line + 1) {
         parser_suggest(parser, "begin the line with '%.*s('", CUT(name.len), name.p);
-        return parser_wrong(parser, (struct place){parser->line, 1},
+        return parser_error(parser, (struct place){parser->line, 1},
                             "one blank in front of the name, which QEMU's tracetool rejects");
     }
     if (*name.p >= '0' && *name.p <= '9') {
         parser_suggest(parser, "begin it with a letter");
-        return parser_wrong(parser, name, "invalid name '%.*s': it begins with a digit",
+        return parser_error(parser, name, "invalid name '%.*s': it begins with a digit",
                             CUT(name.len), name.p);
     }
     return 0;
@@ -338,10 +338,10 @@ int parser_line(struct parser *parser)
     int r, k;
 
     r = parse_head(parser, &event);
-    if (r == -ENOMEM || !event.name || (r < 0 && !parser->told))
+    if (r == -ENOMEM || !event.name || (r < 0 && !parser->report))
         return r;
     k = parser_arguments(parser, &event);
-    if (k == -ENOMEM || !event.arguments || (k < 0 && !parser->told))
+    if (k == -ENOMEM || !event.arguments || (k < 0 && !parser->report))
         return k;
     r = MIN(r, k);
     k = parser_formats(parser, &event, r >= 0);

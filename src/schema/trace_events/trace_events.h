@@ -5,13 +5,13 @@
  *
  *     [property …] name(type arg, …) "format"[, "format"]
  *
- * One declaration a line; `#` starts a comment line. strata-trace-events(5) has the grammar in full,
- * how it changed with QEMU's versions, and where QEMU's tracetool and this parser differ: nothing that
- * tracetool refuses is taken (with DECLARE_GENERATE), and what it takes though no compiler would take
- * what comes of it is refused.
+ * One declaration per line; `#` starts a comment line. strata-trace-events(5) describes the grammar,
+ * its changes between QEMU's versions, and how this parser differs from QEMU's tracetool: with
+ * DECLARE_GENERATE it rejects everything that tracetool rejects, and also what tracetool accepts but no
+ * compiler would.
  *
- * A file goes through trace_events_file.c (bytes to lines), trace_events.c (a line's parts),
- * trace_events_argument.c and trace_events_format.c (the parts). */
+ * file.c splits bytes into lines, trace_events.c a line into its parts, and argument.c and format.c
+ * parse the parts. */
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -38,12 +38,11 @@ struct declared_event {
     unsigned properties;                       /* enum declared_property */
     const struct declared_argument *arguments; /* as declared: without the implicit vCPU */
     unsigned n_arguments;
-    /* What the C string means, macros put in; NULL: none given, or it holds a macro that is not
-     * known here. */
+    /* The meaning of the C string, with macros expanded; NULL: none declared, or an unknown macro. */
     const char *format;
     const char *format_trans; /* of `tcg` events: at translation time, `format` is at execution */
-    /* The C source of it for generated code, quotes and macros and all: as written, with one blank
-     * between pieces (c_literal_normalise). NULL: none given. */
+    /* Its C source for generated code, with quotes and macros, and one blank between pieces
+     * (c_literal_normalise). NULL: none declared. */
     const char *format_source;
     const char *format_trans_source;
     const char *file;
@@ -53,15 +52,16 @@ struct declared_event {
 /* What to be strict or lenient about. None: to read what any QEMU has declared, as readers of traces
  * do. */
 enum declaration_rules {
-    /* Any word will do as a type: old trees (2.9, for one) use their own. `c.unknown` tells. */
+    /* Any word is accepted as a type, because old trees (2.9, for example) use their own; sets
+     * `c.unknown`. */
     DECLARE_ANY_TYPE = 1 << 0,
-    /* No "\n" anywhere in a format, as in QEMU 10; else only not at its end. */
+    /* No "\n" anywhere in a format, as in QEMU 10; otherwise only not at its end. */
     DECLARE_NO_NEWLINE = 1 << 1,
     DECLARE_NO_VCPU = 1 << 2, /* no property `vcpu`, as in QEMU 10.2 */
     DECLARE_NO_TCG = 1 << 3,  /* no property `tcg` and no type `TCGv`, as from QEMU 7.2 on */
-    /* Code is to be made of it: refuses what no compiler would take (names that are C's own or there
-     * twice, also in different files) and what QEMU's tracetool refuses though nothing is wrong with
-     * it (a tab inside of a type). Warns of formats that do not fit their arguments. */
+    /* For generating code: rejects what no compiler would accept (names that are C keywords or
+     * duplicate, also across files) and what QEMU's tracetool rejects although it is valid (a tab
+     * inside a type). Warns about formats that do not fit their arguments. */
     DECLARE_GENERATE = 1 << 4,
     /* A format that would read what is not there, or a number as a string's address, is an error. */
     DECLARE_FORMATS_FIT = 1 << 5,
@@ -70,8 +70,8 @@ enum declaration_rules {
     DECLARE_COMMA_PARTS = 1 << 6,
 };
 
-/* For code of one's own, and for QEMU's tree of some version (10.2: 10, 2), as its own tracetool has
- * it; 0, 0 stands for any: what one version or another takes. */
+/* The newest rules, for Strata's own code, or those of a QEMU version (10.2: 10, 2); 0, 0: whatever any
+ * version accepts. */
 #define DECLARATION_RULES_NEWEST \
     (DECLARE_NO_NEWLINE | DECLARE_NO_VCPU | DECLARE_NO_TCG | DECLARE_GENERATE | DECLARE_FORMATS_FIT)
 unsigned declaration_rules_of_qemu(unsigned major, unsigned minor);
@@ -103,15 +103,15 @@ struct declaration_problem {
 };
 
 /* Called for each, in the order of the lines. */
-typedef void (*declaration_told)(void *arg, const struct declaration_problem *problem);
+typedef void (*declaration_report)(void *arg, const struct declaration_problem *problem);
 
-/* Adds the events of a file to DECLARATIONS ("-": standard input). With TOLD all problems are told and
- * the rest is still read; without it the first error ends the reading, and nobody warns. Events declared
- * without errors are added in any case. -EINVAL with ERROR filled with the first error; -ENOMEM; an
- * errno from reading the file. */
-int declarations_read(struct declarations *declarations, const char *path, declaration_told told,
+/* Adds the events of a file ("-": standard input) to DECLARATIONS. With REPORT, calls it for all
+ * problems and warnings and continues; without it, stops at the first error. Events declared before an
+ * error are added in any case. -EINVAL with the first error in ERROR; -ENOMEM; an errno from reading
+ * the file. */
+int declarations_read(struct declarations *declarations, const char *path, declaration_report report,
                       void *arg, struct error *error);
-/* The same from memory; NAME stands for the file. */
+/* The same from memory; NAME is the file's name. */
 int declarations_parse(struct declarations *declarations, const char *name, const char *text,
-                       size_t len, declaration_told told, void *arg, struct error *error);
+                       size_t len, declaration_report report, void *arg, struct error *error);
 void declarations_done(struct declarations *declarations);

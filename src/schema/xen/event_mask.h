@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which of Xen's events are to be recorded: what a person says, as the mask that Xen can test by itself
- * and as a set of numbers where that mask lets more through than was asked for.
+/* Selects the Xen events to record: from the user's words, the mask that Xen can test and, where that
+ * mask lets more through, the exact set of event numbers.
  *
- * Xen's mask is a word in the shape of an event's number. An event passes when it has a class bit (16-27)
- * in common with the mask and a subclass bit (12-15) as well; the number within the subclass does not
- * count. So a mask says "these classes, and of each of them these subclasses": all of sched together
- * with vmexit and vmentry alone cannot be said. (Tested on Xen 4.17; see strata-xentrace(5).)
+ * Xen's mask has the layout of an event's number. An event passes if it has a class bit (16-27) in
+ * common with the mask and a subclass bit (12-15); the number within the subclass does not count. So a
+ * mask selects classes, and in each of them the same subclasses: it cannot select all of sched but only
+ * vmexit and vmentry. (Tested on Xen 4.17; see strata-xentrace(5).)
  *
  * Not thread-safe. */
 
@@ -16,11 +16,11 @@
 #define XEN_MASK_ALL UINT32_C(0x0ffff000)
 
 struct xen_event_mask {
-    uint32_t mask;  /* the smallest that lets through all that is chosen */
-    uint64_t *bits; /* a bit for each number that is chosen: see xen_event_mask.c */
+    uint32_t mask;  /* the smallest mask that passes every selected event */
+    uint64_t *bits; /* a bit for each selected number: see event_mask.c */
 };
 
-/* Nothing is chosen yet. -ENOMEM. */
+/* Starts with nothing selected. -ENOMEM. */
 int xen_event_mask_init(struct xen_event_mask *choice);
 void xen_event_mask_done(struct xen_event_mask *choice);
 
@@ -38,17 +38,17 @@ void xen_event_mask_done(struct xen_event_mask *choice);
  * -EINVAL with ERROR: a word means nothing. Words before it are added. */
 int xen_event_mask_add(struct xen_event_mask *choice, const struct xen_table *table,
                        const char *text, struct error *error);
-/* Adds what a mask of Xen's lets through; the mask will be it, bit for bit, if nothing else is added.
- * -EINVAL with ERROR: that is nothing. */
+/* Adds everything that a Xen mask passes; if nothing else is added, `mask` will be exactly MASK.
+ * -EINVAL with ERROR: it passes nothing. */
 int xen_event_mask_add_mask(struct xen_event_mask *choice, uint32_t mask, struct error *error);
 
-/* Whether an event (without the header's other bits) is chosen. */
+/* True if an event (without the header's other bits) is selected. */
 bool xen_event_mask_has(const struct xen_event_mask *choice, uint32_t event);
-/* Whether the mask lets through what is chosen and nothing else. */
+/* True if `mask` passes the selected events and no others. */
 bool xen_event_mask_is_exact(const struct xen_event_mask *choice);
-/* The mask to record with, so that what is chosen has times: Xen stamps no handlers of hvm exits, and nothing
- * of guest, shadow and most of mem; a reader takes the time of the last stamped record of the CPU. Where none
- * of the mask is stamped, this is it with hvm_entryexit, or else sched_min, besides. */
+/* The mask to record with so that selected events get times. Xen does not stamp handlers of hvm exits,
+ * nor anything of guest, shadow and most of mem; a reader then uses the time of the CPU's last stamped
+ * record. If no selected event is stamped, adds hvm_entryexit or else sched_min. */
 uint32_t xen_event_mask_stamped_mask(const struct xen_event_mask *choice);
-/* Whether MASK lets EVENT through: Xen's test. */
+/* Xen's test: true if MASK passes EVENT. */
 bool xen_mask_passes(uint32_t mask, uint32_t event);

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Xen's trace events: what each is called and what its payload holds. The table that is built in is
- * the file data/xen-events; a user's own file in the same language adds to it or replaces parts.
+/* Xen's trace events: their names and the layout of their payloads. The built-in table is the file
+ * data/xen-events; a user's file in the same language adds to it or replaces parts.
  *
  *     ID NAME [CONDITION, …] FIELD:TYPE … "FORMAT"     an event
- *     enum NAME                                        names for values; below it, indented lines
- *         VALUE NAME                                     with a value and its name each
- *     bits NAME                                        the same for the bits of a set: 0 is the lowest
- *     call NUMBER ARGUMENT:NAME[=ENUM] …               names for arguments of a hypercall, 0 to 5
+ *     enum NAME                                        names of values, on the indented lines that follow
+ *         VALUE NAME                                     one value and its name
+ *     bits NAME                                        the same for the bits of a set; 0 is the lowest
+ *     call NUMBER ARGUMENT:NAME[=ENUM] …               names of the arguments of a hypercall, 0 to 5
  *
- * `#` begins a comment. TYPE is u, s or x (unsigned, signed, shown as hexadecimal) and a number of
- * bits, 1 to 64; the fields lie one behind the other from the payload's lowest bit on. Behind it may
- * stand `[N]` or `[]` (an array of N elements, or up to the payload's end), `?` (may be absent), and
- * `=ENUM`. A field named `-` is a gap (`-:16`). Conditions, in brackets: `since 4.18`, `until 4.17` (versions
- * of Xen), `cpu amd`, `cpu intel`, `words N`, `words N+` (extra words of the record). FORMAT, printf-like over the fields,
- * may be left out. Of several lines for one event, the last one whose conditions hold counts. */
+ * `#` starts a comment. TYPE is u, s or x (unsigned, signed, shown as hexadecimal) and a number of
+ * bits, 1 to 64; fields follow each other from the payload's lowest bit. A type may be followed by
+ * `[N]` or `[]` (an array of N elements, or up to the payload's end), `?` (may be absent), and `=ENUM`.
+ * A field named `-` is a gap (`-:16`). Conditions, in brackets: `since 4.18`, `until 4.17` (versions of
+ * Xen), `cpu amd`, `cpu intel`, `words N`, `words N+` (extra words of the record). FORMAT, a printf
+ * format over the fields, is optional. If several lines define an event, the last one whose conditions
+ * hold counts. */
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -25,7 +26,7 @@
 /* Versions as 100 * major + minor: 417 is Xen 4.17. 0: not known. */
 typedef uint16_t xen_version;
 
-/* Whose processors Xen ran on: VMX and SVM number some things by themselves. */
+/* The processor that Xen ran on: VMX and SVM number some events differently. */
 enum xen_cpu {
     XEN_CPU_UNKNOWN,
     XEN_CPU_AMD,   /* SVM */
@@ -57,7 +58,7 @@ struct xen_call {
     struct xen_argument {
         const char *name;                /* or NULL */
         const struct value_names *names; /* of its values, or NULL */
-        const char *flag; /* what bit 31 is called, which is no part of the value; or NULL */
+        const char *flag; /* name of bit 31, which is not part of the value; or NULL */
     } arguments[XEN_CALL_ARGUMENTS];
     struct xen_call *next;
 };
@@ -87,7 +88,7 @@ const struct xen_event *xen_table_find(const struct xen_table *table, uint32_t i
 /* "sched", "hvm", …, by the class bits of an event's id; "other" for a class that Xen does not
  * have. */
 const char *xen_event_group(uint32_t id);
-/* "amd", "AuthenticAMD" and what else has SVM; "intel", "GenuineIntel" and what else has VMX. */
+/* "amd", "AuthenticAMD" and other names of SVM; "intel", "GenuineIntel" and other names of VMX. */
 enum xen_cpu xen_cpu_parse(const char *s);
 /* "4.17" as 417; 0 when it is not a version. */
 xen_version xen_version_parse(const char *s, size_t len);

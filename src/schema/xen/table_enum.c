@@ -56,7 +56,7 @@ int xen_parse_enum(struct xen_parser *parser, bool bits)
         return r;
     names = map_get_str(&parser->table->enums, parser->p, len);
     if (names && names->bits != bits)
-        return xen_complain(parser, "this name is another kind of list already");
+        return xen_parse_error(parser, "this name is another kind of list already");
     if (!names) {
         const char *name = arena_strndup(&parser->table->arena, parser->p, len);
 
@@ -71,7 +71,7 @@ int xen_parse_enum(struct xen_parser *parser, bool bits)
     parser->p += len;
     xen_skip_blanks(parser);
     return xen_at_end(parser) ? 0
-                              : xen_complain(parser, "unexpected text after the name of the enum");
+                              : xen_parse_error(parser, "unexpected text after the name of the enum");
 }
 
 /* Puts NAME in its place among those of large values. */
@@ -87,7 +87,7 @@ static int put_more(struct xen_parser *parser, uint32_t value, const char *name)
         return 0;
     }
     if (names->n_more == ENUM_MORE_MAX)
-        return xen_complain(parser, "an enum has at most 4096 values above 4095");
+        return xen_parse_error(parser, "an enum has at most 4096 values above 4095");
     memmove(parser->enum_more + at + 1, parser->enum_more + at,
             (names->n_more - at) * sizeof *parser->enum_more);
     parser->enum_more[at] = (struct value_name){value, name};
@@ -103,9 +103,9 @@ int xen_parse_enum_value(struct xen_parser *parser)
     int r;
 
     if (len == 0)
-        return xen_complain(parser, "expected a value of at most 32 bits");
+        return xen_parse_error(parser, "expected a value of at most 32 bits");
     if (parser->in_enum->bits && value >= BITS)
-        return xen_complain(parser, "expected a bit from 0 to 63");
+        return xen_parse_error(parser, "expected a bit from 0 to 63");
     parser->p += len;
     xen_skip_blanks(parser);
     len = xen_word_len(parser);
@@ -125,7 +125,7 @@ int xen_parse_enum_value(struct xen_parser *parser)
     }
     parser->p += len;
     xen_skip_blanks(parser);
-    return xen_at_end(parser) ? 0 : xen_complain(parser, "unexpected text after the value's name");
+    return xen_at_end(parser) ? 0 : xen_parse_error(parser, "unexpected text after the value's name");
 }
 
 /* The enum whose name stands here. */
@@ -135,7 +135,7 @@ const struct value_names *xen_find_enum(struct xen_parser *parser)
     const struct value_names *names = map_get_str(&parser->table->enums, parser->p, len);
 
     if (!names)
-        xen_complain(parser, "unknown enum; it must be defined above");
+        xen_parse_error(parser, "unknown enum; it must be defined above");
     parser->p += len;
     return names;
 }
@@ -149,7 +149,7 @@ static int parse_argument(struct xen_parser *parser, struct xen_call *call)
 
     parser->p += len;
     if (len == 0 || number >= XEN_CALL_ARGUMENTS || parser->p == parser->end || *parser->p != ':')
-        return xen_complain(parser, "expected an argument from 0 to 5, ':' and its name");
+        return xen_parse_error(parser, "expected an argument from 0 to 5, ':' and its name");
     argument = &call->arguments[number];
     parser->p++;
     len = xen_word_len(parser);
@@ -178,7 +178,7 @@ static int parse_argument(struct xen_parser *parser, struct xen_call *call)
         parser->p += len;
     }
     if (parser->p < parser->end && !xen_is_blank(*parser->p) && *parser->p != '#')
-        return xen_complain(parser, "expected a blank after the argument");
+        return xen_parse_error(parser, "expected a blank after the argument");
     return 0;
 }
 
@@ -191,7 +191,7 @@ int xen_parse_call(struct xen_parser *parser)
     xen_skip_blanks(parser);
     len = xen_read_number(parser->p, parser->end, &call.op);
     if (len == 0)
-        return xen_complain(parser, "expected the number of a hypercall");
+        return xen_parse_error(parser, "expected the number of a hypercall");
     parser->p += len;
     xen_skip_blanks(parser);
     while (!xen_at_end(parser)) {

@@ -6,7 +6,7 @@
 
 #define NAME_MAX_LEN 64
 
-int xen_complain(const struct xen_parser *parser, const char *what)
+int xen_parse_error(const struct xen_parser *parser, const char *what)
 {
     return error_on_line(parser->error, -EINVAL, parser->name, parser->line, "%s", what);
 }
@@ -58,11 +58,11 @@ size_t xen_read_number(const char *p, const char *end, uint32_t *ret)
 int xen_check_name(const struct xen_parser *parser, const char *p, size_t len)
 {
     if (len == 0 || len > NAME_MAX_LEN)
-        return xen_complain(parser, "expected a name of 1 to 64 characters");
+        return xen_parse_error(parser, "expected a name of 1 to 64 characters");
     for (size_t i = 0; i < len; i++)
         if (!((p[i] >= '0' && p[i] <= '9') || ((p[i] | 0x20) >= 'a' && (p[i] | 0x20) <= 'z') ||
               p[i] == '_' || p[i] == '.' || p[i] == '-' || p[i] == '/'))
-            return xen_complain(parser, "a name consists of letters, digits and _ . - /");
+            return xen_parse_error(parser, "a name consists of letters, digits and _ . - /");
     return 0;
 }
 
@@ -76,7 +76,7 @@ static int parse_condition(struct xen_parser *parser, struct xen_event *event)
     const char *p;
 
     if (!since && !until && !words && !cpu)
-        return xen_complain(parser, "a condition begins with 'since', 'until', 'cpu' or 'words'");
+        return xen_parse_error(parser, "a condition begins with 'since', 'until', 'cpu' or 'words'");
     parser->p += len;
     xen_skip_blanks(parser);
     len = xen_word_len(parser);
@@ -88,7 +88,7 @@ static int parse_condition(struct xen_parser *parser, struct xen_event *event)
         bool or_more = digits + 1 == len && p[digits] == '+';
 
         if (digits == 0 || n > 7 || (digits != len && !or_more))
-            return xen_complain(parser,
+            return xen_parse_error(parser,
                                 "'words' requires a number from 0 to 7, with or without '+'");
         event->words_min = (uint8_t)n;
         event->words_max = or_more ? 7 : (uint8_t)n;
@@ -98,10 +98,10 @@ static int parse_condition(struct xen_parser *parser, struct xen_event *event)
         event->cpu = xen_word_is(p, len, "amd")     ? XEN_CPU_AMD
                      : xen_word_is(p, len, "intel") ? XEN_CPU_INTEL
                                                     : XEN_CPU_UNKNOWN;
-        return event->cpu ? 0 : xen_complain(parser, "'cpu' requires amd or intel");
+        return event->cpu ? 0 : xen_parse_error(parser, "'cpu' requires amd or intel");
     }
     if (xen_version_parse(p, len) == 0)
-        return xen_complain(parser, "expected a version such as 4.17");
+        return xen_parse_error(parser, "expected a version such as 4.17");
     if (since)
         event->since = xen_version_parse(p, len);
     else
@@ -125,7 +125,7 @@ static int parse_conditions(struct xen_parser *parser, struct xen_event *event)
             return 0;
         }
         if (parser->p == parser->end || *parser->p != ',')
-            return xen_complain(parser, "expected ',' or ']' after a condition");
+            return xen_parse_error(parser, "expected ',' or ']' after a condition");
     }
 }
 
@@ -139,7 +139,7 @@ static int place(const struct xen_parser *parser, struct field *field, unsigned 
     } else {
         /* A bit field: within its 32-bit word. */
         if (bits > 32 || *bit / 32 != (*bit + bits - 1) / 32)
-            return xen_complain(parser, "a field crosses the end of its 32-bit word");
+            return xen_parse_error(parser, "a field crosses the end of its 32-bit word");
         field->offset = *bit / 32 * 4;
         field->size = 4;
         if (bits < 32) {
@@ -158,14 +158,14 @@ static int parse_array(struct xen_parser *parser, struct field *field, unsigned 
 
     parser->p++;
     if (field->bits || bits < 8)
-        return xen_complain(parser, "an array's elements have 8, 16, 32 or 64 bits");
+        return xen_parse_error(parser, "an array's elements have 8, 16, 32 or 64 bits");
     len = xen_read_number(parser->p, parser->end, &n);
     parser->p += len;
     if (parser->p == parser->end || *parser->p != ']')
-        return xen_complain(parser, "expected an array size or ']'");
+        return xen_parse_error(parser, "expected an array size or ']'");
     parser->p++;
     if (len > 0 && (n == 0 || n > (XEN_PAYLOAD_BITS - (*bit - bits)) / bits))
-        return xen_complain(parser, "the fields need more than a record's 7 words");
+        return xen_parse_error(parser, "the fields need more than a record's 7 words");
     field->type = FIELD_BYTES;
     field->element = (uint8_t)field->size;
     field->storage = len > 0 ? STORE_ARRAY : STORE_TO_END;
@@ -196,15 +196,15 @@ static int parse_type(struct xen_parser *parser, struct field *field, bool gap, 
             field->hex = true;
             break;
         case 's': field->type = FIELD_INT; break;
-        default: return xen_complain(parser, "a type begins with u, s or x");
+        default: return xen_parse_error(parser, "a type begins with u, s or x");
         }
     }
     len = xen_read_number(parser->p, parser->end, &bits);
     parser->p += len;
     if (len == 0 || bits == 0 || bits > 64)
-        return xen_complain(parser, "a type's bits are a number from 1 to 64");
+        return xen_parse_error(parser, "a type's bits are a number from 1 to 64");
     if (*bit + bits > XEN_PAYLOAD_BITS)
-        return xen_complain(parser, "the fields need more than a record's 7 words");
+        return xen_parse_error(parser, "the fields need more than a record's 7 words");
     r = place(parser, field, bits, bit);
     if (r < 0)
         return r;
@@ -225,7 +225,7 @@ static int parse_type(struct xen_parser *parser, struct field *field, bool gap, 
         if (!field->names)
             return -EINVAL;
         if (field->type == FIELD_BYTES)
-            return xen_complain(parser, "an array's elements have no names");
+            return xen_parse_error(parser, "an array's elements have no names");
     }
     return 0;
 }
@@ -246,14 +246,14 @@ static int parse_field(struct xen_parser *parser, struct field *fields, unsigned
         return xen_no_memory(parser);
     parser->p += len;
     if (parser->p == parser->end || *parser->p != ':')
-        return xen_complain(parser, "expected ':' and a type after the field's name");
+        return xen_parse_error(parser, "expected ':' and a type after the field's name");
     parser->p++;
     r = parse_type(parser, &field, gap, bit);
     if (r < 0)
         return r;
     if (parser->p < parser->end && !xen_is_blank(*parser->p) && *parser->p != '#' &&
         *parser->p != '"')
-        return xen_complain(parser, "expected a blank after the field");
+        return xen_parse_error(parser, "expected a blank after the field");
     if (!gap)
         fields[(*n_fields)++] = field;
     return 0;
@@ -264,14 +264,14 @@ static int parse_format(struct xen_parser *parser, struct xen_event *event)
     const char *close = memchr(parser->p + 1, '"', (size_t)(parser->end - parser->p - 1));
 
     if (!close)
-        return xen_complain(parser, "the format has no closing quote");
+        return xen_parse_error(parser, "the format has no closing quote");
     event->format =
         arena_strndup(&parser->table->arena, parser->p + 1, (size_t)(close - parser->p - 1));
     if (!event->format)
         return xen_no_memory(parser);
     parser->p = close + 1;
     xen_skip_blanks(parser);
-    return xen_at_end(parser) ? 0 : xen_complain(parser, "unexpected text after the format");
+    return xen_at_end(parser) ? 0 : xen_parse_error(parser, "unexpected text after the format");
 }
 
 static int parse_event(struct xen_parser *parser)
@@ -283,12 +283,12 @@ static int parse_event(struct xen_parser *parser)
     int r;
 
     if (len == 0 || event.id > 0x0fffffff)
-        return xen_complain(
+        return xen_parse_error(
             parser,
             "a line begins with an event's number (at most 0x0fffffff), 'enum', 'bits' or 'call'");
     parser->p += len;
     if (parser->p < parser->end && !xen_is_blank(*parser->p))
-        return xen_complain(parser, "expected a blank after the event's number");
+        return xen_parse_error(parser, "expected a blank after the event's number");
     xen_skip_blanks(parser);
     len = xen_word_len(parser);
     r = xen_check_name(parser, parser->p, len);
@@ -334,7 +334,7 @@ static int parse_line(struct xen_parser *parser)
         return 0;
     if (indented)
         return parser->in_enum ? xen_parse_enum_value(parser)
-                               : xen_complain(parser, "an indented line must follow an enum");
+                               : xen_parse_error(parser, "an indented line must follow an enum");
     r = xen_close_enum(parser);
     if (r < 0)
         return r;

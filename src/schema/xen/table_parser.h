@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The inside of xen_table_parse(): where it stands in a line, and the words that lines consist of. */
+/* Internal to xen_table_parse(): its position in a line, and the words of lines. */
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ struct xen_parser {
 };
 
 /* -EINVAL with WHAT is wrong in this line. */
-int xen_complain(const struct xen_parser *parser, const char *what);
+int xen_parse_error(const struct xen_parser *parser, const char *what);
 int xen_no_memory(const struct xen_parser *parser);
 
 static inline bool xen_is_blank(char c)
@@ -49,18 +49,18 @@ static inline bool xen_word_is(const char *p, size_t len, const char *word)
     return len == strlen(word) && memcmp(p, word, len) == 0;
 }
 
-/* Letters, digits and _ . : - and more; what can be part of a name. */
+/* Length of a word: letters, digits and _ . : - and more that a name may contain. */
 size_t xen_word_len(const struct xen_parser *parser);
-/* A decimal or 0x number of at most 32 bits. Returns the characters taken, 0: none. */
+/* Reads a decimal or 0x number of at most 32 bits. Returns the characters consumed; 0: none. */
 size_t xen_read_number(const char *p, const char *end, uint32_t *ret);
-/* Whether LEN characters are a name: -EINVAL, told. */
+/* Checks that LEN characters are a name. -EINVAL: not, and reported. */
 int xen_check_name(const struct xen_parser *parser, const char *p, size_t len);
 
-/* Behind the word `enum` or `bits`; an indented line below it; its end. */
+/* Parse the rest of a line after `enum` or `bits`; an indented line below it; the end of it. */
 int xen_parse_enum(struct xen_parser *parser, bool bits);
 int xen_parse_enum_value(struct xen_parser *parser);
 int xen_close_enum(struct xen_parser *parser);
-/* The enum whose name stands here; NULL: told that there is none. */
+/* The enum whose name is at the position; NULL: none, and reported. */
 const struct value_names *xen_find_enum(struct xen_parser *parser);
-/* Behind the word `call`. */
+/* Parses the rest of a line after `call`. */
 int xen_parse_call(struct xen_parser *parser);

@@ -282,21 +282,21 @@ static bool is_formats(const char *p, size_t len)
     return false;
 }
 
-int xen_custom_parse(struct xen_table *table, const char *file, const char *text, size_t len,
+int xen_user_events_parse(struct xen_table *table, const char *file, const char *text, size_t len,
                      struct error *error)
 {
     return is_formats(text, len) ? parse_formats(table, file, text, len, error)
                                  : xen_table_parse(table, file, text, len, error);
 }
 
-int xen_custom_read(struct xen_table *table, const char *path, struct error *error)
+int xen_user_events_read(struct xen_table *table, const char *path, struct error *error)
 {
     struct input in;
     int r = input_open_whole(&in, path, FILE_MAX, "a table of events", error);
 
     if (r < 0)
         return r;
-    r = xen_custom_parse(table, path, (const char *)input_at(&in), input_buffered(&in), error);
+    r = xen_user_events_parse(table, path, (const char *)input_at(&in), input_buffered(&in), error);
     input_done(&in);
     return r;
 }

@@ -10,7 +10,7 @@ static const struct xen_event *parse_one(struct xen_table *table, const char *te
 {
     struct error error = {0};
 
-    assert_int_equal(xen_custom_parse(table, "f", text, strlen(text), &error), 0);
+    assert_int_equal(xen_user_events_parse(table, "f", text, strlen(text), &error), 0);
     return xen_table_find(table, id, 7, 0, XEN_CPU_UNKNOWN);
 }
 
@@ -100,14 +100,14 @@ static void test_languages(void **state)
 
     assert_string_equal(parse_one(&table, "0x800f001 mine a:u32 b:x64 \"%u\"\n", 0x800f001)->name,
                         "mine");
-    assert_int_equal(xen_custom_parse(&table, "f", "\n0x zzz %(1)d\n", 14, &error), -EINVAL);
+    assert_int_equal(xen_user_events_parse(&table, "f", "\n0x zzz %(1)d\n", 14, &error), -EINVAL);
     assert_int_equal(error.line, 2);
     assert_non_null(strstr(error.what, "Bad format file"));
     error_clear(&error);
-    assert_int_equal(xen_custom_parse(&table, "f", "\n0x1 a:u32\n", 11, &error), -EINVAL);
+    assert_int_equal(xen_user_events_parse(&table, "f", "\n0x1 a:u32\n", 11, &error), -EINVAL);
     assert_int_equal(error.line, 2);
     error_clear(&error);
-    assert_int_equal(xen_custom_read(&table, "/nonexistent", &error), -ENOENT);
+    assert_int_equal(xen_user_events_read(&table, "/nonexistent", &error), -ENOENT);
     xen_table_done(&table);
 }
 
