@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Things that two captures saw, by which their clocks are related: what the user says of them, and where they
- * are in a capture.
+/* Events that two traces have in common, by which their clocks are related: the user's rules, and the
+ * events of a trace that match them.
  *
- *     SYNC  := SIDE " = " SIDE       the same thing, seen by two
- *            | SIDE " < " SIDE       the first was before the second
+ *     SYNC  := SIDE " = " SIDE       the same event, recorded by two
+ *            | SIDE " < " SIDE       the first one happened before the second
  *     SIDE  := [SOURCE ":"] EVENT ["~" TEXT]
  *
- * EVENT is a pattern for names of events, as -e takes it; TEXT is an extended regular expression of POSIX (with
- * \d for a digit), which somewhere matches what a report shows of the event behind its name. What is in
- * parentheses in it tells one mark from another: numbers by their value, however they are written. */
+ * EVENT is a pattern of event names, as for -e. TEXT is a POSIX extended regular expression (with \d
+ * for a digit) that must match somewhere in the text that a report prints after the event's name. What
+ * parentheses in it enclose identifies an event: numbers by their value, however they are written. */
 
 #include <regex.h>
 
@@ -20,7 +20,7 @@
 #include "timeline/event_match.h"
 
 struct common_side {
-    char *event; /* with "SOURCE:" or "GROUP:" in front, as it was given */
+    char *event; /* as given, with "SOURCE:" or "GROUP:" before it */
     char *text;  /* NULL: any */
     regex_t regex;
     size_t n_groups; /* in parentheses */
@@ -32,14 +32,14 @@ struct common_sync {
     bool ordered; /* a was before b */
 };
 
-/* GIVEN must outlive it. -EINVAL with ERROR: what is wrong about GIVEN; -ENOMEM. */
+/* GIVEN must outlive RET_SYNC. -EINVAL with ERROR: what is wrong with GIVEN; -ENOMEM. */
 int common_sync_parse(const char *given, struct common_sync *ret_sync, struct error *error);
 void common_sync_done(struct common_sync *sync);
 
-/* How texts of both sides are to be compared. */
+/* How the texts of both sides are compared. */
 enum event_match_texts common_texts(const struct common_sync *sync);
 
-/* Where the events of a side are in a capture. */
+/* The events of a trace that match a side. */
 struct common_events {
     const struct common_side *side;
     const char *event; /* without the source */
@@ -53,8 +53,8 @@ struct common_events {
     struct text text;
 };
 
-/* EVENT is that of the side, or what is behind its source; both must outlive MARKS. */
+/* EVENT is that of the side, without its source; SIDE and EVENT must outlive MARKS. */
 void common_init(struct common_events *marks, const struct common_side *side, const char *event);
-/* Looks at N items of a capture, in order. -ENOMEM; -E2BIG: more than MATCH_MAX match. */
+/* Adds the matches among N items of a trace, in order. -ENOMEM; -E2BIG: more than MATCH_MAX match. */
 int common_look(struct common_events *marks, const struct item *items, unsigned n);
 void common_done(struct common_events *marks);

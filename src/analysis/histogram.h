@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How unsigned values are spread, in memory that does not depend on how many there are: log-linear
- * buckets. Values below 64 have a bucket each; above, each doubling is cut into 32 buckets, so a
- * bucket is at most 1/32 of its values wide. A quantile is told as its bucket's middle, and is
- * therefore at most 1/64 (1.6 %) away from the value itself. The largest value is exact. */
+/* The distribution of unsigned values in constant memory: log-linear buckets. Values below 64 have a
+ * bucket each; above, each power of two is split into 32 buckets, so a bucket is at most 1/32 of its
+ * values wide. A quantile is the middle of its bucket, and so at most 1/64 (1.6 %) off. The largest
+ * value is exact. */
 
 #include <stdint.h>
 

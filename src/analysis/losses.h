@@ -9,8 +9,8 @@
 
 struct losses {
     uint64_t n;         /* loss items */
-    uint64_t events;    /* lost, as far as somebody counted */
-    uint64_t uncounted; /* loss items that do not say how many */
+    uint64_t events;    /* lost events, as far as they were counted */
+    uint64_t uncounted; /* losses of unknown size */
     uint64_t skipped;   /* bytes of damaged input */
     uint64_t damaged;   /* loss items that are damaged input */
     /* Events by CPU, where the CPU is known and below LOSSES_CPUS. */
@@ -18,7 +18,7 @@ struct losses {
     int n_cpus; /* the highest CPU with a loss, and one */
 };
 
-/* The same of each layer by itself. */
+/* The same per layer. */
 struct layer_losses {
     struct losses losses[LAYERS];
 };

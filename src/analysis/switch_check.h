@@ -10,7 +10,7 @@ struct switch_check {
     uint64_t n;      /* switches */
     uint64_t broken; /* those that do not follow the one before on their CPU */
     struct map cpus; /* by origin and CPU: struct cpu_switches */
-    /* The class seen last, and which of its fields are the threads; -1: it is no switch. */
+    /* The class of the last item, and its fields with the threads; -1: not a switch. */
     const struct event_class *class;
     int prev, next;
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Counts of events and how far apart they come, by what they have in common: their class, CPU,
- * task, layer or vCPU. What `strata stat` and `strata info` show.
+/* Counts of events and the intervals between them, by class, CPU, task, layer or vCPU; for `strata
+ * stat` and `strata info`.
  *
- * Times are added up as the ticks that they are, and converted when they are told: that is why a
- * tally holds events of one clock only. */
+ * Times are summed up in ticks and converted when they are printed: therefore a tally holds events of
+ * one clock only. */
 
 #include "analysis/histogram.h"
 #include "analysis/losses.h"
@@ -14,7 +14,7 @@
 enum tally_by {
     TALLY_BY_EVENT, /* of a layer: classes of several sources, as of processes, by their names */
     TALLY_BY_CPU,
-    TALLY_BY_TASK, /* pid, or vCPU where there is none */
+    TALLY_BY_TASK, /* pid, or the vCPU if there is none */
     TALLY_BY_LAYER,
     TALLY_BY_VCPU,         /* of a layer; those of no vCPU that is known are one */
     TALLY_BY_SOURCE_EVENT, /* those of several sources are several */
@@ -55,7 +55,7 @@ struct tally {
     struct layer_losses layers;
 };
 
-/* Counts the items that its sink is given, losses too. */
+/* Counts the items that its sink is given, including losses. */
 void tally_init(struct tally *tally, enum tally_by by);
 void tally_done(struct tally *tally);
 

@@ -13,13 +13,13 @@ enum {
 
 /* TEXT and a newline on standard error, as output_line() has it. */
 void cli_message(const char *format, ...) _printf_(1, 2);
-/* "strata: TEXT" on standard error, as output_line() has it; the second with what an error says. */
+/* Prints "strata: TEXT" to standard error with output_line(); the second prints an error. */
 void cli_error(const char *format, ...) _printf_(1, 2);
 void cli_print_error(const struct error *error);
-/* Tells that there is none; returns -ENOMEM. */
+/* Prints that memory is out; returns -ENOMEM. */
 int cli_no_memory(void);
-/* Tells of -errno from writing to standard output; quietly by SIGPIPE where a reader went away. Returns
- * EXIT_FAILURE. */
+/* Prints the error of writing to standard output; ends by SIGPIPE without a message if the reader has
+ * gone. Returns EXIT_FAILURE. */
 int cli_output_error(int error);
 /* "strata VERB: TEXT", and where to find help; returns EXIT_USAGE. */
 int cli_usage_error(const char *verb, const char *format, ...) _printf_(2, 3);

@@ -14,8 +14,8 @@ enum option_kind {
     OPTION_END,     /* after the last one of a table */
     OPTION_FLAG,    /* bool */
     OPTION_STRING,  /* const char * */
-    OPTION_STRINGS, /* struct strings; may be given several times */
-    OPTION_LIST,    /* struct strings; the same, and several at once, separated by commas */
+    OPTION_STRINGS, /* struct strings; may be repeated */
+    OPTION_LIST,    /* struct strings; may be repeated, or list several separated by commas */
     OPTION_MAYBE,   /* const char *; "" if the next word cannot be its argument */
     OPTION_NUMBER,  /* uint64_t */
     OPTION_CHOICE,  /* unsigned, an index into `choices` */

@@ -9,9 +9,9 @@
 #include "base/printable.h"
 
 enum output_kind {
-    OUTPUT_TEXT,       /* for people: ASCII alone where the locale is not UTF-8 */
+    OUTPUT_TEXT,       /* for people: ASCII only if the locale is not UTF-8 */
     OUTPUT_COLOR_TEXT, /* the same with colours */
-    OUTPUT_DATA,       /* for programs (JSON, CSV): UTF-8 whatever the locale is */
+    OUTPUT_DATA,       /* for programs (JSON, CSV): always UTF-8 */
     OUTPUT_RAW, /* byte by byte as another tool writes it; only a terminal gets it filtered */
 };
 
@@ -21,7 +21,7 @@ int output_open(struct text *text, enum output_kind kind, size_t size);
 /* PRINTABLE_ASCII where the locale of the environment is not UTF-8, or 0. */
 unsigned output_locale(void);
 
-/* TEXT in FILE, which is standard output or standard error; line ends pass. */
+/* Writes TEXT to FILE, standard output or standard error; line ends are allowed. */
 void output_put(FILE *file, const char *text, size_t len);
 
 /* "TEXT\n" in FILE; line ends in TEXT do not pass. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A line on a terminal that says how far the work has come. It is shown when a second has passed, and
- * erased at the end. */
+/* A progress line on a terminal; appears after a second and is erased at the end. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +17,7 @@ struct progress {
     uint64_t next; /* when it is written again */
 };
 
-/* ON: standard error is a terminal, and nothing else is being written to it. */
+/* ON: standard error is a terminal, and nothing else writes to it. */
 void progress_start(struct progress *progress, bool on);
 /* Whether it is time to show; cheap enough for every run of items. */
 bool progress_is_due(struct progress *progress);
@@ -26,6 +25,6 @@ bool progress_is_due(struct progress *progress);
 void progress_show(struct progress *progress, uint64_t done, uint64_t total);
 void progress_erase(struct progress *progress);
 
-/* A line of the caller's own, in the place of the one before. Erases it. */
+/* Shows a line of the caller instead. It is erased by the next one. */
 void progress_line(const char *line);
 void progress_line_erase(void);

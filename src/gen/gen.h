@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The generator: from declared events to code.
+/* The generator: turns declared events into code.
  *
- * An output format (gen/format/NAME.tmpl) is what kind of text comes out; a backend
- * (gen/backend/NAME.tmpl) is what an event does when it happens. A format asks the chosen backends
- * for their pieces (`@backends` in gen/template.h). Both are listed, one line each, in gen/tables.c.
+ * An output format (gen/format/NAME.tmpl) is the kind of file that is generated; a backend
+ * (gen/backend/NAME.tmpl) is what an event does when it occurs. A format asks the selected backends for
+ * their parts (`@backends` in gen/template.h). gen/tables.c lists both, one line each.
  *
- * A target is whose code it becomes: a program that links libstrata, or QEMU's own tree. */
+ * A target is what the code becomes part of: a program that links libstrata, or QEMU's own tree. */
 
 #include "base/text.h"
 #include "schema/trace_events/trace_events.h"
@@ -44,18 +44,18 @@ struct gen_backend {
 extern const struct gen_format gen_formats[];
 extern const struct gen_backend gen_backends[];
 
-/* NULL: there is none of that name. */
+/* NULL: no such format. */
 const struct gen_format *gen_format_find(const char *name, size_t len);
 const struct gen_backend *gen_backend_find(const char *name, size_t len);
 
 #define GEN_BACKENDS_MAX 16
 
-/* What differs between QEMU's trees and cannot be told by the C preprocessor (gen/qemu_tree.h). */
+/* Differences between QEMU's trees that the C preprocessor cannot see (gen/qemu_tree.h). */
 struct gen_qemu_tree {
     unsigned major; /* its version; 0, 0: not known */
     unsigned minor;
-    bool log_stamps; /* qemu_log() puts the time in front by itself (10.2) */
-    bool log_asks;   /* a time only if message_with_timestamp says so (6.0 to 10.1) */
+    bool log_stamps; /* qemu_log() prints the time itself (10.2) */
+    bool log_asks;   /* a time is printed only if message_with_timestamp is set (6.0 to 10.1) */
 };
 
 struct gen_job {

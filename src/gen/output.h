@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Generated files as a build wants them: whole or not at all, and left alone where nothing changed, so
- * that nothing is compiled again for it. */
+/* Writes generated files atomically, and not at all if nothing changed, so that nothing is recompiled. */
 
 #include "base/error.h"
 
-/* Makes the file PATH ("-": standard output) hold the SIZE bytes at DATA. A regular file that holds
- * them already is not touched; else they go into a temporary file beside it, which then takes its
- * name. What is no regular file (a pipe, a device) is written to. A negative errno with ERROR filled. */
+/* Makes the file PATH ("-": standard output) contain SIZE bytes of DATA. A regular file with this
+ * content is not touched; otherwise a temporary file in the same directory replaces it. Anything but a
+ * regular file (a pipe, a device) is written to. A negative errno with ERROR. */
 int output_write(const char *path, const char *data, size_t size, struct error *error);
 
-/* Whether PATH, which need not exist, is one of the N INPUTS, under whatever name. */
+/* True if PATH, which need not exist, is one of the N INPUTS, under any name. */
 bool output_is_input(const char *path, const char *const *inputs, unsigned n);
 
-/* A file in Make's syntax that says TARGET depends on the N INPUTS ("-" is left out). */
+/* Writes a makefile rule that TARGET depends on the N INPUTS (without "-"). */
 int output_write_depfile(const char *path, const char *target, const char *const *inputs,
                          unsigned n, struct error *error);

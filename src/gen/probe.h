@@ -5,11 +5,11 @@
 
 #include "gen/state.h"
 
-/* What the event's format means, macros put in; NULL: none is given, or it is not known. */
+/* The event's format with macros expanded; NULL: none, or not known. */
 const char *gen_format_meaning(const struct gen_event *event);
 
-/* The argument's name as declared; a name for which RESERVED holds gets as many '_' behind it as make
- * it one that is neither reserved nor another argument's. */
+/* Puts the argument's name as declared, with as many '_' appended as it takes to be neither RESERVED
+ * nor another argument's name. */
 void gen_put_free_name(struct text *out, const struct gen_event *event,
                        const struct gen_argument *argument, bool (*reserved)(const char *name));
 
@@ -18,9 +18,9 @@ void gen_put_provider(struct gen_state *state);
 void gen_put_provider_upper(struct gen_state *state);
 /* The event's name in the macros that dtrace -h makes: in capitals, two '_' joined into one. */
 void gen_put_probe_macro(struct gen_state *state);
-/* "const char * name, uint32_t value_": the arguments as dtrace's language takes them. */
+/* "const char * name, uint32_t value_": the arguments in dtrace's language. */
 void gen_put_d_params(struct gen_state *state);
-/* "int, a, const char *, b" for TP_ARGS(). Ends the run for more than it takes. */
+/* "int, a, const char *, b" for TP_ARGS(). An error if there are more than it accepts. */
 void gen_put_ust_args(struct gen_state *state);
 /* The argument's name in the trace: as declared. */
 void gen_put_ust_field(struct gen_state *state);
@@ -31,5 +31,5 @@ void gen_put_ust_header(struct gen_state *state);
 bool gen_name_is_macro(const struct gen_state *state);
 /* The format shows the argument at hand in hexadecimal. */
 bool gen_in_hex(const struct gen_state *state);
-/* There is no event that leaves a probe behind. */
+/* True if no event generates a probe. */
 bool gen_all_disabled(const struct gen_state *state);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a run knows while it goes through the templates: the job, the events, and which event and
- * argument are at hand. */
+/* The state of a run through the templates: the job, the events, and the current event and argument. */
 
 #include "gen/gen.h"
 #include "gen/template.h"
@@ -42,7 +41,7 @@ int gen_events_make(const struct declarations *declarations, struct arena *arena
 
 /* The sections that `@backends NAME` puts out. */
 struct gen_piece {
-    const char *name; /* where the template says it: compared as a pointer */
+    const char *name; /* from the template; compared as a pointer */
     size_t len;
     const struct template_section *sections[GEN_BACKENDS_MAX];
     unsigned n_sections;
@@ -58,7 +57,7 @@ struct gen_state {
     const struct gen_event *event;       /* NULL: outside of `@for events` */
     const struct gen_argument *argument; /* NULL: outside of `@for arguments` */
 
-    struct gen_template backends[GEN_BACKENDS_MAX]; /* as in the job; nop has no sections */
+    struct gen_template backends[GEN_BACKENDS_MAX]; /* as in the job; nop has none */
     struct gen_piece pieces[GEN_PIECES_MAX];
     unsigned n_pieces;
     bool any_event_section; /* a chosen backend has "TARGET FORMAT event" */
@@ -67,7 +66,7 @@ struct gen_state {
     bool ring_asked;        /* `ring` itself, not only because of `simple` */
     char group[128];        /* an identifier */
 
-    size_t counted; /* bytes of OUT whose lines are in `n_lines` */
+    size_t counted; /* bytes of OUT whose lines `n_lines` counts */
     uint32_t n_lines;
 
     int code; /* -EINVAL with ERROR filled */

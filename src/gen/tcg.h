@@ -25,7 +25,7 @@
 
 #include "gen/state.h"
 
-/* Of the event at hand, which is a NAME_exec. What cannot be expressed ends the run. */
+/* For the current event, a NAME_exec. An error if it cannot be expressed. */
 void gen_put_tcg_params(struct gen_state *state); /* "void *__cpu, TCGv_env …, TCGv a, int b" */
 void gen_put_tcg_trans_names(struct gen_state *state); /* "__cpu, b" */
 void gen_put_tcg_wrapper_params(

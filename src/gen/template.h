@@ -3,29 +3,29 @@
 
 /* Templates: texts that look like the C that they produce.
  *
- * A template file is made of sections; a section is text that is copied out, in which `${NAME}`
- * stands for a value, and lines whose first character that is no blank is '@', which steer:
+ * A template file consists of sections. A section is text that is copied to the output; in it `${NAME}`
+ * is replaced by a value, and lines whose first non-blank character is '@' are directives:
  *
- *     @section WORD…          the section of that key begins (words with one blank between). A key
- *                             begins with a target, "strata" or "qemu", or with "any", which is taken
- *                             where there is no section for the target itself: "qemu h event" of a
+ *     @section WORD…          begins the section with that key (words separated by one blank). A key
+ *                             begins with a target, "strata" or "qemu", or with "any", which is used
+ *                             if there is no section for the target itself: "qemu h event" of a
  *                             backend, "strata" of a format (its whole text)
- *     @for events             what follows, up to its @end, once for each event of the run
- *     @for arguments          … for each argument of the event at hand
- *     @if FLAG                what follows, up to @elif, @else or @end, only then
+ *     @for events             repeats the text up to its @end for each event of the run
+ *     @for arguments          … for each argument of the current event
+ *     @if FLAG                the text up to @elif, @else or @end, only if FLAG is set
  *     @if not FLAG
  *     @elif FLAG  @elif not FLAG
  *     @else
  *     @end
- *     @line                   what follows, up to its @end, as one line: ends of lines and the blanks
- *                             that lines but the first begin with are dropped, and one newline ends it
- *     @backends SECTION       the section "TARGET FORMAT SECTION" of each chosen backend that has
- *                             one, in the order they were chosen
+ *     @line                   joins the text up to its @end to one line: drops line ends and the blanks
+ *                             at the start of all lines but the first, and ends with one newline
+ *     @backends SECTION       the section "TARGET FORMAT SECTION" of each selected backend that has
+ *                             one, in the order of selection
  *     @# …                    a comment
  *     @@…                     text: a line that begins with one '@'
  *
- * What `${NAME}` and FLAG may be is in gen/variables.c. A section is compiled into a list of steps
- * once; running it for thousands of events then only copies. */
+ * gen/variables.c lists the values of `${NAME}` and the FLAGs. A section is compiled once into a list
+ * of steps; running it for thousands of events only copies. */
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -48,14 +48,13 @@ struct gen_template {
     unsigned n_sections;
 };
 
-/* Compiles TEXT, which must outlive the template, as everything else is in ARENA. -EINVAL with ERROR
- * filled: the line and what is wrong with it; -ENOMEM. */
+/* Compiles TEXT, which must outlive the template; everything else is in ARENA. -EINVAL with ERROR: the
+ * line and what is wrong with it; -ENOMEM. */
 int template_compile(const char *name, const char *text, size_t len, struct arena *arena,
                      struct gen_template *ret, struct error *error);
-/* NULL: there is none of that key. */
+/* NULL: no section with that key. */
 const struct template_section *template_find(const struct gen_template *template, const char *key);
 
-/* Puts the section out; what it says is taken from STATE, and where it asks for what STATE has not
- * (an event's name outside of `@for events`), that is told there (`state->error`). Errors of writing
- * are the text's (`state->out->error`). */
+/* Writes the section, with values from STATE. If it uses a value that STATE lacks (an event's name
+ * outside of `@for events`), sets `state->error`. Errors of writing are in `state->out->error`. */
 void template_run(const struct template_section *section, struct gen_state *state);

@@ -25,7 +25,7 @@ struct gen_flag {
     bool (*get)(const struct gen_state *state);
 };
 
-/* NULL: there is none of that name. */
+/* NULL: no such value. */
 const struct gen_value *gen_value_find(const char *name, size_t len);
 const struct gen_flag *gen_flag_find(const char *name, size_t len);
 

@@ -74,7 +74,7 @@ static int match_sides(struct merge *merge, const struct merge_sync *sync,
         sides[i] = (struct occurrences){
             .items = marks->items, .n = marks->n, .hz = merge->sources[of[i]->source].clock.hz};
     }
-    r = match(&sides[0], &sides[1], common_texts(&sync->rule), ret, &error);
+    r = event_match_find(&sides[0], &sides[1], common_texts(&sync->rule), ret, &error);
     if (r < 0)
         error_set(&merge->error, r, NULL, "--sync='%s': %s", sync->rule.given, error.what);
     return r;

@@ -30,8 +30,8 @@
 
 /* Borrowed; outlives the merge. Errors name these by the options of strata-merge(1). */
 struct merge_config {
-    /* How each trace is opened. `events` may hold NAME=FILE, a file for the source NAME alone; `host_time` does not
-     * count. */
+    /* Options for opening each trace. `events` may contain NAME=FILE, a file for the source NAME only;
+     * `host_time` is ignored. */
     struct trace_options open;
     struct strings syncs;     /* rules of analysis/common_events.h */
     struct strings layers;    /* NAME=LAYER */
@@ -54,7 +54,7 @@ struct merge_source {
     const char *path;                       /* as given */
     const struct manifest_source *recorded; /* in the directory at `path`; NULL: a bare trace */
     struct strings events; /* the files of --trace-events; the list is in the arena */
-    struct trace *trace;   /* of this source alone */
+    struct trace *trace;   /* containing this source only */
     const char *name;      /* in the result */
     enum layer layer;
     const char *format; /* "simpletrace", … */
@@ -77,7 +77,7 @@ struct merge_domain {
     bool is_host;
     uint64_t hz; /* of the time; 0: not known */
     bool related;
-    bool scaled;          /* the reference: by `hz` alone */
+    bool scaled;          /* the reference: converted by `hz` only */
     struct clock_map map; /* of its time to the timeline; n 0: the same, or scaled */
     struct clock_fit fit; /* how the map was found … */
     char *evidence;       /* … in words (malloc) */
@@ -114,21 +114,21 @@ struct merge {
     struct merge_sync *syncs;
     unsigned n_syncs;
     char boot_id[64];   /* of the timeline */
-    struct text checks; /* lines about sync rules whose sides were related without them */
+    struct text checks; /* lines about sync rules whose sides were already related without them */
     bool lost;          /* a source lost events */
-    bool damaged;       /* a source could not be read to its end; the notes say why */
+    bool damaged;       /* a source could not be read to its end; see the notes */
 };
 
 void merge_init(struct merge *merge, const struct merge_config *config);
 void merge_done(struct merge *merge);
 
-/* Opens the traces, each PATH or NAME=PATH, which outlive MERGE, and names their sources. */
+/* Opens the traces and names their sources. Each operand is PATH or NAME=PATH and must outlive MERGE. */
 int merge_add_traces(struct merge *merge, char **operands, int n);
 /* Reads all sources: when their events are, and where those of the sync rules are. */
 int merge_scan(struct merge *merge);
 /* Finds the clock domains and the reference, and relates all domains to that of the reference. */
 int merge_relate(struct merge *merge);
-/* Writes the trace directory PATH, which must not exist or be empty; it appears when it is complete. */
+/* Writes the trace directory PATH, which must be empty or not exist; it appears when it is complete. */
 int merge_write(struct merge *merge, const char *path);
 
 /* TICKS of SOURCE on the timeline, once it is related. */

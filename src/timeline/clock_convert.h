@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A stage that tells times in another clock, by how the two relate, and by how much they may be wrong. */
+/* A stage that converts times to another clock by a clock map, with a bound on their error. */
 
 #include "event/source.h"
 #include "timeline/clock_map.h"
 
-/* Takes SOURCE over, also when it fails (-ENOMEM); RELATION is borrowed. Times, and since when losses are, become
- * the host's; each item's `error_ns` is set. The order of items stays. Whoever opens it changes the clocks of the
- * origins. */
+/* Takes ownership of SOURCE, also on failure (-ENOMEM); CLOCK_MAP is borrowed. Converts items' times,
+ * and the start times of losses, to the host's clock and sets `error_ns`. Keeps the order of items. The
+ * caller changes the clocks of the origins. */
 int clock_convert_open(struct source *source, const struct clock_map *clock_map,
                        struct source **ret_source);
 

@@ -7,7 +7,7 @@
 
 #define PPM 1e-6
 
-/* A mark that is left out, and one that says less than most, which is no reason to do so. */
+/* An outlier, and a mark that adds little, which is no reason to drop it. */
 #define MARK_OUTSIDE 1
 #define MARK_LATE 2
 
@@ -30,8 +30,8 @@ static inline double clock_fit_span(const struct clock_fit_work *work)
     return work->x[work->n - 1];
 }
 
-/* Adds the pair at X, of an offset NS from the first mark, wrong by ERROR at most, where timeline/clock_map.h takes it: pairs
- * ascend. There is room for it. */
+/* Adds the pair at X with offset NS from the first mark and error at most ERROR, if it keeps the pairs
+ * ascending (timeline/clock_map.h). There must be room for it. */
 void clock_fit_put_pair(const struct clock_fit_work *work, struct clock_fit *fit, double x,
                         double ns, double error);
 
@@ -48,11 +48,11 @@ bool clock_fit_has_both_orders(const struct clock_fit_work *work);
 /* True if the marks clearly show a rate that is not the known one, and by how much it differs. */
 bool clock_fit_shows_drift(const struct clock_fit_work *work, double *ret_ppm);
 
-/* The rates that marks in both orders allow: all that lie from *RET_LOW to *RET_HIGH where the rate is known within
- * CLOCK_MAP_DRIFT_PPM. False: it is not known, and they do not bound it. Where they allow none, a clock's rate
- * wandered or they contradict each other, and both are as the marks require. */
+/* The range of rates that marks in both orders allow, [*RET_LOW, *RET_HIGH], within CLOCK_MAP_DRIFT_PPM
+ * of the rate if that is known. False: it is not known and they do not bound it. If no rate is allowed,
+ * a clock's rate changed or the marks contradict each other; both are then as the marks require. */
 bool clock_fit_bound_rates(const struct clock_fit_work *work, double *ret_low, double *ret_high);
 
-/* Relates by what marks in both orders say: the offset lies between. 1; 0: at an unknown rate they are too few for
- * a bound; -EINVAL with ERROR: they contradict each other; -ENOMEM. */
+/* Fits marks in both orders: the offset lies between them. 1: done; 0: at an unknown rate there are too
+ * few for a bound; -EINVAL with ERROR: they contradict each other; -ENOMEM. */
 int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *fit, struct error *error);

@@ -43,16 +43,17 @@ struct clock_map {
     unsigned n_given;
     struct clock_map_pair *pairs; /* those that count: without the dropped ones */
     unsigned n;
-    uint64_t hz;       /* ticks a second, by the pairs; else given_hz */
+    uint64_t hz;       /* ticks per second, from the pairs, or given_hz */
     uint64_t given_hz; /* 0: it was not */
-    /* The usual rate: so many ns, wrong by so many at most, in so many ticks; beyond that it wanders. */
+    /* The usual rate: RATE_NS nanoseconds, with at most that error, in RATE_TICKS ticks; drift comes in
+     * addition. */
     int64_t rate_ns, rate_error_ns, rate_ticks;
     unsigned rate_ppm;
     unsigned wander_ppm; /* CLOCK_MAP_WANDER_PPM, unless the caller knows better */
     int64_t set_back_ns; /* what all bounds are wider by, as the clock was set back */
 };
 
-/* From `from` on, `len` ticks in which times and their bounds are on straight lines. */
+/* LEN ticks from FROM on, in which times and their bounds change linearly. */
 struct clock_map_piece {
     int64_t from;
     uint64_t len; /* 0: none, as of a piece that is zeroed */
@@ -70,14 +71,14 @@ int clock_map_read(const char *path, uint64_t hz, struct clock_map *ret_map, str
 /* The same of LEN bytes; NAME is for messages. */
 int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,
                     struct clock_map *ret_map, struct error *error);
-/* The same of N pairs, ascending in both, numbers from 0 to INT64_MAX / 2, which are copied. -EINVAL with ERROR:
- * they are not, or there is no rate. */
+/* The same from N pairs, ascending in both, with numbers from 0 to INT64_MAX / 2; copied. -EINVAL with
+ * ERROR: invalid pairs, or no rate. */
 int clock_map_of_pairs(const struct clock_map_pair *pairs, unsigned n, const char *name,
                        uint64_t hz, struct clock_map *ret_map, struct error *error);
-/* The two clocks run at one rate, whatever adjusts it, until one of them is set: so do the host's CLOCK_REALTIME
- * and CLOCK_MONOTONIC. -ENOMEM. */
+/* Declares that the two clocks run at the same rate, whatever adjusts it, until one of them is set,
+ * like the host's CLOCK_REALTIME and CLOCK_MONOTONIC. -ENOMEM. */
 int clock_map_set_steady(struct clock_map *clock_map);
-/* One of its own. -ENOMEM. */
+/* Makes a deep copy. -ENOMEM. */
 int clock_map_copy(const struct clock_map *clock_map, struct clock_map *ret_map);
 void clock_map_done(struct clock_map *clock_map);
 
@@ -90,8 +91,8 @@ static inline bool clock_map_piece_holds(const struct clock_map_piece *piece, in
     return (uint64_t)ticks - (uint64_t)piece->from < piece->len;
 }
 
-/* TICKS, which PIECE holds, as nanoseconds of the host's clock, and by how many they may be wrong at most. Never
- * a time before that of fewer ticks, whatever piece that is in. */
+/* Converts TICKS, which PIECE contains, to nanoseconds of the host's clock, and returns the largest
+ * error. Monotonic also across pieces. */
 static inline int64_t clock_map_piece_convert(const struct clock_map_piece *piece, int64_t ticks,
                                               int64_t *ret_error_ns)
 {

@@ -425,7 +425,7 @@ static int choose(const struct occurrences *a, const struct occurrences *b,
     return 0;
 }
 
-int match(const struct occurrences *a, const struct occurrences *b, enum event_match_texts how,
+int event_match_find(const struct occurrences *a, const struct occurrences *b, enum event_match_texts how,
           struct event_matches *ret_matches, struct error *error)
 {
     struct event_matches matches = {0};

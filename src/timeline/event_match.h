@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which of the things that one side saw are those that another saw: by a text that tells them from each other,
- * by their order, or, where some are missing on either side, by the times between them. */
+/* Pairs events that two sides recorded: by a text that identifies them, by their order, or, if some are
+ * missing on a side, by the intervals between them. */
 
 #include <stddef.h>
 
@@ -10,7 +10,7 @@
 
 struct occurrence {
     int64_t time;     /* ticks */
-    const char *text; /* what tells it from the others, LEN bytes; borrowed */
+    const char *text; /* identifies the event, LEN bytes; borrowed */
     uint32_t len;
 };
 
@@ -44,8 +44,8 @@ struct event_matches {
     enum event_match_by by;
 };
 
-/* -EINVAL with ERROR, whose text wants the names of both sides in front: nothing fits, or it could be one way
- * as well as another. -ENOMEM. */
-int match(const struct occurrences *a, const struct occurrences *b, enum event_match_texts how,
+/* -EINVAL with ERROR, whose text the caller puts after the names of both sides: nothing matches, or
+ * several pairings fit equally well. -ENOMEM. */
+int event_match_find(const struct occurrences *a, const struct occurrences *b, enum event_match_texts how,
           struct event_matches *ret_matches, struct error *error);
 void event_matches_done(struct event_matches *matches);

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A source whose times step backwards a little, in order: writers that stamp the time before they
- * take their place in the buffer leave such files. */
+/* Puts a source's items in order if their times step backwards a little, as in files of writers that
+ * stamp the time before they reserve space in the buffer. */
 
 #include "event/source.h"
 
 #define REORDER_WINDOW SOURCE_DISORDER_MAX
 
-/* Takes over INPUT. An item that comes up to WINDOW items too late is put in its place; one that
- * comes later still is lent as soon as it is seen, so that nothing is lost and `ordered` is true
- * but for those, which reorder_late() counts. Holds at most WINDOW items and their payloads.
- * -ENOMEM (INPUT is then freed too). */
+/* Takes ownership of INPUT. An item that is up to WINDOW items late is put in order; one that is later
+ * still is lent at once, so that nothing is lost; reorder_late() counts these, and `ordered` is true
+ * but for them. Holds at most WINDOW items and their payloads. -ENOMEM (INPUT is then freed too). */
 int reorder_open(struct source *input, unsigned window, struct source **ret_source);
-/* INPUT reads from FD, which may be live: when nothing comes from it for REORDER_TIMEOUT_MS, what is
- * held back is lent without waiting for more. */
+/* INPUT reads from FD, which may be live: if no data arrives for REORDER_TIMEOUT_MS, held items are
+ * lent without waiting for more. */
 #define REORDER_TIMEOUT_MS 100
 void reorder_set_live(struct source *source, int fd);
 uint64_t reorder_late(const struct source *source);

@@ -5,13 +5,13 @@
 
 #include "event/source.h"
 
-/* What to do to items; embedded in whatever it needs for that. */
+/* A change of items; embedded in a structure with the data that it needs. */
 struct transform {
-    /* Changes N items in place: neither how many there are nor their payloads. */
+    /* Changes N items in place, but neither their number nor their payloads. */
     void (*change)(struct transform *each, struct item *items, unsigned n);
     void (*free)(struct transform *each);
 };
 
-/* Takes SOURCE and TRANSFORM over, also when it fails (-ENOMEM). The order of items stays, and what the source tells of
- * itself. */
+/* Takes ownership of SOURCE and TRANSFORM, also on failure (-ENOMEM). Keeps the order of items and the
+ * source's facts. */
 int transform_open(struct source *source, struct transform *each, struct source **ret_source);

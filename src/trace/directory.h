@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Directories that are given as a trace, or as the directory of one. */
+/* Directories given as a trace, or as the parent of one. */
 
 #include <stdbool.h>
 
 #include "base/error.h"
 
-/* True if the directory PATH, which has no manifest, is a trace by itself: in CTF, or ftrace pages or a tracefs
- * tree. */
+/* True if the directory PATH, which has no manifest, is itself a trace: CTF, ftrace pages, or a tracefs
+ * copy. */
 bool directory_is_trace(const char *path);
 
-/* Says what the directory PATH is, which is not a trace, and which traces lie in it. Returns -EINVAL, or why it
- * cannot be read. */
+/* Fills ERROR with what the directory PATH is, which is not a trace, and which traces are below it.
+ * Returns -EINVAL, or the errno of reading it. */
 int directory_refuse(const char *path, struct error *error);
 
-/* The directory (malloc) whose manifest, or whose CTF metadata, the file PATH is; NULL: PATH is another file. */
+/* The directory whose manifest or CTF metadata the file PATH is; the caller frees it. NULL: another
+ * file. */
 char *directory_of_manifest(const char *path);

@@ -387,7 +387,7 @@ static int put_on_timeline(struct trace *trace, struct trace_part *part)
     return 0;
 }
 
-int host_time_settle(struct trace *trace, bool wanted, struct error *error)
+int host_time_choose_timebase(struct trace *trace, bool wanted, struct error *error)
 {
     int r = check_hosts(trace, error);
 

@@ -11,22 +11,22 @@
 #include "trace/open.h"
 
 /* The rate that the user tells, for the origins from FIRST on whose clock counts cycles. */
-static void tell_rate(struct opening *opening, unsigned first)
+static void tell_rate(struct open_ctx *ctx, unsigned first)
 {
-    struct catalogue *catalogue = &opening->trace->catalogue;
+    struct catalogue *catalogue = &ctx->trace->catalogue;
 
     for (unsigned i = first; i < catalogue->n_origins; i++) {
         struct clock *clock = &catalogue->origins[i]->clock;
 
         if (clock->hz == 0 && strcmp(clock->name, "x86-tsc") == 0)
-            clock->hz = opening->options->cpu_hz;
+            clock->hz = ctx->options->cpu_hz;
     }
 }
 
-static int open_files(struct opening *opening, struct ftrace_files *files, struct error *error)
+static int open_files(struct open_ctx *ctx, struct ftrace_files *files, struct error *error)
 {
-    const char *kallsyms = opening->options->kallsyms;
-    unsigned first_origin = opening->trace->catalogue.n_origins;
+    const char *kallsyms = ctx->options->kallsyms;
+    unsigned first_origin = ctx->trace->catalogue.n_origins;
     struct source **sources;
     struct stat st;
     unsigned n;
@@ -42,12 +42,12 @@ static int open_files(struct opening *opening, struct ftrace_files *files, struc
         if (stat(kallsyms, &st) == 0 && S_ISDIR(st.st_mode))
             return error_set(error, -EISDIR, kallsyms, "is a directory, not a file");
     }
-    r = ftrace_open(files, opening->path, LAYER_GUEST, &opening->trace->catalogue,
-                    &opening->options->reader, &sources, &n, error);
+    r = ftrace_open(files, ctx->path, LAYER_GUEST, &ctx->trace->catalogue,
+                    &ctx->options->reader, &sources, &n, error);
     if (r < 0)
         return r;
-    tell_rate(opening, first_origin);
-    opening_set(opening, sources, n);
+    tell_rate(ctx, first_origin);
+    open_ctx_set(ctx, sources, n);
     return 0;
 }
 
@@ -62,56 +62,56 @@ static int use_tracefs(struct ftrace_files *files, const char *tree)
     return 0;
 }
 
-int open_trace_dat(struct opening *opening, struct error *error)
+int open_trace_dat(struct open_ctx *ctx, struct error *error)
 {
-    unsigned first_origin = opening->trace->catalogue.n_origins;
+    unsigned first_origin = ctx->trace->catalogue.n_origins;
     struct source **sources;
     struct input in;
     unsigned n;
     int r;
 
-    r = spool(&opening->input, opening->options->reader.temporary_dir, error);
+    r = spool(&ctx->input, ctx->options->reader.temporary_dir, error);
     if (r < 0)
         return r;
-    in = opening->input;
-    opening->input = (struct input){.fd = -1}; /* it is the reader's from here on */
-    r = trace_dat_open(&in, opening->path, LAYER_GUEST, &opening->trace->catalogue,
-                       &opening->options->reader, &sources, &n, error);
+    in = ctx->input;
+    ctx->input = (struct input){.fd = -1}; /* it is the reader's from here on */
+    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &ctx->trace->catalogue,
+                       &ctx->options->reader, &sources, &n, error);
     if (r < 0)
         return r;
-    tell_rate(opening, first_origin);
-    opening_set(opening, sources, n);
+    tell_rate(ctx, first_origin);
+    open_ctx_set(ctx, sources, n);
     return 0;
 }
 
-int open_ftrace_dir(struct opening *opening, struct error *error)
+int open_ftrace_dir(struct open_ctx *ctx, struct error *error)
 {
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
     int r;
 
-    r = ftrace_find(opening->path, &files, error);
-    if (r >= 0 && opening->options->tracefs)
-        r = use_tracefs(&files, opening->options->tracefs);
-    return r < 0 ? r : open_files(opening, &files, error);
+    r = ftrace_find(ctx->path, &files, error);
+    if (r >= 0 && ctx->options->tracefs)
+        r = use_tracefs(&files, ctx->options->tracefs);
+    return r < 0 ? r : open_files(ctx, &files, error);
 }
 
 /* Finds the tree that decodes the pages of PATH. */
-static int find_tree(const struct opening *opening, struct ftrace_files *ret_files,
+static int find_tree(const struct open_ctx *ctx, struct ftrace_files *ret_files,
                      struct error *error)
 {
-    if (opening->options->tracefs)
-        return use_tracefs(ret_files, opening->options->tracefs);
-    return ftrace_find(opening->path, ret_files, error);
+    if (ctx->options->tracefs)
+        return use_tracefs(ret_files, ctx->options->tracefs);
+    return ftrace_find(ctx->path, ret_files, error);
 }
 
 /* Adds the other paths that are pages of other CPUs of the same kernel. */
-static int add_others(struct opening *opening, struct ftrace_files *files)
+static int add_others(struct open_ctx *ctx, struct ftrace_files *files)
 {
     int r = 0;
 
-    for (unsigned i = 0; i < opening->n_others && r >= 0; i++) {
+    for (unsigned i = 0; i < ctx->n_others && r >= 0; i++) {
         _cleanup_(ftrace_files_done) struct ftrace_files found = {0};
-        struct opening *other = &opening->others[i];
+        struct open_ctx *other = &ctx->others[i];
 
         if (other->done || other->kind != CAPTURE_FTRACE_PAGES || !other->input.seekable)
             continue;
@@ -132,22 +132,22 @@ static int compare_cpus(const void *a, const void *b)
     return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-int open_ftrace_pages(struct opening *opening, struct error *error)
+int open_ftrace_pages(struct open_ctx *ctx, struct error *error)
 {
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
     int r;
 
-    if (!opening->input.seekable)
-        return error_set(error, -ESPIPE, opening->input.path,
+    if (!ctx->input.seekable)
+        return error_set(error, -ESPIPE, ctx->input.path,
                          "ring-buffer pages cannot be read from a pipe; save them as "
                          "cpu0.raw ... beside the tracefs tree");
-    r = find_tree(opening, &files, error);
+    r = find_tree(ctx, &files, error);
     if (r >= 0 && files.n_raws == 0)
-        r = ftrace_files_add(&files, opening->path, ftrace_cpu_of_path(opening->path));
+        r = ftrace_files_add(&files, ctx->path, ftrace_cpu_of_path(ctx->path));
     if (r >= 0)
-        r = add_others(opening, &files);
+        r = add_others(ctx, &files);
     if (r < 0)
         return r;
     qsort(files.raws, files.n_raws, sizeof *files.raws, compare_cpus);
-    return open_files(opening, &files, error);
+    return open_files(ctx, &files, error);
 }

@@ -4,16 +4,16 @@
 #include "format/ctf/ctf.h"
 #include "trace/open.h"
 
-int open_ctf_dir(struct opening *opening, struct error *error)
+int open_ctf_dir(struct open_ctx *ctx, struct error *error)
 {
     struct source **sources;
     unsigned n;
     int r;
 
-    r = ctf_open_dir(opening->path, &opening->trace->catalogue, &opening->reader, &sources, &n,
+    r = ctf_open_dir(ctx->path, &ctx->trace->catalogue, &ctx->reader, &sources, &n,
                      error);
     if (r < 0)
         return r;
-    opening_set(opening, sources, n);
+    open_ctx_set(ctx, sources, n);
     return 0;
 }

@@ -9,16 +9,16 @@
 
 /* The declarations that were recorded with OPENING, or left alone: there are none, or they cannot be read, which
  * is noted. Those that the user names go before them. */
-static int get_recorded(const struct opening *opening, const struct qemu_events **ret_events)
+static int get_recorded(const struct open_ctx *ctx, const struct qemu_events **ret_events)
 {
-    const struct manifest_source *recorded = opening->recorded;
-    struct trace *trace = opening->trace;
+    const struct manifest_source *recorded = ctx->recorded;
+    struct trace *trace = ctx->trace;
     struct events_files *files;
     struct error error;
     char why[1024];
     int r = 0;
 
-    if (!recorded || recorded->n_events == 0 || opening->options->n_events > 0)
+    if (!recorded || recorded->n_events == 0 || ctx->options->n_events > 0)
         return 0;
     files = calloc(1, sizeof *files);
     if (!files)
@@ -27,7 +27,7 @@ static int get_recorded(const struct opening *opening, const struct qemu_events 
     for (unsigned i = 0; i < recorded->n_events && r >= 0; i++) {
         _cleanup_free_ char *path = NULL;
 
-        r = manifest_resolve(opening->given, recorded->events[i], &path, &error);
+        r = manifest_resolve(ctx->given, recorded->events[i], &path, &error);
         if (r >= 0)
             r = events_files_add(files, path, &error);
     }
@@ -50,61 +50,61 @@ static int get_recorded(const struct opening *opening, const struct qemu_events 
 }
 
 /* The declarations for OPENING. */
-static int get_events(const struct opening *opening, bool needed,
+static int get_events(const struct open_ctx *ctx, bool needed,
                       const struct qemu_events **ret_events, struct error *error)
 {
     const struct qemu_events *events = NULL;
-    int r = get_recorded(opening, &events);
+    int r = get_recorded(ctx, &events);
 
     if (r < 0)
         return error_set(error, r, NULL, "%s", error_text(r));
     if (!events)
-        return events_files_get(opening->trace->events, opening->options, needed, opening->path,
+        return events_files_get(ctx->trace->events, ctx->options, needed, ctx->path,
                                 ret_events, error);
     *ret_events = events;
     return 0;
 }
 
-int open_simpletrace(struct opening *opening, struct error *error)
+int open_simpletrace(struct open_ctx *ctx, struct error *error)
 {
-    struct trace *trace = opening->trace;
-    struct simpletrace_options options = {.no_header = opening->options->no_header,
-                                          .reader = opening->reader};
-    const struct input *in = &opening->input;
+    struct trace *trace = ctx->trace;
+    struct simpletrace_options options = {.no_header = ctx->options->no_header,
+                                          .reader = ctx->reader};
+    const struct input *in = &ctx->input;
     struct source *source;
     bool needed;
     int r;
 
     /* Version 4 says which event has which number; the older ones have only the number. */
     needed = options.no_header || simpletrace_is_old(input_at(in), input_buffered(in));
-    r = get_events(opening, needed, &options.events, error);
+    r = get_events(ctx, needed, &options.events, error);
     if (r < 0)
         return r;
     if (!options.events)
         trace->hint = "no trace-events declarations found, so arguments show as raw words; give "
                       "the trace-events-all of the QEMU that wrote the trace with --trace-events";
-    r = simpletrace_open(&opening->input, &trace->catalogue, &options, &source, error);
-    return r < 0 ? r : opening_add(opening, source);
+    r = simpletrace_open(&ctx->input, &trace->catalogue, &options, &source, error);
+    return r < 0 ? r : open_ctx_add(ctx, source);
 }
 
-int open_qemu_log(struct opening *opening, struct error *error)
+int open_qemu_log(struct open_ctx *ctx, struct error *error)
 {
-    struct trace *trace = opening->trace;
+    struct trace *trace = ctx->trace;
     const struct qemu_events *events;
     struct source *source;
     int r;
 
-    r = get_events(opening, false, &events, error);
+    r = get_events(ctx, false, &events, error);
     if (r < 0)
         return r;
     if (!events)
         trace->hint =
             "no trace-events declarations found, so events have no fields but their text; give the "
             "trace-events-all of the QEMU that wrote the log with --trace-events";
-    r = qemu_log_open(&opening->input, &trace->catalogue, events, &source, error);
+    r = qemu_log_open(&ctx->input, &trace->catalogue, events, &source, error);
     if (r < 0)
         return r;
-    if (opening->recorded)
-        qemu_log_set_lost(source, opening->recorded->lost_at_end);
-    return opening_add(opening, source);
+    if (ctx->recorded)
+        qemu_log_set_lost(source, ctx->recorded->lost_at_end);
+    return open_ctx_add(ctx, source);
 }

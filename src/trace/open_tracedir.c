@@ -41,14 +41,14 @@ int recorded_leave_out(struct trace *trace, const struct manifest_source *source
     return trace_note(trace, "the source '%s' cannot be shown: %s", source->name, why);
 }
 
-static int add_opening(struct opening **openings, unsigned *n, const struct opening *opening)
+static int append(struct open_ctx **ctxs, unsigned *n, const struct open_ctx *ctx)
 {
-    struct opening *bigger = realloc(*openings, (*n + 1) * sizeof *bigger);
+    struct open_ctx *bigger = realloc(*ctxs, (*n + 1) * sizeof *bigger);
 
     if (!bigger)
         return -ENOMEM;
-    *openings = bigger;
-    bigger[(*n)++] = *opening;
+    *ctxs = bigger;
+    bigger[(*n)++] = *ctx;
     return 0;
 }
 
@@ -113,25 +113,25 @@ static int note_problems(struct trace *trace, const char *dir, const struct mani
 }
 
 static int add_source(struct trace *trace, const char *dir, const struct manifest *manifest,
-                      const struct manifest_source *source, struct opening **openings, unsigned *n,
+                      const struct manifest_source *source, struct open_ctx **ctxs, unsigned *n,
                       struct error *error)
 {
-    struct opening opening = {.given = dir, .recorded = source, .manifest = manifest};
+    struct open_ctx ctx = {.given = dir, .recorded = source, .manifest = manifest};
     _cleanup_free_ char *path = NULL;
     int r = manifest_resolve(dir, source->path, &path, error);
 
     if (r < 0)
         return r;
-    opening.path = arena_strdup(&trace->catalogue.arena, path);
-    if (!opening.path || note_problems(trace, dir, source) < 0)
+    ctx.path = arena_strdup(&trace->catalogue.arena, path);
+    if (!ctx.path || note_problems(trace, dir, source) < 0)
         return error_set(error, -ENOMEM, dir, "out of memory");
-    return add_opening(openings, n, &opening);
+    return append(ctxs, n, &ctx);
 }
 
 /* Each source that is there. */
 static int add_sources(struct trace *trace, const struct manifest *manifest,
                        const struct trace_options *options, const char *dir,
-                       struct opening **openings, unsigned *n, struct error *error)
+                       struct open_ctx **ctxs, unsigned *n, struct error *error)
 {
     struct error first = {0};
     unsigned before = *n;
@@ -146,7 +146,7 @@ static int add_sources(struct trace *trace, const struct manifest *manifest,
             continue;
         wanted++;
         error_clear(&missing);
-        r = add_source(trace, dir, manifest, source, openings, n, &missing);
+        r = add_source(trace, dir, manifest, source, ctxs, n, &missing);
         if (r >= 0)
             continue;
         if (error_is_shortage(r))
@@ -167,10 +167,10 @@ static int add_sources(struct trace *trace, const struct manifest *manifest,
     return first.code;
 }
 
-int recorded_expand(struct trace *trace, const struct trace_options *options, const char *given,
-                    struct opening **openings, unsigned *n, struct error *error)
+int tracedir_expand(struct trace *trace, const struct trace_options *options, const char *given,
+                    struct open_ctx **ctxs, unsigned *n, struct error *error)
 {
-    struct opening bare = {.path = given, .given = given};
+    struct open_ctx bare = {.path = given, .given = given};
     struct manifest *manifest = &trace->manifests[trace->n_manifests];
     _cleanup_free_ char *dir = directory_of_manifest(given);
     int r;
@@ -182,12 +182,12 @@ int recorded_expand(struct trace *trace, const struct trace_options *options, co
         bare.path = bare.given = given;
     }
     if (given[0] == '\0' || !manifest_probe(given))
-        return add_opening(openings, n, &bare);
+        return append(ctxs, n, &bare);
     r = manifest_read(given, manifest, error);
     if (r < 0)
         return r;
     trace->n_manifests++;
     if (note_end(trace, options, given, manifest) < 0)
         return error_set(error, -ENOMEM, given, "out of memory");
-    return add_sources(trace, manifest, options, given, openings, n, error);
+    return add_sources(trace, manifest, options, given, ctxs, n, error);
 }

@@ -9,9 +9,9 @@
 
 /* Adds the files that were recorded with the trace. Without one of them the events are still worth
  * showing. */
-static int add_recorded(struct xen_table *table, const struct opening *opening)
+static int add_recorded(struct xen_table *table, const struct open_ctx *ctx)
 {
-    const struct manifest_source *recorded = opening->recorded;
+    const struct manifest_source *recorded = ctx->recorded;
     int r = 0;
 
     for (unsigned i = 0; recorded && i < recorded->n_events && !error_is_shortage(r); i++) {
@@ -20,14 +20,14 @@ static int add_recorded(struct xen_table *table, const struct opening *opening)
         char why[1024];
 
         error_clear(&error);
-        r = manifest_resolve(opening->given, recorded->events[i], &path, &error);
+        r = manifest_resolve(ctx->given, recorded->events[i], &path, &error);
         if (r >= 0)
             r = xen_user_events_read(table, path, &error);
         if (r >= 0 || error_is_shortage(r))
             continue;
-        opening->trace->n_missing++;
+        ctx->trace->n_missing++;
         error_print(&error, why, sizeof why);
-        r = trace_note(opening->trace, "%s, which declares events of '%s', is left out: %s",
+        r = trace_note(ctx->trace, "%s, which declares events of '%s', is left out: %s",
                        recorded->events[i], recorded->name, why);
     }
     return error_is_shortage(r) ? r : 0;
@@ -47,26 +47,26 @@ static int keep_table(struct trace *trace, struct xen_table *table)
 
 /* The built-in table with the recorded files and the user's on top, kept by the trace; NULL: there are
  * none. */
-static int get_table(const struct opening *opening, const struct xen_table **ret_table,
+static int get_table(const struct open_ctx *ctx, const struct xen_table **ret_table,
                      struct error *error)
 {
-    const struct trace_options *options = opening->options;
+    const struct trace_options *options = ctx->options;
     struct xen_table *table;
     int r;
 
-    if (options->n_events == 0 && !(opening->recorded && opening->recorded->n_events))
+    if (options->n_events == 0 && !(ctx->recorded && ctx->recorded->n_events))
         return 0;
     table = calloc(1, sizeof *table);
     if (!table)
         return -ENOMEM;
-    r = keep_table(opening->trace, table);
+    r = keep_table(ctx->trace, table);
     if (r < 0) {
         free(table);
         return r;
     }
     r = xen_table_built_in(table, error);
     if (r >= 0)
-        r = add_recorded(table, opening);
+        r = add_recorded(table, ctx);
     for (unsigned i = 0; i < options->n_events && r >= 0; i++)
         r = xen_user_events_read(table, options->events[i], error);
     if (r >= 0)
@@ -75,11 +75,11 @@ static int get_table(const struct opening *opening, const struct xen_table **ret
 }
 
 /* What the user says goes before what was recorded. */
-static int get_host(const struct opening *opening, struct xentrace_options *xen,
+static int get_host(const struct open_ctx *ctx, struct xentrace_options *xen,
                     struct error *error)
 {
-    const struct trace_options *options = opening->options;
-    const struct manifest_source *recorded = opening->recorded;
+    const struct trace_options *options = ctx->options;
+    const struct manifest_source *recorded = ctx->recorded;
     const struct manifest_xen *host = recorded ? recorded->xen : NULL;
     const char *vendor = options->cpu_vendor;
 
@@ -104,22 +104,22 @@ static int get_host(const struct opening *opening, struct xentrace_options *xen,
     return 0;
 }
 
-int open_xentrace(struct opening *opening, struct error *error)
+int open_xentrace(struct open_ctx *ctx, struct error *error)
 {
-    struct xentrace_options xen = {.reader = opening->options->reader};
+    struct xentrace_options xen = {.reader = ctx->options->reader};
     struct source **sources;
     unsigned n;
     int r;
 
-    r = get_host(opening, &xen, error);
+    r = get_host(ctx, &xen, error);
     if (r >= 0)
-        r = get_table(opening, &xen.table, error);
+        r = get_table(ctx, &xen.table, error);
     if (r < 0)
         return r;
-    r = xentrace_open(&opening->input, &xen, &opening->trace->catalogue, &sources, &n, error);
+    r = xentrace_open(&ctx->input, &xen, &ctx->trace->catalogue, &sources, &n, error);
     if (r < 0)
         return r;
-    opening_set(opening, sources, n);
-    opening->per_cpu = true;
+    open_ctx_set(ctx, sources, n);
+    ctx->per_cpu = true;
     return 0;
 }

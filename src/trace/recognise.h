@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What kind of capture some bytes are. */
+/* Recognises the format of a trace by its first bytes. */
 
 #include <stdbool.h>
 #include <stddef.h>

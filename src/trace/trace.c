@@ -15,7 +15,7 @@
 #include "trace/open.h"
 #include "trace/recognise.h"
 
-/* What the hungriest reader wants of its input. */
+/* The largest input buffer that a reader needs. */
 #define INPUT_SIZE MAX(INPUT_BUFFER_SIZE, SIMPLETRACE_INPUT_SIZE)
 /* As much of a file's beginning as telling its kind takes. */
 #define HEAD_SIZE ((size_t)8192)
@@ -66,33 +66,33 @@ static void trace_freep(struct trace **trace)
     trace_free(*trace);
 }
 
-int opening_add(struct opening *opening, struct source *source)
+int open_ctx_add(struct open_ctx *ctx, struct source *source)
 {
     struct source **bigger =
-        realloc(opening->sources, (opening->n_sources + 1) * sizeof *opening->sources);
+        realloc(ctx->sources, (ctx->n_sources + 1) * sizeof *ctx->sources);
 
     if (!bigger) {
         source_free(source);
         return -ENOMEM;
     }
-    opening->sources = bigger;
-    opening->sources[opening->n_sources++] = source;
+    ctx->sources = bigger;
+    ctx->sources[ctx->n_sources++] = source;
     return 0;
 }
 
-void opening_set(struct opening *opening, struct source **sources, unsigned n)
+void open_ctx_set(struct open_ctx *ctx, struct source **sources, unsigned n)
 {
-    opening->sources = sources;
-    opening->n_sources = n;
+    ctx->sources = sources;
+    ctx->n_sources = n;
 }
 
-static void opening_done(struct opening *opening)
+static void opening_done(struct open_ctx *ctx)
 {
-    for (unsigned i = 0; i < opening->n_sources; i++)
-        source_free(opening->sources[i]);
-    free(opening->sources);
-    if (opening->input.buf)
-        input_done(&opening->input);
+    for (unsigned i = 0; i < ctx->n_sources; i++)
+        source_free(ctx->sources[i]);
+    free(ctx->sources);
+    if (ctx->input.buf)
+        input_done(&ctx->input);
 }
 
 /* Buffers the beginning of IN. */
@@ -115,45 +115,45 @@ static int read_head(struct input *in, struct error *error)
 }
 
 /* Opens the path and tells what it is. */
-static int look_at(struct opening *opening, struct error *error)
+static int look_at(struct open_ctx *ctx, struct error *error)
 {
     struct stat st;
     int r;
 
-    if (opening->path[0] == '\0')
+    if (ctx->path[0] == '\0')
         return error_set(error, -EINVAL, NULL, "the path is empty");
-    for (unsigned i = 0; strcmp(opening->path, "-") == 0 && i < opening->n_others; i++)
-        if (strcmp(opening->others[i].path, "-") == 0)
+    for (unsigned i = 0; strcmp(ctx->path, "-") == 0 && i < ctx->n_others; i++)
+        if (strcmp(ctx->others[i].path, "-") == 0)
             return error_set(error, -EINVAL, "standard input",
                              "can be read only once, but is given twice");
-    if (strcmp(opening->path, "-") != 0 && stat(opening->path, &st) == 0 && S_ISDIR(st.st_mode)) {
+    if (strcmp(ctx->path, "-") != 0 && stat(ctx->path, &st) == 0 && S_ISDIR(st.st_mode)) {
         /* Pages of a recording may still have to come. */
-        if (!opening->recorded && !directory_is_trace(opening->path))
-            return directory_refuse(opening->path, error);
-        opening->kind = ctf_probe_dir(opening->path) ? CAPTURE_CTF_FOLDER : CAPTURE_FTRACE_FOLDER;
+        if (!ctx->recorded && !directory_is_trace(ctx->path))
+            return directory_refuse(ctx->path, error);
+        ctx->kind = ctf_probe_dir(ctx->path) ? CAPTURE_CTF_FOLDER : CAPTURE_FTRACE_FOLDER;
         return 0;
     }
-    r = (opening->recorded ? input_open_regular : input_open)(&opening->input, opening->path,
+    r = (ctx->recorded ? input_open_regular : input_open)(&ctx->input, ctx->path,
                                                               INPUT_SIZE, error);
     if (r >= 0)
-        r = read_head(&opening->input, error);
+        r = read_head(&ctx->input, error);
     if (r < 0)
         return r;
-    opening->kind = recognise(input_at(&opening->input), input_buffered(&opening->input));
+    ctx->kind = recognise(input_at(&ctx->input), input_buffered(&ctx->input));
     /* One that was just begun holds nothing to be known by. */
-    if (opening->recorded && strcmp(opening->recorded->kind, "xentrace") == 0)
-        opening->kind = CAPTURE_XENTRACE;
-    if (opening->recorded && strcmp(opening->recorded->kind, "qemu-log") == 0)
-        opening->kind = CAPTURE_QEMU_LOG;
+    if (ctx->recorded && strcmp(ctx->recorded->kind, "xentrace") == 0)
+        ctx->kind = CAPTURE_XENTRACE;
+    if (ctx->recorded && strcmp(ctx->recorded->kind, "qemu-log") == 0)
+        ctx->kind = CAPTURE_QEMU_LOG;
     /* A simpletrace without its header has nothing to be known by. */
-    if (opening->kind == CAPTURE_UNKNOWN && opening->options->no_header)
-        opening->kind = CAPTURE_SIMPLETRACE;
+    if (ctx->kind == CAPTURE_UNKNOWN && ctx->options->no_header)
+        ctx->kind = CAPTURE_SIMPLETRACE;
     return 0;
 }
 
-static int refuse(const struct opening *opening, struct error *error)
+static int refuse(const struct open_ctx *ctx, struct error *error)
 {
-    const struct input *in = &opening->input;
+    const struct input *in = &ctx->input;
     const char *unpack = recognise_packed(input_at(in), input_buffered(in));
 
     if (input_buffered(in) == 0)
@@ -161,7 +161,7 @@ static int refuse(const struct opening *opening, struct error *error)
     if (unpack)
         return error_set(error, -EINVAL, in->path,
                          "is compressed; unpack it first, as in: %s %s | strata report -", unpack,
-                         opening->path);
+                         ctx->path);
     return error_set(
         error, -EINVAL, in->path,
         "not a known trace format (QEMU simpletrace or log, xentrace, "
@@ -181,49 +181,49 @@ static int note_pipe(struct trace *trace, int fd)
     return 0;
 }
 
-static int open_kind(struct opening *opening, struct error *error)
+static int open_kind(struct open_ctx *ctx, struct error *error)
 {
-    switch (opening->kind) {
-    case CAPTURE_SIMPLETRACE: return open_simpletrace(opening, error);
-    case CAPTURE_QEMU_LOG: return open_qemu_log(opening, error);
-    case CAPTURE_XENTRACE: return open_xentrace(opening, error);
-    case CAPTURE_TRACE_DAT: return open_trace_dat(opening, error);
-    case CAPTURE_FTRACE_PAGES: return open_ftrace_pages(opening, error);
-    case CAPTURE_FTRACE_FOLDER: return open_ftrace_dir(opening, error);
-    case CAPTURE_CTF_FOLDER: return open_ctf_dir(opening, error);
-    default: return refuse(opening, error);
+    switch (ctx->kind) {
+    case CAPTURE_SIMPLETRACE: return open_simpletrace(ctx, error);
+    case CAPTURE_QEMU_LOG: return open_qemu_log(ctx, error);
+    case CAPTURE_XENTRACE: return open_xentrace(ctx, error);
+    case CAPTURE_TRACE_DAT: return open_trace_dat(ctx, error);
+    case CAPTURE_FTRACE_PAGES: return open_ftrace_pages(ctx, error);
+    case CAPTURE_FTRACE_FOLDER: return open_ftrace_dir(ctx, error);
+    case CAPTURE_CTF_FOLDER: return open_ctf_dir(ctx, error);
+    default: return refuse(ctx, error);
     }
 }
 
-static int open_part(struct opening *opening, struct error *error)
+static int open_part(struct open_ctx *ctx, struct error *error)
 {
-    struct trace *trace = opening->trace;
+    struct trace *trace = ctx->trace;
     struct trace_part *part = &trace->parts[trace->n_parts];
     unsigned n_origins = trace->catalogue.n_origins;
-    bool streams = opening->kind == CAPTURE_SIMPLETRACE || opening->kind == CAPTURE_QEMU_LOG;
+    bool streams = ctx->kind == CAPTURE_SIMPLETRACE || ctx->kind == CAPTURE_QEMU_LOG;
     enum layer layer;
-    int live_fd = streams && !opening->input.seekable ? opening->input.fd : -1;
+    int live_fd = streams && !ctx->input.seekable ? ctx->input.fd : -1;
     int r;
 
     if (live_fd >= 0 && note_pipe(trace, live_fd) < 0)
         return -ENOMEM;
-    r = open_kind(opening, error);
+    r = open_kind(ctx, error);
     if (r < 0)
         return r;
-    if (opening->recorded && layer_by_name(opening->recorded->layer, &layer) >= 0)
+    if (ctx->recorded && layer_by_name(ctx->recorded->layer, &layer) >= 0)
         for (unsigned i = n_origins; i < trace->catalogue.n_origins; i++)
             trace->catalogue.origins[i]->layer = layer;
-    *part = (struct trace_part){.path = opening->given,
-                                .recorded = opening->recorded,
-                                .manifest = opening->manifest,
+    *part = (struct trace_part){.path = ctx->given,
+                                .recorded = ctx->recorded,
+                                .manifest = ctx->manifest,
                                 .first_origin = n_origins,
                                 .live_fd = live_fd};
-    part->sources = TAKE_PTR(opening->sources);
-    part->n_sources = opening->n_sources;
+    part->sources = TAKE_PTR(ctx->sources);
+    part->n_sources = ctx->n_sources;
     part->n_origins = trace->catalogue.n_origins - n_origins;
     part->origin = trace->catalogue.origins[n_origins];
-    part->per_cpu = opening->per_cpu;
-    opening->n_sources = 0;
+    part->per_cpu = ctx->per_cpu;
+    ctx->n_sources = 0;
     trace->n_parts++;
     r = host_time_find(trace, part);
     if (r >= 0)
@@ -273,15 +273,15 @@ static int assemble(struct trace *trace)
 }
 
 /* What cannot be opened of a recorded directory is noted and left out, if something else is there. */
-static int forgive(struct opening *opening, int r, struct error *error, struct error *first)
+static int skip_unreadable(struct open_ctx *ctx, int r, struct error *error, struct error *first)
 {
     if (r >= 0)
         return r;
-    if (!error_is_shortage(r) && error->code && opening->recorded) {
+    if (!error_is_shortage(r) && error->code && ctx->recorded) {
         if (!first->code)
             *first = *error;
-        opening->done = true;
-        r = recorded_leave_out(opening->trace, opening->recorded, error);
+        ctx->done = true;
+        r = recorded_leave_out(ctx->trace, ctx->recorded, error);
         error_clear(error);
     } else if (!first->code) {
         *first = *error;
@@ -289,7 +289,7 @@ static int forgive(struct opening *opening, int r, struct error *error, struct e
     return r;
 }
 
-static int open_all(struct trace *trace, struct opening *openings, unsigned n, struct error *error)
+static int open_all(struct trace *trace, struct open_ctx *ctxs, unsigned n, struct error *error)
 {
     struct error first;
     struct error now;
@@ -299,10 +299,10 @@ static int open_all(struct trace *trace, struct opening *openings, unsigned n, s
     error_clear(&now);
     /* All are looked at before the first is opened: pages of several CPUs are one capture. */
     for (unsigned i = 0; i < n && r >= 0; i++)
-        r = forgive(&openings[i], look_at(&openings[i], &now), &now, &first);
+        r = skip_unreadable(&ctxs[i], look_at(&ctxs[i], &now), &now, &first);
     for (unsigned i = 0; i < n && r >= 0; i++)
-        if (!openings[i].done)
-            r = forgive(&openings[i], open_part(&openings[i], &now), &now, &first);
+        if (!ctxs[i].done)
+            r = skip_unreadable(&ctxs[i], open_part(&ctxs[i], &now), &now, &first);
     if (r >= 0 && trace->n_parts == 0)
         r = first.code;
     if (r < 0) {
@@ -310,16 +310,16 @@ static int open_all(struct trace *trace, struct opening *openings, unsigned n, s
             *error = first;
         return r;
     }
-    r = host_time_settle(trace, openings[0].options->host_time, error);
+    r = host_time_choose_timebase(trace, ctxs[0].options->host_time, error);
     return r < 0 ? r : assemble(trace);
 }
 
 /* Makes an opening of each path, and of each source of a recorded directory. */
 static int expand_all(struct trace *trace, const char *const *paths, unsigned n_paths,
-                      const struct trace_options *options, struct opening **ret_openings,
+                      const struct trace_options *options, struct open_ctx **ret_openings,
                       unsigned *ret_n, struct error *error)
 {
-    _cleanup_free_ struct opening *openings = NULL;
+    _cleanup_free_ struct open_ctx *ctxs = NULL;
     unsigned n = 0;
     int r = 0;
 
@@ -327,20 +327,20 @@ static int expand_all(struct trace *trace, const char *const *paths, unsigned n_
     if (!trace->manifests)
         return -ENOMEM;
     for (unsigned i = 0; i < n_paths && r >= 0; i++)
-        r = recorded_expand(trace, options, paths[i], &openings, &n, error);
+        r = tracedir_expand(trace, options, paths[i], &ctxs, &n, error);
     if (r < 0)
         return r;
     for (unsigned i = 0; i < n; i++) {
-        openings[i].trace = trace;
-        openings[i].options = options;
-        openings[i].reader = options->reader;
-        if (openings[i].recorded && !openings[i].recorded->complete)
-            openings[i].reader.keep_going = true;
-        openings[i].input.fd = -1;
-        openings[i].others = openings + i + 1;
-        openings[i].n_others = n - i - 1;
+        ctxs[i].trace = trace;
+        ctxs[i].options = options;
+        ctxs[i].reader = options->reader;
+        if (ctxs[i].recorded && !ctxs[i].recorded->complete)
+            ctxs[i].reader.keep_going = true;
+        ctxs[i].input.fd = -1;
+        ctxs[i].others = ctxs + i + 1;
+        ctxs[i].n_others = n - i - 1;
     }
-    *ret_openings = TAKE_PTR(openings);
+    *ret_openings = TAKE_PTR(ctxs);
     *ret_n = n;
     return 0;
 }
@@ -349,19 +349,19 @@ int trace_open(const char *const *paths, unsigned n_paths, const struct trace_op
                struct trace **ret_trace, struct error *error)
 {
     _cleanup_(trace_freep) struct trace *trace = calloc(1, sizeof *trace);
-    _cleanup_free_ struct opening *openings = NULL;
+    _cleanup_free_ struct open_ctx *ctxs = NULL;
     unsigned n = 0;
     int r = -ENOMEM;
 
     if (trace)
-        r = expand_all(trace, paths, n_paths, options, &openings, &n, error);
+        r = expand_all(trace, paths, n_paths, options, &ctxs, &n, error);
     if (r >= 0) {
         trace->parts = calloc(n, sizeof *trace->parts);
         trace->events = calloc(1, sizeof *trace->events);
-        r = trace->parts && trace->events ? open_all(trace, openings, n, error) : -ENOMEM;
+        r = trace->parts && trace->events ? open_all(trace, ctxs, n, error) : -ENOMEM;
     }
     for (unsigned i = 0; i < n; i++)
-        opening_done(&openings[i]);
+        opening_done(&ctxs[i]);
     if (r < 0)
         return error_set(error, r, NULL, "%s", error_text(r));
     *ret_trace = TAKE_PTR(trace);

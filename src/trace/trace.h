@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Any captures, opened as one stream of items in the order of time.
+/* Opens any number of traces as one stream of items in the order of time.
  *
- * What a file is is seen from its content, never from its name. A source that can step backwards is
- * put in order (timeline/reorder.h); several are merged (timeline/merge.h), which wants them to be
- * of one clock. Where their clocks differ, all times become those of the host's CLOCK_MONOTONIC, in ns, with
- * a bound on what they may be wrong by (the items' `error_ns`), if all tell how they relate to that, and to that
- * of one and the same host, which only sources of recorded directories do; else they are refused, and the error
- * says which one it is and why.
+ * The format of a file is recognised by its content, never by its name. A source whose times may step
+ * backwards is put in order (timeline/reorder.h); several are merged (timeline/merge.h). If their
+ * clocks differ, all times are converted to the host's CLOCK_MONOTONIC, in ns, with a bound on the
+ * error (the items' `error_ns`). That requires that each source says how its clock relates to the
+ * CLOCK_MONOTONIC of the same host, as only sources of trace directories do; otherwise opening fails,
+ * and the error names the source and the reason.
  *
- * A directory with a manifest (tracedir/manifest.h) is opened by what that tells: each of its sources is a
- * part. One whose bytes are missing is told in the notes, and the others are opened. */
+ * A directory with a manifest (tracedir/manifest.h) is opened by it: each of its sources is a part. A
+ * source whose bytes are missing becomes a note, and the others are opened. */
 
 #include "event/catalogue.h"
 #include "event/source.h"
@@ -21,46 +21,46 @@ struct clock_map;
 
 struct trace_options {
     struct reader_options reader;
-    /* trace-events files, in the order in which event numbers without names count; for a capture of
-     * Xen, tables in the language of schema/xen/table.h that add to the one built in. None: the
-     * file that QEMU installs is looked for when a capture needs it. */
+    /* trace-events files, in the order in which events without names are numbered; for a trace of Xen,
+     * tables in the language of schema/xen/table.h that extend the built-in one. None: uses the file
+     * that QEMU installs if a trace needs it. */
     const char *const *events;
     unsigned n_events;
     /* Where to look for such a file first: paths with colons between; NULL: nowhere. */
     const char *events_path;
     const char *source;      /* of recorded directories only the source of this name; NULL: all */
     bool no_header;          /* simpletrace: event numbers are places in the events files */
-    uint64_t cpu_hz;         /* rate of a time stamp counter that nothing tells; 0: not known */
-    const char *xen_version; /* of the Xen that wrote a capture, "4.17"; NULL: guessed */
-    const char *cpu_vendor;  /* of the host that wrote a capture, "amd", "intel"; NULL: not known */
+    uint64_t cpu_hz;         /* rate of a time stamp counter that is not recorded; 0: not known */
+    const char *xen_version; /* of the Xen that wrote a trace, "4.17"; NULL: guessed */
+    const char *cpu_vendor;  /* of the host that wrote a trace, "amd", "intel"; NULL: not known */
     const char *tracefs;     /* a copied tracefs tree, for raw pages without one; NULL: none */
-    /* Tell all times as the host's, also where one clock is all there is; and take it from the user that
-     * captures in files of their own with a clock called "monotonic" were stamped by that host. */
+    /* Converts all times to the host's, even if there is one clock only; also asserts that traces
+     * outside of trace directories with a clock called "monotonic" were stamped by that host. */
     bool host_time;
     const char *
         runtime_dir; /* where recordings that run are registered (tracedir/registry.h); NULL: /tmp */
     const char *kallsyms; /* symbols for raw pages, instead of their tree's; NULL: those */
 };
 
-/* One capture as the user gave it, or one source of a recorded directory. */
+/* One trace as the user gave it, or one source of a trace directory. */
 struct trace_part {
-    const char *path; /* as given: the directory's */
+    const char *path; /* as given: of the directory */
     const struct manifest_source
         *recorded;                   /* tracedir/manifest.h; NULL: not of a recorded directory */
-    const struct manifest *manifest; /* of that directory; NULL: the same */
+    const struct manifest *manifest; /* of the trace directory; NULL: not one */
     const struct origin *origin;     /* its first */
     unsigned first_origin;           /* its origins in the catalogue */
     unsigned n_origins;
     struct source **sources; /* its readers */
     unsigned n_sources;
-    /* How its clock relates to its host's: by a relation, or it is that, wrong by `host_error_ns` at most.
-     * Else the reason why it does not, a sentence that says "it". */
+    /* How its clock relates to its host's: by a clock map, or it is the host's clock itself, with an
+     * error of at most `host_error_ns`. Otherwise the reason why not, a sentence about "it". */
     struct clock_map *clock_map;
     bool on_host_clock;
     uint32_t host_error_ns;
     const char *unrelated;
     const char
-        *host;      /* equal ones are of one host; NULL: a file by itself, of which nobody knows */
+        *host;      /* equal for parts of one host; NULL: a file by itself, not known */
     bool per_cpu;   /* each reader's items are one CPU's, in order already */
     int live_fd;    /* a pipe that it reads from as it is written, or -1 */
     bool assembled; /* the readers belong to the stages above them */
@@ -78,7 +78,7 @@ struct trace {
     unsigned n_xen_tables;
     struct manifest *manifests; /* of recorded directories */
     unsigned n_manifests;
-    bool host_time;     /* all times are the host's, and the origins' clocks say so */
+    bool host_time;     /* all times are the host's, and so are the origins' clocks */
     unsigned n_missing; /* sources of recorded directories that cannot be shown */
     const char **notes; /* what the user should know before reading; in the catalogue's arena */
     unsigned n_notes;
@@ -87,14 +87,14 @@ struct trace {
     unsigned n_pipes;
 };
 
-/* PATH "-" is standard input. -EINVAL: not a capture that is known, or clocks differ, or
- * declarations are missing; -ENOMEM; an errno from opening; each with ERROR. */
+/* PATH "-" is standard input. -EINVAL: unknown format, clocks differ, or declarations are missing;
+ * -ENOMEM; an errno from opening; each with ERROR. */
 int trace_open(const char *const *paths, unsigned n, const struct trace_options *options,
                struct trace **ret_trace, struct error *error);
 struct trace *trace_free(struct trace *trace);
 
-/* Calls PUT for what is known of PART besides its events: by its reader, and by the manifest of its
- * directory. -ENOMEM: some are left out. */
+/* Calls PUT for each fact about PART, from its reader and from its manifest. -ENOMEM: some are left
+ * out. */
 int trace_part_facts(const struct trace_part *part,
                      void (*put)(void *arg, const char *key, const char *value), void *arg);
 
@@ -118,15 +118,15 @@ static inline int trace_next(struct trace *trace, const struct item **ret_items)
     return source_next(trace->source, ret_items);
 }
 
-/* Which part ORIGIN is, from 0. */
+/* The index of ORIGIN's part. */
 unsigned trace_part_of(const struct trace *trace, const struct origin *origin);
 
 /* The layers that TRACE shows on one timeline, a bit for each, 1 << enum layer; 0: it is of one layer, or of one
  * clock as it came and not of what was exported of several layers. */
 unsigned trace_layers(const struct trace *trace);
-/* Whether parts need their numbers to be told apart: layers do not. */
+/* True if layers do not identify the parts, so that they need numbers. */
 bool trace_needs_numbers(const struct trace *trace);
-/* Whether items tell by how much their times may be wrong, as several clocks were made one. */
+/* True if items have an error bound, because several clocks were made one. */
 static inline bool trace_has_errors(const struct trace *trace)
 {
     return trace->host_time && trace->n_parts > 1;
@@ -142,11 +142,10 @@ void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret
 void trace_hints(const struct trace *trace,
                  void (*put)(void *arg, const char *path, const char *hint), void *arg);
 
-/* The trace-events file that declares events where none is given or was recorded, as a path in BUF: the first
- * that can be read of EVENTS_PATH (paths with colons between, or NULL) and of those that QEMU installs. False:
- * there is none. */
+/* The default trace-events file, as a path in BUF: the first readable one of EVENTS_PATH (paths
+ * separated by colons, or NULL) and of those that QEMU installs. False: there is none. */
 #define TRACE_EVENTS_PATH_SIZE 4096
 bool trace_find_events(const char *events_path, char buf[TRACE_EVENTS_PATH_SIZE]);
 
-/* Items so far that came too late to be put in order. */
+/* The number of items so far that were too late to be put in order. */
 uint64_t trace_late(const struct trace *trace);

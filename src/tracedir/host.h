@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The machine that records: what tells it from others, and its clocks. */
+/* The recording machine: its identity and its clocks. */
 
 #include "tracedir/manifest.h"
 
-/* This host, for the `host` of a source: never NULL; what cannot be read is. It lives for ever. The first call
- * reads it: not from two threads at a time. */
+/* This host, for the `host` of a source. Never NULL; what cannot be read is NULL in it. Valid until the
+ * process ends. The first call reads it and must not run in two threads at the same time. */
 const struct manifest_host *host_here(void);
 
-/* All clocks of the host at one moment, as near to each other as a few attempts get them: each was read within
- * `error_ns` of `monotonic_ns`. So realtime_ns, or tsc, and monotonic_ns are a pair of clocks as of
- * timeline/clock_map.h. Takes a microsecond; where CLOCK_MONOTONIC goes in steps (as it may in a virtual machine),
- * until the next one, 20 ms at most, and the step is in the error. Of any thread. */
+/* Reads all clocks of the host at one moment, as close together as a few attempts get: each was read
+ * within `error_ns` of `monotonic_ns`. So realtime_ns, or tsc, and monotonic_ns are a pair for
+ * timeline/clock_map.h. Takes a microsecond. If CLOCK_MONOTONIC moves in steps, as it may in a virtual
+ * machine, it waits for the next step, up to 20 ms, and the error includes the step. Any thread. */
 struct manifest_moment host_moment(void);

@@ -52,7 +52,7 @@ struct manifest_moment {
     int64_t realtime_ns;
     int64_t monotonic_ns;
     uint64_t tsc;     /* at most INT64_MAX, as all numbers of JSON here */
-    int64_t error_ns; /* by how much the others may lie apart at most; 0: not known */
+    int64_t error_ns; /* the most by which the others may be apart; 0: not known */
 };
 
 /* The clock that stamped a source's events. */
@@ -64,11 +64,12 @@ struct manifest_clock {
     const char *pairs;
     /* It is the host's CLOCK_MONOTONIC, in ns; without `pairs` */
     bool host;
-    int64_t error_ns; /* … by which times of it may be wrong at most, where that is not nothing */
+    int64_t error_ns; /* the largest error of its times, if not 0 */
 };
 
-/* Whose CLOCK_MONOTONIC a source's clock is related to: mostly the machine that recorded it. Sources are on
- * one timeline where the boot id is the same; those of one directory also where it is not known. */
+/* The machine whose CLOCK_MONOTONIC a source's clock is related to: usually the one that recorded it.
+ * Sources with the same boot ID are on one timeline, and so are those of one directory if it is not
+ * known. */
 struct manifest_host {
     const char *boot_id; /* as in /proc/sys/kernel/random/boot_id; or NULL */
     const char *name;    /* of the host; for people; or NULL */
@@ -85,7 +86,7 @@ struct manifest_xen {
     const char *extra;   /* of the version: "-debian" */
     const char *caps;
     const char *commandline;
-    const char *cpu_vendor; /* "amd", "intel", or as CPUID says it */
+    const char *cpu_vendor; /* "amd", "intel", or the vendor string of CPUID */
     const char *scheduler;  /* "credit2" */
     const uint32_t *cpus;   /* recorded, ascending */
     unsigned n_cpus;
@@ -106,21 +107,22 @@ struct manifest_percpu {
 struct manifest_guest {
     const char *agent; /* its version */
     const char *release, *machine, *boot_id;
-    bool kvm; /* the pairs of its clock are of what KVM tells, not of exchanges */
+    bool kvm; /* the pairs of its clock come from KVM, not from exchanged messages */
+    /* what sandboxed the process that parsed the guest's data: "user, landlock, seccomp" */
     const char *
-        confined; /* by what its process was, that took apart what it sent: "user, landlock, seccomp" */
+        confined;
 };
 
-/* A thread of a virtual machine monitor. One that is listed more than once, with other vCPUs (QEMU's
- * emulation of several vCPUs by one thread), stands for none. */
+/* A thread of a virtual machine monitor. A thread that is listed more than once, with different vCPUs
+ * (QEMU's emulation of several vCPUs by one thread), identifies none. */
 struct manifest_thread {
     int32_t id;
     const char *name; /* or NULL */
     int32_t vcpu;     /* that it runs, at most MANIFEST_CPUS_MAX - 1; -1: none */
 };
 
-/* Of a virtual machine monitor, of the layer vmm. Its threads tell which vCPU did what is traced in the layers
- * vmm and host of the same host. Strings that are not known are NULL. */
+/* A virtual machine monitor, of the layer vmm. Its threads show which vCPU caused events of the layers
+ * vmm and host on the same host. Unknown strings are NULL. */
 struct manifest_vmm {
     int32_t pid; /* 0: not known */
     const char *program, *version;
@@ -136,7 +138,7 @@ struct manifest_vmm {
 
 struct manifest_source {
     const char *name;            /* unique: letters, digits, _ . - */
-    const char *kind;            /* the form of what lies at `path`: "xentrace" */
+    const char *kind;            /* format of `path`: "xentrace" */
     const char *layer;           /* "hypervisor", … as layer_name() has them */
     const char *path;            /* in the directory, with '/', no ".." */
     const char *const *events;   /* what declares its events, paths like `path` */
@@ -151,20 +153,20 @@ struct manifest_source {
     const struct manifest_vmm *vmm;       /* or NULL */
     struct manifest_moment began;
     struct manifest_moment ended;
-    uint64_t lost;        /* events in all, as the records say and at the end */
-    uint64_t lost_at_end; /* of those, behind the last record, so that none says so */
+    uint64_t lost;        /* number of lost events, by the records and at the end */
+    uint64_t lost_at_end; /* of these, lost after the last record, so that no record says so */
     bool lost_known;
     bool complete; /* the recorder came to its end */
 };
 
-/* Whether nothing more comes, however it ended. */
+/* True if nothing more will be written, however it ended. */
 static inline bool manifest_source_has_ended(const struct manifest_source *source)
 {
     return source->complete || source->ended.realtime_ns != 0;
 }
 
-/* Zeroed, it is an empty one. Strings and arrays are borrowed from whoever fills it in; what
- * manifest_read() fills in lives in `arena`, which a writer may use as well. */
+/* Zeroed, it is empty. The writer owns the strings and arrays that it sets; those of manifest_read()
+ * live in `arena`, which a writer may use too. */
 struct manifest {
     struct arena arena;
     const struct manifest_source *sources;
@@ -184,18 +186,19 @@ int manifest_read(const char *dir, struct manifest *ret_manifest, struct error *
 int manifest_parse(const char *text, size_t len, const char *name, struct manifest *ret_manifest,
                    struct error *error);
 
-/* Puts DIR/trace.json in place, all of it or nothing: whoever opens the directory meanwhile, or after
- * this process was killed, sees the old one or the new one. When all sources are complete it waits until
- * that is on the disk, else it does not wait. Not for two writers at a time. Bytes that are not UTF-8 become
- * U+FFFD. -EINVAL with ERROR: manifest_read() would refuse it; an errno from writing; -ENOMEM. */
+/* Replaces DIR/trace.json atomically: a process that opens the directory meanwhile, or after this
+ * process was killed, sees the old version or the new one. If all sources are complete, waits until it
+ * is on disk. One writer at a time. Bytes that are not UTF-8 become U+FFFD. -EINVAL with ERROR:
+ * manifest_read() would reject it; an errno from writing; -ENOMEM. */
 int manifest_write(const char *dir, const struct manifest *manifest, struct error *error);
 /* The same into TEXT. */
 int manifest_put(const struct manifest *manifest, const char *name, struct text *text,
                  struct error *error);
 
-/* Whether PATH may stand in a manifest: relative, without empty parts, "." and "..". */
+/* True if a manifest may contain PATH: relative, without empty parts, "." and "..". */
 bool manifest_path_is_fine(const char *path);
 
-/* DIR/PATH, malloc()ed, where no part of PATH is a symbolic link (which could lead out of the
- * directory), and the last is a file or a directory. -ELOOP with ERROR: one is; -EINVAL; -ENOENT and its like, with ERROR; -ENOMEM. */
+/* DIR/PATH, which the caller frees, if it exists and no part of PATH is a symbolic link, which could
+ * leave the directory. -ELOOP with ERROR: one is; -EINVAL; -ENOENT or another errno with ERROR;
+ * -ENOMEM. */
 int manifest_resolve(const char *dir, const char *path, char **ret_path, struct error *error);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Recordings that are under way. Each has a directory for what lives only as long as it does: FIFOs, sockets, files for
- * a monitor to read when it starts, and a file that says what is recorded where, so that others find it:
+/* The registry of running recordings. Each has a directory for what lives only as long as it does:
+ * FIFOs, sockets, files for a monitor to read at its start, and a file that lets other programs find
+ * the recording:
  *
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/            locked by its recorder (base/locked_dir.h)
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/recording   "PID\n/DIR": the recorder, and the trace
  *
- * It is this user's alone, and removed at the end; what a recorder that was killed has left, by the next one. */
+ * The directory is accessible to this user only. It is removed at the end, or, after a recorder was
+ * killed, by the next one. */
 
 #include <sys/types.h>
 
@@ -24,10 +26,10 @@ struct registry_entry {
  * or too long for sockets to have names in it. -errno with ERROR. */
 int registry_add(const char *parent, const char *trace, struct registry_entry *ret,
                  struct error *error);
-/* Removes the directory with all files in it. REGISTRY_NONE may be given, and is what is left. */
+/* Removes the directory with all files in it. Does nothing with REGISTRY_NONE, which the entry becomes. */
 void registry_remove(struct registry_entry *registry_entry);
 
-/* The name of what is NAME in the directory, into BUF, which has room for a socket's name. Returns BUF. */
+/* Writes the path of NAME in the directory to BUF, short enough for a socket's address. Returns BUF. */
 #define REGISTRY_NAME_MAX 100
 const char *registry_name(const struct registry_entry *registry_entry, const char *name,
                           char buf[REGISTRY_NAME_MAX]);
@@ -40,7 +42,8 @@ struct registry_recording {
     int64_t since_ns;  /* CLOCK_REALTIME */
 };
 
-/* What FOUND returns, if it is not 0, ends it, and is returned. PARENT as above; /tmp is looked into besides. */
+/* Calls FOUND for each running recording; stops when it returns other than 0, and returns that. PARENT
+ * as above; also searches /tmp. */
 int registry_foreach(const char *parent,
                      int (*found)(const struct registry_recording *recording, void *userdata),
                      void *userdata);

@@ -494,7 +494,7 @@ static void matching(void **state)
         left.n = lose(a, 2000, part);
         right.n = lose(b, 2000, part);
         both = (size_t)(2000 * (1 - part) * (1 - part));
-        if (match(&left, &right, round < 3 ? MATCH_BY_TEXTS : MATCH_NO_TEXTS, &matches, &error) < 0)
+        if (event_match_find(&left, &right, round < 3 ? MATCH_BY_TEXTS : MATCH_NO_TEXTS, &matches, &error) < 0)
             fail_msg("%u: %s", round, error.what);
         assert_int_equal(matches.by, round < 3  ? MATCHED_BY_TEXT
                                      : part > 0 ? MATCHED_BY_INTERVALS
@@ -519,30 +519,30 @@ static void no_match(void **state)
     make_side(a, times, 100, 0, 10);
     make_side(b, times, 100, 3e12, 10);
     right.n = 60;
-    assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &error), -EINVAL);
+    assert_int_equal(event_match_find(&left, &right, MATCH_NO_TEXTS, &matches, &error), -EINVAL);
     assert_non_null(strstr(error.what, "regularly"));
     error_clear(&error);
-    assert_int_equal(match(&left, &right, MATCH_TEXTS_EQUAL, &matches, &error), 0);
+    assert_int_equal(event_match_find(&left, &right, MATCH_TEXTS_EQUAL, &matches, &error), 0);
     assert_int_equal(matches.by, MATCHED_BY_TEXT);
     assert_int_equal(matches.n, 60);
     event_matches_done(&matches);
     /* Others. */
     for (size_t i = 0; i < 100; i++)
         b[i].time = (int64_t)(random_part() * 1e6 + (double)i * 3e6);
-    assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &error), -EINVAL);
+    assert_int_equal(event_match_find(&left, &right, MATCH_NO_TEXTS, &matches, &error), -EINVAL);
     assert_non_null(strstr(error.what, "do not belong"));
     error_clear(&error);
     for (size_t i = 0; i < 100; i++)
         b[i].text = "x", b[i].len = 1;
-    assert_int_equal(match(&left, &right, MATCH_BY_TEXTS, &matches, &error), -EINVAL);
+    assert_int_equal(event_match_find(&left, &right, MATCH_BY_TEXTS, &matches, &error), -EINVAL);
     assert_non_null(strstr(error.what, "text"));
     error_clear(&error);
     left.hz = 0;
-    assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &error), -EINVAL);
+    assert_int_equal(event_match_find(&left, &right, MATCH_NO_TEXTS, &matches, &error), -EINVAL);
     assert_non_null(strstr(error.what, "--cpu-hz"));
     error_clear(&error);
     left.n = 0;
-    assert_int_equal(match(&left, &right, MATCH_NO_TEXTS, &matches, &error), -EINVAL);
+    assert_int_equal(event_match_find(&left, &right, MATCH_NO_TEXTS, &matches, &error), -EINVAL);
 }
 
 int main(void)
