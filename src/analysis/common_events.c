@@ -15,7 +15,8 @@ enum {
     CLASS_MATCHES,
 };
 
-/* The operator: the first with blanks around it, so that a TEXT may have the like; else the only one. */
+/* The operator: the first with blanks around it, because a TEXT may contain one; otherwise the only
+ * one. */
 static const char *find_operator(const char *given)
 {
     const char *only = NULL;
@@ -39,7 +40,7 @@ static char *trimmed(const char *s, size_t len)
     return strndup(s, len);
 }
 
-/* PATTERN as regcomp() takes it: \d is not of POSIX, and what everybody writes. */
+/* PATTERN for regcomp(): replaces \d, which POSIX lacks but many users write. */
 static char *posix_pattern(const char *pattern)
 {
     struct text text = TEXT_IN_MEMORY;

@@ -15,8 +15,8 @@ static uint64_t middle(unsigned bucket)
 
 uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille)
 {
-    /* How many values lie at or before the one looked for; the nearest-rank definition. Split, as
-     * n * permille may not fit. */
+    /* The rank of the quantile by the nearest-rank definition. Split, because n * permille may
+     * overflow. */
     uint64_t n = histogram->n;
     uint64_t rank = n / 1000 * permille + (n % 1000 * permille + 999) / 1000;
     uint64_t seen = 0;

@@ -127,7 +127,7 @@ static int add_by_source_event(struct tally *tally, const struct item *item)
     return add_to_row(&tally->rows[row], item);
 }
 
-/* CPUs and tasks have the same numbers in different captures. */
+/* CPUs and tasks have the same numbers in different traces. */
 static uint64_t key_of(const struct tally *tally, const struct item *item)
 {
     uint64_t origin = (uint64_t)(uintptr_t)item->origin << 34;
@@ -224,11 +224,11 @@ static int compare_rows(const void *a, const void *b)
 
     if (x->count != y->count)
         return x->count > y->count ? -1 : 1;
-    /* By where they stand: classes of sources by their index, the others by their first event. */
+    /* In their order: classes by their index, other rows by their first event. */
     return x < y ? -1 : 1;
 }
 
-/* Equal ones by their class's index, whichever occurs first. */
+/* Equal counts are ordered by the class's index, whichever occurs first. */
 static int compare_events(const void *a, const void *b)
 {
     const struct tally_row *x = *(const struct tally_row *const *)a;

@@ -43,7 +43,7 @@ int cli_no_memory(void)
 int cli_output_error(int error)
 {
     if (error == -EPIPE) {
-        /* Whoever started us ignores SIGPIPE; end as if not. */
+        /* The parent process ignores SIGPIPE; end by it all the same. */
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }

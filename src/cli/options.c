@@ -32,7 +32,7 @@ static struct found find_letter(const struct command *command, void *options, ch
     return (struct found){0};
 }
 
-/* The option whose name is near to NAME, or NULL. */
+/* The option most similar to NAME, or NULL. */
 static const struct option *find_near(const struct command *command, const char *name, size_t len)
 {
     const struct option *best = NULL;
@@ -106,7 +106,7 @@ static int set(const struct found *found, const char *value, struct error *error
     return 0;
 }
 
-/* What the parser is about to take from argv. */
+/* The parser's position in argv. */
 struct walk {
     const struct command *command;
     void *options;
@@ -124,7 +124,7 @@ static bool could_be_words(const char *word)
            word[strspn(word, "0123456789")] != '\0';
 }
 
-/* Sets an option whose argument is VALUE (NULL: the next word, if it takes one). False: done. */
+/* Sets an option. Its argument is VALUE (NULL: the next word, if it requires one). False: finished. */
 static bool take(struct walk *walk, const struct found *found, const char *shown, const char *value)
 {
     const struct option *option = found->option;

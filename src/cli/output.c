@@ -9,7 +9,7 @@
 
 #include "base/macro.h"
 
-/* The name of the locale by POSIX: the first of these that is set and not empty. */
+/* The name of the locale, by POSIX: the first of these variables that is set and not empty. */
 static const char *locale_name(void)
 {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -34,7 +34,7 @@ static bool is_utf8(void)
         freelocale(locale);
         return utf8;
     }
-    /* One that is not installed here still says what the terminal does. */
+    /* A locale that is not installed here still names the terminal's character set. */
     dot = strchr(name, '.');
     return dot && (strncasecmp(dot, ".UTF-8", 6) == 0 || strncasecmp(dot, ".utf8", 5) == 0);
 }
@@ -79,7 +79,7 @@ void output_vline(FILE *file, const char *before, const char *format, va_list ar
     printable_put(&safe, message, MIN((size_t)MAX(n, 0), sizeof message - 1), output_locale(),
                   true);
     text_put_char(&safe, '\n');
-    /* At once, so that lines of several processes stay apart. */
+    /* In one write, so that lines of several processes do not mix. */
     fwrite(safe.start, 1, text_len(&safe), file);
     text_done(&safe);
 }

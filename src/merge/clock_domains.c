@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which clocks are the same, and whose is the timeline. */
+/* Finds which clocks are the same, and which one becomes the timeline. */
 
 #include <ctype.h>
 #include <string.h>
@@ -29,13 +29,14 @@ static const struct manifest_host *host_of(const struct merge_source *source)
     return source->recorded ? source->recorded->host : NULL;
 }
 
-/* Whether its directory, or the capture itself, says how its clock relates to its host's. */
+/* True if its directory or the trace itself says how its clock relates to its host's. */
 static bool is_of_host(const struct merge_source *source)
 {
     return source->host_map.n > 0 || source->on_host_clock;
 }
 
-/* The domain of each source by what the directories say: of their host, else its own. */
+/* Assigns each source to the domain of its host, as far as its directory says so; otherwise to one of
+ * its own. */
 static int first_domains(struct merge *merge)
 {
     int r = 0;
@@ -98,8 +99,8 @@ static bool pair_of_moment(const struct clock *clock, const struct manifest_mome
     return ticks > 0 && moment->monotonic_ns > 0 && moment->error_ns > 0;
 }
 
-/* Relates SOURCE, of which nothing is known but that it was taken on one host with others, by the moments at which
- * a recording of one of these began and ended: the host's clocks were read together then. */
+/* Relates SOURCE, of which it is only known that it was recorded on the same host as others, by the
+ * moments at which one of those recordings began and ended: the host's clocks were read together then. */
 static int relate_by_moments(struct merge *merge, struct merge_source *source)
 {
     const struct strings *names = &merge->config->same_host;
@@ -303,7 +304,7 @@ static int join_tsc(struct merge *merge)
             r = counter_pairs(merge, &merge->sources[known], source);
         }
         join(merge, source->domain, into);
-        /* Any of them may tell its rate; an offset makes no other one, a ratio does. */
+        /* Any of them may know the rate; an offset does not change it, a ratio does. */
         if (known < 0 && merge->domains[into].hz == 0)
             merge->domains[into].hz =
                 (uint64_t)narrow((wide)source->clock.hz * (wide)source->counter.divisor /

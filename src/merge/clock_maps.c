@@ -80,7 +80,7 @@ static int match_sides(struct merge *merge, const struct merge_sync *sync,
     return r;
 }
 
-/* Adds the marks of SYNC, one side of which is in a domain that is related and the other is not, to ALL. */
+/* Adds the marks of SYNC to ALL if one side is in a related domain and the other is not. */
 static int add_marks(struct merge *merge, const struct merge_sync *sync, bool a_known,
                      struct all_marks *all)
 {
@@ -171,7 +171,7 @@ static int relate_domain(struct merge *merge, unsigned into)
     return r;
 }
 
-/* A rule whose sides were related without it: how far apart its events lie then. */
+/* Checks a rule whose sides were related without it: how far apart its events are then. */
 static int check_sync(struct merge *merge, const struct merge_sync *sync)
 {
     const struct merge_source *a = &merge->sources[sync->a.source];

@@ -11,8 +11,8 @@
 #include "format/ctf/ctf.h"
 #include "merge/internal.h"
 
-/* A clock that relates to the timeline by its rate alone gets pairs this far apart, so that the drift that
- * timeline/clock_map.h assumes in between is negligible; but no more of them than EVEN_PAIRS_MAX. */
+/* A clock that relates to the timeline by its rate alone gets pairs at this interval, so that the drift
+ * that timeline/clock_map.h assumes in between is negligible; at most EVEN_PAIRS_MAX of them. */
 #define EVEN_PAIRS_NS INT64_C(10000000)
 #define EVEN_PAIRS_MAX 200000
 #define NUMBER_MAX_VALUE (INT64_MAX / 2)
@@ -99,8 +99,8 @@ static int64_t *choose_ticks(const struct merge *merge, const struct merge_sourc
     return ticks;
 }
 
-/* A trace in CTF is read in ns, but its pairs are of what its clock counts (trace/host_time.c): the first count that
- * is read as *TICKS or later, whose time *TICKS becomes. */
+/* A CTF trace is read in ns, but its pairs are in its clock's ticks (trace/host_time.c): finds the
+ * first tick whose time is *TICKS or later, and sets *TICKS to that time. */
 static int64_t counted_ticks(const struct merge_source *source, int64_t *ticks)
 {
     const struct origin *origin = source->trace->parts[0].origin;

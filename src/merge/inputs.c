@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The traces that are given, as sources with names, and what is known of each before it is read. */
+/* Names the given traces as sources, and collects what is known of each before it is read. */
 
 #include <ctype.h>
 #include <stdio.h>
@@ -165,7 +165,7 @@ static int add_trace_notes(struct merge *merge, const struct trace *trace)
     return r >= 0 && trace->hint ? merge_add_note(merge, "%s", trace->hint) : r;
 }
 
-/* Opens SOURCE alone, in its own time. */
+/* Opens SOURCE by itself, in its own time. */
 static int open_source(struct merge *merge, struct merge_source *source)
 {
     struct trace_options options = merge->config->open;
@@ -207,7 +207,7 @@ static int init_source(struct merge *merge, struct merge_source *source)
     return 0;
 }
 
-/* The files of --trace-events for SOURCE: those that are given for all, and those for it by name, NAME=FILE. */
+/* The files of --trace-events for SOURCE: those for all sources, and those with its name, NAME=FILE. */
 static int choose_events(struct merge *merge, struct merge_source *source)
 {
     const struct trace_options *given = &merge->config->open;

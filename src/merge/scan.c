@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* One pass over all sources, which also finds the events of the sync rules. */
+/* Scans all sources once, and finds the events of the sync rules. */
 
 #include <string.h>
 
 #include "analysis/losses.h"
 #include "merge/internal.h"
 
-/* Which sources a side may be of: the one, or those of the layer, that its event names before a colon; else any. */
+/* The sources that a side may refer to: the source or the layer that its event names before a colon;
+ * otherwise any. */
 static int init_side(struct merge *merge, struct merge_side *side, const struct common_side *given)
 {
     const char *colon = strchr(given->event, ':');
@@ -60,7 +61,7 @@ static int init_syncs(struct merge *merge)
     return r;
 }
 
-/* What the N items of the source I say of its times, and which of them are of sync rules. */
+/* Records the times of N items of source I, and the items that match sync rules. */
 static int scan_items(struct merge *merge, unsigned i, const struct item *items, unsigned n)
 {
     struct merge_source *source = &merge->sources[i];

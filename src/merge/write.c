@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The trace directory of all sources, whose bytes stay as they are. */
+/* Writes the trace directory of all sources, whose bytes are copied unchanged. */
 
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +58,8 @@ static int copy_to(struct dir *directory, const char *from, const char *source, 
     return copy_file(from, to, &options, &directory->merge->error);
 }
 
-/* Another one that declares events, under its own name, or with a number where that is taken. */
+/* Copies a file that declares events under its own name, or with a number appended if the name is
+ * taken. */
 static int copy_events_file(struct dir *directory, const char *from,
                             const struct merge_source *source, bool follow,
                             struct manifest_source *out, const char **events)
@@ -106,11 +107,12 @@ static int copy_events(struct dir *directory, const struct merge_source *source,
     return r;
 }
 
-/* The pages and what decodes them, out of whatever they lie in. */
+/* Copies the pages and what decodes them, whichever format contains them. */
 static int copy_ftrace(struct dir *directory, const struct merge_source *source, const char *to)
 {
     const struct trace_options *open = &directory->merge->config->open;
-    /* What lies in a directory is not followed out of it; what was named is. */
+    /* Links inside a directory are not followed, because they may lead out of it; a path that the user
+     * gave is. */
     bool named = !is_dir(source->path);
     struct copy_options options = {
         .link = directory->merge->config->link, .follow = named, .takes = tracefs_copy_has};
@@ -150,7 +152,7 @@ static int copy_ftrace(struct dir *directory, const struct merge_source *source,
     return r;
 }
 
-/* All of FROM. One in CTF gets a directory of its own: any file in it is taken for a stream. */
+/* Copies all of FROM. A CTF trace gets its own directory, because any file in it counts as a stream. */
 static int copy_whole_dir(struct dir *directory, const char *from,
                           const struct merge_source *source, const struct copy_options *options,
                           struct manifest_source *out)
@@ -164,7 +166,7 @@ static int copy_whole_dir(struct dir *directory, const char *from,
               : merge_no_memory(directory->merge);
 }
 
-/* A capture by itself. */
+/* Copies a trace that is not in a trace directory. */
 static int copy_bare(struct dir *directory, const struct merge_source *source,
                      struct manifest_source *out)
 {
@@ -191,7 +193,7 @@ static int copy_bare(struct dir *directory, const struct merge_source *source,
     return copy_to(directory, source->path, source->name, "trace", true, &out->path);
 }
 
-/* What lies at the source's path, a file or a directory. */
+/* Copies the source's path, a file or a directory. */
 static int copy_recorded(struct dir *directory, const struct merge_source *source,
                          struct manifest_source *out)
 {
@@ -223,7 +225,7 @@ static int write_pairs(struct dir *directory, const struct merge_source *source,
     return r;
 }
 
-/* The file of its own directory, as it is, where that says all. */
+/* Copies the pairs of its own directory unchanged, if they suffice. */
 static int copy_pairs(struct dir *directory, const struct merge_source *source,
                       struct manifest_source *out)
 {
@@ -260,7 +262,7 @@ static int put_clock(struct dir *directory, const struct merge_source *source,
     return 0;
 }
 
-/* What the user told of a Xen that no directory tells of. */
+/* Writes the user's facts about a Xen without a manifest. */
 static int put_xen(struct dir *directory, const struct merge_source *source,
                    struct manifest_source *out)
 {
@@ -282,7 +284,8 @@ static int put_xen(struct dir *directory, const struct merge_source *source,
     return 0;
 }
 
-/* The moments of a recording tell when it was by its own host's clock, which another timeline is not. */
+/* The moments of a recording are times of its own host's clock, so they are left out on another
+ * timeline. */
 static void put_moments(const struct merge *merge, const struct merge_source *source,
                         struct manifest_source *out)
 {

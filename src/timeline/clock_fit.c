@@ -6,20 +6,21 @@
 
 #include "base/macro.h"
 
-/* Marks that lie farther from the middle than that many times what half of them do (six standard deviations of
- * what is distributed normally), and this much besides, are outside. */
+/* A mark is an outlier if its distance from the median exceeds OUTSIDE_FACTOR times that of the nearer
+ * half (six standard deviations of a normal distribution) by more than this. */
 #define OUTSIDE_FACTOR 9
 #define OUTSIDE_NS 1000
-/* No way takes less than no time: short ones lie close together. */
+/* A delay cannot be negative, so short ones lie close together. */
 #define EARLY_FACTOR 3
-/* So few marks that each is compared with each; and such of which none can be found wrong. */
+/* Up to FEW marks, each is compared with each other; with fewer than the second, no outlier can be
+ * found. */
 #define FEW 64
 #define TOO_FEW 5
-/* Marks show a drift that clocks do not have where they are this many, and this much nearer to its line than the
- * drift is over their time: ways of random length lie on no line. */
+/* Marks show an impossible drift if there are at least this many, and if they are by this factor nearer
+ * to its line than the drift over their time: random delays lie on no line. */
 #define DRIFT_MARKS 8
 #define DRIFT_FACTOR 10
-/* Ways that differ by no more than this contradict nothing. */
+/* Delays that differ by no more than this contradict nothing. */
 #define WAY_NS 1e6
 /* Marks in no order that are farther from a line than this part of their time are on none. */
 #define NO_LINE 8
@@ -73,10 +74,10 @@ static void work_done(struct clock_fit_work *work)
     free(work->outside);
 }
 
-/* How marks of one order lie around a line. */
+/* The distribution of the marks of one order around a line. */
 struct around {
-    double middle; /* half of them lie above */
-    double half;   /* as near to the middle lies half of them */
+    double middle; /* median */
+    double half;   /* median distance from the median */
     double early;  /* as far from the middle are a tenth or more on the side of short ways */
 };
 
@@ -116,7 +117,7 @@ static enum clock_fit_order most_common(const struct clock_fit_work *work, size_
     return most;
 }
 
-/* The slope through two marks; those far apart give it better. */
+/* The slope through two marks, weighted by their distance. */
 struct slope {
     double slope, weight;
 };
@@ -142,8 +143,8 @@ static double middle_slope(struct slope *slopes, size_t n)
     return slopes[i].slope;
 }
 
-/* The slope that marks of the most common order give, which a quarter of them cannot turn, however wrong they are.
- * Each gives one with that which is half of all marks later; where they are few, with every other. 0: there is
+/* The slope of the marks of the most frequent order; robust against a quarter of outliers. Each mark
+ * gives one slope, with the mark half of all marks later; if there are few, with every other mark. 0:
  * none. -ENOMEM. */
 static int measure_slope(const struct clock_fit_work *work, double *ret)
 {
@@ -194,7 +195,7 @@ static int choose_slope(struct clock_fit_work *work, struct error *error)
                              "a single event gives an offset but no rate, and the rate of its "
                              "clock is unknown; name more events, or give --cpu-hz");
         work->slope = work->marks_slope;
-        /* Where ways take longer than the time between marks, only their orders bound the rate. */
+        /* If delays exceed the intervals between marks, only their orders bound the rate. */
         if (work->marks_slope <= 0 && clock_fit_bound_rates(work, &low, &high))
             work->slope = low + (high - low) / 2;
         if (work->slope <= 0)
@@ -218,7 +219,7 @@ static int choose_slope(struct clock_fit_work *work, struct error *error)
     return 0;
 }
 
-/* How far apart marks that are not left out lie around a line of SLOPE. */
+/* The spread around a line of SLOPE of marks that are not outliers. */
 static double width_around(const struct clock_fit_work *work, double slope, size_t *ret_n)
 {
     double low = INFINITY, high = -INFINITY;
@@ -251,8 +252,8 @@ bool clock_fit_shows_drift(const struct clock_fit_work *work, double *ret_ppm)
            width * DRIFT_FACTOR < MIN(fabs(off), work->marks_slope) * clock_fit_span(work);
 }
 
-/* Marks in no order, or in one, fit any rate if their ways may take any time. They are refused where they are on a
- * line of a rate that no clock has, or, in no order, on no line at all. */
+/* Marks in no order, or in one, fit any rate if delays may have any length. They are rejected if they
+ * lie on a line of an impossible rate, or, in no order, on no line at all. */
 static int check_line(const struct clock_fit_work *work, struct error *error)
 {
     struct around around = {0};
@@ -278,8 +279,8 @@ static int check_line(const struct clock_fit_work *work, struct error *error)
     return 0;
 }
 
-/* Marks far from most of their kind are left out; of those whose order is known, only where they claim more
- * than most do: a word that took long claims less. */
+/* Drops marks far from the others of their order; if the order is known, only those that claim a
+ * tighter bound than most: a long delay only loosens it. */
 static int leave_out(struct clock_fit_work *work, struct clock_fit *fit, struct error *error)
 {
     fit->n_outside = 0;
@@ -368,7 +369,7 @@ void clock_fit_put_pair(const struct clock_fit_work *work, struct clock_fit *fit
     fit->n_pairs = n + 1;
 }
 
-/* One way only: which; those of no order beside it are of no use for that. */
+/* The only order that occurs; marks without an order add nothing to it. */
 static enum clock_fit_order only_order(const struct clock_fit_work *work)
 {
     enum clock_fit_order order = work->marks[0].order;

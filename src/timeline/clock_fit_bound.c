@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks in both orders: those of the one say that the offset is at least so much, those of the other that it is at
- * most so much, each at its time; and in between the clocks run apart no faster than their rates allow. */
+/* Fits marks in both orders: one order gives lower bounds of the offset, the other upper bounds, each
+ * at its time; in between the clocks drift no faster than their rates allow. */
 
 #include <math.h>
 
@@ -9,7 +9,7 @@
 
 #define BOUNDS_MAX 4096
 
-/* What a mark says that the offset is at the least, or at the most. */
+/* The lower or upper bound of the offset that a mark gives. */
 static bool at_least(const struct clock_fit_work *work, size_t i, double *ret)
 {
     *ret = work->y[i] - (double)work->marks[i].error_ns;
@@ -22,8 +22,8 @@ static bool at_most(const struct clock_fit_work *work, size_t i, double *ret)
     return work->marks[i].order == CLOCK_FIT_REFERENCE_LAST && !(work->outside[i] & MARK_OUTSIDE);
 }
 
-/* Whether the marks say that over some time between two of them the rate is below SLOPE: an early one says
- * that the offset is at least so much, and a later one that it is at most so much. */
+/* True if two marks prove that the rate was below SLOPE between them: an earlier lower bound and a
+ * later upper bound. */
 static bool is_below(const struct clock_fit_work *work, double slope)
 {
     double most = -INFINITY, v;
@@ -133,7 +133,7 @@ static int contradict(const struct clock_fit_work *work, size_t i, double by, st
                      by / 1000, (long long)work->marks[i].ticks);
 }
 
-/* The pairs: of each stretch the place where the bounds are the closest. */
+/* Puts the pairs: in each interval, at the time where the bounds are closest. */
 static int put_bounds(const struct clock_fit_work *work, struct clock_fit *fit, double slope,
                       const double *least, const double *most)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks in one order, or in none, lie around a line: a straight one, or one in pieces, where the rates of the clocks
- * drift. */
+/* Fits marks in one order, or in none, to a line: a straight one, or a piecewise one if the clocks'
+ * rates drift. */
 
 #include <math.h>
 
@@ -43,7 +43,7 @@ static double height_at(const struct pieces *pieces, double x)
                                      (x - pieces->at[low]) / (pieces->at[high] - pieces->at[low]);
 }
 
-/* The first mark at X or behind it. */
+/* The first mark at or after X. */
 static size_t first_from(const struct clock_fit_work *work, double x)
 {
     size_t low = 0, high = work->n;
@@ -59,7 +59,7 @@ static size_t first_from(const struct clock_fit_work *work, double x)
     return low;
 }
 
-/* The median height of marks from place LOW to HIGH; all of them are looked at where none is there. */
+/* The median height of the marks from LOW to HIGH; of all marks if there are none in that range. */
 static double height_around(const struct clock_fit_work *work, double low, double high)
 {
     size_t n = 0;
@@ -95,7 +95,7 @@ static int make_pieces(const struct clock_fit_work *work, unsigned n, struct pie
     return 0;
 }
 
-/* How far marks lie above and below the line. */
+/* The spread of the marks above and below the line. */
 static void spread_around(const struct clock_fit_work *work, const struct pieces *pieces,
                           double *ret_low, double *ret_high)
 {
@@ -113,7 +113,7 @@ static void spread_around(const struct clock_fit_work *work, const struct pieces
     *ret_high = high;
 }
 
-/* What comes late says nothing of the line, either. */
+/* Late marks do not define the line either. */
 static void count_late(const struct clock_fit_work *work, struct clock_fit *fit)
 {
     for (size_t i = 0; i < work->n; i++)
@@ -129,7 +129,7 @@ static int64_t worst_error(const struct clock_fit_work *work)
     return worst;
 }
 
-/* The pairs that LINE stands for, SHIFT higher. */
+/* Puts the pairs of LINE, shifted up by SHIFT. */
 static int put_line(const struct clock_fit_work *work, struct clock_fit *fit,
                     const struct pieces *line, double shift, double error)
 {

@@ -17,7 +17,7 @@
 /* Bounds beyond this, of 73 years, are infinite. */
 #define ERROR_MAX ((int64_t)1 << 61)
 #define MILLION 1000000
-/* So many pairs are left out at an end. */
+/* The most pairs that are dropped at an end. */
 #define TRIM_MAX 64
 
 /* V of a million, rounded up. */
@@ -49,8 +49,8 @@ static int64_t between(const struct clock_map *clock_map, const struct clock_map
 
 /* ---- From pairs to a relation ---- */
 
-/* True if interpolation between A and B gives P, which is between them, a narrower bound than its own, and agrees
- * with it. */
+/* True if P lies between A and B, and interpolation between them gives a narrower bound than its own
+ * and agrees with it. */
 static bool is_interpolated_better(const struct clock_map *clock_map,
                                    const struct clock_map_pair *a, const struct clock_map_pair *p,
                                    const struct clock_map_pair *b)
@@ -101,8 +101,8 @@ static void set_rate(struct clock_map *clock_map, const struct clock_map_pair *a
     clock_map->rate_ppm = clock_map->wander_ppm;
 }
 
-/* By how much more or less the clocks came apart from A to B than they do at the usual rate; 0: no more than the
- * pairs may be wrong by, and the clocks wander. */
+/* How much the change of the clocks' offset from A to B exceeds that of the usual rate; 0: within the
+ * errors of the pairs and the drift. */
 static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pair *a,
                     const struct clock_map_pair *b)
 {
@@ -117,8 +117,8 @@ static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pa
     return off > most ? narrow(off) : 0;
 }
 
-/* By how much more or less the clocks came apart from A to B than they do at the given rate, HZ; 0: no
- * more than clocks do. */
+/* How much the change of the clocks' offset from A to B exceeds that of the given rate, HZ; 0: within
+ * the drift of clocks. */
 static int64_t off_nominal(const struct clock_map_pair *a, const struct clock_map_pair *b,
                            uint64_t hz)
 {
@@ -131,8 +131,8 @@ static int64_t off_nominal(const struct clock_map_pair *a, const struct clock_ma
                : 0;
 }
 
-/* The rate that half of the time had less than, and half more. Where a rate is given, and clocks mostly are as
- * that says, only of the times when they were. */
+/* The median rate, weighted by time. If a rate is given and the clocks mostly follow it, only of the
+ * intervals in which they do. */
 static int find_usual_rate(struct clock_map *clock_map, uint64_t hz)
 {
     const struct clock_map_pair *pairs = clock_map->pairs;
@@ -166,9 +166,10 @@ static int find_usual_rate(struct clock_map *clock_map, uint64_t hz)
     return 0;
 }
 
-/* True if the given rate, HZ, is not that of these clocks: a guest's kernel that measures its counter on a
- * busy machine is wrong by any factor. Then the clocks are never as it says between two pairs, in several places
- * not, and all those pairs are on the line through the two chosen ones. A jump is in one place. */
+/* True if the given rate, HZ, is wrong: a guest's kernel that calibrates its counter on a busy machine
+ * may be off by any factor. Then the clocks do not follow it between any two pairs, exceed it in
+ * several places, and all those pairs are on the line through the two chosen ones. A jump is in one
+ * place. */
 static bool is_given_wrongly(const struct clock_map *clock_map, uint64_t hz)
 {
     unsigned against = 0;
@@ -184,8 +185,8 @@ static bool is_given_wrongly(const struct clock_map *clock_map, uint64_t hz)
     return against > 1;
 }
 
-/* Notes where the clocks jumped, as far as is seen by the usual rate, and takes for that the one over the longest
- * time in which they did not. */
+/* Finds the jumps relative to the usual rate, then uses the rate of the longest interval without a
+ * jump. */
 static void note_jumps(struct clock_map *clock_map, uint64_t hz)
 {
     struct clock_map_pair *pairs = clock_map->pairs;
@@ -195,7 +196,7 @@ static void note_jumps(struct clock_map *clock_map, uint64_t hz)
     for (unsigned i = 0; i < last; i++) {
         int64_t off = jump(clock_map, &pairs[i], &pairs[i + 1]);
 
-        /* Two pairs alone cannot show that a clock jumped, or was read badly, but a given rate can. */
+        /* Two pairs alone cannot show a jump or a bad reading, but a given rate can. */
         if (last == 1 && hz != 0 && !is_given_wrongly(clock_map, hz))
             off = off_nominal(&pairs[i], &pairs[i + 1], hz);
         pairs[i].jump_ns = narrow((wide)off + clock_map->set_back_ns);
@@ -224,18 +225,19 @@ static int find_rate(struct clock_map *clock_map, uint64_t hz)
 static int64_t outside(const struct clock_map *clock_map, const struct clock_map_pair *edge,
                        int64_t ticks, int64_t *ret_error);
 
-/* True if NEXT, the pair beside EDGE at an end, gives it a narrower bound than its own. */
+/* True if NEXT, the neighbour of the end EDGE, gives it a narrower bound than its own. */
 static bool is_worse(const struct clock_map *clock_map, const struct clock_map_pair *edge,
                      const struct clock_map_pair *next, int64_t jump_ns)
 {
     int64_t error;
 
     (void)outside(clock_map, next, edge->ticks, &error);
-    /* A jump between them shows in the end itself alone. */
+    /* A jump between them shows only in the end itself. */
     return jump_ns == clock_map->set_back_ns && error < edge->error_ns;
 }
 
-/* Drops the ends that those beside them give better: times outside are extrapolated from the ends. */
+/* Drops ends for which their neighbours give a narrower bound, because times outside are extrapolated
+ * from the ends. */
 static int trim(struct clock_map *clock_map, uint64_t hz)
 {
     struct clock_map_pair *pairs = clock_map->pairs;
@@ -258,7 +260,7 @@ static int trim(struct clock_map *clock_map, uint64_t hz)
 static void hold_to_all(struct clock_map *clock_map)
 {
     struct clock_map_pair *pairs = clock_map->pairs;
-    unsigned at = 0; /* the last pair that is not behind */
+    unsigned at = 0; /* the last pair at or before the position */
 
     for (unsigned i = 0; i < clock_map->n_given; i++) {
         const struct clock_map_pair *pair = &clock_map->given[i];
@@ -364,7 +366,7 @@ static int64_t outside(const struct clock_map *clock_map, const struct clock_map
     return narrow(away < 0 ? edge->host_ns - ns - 1 : edge->host_ns + ns);
 }
 
-/* The rate A / B, times two to the *RET_SHIFT, which is as large as can be. */
+/* The rate A / B, times two to the power of *RET_SHIFT, which is as large as possible. */
 static uint64_t make_rate(wide a, wide b, bool up, uint8_t *ret_shift)
 {
     uint64_t rate = (uint64_t)narrow(a / b);
@@ -381,7 +383,7 @@ static uint64_t make_rate(wide a, wide b, bool up, uint8_t *ret_shift)
     return rate + (up && left > 0);
 }
 
-/* The bound's line in PIECE, which begins with what it is there: by SLOPE / (SPAN * a million) a tick. */
+/* Sets the bound's slope in PIECE, SLOPE / (SPAN * a million) per tick, from its value at the start. */
 static void set_error(struct clock_map_piece *piece, wide slope, wide span)
 {
     wide most;
@@ -398,8 +400,8 @@ static void set_error(struct clock_map_piece *piece, wide slope, wide span)
     }
 }
 
-/* The half of the way from A to B in which TICKS are: up to the middle the bound's wander grows, from there on it
- * shrinks. */
+/* The half of the interval from A to B that contains TICKS: up to the middle the drift part of the
+ * bound grows, from there on it shrinks. */
 static void find_between(const struct clock_map *clock_map, const struct clock_map_pair *a,
                          const struct clock_map_pair *b, int64_t ticks,
                          struct clock_map_piece *piece)
@@ -419,7 +421,7 @@ static void find_between(const struct clock_map *clock_map, const struct clock_m
               span);
 }
 
-/* As far out as the numbers reach, which nearly always is far enough. */
+/* Extrapolates as far as the numbers reach, which is nearly always far enough. */
 static void find_outside(const struct clock_map *clock_map, bool behind, int64_t ticks,
                          struct clock_map_piece *piece)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pairs of clocks, out of a file or from whoever has them. */
+/* Reads pairs of clocks from a file or from the caller. */
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "timeline/clock_map.h"
 
 #define NONE UINT32_MAX
-/* So many in a row are looked for by the times between them. */
+/* The shortest run of events that is searched for by the intervals between them. */
 #define ROW_MIN 4
 #define ROW_MAX 32
 /* Where the search begins, when what it began with is missing on the other side. */
@@ -61,7 +61,7 @@ static int add_texts(struct texts *texts, const struct occurrences *side, bool i
 
     for (uint32_t i = 0; i < side->n; i++) {
         const struct occurrence *occurrence = &side->items[i];
-        /* A map takes no empty keys' pointers that are NULL. */
+        /* The map does not accept NULL as an empty key. */
         const char *text = occurrence->text ? occurrence->text : "";
         struct text_of *of = map_get_str(&texts->map, text, occurrence->len);
 
@@ -93,7 +93,8 @@ static int read_texts(struct texts *texts, const struct occurrences *a, const st
     return r < 0 ? r : add_texts(texts, b, false);
 }
 
-/* Whether texts tell what is what: they differ, and most of the side that has fewer are on the other. */
+/* True if the texts identify events: they differ, and most of those of the smaller side occur on the
+ * other. */
 static bool texts_tell(const struct texts *texts, const struct occurrences *a,
                        const struct occurrences *b)
 {
@@ -108,7 +109,7 @@ static bool texts_tell(const struct texts *texts, const struct occurrences *a,
            common * 2 > MIN(distinct_a, distinct_b);
 }
 
-/* Those that a text tells, where both sides have it equally often. */
+/* Pairs events by texts that occur equally often on both sides. */
 static int match_texts(const struct texts *texts, const struct occurrences *a,
                        const struct occurrences *b, struct event_matches *matches)
 {
@@ -196,7 +197,7 @@ static double usual_interval(const double *times, size_t n)
     return intervals[k / 2];
 }
 
-/* Which of the N is the nearest to TIME. */
+/* The index of the time nearest to TIME. */
 static size_t nearest(const double *times, size_t n, double time)
 {
     size_t low = 0, high = n - 1;
@@ -213,9 +214,9 @@ static size_t nearest(const double *times, size_t n, double time)
 }
 
 struct search {
-    const struct occurrences *few, *many; /* which side has fewer */
+    const struct occurrences *few, *many; /* the sides with fewer and with more events */
     double *few_times, *many_times;
-    double around; /* how far two times may lie apart that are the same */
+    double around; /* the largest difference of two times that count as the same */
     bool texts;    /* only those of one text belong together */
 };
 
@@ -224,8 +225,8 @@ static bool same_text(const struct search *search, size_t few, size_t many)
     return !search->texts || equal_texts(&search->few->items[few], &search->many->items[many]);
 }
 
-/* How many of the row of N from FROM on have somebody on the other side, when its times are OFF later; it
- * does not look on where more than half have nobody. */
+/* Counts how many of the N events from FROM on have a partner if the other side is OFF later; stops
+ * once more than half have none. */
 static unsigned count_hits(const struct search *search, size_t from, size_t n, double off)
 {
     unsigned hits = 0, misses = 0;
@@ -251,7 +252,7 @@ static int find_row(struct search *search, size_t from, size_t n, double *ret_of
     unsigned best = 0, second = 0;
     double off = 0;
 
-    /* Where many lie close together, some are near to any time. */
+    /* If many events lie close together, some are near to any time. */
     usual = MIN(usual, search->many_times[last] / (double)last);
     search->around = MAX(INTERVAL_PART * usual, 1);
     for (size_t j = 0; j < search->many->n; j++) {
@@ -283,8 +284,9 @@ static int find_row(struct search *search, size_t from, size_t n, double *ret_of
     return 1;
 }
 
-/* From the place FROM on, where the one side is OFF later, to the last or (STEP -1) to the first: each that has
- * somebody near where the last ones make it expected. PARTNERS gets places on the other side. */
+/* Walks from FROM, where the other side is OFF later, to the last or (STEP -1) the first event, and
+ * pairs each with the event that is nearest to where the last pairs predict it. Sets PARTNERS to
+ * indices of the other side. */
 static void follow(const struct search *search, size_t from, int step, double off,
                    uint32_t *partners)
 {
@@ -382,7 +384,7 @@ static bool intervals_agree(const struct occurrences *a, const struct occurrence
         double in_a = (double)(a->items[i].time - a->items[i - 1].time) * 1e9 / (double)a->hz;
         double in_b = (double)(b->items[i].time - b->items[i - 1].time) * 1e9 / (double)b->hz;
 
-        /* Ways of word vary by more than what lies close together does. */
+        /* Random delays vary by more than intervals between close events do. */
         others += fabs(in_a - in_b) > MAX(MAX(in_a, in_b) / 4, 1e6);
     }
     return others * 4 <= a->n;
@@ -425,8 +427,9 @@ static int choose(const struct occurrences *a, const struct occurrences *b,
     return 0;
 }
 
-int event_match_find(const struct occurrences *a, const struct occurrences *b, enum event_match_texts how,
-          struct event_matches *ret_matches, struct error *error)
+int event_match_find(const struct occurrences *a, const struct occurrences *b,
+                     enum event_match_texts how, struct event_matches *ret_matches,
+                     struct error *error)
 {
     struct event_matches matches = {0};
     struct texts texts = {0};

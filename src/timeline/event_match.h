@@ -46,6 +46,7 @@ struct event_matches {
 
 /* -EINVAL with ERROR, whose text the caller puts after the names of both sides: nothing matches, or
  * several pairings fit equally well. -ENOMEM. */
-int event_match_find(const struct occurrences *a, const struct occurrences *b, enum event_match_texts how,
-          struct event_matches *ret_matches, struct error *error);
+int event_match_find(const struct occurrences *a, const struct occurrences *b,
+                     enum event_match_texts how, struct event_matches *ret_matches,
+                     struct error *error);
 void event_matches_done(struct event_matches *matches);

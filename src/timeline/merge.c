@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Several sources as one, by time.
+/* Merges several sources by time.
  *
- * Each input holds a run that it lent. The input with the earliest head is found by a tournament
- * ("loser") tree: one comparison a level for each item taken. Items are copied (one cache line)
- * into the run that the merge lends; payloads stay where they are. A run ends when any input's own
- * run is used up, since asking that input for more would end the life of what it lent before (S2).
- */
+ * Each input holds a run that it lent. A tournament ("loser") tree finds the input with the earliest
+ * head: one comparison per level for each item. Items are copied (one cache line) into the run that the
+ * merge lends; payloads stay where they are. A run ends when any input's own run is used up, because
+ * requesting its next run would end the life of what it lent (S2). */
 #include "timeline/merge.h"
 
 #include <stdlib.h>
@@ -24,10 +23,10 @@ struct merge {
     struct source source;
     unsigned n;              /* inputs */
     unsigned leaves;         /* n rounded up to a power of two */
-    unsigned refill;         /* the input to ask before anything else, or n: none */
-    int failed;              /* the error to return for ever */
+    unsigned refill;         /* the input to request a run from first, or n: none */
+    int failed;              /* the error to return from now on */
     struct branch *branches; /* `leaves` of them; those from n on are at their end */
-    unsigned *losers;        /* [0] the winner; [1 …] who lost the match at that node */
+    unsigned *losers;        /* [0]: the winner; [1 …]: the loser at that node */
     struct item run[RUN];
 };
 
@@ -97,8 +96,8 @@ static int start(struct merge *m)
 {
     for (unsigned i = 0; i < m->n; i++) {
         int r = refill(m, i);
-        /* An input that fails at its very start stops only itself here: the others' events up to
-         * an unknown time are still good, and S3 wants them lent. */
+        /* An input that fails at its start stops only itself here: the others' events are still valid,
+         * and S3 requires that they are lent. */
         if (r < 0)
             m->failed = m->failed ? m->failed : r;
     }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A source whose times step backwards a little, in order.
+/* Puts a source's items in order if their times step backwards a little.
  *
- * The last WINDOW items seen are held back; what comes before them is lent. What is held when the
- * input is asked for its next run must be copied, payloads and all (S2); the rest of a run is lent
- * where it lies. So a file that is in order costs one comparison an item and a copy of WINDOW items
- * per run of the input.
+ * The last WINDOW items are held back; everything before them is lent. Held items must be copied with
+ * their payloads before the input's next run is requested (S2); the rest of a run is lent where it is.
+ * So an ordered file costs one comparison per item and a copy of WINDOW items per run of the input.
  *
- * Invariants between two calls:
- *  R1  held[0 … n_held) is sorted by time, stable, and its payloads are in payloads[current].
- *  R2  ready is what the next calls lend before anything else; it lies in the input's last run.
- *  R3  tail is what becomes `held` before the input is asked again; it lies in the input's last run
- *      or in `sorted`. All that was seen is lent, or in ready, or in tail; or in held while tail is
- *      empty. */
+ * Invariants between two calls: R1  held[0 … n_held) is sorted by time, stable, and its payloads are in
+ * payloads[current]. R2  ready is what the next calls lend first; it is in the input's last run. R3
+ * tail becomes `held` before the input's next run is requested; it is in the input's last run or in
+ *      `sorted`. Every item seen so far was lent, or is in ready or tail; or in held while tail is empty. */
 #include "timeline/reorder.h"
 
 #include <poll.h>
@@ -36,7 +33,7 @@ struct reorder {
 
     struct run ready;
     struct run tail;
-    bool tail_of_run; /* tail lies in the input's last run, not in `sorted` */
+    bool tail_of_run; /* tail is in the input's last run, not in `sorted` */
 
     struct item *held; /* `window` of them */
     unsigned n_held;
@@ -76,8 +73,8 @@ static void merge_stretches(const struct item *a, unsigned n_a, const struct ite
     memcpy(out + n_a, b, n_b * sizeof *out);
 }
 
-/* Stable natural merge sort: linear for what is sorted, n log n at worst. The result is in *ITEMS,
- * which may change places with *SCRATCH. */
+/* Stable natural merge sort: linear for sorted input, n log n at worst. The result is in *ITEMS, which
+ * may be swapped with *SCRATCH. */
 static void sort_items(struct item **items, struct item **scratch, unsigned n)
 {
     for (;;) {
@@ -127,8 +124,8 @@ static bool has_payload(const struct item *item)
     return item->kind == ITEM_EVENT && item->size != 0;
 }
 
-/* Makes `tail` the held items, with payloads in memory of our own. Where those of a run lie in one
- * buffer (S7), the whole stretch is copied at once and pointers are moved. */
+/* Makes `tail` the held items, with payloads in our own memory. If a run's payloads are in one buffer
+ * (S7), copies it as a whole and adjusts the pointers. */
 static int hold_tail(struct reorder *r)
 {
     unsigned other = !r->current;
@@ -195,8 +192,8 @@ static int lend(struct reorder *r, const struct item *items, unsigned n,
     return (int)n;
 }
 
-/* Sorts items that are nearly in order where they lie: each that comes too late moves up to its
- * place. False: they are so far from it that this would take long; some are then sorted. */
+/* Sorts nearly ordered items in place: each late item moves up. False: they are too disordered for
+ * this; some are then sorted. */
 static bool sort_in_place(struct item *items, unsigned n)
 {
     unsigned budget = 4 * n; /* of items to move */

@@ -16,7 +16,7 @@
 #include "trace/recognise.h"
 #include "tracedir/manifest.h"
 
-/* Looking for traces in a directory that somebody named by mistake ends here, as it may be a whole disk. */
+/* Limits the search for traces: the given directory may be a whole disk. */
 #define DEPTH_MAX 5u
 #define VISITED_MAX 2000u
 /* As many are named. */
@@ -31,12 +31,12 @@ bool directory_is_trace(const char *path)
 /* The beginning of a regular file. Returns its length; 0: none. */
 static size_t read_head(const char *path, char head[HEAD_SIZE])
 {
-    /* Whatever it is, opening it must not wait. */
+    /* Non-blocking: opening must not wait, whatever the path is. */
     _cleanup_(closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     struct stat st;
     ssize_t n = 0;
 
-    /* What a file system makes up on reading has no size, and may be gone when it is read. */
+    /* Files that a kernel file system generates have size 0, and may be gone when they are read. */
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
         n = read(fd, head, HEAD_SIZE);
     return n > 0 ? (size_t)n : 0;
@@ -72,7 +72,7 @@ char *directory_of_manifest(const char *path)
     return is ? TAKE_PTR(directory) : NULL;
 }
 
-/* ---- What lies in a directory ---- */
+/* ---- Searching a directory for traces ---- */
 
 struct search {
     struct text text; /* the paths of the first ones */

@@ -37,7 +37,7 @@ bool trace_find_events(const char *list, char buf[TRACE_EVENTS_PATH_SIZE])
 
 int events_files_add(struct events_files *files, const char *path, struct error *error)
 {
-    /* Reading needs no types but strings; old trees have types of their own. */
+    /* A reader needs to know only strings; old trees have their own types. */
     files->declarations.rules = DECLARE_ANY_TYPE;
     return declarations_read(&files->declarations, path, NULL, NULL, error);
 }

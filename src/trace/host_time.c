@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clocks of captures, and the one timeline that they are put on: the host's CLOCK_MONOTONIC. */
+/* Relates the clocks of traces to one timeline, the host's CLOCK_MONOTONIC. */
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 /* ---- How one clock relates to its host's ---- */
 
-/* Keeps a printf-like reason why PART has no place on a timeline. -ENOMEM. */
+/* Records a printf-like reason why PART cannot be put on a timeline. -ENOMEM. */
 _printf_(3, 4) static int unrelated(struct trace *trace, struct trace_part *part,
                                     const char *format, ...)
 {
@@ -27,8 +27,8 @@ _printf_(3, 4) static int unrelated(struct trace *trace, struct trace_part *part
     return part->unrelated ? 0 : -ENOMEM;
 }
 
-/* What tells the host of a recorded source from others: its boot id; where that is not known, the one of others in
- * its directory, or else the directory. */
+/* The identity of the host that recorded a source: its boot ID; if that is not known, that of another
+ * source in its directory, or else the directory. */
 static const char *find_host(const struct trace_part *part)
 {
     const struct manifest *manifest = part->manifest;
@@ -41,7 +41,7 @@ static const char *find_host(const struct trace_part *part)
     return part->path;
 }
 
-/* The pairs of a trace in CTF are of its clock's ticks, but its reader tells times in ns. */
+/* The pairs of a CTF trace are in its clock's ticks, but its reader returns ns. */
 static int convert_pairs(const struct trace_part *part, struct clock_map *clock_map,
                          struct error *error)
 {
@@ -77,7 +77,8 @@ static int read_pairs(const struct trace_part *part, struct clock_map *ret, stru
     return r;
 }
 
-/* The moments at which the recording began and ended are pairs of the time stamp counter and the host's clock. */
+/* The moments at which a recording began and ended are pairs of the time stamp counter and the host's
+ * clock. */
 static int take_moments(const struct trace_part *part, struct clock_map *ret, struct error *error)
 {
     const struct manifest_moment *moments[] = {&part->recorded->began, &part->recorded->ended};
@@ -92,7 +93,7 @@ static int take_moments(const struct trace_part *part, struct clock_map *ret, st
     return clock_map_of_pairs(pairs, n, part->path, part->origin->clock.hz, ret, error);
 }
 
-/* All buffers of a part are stamped by one clock, or nothing can be told of them together. */
+/* A clock map applies to a part only if one clock stamps all its buffers. */
 static bool has_one_clock(const struct trace *trace, const struct trace_part *part)
 {
     for (unsigned i = 1; i < part->n_origins; i++) {
@@ -180,8 +181,8 @@ static bool same_host(const struct trace_part *a, const struct trace_part *b)
     return !a->host || !b->host || strcmp(a->host, b->host) == 0;
 }
 
-/* Whether pairs relate its clock, and nothing tells whose it is: that of another part of the same name may be
- * another machine's, as pairs alone can tell. */
+/* True if pairs relate its clock, but nothing identifies the host: it may be another machine's than
+ * that of a part with the same clock name, because pairs alone do not show it. */
 static bool is_by_itself(const struct trace_part *part)
 {
     return part->clock_map && part->recorded->clock.pairs && machine_of(part)[0] == '\0';
@@ -207,7 +208,7 @@ static bool is_one_clock(const struct trace *trace)
     return true;
 }
 
-/* Several sources of which each says that its clock is the host's. */
+/* True if each of several sources says that its clock is the host's. */
 static bool is_on_timeline(const struct trace *trace)
 {
     for (unsigned i = 0; i < trace->n_parts; i++)
@@ -242,7 +243,7 @@ static int refuse(const struct trace_part *part, const struct trace_part *other,
                      part->recorded || other->recorded ? " (--source)" : "");
 }
 
-/* What the user says to be the host's clock, though nothing in it does. */
+/* True if the user declares that its clock is the host's, although the trace does not say so. */
 static bool may_be_host_clock(const struct trace_part *part)
 {
     return (!part->recorded || !part->recorded->guest) &&
@@ -250,7 +251,7 @@ static bool may_be_host_clock(const struct trace_part *part)
            part->origin->clock.hz == NANOSECONDS;
 }
 
-/* Whether PART can be put on the timeline; else a reason. */
+/* True if PART can be put on the timeline; otherwise records a reason. */
 static bool is_related(const struct trace_part *part, bool wanted)
 {
     return !part->unrelated || (wanted && may_be_host_clock(part));
@@ -308,7 +309,8 @@ static int check(const struct trace *trace, bool wanted, struct error *error)
     return 0;
 }
 
-/* Whether the traces themselves say that their clocks are two. A recorded directory says more of its own sources. */
+/* True if the traces themselves say that their clocks differ. The manifest of a trace directory says
+ * more about its own sources. */
 static bool has_other_clock(const struct trace_part *a, const struct trace_part *b)
 {
     const struct origin *x = a->origin, *y = b->origin;
@@ -339,8 +341,8 @@ static const char *other_clock(const struct trace_part *a, const struct trace_pa
     return buf;
 }
 
-/* Refuses traces with clocks of different hosts. Times since 1970 can be compared as far as the hosts' clocks agree,
- * which a note says. */
+/* Rejects traces with clocks of different hosts. Times since 1970 are comparable as far as the hosts'
+ * clocks agree; a note says so. */
 static int check_hosts(struct trace *trace, struct error *error)
 {
     bool noted = false;

@@ -10,7 +10,7 @@
 #include "format/trace_dat/trace_dat.h"
 #include "trace/open.h"
 
-/* The rate that the user tells, for the origins from FIRST on whose clock counts cycles. */
+/* Applies the user's rate to the origins from FIRST on whose clock counts cycles. */
 static void tell_rate(struct open_ctx *ctx, unsigned first)
 {
     struct catalogue *catalogue = &ctx->trace->catalogue;
@@ -42,8 +42,8 @@ static int open_files(struct open_ctx *ctx, struct ftrace_files *files, struct e
         if (stat(kallsyms, &st) == 0 && S_ISDIR(st.st_mode))
             return error_set(error, -EISDIR, kallsyms, "is a directory, not a file");
     }
-    r = ftrace_open(files, ctx->path, LAYER_GUEST, &ctx->trace->catalogue,
-                    &ctx->options->reader, &sources, &n, error);
+    r = ftrace_open(files, ctx->path, LAYER_GUEST, &ctx->trace->catalogue, &ctx->options->reader,
+                    &sources, &n, error);
     if (r < 0)
         return r;
     tell_rate(ctx, first_origin);
@@ -75,8 +75,8 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
         return r;
     in = ctx->input;
     ctx->input = (struct input){.fd = -1}; /* it is the reader's from here on */
-    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &ctx->trace->catalogue,
-                       &ctx->options->reader, &sources, &n, error);
+    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &ctx->trace->catalogue, &ctx->options->reader,
+                       &sources, &n, error);
     if (r < 0)
         return r;
     tell_rate(ctx, first_origin);
@@ -123,7 +123,7 @@ static int add_others(struct open_ctx *ctx, struct ftrace_files *files)
     return r;
 }
 
-/* Of equal times the lower CPU's go first, however the paths were given. */
+/* Events with equal times are ordered by CPU, whatever the order of the paths. */
 static int compare_cpus(const void *a, const void *b)
 {
     const struct ftrace_raw *x = a;

@@ -10,8 +10,7 @@ int open_ctf_dir(struct open_ctx *ctx, struct error *error)
     unsigned n;
     int r;
 
-    r = ctf_open_dir(ctx->path, &ctx->trace->catalogue, &ctx->reader, &sources, &n,
-                     error);
+    r = ctf_open_dir(ctx->path, &ctx->trace->catalogue, &ctx->reader, &sources, &n, error);
     if (r < 0)
         return r;
     open_ctx_set(ctx, sources, n);

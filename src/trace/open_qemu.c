@@ -7,8 +7,8 @@
 #include "format/simpletrace/simpletrace.h"
 #include "trace/open.h"
 
-/* The declarations that were recorded with OPENING, or left alone: there are none, or they cannot be read, which
- * is noted. Those that the user names go before them. */
+/* The declarations that were recorded with CTX; NULL if there are none, or if they cannot be read,
+ * which becomes a note. Declarations that the user names take precedence. */
 static int get_recorded(const struct open_ctx *ctx, const struct qemu_events **ret_events)
 {
     const struct manifest_source *recorded = ctx->recorded;
@@ -59,8 +59,8 @@ static int get_events(const struct open_ctx *ctx, bool needed,
     if (r < 0)
         return error_set(error, r, NULL, "%s", error_text(r));
     if (!events)
-        return events_files_get(ctx->trace->events, ctx->options, needed, ctx->path,
-                                ret_events, error);
+        return events_files_get(ctx->trace->events, ctx->options, needed, ctx->path, ret_events,
+                                error);
     *ret_events = events;
     return 0;
 }
@@ -75,7 +75,7 @@ int open_simpletrace(struct open_ctx *ctx, struct error *error)
     bool needed;
     int r;
 
-    /* Version 4 says which event has which number; the older ones have only the number. */
+    /* Version 4 contains the names of event numbers; older versions contain only the numbers. */
     needed = options.no_header || simpletrace_is_old(input_at(in), input_buffered(in));
     r = get_events(ctx, needed, &options.events, error);
     if (r < 0)

@@ -75,7 +75,8 @@ static bool is_wanted(const struct trace_options *options, const struct manifest
     return !options->source || strcmp(options->source, source->name) == 0;
 }
 
-/* That it still runs, or which sources were cut off; one that failed says so among its problems. */
+/* Notes that the recording still runs, or which sources were cut off; a source that failed has it among
+ * its problems. */
 static int note_end(struct trace *trace, const struct trace_options *options, const char *dir,
                     const struct manifest *manifest)
 {
@@ -130,8 +131,8 @@ static int add_source(struct trace *trace, const char *dir, const struct manifes
 
 /* Each source that is there. */
 static int add_sources(struct trace *trace, const struct manifest *manifest,
-                       const struct trace_options *options, const char *dir,
-                       struct open_ctx **ctxs, unsigned *n, struct error *error)
+                       const struct trace_options *options, const char *dir, struct open_ctx **ctxs,
+                       unsigned *n, struct error *error)
 {
     struct error first = {0};
     unsigned before = *n;

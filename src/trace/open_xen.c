@@ -74,9 +74,8 @@ static int get_table(const struct open_ctx *ctx, const struct xen_table **ret_ta
     return r;
 }
 
-/* What the user says goes before what was recorded. */
-static int get_host(const struct open_ctx *ctx, struct xentrace_options *xen,
-                    struct error *error)
+/* The user's values take precedence over the recorded ones. */
+static int get_host(const struct open_ctx *ctx, struct xentrace_options *xen, struct error *error)
 {
     const struct trace_options *options = ctx->options;
     const struct manifest_source *recorded = ctx->recorded;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of a capture besides its events. */
+/* Facts about a trace besides its events. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -193,7 +193,7 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
     put_strings(facts, "problems", "; ", source->problems, source->n_problems);
 }
 
-/* Whether its timeline is one that strata merge made, of which no host is known (cmd/merge_relate.c). */
+/* True if strata merge made its timeline, whose host is not known. */
 static bool is_merged(const struct trace_part *part)
 {
     return part->host && strncmp(part->host, "merge:", 6) == 0;

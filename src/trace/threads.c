@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the threads of a virtual machine monitor are called, where its own records do not tell but its recorder does. */
+/* Names the threads of a virtual machine monitor as its recorder learned them, if the monitor's own
+ * records do not. */
 
 #include <stdlib.h>
 

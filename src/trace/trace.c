@@ -17,9 +17,9 @@
 
 /* The largest input buffer that a reader needs. */
 #define INPUT_SIZE MAX(INPUT_BUFFER_SIZE, SIMPLETRACE_INPUT_SIZE)
-/* As much of a file's beginning as telling its kind takes. */
+/* Bytes of a file's beginning that suffice to recognise its format. */
 #define HEAD_SIZE ((size_t)8192)
-/* What a live pipe must have written before it is told what it is. */
+/* Bytes that a live pipe must have written before its format is recognised. */
 #define HEAD_ENOUGH ((size_t)64)
 
 struct trace *trace_free(struct trace *trace)
@@ -68,8 +68,7 @@ static void trace_freep(struct trace **trace)
 
 int open_ctx_add(struct open_ctx *ctx, struct source *source)
 {
-    struct source **bigger =
-        realloc(ctx->sources, (ctx->n_sources + 1) * sizeof *ctx->sources);
+    struct source **bigger = realloc(ctx->sources, (ctx->n_sources + 1) * sizeof *ctx->sources);
 
     if (!bigger) {
         source_free(source);
@@ -114,7 +113,7 @@ static int read_head(struct input *in, struct error *error)
     return 0;
 }
 
-/* Opens the path and tells what it is. */
+/* Opens the path and recognises its format. */
 static int look_at(struct open_ctx *ctx, struct error *error)
 {
     struct stat st;
@@ -133,14 +132,14 @@ static int look_at(struct open_ctx *ctx, struct error *error)
         ctx->kind = ctf_probe_dir(ctx->path) ? CAPTURE_CTF_FOLDER : CAPTURE_FTRACE_FOLDER;
         return 0;
     }
-    r = (ctx->recorded ? input_open_regular : input_open)(&ctx->input, ctx->path,
-                                                              INPUT_SIZE, error);
+    r = (ctx->recorded ? input_open_regular : input_open)(&ctx->input, ctx->path, INPUT_SIZE,
+                                                          error);
     if (r >= 0)
         r = read_head(&ctx->input, error);
     if (r < 0)
         return r;
     ctx->kind = recognise(input_at(&ctx->input), input_buffered(&ctx->input));
-    /* One that was just begun holds nothing to be known by. */
+    /* A recording that has just begun has no bytes to be recognised by. */
     if (ctx->recorded && strcmp(ctx->recorded->kind, "xentrace") == 0)
         ctx->kind = CAPTURE_XENTRACE;
     if (ctx->recorded && strcmp(ctx->recorded->kind, "qemu-log") == 0)
@@ -272,7 +271,7 @@ static int assemble(struct trace *trace)
     return r;
 }
 
-/* What cannot be opened of a recorded directory is noted and left out, if something else is there. */
+/* A source of a trace directory that cannot be opened becomes a note, if another source can. */
 static int skip_unreadable(struct open_ctx *ctx, int r, struct error *error, struct error *first)
 {
     if (r >= 0)
@@ -297,7 +296,7 @@ static int open_all(struct trace *trace, struct open_ctx *ctxs, unsigned n, stru
 
     error_clear(&first);
     error_clear(&now);
-    /* All are looked at before the first is opened: pages of several CPUs are one capture. */
+    /* Recognise all before opening the first: the pages of several CPUs are one trace. */
     for (unsigned i = 0; i < n && r >= 0; i++)
         r = skip_unreadable(&ctxs[i], look_at(&ctxs[i], &now), &now, &first);
     for (unsigned i = 0; i < n && r >= 0; i++)

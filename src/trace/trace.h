@@ -59,11 +59,10 @@ struct trace_part {
     bool on_host_clock;
     uint32_t host_error_ns;
     const char *unrelated;
-    const char
-        *host;      /* equal for parts of one host; NULL: a file by itself, not known */
-    bool per_cpu;   /* each reader's items are one CPU's, in order already */
-    int live_fd;    /* a pipe that it reads from as it is written, or -1 */
-    bool assembled; /* the readers belong to the stages above them */
+    const char *host; /* equal for parts of one host; NULL: a file by itself, not known */
+    bool per_cpu;     /* each reader's items are one CPU's, in order already */
+    int live_fd;      /* a pipe that it reads from as it is written, or -1 */
+    bool assembled;   /* the readers belong to the stages above them */
 };
 
 struct trace {

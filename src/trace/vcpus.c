@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which vCPU an event is of: by the thread that runs it, as the virtual machine monitor told the recorder. */
+/* Finds the vCPU of an event by the thread that runs it, from the virtual machine monitor's list of
+ * threads. */
 
 #include <string.h>
 
@@ -45,7 +46,7 @@ static void by_thread(struct transform *each, struct item *items, unsigned n)
     }
 }
 
-/* What a guest's kernel takes for a CPU is a vCPU. */
+/* A CPU of a guest's kernel is a vCPU. */
 static void by_cpu(struct transform *each, struct item *items, unsigned n)
 {
     (void)each;
@@ -82,7 +83,8 @@ static struct vcpus *make_vcpus(const struct manifest_vmm *vmm)
     return vcpus;
 }
 
-/* The virtual machine monitor of the directory, if it is of one alone: whose vCPU is meant is clear then. */
+/* The virtual machine monitor of the directory; NULL if there are several, because their vCPUs could
+ * not be told apart. */
 static const struct manifest_vmm *find_vmm(const struct manifest *manifest)
 {
     const struct manifest_vmm *vmm = NULL;
@@ -103,7 +105,7 @@ int vcpus_identify(struct trace *trace, struct trace_part *part)
     enum layer layer = part->origin->layer;
 
     (void)trace;
-    /* A VMM's own threads are told of even where there are others. */
+    /* A VMM's own threads are known even if there are other VMMs. */
     if (part->recorded && part->recorded->vmm)
         vmm = part->recorded->vmm;
     if (!vmm || (layer != LAYER_VMM && layer != LAYER_HOST && layer != LAYER_GUEST) ||

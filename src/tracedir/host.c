@@ -10,12 +10,12 @@
 #include "base/macro.h"
 
 #define ATTEMPTS 8
-/* The longest step of a clock that is waited for, and how: so many looks, then a pause, ns. */
+/* The longest clock step to wait for, and how: a number of reads, then a pause, in ns. */
 #define STEP_MAX 20000000
 #define STEP_PAUSE 100000
 #define STEP_READS 1000
 
-/* The first line of a small file, "" where there is none. */
+/* Reads the first line of a small file; "" if there is none. */
 static void read_line(const char *path, char *ret, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -47,7 +47,7 @@ static uint64_t tsc(void)
 #if defined(__x86_64__)
     uint32_t low, high;
 
-    /* Neither before the clock that was read before it, nor behind the one that is read next. */
+    /* The fences keep it between the clock reads before and after it. */
     __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high)::"memory");
     return (uint64_t)high << 32 | low;
 #elif defined(__aarch64__)
@@ -70,7 +70,7 @@ static struct manifest_moment wait_for_step(void)
     struct timespec pause = {.tv_nsec = STEP_PAUSE};
 
     for (unsigned i = 0; i < STEP_MAX / STEP_PAUSE && now == first; i++) {
-        /* Mostly it steps at once. */
+        /* Usually it steps at once. */
         if (i > 0)
             nanosleep(&pause, NULL);
         for (unsigned j = 0; j < STEP_READS && now == first; j++) {
@@ -98,7 +98,7 @@ struct manifest_moment host_moment(void)
         uint64_t ticks = tsc();
         int64_t took = (int64_t)clock_ns(CLOCK_MONOTONIC) - before;
 
-        /* Nothing takes no time: the clock stood, and may do so for long. */
+        /* No time has passed: the clock stands still, and may do so for long. */
         if (took == 0)
             return wait_for_step();
         if (took >= best_took)

@@ -109,8 +109,7 @@ struct manifest_guest {
     const char *release, *machine, *boot_id;
     bool kvm; /* the pairs of its clock come from KVM, not from exchanged messages */
     /* what sandboxed the process that parsed the guest's data: "user, landlock, seccomp" */
-    const char *
-        confined;
+    const char *confined;
 };
 
 /* A thread of a virtual machine monitor. A thread that is listed more than once, with different vCPUs

@@ -40,7 +40,7 @@ static void *no_memory(struct reader *reader)
     return NULL;
 }
 
-/* Of a type, or NULL: absent, or wrong and told. */
+/* A member of the given type; NULL: absent, or of the wrong type, which is reported. */
 static const json_t *get(struct reader *reader, const json_t *object, const char *key,
                          json_type type, const char *should)
 {
@@ -378,7 +378,7 @@ int manifest_parse(const char *text, size_t len, const char *name, struct manife
     json_error_t err;
     json_t *json;
 
-    /* Where memory runs out, Jansson reports this or that, or leaves a letter out: only errno tells. */
+    /* Out of memory, Jansson may report another error or drop a character; only errno shows it. */
     errno = 0;
     json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &err);
     if (errno == ENOMEM) {
@@ -403,7 +403,7 @@ int manifest_parse(const char *text, size_t len, const char *name, struct manife
 /* All of the file at PATH, *RET_LEN bytes. */
 static int read_all(const char *path, char **ret, size_t *ret_len, struct error *error)
 {
-    /* Whatever it is, opening it must not wait. */
+    /* Non-blocking: opening must not wait, whatever the path is. */
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st;
     int r;

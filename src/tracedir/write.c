@@ -12,8 +12,8 @@
 #include "base/utf8.h"
 #include "tracedir/check.h"
 
-/* All here return a new reference or NULL when memory is out; jansson's setters take NULL and fail, so
- * that it is enough to look at the last result. */
+/* These functions return a new reference, or NULL if memory is out. Jansson's setters accept NULL and
+ * fail, so only the last result needs a check. */
 
 static json_t *json_of(const char *s)
 {
@@ -267,8 +267,7 @@ int manifest_put(const struct manifest *manifest, const char *name, struct text 
     return 0;
 }
 
-/* While something is recorded, the disk is not waited for: it could take seconds in which buffers
- * overflow. */
+/* While a source records, do not wait for the disk: buffers could overflow meanwhile. */
 static bool is_final(const struct manifest *manifest)
 {
     for (unsigned i = 0; i < manifest->n_sources; i++)
@@ -277,8 +276,8 @@ static bool is_final(const struct manifest *manifest)
     return true;
 }
 
-/* Puts TEXT into the file NEW_NAME of the directory DIR, and that in the place of the old one; with SYNC so
- * that it outlives the machine's crash. */
+/* Writes TEXT to NEW_NAME in the directory DIR and renames it over the old file; SYNC: so that it
+ * survives a crash of the machine. */
 static int replace(int dir, const char *new_name, struct text *text, bool sync)
 {
     int fd = openat(dir, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);

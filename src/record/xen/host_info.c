@@ -222,7 +222,8 @@ static const char *text_or_null(const char *text)
     return text && *text ? text : NULL;
 }
 
-int xen_host_info_describe(struct xen_host_info *facts, struct arena *arena, struct manifest_source *ret)
+int xen_host_info_describe(struct xen_host_info *facts, struct arena *arena,
+                           struct manifest_source *ret)
 {
     struct manifest_xen *xen = arena_alloc(arena, sizeof *xen);
     int r;

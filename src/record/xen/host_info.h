@@ -18,4 +18,5 @@ void xen_host_info_buffers(struct xen_host_info *facts, const struct trace_buffe
 /* Whether domains have come or gone. Does not wait. */
 bool xen_host_info_changed(struct xen_host_info *facts);
 /* As describe() of struct trace_buffers_ops. Asks for the domains' names, and keeps those that have gone. */
-int xen_host_info_describe(struct xen_host_info *facts, struct arena *arena, struct manifest_source *ret);
+int xen_host_info_describe(struct xen_host_info *facts, struct arena *arena,
+                           struct manifest_source *ret);

@@ -15,9 +15,8 @@ struct kernel_task_pair {
     uint32_t pid_offset;
     uint32_t name_offset;
     /* 0: `name_offset` is that of a word with the name's offset (u16) and length (u16) */
-    uint32_t
-        name_size;
-    bool is_path;  /* the name is what follows the last slash */
+    uint32_t name_size;
+    bool is_path; /* the name is what follows the last slash */
     bool swap;
 };
 

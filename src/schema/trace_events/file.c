@@ -146,8 +146,8 @@ static int read_all(struct input *in, struct text *text, struct error *error)
     return r;
 }
 
-int declarations_read(struct declarations *declarations, const char *path, declaration_report report,
-                      void *arg, struct error *error)
+int declarations_read(struct declarations *declarations, const char *path,
+                      declaration_report report, void *arg, struct error *error)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
     struct input in;

@@ -109,8 +109,8 @@ typedef void (*declaration_report)(void *arg, const struct declaration_problem *
  * problems and warnings and continues; without it, stops at the first error. Events declared before an
  * error are added in any case. -EINVAL with the first error in ERROR; -ENOMEM; an errno from reading
  * the file. */
-int declarations_read(struct declarations *declarations, const char *path, declaration_report report,
-                      void *arg, struct error *error);
+int declarations_read(struct declarations *declarations, const char *path,
+                      declaration_report report, void *arg, struct error *error);
 /* The same from memory; NAME is the file's name. */
 int declarations_parse(struct declarations *declarations, const char *name, const char *text,
                        size_t len, declaration_report report, void *arg, struct error *error);

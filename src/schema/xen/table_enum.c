@@ -70,8 +70,9 @@ int xen_parse_enum(struct xen_parser *parser, bool bits)
         return r;
     parser->p += len;
     xen_skip_blanks(parser);
-    return xen_at_end(parser) ? 0
-                              : xen_parse_error(parser, "unexpected text after the name of the enum");
+    return xen_at_end(parser)
+               ? 0
+               : xen_parse_error(parser, "unexpected text after the name of the enum");
 }
 
 /* Puts NAME in its place among those of large values. */
@@ -125,7 +126,8 @@ int xen_parse_enum_value(struct xen_parser *parser)
     }
     parser->p += len;
     xen_skip_blanks(parser);
-    return xen_at_end(parser) ? 0 : xen_parse_error(parser, "unexpected text after the value's name");
+    return xen_at_end(parser) ? 0
+                              : xen_parse_error(parser, "unexpected text after the value's name");
 }
 
 /* The enum whose name stands here. */

@@ -76,7 +76,8 @@ static int parse_condition(struct xen_parser *parser, struct xen_event *event)
     const char *p;
 
     if (!since && !until && !words && !cpu)
-        return xen_parse_error(parser, "a condition begins with 'since', 'until', 'cpu' or 'words'");
+        return xen_parse_error(parser,
+                               "a condition begins with 'since', 'until', 'cpu' or 'words'");
     parser->p += len;
     xen_skip_blanks(parser);
     len = xen_word_len(parser);
@@ -89,7 +90,7 @@ static int parse_condition(struct xen_parser *parser, struct xen_event *event)
 
         if (digits == 0 || n > 7 || (digits != len && !or_more))
             return xen_parse_error(parser,
-                                "'words' requires a number from 0 to 7, with or without '+'");
+                                   "'words' requires a number from 0 to 7, with or without '+'");
         event->words_min = (uint8_t)n;
         event->words_max = or_more ? 7 : (uint8_t)n;
         return 0;

@@ -283,7 +283,7 @@ static bool is_formats(const char *p, size_t len)
 }
 
 int xen_user_events_parse(struct xen_table *table, const char *file, const char *text, size_t len,
-                     struct error *error)
+                          struct error *error)
 {
     return is_formats(text, len) ? parse_formats(table, file, text, len, error)
                                  : xen_table_parse(table, file, text, len, error);

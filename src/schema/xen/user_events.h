@@ -19,4 +19,4 @@
 int xen_user_events_read(struct xen_table *table, const char *path, struct error *error);
 /* The same of LEN bytes at TEXT; FILE is for messages. */
 int xen_user_events_parse(struct xen_table *table, const char *file, const char *text, size_t len,
-                     struct error *error);
+                          struct error *error);

@@ -494,7 +494,8 @@ static void matching(void **state)
         left.n = lose(a, 2000, part);
         right.n = lose(b, 2000, part);
         both = (size_t)(2000 * (1 - part) * (1 - part));
-        if (event_match_find(&left, &right, round < 3 ? MATCH_BY_TEXTS : MATCH_NO_TEXTS, &matches, &error) < 0)
+        if (event_match_find(&left, &right, round < 3 ? MATCH_BY_TEXTS : MATCH_NO_TEXTS, &matches,
+                             &error) < 0)
             fail_msg("%u: %s", round, error.what);
         assert_int_equal(matches.by, round < 3  ? MATCHED_BY_TEXT
                                      : part > 0 ? MATCHED_BY_INTERVALS
