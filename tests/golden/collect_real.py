@@ -272,7 +272,7 @@ def test_killed_host(path):
     first.process.kill()
     first.process.wait()
     done = subprocess.run([STRATA, "report", first.folder], capture_output=True, text=True)
-    if done.returncode != 0 or "did not come to its end" not in done.stderr:
+    if done.returncode != 0 or "is incomplete" not in done.stderr:
         fail(f"the directory of a host that was killed: {done.stderr}")
     test_plain(path, "behind-killed")
 

@@ -67,8 +67,8 @@ gen='strata gen'
         $gen -g g -f hh -b log -o out trace-events
     wrong 2 "'lag' is not a backend (valid: nop, dtrace, .* and ust)" \
         $gen -g g -f h -b lag -o out trace-events
-    wrong 2 "'log,' has '' in it, which is not a backend" $gen -g g -f h -b log, -o out trace-events
-    wrong 2 "has 'lag' in it" $gen -g g -f h -b log,lag,simple -o out trace-events
+    wrong 2 "'log,' contains '', which is not a backend" $gen -g g -f h -b log, -o out trace-events
+    wrong 2 "contains 'lag', which is not a backend" $gen -g g -f h -b log,lag,simple -o out trace-events
     wrong 2 'format h requires --group=NAME' $gen -f h -b log -o out trace-events
     wrong 2 'format c requires --group=NAME' $gen -f c -b log -o out trace-events
     wrong 2 'format stap requires --probe-prefix=NAME' $gen -f stap -b dtrace -o out trace-events
@@ -98,7 +98,7 @@ h='strata gen -g g -f h -b log'
     wrong 1 'link: is an input as well' $h -o link trace-events
     wrong 1 'hard: is an input as well' $h -o hard trace-events
     wrong 1 'trace-events: is an input as well' $h -o out --depfile trace-events trace-events
-    wrong 1 'out: is the output and the depfile' $h -o out --depfile out trace-events
+    wrong 1 'out: is both the output and the depfile' $h -o out --depfile out trace-events
     # Root is refused nothing, unless it gives its privileges up.
     plain=
     [ "$(id -u)" -ne 0 ] || plain='setpriv --bounding-set=-all --'

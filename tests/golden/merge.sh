@@ -325,7 +325,7 @@ refused 1 'both sides are of vm' --trace-events trace-events vm.log -s 'vm:marke
 refused 1 'no source of the layer hypervisor' vm.log guest -s 'hypervisor:a = vm:b'
 refused 1 'requires '"'A-EVENT[~TEXT] = B-EVENT[~TEXT]'" vm.log guest -s 'guest:a'
 refused 1 'is not a regular expression' vm.log guest -s 'guest:a~( = vm:b'
-refused 1 'parentheses in the TEXT of one side alone' vm.log guest -s 'guest:a~(x) = vm:b'
+refused 1 'parentheses in the TEXT of one side only' vm.log guest -s 'guest:a~(x) = vm:b'
 refused 1 'names no event' vm.log guest -s 'guest: = vm:b'
 refused 1 "--reference: no source 'nobody'" vm.log guest -r nobody
 refused 1 "--same-host: no source 'nobody'" vm.log guest --same-host nobody

@@ -221,7 +221,7 @@ wrong() {
     [ "$(wc -l <err)" -eq 1 ] || fail "$(cat err)"
     [ ! -e never ] || fail "a directory is left"
 }
-wrong "/dev/shm/$name: there is no such file" "$name"
+wrong "/dev/shm/$name: no such file" "$name"
 wrong 'not a trace buffer file' /dev/null
 : >empty
 wrong 'is empty: its program has not made the buffers yet' ./empty
@@ -236,11 +236,11 @@ damaged() {
     wrong "$3" ./damaged
 }
 damaged 8 '\002' 'of version 2, where 1 is known'
-damaged 12 '\000' 'what it says of its sizes cannot be'
-damaged 16 '\001' 'what it says of its sizes cannot be'
-damaged 40 '\001' 'what it says of its sizes cannot be'
+damaged 12 '\000' 'its sizes are impossible'
+damaged 16 '\001' 'its sizes are impossible'
+damaged 40 '\001' 'its sizes are impossible'
 head -c 200000 whole >damaged
-wrong 'what it says of its sizes cannot be' ./damaged
+wrong 'its sizes are impossible' ./damaged
 
 # A cons that cannot be, in a file of a program that has long ended: what is there is dropped.
 cp whole damaged

@@ -93,7 +93,7 @@ kill -KILL $pid
 wait $pid 2>/dev/null || true
 pid=
 "$strata" report trace >/dev/null 2>told || fail "$(cat told)"
-grep -q 'did not come to its end' told || fail "$(cat told)"
+grep -q 'is incomplete' told || fail "$(cat told)"
 rm -rf trace
 begin -e qmp_enter_query_name $qemu
 end
@@ -196,7 +196,7 @@ dead=$!
 wait $dead
 status=0
 "$strata" record --attach -o none $dead >out 2>told || status=$?
-[ $status -eq 1 ] && grep -q "there is no process $dead" told || fail "$(cat told)"
+[ $status -eq 1 ] && grep -q "no process $dead" told || fail "$(cat told)"
 qemu-system-x86_64 -M none -display none -monitor none 2>errors &
 qemu=$!
 wait_for 'readlink /proc/$qemu/exe | grep -q qemu-system'

@@ -132,7 +132,7 @@ grep -q 'no-such-program.*No such file' told || fail "$(cat told)"
 [ ! -e none ] || fail "it made a directory"
 expect 126 "$strata" record -o none -- /dev/null
 expect 1 "$strata" record -o trace -- "$EMIT" 3 1
-grep -q 'there is something in this directory' told || fail "$(cat told)"
+grep -q 'directory is not empty' told || fail "$(cat told)"
 expect 2 "$strata" record -o none --
 expect 2 "$strata" record -o none --attach -- true
 expect 2 "$strata" record -o none --xen -e sched -- true
@@ -206,7 +206,7 @@ pid=$child
 "$strata" info trace | grep -q "^  recorder  *was killed; 'strata recover' lists" || fail "$("$strata" info trace)"
 "$strata" report trace >shown 2>told || fail "$(cat told)"
 [ -s shown ] || fail "no events"
-grep -q 'did not come to its end' told || fail "$(cat told)"
+grep -q 'is incomplete' told || fail "$(cat told)"
 kill -KILL $pid
 wait_for "! kill -0 $pid 2>/dev/null"
 folder=$(echo "$rings"/record-*/strata-"$pid"-*)

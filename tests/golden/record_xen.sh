@@ -61,7 +61,7 @@ says 'accepts no PID'
 run 2 "$strata" record --xen -o trace -e sched,vmexot
 says "did you mean 'vmexit'?"
 run 2 "$strata" record --xen -o trace -e 0x80000
-says 'lets nothing through'
+says 'selects nothing'
 run 2 "$strata" record --xen -o trace -e 'zz*'
 says 'no event of Xen matches'
 run 2 "$strata" record --xen -o trace --flight-recorder 1Q
@@ -76,7 +76,7 @@ run 2 "$strata" record --xen -o trace --trace-events missing
 says 'missing: '
 for table in - /dev/stdin; do
     run 2 "$strata" record --xen -o trace --trace-events $table
-    says "$table: must be a file"
+    says "$table: must be a regular file"
 done
 # Events of one's own are known by name, in either language.
 echo '0x0800f123 my_probe a:u32' >events

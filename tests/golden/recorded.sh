@@ -105,7 +105,7 @@ for cut in 2 3 4 40; do
     cp trace/trace.json "cut$cut/"
     "$strata" report "cut$cut" 2>err >actual
     tail -n 1 actual | grep -q LOST
-    grep -q "^strata: cut$cut: the recording of 'xen' did not come to its end" err
+    grep -q "^strata: cut$cut: the recording of 'xen' is incomplete" err
     grep -q "^strata: cut$cut: xen: the disk was full$" err
     "$strata" info "cut$cut" 2>err | grep -q '^  complete  *no$'
 done

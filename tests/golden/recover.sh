@@ -119,7 +119,7 @@ case=into
 "$EMIT" -k -t '*,writer=none,rings=rings' 40 1 >emitted 2>errors || true
 status=0
 "$strata" recover -o kept rings 2>errors || status=$?
-[ $status -eq 1 ] && grep -q 'kept: there is something in this directory already: name another' errors ||
+[ $status -eq 1 ] && grep -q 'kept: directory is not empty; name another' errors ||
     fail "exit status $status: $(cat errors)"
 "$strata" recover -k -o several rings >told 2>errors || fail "$(cat errors)"
 [ "$(ls several | grep -c '^emit-[0-9]*$')" -eq 2 ] || fail "$(ls several; cat told)"
@@ -130,7 +130,7 @@ mkdir empty
 "$EMIT" -k -t '*,writer=none,rings=rings' 30 1 >emitted 2>errors || true
 status=0
 "$strata" recover -o empty rings 2>errors || status=$?
-[ $status -eq 1 ] && grep -q 'empty: there is something in this directory already: name another' errors ||
+[ $status -eq 1 ] && grep -q 'empty: directory is not empty; name another' errors ||
     fail "exit status $status: $(cat errors)"
 "$strata" recover --discard rings >told
 rm -rf several empty

@@ -132,9 +132,9 @@ says "strata: wrong:2: column"
 if [ ! -r /usr/share/qemu/trace-events-all ] && [ ! -r /usr/local/share/qemu/trace-events-all ]; then
     STRATA_EVENTS=
     run 1 report "$made/v2.simpletrace"
-    says "by --trace-events"
+    says "with --trace-events"
     run 0 report boot
-    says "by --trace-events"
+    says "with --trace-events"
     run 0 report "$made/v4-big-endian.simpletrace"
     STRATA_EVENTS=$made/trace-events
 fi
@@ -142,14 +142,14 @@ fi
 # Declarations that know none of a log's events, or not all of a simpletrace's.
 printf 'virtio_blk_req %d\nvirtio_notify %d\n' 1 2 >log
 run 0 report log
-says "strata: log: none of its lines reads as an event that the declarations know"
+says "strata: log: none of its lines matches a declared event"
 run 0 info log
-says "by --trace-events"
+says "with --trace-events"
 printf 'virtio_notify(int n) "%%d"\n' >some
 run 0 report --trace-events some log
 [ ! -s err ]
 run 0 report --trace-events some boot
-says "strata: boot: the declarations do not know some of its events"
+says "strata: boot: some of its events are not declared"
 
 # Usage.
 run 2 report

@@ -43,7 +43,7 @@ mv guest/cpu0.raw guest/cpu1.raw .
 "$strata" report cpu0.raw cpu1.raw --tracefs-copy guest/guest 2>/dev/null | cmp actual -
 # Pages alone: an error that says what is missing.
 ! "$strata" report cpu0.raw 2>err || exit 1
-grep -q 'no tracefs tree' err
+grep -q 'no tracefs copy' err
 
 # All times of the guest's events are later than CPU 0's last: clocks of another kind are not merged.
 ! "$strata" report cpu0.raw xen.raw --tracefs-copy guest/guest 2>err >out || exit 1

@@ -100,8 +100,8 @@ says "\`events\`" "$strata" ctl "$pid" set help
 grep -q "^program  *$name$" out && grep -q "^ctf  *$work/trace (open)$" out || fail "$(cat out)"
 "$strata" ctl "$pid" stats >out
 grep -qE '^ +[01]  discard +4194304 +[0-9]+ +[0-9]+ +0  [0-9]+ '"$name\$" out || fail "$(cat out)"
-says 'there is no process 2147483646' "$strata" ctl 2147483646 list
-says 'there is no process 99999999999999' "$strata" ctl 99999999999999 list
+says 'no process 2147483646' "$strata" ctl 2147483646 list
+says 'no process 99999999999999' "$strata" ctl 99999999999999 list
 says "process $$ has no control socket" "$strata" ctl $$ list
 says "no traced program is called 'x$name'; did you mean '$name'" "$strata" ctl "x$name" list
 for words in '' "$pid" "$pid lits" "$pid on" "$pid flush now" "$pid file maybe" "$pid snapshot" "--qmp"; do
@@ -149,7 +149,7 @@ case=snapshot
 "$strata" ctl "$pid" snapshot 'snap-%n' >out
 [ "$(cat out)" = "$work/snap-1" ] || fail "$(cat out)"
 [ -s snap-1/metadata ] || fail "$(ls snap-1)"
-says 'there is something of that name' "$strata" ctl "$pid" snapshot snap-1
+says 'the name already exists' "$strata" ctl "$pid" snapshot snap-1
 says 'No such file or directory' "$strata" ctl "$pid" snapshot no/such/folder
 
 case=two-of-a-name

@@ -207,7 +207,7 @@ static int take_backends(const struct tracetool_options *options, struct gen_job
     if (options->check_backends)
         return EXIT_FAILURE; /* without a word */
     generate_list_backends(all, sizeof all);
-    return wrong("unknown backend '%.*s' (valid: %s)", (int)MIN(len, (size_t)60), unknown, all);
+    return wrong("unknown backend: '%.*s' (valid: %s)", (int)MIN(len, (size_t)60), unknown, all);
 }
 
 /* What the formats for SystemTap cannot do without. */

@@ -160,7 +160,7 @@ static void what_users_say(void **state)
     refuses("= b", "names no event");
     refuses("a: = b", "names no event");
     refuses("a~[ = b", "regular expression");
-    refuses("a~(x) = b", "one side alone");
+    refuses("a~(x) = b", "one side only");
     refuses("a~(x) = b~(x)(y)", "1 parentheses in one TEXT and 2 in the other");
     refuses("a~(1)(2)(3)(4)(5)(6)(7)(8)(9) = b", "more than 8");
 }

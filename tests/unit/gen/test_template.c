@@ -250,9 +250,9 @@ static void test_errors(void **state)
             "@else after the @else of line 3");
     refuses("@section strata\n@if no_events\n@else\n@elif no_events\n@end\n", 4,
             "@elif after the @else of line 3");
-    refuses("@section strata\n@if no_events\n@else if\n@end\n", 3, "'if' behind @else");
-    refuses("@section strata\n@if no_events\n@end if\n", 3, "'if' behind @end");
-    refuses("@section strata\n@line x\n@end\n", 2, "'x' behind @line");
+    refuses("@section strata\n@if no_events\n@else if\n@end\n", 3, "unexpected 'if' after @else");
+    refuses("@section strata\n@if no_events\n@end if\n", 3, "unexpected 'if' after @end");
+    refuses("@section strata\n@line x\n@end\n", 2, "unexpected 'x' after @line");
     refuses("@section strata\n@line\n@line\n@end\n@end\n", 3, "@line inside of @line");
     refuses("@section strata\n@backends\n", 2, "@backends requires the name of a section");
     refuses("@section strata\n"

@@ -580,7 +580,7 @@ static void a_directory_is_one_recording_s(void **state)
     close(fd);
     error = (struct error){0};
     assert_int_equal(recording_new(&settings, &second, &error), -EEXIST);
-    assert_non_null(strstr(error.what, "there is something in this directory already"));
+    assert_non_null(strstr(error.what, "directory is not empty"));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(dir), 0);
 }

@@ -340,8 +340,7 @@ static void test_wrong_files(void **state)
 
     header(1);
     assert_int_equal(open_made(&r, false, false), -EBADMSG);
-    assert_told(&r.error, "made: offset 16: simpletrace version 1 is not known: there are 0, 2, 3 "
-                          "and 4");
+    assert_told(&r.error, "made: offset 16: unknown simpletrace version 1 (known: 0, 2, 3, 4)");
     close_reader(&r);
     made.len = 23;
     assert_int_equal(open_made(&r, false, false), -EBADMSG);

@@ -178,8 +178,8 @@ static void test_wrong(void **state)
     refuse("vmexot", "did you mean 'vmexit'?");
     refuse("nothing_like_that", "not a class");
     refuse("zz*", "no event of Xen matches");
-    refuse("0x80000", "lets nothing through");
-    refuse("0", "lets nothing through");
+    refuse("0x80000", "selects nothing");
+    refuse("0", "selects nothing");
     refuse("0x1000000000", "a number of 32 bits");
     refuse("12monkeys", "a number of 32 bits");
     memset(lengthy, 'x', sizeof lengthy - 1);
