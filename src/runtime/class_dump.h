@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The descriptions of event classes that a process file holds (runtime/process_file.h), kept in memory
- * from an event's first switching on (of one that the program itself switches, from its registration), so
- * that they are at hand when the first ring is made, in whatever context. A forked child inherits them. */
+/* Descriptions of event classes for the process file (runtime/process_file.h), kept in memory from the
+ * first time an event is switched on (for an event that the program itself switches, from its
+ * registration), so that they are available when the first ring is created, in any context. A forked
+ * child inherits them. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,8 +15,8 @@
 /* More are not kept. */
 #define DESCRIPTIONS_MAX (16U << 20)
 
-/* Describes CLASS, once; for process_dir_describe(). Under registry_lock(). False: there is no memory for it. */
+/* Describes CLASS, once; for process_dir_describe(). Under registry_lock(). False: out of memory. */
 bool class_dump_class(struct trace_class *class);
 
-/* What is described by now: the bytes, which stay where they are, and how many. Any context. */
+/* All descriptions so far: the bytes, which stay at their address, and their number. Any context. */
 const uint8_t *class_dump_all(size_t *ret_size);

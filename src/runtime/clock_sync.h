@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* From the clock's ticks to nanoseconds, while tracing: steered by readings of both clocks a second
- * apart, so that it neither steps nor drifts, however long the trace. */
+/* Converts ticks to nanoseconds while tracing: corrected by readings of both clocks a second apart, so
+ * that it neither steps nor drifts, however long the trace. */
 
 #include "runtime/clock.h"
 
@@ -13,7 +13,7 @@ struct clock_sync {
     uint64_t ns_per_tick;    /* in 2^-32 */
     uint64_t next;           /* ticks: when to read again */
     uint64_t hz;             /* as known by now */
-    uint64_t hz_next;        /* ns: when it is to be known better */
+    uint64_t hz_next;        /* ns: when to measure it more precisely */
     int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 };
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The control socket: how `strata list` finds a traced program, and `strata ctl` talks to it. What is
- * said there: docs/man/strata-control.7.
+/* The control socket, by which `strata list` finds a traced program and `strata ctl` talks to it.
+ * Protocol: docs/man/strata-control.7.
  *
- * A thread of its own serves it, with all signals blocked, from the registration of the first group on.
- * The program does not notice: its descriptors are closed over exec(), and stay away from the lowest
- * numbers; they may be closed by a program that becomes a daemon, and are then made anew; nothing here
- * waits for a client. Locks: control's own is a leaf, behind all others. */
+ * A thread serves it, with all signals blocked, from the registration of the first group on. The
+ * program is not affected: the descriptors are closed over exec() and have high numbers; if a program
+ * closes them to become a daemon, they are opened again; nothing here waits for a client. Locks:
+ * control's own is a leaf, taken after all others. */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What answers requests. It lies above the socket, which knows it by this alone. */
+/* Handles requests. The socket code knows the handler only by this structure. */
 struct control_handler {
     /* Tracing begins in this process: at the start, and in a child of fork(). */
     void (*begin)(void);
@@ -31,8 +31,8 @@ void control_after_fork_child(void);
 
 /* ---- The directory of the sockets (control_dir.c) ---- */
 
-/* Opens it, made if it was not there, and only if it is this user's alone: $XDG_RUNTIME_DIR/strata,
- * /run/user/UID/strata or /tmp/strata-UID. Negative errno. */
+/* Opens the directory, creating it if necessary, if it belongs to this user only:
+ * $XDG_RUNTIME_DIR/strata, /run/user/UID/strata or /tmp/strata-UID. Negative errno. */
 int control_dir_open(void);
 
 /* ---- Requests (control_requests.c) ---- */

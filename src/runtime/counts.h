@@ -9,9 +9,10 @@
 
 struct trace_counts {
     atomic_ullong lines_lost;     /* by strata_log() and strata_ftrace() */
-    atomic_ullong events_dropped; /* by the rings, as told by what was read from them */
+    atomic_ullong events_dropped; /* by the rings, as reported by what was read from them */
     atomic_ullong sinks_lost;     /* records that a sink could not write, sinks added up */
-    atomic_ullong packets_cut;    /* whose rest could not be told: of an unknown class */
+    /* packets whose rest could not be decoded: a record of an unknown class */
+    atomic_ullong packets_cut;
     atomic_ullong bytes_written;
 };
 

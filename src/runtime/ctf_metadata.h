@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The metadata of a native trace: what CTF 1.8 (its language is called TSDL) says of the packets that
- * rings are made of, and of each class of events. */
+/* The metadata of a CTF trace: what CTF 1.8 (in its language TSDL) says about the packets of rings and
+ * about each event class. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +20,6 @@ struct ctf_metadata {
     pid_t pid;
 };
 
-/* The text: all that stands in front of the classes, and then each class. */
+/* The text: the part before the classes, and each class. */
 void ctf_metadata_put_start(FILE *f, const struct ctf_metadata *metadata);
 void ctf_metadata_put_class(FILE *f, const struct trace_class *class);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Descriptors that the library keeps in a program which does not know them. A program that becomes a
- * daemon closes all descriptors, and opens files of its own under their numbers: each use of a kept one
- * asks first whether it is still the file that was opened. What is kept has a high number, which few
- * programs get to, and is closed by exec().
+/* Descriptors that the library keeps in a program that does not know about them. A program that becomes
+ * a daemon closes all descriptors and opens files under their numbers: each use of a kept one first
+ * checks that it is still the file that was opened. Kept descriptors have high numbers, which few
+ * programs reach, and are closed by exec().
  *
- * All of this may be called in signal handlers. */
+ * All functions may be called in signal handlers. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ struct descriptor {
         .fd = -1        \
     }
 
-/* Takes FD over, under a high number; it is closed when that fails. Negative errno. */
+/* Takes ownership of FD, moved to a high number; closes it on failure. Negative errno. */
 int descriptor_take(struct descriptor *ret, int fd);
 /* FD is the program's, under the number that it has: standard error. Negative errno: it is closed. */
 int descriptor_share(struct descriptor *ret, int fd);
@@ -41,9 +41,9 @@ bool descriptor_is_ours(const struct descriptor *descriptor);
 /* Closes it, if it is still ours. Idempotent. */
 void descriptor_close(struct descriptor *descriptor);
 
-/* Writes as much as the file takes now. Neither waits for a reader nor raises SIGPIPE; the caller has
- * asked whether it is ours. Returns how many bytes; negative errno, -EAGAIN: none now. */
+/* Writes as much as the file accepts now, without waiting or SIGPIPE; the caller has checked that the
+ * descriptor is still ours. Returns the number of bytes; negative errno, -EAGAIN: none now. */
 ssize_t descriptor_write(const struct descriptor *descriptor, const struct iovec *pieces,
                          unsigned n);
-/* Waits until the file may take more, MS milliseconds at most. */
+/* Waits up to MS milliseconds until the file may accept more. */
 void descriptor_wait(const struct descriptor *descriptor, unsigned ms);

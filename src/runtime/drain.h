@@ -19,15 +19,16 @@ struct drain {
     struct cursor *cursors[RINGS_MAX]; /* by the ring's number; NULL: not seen yet */
     struct cursor **heap;              /* those with a record at hand, the earliest first */
     unsigned n_heap, heap_size;
-    uint64_t no_ring;           /* drops outside of rings that were told of */
-    uint64_t homeless_reported; /* of these, in the native trace */
+    uint64_t no_ring;           /* reported drops outside of rings */
+    uint64_t homeless_reported; /* of these, in the CTF trace */
     uint64_t homeless_packets;  /* by that many packets */
     double fullest;             /* what of the fullest ring was read: 1 is all of it */
     bool kept;                  /* packets were left in their rings as they could not be stored */
 };
 
-/* Returns how many packets, from the first on, are done with: stored, or, unless KEEP, lost, of which *ret_lost
- * are events that the native trace has not got. With KEEP the rest is offered again in the next pass. */
+/* Returns how many packets, from the first on, are finished: stored, or, unless KEEP, lost; *ret_lost
+ * is the number of events that the CTF trace lacks because of that. With KEEP the rest is offered again
+ * in the next pass. */
 typedef unsigned (*packets_function)(unsigned ring, const struct ring_packet *packets, unsigned n,
                                      bool keep, uint64_t *ret_lost);
 /* Stores a packet without records, of a ring or of RING_NONE, if it reports losses that no packet before has:
@@ -44,6 +45,6 @@ typedef uint64_t (*reported_function)(unsigned ring);
 uint64_t drain_unreported(const struct drain *drain, bool files, reported_function reported);
 /* How many events are left in rings that have files. Adds those that are left in others to *LOST. */
 uint64_t drain_count_left(struct drain *drain, uint64_t *lost);
-/* The native trace is another from now on, which has lost nothing yet. */
+/* A new CTF trace begins, which has lost nothing yet. */
 void drain_forget_losses(struct drain *drain);
 void drain_done(struct drain *drain);

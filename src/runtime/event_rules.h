@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What was said about which events are on, and with which condition, remembered for events that are
- * registered later. Under registry_lock(). */
+/* Remembers which events were switched on, and with which conditions, for events that are registered
+ * later. Under registry_lock(). */
 
 #include <stdbool.h>
 
 #include "runtime/events.h"
 #include "strata/trace.h"
 
-/* Gives a class, which is new, the state that was said for events of its name, and its condition. */
+/* Applies the remembered state and condition to a new class. */
 void event_rules_of_new(struct trace_class *class);
 
-/* Tells of the conditions that events did not take since it was asked last. */
+/* Reports conditions that events have rejected since the last call. */
 void event_rules_tell(void);
-/* Tells of the conditions for which no event ever came. */
+/* Reports conditions for which no event was ever registered. */
 void event_rules_tell_unused(void);
 
 /* Sets an event's state as its class has it, unless it is compiled out. */
 void event_switch(struct strata_event *event, const struct trace_class *class);
-/* It is to be counted no more. */
+/* Stops counting it. */
 void event_switch_off(struct strata_event *event);
 
 /* Switches all events off at the end of the process, but for those with `own_state`; what is remembered stays. */
@@ -28,6 +28,6 @@ void event_rules_end(void);
 /* Whether any event is on, as far as the library knows: events with `own_state` do not count. Needs no lock. */
 bool event_rules_any_on(void);
 
-/* As strata_event_set_filter(), but -EBADMSG: TEXT is no condition. WHERE, "FILE:LINE: " or nothing,
- * stands in front of messages. EARLY: that there is no event is not told yet. Without the lock. */
+/* As strata_event_set_filter(), but -EBADMSG: TEXT is not a condition. WHERE, "FILE:LINE: " or "",
+ * precedes messages. EARLY: do not report yet that there is no such event. Without the lock. */
 int event_rules_set_filter(const char *pattern, const char *text, const char *where, bool early);

@@ -3,12 +3,12 @@
 
 /* The registered events.
  *
- * A *class* is what an event is, apart from the library it lies in: its id, name, format and fields.
- * It stays for ever, as records with its id may lie in rings and files long after the library with
- * the event was unloaded; an event that comes back with the same declaration gets its class back.
+ * A *class* is an event apart from the library that contains it: its ID, name, format and fields. A
+ * class is never freed, because rings and files may contain records with its ID long after the library
+ * was unloaded; an event that is registered again with the same declaration gets the same class.
  *
- * Lock: everything here is under registry_lock(), but for class_by_id() and class_count(). It is held
- * over fork(), so that the child finds the registry whole. */
+ * Lock: everything here is under registry_lock(), except class_by_id() and class_count(). It is held
+ * over fork(), so that the child's registry is consistent. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,11 +36,11 @@ struct trace_class {
     bool filtered;              /* on where its condition holds */
     bool copied;                /* the strings and fields above are ours */
     uint32_t n_attached;        /* how many registered events are of this class */
-    struct strata_event *event; /* one of them, NULL when there is none */
+    struct strata_event *event; /* one of its events; NULL if there is none */
     struct trace_class *next;   /* of the same hash bucket */
     void *layout;               /* the writer's (runtime/record_layout.h) */
-    /* The condition that it had last, NULL: never any. What these point to stays for ever
-     * (runtime/filter.c); both are read without the lock. */
+    /* Its last condition; NULL: never any. What these point to is never freed (runtime/filter.c); both
+     * are read without the lock. */
     _Atomic(const struct filter_program *) filter;
     _Atomic(const char *) condition;
 };
@@ -48,13 +48,13 @@ struct trace_class {
 void registry_lock(void);
 void registry_unlock(void);
 
-/* The class, NULL when no id like that was given. Without the lock: only what the registration has
- * fixed may be looked at, and of names and fields nothing, as an unloading library takes them away. */
+/* The class with that ID, or NULL. Without the lock only fields that registration has fixed may be
+ * read, and neither names nor fields, because unloading a library frees them. */
 struct trace_class *class_by_id(uint32_t id);
-/* Ids 1 to this are given. */
+/* IDs 1 to this are assigned. */
 uint32_t class_count(void);
 
-/* The class of that name behind BEHIND (NULL: the first), attached or not; NULL: no more. */
+/* The next class of that name after BEHIND (NULL: the first), attached or not; NULL: no more. */
 struct trace_class *class_named(const char *name, const struct trace_class *behind);
 
 /* Whether a condition decides on each call of EVENT. Acquire: then the class has its program. */
@@ -70,11 +70,11 @@ struct strata_group *registry_groups(void);
 
 /* ---- For the registration (runtime/registration.c) ---- */
 
-/* The class with EVENT's declaration; NULL: there is none. *RET_HASH: that of its name. */
+/* The class with EVENT's declaration; NULL: none. *RET_HASH: the hash of its name. */
 struct trace_class *class_declared(const struct strata_event *event, uint32_t *ret_hash);
 /* Makes room for N more classes in the table by name. -ENOMEM. */
 int registry_reserve(size_t n);
-/* Gives CLASS, whose hash is set, an id, in room that was reserved. -ENOSPC, -ENOMEM. */
+/* Assigns an ID to CLASS, whose hash is set, in reserved memory. -ENOSPC, -ENOMEM. */
 int registry_add_class(struct trace_class *class);
 void registry_add_group(struct strata_group *group);
 /* False: it is not there. */

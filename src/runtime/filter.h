@@ -65,7 +65,7 @@ enum filter_node_kind {
     NODE_BINARY, /* of the two values before */
 };
 
-/* What stands at one place of the condition. In postfix order: the operands first. */
+/* A node of the condition, in postfix order: operands first. */
 struct filter_node {
     uint8_t kind;
     uint8_t op;
@@ -154,14 +154,14 @@ struct filter_program {
 enum filter_operation {
     OPERATION_RETURN,
     OPERATION_CONSTANT,     /* push constant B */
-    OPERATION_LOAD_U,       /* push field A, of which the lower 64 - B bits count */
+    OPERATION_LOAD_U,       /* push field A, of which the lower 64 - B bits are used */
     OPERATION_LOAD_S,       /* the same, sign-extended */
     OPERATION_THREAD,       /* push the thread's number */
     OPERATION_MATCH,        /* push whether the pattern at B matches the string of field A */
     OPERATION_MATCH_THREAD, /* … the thread's name */
     OPERATION_SAME,         /* push whether the strings of fields A and B are the same */
-    OPERATION_AND,          /* 0: it stays and B is the next instruction; else it is taken off */
-    OPERATION_OR,           /* other than 0: 1 stays and B is next; else it is taken off */
+    OPERATION_AND,          /* if 0: keep it and continue at B; otherwise pop it */
+    OPERATION_OR,           /* if not 0: replace it by 1 and continue at B; otherwise pop it */
     /* By a divisor of 0 the condition does not hold. */
     OPERATION_DIVIDE_U,
     OPERATION_DIVIDE_S,
@@ -184,8 +184,8 @@ static inline const char *filter_patterns(const struct filter_program *program)
     return (const char *)(filter_instructions(program) + program->n_instructions);
 }
 
-/* Makes a program of CONDITION for events with those fields. *WARNING is filled when a comparison
- * always comes out the same (column 0: not). -EINVAL with ERROR filled, -ENOMEM. Free with free(). */
+/* Compiles CONDITION to a program for events with these fields. Fills *WARNING if a comparison always
+ * has the same result (column 0: none does). -EINVAL with ERROR; -ENOMEM. Free it with free(). */
 int filter_compile(const struct filter_condition *condition, const struct strata_field *fields,
                    unsigned n_fields, struct filter_program **ret, struct filter_error *error,
                    struct filter_error *warning);
@@ -194,9 +194,8 @@ int filter_compile(const struct filter_condition *condition, const struct strata
 bool filter_verify(const struct filter_program *program, size_t size,
                    const struct strata_field *fields, unsigned n_fields);
 
-/* Whether the condition holds. Of a string that is no NUL-terminated one the first STRATA_STRING_MAX
- * bytes are looked at. Any thread, signal handlers too; of all it does only a look at the thread's name
- * is a system call. */
+/* True if the condition holds. Of a string at most STRATA_STRING_MAX bytes are read. Any thread, signal
+ * handlers too; only reading the thread's name makes a system call. */
 bool filter_run(const struct filter_program *program, const uint64_t *values);
 
 /* ---- For the files above ---- */

@@ -6,7 +6,7 @@
 #include "runtime/events.h"
 #include "runtime/filter.h"
 
-/* Makes the program of CONDITION for the class, which has it from now on; whether it goes by it is a
- * matter of its state. -EINVAL with ERROR filled, and *WARNING too, as filter_compile() says; -ENOMEM. */
+/* Compiles CONDITION for the class and stores it; the class's state decides whether it is used. -EINVAL
+ * with ERROR, and *WARNING as filter_compile(); -ENOMEM. */
 int filter_set(struct trace_class *class, const struct filter_condition *condition,
                struct filter_error *error, struct filter_error *warning);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Text in a bounded piece of memory. What does not fit is left out, and `cut` says so. */
+/* Text in a fixed buffer. What does not fit is dropped and sets `cut`. */
 struct line {
     char *at;
     char *end;
@@ -45,18 +45,18 @@ enum conversion_flag {
 
 struct conversion {
     char kind;    /* one of d u x X o c s p % */
-    uint8_t size; /* of the integer that it takes, by its length modifier: 1, 2, 4 or 8 */
+    uint8_t size; /* of the integer, by the length modifier: 1, 2, 4 or 8 */
     uint8_t flags;
     bool plain;    /* neither flags nor width nor precision */
     int width;     /* -1: none, or FROM_ARGUMENT */
     int precision; /* likewise */
 };
 
-/* Reads one conversion at P, behind its '%'. Returns where it ends, or NULL: not one of these. */
+/* Parses the conversion after the '%' at P. Returns its end, or NULL: not supported. */
 const char *conversion_parse(const char *p, struct conversion *ret);
 
-/* Write one argument. Widths and precisions are given, no more FROM_ARGUMENT; a negative width means
- * FLAG_MINUS, a negative precision none. */
+/* Write one argument. Widths and precisions are resolved; a negative width means FLAG_MINUS, a negative
+ * precision none. */
 void line_put_integer(struct line *line, const struct conversion *conversion, uint64_t value);
 void line_put_pointer(struct line *line, const struct conversion *conversion, uint64_t value);
 void line_put_string(struct line *line, const struct conversion *conversion, const char *text,

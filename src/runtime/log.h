@@ -22,25 +22,25 @@ void log_note_standard_error(void);
 int log_set_file(const char *path);
 /* Whether a file of log_set_file() is open, or was before fork(). */
 bool log_has_file(void);
-/* Cuts the last N bytes off that file again, which were just written. False: they stay. */
+/* Removes the last N bytes of the file, which were just written. False: not possible. */
 bool log_cut(size_t n);
-/* Writes what the log's file takes now, without waiting. Returns how many bytes; negative errno, -EAGAIN:
- * none now. Any context. */
+/* Writes what the log file accepts now, without waiting. Returns the number of bytes; negative errno,
+ * -EAGAIN: none now. Any context. */
 ssize_t log_write(const char *text, size_t len);
-/* What is no longer than this, log_write() writes as a whole or not at all. */
+/* log_write() writes up to this many bytes as a whole or not at all. */
 size_t log_whole(void);
-/* Waits until it may take more, MS milliseconds at most. */
+/* Waits up to MS milliseconds until it may accept more. */
 void log_wait(unsigned ms);
 /* As log_write(), to standard error, as the program had it when it began or log_set_file() was called. */
 ssize_t standard_error_write(const char *text, size_t len);
-/* Whether "PID@SEC.USEC:" stands in front. Default: yes. */
+/* Whether lines begin with "PID@SEC.USEC:". Default: yes. */
 void log_set_stamps(bool on);
 bool log_stamps(void);
 
 /* "PID@SEC.USEC:" of a thread by number and a time in nanoseconds. */
 void line_put_stamp(struct line *line, uint32_t number, uint64_t realtime_ns);
-/* Ends a line of which STRATA_LOG_MAX bytes at most are written: a newline, and "..." before it when
- * something was cut. The line's end must be STRATA_LOG_TAIL before the end of its memory. */
+/* Ends a line, of which at most STRATA_LOG_MAX bytes are written: appends a newline, and "..." before
+ * it if the line was cut. STRATA_LOG_TAIL bytes must be free after the line. */
 #define STRATA_LOG_TAIL 4
 void line_close(struct line *line);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the compiler offers and C11 does not name. The runtime stands alone: it is linked into other
- * people's programs and uses nothing of Strata's other layers. */
+/* Compiler attributes and helpers that C11 lacks. The runtime stands alone: it is linked into other
+ * programs and uses nothing of Strata's other layers. */
 
 #include <stdlib.h>
 
@@ -10,9 +10,9 @@
 #define _printf_(fmt, args) __attribute__((format(printf, fmt, args)))
 #define _cold_ __attribute__((cold, noinline))
 
-/* A constructor of the library: it runs before those of a program that is linked with the archive, which
- * register events and may emit some. Those of a shared library run before them anyway. What messages need
- * comes before all else, which may have messages. */
+/* A constructor of the library: runs before the constructors of a program linked with the archive,
+ * which register events and may emit. Those of a shared library run before them anyway. The constructor
+ * for messages runs before all others, which may print messages. */
 #define RUNS_FIRST __attribute__((constructor(102)))
 #define RUNS_BEFORE_MESSAGES __attribute__((constructor(101)))
 

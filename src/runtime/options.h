@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The options: what else of the library uses them, and what the registration tells them, as those from
- * the environment are read before any event is there. */
+/* The trace options: what the rest of the library uses of them, and what registration passes to them,
+ * because the options from the environment are read before events are registered. */
 
 #include <stdbool.h>
 
@@ -17,16 +17,17 @@ bool options_overwrite(void);
 
 /* A group was registered. Not under registry_lock(). */
 void options_group_came(const struct strata_group *group);
-/* The process ends: says which names in the environment never were an event's. Switches all events off, but for
- * those whose states are the program's. */
+/* At the end of the process: reports names in the environment that never matched an event, and switches
+ * all events off except those that the program switches itself. */
 void options_at_end(void);
 
-/* Which sink is the trace file (strata_trace_file_set()). -EOPNOTSUPP: the program has no events whose
- * records could be in a file. Under the options' lock. */
+/* The sink that is the trace file (strata_trace_file_set()). -EOPNOTSUPP: no event of the program has
+ * records. Under the options' lock. */
 int options_file_sink(void);
-/* There is to be a trace, at its default place where none was chosen. Under the options' lock. */
+/* Switches on the default trace file unless another output was chosen. Under the options' lock. */
 void options_want_trace(void);
-/* Somebody chose where the trace file is: defaults and file= are over. Under the options' lock. */
+/* The trace file was chosen by the program: the defaults and file= no longer apply. Under the options'
+ * lock. */
 void options_file_chosen(void);
 
 /* Around fork(), so that the child finds them whole. Before the pass lock. */

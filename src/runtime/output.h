@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A file that records are written to, in whole records: what cannot be written leaves no torn piece
- * behind, and is counted. */
+/* A file of whole records: a failed write leaves no partial record, and the lost records are counted. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +16,8 @@
 struct output {
     char *path; /* absolute */
     struct descriptor file;
-    bool regular; /* what a failed write has left can be taken back */
-    bool parked;  /* it has no descriptor, and comes back with the next write */
+    bool regular; /* a partial write can be undone */
+    bool parked;  /* closed to free its descriptor; the next write opens it again */
     bool stalled; /* its reader has not read for long (pass_may_wait()) */
     /* Whether to wait for the reader of a pipe; NULL: no. */
     bool (*may_wait)(bool *stalled, uint64_t *since);
@@ -30,20 +29,20 @@ struct output {
         .file = DESCRIPTOR_NONE, \
     }
 
-/* Opens the absolute PATH, which is copied; what was there is gone. -EBUSY: is open; else as file_open(). */
+/* Opens the absolute PATH (copied) and truncates it. -EBUSY: already open; else as file_open(). */
 int output_open(struct output *output, const char *path);
-/* Makes the file NAME in DIRECTORY, whose absolute path is PATH. */
+/* Creates the file NAME in DIRECTORY, whose absolute path is PATH. */
 int output_make(struct output *output, int directory, const char *path, const char *name);
 bool output_is_open(const struct output *output);
-/* Writes all of it, or nothing that stays. Negative errno, and then counts nothing by itself. */
+/* Writes all pieces, or nothing. Negative errno; the caller counts the loss. */
 int output_write(struct output *output, const struct iovec *pieces, unsigned n);
-/* Gives the descriptor back until the next output_write(), which opens the file again. False: there is none, or
- * the file is not a regular one. */
+/* Closes the descriptor until the next output_write(), which opens the file again. False: none, or not
+ * a regular file. */
 bool output_park(struct output *output);
 /* Closes it, if it is still ours. Idempotent. */
 void output_done(struct output *output);
 
 /* An absolute copy of PATH; NULL: no memory. */
 char *output_absolute(const char *path);
-/* The same, in which `%p` is the process's number. */
+/* The same, with `%p` replaced by the process ID. */
 char *output_path(const char *path);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Wildcards, as base/glob.h has them: this library stands alone and links nothing of base/. */
+/* Wildcards as in base/glob.h, which this library does not link. */
 
 #include <stdbool.h>
 
-/* Whether NAME matches PATTERN, in which `*` stands for any characters and `?` for any one. */
+/* True if NAME matches PATTERN, in which `*` matches any characters and `?` any one. */
 bool pattern_match(const char *pattern, const char *name);
 /* Whether it has either in it. */
 bool pattern_is_glob(const char *text);

@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <sys/uio.h>
 
-/* Of N pieces DONE bytes are written: moves *PIECES on to the rest. Returns how many that is. */
+/* After DONE bytes of N pieces were written: advances *PIECES to the rest and returns how many are
+ * left. */
 static inline unsigned pieces_skip(struct iovec **pieces, unsigned n, size_t done)
 {
     struct iovec *at = *pieces;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the kernel's files say about this process. Nothing here allocates or locks: any context. */
+/* Reads the kernel's files about this process. No allocation, no locks: any context. */
 
 /* Reads up to SIZE - 1 bytes of the file at PATH into BUF and adds a NUL; "" where it cannot be read. */
 void proc_read(const char *path, char *buf, size_t size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How records of a class are taken apart and shown: worked out once a class, when its first record is
- * written out, with copies of all that it needs, so that the library with the event may go. */
+/* How records of a class are parsed and printed: computed once per class, when its first record is
+ * written out, with copies of everything that it needs, so that the event's library may be unloaded. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,16 +28,15 @@ struct record_layout {
     bool all_words; /* every field is 8 bytes, so that the arguments are simpletrace's already */
     size_t size;    /* of the arguments; of those without strings only, where there are some */
     const struct layout_field *fields;
-    const struct layout_step *steps; /* the text behind the name, by the format */
+    const struct layout_step *steps; /* the text after the name, by the format */
     unsigned n_steps;
 };
 
-/* The plan of a class, the same at each call, NULL: no such class, or no memory. Only by the one who
- * writes out (the pass lock). */
+/* The layout of a class, the same at each call; NULL: no such class, or out of memory. Under the pass
+ * lock. */
 const struct record_layout *layout_of(uint32_t class_id);
 
-/* How many bytes the arguments at P, of which there are at most LEFT, take; SIZE_MAX: not so many are
- * there. */
+/* The size of the arguments at P, of which at most LEFT bytes exist; SIZE_MAX: they are longer. */
 size_t layout_size(const struct record_layout *layout, const uint8_t *p, size_t left);
 
 /* A field of SIZE bytes as 64 bits, sign-extended where it has a sign. */

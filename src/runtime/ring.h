@@ -184,7 +184,7 @@ struct ring_map {
     uint64_t process_start;
     uint64_t reserved0;
 
-    /* The emit path knows the offsets of these three (struct strata_ring_line). */
+    /* The emit path uses the offsets of these three (struct strata_ring_line). */
     uint64_t committed;
     uint64_t time;
     uint32_t extents_used;
@@ -222,7 +222,7 @@ struct ring_packet_header {
     uint64_t events_discarded; /* of this ring, since it was made */
     uint32_t pid;
     uint32_t tid;
-    char thread_name[16]; /* when the thread took the ring; filled with NULs */
+    char thread_name[16]; /* at the time when the thread got the ring; padded with NULs */
 };
 
 #define CTF_MAGIC 0xc1fc1fc1U
@@ -230,10 +230,10 @@ struct ring_packet_header {
 /* ---- Making them (ring.c) ---- */
 
 struct ring_options {
-    const char *
-        dir; /* in which the process's directory is made (runtime/process_dir.h); NULL: the default */
-    bool unnamed;          /* there is no directory, and no files with names in it */
-    size_t size;           /* of a ring's data, rounded up to a power of two; 0: RING_SIZE */
+    const char
+        *dir;     /* parent of the process's directory (runtime/process_dir.h); NULL: the default */
+    bool unnamed; /* no directory, and no files */
+    size_t size;  /* of a ring's data, rounded up to a power of two; 0: RING_SIZE */
     size_t subbuffer_size; /* likewise; 0: RING_SUBBUFFER_SIZE. At most half of the size. */
     size_t total; /* of all rings; those made when it is used up are small. 0: RING_TOTAL */
     bool overwrite;
@@ -270,7 +270,7 @@ void ring_end(bool remove);
 /* A consumer. Only one at a time may release; overwrite rings may be read by any number. */
 struct ring_reader {
     struct ring_map *map;
-    /* What the mapping said when it was checked; it is not asked again, as who writes there may be ill. */
+    /* From the mapping when it was checked; not read again, because its writer is not trusted. */
     uint64_t size, subbuffer_size;
     const uint8_t *data;
     bool overwrite;
@@ -278,51 +278,52 @@ struct ring_reader {
     uint64_t sequence;  /* packet_seq_num of the next packet that it hands out */
     uint64_t time;      /* timestamp_end of the last packet */
     uint64_t discarded; /* its events_discarded */
-    uint64_t lost;      /* for who releases: events of this ring that could not be stored */
-    uint64_t stored; /* packet_seq_num of the first packet that nobody had released at the start */
+    /* for the releasing consumer: events of this ring that could not be stored */
+    uint64_t lost;
+    uint64_t stored; /* packet_seq_num of the first packet that was not released at the start */
 };
 
 enum ring_reading {
     RING_CLOSED, /* packets that are closed */
     RING_FLUSH,  /* and what is committed in the open one */
-    RING_DEAD,   /* and the extents behind: of a ring whose owner is dead, nobody else writes */
+    /* also the extents after it: of a ring whose owner is dead, so that no thread writes */
+    RING_DEAD,
 };
 
-/* A packet, or a part of one, as it is to be written: header, then `content`. */
+/* A packet, or a part of one, to be written: header, then `content`. */
 struct ring_packet {
     struct ring_packet_header
         header;             /* complete; packet_size is 96 + content_size up to a multiple of 8 */
     const uint8_t *content; /* records; aligned to 8; readable up to a multiple of 8 */
     size_t content_size;    /* bytes: without the header, without padding */
-    uint64_t end;           /* position behind it */
+    uint64_t end;           /* position after it */
 };
 
-/* MAP are LENGTH bytes of a ring's file or mapping. They are checked: what it says of sizes and
- * positions is believed as far as it stays inside. -EINVAL: not a ring, or a damaged one; -ENOTSUP:
- * another version. A reader of a discard ring begins where the last one released, one of an overwrite
- * ring with what is oldest. */
+/* MAP is LENGTH bytes of a ring's file or mapping. Its sizes and positions are checked to lie inside.
+ * -EINVAL: not a ring, or a damaged one; -ENOTSUP: another version. A reader of a discard ring begins
+ * where the last one released, a reader of an overwrite ring with the oldest packet. */
 int ring_reader_init(struct ring_reader *ret, void *map, size_t length);
 
-/* The same for who only looks on while another one consumes: nothing of where that is, is read. */
+/* The same without consuming, while another reader consumes: ignores the release positions. */
 int ring_reader_look(struct ring_reader *ret, void *map, size_t length);
 
-/* Overwrite rings: goes on where the last one released, or behind what was given up since. */
+/* Overwrite rings: continues where the last reader released, or after what was overwritten since. */
 void ring_reader_resume(struct ring_reader *reader);
 
-/* The next packet, lent from the mapping: 1; 0: nothing now. For discard rings, and for overwrite rings
- * that nobody writes (RING_DEAD). */
+/* The next packet, lent from the mapping: 1; 0: none now. For discard rings, and for overwrite rings
+ * without a writer (RING_DEAD). */
 int ring_reader_next(struct ring_reader *reader, enum ring_reading how, struct ring_packet *ret);
 
-/* A packet without records, at TIME, that reports all drops so far. It is not to be released. */
+/* A packet without records, at TIME, that reports all drops so far. Must not be released. */
 void ring_reader_losses(struct ring_reader *reader, uint64_t time, struct ring_packet *ret);
 
 /* What was handed out up to and with PACKET is dealt with; in a discard ring its space may be written
  * again. */
 void ring_reader_release(struct ring_reader *reader, const struct ring_packet *packet);
 
-/* The next packet of an overwrite ring, copied to BUFFER of at least the sub-buffer's size, which
- * ret->content then points into: 1; 0: nothing now. Packets that were written over in the meantime are
- * passed over: packet_seq_num tells how many are missing. */
+/* Copies the next packet of an overwrite ring to BUFFER, of at least the sub-buffer's size, to which
+ * ret->content then points: 1; 0: none now. Skips packets that were overwritten meanwhile;
+ * packet_seq_num shows how many are missing. */
 int ring_reader_copy(struct ring_reader *reader, enum ring_reading how, uint8_t *buffer,
                      struct ring_packet *ret);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A ring as it stood at one moment, taken while its owner and its consumer go on and notice nothing. */
+/* A copy of a ring at one moment, made while its owner and its consumer continue undisturbed. */
 
 #include "runtime/ring.h"
 
 struct ring_copy {
-    void *memory; /* laid out as a ring, for ring_reader_init(); nobody else writes there */
+    void *memory; /* laid out as a ring, for ring_reader_init(); private */
     size_t length;
 };
 
-/* Copies the newest events of a ring, without a gap, up to at least those that were committed before
- * the call: of a flight recorder all that it holds, but for what is written over meanwhile; of a
- * discard ring what was not consumed yet, from the begin of its packet on. Takes no lock and consumes
- * nothing. Returns 1; 0: nothing is in the ring; -EINVAL: not a ring; -ENOMEM; -EAGAIN: what is newest
- * was written over each time before it was copied. */
+/* Copies the newest events of a ring, without a gap, at least up to those that were committed before
+ * the call: from an overwrite ring everything except what is overwritten meanwhile; from a discard ring
+ * what was not consumed yet, from the start of its packet. Takes no lock and consumes nothing. Returns
+ * 1; 0: the ring is empty; -EINVAL: not a ring; -ENOMEM; -EAGAIN: the newest events were overwritten
+ * each time before they were copied. */
 int ring_copy_take(struct ring_copy *ret, struct ring_map *map, size_t length);
 void ring_copy_done(struct ring_copy *copy);

@@ -10,7 +10,7 @@
 
 #define RING_HEADER_SIZE sizeof(struct ring_packet_header)
 
-/* The ring that stands for none: nothing fits in it. */
+/* The ring of a thread without a ring: nothing fits in it. */
 extern struct strata_ring ring_none;
 
 static inline struct ring_map *ring_map_of(const struct strata_ring_line *line)
@@ -18,15 +18,15 @@ static inline struct ring_map *ring_map_of(const struct strata_ring_line *line)
     return (struct ring_map *)((uintptr_t)line - offsetof(struct ring_map, committed));
 }
 
-/* A ring for the calling thread, which becomes strata_ring_self; NULL: there is none to be had. Safe in
+/* Creates or reuses a ring for the calling thread, as strata_ring_self; NULL: not possible. Safe in
  * signal handlers. */
 struct strata_ring *ring_acquire(void);
 
-/* An event of this class is lost as its thread has no ring. */
+/* Counts an event of this class as lost because its thread has no ring. */
 void ring_count_homeless(uint32_t class_id);
 
-/* Where a ring made here has its drop counts. The owner does not ask the map for this or for their number: processes of
- * other users may write to a map that lies in a ring pool. */
+/* Offset of the drop counts in rings created here. The owner reads neither it nor the number of counts
+ * from the map: a map in a ring pool can be written by processes of other users. */
 #define RING_CLASSES_OFFSET 4096U
 
 static inline uint64_t *ring_drops(struct ring_map *map)
@@ -34,7 +34,7 @@ static inline uint64_t *ring_drops(struct ring_map *map)
     return (uint64_t *)((uint8_t *)map + RING_CLASSES_OFFSET);
 }
 
-/* The event was dropped by RING, whose map is MAP. */
+/* Counts an event as dropped by RING, whose map is MAP. */
 void ring_count_drop(const struct strata_ring *ring, struct ring_map *map, uint32_t class_id);
 
 /* Adds to a count that only this thread and its signal handlers add to. */
@@ -47,7 +47,7 @@ static inline void ring_add(uint64_t *count, uint64_t n)
 #endif
 }
 
-/* Of two times that are less than 2^63 ticks apart. */
+/* The later of two times that are less than 2^63 ticks apart. */
 static inline uint64_t later(uint64_t a, uint64_t b)
 {
     return (int64_t)(a - b) < 0 ? b : a;

@@ -15,8 +15,8 @@ void ring_pool_map(const char *parent);
 
 bool ring_pool_is_mapped(void);
 
-/* A free slot's POOL_SLOT_SIZE bytes, all zero and without pages, for ring NUMBER, or POOL_PROCESS, of this process.
- * The recorder sees it from ring_pool_publish() on. NULL: there is no pool, or no slot is free. */
+/* Reserves a free slot of POOL_SLOT_SIZE bytes, zero and unallocated, for ring NUMBER, or POOL_PROCESS,
+ * of this process. The recorder sees it after ring_pool_publish(). NULL: no pool, or no free slot. */
 void *ring_pool_take(uint32_t number, unsigned *ret_slot);
 void ring_pool_publish(unsigned slot, uint64_t length);
 /* After a sub-buffer was closed: wakes the recorder, should it sleep. errno stays as it is. */
@@ -26,10 +26,10 @@ void ring_pool_give_back(unsigned slot);
 
 /* Whether P points into the pool's slots. */
 bool ring_pool_contains(const void *p);
-/* The slot that P lies in is not this process's and has other memory now. */
+/* The slot that contains P is no longer this process's; maps other memory there. */
 void ring_pool_spoil(const void *p);
 
-/* Counts an event of this process as lost. False: there is no pool. */
+/* Counts an event of this process as lost. False: no pool. */
 bool ring_pool_count_no_ring(void);
 /* How many events of this process were counted. */
 uint64_t ring_pool_no_ring(void);

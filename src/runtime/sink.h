@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A sink: who gets what the rings hold. There are two kinds. Packet sinks (the native trace) get the
- * sub-buffers of each ring as they are; record sinks (all others) get the records of all rings, put in
- * the order of time. All is called by whoever makes the pass (runtime/writer.h), one at a time. */
+/* A sink: an output for the contents of the rings. Packet sinks (CTF) are given the sub-buffers of each
+ * ring unchanged; record sinks (all others) the records of all rings in the order of time. Called by
+ * the thread that makes the pass (runtime/writer.h), one at a time. */
 
 #include "runtime/record_layout.h"
 #include "runtime/ring.h"
@@ -21,30 +21,29 @@ struct record {
 
 struct sink;
 
-/* Stands for a ring in the losses of threads that got none. */
+/* Instead of a ring: losses of threads without a ring. */
 #define RING_NONE RINGS_MAX
 
 struct sink_ops {
     const char *name;
-    const char
-        *path; /* where it goes when nothing is said, as sink_path() takes it; NULL: no file */
+    const char *path; /* default path, for sink_path(); NULL: no file */
     /* Makes the file: at the start and, when that failed, again and again. Negative errno. NULL: there
      * is nothing to open. */
     int (*open)(struct sink *sink);
-    /* One of these two. `packets` stores packets in their order, whole, and returns how many; the rest stays in
-     * its ring, or is lost, which packets_lost() then reports to the sink. */
+    /* One of these two is set. `packets` stores packets in order, whole, and returns how many; the rest
+     * stays in its ring, or is lost, which packets_lost() then reports to the sink. */
     unsigned (*packets)(struct sink *sink, unsigned ring, const struct ring_packet *packets,
                         unsigned n);
     /* EVENTS of the ring were not stored. */
     void (*packets_lost)(struct sink *sink, unsigned ring, uint64_t events);
-    /* Stores PACKET, without records, if it reports losses of RING (RING_NONE: events whose threads got no ring)
-     * that no packet before has: 1; 0: it does not; negative errno. */
+    /* Stores PACKET, which has no records, if it reports losses of RING (RING_NONE: of threads without
+     * a ring) that no earlier packet has: 1; 0: it does not; negative errno. */
     int (*losses)(struct sink *sink, unsigned ring, const struct ring_packet *packet);
     /* How many losses the packets of RING have reported. */
     uint64_t (*reported)(const struct sink *sink, unsigned ring);
     /* Returns how many events it could not write. */
     uint64_t (*records)(struct sink *sink, const struct record *records, unsigned n);
-    /* What was gathered is to be in the file. Returns how many events that could not be done for. */
+    /* Writes what is buffered to the file. Returns how many events could not be written. */
     uint64_t (*flush)(struct sink *sink);
     /* Flushes nothing; closes files and gives memory back, so that open() may be called again. */
     void (*close)(struct sink *sink);
@@ -52,16 +51,16 @@ struct sink_ops {
 
 struct sink {
     const struct sink_ops *ops;
-    char *path;  /* as it was given; NULL: that of ops */
+    char *path;  /* as given; NULL: that of ops */
     char *whole; /* the same, or that of ops, from the working directory of then; NULL: none */
     char *used;  /* what sink_path() made of it last, NULL: nothing yet */
     bool is_open;
-    bool paused; /* what it is shown is passed over, and is no loss */
+    bool paused; /* skips what it is given, which is not a loss */
     bool complained;
     int error;         /* negative errno of the last write that failed; 0: the last one did not */
     uint64_t retry_at; /* ns of CLOCK_MONOTONIC: not opened again before */
     uint64_t lost;     /* events that it could not write */
-    uint64_t told;     /* of these, how many the file tells of, if it has records */
+    uint64_t told;     /* of these, how many are reported in the file, if it has records */
     void *state;       /* its own, between open() and close() */
 };
 
@@ -71,14 +70,14 @@ extern const struct sink_ops sink_log;
 extern const struct sink_ops sink_syslog;
 extern const struct sink_ops sink_ftrace;
 
-/* Where the native trace is, which is open: an absolute path, good until it is closed. */
+/* The absolute path of the open CTF trace; valid until it is closed. */
 const char *sink_ctf_dir(const struct sink *sink);
 
 /* ---- What sinks share (sink.c) ---- */
 
-/* The path that the sink is to use in this process: `path`, or that of ops, with `%p` for the process, and
- * the process's number behind it in a child that was forked with the sink, unless it is a device. One of
- * the two must be there. NULL: no memory. */
+/* The path for the sink in this process: `path`, or that of ops, with `%p` replaced by the process ID;
+ * in a child that was forked with the sink, the process ID is appended, unless it is a device. One of
+ * the two must be set. NULL: out of memory. */
 char *sink_path(struct sink *sink);
 /* The same, but not noted as the path in use. */
 char *sink_plan_path(const struct sink *sink);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Snapshots: what all rings hold at a moment, as a native trace of its own, without stopping or
- * consuming anything. strata_trace_snapshot(), the control socket, and a signal ask for them. */
+/* Snapshots: copies of what all rings hold to a new CTF trace, without stopping or consuming anything;
+ * requested by strata_trace_snapshot(), the control socket, or a signal. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,9 +12,9 @@ struct snapshot {
     uint64_t rings, packets, bytes;
 };
 
-/* DIR: `%p` is the process's number, `%n` the number of the snapshot in it.
- * -EINVAL: no name; -EEXIST: something of that name is there (with `%n` in it the next
- * number is taken); -ENAMETOOLONG; else what making files says, and then nothing is left behind. */
+/* DIR: `%p` is the process ID, `%n` the number of the snapshot. -EINVAL: empty; -EEXIST: it exists
+ * (with `%n` the next number is tried); -ENAMETOOLONG; or the errno of a file operation. On failure
+ * nothing is left behind. */
 int snapshot_take(const char *dir, struct snapshot *ret);
 void snapshot_done(struct snapshot *snapshot);
 
@@ -22,8 +22,8 @@ void snapshot_done(struct snapshot *snapshot);
 int snapshot_set_dir(const char *dir);
 #define SNAPSHOT_FOLDER "strata-snapshot-%p-%n"
 
-/* From now on this signal takes a snapshot; 0: none does. -EINVAL: not a signal that may be caught;
- * -EBUSY: the program does something else with it. */
+/* Makes this signal trigger a snapshot from now on; 0: none. -EINVAL: not a signal that can be caught;
+ * -EBUSY: the program handles it. */
 int snapshot_set_signal(int number);
 /* "USR2", "SIGUSR2", "12", "RTMIN+3", "off". -EINVAL. */
 int snapshot_parse_signal(const char *text, int *ret);

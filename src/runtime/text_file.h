@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A file that lines of text are written to from any thread and any context, signal handlers included. A
- * line is written by one system call, neither waits nor raises SIGPIPE, and goes nowhere when the
- * descriptor is no longer the file's and the file cannot be opened again. */
+/* A file for lines of text from any thread and any context, signal handlers included. A line is written
+ * by one system call, without waiting or SIGPIPE, and is dropped if the descriptor is no longer the
+ * file's and the file cannot be opened again. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -12,13 +12,13 @@
 #include "runtime/file.h"
 
 struct text_file {
-    /* Written by the thread that has `busy`; a reader that finds a mixture of two takes the descriptor
-     * for lost. */
+    /* Written by the thread that has `busy`; a reader that sees a mixture of two values treats the
+     * descriptor as lost. */
     atomic_int fd; /* -1: none */
     atomic_ullong device, inode;
     atomic_int kind;
     atomic_bool shared;
-    _Atomic(const char *) path; /* to open it again; NULL: that cannot be. Stays for ever */
+    _Atomic(const char *) path; /* to open it again; NULL: not possible. Never freed */
     atomic_int mode;            /* enum file_mode */
     atomic_flag busy;
 };
@@ -31,19 +31,19 @@ struct text_file {
 /* Opens PATH; what was open is closed. PATH is copied. Negative errno, and then all is as it was. One
  * thread at a time, not from signal handlers. */
 int text_file_open(struct text_file *file, const char *path, enum file_mode mode);
-/* The same for a PATH that stays for ever. Any context. */
+/* The same for a PATH that is never freed. Any context. */
 int text_file_open_literal(struct text_file *file, const char *path, enum file_mode mode);
 /* The file is what the program has open as FD now. */
 int text_file_share(struct text_file *file, int fd);
 
-/* Writes what the file takes now. Returns how many bytes; negative errno, -EAGAIN: none now. */
+/* Writes what the file accepts now. Returns the number of bytes; negative errno, -EAGAIN: none now. */
 ssize_t text_file_write(struct text_file *file, const char *text, size_t len);
 /* Whether it is open, and the descriptor still the file's. */
 bool text_file_is_open(const struct text_file *file);
-/* Cuts off the last N bytes, which were just written, of a regular file that nobody has appended to since. False:
- * they stay. */
+/* Removes the last N bytes, which were just written, of a regular file to which no other process has
+ * appended since. False: not possible. */
 bool text_file_cut(const struct text_file *file, size_t n);
-/* What is no longer than this is written as a whole or not at all. */
+/* Up to this many bytes are written as a whole or not at all. */
 size_t text_file_whole(const struct text_file *file);
-/* Waits until it may take more, MS milliseconds at most. */
+/* Waits up to MS milliseconds until it may accept more. */
 void text_file_wait(struct text_file *file, unsigned ms);

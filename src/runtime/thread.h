@@ -19,5 +19,5 @@ int thread_start(pthread_t *ret, const pthread_attr_t *attributes, const char *n
  * calling thread must return from its function; the last thread to do so ends the process. */
 bool thread_must_end(void);
 
-/* In a child of fork(), which has none of these threads. */
+/* In a child of fork(), which lacks these threads. */
 void thread_forget(void);

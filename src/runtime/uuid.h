@@ -3,6 +3,6 @@
 
 #include <stdint.h>
 
-/* A random one (version 4): of a native trace. Never waits: where the kernel has no random numbers yet it is
- * made of the time and the process's number. */
+/* A random UUID (version 4) for a CTF trace. Never waits: if the kernel has no random numbers yet, it
+ * is made from the time and the process ID. */
 void uuid_make(uint8_t ret[16]);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Wakes the writer's thread, which makes the passes (runtime/writer.h). What has something to be written calls
- * wakeup_post() and need not know the writer. There is no callback: the writer sleeps on the semaphore.
+/* Wakes the writer's thread, which makes the passes (runtime/writer.h). Code with something to write
+ * calls wakeup_post() and need not know the writer: the writer sleeps on the semaphore.
  *
- * wakeup_post() is safe in signal handlers, and in a child of fork() at any time: it reads an atomic flag and
- * calls sem_post(). Without a thread it does nothing. */
+ * wakeup_post() is safe in signal handlers, and in a child of fork() at any time: it reads an atomic
+ * flag and calls sem_post(). Without a thread it does nothing. */
 
 #include <stdint.h>
 
 /* Before the thread starts: a post is kept for it from now on. */
 void wakeup_arm(void);
-/* There is no thread any more; in a child of fork(), too, where it stayed with the parent. */
+/* The thread has ended; also in a child of fork(), which lacks it. */
 void wakeup_disarm(void);
 
 /* Makes the thread look now. Any context. */

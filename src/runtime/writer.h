@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Writing out: who reads the rings and shows the sinks what is in them.
+/* The writer: reads the rings and hands their contents to the sinks.
  *
- * A *pass* (runtime/pass.h) reads all rings once. Passes are made by the writer's thread, and by whoever flushes; one
- * at a time, under the pass lock. The thread runs only while there is a sink and a backend that puts
- * records into rings. It looks by itself how often it must wake up: emitting never wakes it,
- * but the first event that is switched on and a new ring do (runtime/wakeup.h).
+ * A *pass* (runtime/pass.h) reads all rings once. The writer's thread makes passes, and so does a
+ * thread that flushes; one at a time, under the pass lock. The writer's thread runs only while there is
+ * a sink and a backend that puts records into rings. It computes how often it must wake up: emitting
+ * never wakes it, but the first event that is switched on and a new ring do (runtime/wakeup.h).
  *
- * Locks: that of the options comes before the pass lock, and that before registry_lock(). */
+ * Locks: first that of the options, then the pass lock, then registry_lock(). */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,9 +22,9 @@ enum sink_number {
     SINKS,
 };
 
-/* Switches a sink on, with a path or NULL for its default; when it is on already it goes on at the new
- * path. With NOW its file is opened here, else with the first records. Negative errno: what opening
- * says; the sink is on all the same, counts what it loses and tries again later. */
+/* Switches a sink on, with a path or NULL for its default; if it is on already, it continues at the new
+ * path. NOW: opens its file at once, otherwise with the first records. Negative errno of opening: the
+ * sink is on all the same, counts its losses and tries again later. */
 int writer_sink_on(enum sink_number number, const char *path, bool now);
 /* Writes out what is there and switches it off. */
 void writer_sink_off(enum sink_number number);
@@ -33,15 +33,15 @@ bool writer_sink_is_open(enum sink_number number);
 
 /* As writer_sink_on() now; but when that fails it is paused, and loses nothing in the meantime. */
 int writer_sink_move(enum sink_number number, const char *path);
-/* A sink that is paused keeps its file, and passes over what it is shown, which is then no loss. It is
- * paused until it is resumed, also when it is not on yet: then it makes no file. Resuming opens the file
- * if it is not; negative errno: that failed, and it stays paused. */
+/* A paused sink keeps its file and skips what it is given, which is then not a loss. It stays paused
+ * until it is resumed, also if it is switched on meanwhile; then it creates no file. Resuming opens the
+ * file if necessary; negative errno: that failed, and it stays paused. */
 void writer_sink_pause(enum sink_number number);
 int writer_sink_resume(enum sink_number number);
 bool writer_sink_is_paused(enum sink_number number);
 
-/* The file that a sink which has files writes or is going to. An absolute path that is the caller's, NULL:
- * no memory. */
+/* The absolute path of the file that a sink writes or is going to write; the caller frees it. NULL: out
+ * of memory. */
 char *writer_sink_path(enum sink_number number);
 
 struct sink_state {
@@ -50,14 +50,14 @@ struct sink_state {
     bool on, is_open, paused;
     uint64_t lost;
 };
-/* -EBUSY: a pass takes long just now. */
+/* -EBUSY: a pass is taking long. */
 int writer_sink_state(enum sink_number number, struct sink_state *ret);
 
 /* There are events with records in rings: from now on there may be something to write. */
 void writer_needed(void);
 
-/* Whether this process writes its rings out at all. Without, they are for a collector outside of it:
- * there are no passes, and what the rings hold stays for it when the process ends. */
+/* Whether this process writes its rings out. If not, they are for an outside collector: there are no
+ * passes, and the rings stay when the process ends. */
 void writer_allow(bool allow);
 
 /* Writes out all that is committed, that of overwrite rings too. Returns 0, or -EIO: some of it could
@@ -68,8 +68,8 @@ int writer_flush(void);
 void writer_stop(void);
 void writer_end(void);
 
-/* Around fork(), under the lock of the options: with the pass lock, if no pass takes long. The child begins with
- * an empty writer, and a thread if the parent had one. */
+/* Around fork(), under the lock of the options; takes the pass lock unless a pass takes long. The child
+ * starts with an empty writer, and a thread if the parent had one. */
 void writer_before_fork(void);
 void writer_after_fork_parent(void);
 void writer_after_fork_child(void);
