@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A descriptor to poll for a futex: a word of shared memory that other processes change and then wake. A thread of its
- * own waits; it never reads the word itself, which may be gone (base/shared_map.h), and sleeps from one wake-up until
- * futex_fd_rearm(), however often the word changes meanwhile. */
+/* A descriptor to poll for a futex: a word of shared memory that other processes change and then wake.
+ * A thread waits on it; it never reads the word, which may be gone (base/shared_map.h), and sleeps
+ * after each wake-up until futex_fd_rearm(), however often the word changes meanwhile. */
 
 #include <stdint.h>
 
 struct futex_fd;
 
-/* Waits from now on for WORD, which stays mapped until futex_fd_free(), to be other than it is. -errno. */
+/* Waits for WORD to change from now on. It must stay mapped until futex_fd_free(). -errno. */
 int futex_fd_new(const uint32_t *word, struct futex_fd **ret);
 void futex_fd_free(struct futex_fd *futex);
 /* Readable when the word has changed. */

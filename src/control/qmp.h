@@ -10,14 +10,14 @@
 
 struct qmp;
 
-/* Whether PATH is a socket; whose, shows when it is opened. */
+/* True if PATH is a socket; opening it shows whose. */
 bool qmp_is_socket(const char *path);
 
-/* Connects, takes the greeting and leaves the mode in which nothing but capabilities is spoken of. */
+/* Connects, reads the greeting and leaves capabilities negotiation. */
 int qmp_open(const char *path, struct qmp **ret, struct error *error);
-/* The first half of that: the connection, which a monitor that serves another client leaves without a greeting … */
+/* The connection alone; a monitor that serves another client sends no greeting yet. */
 int qmp_connect(const char *path, struct qmp **ret, struct error *error);
-/* … and the second one, which waits for it. */
+/* Waits for the greeting of qmp_connect() and leaves capabilities negotiation. */
 int qmp_greet(struct qmp *qmp, struct error *error);
 /* Ends what another thread waits for. */
 void qmp_shutdown(const struct qmp *qmp);
@@ -27,31 +27,30 @@ static inline void qmp_freep(struct qmp **qmp)
     qmp_free(*qmp);
 }
 
-/* The greeting's version, as "QEMU 7.2.22", or "" where it tells none. Good as long as QMP. */
+/* The greeting's version, as "QEMU 7.2.22", or "" if it has none. Valid as long as QMP. */
 const char *qmp_version(const struct qmp *qmp);
 
 /* The process that has made the socket, mostly the monitor itself; 0: it cannot be seen. */
 pid_t qmp_peer(const struct qmp *qmp);
 
-/* Executes COMMAND with ARGUMENTS, which are taken over; NULL: none. *ret is what it returns, a new
- * reference. -EREMOTE: it is an error, and ERROR has its text as it came; other errors are of the
+/* Executes COMMAND with ARGUMENTS, of which it takes ownership; NULL: none. *ret is the result, a new
+ * reference. -EREMOTE: QEMU reports an error, whose text is in ERROR; other errors are of the
  * connection. */
 int qmp_execute(struct qmp *qmp, const char *command, json_t *arguments, json_t **ret,
                 struct error *error);
 
-/* ---- Without waiting ----
- * For one who has other things to do meanwhile: replies come in the order of the commands, and between
- * them events. Not to be mixed with qmp_execute(). */
+/* ---- Without waiting ---- Replies come in the order of the commands, with events in between. Not to
+ * be mixed with qmp_execute(). */
 
-/* Takes over FD, a connected stream socket, also on failure. The greeting is the first that comes. NAME is
+/* Takes ownership of FD, a connected stream socket, also on failure. The greeting comes first. NAME is
  * for messages. */
 int qmp_adopt(int fd, const char *name, struct qmp **ret, struct error *error);
 /* To be polled for reading. */
 int qmp_fd(const struct qmp *qmp);
 /* ARGUMENTS as of qmp_execute(). */
 int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, struct error *error);
-/* 1: *ret is the next object that came, a new reference; 0: there is none yet; negative errno: of the
- * connection. A greeting is noted for qmp_version(). */
+/* 1: *ret is the next object, a new reference; 0: none yet; negative errno: of the connection. A
+ * greeting is kept for qmp_version(). */
 int qmp_receive(struct qmp *qmp, json_t **ret, struct error *error);
 
 /* ---- The human monitor ---- */

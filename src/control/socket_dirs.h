@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Where the control sockets of a user's programs may lie. */
+/* The directories that may contain the control sockets of a user's programs. */
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -18,7 +18,7 @@ struct dirs {
     unsigned n;
 };
 
-/* RUNTIME is $XDG_RUNTIME_DIR or NULL. Opens those that are there, and that nobody but the user can have put something into. */
+/* RUNTIME is $XDG_RUNTIME_DIR or NULL. Opens those that exist and that no other user can write to. */
 void dirs_find(struct dirs *ret, const char *runtime, uid_t user);
 void dirs_done(struct dirs *dirs);
 

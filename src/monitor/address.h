@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Where a monitor is to be found: "unix:PATH", "tcp:[HOST]:PORT", "stdio"; and the sockets there. */
+/* Parses a monitor's address, "unix:PATH", "tcp:[HOST]:PORT" or "stdio", and opens its sockets. */
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -15,7 +15,7 @@ enum address_kind {
 struct address {
     enum address_kind kind;
     char *path; /* unix */
-    char *host; /* tcp; NULL: this machine alone */
+    char *host; /* tcp; NULL: the loopback address */
     char *port;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Bytes that grow. When memory runs out the buffer is broken: it stays as it is, and whoever owns it
- * looks once at the end (`broken`) and gives up the session. */
+/* A growing buffer of bytes. When memory runs out it is `broken` and stays unchanged; its owner checks
+ * that once at the end and ends the session. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +20,6 @@ void buffer_printf(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The bytes as they are where they are UTF-8, U+FFFD for what is not. */
 void buffer_put_clean(struct buffer *buffer, const char *bytes, size_t n);
-/* Takes N bytes away at the beginning. */
+/* Removes N bytes at the beginning. */
 void buffer_drop(struct buffer *buffer, size_t n);
 void buffer_done(struct buffer *buffer);

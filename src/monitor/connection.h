@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A session over two file descriptors. Nothing here waits: the server (monitor/server.c) is told what
- * would have to happen first. */
+/* A session over two file descriptors. Nothing here waits: it tells the server (monitor/server.c) which
+ * descriptors to poll. */
 
 #include <stdbool.h>
 
@@ -12,7 +12,7 @@ struct connection {
     struct connection *next;
     int in, out;       /* its own */
     bool is_socket[2]; /* of in and out */
-    bool accepted;     /* shut down at its end, whoever else has a copy of it */
+    bool accepted;     /* shut down at its end, even if other processes have copies of it */
     bool at_end;       /* nothing comes any more */
     bool dead;
     bool linger; /* when the session was ended: let the other side close first (see the server) */
@@ -36,7 +36,7 @@ enum connection_need {
     CONNECTION_OVER, /* as READABLE, but the session has ended and waits for the other side's end */
 };
 
-/* Takes SESSION, IN and OUT; on failure (-ENOMEM, -EBADF) they stay the caller's. */
+/* Takes ownership of SESSION, IN and OUT; on failure (-ENOMEM, -EBADF) they stay the caller's. */
 int connection_new(struct strata_monitor_session *session, int in, int out,
                    struct connection **ret);
 enum connection_need connection_work(struct connection *connection);

@@ -15,14 +15,14 @@ enum event_state {
 
 typedef void (*event_function)(const char *name, enum event_state state, void *userdata);
 
-/* What NAME, of LEN bytes, names: an event, or by `*` and `?` those that match. Calls FUNCTION for each.
+/* Calls FUNCTION for the event NAME, of LEN bytes, or for those that it matches by `*` and `?`.
  * FUNCTION must not call libstrata. False: PROBLEM says what is wrong with the name. */
 bool control_get_state(const char *name, size_t len, event_function function, void *userdata,
                        struct buffer *problem);
 bool control_set_state(const char *name, size_t len, bool on, bool ignore_unavailable,
                        struct buffer *problem);
 
-/* What lies in the rings, as lines behind TEXT. */
+/* Appends what the rings hold, as lines, to TEXT. */
 bool control_show(struct buffer *text, struct buffer *problem);
 
 /* `trace-file`, and QEMU's `logfile` for lines of text. PROBLEM gets whole sentences. */

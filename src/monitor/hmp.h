@@ -7,9 +7,9 @@
 
 #include "monitor/buffer.h"
 
-/* Does what LINE says, which it cuts into pieces. What there is to say goes behind OUT, lines ending in
- * '\n'. True: the session is to end. */
+/* Executes LINE, which is modified. Appends the output, lines ending in '\n', to OUT. Returns true if
+ * the session must end. */
 bool hmp_command(char *line, const char *name, struct buffer *out);
 
-/* TEXT behind OUT as a terminal wants it, lines ending in "\r\n". */
+/* Appends TEXT to OUT with lines ending in "\r\n", as a terminal requires. */
 void hmp_put_lines(struct buffer *out, const struct buffer *text);

@@ -10,12 +10,12 @@
 #include "monitor/buffer.h"
 
 enum argument_kind {
-    ARGUMENT_NONE, /* behind the last one */
+    ARGUMENT_NONE, /* after the last one */
     ARGUMENT_STRING,
     ARGUMENT_FILE,
     ARGUMENT_ON_OFF,
     ARGUMENT_NUMBER,
-    ARGUMENT_REST, /* the line's rest, whatever it is; need not be there */
+    ARGUMENT_REST, /* the rest of the line; optional */
 };
 
 #define ARGUMENTS_MAX 3
@@ -32,10 +32,10 @@ struct argument {
     char *text;
 };
 
-/* Reads what SPECS want from the line at AT, which is cut into words in place. False: OUT says what is
- * wrong, COMMAND being its name. */
+/* Parses the arguments at AT by SPECS, cutting the line into words in place. False: OUT says what is
+ * wrong with the arguments of COMMAND. */
 bool hmp_read_arguments(char *at, const char *command, const struct argument_spec *specs,
                         struct argument ret[ARGUMENTS_MAX], struct buffer *out);
 
-/* Cuts the next word off; "" where there is none. */
+/* Cuts off the next word; "" if there is none. */
 char *hmp_next_word(char **at);

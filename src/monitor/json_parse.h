@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* QEMU's dialect of JSON, which jansson's own parser cannot read: strings in single quotes, messages one after the other
- * without anything between them, and error replies that name what is wrong in QEMU's words. The values are jansson's. */
+/* QEMU's dialect of JSON, which jansson's parser cannot read: strings in single quotes, messages
+ * without a separator, and error replies in QEMU's words. The values are jansson's. */
 
 #include <jansson.h>
 
 #include "monitor/json_tokens.h"
 
-/* The value that a message's tokens make; NULL: they make none, and WHAT tells why. Integers that do not
- * fit into 64 bits with a sign become reals. */
+/* The value of a message's tokens; NULL: they are not a value, and WHAT says why. Integers outside of
+ * int64_t become reals. */
 json_t *json_parse(const struct tokens *tokens, struct buffer *what);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Cuts what a QMP client sends into tokens, byte by byte, however the bytes were split on their way.
+/* Splits a QMP client's bytes into tokens, however they were split in transit.
  *
- * A message is a value at depth 0: it is whole with its last token, and nothing needs to stand between
- * two. Strings may have single quotes as well. What is no token is told with its first byte that does
- * not fit, and all that was gathered of the message goes; then everything is passed over up to what may
- * begin something new: one of []{},: or a line's end. */
+ * A message is a value at depth 0: it is complete with its last token, and needs no separator. Strings
+ * may have single quotes. An invalid token is reported by its first byte that does not fit, and the
+ * message so far is dropped; then everything is skipped up to a character that may begin a new message:
+ * one of []{},: or a line end. */
 
 #include <stdint.h>
 
@@ -40,19 +40,19 @@ struct tokens {
     uint32_t n, size;
     uint8_t state;
     char quote;
-    uint32_t begin;      /* of the token that is being read, in `text` */
+    uint32_t begin;      /* of the token being read, in `text` */
     long objects, lists; /* open ones */
 };
 
 enum tokens_result {
-    TOKENS_MORE,    /* all bytes are used, and there is no message yet */
+    TOKENS_MORE,    /* all bytes are consumed, and there is no message yet */
     TOKENS_MESSAGE, /* `list` holds one: tokens_clear() when it is used */
-    TOKENS_STRAY,   /* `text` from `begin` on is no token; tokens_clear() then too */
-    TOKENS_LIMIT,   /* *ret_what says which one was exceeded; tokens_clear() */
+    TOKENS_STRAY,   /* `text` from `begin` is not a token; call tokens_clear() */
+    TOKENS_LIMIT,   /* *ret_what is the limit that was exceeded; call tokens_clear() */
     TOKENS_NO_MEMORY,
 };
 
-/* Reads from *AT, which it moves, to END. */
+/* Reads from *AT, which it advances, to END. */
 enum tokens_result tokens_read(struct tokens *tokens, const char **at, const char *end,
                                const char **ret_what);
 /* Forgets the message. */

@@ -13,9 +13,9 @@ struct qmp {
     bool negotiated; /* qmp_capabilities was called: commands are allowed */
 };
 
-/* What is said at the beginning. */
+/* Puts the greeting. */
 void qmp_greet(const struct qmp *qmp, struct buffer *out);
-/* Replies to a message. True: the session is to end. */
+/* Replies to a message. Returns true if the session must end. */
 bool qmp_request(struct qmp *qmp, json_t *message, struct buffer *out);
-/* Replies to what is no message. */
+/* Replies to input that is not a message. */
 void qmp_malformed(const char *what, size_t len, struct buffer *out);

@@ -13,7 +13,7 @@ int session_new(enum strata_monitor_dialect dialect, const char *name, const cha
 /* Does what BYTES ask for, at most one request, so that replies do not pile up. Returns how many of the
  * bytes are used; all of them, when they hold no whole request. */
 size_t session_read(struct strata_monitor_session *session, const char *bytes, size_t n);
-/* What is to be said, from which the caller takes away what it has written. */
+/* The output of the session; the caller removes what it has written. */
 struct buffer *session_out(struct strata_monitor_session *session);
-/* 0: goes on; 1: was ended; -ENOMEM. */
+/* 0: running; 1: ended; -ENOMEM. */
 int session_status(const struct strata_monitor_session *session);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Drains per-CPU trace buffers, whoever fills them, into the stream that xentrace writes (format/xentrace/record.h):
- * again and again a chunk of each CPU that has something. Only the choice of events that the buffers' owner cannot
- * make itself is made here. Not thread-safe. */
+/* Drains per-CPU trace buffers into the stream that xentrace writes (format/xentrace/record.h):
+ * repeatedly, a chunk of each CPU that has data. Drops events that were not asked for where the
+ * buffers' owner cannot. Not thread-safe. */
 
 #include "record/percpu/chunk_memory.h"
 #include "record/percpu/cpu_chunk.h"
 #include "record/percpu/trace_buffers.h"
 
 struct buffer_drain_settings {
-    uint64_t threshold; /* records of a CPU for which it is worth to write; 0: any */
+    uint64_t threshold;                  /* records of a CPU from which writing pays; 0: any */
     const struct xen_event_mask *choice; /* NULL: all that comes; borrowed */
-    size_t memory; /* keep the last so many bytes, write at the end; 0: write all */
+    size_t memory; /* bytes to keep in memory and write at the end; 0: write everything */
 };
 
 struct buffer_drain_totals {
     uint64_t records;  /* events written, or kept in memory */
     uint64_t left_out; /* events that came and were not asked for */
-    uint64_t lost;     /* events, as the records say, and what is pending at the end */
+    uint64_t lost;     /* lost events, from the records and pending at the end */
     uint64_t pending;  /* the latter */
-    uint64_t losses;   /* times at which some were lost */
+    uint64_t losses;   /* number of losses */
     uint64_t bytes;    /* written to the output */
     uint64_t dropped;  /* windows that the memory had no room for */
     uint64_t damaged;  /* windows that were no whole records */
@@ -34,17 +34,17 @@ enum buffer_drain_progress {
 
 struct buffer_drain;
 
-/* For BUFFERS that have begun. BUFFERS and OUTPUT are borrowed. -EINVAL with ERROR: the memory is smaller than
- * one CPU's buffer. */
+/* BUFFERS must have begun. BUFFERS and OUTPUT are borrowed. -EINVAL with ERROR: the memory is smaller
+ * than one CPU's buffer. */
 int buffer_drain_new(struct trace_buffers *buffers, struct stream *output,
                      const struct buffer_drain_settings *settings, struct buffer_drain **ret,
                      struct error *error);
 void buffer_drain_free(struct buffer_drain *drain);
 
-/* Writes what is there, where a CPU has enough of it. A buffer_drain_progress, or a negative errno with ERROR; all but
- * BUFFER_DRAIN_ONGOING are the end, before which buffer_drain_finish() is due. */
+/* Writes what is there, if a CPU has enough of it. Returns a buffer_drain_progress, or a negative errno
+ * with ERROR; anything but BUFFER_DRAIN_ONGOING is the end: call buffer_drain_finish(). */
 int buffer_drain_take(struct buffer_drain *drain, struct error *error);
-/* Stops the tracing, unless LEAVE, and writes the rest. What of it fails is as of buffer_drain_take(). */
+/* Stops the tracing, unless LEAVE, and writes the rest. Errors as of buffer_drain_take(). */
 int buffer_drain_finish(struct buffer_drain *drain, bool leave, struct error *error);
 
 struct buffer_drain_totals buffer_drain_totals(const struct buffer_drain *drain);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The last windows of a stream, in memory: a flight recorder of xentrace's. Windows lie one behind the other
- * in a circle; when there is no room the oldest are dropped, whole. Not thread-safe. */
+/* The last chunks of a stream, in memory (xentrace's flight recorder): a circular buffer from which the
+ * oldest chunks are dropped as a whole. Not thread-safe. */
 
 #include "record/percpu/stream.h"
 
@@ -19,8 +19,8 @@ struct chunk_memory {
 int chunk_memory_init(struct chunk_memory *ret, size_t size);
 void chunk_memory_done(struct chunk_memory *memory);
 
-/* A window: the CPU_CHANGE record, which is changed to fit, and what it counts, in N parts of whole records. Of one that
- * is larger than all memory, the newest records. */
+/* Adds a chunk: the CPU_CHANGE record, which is adjusted, and the records that it counts, in N parts of
+ * whole records. If it is larger than the memory, only the newest records. */
 void chunk_memory_put(struct chunk_memory *memory, struct iovec *parts, unsigned n);
 /* Writes all of it; as stream_write(), but that a limit leaves the newest out. */
 int chunk_memory_write(struct chunk_memory *memory, struct stream *output, struct error *error);

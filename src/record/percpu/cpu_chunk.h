@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The records of a CPU between a trace buffer and a file: counted, and those left out that were not asked
- * for.
+/* The records of a CPU between a trace buffer and a file: counted, and without those that were not
+ * asked for.
  *
- * Many records have no time of their own: that of the last one before them with a time, on the same CPU, is
- * theirs. When that one is left out and they are not, the first of them gets its time: a record may have
- * one, whatever its event. A loss is never left out. */
+ * Many records have no time of their own: they have the time of the last stamped record before them on
+ * the same CPU. If that one is dropped and they are not, the first of them gets its time stamp; any
+ * record may have one. A loss is never dropped. */
 
 #include "schema/xen/event_mask.h"
 
@@ -27,8 +27,9 @@ struct chunk_state {
 /* Counts the records of SIZE bytes at RECORDS. -EBADMSG: they do not end with a record's end. */
 int chunk_count(struct chunk_state *state, const uint8_t *records, size_t size);
 
-/* Counts them, and copies those that CHOICE has, or that tell of a loss, to OUT, which has room for SIZE + 8
- * bytes; *ret_size is what was copied. -EBADMSG: as above, and what remains was copied as it is. */
+/* Counts the records, and copies those that CHOICE selects, and losses, to OUT, which has room for SIZE
+ * + 8 bytes; *ret_size is the number of bytes copied. -EBADMSG: as above; the rest was copied
+ * unchanged. */
 int chunk_filter(struct chunk_state *state, const struct xen_event_mask *choice,
                  const uint8_t *records, size_t size, uint8_t *out, size_t *ret_size);
 

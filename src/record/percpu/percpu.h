@@ -3,13 +3,13 @@
 
 /* The trace buffers of a program that traces with strata/percpu.h, in a file that both map.
  *
- * Everybody who may write the file may record, one at a time: it is locked. What is changed in the masks
- * was noted in the file before (strata/percpu_area.h has the table), so whoever comes after a recorder that
- * was killed restores them. */
+ * Any user who may write the file may record, one at a time: the file is locked. Changes of the masks
+ * are first noted in the file (strata/percpu_area.h has the table), so that the next recorder restores
+ * them after one was killed. */
 
 #include "record/percpu/trace_buffers.h"
 
-/* NAME is a path, or, without a '/', the name of an object of shm_open(). -ENOENT and its like: there is
- * none; -EBUSY: somebody else records from it, and nothing was changed; -EINVAL, -EBADMSG, -ENOTSUP: it is
- * not what it should be. */
+/* NAME is a path, or, without a '/', a name for shm_open(). -ENOENT or another errno of opening;
+ * -EBUSY: another recorder uses it, and nothing was changed; -EINVAL, -EBADMSG, -ENOTSUP: not valid
+ * buffers. */
 int percpu_buffers_open(const char *name, struct trace_buffers **ret, struct error *error);

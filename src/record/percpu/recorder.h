@@ -23,13 +23,13 @@ struct buffers_recorder_settings {
     const char *const *tables; /* files that declare events; they are copied */
     unsigned n_tables;
     bool leave_on; /* tracing, and the masks as they were set, at the end */
-    const char
-        *more_room;   /* which option makes the buffers larger, and what else helps; a sentence */
+    /* the option that makes the buffers larger, and what else helps; a sentence */
+    const char *more_room;
     int fd;           /* for a recording without a directory: where the records go, and … */
     const char *path; /* … its name for messages */
 };
 
-/* BUFFERS, which are open and have not begun, are freed with the recorder; also where this fails. -ENOMEM. */
+/* Takes ownership of BUFFERS, which are open and have not begun, also on failure. -ENOMEM. */
 int buffers_recorder_new(struct trace_buffers *buffers,
                          const struct buffers_recorder_settings *settings, struct recorder **ret);
 /* What came of it, after it has started. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Where a recorder writes: a file that must not fill its disk, or a pipe whose reader may be slow. What is
- * written as one piece is there whole, or not at all, unless a pipe was in the way. Not thread-safe. */
+/* A recorder's output: a file that must not fill its disk, or a pipe whose reader may be slow. A piece
+ * is written as a whole or not at all, except to a pipe. Not thread-safe. */
 
 #include <sys/uio.h>
 
@@ -14,7 +14,7 @@ struct stream {
     bool regular;
     uint64_t written;
     uint64_t max;     /* bytes; 0: any number */
-    uint64_t reserve; /* bytes that are to stay free on the disk; 0: none */
+    uint64_t reserve; /* bytes to leave free on the disk; 0: no limit */
     uint64_t
         until;   /* CLOCK_MONOTONIC ns: from then on a reader that does not read is not waited for
                        * longer than STREAM_TIMEOUT_NS; UINT64_MAX: never */
@@ -30,7 +30,7 @@ enum {
 /* How long a reader may be stuck, when the end has come. */
 #define STREAM_TIMEOUT_NS UINT64_C(2000000000)
 
-/* FD is written from where it stands. */
+/* Writes to FD from its current offset. */
 int stream_init(struct stream *ret, int fd, const char *path, struct error *error);
 
 /* One of STREAM_…; -ENOSPC, -EIO, -EPIPE and the like with ERROR; -ETIMEDOUT: a pipe's reader does not

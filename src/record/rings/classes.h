@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The event classes that a traced process described in its process file (runtime/process_file.h), and
- * with them the records of its packets. What the file says is believed only after it was checked. */
+/* The event classes that a traced process described in its process file (runtime/process_file.h), by
+ * which the records of its packets are parsed. The file is checked before it is believed. */
 
 #include "base/error.h"
 #include "runtime/events.h"
@@ -24,7 +24,7 @@ void classes_done(struct classes *classes);
 /* NULL: it is not described. */
 const struct trace_class *classes_find(const struct classes *classes, uint32_t id);
 
-/* Counts the records of a packet. Returns how many bytes of its content can be told: all, or those
- * before the first record of a class that is not described, or that is not whole. */
+/* Counts the records of a packet. Returns how many bytes of its content can be parsed: all, or those
+ * before the first record whose class is not described, or that is incomplete. */
 size_t classes_count(const struct classes *classes, const struct ring_packet *packet,
                      uint64_t *ret_records);

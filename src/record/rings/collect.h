@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The outside collector: takes from the rings of a program that runs and does not write them out by
- * itself (writer=none). It may be killed; the next one goes on where it was. */
+/* The outside collector: drains the rings of a running program that does not write them out itself
+ * (writer=none). If it is killed, the next one continues where it was. */
 
 #include "record/rings/drain.h"
 
@@ -10,7 +10,7 @@ struct collector {
     struct process *process;
     struct native *native;
     struct ring_drain *taker;
-    int pidfd; /* readable when the process has ended; -1: there is no such thing */
+    int pidfd;                  /* readable when the process has ended; -1: not available */
     uint64_t sleep, flushed_at; /* ns */
     bool
         is_quiet; /* its rings filled so slowly that it need not look before one of them closes a sub-buffer */
@@ -18,18 +18,18 @@ struct collector {
     uint64_t swept_at; /* ns */
 };
 
-/* The trace goes into the directory PATH: a new one, or that which another collector was writing for the
- * same process. -EBUSY: the program writes by itself, or somebody else is at it; -ESRCH: it is dead, and
- * not DEAD_TOO; where it is dead the first step takes all, and is the last.
- * PROCESS is borrowed, and was opened to write. */
+/* Writes the trace to the directory PATH: a new one, or the one that another collector was writing for
+ * the same process. -EBUSY: the program writes its rings itself, or another collector is active;
+ * -ESRCH: it has ended, and not DEAD_TOO; for an ended process the first step drains everything and is
+ * the last. PROCESS is borrowed and must be open for writing. */
 int collector_init(struct collector *ret, struct process *process, const char *path, bool dead_too,
                    struct error *error);
 void collector_done(struct collector *collector);
 
-/* Takes what there is. *ret_sleep is for how long (ns) there need not be another call. 1; 0: the process
- * has ended, and all is taken. */
+/* Drains what is there. *ret_sleep: nanoseconds until the next call is due. 1; 0: the process has
+ * ended, and everything is drained. */
 int collector_step(struct collector *collector, uint64_t *ret_sleep, struct error *error);
-/* A ring closed a sub-buffer while nobody looked: more may come soon. */
+/* A ring was found to have closed a sub-buffer since the last step: more may come soon. */
 void collector_hurry(struct collector *collector);
-/* Takes all that there is now, flight recorders too: the last step of one that is told to stop. */
+/* Drains everything, including rings in overwrite mode: the last step after a stop. */
 int collector_finish(struct collector *collector, struct error *error);

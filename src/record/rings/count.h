@@ -3,8 +3,7 @@
 
 #include <stdint.h>
 
-/* The sum of counts that traced processes report, which may be any number: the greatest there is, rather than a small
- * one, where it does not fit. */
+/* The sum of two counts that traced processes report and that may be any number; saturates. */
 static inline uint64_t add_counts(uint64_t a, uint64_t b)
 {
     uint64_t sum;

@@ -58,8 +58,8 @@ int native_stream_open(struct native *native, unsigned number, uint64_t sequence
                        struct native_stream *ret, struct error *error);
 void native_stream_done(struct native_stream *stream);
 
-/* Writes a packet, all of it or nothing. LOST events of its ring are missing besides those that its
- * header tells of. -EFBIG, and native->full: there is no more room by max_size; else a negative errno: why not. */
+/* Writes a packet as a whole or not at all. LOST: events of its ring that are missing besides those in
+ * its header. -EFBIG, and native->full: max_size is reached; or another negative errno. */
 int native_stream_write(struct native_stream *stream, const struct ring_packet *packet,
                         uint64_t lost);
 

@@ -14,7 +14,7 @@ struct no_rings {
     char *text; /* of the report; holds the names */
 };
 
-/* Reads the reports in PARENT, and keeps the one of the program that was closest to being recorded. 1; 0: there is
- * none; -ENOMEM. What is no report is passed over. */
+/* Reads the reports in PARENT, and keeps that of the program that was closest to being recorded. 1; 0:
+ * none; -ENOMEM. Other files are skipped. */
 int no_rings_read(const char *parent, struct no_rings *ret);
 void no_rings_done(struct no_rings *report);

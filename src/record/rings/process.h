@@ -21,13 +21,13 @@ struct process {
     char *path;        /* of the directory, absolute */
     int dir;           /* open; -1: it has none */
     int fd;            /* of the process file */
-    struct pool *pool; /* of the recorder that it belongs to; NULL: there is none */
+    struct pool *pool; /* of the recorder that it belongs to; NULL: none */
     int slot;          /* of its process file in the pool; -1: it has a directory */
     struct shared_map map;
     struct process_file *file; /* in it; it may change at any moment */
     bool writes;
     struct classes classes;
-    /* Copies of what the file said when it was checked, good for ever. */
+    /* Copies from the file when it was checked. */
     uint32_t pid, uid;
     char program[17];
     uint64_t start, pid_namespace;
@@ -46,16 +46,16 @@ void process_free(struct process *process);
 /* Reads the descriptions that came since. */
 int process_refresh(struct process *process, struct error *error);
 
-/* Nobody else takes from its rings as long as it is open: -EBUSY, somebody does. */
+/* Locks its rings for draining. -EBUSY: another process has them locked. */
 int process_lock(struct process *process, struct error *error);
 
-/* 1: it lives; 0: it does not; -EXDEV: that cannot be seen from here, as it is, or was, in another pid
- * namespace; ERROR, which may be NULL, says so. */
+/* 1: running; 0: not; -EXDEV: not visible from here, because it is or was in another pid namespace;
+ * with ERROR, which may be NULL. */
 int process_is_alive(const struct process *process, struct error *error);
 /* Whether another process has its number now. False: or that cannot be seen from here. */
 bool process_is_replaced(const struct process *process);
 
-/* Where what is taken from the rings goes: the trace directory that is noted, or NULL. */
+/* The trace directory to which its rings are drained, or NULL. */
 const struct process_trace *process_trace(struct process *process);
 void process_note_trace(struct process *process, const char *path, const uint8_t uuid[16]);
 
@@ -73,8 +73,8 @@ int process_foreach(const char *parent, int (*function)(const char *path, void *
 
 /* The numbers of the rings that are there, rising, allocated. */
 int process_rings(const struct process *process, unsigned **ret, unsigned *ret_n);
-/* Maps ring NUMBER, with WRITE so that space can be released, else a private copy; *RET_LENGTH: of the mapping. At
- * most MAX bytes. -ENOENT: it is not there; -EAGAIN: it is being made; -EBADMSG: it is damaged. */
+/* Maps ring NUMBER; WRITE: so that space can be released, otherwise a private copy. *RET_LENGTH: of the
+ * mapping, at most MAX bytes. -ENOENT: no such ring; -EAGAIN: being created; -EBADMSG: damaged. */
 int process_map_ring(const struct process *process, unsigned number, bool write, uint64_t max,
                      struct shared_map *map);
 /* What changes when a ring comes: the directory's modification time and a count of the pool's. */
@@ -88,5 +88,5 @@ int process_rings_state(const struct process *process, struct process_rings_stat
 /* Whether PATH is that of a process without a directory. */
 bool process_is_slot(const char *path);
 
-/* Takes the rings and the directory away. */
+/* Removes the rings and the directory. */
 int process_remove(struct process *process, struct error *error);

@@ -63,7 +63,7 @@ int xen_control_init(struct xen_control *ret, struct xen_library *library, bool 
                      struct error *error);
 void xen_control_done(struct xen_control *control);
 
-/* All of these: a negative errno as Xen gives it. */
+/* Errors: a negative errno as Xen returns it. */
 /* By libxenctrl it is as if there were no buffers, until xen_control_set_size(). */
 int xen_control_info(struct xen_control *control, struct xen_tbuf_info *ret);
 int xen_control_set_events(struct xen_control *control, uint32_t mask);

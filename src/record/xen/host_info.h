@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What is recorded of a Xen beside its events, so that decoding them needs no guess. */
+/* What is recorded about a Xen besides its events, so that decoding needs no guess. */
 
 #include "record/percpu/trace_buffers.h"
 #include "record/xen/control.h"
@@ -12,7 +12,7 @@ struct xen_host_info;
 int xen_host_info_new(struct xen_control *control, struct xen_host_info **ret);
 void xen_host_info_free(struct xen_host_info *facts);
 
-/* Which CPUs have buffers is known now. */
+/* Call when it is known which CPUs have buffers. */
 void xen_host_info_buffers(struct xen_host_info *facts, const struct trace_buffers *buffers);
 
 /* Whether domains have come or gone. Does not wait. */

@@ -14,12 +14,12 @@
 
 struct xen_state {
     int fd;
-    bool found;      /* somebody was killed, and left what follows */
+    bool found;      /* another recorder was killed, and left what follows */
     uint32_t events; /* the event mask as it was */
 };
 
-/* Opens (makes) and locks the file at PATH. -EBUSY: somebody holds it. What cannot be understood in it
- * counts as all events, which is what Xen starts with. */
+/* Opens (creates) and locks the file PATH. -EBUSY: another process has it locked. Invalid contents
+ * count as all events, with which Xen starts. */
 int xen_state_open(struct xen_state *ret, const char *path, struct error *error);
 void xen_state_close(struct xen_state *state);
 

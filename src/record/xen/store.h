@@ -19,9 +19,8 @@
 
 struct xen_store;
 
-/* Connects to xenstored's socket. -ENOENT: there is none. The device that leads to an xenstored in another
- * domain, /dev/xen/xenbus, is not tried: while none answers, Linux holds whoever writes there where no signal
- * reaches him. */
+/* Connects to xenstored's socket. -ENOENT: there is none. Does not try /dev/xen/xenbus, which leads to
+ * an xenstored in another domain: if none answers, Linux blocks the writer where no signal reaches it. */
 int xen_store_open(struct xen_store **ret);
 void xen_store_free(struct xen_store *store);
 

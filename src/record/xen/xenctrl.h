@@ -21,12 +21,12 @@ struct xen_xenctrl {
     int (*sched_id)(void *xch, int *id);
 };
 
-/* VERSION is major << 16 | minor. -ELIBACC: there is no such library; -EIO: it cannot be opened. */
+/* VERSION is major << 16 | minor. -ELIBACC: no such library; -EIO: it cannot be opened. */
 int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct error *error);
 void xen_xenctrl_close(struct xen_xenctrl *xenctrl);
 
 /* All: a negative errno. */
-/* Makes them if there are none, switches tracing on, and tells where their description is. */
+/* Creates the buffers if there are none, starts tracing, and returns where their description is. */
 int xen_xenctrl_enable(struct xen_xenctrl *xenctrl, unsigned pages, uint64_t *ret_frame,
                        uint32_t *ret_size);
 int xen_xenctrl_disable(struct xen_xenctrl *xenctrl);

@@ -87,7 +87,7 @@ refused("no-event", "no event of Xen matches 'no_such_*'", status=2)
 refused("no-cpu", "no CPU 7", "0 to 1")
 refused("no-folder", "/no/such/folder", "No such file or directory")
 check.equal("exists: exit status", check.text("exists.status").strip(), "1")
-check.expect("exists: says so", "something in this directory already" in check.text("exists.log"))
+check.expect("exists: says so", "directory is not empty" in check.text("exists.log"))
 for name in "nobody", "old-nobody":
     refused(name, "only root")
 mask("wrong")
