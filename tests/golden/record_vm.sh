@@ -177,7 +177,7 @@ says "did you mean 'pci_cfg_read'"
 
 case='its directory exists'
 record 1 -o events -- $none
-says 'there is something in this directory already'
+says 'directory is not empty'
 [ -s events/vmm/trace.log ] || fail "what was there is gone"
 
 case=daemonize
