@@ -37,8 +37,9 @@
 
 static unsigned n_messages;
 
-static void count_message(const char *guest, const char *what)
+static void count_message(void *userdata, const char *guest, const char *what)
 {
+    (void)userdata;
     (void)guest;
     (void)what;
     n_messages++;
@@ -169,7 +170,7 @@ static void check_manifest(struct guests *guests)
     struct manifest_source *sources;
     struct error error = {0};
 
-    if (guests_put_sources(guests, true, &written.arena, &sources, &written.n_sources) < 0)
+    if (guests_put_sources(guests, true, true, &written.arena, &sources, &written.n_sources) < 0)
         abort();
     written.sources = sources;
     if (manifest_put(&written, "written", &text, &error) < 0)

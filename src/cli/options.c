@@ -95,7 +95,8 @@ static int set(const struct found *found, const char *value, struct error *error
     case OPTION_FLAG: *(bool *)member = true; return 0;
     case OPTION_STRING:
     case OPTION_MAYBE: *(const char **)member = value; return 0;
-    case OPTION_STRINGS: return strings_add(member, value);
+    case OPTION_STRINGS:
+    case OPTION_MAYBES: return strings_add(member, value);
     case OPTION_LIST: return strings_split(member, (char *)(uintptr_t)value, error);
     case OPTION_NUMBER: return parse_number(member, value, error);
     case OPTION_CHOICE: return parse_choice(option, member, value, error);
@@ -124,6 +125,20 @@ static bool could_be_words(const char *word)
            word[strspn(word, "0123456789")] != '\0';
 }
 
+static bool is_optional(const struct option *option)
+{
+    return option->kind == OPTION_MAYBE || option->kind == OPTION_MAYBES;
+}
+
+/* Whether NEXT, the word after such an option, is its argument. */
+static bool is_argument(const struct option *option, const char *next)
+{
+    const char *equals = strchr(next, '=');
+
+    return could_be_words(next) || (option->kind == OPTION_MAYBES && equals && equals > next &&
+                                    next[0] != '-' && !memchr(next, '/', (size_t)(equals - next)));
+}
+
 /* Sets an option. Its argument is VALUE (NULL: the next word, if it requires one). False: finished. */
 static bool take(struct walk *walk, const struct found *found, const char *shown, const char *value)
 {
@@ -136,10 +151,10 @@ static bool take(struct walk *walk, const struct found *found, const char *shown
         walk->status = EXIT_SUCCESS;
         return false;
     }
-    if (option->kind == OPTION_MAYBE && !value) {
+    if (is_optional(option) && !value) {
         const char *next = walk->next < walk->argc ? walk->argv[walk->next] : "-";
 
-        value = could_be_words(next) ? walk->argv[walk->next++] : "";
+        value = is_argument(option, next) ? walk->argv[walk->next++] : "";
     }
     if (option->argument && !value) {
         if (walk->next >= walk->argc) {
@@ -258,10 +273,10 @@ static void help_option(const struct option *option, FILE *out)
 
     n = snprintf(left, sizeof left, "  %c%c%s--%s%s%s%s", option->letter ? '-' : ' ',
                  option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
-                 !option->argument              ? ""
-                 : option->kind == OPTION_MAYBE ? "[="
-                                                : "=",
-                 option->argument ? option->argument : "", option->kind == OPTION_MAYBE ? "]" : "");
+                 !option->argument     ? ""
+                 : is_optional(option) ? "[="
+                                       : "=",
+                 option->argument ? option->argument : "", is_optional(option) ? "]" : "");
     if (n >= HELP_COLUMN)
         fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
     else

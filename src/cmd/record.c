@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata record: takes what programs trace while they run. */
+/* strata record: records virtual machines, programs, kernels and per-CPU buffers while they run. */
 
 #include <stdio.h>
 #include <string.h>
@@ -22,23 +22,40 @@ static const struct option where[] = {
      offsetof(struct record_options, xen)},
     {OPTION_STRINGS, 0, "percpu", "NAME", "per-CPU buffers of a program; repeatable",
      offsetof(struct record_options, buffers.names)},
+    {OPTION_MAYBES, 0, "guest", "[NAME=]ENDPOINT",
+     "kernel of a guest, by the strata-agent in it;\nrepeatable. Of a QEMU: [=EVENTS], its guest",
+     offsetof(struct record_options, guests.words)},
+    {OPTION_MAYBE, 0, "host", "EVENTS", "also record the kernel of this host",
+     offsetof(struct record_options, host)},
     {OPTION_END},
 };
 
-static const struct option record_option_table[] = {
-    {OPTION_STRING, 'o', "output", "DIR", "directory for the trace",
-     offsetof(struct record_options, output)},
+static const struct option event_options[] = {
     {OPTION_STRINGS, 'e', "event", "EVENTS",
      "events to record: names with * and ?; for Xen also\nclasses",
      offsetof(struct record_options, events)},
+    {OPTION_LIST, 0, "guest-event", "GLOB",
+     "events of guests at ENDPOINTs (those of --event if\nnothing else is recorded; else a usual "
+     "set)",
+     offsetof(struct record_options, guests.events)},
+    {OPTION_END},
+};
+
+const struct option record_common_options[] = {
+    {OPTION_STRING, 'o', "output", "DIR", "directory for the trace",
+     offsetof(struct record_options, output)},
     {OPTION_PARSED, 't', "time", "SECONDS", "stop after SECONDS (0.5 is half a second)",
      offsetof(struct record_options, time), NULL, duration_parse},
     {OPTION_PARSED, 0, "max-size", "SIZE",
-     "stop writing at SIZE; a VM keeps running and further\nevents count as lost",
+     "stop writing a source at SIZE (guests: 16G); what\nruns keeps running, further events count "
+     "as lost",
      offsetof(struct record_options, max_size), NULL, size_parse},
     {OPTION_PARSED, 0, "min-free", "SIZE",
-     "stop before less is free on the disk (64M with --xen\nand --percpu)",
+     "stop before less is free on the disk (64M with\n--xen and --percpu, else 0)",
      offsetof(struct record_options, min_free), NULL, size_parse},
+    {OPTION_PARSED, 0, "buffer-size", "SIZE",
+     "size of each CPU's buffer (guests: 4M; Xen: 128K,\nfixed until a reboot)",
+     offsetof(struct record_options, buffers.buffer_size), NULL, size_parse},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 if events were lost",
      offsetof(struct record_options, strict)},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
@@ -46,10 +63,6 @@ static const struct option record_option_table[] = {
 };
 
 static const struct option vm_options[] = {
-    {OPTION_MAYBE, 0, "guest", "EVENTS", "also record the guest kernel (by its strata-agent)",
-     offsetof(struct record_options, guest)},
-    {OPTION_MAYBE, 0, "host", "EVENTS", "also record the kernel of this host",
-     offsetof(struct record_options, host)},
     {OPTION_FLAG, 0, "host-threads", NULL, "host kernel only while recorded threads run",
      offsetof(struct record_options, host_threads)},
     {OPTION_STRING, 0, "qemu", "PROGRAM", "QEMU binary that COMMAND (a script) starts",
@@ -65,9 +78,12 @@ static const struct option attach_options[] = {
 
 static const struct option_group groups[] = {
     {"What is recorded", where, 0},
-    {"Options", record_option_table, 0},
-    {"With a command after -- (--guest: QEMU only; --host: with Xen and buffers, too)", vm_options,
-     0},
+    {"Which events", event_options, 0},
+    {"Options", record_common_options, 0},
+    {"Live output, of guests and the kernel of the host", record_live_options,
+     offsetof(struct record_options, live)},
+    {"With a command after --", vm_options, 0},
+    {"With --guest=ENDPOINT", record_guest_options, offsetof(struct record_options, guests)},
     {"With --xen and --percpu", record_buffers_options, offsetof(struct record_options, buffers)},
     {"With --attach", attach_options, 0},
     {NULL},
@@ -75,7 +91,7 @@ static const struct option_group groups[] = {
 
 const struct command record_command = {
     .name = "record",
-    .summary = "record a trace of a virtual machine, a program, or Xen",
+    .summary = "record a trace of virtual machines, programs, kernels, or Xen",
     .operands = "[PID|RINGS|-- COMMAND...]",
     .about = "Runs COMMAND, any QEMU, with options for tracing added. Records QEMU's events,\n"
              "and on request the kernels of the guest and the host, until QEMU ends. Or runs a\n"
@@ -87,11 +103,14 @@ const struct command record_command = {
              "--xen records Xen's trace buffers with everything that decoding needs. --percpu\n"
              "records the buffers of a program that traces as Xen does (strata-percpu(7)):\n"
              "NAME is a file, or an object of shm_open().\n\n"
+             "--guest records the kernel of a running guest: ENDPOINT is the socket of its\n"
+             "port, tcp:HOST:PORT, vsock:CID:PORT, fifo:PATH or virtio-trace:DIR.\n\n"
              "A recording ends with what is recorded, by --time, or by SIGINT or SIGTERM.",
     .groups = groups,
     .examples = "  strata record --guest -o boot -- qemu-system-x86_64 -m 512 disk.img\n"
                 "  strata record -o trace -e 'blk_*' -- ./program\n"
-                "  strata record --xen -o trace -t 10 -e sched,vmexit",
+                "  strata record --xen -o trace -t 10 -e sched,vmexit\n"
+                "  strata record -o trace --guest web=/run/web.agent --guest db=/run/db.agent",
 };
 
 const char *record_output(const struct record_options *options, char *buf, size_t size)
@@ -116,6 +135,18 @@ static int count_command(int argc, char **argv)
         if (strcmp(argv[i], "--") == 0)
             return argc - i - 1;
     return -1;
+}
+
+/* --guest without an endpoint, where no QEMU is recorded. */
+static int report_guest_events(const struct record_options *options, const char *command)
+{
+    if (command)
+        return cli_usage_error(
+            "record", "--guest without an endpoint is for QEMU; '%s' is not QEMU", command);
+    return cli_usage_error("record",
+                           "--guest requires an endpoint, not '%s' (examples: "
+                           "web=/run/vm/web.agent, web=tcp:10.0.0.2:4727)",
+                           options->guest);
 }
 
 /* A virtual machine monitor, or a program. */
@@ -143,36 +174,52 @@ static int record_command_line(const struct record_options *options, char **comm
         return status;
     }
     if (options->guest)
-        return cli_usage_error("record", "--guest is for QEMU; '%s' is not QEMU", command[0]);
+        return report_guest_events(options, command[0]);
     return record_program(options, command);
 }
 
-static int record_buffers(const struct record_options *options)
+int record_beside(const struct record_options *options)
 {
+    bool leads = !options->xen && options->buffers.names.n == 0;
     struct record_run run;
+    bool is_unread;
     int status;
 
     if (!record_run_init(options, false, &run))
         return EXIT_FAILURE;
-    status = record_host_add(&run, 0);
+    cmd_raise_files(); /* a file for each CPU of each guest */
+    status = record_kernels_add(&run, leads, 0);
     if (status == EXIT_SUCCESS)
         status = record_buffers_add(&run);
     if (status == EXIT_SUCCESS)
         status = record_run(&run, options->output);
+    is_unread = record_live_is_unread(&run);
     record_run_done(&run);
-    return status;
+    return is_unread ? cli_output_error(-EPIPE) : status;
+}
+
+void record_options_done(struct record_options *options)
+{
+    strings_done(&options->buffers.tables);
+    strings_done(&options->buffers.names);
+    strings_done(&options->events);
+    record_guest_options_done(&options->guests);
 }
 
 /* One of those that stand in `where`, or a command. */
 static int dispatch(const struct record_options *options, int n_command, int n, char **operands)
 {
     bool has_buffers = options->xen || options->buffers.names.n > 0;
-    bool wanted = options->attach || has_buffers;
+    bool has_guests = record_guests_are_given(&options->guests);
+    bool wanted = options->attach || has_buffers || has_guests;
     bool runs = n_command >= 0; /* what stands at operands[n] */
 
     if (runs && (options->attach || n > 0))
         return cli_usage_error("record", "a command after '--' excludes %s",
                                n > 0 ? operands[0] : "--attach");
+    if (options->live.on && (runs || has_buffers || options->attach))
+        return cli_usage_error("record", "--live prints the events of guests and of the kernel of "
+                                         "the host; leave it out, or record these alone");
     if ((runs || options->attach) && has_buffers && options->events.n > 0)
         return cli_usage_error("record",
                                "--event does not say whose events: leave it out, or record "
@@ -183,36 +230,49 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
         return cli_usage_error("record", "no command given after '--'");
     if (runs)
         return record_command_line(options, operands + n);
+    if (options->guest && !options->attach && n == 0)
+        return report_guest_events(options, NULL);
     if (!wanted && n > 0)
         return cli_usage_error(
             "record", "unknown argument '%s'; put '--' before the command: strata record -- %s",
             operands[0], operands[0]);
-    if (!wanted)
-        return cli_usage_error("record", "'-- COMMAND', --attach, --xen or --percpu is required");
+    if (!wanted && !options->host)
+        return cli_usage_error("record",
+                               "'-- COMMAND', --attach, --xen, --percpu, --guest=ENDPOINT "
+                               "or --host is required");
     if (options->attach)
         return record_attached(options, n, operands);
-    if (!options->output)
+    if (!options->output && !options->live.on)
         return cli_usage_error("record", "--output=DIR is required");
     if (n > 0)
         return cli_usage_error("record", "unknown argument '%s'; --%s accepts no PID", operands[0],
-                               options->xen ? "xen" : "percpu");
-    return record_buffers(options);
+                               options->xen ? "xen"
+                               : has_guests ? "guest"
+                                            : "percpu");
+    return record_beside(options);
 }
 
 int cmd_record(int argc, char **argv)
 {
     int n_command = count_command(argc, argv);
-    struct record_options options = {.min_free = RECORD_MIN_FREE_DEFAULT,
-                                     .buffers = RECORD_BUFFERS_DEFAULT};
+    struct record_options options = {
+        .verb = "record",
+        .min_free = RECORD_MIN_FREE_DEFAULT,
+        .buffers = RECORD_BUFFERS_DEFAULT,
+        .guests = RECORD_GUESTS_DEFAULT,
+    };
     int status = EXIT_FAILURE;
     int n;
 
     if (!options_parse(&record_command, argc, argv, &options, &n, &status))
         return status;
     argv[1 + n] = NULL; /* behind the command */
-    status = dispatch(&options, n_command, n - MAX(n_command, 0), argv + 1);
-    strings_done(&options.buffers.tables);
-    strings_done(&options.buffers.names);
-    strings_done(&options.events);
+    options.runs = n_command >= 0;
+    status = record_live_check(&options);
+    if (status == EXIT_SUCCESS && record_guests_sort(&options.guests, &options.guest) < 0)
+        status = cli_no_memory();
+    if (status == EXIT_SUCCESS)
+        status = dispatch(&options, n_command, n - MAX(n_command, 0), argv + 1);
+    record_options_done(&options);
     return status;
 }

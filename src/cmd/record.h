@@ -4,6 +4,8 @@
 /* What the files of `strata record` tell each other. */
 
 #include "cli/options.h"
+#include "cmd/record_guests.h"
+#include "cmd/record_live.h"
 
 /* Of recording from per-CPU trace buffers. */
 struct record_buffers_options {
@@ -25,22 +27,32 @@ struct record_buffers_options {
     }
 
 extern const struct option record_buffers_options[];
+/* Of struct record_options: what all that is recorded has in common. */
+extern const struct option record_common_options[];
 
 struct record_options {
+    const char *verb;   /* "record", or that which is a spelling of it */
     const char *output; /* NULL, of what is run: record_output() */
     uint64_t time;      /* ns; 0: until it ends or is stopped */
     uint64_t max_size;  /* bytes; 0: any */
     uint64_t min_free;  /* on the disk, bytes; 0: any */
     bool attach, xen, keep, strict;
+    bool runs;         /* a command */
     bool host_threads; /* the host's kernel only while threads of what is recorded run */
-    /* Events of the kernels of guest and host, with commas between; "": what is usual; NULL: none. */
+    /* Events of the kernels of a QEMU's guest and of the host, with commas between; "": what is usual; NULL: none. */
     const char *guest, *host;
     const char *qemu; /* that the command starts in its own way; NULL: it is to be seen */
     /* Of Xen words of schema/xen/event_mask.h, of programs and virtual machine monitors what switches their events
      * on; none: all, or what is usual there. */
     struct strings events;
     struct record_buffers_options buffers;
+    struct record_guest_options guests;
+    struct record_live_options live;
 };
+
+void record_options_done(struct record_options *options);
+/* Records what no command is run for: guests, Xen, buffers, this machine's kernel. An exit status. */
+int record_beside(const struct record_options *options);
 
 /* Where the trace goes: what was given, or a name made of this moment, into BUF. */
 const char *record_output(const struct record_options *options, char *buf, size_t size);

@@ -28,9 +28,6 @@ const struct option record_buffers_options[] = {
     {OPTION_STRINGS, 0, "trace-events", "FILE",
      "declarations of additional events; copied to the trace", MEMBER(tables)},
     {OPTION_STRING, 0, "cpu", "LIST", "record these CPUs: 0,2-5,7- (all)", MEMBER(cpus)},
-    {OPTION_PARSED, 0, "buffer-size", "SIZE",
-     "size of each CPU's buffer; fixed until a reboot (128K)", MEMBER(buffer_size), NULL,
-     size_parse},
     {OPTION_PARSED, 0, "flight-recorder", "SIZE",
      "keep the last SIZE in memory and write it at the end", MEMBER(memory), NULL, size_parse},
     {OPTION_NUMBER, 0, "poll", "MS", "read the buffers every MS milliseconds (100)", MEMBER(poll)},
@@ -211,7 +208,8 @@ int record_buffers_add(struct record_run *run)
 
     if (options->buffers.poll == 0 || options->buffers.poll > 3600000)
         return cli_usage_error("record", "--poll is 1 to 3600000 milliseconds");
-    if (options->buffers.buffer_size > (uint64_t)UINT16_MAX * 4096)
+    if ((options->xen || names->n > 0) &&
+        options->buffers.buffer_size > (uint64_t)UINT16_MAX * 4096)
         return cli_usage_error("record", "--buffer-size is 255M at most");
     if (options->xen)
         status = add_buffers(run, NULL, 0);

@@ -10,7 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/record_run.h"
 #include "proto/message.h"
-#include "record/agent/host_recorder.h"
+#include "record/agent/guest_recorder.h"
 #include "timeline/clock_map.h"
 
 #define AGENT "strata-agent"
@@ -32,6 +32,16 @@ static bool is_here(const char *pattern)
 
     snprintf(path, sizeof path, "%s/%.*s", dir, (int)strcspn(pattern, ":"), pattern);
     return access(dir, F_OK) < 0 || access(path, F_OK) == 0;
+}
+
+const char *const *record_kernel_usual(bool is_host, unsigned *ret_n)
+{
+    const char *const *usual = is_host ? usual_of_host : usual_of_guests;
+
+    *ret_n = 0;
+    while (usual[*ret_n])
+        ++*ret_n;
+    return usual;
 }
 
 int record_kernel_choose(char *given, bool is_host, struct record_kernel *ret, struct error *error)
@@ -162,7 +172,7 @@ static void free_host(void *userdata)
 
 static int sum_up(const struct record_run *run, const struct record_item *item)
 {
-    const struct guest *guest = host_recorder_guest(item->recorder);
+    const struct guest *guest = guest_recorder_guest(item->recorder);
     bool is_whole;
 
     if (!guest)
@@ -172,11 +182,11 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     return is_whole || !run->options->strict ? EXIT_SUCCESS : EXIT_LOSSES;
 }
 
-int record_host_add(struct record_run *run, pid_t pid)
+static int add_host(struct record_run *run, pid_t pid)
 {
     const struct record_options *options = run->options;
     struct record_item item = {.sum_up = sum_up, .free = free_host};
-    struct host_recorder_settings settings = {0};
+    struct guest_recorder_settings settings = {.is_optional = true};
     struct error error = {0};
     struct host *host;
     int r;
@@ -187,12 +197,15 @@ int record_host_add(struct record_run *run, pid_t pid)
     if (!host)
         return cli_no_memory();
     r = record_kernel_choose((char *)(uintptr_t)options->host, true, &host->kernel, &error);
-    settings.config = &host->kernel.wishes;
+    settings.config.wishes = &host->kernel.wishes;
+    settings.config.live = record_live_host_stream(run);
+    if (options->live.on)
+        host->kernel.wishes.wants |= PROTO_WANT_LIVE;
     settings.agent = record_kernel_agent(host->agent, sizeof host->agent);
     /* What is not there yet will be our child: children are followed. */
     settings.pid_filter = !options->host_threads ? 0 : pid ? pid : getpid();
     if (r >= 0)
-        r = host_recorder_new(&settings, &item.recorder);
+        r = guest_recorder_new(&settings, &item.recorder);
     if (r < 0) {
         free_host(host);
         error_set(&error, r, NULL, "out of memory");
@@ -201,4 +214,17 @@ int record_host_add(struct record_run *run, pid_t pid)
     }
     item.userdata = host;
     return record_run_add(run, &item) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int record_kernels_add(struct record_run *run, bool leads, pid_t pid)
+{
+    int status = record_guests_choose(run);
+
+    if (status == EXIT_SUCCESS)
+        status = record_live_add(run);
+    if (status == EXIT_SUCCESS)
+        status = add_host(run, pid);
+    if (status == EXIT_SUCCESS)
+        status = record_guests_add(run, leads);
+    return status;
 }

@@ -15,6 +15,8 @@ struct record_kernel {
 /* What is wished for: GIVEN, names of events with commas between, which is cut up; "": what is usual, and there.
  * IS_HOST: of this machine's. -ENOMEM; -EINVAL with ERROR. */
 int record_kernel_choose(char *given, bool is_host, struct record_kernel *ret, struct error *error);
+/* What is usual, whether or not it is there: *RET_N patterns. */
+const char *const *record_kernel_usual(bool is_host, unsigned *ret_n);
 void record_kernel_done(struct record_kernel *kernel);
 
 /* The program strata-agent, for this machine's: beside strata, or to be found in PATH. Returns BUF, or a
@@ -26,7 +28,8 @@ bool record_kernel_tell(const char *dir, const struct guest *guest);
 /* … and what readers of the trace should know of it. */
 void record_kernel_tell_problems(const struct guest *guest);
 
-/* Adds the recorder of this machine's kernel, where --host asks for it. PID: the process that --host-threads means; 0: what
- * the recording starts. An exit status. */
+/* Adds the recorders of this machine's kernel, where --host asks for it, and of guests, and what prints them live, before
+ * all others. LEADS: the recording is about guests. PID: the process that --host-threads means; 0: what the recording
+ * starts. An exit status. */
 struct record_run;
-int record_host_add(struct record_run *run, pid_t pid);
+int record_kernels_add(struct record_run *run, bool leads, pid_t pid);

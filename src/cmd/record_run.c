@@ -5,6 +5,8 @@
 
 #include "cli/progress.h"
 #include "cmd/cmd.h"
+#include "cmd/record_guests.h"
+#include "cmd/record_live.h"
 
 void cmd_print_report(void *userdata, const char *text)
 {
@@ -27,11 +29,14 @@ bool record_run_init(const struct record_options *options, bool keep_ignored,
 
 bool record_run_add(struct record_run *run, const struct record_item *item)
 {
-    if (run->n < RECORD_ITEMS_MAX) {
+    struct record_item *bigger = realloc(run->items, (run->n + 1) * sizeof *bigger);
+
+    if (bigger) {
+        run->items = bigger;
         run->items[run->n++] = *item;
         return true;
     }
-    cli_error("more than %u sources in one recording", RECORD_ITEMS_MAX);
+    cli_no_memory();
     item->recorder->ops->free(item->recorder);
     if (item->free)
         item->free(item->userdata);
@@ -99,7 +104,8 @@ int record_run(struct record_run *run, const char *dir)
         r = add_recorders(run);
         r = r < 0 ? error_set(&error, r, NULL, "out of memory")
                   : recording_run(run->recording, &error);
-        if (recording_has_begun(run->recording)) {
+        if (recording_has_begun(run->recording) && !record_live_is_unread(run)) {
+            progress_line_erase();
             status = recording_is_full(run->recording) ? EXIT_FAILURE : EXIT_SUCCESS;
             status = sum_up_items(run, true, status);
             status = sum_up_items(run, false, status);
@@ -110,6 +116,11 @@ int record_run(struct record_run *run, const char *dir)
         status = EXIT_FAILURE;
     }
     return status;
+}
+
+FILE *record_run_summary_file(const struct record_run *run)
+{
+    return run->options->live.on || run->options->runs ? stderr : stdout;
 }
 
 bool record_run_has_others(const struct record_run *run, const struct record_item *item)
@@ -141,6 +152,8 @@ void record_run_done(struct record_run *run)
     for (unsigned i = 0; i < run->n; i++)
         if (run->items[i].free)
             run->items[i].free(run->items[i].userdata);
-    run->n = 0;
+    free(run->items);
+    record_guests_free(run->guests);
+    *run = (struct record_run){.signals = run->signals};
     stop_signals_close(&run->signals);
 }

@@ -6,7 +6,7 @@
 #include "cmd/record.h"
 #include "record/recording.h"
 
-#define RECORD_ITEMS_MAX 64u
+#include <stdio.h>
 
 struct record_run;
 
@@ -21,20 +21,24 @@ struct record_item {
 struct record_run {
     const struct record_options *options;
     struct stop_signals signals;
-    struct record_item items[RECORD_ITEMS_MAX];
+    struct record_item *items;
     unsigned n;
-    struct recording *recording; /* of record_run(); has the recorders then */
+    struct record_guests *guests; /* of record_guests_choose(); NULL: none */
+    struct recorder *live;        /* that prints; NULL: none */
+    struct recording *recording;  /* of record_run(); has the recorders then */
     const char *dir;
 };
 
 /* Catches the signals that end it. False, and a message: that cannot be. */
 bool record_run_init(const struct record_options *options, bool keep_ignored,
                      struct record_run *ret);
-/* The item's recorder and userdata are freed with RUN. False, and a message: there are too many. */
+/* The item's recorder and userdata are freed with RUN, or here. False, and a message: out of memory. */
 bool record_run_add(struct record_run *run, const struct record_item *item);
 /* Records into DIR (NULL: the one recorder makes options->output by itself), and prints what came of it: of what the recording is about first. An exit status. The recorders are
  * there until record_run_done(). */
 int record_run(struct record_run *run, const char *dir);
+/* Where a summary that people ask for goes: not to what events, or a command, write to. */
+FILE *record_run_summary_file(const struct record_run *run);
 /* Whether something else than ITEM has a source in the trace. */
 bool record_run_has_others(const struct record_run *run, const struct record_item *item);
 void record_run_done(struct record_run *run);

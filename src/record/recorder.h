@@ -138,5 +138,7 @@ void recorder_changed(struct recorder *recorder);
 void recorder_problem(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
 /* Something that the user should know now, a sentence. */
 void recorder_report(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
+/* What is recorded is of no use any more: all that are not stopped yet are. */
+void recorder_stop_all(struct recorder *recorder);
 /* The disk of PATH has less free than the recording's min_free: all are stopped, and the user is told. */
 void recorder_disk_is_full(struct recorder *recorder, const char *path);

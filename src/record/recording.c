@@ -136,6 +136,12 @@ int recording_note(struct recording *recording, struct error *error)
     if (!recording->dir.path)
         return 0;
     r = write_manifest(recording, error);
+    if (r < 0 && recording->spare >= 0) { /* what is kept for the last one does for this, too */
+        reserve_give(&recording->spare);
+        if (error)
+            error_clear(error);
+        r = write_manifest(recording, error);
+    }
     recording->note_at = clock_ns(CLOCK_MONOTONIC) + (r < 0 ? NOTE_RETRY_NS : NOTE_INTERVAL_NS);
     if (r >= 0)
         reserve_keep(recording->dir.path, &recording->spare);
@@ -271,6 +277,11 @@ static void stop_for_disk(struct recording *recording, const char *path)
             recorder_problem(recording->recorders[i],
                              "recording stopped as the disk was nearly full");
     stop_all(recording, RECORDER_BY_LIMIT, clock_ns(CLOCK_MONOTONIC));
+}
+
+void recorder_stop_all(struct recorder *recorder)
+{
+    stop_all(recorder->recording, RECORDER_BY_END, clock_ns(CLOCK_MONOTONIC));
 }
 
 void recorder_disk_is_full(struct recorder *recorder, const char *path)
@@ -475,6 +486,9 @@ int recording_run(struct recording *recording, struct error *error)
     uint64_t now;
     int r = 0;
 
+    /* A recorder may take what room there is. */
+    if (recording->dir.path)
+        reserve_keep(recording->dir.path, &recording->spare);
     for (unsigned i = 0; i < recording->n && r >= 0; i++)
         r = start(recording, i, error);
     if (r >= 0)

@@ -12,7 +12,7 @@
 void reserve_keep(const char *dir, int *fd)
 {
     _cleanup_free_ char *path = NULL;
-    struct stat st;
+    struct stat st = {0};
 
     if (*fd >= 0)
         return;
@@ -20,8 +20,7 @@ void reserve_keep(const char *dir, int *fd)
         path = NULL;
         return;
     }
-    if (stat(path, &st) < 0)
-        return;
+    (void)stat(path, &st); /* where there is none yet, room for a first one */
     *fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (*fd >= 0)
         (void)fallocate(*fd, 0, 0, st.st_size + MAX(st.st_size, RESERVE_GROWTH));

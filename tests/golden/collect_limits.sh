@@ -100,8 +100,8 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=4m none disk/out 2>/dev/null; 
     wait_for '[ "$(children)" = 2 ]'
     ! dd if=/dev/zero of=disk/out/guest-fills/cpu0.raw bs=1M count=4 oflag=append conv=notrunc 2>err ||
         fail 'the disk was not full'
-    # Another one, for whose files there is no room.
-    start other good
+    # Another one, that has room for its files, as that was kept, but not for its pages.
+    start other much
     wait_for '[ "$(children)" = 1 ]'
     : >disk/out/guest-fills/cpu0.raw
     ends disk 1

@@ -187,7 +187,7 @@ def test_tcp():
                               "sched:sched_process_exit", f"--tcp=g=127.0.0.1:{port}",
                               "--key=key"], stderr=subprocess.PIPE, text=True)
     processes.append(right)
-    if right.stderr.readline() != "g: traces\n":
+    if right.stderr.readline() != "strata: g: traces\n":
         right.terminate()
         fail("with the right key it does not trace")
     right.terminate()
@@ -245,7 +245,7 @@ def test_live(path):
         [STRATA, "collect", "--live", "--output=live", "--event=sched:sched_process_*", "--clock=mono",
          "--port=g=" + path], stdout=shown, stderr=subprocess.PIPE, text=True)
     processes.append(process)
-    if process.stderr.readline() != "g: traces\n":
+    if process.stderr.readline() != "strata: g: traces\n":
         fail("it does not trace")
     times = mark(0, 200)
     wait_until(lambda: "mark=199" in open("shown").read(), "what was traced is not shown before it ends")

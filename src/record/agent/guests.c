@@ -21,6 +21,8 @@
 #define LATE SECOND
 /* Who shows what an old guest sent is given so long at its end. */
 #define SHOW_TIMEOUT_MS 500
+/* What an old guest sent, and who shows it had no room for, is offered again so often. */
+#define PUMP_EVERY (SECOND / 20)
 /* How long it takes until one more line about a guest may be printed. */
 #define MESSAGE_EVERY (10 * SECOND)
 /* The manifest is not written more often, whatever the guests do. */
@@ -37,7 +39,7 @@ static void print_unprinted(const struct guests *guests, struct guest *guest)
     snprintf(what, sizeof what, "%" PRIu64 " more messages about it were not printed",
              guest->unprinted);
     guest->unprinted = 0;
-    guests->tell(guest->plan.name, what);
+    guests->tell(guests->userdata, guest->plan.name, what);
 }
 
 /* At the end: what was not printed when it came. */
@@ -54,7 +56,7 @@ static void print_rest(const struct guests *guests, struct guest *guest)
     if (unreported == 0)
         return;
     snprintf(what, sizeof what, GUEST_REPORTED_MORE, unreported);
-    guests->tell(guest->plan.name, what);
+    guests->tell(guests->userdata, guest->plan.name, what);
 }
 
 void guest_tell(const struct guests *guests, struct guest *guest, const char *what)
@@ -73,7 +75,7 @@ void guest_tell(const struct guests *guests, struct guest *guest, const char *wh
     }
     guest->messages_left--;
     print_unprinted(guests, guest);
-    guests->tell(guest->plan.name, what);
+    guests->tell(guests->userdata, guest->plan.name, what);
 }
 
 void guest_end(struct guest *guest, int error, const char *what)
@@ -213,6 +215,14 @@ static bool writes_manifest(const struct guests *guests)
     return !guests->written && !guests->is_part && guests->path;
 }
 
+/* When there is something to do for an old guest although nothing came. */
+static uint64_t old_due_at(const struct guest *guest, uint64_t now)
+{
+    uint64_t due = virtio_trace_guest_over_at(&guest->old);
+
+    return live_stream_waits(&guest->live) ? MIN(due, now + PUMP_EVERY) : due;
+}
+
 unsigned guests_poll_size(const struct guests *guests)
 {
     unsigned n = 2 * guests->n;
@@ -237,6 +247,9 @@ unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, ui
         until = MIN(until, guests->write_at);
     if (guests->max_size)
         until = MIN(until, guests->sizes_next);
+    for (unsigned i = 0; i < guests->n; i++)
+        if (guests->guests[i].plan.old && !guests->guests[i].ended)
+            until = MIN(until, old_due_at(&guests->guests[i], now));
     guests->back_by = until == UINT64_MAX ? 0 : until;
     *ret_until = all_ended(guests) ? 0 : until;
     return n;

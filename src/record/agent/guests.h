@@ -28,8 +28,11 @@ struct guest_config {
     pid_t
         vmm; /* whose virtual machine it is, for what KVM tells of its clock; 0: whose socket its port is */
     const char *kvm_root; /* where KVM tells it; NULL: GUEST_KVM_ROOT */
-    /* An end of record/agent/live_stream.h's, by which what it sends is shown while it is taken; taken over. NULL: it is not. */
-    const int *live;
+    /* Where an end of record/agent/live_stream.h's is, by which what it sends is printed while it is recorded; it is taken
+     * over, and -1 from then on. NULL: it is not. */
+    int *live;
+    unsigned
+        n_guests; /* in the recording, which share its limits; 0: those that are opened with this one */
 };
 
 /* The trace of one kernel. */
@@ -105,9 +108,12 @@ struct guests {
     uint64_t back_by;  /* when the last sleep was to end at the latest */
     uint64_t sizes_next;
     /* Something that the user should know about a guest; may be NULL. */
-    void (*tell)(const char *guest, const char *what);
+    void (*tell)(void *userdata, const char *guest, const char *what);
+    void *userdata;
 };
 
+/* Whether this process may open as many files as N guests need. -EMFILE with ERROR. */
+int guests_check_open_max(unsigned n, struct error *error);
 /* Makes the directory PATH (or takes an empty one; NULL: nothing is kept) and a child for each guest. WISHES and
  * PLANS are borrowed. MAX_SIZE: of one guest's files, 0: any. The caller has one thread. -errno with ERROR. */
 int guests_open(const char *path, const struct trace_config *wishes, uint64_t max_size,

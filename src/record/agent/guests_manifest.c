@@ -74,7 +74,7 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
     };
 }
 
-static int put_sources(const struct guests *guests, bool complete, bool silent, struct arena *arena,
+int guests_put_sources(const struct guests *guests, bool complete, bool silent, struct arena *arena,
                        struct manifest_source **ret, unsigned *ret_n)
 {
     struct manifest_source *sources;
@@ -101,17 +101,12 @@ static int put_sources(const struct guests *guests, bool complete, bool silent, 
     return 0;
 }
 
-int guests_put_sources(const struct guests *guests, bool complete, struct arena *arena,
-                       struct manifest_source **ret, unsigned *ret_n)
-{
-    return put_sources(guests, complete, false, arena, ret, ret_n);
-}
-
 int guests_write_manifest(struct guests *guests, bool complete, struct error *error)
 {
     struct manifest manifest = {0};
     struct manifest_source *sources;
-    int r = put_sources(guests, complete, true, &manifest.arena, &sources, &manifest.n_sources);
+    int r =
+        guests_put_sources(guests, complete, true, &manifest.arena, &sources, &manifest.n_sources);
 
     if (r < 0) {
         error_set(error, -ENOMEM, guests->path, "out of memory");

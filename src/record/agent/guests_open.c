@@ -56,9 +56,19 @@ static void free_guest(struct guest *guest)
     guest_store_done(&guest->store);
 }
 
+/* The end by which GUEST is printed; -1: it is not. */
+static int take_live(const struct guest_config *plan)
+{
+    int fd = plan->live ? *plan->live : -1;
+
+    if (plan->live)
+        *plan->live = -1;
+    return fd;
+}
+
 static int open_old(struct guests *guests, struct guest *guest, struct error *error)
 {
-    int r = live_stream_init(&guest->live, guest->plan.live ? *guest->plan.live : -1);
+    int r = live_stream_init(&guest->live, take_live(&guest->plan));
 
     if (r < 0)
         return error_set(error, r, NULL, "out of memory");
@@ -85,7 +95,7 @@ static unsigned open_max(unsigned most)
 }
 
 /* Each guest's directory, room, channel, file, clock pairs and connection. What does not fit would fail in the midst of it. */
-static int check_open_max(unsigned n, struct error *error)
+int guests_check_open_max(unsigned n, struct error *error)
 {
     unsigned most = open_max(UINT32_MAX);
     unsigned needed = MAX(n * OPEN_PER_GUEST + OPEN_BESIDE, 2 * GUEST_CHILD_OPEN_MIN);
@@ -109,7 +119,7 @@ static int open_guest(struct guests *guests, const struct guest_config *plan, un
         .live = plan->live ? *plan->live : -1,
         .max_open = open_max(GUEST_CHILD_OPEN_MAX),
     };
-    int r;
+    int live, r;
 
     *guest = (struct guest){.plan = *plan,
                             .channel = -1,
@@ -138,33 +148,36 @@ static int open_guest(struct guests *guests, const struct guest_config *plan, un
     if (plan->old)
         return open_old(guests, guest, error);
     r = guest_child_start(&options, &guest->pid, &guest->channel, error);
-    if (plan->live)
-        close(*plan->live);
+    live = take_live(plan);
+    if (live >= 0)
+        close(live); /* the child has it */
     return r;
 }
 
-/* DIR -1: PATH is made, and is theirs. */
-static int open_all(int directory, const char *path, const struct trace_config *wishes,
-                    uint64_t max_size, const struct guest_config *plans, unsigned n,
-                    struct guests *ret_guests, struct error *error)
+/* No IS_PART: PATH is made, and is theirs. */
+static int open_all(bool is_part, int directory, const char *path,
+                    const struct trace_config *wishes, uint64_t max_size,
+                    const struct guest_config *plans, unsigned n_configs, struct guests *ret_guests,
+                    struct error *error)
 {
     struct confine_user user = confine_user();
-    struct guests guests = {.dir = directory,
-                            .is_part = directory >= 0,
-                            .wishes = *wishes,
-                            .max_size = max_size,
-                            .spare = -1};
-    int r = check_open_max(n, error);
+    unsigned n = n_configs; /* of the recording */
+    struct guests guests = {
+        .dir = directory, .is_part = is_part, .wishes = *wishes, .max_size = max_size, .spare = -1};
+    int r;
 
+    for (unsigned i = 0; i < n_configs; i++)
+        n = MAX(n, plans[i].n_guests);
+    r = guests_check_open_max(n, error);
     if (r < 0)
         return r;
     guests.path = path ? strdup(path) : NULL;
-    guests.guests = calloc(n, sizeof *guests.guests);
+    guests.guests = calloc(n_configs, sizeof *guests.guests);
     if ((path && !guests.path) || !guests.guests)
         r = error_set(error, -ENOMEM, NULL, "out of memory");
     else if (!guests.is_part && path)
         r = open_dir(path, &guests.dir, error);
-    for (unsigned i = 0; r >= 0 && i < n; i++)
+    for (unsigned i = 0; r >= 0 && i < n_configs; i++)
         r = open_guest(&guests, &plans[i], n, &user, error);
     if (r < 0) {
         for (unsigned i = 0; i < guests.n; i++) {
@@ -186,14 +199,14 @@ int guests_open(const char *path, const struct trace_config *wishes, uint64_t ma
                 const struct guest_config *plans, unsigned n, struct guests *ret_guests,
                 struct error *error)
 {
-    return open_all(-1, path, wishes, max_size, plans, n, ret_guests, error);
+    return open_all(false, -1, path, wishes, max_size, plans, n, ret_guests, error);
 }
 
 int guests_join(int directory, const char *path, const struct trace_config *wishes,
                 uint64_t max_size, const struct guest_config *plans, unsigned n,
                 struct guests *ret_guests, struct error *error)
 {
-    return open_all(directory, path, wishes, max_size, plans, n, ret_guests, error);
+    return open_all(true, directory, path, wishes, max_size, plans, n, ret_guests, error);
 }
 
 int guests_close(struct guests *guests, struct error *error)

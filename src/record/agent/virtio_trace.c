@@ -214,15 +214,20 @@ void virtio_trace_guest_stop(struct virtio_trace_guest *old, uint64_t now)
         (void)command(old, "0\n", NULL);
 }
 
-bool virtio_trace_guest_is_over(const struct virtio_trace_guest *old, uint64_t now)
+uint64_t virtio_trace_guest_over_at(const struct virtio_trace_guest *old)
 {
     bool any = false;
 
     for (unsigned i = 0; i < old->n; i++)
         any = any || old->ports[i].in >= 0;
     if (!any)
-        return true;
-    return old->stopped && (now >= old->heard + QUIET || now >= old->stopped_at + DRAIN_MAX);
+        return 0;
+    return old->stopped ? MIN(old->heard + QUIET, old->stopped_at + DRAIN_MAX) : UINT64_MAX;
+}
+
+bool virtio_trace_guest_is_over(const struct virtio_trace_guest *old, uint64_t now)
+{
+    return now >= virtio_trace_guest_over_at(old);
 }
 
 /* The tree. Files of a tracefs say that they are empty, so they are read to their end. */

@@ -39,7 +39,8 @@ void virtio_trace_guest_poll(const struct virtio_trace_guest *old, struct pollfd
 int virtio_trace_guest_take(struct virtio_trace_guest *old, const struct pollfd *fds,
                             struct guest_store *store, uint64_t now, struct error *error);
 void virtio_trace_guest_stop(struct virtio_trace_guest *old, uint64_t now);
-/* Whether nothing more will come. */
+/* When nothing more will come, if nothing comes until then, ns; UINT64_MAX: that is not known. */
+uint64_t virtio_trace_guest_over_at(const struct virtio_trace_guest *old);
 bool virtio_trace_guest_is_over(const struct virtio_trace_guest *old, uint64_t now);
 
 /* Copies what decodes pages from the tracefs tree TREE (a copy of one, or a mounted one) into STORE. -errno with

@@ -133,7 +133,7 @@ int qemu_sources(const struct recorder *recorder, struct arena *arena, struct re
 
     if (r >= 0) {
         put_vmm(self, final, entry);
-        r = guests_put_sources(&self->guests, final, arena, &kernel.items, &kernel.n);
+        r = guests_put_sources(&self->guests, final, false, arena, &kernel.items, &kernel.n);
     }
     if (r >= 0 && self->reads_rings)
         r = put_rings(self, final, &entry->vmm, arena, &rings);

@@ -26,8 +26,9 @@
 static char directory[] = "/tmp/strata-guests-XXXXXX";
 static unsigned n_messages;
 
-static void count_message(const char *guest, const char *what)
+static void count_message(void *userdata, const char *guest, const char *what)
 {
+    (void)userdata;
     (void)guest;
     (void)what;
     n_messages++;

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/agent/guest_recorder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock_ns.h"
+#include "base/macro.h"
+#include "record/agent/guests_manifest.h"
+#include "record/agent/host_agent.h"
+#include "record/recording.h"
+
+/* How long this machine's agent has for what is left, when it is stopped. Guests have limits of their own
+ * (record/agent/reconnect.c). */
+#define HOST_STOP_TIMEOUT_NS UINT64_C(10000000000)
+
+struct guest_recorder {
+    struct recorder recorder;
+    struct guest_recorder_settings settings;
+    struct guest_config config;
+    struct guests guests; /* n 0: it is not recorded */
+    struct host_agent agent;
+    uint64_t stop_by; /* of this machine's; 0: it is not stopped */
+    bool is_hurried;
+    struct pollfd *fds; /* room for what poll() asks for */
+    unsigned n_fds;
+};
+
+static struct guest_recorder *self_of(struct recorder *recorder)
+{
+    return container_of(recorder, struct guest_recorder, recorder);
+}
+
+static const struct guest_recorder *const_self_of(const struct recorder *recorder)
+{
+    return const_container_of(recorder, struct guest_recorder, recorder);
+}
+
+static void read_stderr(struct guest_recorder *self)
+{
+    char line[256];
+
+    while (self->agent.said >= 0 && host_agent_hear(&self->agent, line, sizeof line) > 0) {
+        recorder_report(&self->recorder, "the host's kernel: %s", line);
+        recorder_problem(&self->recorder, "the host's kernel: %s", line);
+    }
+}
+
+/* It cannot be traced; WHY, where its agent has not said it better. */
+static int fail(struct guest_recorder *self, struct error *why, struct error *error)
+{
+    host_agent_explain(&self->agent, why);
+    return error_set(error, why->code, NULL, "the host's kernel cannot be recorded: %s", why->what);
+}
+
+static void report(void *userdata, const char *guest, const char *what)
+{
+    recorder_report(userdata, "%s: %s", guest, what);
+}
+
+static uint64_t max_size(const struct guest_recorder *self)
+{
+    uint64_t given = recording_settings(self->recorder.recording)->max_size;
+
+    return given || self->settings.agent || recording_dir(self->recorder.recording) < 0
+               ? given
+               : GUEST_MAX_SIZE_DEFAULT;
+}
+
+static int start(struct recorder *recorder, struct error *error)
+{
+    struct guest_recorder *self = self_of(recorder);
+    struct recording *recording = recorder->recording;
+    struct error why = {0};
+    int r;
+
+    self->config = self->settings.config;
+    if (self->settings.agent) {
+        self->config.name = "host";
+        self->config.is_host = true;
+        self->config.place = (struct guest_endpoint){.kind = ENDPOINT_FD, .text = recorder->name};
+        if (host_agent_start(self->settings.agent, self->settings.pid_filter, &self->agent,
+                             &self->config.place.fd, &why) < 0)
+            return fail(self, &why, error);
+    }
+    r = guests_join(recording_dir(recording), recording_path(recording), self->config.wishes,
+                    max_size(self), &self->config, 1, &self->guests, error);
+    /* What this machine's agent says is read from its standard error. */
+    if (r >= 0 && !self->settings.agent) {
+        self->guests.tell = report;
+        self->guests.userdata = recorder;
+    }
+    return r;
+}
+
+/* A guest may come as late as it likes. */
+static bool is_ready(const struct recorder *recorder)
+{
+    const struct guest_recorder *self = const_self_of(recorder);
+
+    return !self->settings.agent || self->guests.n == 0 || self->guests.guests[0].was_running ||
+           self->guests.guests[0].ended;
+}
+
+static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
+{
+    struct guest_recorder *self = self_of(recorder);
+    unsigned n = guests_poll_size(&self->guests);
+    uint64_t until;
+
+    if (n > self->n_fds) {
+        struct pollfd *bigger = realloc(self->fds, n * sizeof *bigger);
+
+        if (!bigger) {
+            wait->failed = true;
+            return;
+        }
+        self->fds = bigger;
+        self->n_fds = n;
+    }
+    n = guests_poll(&self->guests, self->fds, clock_ns(CLOCK_MONOTONIC), &until);
+    for (unsigned i = 0; i < n; i++)
+        recorder_wait_fd(wait, self->fds[i].fd, self->fds[i].events);
+    /* What it says before explains why it is not ready. */
+    recorder_wait_fd(wait, is_ready(recorder) ? self->agent.said : -1, POLLIN);
+    recorder_wait_until(wait, until);
+}
+
+static void note_change(struct guest_recorder *self)
+{
+    if (self->guests.written)
+        return;
+    self->guests.written = true;
+    recorder_changed(&self->recorder);
+}
+
+static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
+                struct error *error)
+{
+    struct guest_recorder *self = self_of(recorder);
+    const struct guest *guest = &self->guests.guests[0];
+    int r = guests_serve(&self->guests, fds, now);
+
+    (void)n;
+    if (self->settings.agent && !guest->was_running && guest->ended && guest->error < 0) {
+        struct error why = {.code = guest->error};
+
+        snprintf(why.what, sizeof why.what, "%.*s", (int)sizeof why.what - 1, guest->what);
+        return fail(self, &why, error);
+    }
+    if (guest->was_running)
+        read_stderr(self);
+    note_change(self);
+    return self->is_hurried ? 0 : r;
+}
+
+static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now)
+{
+    struct guest_recorder *self = self_of(recorder);
+
+    guests_stop(&self->guests);
+    if (!self->settings.agent) {
+        self->is_hurried = stop->urgency >= RECORDER_HURRY;
+        return UINT64_MAX;
+    }
+    /* This machine's kernel may take long to remove what the agent had switched on. */
+    if (self->stop_by == 0)
+        self->stop_by = now + HOST_STOP_TIMEOUT_NS;
+    return stop->urgency == RECORDER_KILL ? now : self->stop_by;
+}
+
+static int finish(struct recorder *recorder, struct error *error)
+{
+    struct guest_recorder *self = self_of(recorder);
+
+    (void)error;
+    guests_end(&self->guests);
+    read_stderr(self);
+    if (self->settings.is_optional)
+        guests_remove_silent(&self->guests);
+    return 0;
+}
+
+static int sources(const struct recorder *recorder, struct arena *arena,
+                   struct recorder_sources *ret)
+{
+    const struct guest_recorder *self = const_self_of(recorder);
+
+    return guests_put_sources(&self->guests, recorder->state == RECORDER_FINISHED,
+                              !self->settings.is_optional, arena, &ret->items, &ret->n);
+}
+
+static void stats(const struct recorder *recorder, struct recorder_stats *ret)
+{
+    const struct guest *guest = guest_recorder_guest(recorder);
+
+    *ret = (struct recorder_stats){0};
+    if (guest)
+        *ret = (struct recorder_stats){guest->progress.bytes, guest->progress.events,
+                                       guest->progress.lost};
+}
+
+static void discard(struct recorder *recorder)
+{
+    struct guest_recorder *self = self_of(recorder);
+
+    for (unsigned i = 0; i < self->guests.n; i++)
+        guest_store_remove(&self->guests.guests[i].store);
+}
+
+static void free_recorder(struct recorder *recorder)
+{
+    struct guest_recorder *self = self_of(recorder);
+
+    if (self->guests.n > 0)
+        (void)guests_close(&self->guests, NULL);
+    host_agent_done(&self->agent);
+    free(self->fds);
+    free(self);
+}
+
+static const struct recorder_ops ops = {
+    .start = start,
+    .is_ready = is_ready,
+    .poll = poll_fds,
+    .step = step,
+    .stop = stop,
+    .finish = finish,
+    .sources = sources,
+    .stats = stats,
+    .discard = discard,
+    .free = free_recorder,
+};
+
+int guest_recorder_new(const struct guest_recorder_settings *settings, struct recorder **ret)
+{
+    struct guest_recorder *self = calloc(1, sizeof *self);
+
+    if (!self)
+        return -ENOMEM;
+    self->recorder.ops = &ops;
+    self->recorder.name = settings->agent ? "the host's kernel" : settings->config.name;
+    self->recorder.leads = settings->leads;
+    self->settings = *settings;
+    self->agent.said = -1;
+    *ret = &self->recorder;
+    return 0;
+}
+
+const struct guest *guest_recorder_guest(const struct recorder *recorder)
+{
+    const struct guest_recorder *self = const_self_of(recorder);
+
+    return self->guests.n > 0 ? &self->guests.guests[0] : NULL;
+}

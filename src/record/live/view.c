@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/live/view.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/macro.h"
+#include "format/ftrace/live.h"
+#include "record/agent/confine.h"
+#include "record/agent/guest_session.h"
+#include "record/agent/live_stream.h"
+#include "timeline/clock_map.h"
+
+#define MS UINT64_C(1000000)
+/* How long an event waits for those of other CPUs: the agent takes pages from the kernel at least every 100 ms. */
+#define DELAY (250 * MS)
+#define RATE_TIMEOUT (2000 * MS)
+/* Pages of all kernels that wait here; with more, what is there is shown before more is taken. */
+#define HELD_MAX ((size_t)32 << 20)
+#define MESSAGES_AT_ONCE 64
+#define ITEMS_AT_ONCE 4096
+#define FILE_MAX ((size_t)16 << 20)
+#define PAIRS_KEPT 32
+
+struct shown_kernel {
+    const char *name;
+    bool is_host;
+    int fd; /* -1: nothing more comes */
+    struct ftrace_live *live;
+    bool broken; /* it was told why its pages are not shown */
+    /* The file that is under way. */
+    char path[512];
+    char *text;
+    size_t len, capacity;
+    /* Its clock. */
+    uint64_t hz;
+    struct clock_map_pair pairs[PAIRS_KEPT];
+    unsigned n_pairs;
+    struct clock_map clock_map;
+    bool in_host_time; /* since its first page: clock_map makes it so */
+    uint64_t
+        rate_by; /* so long its items wait for the rate of its clock, which two pairs tell; 0: they do not */
+    /* The item to be shown next. */
+    struct item *item;
+    int64_t key, error_ns;
+    uint64_t came;
+};
+
+struct live_view {
+    struct shown_kernel *kernels;
+    unsigned n;
+    struct catalogue catalogue;
+    struct text out;
+    struct sink *sink;
+    int output;
+    void (*report)(void *userdata, const char *text);
+    void *userdata;
+    uint8_t message[sizeof(struct live_head) + LIVE_BYTES_MAX + 1];
+};
+
+static enum layer layer_of(const struct shown_kernel *kernel)
+{
+    return kernel->is_host ? LAYER_HOST : LAYER_GUEST;
+}
+
+static void report_now(const struct live_view *view, const char *format, ...)
+{
+    char text[700];
+    va_list args;
+
+    if (!view->report)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    view->report(view->userdata, text);
+}
+
+/* ---- What comes ---- */
+
+static void forget_file(struct shown_kernel *kernel)
+{
+    free(TAKE_PTR(kernel->text));
+    kernel->len = kernel->capacity = 0;
+    kernel->path[0] = '\0';
+}
+
+static void file_put(struct shown_kernel *kernel, const uint8_t *p, size_t size)
+{
+    if (!*kernel->path)
+        return;
+    if (kernel->len + size > FILE_MAX) {
+        forget_file(kernel);
+        return;
+    }
+    if (kernel->len + size + 1 > kernel->capacity) {
+        size_t capacity = MAX(2 * kernel->capacity, kernel->len + size + 1);
+        char *bigger = realloc(kernel->text, capacity);
+
+        if (!bigger) {
+            forget_file(kernel);
+            return;
+        }
+        kernel->text = bigger;
+        kernel->capacity = capacity;
+    }
+    memcpy(kernel->text + kernel->len, p, size);
+    kernel->len += size;
+    kernel->text[kernel->len] = '\0';
+}
+
+static void file_end(struct shown_kernel *kernel)
+{
+    if (kernel->text && kernel->live)
+        (void)ftrace_live_file(kernel->live, kernel->path, TAKE_PTR(kernel->text), kernel->len);
+    forget_file(kernel);
+}
+
+/* What is left out here is shown without; a fact ends with a NUL. */
+static void fact(struct shown_kernel *kernel, const char *bytes, size_t size)
+{
+    const char *value = memchr(bytes, 0, size);
+
+    if (value && strcmp(bytes, "hz") == 0)
+        kernel->hz = strtoull(value + 1, NULL, 10);
+}
+
+/* Later times are told by the latest pairs. */
+static void add_pair(struct shown_kernel *kernel, const struct guest_pair *pair)
+{
+    const struct clock_map_pair *last = &kernel->pairs[kernel->n_pairs ? kernel->n_pairs - 1 : 0];
+    struct clock_map_pair added = {(int64_t)pair->host_ns, (int64_t)pair->guest,
+                                   (int64_t)pair->error_ns};
+    struct clock_map clock_map;
+
+    if (MAX(MAX(pair->guest, pair->host_ns), pair->error_ns) > INT64_MAX / 2 ||
+        (kernel->n_pairs > 0 && (added.ticks <= last->ticks || added.host_ns <= last->host_ns)))
+        return;
+    if (kernel->n_pairs == PAIRS_KEPT) {
+        memmove(kernel->pairs, kernel->pairs + 1, (PAIRS_KEPT - 1) * sizeof *kernel->pairs);
+        kernel->n_pairs--;
+    }
+    kernel->pairs[kernel->n_pairs++] = added;
+    if (clock_map_of_pairs(kernel->pairs, kernel->n_pairs, kernel->name, kernel->hz, &clock_map,
+                           NULL) < 0)
+        return;
+    clock_map_done(&kernel->clock_map);
+    kernel->clock_map = clock_map;
+}
+
+/* Another kernel is traced by that agent. */
+static int begin_part(struct live_view *view, struct shown_kernel *kernel)
+{
+    kernel->live = ftrace_live_free(kernel->live);
+    kernel->item = NULL;
+    kernel->n_pairs = 0;
+    kernel->hz = 0;
+    kernel->broken = kernel->in_host_time = false;
+    kernel->rate_by = 0;
+    clock_map_done(&kernel->clock_map);
+    kernel->clock_map = (struct clock_map){0};
+    forget_file(kernel);
+    return ftrace_live_new(&view->catalogue, kernel->name, layer_of(kernel), &kernel->live);
+}
+
+static int take_pages(struct live_view *view, struct shown_kernel *kernel,
+                      const struct live_head *head, const uint8_t *p, size_t size, uint64_t now)
+{
+    bool first = !ftrace_live_origin(kernel->live);
+    struct error error = {0};
+    int r;
+
+    if (kernel->broken)
+        return 0;
+    ftrace_live_set_hz(kernel->live, kernel->hz);
+    r = ftrace_live_pages(kernel->live, head->cpu, head->offset, p, size, now, &error);
+    if (r == -ENOMEM)
+        return r;
+    if (r < 0) {
+        kernel->broken = true;
+        report_now(view, "%s: its events cannot be printed: %s", kernel->name, error.what);
+    } else if (first && !ftrace_live_origin(kernel->live)) {
+        return 0;
+    } else if (first && view->n > 1 && kernel->clock_map.n) {
+        kernel->in_host_time = true;
+        ftrace_live_origin(kernel->live)->clock = (struct clock){"monotonic", NANOSECONDS};
+    } else if (first && ftrace_live_origin(kernel->live)->clock.hz == 0 && kernel->n_pairs) {
+        kernel->rate_by = now + RATE_TIMEOUT;
+    }
+    return 0;
+}
+
+/* One message, whose SIZE bytes have a NUL behind them. */
+static int take_message(struct live_view *view, struct shown_kernel *kernel, size_t size,
+                        uint64_t now)
+{
+    const uint8_t *bytes = view->message + sizeof(struct live_head);
+    struct guest_pair pair;
+    struct live_head head;
+
+    if (size < sizeof head)
+        return 0;
+    memcpy(&head, view->message, sizeof head);
+    size -= sizeof head;
+    switch (head.kind) {
+    case LIVE_FILE_BEGIN:
+        forget_file(kernel);
+        if (size < sizeof kernel->path)
+            memcpy(kernel->path, bytes, size + 1);
+        file_put(kernel, bytes, 0); /* it may be empty */
+        return 0;
+    case LIVE_FILE_PUT: file_put(kernel, bytes, size); return 0;
+    case LIVE_FILE_END: file_end(kernel); return 0;
+    case LIVE_FACT: fact(kernel, (const char *)bytes, size); return 0;
+    case LIVE_PAIR:
+        if (size == sizeof pair) {
+            memcpy(&pair, bytes, sizeof pair);
+            add_pair(kernel, &pair);
+        }
+        return 0;
+    case LIVE_BOOT: return begin_part(view, kernel);
+    case LIVE_PAGES: return take_pages(view, kernel, &head, bytes, size, now);
+    default: return 0;
+    }
+}
+
+static int listen_to(struct live_view *view, struct shown_kernel *kernel, uint64_t now)
+{
+    for (unsigned i = 0; i < MESSAGES_AT_ONCE; i++) {
+        ssize_t n = recv(kernel->fd, view->message, sizeof view->message - 1, MSG_DONTWAIT);
+        int r;
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return 0;
+        if (n <= 0) {
+            close(kernel->fd);
+            kernel->fd = -1;
+            ftrace_live_end(kernel->live);
+            return 0;
+        }
+        view->message[n] = 0;
+        r = take_message(view, kernel, (size_t)n, now);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* ---- What is printed ---- */
+
+static unsigned number_of(void *arg, const struct origin *origin)
+{
+    const struct live_view *view = arg;
+    unsigned i = 0;
+
+    while (i + 1 < view->n && strcmp(view->kernels[i].name, origin->path) != 0)
+        i++;
+    return i;
+}
+
+/* Whether its items still wait for the rate of its clock. */
+static bool waits_for_rate(struct shown_kernel *kernel, uint64_t now)
+{
+    if (kernel->rate_by == 0)
+        return false;
+    if (kernel->n_pairs < 2 && now < kernel->rate_by && kernel->fd >= 0)
+        return true;
+    kernel->rate_by = 0;
+    ftrace_live_origin(kernel->live)->clock.hz = kernel->clock_map.hz;
+    return false;
+}
+
+/* Looks at the kernel's next item. */
+static bool look(struct shown_kernel *kernel)
+{
+    if (!ftrace_live_look(kernel->live, &kernel->item, &kernel->came)) {
+        kernel->item = NULL;
+        return false;
+    }
+    kernel->key = kernel->item->time;
+    if (kernel->in_host_time && kernel->key != TIME_UNKNOWN)
+        kernel->key = clock_map_convert(&kernel->clock_map, kernel->key, &kernel->error_ns);
+    else if (!kernel->in_host_time)
+        kernel->key = (int64_t)kernel->came;
+    return true;
+}
+
+static int show_item(struct live_view *view, struct shown_kernel *kernel)
+{
+    struct item item = *kernel->item;
+    int r;
+
+    if (kernel->in_host_time) {
+        item.time = kernel->key;
+        item.error_ns = (uint32_t)MIN(MAX(kernel->error_ns, 0), (int64_t)UINT32_MAX);
+        if (item.kind == ITEM_LOSS && item.since != TIME_UNKNOWN)
+            item.since = clock_map_convert(&kernel->clock_map, item.since, NULL);
+    }
+    r = sink_put(view->sink, &item, 1);
+    ftrace_live_take(kernel->live);
+    return r;
+}
+
+static size_t held(const struct live_view *view)
+{
+    size_t sum = 0;
+
+    for (unsigned i = 0; i < view->n; i++)
+        sum += ftrace_live_held(view->kernels[i].live);
+    return sum;
+}
+
+/* Shows what is due at NOW. *RET_NEXT: when something is again; UINT64_MAX: nothing waits. */
+static int show(struct live_view *view, uint64_t now, uint64_t *ret_next)
+{
+    bool is_full = held(view) > HELD_MAX / 2;
+
+    for (unsigned n = 0; n < ITEMS_AT_ONCE && !view->out.error; n++) {
+        struct shown_kernel *first = NULL;
+        uint64_t next = UINT64_MAX, waits = UINT64_MAX;
+        int r;
+
+        for (unsigned i = 0; i < view->n; i++) {
+            struct shown_kernel *kernel = &view->kernels[i];
+
+            if (waits_for_rate(kernel, now)) {
+                waits = MIN(waits, kernel->rate_by);
+                continue;
+            }
+            if (!look(kernel))
+                continue;
+            if (!first || kernel->key < first->key)
+                first = kernel;
+            next = MIN(next, kernel->fd < 0 || is_full ? 0 : kernel->came + DELAY);
+        }
+        if (!first || next > now) {
+            *ret_next = MIN(next, waits);
+            return 0;
+        }
+        r = show_item(view, first);
+        if (r < 0)
+            return r;
+    }
+    *ret_next = now;
+    return 0;
+}
+
+/* Waits for pages until NEXT; true: there are some still. */
+static bool wait_for(struct live_view *view, uint64_t next, struct pollfd *fds)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    uint64_t sleep = next > now ? next - now : 0;
+    struct timespec time = {(time_t)(sleep / (1000 * MS)), (long)(sleep % (1000 * MS))};
+    bool is_full = held(view) > HELD_MAX;
+    bool any = false;
+
+    for (unsigned i = 0; i < view->n; i++) {
+        fds[i] = (struct pollfd){is_full ? -1 : view->kernels[i].fd, POLLIN, 0};
+        any = any || view->kernels[i].fd >= 0;
+    }
+    if (!any)
+        return false;
+    if (sleep > 0)
+        text_flush(&view->out);
+    /* That nobody reads is known also while there is nothing to write. */
+    fds[view->n] = (struct pollfd){view->output, 0, 0};
+    if (ppoll(fds, view->n + 1, next == UINT64_MAX ? NULL : &time, NULL) < 0)
+        for (unsigned i = 0; i <= view->n; i++)
+            fds[i].revents = 0;
+    if (fds[view->n].revents & (POLLERR | POLLHUP) && !view->out.error)
+        view->out.error = -EPIPE;
+    return true;
+}
+
+static int work(struct live_view *view)
+{
+    _cleanup_free_ struct pollfd *fds = calloc(view->n + 1, sizeof *fds);
+    bool any = true;
+    uint64_t next;
+    int r = fds ? 0 : -ENOMEM;
+
+    while (r >= 0 && !view->out.error) {
+        r = show(view, clock_ns(CLOCK_MONOTONIC), &next);
+        if (r < 0 || (!any && next == UINT64_MAX))
+            break;
+        any = wait_for(view, next, fds);
+        for (unsigned i = 0; any && i < view->n && r >= 0; i++)
+            if (fds[i].revents)
+                r = listen_to(view, &view->kernels[i], clock_ns(CLOCK_MONOTONIC));
+    }
+    text_flush(&view->out);
+    return view->out.error ? view->out.error : r;
+}
+
+/* ---- The process ---- */
+
+static int prepare(struct live_view *view, const struct live_viewer_settings *settings)
+{
+    struct live_view_info info = {.n = view->n, .origin_number = number_of, .arg = view};
+    int r;
+
+    for (unsigned i = 0; i < view->n; i++)
+        info.layers |= 1u << layer_of(&view->kernels[i]);
+    r = settings->open(settings->userdata, &info, &view->out, &view->sink);
+    for (unsigned i = 0; r >= 0 && i < view->n; i++)
+        r = begin_part(view, &view->kernels[i]);
+    return r;
+}
+
+static int keep_descriptors(const struct live_view *view, int kept)
+{
+    unsigned n = view->n;
+    _cleanup_free_ int *keep = malloc((n + 3) * sizeof *keep);
+
+    if (!keep)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n; i++)
+        keep[i] = view->kernels[i].fd;
+    keep[n] = view->output;
+    keep[n + 1] = STDERR_FILENO;
+    keep[n + 2] = kept;
+    return confine_descriptors(keep, n + 3);
+}
+
+static int run(struct live_view *view, const struct live_viewer_settings *settings, int kept)
+{
+    struct confine_user user = confine_user();
+    struct error error = {0};
+    unsigned measures;
+    int r = prepare(view, settings);
+
+    if (r >= 0)
+        r = keep_descriptors(view, kept);
+    if (r >= 0)
+        r = confine(&user, 0, &measures, &error);
+    if (r >= 0) {
+        sink_begin(view->sink);
+        r = work(view);
+    }
+    if (r < 0 && r != -EPIPE)
+        report_now(view, "cannot print more events: %s", error.what[0] ? error.what : strerror(-r));
+    return r;
+}
+
+void live_view_run(const struct live_viewer_settings *settings, const int *fds, int kept,
+                   void (*report)(void *userdata, const char *text), void *userdata)
+{
+    struct live_view *view = calloc(1, sizeof *view);
+    int r = -ENOMEM;
+
+    if (view)
+        view->kernels = calloc(settings->n, sizeof *view->kernels);
+    if (view && view->kernels) {
+        view->n = settings->n;
+        view->output = settings->output;
+        view->report = report;
+        view->userdata = userdata;
+        for (unsigned i = 0; i < view->n; i++)
+            view->kernels[i] = (struct shown_kernel){.name = settings->kernels[i].name,
+                                                     .is_host = settings->kernels[i].is_host,
+                                                     .fd = fds[i]};
+        r = run(view, settings, kept);
+    }
+    _exit(r == -EPIPE ? LIVE_STATUS_UNREAD : r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+}

@@ -1,0 +1,100 @@
+#!/bin/sh
+# strata record --guest=ENDPOINT beside others: two guests and the host's kernel, a program, live output.
+# The guests are this machine's own kernel, by two agents. $EMIT: tests/runtime.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+pids=
+ended() {
+    # shellcheck disable=SC2086 # numbers
+    [ -z "$pids" ] || kill $pids 2>/dev/null || true
+    rm -rf "$work"
+}
+trap ended EXIT
+cd "$work"
+unset STRATA_TRACE
+strata=$STRATA_BIN/strata
+
+fail() {
+    echo "record_guests: $case: $*" >&2
+    exit 1
+}
+. "$here/../lib/wait_for.sh"
+
+# usage TEXT OPTION...: is a usage error that says TEXT.
+usage() {
+    text=$1
+    shift
+    status=0
+    "$strata" record "$@" >out 2>told || status=$?
+    [ $status -eq 2 ] || fail "record $*: exit status $status: $(cat told)"
+    grep -qF -- "$text" told || fail "record $*: $(cat told)"
+    [ ! -e x ] || fail "record $*: something is left"
+}
+case=usage
+usage '--guest requires an endpoint' -o x --guest=tcp:localhost:1
+usage '--guest requires an endpoint' -o x --guest
+usage 'require --key=FILE' -o x --guest a=tcp:localhost:1
+usage 'two guests are called a' -o x --guest a=/b --guest a=/c
+usage '--live prints the events of guests' -o x --live --guest a=/b -- true
+usage '--live prints the events of guests' -o x --live --xen
+usage "'true' is not QEMU" -o x --guest -- true
+
+if [ "$(id -u)" -ne 0 ] || ! [ -w /sys/kernel/tracing/instances ] || ! [ -x "$STRATA_BIN/strata-agent" ]; then
+    echo "record_guests: SKIPPED in part: only root may trace this machine's kernel, where tracefs is mounted" >&2
+    exit 77
+fi
+case=agents
+for name in a b; do
+    "$STRATA_BIN/strata-agent" --listen "unix:$work/$name" >agent-$name 2>&1 &
+    pids="$pids $!"
+    wait_for "[ -S $name ]"
+done
+
+# Number of execs of the file NAME that SOURCE of DIR has.
+execs() {
+    "$strata" report "$1" --source="$2" -e sched_process_exec 2>err | grep -c "filename=.*/$3 " || true
+}
+# traces NAME: the condition that this guest is traced.
+traces() {
+    echo "grep -qs '$1: traces' told"
+}
+
+# Two guests and the host: what happened once all three see.
+case=two
+ln -s /bin/true seen-by-all
+"$strata" record -o two --guest=a="$work/a" --guest b=unix:b --host=sched:sched_process_exec \
+    -e sched:sched_process_exec >out 2>told &
+pid=$!
+wait_for "{ $(traces a) && $(traces b); } || ! kill -0 $pid 2>/dev/null"
+./seen-by-all
+kill -TERM $pid
+wait $pid || fail "exit status $?: $(cat told)"
+for source in a b host; do
+    [ "$(execs two $source seen-by-all)" -eq 1 ] || fail "$source: $("$strata" report two)"
+    grep -q "$source" two/trace.json || fail "$(cat two/trace.json)"
+done
+grep -q 'a: .* events written to two/guest-a' out || fail "$(cat out told)"
+grep -q '^  host  *[1-9][0-9]* events, 0 lost' told || fail "$(cat told)"
+
+# A program: the recording ends with it, and what it is traced by is apart from what the guest is.
+case=program
+"$strata" record -o program --guest a=unix:a --guest-event=sched:sched_process_exec -e 'c*,s*,emit*,e*' -- \
+    sh -c "until $(traces a); do sleep 0.1; done; ./seen-by-all; exec '$EMIT' 600 1" >out 2>told ||
+    fail "exit status $?: $(cat told)"
+[ "$(execs program a seen-by-all)" -eq 1 ] || fail "$("$strata" report program --source=a | head)"
+"$strata" info program | grep -q 'layer  *vmm' || fail "$("$strata" info program)"
+
+# Live: of the host and a guest, in one order, by layers.
+case=live
+"$strata" record --live --guest a=unix:a --host=sched:sched_process_exec -e sched:sched_process_exec >shown 2>told &
+pid=$!
+wait_for "$(traces a) || ! kill -0 $pid 2>/dev/null"
+./seen-by-all
+wait_for "[ \"\$(grep -c 'filename=.*/seen-by-all ' shown)\" -eq 2 ] || ! kill -0 $pid 2>/dev/null"
+kill -INT $pid
+wait $pid || fail "exit status $?: $(cat told)"
+for layer in guest host; do
+    [ "$(grep -c " $layer .*filename=.*/seen-by-all " shown)" -eq 1 ] || fail "$layer: $(cat shown)"
+done
