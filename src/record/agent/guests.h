@@ -17,22 +17,22 @@
 /* A guest as the user named it, or the host's own kernel, which is taken as one. Strings are borrowed. */
 struct guest_config {
     const char *name;
-    struct guest_endpoint place;       /* of ENDPOINT_FD: its descriptor is taken over */
     const struct trace_config *wishes; /* NULL: those of all; borrowed */
-    bool
-        is_host; /* its directory is called NAME, its layer host, and its clock has to be the host's own */
-    const char
-        *old;      /* the directory with the ports of an agent that speaks the old protocol alone */
-    unsigned cpus; /* of it; 0: as many as there are */
-    const char *tree;
-    pid_t
-        vmm; /* whose virtual machine it is, for what KVM tells of its clock; 0: whose socket its port is */
-    const char *kvm_root; /* where KVM tells it; NULL: GUEST_KVM_ROOT */
+    /* The directory with the ports of an agent that speaks the virtio-trace protocol; NULL: it speaks Strata's. */
+    const char *old;
+    const char *tree;     /* … a copy of its tracefs */
+    const char *kvm_root; /* where KVM describes it; NULL: GUEST_KVM_ROOT */
     /* Where an end of record/agent/live_stream.h's is, by which what it sends is printed while it is recorded; it is taken
      * over, and -1 from then on. NULL: it is not. */
     int *live;
+    struct guest_endpoint place; /* of ENDPOINT_FD: its descriptor is taken over */
+    unsigned cpus;               /* of virtio-trace; 0: as many as there are */
+    /* Whose virtual machine it is, for what KVM says of its clock; 0: whose socket its port is. */
+    pid_t vmm;
     unsigned
         n_guests; /* in the recording, which share its limits; 0: those that are opened with this one */
+    /* Its directory is called NAME, its layer host, and its clock has to be the host's own. */
+    bool is_host;
 };
 
 /* The trace of one kernel. */
