@@ -126,6 +126,12 @@ for signal in TERM KILL; do
     "$strata" report trace >/dev/null 2>told || fail "$(cat told)"
 done
 wait_for "! kill -0 $victim 2>/dev/null"
-# Another recorder that has started since may have completed the trace, and removed the rings.
-"$strata" recover "$victim" >told 2>&1 || grep -q 'has left nothing' told || fail "$(cat told)"
+# Another recorder that has started since may be completing the trace, or have done so and removed the rings.
+recovered() {
+    "$strata" recover "$victim" >told 2>&1 || grep -q 'has left nothing' told
+}
+until recovered; do
+    grep -q 'another strata is taking' told || fail "$(cat told)"
+    sleep 0.1
+done
 [ -z "$(ls -d /dev/shm/strata-*/"$victim"-* 2>/dev/null)" ] || fail "its rings are left"
