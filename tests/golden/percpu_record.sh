@@ -306,6 +306,18 @@ kill $toy
 wait $toy || fail "the toy does not end well"
 toy=
 
+# A file that may have no more: what was in the buffers then is counted.
+start_toy -wait -cpus 3 -exits 4000 -pages 1024
+record --max-size 64K
+until_true grep -q '^strata: stopped: ' record.err
+end_record
+unwritten=$(sed -n 's/^strata: \(.*: \)*\([0-9]*\) events that were in the trace buffers .* not written$/\2/p' record.err)
+[ "${unwritten:-0}" -gt 0 ] || fail "max-size: $(cat record.err)"
+# Each CPU may have been at one when tracing ended.
+n=$(($(reported) + unwritten))
+[ $n -le "$(traced)" ] && [ $n -ge $(($(traced) - 3)) ] || fail "$(reported) and $unwritten of $(traced)"
+"$strata" info trace 2>&1 | grep -q "problems .*$unwritten events that were in" || fail "$("$strata" info trace)"
+
 # With QEMU beside them: one that is started, and ends the recording; and one that runs, and goes on.
 if ! command -v qemu-system-x86_64 >/dev/null; then
     echo "SKIPPED in part: QEMU beside the buffers: it is not installed"

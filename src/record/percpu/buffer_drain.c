@@ -22,6 +22,7 @@ struct buffer_drain {
     uint64_t *pending;          /* by CPU: lost, not in a record, at the end */
     uint8_t *scratch;           /* what was chosen of a window */
     uint64_t damaged;
+    uint64_t unwritten;
     bool was_full; /* a buffer, when it was last looked at */
     int end;       /* why nothing is taken any more: a buffer_drain_progress or an error */
 };
@@ -217,6 +218,25 @@ static void ask_pending(struct buffer_drain *drain)
             drain->pending[cpu] = lost;
 }
 
+/* The records that are in the buffers and will not be written. */
+static void count_unwritten(struct buffer_drain *drain)
+{
+    for (unsigned cpu = 0; cpu < drain->buffers->n_cpus; cpu++) {
+        struct chunk_state state = drain->states[cpu];
+        struct strata_percpu_view *view = drain->buffers->views[cpu];
+        struct strata_percpu_window windows[2];
+        size_t kept;
+        int n = view ? strata_percpu_view_windows(view, windows) : 0;
+
+        for (int i = 0; i < n; i++)
+            (void)(drain->settings.choice
+                       ? chunk_filter(&state, drain->settings.choice, windows[i].data,
+                                      windows[i].size, drain->scratch, &kept)
+                       : chunk_count(&state, windows[i].data, windows[i].size));
+        drain->unwritten += state.counts.records - drain->states[cpu].counts.records;
+    }
+}
+
 int buffer_drain_finish(struct buffer_drain *drain, bool leave, struct error *error)
 {
     struct trace_buffers *buffers = drain->buffers;
@@ -236,6 +256,8 @@ int buffer_drain_finish(struct buffer_drain *drain, bool leave, struct error *er
     r = take_all(drain, true, error);
     if (!leave)
         ask_pending(drain);
+    if (r == BUFFER_DRAIN_MAX_SIZE || r == BUFFER_DRAIN_MIN_FREE)
+        count_unwritten(drain);
     if (drain->memory.bytes) {
         /* Also when taking more has failed: what came before is what one wants to see. */
         int written = chunk_memory_write(&drain->memory, drain->output, error);
@@ -253,6 +275,7 @@ struct buffer_drain_totals buffer_drain_totals(const struct buffer_drain *drain)
         .bytes = drain->output->written,
         .dropped = drain->memory.dropped,
         .damaged = drain->damaged,
+        .unwritten = drain->unwritten,
     };
 
     for (unsigned cpu = 0; cpu < drain->buffers->n_cpus; cpu++) {

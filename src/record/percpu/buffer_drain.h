@@ -16,14 +16,15 @@ struct buffer_drain_settings {
 };
 
 struct buffer_drain_totals {
-    uint64_t records;  /* events written, or kept in memory */
-    uint64_t left_out; /* events that came and were not asked for */
-    uint64_t lost;     /* lost events, from the records and pending at the end */
-    uint64_t pending;  /* the latter */
-    uint64_t losses;   /* number of losses */
-    uint64_t bytes;    /* written to the output */
-    uint64_t dropped;  /* windows that the memory had no room for */
-    uint64_t damaged;  /* windows that were no whole records */
+    uint64_t records;   /* events written, or kept in memory */
+    uint64_t left_out;  /* events that came and were not asked for */
+    uint64_t lost;      /* lost events, from the records and pending at the end */
+    uint64_t pending;   /* the latter */
+    uint64_t losses;    /* number of losses */
+    uint64_t bytes;     /* written to the output */
+    uint64_t dropped;   /* windows that the memory had no room for */
+    uint64_t damaged;   /* windows that were no whole records */
+    uint64_t unwritten; /* events that stay in the buffers, as the output's end was reached */
 };
 
 enum buffer_drain_progress {

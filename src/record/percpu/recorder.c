@@ -383,6 +383,16 @@ static void report_losses(struct buffers_recorder *self)
         recorder_report(&self->recorder, "%" PRIu64 " events were lost (%s) in %" PRIu64 " place%s",
                         totals->lost, lost_text(self, cpus), totals->losses,
                         totals->losses == 1 ? "" : "s");
+    if (totals->unwritten) {
+        recorder_report(&self->recorder,
+                        "%" PRIu64
+                        " events that were in the trace buffers when it stopped were not written",
+                        totals->unwritten);
+        recorder_problem(&self->recorder,
+                         "%" PRIu64
+                         " events that were in the trace buffers when it stopped were not written",
+                         totals->unwritten);
+    }
     if (totals->damaged == 0)
         return;
     recorder_report(&self->recorder, "%" PRIu64 " windows did not end with a record's end",
