@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/span_rule.h"
+
+/* clang-format off */
+const struct span_builtin span_builtins[] = {
+    {"irq: irq:irq_handler_entry(irq) -> irq:irq_handler_exit(irq) by cpu", "handlers of interrupts"},
+    {"softirq: irq:softirq_entry(vec) -> irq:softirq_exit(vec) by cpu", "softirqs"},
+    {"softirq-raise: irq:softirq_raise(vec) -> irq:softirq_entry(vec) by cpu again=first",
+     "from the raising of a softirq to its start"},
+    {"tasklet: irq:tasklet_entry -> irq:tasklet_exit by cpu", "tasklets"},
+    {"vector: irq_vectors:*_entry(vector) -> irq_vectors:*_exit(vector) by cpu", "interrupt vectors of x86"},
+    {"hrtimer: timer:hrtimer_expire_entry(hrtimer) -> timer:hrtimer_expire_exit(hrtimer) by cpu",
+     "handlers of high-resolution timers"},
+    {"hrtimer-start: timer:hrtimer_start(hrtimer) -> timer:hrtimer_expire_entry(hrtimer)",
+     "from the start of a high-resolution timer to its end"},
+    {"timer: timer:timer_expire_entry(timer) -> timer:timer_expire_exit(timer) by cpu", "handlers of timers"},
+    {"syscall: raw_syscalls:sys_enter(id) -> raw_syscalls:sys_exit(id) by thread", "system calls"},
+    {"syscall-*: syscalls:sys_enter_*(__syscall_nr) -> syscalls:sys_exit_*(__syscall_nr) by thread",
+     "system calls, each kind by itself"},
+    {"workqueue: workqueue:workqueue_execute_start(work) -> workqueue:workqueue_execute_end(work) by thread",
+     "work items"},
+    {"block: block:block_rq_issue(dev,sector) -> block:block_rq_complete(dev,sector)", "requests at block devices"},
+    {"block-queue: block:block_bio_queue(dev,sector) -> block:block_rq_issue(dev,sector)",
+     "from the queueing of a request to its issue"},
+    {"exit: kvm:kvm_exit -> kvm:kvm_entry by thread", "exits of KVM's vCPUs: strata exits says more"},
+    {"exit: hypervisor:vmexit -> hypervisor:vmentry by vcpu", "exits of Xen's vCPUs: strata exits says more"},
+    {"virtio-blk: vmm:virtio_blk_handle_*(vdev,req) -> vmm:virtio_blk_rw_complete(vdev,req)",
+     "requests at QEMU's virtio-blk devices"},
+    {"thread-pool: vmm:thread_pool_submit(pool,req) -> vmm:thread_pool_complete(pool,req)",
+     "requests to QEMU's thread pool"},
+    {"dma-blk: vmm:dma_blk_io(dbs) -> vmm:dma_complete(dbs)", "QEMU's DMA from and to block devices"},
+    {"nvme: vmm:nvme_submit_command(s,cid) -> vmm:nvme_complete_command(s,cid)", "requests of QEMU to an NVMe disk"},
+    {"qmp: vmm:qmp_enter_* -> vmm:qmp_exit_* by thread", "QEMU's monitor commands"},
+    {0},
+};
+/* clang-format on */

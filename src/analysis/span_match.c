@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/span_match.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/suggest.h"
+#include "base/text.h"
+
+/* What the star of PATTERN stands for in NAME; NULL: NAME is another. */
+static const char *match_star(const char *pattern, const char *name, size_t *ret_len)
+{
+    const char *star = strchr(pattern, '*');
+    size_t len = strlen(name);
+    size_t before;
+    size_t behind;
+
+    *ret_len = 0;
+    if (!star)
+        return strcmp(pattern, name) == 0 ? name + len : NULL;
+    before = (size_t)(star - pattern);
+    behind = strlen(star + 1);
+    if (len < before + behind || memcmp(name, pattern, before) != 0 ||
+        memcmp(name + len - behind, star + 1, behind) != 0)
+        return NULL;
+    *ret_len = len - before - behind;
+    return name + before;
+}
+
+bool span_step_matches(const struct span_step *step, const struct event_class *class,
+                       const char **ret_star, size_t *ret_len)
+{
+    if (step->layers != 0 && !(step->layers >> class->origin->layer & 1))
+        return false;
+    if (step->group && (!class->group || strcmp(step->group, class->group) != 0))
+        return false;
+    *ret_star = match_star(step->event, class->name, ret_len);
+    return *ret_star != NULL;
+}
+
+int span_field(const struct event_class *class, const char *name)
+{
+    for (unsigned i = 0; i < class->n_fields; i++)
+        if (strcmp(class->fields[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+bool span_rule_crosses(const struct span_rule *rule, const struct catalogue *catalogue)
+{
+    const struct span_step *first = &rule->steps[0];
+    const struct span_step *last = &rule->steps[rule->n_steps - 1];
+    const char *star;
+    size_t len;
+    bool has_first = false;
+
+    if (first->layers != 0 && last->layers != 0)
+        return (first->layers & last->layers) == 0;
+    if (first->group && last->group && strcmp(first->group, last->group) == 0)
+        return false;
+    for (unsigned i = 0; i < catalogue->n_classes; i++) {
+        const struct event_class *class = catalogue->classes[i];
+
+        if (!span_step_matches(first, class, &star, &len))
+            continue;
+        has_first = true;
+        for (unsigned j = 0; j < catalogue->n_classes; j++)
+            if (catalogue->classes[j]->origin == class->origin &&
+                span_step_matches(last, catalogue->classes[j], &star, &len))
+                return false;
+    }
+    return has_first;
+}
+
+/* The names of CLASSES that have the layers of STEP, for suggest_find(). */
+static _cold_ int no_such_event(const struct span_rule *rule, const struct span_step *step,
+                                const struct catalogue *catalogue, struct error *error)
+{
+    _cleanup_free_ const char **names = calloc(catalogue->n_classes + 1, sizeof *names);
+    const char *near;
+    unsigned n = 0;
+
+    if (!names)
+        return -ENOMEM;
+    for (unsigned i = 0; i < catalogue->n_classes; i++)
+        if (step->layers == 0 || (step->layers >> catalogue->classes[i]->origin->layer & 1))
+            names[n++] = catalogue->classes[i]->name;
+    near = suggest_pattern(step->event, names);
+    return error_set(error, -ENOENT, NULL, "%s: the trace has no event '%s'%s%s%s", rule->name,
+                     step->event, near ? "; did you mean '" : "", near ? near : "",
+                     near ? "'?" : "");
+}
+
+static _cold_ int no_such_field(const struct span_rule *rule, const struct event_class *class,
+                                const char *name, struct error *error)
+{
+    struct text fields = TEXT_IN_MEMORY;
+    int r;
+
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        text_put_str(&fields, i > 0 ? ", " : "");
+        text_put_str(&fields, class->fields[i].name);
+    }
+    text_put_char(&fields, '\0');
+    r = error_set(error, -EINVAL, NULL, "%s: event '%s' has no field '%s'; it has %s", rule->name,
+                  class->name, name, class->n_fields > 0 ? fields.start : "none");
+    text_done(&fields);
+    return r;
+}
+
+int span_rule_check(const struct span_rule *rule, const struct catalogue *catalogue,
+                    struct error *error)
+{
+    for (unsigned i = 0; i < rule->n_steps; i++) {
+        const struct span_step *step = &rule->steps[i];
+        bool found = false;
+        const char *star;
+        size_t len;
+
+        for (unsigned j = 0; j < catalogue->n_classes; j++) {
+            const struct event_class *class = catalogue->classes[j];
+
+            if (!span_step_matches(step, class, &star, &len))
+                continue;
+            found = true;
+            for (unsigned k = 0; k < rule->n_keys; k++)
+                if (step->keys[k].kind == SPAN_KEY_FIELD &&
+                    span_field(class, step->keys[k].field) < 0)
+                    return no_such_field(rule, class, step->keys[k].field, error);
+        }
+        if (!found && !step->optional)
+            return no_such_event(rule, step, catalogue, error);
+    }
+    return 0;
+}
+
+const char *span_name_fill(struct arena *arena, const char *pattern, const char *star, size_t len)
+{
+    size_t size = strlen(pattern) + 1;
+    char *name;
+    char *p;
+
+    for (const char *at = pattern; *at; at++)
+        size += *at == '*' ? len : 0;
+    name = p = arena_alloc(arena, size);
+    if (!name)
+        return NULL;
+    for (const char *at = pattern; *at; at++) {
+        if (*at == '*') {
+            memcpy(p, star, len);
+            p += len;
+        } else {
+            *p++ = *at;
+        }
+    }
+    return name;
+}

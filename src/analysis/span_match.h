@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Which events are steps of which rules. */
+
+#include "analysis/span_rule.h"
+#include "event/catalogue.h"
+
+/* Whether CLASS is what STEP names. *RET_STAR is what its '*' stands for: a part of the class's name, of *RET_LEN
+ * bytes; empty where it has none. */
+bool span_step_matches(const struct span_step *step, const struct event_class *class,
+                       const char **ret_star, size_t *ret_len);
+
+/* The number of the field of that name, or -1. */
+int span_field(const struct event_class *class, const char *name);
+
+/* Whether the ends of RULE are events of different sources: no source has events of the first and of the last step. */
+bool span_rule_crosses(const struct span_rule *rule, const struct catalogue *catalogue);
+
+/* Whether RULE can have spans in a trace of these classes. -ENOENT with ERROR: it has no events of a step; ERROR names
+ * it, and one that it was taken for, maybe. -EINVAL with ERROR: events of a step have no such field; ERROR names those
+ * that they have. */
+int span_rule_check(const struct span_rule *rule, const struct catalogue *catalogue,
+                    struct error *error);
+
+/* PATTERN with LEN bytes at STAR for each '*'. NULL when memory is out. */
+const char *span_name_fill(struct arena *arena, const char *pattern, const char *star, size_t len);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What makes a span: an event that begins it, one that ends it, maybe others between them, and what they have in
+ * common. Rules are built in (span_rules.c) or written by users (strata-analysis(7)):
+ *
+ *     [NAME:] STEP -> STEP [-> STEP…] [by cpu|thread|vcpu] [again=cut|first|nest|queue] [unique]
+ *     STEP  = [LAYER:][GROUP:]EVENT[(KEY,…)][?]
+ *     KEY   = FIELD | FIELD&MASK | FIELD>>BITS | task | cpu | vcpu
+ *
+ * EVENT may have one `*`, which stands for the same letters in all steps that have one. Keys are compared place by
+ * place; their fields may have other names in each step. A step with `?` may be missing. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#define SPAN_KEYS 4
+#define SPAN_STEPS 8
+
+/* What a key is taken from. */
+enum span_key_kind {
+    SPAN_KEY_FIELD,
+    SPAN_KEY_TASK, /* the thread */
+    SPAN_KEY_CPU,
+    SPAN_KEY_VCPU,
+};
+
+struct span_key {
+    enum span_key_kind kind;
+    const char *field; /* of SPAN_KEY_FIELD */
+    uint64_t mask;     /* 0: all of it */
+    unsigned shift;
+};
+
+struct span_step {
+    unsigned layers;   /* bits: 1 << enum layer; 0: any */
+    const char *group; /* NULL: any */
+    const char *event; /* may have one '*' */
+    struct span_key keys[SPAN_KEYS];
+    bool optional;
+};
+
+/* Where both ends of a span are. */
+enum span_place {
+    SPAN_ANYWHERE,
+    SPAN_ON_CPU,
+    SPAN_ON_THREAD,
+    SPAN_ON_VCPU,
+};
+
+/* What a begin means while a span with the same key is open. */
+enum span_again {
+    SPAN_AGAIN_CUT,   /* the open one has no end */
+    SPAN_AGAIN_FIRST, /* nothing: the open one goes on */
+    SPAN_AGAIN_NEST,  /* another one, which ends before it */
+    SPAN_AGAIN_QUEUE, /* another one, which ends after it */
+};
+
+struct span_rule {
+    const char *name; /* of all its spans; may have the '*' of the steps */
+    struct span_step steps[SPAN_STEPS];
+    unsigned n_steps; /* from 2 on */
+    unsigned n_keys;  /* of each step */
+    enum span_place place;
+    enum span_again again;
+    bool unique; /* a key is used once: a loss elsewhere leaves its span whole */
+};
+
+/* Reads TEXT, a rule as users write it. Strings are in ARENA. A rule without a name is called as its steps are,
+ * "BEGIN -> END". WHERE is what errors call the text. -EINVAL with ERROR, which names the column; -ENOMEM. */
+int span_rule_parse(const char *text, const char *where, struct arena *arena,
+                    struct span_rule *ret_rule, struct error *error);
+
+/* A file of rules: one a line, `#` begins a comment, empty lines count for nothing. Adds to the *RET_N at *RET_RULES,
+ * which is in ARENA. -EINVAL with ERROR, an errno from reading, -ENOMEM. */
+struct span_rule_list {
+    struct span_rule *rules; /* malloc()ed */
+    unsigned n;
+};
+
+int span_rules_read(const char *text, size_t len, const char *path, struct arena *arena,
+                    struct span_rule_list *list, struct error *error);
+int span_rule_list_add(struct span_rule_list *list, const struct span_rule *rule);
+void span_rule_list_done(struct span_rule_list *list);
+
+/* A rule that is built in: NAME of it is what users call it. */
+struct span_builtin {
+    const char *rule;  /* as users write it */
+    const char *about; /* a line for `strata latency --list` */
+};
+
+/* Ended by one without a rule. */
+extern const struct span_builtin span_builtins[];

@@ -1,0 +1,883 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/spans.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/span_match.h"
+#include "base/macro.h"
+#include "base/map.h"
+#include "event/value.h"
+
+#define EARLY_MAX 4096
+#define ENDED_THREADS_MAX (1u << 20)
+
+/* What the events of a class are by one rule. */
+struct step_use {
+    unsigned rule;
+    unsigned step;
+    uint32_t name;          /* what the keys begin with */
+    struct span_kind *kind; /* of what begins by it; of others, of ends without a begin */
+    int fields[SPAN_KEYS];
+};
+
+struct class_steps {
+    unsigned n;
+    bool ends_thread;
+    struct step_use uses[]; /* ends before begins: an event may be both */
+};
+
+/* How the keys of a rule are made. */
+struct rule_keys {
+    struct map names; /* by the letters of the '*': the name's number, and one */
+    bool has_star;    /* in every step */
+    bool crosses;     /* its ends are of different sources */
+};
+
+/* What was lost of a source, when: numbers of spans->sequence. */
+struct source_losses {
+    uint32_t number;
+    uint32_t all;     /* the last loss */
+    uint32_t any_cpu; /* the last one whose CPU is not known */
+    uint32_t *cpus;   /* the last one of each */
+    unsigned n_cpus;
+};
+
+struct open_span {
+    uint32_t hash;
+    uint32_t chain;                      /* the next in the bucket; only of the first of a key */
+    uint32_t same_next, same_prev, last; /* of the same key; the first knows the last */
+    uint32_t older, newer;
+    uint32_t sequence;
+    uint32_t name;
+    uint32_t source; /* 0: of several */
+    uint32_t error_ns;
+    uint16_t rule;
+    uint8_t step; /* that was seen last */
+    bool early;   /* it is an end */
+    uint64_t place;
+    uint64_t keys[SPAN_KEYS];
+    struct span_kind *kind;
+    const struct origin *origin;
+    int32_t cpu, pid, vcpu;
+    uint64_t tag;
+    int64_t at[]; /* of each step */
+};
+
+const char *span_fate_name(enum span_fate fate)
+{
+    static const char *const names[SPAN_FATES] = {
+        [SPAN_COMPLETE] = "complete",
+        [SPAN_NO_BEGIN] = "no_begin",
+        [SPAN_OPEN] = "open",
+        [SPAN_LOST] = "lost",
+        [SPAN_AGAIN] = "again",
+        [SPAN_GONE] = "gone",
+        [SPAN_CONTRADICTED] = "contradicted",
+        [SPAN_UNKEYED] = "unkeyed",
+        [SPAN_GIVEN_UP] = "given_up",
+    };
+
+    return names[fate];
+}
+
+static inline struct open_span *get_open(const struct spans *spans, uint32_t n)
+{
+    return (struct open_span *)(void *)(spans->open + n * spans->open_size);
+}
+
+/* ---- classes ---- */
+
+static struct span_kind *get_kind(struct spans *spans, unsigned rule, const char *name)
+{
+    struct span_kind **more;
+    struct span_kind *kind;
+
+    for (unsigned i = 0; i < spans->n_kinds; i++)
+        if (spans->kinds[i]->rule_number == rule && strcmp(spans->kinds[i]->name, name) == 0)
+            return spans->kinds[i];
+    more = realloc(spans->kinds, (spans->n_kinds + 1) * sizeof(struct span_kind *));
+    if (!more)
+        return NULL;
+    spans->kinds = more;
+    kind = arena_alloc(&spans->arena, sizeof *kind);
+    if (!kind)
+        return NULL;
+    *kind = (struct span_kind){
+        .name = name, .rule = &spans->rules[rule], .number = spans->n_kinds, .rule_number = rule};
+    more[spans->n_kinds++] = kind;
+    return kind;
+}
+
+/* The number of what the keys of RULE begin with, where its '*' stands for STAR. 0: memory is out. */
+static uint32_t get_name(struct spans *spans, unsigned rule, const char *star, size_t len)
+{
+    struct rule_keys *keys = &spans->rule_keys[rule];
+    uintptr_t number;
+
+    if (!keys->has_star)
+        star = "", len = 0;
+    number = (uintptr_t)map_get_str(&keys->names, star, len);
+    if (number > 0)
+        return (uint32_t)number;
+    star = arena_strndup(&spans->arena, star, len);
+    number = spans->n_names + 1;
+    if (!star || map_put_str(&keys->names, star, len, (void *)number) < 0)
+        return 0;
+    return ++spans->n_names;
+}
+
+static int make_use(struct spans *spans, unsigned rule, unsigned step, const char *star, size_t len,
+                    const struct event_class *class, struct step_use *use)
+{
+    const struct span_rule *r = &spans->rules[rule];
+    const char *name = strchr(r->steps[step].event, '*')
+                           ? span_name_fill(&spans->arena, r->name, star, len)
+                           : r->name;
+
+    *use = (struct step_use){.rule = rule, .step = step};
+    use->kind = name ? get_kind(spans, rule, name) : NULL;
+    use->name = get_name(spans, rule, star, len);
+    if (!use->kind || use->name == 0)
+        return -ENOMEM;
+    for (unsigned i = 0; i < r->n_keys; i++)
+        use->fields[i] = r->steps[step].keys[i].kind == SPAN_KEY_FIELD
+                             ? span_field(class, r->steps[step].keys[i].field)
+                             : -1;
+    spans->rule_keys[rule].crosses = span_rule_crosses(r, spans->catalogue);
+    return 0;
+}
+
+static _cold_ int look_at_class(struct spans *spans, const struct event_class *class)
+{
+    struct class_steps *steps;
+    unsigned n = 0;
+
+    if (class->index >= spans->n_classes) {
+        unsigned more = MAX(class->index + 1, spans->n_classes * 2);
+        struct class_steps **classes = realloc(spans->classes, more * sizeof *classes);
+
+        if (!classes)
+            return -ENOMEM;
+        memset(classes + spans->n_classes, 0, (more - spans->n_classes) * sizeof *classes);
+        spans->classes = classes;
+        spans->n_classes = more;
+    }
+    for (unsigned pass = 0; pass < 2; pass++) {
+        if (pass == 1) {
+            steps = arena_alloc(&spans->arena, sizeof *steps + n * sizeof steps->uses[0]);
+            if (!steps)
+                return -ENOMEM;
+        }
+        n = 0;
+        for (unsigned begins = 0; begins < 2; begins++) {
+            for (unsigned i = 0; i < spans->n_rules; i++) {
+                for (unsigned j = 0; j < spans->rules[i].n_steps; j++) {
+                    const char *star;
+                    size_t len;
+
+                    if ((j == 0) != (begins == 1) ||
+                        !span_step_matches(&spans->rules[i].steps[j], class, &star, &len))
+                        continue;
+                    if (pass == 1 && make_use(spans, i, j, star, len, class, &steps->uses[n]) < 0)
+                        return -ENOMEM;
+                    n++;
+                }
+            }
+        }
+    }
+    steps->n = n;
+    steps->ends_thread = spans->has_threads && strcmp(class->name, "sched_process_exit") == 0;
+    spans->classes[class->index] = steps;
+    return 0;
+}
+
+/* ---- sources ---- */
+
+static _cold_ struct source_losses *get_source_slow(struct spans *spans,
+                                                    const struct origin *origin)
+{
+    struct source_losses *source = map_get(&spans->sources, (uintptr_t)origin);
+
+    if (!source) {
+        source = arena_alloc(&spans->arena, sizeof *source);
+        if (!source || map_put(&spans->sources, (uintptr_t)origin, source) < 0)
+            return NULL;
+        source->number = ++spans->n_sources;
+    }
+    spans->recent_origin = origin;
+    spans->recent = source;
+    return source;
+}
+
+static inline struct source_losses *get_source(struct spans *spans, const struct origin *origin)
+{
+    return likely(origin == spans->recent_origin) ? spans->recent : get_source_slow(spans, origin);
+}
+
+static int put_loss(struct spans *spans, const struct item *item)
+{
+    struct source_losses *source = get_source(spans, item->origin);
+
+    if (!source)
+        return -ENOMEM;
+    source->all = ++spans->sequence;
+    if (item->cpu < 0 || item->cpu > 65535) {
+        source->any_cpu = spans->sequence;
+        return 0;
+    }
+    if ((unsigned)item->cpu >= source->n_cpus) {
+        unsigned n = (unsigned)item->cpu + 1;
+        uint32_t *cpus = realloc(source->cpus, n * sizeof *cpus);
+
+        if (!cpus)
+            return -ENOMEM;
+        memset(cpus + source->n_cpus, 0, (n - source->n_cpus) * sizeof *cpus);
+        source->cpus = cpus;
+        source->n_cpus = n;
+    }
+    source->cpus[item->cpu] = spans->sequence;
+    return 0;
+}
+
+/* P2: whether what would have ended SPAN may be among what SOURCE lost. */
+static inline bool may_have_ended(const struct spans *spans, const struct open_span *span,
+                                  const struct source_losses *source)
+{
+    const struct span_rule *rule = &spans->rules[span->rule];
+
+    if (likely(source->all <= span->sequence) || rule->unique)
+        return false;
+    if (rule->place != SPAN_ON_CPU || span->cpu < 0)
+        return true;
+    return source->any_cpu > span->sequence ||
+           ((unsigned)span->cpu < source->n_cpus && source->cpus[span->cpu] > span->sequence);
+}
+
+static inline uint64_t thread_key(uint32_t source, int32_t pid)
+{
+    return (uint64_t)source << 32 | (uint32_t)pid;
+}
+
+/* Whether the thread of SPAN ended since it began. */
+static bool is_gone(const struct spans *spans, const struct open_span *span)
+{
+    if (likely(spans->n_ended_threads == 0) || spans->rules[span->rule].place != SPAN_ON_THREAD)
+        return false;
+    return (uintptr_t)map_get(&spans->ended_threads, thread_key(span->source, span->pid)) >
+           span->sequence;
+}
+
+static int end_thread(struct spans *spans, const struct item *item)
+{
+    struct source_losses *source = get_source(spans, item->origin);
+
+    if (!source)
+        return -ENOMEM;
+    if (spans->n_ended_threads == ENDED_THREADS_MAX) {
+        map_done(&spans->ended_threads);
+        spans->n_ended_threads = 0;
+    }
+    spans->n_ended_threads++;
+    spans->sequence++;
+    return map_put(&spans->ended_threads, thread_key(source->number, item->pid),
+                   (void *)(uintptr_t)spans->sequence);
+}
+
+/* ---- keys ---- */
+
+struct key {
+    uint32_t hash;
+    uint32_t name;
+    uint32_t source;
+    uint64_t place;
+    uint64_t keys[SPAN_KEYS];
+};
+
+static inline uint64_t mix(uint64_t hash, uint64_t v)
+{
+    hash = (hash ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t string_number(const char *s, size_t len)
+{
+    uint64_t hash = len;
+    uint64_t word;
+
+    for (; len >= sizeof word; s += sizeof word, len -= sizeof word) {
+        memcpy(&word, s, sizeof word);
+        hash = mix(hash, word);
+    }
+    word = 0;
+    memcpy(&word, s, len);
+    return mix(hash, word);
+}
+
+/* False: ITEM has no such key, or is at no such place. */
+static inline bool make_key(const struct spans *spans, const struct step_use *use,
+                            const struct item *item, uint32_t source, struct key *key)
+{
+    const struct span_rule *rule = &spans->rules[use->rule];
+    uint64_t hash;
+
+    key->name = use->name;
+    key->source = spans->rule_keys[use->rule].crosses ? 0 : source;
+    key->place = 0;
+    switch (rule->place) {
+    case SPAN_ANYWHERE: break;
+    case SPAN_ON_CPU:
+        if (item->cpu == CPU_UNKNOWN)
+            return false;
+        key->place = (uint32_t)item->cpu;
+        break;
+    case SPAN_ON_THREAD:
+        if (item->pid == PID_UNKNOWN)
+            return false;
+        /* Each CPU has an idle thread, and all have the number 0. */
+        key->place = item->pid == 0 ? UINT64_C(1) << 32 | (uint32_t)item->cpu : (uint32_t)item->pid;
+        break;
+    case SPAN_ON_VCPU:
+        if (item->vcpu == VCPU_UNKNOWN)
+            return false;
+        key->place = (uint32_t)item->vcpu;
+        break;
+    }
+    hash = mix(mix(key->name, key->source), key->place);
+    for (unsigned i = 0; i < rule->n_keys; i++) {
+        const struct span_key *k = &rule->steps[use->step].keys[i];
+        struct value value;
+        uint64_t v = 0;
+
+        switch (k->kind) {
+        case SPAN_KEY_FIELD:
+            if (use->fields[i] < 0)
+                return false;
+            value = item_value(item, (unsigned)use->fields[i]);
+            if (!value.present)
+                return false;
+            v = item->class->fields[use->fields[i]].storage == STORE_SCALAR
+                    ? value.u
+                    : string_number(value.s, value.len);
+            break;
+        case SPAN_KEY_TASK:
+            if (item->pid == PID_UNKNOWN)
+                return false;
+            v = (uint64_t)item->pid;
+            break;
+        case SPAN_KEY_CPU:
+            if (item->cpu == CPU_UNKNOWN)
+                return false;
+            v = (uint64_t)item->cpu;
+            break;
+        case SPAN_KEY_VCPU:
+            if (item->vcpu == VCPU_UNKNOWN)
+                return false;
+            v = (uint64_t)item->vcpu;
+            break;
+        }
+        v >>= k->shift;
+        key->keys[i] = k->mask != 0 ? v & k->mask : v;
+        hash = mix(hash, key->keys[i]);
+    }
+    key->hash = (uint32_t)(hash ^ hash >> 32);
+    return true;
+}
+
+/* ---- open spans: a hash table of keys, each with a list; and lists by age ---- */
+
+static inline bool has_key(const struct open_span *span, const struct key *key, unsigned n)
+{
+    if (span->hash != key->hash || span->name != key->name || span->source != key->source ||
+        span->place != key->place)
+        return false;
+    for (unsigned i = 0; i < n; i++)
+        if (span->keys[i] != key->keys[i])
+            return false;
+    return true;
+}
+
+/* From PLACE on in the bucket's chain, the place of the first span with KEY, or of none. */
+static inline uint32_t *find_from(struct spans *spans, uint32_t *place, const struct key *key,
+                                  unsigned n_keys)
+{
+    while (*place != 0 && !has_key(get_open(spans, *place), key, n_keys))
+        place = &get_open(spans, *place)->chain;
+    return place;
+}
+
+static inline uint32_t *find(struct spans *spans, const struct key *key, unsigned n_keys)
+{
+    return find_from(spans, &spans->buckets[key->hash & (spans->n_buckets - 1)], key, n_keys);
+}
+
+static void take_from_ages(struct spans *spans, struct span_ages *ages, struct open_span *span)
+{
+    if (span->older != 0)
+        get_open(spans, span->older)->newer = span->newer;
+    else
+        ages->oldest = span->newer;
+    if (span->newer != 0)
+        get_open(spans, span->newer)->older = span->older;
+    else
+        ages->newest = span->older;
+    ages->n--;
+}
+
+/* Takes N out, whose key's chain is at PLACE. */
+static void take_out(struct spans *spans, uint32_t *place, uint32_t n)
+{
+    struct open_span *span = get_open(spans, n);
+
+    if (*place == n) {
+        if (span->same_next != 0) {
+            struct open_span *next = get_open(spans, span->same_next);
+
+            next->same_prev = 0;
+            next->last = span->last;
+            next->chain = span->chain;
+            *place = span->same_next;
+        } else {
+            *place = span->chain;
+        }
+    } else {
+        get_open(spans, span->same_prev)->same_next = span->same_next;
+        if (span->same_next != 0)
+            get_open(spans, span->same_next)->same_prev = span->same_prev;
+        else
+            get_open(spans, *place)->last = span->same_prev;
+    }
+    take_from_ages(spans, span->early ? &spans->early : &spans->begun, span);
+    span->chain = spans->free;
+    spans->free = n;
+    spans->n_open--;
+}
+
+/* Takes it out, wherever it is. */
+static void give_up(struct spans *spans, uint32_t n, enum span_fate fate);
+
+static _cold_ int grow(struct spans *spans)
+{
+    uint32_t room = spans->open_room == 0 ? 256 : spans->open_room * 2;
+    char *open = realloc(spans->open, room * spans->open_size);
+    uint32_t *buckets;
+
+    if (!open)
+        return -ENOMEM;
+    spans->open = open;
+    buckets = calloc(room, sizeof *buckets);
+    if (!buckets)
+        return -ENOMEM;
+    /* The first of each key; the others hang on these. */
+    for (uint32_t i = 0; i < spans->n_buckets; i++) {
+        uint32_t n = spans->buckets[i];
+
+        while (n != 0) {
+            struct open_span *span = get_open(spans, n);
+            uint32_t next = span->chain;
+            uint32_t *place = &buckets[span->hash & (room - 1)];
+
+            span->chain = *place;
+            *place = n;
+            n = next;
+        }
+    }
+    free(spans->buckets);
+    spans->buckets = buckets;
+    spans->n_buckets = room;
+    for (uint32_t n = room - 1; n >= MAX(spans->open_room, 1u); n--) {
+        get_open(spans, n)->chain = spans->free;
+        spans->free = n;
+    }
+    spans->open_room = room;
+    return 0;
+}
+
+/* A span for KEY, in front of those of the same key or behind them. 0: memory is out. */
+static uint32_t put_in(struct spans *spans, const struct key *key, const struct step_use *use,
+                       const struct item *item, bool early, bool in_front)
+{
+    const struct span_rule *rule = &spans->rules[use->rule];
+    struct span_ages *ages = early ? &spans->early : &spans->begun;
+    struct open_span *span;
+    uint32_t *place;
+    uint32_t n;
+
+    if (early && ages->n == EARLY_MAX)
+        give_up(spans, ages->oldest, SPAN_NO_BEGIN);
+    if (unlikely(spans->n_open == SPANS_OPEN_MAX))
+        give_up(spans, ages->oldest, SPAN_GIVEN_UP);
+    if (unlikely(spans->free == 0) && grow(spans) < 0)
+        return 0;
+    place = find(spans, key, rule->n_keys);
+    n = spans->free;
+    span = get_open(spans, n);
+    spans->free = span->chain;
+    spans->n_open++;
+    span->hash = key->hash;
+    span->sequence = spans->sequence;
+    span->name = key->name;
+    span->source = key->source;
+    span->error_ns = item->error_ns;
+    span->rule = (uint16_t)use->rule;
+    span->step = (uint8_t)use->step;
+    span->early = early;
+    span->place = key->place;
+    for (unsigned i = 0; i < rule->n_keys; i++)
+        span->keys[i] = key->keys[i];
+    span->kind = use->kind;
+    span->origin = item->origin;
+    span->cpu = item->cpu;
+    span->pid = item->pid;
+    span->vcpu = item->vcpu;
+    for (unsigned i = 0; i < rule->n_steps; i++)
+        span->at[i] = TIME_UNKNOWN;
+    span->at[use->step] = item->time;
+    span->tag = 0;
+
+    span->older = ages->newest;
+    span->newer = 0;
+    if (ages->newest != 0)
+        get_open(spans, ages->newest)->newer = n;
+    else
+        ages->oldest = n;
+    ages->newest = n;
+    ages->n++;
+
+    if (*place == 0) {
+        span->same_next = span->same_prev = span->chain = 0;
+        span->last = n;
+    } else if (in_front) {
+        struct open_span *first = get_open(spans, *place);
+
+        span->same_prev = 0;
+        span->same_next = *place;
+        span->last = first->last;
+        span->chain = first->chain;
+        first->same_prev = n;
+    } else {
+        struct open_span *first = get_open(spans, *place);
+
+        span->same_next = 0;
+        span->same_prev = first->last;
+        get_open(spans, first->last)->same_next = n;
+        first->last = n;
+        return n;
+    }
+    *place = n;
+    return n;
+}
+
+/* ---- begins and ends ---- */
+
+static void make_span(const struct open_span *open, struct span *span)
+{
+    span->kind = open->kind;
+    span->origin = open->origin;
+    for (unsigned i = 0; i < open->kind->rule->n_steps; i++)
+        span->at[i] = open->at[i];
+    span->cpu = open->cpu;
+    span->pid = open->pid;
+    span->vcpu = open->vcpu;
+    span->error_ns = 0;
+    span->tag = open->tag;
+}
+
+static void end_without_end(struct spans *spans, const struct open_span *open, enum span_fate fate)
+{
+    struct span span;
+
+    open->kind->fates[fate]++;
+    if (open->early || !spans->ops->incomplete)
+        return;
+    make_span(open, &span);
+    spans->ops->incomplete(spans->arg, &span, fate);
+}
+
+static void give_up(struct spans *spans, uint32_t n, enum span_fate fate)
+{
+    struct open_span *span = get_open(spans, n);
+    struct key key = {
+        .hash = span->hash, .name = span->name, .source = span->source, .place = span->place};
+    unsigned n_keys = spans->rules[span->rule].n_keys;
+
+    for (unsigned i = 0; i < n_keys; i++)
+        key.keys[i] = span->keys[i];
+    end_without_end(spans, span, fate);
+    take_out(spans, find(spans, &key, n_keys), n);
+}
+
+/* Why SPAN has no end, if not by FATE. SOURCE: of where its end would have been; NULL: where it began. */
+static enum span_fate fate_of(struct spans *spans, const struct open_span *span,
+                              const struct source_losses *source, enum span_fate fate)
+{
+    if (!source)
+        source = map_get(&spans->sources, (uintptr_t)span->origin);
+    if (source && may_have_ended(spans, span, source))
+        return SPAN_LOST;
+    return is_gone(spans, span) ? SPAN_GONE : fate;
+}
+
+static uint32_t add_errors(uint32_t a, uint32_t b)
+{
+    return a + b < a ? UINT32_MAX : a + b;
+}
+
+/* P4: the end at *PLACE came before its begin, ITEM. */
+static int complete_early(struct spans *spans, uint32_t *place, const struct step_use *use,
+                          const struct item *item)
+{
+    struct open_span *early = get_open(spans, *place);
+    unsigned last = use->kind->rule->n_steps - 1;
+    struct span span = {.kind = use->kind,
+                        .origin = item->origin,
+                        .cpu = item->cpu,
+                        .pid = item->pid,
+                        .vcpu = item->vcpu,
+                        .error_ns = add_errors(early->error_ns, item->error_ns)};
+
+    for (unsigned i = 0; i < last; i++)
+        span.at[i] = TIME_UNKNOWN;
+    span.at[last] = early->at[last];
+    span.at[0] = item->time;
+    if (spans->ops->begin)
+        span.tag = spans->ops->begin(spans->arg, use->kind, item);
+    take_out(spans, place, *place);
+    use->kind->fates[SPAN_COMPLETE]++;
+    return spans->ops->complete(spans->arg, &span, item);
+}
+
+static int begin(struct spans *spans, const struct step_use *use, const struct item *item,
+                 const struct key *key, const struct source_losses *source)
+{
+    const struct span_rule *rule = &spans->rules[use->rule];
+    uint64_t tag = 0;
+    uint32_t n;
+
+    if (likely(spans->n_buckets > 0)) {
+        uint32_t *place = find(spans, key, rule->n_keys);
+        struct open_span *open;
+
+        for (; unlikely(*place != 0); place = find_from(spans, place, key, rule->n_keys)) {
+            open = get_open(spans, *place);
+            if (open->early) {
+                if ((uint64_t)item->time - (uint64_t)open->at[rule->n_steps - 1] <=
+                    add_errors(open->error_ns, item->error_ns))
+                    return complete_early(spans, place, use, item);
+                end_without_end(spans, open, SPAN_NO_BEGIN);
+                take_out(spans, place, *place);
+                continue;
+            }
+            if (rule->again == SPAN_AGAIN_NEST || rule->again == SPAN_AGAIN_QUEUE)
+                break;
+            if (rule->again == SPAN_AGAIN_FIRST && !may_have_ended(spans, open, source) &&
+                !is_gone(spans, open)) {
+                open->kind->fates[SPAN_AGAIN]++;
+                return 0;
+            }
+            end_without_end(spans, open, fate_of(spans, open, source, SPAN_AGAIN));
+            take_out(spans, place, *place);
+        }
+    }
+    if (spans->ops->begin)
+        tag = spans->ops->begin(spans->arg, use->kind, item);
+    n = put_in(spans, key, use, item, false, rule->again != SPAN_AGAIN_QUEUE);
+    if (unlikely(n == 0))
+        return -ENOMEM;
+    get_open(spans, n)->tag = tag;
+    return 0;
+}
+
+/* Whether STEP of RULE may come behind step SEEN. */
+static inline bool may_follow(const struct span_rule *rule, unsigned seen, unsigned step)
+{
+    if (seen >= step)
+        return false;
+    for (unsigned i = seen + 1; i < step; i++)
+        if (!rule->steps[i].optional)
+            return false;
+    return true;
+}
+
+static int end(struct spans *spans, const struct step_use *use, const struct item *item,
+               const struct key *key, const struct source_losses *source)
+{
+    const struct span_rule *rule = &spans->rules[use->rule];
+    bool is_last = use->step == rule->n_steps - 1;
+    struct open_span *open;
+    struct span span;
+    uint32_t *place;
+    uint32_t n = 0;
+
+    if (likely(spans->n_buckets > 0)) {
+        place = find(spans, key, rule->n_keys);
+        n = *place;
+    }
+    /* The first of a list is the one to end next, by `again`; of a chain of steps, the first that got so far. */
+    while (n != 0) {
+        uint32_t next;
+
+        open = get_open(spans, n);
+        next = open->same_next;
+        if (open->early) {
+            n = 0;
+            break;
+        }
+        if (unlikely(may_have_ended(spans, open, source) || is_gone(spans, open))) {
+            end_without_end(spans, open, fate_of(spans, open, source, SPAN_LOST));
+            take_out(spans, place, n);
+        } else if (likely(may_follow(rule, open->step, use->step))) {
+            break;
+        }
+        n = next;
+    }
+    if (n == 0) {
+        if (!is_last)
+            return 0;
+        /* It may have come before its begin. */
+        if (item->error_ns > 0 && spans->rule_keys[use->rule].crosses)
+            return put_in(spans, key, use, item, true, false) == 0 ? -ENOMEM : 0;
+        use->kind->fates[SPAN_NO_BEGIN]++;
+        return 0;
+    }
+    open->at[use->step] = item->time;
+    open->step = (uint8_t)use->step;
+    if (!is_last)
+        return 0;
+    make_span(open, &span);
+    if (item->origin != open->origin)
+        span.error_ns = add_errors(open->error_ns, item->error_ns);
+    take_out(spans, place, n);
+    span.kind = open->kind;
+    open->kind->fates[SPAN_COMPLETE]++;
+    return spans->ops->complete(spans->arg, &span, item);
+}
+
+static int put_steps(struct spans *spans, const struct class_steps *steps, const struct item *item)
+{
+    const struct source_losses *source = get_source(spans, item->origin);
+
+    if (!source)
+        return -ENOMEM;
+    for (unsigned i = 0; i < steps->n; i++) {
+        const struct step_use *use = &steps->uses[i];
+        struct key key;
+        int r;
+
+        if (unlikely(!make_key(spans, use, item, source->number, &key))) {
+            use->kind->fates[SPAN_UNKEYED]++;
+            continue;
+        }
+        r = use->step == 0 ? begin(spans, use, item, &key, source)
+                           : end(spans, use, item, &key, source);
+        if (unlikely(r < 0))
+            return r;
+    }
+    if (unlikely(steps->ends_thread) && item->pid != PID_UNKNOWN)
+        return end_thread(spans, item);
+    return 0;
+}
+
+_hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct item *item = &items[i];
+        const struct class_steps *steps;
+        int r = 0;
+
+        if (unlikely(item->kind != ITEM_EVENT)) {
+            r = put_loss(spans, item);
+            if (r < 0)
+                return r;
+            continue;
+        }
+        if (unlikely(item->class->index >= spans->n_classes ||
+                     !spans->classes[item->class->index])) {
+            r = look_at_class(spans, item->class);
+            if (r < 0)
+                return r;
+        }
+        steps = spans->classes[item->class->index];
+        if (steps->n > 0 || steps->ends_thread)
+            r = put_steps(spans, steps, item);
+        if (unlikely(r < 0))
+            return r;
+    }
+    return 0;
+}
+
+uint64_t *spans_open_tag(struct spans *spans, unsigned rule, const struct item *item)
+{
+    const struct source_losses *source = get_source(spans, item->origin);
+    struct step_use use = {.rule = rule, .name = get_name(spans, rule, "", 0)};
+    struct open_span *open;
+    struct key key;
+    uint32_t n;
+
+    if (!source || spans->n_buckets == 0 || !make_key(spans, &use, item, source->number, &key))
+        return NULL;
+    n = *find(spans, &key, 0);
+    if (n == 0)
+        return NULL;
+    open = get_open(spans, n);
+    return open->early || may_have_ended(spans, open, source) ? NULL : &open->tag;
+}
+
+/* ---- life ---- */
+
+int spans_init(struct spans *spans, const struct catalogue *catalogue,
+               const struct span_rule *rules, unsigned n_rules, const struct spans_ops *ops,
+               void *arg)
+{
+    unsigned n_steps = 2;
+
+    *spans = (struct spans){
+        .catalogue = catalogue, .ops = ops, .arg = arg, .rules = rules, .n_rules = n_rules};
+    spans->rule_keys = calloc(MAX(n_rules, 1u), sizeof *spans->rule_keys);
+    if (!spans->rule_keys)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n_rules; i++) {
+        struct rule_keys *keys = &spans->rule_keys[i];
+
+        keys->has_star = true;
+        for (unsigned j = 0; j < rules[i].n_steps; j++)
+            keys->has_star = keys->has_star && strchr(rules[i].steps[j].event, '*');
+        n_steps = MAX(n_steps, rules[i].n_steps);
+        spans->has_threads = spans->has_threads || rules[i].place == SPAN_ON_THREAD;
+    }
+    spans->open_size = sizeof(struct open_span) + n_steps * sizeof(int64_t);
+    return 0;
+}
+
+void spans_finish(struct spans *spans)
+{
+    while (spans->early.n > 0)
+        give_up(spans, spans->early.oldest, SPAN_NO_BEGIN);
+    while (spans->begun.n > 0) {
+        uint32_t n = spans->begun.oldest;
+
+        give_up(spans, n, fate_of(spans, get_open(spans, n), NULL, SPAN_OPEN));
+    }
+}
+
+void spans_done(struct spans *spans)
+{
+    size_t iter = 0;
+    uint64_t key;
+    void *value;
+
+    while (map_next(&spans->sources, &iter, &key, &value))
+        free(((struct source_losses *)value)->cpus);
+    map_done(&spans->sources);
+    map_done(&spans->ended_threads);
+    for (unsigned i = 0; i < spans->n_rules && spans->rule_keys; i++)
+        map_done(&spans->rule_keys[i].names);
+    free(spans->rule_keys);
+    free(spans->classes);
+    free(spans->kinds);
+    free(spans->open);
+    free(spans->buckets);
+    arena_done(&spans->arena);
+    *spans = (struct spans){0};
+}

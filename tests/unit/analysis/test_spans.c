@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/span_match.h"
+#include "analysis/spans.h"
+#include "base/macro.h"
+#include "random.h"
+
+/* ---- a world of classes with numbers as fields, and a record of what became of spans ---- */
+
+#define NUMBER(n, at)                                                                     \
+    {                                                                                     \
+        .name = n, .c_type = "uint64_t", .type = FIELD_UINT, .offset = 8 * at, .size = 8, \
+    }
+
+static const struct field fields[] = {
+    NUMBER("id", 0),
+    NUMBER("other", 1),
+    {.name = "name",
+     .c_type = "char[]",
+     .type = FIELD_STRING,
+     .storage = STORE_ARRAY,
+     .size = 8,
+     .offset = 16},
+};
+
+struct payload {
+    uint64_t id, other;
+    char name[8];
+};
+
+#define DONE_MAX 200000
+
+struct done {
+    uint64_t begin, end; /* numbers of items, which are their times */
+    enum span_fate fate;
+    char kind[32];
+};
+
+struct world {
+    struct catalogue catalogue;
+    struct origin *guest, *vmm;
+    struct event_class *begin, *middle, *end, *other_begin, *other_end, *handle, *exits;
+    struct arena arena;
+    struct span_rule_list rules;
+    struct spans spans;
+    struct error error;
+    struct done *done;
+    unsigned n_done;
+    uint32_t error_ns; /* of the last */
+    uint64_t tag;
+};
+
+static struct event_class *add(struct world *world, struct origin *origin, const char *name)
+{
+    struct event_class class = {.name = name,
+                                .group = "made",
+                                .origin = origin,
+                                .fields = fields,
+                                .n_fields = ARRAY_SIZE(fields)};
+    struct event_class *added;
+
+    if (strcmp(name, "sched_process_exit") == 0)
+        class.group = "sched";
+    assert_int_equal(catalogue_add(&world->catalogue, &class, &added), 0);
+    return added;
+}
+
+static void note(struct world *world, const struct span *span, enum span_fate fate)
+{
+    struct done *done = &world->done[world->n_done++];
+
+    assert_true(world->n_done <= DONE_MAX);
+    *done = (struct done){
+        .begin = (uint64_t)span_begin(span), .end = (uint64_t)span_end(span), .fate = fate};
+    snprintf(done->kind, sizeof done->kind, "%s", span->kind->name);
+    world->error_ns = span->error_ns;
+    world->tag = span->tag;
+}
+
+static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)
+{
+    assert_non_null(kind->rule);
+    return (uint64_t)item->time * 3;
+}
+
+static int complete(void *arg, const struct span *span, const struct item *item)
+{
+    note(arg, span, SPAN_COMPLETE);
+    assert_int_equal(span->tag, (uint64_t)span_begin(span) * 3);
+    assert_true(item->time == span_end(span) || item->time == span_begin(span));
+    return 0;
+}
+
+static void incomplete(void *arg, const struct span *span, enum span_fate fate)
+{
+    note(arg, span, fate);
+}
+
+static const struct spans_ops ops = {begin, complete, incomplete};
+
+static int setup(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    struct origin origin = {
+        .layer = LAYER_GUEST, .format = "made", .path = "g", .clock = {"monotonic", NANOSECONDS}};
+
+    w->guest = catalogue_add_origin(&w->catalogue, &origin);
+    origin.layer = LAYER_VMM;
+    w->vmm = catalogue_add_origin(&w->catalogue, &origin);
+    w->begin = add(w, w->guest, "a_begin");
+    w->middle = add(w, w->guest, "a_middle");
+    w->end = add(w, w->guest, "a_end");
+    w->other_begin = add(w, w->guest, "b_begin");
+    w->other_end = add(w, w->guest, "b_end");
+    w->handle = add(w, w->vmm, "handle");
+    w->exits = add(w, w->guest, "sched_process_exit");
+    w->done = calloc(DONE_MAX, sizeof *w->done);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+
+    spans_done(&w->spans);
+    span_rule_list_done(&w->rules);
+    arena_done(&w->arena);
+    catalogue_done(&w->catalogue);
+    free(w->done);
+    free(w);
+    return 0;
+}
+
+static void use(struct world *w, const char *text)
+{
+    struct span_rule rule;
+    int r = span_rule_parse(text, "test", &w->arena, &rule, &w->error);
+
+    if (r < 0)
+        fail_msg("%s", w->error.what);
+    assert_int_equal(span_rule_list_add(&w->rules, &rule), 0);
+}
+
+static void start(struct world *w)
+{
+    assert_int_equal(spans_init(&w->spans, &w->catalogue, w->rules.rules, w->rules.n, &ops, w), 0);
+}
+
+static void put(struct world *w, const struct event_class *class, int64_t time, int32_t cpu,
+                int32_t pid, uint64_t id)
+{
+    struct payload payload = {.id = id, .other = id + 1};
+    struct item item = {.kind = ITEM_EVENT,
+                        .time = time,
+                        .origin = class->origin,
+                        .class = class,
+                        .payload = (uint8_t *)&payload,
+                        .size = sizeof payload,
+                        .cpu = cpu,
+                        .pid = pid,
+                        .vcpu = VCPU_UNKNOWN,
+                        .error_ns = class->origin == w->guest ? 50 : 0};
+
+    snprintf(payload.name, sizeof payload.name, "n%u", (unsigned)id);
+    assert_int_equal(spans_put(&w->spans, &item, 1), 0);
+}
+
+static void lose(struct world *w, const struct origin *origin, int64_t time, int32_t cpu)
+{
+    struct item item = {.kind = ITEM_LOSS,
+                        .time = time,
+                        .origin = origin,
+                        .lost = 3,
+                        .since = time - 1,
+                        .cpu = cpu,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = VCPU_UNKNOWN};
+
+    assert_int_equal(spans_put(&w->spans, &item, 1), 0);
+}
+
+/* What came of all, as "BEGIN-END" or "BEGIN FATE", in order. */
+static void expect(struct world *w, const char *expected)
+{
+    char text[2000] = "";
+    size_t n = 0;
+
+    for (unsigned i = 0; i < w->n_done; i++) {
+        const struct done *done = &w->done[i];
+
+        if (done->fate == SPAN_COMPLETE)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%d-%d", n > 0 ? ", " : "",
+                                  (int)done->begin, (int)done->end);
+        else
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%d %s", n > 0 ? ", " : "",
+                                  (int)done->begin, span_fate_name(done->fate));
+    }
+    assert_string_equal(text, expected);
+}
+
+static uint64_t fate(const struct world *w, enum span_fate which)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < w->spans.n_kinds; i++)
+        n += w->spans.kinds[i]->fates[which];
+    return n;
+}
+
+/* ---- rules as text ---- */
+
+static void test_rules(void **state)
+{
+    struct world *w = *state;
+    struct span_rule rule;
+
+    assert_int_equal(
+        span_rule_parse(
+            "kick: guest:block:rq_issue(sector, nr&0xff, task) -> vmm:handle_*(sector,n>>3,cpu)? "
+            "-> done(a,b,vcpu) by thread again=queue unique",
+            NULL, &w->arena, &rule, &w->error),
+        0);
+    assert_string_equal(rule.name, "kick");
+    assert_int_equal(rule.n_steps, 3);
+    assert_int_equal(rule.n_keys, 3);
+    assert_int_equal(rule.steps[0].layers, 1u << LAYER_GUEST);
+    assert_string_equal(rule.steps[0].group, "block");
+    assert_string_equal(rule.steps[0].event, "rq_issue");
+    assert_int_equal(rule.steps[0].keys[1].mask, 0xff);
+    assert_int_equal(rule.steps[0].keys[2].kind, SPAN_KEY_TASK);
+    assert_null(rule.steps[1].group);
+    assert_int_equal(rule.steps[1].layers, 1u << LAYER_VMM);
+    assert_int_equal(rule.steps[1].keys[1].shift, 3);
+    assert_true(rule.steps[1].optional);
+    assert_int_equal(rule.steps[2].keys[2].kind, SPAN_KEY_VCPU);
+    assert_int_equal(rule.place, SPAN_ON_THREAD);
+    assert_int_equal(rule.again, SPAN_AGAIN_QUEUE);
+    assert_true(rule.unique);
+    assert_int_equal(span_rule_parse("a->b", NULL, &w->arena, &rule, &w->error), 0);
+    assert_string_equal(rule.name, "a -> b");
+    assert_int_equal(span_rule_parse("sched:a-b -> b", NULL, &w->arena, &rule, &w->error), 0);
+    assert_string_equal(rule.steps[0].group, "sched");
+    assert_string_equal(rule.steps[0].event, "a-b");
+}
+
+static void test_bad_rules(void **state)
+{
+    struct world *w = *state;
+    static const struct {
+        const char *text, *what;
+    } bad[] = {
+        {"", "column 1: an event should stand here; ''"},
+        {"a", "column 2: '->' and the event that ends it should stand here; 'a'"},
+        {"a ->", "column 5: an event should stand here; 'a ->'"},
+        {"a(x) -> b", "column 8: all steps have as many keys; 'a(x) -> b'"},
+        {"a(x -> b", "column 5: ',' or ')' should stand here; 'a(x -> b'"},
+        {"a -> b by", "column 8: '->', 'by', 'again=' or 'unique' should stand here; 'a -> b by'"},
+        {"a -> b by x", "column 11: 'by' takes cpu, thread or vcpu; 'a -> b by x'"},
+        {"a -> b again=x", "column 14: 'again' takes cut, first, nest or queue; 'a -> b again=x'"},
+        {"x:y:a -> b",
+         "column 1: the layers are vmm, hypervisor, guest, host and program; 'x:y:a -> b'"},
+        {"a*b* -> b", "column 1: an event has one '*' at most; 'a*b* -> b'"},
+        {"a? -> b", "column 1: the first and the last step cannot be missing; 'a? -> b'"},
+        {"a(x&0) -> b(x)", "column 4: a mask of 0 leaves nothing; 'a(x&0) -> b(x)'"},
+        {"a(x>>64) -> b(x)", "column 4: a field has 64 bits at most; 'a(x>>64) -> b(x)'"},
+        {"a(v,w,x,y,z) -> b", "column 11: a step has at most 4 keys; 'a(v,w,x,y,z) -> b'"},
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
+        struct error error = {0};
+        struct span_rule rule;
+
+        assert_int_equal(span_rule_parse(bad[i].text, "-p", &w->arena, &rule, &error), -EINVAL);
+        assert_string_equal(error.what, bad[i].what);
+        assert_string_equal(error.path, "-p");
+    }
+}
+
+static void test_file_of_rules(void **state)
+{
+    static const char text[] = "# mine\n\none: a -> b # this\r\n two: c -> d by cpu";
+    static const char bad[] = "a -> b\n\nc ->\n";
+    struct world *w = *state;
+
+    assert_int_equal(span_rules_read(text, sizeof text - 1, "f", &w->arena, &w->rules, &w->error),
+                     0);
+    assert_int_equal(w->rules.n, 2);
+    assert_string_equal(w->rules.rules[0].name, "one");
+    assert_string_equal(w->rules.rules[1].name, "two");
+    assert_int_equal(span_rules_read(bad, sizeof bad - 1, "f", &w->arena, &w->rules, &w->error),
+                     -EINVAL);
+    assert_int_equal(w->error.line, 3);
+    assert_string_equal(w->error.path, "f");
+}
+
+static void test_builtin_rules(void **state)
+{
+    struct world *w = *state;
+    struct span_rule rule;
+
+    for (const struct span_builtin *b = span_builtins; b->rule; b++) {
+        if (span_rule_parse(b->rule, NULL, &w->arena, &rule, &w->error) < 0)
+            fail_msg("%s", w->error.what);
+        assert_null(strchr(rule.name, '>'));
+        assert_non_null(b->about);
+    }
+}
+
+static void test_check(void **state)
+{
+    struct world *w = *state;
+    struct error error = {0};
+
+    use(w, "guest:a_begin(id) -> a_end(id)");
+    assert_int_equal(span_rule_check(&w->rules.rules[0], &w->catalogue, &w->error), 0);
+    use(w, "x: a_begn -> a_end");
+    assert_int_equal(span_rule_check(&w->rules.rules[1], &w->catalogue, &error), -ENOENT);
+    assert_string_equal(error.what, "x: the trace has no event 'a_begn'; did you mean 'a_begin'?");
+    use(w, "x: a_begin(idd) -> a_end(id)");
+    error = (struct error){0};
+    assert_int_equal(span_rule_check(&w->rules.rules[2], &w->catalogue, &error), -EINVAL);
+    assert_string_equal(error.what,
+                        "x: event 'a_begin' has no field 'idd'; it has id, other, name");
+}
+
+/* ---- spans ---- */
+
+static void test_pairs(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "a_begin(id) -> a_end(id)");
+    use(w, "strings: b_begin(name,id) -> b_end(name,id)");
+    start(w);
+    put(w, w->begin, 1, 0, 7, 1);
+    put(w, w->begin, 2, 0, 7, 2);
+    put(w, w->end, 3, 1, 8, 1);
+    put(w, w->end, 4, 1, 8, 3);
+    put(w, w->begin, 5, 0, 7, 2);
+    put(w, w->other_begin, 6, 0, 7, 9);
+    put(w, w->other_end, 7, 0, 7, 9);
+    put(w, w->end, 8, 1, 8, 2);
+    put(w, w->begin, 9, 0, 7, 2);
+    spans_finish(&w->spans);
+    expect(w, "1-3, 2 again, 6-7, 5-8, 9 open");
+    assert_int_equal(fate(w, SPAN_NO_BEGIN), 1);
+    assert_int_equal(w->error_ns, 0);
+}
+
+static void test_star(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "what-*: *_begin -> *_end by cpu");
+    start(w);
+    put(w, w->begin, 1, 0, 7, 1);
+    put(w, w->other_begin, 2, 0, 7, 1);
+    put(w, w->end, 3, 0, 7, 1);
+    put(w, w->other_end, 4, 0, 7, 1);
+    spans_finish(&w->spans);
+    expect(w, "1-3, 2-4");
+    assert_string_equal(w->done[0].kind, "what-a");
+    assert_string_equal(w->done[1].kind, "what-b");
+}
+
+static void test_again(void **state)
+{
+    static const struct {
+        const char *rule, *expected;
+    } ways[] = {
+        {"a_begin -> a_end", "1 again, 2-3"},
+        {"a_begin -> a_end again=first", "1-3"},
+        {"a_begin -> a_end again=nest", "2-3, 1-4"},
+        {"a_begin -> a_end again=queue", "1-3, 2-4"},
+    };
+    struct world *w = *state;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(ways); i++) {
+        w->rules.n = w->n_done = 0;
+        use(w, ways[i].rule);
+        start(w);
+        put(w, w->begin, 1, 0, 7, 1);
+        put(w, w->begin, 2, 0, 7, 1);
+        put(w, w->end, 3, 0, 7, 1);
+        put(w, w->end, 4, 0, 7, 1);
+        spans_finish(&w->spans);
+        expect(w, ways[i].expected);
+        assert_int_equal(fate(w, SPAN_NO_BEGIN), i < 2);
+        assert_int_equal(fate(w, SPAN_AGAIN), i < 2);
+        spans_done(&w->spans);
+    }
+    start(w);
+}
+
+/* A chain has all its steps but those that may be missing, in their order. */
+static void test_chain(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "a_begin(id) -> a_middle(id) -> b_begin(id)? -> a_end(id)");
+    start(w);
+    put(w, w->begin, 1, 0, 7, 1);
+    put(w, w->other_begin, 2, 0, 7, 1); /* too early */
+    put(w, w->end, 3, 0, 7, 1);         /* not without the middle */
+    put(w, w->middle, 4, 0, 7, 1);
+    put(w, w->end, 5, 0, 7, 1);
+    put(w, w->begin, 6, 0, 7, 1);
+    put(w, w->middle, 7, 0, 7, 1);
+    put(w, w->other_begin, 8, 0, 7, 1);
+    put(w, w->end, 9, 0, 7, 1);
+    spans_finish(&w->spans);
+    expect(w, "1-5, 6-9");
+    assert_int_equal(fate(w, SPAN_NO_BEGIN), 1);
+}
+
+static void test_place(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "a_begin -> a_end by cpu");
+    use(w, "b_begin -> b_end by thread");
+    start(w);
+    put(w, w->begin, 1, 0, 7, 1);
+    put(w, w->begin, 2, 1, 7, 1);
+    put(w, w->end, 3, 1, 8, 1);
+    put(w, w->end, 4, 0, 8, 1);
+    put(w, w->end, 5, CPU_UNKNOWN, 8, 1);
+    put(w, w->other_begin, 6, 0, 7, 1);
+    put(w, w->other_begin, 7, 0, 0, 1); /* the idle threads of two CPUs */
+    put(w, w->other_begin, 8, 1, 0, 1);
+    put(w, w->other_end, 9, 0, 0, 1);
+    put(w, w->other_end, 10, 3, 7, 1);
+    put(w, w->other_begin, 11, 3, 7, 1);
+    put(w, w->exits, 12, 3, 7, 1);
+    put(w, w->other_end, 13, 3, 7, 1); /* another thread of that number */
+    spans_finish(&w->spans);
+    expect(w, "2-3, 1-4, 7-9, 6-10, 11 gone, 8 open");
+    assert_int_equal(fate(w, SPAN_UNKEYED), 1);
+    assert_int_equal(fate(w, SPAN_NO_BEGIN), 1);
+}
+
+/* P2. */
+static void test_losses(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "a_begin(id) -> a_end(id) by cpu");
+    use(w, "b_begin(id) -> b_end(id)");
+    use(w, "kick: a_middle(id) -> vmm:handle(id)");
+    start(w);
+    put(w, w->begin, 1, 0, 7, 1);
+    put(w, w->begin, 2, 1, 7, 1);
+    put(w, w->other_begin, 3, 1, 7, 1);
+    put(w, w->middle, 4, 1, 7, 1);
+    lose(w, w->guest, 5, 0);
+    put(w, w->end, 6, 0, 7, 1);
+    put(w, w->end, 7, 1, 7, 1);
+    put(w, w->other_end, 8, 1, 7, 1);
+    put(w, w->handle, 9, 1, 7, 1); /* what the guest lost cannot have been that */
+    put(w, w->middle, 10, 1, 7, 1);
+    lose(w, w->vmm, 11, 0);
+    put(w, w->handle, 12, 1, 7, 1);
+    put(w, w->begin, 13, 2, 7, 1);
+    lose(w, w->guest, 14, CPU_UNKNOWN);
+    spans_finish(&w->spans);
+    expect(w, "1 lost, 2-7, 3 lost, 4-9, 10 lost, 13 lost");
+}
+
+/* P4: by the errors of both clocks, and not more. */
+static void test_early_ends(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "guest:a_begin(id) -> vmm:handle(id)");
+    use(w, "back: vmm:handle(id) -> guest:a_end(id)");
+    start(w);
+    put(w, w->handle, 100, 0, 7, 1);
+    put(w, w->begin, 120, 0, 7, 1); /* the handle tells no error: it is not looked for */
+    put(w, w->handle, 130, 0, 7, 1);
+    put(w, w->end, 200, 0, 7, 2);
+    put(w, w->handle, 240, 0, 7, 2);
+    put(w, w->end, 300, 0, 7, 3);
+    put(w, w->handle, 351, 0, 7, 3);
+    put(w, w->end, 355, 0, 7, 3);
+    spans_finish(&w->spans);
+    expect(w, "120-130, 100 again, 240-200, 351-355, 130 open");
+    assert_int_equal(fate(w, SPAN_NO_BEGIN), 4);
+}
+
+/* Ends without begins do not pile up, and neither do spans without an end. */
+static void test_bounds(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "back: vmm:handle(id) -> guest:a_end(id)");
+    start(w);
+    for (unsigned i = 0; i < 100000; i++)
+        put(w, w->end, i, 0, 7, i);
+    assert_true(w->spans.n_open <= 5000);
+    spans_finish(&w->spans);
+    assert_int_equal(fate(w, SPAN_NO_BEGIN), 100000);
+    assert_int_equal(w->n_done, 0);
+}
+
+/* ---- against a model that looks at all spans each time ---- */
+
+struct model_span {
+    int64_t begin;
+    uint64_t id;
+    int32_t cpu;
+    bool lost, gone;
+};
+
+static struct model_span model[200000];
+
+static void model_take(unsigned *n, unsigned i)
+{
+    memmove(&model[i], &model[i + 1], (*n - i - 1) * sizeof model[0]);
+    (*n)--;
+}
+
+static void model_done(struct done *done, unsigned *n, int64_t begin, int64_t end,
+                       enum span_fate which)
+{
+    done[(*n)++] = (struct done){.begin = (uint64_t)begin, .end = (uint64_t)end, .fate = which};
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct done *x = a, *y = b;
+
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static void test_model(void **state)
+{
+    static const char *const agains[] = {"cut", "first", "nest", "queue"};
+    struct world *w = *state;
+    struct done *done = calloc(DONE_MAX, sizeof *done);
+
+    for (unsigned round = 0; round < 64; round++) {
+        unsigned again = round % 4;
+        bool on_cpu = round / 4 % 2;
+        unsigned n_ids = 1u << round % 11;
+        unsigned n_model = 0;
+        unsigned n_done = 0;
+        uint64_t no_begin = 0, ignored = 0;
+        char rule[100];
+
+        w->rules.n = w->n_done = 0;
+        snprintf(rule, sizeof rule, "a_begin(id) -> a_end(id) %s again=%s", on_cpu ? "by cpu" : "",
+                 agains[again]);
+        use(w, rule);
+        start(w);
+        for (int64_t t = 1; t < 4000; t++) {
+            unsigned what = (unsigned)(random_u64() % 1000);
+            uint64_t id = random_u64() % n_ids;
+            int32_t cpu = (int32_t)(random_u64() % 3);
+            bool complete_one = false;
+
+            if (what < 4) {
+                int32_t lost_cpu = what == 0 ? CPU_UNKNOWN : cpu;
+
+                lose(w, w->guest, t, lost_cpu);
+                for (unsigned i = 0; i < n_model; i++)
+                    if (!on_cpu || lost_cpu == CPU_UNKNOWN || lost_cpu == model[i].cpu)
+                        model[i].lost = true;
+                continue;
+            }
+            if (what < 500) {
+                bool is_ignored = false;
+
+                put(w, w->begin, t, cpu, 7, id);
+                for (unsigned i = 0; i < n_model && again < 2;) {
+                    if (model[i].id != id || (on_cpu && model[i].cpu != cpu)) {
+                        i++;
+                    } else if (again == 1 && !model[i].lost) {
+                        is_ignored = true;
+                        i++;
+                    } else {
+                        model_done(done, &n_done, model[i].begin, 0,
+                                   model[i].lost ? SPAN_LOST : SPAN_AGAIN);
+                        model_take(&n_model, i);
+                    }
+                }
+                ignored += is_ignored;
+                if (!is_ignored)
+                    model[n_model++] = (struct model_span){.begin = t, .id = id, .cpu = cpu};
+                continue;
+            }
+            put(w, w->end, t, cpu, 7, id);
+            while (!complete_one) {
+                unsigned found = UINT32_MAX;
+
+                for (unsigned i = 0; i < n_model; i++)
+                    if (model[i].id == id && (!on_cpu || model[i].cpu == cpu) &&
+                        (found == UINT32_MAX || again != 3))
+                        found = i;
+                if (found == UINT32_MAX)
+                    break;
+                complete_one = !model[found].lost;
+                model_done(done, &n_done, model[found].begin, complete_one ? t : 0,
+                           complete_one ? SPAN_COMPLETE : SPAN_LOST);
+                model_take(&n_model, found);
+            }
+            no_begin += !complete_one;
+        }
+        for (unsigned i = 0; i < n_model; i++)
+            model_done(done, &n_done, model[i].begin, 0, model[i].lost ? SPAN_LOST : SPAN_OPEN);
+        spans_finish(&w->spans);
+        assert_int_equal(w->n_done, n_done);
+        qsort(done, n_done, sizeof *done, by_begin);
+        qsort(w->done, n_done, sizeof *done, by_begin);
+        for (unsigned i = 0; i < n_done; i++) {
+            assert_int_equal(w->done[i].begin, done[i].begin);
+            assert_int_equal(w->done[i].fate, done[i].fate);
+            if (done[i].fate == SPAN_COMPLETE)
+                assert_int_equal(w->done[i].end, done[i].end);
+        }
+        assert_int_equal(fate(w, SPAN_NO_BEGIN), no_begin);
+        if (again == 1)
+            assert_true(fate(w, SPAN_AGAIN) == ignored);
+        assert_true(fate(w, SPAN_COMPLETE) > 0);
+        spans_done(&w->spans);
+    }
+    free(done);
+    start(w);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rules),  TEST(bad_rules),  TEST(file_of_rules), TEST(builtin_rules), TEST(check),
+        TEST(pairs),  TEST(star),       TEST(again),         TEST(chain),         TEST(place),
+        TEST(losses), TEST(early_ends), TEST(bounds),        TEST(model),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
