@@ -1,16 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/histogram.h"
 
+#include <stdlib.h>
+
 #include "base/macro.h"
 
-/* The middle of a bucket. */
-static uint64_t middle(unsigned bucket)
+static unsigned bucket_shift(unsigned bucket)
 {
     unsigned row = bucket >> HISTOGRAM_SUB_BITS;
-    unsigned shift = row ? row - 1 : 0;
-    uint64_t low = (uint64_t)(bucket - (shift << HISTOGRAM_SUB_BITS)) << shift;
 
-    return low + (((uint64_t)1 << shift) >> 1);
+    return row ? row - 1 : 0;
+}
+
+uint64_t histogram_bucket_start(unsigned bucket)
+{
+    unsigned shift = bucket_shift(bucket);
+
+    return (uint64_t)(bucket - (shift << HISTOGRAM_SUB_BITS)) << shift;
+}
+
+static uint64_t middle(unsigned bucket)
+{
+    return histogram_bucket_start(bucket) + (((uint64_t)1 << bucket_shift(bucket)) >> 1);
+}
+
+uint64_t *histogram_doubling(struct histogram *histogram, unsigned number)
+{
+    histogram->doublings[number] = calloc(1u << HISTOGRAM_SUB_BITS, sizeof(uint64_t));
+    return histogram->doublings[number];
+}
+
+void histogram_done(struct histogram *histogram)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(histogram->doublings); i++)
+        free(histogram->doublings[i]);
+    *histogram = (struct histogram){0};
 }
 
 uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille)
@@ -23,7 +47,7 @@ uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille
 
     rank = MAX(rank, (uint64_t)1);
     for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        seen += histogram->buckets[i];
+        seen += histogram_count(histogram, i);
         if (seen >= rank)
             return MIN(middle(i), histogram->max);
     }

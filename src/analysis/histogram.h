@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The distribution of unsigned values in constant memory: log-linear buckets. Values below 64 have a
+/* The distribution of unsigned values in memory that does not depend on
+ * how many there are: log-linear buckets. Values below 64 have a
  * bucket each; above, each power of two is split into 32 buckets, so a bucket is at most 1/32 of its
  * values wide. A quantile is the middle of its bucket, and so at most 1/64 (1.6 %) off. The largest
- * value is exact. */
+ * value is exact.
+ *
+ * The buckets of a power of two are allocated when the first value falls into one: some 300 bytes for each. */
 
+#include <errno.h>
 #include <stdint.h>
+
+#include "base/macro.h"
 
 #define HISTOGRAM_SUB_BITS 5
 #define HISTOGRAM_BUCKETS ((64 - HISTOGRAM_SUB_BITS + 1) << HISTOGRAM_SUB_BITS)
 
+/* Zeroed: empty. */
 struct histogram {
     uint64_t n;
     uint64_t max;
-    uint64_t buckets[HISTOGRAM_BUCKETS];
+    uint64_t *doublings[HISTOGRAM_BUCKETS >> HISTOGRAM_SUB_BITS]; /* NULL: nothing fell there */
 };
+
+void histogram_done(struct histogram *histogram);
+/* The slow half of histogram_add(). NULL when memory is out. */
+uint64_t *histogram_doubling(struct histogram *histogram, unsigned number);
 
 static inline unsigned histogram_bucket(uint64_t v)
 {
@@ -26,12 +37,33 @@ static inline unsigned histogram_bucket(uint64_t v)
     return (shift << HISTOGRAM_SUB_BITS) + (unsigned)(v >> shift);
 }
 
-static inline void histogram_add(struct histogram *histogram, uint64_t v)
+/* 0, -ENOMEM. */
+static inline int histogram_add(struct histogram *histogram, uint64_t v)
 {
+    unsigned bucket = histogram_bucket(v);
+    uint64_t *doubling = histogram->doublings[bucket >> HISTOGRAM_SUB_BITS];
+
+    if (unlikely(!doubling)) {
+        doubling = histogram_doubling(histogram, bucket >> HISTOGRAM_SUB_BITS);
+        if (!doubling)
+            return -ENOMEM;
+    }
     histogram->n++;
     histogram->max = v > histogram->max ? v : histogram->max;
-    histogram->buckets[histogram_bucket(v)]++;
+    doubling[bucket & ((1u << HISTOGRAM_SUB_BITS) - 1)]++;
+    return 0;
 }
+
+/* How many values fell into BUCKET. */
+static inline uint64_t histogram_count(const struct histogram *histogram, unsigned bucket)
+{
+    const uint64_t *doubling = histogram->doublings[bucket >> HISTOGRAM_SUB_BITS];
+
+    return doubling ? doubling[bucket & ((1u << HISTOGRAM_SUB_BITS) - 1)] : 0;
+}
+
+/* The least value of BUCKET. */
+uint64_t histogram_bucket_start(unsigned bucket);
 
 /* The value that PERMILLE of 1000 values do not exceed; 0 of an empty one. */
 uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille);

@@ -7,8 +7,11 @@
 
 void tally_done(struct tally *tally)
 {
-    for (unsigned i = 0; i < tally->n_rows; i++)
+    for (unsigned i = 0; i < tally->n_rows; i++) {
+        if (tally->rows[i].distances)
+            histogram_done(tally->rows[i].distances);
         free(tally->rows[i].distances);
+    }
     free(tally->rows);
     free(tally->row_of_class);
     map_done(&tally->numbers);
@@ -53,7 +56,8 @@ static _cold_ int add_rare(struct tally_row *row, const struct item *item)
         row->distances = calloc(1, sizeof *row->distances);
         if (!row->distances)
             return -ENOMEM;
-        histogram_add(row->distances, (uint64_t)item->time - (uint64_t)row->last);
+        if (histogram_add(row->distances, (uint64_t)item->time - (uint64_t)row->last) < 0)
+            return -ENOMEM;
     }
     row->last = item->time;
     return 0;
@@ -64,7 +68,8 @@ static inline int add_to_row(struct tally_row *row, const struct item *item)
     if (unlikely(!row->distances || item->time < row->last))
         return add_rare(row, item);
     row->count++;
-    histogram_add(row->distances, (uint64_t)item->time - (uint64_t)row->last);
+    if (unlikely(histogram_add(row->distances, (uint64_t)item->time - (uint64_t)row->last) < 0))
+        return -ENOMEM;
     row->last = item->time;
     return 0;
 }

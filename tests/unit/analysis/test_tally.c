@@ -60,6 +60,7 @@ static void test_quantiles(void **state)
             if (exact < 64)
                 assert_int_equal(got, exact);
         }
+        histogram_done(h);
         free(h);
     }
 }
@@ -74,6 +75,7 @@ static void test_empty_histogram(void **state)
     histogram_add(&h, 10);
     assert_int_equal(histogram_quantile(&h, 500), 0);
     assert_int_equal(histogram_quantile(&h, 501), 10);
+    histogram_done(&h);
 }
 
 static const struct origin origins[2];

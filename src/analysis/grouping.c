@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/grouping.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/span_match.h"
+#include "base/suggest.h"
+#include "event/program.h"
+#include "event/value.h"
+
+/* Of what has no such key; no scalar, and no string's number but by chance. */
+#define NO_NUMBER UINT64_C(0x6e6f206e756d6265)
+
+static const struct {
+    const char *name;
+    enum group_key_kind kind;
+} words[] = {
+    {"task", GROUP_BY_TASK},   {"pid", GROUP_BY_PID},     {"cpu", GROUP_BY_CPU},
+    {"vcpu", GROUP_BY_VCPU},   {"layer", GROUP_BY_LAYER}, {"source", GROUP_BY_SOURCE},
+    {"event", GROUP_BY_EVENT},
+};
+
+int grouping_parse(const char *text, struct arena *arena, struct grouping *ret_grouping,
+                   struct error *error)
+{
+    struct grouping grouping = {0};
+
+    for (const char *p = text;; p++) {
+        size_t len = strcspn(p, ",");
+        struct group_key key = {.kind = GROUP_BY_FIELD, .field = -1};
+
+        if (len == 0)
+            return error_set(error, -EINVAL, NULL, "'%s' is no list of keys, KEY[,KEY...]", text);
+        if (grouping.n == GROUPING_KEYS)
+            return error_set(error, -EINVAL, NULL, "rows have at most %u keys, '%s' has more",
+                             GROUPING_KEYS, text);
+        key.name = arena_strndup(arena, p, len);
+        if (!key.name)
+            return -ENOMEM;
+        for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
+            if (strcmp(words[i].name, key.name) == 0)
+                key.kind = words[i].kind;
+        grouping.keys[grouping.n++] = key;
+        p += len;
+        if (*p == '\0')
+            break;
+    }
+    *ret_grouping = grouping;
+    return 0;
+}
+
+static bool has_field(const struct catalogue *catalogue, const char *name)
+{
+    for (unsigned i = 0; i < catalogue->n_classes; i++)
+        if (span_field(catalogue->classes[i], name) >= 0)
+            return true;
+    return false;
+}
+
+int grouping_check(const struct grouping *grouping, const struct catalogue *catalogue,
+                   struct error *error)
+{
+    for (unsigned i = 0; i < grouping->n; i++)
+        if (grouping->keys[i].kind == GROUP_BY_FIELD &&
+            !has_field(catalogue, grouping->keys[i].name))
+            return error_set(error, -ENOENT, NULL,
+                             "no event of the trace has a field '%s'; rows are by a field, or by "
+                             "task, pid, cpu, vcpu, layer, source or event",
+                             grouping->keys[i].name);
+    return 0;
+}
+
+static uint64_t bytes_number(const char *s, size_t len)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (uint8_t)s[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static int find_field(struct group_key *key, const struct event_class *class)
+{
+    if (unlikely(key->class != class)) {
+        key->class = class;
+        key->field = span_field(class, key->name);
+    }
+    return key->field;
+}
+
+static uint64_t field_number(struct group_key *key, const struct item *item)
+{
+    int field = find_field(key, item->class);
+    struct value value;
+
+    if (field < 0)
+        return NO_NUMBER;
+    value = item_value(item, (unsigned)field);
+    if (!value.present)
+        return NO_NUMBER;
+    return item->class->fields[field].storage == STORE_SCALAR ? value.u
+                                                              : bytes_number(value.s, value.len);
+}
+
+void grouping_numbers(struct grouping *grouping, const struct item *item, uint64_t *ret_numbers)
+{
+    for (unsigned i = 0; i < grouping->n; i++) {
+        struct group_key *key = &grouping->keys[i];
+        const char *name;
+        uint64_t v = NO_NUMBER;
+
+        switch (key->kind) {
+        case GROUP_BY_FIELD: v = field_number(key, item); break;
+        case GROUP_BY_TASK:
+            name = item_task_name(item);
+            if (name)
+                v = bytes_number(name, strlen(name));
+            else if (item->pid != PID_UNKNOWN)
+                v = (uint32_t)item->pid;
+            break;
+        case GROUP_BY_PID: v = (uint64_t)item->pid; break;
+        case GROUP_BY_CPU: v = (uint64_t)item->cpu; break;
+        case GROUP_BY_VCPU: v = (uintptr_t)item->origin->put_vcpu ^ (uint64_t)item->vcpu; break;
+        case GROUP_BY_LAYER: v = item->origin->layer; break;
+        case GROUP_BY_SOURCE: v = (uintptr_t)item->origin; break;
+        case GROUP_BY_EVENT: v = (uintptr_t)item->class; break;
+        }
+        ret_numbers[i] = v;
+    }
+}
+
+static void put_field(const struct item *item, const char *name, struct text *text)
+{
+    int field = span_field(item->class, name);
+    struct value value;
+
+    if (field < 0) {
+        text_put_char(text, '-');
+        return;
+    }
+    value = item_value(item, (unsigned)field);
+    if (!value.present)
+        text_put_char(text, '-');
+    else if (!item_put_name(item, (unsigned)field, &value, text))
+        value_put(&item->class->fields[field], &value, text);
+}
+
+static void put_number(int32_t v, struct text *text)
+{
+    if (v < 0)
+        text_put_char(text, '-');
+    else
+        text_put_i64(text, v);
+}
+
+void grouping_put(const struct grouping *grouping, unsigned i, const struct item *item,
+                  struct text *text)
+{
+    const struct group_key *key = &grouping->keys[i];
+    const char *name;
+
+    switch (key->kind) {
+    case GROUP_BY_FIELD: put_field(item, key->name, text); break;
+    case GROUP_BY_TASK:
+        name = item_task_name(item);
+        if (name)
+            text_put_str(text, name);
+        else
+            put_number(item->pid, text);
+        break;
+    case GROUP_BY_PID: put_number(item->pid, text); break;
+    case GROUP_BY_CPU: put_number(item->cpu, text); break;
+    case GROUP_BY_VCPU:
+        if (item->vcpu != VCPU_UNKNOWN && item->origin->put_vcpu)
+            item->origin->put_vcpu(item->origin, item->vcpu, text);
+        else
+            put_number(item->vcpu, text);
+        break;
+    case GROUP_BY_LAYER: text_put_str(text, layer_name(item->origin->layer)); break;
+    case GROUP_BY_SOURCE: text_put_str(text, item->origin->path); break;
+    case GROUP_BY_EVENT: text_put_str(text, item->class->name); break;
+    }
+}

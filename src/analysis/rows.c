@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PERIODS_MAX 100000
+
+int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t every)
+{
+    *rows = (struct rows){.n_keys = n_keys,
+                          .slowest_max = slowest_max,
+                          .every = every,
+                          .first = TIME_UNKNOWN,
+                          .text = TEXT_IN_MEMORY};
+    if (slowest_max > 0) {
+        rows->slowest = calloc(slowest_max, sizeof *rows->slowest);
+        if (!rows->slowest)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+void rows_done(struct rows *rows)
+{
+    for (unsigned i = 0; i < rows->n; i++) {
+        histogram_done(&rows->rows[i]->durations);
+        for (unsigned j = 0; j < rows->rows[i]->n_periods; j++)
+            histogram_done(&rows->rows[i]->periods[j].durations);
+        free(rows->rows[i]->periods);
+    }
+    free(rows->rows);
+    free(rows->buckets);
+    free(rows->slowest);
+    text_done(&rows->text);
+    arena_done(&rows->arena);
+    *rows = (struct rows){0};
+}
+
+static inline uint32_t hash(const uint64_t *numbers, unsigned n)
+{
+    uint64_t h = n;
+
+    for (unsigned i = 0; i < n; i++) {
+        h = (h ^ numbers[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 29;
+    }
+    return (uint32_t)(h >> 32 ^ h);
+}
+
+static inline bool has_numbers(const struct rows *rows, const struct row *row,
+                               const uint64_t *numbers)
+{
+    for (unsigned i = 0; i < rows->n_keys; i++)
+        if (row->numbers[i] != numbers[i])
+            return false;
+    return true;
+}
+
+struct row *rows_find(struct rows *rows, const uint64_t *numbers)
+{
+    if (likely(rows->recent && has_numbers(rows, rows->recent, numbers)))
+        return rows->recent;
+    if (rows->n_buckets == 0)
+        return NULL;
+    for (uint32_t i = hash(numbers, rows->n_keys);; i++) {
+        uint32_t n = rows->buckets[i & (rows->n_buckets - 1)];
+
+        if (n == 0)
+            return NULL;
+        if (has_numbers(rows, rows->rows[n - 1], numbers)) {
+            rows->recent = rows->rows[n - 1];
+            return rows->recent;
+        }
+    }
+}
+
+static int grow(struct rows *rows)
+{
+    unsigned n = MAX(rows->n_buckets * 2, 64u);
+    uint32_t *buckets = calloc(n, sizeof *buckets);
+    struct row **more = realloc(rows->rows, (n / 2 + 1) * sizeof(struct row *));
+
+    if (more)
+        rows->rows = more;
+    if (!buckets || !more) {
+        free(buckets);
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < rows->n; i++) {
+        uint32_t at = hash(more[i]->numbers, rows->n_keys);
+
+        while (buckets[at & (n - 1)] != 0)
+            at++;
+        buckets[at & (n - 1)] = i + 1;
+    }
+    free(rows->buckets);
+    rows->buckets = buckets;
+    rows->n_buckets = n;
+    return 0;
+}
+
+/* The row of those that have none; the last one. */
+static struct row *get_others(struct rows *rows)
+{
+    static const char *const others[ROW_KEYS] = {"(others)", "", "", "", ""};
+    static const uint64_t numbers[ROW_KEYS] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                               UINT64_MAX};
+    struct row *row = rows_find(rows, numbers);
+
+    return row ? row : rows_add(rows, numbers, others);
+}
+
+struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *const *keys)
+{
+    struct row *row;
+    uint32_t at;
+
+    if (rows->n == ROWS_MAX && numbers[0] != UINT64_MAX)
+        return get_others(rows);
+    if (rows->n >= rows->n_buckets / 2 && grow(rows) < 0)
+        return NULL;
+    row = arena_alloc(&rows->arena, sizeof *row);
+    if (!row)
+        return NULL;
+    for (unsigned i = 0; i < rows->n_keys; i++) {
+        row->numbers[i] = numbers[i];
+        row->keys[i] = arena_strdup(&rows->arena, keys[i]);
+        if (!row->keys[i])
+            return NULL;
+    }
+    at = hash(numbers, rows->n_keys);
+    while (rows->buckets[at & (rows->n_buckets - 1)] != 0)
+        at++;
+    rows->rows[rows->n++] = row;
+    rows->buckets[at & (rows->n_buckets - 1)] = rows->n;
+    rows->recent = row;
+    return row;
+}
+
+static _cold_ int more_periods(struct row *row, unsigned n)
+{
+    unsigned room = MAX(n, row->n_periods * 2);
+    struct row_period *periods = realloc(row->periods, room * sizeof *periods);
+
+    if (!periods)
+        return -ENOMEM;
+    memset(periods + row->n_periods, 0, (room - row->n_periods) * sizeof *periods);
+    row->periods = periods;
+    row->n_periods = room;
+    return 0;
+}
+
+static int count_period(struct rows *rows, struct row *row, int64_t begin, int64_t duration)
+{
+    uint64_t number;
+
+    if (rows->first == TIME_UNKNOWN || begin < rows->first)
+        rows->first = rows->first == TIME_UNKNOWN ? begin : rows->first;
+    number =
+        begin < rows->first ? 0 : ((uint64_t)begin - (uint64_t)rows->first) / (uint64_t)rows->every;
+    number = MIN(number, (uint64_t)PERIODS_MAX - 1);
+    if (number >= row->n_periods && more_periods(row, (unsigned)number + 1) < 0)
+        return -ENOMEM;
+    row->periods[number].sum += duration;
+    return histogram_add(&row->periods[number].durations, duration < 0 ? 0 : (uint64_t)duration);
+}
+
+int row_count(struct rows *rows, struct row *row, int64_t begin, int64_t duration,
+              uint32_t error_ns)
+{
+    if (unlikely(histogram_add(&row->durations, duration < 0 ? 0 : (uint64_t)duration) < 0))
+        return -ENOMEM;
+    if (row->n == 0 || duration < row->min)
+        row->min = duration;
+    if (row->n == 0 || duration > row->max) {
+        row->max = duration;
+        row->max_at = begin;
+    }
+    row->n++;
+    row->n_negative += duration < 0;
+    row->sum += duration;
+    row->error_max = MAX(row->error_max, error_ns);
+    return rows->every > 0 ? count_period(rows, row, begin, duration) : 0;
+}
+
+static int64_t slow_duration(const struct slow_span *span)
+{
+    return span->end - span->begin;
+}
+
+void rows_keep_slow(struct rows *rows, const struct slow_span *span)
+{
+    struct slow_span *heap = rows->slowest;
+    int64_t duration = slow_duration(span);
+    unsigned at;
+
+    if (rows->n_slowest < rows->slowest_max) {
+        at = rows->n_slowest++;
+        for (; at > 0 && slow_duration(&heap[(at - 1) / 2]) > duration; at = (at - 1) / 2)
+            heap[at] = heap[(at - 1) / 2];
+        heap[at] = *span;
+        return;
+    }
+    if (rows->n_slowest == 0 || duration <= slow_duration(&heap[0]))
+        return;
+    for (at = 0;;) {
+        unsigned child = 2 * at + 1;
+
+        if (child + 1 < rows->n_slowest &&
+            slow_duration(&heap[child + 1]) < slow_duration(&heap[child]))
+            child++;
+        if (child >= rows->n_slowest || slow_duration(&heap[child]) >= duration)
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = *span;
+}
+
+static double order_value(const struct row *row, enum row_order order)
+{
+    switch (order) {
+    case ROW_ORDER_N: return (double)row->n;
+    case ROW_ORDER_SUM: return (double)row->sum;
+    case ROW_ORDER_MEAN: return row->n > 0 ? (double)row->sum / (double)row->n : 0;
+    case ROW_ORDER_P99: return (double)histogram_quantile(&row->durations, 990);
+    case ROW_ORDER_MAX: return (double)row->max;
+    }
+    return 0;
+}
+
+static int compare_rows(const void *a, const void *b, void *arg)
+{
+    const struct row *const *x = a, *const *y = b;
+    const enum row_order *order = arg;
+    double v = order_value(*x, *order), w = order_value(*y, *order);
+
+    if (v != w)
+        return v < w ? 1 : -1;
+    for (unsigned i = 0; i < ROW_KEYS && (*x)->keys[i] && (*y)->keys[i]; i++) {
+        int difference = strcmp((*x)->keys[i], (*y)->keys[i]);
+
+        if (difference != 0)
+            return difference;
+    }
+    return 0;
+}
+
+static int compare_slow(const void *a, const void *b)
+{
+    const struct slow_span *x = a, *y = b;
+    int64_t v = slow_duration(x), w = slow_duration(y);
+
+    if (v != w)
+        return v < w ? 1 : -1;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+void rows_sort(struct rows *rows, enum row_order order)
+{
+    if (rows->n > 0)
+        qsort_r(rows->rows, rows->n, sizeof(struct row *), compare_rows, &order);
+    if (rows->n_slowest > 0)
+        qsort(rows->slowest, rows->n_slowest, sizeof *rows->slowest, compare_slow);
+}
