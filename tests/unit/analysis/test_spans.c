@@ -11,9 +11,9 @@
 
 /* ---- a world of classes with numbers as fields, and a record of what became of spans ---- */
 
-#define NUMBER(n, at)                                                                     \
-    {                                                                                     \
-        .name = n, .c_type = "uint64_t", .type = FIELD_UINT, .offset = 8 * at, .size = 8, \
+#define NUMBER(field, at)                                                                         \
+    {                                                                                             \
+        .name = (field), .c_type = "uint64_t", .type = FIELD_UINT, .offset = 8 * (at), .size = 8, \
     }
 
 static const struct field fields[] = {

@@ -1,0 +1,123 @@
+#!/bin/sh
+# strata latency: spans of a guest's kernel, of Xen and of QEMU as a script finds them that looks through all events.
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
+
+STRATA_EVENTS=$DATA/qemu/made/trace-events
+export STRATA_EVENTS
+. "$here/../lib/kernel_capture.sh"
+kernel_capture local guest
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
+
+case="built-in rules"
+"$strata" report -f json guest >events
+"$strata" latency -f json --slowest 7 guest >rows 2>err
+python3 - events rows <<'END' || fail "not what a script finds"
+import json, math, sys
+items = [json.loads(line) for line in open(sys.argv[1])]
+told = json.load(open(sys.argv[2]))
+RULES = { # begin, end, field of the key, place, whether the first of several begins counts
+    "syscall": ("sys_enter", "sys_exit", "id", "pid", False),
+    "softirq": ("softirq_entry", "softirq_exit", "vec", "cpu", False),
+    "softirq-raise": ("softirq_raise", "softirq_entry", "vec", "cpu", True),
+    "hrtimer": ("hrtimer_expire_entry", "hrtimer_expire_exit", "hrtimer", "cpu", False),
+    "hrtimer-start": ("hrtimer_start", "hrtimer_expire_entry", "hrtimer", None, False),
+    "syscall-openat": ("sys_enter_openat", "sys_exit_openat", "__syscall_nr", "pid", False),
+}
+longest = []
+for name, (begin, end, field, place, keeps_first) in RULES.items():
+    spans, open_spans = [], {}
+    for item in items:
+        if "lost" in item:
+            # A thread may have gone to any CPU, and so may a timer.
+            open_spans = {key: at for key, at in open_spans.items()
+                          if place == "cpu" and key[0] != item["cpu"]}
+            continue
+        if item["event"] not in (begin, end):
+            continue
+        at = item[place] if place else None
+        key = (at if at != 0 or place != "pid" else ("idle", item["cpu"]), item["fields"][field])
+        if item["event"] == end and key in open_spans:
+            first = open_spans.pop(key)
+            spans.append(item["time_ns"] - first)
+            longest.append((item["time_ns"] - first, first, name))
+        if item["event"] == begin and not (keeps_first and key in open_spans):
+            open_spans[key] = item["time_ns"]
+    row = [row for row in told["rows"] if row["key"]["name"] == name]
+    assert len(row) == 1 and spans, name
+    row, spans = row[0], sorted(spans)
+    exact = {"n": len(spans), "sum_ns": sum(spans), "mean_ns": sum(spans) // len(spans), "min_ns": spans[0],
+             "max_ns": spans[-1], "negative": 0, "error_max_ns": 0}
+    for key, value in exact.items():
+        assert row[key] == value, (name, key, row[key], value)
+    for key, part in ("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99):
+        value = spans[max(math.ceil(len(spans) * part - 1e-9), 1) - 1]
+        assert abs(row[key] - value) <= value / 64 + 1, (name, key, row[key], value)
+names = set(RULES)
+slow = [(span["end_ns"] - span["begin_ns"], span["begin_ns"]) for span in told["slowest"]]
+assert len(slow) == 7 and slow == sorted(slow, reverse=True), slow
+known = sorted(((d, at) for d, at, _ in longest), reverse=True)
+assert [pair for pair in slow if pair in known][:3] == known[:3], (slow, known[:3])
+assert told["lost"]["events"] == 90735 and told["unpaired"]["lost"] == 1, told["unpaired"]
+END
+
+case="by keys"
+"$strata" latency softirq --by vec,cpu -f csv guest 2>err | tr -d '\r' >rows
+[ "$(head -n 1 rows)" = "n,rate,sum_ns,mean_ns,min_ns,p50_ns,p90_ns,p99_ns,max_ns,error_max_ns,max_begin_ns,negative,name,vec,cpu" ] ||
+    fail "$(head -n 1 rows)"
+awk -F, 'NR > 1 { n += $1; sum += $3; rows++ } END { print n, (rows > 1), sum }' rows >sum
+"$strata" latency softirq -f csv guest 2>err | awk -F, 'NR == 2 { print $1, 1, $3 }' | diff - sum || fail "parts are not the whole"
+grep -q ',softirq,TIMER,[01]$' rows || fail "no names of values: $(cat rows)"
+"$strata" latency syscall --by task --task 'l*' guest >rows
+grep -q 'syscall *ls$' rows || fail "$(cat rows)"
+! grep -q 'syscall *sh$' rows || fail "$(cat rows)"
+
+case="own rules"
+printf '# mine\none: sched_waking(pid) -> sched_switch(next_pid)\n' >pairs
+"$strata" latency --pairs pairs --pair 'two: sched:sched_waking(pid) -> sched:sched_switch(next_pid)' guest >rows
+[ "$(sed -n 's/ one$//p' rows)" = "$(sed -n 's/ two$//p' rows)" ] || fail "$(cat rows)"
+"$strata" latency --pair 'e: vmexit -> vmentry by vcpu' --by reason -f csv xen.raw >rows 2>err
+[ "$(awk -F, 'NR > 1 { n += $1 } END { print n }' rows)" -gt 1000 ] || fail "$(cat rows err)"
+head -n 1 rows | grep -q 'sum_ticks' || fail "$(head -n 1 rows)"
+"$strata" latency exit xen.raw >rows 2>err || fail "$(cat err)"
+grep -q ' exit$' rows || fail "$(cat rows)"
+
+case="longer spans, and how they are spread"
+"$strata" latency syscall --longer 0.001 --hist guest >rows
+awk 'NR == 2 && $5 !~ /ms$/ { exit 1 }' rows || fail "a span is shorter: $(cat rows)"
+n=$(awk 'NR == 2 { print $1 }' rows)
+[ "$(sed -n '/^syscall$/,$p' rows | awk 'NR > 1 { n += $2 } END { print n }')" = "$n" ] || fail "$(cat rows)"
+"$strata" latency --slowest 1 syscall guest >rows
+command=$(sed -n 's/^ *strata \(report .*\)/\1/p' rows)
+eval "\"\$strata\" $command" >shown || fail "$command"
+[ "$(grep -c . shown)" -ge 2 ] || fail "$command: $(cat shown)"
+
+# refused TEXT OPTION...: it is an error, which says so.
+refused() {
+    text=$1
+    shift
+    if "$strata" latency "$@" >out 2>err; then
+        fail "$*: not refused"
+    fi
+    grep -qF -- "$text" err || fail "$*: $(cat err)"
+}
+case="errors"
+refused "the trace has no event 'sched_swich'; did you mean 'sched_switch'?" \
+    --pair 'sched_waking(pid) -> sched_swich(next_pid)' guest
+refused "event 'sched_switch' has no field 'nextpid'; it has prev_comm, prev_pid" \
+    --pair 'sched_waking(pid) -> sched_switch(nextpid)' guest
+refused "--pair: column 5: ',' or ')' should stand here; 'a(b -> c'" --pair 'a(b -> c' guest
+refused "no event of the trace has a field 'colour'" --by colour syscall guest
+refused "block: the trace has no event 'block_rq_issue'" block guest
+refused 'no trace file given' block
+refused "rows have at most 4 keys" --by a,b,c,d,e syscall guest
+printf 'a ->\n' >pairs
+refused "pairs:1: column 5: an event should stand here" --pairs pairs guest
+refused "no built-in rule has its events" -e 'sched:*' guest
+
+case="list"
+"$strata" latency --list >all
+"$strata" latency --list guest >some
+grep -q '^virtio-blk ' all || fail "$(cat all)"
+! grep -q '^virtio-blk ' some || fail "$(cat some)"
+grep -q '^softirq ' some || fail "$(cat some)"
