@@ -67,13 +67,14 @@ static int read_pairs(const struct trace_part *part, struct clock_map *ret, stru
 
     if (r >= 0)
         r = clock_map_read(path, hz ? hz : part->recorded->clock.hz, ret, error);
-    if (r >= 0 && strcmp(part->origin->clock.name, "realtime") == 0)
+    if (r < 0)
+        return r;
+    if (strcmp(part->origin->clock.name, "realtime") == 0)
         r = clock_map_set_steady(ret);
-    if (r >= 0 && strcmp(part->origin->format, "ctf") == 0) {
+    if (r >= 0 && strcmp(part->origin->format, "ctf") == 0)
         r = convert_pairs(part, ret, error);
-        if (r < 0)
-            clock_map_done(ret);
-    }
+    if (r < 0)
+        clock_map_done(ret);
     return r;
 }
 
