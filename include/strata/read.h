@@ -181,9 +181,10 @@ struct strata_reader_class {
     unsigned index; /* from 0, without gaps */
 };
 
-/* Source or class number I, from 0. NULL: there are no more than I, or the reader is not open. All sources
- * are known after opening; classes are found while reading in formats that describe them in the trace. A
- * pointer stays valid and stands for the same source or class until the reader is freed. */
+/* Source or class number I, from 0. NULL: there are no more than I, the reader is not open, or out of memory,
+ * which strata_reader_error() then says. All sources are known after opening; classes are found while reading in
+ * formats that describe them in the trace. A pointer stays valid and stands for the same source or class until the
+ * reader is freed. */
 STRATA_API const struct strata_reader_source *strata_reader_source(struct strata_reader *reader,
                                                                    unsigned i);
 STRATA_API const struct strata_reader_class *strata_reader_class(struct strata_reader *reader,

@@ -401,19 +401,27 @@ const char *strata_reader_unmatched(struct strata_reader *reader, unsigned i)
 const struct strata_reader_source *strata_reader_source(struct strata_reader *reader, unsigned i)
 {
     const struct catalogue *catalogue = reader->trace ? &reader->trace->catalogue : NULL;
+    const struct strata_reader_source *source;
 
-    return catalogue && i < catalogue->n_origins
-               ? reader_tables_source(&reader->tables, catalogue, catalogue->origins[i])
-               : NULL;
+    if (!catalogue || i >= catalogue->n_origins)
+        return NULL;
+    source = reader_tables_source(&reader->tables, catalogue, catalogue->origins[i]);
+    if (!source)
+        fail_memory(reader);
+    return source;
 }
 
 const struct strata_reader_class *strata_reader_class(struct strata_reader *reader, unsigned i)
 {
     const struct catalogue *catalogue = reader->trace ? &reader->trace->catalogue : NULL;
+    const struct strata_reader_class *class;
 
-    return catalogue && i < catalogue->n_classes
-               ? reader_tables_class(&reader->tables, catalogue, catalogue->classes[i])
-               : NULL;
+    if (!catalogue || i >= catalogue->n_classes)
+        return NULL;
+    class = reader_tables_class(&reader->tables, catalogue, catalogue->classes[i]);
+    if (!class)
+        fail_memory(reader);
+    return class;
 }
 
 /* ---- The item ---- */
