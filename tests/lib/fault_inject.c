@@ -86,8 +86,16 @@ static uint64_t hash_add(uint64_t hash, uint64_t number)
     return (hash ^ number) * 1099511628211U;
 }
 
+/* Whether it is of the program itself, or of one of the libraries that are tested. */
+static bool is_ours(const Dl_info *info)
+{
+    const char *name = strrchr(info->dli_fname, '/');
+
+    return info->dli_fbase == program_base || (name && strncmp(name, "/libstrata-", 11) == 0);
+}
+
 /* A point is a call together with those that it was made from: its stack. A site is the innermost part of a stack that
- * lies in the program itself: what libraries do inside makes no difference. The first call of each point is noted. */
+ * lies in the program itself: what foreign libraries do inside makes no difference. The first call of each point is noted. */
 static void note_point(unsigned kind, uint64_t number)
 {
     void *frames[FAULT_FRAMES];
@@ -105,7 +113,7 @@ static void note_point(unsigned kind, uint64_t number)
             continue;
         offset = (uint64_t)((char *)frames[i] - (char *)info.dli_fbase);
         hash = hash_add(hash, offset);
-        if (info.dli_fbase == program_base && n_site < FAULT_SITE_FRAMES) {
+        if (n_site < FAULT_SITE_FRAMES && is_ours(&info)) {
             site = hash_add(site, offset);
             n_site++;
         }

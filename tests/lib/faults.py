@@ -135,11 +135,11 @@ class Injector:
 
 class Case:
     """A command: its NAME, its arguments; STDIN is a file's path; STATUS is how it ends where nothing fails; STEADY:
-    it prints the same each time."""
+    it prints the same each time; NOTES: its output has lines "note TEXT" of what went wrong."""
 
-    def __init__(self, name, argv, stdin=None, env=None, status=0, steady=True):
+    def __init__(self, name, argv, stdin=None, env=None, status=0, steady=True, notes=False):
         self.name, self.argv, self.stdin, self.env = name, argv, stdin, env or {}
-        self.status, self.steady = status, steady
+        self.status, self.steady, self.notes = status, steady, notes
 
 
 @functools.cache
@@ -158,6 +158,15 @@ def source_lines(stack, depth=8):
     """The functions and lines of STACK, innermost first. This takes a tenth of a second per frame: only ask for it
     when something is wrong."""
     return [source_line(frame) for frame in stack[:depth]]
+
+
+def first_difference(a, b):
+    """The first line of B that is not A's, or the last of A that B does not have."""
+    lines, others = a.splitlines(), b.splitlines()
+    for line, other in zip(lines, others):
+        if line != other:
+            return f"{other!r} instead of {line!r}"
+    return f"{len(others)} lines instead of {len(lines)}"
 
 
 def spread(numbers, most):
