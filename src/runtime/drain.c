@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/drain.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/counts.h"
@@ -37,7 +39,10 @@ static struct cursor *get_cursor(struct drain *drain, unsigned number)
     cursor = malloc(sizeof(*cursor));
     if (!cursor)
         return NULL;
-    cursor_init(cursor, map, ring_length(number));
+    if (cursor_init(cursor, map, ring_length(number)) == -ENOMEM) {
+        free(cursor);
+        return NULL; /* the next pass tries again */
+    }
     drain->cursors[number] = cursor;
     return cursor;
 }
@@ -159,24 +164,14 @@ static void sift_down(struct drain *drain)
     heap[i] = moving;
 }
 
-static int heap_add(struct drain *drain, struct cursor *cursor)
+static void heap_add(struct drain *drain, struct cursor *cursor)
 {
     unsigned i;
 
-    if (drain->n_heap == drain->heap_size) {
-        unsigned size = drain->heap_size ? 2 * drain->heap_size : 16;
-        struct cursor **heap = realloc(drain->heap, size * sizeof(struct cursor *));
-
-        if (!heap)
-            return -1;
-        drain->heap = heap;
-        drain->heap_size = size;
-    }
     for (i = drain->n_heap++; i > 0 && drain->heap[(i - 1) / 2]->ticks > cursor->ticks;
          i = (i - 1) / 2)
         drain->heap[i] = drain->heap[(i - 1) / 2];
     drain->heap[i] = cursor;
-    return 0;
 }
 
 /* Takes records of the earliest ring as long as none of another ring comes before them. Returns whether
@@ -186,15 +181,20 @@ static bool take_run(struct run *run, struct cursor *cursor, uint64_t bound)
     uint32_t tid = cursor->packet.header.tid;
 
     for (;;) {
+        uint64_t time = clock_sync_ns(run->times, cursor->ticks);
+
         if (unlikely(run->n == RECORDS_AT_ONCE))
             deliver(run);
-        run->batch[run->n++] = (struct record){
-            .time = clock_sync_ns(run->times, cursor->ticks),
-            .layout = cursor->layout,
-            .arguments = cursor->arguments,
-            .size = (uint32_t)cursor->size,
-            .tid = tid,
-        };
+        if (unlikely(!cursor->layout))
+            add_dropped(run, time, tid, 1);
+        else
+            run->batch[run->n++] = (struct record){
+                .time = time,
+                .layout = cursor->layout,
+                .arguments = cursor->arguments,
+                .size = (uint32_t)cursor->size,
+                .tid = tid,
+            };
         if (unlikely(!cursor_next(cursor))) {
             if (!find_record(run, number_of(cursor), cursor))
                 return false;
@@ -361,7 +361,9 @@ uint64_t drain_count_left(struct drain *drain, uint64_t *lost)
 
         if (!cursor && ring_at(i)) { /* no memory */
             cursor = &spare;
-            (void)cursor_init(cursor, ring_at(i), ring_length(i));
+            /* To count, no copy is needed. */
+            if (cursor_init(cursor, ring_at(i), ring_length(i)) == -ENOMEM)
+                cursor->damaged = false;
         }
         while (cursor && cursor_next_packet(cursor, RING_FLUSH) > 0) {
             uint64_t n = packet_count_records(&cursor->packet);
@@ -406,6 +408,5 @@ void drain_done(struct drain *drain)
             cursor_done(drain->cursors[i]);
         free(drain->cursors[i]);
     }
-    free(drain->heap);
-    *drain = (struct drain){0};
+    memset(drain, 0, sizeof(*drain));
 }

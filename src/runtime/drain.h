@@ -17,8 +17,8 @@ enum drain_kind {
 
 struct drain {
     struct cursor *cursors[RINGS_MAX]; /* by the ring's number; NULL: not seen yet */
-    struct cursor **heap;              /* those with a record at hand, the earliest first */
-    unsigned n_heap, heap_size;
+    struct cursor *heap[RINGS_MAX];    /* those with a record at hand, the earliest first */
+    unsigned n_heap;
     uint64_t no_ring;           /* reported drops outside of rings */
     uint64_t homeless_reported; /* of these, in the CTF trace */
     uint64_t homeless_packets;  /* by that many packets */

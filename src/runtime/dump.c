@@ -69,6 +69,8 @@ static char *line_of(const struct cursor *cursor)
     char text[STRATA_LOG_MAX];
     struct line line = {text, text + sizeof(text) - 1, false};
 
+    if (!cursor->layout)
+        return NULL;
     line_put_stamp(&line, cursor->packet.header.tid,
                    pass_realtime(clock_sync_ns(pass_times(), cursor->ticks)));
     layout_put_text(cursor->layout, &line, cursor->arguments);

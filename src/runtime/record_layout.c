@@ -151,6 +151,25 @@ size_t layout_size(const struct record_layout *layout, const uint8_t *p, size_t 
     return at;
 }
 
+size_t layout_measure(uint32_t class_id, const uint8_t *p, size_t left)
+{
+    const struct trace_class *class = class_by_id(class_id);
+    size_t at = 0;
+
+    if (!class)
+        return SIZE_MAX;
+    registry_lock();
+    for (unsigned i = 0; i < class->n_fields && at != SIZE_MAX; i++) {
+        bool is_string = class->fields[i].kind == STRATA_FIELD_STRING;
+        size_t size =
+            is_string ? strnlen((const char *)p + at, left - at) + 1 : class->fields[i].size;
+
+        at = size > left - at ? SIZE_MAX : at + size;
+    }
+    registry_unlock();
+    return at;
+}
+
 uint64_t layout_load(const struct layout_field *field, const uint8_t *p)
 {
     uint64_t u64;

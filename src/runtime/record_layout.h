@@ -39,6 +39,9 @@ const struct record_layout *layout_of(uint32_t class_id);
 /* The size of the arguments at P, of which at most LEFT bytes exist; SIZE_MAX: they are longer. */
 size_t layout_size(const struct record_layout *layout, const uint8_t *p, size_t left);
 
+/* The same of a class whose plan has no memory, from its fields; SIZE_MAX: no such class, too. */
+size_t layout_measure(uint32_t class_id, const uint8_t *p, size_t left);
+
 /* A field of SIZE bytes as 64 bits, sign-extended where it has a sign. */
 uint64_t layout_load(const struct layout_field *field, const uint8_t *p);
 

@@ -76,7 +76,7 @@ static bool look(struct cursor *cursor)
     cursor->arguments = p + RECORD_HEADER;
     cursor->size = likely(cursor->layout != NULL)
                        ? layout_size(cursor->layout, cursor->arguments, left - RECORD_HEADER)
-                       : SIZE_MAX;
+                       : layout_measure(id, cursor->arguments, left - RECORD_HEADER);
     if (unlikely(cursor->size == SIZE_MAX)) {
         /* Without its size there is no telling where the next one begins. */
         COUNT(packets_cut, 1);

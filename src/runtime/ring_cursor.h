@@ -15,7 +15,7 @@ struct cursor {
     struct ring_packet packet;
     size_t position; /* in the packet's content, of the record */
     uint64_t ticks;
-    const struct record_layout *layout;
+    const struct record_layout *layout; /* NULL: no memory for it */
     const uint8_t *arguments;
     size_t size;        /* of the arguments */
     uint64_t started;   /* the reader's position when the pass began */

@@ -154,16 +154,23 @@ static int show_losses(unsigned ring, const struct ring_packet *packet)
 
 static void show_records(const struct record *records, unsigned n)
 {
-    uint64_t events = 0;
+    uint64_t events = 0, dropped = 0;
 
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         events += records[i].layout != NULL;
+        dropped += records[i].layout ? 0 : records[i].dropped;
+    }
     for (unsigned i = 0; i < SINKS; i++) {
         struct sink *sink = &writer.sinks[i];
 
         if (!writer.on[i] || sink->paused || !sink->ops->records)
             continue;
-        sink_lose(sink, sink->is_open ? sink->ops->records(sink, records, n) : events);
+        if (sink->is_open) {
+            sink_lose(sink, sink->ops->records(sink, records, n));
+        } else {
+            sink_lose(sink, events);
+            sink->lost += dropped; /* which nothing else of this sink's reports */
+        }
     }
 }
 
@@ -539,6 +546,8 @@ static bool report_sink(struct sink *sink)
         if (writer.drain.kept)
             left = drain_count_left(&writer.drain, &lost);
         lost += left ? without_files : all; /* the others are reported with what is saved */
+    } else if (writer.drain.kept && !writer.on[SINK_CTF]) { /* there was no memory to read them */
+        left = drain_count_left(&writer.drain, &lost);
     }
     if (left)
         trace_message("%" PRIu64 " events could not be written (%s)%s%s; they are kept in %s, and "
