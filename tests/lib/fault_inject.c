@@ -2,7 +2,8 @@
 
 /* A library to be preloaded, or linked first, that makes one call of the program fail: the N-th allocation, the
  * N-th write, ... Who preloads it shares a file with the program, $FAULT_STATE, that holds a struct fault_state
- * (fault_inject.h): what is to fail, and then how many such calls there were.
+ * (fault_inject.h): what is to fail, and then how many such calls there were. Of the programs that inherit this, those
+ * of the name $FAULT_PROGRAM alone, if that is set.
  *
  * Nothing fails before main() and after exit() has begun: `armed` says so. */
 
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -56,6 +58,7 @@ long fault_live_blocks(void)
 static __attribute__((constructor)) void open_state(void)
 {
     const char *path = getenv("FAULT_STATE");
+    const char *only = getenv("FAULT_PROGRAM");
     void *frames[2];
     Dl_info info;
     int fd;
@@ -65,6 +68,10 @@ static __attribute__((constructor)) void open_state(void)
     if (dladdr(program_base, &info))
         program_base = info.dli_fbase;
     if (!path) {
+        state = fault_state();
+        return;
+    }
+    if (only && strcmp(only, program_invocation_short_name) != 0) {
         state = fault_state();
         return;
     }
@@ -91,20 +98,20 @@ static bool is_ours(const Dl_info *info)
 {
     const char *name = strrchr(info->dli_fname, '/');
 
-    return info->dli_fbase == program_base || (name && strncmp(name, "/libstrata-", 11) == 0);
+    return info->dli_fbase == program_base || (name && strncmp(name, "/libstrata", 10) == 0);
 }
 
 /* A point is a call together with those that it was made from: its stack. A site is the innermost part of a stack that
- * lies in the program itself: what foreign libraries do inside makes no difference. The first call of each point is noted. */
-static void note_point(unsigned kind, uint64_t number)
+ * lies in the program itself: what foreign libraries do inside makes no difference. */
+static void find_point(unsigned kind, struct fault_point *ret)
 {
     void *frames[FAULT_FRAMES];
     int n = backtrace(frames, FAULT_FRAMES);
-    uint64_t hash = hash_add(HASH_START, kind), site = hash;
+    struct fault_point point = {.hash = hash_add(HASH_START, kind), .kind = kind};
     int n_site = 0;
-    uint32_t at;
 
-    for (int i = 2; i < n; i++) {
+    point.site = point.hash;
+    for (int i = 3; i < n; i++) {
         uint64_t offset;
         Dl_info info;
 
@@ -112,24 +119,36 @@ static void note_point(unsigned kind, uint64_t number)
         if (!dladdr(frames[i], &info) || !info.dli_fbase)
             continue;
         offset = (uint64_t)((char *)frames[i] - (char *)info.dli_fbase);
-        hash = hash_add(hash, offset);
+        point.hash = hash_add(point.hash, offset);
         if (n_site < FAULT_SITE_FRAMES && is_ours(&info)) {
-            site = hash_add(site, offset);
+            if (n_site == 0)
+                point.in_library = info.dli_fbase != program_base;
+            point.site = hash_add(point.site, offset);
             n_site++;
         }
     }
-    hash |= 1;
-    at = (uint32_t)(hash % FAULT_POINTS_MAX);
+    point.hash |= 1;
+    point.site |= 1;
+    *ret = point;
+}
+
+/* The first call of each point is noted. */
+static void note_point(const struct fault_point *point, uint64_t number)
+{
+    uint32_t at = (uint32_t)(point->hash % FAULT_POINTS_MAX);
+
     for (uint32_t i = 0; i < FAULT_POINTS_MAX; i++, at = (at + 1) % FAULT_POINTS_MAX) {
+        struct fault_point *place = &state->points[at];
         uint64_t none = 0;
 
-        if (atomic_compare_exchange_strong(&state->points[at].hash, &none, hash)) {
-            state->points[at].site = site;
-            state->points[at].first = number;
-            state->points[at].kind = kind;
+        if (atomic_compare_exchange_strong(&place->hash, &none, point->hash)) {
+            place->site = point->site;
+            place->first = number;
+            place->kind = point->kind;
+            place->in_library = point->in_library;
             return;
         }
-        if (none == hash)
+        if (none == point->hash)
             return;
     }
 }
@@ -164,8 +183,17 @@ static bool fails(unsigned kind)
     number = atomic_fetch_add(&state->calls, 1) + 1;
     now = state->at > 0 && (state->kinds & kind) &&
           (state->from_then_on ? number >= state->at : number == state->at);
-    if (state->note_points)
-        note_point(kind, number);
+    if (state->note_points || (state->site && state->kinds & kind)) {
+        struct fault_point point;
+
+        find_point(kind, &point);
+        if (state->note_points)
+            note_point(&point, number);
+        if (state->site)
+            now =
+                state->kinds & kind && (point.site == state->site ||
+                                        (state->from_then_on && state->fired && point.in_library));
+    }
     if (now && atomic_fetch_add(&state->fired, 1) == 0)
         note_stack();
     inside = false;
@@ -282,6 +310,12 @@ void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset)
 void *mmap64(void *addr, size_t length, int prot, int flags, int fd, off_t offset)
 {
     return mmap(addr, length, prot, flags, fd, offset);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                   void *arg)
+{
+    return fails(FAULT_THREAD) ? errno : NEXT(pthread_create)(thread, attributes, start, arg);
 }
 
 /* ---- Writing ---- */

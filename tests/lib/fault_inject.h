@@ -13,12 +13,21 @@ enum fault_kind {
     FAULT_MAKE = 8,  /* what makes a file, a directory or a name */
     FAULT_OPEN = 16, /* what opens a file that is there */
     FAULT_READ = 32,
+    FAULT_THREAD = 64, /* pthread_create() */
 };
 
 #define FAULT_FRAMES 24
 #define FAULT_SITE_FRAMES 6
 #define FAULT_POINTS_MAX 16384
 #define FAULT_STACK_MAX 4096
+
+struct fault_point {
+    atomic_ulong hash;   /* of the stack, 0: free */
+    uint64_t site;       /* of its innermost part in the program itself, never 0 */
+    uint64_t first;      /* the first call with it */
+    uint64_t kind;       /* FAULT_... */
+    uint64_t in_library; /* of the tested code, a library made the call */
+};
 
 struct fault_state {
     /* What is to fail. */
@@ -29,16 +38,12 @@ struct fault_state {
     uint32_t from_then_on; /* all calls after that one fail as well */
     uint32_t note_points;  /* fills `points` */
     uint64_t at;           /* which call fails, of all kinds, from 1; 0: none */
+    uint64_t site; /* instead: calls of this site, and with from_then_on libraries' others, fail */
     /* What came of it. */
     atomic_ulong calls;
     atomic_ulong fired;
     char stack[FAULT_STACK_MAX]; /* where the first call came from that failed */
-    struct {
-        atomic_ulong hash; /* of the stack, 0: free */
-        uint64_t site;     /* of its innermost part in the program itself */
-        uint64_t first;    /* the first call with it */
-        uint64_t kind;     /* FAULT_... */
-    } points[FAULT_POINTS_MAX];
+    struct fault_point points[FAULT_POINTS_MAX];
 };
 
 /* For a program that links the library. */

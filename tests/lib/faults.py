@@ -16,18 +16,18 @@ import sqlite3
 import stat
 import subprocess
 
-KINDS = {"alloc": 1, "map": 2, "write": 4, "make": 8, "open": 16, "read": 32}
+KINDS = {"alloc": 1, "map": 2, "write": 4, "make": 8, "open": 16, "read": 32, "thread": 64}
 POINTS_MAX = 16384
 STACK_MAX = 4096
 TIMEOUT_S = 120
 
 
 class Point(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("hash", "site", "first", "kind")]
+    _fields_ = [(name, ctypes.c_uint64) for name in ("hash", "site", "first", "kind", "in_library")]
 
 
-# A point: the hash of its stack, that of its site, the number of its first call, its kind.
-Found = collections.namedtuple("Found", "hash site first kind")
+# A point: the hash of its stack, that of its site, the number of its first call, its kind, whether a library made it.
+Found = collections.namedtuple("Found", "hash site first kind in_library")
 
 
 class State(ctypes.Structure):
@@ -41,6 +41,7 @@ class State(ctypes.Structure):
         ("from_then_on", ctypes.c_uint32),
         ("note_points", ctypes.c_uint32),
         ("at", ctypes.c_uint64),
+        ("site", ctypes.c_uint64),
         ("calls", ctypes.c_uint64),
         ("fired", ctypes.c_uint64),
         ("stack", ctypes.c_char * STACK_MAX),
@@ -98,18 +99,22 @@ class Injector:
         self.state = State.from_buffer(self.map)
         self.env = dict(os.environ, LD_PRELOAD=library, FAULT_STATE=self.path)
 
+    def arm(self, kinds, at=0, error=0, short=False, persistent=False, points=False, site=0):
+        """What fails in the program that runs next, with self.env."""
+        state = self.state
+        ctypes.memset(ctypes.addressof(state), 0, ctypes.sizeof(State))
+        state.kinds = sum(KINDS[kind] for kind in kinds)
+        state.at, state.error, state.short_count, state.site = at, error, short, site
+        state.from_then_on, state.note_points = persistent, points
+        state.armed = 1
+
     def run(self, case, kinds, at=0, error=0, short=False, persistent=False, points=False):
         for name in ("out", "tmp"):
             path = os.path.join(self.directory, name)
             if not os.path.isdir(path) or os.listdir(path):
                 shutil.rmtree(path, ignore_errors=True)
                 os.mkdir(path)
-        state = self.state
-        ctypes.memset(ctypes.addressof(state), 0, ctypes.sizeof(State))
-        state.kinds = sum(KINDS[kind] for kind in kinds)
-        state.at, state.error, state.short_count = at, error, short
-        state.from_then_on, state.note_points = persistent, points
-        state.armed = 1
+        self.arm(kinds, at, error, short, persistent, points)
         env = dict(self.env, TMPDIR=os.path.join(self.directory, "tmp"), **case.env)
         stdin = open(os.path.join(self.directory, case.stdin), "rb") if case.stdin else subprocess.DEVNULL
         try:
@@ -126,7 +131,7 @@ class Injector:
     def points(self):
         """The points that the last run, one with points, came to, in their order."""
         numbers = memoryview(self.map)[State.points.offset:].cast("Q").tolist()
-        columns = [numbers[i::4] for i in range(4)]
+        columns = [numbers[i::5] for i in range(5)]
         return sorted((Found(*row) for row in zip(*columns) if row[0]), key=lambda point: point.first)
 
     def stack(self):
