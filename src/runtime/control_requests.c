@@ -379,7 +379,7 @@ static int answer_line(const char *line, size_t len, char **ret, size_t *ret_len
     message_divert(put_message, out);
     error = answer(out, copy, len);
     message_divert(NULL, NULL);
-    if (fclose(out) != 0)
+    if (fclose(out) != 0 || !text) /* glibc leaves no text where memory is out, and returns 0 */
         return -ENOMEM;
     reply = malloc(text_len + 64);
     if (!reply)

@@ -28,7 +28,7 @@ int ctf_metadata_text(const struct ctf_metadata *metadata, uint32_t n_classes, c
     for (uint32_t id = 1; id <= n_classes; id++)
         ctf_metadata_put_class(f, class_by_id(id));
     registry_unlock();
-    if (fclose(f) != 0) {
+    if (fclose(f) != 0 || !text) { /* glibc leaves no text where memory is out, and returns 0 */
         free(text);
         return -ENOMEM;
     }
