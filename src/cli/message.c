@@ -37,7 +37,7 @@ void cli_print_error(const struct error *error)
 int cli_no_memory(void)
 {
     cli_error("out of memory");
-    return -ENOMEM;
+    return EXIT_FAILURE;
 }
 
 int cli_output_error(int error)

@@ -46,10 +46,8 @@ bool record_run_add(struct record_run *run, const struct record_item *item)
 static int add_recorders(struct record_run *run)
 {
     for (unsigned i = 0; i < run->n; i++)
-        if (recording_add(run->recording, run->items[i].recorder) < 0) {
-            run->items[i].recorder = NULL;
+        if (recording_add(run->recording, run->items[i].recorder) < 0)
             return -ENOMEM;
-        }
     return 0;
 }
 

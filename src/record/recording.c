@@ -84,10 +84,8 @@ int recording_add(struct recording *recording, struct recorder *recorder)
     struct recorder **bigger =
         realloc(recording->recorders, (recording->n + 1) * sizeof *recording->recorders);
 
-    if (!bigger) {
-        recorder->ops->free(recorder);
+    if (!bigger)
         return -ENOMEM;
-    }
     recorder->recording = recording;
     recording->recorders = bigger;
     recording->recorders[recording->n++] = recorder;

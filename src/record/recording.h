@@ -40,7 +40,7 @@ struct recording_settings {
  * ERROR. */
 int recording_new(const struct recording_settings *settings, struct recording **ret,
                   struct error *error);
-/* RECORDER is freed with the recording; also where this fails. -ENOMEM. */
+/* RECORDER is freed with the recording. -ENOMEM: it stays the caller's. */
 int recording_add(struct recording *recording, struct recorder *recorder);
 /* From the start of the first recorder to the end of the last one. -errno with ERROR: a recorder could not be started,
  * and nothing is left of the recording; or the last manifest could not be written. That a recorder fails later is no

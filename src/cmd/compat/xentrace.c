@@ -268,9 +268,10 @@ static int run(struct settings *s, struct recorder *recorder)
         recorder->ops->free(recorder);
         return EXIT_FAILURE;
     }
-    if (recording_add(recording, recorder) < 0)
+    if (recording_add(recording, recorder) < 0) {
+        recorder->ops->free(recorder);
         status = cli_no_memory();
-    else if (recording_run(recording, &error) < 0) {
+    } else if (recording_run(recording, &error) < 0) {
         cli_print_error(&error);
         status = EXIT_FAILURE;
     } else if (recorder->error.code < 0 || recording_is_full(recording)) {

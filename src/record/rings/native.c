@@ -124,7 +124,8 @@ int native_describe(struct native *native, const struct classes *classes, struct
             ctf_metadata_put_class(f, classes->in_order[i]);
             any = true;
         }
-    r = fclose(f) == 0 ? 0 : -ENOMEM;
+    /* Where memory is out, glibc leaves no text, and returns 0. */
+    r = fclose(f) == 0 && more ? 0 : -ENOMEM;
     if (r == 0 && any)
         r = append(native, more, len);
     free(more);
@@ -152,7 +153,7 @@ int native_refine(struct native *native, uint64_t clock_hz, struct error *error)
     ctf_metadata_put_start(f, &native->metadata);
     start_len = (size_t)ftell(f);
     fwrite(native->text + native->start_len, 1, native->text_len - native->start_len, f);
-    if (fclose(f) != 0) {
+    if (fclose(f) != 0 || !text) {
         free(text);
         return fail(error, -ENOMEM, native->path);
     }
@@ -228,7 +229,7 @@ int native_create(const char *path, const struct ctf_metadata *metadata, struct 
         f = open_memstream(&native->text, &native->text_len);
         if (f) {
             ctf_metadata_put_start(f, &mine);
-            r = fclose(f) == 0 ? 0 : -ENOMEM;
+            r = fclose(f) == 0 && native->text ? 0 : -ENOMEM;
         }
         if (!f || r < 0)
             r = fail(error, -ENOMEM, path);

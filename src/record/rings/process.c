@@ -231,7 +231,7 @@ int process_open(const char *path, bool write, struct process **ret, struct erro
         r = process_refresh(process, error);
     if (r < 0) {
         process_free(process);
-        return r;
+        return error_set(error, r, path, "%s", error_text(r));
     }
     *ret = process;
     return 0;

@@ -73,7 +73,7 @@ char *programs_environment(const struct programs *programs, const char *before,
         putc(';', f);
     }
     fprintf(f, "writer=none,rings=%s", programs->rings.path);
-    if (fclose(f) != 0) {
+    if (fclose(f) != 0 || !text) { /* glibc leaves no text where memory is out, and returns 0 */
         free(text);
         return NULL;
     }
