@@ -47,11 +47,9 @@ check() {
     cc=$1
     shift
     rm -f ./*.o
-    for file in "$tree"/src/percpu/*.c kernel.c; do
-        "$cc" -std=c11 -ffreestanding -fno-builtin -nostdinc \
-            -isystem "$("$cc" "$@" -print-file-name=include)" \
-            -fno-stack-protector $warnings -I"$tree/include" -I"$tree/src" "$@" -c "$file" -o "$(basename "$file" .c).o"
-    done
+    "$cc" -std=c11 -ffreestanding -fno-builtin -nostdinc \
+        -isystem "$("$cc" "$@" -print-file-name=include)" \
+        -fno-stack-protector $warnings -I"$tree/include" -I"$tree/src" "$@" -c "$tree"/src/percpu/*.c kernel.c
     # All that is used is there, but for what the kernel has.
     nm -g --defined-only ./*.o | awk 'NF == 3 { print $3 }' | sort -u >defined
     nm -u ./*.o | awk '$1 == "U" { print $2 }' | sort -u | grep -vxF -f defined >undefined || :

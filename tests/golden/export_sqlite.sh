@@ -15,10 +15,10 @@ compare() {
     "$strata" report -f json "$@" >report 2>err || :
     python3 "$here/export_sqlite.py" report export.db || fail "$* differs"
 }
-compare boot.trace -n 20000
+compare boot.trace -n 8000
 compare lttng-ust
 compare guest
-compare xen.raw -n 12000
+compare xen.raw -n 8000
 compare xen.raw --cpu 1 -n 5000 --cpu-hz 2.4G
 cp boot.trace again.trace
 compare boot.trace again.trace -n 2000

@@ -80,9 +80,9 @@ compare() {
     $trace_cmd report -R -t export.dat >shown 2>err || fail "$*: $(cat err)"
     python3 "$here/export_trace_dat.py" report shown again || fail "$* differs"
 }
-compare boot.trace -n 20000
+compare boot.trace -n 8000
 compare lttng-ust
-compare xen.raw -n 12000
+compare xen.raw -n 8000
 compare xen.raw --cpu 1 -n 5000 --cpu-hz 2.4G
 cp boot.trace again.trace
 compare boot.trace again.trace -n 2000

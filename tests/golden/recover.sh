@@ -1,7 +1,7 @@
 #!/bin/sh
 # What a traced program had committed outlives its being killed: at any moment, from threads and from
 # signal handlers within them, with rings that overflow and disks that are full.
-# $VICTIM: tests/runtime/victim.c; $EMIT: tests/runtime/emit.c. KILLS: how many (100).
+# $VICTIM: tests/runtime/victim.c; $EMIT: tests/runtime/emit.c. KILLS: how many (40).
 . "$(dirname "$0")/../lib/golden.sh"
 
 mkdir rings
@@ -25,7 +25,7 @@ recover_and_check() {
 
 # ---- Killed at random moments
 case=kill
-kills=${KILLS-100}
+kills=${KILLS-40}
 n=0
 recovered=0
 while [ $n -lt "$kills" ]; do
