@@ -35,9 +35,7 @@ static const char *const orders[] = {"n", "sum", "mean", "p99", "max", NULL};
 
 static const struct option what_options[] = {
     {OPTION_STRINGS, 'p', "pair", "RULE",
-     "events that begin and end a span, such as\n"
-     "'block_rq_issue(dev,sector) -> "
-     "block_rq_complete(dev,sector)'",
+     "events that begin and end a span:\n'block_rq_issue(sector) -> block_rq_complete(sector)'",
      MEMBER(pairs)},
     {OPTION_STRINGS, 0, "pairs", "FILE", "file of such rules, one a line", MEMBER(files)},
     {OPTION_FLAG, 0, "list", NULL, "list the built-in rules (with PATH: those that apply)",
@@ -50,7 +48,7 @@ static const struct option output_options[] = {
      .choices = table_formats},
     {OPTION_STRING, 'b', "by", "KEY[,KEY...]",
      "one row per value of a field of the event that begins\n"
-     "a span, or of task, pid, cpu, vcpu, layer, source, event",
+     "a span; or task, pid, cpu, vcpu, layer, source, event",
      MEMBER(by)},
     {OPTION_CHOICE, 0, "sort", "n|sum|mean|p99|max", "order of the rows (n)", MEMBER(order),
      .choices = orders},

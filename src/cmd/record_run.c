@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/record_run.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "cli/progress.h"
 #include "cmd/cmd.h"
 #include "cmd/record_guests.h"
@@ -72,6 +76,35 @@ static int sum_up_items(const struct record_run *run, bool leads, int status)
     return status;
 }
 
+/* On a terminal, where neither a command nor live events are written to it: how far each recorder is. */
+static void show_progress(void *userdata, const struct recording *recording)
+{
+    struct record_run *run = userdata;
+    char line[512] = "";
+    size_t len = 0;
+
+    (void)recording;
+    for (unsigned i = 0; i < run->n && len < sizeof line - 120; i++) {
+        struct record_item *item = &run->items[i];
+        const struct recorder *recorder = item->recorder;
+        struct recorder_stats stats;
+        char size[16], rate[16];
+
+        if (!recorder->ops->stats || recorder->state == RECORDER_NEW)
+            continue;
+        recorder->ops->stats(recorder, &stats);
+        len += (size_t)snprintf(line + len, sizeof line - len, "%s%.40s: %s, %s/s",
+                                len > 0 ? "  " : "", recorder->name,
+                                bytes_text(size, sizeof size, stats.bytes),
+                                bytes_text(rate, sizeof rate, stats.bytes - item->bytes_shown));
+        if (stats.lost > 0)
+            len +=
+                (size_t)snprintf(line + len, sizeof line - len, ", %" PRIu64 " lost", stats.lost);
+        item->bytes_shown = stats.bytes;
+    }
+    progress_line(line);
+}
+
 /* Of the disk: what was given; else some where a hypervisor that writes without end could fill it. */
 static uint64_t min_free(const struct record_options *options)
 {
@@ -92,11 +125,17 @@ int record_run(struct record_run *run, const char *dir)
         .max_size = options->max_size,
         .min_free = min_free(options),
         .report = cmd_print_report,
+        .userdata = run,
     };
     struct error error = {0};
     int status = EXIT_FAILURE;
-    int r = recording_new(&settings, &run->recording, &error);
+    int r;
 
+    if (isatty(STDERR_FILENO) && !options->live.on && !options->runs) {
+        settings.progress = show_progress;
+        settings.progress_ns = NSEC_PER_SEC;
+    }
+    r = recording_new(&settings, &run->recording, &error);
     run->dir = dir;
     if (r >= 0) {
         r = add_recorders(run);

@@ -16,6 +16,7 @@ struct record_item {
     int (*sum_up)(const struct record_run *run, const struct record_item *item);
     void *userdata; /* of the item; freed by … */
     void (*free)(void *userdata);
+    uint64_t bytes_shown; /* by the progress line, when it was last written */
 };
 
 struct record_run {

@@ -352,7 +352,7 @@ usage -o x --filter=nothing --port=p
 status=0
 "$strata" collect -o good/out -e 'a:*' --port=p >out.txt 2>err.txt || status=$?
 [ $status -eq 1 ]
-grep -q 'there is something in this directory already' err.txt
+grep -q 'directory is not empty' err.txt
 install -m 640 key open-key
 status=0
 "$strata" collect -o x -e 'a:*' --port=p --key=open-key >out.txt 2>err.txt || status=$?

@@ -98,3 +98,30 @@ wait $pid || fail "exit status $?: $(cat told)"
 for layer in guest host; do
     [ "$(grep -c " $layer .*filename=.*/seen-by-all " shown)" -eq 1 ] || fail "$layer: $(cat shown)"
 done
+
+# On a terminal, how far each recorder is: until the end, when the line is erased.
+case=progress
+python3 - "$strata" <<'END' || fail "no progress is shown"
+import os, pty, signal, subprocess, sys
+
+try:
+    ours, theirs = pty.openpty()
+except OSError as error:
+    print("the progress line is not tested, there are no terminals:", error)
+    sys.exit(0)
+record = subprocess.Popen([sys.argv[1], "record", "-o", "shown-progress", "--guest", "a=unix:a", "--host=sched:*",
+                           "-e", "sched:*"], stderr=theirs, stdout=subprocess.DEVNULL)
+os.close(theirs)
+got = b""
+while b"B/s" not in got.partition(b"  a: ")[2]:
+    got += os.read(ours, 4096)
+assert b"the host's kernel: " in got, got
+record.send_signal(signal.SIGINT)
+try:
+    while piece := os.read(ours, 4096):
+        got += piece
+except OSError:
+    pass # that is how a terminal's end is told
+assert record.wait() == 0, got
+assert b"\x1b[K" in got[got.rfind(b"B/s"):], got
+END

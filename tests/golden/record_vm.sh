@@ -257,7 +257,7 @@ pid=$(jq '.sources[0].vmm.pid' orphan/trace.json)
 kill -9 $recorder
 wait $recorder 2>/dev/null || :
 wait_for "[ ! -e /proc/$pid ] || grep -qs '^State:.Z' /proc/$pid/status"
-tells orphan 'cut off'
+tells orphan 'its recorder was killed'
 "$strata" report orphan >report 2>&1 || fail "report: $(cat report)"
 grep -q runstate_set report || fail "report: $(cat report)"
 [ -n "$(ls run)" ] || fail "nothing was left behind: this tests nothing"

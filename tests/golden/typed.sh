@@ -49,7 +49,7 @@ says 2 "strata gen: --backend=NAME is required (--list lists the backends)" gen 
 
 # A command without "--".
 says 2 "strata record: unknown argument 'ls'; put '--' before the command: strata record -- ls" record -o x ls
-says 2 "strata record: unknown option '-l'; if it is an option of 'ls', put '--' before the command" record ls -l
+says 2 "strata record: unknown option '-A'; if it is an option of 'ls', put '--' before the command" record ls -A
 says 2 "strata record: unknown option '--color'; if it is an option of 'ls', put '--' before the command" \
     record ls --color=auto
 

@@ -114,7 +114,7 @@ static void hints(void **state)
         {"name: x\nID: 7\n" COMMON "x\n", "format of made:unknown-7:9: expected a line that begins "
                                           "with \"field:\"; its events show as bytes"},
         {"name: x\nID: 8\n" COMMON "\n",
-         "format of made:unknown-7: the format of event 7 says ID 8; its events show as bytes"},
+         "format of made:unknown-7: the format of event 7 has ID 8; its events show as bytes"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
