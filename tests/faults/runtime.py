@@ -74,7 +74,7 @@ class Sweep:
 
     @staticmethod
     def check(name, run, simple):
-        if run.status == 0 and name == "no-writer" and "; events are lost (rings=DIR" in run.errors:
+        if run.status == 0 and name == "no-writer" and "; events are lost (use rings=DIR" in run.errors:
             # It says so while they are emitted, without a number: nothing of it runs in the end.
             run.recover()
             return
