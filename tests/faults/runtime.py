@@ -82,7 +82,7 @@ class Sweep:
         run.errors = "\n".join(line for line in run.errors.split("\n") if "which the trace (log)" not in line)
         # The child ends by _exit(), and takes an event with it that is in no file.
         run.check(late=1 if name == "ctf-fork" else 0, simple=simple,
-                  repeated="are kept in" in run.errors or "cannot be kept" in run.errors)
+                  repeated="are kept in" in run.errors or "cannot create rings" in run.errors)
 
     def sweep(self, name, kind, points):
         kinds, error, options = SWEEPS[kind]
