@@ -151,7 +151,7 @@ static int make_use(struct spans *spans, unsigned rule, unsigned step, const cha
 
 static _cold_ int look_at_class(struct spans *spans, const struct event_class *class)
 {
-    struct class_steps *steps;
+    struct class_steps *steps = NULL;
     unsigned n = 0;
 
     if (class->index >= spans->n_classes) {
