@@ -104,8 +104,12 @@ void input_done(struct input *in)
 
 static int read_more(struct input *in, struct error *error)
 {
+    size_t room = in->capacity - in->filled;
+
+    if (in->read_max > 0)
+        room = MIN(room, in->read_max);
     for (;;) {
-        ssize_t n = read(in->fd, in->buf + in->filled, in->capacity - in->filled);
+        ssize_t n = read(in->fd, in->buf + in->filled, room);
         if (n > 0) {
             in->filled += (size_t)n;
             return 1;

@@ -21,6 +21,7 @@ struct input {
     char *path; /* for messages */
     uint8_t *buf;
     size_t capacity;
+    size_t read_max; /* the most to read at once; 0: as fits */
     size_t next;     /* first unread byte in buf */
     size_t filled;   /* bytes in buf */
     uint64_t offset; /* of buf[0] in the file */
@@ -86,6 +87,12 @@ static inline int input_need(struct input *in, size_t n, struct error *error)
 /* Reads as much as fits after the unread bytes; readers call it between runs of records. 1: there are
  * unread bytes; 0: end of file. */
 int input_refill(struct input *in, struct error *error);
+
+/* From now on reads at most N bytes at once, for a reader that jumps from header to header; 0: as fits. */
+static inline void input_set_read_max(struct input *in, size_t n)
+{
+    in->read_max = n;
+}
 
 /* Continues at OFFSET. On a pipe only forward, by reading up to there; otherwise -ESPIPE. */
 int input_seek(struct input *in, uint64_t offset, struct error *error);

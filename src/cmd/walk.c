@@ -146,17 +146,23 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
     return trace;
 }
 
-/* NAMES, ended by NULL, are those of the classes. */
-static void report_unmatched(void *names, const char *pattern)
+/* The classes that were seen. */
+struct seen_classes {
+    const char **names; /* ended by NULL; or NULL */
+    const char *where;
+};
+
+static void report_unmatched(void *arg, const char *pattern)
 {
+    const struct seen_classes *seen = arg;
     const char *colon = strrchr(pattern, ':');
     const char *name = colon ? colon + 1 : pattern + (pattern[0] == '-');
-    const char *near = names ? suggest_pattern(name, names) : NULL;
+    const char *near = seen->names ? suggest_pattern(name, seen->names) : NULL;
 
     if (near)
-        cli_error("no event in the trace matches '%s'; did you mean '%s'?", pattern, near);
+        cli_error("no event %s matches '%s'; did you mean '%s'?", seen->where, pattern, near);
     else
-        cli_error("no event in the trace matches '%s'", pattern);
+        cli_error("no event %s matches '%s'", seen->where, pattern);
 }
 
 /* Returns whether there is such a pattern. */
@@ -164,12 +170,13 @@ static bool report_all_unmatched(const struct walk *walk)
 {
     const struct catalogue *catalogue = &walk->trace->catalogue;
     _cleanup_free_ const char **names = calloc(catalogue->n_classes + 1, sizeof *names);
+    struct seen_classes seen = {names, walk->sought ? "from --from on" : "in the trace"};
     bool any = false;
 
     for (unsigned i = 0; names && i < catalogue->n_classes; i++)
         names[i] = catalogue->classes[i]->name;
     selection_unmatched(walk->selection, catalogue->classes, catalogue->n_classes, report_unmatched,
-                        names);
+                        &seen);
     for (unsigned i = 0; i < walk->selection->options->events.n; i++)
         any |= !walk->selection->matched[i];
     return any;
@@ -263,6 +270,7 @@ int walk_through(struct walk *walk)
     struct progress progress;
     const struct item *items;
     struct error error;
+    int64_t from;
     int r = 0;
 
     error_clear(&error);
@@ -276,6 +284,10 @@ int walk_through(struct walk *walk)
         r = put_selected(walk, items, (unsigned)r, &error);
         if (r < 0)
             break;
+        if (!walk->sought && selection_start(walk->selection, &from)) {
+            walk->sought = true;
+            trace_seek(trace, from);
+        }
         if (progress_is_due(&progress)) {
             uint64_t done;
             uint64_t total;

@@ -60,6 +60,7 @@ struct walk {
     struct error error; /* what ended it before the end; error 0: nothing */
     /* What was seen; for walk_through(). */
     bool has_events, has_selected;
+    bool sought;                   /* the trace was not read from its beginning on */
     int64_t first_time, last_time; /* of events, in ticks of the clock */
     struct clock clock;
 };

@@ -330,6 +330,14 @@ int selection_next_run(struct selection *selection, const struct item *items, un
     return (int)(i - from);
 }
 
+bool selection_start(const struct selection *selection, int64_t *ret_time)
+{
+    if (!selection->started || !selection->options->from.given)
+        return false;
+    *ret_time = selection->from;
+    return true;
+}
+
 bool selection_is_over(const struct selection *selection)
 {
     return selection->left == 0 || selection->behind >= AFTER_ENOUGH;

@@ -65,6 +65,10 @@ void selection_done(struct selection *selection);
 int selection_next_run(struct selection *selection, const struct item *items, unsigned n,
                        unsigned *start, struct error *error);
 
+/* The time before which no item can be selected, once one run of items was passed. False: there is no such time, or it
+ * is not known yet. */
+bool selection_start(const struct selection *selection, int64_t *ret_time);
+
 /* True if no later item can be selected. */
 bool selection_is_over(const struct selection *selection);
 

@@ -40,6 +40,10 @@ struct source_ops {
                   void (*put)(void *arg, const char *key, const char *value), void *arg);
     /* Progress in bytes, and the total (0: unknown); may be NULL. */
     void (*progress)(const struct source *source, uint64_t *ret_done, uint64_t *ret_total);
+    /* Declares that items before TIME are not needed: those that were not lent yet may be left out, as far as the
+     * source can without reading them. Lends nothing, and what was lent stays valid (S2). May be NULL: the source
+     * lends them all. */
+    void (*seek)(struct source *source, int64_t time);
     /* What the user could do to see more of what was read so far; NULL: nothing. May be NULL. */
     const char *(*hint)(const struct source *source);
 };
@@ -54,6 +58,12 @@ struct source {
 static inline int source_next(struct source *source, const struct item **ret_items)
 {
     return source->ops->next(source, ret_items);
+}
+
+static inline void source_seek(struct source *source, int64_t time)
+{
+    if (source->ops->seek)
+        source->ops->seek(source, time);
 }
 
 static inline void source_free(struct source *source)

@@ -25,6 +25,7 @@ struct strata_reader {
     struct selection selection;
     struct reader_tables tables;
     bool started;
+    bool sought;             /* items before the selection's start are left out where they can be */
     int result;              /* 1: there may be more items; else what next() returns from now on */
     const struct item *item; /* the cursor's, or NULL */
     const struct item *next, *end; /* the run of selected items that is lent */
@@ -329,6 +330,7 @@ static int next_run(struct strata_reader *reader)
     for (;;) {
         const struct item *items;
         unsigned at = 0;
+        int64_t from;
         int r;
 
         if (reader->end != reader->run_end) { /* the rest of what the trace has lent */
@@ -345,6 +347,10 @@ static int next_run(struct strata_reader *reader)
         }
         if (selection_is_over(selection))
             return 0;
+        if (!reader->sought && selection_start(selection, &from)) {
+            reader->sought = true;
+            trace_seek(reader->trace, from);
+        }
         r = trace_next(reader->trace, &items);
         if (r < 0) {
             error = reader->trace->source->error;

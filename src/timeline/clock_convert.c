@@ -33,6 +33,23 @@ static void relate_times(struct transform *each, struct item *items, unsigned n)
     }
 }
 
+/* Times are converted monotonically. */
+static int64_t relate_input_time(struct transform *each, int64_t time)
+{
+    const struct relate *relate = container_of(each, struct relate, each);
+    int64_t low = INT64_MIN, high = INT64_MAX;
+
+    while (low < high) {
+        int64_t middle = low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
+
+        if (clock_map_convert(relate->clock_map, middle, NULL) < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static void relate_error(struct transform *each, struct item *items, unsigned n)
 {
     const struct relate *relate = container_of(each, struct relate, each);
@@ -61,7 +78,8 @@ static int open_stage(struct source *source, const struct relate *as, struct sou
 int clock_convert_open(struct source *source, const struct clock_map *clock_map,
                        struct source **ret_source)
 {
-    const struct relate relate = {.each = {relate_times, relate_free}, .clock_map = clock_map};
+    const struct relate relate = {.each = {relate_times, relate_free, relate_input_time},
+                                  .clock_map = clock_map};
 
     return open_stage(source, &relate, ret_source);
 }

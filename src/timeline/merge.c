@@ -138,6 +138,14 @@ static int merge_next(struct source *source, const struct item **ret_items)
     return n;
 }
 
+static void merge_seek(struct source *source, int64_t time)
+{
+    struct merge *m = container_of(source, struct merge, source);
+
+    for (unsigned i = 0; i < m->n; i++)
+        source_seek(m->branches[i].source, time);
+}
+
 static void merge_free(struct source *source)
 {
     struct merge *m = container_of(source, struct merge, source);
@@ -186,6 +194,7 @@ static const struct source_ops merge_ops = {
     .free = merge_free,
     .facts = merge_facts,
     .progress = merge_progress,
+    .seek = merge_seek,
 };
 
 int merge_open(struct source **inputs, unsigned n, struct source **ret_source)

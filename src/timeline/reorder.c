@@ -329,6 +329,11 @@ static int reorder_next(struct source *source, const struct item **ret_items)
     return r->result;
 }
 
+static void reorder_seek(struct source *source, int64_t time)
+{
+    source_seek(container_of(source, struct reorder, source)->input, time);
+}
+
 static void reorder_free(struct source *source)
 {
     struct reorder *r = container_of(source, struct reorder, source);
@@ -365,6 +370,7 @@ static const struct source_ops reorder_ops = {
     .free = reorder_free,
     .facts = reorder_facts,
     .progress = reorder_progress,
+    .seek = reorder_seek,
 };
 
 int reorder_open(struct source *input, unsigned window, struct source **ret_source)

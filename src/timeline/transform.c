@@ -58,6 +58,13 @@ static void each_progress(const struct source *source, uint64_t *ret_done, uint6
         inner->ops->progress(inner, ret_done, ret_total);
 }
 
+static void each_seek(struct source *source, int64_t time)
+{
+    struct each_source *e = each_of(source);
+
+    source_seek(e->inner, e->each->input_time ? e->each->input_time(e->each, time) : time);
+}
+
 static const char *each_hint(const struct source *source)
 {
     const struct source *inner = each_of(source)->inner;
@@ -70,6 +77,7 @@ static const struct source_ops each_ops = {
     .free = each_free,
     .facts = each_facts,
     .progress = each_progress,
+    .seek = each_seek,
     .hint = each_hint,
 };
 

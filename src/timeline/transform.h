@@ -10,6 +10,8 @@ struct transform {
     /* Changes N items in place, but neither their number nor their payloads. */
     void (*change)(struct transform *each, struct item *items, unsigned n);
     void (*free)(struct transform *each);
+    /* The time before which no item becomes one of TIME or later. NULL: times stay as they are. */
+    int64_t (*input_time)(struct transform *each, int64_t time);
 };
 
 /* Takes ownership of SOURCE and TRANSFORM, also on failure (-ENOMEM). Keeps the order of items and the

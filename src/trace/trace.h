@@ -117,6 +117,12 @@ static inline int trace_next(struct trace *trace, const struct item **ret_items)
     return source_next(trace->source, ret_items);
 }
 
+/* As source_seek(); TIME is of the clock of the items. */
+static inline void trace_seek(struct trace *trace, int64_t time)
+{
+    source_seek(trace->source, time);
+}
+
 /* The index of ORIGIN's part. */
 unsigned trace_part_of(const struct trace *trace, const struct origin *origin);
 

@@ -148,6 +148,50 @@ static int grow(struct ctf *c)
     return 1;
 }
 
+/* Enough for a packet's header, mostly: what is read of a packet that is passed over. */
+#define HEADER_READ ((size_t)512)
+
+/* The packet whose header was read ends before `seek_time`: goes on behind it. Its header counts as if it had been read
+ * through. True: that was done. */
+static bool pass_packet(struct ctf *c, unsigned *n)
+{
+    uint64_t begin = input_offset(&c->in) - c->origin / 8;
+    struct error error = {0};
+
+    if (!c->has_end || !ctf_has(&c->heard, CTF_ROLE_BEGIN) ||
+        ctf_to_ns(c->trace, c->end) >= c->seek_time || c->size == UINT64_MAX ||
+        c->size / 8 > c->in.size - MIN(begin, c->in.size))
+        return false;
+    if (input_seek(&c->in, begin + c->size / 8, &error) < 0)
+        return false;
+    c->heard.ticks = c->end;
+    c->in_packet = false;
+    ctf_end_events(c, n);
+    return true;
+}
+
+/* Opens the next packet that is needed. As ctf_open_packet(). */
+static int open_packet(struct ctf *c, unsigned *n)
+{
+    int r = ctf_open_packet(c, n);
+
+    if (likely(c->seek_time == INT64_MIN) || r <= 0 || pass_packet(c, n))
+        return r;
+    c->seek_time = INT64_MIN;
+    input_set_read_max(&c->in, 0);
+    return r;
+}
+
+static void ctf_seek(struct source *source, int64_t time)
+{
+    struct ctf *c = container_of(source, struct ctf, source);
+
+    if (!c->in.seekable || c->in.size == UINT64_MAX)
+        return;
+    c->seek_time = time;
+    input_set_read_max(&c->in, HEADER_READ);
+}
+
 /* One step of reading. 1: go on; 0: the buffer has no more; negative: damage. */
 static int step(struct ctf *c, unsigned *n)
 {
@@ -157,7 +201,7 @@ static int step(struct ctf *c, unsigned *n)
     if (!c->in_packet) {
         if (input_buffered(&c->in) == 0)
             return 0;
-        return ctf_open_packet(c, n);
+        return open_packet(c, n);
     }
     if (c->position < c->content) {
         if (c->content == UINT64_MAX && c->in.ended &&
@@ -261,6 +305,7 @@ static const struct source_ops ctf_ops = {
     .free = ctf_free,
     .facts = ctf_facts,
     .progress = ctf_progress,
+    .seek = ctf_seek,
 };
 
 int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct reader_options *options,
@@ -292,6 +337,7 @@ int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct read
     c->tid = PID_UNKNOWN;
     c->cpu = CPU_UNKNOWN;
     c->last = c->since = TIME_UNKNOWN;
+    c->seek_time = INT64_MIN;
     *ret_source = &c->source;
     return 0;
 }

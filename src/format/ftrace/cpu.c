@@ -30,6 +30,7 @@ struct ftrace_cpu {
     const uint8_t *page_start;
     size_t page_size;     /* bytes of it that are there */
     uint64_t page_offset; /* of the page in its file */
+    int64_t seek_time;    /* no item before it is needed; INT64_MIN: all are */
     int64_t last_time;    /* of the last event lent, or TIME_UNKNOWN */
     unsigned n_items;
     struct item items[RUN_MAX];
@@ -292,12 +293,64 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
     }
 }
 
+/* Whether page NUMBER from the next one on begins before TIME. 1, 0, or a negative errno: it cannot be said. */
+static int page_begins_before(const struct ftrace_cpu *cpu, uint64_t number, int64_t time)
+{
+    const struct ftrace_layout *layout = &cpu->capture->layout;
+    struct error error = {0};
+    uint8_t header[64];
+    int r;
+
+    if (layout->data > sizeof header)
+        return -EINVAL;
+    r = cpu->feed->peek(cpu->feed, number, header, layout->data, &error);
+    if (r == 0 && !ftrace_page_is_plausible(layout, header, layout->data))
+        r = -EBADMSG;
+    return r < 0 ? r : time_of(cpu, load_u64_swap(header, layout->swap)) < time;
+}
+
+/* Goes on at the last page that begins before `seek_time`, if that is not this one: all earlier pages end before it.
+ * Where pages cannot be looked at, or one is damaged, reading goes on as before. */
+static void seek(struct ftrace_cpu *cpu)
+{
+    uint64_t low = 0, high = cpu->feed->left ? cpu->feed->left(cpu->feed) : 0;
+    int64_t time = cpu->seek_time;
+    struct error error = {0};
+
+    cpu->seek_time = INT64_MIN;
+    if (cpu->lost_sync)
+        return;
+    /* Pages before `low` begin before TIME; those from `high` on do not. */
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        int r = page_begins_before(cpu, middle, time);
+
+        if (r < 0)
+            return;
+        if (r > 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || cpu->feed->skip(cpu->feed, low - 1, &error) < 0)
+        return;
+    cpu->in_page = false;
+    cpu->last_time = TIME_UNKNOWN;
+}
+
+static void cpu_seek(struct source *source, int64_t time)
+{
+    container_of(source, struct ftrace_cpu, source)->seek_time = time;
+}
+
 static int cpu_next(struct source *source, const struct item **ret_items)
 {
     struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
 
     cpu->n_items = 0;
     cpu->dry = false;
+    if (unlikely(cpu->seek_time != INT64_MIN))
+        seek(cpu);
     /* What is lent points into one page, so a run ends with its page. */
     while (cpu->n_items == 0) {
         if (cpu->finished)
@@ -359,6 +412,7 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
     static const struct source_ops ops = {
         .next = cpu_next,
         .free = cpu_free,
+        .seek = cpu_seek,
         .facts = cpu_facts,
         .progress = cpu_progress,
         .hint = cpu_hint,
@@ -377,6 +431,7 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
     capture->n_refs++;
     cpu->feed = feed;
     cpu->cpu = cpu_number;
+    cpu->seek_time = INT64_MIN;
     cpu->last_time = TIME_UNKNOWN;
     error_clear(&cpu->source.error);
     *ret_source = &cpu->source;

@@ -41,6 +41,13 @@ struct page_feed {
      * from FROM. May be NULL: pages cannot be anywhere but where they are. */
     int (*resync)(struct page_feed *feed, size_t from, uint64_t after, uint64_t *ret_skipped,
                   struct error *error);
+    /* For pages that can be found by their number; all three may be NULL. Number 0 is the page that next() would
+     * lend. left(): how many whole pages there are. peek(): copies the first SIZE bytes of page NUMBER. skip(): next()
+     * goes on at page NUMBER; what was lent stays valid until then. Both return 0 or a negative errno. */
+    uint64_t (*left)(const struct page_feed *feed);
+    int (*peek)(const struct page_feed *feed, uint64_t number, uint8_t *p, size_t size,
+                struct error *error);
+    int (*skip)(struct page_feed *feed, uint64_t number, struct error *error);
     void (*free)(struct page_feed *feed);
     uint64_t done, total; /* bytes, for progress; total 0: not known */
     const char *path;     /* for messages */

@@ -68,6 +68,43 @@ static int raw_resync(struct page_feed *feed, size_t from, uint64_t after, uint6
     return 0;
 }
 
+/* Where the next page is. */
+static uint64_t next_offset(const struct raw_feed *raw)
+{
+    return input_offset(&raw->input) +
+           (raw->in_place ? 0 : MIN((size_t)raw->layout.size, input_buffered(&raw->input)));
+}
+
+static uint64_t raw_left(const struct page_feed *feed)
+{
+    const struct raw_feed *raw = container_of(feed, struct raw_feed, feed);
+    uint64_t offset = next_offset(raw);
+
+    if (!raw->input.seekable || raw->input.size == UINT64_MAX || raw->input.size < offset)
+        return 0;
+    return (raw->input.size - offset) / raw->layout.size;
+}
+
+static int raw_peek(const struct page_feed *feed, uint64_t number, uint8_t *p, size_t size,
+                    struct error *error)
+{
+    const struct raw_feed *raw = container_of(feed, struct raw_feed, feed);
+    int64_t n =
+        input_read_at(&raw->input, next_offset(raw) + number * raw->layout.size, p, size, error);
+
+    return n < 0 ? (int)n : (size_t)n < size ? -EIO : 0;
+}
+
+static int raw_skip(struct page_feed *feed, uint64_t number, struct error *error)
+{
+    struct raw_feed *raw = container_of(feed, struct raw_feed, feed);
+    int r = input_seek(&raw->input, next_offset(raw) + number * raw->layout.size, error);
+
+    if (r == 0)
+        raw->in_place = true;
+    return r;
+}
+
 static void raw_free(struct page_feed *feed)
 {
     struct raw_feed *raw = container_of(feed, struct raw_feed, feed);
@@ -93,6 +130,9 @@ static int raw_open(const char *path, bool found, const struct ftrace_layout *la
     }
     raw->feed.next = raw_next;
     raw->feed.resync = raw_resync;
+    raw->feed.left = raw_left;
+    raw->feed.peek = raw_peek;
+    raw->feed.skip = raw_skip;
     raw->feed.free = raw_free;
     raw->feed.path = raw->input.path;
     raw->feed.total = raw->input.size == UINT64_MAX ? 0 : raw->input.size;

@@ -174,6 +174,40 @@ static int feed_next(struct page_feed *feed, const uint8_t **ret_page, size_t *r
     return 1;
 }
 
+/* Where the next page is; of pages that are not compressed. */
+static uint64_t next_offset(const struct dat_feed *f)
+{
+    return f->next - (f->filled - MIN(f->at, f->filled));
+}
+
+static uint64_t feed_left(const struct page_feed *feed)
+{
+    const struct dat_feed *f = container_of(feed, struct dat_feed, feed);
+    uint64_t end = MIN(f->end, f->file->in.size);
+    uint64_t next = next_offset(f);
+
+    return next < end ? (end - next) / f->page_size : 0;
+}
+
+static int feed_peek(const struct page_feed *feed, uint64_t number, uint8_t *p, size_t size,
+                     struct error *error)
+{
+    const struct dat_feed *f = container_of(feed, struct dat_feed, feed);
+    int64_t n = input_read_at(&f->file->in, next_offset(f) + number * f->page_size, p, size, error);
+
+    return n < 0 ? (int)n : (size_t)n < size ? -EIO : 0;
+}
+
+static int feed_skip(struct page_feed *feed, uint64_t number, struct error *error)
+{
+    struct dat_feed *f = container_of(feed, struct dat_feed, feed);
+
+    (void)error;
+    f->next = next_offset(f) + number * f->page_size;
+    f->at = f->filled = 0;
+    return 0;
+}
+
 static void feed_free(struct page_feed *feed)
 {
     struct dat_feed *f = container_of(feed, struct dat_feed, feed);
@@ -210,6 +244,9 @@ int dat_feed_new(struct dat_file *file, const struct dat_buffer *buffer, const s
             feed_free(&f->feed);
             return -ENOMEM;
         }
+        f->feed.left = feed_left;
+        f->feed.peek = feed_peek;
+        f->feed.skip = feed_skip;
     }
     *ret_feed = &f->feed;
     return 0;
