@@ -193,8 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                           .live.fd = -1,
                           .old.control = {.in = -1, .out = -1},
                           .messages_left = GUEST_MESSAGES_MAX};
-    struct guests guests = {
-        .dir = -1, .guests = &guest, .n = 1, .spare = -1, .is_part = true, .tell = count_message};
+    struct guests guests = {.dir = -1, .guests = &guest, .n = 1, .tell = count_message};
     int ends[2];
 
     n_messages = 0;

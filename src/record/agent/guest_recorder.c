@@ -83,8 +83,8 @@ static int start(struct recorder *recorder, struct error *error)
                              &self->config.place.fd, &why) < 0)
             return fail(self, &why, error);
     }
-    r = guests_join(recording_dir(recording), recording_path(recording), self->config.wishes,
-                    max_size(self), &self->config, 1, &self->guests, error);
+    r = guests_join(recording_dir(recording), max_size(self), &self->config, 1, &self->guests,
+                    error);
     /* What this machine's agent says is read from its standard error. */
     if (r >= 0 && !self->settings.agent) {
         self->guests.tell = report;
@@ -213,7 +213,7 @@ static void free_recorder(struct recorder *recorder)
     struct guest_recorder *self = self_of(recorder);
 
     if (self->guests.n > 0)
-        (void)guests_close(&self->guests, NULL);
+        guests_close(&self->guests);
     host_agent_done(&self->agent);
     free(self->fds);
     free(self);

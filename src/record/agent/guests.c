@@ -6,14 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
 #include "record/agent/guest_boot.h"
 #include "record/agent/guests_inside.h"
-#include "record/agent/guests_manifest.h"
 
 /* At the end, a guest whose connection is lost is given so long to come back. */
 #define STOP_TIMEOUT (5 * SECOND)
@@ -25,8 +23,6 @@
 #define PUMP_EVERY (SECOND / 20)
 /* How long it takes until one more line about a guest may be printed. */
 #define MESSAGE_EVERY (10 * SECOND)
-/* The manifest is not written more often, whatever the guests do. */
-#define WRITE_EVERY (SECOND / 10)
 /* What a child may have written beyond what it was allowed, when it is seen: it has not kept to it. */
 #define SIZE_SLACK (UINT64_C(64) << 20)
 
@@ -210,11 +206,6 @@ static void serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
     }
 }
 
-static bool writes_manifest(const struct guests *guests)
-{
-    return !guests->written && !guests->is_part && guests->path;
-}
-
 /* When there is something to do for an old guest although nothing came. */
 static uint64_t old_due_at(const struct guest *guest, uint64_t now)
 {
@@ -243,8 +234,6 @@ unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, ui
     guests_do_links(guests, now);
     n = fill_poll(guests, fds);
     until = guests_next_retry(guests);
-    if (writes_manifest(guests))
-        until = MIN(until, guests->write_at);
     if (guests->max_size)
         until = MIN(until, guests->sizes_next);
     for (unsigned i = 0; i < guests->n; i++)
@@ -259,61 +248,7 @@ int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
 {
     serve(guests, fds, now);
     check_sizes(guests, now);
-    if (writes_manifest(guests) && now >= guests->write_at) {
-        /* What is in its way, as a full disk or too many open files, need not last, and ends no guest: it is tried again.
-         * guests_close() reports what is left of it. */
-        guests->written = guests_write_manifest(guests, false, NULL) >= 0;
-        guests->write_at = now + (guests->written ? WRITE_EVERY : SECOND);
-    }
     return !all_ended(guests);
-}
-
-int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct error *error)
-{
-    size_t n_fds = guests_poll_size(guests);
-    _cleanup_free_ struct pollfd *fds = calloc(MAX(n_fds, 1u), sizeof *fds);
-    uint64_t now = clock_ns(CLOCK_MONOTONIC), until;
-    struct timespec time;
-    unsigned n;
-    int r;
-
-    if (!fds)
-        return error_set(error, -ENOMEM, NULL, "out of memory");
-    n = guests_poll(guests, fds, now, &until);
-    if (all_ended(guests))
-        return 0;
-    sleep = MIN(sleep, until > now ? until - now : 0);
-    guests->back_by = now + sleep;
-    time = (struct timespec){.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
-    r = ppoll(fds, n, &time, mask);
-    if (r < 0 && errno != EINTR)
-        return error_set(error, -errno, NULL, "cannot wait for the guests: %s", strerror(errno));
-    if (r < 0)
-        memset(fds, 0, n_fds * sizeof *fds);
-    return guests_serve(guests, fds, clock_ns(CLOCK_MONOTONIC));
-}
-
-static const struct guest *find_guest(const struct guests *guests, const char *name)
-{
-    for (unsigned i = 0; i < guests->n; i++)
-        if (strcmp(guests->guests[i].plan.name, name) == 0)
-            return &guests->guests[i];
-    return NULL;
-}
-
-int guests_await(struct guests *guests, const char *name, uint64_t ns, struct error *error)
-{
-    const struct guest *guest = find_guest(guests, name);
-    uint64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
-    uint64_t now;
-    int r = 1;
-
-    while (r > 0 && guest && !guest->was_running && !guest->ended &&
-           (now = clock_ns(CLOCK_MONOTONIC)) < until)
-        r = guests_step(guests, until - now, NULL, error);
-    if (guest && !guest->was_running && guest->ended && guest->error < 0)
-        return error_set(error, guest->error, NULL, "%s", guest->what);
-    return MIN(r, 0);
 }
 
 bool guests_are_connected(const struct guests *guests)

@@ -17,7 +17,7 @@
 /* A guest as the user named it, or the host's own kernel, which is taken as one. Strings are borrowed. */
 struct guest_config {
     const char *name;
-    const struct trace_config *wishes; /* NULL: those of all; borrowed */
+    const struct trace_config *wishes; /* borrowed */
     /* The directory with the ports of an agent that speaks the virtio-trace protocol; NULL: it speaks Strata's. */
     const char *old;
     const char *tree;     /* … a copy of its tracefs */
@@ -85,7 +85,6 @@ struct guest {
         struct guest_pair before; /* the latest pair by that */
         bool before_kept;
     } clock;
-    uint64_t bytes_shown; /* for whoever shows rates */
     /* Messages about it that are still to be printed; so one guest cannot flood a terminal. */
     unsigned messages_left;
     uint64_t messages_next; /* ns: when it is one more */
@@ -93,37 +92,26 @@ struct guest {
 };
 
 struct guests {
-    char *path; /* of the directory */
-    int dir;
+    int dir; /* borrowed; -1: nothing is kept */
     struct guest *guests;
     unsigned n;
-    struct trace_config wishes; /* of those whose plan has none */
     uint64_t max_size;
     bool stopping;
-    bool written;      /* the manifest tells how things are */
-    uint64_t write_at; /* … and is not written before that */
-    int spare;         /* room for the last manifest, tracedir/reserve.h; -1: none */
-    bool is_part;      /* of a bigger recording, whose manifest is the caller's */
-    uint64_t stop_by;  /* when those that are not connected are given up */
-    uint64_t back_by;  /* when the last sleep was to end at the latest */
+    bool written;     /* the manifest tells how things are */
+    uint64_t stop_by; /* when those that are not connected are given up */
+    uint64_t back_by; /* when the last sleep was to end at the latest */
     uint64_t sizes_next;
     /* Something that the user should know about a guest; may be NULL. */
     void (*tell)(void *userdata, const char *guest, const char *what);
     void *userdata;
 };
 
-/* Whether this process may open as many files as N guests need. -EMFILE with ERROR. */
-int guests_check_open_max(unsigned n, struct error *error);
-/* Makes the directory PATH (or takes an empty one; NULL: nothing is kept) and a child for each guest. WISHES and
- * PLANS are borrowed. MAX_SIZE: of one guest's files, 0: any. The caller has one thread. -errno with ERROR. */
-int guests_open(const char *path, const struct trace_config *wishes, uint64_t max_size,
-                const struct guest_config *plans, unsigned n, struct guests *ret_guests,
-                struct error *error);
-/* The same in DIR (borrowed), open, of a recording of which they are a part; PATH is for messages. The caller
- * writes the manifest whenever `written` is false, and says so there. */
-int guests_join(int dir, const char *path, const struct trace_config *wishes, uint64_t max_size,
-                const struct guest_config *plans, unsigned n, struct guests *ret_guests,
-                struct error *error);
+/* Starts a child for each of N guests, which writes into directories of its own in DIR (borrowed; -1: nothing is kept).
+ * PLANS are borrowed. MAX_SIZE: of one guest's files, 0: any. The caller has one thread, writes the manifest whenever
+ * `written` is false, and then sets it. -EMFILE if this process may not open as many files as the guests need, or
+ * another -errno, with ERROR. */
+int guests_join(int dir, uint64_t max_size, const struct guest_config *plans, unsigned n,
+                struct guests *ret_guests, struct error *error);
 /* Events that are not in the trace of GUEST, as its kernel had no room for them or the trace has none. */
 uint64_t guest_lost(const struct guest *guest);
 /* Whether nothing ever came from GUEST, so that there is nothing to be shown of it. */
@@ -135,20 +123,16 @@ void guests_end(struct guests *guests);
 /* The same, where that is for a reason that whoever reads the trace should know: what to say of one that was
  * traced, and of one from whose agent nothing came. */
 void guests_end_because(struct guests *guests, const char *traced, const char *silent);
-/* The same as guests_end(), and writes the manifest, but of a part. */
-int guests_close(struct guests *guests, struct error *error);
+/* Ends what has not ended, and frees all. */
+void guests_close(struct guests *guests);
 
-/* Works for SLEEP ns at most, or until one of the signals that *MASK lets through (NULL: none). 1: there is more to come; 0: all
- * guests have ended. -errno with ERROR. */
-int guests_step(struct guests *guests, uint64_t sleep, const void *mask, struct error *error);
-/* The same for a caller with a loop of its own: how many descriptors there are at most; what to poll, from which
- * descriptors and until when (CLOCK_MONOTONIC, ns; 0: at once), which makes connections whose time has come; and what
- * is to be done when that has come, for all of FDS. guests_serve() returns as guests_step() does. */
+/* How many descriptors guests_poll() needs room for, at most. */
 unsigned guests_poll_size(const struct guests *guests);
+/* Makes the connections that are due, fills FDS with what to poll, and returns how many that are. *RET_UNTIL: when the
+ * poll has to end (CLOCK_MONOTONIC, ns; UINT64_MAX: never; 0: all guests have ended). */
 unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, uint64_t *ret_until);
+/* Handles what poll() found in all of FDS. 1: there is more to come; 0: all guests have ended. */
 int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now);
-/* Works until the guest called NAME is traced, for NS at most. -errno with ERROR, also where it will not be traced. */
-int guests_await(struct guests *guests, const char *name, uint64_t ns, struct error *error);
 /* Whether one has a connection to its agent, or to what stands between. */
 bool guests_are_connected(const struct guests *guests);
 /* The tracing is to end; what is left is taken. */

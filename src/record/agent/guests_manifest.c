@@ -6,7 +6,6 @@
 
 #include "base/macro.h"
 #include "tracedir/host.h"
-#include "tracedir/reserve.h"
 
 #define MONO_ERROR_NS 100
 
@@ -99,24 +98,4 @@ int guests_put_sources(const struct guests *guests, bool complete, bool silent, 
     *ret = sources;
     *ret_n = n;
     return 0;
-}
-
-int guests_write_manifest(struct guests *guests, bool complete, struct error *error)
-{
-    struct manifest manifest = {0};
-    struct manifest_source *sources;
-    int r =
-        guests_put_sources(guests, complete, true, &manifest.arena, &sources, &manifest.n_sources);
-
-    if (r < 0) {
-        error_set(error, -ENOMEM, guests->path, "out of memory");
-    } else {
-        manifest.sources = sources;
-        reserve_give(&guests->spare);
-        r = manifest_write(guests->path, &manifest, error);
-        if (!complete)
-            reserve_keep(guests->path, &guests->spare);
-    }
-    manifest_done(&manifest);
-    return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The manifest of a directory with guests' traces. */
+/* What the manifest of a recording says of its guests. */
 
 #include "record/agent/guests.h"
 
@@ -9,6 +9,3 @@
  * last time. SILENT: also of those from which nothing came. -ENOMEM. */
 int guests_put_sources(const struct guests *guests, bool complete, bool silent, struct arena *arena,
                        struct manifest_source **ret, unsigned *ret_n);
-
-/* COMPLETE: it is the last time; until then room for that is kept on the disk. -errno with ERROR. */
-int guests_write_manifest(struct guests *guests, bool complete, struct error *error);

@@ -255,7 +255,7 @@ static void free_recorder(struct recorder *recorder)
     child_done(&self->child);
     child_done(&self->qemu);
     if (self->guests.n > 0)
-        (void)guests_close(&self->guests, NULL);
+        guests_close(&self->guests);
     if (self->reads_rings)
         programs_close(&self->programs);
     qemu_monitor_done(&self->monitor);

@@ -205,8 +205,7 @@ int qemu_join_guest(struct qemu_recorder *self, struct error *error)
     r = guest_endpoint_parse(ENDPOINT_PORT, self->port, &config.place, error);
     config.place.text = self->port;
     return r < 0 ? r
-                 : guests_join(recording_dir(recording), recording_path(recording),
-                               self->settings.guest, recording_settings(recording)->max_size,
+                 : guests_join(recording_dir(recording), recording_settings(recording)->max_size,
                                &config, 1, &self->guests, error);
 }
 

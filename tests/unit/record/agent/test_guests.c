@@ -14,8 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/macro.h"
 #include "record/agent/guests_inside.h"
+#include "record/agent/guests_manifest.h"
 
 /* Two guests, of which one's confined process is taken over by what its guest sent: a process of the test's stands in its
  * place, and sends to the collector what it likes. The collector ends that guest or bears it, keeps nothing of it open,
@@ -383,15 +385,47 @@ static void remove_all(const char *path)
     assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): our own name */
 }
 
+/* Waits until one of GUESTS has something to do, and does it. One of them at least has not ended. */
+static void serve_once(struct guests *guests)
+{
+    struct pollfd fds[4];
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), until;
+    unsigned n;
+
+    assert_true(guests_poll_size(guests) <= ARRAY_SIZE(fds));
+    n = guests_poll(guests, fds, now, &until);
+    assert_true(until > 0);
+    assert_true(poll(fds, n, until > now ? (int)MIN((until - now) / 1000000 + 1, 1000u) : 0) >= 0);
+    assert_int_equal(guests_serve(guests, fds, clock_ns(CLOCK_MONOTONIC)), 1);
+}
+
+/* As the recording does that they are a part of. */
+static void write_manifest(struct guests *guests, const char *path, bool complete)
+{
+    struct manifest manifest = {0};
+    struct manifest_source *sources;
+    struct error error = {0};
+
+    assert_int_equal(
+        guests_put_sources(guests, complete, true, &manifest.arena, &sources, &manifest.n_sources),
+        0);
+    manifest.sources = sources;
+    if (manifest_write(path, &manifest, &error) < 0)
+        fail_msg("%s", error.what);
+    manifest_done(&manifest);
+    guests->written = true;
+}
+
 static void try_attack(const struct attack *attack)
 {
     char path[sizeof directory + 16], socket_path[sizeof directory + 16];
     const struct trace_config wishes = {.clock = ""};
-    struct guest_config plans[2] = {{.name = "bad"}, {.name = "good"}};
+    struct guest_config plans[2] = {{.name = "bad", .wishes = &wishes},
+                                    {.name = "good", .wishes = &wishes}};
     unsigned open_before = count_open(), most_open = 0;
     struct guests guests;
     struct stat st;
-    int listener;
+    int listener, dir;
 
     snprintf(path, sizeof path, "%s/out", directory);
     snprintf(socket_path, sizeof socket_path, "%s/port", directory);
@@ -399,13 +433,18 @@ static void try_attack(const struct attack *attack)
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(guest_endpoint_parse(ENDPOINT_PORT, socket_path, &plans[i].place, NULL),
                          0);
-    assert_int_equal(guests_open(path, &wishes, 0, plans, 2, &guests, NULL), 0);
+    assert_int_equal(mkdir(path, 0755), 0);
+    dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(dir >= 0);
+    assert_int_equal(guests_join(dir, 0, plans, 2, &guests, NULL), 0);
     guests.guests[0].store.files_size = GUEST_FILES_SIZE_MAX - ROOM_LEFT;
     n_messages = 0;
     guests.tell = count_message;
     take_over(&guests.guests[0], attack->act);
     while (!guests.guests[0].ended) {
-        assert_int_equal(guests_step(&guests, SECOND, NULL, NULL), 1);
+        serve_once(&guests);
+        if (!guests.written)
+            write_manifest(&guests, path, false);
         most_open = MAX(most_open, count_open());
     }
     if (attack->is_error != (guests.guests[0].error < 0))
@@ -416,7 +455,9 @@ static void try_attack(const struct attack *attack)
     if (n_messages > 140)
         fail_msg("%s: %u messages", attack->name, n_messages);
     guests_end(&guests);
-    assert_int_equal(guests_close(&guests, NULL), 0);
+    write_manifest(&guests, path, true);
+    guests_close(&guests);
+    close(dir);
     close(listener);
     assert_int_equal(count_open(), open_before);
     if (disk_use(path) > attack->most)
