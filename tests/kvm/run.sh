@@ -1,0 +1,27 @@
+#!/bin/sh
+# A test on a real KVM: boots it with tests/kvm/scenarios/NAME.sh in it, and looks at what that left with
+# tests/kvm/checks/NAME.py.
+#
+#   run.sh NAME DIR     DIR holds debs/ (tools/packages fetch kvm DIR/debs) and is kept for the next run
+#
+# Environment: STRATA_BIN, the directory of the built commands; KVM_GUEST, guest.c, built.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+name=$1
+dir=$2
+if ! [ -e "$dir/debs/complete" ]; then
+    echo "NOT TESTED ON A REAL KVM: its packages are not in $dir/debs; fetch them: tools/packages fetch kvm $dir/debs" >&2
+    exit 77
+fi
+for tool in qemu-system-x86_64 cpio objcopy python3; do
+    command -v $tool >/dev/null || {
+        echo "NOT TESTED ON A REAL KVM: there is no $tool here" >&2
+        exit 77
+    }
+done
+
+"$here/host.sh" "$dir/debs" "$dir" "$KVM_GUEST"
+"$here/boot.sh" "$dir" "$dir/$name" "$here/scenarios/$name.sh" "$STRATA_BIN/strata" "$STRATA_BIN/strata-agent"
+grep '^@@' "$dir/$name/serial.log"
+PYTHONDONTWRITEBYTECODE=1 python3 "$here/checks/$name.py" "$dir/$name" "$STRATA_BIN"
