@@ -26,6 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             /* The pages of several CPUs may be the same bytes, and packed ones expand: it is the
              * walk that is tried here, not the amount. */
             while (total < 100000 && (got = source_next(sources[i], &items)) > 0) {
+                if (total == 0 && size & 2)
+                    source_seek(sources[i], items[got - 1].time);
                 total += (size_t)got;
                 for (int k = 0; k < got && total < 2000; k++) {
                     if (items[k].kind == ITEM_LOSS)

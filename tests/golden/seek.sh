@@ -1,6 +1,6 @@
 #!/bin/sh
-# --from starts reading near that time where pages and packets say theirs: what is shown is what a script takes from the
-# whole report, and what lies before is not read.
+# --from starts reading near that time where pages and packets say theirs: the report equals what a script selects from
+# the whole report, and what is earlier is not read.
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 
@@ -29,13 +29,13 @@ shows_same --host-time --source guest trace
 case="one after another"
 shows_same guest/cpu0.raw
 
-# A page in the middle that is no page ends a reading from the beginning, not one that starts later.
+# A damaged page ends reading from the beginning, but not reading that starts after it.
 case="skips"
 cp -r guest damaged
 page=$(($(stat -c %s damaged/cpu0.raw) / 4096 / 2))
 last=$("$strata" report -f csv guest | tail -n 1 | cut -d, -f1)
 printf '\377\377\377\377\377\377\377\377' |
     dd of=damaged/cpu0.raw bs=1 seek=$((page * 4096 + 8)) conv=notrunc status=none
-"$strata" report damaged >/dev/null 2>err && fail "reads through a page that is none"
-"$strata" report --from "$last" damaged >told 2>err || fail "reads what is before --from: $(cat err)"
-[ -s told ] || fail "the last event is missing"
+"$strata" report damaged >/dev/null 2>err && fail "reads a damaged page"
+"$strata" report --from "$last" damaged >out 2>err || fail "reads what is before --from: $(cat err)"
+[ -s out ] || fail "the last event is missing"

@@ -148,12 +148,12 @@ static int grow(struct ctf *c)
     return 1;
 }
 
-/* Enough for a packet's header, mostly: what is read of a packet that is passed over. */
+/* What is read at once of a packet that may be skipped: enough for most headers. */
 #define HEADER_READ ((size_t)512)
 
-/* The packet whose header was read ends before `seek_time`: goes on behind it. Its header counts as if it had been read
- * through. True: that was done. */
-static bool pass_packet(struct ctf *c, unsigned *n)
+/* Skips the packet whose header was read if it ends before `seek_time`: continues after it, with what its header counts.
+ * False: the packet is needed. */
+static bool skip_packet(struct ctf *c, unsigned *n)
 {
     uint64_t begin = input_offset(&c->in) - c->origin / 8;
     struct error error = {0};
@@ -175,7 +175,7 @@ static int open_packet(struct ctf *c, unsigned *n)
 {
     int r = ctf_open_packet(c, n);
 
-    if (likely(c->seek_time == INT64_MIN) || r <= 0 || pass_packet(c, n))
+    if (likely(c->seek_time == INT64_MIN) || r <= 0 || skip_packet(c, n))
         return r;
     c->seek_time = INT64_MIN;
     input_set_read_max(&c->in, 0);

@@ -106,7 +106,7 @@ struct ctf {
     uint64_t pending;   /* dropped in the packet at hand */
     int64_t last;       /* time of what was lent last, or TIME_UNKNOWN */
     int64_t since;      /* end of the packet before, or TIME_UNKNOWN */
-    int64_t seek_time;  /* packets that end before it are passed over; INT64_MIN: none */
+    int64_t seek_time;  /* packets that end before it are skipped; INT64_MIN: none */
     /* Payloads that are made, of one run. */
     uint8_t *made;
     size_t made_len;
